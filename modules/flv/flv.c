@@ -1,0 +1,276 @@
+/*
+ * HTTP-FLV: GET /APP/NAME.flv plays the live stream APP/NAME.
+ *
+ * The answer has no length and no chunks, it ends with the connection: so
+ * players of HTTP/1.0 and 1.1 get the very same bytes as the stream has them
+ * in shared memory.  The head is held back until the stream starts, because
+ * only then is known that it exists; after flv_wait the answer is 404.
+ *
+ * One struct viewing lives from the request to the end of its connection.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/module.h"
+#include "app/rtmp_service.h"
+#include "app/worker.h"
+#include "base/mem.h"
+#include "live/live.h"
+
+#include <stdio.h>
+
+#define SUFFIX ".flv"
+
+struct flv_settings {
+    int64_t flv_wait; /* ms */
+    struct str allow_origin;
+};
+
+struct flv_layer {
+    struct loop *loop;
+    const struct flv_settings *settings;
+};
+
+struct viewing {
+    const struct flv_layer *layer;
+    struct http_request *request; /* until the connection closes */
+    struct conn *conn;
+    struct live_player *player; /* owned */
+    struct timer wait;          /* flv_wait */
+};
+
+static const struct conf_key keys[] = {
+    { .name = "flv_wait",
+      .type = CONF_TIME,
+      .offset = offsetof(struct flv_settings, flv_wait),
+      .min = 0,
+      .max = 3600000,
+      .preset = "5s",
+      .help = "How long a player may wait for a stream that nobody publishes "
+              "before it is told 404." },
+    { .name = "allow_origin",
+      .type = CONF_STRING,
+      .offset = offsetof(struct flv_settings, allow_origin),
+      .max = 256,
+      .preset = "*",
+      .help = "Access-Control-Allow-Origin of the answers, so that players in "
+              "pages of other sites may read them; empty: none." },
+    CONF_END,
+};
+
+/* ---- the end ---- */
+
+static void
+finish(struct viewing *v, const char *reason)
+{
+    conn_finish(v->conn, 2000, reason);
+}
+
+/* The last word to a player that got nothing yet. */
+static void
+answer_error(struct viewing *v, int status, const char *reason)
+{
+    struct str head =
+        http_head(v->request, status, "text/plain; charset=utf-8");
+
+    live_stop_playing(&v->player);
+    http_note(v->request, "%s", reason);
+    if (conn_write(v->conn, head.ptr, head.len) != 0 ||
+        conn_write(v->conn, reason, str_from(reason).len) != 0 ||
+        conn_write(v->conn, "\n", 1) != 0) {
+        conn_close(v->conn, reason);
+        return;
+    }
+    finish(v, reason);
+}
+
+static void
+on_waited(struct timer *timer)
+{
+    struct viewing *v = LIST_ITEM(timer, struct viewing, wait);
+
+    answer_error(v, 404, "nobody publishes this stream");
+}
+
+/* ---- the stream ---- */
+
+static void
+on_start(void *arg, uint32_t chunk_size)
+{
+    struct viewing *v = arg;
+    struct str head = http_head(v->request, 200, "video/x-flv");
+
+    (void)chunk_size;
+    timer_stop(v->layer->loop, &v->wait);
+    if (conn_write(v->conn, head.ptr, head.len) != 0) {
+        conn_close(v->conn, "the connection is broken");
+    }
+}
+
+static void
+on_hold(void *arg)
+{
+    (void)arg; /* silence until the publisher is back */
+}
+
+static void
+on_stop(void *arg, const char *reason, bool close)
+{
+    struct viewing *v = arg;
+
+    v->player = NULL;
+    http_note(v->request, "%s", reason);
+    if (close) {
+        conn_close(v->conn, reason);
+    } else {
+        finish(v, reason);
+    }
+}
+
+static const struct live_player_handlers player_handlers = {
+    .on_start = on_start,
+    .on_hold = on_hold,
+    .on_resume = on_hold,
+    .on_stop = on_stop,
+};
+
+/* ---- the connection ---- */
+
+static ssize_t
+on_data(void *arg, const uint8_t *data, size_t n)
+{
+    (void)arg;
+    (void)data;
+    return (ssize_t)n; /* a player has nothing more to say */
+}
+
+static void
+on_writable(void *arg)
+{
+    struct viewing *v = arg;
+
+    if (v->player != NULL) {
+        live_player_writable(v->player);
+    }
+}
+
+static void
+on_close(void *arg, const char *reason)
+{
+    struct viewing *v = arg;
+
+    (void)reason;
+    timer_stop(v->layer->loop, &v->wait);
+    live_stop_playing(&v->player);
+    http_taken_done(v->request, v->conn->bytes_out);
+    mem_free(&v);
+}
+
+static const struct conn_handlers conn_handlers = {
+    .on_data = on_data,
+    .on_writable = on_writable,
+    .on_close = on_close,
+};
+
+/* ---- the request ---- */
+
+static struct live_play
+what_to_play(const struct http_request *r, const struct rtmp_application *a,
+             struct str name, struct conn *conn)
+{
+    return (struct live_play){
+        .name = name,
+        .url = r->path, /* the query may hold a token */
+        .peer = r->peer,
+        .framing = LIVE_FLV,
+        .stream_id = 1,
+        .gather = a->gather,
+        .gop_cache = a->settings->gop_cache,
+        .conn = conn,
+    };
+}
+
+static enum http_result
+play(struct http_request *r, const struct flv_layer *layer,
+     const struct rtmp_application *a, struct str name)
+{
+    struct viewing *v = mem_zero(sizeof(*v));
+    struct errmsg err = { "" };
+    struct live_play what;
+
+    v->layer = layer;
+    v->request = r;
+    timer_init(&v->wait, on_waited);
+    v->conn = http_take_over(r, &conn_handlers, v);
+    what = what_to_play(r, a, name, v->conn);
+    v->player = live_play(&what, &player_handlers, v, &err);
+    if (v->player == NULL) {
+        answer_error(v, 503, err.text);
+        return HTTP_DONE;
+    }
+    timer_set(layer->loop, &v->wait, layer->settings->flv_wait);
+    return HTTP_DONE;
+}
+
+static void
+allow_origin(struct http_request *r, const struct flv_layer *layer)
+{
+    if (layer->settings->allow_origin.len > 0) {
+        http_set_header(r, "Access-Control-Allow-Origin",
+                        layer->settings->allow_origin);
+    }
+    http_set_header(r, "Cache-Control", STR("no-store"));
+}
+
+static enum http_result
+on_flv(struct http_request *r, void *state)
+{
+    const struct flv_layer *layer = state;
+    struct str name = str_skip(r->route_path, 1); /* APP/NAME.flv */
+    struct str rest = name;
+    struct str app = str_cut(&rest, '/');
+    const struct rtmp_application *a = rtmp_service_application(app);
+
+    if (!str_ends(name, STR(SUFFIX)) || rest.len <= sizeof(SUFFIX) - 1 ||
+        a == NULL) {
+        return HTTP_PASS;
+    }
+    if (!access_allows(a->play_access, &r->peer)) {
+        return http_error(r, 403, "playing is not allowed from this address");
+    }
+    name = str_first(name, name.len - (sizeof(SUFFIX) - 1));
+    allow_origin(r, layer);
+    if (str_eq(r->method, STR("HEAD"))) {
+        return live_is_live(name)
+                   ? http_reply(r, 200, "video/x-flv", STR_NONE)
+                   : http_error(r, 404, "nobody publishes this stream");
+    }
+    return play(r, layer, a, name);
+}
+
+static int
+start(const struct module_layer *layer, void **state,
+      const struct http_route **routes, struct errmsg *err)
+{
+    struct flv_layer *l = pool_zero(layer->worker->pool, sizeof(*l));
+
+    (void)err;
+    l->loop = layer->worker->loop;
+    l->settings = layer->settings;
+    *state = l;
+    (void)routes;
+    return 0;
+}
+
+static const struct http_route routes[] = {
+    { .method = "GET", .path = "/*", .handler = on_flv },
+    { .path = NULL },
+};
+
+const struct module flv_module = {
+    .name = "flv",
+    .about = "live streams over HTTP: GET /APP/NAME.flv",
+    .keys = keys,
+    .settings_size = sizeof(struct flv_settings),
+    .start = start,
+    .routes = routes,
+};

@@ -1,0 +1,92 @@
+/*
+ * The living skeleton: GET /hello answers with a greeting.
+ *
+ * A module is this one folder.  It has settings (rows), a state for each
+ * layer of a location that names it, and routes.  To make your own:
+ * "cp -r modules/hello modules/mine", rename, ./configure, make;
+ * weir-module(7) explains every line.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/module.h"
+#include "base/buf.h"
+#include "base/mem.h"
+
+/* What the rows below fill in: one for each layer in weir.conf. */
+struct settings {
+    struct str greeting;
+    int64_t repeat;
+};
+
+/* What a layer keeps while a worker runs. */
+struct hello {
+    struct buf text; /* owned; the whole answer */
+};
+
+static const struct conf_key keys[] = {
+    { .name = "greeting",
+      .type = CONF_STRING,
+      .offset = offsetof(struct settings, greeting),
+      .min = 1,
+      .max = 100,
+      .preset = "hello",
+      .help = "Text of the answer." },
+    { .name = "repeat",
+      .type = CONF_INT,
+      .offset = offsetof(struct settings, repeat),
+      .min = 1,
+      .max = 9,
+      .preset = "1",
+      .help = "How many times it is said." },
+    CONF_END,
+};
+
+static enum http_result
+on_hello(struct http_request *r, void *state)
+{
+    const struct hello *h = state;
+
+    return http_reply(r, 200, "text/plain; charset=utf-8", buf_str(&h->text));
+}
+
+static const struct http_route routes[] = {
+    { .method = "GET", .path = "/hello", .handler = on_hello },
+    { .path = NULL },
+};
+
+/* In each worker, for each layer: 0, or -1 with err and nothing starts. */
+static int
+start(const struct module_layer *layer, void **state,
+      const struct http_route **r, struct errmsg *err)
+{
+    const struct settings *s = layer->settings;
+    struct hello *h = mem_zero(sizeof(*h));
+
+    (void)r; /* the routes are the same whatever the settings */
+    (void)err;
+    buf_init(&h->text, 1024);
+    for (int64_t i = 0; i < s->repeat; i++) {
+        buf_printf(&h->text, "%.*s\n", STR_ARGS(s->greeting));
+    }
+    *state = h;
+    return 0;
+}
+
+static void
+stop(void *state)
+{
+    struct hello *h = state;
+
+    buf_clear(&h->text);
+    mem_free(&h);
+}
+
+const struct module hello_module = {
+    .name = "hello",
+    .about = "answers GET /hello; the skeleton to copy",
+    .keys = keys,
+    .settings_size = sizeof(struct settings),
+    .start = start,
+    .stop = stop,
+    .routes = routes,
+};

@@ -1,0 +1,359 @@
+/*
+ * Forking, reaping and forking again.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/children.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "app/role.h"
+#include "app/worker.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "live/live.h"
+#include "proc/bus.h"
+#include "proc/life.h"
+#include "proc/slot.h"
+
+#define FORGIVEN_MS 10000 /* a life this long was no failed start */
+
+static const int64_t back_off[] = { 0, 100, 500, 1000, 5000 };
+#define BACK_OFFS (sizeof(back_off) / sizeof(back_off[0]))
+
+static unsigned
+kind_of(const struct child *c)
+{
+    return c->role != NULL ? CHILD_ROLES : CHILD_WORKERS;
+}
+
+const char *
+child_name(const struct child *c, char *dst)
+{
+    if (c->role == NULL) {
+        snprintf(dst, CHILD_NAME, "worker %u", c->index);
+    } else if (c->role->count == 1) {
+        snprintf(dst, CHILD_NAME, "%.30s", c->role->name);
+    } else {
+        snprintf(dst, CHILD_NAME, "%.28s %u", c->role->name, c->index);
+    }
+    return dst;
+}
+
+/* ---- starting ---- */
+
+static void
+be_child(struct child *c)
+{
+    char name[CHILD_NAME];
+    int status;
+
+    c->all->calls->in_child(c->all->arg);
+    title_set("weir: %s", child_name(c, name));
+    status = c->role != NULL ? role_main(c->role, c->generation->settings)
+                             : worker_main(c->generation, c->index);
+    exit(status);
+}
+
+static void
+start_later(struct child *c)
+{
+    int64_t delay = back_off[c->attempt];
+    char name[CHILD_NAME];
+
+    if (c->attempt + 1 < BACK_OFFS) {
+        c->attempt++;
+    }
+    if (delay > 0) {
+        log_warn("%s starts again in %lld ms", child_name(c, name),
+                 (long long)delay);
+    }
+    timer_set(c->all->loop, &c->again, delay);
+}
+
+static int
+fork_child(struct child *c)
+{
+    char name[CHILD_NAME];
+    int slot = slot_take(c->role != NULL ? SLOT_ROLE : SLOT_WORKER,
+                         child_name(c, name), c->index, c->generation->number);
+
+    if (slot == -1) {
+        log_crit("cannot start %s: no free slot", name);
+        return -1;
+    }
+    c->slot = (uint32_t)slot;
+    c->pid = life_fork(c->slot);
+    if (c->pid == 0) {
+        be_child(c);
+    }
+    if (c->pid == -1) {
+        log_crit("cannot start %s: %s", name, strerror(errno));
+        c->pid = 0;
+        slot_release(c->slot);
+        return -1;
+    }
+    return 0;
+}
+
+static void
+start(struct child *c)
+{
+    char name[CHILD_NAME];
+
+    c->ready = false;
+    c->stuck_ms = 0;
+    c->started_ms = clock_ms();
+    if (fork_child(c) == -1) {
+        start_later(c);
+        return;
+    }
+    log_debug("%s has pid %d", child_name(c, name), (int)c->pid);
+}
+
+static void
+on_again(struct timer *t)
+{
+    start(LIST_ITEM(t, struct child, again));
+}
+
+static void
+add(struct children *all, const struct generation *g, const struct role *r,
+    uint32_t index)
+{
+    struct child *c = mem_zero(sizeof(*c));
+
+    c->all = all;
+    c->generation = g;
+    c->role = r;
+    c->index = index;
+    c->keep = true;
+    timer_init(&c->again, on_again);
+    list_append(&all->list, &c->link);
+    start(c);
+}
+
+void
+children_start_workers(struct children *c, const struct generation *g)
+{
+    for (uint32_t i = 0; i < g->workers; i++) {
+        add(c, g, NULL, i);
+    }
+}
+
+void
+children_start_role(struct children *c, const struct generation *g,
+                    const struct role *r)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        add(c, g, r, i);
+    }
+}
+
+/* ---- what they say ---- */
+
+/* The child that sent m; NULL if it is gone by now. */
+static struct child *
+sender(struct children *c, const struct bus_message *m)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->pid != 0 && slot_owner_of(child->slot) == m->from) {
+            return child;
+        }
+    }
+    return NULL;
+}
+
+static void
+on_ready(void *arg, struct bus_message *m)
+{
+    struct children *c = arg;
+    struct child *child = sender(c, m);
+
+    if (child != NULL) {
+        child->ready = true;
+        c->calls->on_ready(c->arg);
+    }
+}
+
+static void
+on_failed(void *arg, struct bus_message *m)
+{
+    struct children *c = arg;
+    const struct child *child = sender(c, m);
+    char name[CHILD_NAME];
+    struct errmsg why;
+
+    if (child != NULL) {
+        str_copy(why.text, sizeof(why.text), str_of(m->data, m->len));
+        c->calls->on_failed(c->arg, child_name(child, name), why.text);
+    }
+}
+
+void
+children_init(struct children *c, struct loop *l,
+              const struct child_calls *calls, void *arg)
+{
+    *c = (struct children){ .loop = l, .calls = calls, .arg = arg };
+    list_init(&c->list);
+    bus_register(BUS_READY, on_ready, c);
+    bus_register(BUS_FAILED, on_failed, c);
+}
+
+/* ---- the end of one ---- */
+
+static void
+forget(struct child *c)
+{
+    timer_stop(c->all->loop, &c->again);
+    list_remove(&c->link);
+    mem_free(&c);
+}
+
+void
+children_clear(struct children *c)
+{
+    LIST_EACH (node, &c->list) {
+        forget(LIST_ITEM(node, struct child, link));
+    }
+}
+
+/* Some signals are sent by somebody; the others a process brings upon
+ * itself. */
+static enum log_level
+end_level(const struct child *c, int number)
+{
+    bool from_outside = number == SIGKILL || number == SIGTERM ||
+                        number == SIGINT || number == SIGQUIT ||
+                        number == SIGHUP;
+
+    if (!from_outside) {
+        return LOG_ALERT;
+    }
+    return c->keep ? LOG_WARN : LOG_INFO;
+}
+
+static void
+log_end(const struct child *c, int status)
+{
+    char name[CHILD_NAME];
+    int pid = (int)c->pid;
+
+    child_name(c, name);
+    if (WIFSIGNALED(status)) {
+        int number = WTERMSIG(status);
+
+        log_write(end_level(c, number),
+                  "%s (pid %d) was ended by signal %d (%s)", name, pid, number,
+                  strsignal(number));
+    } else if (WEXITSTATUS(status) != 0) {
+        log_write(c->ready ? LOG_ALERT : LOG_ERROR,
+                  "%s (pid %d) ended with status %d", name, pid,
+                  WEXITSTATUS(status));
+    } else {
+        log_write(c->keep ? LOG_WARN : LOG_INFO, "%s (pid %d) ended", name,
+                  pid);
+    }
+}
+
+static void
+bury(struct child *c, int status)
+{
+    log_end(c, status);
+    atomic_store(&slot_at(c->slot)->state, SLOT_GONE);
+    live_sweep(c->slot);
+    bus_sweep(c->slot);
+    slot_release(c->slot);
+    c->pid = 0;
+    if (!c->keep) {
+        forget(c);
+        return;
+    }
+    if (clock_ms() - c->started_ms >= FORGIVEN_MS) {
+        c->attempt = 0;
+    }
+    start_later(c);
+}
+
+static struct child *
+find(struct children *c, pid_t pid)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->pid == pid) {
+            return child;
+        }
+    }
+    return NULL;
+}
+
+void
+children_reap(struct children *c)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        struct child *child = find(c, pid);
+
+        if (child != NULL) {
+            bury(child, status);
+            c->calls->on_gone(c->arg);
+        }
+    }
+}
+
+/* ---- all of them ---- */
+
+void
+children_signal(struct children *c, unsigned kinds, int number)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (!(kinds & kind_of(child))) {
+            continue;
+        }
+        if (number == SIGTERM || number == SIGQUIT) {
+            child->keep = false;
+        }
+        if (child->pid != 0) {
+            kill(child->pid, number);
+        } else if (!child->keep) {
+            forget(child);
+        }
+    }
+}
+
+size_t
+children_running(const struct children *c, unsigned kinds)
+{
+    size_t n = 0;
+
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        n += child->pid != 0 && (kinds & kind_of(child));
+    }
+    return n;
+}
+
+bool
+children_ready(const struct children *c)
+{
+    LIST_EACH (node, &c->list) {
+        if (!LIST_ITEM(node, struct child, link)->ready) {
+            return false;
+        }
+    }
+    return true;
+}

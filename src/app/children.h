@@ -1,0 +1,82 @@
+/*
+ * The master's children: workers and roles, forked, watched, reaped, forked
+ * again.
+ *
+ * A child that ends without having been told to is started again at once,
+ * then with back-off (0, 0.1, 0.5, 1, 5 s; forgiven after 10 s of life).
+ * Before its slot is used again what it owned in shared memory is swept.
+ *
+ * Children of several generations may be in the list at once.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_CHILDREN_H
+#define APP_CHILDREN_H
+
+#include "app/generation.h"
+#include "app/module.h"
+#include "event/loop.h"
+
+#include <sys/types.h>
+
+struct child {
+    struct list link;
+    struct children *all;                /* borrowed */
+    const struct generation *generation; /* borrowed: outlives the child */
+    const struct role *role;             /* NULL: a worker */
+    uint32_t index;                      /* among its kind */
+    pid_t pid;                           /* 0: not running */
+    uint32_t slot;
+    bool ready;
+    bool keep;           /* start it again when it ends */
+    unsigned attempt;    /* starts in a row that ended soon */
+    int64_t started_ms;  /* clock_ms() */
+    struct timer again;  /* until the next start */
+    uint64_t seen_turns; /* the watchdog's: turn it met last time, */
+    int64_t stuck_ms;    /* for how long, and whether it has said so */
+    bool warned;
+};
+
+/* What the master wants to be told. */
+struct child_calls {
+    /* In the child, before anything: give up what is the master's. */
+    void (*in_child)(void *arg);
+    void (*on_ready)(void *arg);
+    /* It could not start. */
+    void (*on_failed)(void *arg, const char *name, const char *why);
+    void (*on_gone)(void *arg); /* one was reaped */
+};
+
+struct children {
+    struct loop *loop; /* borrowed */
+    const struct child_calls *calls;
+    void *arg; /* of the calls */
+    struct list list;
+};
+
+/* The bus is open: READY and FAILED of children are listened to from now
+ * on. */
+void children_init(struct children *c, struct loop *l,
+                   const struct child_calls *calls, void *arg);
+void children_clear(struct children *c); /* none runs any more */
+
+/* Forks them. */
+void children_start_workers(struct children *c, const struct generation *g);
+void children_start_role(struct children *c, const struct generation *g,
+                         const struct role *r);
+
+/* At SIGCHLD. */
+void children_reap(struct children *c);
+/* Signals workers, roles, or both; with SIGQUIT and SIGTERM they are not
+ * started again. */
+enum { CHILD_WORKERS = 1, CHILD_ROLES = 2 };
+void children_signal(struct children *c, unsigned kinds, int number);
+
+size_t children_running(const struct children *c, unsigned kinds);
+bool children_ready(const struct children *c); /* all of them */
+
+#define CHILD_NAME 40
+/* "worker 0"; returns dst (CHILD_NAME bytes). */
+const char *child_name(const struct child *c, char *dst);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * From settings to what http_accept() wants.
+ *
+ * Everything lies in the worker's pool but the list of started layers, which
+ * says what has to be drained and stopped.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/http_service.h"
+
+#include <stdlib.h>
+
+#include "app/module.h"
+#include "base/mem.h"
+#include "net/access.h"
+
+/* A layer whose module was started. */
+struct started {
+    struct list link;
+    const struct module *module;
+    void *state; /* the module's */
+};
+
+struct http_service {
+    struct worker *worker; /* borrowed */
+    struct http_server *servers;
+    struct list started; /* struct started, in the pool */
+};
+
+/* ---- layers ---- */
+
+static int
+start_module(struct http_service *s, const struct module *m,
+             const struct module_layer *layer, struct http_layer *out,
+             struct errmsg *err)
+{
+    const struct http_route *routes = m->routes;
+    struct started *started = pool_zero(s->worker->pool, sizeof(*started));
+
+    if (m->start != NULL &&
+        m->start(layer, &started->state, &routes, err) == -1) {
+        return errmsg_prefix(err, "module %s at \"%.*s\": ", m->name,
+                             STR_ARGS(layer->location));
+    }
+    started->module = m;
+    list_append(&s->started, &started->link);
+    *out = (struct http_layer){
+        .module = m->name,
+        .routes = routes,
+        .state = started->state,
+    };
+    return 0;
+}
+
+static int
+start_layer(struct http_service *s, const struct http_location_settings *l,
+            const struct conf_extra *extra, struct http_layer *out,
+            struct errmsg *err)
+{
+    struct module_layer *layer = pool_zero(s->worker->pool, sizeof(*layer));
+
+    layer->worker = s->worker;
+    layer->settings = extra->settings;
+    layer->location = l->path;
+    return start_module(s, extra->what, layer, out, err);
+}
+
+/* ---- locations ---- */
+
+static size_t
+count_layers(const struct http_location_settings *l)
+{
+    size_t n = 0;
+
+    while (settings_http_layer(l, n) != NULL) {
+        n++;
+    }
+    return n;
+}
+
+static int
+start_location(struct http_service *s, const struct http_server_settings *h,
+               const struct http_location_settings *l,
+               struct http_location *out, struct errmsg *err)
+{
+    struct pool *pool = s->worker->pool;
+    size_t n = count_layers(l);
+    struct http_layer *layers = pool_zero(pool, n * sizeof(*layers));
+
+    *out = (struct http_location){
+        .path = l->path,
+        .access = access_parse(pool, l->access.items, l->access.count),
+        .client_max_body_size = l->client_max_body_size == BODY_INHERIT
+                                    ? h->client_max_body_size
+                                    : l->client_max_body_size,
+        .layers = layers,
+        .layer_count = n,
+    };
+    for (size_t i = 0; i < n; i++) {
+        if (start_layer(s, l, settings_http_layer(l, i), &layers[i], err) ==
+            -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+longest_first(const void *a, const void *b)
+{
+    const struct http_location *x = a, *y = b;
+
+    if (x->path.len == y->path.len) {
+        return str_compare(x->path, y->path);
+    }
+    return x->path.len < y->path.len ? 1 : -1;
+}
+
+/* ---- servers ---- */
+
+static int
+start_server(struct http_service *s, size_t number, struct errmsg *err)
+{
+    const struct generation *g = s->worker->generation;
+    const struct http_server_settings *h =
+        settings_http_server(&g->settings->http, number);
+    const struct http_location_settings *from = h->locations.items;
+    size_t n = h->locations.count;
+    struct http_location *to = pool_zero(s->worker->pool, n * sizeof(*to));
+    struct http_server *server = &s->servers[number];
+
+    for (size_t i = 0; i < n; i++) {
+        if (start_location(s, h, &from[i], &to[i], err) == -1) {
+            return -1;
+        }
+    }
+    qsort(to, n, sizeof(*to), longest_first);
+    server->settings = h->http;
+    server->settings.access_log = g->access_logs[number];
+    server->settings.access_log_format = h->access_log_format;
+    server->threads = s->worker->threads;
+    server->locations = to;
+    server->location_count = n;
+    return 0;
+}
+
+struct http_service *
+http_service_start(struct worker *w, struct errmsg *err)
+{
+    size_t n = w->generation->settings->http.servers.count;
+    struct http_service *s = pool_zero(w->pool, sizeof(*s));
+
+    s->worker = w;
+    s->servers = pool_zero(w->pool, (n + 1) * sizeof(*s->servers));
+    list_init(&s->started);
+    for (size_t i = 0; i < n; i++) {
+        if (start_server(s, i, err) == -1) {
+            http_service_stop(&s);
+            return NULL;
+        }
+    }
+    return s;
+}
+
+const struct http_server *
+http_service_server(const struct http_service *s, size_t i)
+{
+    return &s->servers[i];
+}
+
+void
+http_service_drain(struct http_service *s)
+{
+    LIST_EACH (node, &s->started) {
+        const struct started *started = LIST_ITEM(node, struct started, link);
+
+        if (started->module->drain != NULL) {
+            started->module->drain(started->state);
+        }
+    }
+    http_drain();
+}
+
+void
+http_service_stop(struct http_service **s)
+{
+    if (*s == NULL) {
+        return;
+    }
+    LIST_EACH (node, &(*s)->started) {
+        const struct started *started = LIST_ITEM(node, struct started, link);
+
+        if (started->module->stop != NULL) {
+            started->module->stop(started->state);
+        }
+    }
+    *s = NULL;
+}

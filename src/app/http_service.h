@@ -1,0 +1,26 @@
+/*
+ * HTTP in a worker: settings made into servers, locations and layers, with
+ * the state of each layer's module.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_HTTP_SERVICE_H
+#define APP_HTTP_SERVICE_H
+
+#include "app/worker.h"
+#include "http/http.h"
+
+struct http_service;
+
+/* Starts the module of every layer.  NULL with err; what was started by then
+ * is stopped again. */
+struct http_service *http_service_start(struct worker *w, struct errmsg *err);
+/* Server i of the settings. */
+const struct http_server *http_service_server(const struct http_service *s,
+                                              size_t i);
+/* Takes nothing new: modules, then connections. */
+void http_service_drain(struct http_service *s);
+/* No connection is left; stops the modules. */
+void http_service_stop(struct http_service **s);
+
+#endif

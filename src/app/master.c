@@ -1,0 +1,366 @@
+/*
+ * The master process, from its start to its end.
+ *
+ * Phases go one way: STARTING (children have not all said READY), SERVING,
+ * DRAINING (QUIT: connections may end by themselves), STOPPING (TERM, or the
+ * drain took too long: children are told to end, then killed).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/master.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "app/background.h"
+#include "app/children.h"
+#include "app/generation.h"
+#include "app/notify.h"
+#include "app/shared_state.h"
+#include "app/watchdog.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "event/signals.h"
+#include "live/live.h"
+#include "proc/bus.h"
+#include "proc/life.h"
+#include "proc/logring.h"
+
+#define READY_WAIT_MS 10000 /* for all children to say READY */
+#define KILL_WAIT_MS 3000   /* from TERM to KILL */
+
+enum phase { STARTING, SERVING, DRAINING, STOPPING };
+
+struct master {
+    struct generation *generation; /* owned: what is in force */
+    struct list listeners;         /* owned: struct listener */
+    const struct module *const *table;
+    struct loop *loop;       /* owned */
+    struct signals *signals; /* owned */
+    struct children children;
+    struct watchdog watchdog;
+    enum phase phase;
+    struct timer deadline; /* of the phase */
+    int status;            /* to exit with */
+};
+
+/* ---- phases ---- */
+
+static void
+stop_now(struct master *m)
+{
+    if (m->phase == STOPPING) {
+        return;
+    }
+    if (m->phase != DRAINING) { /* who has said so then */
+        notify_send("STOPPING=1");
+    }
+    m->phase = STOPPING;
+    children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGTERM);
+    timer_set(m->loop, &m->deadline, KILL_WAIT_MS);
+    if (children_running(&m->children, CHILD_WORKERS | CHILD_ROLES) == 0) {
+        loop_stop(m->loop);
+    }
+}
+
+/* What is to be done when the number of children has changed. */
+static void
+look_at_children(struct master *m)
+{
+    size_t workers = children_running(&m->children, CHILD_WORKERS);
+    size_t roles = children_running(&m->children, CHILD_ROLES);
+
+    if (m->phase == DRAINING && workers == 0) {
+        /* Roles serve workers, so they end last. */
+        stop_now(m);
+    } else if (m->phase == STOPPING && workers + roles == 0) {
+        loop_stop(m->loop);
+    }
+}
+
+static void
+drain(struct master *m)
+{
+    if (m->phase == DRAINING || m->phase == STOPPING) {
+        return;
+    }
+    notify_send("STOPPING=1");
+    m->phase = DRAINING;
+    generation_close_others(NULL, &m->listeners);
+    children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGQUIT);
+    timer_set(m->loop, &m->deadline, m->generation->settings->stop_drain);
+    look_at_children(m);
+}
+
+/* Weir cannot start: says why where the operator looks. */
+static void
+give_up(struct master *m, const char *name, const char *why)
+{
+    const struct settings *s = m->generation->settings;
+    struct errmsg text;
+
+    if (m->status != EXIT_DONE) {
+        return; /* the first reason is enough */
+    }
+    m->status = EXIT_NO_START;
+    errmsg_set(&text, "%s cannot start: %s", name, why);
+    log_crit("%s", text.text);
+    if (!str_eq(s->error_log.file, STR("stderr"))) {
+        fprintf(stderr, "weir: %s\n", text.text);
+    }
+    background_tell(EXIT_NO_START, text.text);
+    stop_now(m);
+}
+
+static void
+on_deadline(struct timer *t)
+{
+    struct master *m = LIST_ITEM(t, struct master, deadline);
+
+    switch (m->phase) {
+    case STARTING:
+        give_up(m, "weir", "not all processes were ready within 10 s");
+        break;
+    case SERVING:
+        break;
+    case DRAINING:
+        log_notice("connections are still open after stop_drain: closing "
+                   "them");
+        stop_now(m);
+        break;
+    case STOPPING:
+        log_warn("processes do not end: killing them");
+        children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGKILL);
+        timer_set(m->loop, &m->deadline, KILL_WAIT_MS);
+        break;
+    }
+}
+
+/* ---- what children say ---- */
+
+static void
+on_ready(void *arg)
+{
+    struct master *m = arg;
+
+    if (m->phase != STARTING || !children_ready(&m->children)) {
+        return;
+    }
+    m->phase = SERVING;
+    timer_stop(m->loop, &m->deadline);
+    log_notice("ready: %u workers", m->generation->workers);
+    notify_send("READY=1");
+    background_tell(EXIT_DONE, "");
+}
+
+static void
+on_failed(void *arg, const char *name, const char *why)
+{
+    struct master *m = arg;
+
+    if (m->phase == STARTING) {
+        give_up(m, name, why);
+    } else {
+        log_error("%s cannot start: %s", name, why);
+    }
+}
+
+static void
+on_gone(void *arg)
+{
+    look_at_children(arg);
+}
+
+/* The child has the master's loop in its hands: the epoll instance is the
+ * same as ours, so nothing may be taken out of it, only its descriptor is
+ * closed. */
+static void
+in_child(void *arg)
+{
+    struct master *m = arg;
+
+    loop_free(&m->loop);
+    background_forget();
+}
+
+static const struct child_calls child_calls = {
+    .in_child = in_child,
+    .on_ready = on_ready,
+    .on_failed = on_failed,
+    .on_gone = on_gone,
+};
+
+/* ---- signals and timers ---- */
+
+static void
+reopen_logs(void)
+{
+    struct errmsg err;
+
+    if (logring_reopen(&err) == -1) {
+        log_error("cannot reopen the logs: %s", err.text);
+    } else {
+        log_notice("logs are reopened");
+    }
+}
+
+static void
+on_signal(void *arg, int number)
+{
+    struct master *m = arg;
+
+    switch (number) {
+    case SIGCHLD:
+        children_reap(&m->children);
+        break;
+    case SIGTERM:
+    case SIGINT:
+        log_notice("signal %d: stopping", number);
+        stop_now(m);
+        break;
+    case SIGQUIT:
+        log_notice("signal %d: stopping gracefully", number);
+        drain(m);
+        break;
+    case SIGHUP:
+        log_warn("reload is not in this version: the configuration stays as "
+                 "it is");
+        break;
+    case SIGUSR1:
+        reopen_logs();
+        break;
+    case SIGWINCH: /* in the foreground: the terminal's size */
+        if (m->generation->settings->daemon) {
+            children_signal(&m->children, CHILD_WORKERS, SIGQUIT);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- start ---- */
+
+static int
+start_loop(struct master *m, struct errmsg *err)
+{
+    static const int numbers[] = { SIGCHLD, SIGTERM, SIGINT,  SIGQUIT,
+                                   SIGHUP,  SIGUSR1, SIGWINCH };
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        sigaddset(&set, numbers[i]);
+    }
+    m->loop = loop_new(err);
+    if (m->loop == NULL || bus_open(m->loop, err) == -1) {
+        return -1;
+    }
+    m->signals = signals_new(m->loop, &set, on_signal, m, err);
+    if (m->signals == NULL) {
+        return -1;
+    }
+    timer_init(&m->deadline, on_deadline);
+    return live_master_start(m->loop, err);
+}
+
+static void
+start_children(struct master *m)
+{
+    const struct generation *g = m->generation;
+
+    children_init(&m->children, m->loop, &child_calls, m);
+    timer_set(m->loop, &m->deadline, READY_WAIT_MS);
+    for (size_t i = 0; m->table[i] != NULL; i++) {
+        const struct role *r = m->table[i]->roles;
+
+        for (; r != NULL && r->name != NULL; r++) {
+            children_start_role(&m->children, g, r);
+        }
+    }
+    children_start_workers(&m->children, g);
+    watchdog_start(&m->watchdog, &m->children, g->settings->watchdog);
+}
+
+static void
+run(struct master *m)
+{
+    title_set("weir: master");
+    generation_announce(m->generation);
+    start_children(m);
+    loop_run(m->loop);
+    watchdog_stop(&m->watchdog);
+    timer_stop(m->loop, &m->deadline);
+    live_master_stop();
+    children_clear(&m->children);
+    log_notice("stopped");
+}
+
+static void
+end_loop(struct master *m)
+{
+    if (m->loop == NULL) {
+        return;
+    }
+    signals_free(&m->signals);
+    bus_close();
+    loop_free(&m->loop);
+}
+
+static int
+start(struct master *m, struct errmsg *err)
+{
+    const struct generation *g = m->generation;
+
+    if (g->settings->daemon && background_enter(err) == -1) {
+        return -1;
+    }
+    if (shared_state_create(g, m->table, err) == -1 ||
+        generation_open(m->generation, &m->listeners, err) == -1 ||
+        shared_state_start(g, err) == -1) {
+        return -1;
+    }
+    return start_loop(m, err);
+}
+
+int
+master_run(const char *file, const struct module *const *table)
+{
+    struct master m = { .table = table };
+    struct errmsg err = { "" };
+    char *mistakes = NULL;
+
+    list_init(&m.listeners);
+    m.generation = generation_load(1, file, &mistakes);
+    if (m.generation == NULL) {
+        fputs(mistakes, stderr);
+        mem_free(&mistakes);
+        return EXIT_WRONG;
+    }
+    if (start(&m, &err) == -1) {
+        fprintf(stderr, "weir: %s\n", err.text);
+        background_tell(EXIT_NO_START, err.text);
+        m.status = EXIT_NO_START;
+    } else {
+        run(&m);
+    }
+    end_loop(&m);
+    generation_close_others(NULL, &m.listeners);
+    shared_state_destroy();
+    generation_free(&m.generation);
+    return m.status;
+}
+
+int
+master_signal(const char *pid_file, int number, struct errmsg *err)
+{
+    pid_t pid = pidfile_read(pid_file, err);
+
+    if (pid == -1) {
+        return -1;
+    }
+    if (kill(pid, number) == -1) {
+        return errmsg_sys(err, "cannot signal process %d", (int)pid);
+    }
+    return 0;
+}

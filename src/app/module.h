@@ -1,0 +1,80 @@
+/*
+ * A module: one folder under modules/, one struct in the handler table.
+ *
+ * configure finds the folders and writes build/modules.c, the ordered table;
+ * nothing outside a module's folder names it.  A module never includes
+ * another module.  Adding one is "cp -r modules/hello modules/mine",
+ * ./configure, make: weir-module(7).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_MODULE_H
+#define APP_MODULE_H
+
+#include "base/errmsg.h"
+#include "conf/conf.h"
+#include "event/loop.h"
+#include "http/http.h"
+
+struct worker;       /* app/worker.h */
+struct rtmp_request; /* rtmp/rtmp.h */
+struct rtmp_refusal;
+
+/* What a module's settings belong to: one layer of one location. */
+struct module_layer {
+    struct worker *worker; /* the process this is in */
+    const void *settings;  /* filled from the module's rows */
+    struct str location;   /* its path, for messages */
+};
+
+enum rtmp_hook_result { HOOK_NEXT, HOOK_DONE, HOOK_REFUSE, HOOK_WAIT };
+
+/* Asked in the order of the table before weir decides; HOOK_NEXT asks the
+ * next, HOOK_DONE allows without asking further, HOOK_WAIT is ended by
+ * rtmp_service_decide().  Each may be NULL. */
+struct rtmp_hooks {
+    enum rtmp_hook_result (*on_publish)(struct rtmp_request *r,
+                                        struct rtmp_refusal *no);
+    enum rtmp_hook_result (*on_play)(struct rtmp_request *r,
+                                     struct rtmp_refusal *no);
+};
+
+/* A process that a module needs once, or that must outlive a reload. */
+struct role {
+    const char *name; /* "relayer": in ps, logs; NULL ends a table */
+    unsigned count;
+    /* Runs in the process on its own loop until told to stop. */
+    int (*start)(struct loop *l, struct errmsg *err);
+    void (*drain)(void);
+    void (*stop)(void);
+};
+
+struct module {
+    const char *name;  /* as "module" in a location */
+    const char *about; /* one line, shown by weir -V */
+
+    const struct conf_key *keys; /* settings of a layer; NULL: none */
+    size_t settings_size;
+
+    /* Its life, in this order; each may be NULL.  0 goes on; -1 stops the
+     * start (or the reload) with err filled in. */
+    int (*check)(const void *settings, struct errmsg *err); /* master */
+    /* Each worker, for each layer: makes its state and, when the table of
+     * routes depends on the settings, *routes. */
+    int (*start)(const struct module_layer *layer, void **state,
+                 const struct http_route **routes, struct errmsg *err);
+    void (*drain)(void *state); /* finish what runs, take nothing new */
+    void (*stop)(void *state);  /* frees state; the last call */
+
+    /* What it serves. */
+    const struct http_route *routes; /* the same for all layers, or NULL */
+    const struct rtmp_hooks *rtmp;
+    const struct role *roles;
+};
+
+extern const struct module *const modules[]; /* build/modules.c; NULL ends */
+const struct module *module_find(struct str name);
+/* Says that there is none of that name, and the nearest; returns -1. */
+int module_unknown(struct str name, struct errmsg *err);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * A shorter way to write struct conf_key rows, for the tables of this folder.
+ *
+ *     ROW(settings, worker_connections, CONF_INT, .min = 1, .max = 9,
+ *         .preset = "5", .help = "Connections of one worker."),
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_ROWS_H
+#define APP_ROWS_H
+
+#include "conf/conf.h"
+
+#include <stddef.h>
+
+/* The key has the name of the field / another name than the field. */
+#define ROW(tag, field, kind, ...) ROW_AS(#field, tag, field, kind, __VA_ARGS__)
+#define ROW_AS(key, tag, field, kind, ...)                                    \
+    {                                                                         \
+        .name = (key), .type = (kind), .offset = offsetof(struct tag, field), \
+        __VA_ARGS__                                                           \
+    }
+/* Where the group stands. */
+#define ROW_WHERE(tag) ROW(tag, where, CONF_WHERE, .help = NULL)
+
+#endif

@@ -1,0 +1,611 @@
+/*
+ * RTMP sessions joined to live streams.
+ *
+ * Each NetStream that publishes or plays has one struct netstream: made when
+ * the session asks whether it may, freed when the NetStream ends.  The order
+ * of a decision is begin() -> after_hook() -> decide_policy() ->
+ * begin_publish() or begin_play(); a hook that waits comes back through
+ * rtmp_service_decide(), a name that has to be taken from another process
+ * through on_publish_start().
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/rtmp_service.h"
+
+#include <stdio.h>
+
+#include "app/worker.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define URL_MAX 512
+
+struct server {
+    struct rtmp_settings session;
+    struct rtmp_application *applications;
+    size_t application_count;
+};
+
+static struct {
+    struct worker *worker;
+    struct server *servers;
+    size_t server_count;
+} service;
+
+/* What a NetStream is used for: one publisher or one player. */
+struct netstream {
+    struct rtmp_request *request; /* borrowed: lives as long as this */
+    const struct rtmp_application *application;
+    struct live_publisher *publisher; /* owned */
+    struct live_player *player;       /* owned */
+    bool publishing;                  /* what was asked for; else playing */
+    bool claiming;     /* the name is not ours yet, the session waits */
+    size_t hook;       /* the module whose hook is asked */
+    int64_t last_ms;   /* a message of the publisher came */
+    struct timer idle; /* publishers: idle_timeout */
+    uint16_t name_len;
+    char name[LIVE_NAME_MAX]; /* "app/name" */
+};
+
+static const struct server *
+server_of(struct rtmp_request *r)
+{
+    return rtmp_session_arg(r->session);
+}
+
+static const struct rtmp_application *
+find_application(const struct server *s, struct str name)
+{
+    for (size_t i = 0; i < s->application_count; i++) {
+        if (str_eq(s->applications[i].settings->name, name)) {
+            return &s->applications[i];
+        }
+    }
+    return NULL;
+}
+
+const struct rtmp_application *
+rtmp_service_application(struct str name)
+{
+    for (size_t i = 0; i < service.server_count; i++) {
+        const struct rtmp_application *a =
+            find_application(&service.servers[i], name);
+
+        if (a != NULL) {
+            return a;
+        }
+    }
+    return NULL;
+}
+
+static enum rtmp_result
+refuse(struct rtmp_refusal *no, const char *code, const char *reason)
+{
+    no->code = code;
+    errmsg_set(&no->reason, "%s", reason);
+    return RTMP_REFUSE;
+}
+
+static enum rtmp_result
+on_connect(struct rtmp_request *r, struct rtmp_refusal *no)
+{
+    if (find_application(server_of(r), r->app) == NULL) {
+        no->code = "NetConnection.Connect.InvalidApp";
+        errmsg_set(&no->reason, "there is no application \"%.*s\" here",
+                   STR_ARGS(r->app));
+        return RTMP_REFUSE;
+    }
+    return RTMP_DONE;
+}
+
+/* ---- names ---- */
+
+static int
+set_name(struct netstream *n, struct str name)
+{
+    struct str app = n->application->settings->name;
+    int len = snprintf(n->name, sizeof(n->name), "%.*s/%.*s", STR_ARGS(app),
+                       STR_ARGS(name));
+
+    if (len < 0 || (size_t)len >= sizeof(n->name)) {
+        return -1;
+    }
+    n->name_len = (uint16_t)len;
+    return 0;
+}
+
+void
+rtmp_service_rename(struct rtmp_request *r, struct str name)
+{
+    struct netstream *n = r->context;
+
+    if (set_name(n, name) != 0) {
+        log_alert("rtmp: a hook gave a name of %zu bytes", name.len);
+    }
+}
+
+/* For statistics: where it goes to or comes from, with no secret in it. */
+static struct str
+url_of(const struct netstream *n, char *dst)
+{
+    struct str base = n->request->tc_url;
+    struct str name = str_skip(str_of(n->name, n->name_len),
+                               n->application->settings->name.len + 1);
+    int len =
+        snprintf(dst, URL_MAX, "%.*s/%.*s", STR_ARGS(base), STR_ARGS(name));
+
+    return str_of(dst, len < URL_MAX ? (size_t)len : URL_MAX - 1);
+}
+
+/* ---- publishing ---- */
+
+static void
+on_publish_start(void *arg)
+{
+    struct netstream *n = arg;
+
+    log_info("stream %s: published by %s", n->name,
+             addr_text(&rtmp_session_conn(n->request->session)->peer,
+                       (char[ADDR_TEXT]){ 0 }));
+    n->last_ms = loop_now(service.worker->loop);
+    timer_set(service.worker->loop, &n->idle,
+              n->application->settings->idle_timeout);
+    if (n->claiming) {
+        n->claiming = false;
+        rtmp_session_decide(n->request, RTMP_DONE, NULL);
+    }
+}
+
+static void
+on_publish_stop(void *arg, const char *reason)
+{
+    struct netstream *n = arg;
+    bool started = timer_is_set(&n->idle);
+    struct rtmp_refusal no;
+
+    n->publisher = NULL;
+    timer_stop(service.worker->loop, &n->idle);
+    if (started) {
+        rtmp_session_refuse(n->request, "NetStream.Publish.BadName", reason);
+        return;
+    }
+    refuse(&no, "NetStream.Publish.BadName", reason);
+    rtmp_session_decide(n->request, RTMP_REFUSE, &no);
+}
+
+static const struct live_publisher_handlers publisher_handlers = {
+    .on_start = on_publish_start,
+    .on_stop = on_publish_stop,
+};
+
+static void
+on_idle(struct timer *timer)
+{
+    struct netstream *n = LIST_ITEM(timer, struct netstream, idle);
+    int64_t limit = n->application->settings->idle_timeout;
+    int64_t idle = loop_now(service.worker->loop) - n->last_ms;
+
+    if (idle < limit) {
+        timer_set(service.worker->loop, timer, limit - idle);
+        return;
+    }
+    rtmp_session_refuse(n->request, "NetStream.Publish.BadName",
+                        "the publisher sent nothing for idle_timeout");
+}
+
+static enum rtmp_result
+begin_publish(struct netstream *n, struct rtmp_refusal *no)
+{
+    char url[URL_MAX];
+    struct conn *conn = rtmp_session_conn(n->request->session);
+    const struct rtmp_application *a = n->application;
+    struct live_publish what = {
+        .name = str_of(n->name, n->name_len),
+        .url = url_of(n, url),
+        .peer = conn->peer,
+        .conflict = (enum live_conflict)a->settings->publish_conflict,
+        .chunk_size = server_of(n->request)->session.chunk_size,
+        .hold = a->hold,
+    };
+
+    n->publisher = live_publish(&what, &publisher_handlers, n, &no->reason);
+    if (n->publisher == NULL) {
+        no->code = "NetStream.Publish.BadName";
+        return RTMP_REFUSE;
+    }
+    n->claiming = !timer_is_set(&n->idle);
+    return n->claiming ? RTMP_WAIT : RTMP_DONE;
+}
+
+/* ---- playing ---- */
+
+static void
+on_play_start(void *arg, uint32_t chunk_size)
+{
+    struct netstream *n = arg;
+
+    if (rtmp_session_chunk_size(n->request->session, chunk_size) != 0) {
+        rtmp_session_close(n->request->session, "it takes nothing");
+    }
+}
+
+static void
+on_play_hold(void *arg)
+{
+    struct netstream *n = arg;
+
+    log_debug("stream %s: on hold", n->name);
+}
+
+static void
+on_play_resume(void *arg)
+{
+    struct netstream *n = arg;
+
+    log_debug("stream %s: goes on", n->name);
+}
+
+static unsigned streams_in_use;
+
+static void
+count_stream(struct rtmp_request *r)
+{
+    const struct netstream *n = r->context;
+
+    streams_in_use += n != NULL && (n->publisher != NULL || n->player != NULL);
+}
+
+/* Says goodbye on the NetStream; the connection goes with its last one. */
+static void
+on_play_stop(void *arg, const char *reason, bool close)
+{
+    struct netstream *n = arg;
+    struct rtmp_request *r = n->request;
+
+    n->player = NULL;
+    if (close) {
+        rtmp_session_close(r->session, reason);
+        return;
+    }
+    streams_in_use = 0;
+    rtmp_session_each(r->session, count_stream);
+    rtmp_session_control(r, RTMP_STREAM_EOF);
+    if (streams_in_use > 0) {
+        rtmp_session_status(r, "status", "NetStream.Play.UnpublishNotify",
+                            reason);
+        return;
+    }
+    rtmp_session_finish(r, "status", "NetStream.Play.UnpublishNotify", reason);
+}
+
+static const struct live_player_handlers player_handlers = {
+    .on_start = on_play_start,
+    .on_hold = on_play_hold,
+    .on_resume = on_play_resume,
+    .on_stop = on_play_stop,
+};
+
+static enum rtmp_result
+begin_play(struct netstream *n, struct rtmp_refusal *no)
+{
+    char url[URL_MAX];
+    struct conn *conn = rtmp_session_conn(n->request->session);
+    const struct rtmp_application *a = n->application;
+    struct live_play what = {
+        .name = str_of(n->name, n->name_len),
+        .url = url_of(n, url),
+        .peer = conn->peer,
+        .framing = LIVE_RTMP,
+        .stream_id = n->request->stream_id,
+        .gather = a->gather,
+        .gop_cache = a->settings->gop_cache,
+        .conn = conn,
+    };
+
+    /* Nothing is sent before this turn ends: Play.Start goes first. */
+    n->player = live_play(&what, &player_handlers, n, &no->reason);
+    if (n->player == NULL) {
+        no->code = "NetStream.Play.Failed";
+        return RTMP_REFUSE;
+    }
+    return RTMP_DONE;
+}
+
+/* ---- deciding ---- */
+
+static enum rtmp_result
+decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
+{
+    if (!n->publishing) {
+        return begin_play(n, no);
+    }
+    if (!hooked && n->application->settings->publish == PUBLISH_KEY) {
+        return refuse(no, "NetStream.Publish.BadName",
+                      "this application takes stream keys only, and this is "
+                      "not one");
+    }
+    return begin_publish(n, no);
+}
+
+static enum rtmp_hook_result
+ask_hook(const struct rtmp_hooks *hooks, struct netstream *n,
+         struct rtmp_refusal *no)
+{
+    if (hooks == NULL) {
+        return HOOK_NEXT;
+    }
+    if (n->publishing) {
+        return hooks->on_publish == NULL ? HOOK_NEXT
+                                         : hooks->on_publish(n->request, no);
+    }
+    return hooks->on_play == NULL ? HOOK_NEXT : hooks->on_play(n->request, no);
+}
+
+static enum rtmp_result
+after_hook(struct netstream *n, enum rtmp_hook_result result,
+           struct rtmp_refusal *no)
+{
+    while (result == HOOK_NEXT && modules[n->hook] != NULL) {
+        result = ask_hook(modules[n->hook++]->rtmp, n, no);
+    }
+    switch (result) {
+    case HOOK_NEXT:
+        return decide_policy(n, false, no);
+    case HOOK_DONE:
+        return decide_policy(n, true, no);
+    case HOOK_REFUSE:
+        return RTMP_REFUSE;
+    case HOOK_WAIT:
+        return RTMP_WAIT;
+    }
+    return RTMP_REFUSE;
+}
+
+void
+rtmp_service_decide(struct rtmp_request *r, enum rtmp_hook_result result,
+                    const struct rtmp_refusal *no)
+{
+    struct rtmp_refusal refusal = { 0 };
+    enum rtmp_result answer;
+
+    if (no != NULL) {
+        refusal = *no;
+    }
+    answer = after_hook(r->context, result, &refusal);
+    if (answer != RTMP_WAIT) {
+        rtmp_session_decide(r, answer, &refusal);
+    }
+}
+
+static void
+free_netstream(struct rtmp_request *r)
+{
+    struct netstream *n = r->context;
+
+    r->context = NULL;
+    timer_stop(service.worker->loop, &n->idle);
+    live_unpublish(&n->publisher);
+    live_stop_playing(&n->player);
+    mem_free(&n);
+}
+
+static struct netstream *
+new_netstream(struct rtmp_request *r, const struct rtmp_application *a,
+              bool publishing)
+{
+    struct netstream *n = mem_zero(sizeof(*n));
+
+    n->request = r;
+    n->application = a;
+    n->publishing = publishing;
+    timer_init(&n->idle, on_idle);
+    r->context = n;
+    return n;
+}
+
+static bool
+is_allowed(const struct rtmp_application *a, bool publishing,
+           const struct rtmp_request *r)
+{
+    return access_allows(publishing ? a->publish_access : a->play_access,
+                         &rtmp_session_conn(r->session)->peer);
+}
+
+static enum rtmp_result
+begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
+{
+    const struct rtmp_application *a = find_application(server_of(r), r->app);
+    struct netstream *n;
+    enum rtmp_result result;
+
+    no->code =
+        publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
+    if (a == NULL || !is_allowed(a, publishing, r)) {
+        return refuse(no, no->code, "not allowed from this address");
+    }
+    n = new_netstream(r, a, publishing);
+    if (set_name(n, r->name) != 0) {
+        result = refuse(no, no->code, "the stream's name is too long");
+    } else {
+        result = after_hook(n, HOOK_NEXT, no);
+    }
+    if (result == RTMP_REFUSE) {
+        free_netstream(r);
+    }
+    return result;
+}
+
+static enum rtmp_result
+on_publish(struct rtmp_request *r, struct rtmp_refusal *no)
+{
+    return begin(r, true, no);
+}
+
+static enum rtmp_result
+on_play(struct rtmp_request *r, struct rtmp_refusal *no)
+{
+    return begin(r, false, no);
+}
+
+/* ---- what goes on ---- */
+
+static void
+on_media(struct rtmp_request *r, enum media_type type, uint32_t timestamp,
+         const uint8_t *payload, size_t len)
+{
+    struct netstream *n = r->context;
+    struct str content = str_of(payload, len);
+
+    if (n == NULL || n->publisher == NULL) {
+        return;
+    }
+    n->last_ms = loop_now(service.worker->loop);
+    if (type == MEDIA_DATA) {
+        content = media_data_content(content);
+    }
+    live_write(n->publisher, type, timestamp, (const uint8_t *)content.ptr,
+               content.len);
+}
+
+static void
+on_pause(struct rtmp_request *r, bool pause)
+{
+    struct netstream *n = r->context;
+
+    if (n != NULL && n->player != NULL) {
+        live_player_pause(n->player, pause);
+    }
+}
+
+static void
+on_receive(struct rtmp_request *r, enum media_type type, bool on)
+{
+    struct netstream *n = r->context;
+
+    if (n != NULL && n->player != NULL) {
+        live_player_receive(n->player, type, on);
+    }
+}
+
+static void
+writable(struct rtmp_request *r)
+{
+    struct netstream *n = r->context;
+
+    if (n != NULL && n->player != NULL) {
+        live_player_writable(n->player);
+    }
+}
+
+/* The player inside a frame first: the others wait for its end. */
+static void
+on_writable(struct rtmp_session *s)
+{
+    struct conn *conn = rtmp_session_conn(s);
+
+    if (conn->busy != NULL) {
+        live_player_writable(conn->busy);
+    }
+    if (!conn->closed) {
+        rtmp_session_each(s, writable);
+    }
+}
+
+static void
+on_end(struct rtmp_request *r, const char *reason)
+{
+    struct netstream *n = r->context;
+
+    if (n != NULL) {
+        log_info("stream %s: %s left: %s", n->name,
+                 n->publishing ? "publisher" : "player", reason);
+        free_netstream(r);
+    }
+}
+
+static int
+say(struct rtmp_session *s, const void *data, size_t len)
+{
+    struct conn *conn = rtmp_session_conn(s);
+
+    if (conn->busy != NULL) {
+        return live_player_say(conn->busy, data, len);
+    }
+    return conn_write(conn, data, len);
+}
+
+static const struct rtmp_handlers handlers = {
+    .on_connect = on_connect,
+    .on_publish = on_publish,
+    .on_play = on_play,
+    .on_media = on_media,
+    .on_pause = on_pause,
+    .on_receive = on_receive,
+    .on_writable = on_writable,
+    .on_end = on_end,
+    .say = say,
+};
+
+/* ---- life ---- */
+
+static void
+start_application(struct rtmp_application *a,
+                  const struct rtmp_application_settings *settings)
+{
+    const struct settings *all = settings_of(service.worker->generation->conf);
+    struct pool *pool = service.worker->pool;
+
+    a->settings = settings;
+    a->publish_access = access_parse(pool, settings->publish_access.items,
+                                     settings->publish_access.count);
+    a->play_access = access_parse(pool, settings->play_access.items,
+                                  settings->play_access.count);
+    a->gather = settings_gather(all, settings);
+    a->hold = settings_hold(all, settings);
+}
+
+static void
+start_server(struct server *s, const struct rtmp_server_settings *settings)
+{
+    const struct rtmp_application_settings *items =
+        settings->applications.items;
+
+    settings_of_rtmp(settings, &s->session);
+    s->application_count = settings->applications.count;
+    s->applications = pool_zero(
+        service.worker->pool, s->application_count * sizeof(*s->applications));
+    for (size_t i = 0; i < s->application_count; i++) {
+        start_application(&s->applications[i], &items[i]);
+    }
+}
+
+void
+rtmp_service_start(struct worker *w)
+{
+    const struct settings *settings = settings_of(w->generation->conf);
+
+    service.worker = w;
+    service.server_count = settings->rtmp.servers.count;
+    service.servers =
+        pool_zero(w->pool, service.server_count * sizeof(*service.servers));
+    for (size_t i = 0; i < service.server_count; i++) {
+        start_server(&service.servers[i],
+                     settings_rtmp_server(&settings->rtmp, i));
+    }
+}
+
+void
+rtmp_service_accept(size_t i, int fd, const struct addr *peer,
+                    const struct addr *local)
+{
+    struct server *s = &service.servers[i];
+
+    rtmp_accept(service.worker->loop, &s->session, &handlers, s, fd, peer,
+                local);
+}
+
+void
+rtmp_service_stop(void)
+{
+    rtmp_close_all("weir stops");
+}

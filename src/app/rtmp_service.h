@@ -1,0 +1,42 @@
+/*
+ * RTMP in a worker: sessions (src/rtmp) joined to live streams (src/live) by
+ * the rules of rtmp.servers[].applications[].
+ *
+ * Whether a name may be published or played is decided before the session
+ * answers: the address, then the hooks of the modules in the order of their
+ * table, then the application's own policy.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_RTMP_SERVICE_H
+#define APP_RTMP_SERVICE_H
+
+#include "app/module.h"
+#include "app/settings.h"
+#include "rtmp/rtmp.h"
+
+/* An application in force, as players of any protocol need it. */
+struct rtmp_application {
+    const struct rtmp_application_settings *settings;
+    const struct access_list *publish_access, *play_access;
+    int64_t gather, hold; /* ms */
+};
+
+void rtmp_service_start(struct worker *w);
+/* Takes over a connection accepted for server i of the settings. */
+void rtmp_service_accept(size_t i, int fd, const struct addr *peer,
+                         const struct addr *local);
+void rtmp_service_stop(void); /* closes every session */
+
+/* The application of that name, NULL if there is none. */
+const struct rtmp_application *rtmp_service_application(struct str name);
+
+/* ---- for hooks ---- */
+
+/* on_publish: what was published under a key appears under this name. */
+void rtmp_service_rename(struct rtmp_request *r, struct str name);
+/* The answer to HOOK_WAIT. */
+void rtmp_service_decide(struct rtmp_request *r, enum rtmp_hook_result result,
+                         const struct rtmp_refusal *no);
+
+#endif

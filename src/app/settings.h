@@ -1,0 +1,139 @@
+/*
+ * The settings of weir.conf that are not a module's: root, live, rtmp, http.
+ *
+ * settings_load() reads and checks a file; what comes back lives in the
+ * struct conf and is never changed.  The rows are in settings.c (root, live),
+ * settings_rtmp.c and settings_http.c; this header is what they fill.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_SETTINGS_H
+#define APP_SETTINGS_H
+
+#include "conf/conf.h"
+#include "http/http.h"
+#include "live/live.h"
+#include "rtmp/rtmp.h"
+
+/* Values that stand for a word, or for a key that was left out. */
+enum {
+    WORKERS_AUTO = -1,   /* worker_processes: one a processor */
+    GATHER_INHERIT = -2, /* application: as live.gather */
+    HOLD_INHERIT = -1,   /* application: as live.hold */
+    BODY_INHERIT = -1,   /* location: as its server */
+};
+
+/* ---- rtmp ---- */
+
+enum publish_policy { PUBLISH_KEY, PUBLISH_OPEN };
+
+struct rtmp_application_settings {
+    struct conf_where where;
+    struct str name;
+    int publish;          /* enum publish_policy */
+    int publish_conflict; /* enum live_conflict */
+    struct conf_strings publish_access, play_access;
+    bool gop_cache;
+    int64_t idle_timeout; /* ms without a message from a publisher */
+    int64_t gather;       /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
+    int64_t hold;         /* ms or HOLD_INHERIT */
+};
+
+struct rtmp_server_settings {
+    struct conf_where where;
+    struct conf_strings listen;
+    int64_t chunk_size;
+    int64_t handshake_timeout, connect_timeout;
+    int64_t ping_interval, ping_timeout;
+    int64_t send_timeout;
+    int64_t max_message, max_memory;
+    int64_t window_ack;
+    struct conf_groups applications; /* struct rtmp_application_settings */
+};
+
+struct rtmp_block {
+    struct conf_groups servers; /* struct rtmp_server_settings */
+};
+
+const struct rtmp_server_settings *settings_rtmp_server(
+    const struct rtmp_block *b, size_t i);
+/* What the session wants of a server's settings. */
+void settings_of_rtmp(const struct rtmp_server_settings *s,
+                      struct rtmp_settings *out);
+
+/* ---- http ---- */
+
+struct http_layer_settings {
+    struct conf_where where;
+    struct conf_extra module; /* what: const struct module * */
+};
+
+struct http_location_settings {
+    struct conf_where where;
+    struct str path;
+    struct conf_strings access;
+    int64_t client_max_body_size; /* bytes or BODY_INHERIT */
+    struct conf_extra module;     /* one layer beside the path ... */
+    struct conf_groups layers;    /* ... or several, in order */
+};
+
+struct http_server_settings {
+    struct conf_where where;
+    struct conf_strings listen;
+    struct str access_log; /* "" and "off": none */
+    int64_t client_max_body_size;
+    struct http_settings http;    /* access_log* are filled by http_service */
+    int access_log_format;        /* enum http_log_format */
+    struct conf_groups locations; /* struct http_location_settings */
+};
+
+struct http_block {
+    struct conf_groups servers; /* struct http_server_settings */
+};
+
+const struct http_server_settings *settings_http_server(
+    const struct http_block *b, size_t i);
+/* The layers of a location, wherever they stand: layer i, NULL behind the
+ * last. */
+const struct conf_extra *settings_http_layer(
+    const struct http_location_settings *l, size_t i);
+
+/* ---- root ---- */
+
+struct error_log_settings {
+    struct str file; /* a path, "stderr" or "stdout" */
+    int level;       /* enum log_level */
+    int format;      /* enum log_format */
+};
+
+struct settings {
+    int64_t worker_processes; /* 1 .. 64 or WORKERS_AUTO */
+    int64_t worker_connections;
+    int64_t worker_rlimit_nofile; /* 0: as it is */
+    struct str pid;
+    struct str user, group;
+    bool daemon;
+    struct error_log_settings error_log;
+    int64_t stop_drain; /* ms */
+    int64_t watchdog;   /* ms, 0: off */
+    struct live_settings live;
+    struct rtmp_block rtmp;
+    struct http_block http;
+};
+
+extern const struct conf_key settings_keys[]; /* of struct settings */
+
+/* Reads and checks a file; NULL with every mistake in *mistakes (see
+ * conf_load()). */
+struct conf *settings_load(const char *path, char **mistakes);
+const struct settings *settings_of(const struct conf *c);
+
+/* How many workers: the number, or one for each processor. */
+unsigned settings_workers(const struct settings *s);
+/* What is in force for an application. */
+int64_t settings_gather(const struct settings *s,
+                        const struct rtmp_application_settings *a);
+int64_t settings_hold(const struct settings *s,
+                      const struct rtmp_application_settings *a);
+
+#endif

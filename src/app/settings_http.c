@@ -1,0 +1,240 @@
+/*
+ * The "http" block of weir.conf: servers, locations, layers.
+ *
+ * A location has one module with its settings beside the path, or a list of
+ * layers; both forms are one list to the rest (settings_http_layer()).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/settings_rows.h"
+
+#include "app/module.h"
+#include "app/rows.h"
+#include "net/access.h"
+
+#define KIB(n) ((int64_t)(n)*1024)
+#define HOURS(n) ((int64_t)(n)*3600 * 1000)
+#define BODY_MAX ((int64_t)1 << 40)
+
+static const char *const log_formats[] = { "combined", "json", NULL };
+static const char *const body_words[] = { "inherit", NULL };
+
+/* ---- layers ---- */
+
+static int
+choose_module(struct str value, struct conf_choice *choice, struct errmsg *err)
+{
+    const struct module *m = module_find(value);
+
+    if (m == NULL) {
+        return module_unknown(value, err);
+    }
+    choice->what = m;
+    choice->keys = m->keys;
+    choice->size = m->settings_size;
+    return 0;
+}
+
+static int
+check_module(const struct conf_extra *extra, struct errmsg *err)
+{
+    const struct module *m = extra->what;
+
+    return m->check == NULL ? 0 : m->check(extra->settings, err);
+}
+
+static int
+check_layer(const void *settings, struct errmsg *err)
+{
+    const struct http_layer_settings *s = settings;
+
+    if (s->module.what == NULL) {
+        return errmsg_set(err, "a layer needs a module");
+    }
+    return check_module(&s->module, err);
+}
+
+static const struct conf_key layer_keys[] = {
+    ROW_WHERE(http_layer_settings),
+    ROW(http_layer_settings, module, CONF_EXTRA, .choose = choose_module,
+        .help = "The module that answers here; its settings stand beside "
+                "it."),
+    CONF_END,
+};
+
+/* ---- locations ---- */
+
+static int
+check_path(struct str value, struct errmsg *err)
+{
+    if (!str_starts(value, STR("/"))) {
+        return errmsg_set(err, "must start with '/', not \"%.*s\"",
+                          STR_ARGS(value));
+    }
+    if (value.len > 1 && str_ends(value, STR("/"))) {
+        return errmsg_set(err, "must not end with '/': \"%.*s\"",
+                          STR_ARGS(value));
+    }
+    return 0;
+}
+
+static int
+check_location(const void *settings, struct errmsg *err)
+{
+    const struct http_location_settings *s = settings;
+
+    if (s->module.what == NULL && s->layers.count == 0) {
+        return errmsg_set(err, "a location needs a module or layers");
+    }
+    if (s->module.what != NULL && s->layers.count > 0) {
+        return errmsg_set(err, "a location has a module or layers, not both");
+    }
+    return s->module.what == NULL ? 0 : check_module(&s->module, err);
+}
+
+static const struct conf_key location_keys[] = {
+    ROW_WHERE(http_location_settings),
+    ROW(http_location_settings, path, CONF_STRING, .check = check_path,
+        .help = "What the paths of its requests begin with, in whole "
+                "segments; the longest path that fits is asked first."),
+    ROW(http_location_settings, access, CONF_STRINGS, .preset = "allow all",
+        .check = access_check_rule,
+        .help = "From where it may be asked: rules \"allow|deny ADDRESS\", "
+                "the first that matches counts."),
+    ROW(http_location_settings, client_max_body_size, CONF_SIZE, .min = 0,
+        .max = BODY_MAX, .preset = "inherit", .words = body_words,
+        .help = "The largest body of a request; \"inherit\": as the "
+                "server."),
+    ROW(http_location_settings, module, CONF_EXTRA, .choose = choose_module,
+        .help = "The module that answers here; its settings stand beside "
+                "it."),
+    ROW(http_location_settings, layers, CONF_GROUPS, .keys = layer_keys,
+        .size = sizeof(struct http_layer_settings), .preset = "",
+        .check_group = check_layer,
+        .help = "Several modules instead of one, asked in this order."),
+    CONF_END,
+};
+
+const struct conf_extra *
+settings_http_layer(const struct http_location_settings *l, size_t i)
+{
+    const struct http_layer_settings *all = l->layers.items;
+
+    if (l->module.what != NULL) {
+        return i == 0 ? &l->module : NULL;
+    }
+    return i < l->layers.count ? &all[i].module : NULL;
+}
+
+/* ---- servers ---- */
+
+static int
+check_location_among(const struct conf_groups *all, size_t i,
+                     struct errmsg *err)
+{
+    const struct http_location_settings *l = all->items;
+
+    for (size_t k = 0; k < i; k++) {
+        if (str_eq(l[k].path, l[i].path)) {
+            return errmsg_set(err,
+                              "there is a location \"%.*s\" in line %d "
+                              "already",
+                              STR_ARGS(l[i].path), l[k].where.line);
+        }
+    }
+    return 0;
+}
+
+static int
+check_server(const void *settings, struct errmsg *err)
+{
+    const struct http_server_settings *s = settings;
+
+    return settings_check_listens(&s->listen, err);
+}
+
+static int
+check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
+{
+    const struct http_server_settings *s = all->items;
+
+    for (size_t k = 0; k < i; k++) {
+        if (settings_check_apart(&s[k].listen, s[k].where.line, &s[i].listen,
+                                 err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static const struct conf_key server_keys[] = {
+    ROW_WHERE(http_server_settings),
+    ROW(http_server_settings, listen, CONF_STRINGS, .min = 1,
+        .check = settings_check_address,
+        .help = "Where it listens: \"PORT\", \"ADDRESS:PORT\", "
+                "\"unix:PATH\"; port 0 takes a free one."),
+    ROW(http_server_settings, access_log, CONF_STRING, .preset = "off",
+        .help = "A file with a line for every request, \"stderr\", "
+                "\"stdout\" or \"off\"."),
+    ROW(http_server_settings, access_log_format, CONF_ENUM,
+        .preset = "combined", .words = log_formats,
+        .help = "How a line of it looks."),
+    ROW(http_server_settings, client_max_body_size, CONF_SIZE, .min = 0,
+        .max = BODY_MAX, .preset = "1M",
+        .help = "The largest body of a request."),
+    ROW_AS("client_header_timeout", http_server_settings,
+           http.client_header_timeout, CONF_TIME, .min = 100, .max = HOURS(1),
+           .preset = "10s",
+           .help = "How long a request's head may take to come."),
+    ROW_AS("client_body_timeout", http_server_settings,
+           http.client_body_timeout, CONF_TIME, .min = 100, .max = HOURS(1),
+           .preset = "30s",
+           .help = "The longest pause between two parts of a body."),
+    ROW_AS("send_timeout", http_server_settings, http.send_timeout, CONF_TIME,
+           .min = 100, .max = HOURS(1), .preset = "30s",
+           .help = "A client that takes nothing for so long is closed."),
+    ROW_AS("keepalive_timeout", http_server_settings, http.keepalive_timeout,
+           CONF_TIME, .min = 0, .max = HOURS(24), .preset = "75s",
+           .help = "How long a connection may wait for its next request; "
+                   "0: one request a connection."),
+    ROW_AS("keepalive_requests", http_server_settings, http.keepalive_requests,
+           CONF_INT, .min = 1, .max = 1000000000, .preset = "1000",
+           .help = "The most requests of a connection."),
+    ROW_AS("keepalive_time", http_server_settings, http.keepalive_time,
+           CONF_TIME, .min = 0, .max = HOURS(24 * 30), .preset = "1h",
+           .help = "After so long a connection ends with its next answer."),
+    ROW_AS("client_max_head_size", http_server_settings,
+           http.client_max_head_size, CONF_SIZE, .min = 512, .max = KIB(1024),
+           .preset = "16k",
+           .help = "The largest request line and headers together."),
+    ROW_AS("client_max_uri_size", http_server_settings,
+           http.client_max_uri_size, CONF_SIZE, .min = 64, .max = KIB(1024),
+           .preset = "8k", .help = "The longest address of a request."),
+    ROW_AS("client_max_header_size", http_server_settings,
+           http.client_max_header_size, CONF_SIZE, .min = 64, .max = KIB(1024),
+           .preset = "8k", .help = "The longest header."),
+    ROW_AS("client_max_headers", http_server_settings, http.client_max_headers,
+           CONF_INT, .min = 1, .max = 10000, .preset = "100",
+           .help = "The most headers of a request."),
+    ROW(http_server_settings, locations, CONF_GROUPS, .keys = location_keys,
+        .size = sizeof(struct http_location_settings), .min = 1,
+        .check_among = check_location_among, .check_group = check_location,
+        .help = "What is served under which path."),
+    CONF_END,
+};
+
+const struct conf_key settings_http_keys[] = {
+    ROW(http_block, servers, CONF_GROUPS, .keys = server_keys,
+        .size = sizeof(struct http_server_settings), .preset = "",
+        .check_group = check_server, .check_among = check_server_among,
+        .help = "HTTP servers."),
+    CONF_END,
+};
+
+const struct http_server_settings *
+settings_http_server(const struct http_block *b, size_t i)
+{
+    const struct http_server_settings *all = b->servers.items;
+
+    return &all[i];
+}

@@ -1,0 +1,81 @@
+/*
+ * Checks of the addresses that servers listen on.
+ *
+ * Port 0 takes a free port, so it is never the same address twice.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/settings_rows.h"
+
+#include "net/addr.h"
+
+int
+settings_check_address(struct str value, struct errmsg *err)
+{
+    struct addr_listen ignored;
+
+    return addr_parse_listen(value, &ignored, err);
+}
+
+static bool
+same_address(struct str a, struct str b)
+{
+    struct addr_listen x, y;
+    struct errmsg ignored;
+
+    if (addr_parse_listen(a, &x, &ignored) == -1 ||
+        addr_parse_listen(b, &y, &ignored) == -1 || x.any != y.any) {
+        return false;
+    }
+    if (x.any) {
+        return x.addr.port != 0 && x.addr.port == y.addr.port;
+    }
+    if (x.addr.family != y.addr.family) {
+        return false;
+    }
+    if (x.addr.family == AF_UNIX) {
+        return str_eq(x.path, y.path);
+    }
+    return x.addr.port != 0 && addr_eq(&x.addr, &y.addr);
+}
+
+/* The first address of b that is in a too; a and b may be the same list. */
+static const struct str *
+shared_address(const struct conf_strings *a, const struct conf_strings *b)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        for (size_t k = a == b ? i + 1 : 0; k < b->count; k++) {
+            if (same_address(a->items[i], b->items[k])) {
+                return &b->items[k];
+            }
+        }
+    }
+    return NULL;
+}
+
+int
+settings_check_listens(const struct conf_strings *listen, struct errmsg *err)
+{
+    const struct str *twice = shared_address(listen, listen);
+
+    if (twice != NULL) {
+        return errmsg_set(err, "listen \"%.*s\" stands twice",
+                          STR_ARGS(*twice));
+    }
+    return 0;
+}
+
+int
+settings_check_apart(const struct conf_strings *before, int line,
+                     const struct conf_strings *listen, struct errmsg *err)
+{
+    const struct str *both = shared_address(before, listen);
+
+    if (both != NULL) {
+        return errmsg_set(err,
+                          "listen \"%.*s\" is taken by the server in line "
+                          "%d",
+                          STR_ARGS(*both), line);
+    }
+    return 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * What the settings*.c files share: the rows of one block are in each.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_SETTINGS_ROWS_H
+#define APP_SETTINGS_ROWS_H
+
+#include "app/settings.h"
+
+extern const struct conf_key settings_rtmp_keys[]; /* of struct rtmp_block */
+extern const struct conf_key settings_http_keys[]; /* of struct http_block */
+
+/* check of a "listen" row: is it an address? */
+int settings_check_address(struct str value, struct errmsg *err);
+/* No address of one server stands twice. */
+int settings_check_listens(const struct conf_strings *listen,
+                           struct errmsg *err);
+/* A server has no address that one before it, in that line, has. */
+int settings_check_apart(const struct conf_strings *before, int line,
+                         const struct conf_strings *listen, struct errmsg *err);
+
+#endif

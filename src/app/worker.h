@@ -1,0 +1,33 @@
+/*
+ * A worker: the process that holds connections.
+ *
+ * worker_main() runs in a freshly forked child.  It opens its end of the bus,
+ * starts the hub, drops privileges, starts every layer's module, accepts on
+ * its own sockets of all listeners, says READY and runs until it is told to
+ * drain and its last connection is gone, or to stop.  Its life is one way:
+ * starting, serving, draining, stopped.
+ *
+ * It knows nothing of other workers and never opens a file to write to.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_WORKER_H
+#define APP_WORKER_H
+
+#include "app/generation.h"
+#include "event/loop.h"
+#include "event/task.h"
+
+struct worker {
+    struct loop *loop;                   /* owned */
+    const struct generation *generation; /* borrowed: inherited by fork */
+    struct pool *pool;                   /* what lives as long as the worker */
+    uint32_t index;               /* among the workers of its generation */
+    struct task_threads *threads; /* owned */
+};
+
+/* Runs as worker index of g in this process, whose slot is set; returns the
+ * status to exit with. */
+int worker_main(const struct generation *g, uint32_t index);
+
+#endif

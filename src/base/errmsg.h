@@ -1,0 +1,26 @@
+/*
+ * The reason of a failure, in words for the reader of a log or a client.
+ *
+ * Who detects, explains: functions that can fail for a reason an operator
+ * caused take a struct errmsg * as last parameter, fill it and return -1.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef BASE_ERRMSG_H
+#define BASE_ERRMSG_H
+
+struct errmsg {
+    char text[512]; /* NUL terminated; "" means none */
+};
+
+/* Sets the text; always returns -1, so that callers can return it. */
+int errmsg_set(struct errmsg *e, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same followed by ": " and the text of errno. */
+int errmsg_sys(struct errmsg *e, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Puts words in front of the text that is there; returns -1. */
+int errmsg_prefix(struct errmsg *e, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

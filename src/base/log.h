@@ -1,0 +1,64 @@
+/*
+ * The process log.
+ *
+ * A line is formatted here, in the caller's process, and handed to a sink.
+ * The first sink writes to standard error; a running weir puts in the ring of
+ * its slot (proc/logring.h), so that no process waits for a disk or a pipe.
+ *
+ * Text lines:  2026-01-02T03:04:05.678Z [notice] 1234 message
+ * JSON lines:  {"time":"...","level":"notice","pid":1234,"message":"..."}
+ * A message is at most 2 KB; control bytes and invalid UTF-8 in it become
+ * \xHH, in JSON \u00HH.  Quotes stay: who quotes what a client sent passes it
+ * through str_escape() first.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* nginx's names. */
+enum log_level {
+    LOG_ALERT,  /* weir itself is wrong: tests fail on it */
+    LOG_CRIT,   /* the service cannot go on */
+    LOG_ERROR,  /* something an operator must mend */
+    LOG_WARN,   /* something an operator should look at */
+    LOG_NOTICE, /* start, stop, listening, reload */
+    LOG_INFO,   /* sessions come and go; refusals with their reason */
+    LOG_DEBUG,  /* steps inside a session */
+};
+
+enum log_format { LOG_TEXT, LOG_JSON };
+
+/* Called with one whole line, newline included. */
+typedef void log_sink(void *arg, const char *line, size_t len);
+
+void log_set(enum log_level level, enum log_format format);
+/* NULL: standard error, the default.  Not while another thread logs. */
+void log_set_sink(log_sink *sink, void *arg);
+bool log_enabled(enum log_level level);
+const char *log_level_name(enum log_level level);
+
+void log_write(enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void log_vwrite(enum log_level level, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+#define log_alert(...) log_write(LOG_ALERT, __VA_ARGS__)
+#define log_crit(...) log_write(LOG_CRIT, __VA_ARGS__)
+#define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
+#define log_warn(...) log_write(LOG_WARN, __VA_ARGS__)
+#define log_notice(...) log_write(LOG_NOTICE, __VA_ARGS__)
+#define log_info(...) log_write(LOG_INFO, __VA_ARGS__)
+/* Arguments are not evaluated when the level is off. */
+#define log_debug(...)                         \
+    do {                                       \
+        if (log_enabled(LOG_DEBUG)) {          \
+            log_write(LOG_DEBUG, __VA_ARGS__); \
+        }                                      \
+    } while (0)
+
+#endif

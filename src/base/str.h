@@ -1,0 +1,58 @@
+/*
+ * A string is a pointer and a length; it owns nothing and needs no NUL.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct str {
+    const char *ptr; /* borrowed */
+    size_t len;      /* bytes */
+};
+
+#define STR(literal) ((struct str){ (literal), sizeof(literal) - 1 })
+#define STR_NONE ((struct str){ "", 0 })
+/* For printf's "%.*s". */
+#define STR_ARGS(s) (int)(s).len, (s).ptr
+
+struct str str_from(const char *nul_terminated); /* NULL gives STR_NONE */
+struct str str_of(const void *ptr, size_t len);
+bool str_eq(struct str a, struct str b);
+bool str_eq_nocase(struct str a, struct str b); /* ASCII letters only */
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+int str_compare(struct str a, struct str b);
+
+/* First position of c at or after from, or s.len. */
+size_t str_find(struct str s, char c, size_t from);
+/* s without its first n bytes (all of them if it is shorter). */
+struct str str_skip(struct str s, size_t n);
+struct str str_first(struct str s, size_t n);
+struct str str_trim(struct str s); /* spaces and tabs at both ends */
+
+/* Cuts s at the first c: returns what is before it, leaves in *s what is
+ * after it (STR_NONE when there is no c). */
+struct str str_cut(struct str *s, char c);
+
+/* A whole decimal number from min to max and nothing else; false leaves *out
+ * alone.  An optional '-' is taken when min < 0. */
+bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *out);
+
+/* Copies s into dst (size bytes, NUL added, cut to fit); returns bytes
+ * copied without the NUL. */
+size_t str_copy(char *dst, size_t size, struct str s);
+
+/* Writes s to dst so that it can stand in a log line: bytes below 0x20, 0x7f,
+ * '"', '\\' and invalid UTF-8 become \xHH.  Cut to fit, NUL added. */
+size_t str_escape(char *dst, size_t size, struct str s);
+
+/* How far a is from b in single-character edits, at most limit + 1.  Only
+ * for names: over 128 bytes all that differs is far. */
+size_t str_distance(struct str a, struct str b, size_t limit);
+
+#endif

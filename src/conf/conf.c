@@ -1,0 +1,58 @@
+/*
+ * Loading a configuration.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "conf/layout.h"
+
+#include "base/mem.h"
+#include "conf/fill.h"
+
+struct conf *
+conf_load(const char *path, const struct conf_key *keys, size_t size,
+          char **mistakes)
+{
+    struct pool *pool = pool_new(4096);
+    struct conf *c = pool_zero(pool, sizeof(*c));
+    struct source source;
+
+    c->pool = pool;
+    c->keys = keys;
+    c->settings = pool_zero(pool, size);
+    source_init(&source, pool);
+    source_read(&source, path);
+    if (!source.broken) {
+        conf_fill(&source, keys, c->settings, pool);
+    }
+    *mistakes = source_report(&source);
+    source_clear(&source);
+    if (*mistakes != NULL) {
+        pool_free(&pool);
+        return NULL;
+    }
+    return c;
+}
+
+void
+conf_free(struct conf **c)
+{
+    struct pool *pool;
+
+    if (*c != NULL) {
+        pool = (*c)->pool; /* in which *c lies */
+        *c = NULL;
+        pool_free(&pool);
+    }
+}
+
+const void *
+conf_settings(const struct conf *c)
+{
+    return c->settings;
+}
+
+struct pool *
+conf_pool(const struct conf *c)
+{
+    return c->pool;
+}

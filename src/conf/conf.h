@@ -1,0 +1,143 @@
+/*
+ * The configuration file: libconfig syntax, read through rows.
+ *
+ * One struct conf_key row says all about a setting: its type, bounds and
+ * default (checked here), whether a reload may change it, and its text in the
+ * manual (printed by "weir -K", compared with weir.conf(5) in make check).
+ * conf_load() reads a file, reports EVERY mistake with file and line, and
+ * fills the caller's settings structs with all defaults in place.
+ *
+ * It knows no other folder: rows that need more checking (an address, an
+ * access rule) bring a function.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include "base/errmsg.h"
+#include "base/pool.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+enum conf_type {
+    CONF_STRING,  /* struct str (NUL terminated as well) */
+    CONF_INT,     /* int64_t; or one of words: -1, -2, ... in their order */
+    CONF_BOOL,    /* bool */
+    CONF_TIME,    /* int64_t ms; "10s", unit needed: ms s m h d; "0" needs
+                     none; words as in CONF_INT */
+    CONF_SIZE,    /* int64_t bytes; "16M": k m g, any case; or plain bytes;
+                     words as in CONF_INT */
+    CONF_ENUM,    /* int: position in words */
+    CONF_STRINGS, /* struct conf_strings; "x", [ "x" ] and ( "x" ) */
+    CONF_GROUP,   /* the embedded struct of keys */
+    CONF_GROUPS,  /* struct conf_groups of structs of size */
+    CONF_WHERE,   /* struct conf_where of the group it stands in; no key */
+    CONF_EXTRA,   /* struct conf_extra: keys chosen by another key; no key */
+};
+
+enum conf_change {
+    CONF_RELOAD,  /* takes effect at SIGHUP */
+    CONF_RESTART, /* a reload that changes it is refused */
+};
+
+struct conf_where {
+    const char *file; /* the path it was opened by */
+    int line;         /* of the group's opening */
+};
+
+struct conf_strings {
+    struct str *items;
+    size_t count;
+};
+
+struct conf_groups {
+    void *items; /* count structs, each size bytes (the row's size) */
+    size_t count;
+};
+
+/* The settings of what a group names, for example its module. */
+struct conf_extra {
+    struct str name;  /* the value that chose; empty: none given */
+    const void *what; /* whatever chose() returned, NULL if not given */
+    void *settings;   /* filled from the keys that chose() told, or NULL */
+};
+
+struct conf_choice {
+    const void *what;            /* stored in struct conf_extra */
+    const struct conf_key *keys; /* its rows */
+    size_t size;                 /* of its settings struct */
+};
+
+struct conf_key {
+    const char *name; /* NULL ends a table */
+    enum conf_type type;
+    size_t offset; /* of the field in the settings struct */
+    /* Bounds of INT, TIME (ms) and SIZE, of the bytes of a STRING, of the
+     * count of STRINGS and GROUPS.  No upper one unless max > min. */
+    int64_t min, max;
+    /* Default, as the text in the file without quotes; NULL: required.
+     * STRINGS: the items with commas between them.  GROUP: "", for its own
+     * defaults.  GROUPS: "", for none.  It is not passed to check(). */
+    const char *preset;
+    enum conf_change change;
+    bool secret;              /* shown as "***" by -T and in messages */
+    const char *help;         /* one or two sentences for the manual */
+    const char *const *words; /* NULL-ended, for INT, TIME, SIZE and ENUM */
+
+    const struct conf_key *keys; /* GROUP, GROUPS: rows of one */
+    size_t size;                 /* GROUP, GROUPS: sizeof its struct */
+    const char *shorthand; /* GROUPS: "x" stands for { shorthand = "x"; } */
+
+    /* STRING, STRINGS: says what is wrong with one string; 0 or -1.  The
+     * message is put behind the key's path.  An empty string that is the
+     * preset means "nothing" and is not checked. */
+    int (*check)(struct str value, struct errmsg *err);
+    /* GROUP, GROUPS: looks at a filled struct as a whole; 0 or -1. */
+    int (*check_group)(const void *settings, struct errmsg *err);
+    /* GROUPS: looks at item i of the list beside those before it (which may
+     * be wrong themselves); what is wrong is told of item i.  0 or -1. */
+    int (*check_among)(const struct conf_groups *all, size_t i,
+                       struct errmsg *err);
+    /* EXTRA: this row's name is the key whose value chooses ("module"); the
+     * key may have a row of its own too, of type STRING or ENUM.
+     * Returns 0 and fills *choice, or -1 with err (unknown name: say the
+     * nearest).  The key's absence is no mistake here. */
+    int (*choose)(struct str value, struct conf_choice *choice,
+                  struct errmsg *err);
+};
+
+#define CONF_END     \
+    {                \
+        .name = NULL \
+    }
+
+struct conf; /* one loaded file with its includes */
+
+/* Reads path into settings of size bytes laid out by keys.  NULL after
+ * printing every mistake, one "FILE:LINE: what" a line, into *mistakes (a
+ * string the caller frees with mem_free). */
+struct conf *conf_load(const char *path, const struct conf_key *keys,
+                       size_t size, char **mistakes);
+void conf_free(struct conf **c);
+const void *conf_settings(const struct conf *c);
+struct pool *conf_pool(const struct conf *c); /* lives as long as c */
+
+/* The first setting marked CONF_RESTART in which the two differ, as
+ * "live.memory" in err; 0 when there is none, else -1. */
+int conf_same_start(const struct conf *a, const struct conf *b,
+                    struct errmsg *err);
+
+/* weir -T: what is in force, defaults filled in, secrets masked; output can
+ * be read again by conf_load(). */
+void conf_print(const struct conf *c, FILE *out);
+/* weir -K: a line for every key, prefix.key first. */
+void conf_print_keys(const struct conf_key *keys, const char *prefix,
+                     FILE *out);
+
+/* One value outside a file (also for tests). */
+int conf_parse_time(struct str s, int64_t *ms, struct errmsg *err);
+int conf_parse_size(struct str s, int64_t *bytes, struct errmsg *err);
+
+#endif

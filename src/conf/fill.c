@@ -1,0 +1,569 @@
+/*
+ * Walking the rows: finds each key in the file or takes its default, and
+ * notes every mistake with the path of its key.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "conf/fill.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "conf/parse.h"
+#include "conf/reader.h"
+#include "conf/value.h"
+
+#define EXTRAS_MAX 4 /* CONF_EXTRA rows of a table */
+
+/* What the file has for a group. */
+struct given {
+    const config_setting_t *group; /* NULL: nothing */
+    const char *shorthand;         /* or only this key, */
+    const config_setting_t *value; /* with this value */
+};
+
+/* The rows a group has: its own and those chosen. */
+struct rows {
+    const struct conf_key *tables[1 + EXTRAS_MAX];
+    size_t count;
+    bool unsure; /* something wrong was to choose: any key may be right */
+};
+
+static bool fill_group(struct reader *r, const struct scope *in,
+                       const struct given *given, const struct conf_key *keys,
+                       void *out);
+
+/* ---- what the file has ---- */
+
+static struct scalar
+scalar_of(const config_setting_t *c)
+{
+    switch (config_setting_type(c)) {
+    case CONFIG_TYPE_STRING:
+        return (struct scalar){ .kind = SCALAR_STRING,
+                                .text =
+                                    str_from(config_setting_get_string(c)) };
+    case CONFIG_TYPE_INT:
+    case CONFIG_TYPE_INT64:
+        return (struct scalar){ .kind = SCALAR_INT,
+                                .number = config_setting_get_int64(c) };
+    case CONFIG_TYPE_BOOL:
+        return (struct scalar){ .kind = SCALAR_BOOL,
+                                .number = config_setting_get_bool(c) };
+    case CONFIG_TYPE_GROUP:
+        return (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a group") };
+    case CONFIG_TYPE_FLOAT:
+        return (struct scalar){ .kind = SCALAR_OTHER,
+                                .text = STR("a fraction") };
+    default:
+        return (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a list") };
+    }
+}
+
+static const config_setting_t *
+find(const struct given *g, const char *name)
+{
+    if (g->group != NULL) {
+        return config_setting_get_member(g->group, name);
+    }
+    if (g->shorthand != NULL && strcmp(g->shorthand, name) == 0) {
+        return g->value;
+    }
+    return NULL;
+}
+
+static bool
+is_list(const config_setting_t *c)
+{
+    return config_setting_is_list(c) || config_setting_is_array(c);
+}
+
+/* A list's items, or a single value as if it were a list of one. */
+static size_t
+item_count(const config_setting_t *c)
+{
+    return is_list(c) ? (size_t)config_setting_length(c) : 1;
+}
+
+static const config_setting_t *
+item(const config_setting_t *c, size_t i)
+{
+    return is_list(c) ? config_setting_get_elem(c, (unsigned)i) : c;
+}
+
+static void *
+field_of(const struct conf_key *key, void *out)
+{
+    return (char *)out + key->offset;
+}
+
+/* ---- keys of each type ---- */
+
+static bool
+fill_scalar(struct reader *r, const struct scope *in, const config_setting_t *c,
+            const struct conf_key *key, void *field)
+{
+    struct scalar v = scalar_of(c);
+    struct errmsg err;
+
+    if (reader_is_bad(r, in, key, c)) {
+        return false;
+    }
+    if (value_read(key, &v, r->pool, field, &err) == -1) {
+        return reader_mistake(r, in, key->name, conf_token(r->source, c),
+                              err.text);
+    }
+    return true;
+}
+
+static bool
+check_count(struct reader *r, const struct scope *in,
+            const struct conf_key *key, size_t count, size_t at)
+{
+    char text[128];
+
+    if (count < (size_t)key->min && count == 0) {
+        return reader_mistake(r, in, key->name, at, "must not be empty");
+    }
+    if (count >= (size_t)key->min &&
+        (!value_has_max(key) || count <= (size_t)key->max)) {
+        return true;
+    }
+    if (value_has_max(key)) {
+        snprintf(text, sizeof(text), "must have %lld to %lld items, not %zu",
+                 (long long)key->min, (long long)key->max, count);
+    } else {
+        snprintf(text, sizeof(text), "must have %lld items, not %zu",
+                 (long long)key->min, count);
+    }
+    return reader_mistake(r, in, key->name, at, text);
+}
+
+static bool
+fill_strings(struct reader *r, const struct scope *in,
+             const config_setting_t *c, const struct conf_key *key,
+             struct conf_strings *out)
+{
+    bool ok = true;
+
+    out->count = item_count(c);
+    out->items = pool_zero(r->pool, out->count * sizeof(*out->items));
+    for (size_t i = 0; i < out->count; i++) {
+        const config_setting_t *one = item(c, i);
+        struct scalar v = scalar_of(one);
+        struct errmsg err;
+
+        if (reader_is_bad(r, in, key, one)) {
+            ok = false;
+        } else if (value_read_string(key, &v, r->pool, &out->items[i], &err) ==
+                   -1) {
+            ok = reader_mistake(r, in, key->name, conf_token(r->source, one),
+                                err.text);
+        }
+    }
+    return ok && check_count(r, in, key, out->count, conf_token(r->source, c));
+}
+
+static bool
+check_whole(struct reader *r, const struct scope *in,
+            const struct conf_key *key, const void *settings)
+{
+    struct errmsg err;
+
+    if (key->check_group == NULL || key->check_group(settings, &err) == 0) {
+        return true;
+    }
+    return reader_mistake(r, in, NULL, in->at, err.text);
+}
+
+static bool
+fill_one_group(struct reader *r, const struct scope *in,
+               const config_setting_t *c, const struct conf_key *key, void *out)
+{
+    struct scope scope = { in, key->name, conf_token(r->source, c) };
+    struct scalar v = scalar_of(c);
+    struct given given = { .group = c };
+
+    if (v.kind == SCALAR_STRING && key->type == CONF_GROUPS &&
+        key->shorthand != NULL) {
+        given = (struct given){ NULL, key->shorthand, c };
+    } else if (!config_setting_is_group(c)) {
+        return reader_refuse(r, in, key, &v, scope.at);
+    }
+    return fill_group(r, &scope, &given, key->keys, out) &&
+           check_whole(r, &scope, key, out);
+}
+
+/* Item i of a list: by itself, then beside those before it. */
+static bool
+fill_item(struct reader *r, const struct scope *in, const config_setting_t *c,
+          const struct conf_key *key, const struct conf_groups *all, size_t i)
+{
+    struct scope scope = { in, key->name, conf_token(r->source, c) };
+    struct errmsg err;
+
+    if (!fill_one_group(r, in, c, key, (char *)all->items + i * key->size)) {
+        return false;
+    }
+    if (key->check_among == NULL || key->check_among(all, i, &err) == 0) {
+        return true;
+    }
+    return reader_mistake(r, &scope, NULL, scope.at, err.text);
+}
+
+static bool
+fill_groups(struct reader *r, const struct scope *in, const config_setting_t *c,
+            const struct conf_key *key, struct conf_groups *out)
+{
+    bool ok = true;
+
+    out->count = item_count(c);
+    out->items = pool_zero(r->pool, out->count * key->size);
+    for (size_t i = 0; i < out->count; i++) {
+        ok = fill_item(r, in, item(c, i), key, out, i) && ok;
+    }
+    return ok && check_count(r, in, key, out->count, conf_token(r->source, c));
+}
+
+/* ---- defaults ---- */
+
+static void
+preset_strings(struct reader *r, const struct conf_key *key,
+               struct conf_strings *out)
+{
+    struct str rest = str_from(key->preset);
+    size_t most = 1;
+
+    for (size_t i = 0; i < rest.len; i++) {
+        most += rest.ptr[i] == ',';
+    }
+    out->items = pool_zero(r->pool, most * sizeof(*out->items));
+    out->count = 0;
+    while (rest.len > 0) {
+        struct str one = str_trim(str_cut(&rest, ','));
+
+        out->items[out->count++] = pool_str(r->pool, one);
+    }
+}
+
+static bool
+preset_scalar(struct reader *r, const struct scope *in,
+              const struct conf_key *key, void *field)
+{
+    struct scalar v = value_preset(key);
+    struct errmsg err;
+
+    if (value_read(key, &v, r->pool, field, &err) == 0) {
+        return true;
+    }
+    errmsg_prefix(&err, "the default of weir itself ");
+    return reader_mistake(r, in, key->name, in->at, err.text);
+}
+
+static bool
+fill_preset(struct reader *r, const struct scope *in,
+            const struct conf_key *key, void *field)
+{
+    struct scope scope = { in, key->name, in->at };
+    struct given nothing = { .group = NULL };
+
+    if (key->preset == NULL) {
+        return reader_missing(r, in, key);
+    }
+    switch (key->type) {
+    case CONF_STRING:
+        *(struct str *)field = pool_str(r->pool, str_from(key->preset));
+        return true;
+    case CONF_STRINGS:
+        preset_strings(r, key, field);
+        return true;
+    case CONF_GROUP:
+        return fill_group(r, &scope, &nothing, key->keys, field) &&
+               check_whole(r, &scope, key, field);
+    case CONF_INT:
+    case CONF_BOOL:
+    case CONF_TIME:
+    case CONF_SIZE:
+    case CONF_ENUM:
+        return preset_scalar(r, in, key, field);
+    case CONF_GROUPS:
+    case CONF_WHERE:
+    case CONF_EXTRA:
+        return true; /* zero is right */
+    }
+    return true;
+}
+
+/* ---- one key, one group ---- */
+
+static bool
+fill_key(struct reader *r, const struct scope *in, const struct given *given,
+         const struct conf_key *key, void *field)
+{
+    const config_setting_t *c = find(given, key->name);
+    struct scalar v;
+
+    if (c == NULL) {
+        return fill_preset(r, in, key, field);
+    }
+    switch (key->type) {
+    case CONF_STRINGS:
+        return fill_strings(r, in, c, key, field);
+    case CONF_GROUP:
+        return fill_one_group(r, in, c, key, field);
+    case CONF_GROUPS:
+        v = scalar_of(c);
+        if (v.kind != SCALAR_OTHER && key->shorthand == NULL) {
+            return reader_refuse(r, in, key, &v, conf_token(r->source, c));
+        }
+        return fill_groups(r, in, c, key, field);
+    case CONF_STRING:
+    case CONF_INT:
+    case CONF_BOOL:
+    case CONF_TIME:
+    case CONF_SIZE:
+    case CONF_ENUM:
+        return fill_scalar(r, in, c, key, field);
+    case CONF_WHERE:
+    case CONF_EXTRA:
+        return true;
+    }
+    return true;
+}
+
+static void
+fill_where(const struct reader *r, const struct scope *in,
+           struct conf_where *out)
+{
+    const struct token *t = &r->source->tokens[in->at];
+
+    out->file = r->source->files[t->file].path;
+    out->line = (int)t->line;
+}
+
+/* The row of a name that has a value of its own. */
+static const struct conf_key *
+row_of(const struct conf_key *keys, const char *name)
+{
+    for (; keys->name != NULL; keys++) {
+        if (keys->type != CONF_WHERE && keys->type != CONF_EXTRA &&
+            strcmp(keys->name, name) == 0) {
+            return keys;
+        }
+    }
+    return NULL;
+}
+
+/* The value that chooses: of the key's own row if it has one, else from the
+ * file.  False if it is wrong. */
+static bool
+choosing_value(struct reader *r, const struct scope *in,
+               const struct given *given, const struct conf_key *key,
+               struct str *out)
+{
+    const config_setting_t *c = find(given, key->name);
+    struct scalar v;
+
+    *out = str_from(key->preset);
+    if (c == NULL) {
+        return true;
+    }
+    if (reader_is_bad(r, in, key, c)) {
+        return false;
+    }
+    v = scalar_of(c);
+    if (v.kind != SCALAR_STRING) {
+        return reader_refuse(r, in, key, &v, conf_token(r->source, c));
+    }
+    *out = pool_str(r->pool, v.text);
+    return true;
+}
+
+/* The value of the key's own row.  False if the file has another one: it
+ * was wrong, and told. */
+static bool
+own_value(const struct given *given, const struct conf_key *own, void *out,
+          struct str *value)
+{
+    const config_setting_t *c = find(given, own->name);
+    const void *field = field_of(own, out);
+
+    if (own->type == CONF_STRING) {
+        *value = *(const struct str *)field;
+    } else if (own->type == CONF_ENUM) {
+        *value = str_from(own->words[*(const int *)field]);
+    }
+    return c == NULL || str_eq(scalar_of(c).text, *value);
+}
+
+/* Finds out what an EXTRA row chooses; false if that is a mistake. */
+static bool
+choose(struct reader *r, const struct scope *in, const struct given *given,
+       const struct conf_key *key, const struct str *value,
+       struct conf_choice *choice)
+{
+    const config_setting_t *c = find(given, key->name);
+    size_t at = c != NULL ? conf_token(r->source, c) : in->at;
+    struct errmsg err;
+
+    if (value->len == 0 && c == NULL) {
+        return true;
+    }
+    if (key->choose(*value, choice, &err) == -1) {
+        return reader_mistake(r, in, key->name, at, err.text);
+    }
+    return true;
+}
+
+static bool
+fill_rows(struct reader *r, const struct scope *in, const struct given *given,
+          const struct conf_key *keys, void *out)
+{
+    bool ok = true;
+
+    for (; keys->name != NULL; keys++) {
+        if (keys->type == CONF_WHERE) {
+            fill_where(r, in, field_of(keys, out));
+        } else if (keys->type != CONF_EXTRA &&
+                   !fill_key(r, in, given, keys, field_of(keys, out))) {
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+/* The settings that an EXTRA row chooses; adds their rows to rows. */
+static bool
+fill_extra(struct reader *r, const struct scope *in, const struct given *given,
+           const struct conf_key *key, struct rows *rows, void *out)
+{
+    const struct conf_key *own = row_of(rows->tables[0], key->name);
+    struct conf_extra *extra = field_of(key, out);
+    struct conf_choice choice = { .what = NULL };
+    bool ok = own != NULL ? own_value(given, own, out, &extra->name)
+                          : choosing_value(r, in, given, key, &extra->name);
+
+    if (!ok || !choose(r, in, given, key, &extra->name, &choice)) {
+        rows->unsure = true;
+        return false;
+    }
+    extra->what = choice.what;
+    if (choice.keys == NULL || rows->count > EXTRAS_MAX) {
+        return true;
+    }
+    rows->tables[rows->count++] = choice.keys;
+    extra->settings = pool_zero(r->pool, choice.size);
+    return fill_rows(r, in, given, choice.keys, extra->settings);
+}
+
+/* ---- keys that no row has ---- */
+
+static bool
+is_known(const struct rows *rows, const char *name)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        for (const struct conf_key *k = rows->tables[i]; k->name; k++) {
+            if (k->type != CONF_WHERE && strcmp(k->name, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The nearest name, or all that there are. */
+static const char *
+advice(struct reader *r, const struct rows *rows, const char *name)
+{
+    struct near_name near;
+    struct str all = STR_NONE;
+
+    near_start(&near, str_first(str_from(name), 80));
+    for (size_t i = 0; i < rows->count; i++) {
+        for (const struct conf_key *k = rows->tables[i]; k->name; k++) {
+            if (k->type == CONF_WHERE) {
+                continue;
+            }
+            near_try(&near, k->name);
+            all = pool_printf(r->source->pool, "%.*s%s%s", STR_ARGS(all),
+                              all.len > 0 ? ", " : "", k->name);
+        }
+    }
+    if (near.best != NULL) {
+        return pool_printf(r->source->pool, "is unknown, did you mean \"%s\"?",
+                           near.best)
+            .ptr;
+    }
+    return pool_printf(r->source->pool, "is unknown; there are: %.*s",
+                       STR_ARGS(all))
+        .ptr;
+}
+
+static bool
+check_known(struct reader *r, const struct scope *in, const config_setting_t *c,
+            const struct rows *rows)
+{
+    const char *name = config_setting_name(c);
+    size_t at = conf_token(r->source, c);
+
+    if (r->source->tokens[at].twice) {
+        name = pool_cstr(r->source->pool, source_text(r->source, at));
+        return reader_mistake(r, in, name, at, "is set twice");
+    }
+    if (rows->unsure || is_known(rows, name)) {
+        return true;
+    }
+    return reader_mistake(r, in, name, at, advice(r, rows, name));
+}
+
+static bool
+fill_group(struct reader *r, const struct scope *in, const struct given *given,
+           const struct conf_key *keys, void *out)
+{
+    struct rows rows = { .tables = { keys }, .count = 1 };
+    bool ok = fill_rows(r, in, given, keys, out);
+
+    for (const struct conf_key *k = keys; k->name != NULL; k++) {
+        if (k->type == CONF_EXTRA && !fill_extra(r, in, given, k, &rows, out)) {
+            ok = false;
+        }
+    }
+    for (int i = 0;
+         given->group != NULL && i < config_setting_length(given->group); i++) {
+        const config_setting_t *c =
+            config_setting_get_elem(given->group, (unsigned)i);
+
+        if (!check_known(r, in, c, &rows)) {
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+/* Values that are wrong and whose key nobody looked at. */
+static void
+tell_rest(struct source *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->tokens[i].bad != NULL && !s->tokens[i].told) {
+            source_say(s, i, "%s", s->tokens[i].bad);
+        }
+    }
+}
+
+void
+conf_fill(struct source *s, const struct conf_key *keys, void *settings,
+          struct pool *pool)
+{
+    struct reader r = { s, pool };
+    struct scope root = { .name = NULL };
+    config_t tree;
+
+    if (conf_parse(s, &tree) == 0) {
+        struct given given = { .group = config_root_setting(&tree) };
+
+        fill_group(&r, &root, &given, keys, settings);
+    }
+    tell_rest(s);
+    config_destroy(&tree);
+}

@@ -1,0 +1,17 @@
+/*
+ * From what libconfig read to the settings structs.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef CONF_FILL_H
+#define CONF_FILL_H
+
+#include "conf/conf.h"
+#include "conf/source.h"
+
+/* Fills settings (zeroed) by its rows from the source, which is not broken;
+ * strings and lists are made in pool.  Mistakes are noted in the source. */
+void conf_fill(struct source *s, const struct conf_key *keys, void *settings,
+               struct pool *pool);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * What a loaded configuration is made of.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef CONF_LAYOUT_H
+#define CONF_LAYOUT_H
+
+#include "conf/conf.h"
+
+struct conf {
+    struct pool *pool; /* holds all of it, this struct too */
+    const struct conf_key *keys;
+    void *settings;
+};
+
+/* The rows that an EXTRA row chose; NULL if it chose none. */
+const struct conf_key *conf_extra_keys(const struct conf_key *key,
+                                       const struct conf_extra *extra);
+
+#endif

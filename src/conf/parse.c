@@ -1,0 +1,136 @@
+/*
+ * libconfig: parsing, and its line numbers, which are token numbers here.
+ *
+ * A syntax error behind a string makes libconfig 1.5 lose the memory of the
+ * string, so the syntax is tried first with numbers in place of all strings.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "conf/parse.h"
+
+#include <string.h>
+
+#define TWICE_MAX 100 /* so many keys set twice are told in one go */
+
+/* The token libconfig stopped at. */
+static size_t
+error_token(const struct source *s, const config_t *tree)
+{
+    int line = config_error_line(tree);
+    size_t token = line > 0 ? (size_t)line - 1 : 0;
+
+    return token < s->count ? token : s->count - 1;
+}
+
+static void
+say_syntax(struct source *s, const config_t *tree)
+{
+    size_t at = error_token(s, tree);
+    char token[64], line[128];
+
+    if ((size_t)config_error_line(tree) > s->count) {
+        source_say(s, s->count - 1, "syntax error at the end of the file");
+        return;
+    }
+    source_show(token, sizeof(token), source_text(s, at));
+    source_show(line, sizeof(line), source_line(s, at));
+    source_say(s, at, "%s at %s in: %s", config_error_text(tree), token, line);
+}
+
+/* Has libconfig found a key that its group has already? */
+static bool
+is_twice(const struct source *s, const config_t *tree)
+{
+    const char *text = config_error_text(tree);
+    size_t at = error_token(s, tree);
+
+    return text != NULL && strstr(text, "duplicate") != NULL && at > 0 &&
+           !s->tokens[at].twice;
+}
+
+static bool
+parse(const struct source *s, bool strings, config_t *tree)
+{
+    struct buf text;
+    int done;
+
+    config_destroy(tree);
+    config_init(tree);
+    buf_init(&text, SIZE_MAX / 2);
+    source_render(s, strings, &text);
+    buf_add(&text, "", 1);
+    done = config_read_string(tree, (const char *)buf_data(&text));
+    buf_clear(&text);
+    return done == CONFIG_TRUE;
+}
+
+int
+conf_parse(struct source *s, config_t *tree)
+{
+    config_init(tree);
+    for (int tries = 0; !parse(s, false, tree); tries++) {
+        if (tries == TWICE_MAX || !is_twice(s, tree)) {
+            say_syntax(s, tree);
+            return -1;
+        }
+        s->tokens[error_token(s, tree)].twice = true;
+    }
+    if (!parse(s, true, tree)) {
+        say_syntax(s, tree);
+        return -1;
+    }
+    return 0;
+}
+
+static size_t
+line_token(const struct source *s, const config_setting_t *c)
+{
+    unsigned line = config_setting_source_line(c);
+    size_t token = line > 0 ? line - 1 : 0;
+
+    return token < s->count ? token : s->count - 1;
+}
+
+static size_t
+next_token(const struct source *s, size_t token)
+{
+    do {
+        token++;
+    } while (token < s->count && s->tokens[token].is_include);
+    return token < s->count ? token : s->count - 1;
+}
+
+size_t
+conf_token(const struct source *s, const config_setting_t *c)
+{
+    size_t token = line_token(s, c);
+
+    /* The parser is one token behind a string in a list: it looks whether
+     * another string follows. */
+    if (config_setting_name(c) == NULL &&
+        config_setting_type(c) == CONFIG_TYPE_STRING) {
+        while (token > 1 && !s->tokens[--token].is_string) {
+        }
+    }
+    return token;
+}
+
+size_t
+conf_value_token(const struct source *s, const config_setting_t *c)
+{
+    size_t token = conf_token(s, c);
+
+    if (config_setting_name(c) == NULL) {
+        return token;
+    }
+    token = next_token(s, next_token(s, token));
+    while (s->tokens[token].is_string) {
+        size_t next = next_token(s, token);
+
+        if (next == token || !s->tokens[next].is_string) {
+            break;
+        }
+        token = next;
+    }
+    return token;
+}

@@ -1,0 +1,44 @@
+/*
+ * What the files of the loop share: its struct and the heap of timers.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef EVENT_LOOP_IMPL_H
+#define EVENT_LOOP_IMPL_H
+
+#include "event/loop.h"
+
+#include <sys/epoll.h>
+
+#define LOOP_BATCH 512 /* events taken by one epoll_wait() */
+
+struct timer_entry {
+    int64_t due; /* copy of timer->due: sifting does not follow pointers */
+    struct timer *timer; /* borrowed */
+};
+
+/* A heap with four children a node; a timer's place is its index + 1. */
+struct timer_heap {
+    struct timer_entry *entries; /* owned */
+    uint32_t count, size;
+    bool running; /* due timers are being called */
+};
+
+struct loop {
+    int epoll_fd;
+    bool stop;
+    int64_t now; /* clock_ms() after the last wait */
+    struct timer_heap timers;
+    struct list later; /* struct later, asked for, not called */
+    struct loop_hooks hooks;
+    void *hooks_arg;
+    /* The batch being delivered; an entry is cleared when its io stops. */
+    int ready_count, ready_next;
+    struct epoll_event ready[LOOP_BATCH];
+};
+
+int64_t timers_wait(const struct loop *l); /* ms to the next one, -1: none */
+void timers_run(struct loop *l);           /* calls those that are due */
+void timers_clear(struct loop *l);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * Bodies by length or chunked, kept or dropped.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http/body.h"
+
+#define LIMIT_NOWHERE (64 * 1024) /* where no location says one */
+
+void
+http_body_init(struct http_body *b, const struct http_head *head)
+{
+    *b = (struct http_body){ .is_chunked = head->chunked,
+                             .limit = LIMIT_NOWHERE };
+    b->left = head->length > 0 ? (uint64_t)head->length : 0;
+    b->done = !b->is_chunked && b->left == 0;
+    buf_init(&b->bytes, 0);
+}
+
+void
+http_body_clear(struct http_body *b)
+{
+    buf_clear(&b->bytes);
+}
+
+/* The next piece of payload at the front of data; bytes eaten, or -1. */
+static ssize_t
+next_piece(struct http_body *b, const uint8_t *data, size_t n,
+           struct str *piece)
+{
+    if (b->is_chunked) {
+        ssize_t eaten = http_chunked_eat(&b->chunked, data, n, piece);
+
+        b->done = http_chunked_done(&b->chunked);
+        return eaten;
+    }
+    *piece = str_of(data, n < b->left ? n : (size_t)b->left);
+    b->left -= piece->len;
+    b->done = b->left == 0;
+    return (ssize_t)piece->len;
+}
+
+static int
+take_piece(struct http_body *b, struct str piece)
+{
+    if (piece.len > b->limit - b->seen) {
+        return -1;
+    }
+    b->seen += piece.len;
+    b->bytes.limit = (size_t)b->limit;
+    return b->keep ? buf_add_str(&b->bytes, piece) : 0;
+}
+
+ssize_t
+http_body_eat(struct http_body *b, const uint8_t *data, size_t n,
+              enum http_refusal *why)
+{
+    size_t eaten = 0;
+    struct str piece;
+
+    while (eaten < n && !b->done) {
+        ssize_t ate = next_piece(b, data + eaten, n - eaten, &piece);
+
+        if (ate < 0) {
+            *why = b->chunked.why;
+            return -1;
+        }
+        if (take_piece(b, piece) == -1) {
+            *why = REFUSE_BODY_LONG;
+            return -1;
+        }
+        eaten += (size_t)ate;
+    }
+    return (ssize_t)eaten;
+}

@@ -1,0 +1,526 @@
+/*
+ * The life of a connection: heads come, are served one after the other, and
+ * the next one is looked at when the last byte of the answer before it is
+ * with the kernel.  What a client sends ahead meanwhile stays unread in the
+ * connection's bounded buffer, and at most BURST requests are served in one
+ * turn, so that nobody who pipelines keeps others waiting.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/exchange.h"
+
+#define BURST 16          /* requests of a connection in one turn */
+#define AHEAD (16 * 1024) /* bytes kept of what is sent ahead */
+#define LINGER_MS 2000    /* for the peer to read our last words */
+
+static struct {
+    struct list connections; /* struct http_connection */
+    size_t count;
+    bool ready, draining;
+} all;
+
+/* ---- from one request to the next ---- */
+
+static void
+drop_exchange(struct http_connection *c)
+{
+    if (c->x != NULL) {
+        struct exchange *x = c->x;
+
+        c->x = NULL;
+        http_request_free(x);
+    }
+}
+
+void
+http_settle_later(struct http_connection *c)
+{
+    loop_later(c->loop, &c->later);
+}
+
+static void
+finish(struct http_connection *c, const char *reason)
+{
+    timer_stop(c->loop, &c->timer);
+    c->phase = PHASE_CLOSING;
+    drop_exchange(c);
+    conn_finish(c->conn, LINGER_MS, reason);
+}
+
+static void
+next_request(struct http_connection *c)
+{
+    drop_exchange(c);
+    if (all.draining) {
+        finish(c, "draining");
+        return;
+    }
+    c->phase = PHASE_IDLE;
+    c->scan = (struct http_scan){ 0 };
+    timer_set(c->loop, &c->timer, c->server->settings.keepalive_timeout);
+    if (!c->in_data) {
+        http_settle_later(c);
+    }
+}
+
+static void
+answered(struct http_connection *c)
+{
+    struct exchange *x = c->x;
+
+    http_log_access(x);
+    if (x->close) {
+        finish(c, "answered");
+    } else if (!x->body.done) {
+        c->phase = PHASE_SKIP;
+        x->body.keep = false;
+        timer_set(c->loop, &c->timer, c->server->settings.client_body_timeout);
+        if (!c->in_data) {
+            http_settle_later(c);
+        }
+    } else {
+        next_request(c);
+    }
+}
+
+/* Looks what became of the answer; no handler is on the stack. */
+void
+http_settle(struct http_connection *c)
+{
+    struct exchange *x = c->x;
+
+    if (x == NULL || c->conn == NULL || x->running ||
+        (c->phase != PHASE_BUSY && c->phase != PHASE_BODY)) {
+        return;
+    }
+    if (!http_flush(x)) {
+        if (x->broken) {
+            conn_close(c->conn, "write failed");
+        }
+        return;
+    }
+    x->stalled_ms = 0;
+    if (c->phase == PHASE_BUSY) {
+        timer_stop(c->loop, &c->timer);
+    }
+    if (x->file != NULL) {
+        http_file_pump(x);
+    }
+    if (x->ended && !x->broken && buf_len(&x->out) == 0) {
+        answered(c);
+    }
+}
+
+void
+http_answer_stalls(struct http_connection *c)
+{
+    if (c->x->stalled_ms == 0) {
+        c->x->stalled_ms = loop_now(c->loop);
+    }
+    if (c->phase == PHASE_BUSY && !timer_is_set(&c->timer)) {
+        timer_set(c->loop, &c->timer, c->server->settings.send_timeout);
+    }
+}
+
+/* ---- bytes from the peer ---- */
+
+static struct http_limits
+limits_of(const struct http_settings *s)
+{
+    return (struct http_limits){
+        .head = (size_t)s->client_max_head_size,
+        .target = (size_t)s->client_max_uri_size,
+        .header = (size_t)s->client_max_header_size,
+        .headers = (size_t)s->client_max_headers,
+    };
+}
+
+static void
+head_began(struct http_connection *c)
+{
+    if (c->phase == PHASE_HEAD) {
+        return;
+    }
+    c->phase = PHASE_HEAD;
+    if (c->requests > 0) { /* for the first the clock runs since accept */
+        timer_set(c->loop, &c->timer,
+                  c->server->settings.client_header_timeout);
+    }
+}
+
+static size_t
+take_head(struct http_connection *c, const uint8_t *data, size_t n)
+{
+    struct http_limits limits = limits_of(&c->server->settings);
+
+    if (c->burst >= BURST) {
+        http_settle_later(c);
+        return 0;
+    }
+    ssize_t len = http_scan(&c->scan, data, n, &limits);
+
+    if (len > 0) {
+        http_request_begin(c, data, (size_t)len);
+        return (size_t)len;
+    }
+    if (len < 0) {
+        http_request_refused(c, data, n, c->scan.why);
+        return n;
+    }
+    head_began(c);
+    return 0;
+}
+
+static size_t
+take_body(struct http_connection *c, const uint8_t *data, size_t n)
+{
+    struct exchange *x = c->x;
+    enum http_refusal why;
+    ssize_t eaten = http_body_eat(&x->body, data, n, &why);
+
+    if (eaten < 0) {
+        http_refuse(x, why);
+    } else if (x->body.done) {
+        c->phase = PHASE_BUSY;
+        timer_stop(c->loop, &c->timer);
+        x->pub.body = buf_str(&x->body.bytes);
+        http_route(x);
+    }
+    http_settle(c);
+    return eaten < 0 ? n : (size_t)eaten;
+}
+
+static size_t
+skip_body(struct http_connection *c, const uint8_t *data, size_t n)
+{
+    enum http_refusal why;
+    ssize_t eaten = http_body_eat(&c->x->body, data, n, &why);
+
+    if (eaten < 0) {
+        http_refusal_add(why);
+        finish(c, http_refusal_text(why));
+        return n;
+    }
+    if (c->x->body.done) {
+        next_request(c);
+    }
+    return (size_t)eaten;
+}
+
+/* Bytes eaten; 0: nothing can be done with them now. */
+static size_t
+take(struct http_connection *c, const uint8_t *data, size_t n)
+{
+    switch ((enum http_phase)c->phase) {
+    case PHASE_IDLE:
+    case PHASE_HEAD:
+        return take_head(c, data, n);
+    case PHASE_BODY:
+        return take_body(c, data, n);
+    case PHASE_SKIP:
+        return skip_body(c, data, n);
+    case PHASE_BUSY:
+        return 0;
+    case PHASE_CLOSING:
+    case PHASE_TAKEN:
+    case PHASE_GONE:
+        break;
+    }
+    return n;
+}
+
+static ssize_t
+on_data(void *arg, const uint8_t *data, size_t n)
+{
+    struct http_connection *c = arg;
+    size_t used = 0;
+
+    c->in_data = true;
+    while (used < n) {
+        size_t ate = take(c, data + used, n - used);
+
+        if (ate == 0) {
+            break;
+        }
+        used += ate;
+    }
+    c->in_data = false;
+    if (c->phase == PHASE_GONE) {
+        return -1;
+    }
+    return c->phase == PHASE_TAKEN || c->phase == PHASE_CLOSING ? (ssize_t)n
+                                                                : (ssize_t)used;
+}
+
+/* ---- everything else that happens to it ---- */
+
+static void
+on_writable(void *arg)
+{
+    struct http_connection *c = arg;
+    struct exchange *x = c->x;
+
+    http_settle(c);
+    if (c->x == x && x != NULL && c->conn != NULL && x->on_room != NULL &&
+        buf_len(&x->out) == 0) {
+        x->on_room(x->on_room_arg);
+    }
+}
+
+static bool
+reads(const struct http_connection *c)
+{
+    return c->phase == PHASE_IDLE || c->phase == PHASE_HEAD ||
+           c->phase == PHASE_BODY || c->phase == PHASE_SKIP;
+}
+
+static void
+on_eof(void *arg)
+{
+    struct http_connection *c = arg;
+
+    c->eof = true;
+    if (c->phase == PHASE_BUSY && c->x->waiting) {
+        conn_close(c->conn, "client closed the connection");
+    } else {
+        http_settle_later(c); /* what it sent before is still served */
+    }
+}
+
+static void
+on_close(void *arg, const char *reason)
+{
+    struct http_connection *c = arg;
+    struct exchange *x = c->x;
+
+    log_debug("http: connection closed: %s", reason);
+    if (x != NULL && c->phase != PHASE_SKIP) {
+        if (x->note.len == 0) {
+            http_note(&x->pub, "%s", reason);
+        }
+        http_log_access(x);
+    }
+    c->phase = PHASE_GONE;
+    c->conn = NULL;
+    timer_stop(c->loop, &c->timer);
+    http_settle_later(c);
+    if (x != NULL) {
+        later_cancel(&x->resume);
+        if (x->on_cancel != NULL && !x->ended) {
+            x->on_cancel(x->on_cancel_arg);
+        }
+    }
+}
+
+static const struct conn_handlers handlers = {
+    .on_data = on_data,
+    .on_writable = on_writable,
+    .on_eof = on_eof,
+    .on_close = on_close,
+};
+
+static void
+free_connection(struct http_connection *c)
+{
+    drop_exchange(c);
+    list_remove(&c->link);
+    all.count--;
+    mem_free(&c);
+}
+
+/* A handler waits for a body of which nothing came: a client that asked
+ * whether to send it gets its word. */
+static void
+send_continue(struct exchange *x)
+{
+    struct iovec iov = { (void *)(uintptr_t) "HTTP/1.1 100 Continue\r\n\r\n",
+                         25 };
+
+    if (x->head.expects_continue) {
+        x->head.expects_continue = false;
+        if (x->body.seen == 0 && x->body.chunked.digits == 0) {
+            http_send_bytes(x, &iov, 1);
+        }
+    }
+}
+
+static void
+on_later(struct later *later)
+{
+    struct http_connection *c = LIST_ITEM(later, struct http_connection, later);
+
+    if (c->phase == PHASE_GONE) {
+        free_connection(c);
+        return;
+    }
+    c->burst = 0;
+    http_settle(c);
+    if (reads(c)) {
+        conn_offer(c->conn);
+    }
+    if (c->eof && reads(c)) {
+        if (c->burst < BURST || buf_len(&c->conn->in) == 0) {
+            conn_close(c->conn, "client closed the connection");
+        }
+    } else if (c->phase == PHASE_BODY) {
+        send_continue(c->x);
+    }
+}
+
+/* When that was which the time-out of this phase counts from. */
+static int64_t
+last_progress(const struct http_connection *c)
+{
+    if (c->phase == PHASE_BODY || c->phase == PHASE_SKIP) {
+        return c->conn->last_read_ms;
+    }
+    if (c->phase == PHASE_BUSY) {
+        int64_t sent = c->conn->last_write_ms;
+
+        return sent > c->x->stalled_ms ? sent : c->x->stalled_ms;
+    }
+    return INT64_MIN / 2;
+}
+
+static int64_t
+time_out(const struct http_connection *c)
+{
+    const struct http_settings *s = &c->server->settings;
+
+    if (c->phase == PHASE_BUSY) {
+        return s->send_timeout;
+    }
+    return c->phase == PHASE_BODY && c->x->reject != 0 ? BODY_PAUSE_MS
+                                                       : s->client_body_timeout;
+}
+
+/* The body did not come in time. */
+static void
+body_timed_out(struct http_connection *c)
+{
+    if (c->x->reject == 0) {
+        http_refuse(c->x, REFUSE_BODY_SLOW);
+    } else {
+        c->phase = PHASE_BUSY;
+        http_reject(c->x);
+    }
+    http_settle(c);
+}
+
+static void
+timed_out(struct http_connection *c)
+{
+    switch ((enum http_phase)c->phase) {
+    case PHASE_HEAD:
+        http_request_refused(c, buf_data(&c->conn->in), buf_len(&c->conn->in),
+                             REFUSE_HEAD_SLOW);
+        break;
+    case PHASE_BODY:
+        body_timed_out(c);
+        break;
+    case PHASE_IDLE:
+        conn_close(c->conn, "idle");
+        break;
+    case PHASE_SKIP:
+        conn_close(c->conn, "request body took too long");
+        break;
+    case PHASE_BUSY:
+        conn_close(c->conn, "client takes no bytes");
+        break;
+    case PHASE_CLOSING:
+    case PHASE_TAKEN:
+    case PHASE_GONE:
+        break;
+    }
+}
+
+static void
+on_due(struct timer *t)
+{
+    struct http_connection *c = LIST_ITEM(t, struct http_connection, timer);
+    int64_t left = last_progress(c) + time_out(c) - loop_now(c->loop);
+
+    if (left > 0) {
+        timer_set(c->loop, &c->timer, left);
+    } else {
+        timed_out(c);
+    }
+}
+
+void
+http_accept(struct loop *l, const struct http_server *s, int fd,
+            const struct addr *peer, const struct addr *local)
+{
+    struct conn_limits limits = {
+        .in_limit = (size_t)s->settings.client_max_head_size + AHEAD,
+        .out_limit = AHEAD,
+    };
+    struct http_connection *c = mem_zero(sizeof(*c));
+
+    if (!all.ready) {
+        list_init(&all.connections);
+        all.ready = true;
+    }
+    c->loop = l;
+    c->server = s;
+    timer_init(&c->timer, on_due);
+    later_init(&c->later, on_later);
+    c->conn = conn_new(l, &(struct conn_socket){ fd, *peer, *local }, &handlers,
+                       c, &limits);
+    if (c->conn == NULL) {
+        mem_free(&c);
+        return;
+    }
+    list_append(&all.connections, &c->link);
+    all.count++;
+    timer_set(l, &c->timer, s->settings.client_header_timeout);
+}
+
+void
+http_drain(void)
+{
+    all.draining = true;
+    if (!all.ready) {
+        return;
+    }
+    LIST_EACH (node, &all.connections) {
+        struct http_connection *c =
+            LIST_ITEM(node, struct http_connection, link);
+
+        /* One that has not sent its first request yet is about to. */
+        if (c->phase == PHASE_IDLE && c->requests > 0 &&
+            buf_len(&c->conn->in) == 0) {
+            conn_close(c->conn, "draining");
+        }
+    }
+}
+
+void
+http_stop(void)
+{
+    if (!all.ready) {
+        return;
+    }
+    LIST_EACH (node, &all.connections) {
+        struct http_connection *c =
+            LIST_ITEM(node, struct http_connection, link);
+
+        if (c->conn != NULL) {
+            conn_close(c->conn, "weir stops");
+        }
+    }
+}
+
+bool
+http_draining(void)
+{
+    return all.draining;
+}
+
+size_t
+http_connections(void)
+{
+    return all.count;
+}

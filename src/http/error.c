@@ -1,0 +1,153 @@
+/*
+ * Error bodies: one message, in the form the client likes best of JSON, HTML
+ * and text.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "http/escape.h"
+#include "http/exchange.h"
+
+enum form { FORM_JSON, FORM_HTML, FORM_TEXT, FORM_COUNT };
+
+static const struct {
+    const char *type, *group; /* "application/json", "application/..." */
+} forms[FORM_COUNT] = {
+    [FORM_JSON] = { "application/json", "application/*" },
+    [FORM_HTML] = { "text/html", "text/*" },
+    [FORM_TEXT] = { "text/plain", "text/*" },
+};
+
+/* "0.8" in thousandths; what is malformed counts as 1. */
+static int
+quality_of(struct str params)
+{
+    while (params.len > 0) {
+        struct str value = str_trim(str_cut(&params, ';'));
+        struct str name = str_trim(str_cut(&value, '='));
+        int64_t whole, part = 0;
+
+        if (!str_eq_nocase(name, STR("q"))) {
+            continue;
+        }
+        struct str digits = value;
+        struct str before = str_cut(&digits, '.');
+
+        if (!str_to_int(before, 0, 1, &whole) || digits.len > 3 ||
+            (digits.len > 0 && !str_to_int(digits, 0, 999, &part))) {
+            return 1000;
+        }
+        for (size_t i = digits.len; i < 3; i++) {
+            part *= 10;
+        }
+        return whole == 1 ? 1000 : (int)part;
+    }
+    return 1000;
+}
+
+/* How closely a range of Accept names a form: 3 exactly .. 0 not at all. */
+static int
+closeness(struct str range, enum form form)
+{
+    if (str_eq_nocase(range, str_from(forms[form].type))) {
+        return 3;
+    }
+    if (str_eq_nocase(range, str_from(forms[form].group))) {
+        return 2;
+    }
+    return str_eq(range, STR("*/*")) ? 1 : 0;
+}
+
+static int
+wish(struct str accept, enum form form)
+{
+    int best = 0, quality = 0;
+
+    while (accept.len > 0) {
+        struct str params = str_cut(&accept, ',');
+        int close = closeness(str_trim(str_cut(&params, ';')), form);
+
+        if (close > best) {
+            best = close;
+            quality = quality_of(params);
+        }
+    }
+    return quality;
+}
+
+static enum form
+choose(const struct http_request *r)
+{
+    const struct str *accept = http_header(r, "Accept");
+    enum form chosen = FORM_JSON;
+    int most;
+
+    if (accept == NULL) {
+        return FORM_JSON;
+    }
+    most = wish(*accept, FORM_JSON);
+    for (enum form f = FORM_HTML; f < FORM_COUNT; f++) {
+        int w = wish(*accept, f);
+
+        if (w > most) {
+            most = w;
+            chosen = f;
+        }
+    }
+    return chosen;
+}
+
+static void
+write_html(struct buf *b, int status, struct str message)
+{
+    buf_printf(b,
+               "<!DOCTYPE html>\n<html lang=\"en\"><head>"
+               "<meta charset=\"utf-8\"><title>%d %s</title></head>\n"
+               "<body><h1>%d %s</h1><p>",
+               status, http_status_text(status), status,
+               http_status_text(status));
+    http_html_text(b, message);
+    buf_add_str(b, STR("</p></body></html>\n"));
+}
+
+static const char *
+write_body(struct buf *b, enum form form, int status, struct str message)
+{
+    switch (form) {
+    case FORM_HTML:
+        write_html(b, status, message);
+        return "text/html; charset=utf-8";
+    case FORM_TEXT:
+        buf_printf(b, "%d %.*s\n", status, STR_ARGS(message));
+        return "text/plain; charset=utf-8";
+    case FORM_JSON:
+    case FORM_COUNT:
+        break;
+    }
+    buf_printf(b, "{\"status\":%d,\"message\":", status);
+    http_json_string(b, message);
+    buf_add_str(b, STR("}\n"));
+    return "application/json";
+}
+
+enum http_result
+http_error(struct http_request *r, int status, const char *format, ...)
+{
+    char message[1024];
+    struct buf b;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    buf_init(&b, 16 * sizeof(message));
+
+    const char *type = write_body(&b, choose(r), status, str_from(message));
+
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+    http_reply(r, status, type, buf_str(&b));
+    buf_clear(&b);
+    return HTTP_DONE;
+}

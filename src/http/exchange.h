@@ -1,0 +1,147 @@
+/*
+ * A connection and the request in progress on it, as the files of this
+ * folder share them.
+ *
+ * A connection is small and lives long; all that a request needs hangs on its
+ * exchange, which exists from the end of the head to the last byte of the
+ * answer.  The connection's phase says what bytes from the peer mean and
+ * which time-out runs; connection.c alone changes it.
+ *
+ * Nothing is freed while a handler may still be running: ends are noticed in
+ * http_settle(), which is called where no handler is on the stack, and a
+ * closed connection is freed in a later turn.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_EXCHANGE_H
+#define HTTP_EXCHANGE_H
+
+#include "http/body.h"
+#include "http/http.h"
+#include "http/parse.h"
+
+/* How long a body may pause that is only read to be dropped before the
+ * answer; then the connection ends with the answer. */
+#define BODY_PAUSE_MS 200
+
+enum http_phase {
+    PHASE_IDLE,    /* between requests; nothing of the next one came */
+    PHASE_HEAD,    /* a part of a head came */
+    PHASE_BODY,    /* the handler's turn comes when the body is whole */
+    PHASE_BUSY,    /* handler at work, or its answer on the way out */
+    PHASE_SKIP,    /* answered; the rest of the body is read and dropped */
+    PHASE_CLOSING, /* nothing more to say; conn_finish() was called */
+    PHASE_TAKEN,   /* http_take_over(): not ours any more */
+    PHASE_GONE,    /* closed; freed by the next deferred call */
+};
+
+struct http_connection {
+    struct list link;  /* all of the process */
+    struct conn *conn; /* owned, borrowed while taken, NULL when gone */
+    struct loop *loop;
+    const struct http_server *server;
+    struct exchange *x; /* owned; NULL between requests */
+    struct timer timer; /* its meaning depends on the phase */
+    struct later later; /* what must not happen on a handler's stack */
+    struct http_scan scan;
+    uint32_t requests; /* begun, in all */
+    uint8_t phase;     /* enum http_phase */
+    uint8_t burst;     /* requests handled in this turn */
+    bool eof;          /* the peer ended its side */
+    bool in_data;      /* on_data() is on the stack */
+};
+
+struct http_file;
+
+struct http_field { /* of the answer */
+    struct http_field *next;
+    const char *name;
+    struct str value;
+};
+
+struct exchange {
+    struct http_request pub;
+    struct http_connection *c; /* borrowed */
+    struct http_head head;
+    struct http_body body;
+    int64_t began_ms;
+
+    /* Routing: where the walk is. */
+    size_t location, layer;
+    const struct http_route *route; /* whose handler has its turn */
+    struct str *allow;              /* methods of this location's layers */
+    size_t allow_count;
+    int reject;   /* the walk ended: 403, 404, 405 */
+    bool entered; /* the location's filters were passed */
+
+    /* The answer. */
+    int status; /* 0: not begun */
+    struct http_field *fields;
+    struct buf out;         /* owned; what the socket did not take */
+    struct http_file *file; /* owned; being sent */
+    uint64_t body_sent;     /* bytes handed to the connection */
+    int64_t stalled_ms;     /* since when out waits for the socket */
+    bool chunked, no_body, close;
+    bool taken;  /* http_take_over() */
+    bool ended;  /* all of the answer was given */
+    bool broken; /* a write failed: close when nobody is on the stack */
+
+    /* The handler. */
+    bool running, waiting;
+    struct later resume;
+    void (*on_room)(void *arg);
+    void *on_room_arg;
+    void (*on_cancel)(void *arg);
+    void *on_cancel_arg;
+    struct str note; /* for the log */
+};
+
+static inline struct exchange *
+exchange_of(const struct http_request *r)
+{
+    return (struct exchange *)((uintptr_t)r - offsetof(struct exchange, pub));
+}
+
+/* connection.c */
+/* Looks what became of the request: sends on, ends it, closes.  Not while a
+ * handler is on the stack; http_settle_later() may be called anywhere. */
+void http_settle(struct http_connection *c);
+void http_settle_later(struct http_connection *c);
+/* The deadline of a stalled answer begins. */
+void http_answer_stalls(struct http_connection *c);
+bool http_draining(void);
+
+/* request.c */
+/* A head of n bytes is whole. */
+void http_request_begin(struct http_connection *c, const uint8_t *data,
+                        size_t n);
+/* A head will not get whole; data is what there is of it. */
+void http_request_refused(struct http_connection *c, const uint8_t *data,
+                          size_t n, enum http_refusal why);
+void http_request_free(struct exchange *x);
+/* Counts, answers, closes. */
+void http_refuse(struct exchange *x, enum http_refusal why);
+void http_wait_for_body(struct exchange *x);
+
+/* route.c: goes on with the walk until it is answered or waits. */
+void http_route(struct exchange *x);
+/* Says what x->reject stands for. */
+void http_reject(struct exchange *x);
+
+/* response.c */
+/* Sends what out holds; false while some of it is left (or it broke). */
+bool http_flush(struct exchange *x);
+/* Status line and headers into out; length -1: not known. */
+void http_begin_answer(struct exchange *x, int status, const char *type,
+                       int64_t length);
+/* Sends behind what out holds, keeps what the socket does not take. */
+void http_send_bytes(struct exchange *x, const struct iovec *iov, int count);
+
+/* file.c */
+void http_file_pump(struct exchange *x); /* out is empty: goes on */
+void http_file_drop(struct exchange *x); /* the exchange ends */
+
+/* access_log.c */
+void http_log_access(const struct exchange *x);
+
+#endif

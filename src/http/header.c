@@ -1,0 +1,50 @@
+/*
+ * Looking things up in a request.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http/http.h"
+#include "http/path.h"
+
+const struct str *
+http_header(const struct http_request *r, const char *name)
+{
+    struct str wanted = str_from(name);
+
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (str_eq_nocase(r->headers[i].name, wanted)) {
+            return &r->headers[i].value;
+        }
+    }
+    return NULL;
+}
+
+struct str
+http_param(const struct http_request *r, const char *name)
+{
+    struct str wanted = str_from(name);
+
+    for (size_t i = 0; i < r->param_count; i++) {
+        if (str_eq(r->params[i].name, wanted)) {
+            return r->params[i].value;
+        }
+    }
+    return STR_NONE;
+}
+
+bool
+http_query(struct http_request *r, const char *name, struct str *value)
+{
+    struct str rest = r->query, wanted = str_from(name);
+
+    while (rest.len > 0) {
+        struct str raw = str_cut(&rest, '&');
+        struct str key = str_cut(&raw, '=');
+
+        if (str_eq(http_query_decode(r->pool, key), wanted)) {
+            *value = http_query_decode(r->pool, raw);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,181 @@
+/*
+ * HTTP/1.0 and 1.1 serving: what handlers and the application see.
+ *
+ * A server has locations; a location has filters and layers; a layer is a
+ * module's routes with one set of settings.  A request walks: filters of the
+ * longest matching location, its layers in order (HTTP_PASS: the next), then
+ * the next shorter matching location, after all of them 404.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
+
+#include "base/list.h"
+#include "base/pool.h"
+#include "base/str.h"
+#include "net/access.h"
+#include "net/conn.h"
+
+struct http_request;
+struct task_threads; /* event/task.h */
+
+enum http_result {
+    HTTP_DONE, /* answered, or taken over */
+    HTTP_PASS, /* not mine: ask the next layer */
+    HTTP_WAIT, /* later: http_resume() calls the handler again */
+};
+
+/* state is what the layer was made with (struct http_layer). */
+typedef enum http_result http_handler(struct http_request *r, void *state);
+
+/* A module's table; ends with path NULL.  method "*" takes all, "GET" takes
+ * HEAD too; a path that matches under another method is 405 with Allow,
+ * OPTIONS 204 with Allow.  Path templates: "/hello", "/x/:id" (one segment),
+ * trailing "*" (the rest, may be empty). */
+struct http_route {
+    const char *method;
+    const char *path;
+    http_handler *handler;
+    bool body; /* read the body (bounded) before the handler is called */
+};
+
+struct http_layer {
+    const char *module;              /* for logs */
+    const struct http_route *routes; /* may be made at run time */
+    void *state;                     /* handed to the handlers; borrowed */
+};
+
+struct http_location {
+    struct str path;                  /* "/", "/speech": no trailing slash */
+    const struct access_list *access; /* NULL: everybody */
+    int64_t client_max_body_size;     /* bytes */
+    const struct http_layer *layers;
+    size_t layer_count;
+};
+
+struct http_settings { /* of one server; all times ms, all sizes bytes */
+    int64_t client_header_timeout; /* whole head */
+    int64_t client_body_timeout;   /* between two reads */
+    int64_t send_timeout;          /* between two writes */
+    int64_t keepalive_timeout;
+    int64_t keepalive_requests;
+    int64_t keepalive_time;
+    int64_t client_max_head_size; /* request line and headers */
+    int64_t client_max_uri_size;
+    int64_t client_max_header_size; /* one line */
+    int64_t client_max_headers;     /* lines */
+    int access_log;                 /* log ring file, -1: none */
+    int access_log_format;          /* enum http_log_format */
+};
+enum http_log_format { HTTP_LOG_COMBINED, HTTP_LOG_JSON };
+
+struct http_server {
+    struct http_settings settings;
+    struct task_threads *threads; /* borrowed; read cold files.  NULL: files
+                                     are read on the loop (tests) */
+    const struct http_location *locations; /* longest path first */
+    size_t location_count;
+};
+
+/* Takes over an accepted connection; s outlives it. */
+void http_accept(struct loop *l, const struct http_server *s, int fd,
+                 const struct addr *peer, const struct addr *local);
+/* No new requests: idle connections are closed, others after their answer. */
+void http_drain(void);
+/* Closes every connection now, those taken over too. */
+void http_stop(void);
+size_t http_connections(void); /* open now in this process */
+
+/* ---- reading a request ---- */
+
+struct http_header {
+    struct str name, value;
+};
+
+struct http_param { /* of the route's template, of the query */
+    struct str name, value;
+};
+
+struct http_request {
+    struct pool *pool; /* lives as long as the request */
+    struct loop *loop;
+    struct str method;     /* "GET" */
+    struct str target;     /* as sent */
+    struct str path;       /* decoded, dot segments removed, starts '/' */
+    struct str route_path; /* path behind the location, starts '/' */
+    struct str query;      /* behind '?', not decoded */
+    struct str host;
+    int version; /* 10 or 11 */
+    const struct http_header *headers;
+    size_t header_count;
+    const struct http_param *params; /* of the matched template */
+    size_t param_count;
+    struct str body;  /* whole, when the route asked for it */
+    struct addr peer; /* of the connection */
+    const struct http_location *location;
+    void *context; /* the handler's own, kept over HTTP_WAIT */
+};
+
+/* First header of that name (any case), NULL if there is none. */
+const struct str *http_header(const struct http_request *r, const char *name);
+struct str http_param(const struct http_request *r, const char *name);
+/* First query parameter of that name, decoded into the pool; false: none. */
+bool http_query(struct http_request *r, const char *name, struct str *value);
+
+/* ---- answering ---- */
+
+/* Adds a header to the answer; call before the answer is started. */
+void http_set_header(struct http_request *r, const char *name,
+                     struct str value);
+/* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body. */
+enum http_result http_reply(struct http_request *r, int status,
+                            const char *content_type, struct str body);
+/* An error body: JSON {"status":404,"message":"..."}, or HTML/text by
+ * Accept. */
+enum http_result http_error(struct http_request *r, int status,
+                            const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* An answer of unknown length: chunked towards 1.1, until close towards 1.0.
+ * http_send_more: 0; -1 when the connection went or may not take more now
+ * (out of room): wait for on_room. */
+void http_start(struct http_request *r, int status, const char *content_type);
+int http_send_more(struct http_request *r, struct str data);
+void http_on_room(struct http_request *r, void (*on_room)(void *arg),
+                  void *arg);
+enum http_result http_end(struct http_request *r);
+
+/* Sends len bytes of an open file from offset; owns fd from now on.  Reads
+ * happen on the task threads when the file is cold. */
+enum http_result http_send_file(struct http_request *r, int status,
+                                const char *content_type, int fd,
+                                int64_t offset, int64_t len);
+
+/* After HTTP_WAIT: runs the handler again in a later turn.  on_cancel is
+ * called instead when the connection goes first. */
+void http_on_cancel(struct http_request *r, void (*on_cancel)(void *arg),
+                    void *arg);
+void http_resume(struct http_request *r);
+
+/* Gives the connection away (FLV): the request ends and is logged when the
+ * taker closes the connection; r stays valid until then.  Unread input is
+ * dropped; keep-alive ends.  The taker writes the answer's head itself with
+ * http_head(). */
+struct conn *http_take_over(struct http_request *r,
+                            const struct conn_handlers *h, void *arg);
+/* Status line and headers with "Connection: close" and no length. */
+struct str http_head(struct http_request *r, int status,
+                     const char *content_type);
+/* Ends a taken-over request for the access log; call in on_close. */
+void http_taken_done(struct http_request *r, uint64_t body_bytes);
+
+/* Says in the log what came of a request beyond its status. */
+void http_note(struct http_request *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+const char *http_status_text(int status);
+/* By the name's ending; "application/octet-stream" if unknown. */
+const char *http_mime_type(struct str path);
+
+#endif

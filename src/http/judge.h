@@ -1,0 +1,16 @@
+/*
+ * The rules for what headers say together; a part of parse.c's work.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_JUDGE_H
+#define HTTP_JUDGE_H
+
+#include "http/parse.h"
+
+/* Splits head->target into authority, path and query. */
+enum http_refusal http_judge_target(struct http_head *head);
+/* Fills host, length, chunked, keep_alive, expects_continue from headers. */
+enum http_refusal http_judge_headers(struct http_head *head);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * What a request head says: method, target, headers and how its body is
+ * framed.
+ *
+ * A whole head that passed http_scan() is judged by our rules (one Host,
+ * one way of framing, known forms only) and read by llhttp in strict mode.
+ * Both must see the same request, byte for byte, or it is refused: where two
+ * parsers disagree, requests are smuggled.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_PARSE_H
+#define HTTP_PARSE_H
+
+#include "http/http.h"
+#include "http/scan.h"
+
+struct http_head {
+    struct str text; /* the whole head, in the pool; the rest points
+                        into it */
+    struct str line; /* request line */
+    struct str method;
+    struct str target;    /* as sent */
+    struct str authority; /* of "http://authority/path", or empty */
+    struct str path;      /* of the target, not decoded; "*" of OPTIONS */
+    struct str query;     /* behind '?' */
+    struct str host;      /* Host, or the authority */
+    int version;          /* 10, 11 */
+    struct http_header *headers; /* those with '_' in their name left out */
+    size_t header_count;
+    int64_t length; /* Content-Length, -1: none */
+    bool chunked;
+    bool keep_alive;
+    bool expects_continue;
+};
+
+extern const struct http_head http_head_empty;
+
+/* The head is data[scan->begin .. n), as http_scan() found it.  REFUSE_NONE,
+ * or why not; then *out holds at least the text. */
+enum http_refusal http_parse(struct pool *pool, const struct http_scan *scan,
+                             const uint8_t *data, size_t n,
+                             struct http_head *out);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * Percent-encoding and dot segments.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http/path.h"
+
+#include <string.h>
+#include <sys/types.h>
+
+static int
+hex_value(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The byte that "%xx" at raw[at] stands for, -1 if it is not that. */
+static int
+decoded_byte(struct str raw, size_t at)
+{
+    if (raw.len - at < 3) {
+        return -1;
+    }
+    int high = hex_value(raw.ptr[at + 1]), low = hex_value(raw.ptr[at + 2]);
+
+    return high < 0 || low < 0 ? -1 : high << 4 | low;
+}
+
+/* Into dst, which has room for raw.len bytes; its length, or -1. */
+static ssize_t
+decode(char *dst, struct str raw)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < raw.len; i++) {
+        int c = (unsigned char)raw.ptr[i];
+
+        if (c == '%') {
+            c = decoded_byte(raw, i);
+            i += 2;
+        }
+        if (c < ' ' || c == 0x7f) {
+            return -1;
+        }
+        dst[n++] = (char)c;
+    }
+    return (ssize_t)n;
+}
+
+/* Length of what is left of "/a/b" when its last segment goes; -1: none. */
+static ssize_t
+without_last(const char *path, size_t n)
+{
+    if (n == 0) {
+        return -1;
+    }
+    while (path[n - 1] != '/') {
+        n--;
+    }
+    return (ssize_t)n - 1;
+}
+
+/* Resolves in place; the result is never longer.  Its length, or -1. */
+static ssize_t
+resolve(char *path, size_t n)
+{
+    struct str rest = str_skip((struct str){ path, n }, 1);
+    size_t kept = 0; /* "/a/b", without a slash at the end */
+    bool slash = true;
+
+    while (rest.len > 0) {
+        slash = str_find(rest, '/', 0) < rest.len;
+        struct str segment = str_cut(&rest, '/');
+
+        if (str_eq(segment, STR(".."))) {
+            ssize_t left = without_last(path, kept);
+
+            if (left < 0) {
+                return -1;
+            }
+            kept = (size_t)left;
+            slash = true;
+        } else if (segment.len == 0 || str_eq(segment, STR("."))) {
+            slash = true;
+        } else {
+            path[kept++] = '/';
+            memmove(path + kept, segment.ptr, segment.len);
+            kept += segment.len;
+        }
+    }
+    if (slash) {
+        path[kept++] = '/';
+    }
+    return (ssize_t)kept;
+}
+
+int
+http_path_decode(struct pool *pool, struct str raw, struct str *out)
+{
+    char *path = pool_alloc(pool, raw.len + 1);
+    ssize_t n = decode(path, raw);
+
+    if (n < 1 || path[0] != '/') {
+        return -1;
+    }
+    n = resolve(path, (size_t)n);
+    if (n < 0) {
+        return -1;
+    }
+    path[n] = '\0';
+    *out = (struct str){ path, (size_t)n };
+    return 0;
+}
+
+static bool
+stands_for_itself(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("/-._~!$&'()*+,;=:@", c) != NULL);
+}
+
+struct str
+http_path_encode(struct pool *pool, struct str path)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    char *dst = pool_alloc(pool, path.len * 3 + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < path.len; i++) {
+        unsigned char c = (unsigned char)path.ptr[i];
+
+        if (stands_for_itself(c)) {
+            dst[n++] = (char)c;
+        } else {
+            dst[n++] = '%';
+            dst[n++] = hex[c >> 4];
+            dst[n++] = hex[c & 15];
+        }
+    }
+    dst[n] = '\0';
+    return (struct str){ dst, n };
+}
+
+struct str
+http_query_decode(struct pool *pool, struct str raw)
+{
+    char *dst = pool_alloc(pool, raw.len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < raw.len; i++) {
+        int c = raw.ptr[i] == '%' ? decoded_byte(raw, i) : -1;
+
+        if (c >= 0) {
+            dst[n++] = (char)c;
+            i += 2;
+        } else {
+            dst[n++] = raw.ptr[i] == '+' ? ' ' : raw.ptr[i];
+        }
+    }
+    dst[n] = '\0';
+    return (struct str){ dst, n };
+}

@@ -1,0 +1,22 @@
+/*
+ * Paths of targets: from the wire to what is routed by, and back.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_PATH_H
+#define HTTP_PATH_H
+
+#include "base/pool.h"
+
+/* Decodes percent-encoding once ("%2F" is a slash like any other), then
+ * merges slashes and resolves "." and "..".  raw starts with '/', and so does
+ * *out.  -1: bad encoding, a control byte, or ".." above the root. */
+int http_path_decode(struct pool *pool, struct str raw, struct str *out);
+/* Percent-encodes what cannot stand in a Location or href as it is. */
+struct str http_path_encode(struct pool *pool, struct str path);
+
+/* Decodes one query name or value: '+' is a space; what is no valid
+ * encoding stands for itself. */
+struct str http_query_decode(struct pool *pool, struct str raw);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Why a request is refused before (or instead of) being served: the rules of
+ * framing, sizes and time, each with its status, its words and its counter.
+ *
+ * All of them end the connection after the answer: what follows the bytes
+ * that broke a rule cannot be trusted to be a request.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_REFUSAL_H
+#define HTTP_REFUSAL_H
+
+#include <stdint.h>
+
+enum http_refusal {
+    REFUSE_NONE,
+    REFUSE_CONTROL,      /* NUL or another control byte */
+    REFUSE_BARE_CR,      /* CR without LF */
+    REFUSE_BARE_LF,      /* LF without CR */
+    REFUSE_REQUEST_LINE, /* not "METHOD target HTTP/x.y" */
+    REFUSE_METHOD,       /* not 1 to 32 upper-case letters */
+    REFUSE_NO_METHOD,    /* a method that HTTP does not know */
+    REFUSE_CONNECT,      /* weir is no proxy */
+    REFUSE_TARGET,       /* bytes or form that a target cannot have */
+    REFUSE_TARGET_LONG,
+    REFUSE_PATH,    /* bad percent-encoding, NUL, above the root */
+    REFUSE_VERSION, /* another HTTP than 1.0 and 1.1 */
+    REFUSE_FOLDED,  /* a header line that begins with a space */
+    REFUSE_NAME,    /* empty, not a token, space before the colon */
+    REFUSE_HEADER_LONG,
+    REFUSE_HEADER_COUNT,
+    REFUSE_HEAD_LONG,
+    REFUSE_NO_HOST,
+    REFUSE_HOSTS,        /* two */
+    REFUSE_HOST,         /* malformed, or another than the target's */
+    REFUSE_LENGTH,       /* Content-Length: not digits, a list, too big */
+    REFUSE_LENGTHS,      /* two */
+    REFUSE_CODING,       /* Transfer-Encoding other than "chunked" */
+    REFUSE_CODINGS,      /* two */
+    REFUSE_CODING_ON_10, /* in HTTP/1.0 */
+    REFUSE_BOTH,         /* Content-Length and Transfer-Encoding */
+    REFUSE_UPGRADE_BODY,
+    REFUSE_EXPECT, /* Expect other than 100-continue */
+    REFUSE_PARSER, /* passed the guard, but llhttp says no */
+    REFUSE_CHUNK,  /* size, or the line ends around it */
+    REFUSE_CHUNK_EXTENSION,
+    REFUSE_TRAILER,
+    REFUSE_BODY_LONG,
+    REFUSE_HEAD_SLOW, /* time-outs */
+    REFUSE_BODY_SLOW,
+    REFUSE_COUNT
+};
+
+int http_refusal_status(enum http_refusal why);
+const char *http_refusal_text(enum http_refusal why);
+
+/* Refusals of this process since it started. */
+void http_refusal_add(enum http_refusal why);
+uint64_t http_refusal_count(enum http_refusal why);
+
+#endif

@@ -1,0 +1,211 @@
+/*
+ * The life of a request: from its head, whole or refused, by its handlers to
+ * the end; and what handlers may ask about it meanwhile.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "http/exchange.h"
+#include "http/path.h"
+
+#define LOGGED_LINE 2048 /* bytes kept of a head that was refused */
+
+/* ---- begin and end ---- */
+
+void
+http_request_free(struct exchange *x)
+{
+    struct pool *pool = x->pub.pool;
+
+    later_cancel(&x->resume);
+    http_file_drop(x);
+    http_body_clear(&x->body);
+    buf_clear(&x->out);
+    pool_free(&pool);
+}
+
+void
+http_refuse(struct exchange *x, enum http_refusal why)
+{
+    http_refusal_add(why);
+    x->c->phase = PHASE_BUSY;
+    timer_stop(x->c->loop, &x->c->timer);
+    x->close = true;
+    x->note = str_from(http_refusal_text(why));
+    if (why == REFUSE_CONNECT) {
+        http_set_header(&x->pub, "Allow", STR_NONE);
+    }
+    http_error(&x->pub, http_refusal_status(why), "%s", http_refusal_text(why));
+}
+
+void
+http_wait_for_body(struct exchange *x)
+{
+    struct http_connection *c = x->c;
+
+    c->phase = PHASE_BODY;
+    timer_set(c->loop, &c->timer,
+              x->reject != 0 ? BODY_PAUSE_MS
+                             : c->server->settings.client_body_timeout);
+    http_settle_later(c); /* offers what came already */
+}
+
+static void
+on_resume(struct later *later)
+{
+    struct exchange *x = LIST_ITEM(later, struct exchange, resume);
+    struct http_connection *c = x->c;
+
+    if (x->waiting) {
+        x->waiting = false;
+        http_route(x);
+        http_settle(c);
+    }
+}
+
+static struct exchange *
+new_exchange(struct http_connection *c, size_t head_len)
+{
+    struct pool *pool = pool_new(sizeof(struct exchange) + head_len + 1024);
+    struct exchange *x = pool_zero(pool, sizeof(*x));
+
+    x->c = c;
+    x->began_ms = loop_now(c->loop);
+    x->head = http_head_empty;
+    x->note = STR_NONE;
+    x->pub.pool = pool;
+    x->pub.loop = c->loop;
+    x->pub.peer = c->conn->peer;
+    x->pub.path = x->pub.route_path = STR("/");
+    x->pub.body = STR_NONE;
+    later_init(&x->resume, on_resume);
+    buf_init(&x->out, SIZE_MAX / 2);
+    c->x = x;
+    c->phase = PHASE_BUSY;
+    c->requests++;
+    c->burst++;
+    timer_stop(c->loop, &c->timer);
+    return x;
+}
+
+static void
+publish_head(struct exchange *x)
+{
+    x->pub.method = x->head.method;
+    x->pub.target = x->head.target;
+    x->pub.query = x->head.query;
+    x->pub.host = x->head.host;
+    x->pub.version = x->head.version;
+    x->pub.headers = x->head.headers;
+    x->pub.header_count = x->head.header_count;
+}
+
+void
+http_request_begin(struct http_connection *c, const uint8_t *data, size_t n)
+{
+    struct exchange *x = new_exchange(c, n);
+    enum http_refusal why =
+        http_parse(x->pub.pool, &c->scan, data, n, &x->head);
+
+    publish_head(x);
+    http_body_init(&x->body, &x->head);
+    if (why == REFUSE_NONE && !str_eq(x->head.path, STR("*")) &&
+        http_path_decode(x->pub.pool, x->head.path, &x->pub.path) == -1) {
+        why = REFUSE_PATH;
+    }
+    if (why == REFUSE_NONE) {
+        http_route(x);
+    } else {
+        http_refuse(x, why);
+    }
+    http_settle(c);
+}
+
+void
+http_request_refused(struct http_connection *c, const uint8_t *data, size_t n,
+                     enum http_refusal why)
+{
+    struct exchange *x = new_exchange(c, n);
+    struct str line = str_of(data, n < LOGGED_LINE ? n : LOGGED_LINE);
+
+    line = str_first(line, str_find(line, '\r', 0));
+    line = str_first(line, str_find(line, '\n', 0));
+    x->head.line = pool_str(x->pub.pool, line);
+    publish_head(x);
+    http_body_init(&x->body, &x->head);
+    http_refuse(x, why);
+    http_settle(c);
+}
+
+/* ---- what handlers may ask of the connection ---- */
+
+void
+http_on_cancel(struct http_request *r, void (*on_cancel)(void *arg), void *arg)
+{
+    struct exchange *x = exchange_of(r);
+
+    x->on_cancel = on_cancel;
+    x->on_cancel_arg = arg;
+}
+
+void
+http_resume(struct http_request *r)
+{
+    struct exchange *x = exchange_of(r);
+
+    if (x->c->conn != NULL) {
+        loop_later(x->c->loop, &x->resume);
+    }
+}
+
+void
+http_note(struct http_request *r, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    exchange_of(r)->note = pool_str(r->pool, str_from(text));
+}
+
+struct conn *
+http_take_over(struct http_request *r, const struct conn_handlers *h, void *arg)
+{
+    struct exchange *x = exchange_of(r);
+    struct http_connection *c = x->c;
+    struct conn *conn = c->conn;
+
+    assert(conn != NULL);
+    timer_stop(c->loop, &c->timer);
+    c->phase = PHASE_TAKEN;
+    x->taken = true;
+    conn_set_handlers(conn, h, arg);
+    if (buf_len(&x->out) > 0) {
+        conn_write(conn, buf_data(&x->out), buf_len(&x->out));
+        buf_clear(&x->out);
+    }
+    if (!c->in_data) {
+        buf_clear(&conn->in);
+        conn_pause_reading(conn); /* it may have stopped, being full */
+        conn_resume_reading(conn);
+    }
+    return conn;
+}
+
+void
+http_taken_done(struct http_request *r, uint64_t body_bytes)
+{
+    struct exchange *x = exchange_of(r);
+
+    assert(x->c->phase == PHASE_TAKEN);
+    x->body_sent = body_bytes;
+    http_log_access(x);
+    x->c->phase = PHASE_GONE;
+    x->c->conn = NULL;
+    http_settle_later(x->c);
+}

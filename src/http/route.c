@@ -1,0 +1,358 @@
+/*
+ * Which handlers a request walks by: locations longest first, the layers of
+ * each in order, the first route of a layer that fits.
+ *
+ * The walk stands still in the exchange while a handler waits or the body is
+ * read, and goes on from there.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <assert.h>
+
+#include "base/log.h"
+#include "http/exchange.h"
+
+#define PARAMS_MAX 8   /* of a template */
+#define METHODS_MAX 16 /* of an Allow header */
+
+/* What "*" stands for in an Allow header. */
+static const char *const every_method[] = { "GET", "POST", "PUT", "PATCH",
+                                            "DELETE" };
+
+/* ---- templates ---- */
+
+struct match {
+    struct http_param params[PARAMS_MAX];
+    size_t count;
+};
+
+static void
+add_param(struct match *m, struct str name, struct str value)
+{
+    assert(m->count < PARAMS_MAX); /* a mistake of the module */
+    m->params[m->count++] = (struct http_param){ name, value };
+}
+
+/* One segment against one of the template. */
+static bool
+match_segment(struct str wanted, struct str segment, struct match *m)
+{
+    if (wanted.len > 0 && wanted.ptr[0] == ':') {
+        add_param(m, str_skip(wanted, 1), segment);
+        return segment.len > 0;
+    }
+    return str_eq(wanted, segment);
+}
+
+/* Both start with '/'. */
+static bool
+match_path(const char *path, struct str given, struct match *m)
+{
+    struct str template = str_from(path);
+
+    m->count = 0;
+    for (;;) {
+        template = str_skip(template, 1);
+        given = str_skip(given, 1);
+        if (str_eq(template, STR("*"))) {
+            add_param(m, template, given);
+            return true;
+        }
+        size_t want = str_find(template, '/', 0), have = 0;
+
+        have = str_find(given, '/', 0);
+        if (!match_segment(str_first(template, want), str_first(given, have),
+                           m)) {
+            return false;
+        }
+        template = str_skip(template, want);
+        given = str_skip(given, have);
+        if (template.len == 0 || given.len == 0) {
+            return template.len == given.len;
+        }
+    }
+}
+
+static bool
+match_method(const char *route, struct str method)
+{
+    struct str wanted = str_from(route);
+
+    if (str_eq(wanted, STR("*"))) {
+        return !str_eq(method, STR("TRACE"));
+    }
+    return str_eq(wanted, method) ||
+           (str_eq(wanted, STR("GET")) && str_eq(method, STR("HEAD")));
+}
+
+/* ---- Allow ---- */
+
+static void
+allow(struct exchange *x, const char *method)
+{
+    struct str name = str_from(method);
+
+    if (x->allow == NULL) {
+        x->allow = pool_alloc(x->pub.pool, METHODS_MAX * sizeof(*x->allow));
+    }
+    for (size_t i = 0; i < x->allow_count; i++) {
+        if (str_eq(x->allow[i], name)) {
+            return;
+        }
+    }
+    if (x->allow_count < METHODS_MAX) {
+        x->allow[x->allow_count++] = name;
+    }
+}
+
+static void
+allow_route(struct exchange *x, const struct http_route *route)
+{
+    if (!str_eq(str_from(route->method), STR("*"))) {
+        allow(x, route->method);
+    } else {
+        for (size_t i = 0; i < sizeof(every_method) / sizeof(every_method[0]);
+             i++) {
+            allow(x, every_method[i]);
+        }
+    }
+    if (match_method(route->method, STR("GET"))) {
+        allow(x, "HEAD");
+    }
+    allow(x, "OPTIONS");
+}
+
+static void
+set_allow(struct exchange *x)
+{
+    struct str list = STR_NONE;
+
+    for (size_t i = 0; i < x->allow_count; i++) {
+        list = pool_printf(x->pub.pool, "%.*s%s%.*s", STR_ARGS(list),
+                           i > 0 ? ", " : "", STR_ARGS(x->allow[i]));
+    }
+    http_set_header(&x->pub, "Allow", list);
+}
+
+void
+http_reject(struct exchange *x)
+{
+    if (x->reject == 403) {
+        http_error(&x->pub, 403, "access denied");
+    } else if (x->reject == 404) {
+        http_error(&x->pub, 404, "nothing is here");
+    } else if (str_eq(x->pub.method, STR("OPTIONS"))) {
+        set_allow(x);
+        http_reply(&x->pub, 204, NULL, STR_NONE);
+    } else {
+        set_allow(x);
+        http_error(&x->pub, 405, "method %.*s is not allowed here",
+                   STR_ARGS(x->pub.method));
+    }
+}
+
+/* ---- the walk ---- */
+
+static bool
+lies_under(struct str path, struct str location)
+{
+    if (location.len <= 1) { /* "/" */
+        return true;
+    }
+    return str_starts(path, location) &&
+           (path.len == location.len || path.ptr[location.len] == '/');
+}
+
+/* Whether the location lets this request in. */
+static bool
+enter(struct exchange *x, const struct http_location *l)
+{
+    struct str rest =
+        l->path.len > 1 ? str_skip(x->pub.path, l->path.len) : x->pub.path;
+
+    x->pub.location = l;
+    x->pub.route_path = rest.len > 0 ? rest : STR("/");
+    x->layer = 0;
+    x->allow_count = 0;
+    x->body.limit = (uint64_t)l->client_max_body_size;
+    if (!access_allows(l->access, &x->pub.peer)) {
+        x->reject = 403;
+        return false;
+    }
+    return true;
+}
+
+/* The route of this layer that takes the request, or NULL: then the methods
+ * that its path is known under are in x->allow. */
+static const struct http_route *
+find_route(struct exchange *x, const struct http_layer *layer)
+{
+    struct match m;
+
+    if (layer->routes == NULL) { /* a module without a face here */
+        return NULL;
+    }
+    for (const struct http_route *r = layer->routes; r->path != NULL; r++) {
+        if (match_method(r->method, x->pub.method) &&
+            match_path(r->path, x->pub.route_path, &m)) {
+            size_t size = m.count * sizeof(m.params[0]);
+            struct http_param *params = pool_alloc(x->pub.pool, size);
+
+            for (size_t i = 0; i < m.count; i++) {
+                params[i] = m.params[i];
+            }
+            x->pub.params = params;
+            x->pub.param_count = m.count;
+            return r;
+        }
+    }
+    for (const struct http_route *r = layer->routes; r->path != NULL; r++) {
+        if (match_path(r->path, x->pub.route_path, &m)) {
+            allow_route(x, r);
+        }
+    }
+    return NULL;
+}
+
+/* Finds the next route in this location, from the layer the walk is at. */
+static bool
+advance_layer(struct exchange *x, const struct http_location *l)
+{
+    for (; x->layer < l->layer_count; x->layer++) {
+        x->route = find_route(x, &l->layers[x->layer]);
+        if (x->route != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Goes on to the next route, or to the reason why there is none. */
+static void
+advance(struct exchange *x)
+{
+    const struct http_server *s = x->c->server;
+
+    for (; x->location < s->location_count; x->location++) {
+        const struct http_location *l = &s->locations[x->location];
+
+        if (!x->entered && !lies_under(x->pub.path, l->path)) {
+            continue;
+        }
+        if (!x->entered && !enter(x, l)) {
+            return;
+        }
+        x->entered = true;
+        if (advance_layer(x, l)) {
+            return;
+        }
+        x->entered = false;
+        if (x->allow_count > 0) { /* it knows the path, not the method */
+            x->reject = 405;
+            return;
+        }
+    }
+    x->reject = 404;
+}
+
+static bool
+body_too_long(const struct exchange *x)
+{
+    return x->body.seen > x->body.limit || /* read for another location */
+           (x->head.length > 0 && (uint64_t)x->head.length > x->body.limit);
+}
+
+/* Whether the route's handler can have its turn. */
+static bool
+body_ready(struct exchange *x)
+{
+    if (body_too_long(x)) {
+        http_refuse(x, REFUSE_BODY_LONG);
+        return false;
+    }
+    if (x->route->body && !x->body.done) {
+        x->body.keep = true;
+        http_wait_for_body(x);
+        return false;
+    }
+    return true;
+}
+
+/* Whether to say no now.  A client on its way of sending the body is heard
+ * out, as long as it does not pause, so that the connection can go on. */
+static bool
+reject_ready(struct exchange *x)
+{
+    if (x->body.done || !x->head.keep_alive || x->head.expects_continue ||
+        body_too_long(x)) {
+        return true;
+    }
+    x->body.keep = false;
+    http_wait_for_body(x);
+    return false;
+}
+
+static enum http_result
+call(struct exchange *x)
+{
+    const struct http_server *s = x->c->server;
+    const struct http_layer *layer =
+        &s->locations[x->location].layers[x->layer];
+
+    x->running = true;
+    enum http_result result = x->route->handler(&x->pub, layer->state);
+
+    x->running = false;
+    if (result == HTTP_DONE && x->status == 0 && !x->taken) {
+        log_alert("http: a handler of module %s gave no answer", layer->module);
+        http_error(&x->pub, 500, "no answer");
+    }
+    return result;
+}
+
+static void
+pass(struct exchange *x)
+{
+    x->route = NULL;
+    x->layer++;
+    x->pub.context = NULL;
+    x->on_cancel = NULL;
+}
+
+static void
+route_star(struct exchange *x)
+{
+    static const struct http_route every = { "*", "*", NULL, false };
+
+    allow_route(x, &every);
+    x->reject = 405;
+}
+
+void
+http_route(struct exchange *x)
+{
+    enum http_result result = HTTP_PASS;
+
+    if (str_eq(x->head.path, STR("*"))) {
+        route_star(x);
+    }
+    while (result == HTTP_PASS) {
+        if (x->route == NULL && x->reject == 0) {
+            advance(x);
+        }
+        if (x->reject != 0) {
+            if (reject_ready(x)) {
+                http_reject(x);
+            }
+            return;
+        }
+        if (!body_ready(x)) {
+            return;
+        }
+        result = call(x);
+        if (result == HTTP_PASS) {
+            pass(x);
+        }
+    }
+    x->waiting = result == HTTP_WAIT;
+}

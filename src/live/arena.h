@@ -1,0 +1,242 @@
+/*
+ * The arena: one memfd mapped by every process, made by the master before
+ * any fork.  Only src/live includes this header.
+ *
+ * It holds, behind a head: the keys of all streams (which name stands in
+ * which record), the stream records, the session records, one wake page for
+ * each slot, a state word for each segment, and the segments themselves.
+ * Everything is an index or an offset, never a pointer.
+ *
+ * Giving segments back (quiescent states).  A segment is FREE, USED by a
+ * stream, or RETIRED at an epoch.  Retiring first moves the stream's head so
+ * that no cursor may enter it any more, then draws a new epoch.  Each process
+ * writes down the epoch it sees at the top of every turn of its loop
+ * (slot->epoch_seen; "all" while it sleeps).  A retired segment is taken
+ * again only when every process has seen its epoch: so nobody can be reading
+ * it, by construction.  There are no lists to break: a process killed
+ * anywhere leaves words that the sweep can read.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_ARENA_H
+#define LIVE_ARENA_H
+
+#include "live/live.h"
+#include "proc/slot.h"
+
+#include <stdatomic.h>
+
+#define ARENA_MAGIC UINT64_C(0x77656972206c6976) /* "weir liv" */
+#define ARENA_LAYOUT 1
+#define SEGMENT_SIZE 65536u
+#define SEGMENT_NONE UINT32_MAX
+#define FRAME_NONE UINT64_MAX
+
+/* A stream's rings of segments: larger than its byte cap allows, so that a
+ * place is not written again while somebody may still look at it. */
+#define MEDIA_RING 2048u
+#define INDEX_RING 32u
+#define INDEX_FRAMES 1024u
+/* The most a stream may be allowed to hold, bytes. */
+#define STREAM_MEMORY_MAX (MEDIA_RING / 2 * SEGMENT_SIZE)
+
+enum segment_kind { SEGMENT_FREE, SEGMENT_USED, SEGMENT_RETIRED };
+
+enum stream_state {
+    STREAM_FREE,
+    STREAM_CLAIMED, /* being made by the slot in the key */
+    STREAM_OPEN,    /* has a publisher, or is on hold */
+    STREAM_ENDED,   /* over; FREE once every process has seen it */
+};
+
+/* One RTMP message as it lies in the media ring. */
+struct frame {
+    uint64_t position;  /* of its first wire byte in the stream */
+    int64_t arrived_ms; /* clock_ms() */
+    uint32_t wire_len;  /* chunk headers included */
+    uint32_t payload_len;
+    uint32_t timestamp;   /* ms, 32 bits as on the wire */
+    uint8_t type;         /* enum media_type */
+    uint8_t flags;        /* enum media_flag */
+    uint8_t header_len;   /* of the fmt 0 header: 12 or 16 */
+    uint8_t continue_len; /* of each fmt 3 header: 1 or 5 */
+};
+
+/* An index segment: what there is to know of INDEX_FRAMES frames.  The FLV
+ * bytes around each payload lie side by side, so that one frame's trailer
+ * and the next one's header are one range. */
+struct index_segment {
+    struct frame frames[INDEX_FRAMES];
+    uint8_t flv[INDEX_FRAMES][FLV_TAG_HEADER + FLV_TAG_TRAILER];
+};
+_Static_assert(sizeof(struct index_segment) <= SEGMENT_SIZE, "index segment");
+
+/* What a new player needs first: metadata and codec headers, newest of each
+ * kind; one segment, replaced as a whole. */
+#define PROLOGUE_ITEMS 16u
+struct prologue_item {
+    uint8_t type;  /* enum media_type */
+    uint8_t flags; /* MEDIA_META or MEDIA_HEADER */
+    uint8_t track;
+    uint32_t offset, len; /* payload in bytes[] */
+};
+#define PROLOGUE_BYTES (SEGMENT_SIZE - 512u)
+struct prologue {
+    uint32_t count;
+    uint32_t used; /* of bytes */
+    struct prologue_item items[PROLOGUE_ITEMS];
+    uint8_t bytes[PROLOGUE_BYTES];
+};
+_Static_assert(sizeof(struct prologue) <= SEGMENT_SIZE, "prologue");
+
+struct stream {
+    _Atomic uint64_t generation; /* grows with each use of the record; first,
+                                    because it outlives what follows */
+    /* Set while the record is CLAIMED, then constant. */
+    char name[LIVE_NAME_MAX];
+    uint32_t name_len;
+    uint32_t chunk_size;
+    int64_t created_ms;
+
+    /* Who writes; 0: nobody, on hold until hold_until.  The one who asks for
+     * the name stands in takeover until the writer lets go. */
+    _Atomic slot_owner writer;
+    _Atomic slot_owner takeover;
+    _Atomic int64_t hold_until; /* clock_ms() */
+    _Atomic int64_t hold_ms;    /* as its publisher's application has it */
+    _Atomic uint64_t ended_epoch;
+    _Atomic int64_t replaced_ms[2]; /* the last two replacements */
+    _Atomic uint32_t sessions;      /* publishers it has had */
+
+    /* Written by the writer only. */
+    _Atomic uint64_t tail;     /* number of the next frame */
+    _Atomic uint64_t head;     /* oldest frame kept */
+    _Atomic uint64_t start;    /* newest frame a player can start at */
+    _Atomic uint32_t prologue; /* segment, or SEGMENT_NONE */
+    _Atomic uint64_t media_first, media_end; /* segments held: [first, end) */
+    _Atomic uint64_t index_first, index_end;
+    _Atomic uint32_t last_timestamp;
+    _Atomic int64_t last_arrived_ms;
+    _Atomic uint32_t video_interval; /* ms between video frames, smoothed;
+                                        0: no video */
+    _Atomic uint32_t tracks;         /* of this session: 1 audio, 2 video */
+    _Atomic uint32_t video_codec, audio_codec;
+    _Atomic uint64_t bytes, dropped;
+
+    _Atomic uint64_t readers[SLOT_MAX / 64]; /* slots that have players */
+    _Atomic uint32_t media[MEDIA_RING];
+    _Atomic uint32_t index[INDEX_RING];
+};
+
+enum { TRACK_AUDIO = 1, TRACK_VIDEO = 2 };
+
+/* A publisher or a player, for statistics.  Written by its owner; text under
+ * a sequence counter that is odd while it changes. */
+struct session_record {
+    _Atomic slot_owner owner; /* 0: free */
+    _Atomic uint32_t sequence;
+    _Atomic uint32_t publisher;
+    uint32_t serial;
+    uint32_t stream_id;
+    int64_t started_ms;
+    struct addr peer;
+    uint16_t name_len, url_len;
+    char text[512]; /* name, then url */
+    _Atomic uint64_t video_bytes, audio_bytes, dropped;
+};
+
+/* What a process has been told and not yet looked at. */
+#define WAKE_WORDS 1024u /* 64 streams each: 65536 at most */
+struct wake_page {
+    _Atomic uint32_t pending;
+    _Atomic uint64_t summary[WAKE_WORDS / 64];
+    _Atomic uint64_t dirty[WAKE_WORDS];
+};
+
+struct arena_head {
+    uint64_t magic;
+    uint32_t layout;
+    uint32_t segment_size;
+    uint32_t stream_count, session_count, segment_count, slot_count;
+    _Atomic uint64_t epoch;
+    _Atomic uint32_t session_serial;
+};
+
+/* The mapping as this process sees it. */
+struct arena {
+    struct live_settings settings;
+    struct arena_head *head;
+    _Atomic uint64_t *keys; /* stream_count */
+    struct stream *streams;
+    struct session_record *sessions;
+    struct wake_page *pages;  /* slot_count */
+    _Atomic uint64_t *states; /* segment_count */
+    uint8_t *segments;
+    uint32_t segment_hint; /* this process looks from here */
+    uint32_t session_hint;
+    size_t size;
+    int fd;
+};
+extern struct arena arena;
+
+/* ---- segments ---- */
+
+/* A segment for stream number n, or SEGMENT_NONE. */
+uint32_t segment_take(uint32_t n);
+/* After the stream's head has moved past it. */
+void segment_retire(uint32_t segment);
+
+static inline uint8_t *
+segment_bytes(uint32_t segment)
+{
+    return arena.segments + (size_t)segment * SEGMENT_SIZE;
+}
+
+bool segment_used_by(uint32_t segment, uint32_t n);
+
+/* A new epoch: everything stored before it is seen by whoever sees it. */
+uint64_t epoch_advance(void);
+/* The oldest epoch any process may still be in. */
+uint64_t epoch_oldest(void);
+
+/* ---- waking ---- */
+
+/* Marks stream n for a slot and wakes its process if it sleeps. */
+void wake_slot(uint32_t slot, uint32_t n);
+/* The same for every slot with players of the stream. */
+void wake_readers(struct stream *s);
+
+static inline uint32_t
+stream_number(const struct stream *s)
+{
+    return (uint32_t)(s - arena.streams);
+}
+
+/* ---- frames ---- */
+
+static inline struct index_segment *
+index_of(struct stream *s, uint64_t frame)
+{
+    uint32_t segment = atomic_load_explicit(
+        &s->index[frame / INDEX_FRAMES % INDEX_RING], memory_order_relaxed);
+
+    return (struct index_segment *)(void *)segment_bytes(segment);
+}
+
+/* A frame from head up to (not including) tail. */
+static inline struct frame *
+frame_at(struct stream *s, uint64_t frame)
+{
+    return &index_of(s, frame)->frames[frame % INDEX_FRAMES];
+}
+
+static inline uint8_t *
+media_at(struct stream *s, uint64_t position)
+{
+    uint32_t segment = atomic_load_explicit(
+        &s->media[position / SEGMENT_SIZE % MEDIA_RING], memory_order_relaxed);
+
+    return segment_bytes(segment) + position % SEGMENT_SIZE;
+}
+
+#endif

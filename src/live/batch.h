@@ -1,0 +1,59 @@
+/*
+ * What is sent to a player in one go: ranges of the arena, the same for all
+ * players that stand at the same place.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_BATCH_H
+#define LIVE_BATCH_H
+
+#include "live/arena.h"
+
+#include <sys/uio.h>
+
+#define BATCH_RANGES 64
+#define BATCH_BYTES (512u * 1024)
+
+/* How a player wants its frames. */
+struct batch_view {
+    enum live_framing framing;
+    uint32_t stream_id; /* RTMP: not 1 means headers of its own */
+    bool no_audio, no_video;
+};
+
+/* A place between bytes: inside a frame when offset > 0. */
+struct cursor {
+    uint64_t frame;
+    uint32_t offset; /* bytes of the frame (in its framing) gone out */
+};
+
+struct batch {
+    struct cursor from, to;
+    struct iovec ranges[BATCH_RANGES];
+    int count;
+    size_t bytes;
+    uint64_t video, audio; /* payload bytes of frames that end in it */
+    /* Chunk headers of players that need their own; a byte between them, so
+     * that two are never one range. */
+    uint8_t headers[BATCH_RANGES][RTMP_HEADER_MAX + 1];
+};
+
+/* Whether everybody with this framing gets the same bytes. */
+bool batch_is_common(const struct batch_view *v);
+
+/* Fills b with what stands between from and frame number end, as much as
+ * fits.  The ranges are good until the turn ends. */
+void batch_fill(struct batch *b, struct stream *s, const struct batch_view *v,
+                struct cursor from, uint64_t end);
+
+/* Where a player stands after sent bytes of the batch; *video and *audio are
+ * the payload bytes of the frames that were finished by them. */
+struct cursor batch_cursor(const struct batch *b, struct stream *s,
+                           const struct batch_view *v, size_t sent,
+                           uint64_t *video, uint64_t *audio);
+
+/* Bytes of a frame in a player's framing; 0 when it does not get it. */
+uint32_t batch_frame_size(struct stream *s, const struct batch_view *v,
+                          uint64_t frame);
+
+#endif

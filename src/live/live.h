@@ -1,0 +1,186 @@
+/*
+ * Live streams in shared memory: what publishers and players use.
+ *
+ * A stream lies once in the arena (live/arena.h).  Its publisher, in whatever
+ * process, appends frames; players in all processes read the same bytes
+ * through cursors.  Each process has one hub, which is told about new frames,
+ * sends them to its own players and takes part in giving memory back.
+ *
+ * Nothing here knows RTMP or HTTP sessions: they hold a live_publisher or a
+ * live_player and are told what happens through callbacks.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_LIVE_H
+#define LIVE_LIVE_H
+
+#include "base/errmsg.h"
+#include "event/loop.h"
+#include "media/media.h"
+#include "net/conn.h"
+
+#define LIVE_NAME_MAX 256 /* bytes of "app/name", NUL included */
+#define LIVE_GATHER_AUTO (-1)
+
+/* The "live" block of weir.conf. */
+struct live_settings {
+    int64_t memory; /* bytes of the arena */
+    int64_t max_streams;
+    int64_t max_sessions;      /* publishers and players at once */
+    int64_t window;            /* ms kept for players that fall behind */
+    int64_t max_stream_memory; /* bytes */
+    int64_t hold;              /* ms a stream outlives its publisher */
+    int64_t gather;            /* ms, or LIVE_GATHER_AUTO */
+};
+
+/* ---- the arena: master, before any fork ---- */
+
+int live_create(const struct live_settings *s, struct errmsg *err);
+void live_destroy(void);
+/* Master: gives back what a dead process owned; streams it published go on
+ * hold. */
+void live_sweep(uint32_t slot);
+/* Master: watches the arena on its loop: ends streams whose hold is over. */
+int live_master_start(struct loop *l, struct errmsg *err);
+void live_master_stop(void);
+
+/* ---- the hub: one in each process that reads or writes the arena ---- */
+
+/* Hooks itself into the loop (loop_set_hooks). */
+int live_hub_start(struct loop *l, const struct live_settings *s,
+                   struct errmsg *err);
+void live_hub_stop(void);
+
+/* ---- publishing ---- */
+
+struct live_publisher;
+
+enum live_conflict { LIVE_REPLACE, LIVE_REFUSE };
+
+struct live_publish {
+    struct str name; /* "app/name" */
+    struct str url;  /* for statistics, no secrets */
+    struct addr peer;
+    enum live_conflict conflict;
+    uint32_t chunk_size; /* wire layout of a stream made new */
+    int64_t hold;        /* ms; of this application */
+};
+
+struct live_publisher_handlers {
+    /* The name is this publisher's: frames may be written. */
+    void (*on_start)(void *arg);
+    /* It cannot be had, or is lost (replaced, kicked): reason for the peer
+     * and the log.  The publisher is gone when this is called. */
+    void (*on_stop)(void *arg, const char *reason);
+};
+
+/* Asks for the name; exactly one of the handlers is called, perhaps before
+ * this returns, perhaps later (another process has to let go of it).
+ * NULL with err when it is refused at once: no handler is called then. */
+struct live_publisher *live_publish(const struct live_publish *p,
+                                    const struct live_publisher_handlers *h,
+                                    void *arg, struct errmsg *err);
+
+/* Appends one message.  Repeated identical metadata is dropped; timestamps
+ * are made to continue those of an earlier publisher.  0; -1 if the frame was
+ * dropped (no memory: counted, goes on with the next key frame). */
+int live_write(struct live_publisher *p, enum media_type type,
+               uint32_t timestamp, const uint8_t *payload, size_t len);
+
+/* The publisher leaves: the stream goes on hold.  No handler is called. */
+void live_unpublish(struct live_publisher **p);
+
+/* ---- playing ---- */
+
+struct live_player;
+
+enum live_framing { LIVE_RTMP, LIVE_FLV };
+
+struct live_play {
+    struct str name; /* "app/name" */
+    struct str url;  /* for statistics, secrets masked by the caller */
+    struct addr peer;
+    enum live_framing framing;
+    uint32_t stream_id; /* RTMP message stream id; 1 for FLV */
+    int64_t gather;     /* ms or LIVE_GATHER_AUTO; of the application */
+    bool gop_cache;     /* start at the last key frame, not at the next */
+    struct conn *conn;  /* borrowed: outlives the player */
+};
+
+struct live_player_handlers {
+    /* A publisher is there and the first bytes are about to be sent: the
+     * session writes its own words now (RTMP: chunk_size is what the media
+     * is cut in, tell the peer; FLV: answer head) with conn_write(). */
+    void (*on_start)(void *arg, uint32_t chunk_size);
+    /* The publisher left (stream on hold) / another came. */
+    void (*on_hold)(void *arg);
+    void (*on_resume)(void *arg);
+    /* The stream is over, or the player was too slow or kicked.  The player
+     * is gone when this is called; close is true when the connection must
+     * be closed (it stands in the middle of a frame). */
+    void (*on_stop)(void *arg, const char *reason, bool close);
+};
+
+/* Waits for the stream if there is none.  NULL with err (too many). */
+struct live_player *live_play(const struct live_play *p,
+                              const struct live_player_handlers *h, void *arg,
+                              struct errmsg *err);
+void live_stop_playing(struct live_player **p);
+
+/* The session's conn_handlers.on_writable calls it for its players. */
+void live_player_writable(struct live_player *p);
+/* True while the connection stands inside a frame of this player: the
+ * session then keeps its own words until live_player_boundary is called. */
+bool live_player_mid_frame(const struct live_player *p);
+/* Words of the session, in order with the media: sent at once or at the next
+ * frame boundary.  0; -1: cannot be kept (close). */
+int live_player_say(struct live_player *p, const void *data, size_t n);
+
+void live_player_pause(struct live_player *p, bool pause);
+void live_player_receive(struct live_player *p, enum media_type type, bool on);
+bool live_player_started(const struct live_player *p);
+
+/* ---- looking (statistics, console, tests) ---- */
+
+/* Somebody publishes "app/name" now. */
+bool live_is_live(struct str name);
+
+struct live_stream_view {
+    char name[LIVE_NAME_MAX];
+    bool live; /* a publisher is there; else on hold */
+    uint8_t video_codec, audio_codec;
+    uint64_t frames, bytes; /* appended since the start */
+    uint64_t dropped;       /* frames that found no memory */
+    uint32_t memory;        /* bytes of the arena it holds */
+    uint32_t players;
+    int64_t started_ms;
+};
+
+struct live_session_view {
+    uint64_t id; /* slot and serial number; for kick */
+    bool publisher;
+    char name[LIVE_NAME_MAX];
+    char url[LIVE_NAME_MAX];
+    struct addr peer;
+    uint32_t stream_id;
+    uint64_t video_bytes, audio_bytes; /* message payloads */
+    uint64_t dropped;                  /* frames skipped */
+    int64_t started_ms;
+};
+
+/* Call on_view for each; stops when it returns false. */
+void live_each_stream(bool (*on_view)(void *arg,
+                                      const struct live_stream_view *v),
+                      void *arg);
+void live_each_session(bool (*on_view)(void *arg,
+                                       const struct live_session_view *v),
+                       void *arg);
+
+struct live_memory_view {
+    uint64_t segments, used, retired;
+    uint32_t segment_size;
+    uint32_t streams, sessions;
+};
+void live_memory(struct live_memory_view *v);
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * Players: their life, and what their sessions wish.
+ *
+ * A player is made by live_play(), stands in one list of the hub, and is freed
+ * at the end of the turn in which it was stopped or left.  It neither frees nor
+ * outlives its connection.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/player.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+/* Words of the session that wait for the end of a frame, bytes. */
+#define WORDS_MAX (64 * 1024)
+
+/* ---- life ---- */
+
+struct list *
+hub_bucket(struct str name)
+{
+    return &hub.nameless[hash_str(name) % HUB_BUCKETS];
+}
+
+static void
+on_destroy(struct later *later)
+{
+    struct live_player *p = LIST_ITEM(later, struct live_player, destroy);
+
+    buf_clear(&p->words);
+    mem_free(&p->rest);
+    mem_free(&p);
+}
+
+bool
+player_mid_frame(const struct live_player *p)
+{
+    return p->at.offset > 0 || p->rest != NULL;
+}
+
+bool
+player_shut_out(const struct live_player *p)
+{
+    return p->conn->busy != NULL && p->conn->busy != p;
+}
+
+bool
+live_player_mid_frame(const struct live_player *p)
+{
+    return player_mid_frame(p);
+}
+
+bool
+live_player_started(const struct live_player *p)
+{
+    return p->started;
+}
+
+void
+player_forget(struct live_player *p)
+{
+    struct hub_stream *hs = p->hs;
+
+    if (buf_len(&p->words) > 0 && !player_mid_frame(p) && !player_shut_out(p)) {
+        conn_write(p->conn, buf_data(&p->words), buf_len(&p->words));
+    }
+    p->stopped = true;
+    p->hs = NULL;
+    list_remove(&p->link);
+    record_free(&p->record);
+    if (p->conn->busy == p) {
+        p->conn->busy = NULL;
+    }
+    if (hs != NULL) {
+        hub_release(hs);
+    }
+    loop_later(hub.loop, &p->destroy);
+}
+
+void
+player_stop(struct live_player *p, const char *reason)
+{
+    const struct live_player_handlers *handlers = p->handlers;
+    void *arg = p->arg;
+    bool close = player_mid_frame(p);
+
+    player_forget(p);
+    handlers->on_stop(arg, reason, close);
+}
+
+/* A stream of its name exists. */
+void
+player_meet(struct live_player *p, struct hub_stream *hs)
+{
+    list_remove(&p->link);
+    p->hs = hs;
+    p->waiting = true;
+    p->not_before = p->gop_cache ? 0 : atomic_load(&hs->stream->tail);
+    hs->gather = p->gather;
+    list_append(&hs->waiting, &p->link);
+}
+
+struct live_player *
+live_play(const struct live_play *what, const struct live_player_handlers *h,
+          void *arg, struct errmsg *err)
+{
+    struct record_text text = { what->name, what->url, what->peer,
+                                what->stream_id, false };
+    struct live_player *p;
+    struct stream *s;
+
+    if (what->name.len >= LIVE_NAME_MAX) {
+        errmsg_set(err, "the stream's name is longer than %d bytes",
+                   LIVE_NAME_MAX - 1);
+        return NULL;
+    }
+    p = mem_zero(sizeof(*p));
+    p->record = record_take(&text);
+    if (p->record == NULL) {
+        mem_free(&p);
+        errmsg_set(err,
+                   "no room for another session: live.max_sessions "
+                   "is %u",
+                   arena.head->session_count);
+        return NULL;
+    }
+    p->conn = what->conn;
+    p->handlers = h;
+    p->arg = arg;
+    p->gather = what->gather;
+    p->gop_cache = what->gop_cache;
+    p->view.framing = what->framing;
+    p->view.stream_id = what->stream_id;
+    list_init(&p->link);
+    buf_init(&p->words, WORDS_MAX);
+    later_init(&p->destroy, on_destroy);
+    s = stream_find(what->name);
+    if (s == NULL) {
+        list_append(hub_bucket(what->name), &p->link);
+        return p;
+    }
+    player_meet(p, hub_adopt(s));
+    wake_slot(slot_self(), stream_number(s)); /* started before we sleep */
+    return p;
+}
+
+/* The session goes on with its connection: what is left of a frame that has
+ * begun must go out first. */
+static void
+finish_frame(struct live_player *p)
+{
+    struct cursor end = { .frame = p->at.frame + 1 };
+    int failed = 0;
+
+    if (p->conn->closed || !player_mid_frame(p)) {
+        return;
+    }
+    if (p->rest != NULL) {
+        failed = conn_write(p->conn, p->rest + p->rest_done,
+                            p->rest_len - p->rest_done);
+        mem_free(&p->rest);
+        p->at = end;
+    } else if (p->hs == NULL || !hub_stream_valid(p->hs) ||
+               p->at.frame < atomic_load(&p->hs->stream->head)) {
+        failed = -1;
+    }
+    while (failed == 0 && p->at.frame < end.frame) {
+        batch_fill(&hub.own, p->hs->stream, &p->view, p->at, end.frame);
+        for (int i = 0; failed == 0 && i < hub.own.count; i++) {
+            failed = conn_write(p->conn, hub.own.ranges[i].iov_base,
+                                hub.own.ranges[i].iov_len);
+        }
+        p->at = hub.own.to;
+    }
+    p->conn->busy = NULL;
+    if (failed != 0) {
+        conn_close(p->conn, "left a stream in the middle of a large frame");
+    }
+}
+
+void
+live_stop_playing(struct live_player **pp)
+{
+    struct live_player *p = *pp;
+
+    *pp = NULL;
+    if (p != NULL && !p->stopped) {
+        finish_frame(p);
+        player_forget(p);
+    }
+}
+
+/* ---- the session's wishes ---- */
+
+int
+live_player_say(struct live_player *p, const void *data, size_t n)
+{
+    if (!player_mid_frame(p) && buf_len(&p->words) == 0) {
+        return conn_write(p->conn, data, n);
+    }
+    return buf_add(&p->words, data, n);
+}
+
+/* Takes a player out of the flow; it starts anew with a later key frame: its
+ * time never goes back. */
+static void
+make_wait(struct live_player *p)
+{
+    if (p->hs == NULL || p->waiting) {
+        return;
+    }
+    p->waiting = true;
+    p->not_before = p->at.frame + (player_mid_frame(p) ? 1 : 0);
+    if (player_mid_frame(p) || p->blocked_ms != 0) {
+        return; /* when the frame is finished */
+    }
+    list_remove(&p->link);
+    list_append(&p->hs->waiting, &p->link);
+}
+
+void
+live_player_pause(struct live_player *p, bool pause)
+{
+    p->paused = pause;
+    if (pause) {
+        make_wait(p);
+    } else if (p->hs != NULL) {
+        wake_slot(slot_self(), stream_number(p->hs->stream));
+    }
+}
+
+void
+live_player_receive(struct live_player *p, enum media_type type, bool on)
+{
+    bool *off = type == MEDIA_AUDIO ? &p->view.no_audio : &p->view.no_video;
+
+    if (*off != on) {
+        return;
+    }
+    if (player_mid_frame(p) && p->rest == NULL) {
+        finish_frame(p); /* it is under way: only whole frames are left out */
+    }
+    *off = !on;
+    if (on && type == MEDIA_VIDEO) {
+        make_wait(p);
+        if (p->hs != NULL) {
+            wake_slot(slot_self(), stream_number(p->hs->stream));
+        }
+    }
+}
+
+static void
+forget_each(struct list *players)
+{
+    while (!list_empty(players)) {
+        player_forget(LIST_ITEM(players->next, struct live_player, link));
+    }
+}
+
+void
+players_forget_all(void)
+{
+    for (size_t i = 0; i < HUB_BUCKETS; i++) {
+        forget_each(&hub.nameless[i]);
+    }
+    for (uint32_t n = 0; n < arena.head->stream_count; n++) {
+        struct hub_stream *hs = hub.streams[n];
+
+        if (hs != NULL) {
+            forget_each(&hs->waiting);
+            forget_each(&hs->current);
+            forget_each(&hs->behind);
+            forget_each(&hs->blocked);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/*
+ * A player as the files of src/live see it.
+ *
+ *   player.c        its life, and what its session wishes
+ *   player_start.c  from waiting to the first bytes
+ *   player_send.c   a step of sending, and where it stands afterwards
+ *   player_fate.c   what becomes of it when its stream or its socket fails
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_PLAYER_H
+#define LIVE_PLAYER_H
+
+#include "live/hub.h"
+
+struct live_player {
+    struct list link;      /* in one list of hs, or in a bucket of the hub */
+    struct hub_stream *hs; /* NULL while there is no such stream */
+    struct conn *conn;     /* borrowed */
+    const struct live_player_handlers *handlers;
+    void *arg;
+    struct session_record *record;
+    struct cursor at;
+    uint64_t not_before; /* may start at this frame or a later one */
+    int64_t blocked_ms;  /* since when its socket is full */
+    int64_t gather;
+    struct batch_view view;
+    struct buf words; /* of the session, for the next boundary */
+    uint8_t *rest;    /* owned: what was saved of a frame about to go */
+    uint32_t rest_len, rest_done;
+    bool started; /* on_start was called */
+    bool waiting; /* wants a frame to start at */
+    bool paused;
+    bool gop_cache;
+    bool stopped; /* freed at the end of the turn */
+    struct later destroy;
+};
+
+enum sent {
+    SENT_ALL,     /* stands at hs->reached */
+    SENT_SOME,    /* the socket takes more: go on in the next pass */
+    SENT_BLOCKED, /* the socket is full */
+    SENT_WAITS,   /* wants a frame to start at */
+    SENT_GONE,    /* stopped */
+};
+
+/* It stands inside a frame. */
+bool player_mid_frame(const struct live_player *p);
+/* Another NetStream of its connection stands inside a frame. */
+bool player_shut_out(const struct live_player *p);
+/* Out of all lists and counters; freed at the end of the turn. */
+void player_forget(struct live_player *p);
+/* Forgets it and tells its session. */
+void player_stop(struct live_player *p, const char *reason);
+/* The same with a line in the log; always SENT_GONE. */
+enum sent player_lose(struct live_player *p, const char *reason);
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * Sending to a player, step by step, and filing it afterwards.
+ *
+ * A step makes at most one send.  What waits for the end of a frame (words of
+ * the session, pausing, catching up) is looked at only there.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/player.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum sent
+player_lose(struct live_player *p, const char *reason)
+{
+    log_info("player %.*s: %s", STR_ARGS(record_name(p->record)), reason);
+    player_stop(p, reason);
+    return SENT_GONE;
+}
+
+/* Sends the saved remainder of a frame that is in the arena no more. */
+static enum sent
+send_rest(struct live_player *p)
+{
+    struct iovec iov = { p->rest + p->rest_done, p->rest_len - p->rest_done };
+    ssize_t n = conn_writev(p->conn, &iov, 1);
+
+    if (n < 0) {
+        return player_lose(p, "the connection is broken");
+    }
+    p->rest_done += (uint32_t)n;
+    if (p->rest_done < p->rest_len) {
+        return SENT_BLOCKED;
+    }
+    mem_free(&p->rest);
+    p->at = (struct cursor){ .frame = p->at.frame + 1 };
+    return SENT_SOME;
+}
+
+static enum sent
+send_words(struct live_player *p)
+{
+    if (conn_write(p->conn, buf_data(&p->words), buf_len(&p->words)) != 0) {
+        return player_lose(p, "the connection is broken");
+    }
+    buf_clear(&p->words);
+    return SENT_SOME; /* the next step sees whether all went out */
+}
+
+static enum sent
+start_again(struct live_player *p, uint64_t not_before)
+{
+    p->waiting = true;
+    p->not_before = not_before;
+    return SENT_WAITS;
+}
+
+static void
+count_dropped(struct live_player *p, uint64_t frames)
+{
+    atomic_fetch_add_explicit(&p->record->dropped, frames,
+                              memory_order_relaxed);
+}
+
+/* At a frame's boundary: a player that is too far behind goes on at the
+ * newest key frame. */
+static enum sent
+catch_up(struct live_player *p)
+{
+    struct stream *s = p->hs->stream;
+    uint64_t start = atomic_load(&s->start);
+    uint64_t head = atomic_load(&s->head);
+    bool newer = start != FRAME_NONE && start > p->at.frame;
+
+    if (p->at.frame < head) {
+        count_dropped(p, (newer ? start : head) - p->at.frame);
+        return start_again(p, head);
+    }
+    if (newer && frame_at(s, p->at.frame)->arrived_ms <
+                     loop_now(hub.loop) - arena.settings.window / 2) {
+        count_dropped(p, start - p->at.frame);
+        return start_again(p, start);
+    }
+    return SENT_SOME;
+}
+
+/* Something waits for the end of the frame it stands in. */
+static bool
+wants_boundary(const struct live_player *p)
+{
+    return p->waiting || buf_len(&p->words) > 0;
+}
+
+/* The next bytes for a player; shared with those at the same place. */
+static struct batch *
+next_batch(const struct live_player *p)
+{
+    struct hub_stream *hs = p->hs;
+    struct batch *b = &hub.common[p->view.framing].batch;
+
+    if (p->at.offset > 0 && wants_boundary(p)) {
+        batch_fill(&hub.own, hs->stream, &p->view, p->at, p->at.frame + 1);
+        return &hub.own;
+    }
+    if (p->at.offset > 0 || !batch_is_common(&p->view)) {
+        batch_fill(&hub.own, hs->stream, &p->view, p->at, hs->reached);
+        return &hub.own;
+    }
+    if (hub.common[p->view.framing].hs != hs ||
+        hub.common[p->view.framing].turn != hub.turn ||
+        b->from.frame != p->at.frame ||
+        (b->to.frame < hs->reached && b->bytes < BATCH_BYTES &&
+         b->count < BATCH_RANGES)) {
+        batch_fill(b, hs->stream, &p->view, p->at, hs->reached);
+        hub.common[p->view.framing].hs = hs;
+        hub.common[p->view.framing].turn = hub.turn;
+    }
+    return b;
+}
+
+static enum sent
+send_frames(struct live_player *p)
+{
+    struct batch *b = next_batch(p);
+    uint64_t video = b->video, audio = b->audio;
+    ssize_t n = b->bytes == 0 ? 0 : conn_writev(p->conn, b->ranges, b->count);
+
+    if (n < 0) {
+        return player_lose(p, "the connection is broken");
+    }
+    if ((size_t)n == b->bytes) {
+        p->at = b->to;
+    } else {
+        p->at =
+            batch_cursor(b, p->hs->stream, &p->view, (size_t)n, &video, &audio);
+    }
+    record_count(p->record, video, audio);
+    if ((size_t)n < b->bytes) {
+        return SENT_BLOCKED;
+    }
+    return p->at.frame == p->hs->reached && !wants_boundary(p) ? SENT_ALL
+                                                               : SENT_SOME;
+}
+
+/* One step of sending; see enum sent. */
+static enum sent
+step(struct live_player *p)
+{
+    enum sent sent = SENT_SOME;
+
+    if (player_shut_out(p) && !p->conn->want_write) {
+        return SENT_SOME; /* the other one goes on in the next pass, too */
+    }
+    if (player_shut_out(p) || conn_unsent(p->conn) > 0) {
+        p->conn->notify_writable = true;
+        return SENT_BLOCKED;
+    }
+    if (p->rest != NULL) {
+        return send_rest(p);
+    }
+    if (p->at.offset == 0) {
+        if (buf_len(&p->words) > 0) {
+            return send_words(p);
+        }
+        if (p->paused || p->waiting) {
+            return start_again(p, p->not_before);
+        }
+        sent = catch_up(p);
+    } else if (p->at.frame < atomic_load(&p->hs->stream->head)) {
+        return player_lose(p, "too slow: took nothing of a frame for the whole "
+                              "window");
+    }
+    if (sent != SENT_SOME) {
+        return sent;
+    }
+    return p->at.frame >= p->hs->reached ? SENT_ALL : send_frames(p);
+}
+
+/* Puts a player, which is in no list, where it belongs after a step. */
+static void
+file(struct live_player *p, enum sent sent)
+{
+    struct hub_stream *hs = p->hs;
+
+    if (sent == SENT_GONE) {
+        return;
+    }
+    if (!player_shut_out(p)) {
+        p->conn->busy = player_mid_frame(p) ? p : NULL;
+    }
+    switch (sent) {
+    case SENT_ALL:
+        list_append(&hs->current, &p->link);
+        return;
+    case SENT_SOME:
+        list_append(&hs->behind, &p->link);
+        hub_activate(hs);
+        return;
+    case SENT_BLOCKED:
+        if (p->blocked_ms == 0) {
+            p->blocked_ms = loop_now(hub.loop);
+        }
+        list_append(&hs->blocked, &p->link);
+        hub.check_stalls = true;
+        return;
+    case SENT_WAITS:
+        list_append(&hs->waiting, &p->link);
+        /* Looked at before we sleep: it may start at once. */
+        wake_slot(slot_self(), stream_number(hs->stream));
+        return;
+    case SENT_GONE:
+        return;
+    }
+}
+
+void
+players_pass(struct hub_stream *hs, unsigned *budget)
+{
+    struct list todo;
+
+    list_init(&todo);
+    list_splice(&todo, &hs->behind);
+    while (!list_empty(&todo) && *budget > 0) {
+        struct live_player *p = LIST_ITEM(todo.next, struct live_player, link);
+
+        list_remove(&p->link);
+        (*budget)--;
+        file(p, step(p));
+    }
+    list_splice(&hs->behind, &todo);
+}
+
+void
+live_player_writable(struct live_player *p)
+{
+    if (p->stopped || p->hs == NULL || p->blocked_ms == 0) {
+        return;
+    }
+    p->blocked_ms = 0;
+    list_remove(&p->link);
+    if (!hub_stream_valid(p->hs)) {
+        list_append(&p->hs->waiting, &p->link); /* ended: told before sleep */
+        return;
+    }
+    file(p, step(p));
+}

@@ -1,0 +1,159 @@
+/*
+ * Starting players: from waiting to the first bytes.
+ *
+ * A player starts at the stream's newest start frame, behind the metadata and
+ * codec headers in force; one that fell behind starts again in the same way.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/player.h"
+
+#include "live/prologue.h"
+
+/* One message in the player's framing, from memory of our own. */
+static int
+add_message(struct buf *to, const struct live_player *p, uint32_t chunk_size,
+            const struct prologue_item *item, const uint8_t *payload,
+            uint32_t timestamp)
+{
+    enum media_type type = (enum media_type)item->type;
+    uint8_t head[RTMP_HEADER_MAX];
+    size_t n;
+    int bad = 0;
+
+    if (p->view.framing == LIVE_FLV) {
+        media_flv_tag_header(head, type, timestamp, item->len);
+        bad |= buf_add(to, head, FLV_TAG_HEADER);
+        bad |= buf_add(to, payload, item->len);
+        media_flv_tag_trailer(head, item->len);
+        return bad | buf_add(to, head, FLV_TAG_TRAILER);
+    }
+    n = media_rtmp_header(head, type, timestamp, item->len, p->view.stream_id);
+    bad |= buf_add(to, head, n);
+    for (uint32_t done = 0; done < item->len;) {
+        uint32_t left = item->len - done;
+        uint32_t part = left < chunk_size ? left : chunk_size;
+
+        if (done > 0) {
+            n = media_rtmp_continue(head, type, timestamp);
+            bad |= buf_add(to, head, n);
+        }
+        bad |= buf_add(to, payload + done, part);
+        done += part;
+    }
+    return bad;
+}
+
+/* Metadata first, at time 0: ffmpeg takes a later one for subtitles.  Then the
+ * codec headers with the first frame's time. */
+static int
+add_prologue(struct buf *to, const struct live_player *p, uint32_t timestamp)
+{
+    const struct prologue *prologue = prologue_of(p->hs->stream);
+    int bad = 0;
+
+    for (int pass = 0; prologue != NULL && pass < 2; pass++) {
+        for (uint32_t i = 0; i < prologue->count; i++) {
+            const struct prologue_item *item = &prologue->items[i];
+
+            if ((item->type == MEDIA_DATA) == (pass == 0)) {
+                bad |= add_message(to, p, p->hs->stream->chunk_size, item,
+                                   prologue->bytes + item->offset,
+                                   pass == 0 ? 0 : timestamp);
+            }
+        }
+    }
+    return bad;
+}
+
+/* What goes before the first frame. */
+static int
+send_prologue(struct live_player *p, bool file_header, uint32_t timestamp)
+{
+    struct buf bytes;
+    uint32_t tracks = atomic_load(&p->hs->stream->tracks);
+    int bad = 0;
+
+    buf_init(&bytes, 4 * PROLOGUE_BYTES);
+    if (file_header && p->view.framing == LIVE_FLV) {
+        uint8_t header[FLV_FILE_HEADER];
+
+        media_flv_file_header(header, (tracks & TRACK_AUDIO) != 0,
+                              (tracks & TRACK_VIDEO) != 0);
+        bad |= buf_add(&bytes, header, sizeof(header));
+    }
+    bad |= add_prologue(&bytes, p, timestamp);
+    if (bad == 0 && buf_len(&bytes) > 0) {
+        bad = conn_write(p->conn, buf_data(&bytes), buf_len(&bytes));
+    }
+    buf_clear(&bytes);
+    return bad;
+}
+
+/* The frame to start at, or FRAME_NONE. */
+static uint64_t
+start_frame(const struct live_player *p)
+{
+    struct stream *s = p->hs->stream;
+    uint64_t start = atomic_load(&s->start);
+
+    if (p->paused || start == FRAME_NONE || start < atomic_load(&s->head) ||
+        start < p->not_before || atomic_load(&s->writer) == 0 ||
+        player_shut_out(p)) {
+        return FRAME_NONE;
+    }
+    return start;
+}
+
+/* Starts a waiting player; it is in no list of hs before and after. */
+static void
+start(struct live_player *p, uint64_t frame)
+{
+    struct hub_stream *hs = p->hs;
+    bool first = !p->started;
+    uint32_t timestamp = frame_at(hs->stream, frame)->timestamp;
+
+    p->waiting = false;
+    p->started = true;
+    p->at = (struct cursor){ .frame = frame };
+    if (first) {
+        p->handlers->on_start(p->arg, hs->stream->chunk_size);
+    }
+    if (!p->stopped && send_prologue(p, first, timestamp) != 0) {
+        player_stop(p, "the connection takes nothing at the start");
+    }
+}
+
+void
+players_start(struct hub_stream *hs)
+{
+    struct list ready;
+
+    list_init(&ready);
+    if (list_empty(&hs->waiting)) {
+        return;
+    }
+    LIST_EACH (node, &hs->waiting) {
+        struct live_player *p = LIST_ITEM(node, struct live_player, link);
+
+        if (start_frame(p) != FRAME_NONE) {
+            list_remove(node);
+            list_append(&ready, node);
+        }
+    }
+    while (!list_empty(&ready)) {
+        struct live_player *p = LIST_ITEM(ready.next, struct live_player, link);
+        uint64_t frame = start_frame(p);
+
+        list_remove(&p->link);
+        if (frame == FRAME_NONE) {
+            list_append(&hs->waiting, &p->link);
+            continue;
+        }
+        list_append(&hs->behind, &p->link);
+        start(p, frame);
+        hub_activate(hs);
+        /* A start never waits for others to be gathered. */
+        hub_release_frames(hs);
+    }
+}

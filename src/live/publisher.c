@@ -1,0 +1,303 @@
+/*
+ * Publishers: getting a name, writing, losing it to another.
+ *
+ * A publisher is made by live_publish(), asks (perhaps again and again, perhaps
+ * another process) until on_start, writes, and is freed at the end of the turn
+ * in which it stopped or left.  The stream outlives it.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/hub.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* How long a name may be in other hands before we give up. */
+#define CLAIM_TIMEOUT_MS 3000
+#define RETRY_MS 2
+
+struct live_publisher {
+    struct hub_stream *hs; /* while asking or writing */
+    const struct live_publisher_handlers *handlers;
+    void *arg;
+    struct writer writer;
+    bool writing;
+    struct session_record *record;
+    struct live_publish what; /* name points into name */
+    char name[LIVE_NAME_MAX];
+    int64_t deadline;   /* clock_ms(), for the claim */
+    struct timer timer; /* retry, or the claim's end */
+    struct later destroy;
+};
+
+static void
+on_destroy(struct later *later)
+{
+    struct live_publisher *p = LIST_ITEM(later, struct live_publisher, destroy);
+
+    mem_free(&p);
+}
+
+/* Lets go of everything but the stream itself. */
+static void
+forget(struct live_publisher *p)
+{
+    struct hub_stream *hs = p->hs;
+
+    timer_stop(hub.loop, &p->timer);
+    record_free(&p->record);
+    if (hs != NULL) {
+        if (hs->publisher == p) {
+            hs->publisher = NULL;
+        }
+        if (hs->asking == p) {
+            hs->asking = NULL;
+        }
+        p->hs = NULL;
+        hub_release(hs);
+    }
+    loop_later(hub.loop, &p->destroy);
+}
+
+static void
+stop(struct live_publisher *p, const char *reason)
+{
+    const struct live_publisher_handlers *handlers = p->handlers;
+    void *arg = p->arg;
+
+    log_info("stream %s: publisher stopped: %s", p->name, reason);
+    forget(p);
+    handlers->on_stop(arg, reason);
+}
+
+/* The stream is ours. */
+static void
+begin(struct live_publisher *p, struct hub_stream *hs)
+{
+    struct live_publisher *other = hs->asking != p ? hs->asking : NULL;
+
+    timer_stop(hub.loop, &p->timer);
+    hs->publisher = p;
+    hs->asking = NULL;
+    p->hs = hs;
+    p->writing = true;
+    writer_start(&p->writer, hs->stream);
+    if (other != NULL) { /* it asked one that has left since */
+        stream_unask(hs->stream);
+        other->hs = NULL;
+        stop(other, "replaced by a newer publisher");
+    }
+    for (uint32_t slot = 0; slot < arena.head->slot_count; slot++) {
+        int kind = atomic_load(&slot_at(slot)->kind);
+
+        if (kind == SLOT_WORKER || kind == SLOT_ROLE) {
+            wake_slot(slot, stream_number(hs->stream));
+        }
+    }
+    p->handlers->on_start(p->arg);
+}
+
+/* Another publisher of this very process has the name. */
+static int
+replace_local(struct live_publisher *p, struct hub_stream *hs,
+              struct errmsg *err)
+{
+    struct live_publisher *old = hs->publisher;
+
+    if (stream_note_replaced(hs->stream, err) != 0) {
+        return -1;
+    }
+    hs->publisher = NULL;
+    old->hs = NULL;
+    p->hs = hs; /* keeps hs while the old one goes */
+    hs->asking = p;
+    stop(old, "replaced by a newer publisher");
+    if (hs->asking == p) {
+        begin(p, hs);
+    }
+    return 0;
+}
+
+static int
+take_over(struct live_publisher *p, struct stream *s, struct errmsg *err)
+{
+    struct hub_stream *hs = hub_adopt(s);
+    int result = 0;
+
+    if (p->what.conflict == LIVE_REFUSE) {
+        result = errmsg_set(err, "%s has a publisher already", p->name);
+    } else if (hs->asking != NULL) {
+        result =
+            errmsg_set(err, "another publisher is taking %s over", p->name);
+    } else if (hs->publisher != NULL) {
+        return replace_local(p, hs, err);
+    } else {
+        result = stream_ask(s, err);
+    }
+    if (result == 0) {
+        p->hs = hs;
+        hs->asking = p;
+        timer_set(hub.loop, &p->timer, p->deadline - clock_ms());
+        publisher_look(hs); /* it may have been left in this moment */
+    } else {
+        hub_release(hs);
+    }
+    return result;
+}
+
+/* 0: begun or under way; -1: refused. */
+static int
+claim(struct live_publisher *p, struct errmsg *err)
+{
+    struct stream *s = NULL;
+
+    switch (stream_claim(&p->what, &s)) {
+    case STREAM_YOURS:
+        begin(p, hub_adopt(s));
+        return 0;
+    case STREAM_TAKEN:
+        return take_over(p, s, err);
+    case STREAM_RETRY:
+        if (clock_ms() >= p->deadline) {
+            return errmsg_set(err, "%s is in use by another process", p->name);
+        }
+        timer_set(hub.loop, &p->timer, RETRY_MS);
+        return 0;
+    case STREAM_NO_ROOM:
+        return errmsg_set(err,
+                          "no room for another stream: live.max_streams "
+                          "is %u",
+                          arena.head->stream_count);
+    }
+    return -1;
+}
+
+/* A retry is due, or the old publisher's process did not answer in time. */
+static void
+on_timer(struct timer *timer)
+{
+    struct live_publisher *p = LIST_ITEM(timer, struct live_publisher, timer);
+    struct errmsg err = { "" };
+
+    if (p->hs == NULL) {
+        if (claim(p, &err) != 0) {
+            stop(p, err.text);
+        }
+        return;
+    }
+    if (stream_unask(p->hs->stream)) {
+        stop(p, "the process of the old publisher does not answer");
+        return;
+    }
+    publisher_look(p->hs);
+    if (p->hs != NULL && !p->writing) { /* it died while it answered */
+        stop(p, "the process of the old publisher died");
+    }
+}
+
+struct live_publisher *
+live_publish(const struct live_publish *what,
+             const struct live_publisher_handlers *h, void *arg,
+             struct errmsg *err)
+{
+    struct record_text text = { what->name, what->url, what->peer, 1, true };
+    struct live_publisher *p;
+
+    if (what->name.len >= LIVE_NAME_MAX) {
+        errmsg_set(err, "the stream's name is longer than %d bytes",
+                   LIVE_NAME_MAX - 1);
+        return NULL;
+    }
+    p = mem_zero(sizeof(*p));
+    p->handlers = h;
+    p->arg = arg;
+    p->what = *what;
+    str_copy(p->name, sizeof(p->name), what->name);
+    p->what.name = str_of(p->name, what->name.len);
+    p->deadline = clock_ms() + CLAIM_TIMEOUT_MS;
+    timer_init(&p->timer, on_timer);
+    later_init(&p->destroy, on_destroy);
+    p->record = record_take(&text);
+    if (p->record == NULL) {
+        errmsg_set(err,
+                   "no room for another session: live.max_sessions "
+                   "is %u",
+                   arena.head->session_count);
+        forget(p);
+        return NULL;
+    }
+    if (claim(p, err) != 0) {
+        forget(p);
+        return NULL;
+    }
+    return p;
+}
+
+int
+live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
+           const uint8_t *payload, size_t len)
+{
+    if (!p->writing || p->hs == NULL) {
+        return -1;
+    }
+    record_count(p->record, type == MEDIA_VIDEO ? len : 0,
+                 type == MEDIA_AUDIO ? len : 0);
+    return writer_append(&p->writer, type, timestamp, payload, len);
+}
+
+void
+live_unpublish(struct live_publisher **pp)
+{
+    struct live_publisher *p = *pp;
+    struct hub_stream *hs;
+
+    if (p == NULL) {
+        return;
+    }
+    *pp = NULL;
+    hs = p->hs;
+    if (hs != NULL && (p->writing || !stream_unask(hs->stream)) &&
+        atomic_load(&hs->stream->writer) == slot_self_owner()) {
+        stream_leave(hs->stream);
+    }
+    forget(p);
+}
+
+void
+publisher_look(struct hub_stream *hs)
+{
+    struct stream *s = hs->stream;
+    slot_owner self = slot_self_owner();
+    slot_owner nobody = 0;
+
+    if (hs->publisher != NULL) {
+        if (atomic_load(&s->takeover) != 0 && stream_hand_over(s)) {
+            stop(hs->publisher, "replaced by a newer publisher");
+        }
+        return;
+    }
+    if (hs->asking == NULL) {
+        if (atomic_load(&s->writer) == self) {
+            stream_leave(s); /* who asked for it has gone meanwhile */
+        }
+        return;
+    }
+    if (atomic_load(&s->writer) == self ||
+        atomic_compare_exchange_strong(&s->writer, &nobody, self)) {
+        stream_unask(s); /* its writer may have gone without answering */
+        begin(hs->asking, hs);
+    }
+}
+
+void
+publisher_retry(struct hub_stream *hs)
+{
+    struct live_publisher *p = hs->asking;
+
+    if (p != NULL) {
+        hs->asking = NULL;
+        p->hs = NULL;
+        timer_set(hub.loop, &p->timer, RETRY_MS);
+    }
+}

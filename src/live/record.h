@@ -1,0 +1,26 @@
+/*
+ * Session records: one for each publisher and player of all processes, read
+ * by whoever shows statistics.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_RECORD_H
+#define LIVE_RECORD_H
+
+#include "live/arena.h"
+
+struct record_text {
+    struct str name, url;
+    struct addr peer;
+    uint32_t stream_id;
+    bool publisher;
+};
+
+/* NULL when all are taken (live.max_sessions). */
+struct session_record *record_take(const struct record_text *t);
+void record_free(struct session_record **r);
+/* As written by its owner: only the owner may ask. */
+struct str record_name(const struct session_record *r);
+void record_count(struct session_record *r, uint64_t video, uint64_t audio);
+
+#endif

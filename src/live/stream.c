@@ -1,0 +1,251 @@
+/*
+ * Streams by name: the table of keys, claiming, asking, holding.
+ *
+ * Every step is one compare-and-swap or can be repeated by the sweep: a process
+ * killed between two of them leaves an owner that the master finds.  Frames are
+ * the business of writer.c, the end of a stream that of master.c.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/stream.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+
+#define REPLACE_WINDOW_MS 10000
+
+static bool
+key_same_name(uint64_t a, uint64_t b)
+{
+    return a >> KEY_HASH_SHIFT == b >> KEY_HASH_SHIFT;
+}
+
+struct str
+stream_name(const struct stream *s)
+{
+    return str_of(s->name, s->name_len);
+}
+
+static _Atomic uint64_t *
+key_of(struct stream *s)
+{
+    return &arena.keys[stream_number(s)];
+}
+
+bool
+stream_is_open(struct stream *s)
+{
+    return key_state(atomic_load(key_of(s))) == STREAM_OPEN;
+}
+
+bool
+stream_is_live(struct stream *s)
+{
+    return stream_is_open(s) && atomic_load(&s->writer) != 0;
+}
+
+/* Position of a record other than skip whose key bears the name and may have
+ * it: CLAIMED or OPEN.  stream_count when there is none. */
+static uint32_t
+find_key(uint64_t key, uint32_t skip)
+{
+    uint32_t count = arena.head->stream_count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t other = atomic_load(&arena.keys[i]);
+        enum stream_state state = key_state(other);
+
+        if (i != skip && (state == STREAM_CLAIMED || state == STREAM_OPEN) &&
+            key_same_name(other, key)) {
+            return i;
+        }
+    }
+    return count;
+}
+
+struct stream *
+stream_find(struct str name)
+{
+    uint32_t count = arena.head->stream_count;
+    uint64_t key = key_make(STREAM_OPEN, 0, hash_str(name));
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t other =
+            atomic_load_explicit(&arena.keys[i], memory_order_acquire);
+
+        if (key_state(other) == STREAM_OPEN && key_same_name(other, key) &&
+            str_eq(stream_name(&arena.streams[i]), name)) {
+            return &arena.streams[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+record_init(struct stream *s, const struct live_publish *p)
+{
+    size_t kept = offsetof(struct stream, name);
+
+    atomic_fetch_add(&s->generation, 1);
+    memset((uint8_t *)s + kept, 0, sizeof(*s) - kept);
+    s->name_len = (uint32_t)str_copy(s->name, sizeof(s->name), p->name);
+    s->chunk_size = p->chunk_size;
+    s->created_ms = clock_ms();
+    atomic_store(&s->hold_ms, p->hold);
+    atomic_store(&s->start, FRAME_NONE);
+    atomic_store(&s->prologue, SEGMENT_NONE);
+    atomic_store(&s->writer, slot_self_owner());
+}
+
+static uint32_t
+claim_free_record(uint64_t claimed)
+{
+    uint32_t count = arena.head->stream_count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t free_key = STREAM_FREE;
+
+        if (atomic_load(&arena.keys[i]) == STREAM_FREE &&
+            atomic_compare_exchange_strong(&arena.keys[i], &free_key,
+                                           claimed)) {
+            return i;
+        }
+    }
+    return count;
+}
+
+static enum stream_answer
+make_stream(const struct live_publish *p, uint64_t hash, struct stream **out)
+{
+    uint64_t claimed = key_make(STREAM_CLAIMED, slot_self(), hash);
+    uint32_t n = claim_free_record(claimed);
+
+    if (n == arena.head->stream_count) {
+        return STREAM_NO_ROOM;
+    }
+    if (find_key(claimed, n) != arena.head->stream_count) {
+        atomic_store(&arena.keys[n], STREAM_FREE);
+        return STREAM_RETRY;
+    }
+    record_init(&arena.streams[n], p);
+    atomic_store(&arena.keys[n], key_make(STREAM_OPEN, 0, hash));
+    *out = &arena.streams[n];
+    return STREAM_YOURS;
+}
+
+enum stream_answer
+stream_claim(const struct live_publish *p, struct stream **out)
+{
+    uint64_t hash = hash_str(p->name);
+    uint64_t key = key_make(STREAM_OPEN, 0, hash);
+    uint32_t n = find_key(key, arena.head->stream_count);
+    slot_owner nobody = 0;
+    struct stream *s;
+
+    if (n == arena.head->stream_count) {
+        return make_stream(p, hash, out);
+    }
+    s = *out = &arena.streams[n];
+    if (key_state(atomic_load(&arena.keys[n])) != STREAM_OPEN ||
+        !str_eq(stream_name(s), p->name)) {
+        return STREAM_RETRY;
+    }
+    if (!atomic_compare_exchange_strong(&s->writer, &nobody,
+                                        slot_self_owner())) {
+        return nobody == slot_owner_of(0) ? STREAM_RETRY : STREAM_TAKEN;
+    }
+    if (!stream_is_open(s)) { /* the master ended it in between */
+        atomic_store(&s->writer, 0);
+        return STREAM_RETRY;
+    }
+    atomic_store(&s->hold_ms, p->hold);
+    return STREAM_YOURS;
+}
+
+int
+stream_note_replaced(struct stream *s, struct errmsg *err)
+{
+    int64_t now = clock_ms();
+    int64_t before = atomic_load(&s->replaced_ms[0]);
+
+    if (before != 0 && now - before < REPLACE_WINDOW_MS) {
+        return errmsg_set(err,
+                          "the publisher of %.*s was replaced twice within "
+                          "%d s: are two encoders using one name?",
+                          STR_ARGS(stream_name(s)), REPLACE_WINDOW_MS / 1000);
+    }
+    atomic_store(&s->replaced_ms[0], atomic_load(&s->replaced_ms[1]));
+    atomic_store(&s->replaced_ms[1], now);
+    return 0;
+}
+
+int
+stream_ask(struct stream *s, struct errmsg *err)
+{
+    slot_owner nobody = 0;
+    slot_owner writer;
+
+    /* All that can refuse comes first: once it stands in takeover, the
+     * question may be answered at any moment. */
+    if (atomic_load(&s->takeover) == 0 && stream_note_replaced(s, err) != 0) {
+        return -1;
+    }
+    if (!atomic_compare_exchange_strong(&s->takeover, &nobody,
+                                        slot_self_owner())) {
+        return errmsg_set(err, "another publisher is taking %.*s over",
+                          STR_ARGS(stream_name(s)));
+    }
+    writer = atomic_load(&s->writer);
+    if (writer != 0) {
+        wake_slot(slot_owner_number(writer), stream_number(s));
+    }
+    return 0;
+}
+
+bool
+stream_unask(struct stream *s)
+{
+    slot_owner self = slot_self_owner();
+
+    return atomic_compare_exchange_strong(&s->takeover, &self, 0);
+}
+
+/* From owner to nobody; whoever finds owner dead may do it as well. */
+static void
+put_on_hold(struct stream *s, slot_owner owner)
+{
+    atomic_store(&s->hold_until, clock_ms() + atomic_load(&s->hold_ms));
+    atomic_compare_exchange_strong(&s->writer, &owner, 0);
+    wake_readers(s);
+    wake_slot(0, stream_number(s)); /* the master watches the time */
+}
+
+bool
+stream_hand_over(struct stream *s)
+{
+    slot_owner heir = atomic_exchange(&s->takeover, 0);
+
+    if (heir == 0) {
+        return false;
+    }
+    atomic_store(&s->writer, heir);
+    if (!slot_owner_alive(heir)) {
+        put_on_hold(s, heir); /* its sweep may have been before the store */
+        return true;
+    }
+    wake_slot(slot_owner_number(heir), stream_number(s));
+    return true;
+}
+
+void
+stream_leave(struct stream *s)
+{
+    slot_owner owner = atomic_load(&s->writer);
+
+    if (!stream_hand_over(s)) {
+        put_on_hold(s, owner);
+    }
+}

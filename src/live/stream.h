@@ -1,0 +1,75 @@
+/*
+ * Streams by name: finding, making, owning, holding and ending them.
+ *
+ * A record goes FREE -> CLAIMED -> OPEN -> ENDED -> FREE.  Its key word holds
+ * state, claiming slot and the hash of the name, so that one compare-and-swap
+ * both takes a record and tells others which name it will bear.  Whoever
+ * finds another record with the same hash after claiming lets go and tries
+ * again: of two processes at least one sees the other, so a name never stands
+ * twice.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_STREAM_H
+#define LIVE_STREAM_H
+
+#include "live/arena.h"
+
+enum stream_answer {
+    STREAM_YOURS,   /* this process writes it now */
+    STREAM_TAKEN,   /* it has another publisher */
+    STREAM_RETRY,   /* another process is at it: ask again in a millisecond */
+    STREAM_NO_ROOM, /* live.max_streams */
+};
+
+/* The open stream of that name, or NULL. */
+struct stream *stream_find(struct str name);
+bool stream_is_open(struct stream *s);
+struct str stream_name(const struct stream *s);
+
+/* Asks for the right to write it, making it if need be. */
+enum stream_answer stream_claim(const struct live_publish *p,
+                                struct stream **out);
+
+/* Asks its writer to hand it over to this process; 0, or -1 with err when
+ * another asks already or it changes hands too often. */
+int stream_ask(struct stream *s, struct errmsg *err);
+/* Takes the question back; false: it was answered, the stream is ours. */
+bool stream_unask(struct stream *s);
+/* The writer's side: gives it to who asked; false: nobody did. */
+bool stream_hand_over(struct stream *s);
+/* Notes that a publisher was replaced; -1 with err: too often. */
+int stream_note_replaced(struct stream *s, struct errmsg *err);
+
+/* The writer leaves: on hold from now. */
+void stream_leave(struct stream *s);
+
+bool stream_is_live(struct stream *s);
+
+/* ---- keys, for the master's sweep ---- */
+
+/* A key: state (2 bits), claiming slot (10 bits), hash of the name (52). */
+#define KEY_STATE_BITS 2
+#define KEY_SLOT_BITS 10
+#define KEY_HASH_SHIFT (KEY_STATE_BITS + KEY_SLOT_BITS)
+
+static inline uint64_t
+key_make(enum stream_state state, uint32_t slot, uint64_t hash)
+{
+    return (uint64_t)state | (uint64_t)slot << KEY_STATE_BITS |
+           hash << KEY_HASH_SHIFT;
+}
+
+static inline enum stream_state
+key_state(uint64_t key)
+{
+    return (enum stream_state)(key & ((1u << KEY_STATE_BITS) - 1));
+}
+
+static inline uint32_t
+key_slot(uint64_t key)
+{
+    return (uint32_t)(key >> KEY_STATE_BITS) & ((1u << KEY_SLOT_BITS) - 1);
+}
+
+#endif

@@ -1,0 +1,447 @@
+/*
+ * Appending frames: time, room, layout, and where players can start.
+ *
+ * A frame's bytes and index entry are written first, then the tail is stored
+ * with release: a process killed before leaves a stream that is merely shorter.
+ * Room is made by giving up the oldest frames, in whole segments.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/writer.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "live/prologue.h"
+#include "live/stream.h"
+
+/* A publisher's clock that jumps back further than this was set anew. */
+#define CLOCK_BACK_MS 1000
+/* A stream without video starts players at any sound, but only after video
+ * had this long to appear: undeclared, declared by metadata. */
+#define AUDIO_ONLY_MS 500
+#define AUDIO_ONLY_DECLARED_MS 2000
+/* The last index segment a ring may hold and be told from the first. */
+#define INDEX_HELD_MAX (INDEX_RING / 2)
+
+void
+writer_start(struct writer *w, struct stream *s)
+{
+    *w = (struct writer){ .stream = s, .started_ms = clock_ms() };
+    atomic_store(&s->start, FRAME_NONE);
+    atomic_store(&s->tracks, 0);
+    atomic_store(&s->video_interval, 0);
+    prologue_forget(s);
+    atomic_fetch_add(&s->sessions, 1);
+}
+
+/* ---- time ---- */
+
+/* Where this publisher's clock stands on the stream's: a later publisher goes
+ * on by the time that went by in between. */
+static void
+join_clock(struct writer *w, uint32_t timestamp, int64_t now)
+{
+    struct stream *s = w->stream;
+    int64_t gap;
+
+    gap = now - atomic_load(&s->last_arrived_ms);
+    gap = gap < 1 ? 1 : gap;
+    w->offset = atomic_load(&s->last_timestamp) + (uint32_t)gap - timestamp;
+}
+
+/* The stream's time of a frame; mends clocks that jump back. */
+static uint32_t
+stream_time(struct writer *w, enum media_type type, uint32_t timestamp,
+            int64_t now)
+{
+    struct stream *s = w->stream;
+    uint32_t last = atomic_load(&s->last_timestamp);
+    bool later = atomic_load(&s->sessions) > 1 && atomic_load(&s->tail) > 0;
+    uint32_t time = timestamp + w->offset;
+
+    if (type == MEDIA_DATA) {
+        return w->joined || !later ? time : last;
+    }
+    if (!w->joined && later) {
+        join_clock(w, timestamp, now);
+    } else if (w->joined && (int32_t)(time - last) < -CLOCK_BACK_MS) {
+        log_info("stream %.*s: publisher's clock went back %u ms, mended",
+                 STR_ARGS(stream_name(s)), last - time);
+        join_clock(w, timestamp, now);
+    }
+    w->joined = true;
+    return timestamp + w->offset;
+}
+
+static void
+note_video_interval(struct writer *w, uint32_t time)
+{
+    struct stream *s = w->stream;
+    uint32_t delta = time - w->last_video;
+    uint32_t smooth = atomic_load(&s->video_interval);
+
+    if (w->has_last_video && delta > 0 && delta < 1000) {
+        smooth = smooth == 0 ? delta : (smooth * 7 + delta + 4) / 8;
+        atomic_store_explicit(&s->video_interval, smooth, memory_order_relaxed);
+    }
+    w->last_video = time;
+    w->has_last_video = true;
+}
+
+/* ---- room ---- */
+
+static uint64_t
+end_position(struct stream *s)
+{
+    uint64_t tail = atomic_load_explicit(&s->tail, memory_order_relaxed);
+    const struct frame *last;
+
+    if (tail == 0) {
+        return 0;
+    }
+    last = frame_at(s, tail - 1);
+    return last->position + last->wire_len;
+}
+
+static uint64_t
+segments_held(struct stream *s)
+{
+    return atomic_load(&s->media_end) - atomic_load(&s->media_first) +
+           atomic_load(&s->index_end) - atomic_load(&s->index_first);
+}
+
+static void
+retire_before(_Atomic uint32_t *ring, uint32_t size, _Atomic uint64_t *first,
+              uint64_t keep)
+{
+    for (uint64_t i = atomic_load(first); i < keep; i++) {
+        atomic_store(first, i + 1);
+        segment_retire(atomic_load(&ring[i % size]));
+    }
+}
+
+/* Gives up all frames before number keep. */
+static void
+move_head(struct stream *s, uint64_t keep)
+{
+    uint64_t start = atomic_load(&s->start);
+    uint64_t tail = atomic_load(&s->tail);
+    uint64_t position =
+        keep < tail ? frame_at(s, keep)->position : end_position(s);
+
+    if (start != FRAME_NONE && start < keep) {
+        atomic_store(&s->start, FRAME_NONE);
+    }
+    atomic_store(&s->head, keep);
+    retire_before(s->media, MEDIA_RING, &s->media_first,
+                  position / SEGMENT_SIZE);
+    /* The last frame's index stays: it tells where the stream ends. */
+    if (keep == tail && keep > 0) {
+        keep--;
+    }
+    retire_before(s->index, INDEX_RING, &s->index_first, keep / INDEX_FRAMES);
+}
+
+/* The first frame that has no byte in the oldest segment of media held, or
+ * stands behind the oldest full index segment, whichever gives room. */
+static uint64_t
+next_head(struct stream *s)
+{
+    uint64_t head = atomic_load(&s->head);
+    uint64_t tail = atomic_load(&s->tail);
+    uint64_t edge = (atomic_load(&s->media_first) + 1) * SEGMENT_SIZE;
+
+    while (head < tail && frame_at(s, head)->position < edge) {
+        head++;
+    }
+    return head;
+}
+
+/* The newest frame number up to which frames may go: older than the window,
+ * and no part of the GOP that new players start with. */
+static uint64_t
+expendable(struct stream *s, int64_t now)
+{
+    uint64_t head = atomic_load(&s->head);
+    uint64_t tail = atomic_load(&s->tail);
+    uint64_t start = atomic_load(&s->start);
+    int64_t oldest = now - arena.settings.window;
+
+    while (head < tail && head < start &&
+           frame_at(s, head)->arrived_ms < oldest) {
+        head++;
+    }
+    return head;
+}
+
+/* Retires whole segments behind the window. */
+static void
+keep_window(struct stream *s, int64_t now)
+{
+    uint64_t head = atomic_load(&s->head);
+    uint64_t limit;
+
+    if (atomic_load(&s->tail) == head ||
+        frame_at(s, head)->arrived_ms >= now - arena.settings.window) {
+        return;
+    }
+    limit = expendable(s, now);
+    if (limit < atomic_load(&s->tail) &&
+        frame_at(s, limit)->position / SEGMENT_SIZE >
+            atomic_load(&s->media_first)) {
+        move_head(s, limit);
+    }
+}
+
+/* One more segment at the end of a ring; makes room within the stream's cap
+ * by giving up the oldest frames.  0 or -1. */
+static int
+extend(struct stream *s, _Atomic uint32_t *ring, uint32_t size,
+       _Atomic uint64_t *end)
+{
+    uint64_t cap = (uint64_t)arena.settings.max_stream_memory / SEGMENT_SIZE;
+    uint32_t segment;
+
+    while (segments_held(s) >= cap &&
+           atomic_load(&s->head) < atomic_load(&s->tail)) {
+        move_head(s, next_head(s));
+    }
+    segment =
+        segments_held(s) < cap ? segment_take(stream_number(s)) : SEGMENT_NONE;
+    if (segment == SEGMENT_NONE) {
+        return -1;
+    }
+    atomic_store(&ring[atomic_load(end) % size], segment);
+    atomic_fetch_add(end, 1);
+    return 0;
+}
+
+/* Room for one more frame of len wire bytes at position. */
+static int
+make_room(struct stream *s, uint64_t position, uint64_t len)
+{
+    uint64_t frame = atomic_load(&s->tail);
+
+    while (atomic_load(&s->media_end) * SEGMENT_SIZE < position + len) {
+        if (extend(s, s->media, MEDIA_RING, &s->media_end) != 0) {
+            return -1;
+        }
+    }
+    if (atomic_load(&s->index_end) * INDEX_FRAMES <= frame) {
+        if (atomic_load(&s->index_end) - atomic_load(&s->index_first) >=
+            INDEX_HELD_MAX) {
+            move_head(s, (atomic_load(&s->index_first) + 1) * INDEX_FRAMES);
+        }
+        return extend(s, s->index, INDEX_RING, &s->index_end);
+    }
+    return 0;
+}
+
+/* ---- bytes ---- */
+
+static uint64_t
+put_bytes(struct stream *s, uint64_t position, const void *bytes, size_t len)
+{
+    const uint8_t *from = bytes;
+
+    while (len > 0) {
+        size_t room = SEGMENT_SIZE - position % SEGMENT_SIZE;
+        size_t n = len < room ? len : room;
+
+        memcpy(media_at(s, position), from, n);
+        from += n;
+        position += n;
+        len -= n;
+    }
+    return position;
+}
+
+/* Lays the message out as it goes on the wire: see media/media.h. */
+static void
+put_message(struct stream *s, struct frame *f, const uint8_t *payload)
+{
+    uint8_t header[RTMP_HEADER_MAX];
+    uint64_t at = f->position;
+    uint32_t done = 0;
+
+    f->header_len = (uint8_t)media_rtmp_header(header, (enum media_type)f->type,
+                                               f->timestamp, f->payload_len, 1);
+    at = put_bytes(s, at, header, f->header_len);
+    f->continue_len = (uint8_t)media_rtmp_continue(
+        header, (enum media_type)f->type, f->timestamp);
+    while (done < f->payload_len) {
+        uint32_t left = f->payload_len - done;
+        uint32_t n = left < s->chunk_size ? left : s->chunk_size;
+
+        if (done > 0) {
+            at = put_bytes(s, at, header, f->continue_len);
+        }
+        at = put_bytes(s, at, payload + done, n);
+        done += n;
+    }
+}
+
+static void
+publish_frame(struct stream *s, const struct frame *f, const uint8_t *payload)
+{
+    uint64_t number = atomic_load_explicit(&s->tail, memory_order_relaxed);
+    struct index_segment *index = index_of(s, number);
+    struct frame *slot = &index->frames[number % INDEX_FRAMES];
+    uint8_t *flv = index->flv[number % INDEX_FRAMES];
+
+    *slot = *f;
+    put_message(s, slot, payload);
+    media_flv_tag_header(flv, (enum media_type)f->type, f->timestamp,
+                         f->payload_len);
+    media_flv_tag_trailer(flv + FLV_TAG_HEADER, f->payload_len);
+    atomic_fetch_add_explicit(&s->bytes, f->payload_len, memory_order_relaxed);
+    atomic_store_explicit(&s->last_arrived_ms, f->arrived_ms,
+                          memory_order_relaxed);
+    if (f->type != MEDIA_DATA) {
+        atomic_store_explicit(&s->last_timestamp, f->timestamp,
+                              memory_order_relaxed);
+    }
+    atomic_store_explicit(&s->tail, number + 1, memory_order_release);
+}
+
+/* ---- what players start with ---- */
+
+static bool
+contains(struct str haystack, struct str needle)
+{
+    return memmem(haystack.ptr, haystack.len, needle.ptr, needle.len) != NULL;
+}
+
+/* Returns false when the message must not be sent: repeated metadata. */
+static bool
+note_headers(struct writer *w, enum media_type type, struct media_info info,
+             struct str payload)
+{
+    struct stream *s = w->stream;
+    enum prologue_change change;
+
+    if ((info.flags & (MEDIA_META | MEDIA_HEADER)) == 0) {
+        return true;
+    }
+    change = prologue_put(s, type, info, payload);
+    if (change == PROLOGUE_FULL) {
+        log_warn("stream %.*s: %s of %zu bytes cannot be kept for players "
+                 "that come later",
+                 STR_ARGS(stream_name(s)),
+                 info.flags & MEDIA_META ? "metadata" : "a codec header",
+                 payload.len);
+    }
+    if (info.flags & MEDIA_META) {
+        w->video_declared = contains(payload, STR("videocodecid"));
+        return change != PROLOGUE_SAME;
+    }
+    if (change != PROLOGUE_SAME && type == MEDIA_VIDEO) {
+        atomic_store(&s->start, FRAME_NONE); /* what came before it differs */
+    }
+    return true;
+}
+
+static void
+note_track(struct stream *s, enum media_type type, struct media_info info)
+{
+    uint32_t tracks = atomic_load_explicit(&s->tracks, memory_order_relaxed);
+
+    if (info.codec == CODEC_NONE || type == MEDIA_DATA) {
+        return;
+    }
+    atomic_store_explicit(
+        &s->tracks, tracks | (type == MEDIA_VIDEO ? TRACK_VIDEO : TRACK_AUDIO),
+        memory_order_relaxed);
+    if (type == MEDIA_VIDEO) {
+        atomic_store_explicit(&s->video_codec, info.codec,
+                              memory_order_relaxed);
+    } else {
+        atomic_store_explicit(&s->audio_codec, info.codec,
+                              memory_order_relaxed);
+    }
+}
+
+/* No video came although it had the time to, by the clock or by the stream's
+ * own (a publisher may send faster than that). */
+static bool
+is_audio_only(const struct writer *w, const struct frame *f)
+{
+    int64_t grace = w->video_declared ? AUDIO_ONLY_DECLARED_MS : AUDIO_ONLY_MS;
+
+    return (atomic_load(&w->stream->tracks) & TRACK_VIDEO) == 0 &&
+           (f->arrived_ms - w->started_ms >= grace ||
+            (int32_t)(f->timestamp - w->first_time) >= grace);
+}
+
+/* Whether a player can start at this frame. */
+static bool
+is_start(const struct writer *w, struct media_info info, const struct frame *f)
+{
+    if (info.flags & (MEDIA_HEADER | MEDIA_END)) {
+        return false;
+    }
+    if (f->type == MEDIA_VIDEO) {
+        return (info.flags & MEDIA_KEY) != 0;
+    }
+    return f->type == MEDIA_AUDIO && is_audio_only(w, f);
+}
+
+static int
+drop(struct writer *w)
+{
+    struct stream *s = w->stream;
+
+    if (!w->wants_key) {
+        log_warn("stream %.*s: no memory for a frame (live.memory, "
+                 "live.max_stream_memory), dropping to the next key frame",
+                 STR_ARGS(stream_name(s)));
+    }
+    w->wants_key = true;
+    atomic_fetch_add(&s->dropped, 1);
+    return -1;
+}
+
+int
+writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
+              const uint8_t *payload, size_t len)
+{
+    struct stream *s = w->stream;
+    struct media_info info = media_inspect(type, payload, len);
+    int64_t now = clock_ms();
+    struct frame f = {
+        .arrived_ms = now,
+        .payload_len = (uint32_t)len,
+        .type = (uint8_t)type,
+        .flags = info.flags,
+    };
+    bool start;
+
+    note_track(s, type, info);
+    if (!note_headers(w, type, info, str_of(payload, len))) {
+        return 0;
+    }
+    f.timestamp = stream_time(w, type, timestamp, now);
+    start = is_start(w, info, &f);
+    if (w->wants_key && !start && (info.flags & MEDIA_HEADER) == 0) {
+        return drop(w);
+    }
+    f.position = end_position(s);
+    f.wire_len =
+        (uint32_t)media_rtmp_size(f.timestamp, f.payload_len, s->chunk_size);
+    keep_window(s, now);
+    if (make_room(s, f.position, f.wire_len) != 0) {
+        return drop(w);
+    }
+    w->wants_key = w->wants_key && !start;
+    publish_frame(s, &f, payload);
+    if (start) {
+        atomic_store(&s->start, atomic_load(&s->tail) - 1);
+    }
+    if (type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
+        note_video_interval(w, f.timestamp);
+    }
+    wake_readers(s);
+    return 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * Appending frames to a stream: the only code that changes its rings.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_WRITER_H
+#define LIVE_WRITER_H
+
+#include "live/arena.h"
+
+/* What the writing process keeps to itself; lost with it without harm. */
+struct writer {
+    struct stream *stream;
+    int64_t started_ms;
+    uint32_t offset;     /* added to the publisher's timestamps */
+    bool joined;         /* offset is set: the first frame has come */
+    uint32_t first_time; /* the stream's, of that frame */
+    bool wants_key;      /* frames were lost: nothing until a key frame */
+    bool video_declared; /* by metadata */
+    uint32_t last_video; /* timestamp of the last video frame */
+    bool has_last_video;
+};
+
+/* The process has the right to write s.  An earlier publisher's codec headers
+ * are forgotten: they are not this one's. */
+void writer_start(struct writer *w, struct stream *s);
+
+/* 0; -1: dropped and counted. */
+int writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
+                  const uint8_t *payload, size_t len);
+
+#endif

@@ -1,0 +1,210 @@
+/*
+ * weir: options, and what to do about them.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/master.h"
+#include "app/module.h"
+#include "app/settings.h"
+#include "base/mem.h"
+#include "config.h"
+#include "proc/life.h"
+
+struct options {
+    int action; /* letter of the option that says what to do; 0: run */
+    const char *file;
+    const char *prefix;
+    const char *signal;
+};
+
+static const char usage[] =
+    "usage: weir [-c FILE] [-p PREFIX] [-t | -T | -s SIGNAL]\n"
+    "       weir -K | -V | -v | -h\n"
+    "\n"
+    "  -c FILE    configuration (" WEIR_CONF ")\n"
+    "  -p PREFIX  directory that relative paths stand on (the current one)\n"
+    "  -t         check the configuration and end\n"
+    "  -T         print the configuration in force, defaults filled in\n"
+    "  -s SIGNAL  tell the running weir: stop, quit, reopen, reload\n"
+    "  -K         print every key of the configuration\n"
+    "  -V         print how this weir was built, and its modules\n"
+    "  -v         print the version\n"
+    "  -h         print this\n";
+
+static int
+wrong(const char *what, const char *which)
+{
+    fprintf(stderr, "weir: %s%s\n%s", what, which, usage);
+    return EXIT_WRONG;
+}
+
+static int
+parse_options(int argc, char **argv, struct options *o)
+{
+    int c;
+
+    *o = (struct options){ .file = WEIR_CONF };
+    while ((c = getopt(argc, argv, "c:p:s:tTKVvh")) != -1) {
+        if (c == '?') {
+            fputs(usage, stderr); /* getopt has said what is wrong */
+            return EXIT_WRONG;
+        }
+        if (c == 'c') {
+            o->file = optarg;
+        } else if (c == 'p') {
+            o->prefix = optarg;
+        } else if (o->action != 0 && o->action != c) {
+            return wrong("two options that tell what to do", "");
+        } else {
+            o->action = c;
+            o->signal = c == 's' ? optarg : NULL;
+        }
+    }
+    if (optind < argc) {
+        return wrong("an argument too many: ", argv[optind]);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- what the configuration is needed for ---- */
+
+static struct conf *
+load(const char *file)
+{
+    char *mistakes = NULL;
+    struct conf *c = settings_load(file, &mistakes);
+
+    if (c == NULL) {
+        fputs(mistakes, stderr);
+        mem_free(&mistakes);
+    }
+    return c;
+}
+
+static int
+check(const struct options *o)
+{
+    struct conf *c = load(o->file);
+
+    if (c == NULL) {
+        return EXIT_WRONG;
+    }
+    if (o->action == 'T') {
+        conf_print(c, stdout);
+    } else {
+        printf("%s: ok\n", o->file);
+    }
+    conf_free(&c);
+    return EXIT_DONE;
+}
+
+static int
+send_signal(const struct options *o)
+{
+    static const struct {
+        const char *word;
+        int number;
+    } words[] = { { "stop", SIGTERM },
+                  { "quit", SIGQUIT },
+                  { "reopen", SIGUSR1 },
+                  { NULL, 0 } };
+    int number = 0;
+
+    if (strcmp(o->signal, "reload") == 0) {
+        fputs("weir: reload is not in this version\n", stderr);
+        return EXIT_WRONG;
+    }
+    for (size_t i = 0; words[i].word != NULL; i++) {
+        if (strcmp(words[i].word, o->signal) == 0) {
+            number = words[i].number;
+        }
+    }
+    if (number == 0) {
+        return wrong("-s takes stop, quit, reopen or reload, not ", o->signal);
+    }
+    struct conf *c = load(o->file);
+    struct errmsg err;
+    int status = EXIT_DONE;
+
+    if (c == NULL) {
+        return EXIT_WRONG;
+    }
+    if (master_signal(settings_of(c)->pid.ptr, number, &err) == -1) {
+        fprintf(stderr, "weir: %s\n", err.text);
+        status = EXIT_NO_START;
+    }
+    conf_free(&c);
+    return status;
+}
+
+/* ---- what it is not needed for ---- */
+
+static void
+print_keys(void)
+{
+    conf_print_keys(settings_keys, "", stdout);
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (modules[i]->keys != NULL) {
+            conf_print_keys(modules[i]->keys, modules[i]->name, stdout);
+        }
+    }
+}
+
+static void
+print_build(void)
+{
+    printf("weir %s\n", WEIR_VERSION);
+    printf("compiler:  %s\n", WEIR_COMPILER);
+    printf("flags:     %s\n", WEIR_CFLAGS);
+    printf("configure: %s\n", WEIR_CONFIGURE);
+#ifdef WEIR_LIBRARIES
+    printf("libraries: %s\n", WEIR_LIBRARIES);
+#endif
+    printf("modules:\n");
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        printf("  %-10s %s\n", modules[i]->name, modules[i]->about);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options o;
+    int status = parse_options(argc, argv, &o);
+
+    if (status != EXIT_DONE) {
+        return status;
+    }
+    if (o.prefix != NULL && chdir(o.prefix) == -1) {
+        perror("weir: cannot use the directory of -p");
+        return EXIT_WRONG;
+    }
+    switch (o.action) {
+    case 't':
+    case 'T':
+        return check(&o);
+    case 's':
+        return send_signal(&o);
+    case 'K':
+        print_keys();
+        break;
+    case 'V':
+        print_build();
+        break;
+    case 'v':
+        printf("weir %s\n", WEIR_VERSION);
+        break;
+    case 'h':
+        fputs(usage, stdout);
+        break;
+    default:
+        title_init(argc, argv);
+        return master_run(o.file, modules);
+    }
+    return EXIT_DONE;
+}

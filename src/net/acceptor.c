@@ -1,0 +1,165 @@
+/*
+ * Accepting on one listening socket.
+ *
+ * A process without free descriptors cannot take a connection out of the
+ * queue, and a level-triggered loop would spin on it: the acceptor rests.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "net/listen.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define BATCH 64     /* connections a turn */
+#define REST_MS 100  /* without free descriptors */
+#define SAY_MS 60000 /* how often that is said */
+
+struct acceptor {
+    struct io io;
+    struct timer rest;
+    struct later destroy;
+    struct loop *loop; /* borrowed */
+    accept_handler *handler;
+    void *arg;
+    bool paused, resting, stopped;
+};
+
+/* When this process last said that it has no descriptors; 0: never. */
+static int64_t said_ms;
+
+static void
+watch(struct acceptor *a)
+{
+    io_want(a->loop, &a->io, a->paused || a->resting ? 0 : IO_READ);
+}
+
+static void
+on_rested(struct timer *t)
+{
+    struct acceptor *a = LIST_ITEM(t, struct acceptor, rest);
+
+    a->resting = false;
+    watch(a);
+}
+
+static void
+rest(struct acceptor *a)
+{
+    int why = errno;
+    int64_t now = clock_ms();
+
+    if (said_ms == 0 || now - said_ms >= SAY_MS) {
+        said_ms = now;
+        log_error("cannot accept connections: %s; trying again every %d ms",
+                  strerror(why), REST_MS);
+    }
+    a->resting = true;
+    timer_set(a->loop, &a->rest, REST_MS);
+    watch(a);
+}
+
+static void
+hand_over(struct acceptor *a, int fd, const struct sockaddr_storage *from)
+{
+    struct sockaddr_storage ss = { .ss_family = AF_UNSPEC };
+    socklen_t len = sizeof(ss);
+    struct addr peer, local;
+
+    getsockname(fd, (struct sockaddr *)&ss, &len);
+    addr_from_socket(&local, &ss);
+    addr_from_socket(&peer, from);
+    a->handler(a->arg, fd, &peer, &local);
+}
+
+static bool
+is_shortage(int why)
+{
+    return why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM;
+}
+
+/* Takes one connection; false when there is nothing more to take now. */
+static bool
+take_one(struct acceptor *a)
+{
+    struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
+    socklen_t len = sizeof(from);
+    int fd = accept4(a->io.fd, (struct sockaddr *)&from, &len,
+                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd != -1) {
+        hand_over(a, fd, &from);
+        return true;
+    }
+    if (errno == EAGAIN) {
+        return false;
+    }
+    if (is_shortage(errno)) {
+        rest(a);
+        return false;
+    }
+    return true; /* that one connection failed (accept(2)) */
+}
+
+static void
+on_ready(struct io *io, unsigned ready)
+{
+    struct acceptor *a = LIST_ITEM(io, struct acceptor, io);
+
+    (void)ready;
+    for (int i = 0; i < BATCH && !a->paused && !a->stopped; i++) {
+        if (!take_one(a)) {
+            break;
+        }
+    }
+}
+
+static void
+destroy(struct later *later)
+{
+    struct acceptor *a = LIST_ITEM(later, struct acceptor, destroy);
+
+    mem_free(&a);
+}
+
+struct acceptor *
+acceptor_start(struct loop *l, int fd, accept_handler *handler, void *arg)
+{
+    struct acceptor *a = mem_zero(sizeof(*a));
+
+    io_init(&a->io);
+    timer_init(&a->rest, on_rested);
+    later_init(&a->destroy, destroy);
+    a->loop = l;
+    a->handler = handler;
+    a->arg = arg;
+    if (io_start(l, &a->io, fd, IO_READ, on_ready) == -1) {
+        mem_free(&a);
+    }
+    return a;
+}
+
+void
+acceptor_pause(struct acceptor *a, bool pause)
+{
+    a->paused = pause;
+    watch(a);
+}
+
+void
+acceptor_stop(struct acceptor **a)
+{
+    if (*a == NULL) {
+        return;
+    }
+    (*a)->stopped = true;
+    io_stop((*a)->loop, &(*a)->io);
+    timer_stop((*a)->loop, &(*a)->rest);
+    loop_later((*a)->loop, &(*a)->destroy);
+    *a = NULL;
+}

@@ -1,0 +1,158 @@
+/*
+ * Access rules: parsed to a prefix and its bits each; words stay words.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "net/access.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum what { WHAT_ALL, WHAT_LOOPBACK, WHAT_PRIVATE, WHAT_LINKLOCAL, WHAT_NET };
+
+struct rule {
+    bool allow;
+    enum what what;
+    struct addr net; /* WHAT_NET */
+    unsigned bits;   /* of net that count */
+};
+
+struct access_list {
+    size_t count;
+    struct rule rules[];
+};
+
+static bool
+parse_word(struct str s, enum what *out)
+{
+    static const struct {
+        struct str word;
+        enum what what;
+    } words[] = {
+        { { "all", 3 }, WHAT_ALL },
+        { { "loopback", 8 }, WHAT_LOOPBACK },
+        { { "private", 7 }, WHAT_PRIVATE },
+        { { "linklocal", 9 }, WHAT_LINKLOCAL },
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (str_eq(s, words[i].word)) {
+            *out = words[i].what;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "ADDRESS" or "ADDRESS/BITS". */
+static bool
+parse_net(struct str s, struct rule *r)
+{
+    size_t slash = str_find(s, '/', 0);
+    struct str ip = str_first(s, slash);
+    bool six = str_find(ip, ':', 0) < ip.len;
+    int64_t bits = six ? 128 : 32;
+
+    if (addr_parse_ip(ip, &r->net) == -1) {
+        return false;
+    }
+    if (slash < s.len && !str_to_int(str_skip(s, slash + 1), 0, bits, &bits)) {
+        return false;
+    }
+    if (six && r->net.family == AF_INET) { /* ::ffff:a.b.c.d is kept as IPv4 */
+        bits -= 96;
+    }
+    r->what = WHAT_NET;
+    r->bits = (unsigned)bits;
+    return bits >= 0;
+}
+
+static int
+parse_rule(struct str s, struct rule *r, struct errmsg *err)
+{
+    struct str rest = str_trim(s);
+    struct str verb = str_cut(&rest, ' ');
+
+    *r = (struct rule){ .allow = str_eq(verb, STR("allow")) };
+    if (!r->allow && !str_eq(verb, STR("deny"))) {
+        return errmsg_set(err, "\"%.*s\" must begin with \"allow\" or \"deny\"",
+                          STR_ARGS(s));
+    }
+    rest = str_trim(rest);
+    if (!parse_word(rest, &r->what) && !parse_net(rest, r)) {
+        return errmsg_set(err,
+                          "\"%.*s\" must name an address, ADDRESS/BITS, "
+                          "\"loopback\", \"private\", \"linklocal\" or \"all\"",
+                          STR_ARGS(s));
+    }
+    return 0;
+}
+
+int
+access_check_rule(struct str rule, struct errmsg *err)
+{
+    struct rule r;
+
+    return parse_rule(rule, &r, err);
+}
+
+const struct access_list *
+access_parse(struct pool *pool, const struct str *rules, size_t count)
+{
+    struct access_list *list =
+        pool_alloc(pool, sizeof(*list) + count * sizeof(list->rules[0]));
+
+    list->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct errmsg err;
+        int bad = parse_rule(rules[i], &list->rules[i], &err);
+
+        assert(bad == 0);
+        (void)bad;
+    }
+    return list;
+}
+
+static bool
+in_net(const struct rule *r, const struct addr *peer)
+{
+    unsigned bytes = r->bits / 8, rest = r->bits % 8;
+
+    if (peer->family != r->net.family ||
+        memcmp(peer->ip, r->net.ip, bytes) != 0) {
+        return false;
+    }
+    return rest == 0 || (peer->ip[bytes] ^ r->net.ip[bytes]) >> (8 - rest) == 0;
+}
+
+static bool
+matches(const struct rule *r, const struct addr *peer)
+{
+    switch (r->what) {
+    case WHAT_ALL:
+        return true;
+    case WHAT_LOOPBACK:
+        return addr_is_loopback(peer);
+    case WHAT_PRIVATE:
+        return addr_is_private(peer);
+    case WHAT_LINKLOCAL:
+        return addr_is_linklocal(peer);
+    case WHAT_NET:
+        return in_net(r, peer);
+    }
+    return false;
+}
+
+bool
+access_allows(const struct access_list *list, const struct addr *peer)
+{
+    if (list == NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        if (matches(&list->rules[i], peer)) {
+            return list->rules[i].allow;
+        }
+    }
+    return false;
+}

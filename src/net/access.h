@@ -1,0 +1,24 @@
+/*
+ * Access rules: an ordered list of "allow|deny WHAT", first match wins,
+ * nothing matches: denied.  WHAT: an address, a CIDR, loopback, private,
+ * linklocal, all.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef NET_ACCESS_H
+#define NET_ACCESS_H
+
+#include "base/pool.h"
+#include "net/addr.h"
+
+struct access_list; /* parsed rules */
+
+/* What is wrong with one rule; fits struct conf_key's check. */
+int access_check_rule(struct str rule, struct errmsg *err);
+/* rules[count] were checked before; the list lives in pool. */
+const struct access_list *access_parse(struct pool *pool,
+                                       const struct str *rules, size_t count);
+/* A NULL list allows everybody. */
+bool access_allows(const struct access_list *list, const struct addr *peer);
+
+#endif

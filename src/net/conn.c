@@ -1,0 +1,525 @@
+/*
+ * Connections: reading through one buffer of the process, writing straight
+ * to the socket, closing at the end of the turn.
+ *
+ * The socket is watched for what conn_watch() says and nothing else; it is
+ * called wherever one of its reasons changes, and costs a system call only
+ * when the answer does.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "net/conn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define READ_SIZE 65536    /* bytes read at once, by all connections */
+#define IOV_COUNT_MAX 1024 /* the kernel's UIO_MAXIOV */
+
+/* Where all connections of the process read to; made by the first read. */
+static uint8_t *read_buffer;
+
+/* ---- plain sockets ---- */
+
+static ssize_t
+plain_recv(struct conn *c, void *dst, size_t n)
+{
+    ssize_t got;
+
+    do {
+        got = recv(c->io.fd, dst, n, MSG_DONTWAIT);
+    } while (got == -1 && errno == EINTR);
+    if (got > 0) {
+        return got;
+    }
+    if (got == 0) {
+        return CONN_EOF;
+    }
+    return errno == EAGAIN ? CONN_AGAIN : CONN_ERROR;
+}
+
+static ssize_t
+plain_writev(struct conn *c, const struct iovec *iov, int count)
+{
+    struct msghdr m = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+                        .msg_iovlen = (size_t)count };
+    ssize_t sent;
+
+    do {
+        sent = sendmsg(c->io.fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (sent == -1 && errno == EINTR);
+    if (sent >= 0) {
+        return sent;
+    }
+    return errno == EAGAIN ? CONN_AGAIN : CONN_ERROR;
+}
+
+static void
+plain_finish(struct conn *c)
+{
+    shutdown(c->io.fd, SHUT_WR);
+}
+
+const struct conn_ops conn_plain = {
+    .recv = plain_recv,
+    .writev = plain_writev,
+    .finish = plain_finish,
+};
+
+/* ---- what the socket is watched for ---- */
+
+static bool
+wants_bytes(const struct conn *c)
+{
+    if (c->finishing) {
+        return true;
+    }
+    return !c->eof && !c->read_paused && buf_room(&c->in) > 0;
+}
+
+static void
+conn_watch(struct conn *c)
+{
+    unsigned wanted = 0;
+
+    if (wants_bytes(c)) {
+        wanted |= IO_READ;
+    }
+    if (c->want_write) {
+        wanted |= IO_WRITE;
+    }
+    io_want(c->loop, &c->io, wanted);
+}
+
+/* ---- reading ---- */
+
+/* Offers data to the handlers until they eat no more; returns bytes eaten,
+ * -1 when the connection was closed. */
+static ssize_t
+feed(struct conn *c, const uint8_t *data, size_t n)
+{
+    const struct conn_handlers *before;
+    size_t eaten = 0;
+
+    c->offering = true;
+    do {
+        before = c->handlers;
+        ssize_t ate = c->handlers->on_data(c->arg, data + eaten, n - eaten);
+
+        if (c->closed) {
+            return -1;
+        }
+        if (ate < 0) {
+            conn_close(c, "refused by its handler");
+            return -1;
+        }
+        assert((size_t)ate <= n - eaten);
+        eaten += (size_t)ate;
+        /* New owners see the rest at once, unless they finish or pause. */
+    } while (c->handlers != before && eaten < n && !c->finishing &&
+             !c->read_paused);
+    c->offering = false;
+    return c->finishing ? (ssize_t)n : (ssize_t)eaten;
+}
+
+void
+conn_offer(struct conn *c)
+{
+    if (c->closed || c->finishing) {
+        return;
+    }
+    if (c->offering) {
+        loop_later(c->loop, &c->offer);
+        return;
+    }
+    if (buf_len(&c->in) == 0) {
+        return;
+    }
+    ssize_t ate = feed(c, buf_data(&c->in), buf_len(&c->in));
+
+    if (ate < 0) {
+        return;
+    }
+    /* conn_finish() within the handler left the bytes to us. */
+    buf_take(&c->in, (size_t)ate);
+    buf_trim(&c->in);
+    conn_watch(c);
+}
+
+static void
+offer_later(struct later *later)
+{
+    struct conn *c = LIST_ITEM(later, struct conn, offer);
+
+    if (!c->read_paused) {
+        conn_offer(c);
+    }
+}
+
+/* Bytes came and nothing was kept: the usual case, without a copy. */
+static void
+take_fresh(struct conn *c, const uint8_t *data, size_t n)
+{
+    ssize_t ate = feed(c, data, n);
+
+    if (ate < 0 || (size_t)ate == n) {
+        return;
+    }
+    if (buf_add(&c->in, data + ate, n - (size_t)ate) == -1) {
+        conn_close(c, "out of memory");
+    }
+}
+
+static void
+take_more(struct conn *c, const uint8_t *data, size_t n)
+{
+    if (buf_add(&c->in, data, n) == -1) {
+        conn_close(c, "out of memory");
+        return;
+    }
+    conn_offer(c);
+}
+
+static void
+on_end(struct conn *c)
+{
+    c->eof = true;
+    if (c->finishing) {
+        conn_close(c, c->finish_reason);
+    } else if (c->handlers->on_eof == NULL) {
+        conn_close(c, "peer closed the connection");
+    } else {
+        conn_watch(c);
+        c->handlers->on_eof(c->arg);
+    }
+}
+
+static void
+on_readable(struct conn *c)
+{
+    size_t room = c->finishing ? READ_SIZE : buf_room(&c->in);
+
+    if (read_buffer == NULL) {
+        read_buffer = mem_alloc(READ_SIZE);
+    }
+    ssize_t n =
+        c->ops->recv(c, read_buffer, room < READ_SIZE ? room : READ_SIZE);
+
+    if (n == CONN_AGAIN) {
+        return;
+    }
+    if (n == CONN_EOF) {
+        on_end(c);
+        return;
+    }
+    if (n < 0) {
+        conn_close(c, c->finishing ? c->finish_reason : strerror(errno));
+        return;
+    }
+    c->last_read_ms = loop_now(c->loop);
+    c->bytes_in += (uint64_t)n;
+    if (c->finishing) {
+        return;
+    }
+    if (buf_len(&c->in) == 0) {
+        take_fresh(c, read_buffer, (size_t)n);
+    } else {
+        take_more(c, read_buffer, (size_t)n);
+    }
+}
+
+void
+conn_pause_reading(struct conn *c)
+{
+    if (!c->closed) {
+        c->read_paused = true;
+        conn_watch(c);
+    }
+}
+
+void
+conn_resume_reading(struct conn *c)
+{
+    if (c->closed || !c->read_paused) {
+        return;
+    }
+    c->read_paused = false;
+    loop_later(c->loop, &c->offer);
+    conn_watch(c);
+}
+
+/* ---- writing ---- */
+
+/* Bytes that the socket took, 0 if none; CONN_ERROR. */
+static ssize_t
+send_now(struct conn *c, const struct iovec *iov, int count)
+{
+    ssize_t sent = c->ops->writev(c, iov, count);
+
+    if (sent == CONN_AGAIN) {
+        return 0;
+    }
+    if (sent > 0) {
+        c->bytes_out += (uint64_t)sent;
+        c->last_write_ms = loop_now(c->loop);
+    }
+    return sent;
+}
+
+static void
+wait_writable(struct conn *c)
+{
+    c->want_write = true;
+    conn_watch(c);
+}
+
+int
+conn_write(struct conn *c, const void *data, size_t n)
+{
+    struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = n };
+    ssize_t sent = 0;
+
+    if (c->closed || c->finishing) {
+        return -1;
+    }
+    if (!c->want_write && n > 0) {
+        sent = send_now(c, &iov, 1);
+    }
+    if (sent < 0) {
+        return -1;
+    }
+    if ((size_t)sent == n) {
+        return 0;
+    }
+    wait_writable(c);
+    return buf_add(&c->out, (const uint8_t *)data + sent, n - (size_t)sent);
+}
+
+static size_t
+iov_total(const struct iovec *iov, int count)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < count; i++) {
+        n += iov[i].iov_len;
+    }
+    return n;
+}
+
+ssize_t
+conn_writev(struct conn *c, const struct iovec *iov, int count)
+{
+    if (c->closed || c->finishing) {
+        return CONN_ERROR;
+    }
+    if (c->want_write) {
+        c->notify_writable = true;
+        return 0;
+    }
+    int now = count < IOV_COUNT_MAX ? count : IOV_COUNT_MAX;
+    ssize_t sent = send_now(c, iov, now);
+
+    if (sent >= 0 && (now < count || (size_t)sent < iov_total(iov, count))) {
+        c->notify_writable = true;
+        wait_writable(c);
+    }
+    return sent;
+}
+
+size_t
+conn_unsent(const struct conn *c)
+{
+    return buf_len(&c->out);
+}
+
+/* Sends what conn->out holds.  False when the connection was closed. */
+static bool
+flush(struct conn *c)
+{
+    struct iovec iov = { .iov_base = (void *)(uintptr_t)buf_data(&c->out),
+                         .iov_len = buf_len(&c->out) };
+
+    if (iov.iov_len == 0) {
+        return true;
+    }
+    ssize_t sent = send_now(c, &iov, 1);
+
+    if (sent < 0) {
+        conn_close(c, c->finishing ? c->finish_reason : strerror(errno));
+        return false;
+    }
+    buf_take(&c->out, (size_t)sent);
+    buf_trim(&c->out);
+    return true;
+}
+
+static void
+end_our_side(struct conn *c)
+{
+    c->ended = true;
+    if (c->eof) {
+        conn_close(c, c->finish_reason);
+        return;
+    }
+    c->ops->finish(c);
+}
+
+static void
+on_writable(struct conn *c)
+{
+    if (!flush(c) || buf_len(&c->out) > 0) {
+        return;
+    }
+    c->want_write = false;
+    if (c->finishing) {
+        if (!c->ended) {
+            timer_set(c->loop, &c->linger, c->linger_ms);
+            end_our_side(c);
+        }
+    } else if (c->notify_writable) {
+        c->notify_writable = false;
+        if (c->handlers->on_writable != NULL) {
+            c->handlers->on_writable(c->arg);
+        }
+    }
+}
+
+/* ---- life ---- */
+
+static void
+on_ready(struct io *io, unsigned ready)
+{
+    struct conn *c = LIST_ITEM(io, struct conn, io);
+
+    if ((ready & ~io->wanted) != 0 && (io->wanted & IO_READ) == 0) {
+        /* Broken, and there is no read that would tell how. */
+        conn_close(c, "peer reset the connection");
+        return;
+    }
+    if ((ready & IO_WRITE) && (io->wanted & IO_WRITE)) {
+        on_writable(c);
+    }
+    if (!c->closed && (ready & IO_READ) && wants_bytes(c)) {
+        on_readable(c);
+    }
+    if (!c->closed) {
+        conn_watch(c);
+    }
+}
+
+static void
+destroy(struct later *later)
+{
+    struct conn *c = LIST_ITEM(later, struct conn, destroy);
+
+    buf_clear(&c->in);
+    buf_clear(&c->out);
+    mem_free(&c->finish_reason);
+    mem_free(&c);
+}
+
+static void
+on_linger_over(struct timer *t)
+{
+    struct conn *c = LIST_ITEM(t, struct conn, linger);
+
+    conn_close(c, c->finish_reason);
+}
+
+static void
+prepare_socket(int fd, const struct addr *peer)
+{
+    int on = 1;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags != -1 && (flags & O_NONBLOCK) == 0) {
+        fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    }
+    if (peer->family == AF_INET || peer->family == AF_INET6) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    }
+}
+
+struct conn *
+conn_new(struct loop *l, const struct conn_socket *s,
+         const struct conn_handlers *handlers, void *arg,
+         const struct conn_limits *limits)
+{
+    struct conn *c = mem_zero(sizeof(*c));
+
+    prepare_socket(s->fd, &s->peer);
+    io_init(&c->io);
+    later_init(&c->destroy, destroy);
+    later_init(&c->offer, offer_later);
+    timer_init(&c->linger, on_linger_over);
+    c->loop = l;
+    c->ops = &conn_plain;
+    c->handlers = handlers;
+    c->arg = arg;
+    c->peer = s->peer;
+    c->local = s->local;
+    buf_init(&c->in, limits->in_limit);
+    buf_init(&c->out, limits->out_limit);
+    c->opened_ms = c->last_read_ms = c->last_write_ms = loop_now(l);
+    if (io_start(l, &c->io, s->fd, IO_READ, on_ready) == -1) {
+        close(s->fd);
+        mem_free(&c);
+    }
+    return c;
+}
+
+void
+conn_set_handlers(struct conn *c, const struct conn_handlers *handlers,
+                  void *arg)
+{
+    c->handlers = handlers;
+    c->arg = arg;
+}
+
+void
+conn_close(struct conn *c, const char *reason)
+{
+    if (c->closed) {
+        return;
+    }
+    int fd = c->io.fd;
+
+    c->closed = true;
+    io_stop(c->loop, &c->io);
+    timer_stop(c->loop, &c->linger);
+    later_cancel(&c->offer);
+    loop_later(c->loop, &c->destroy);
+    if (c->handlers->on_close != NULL) {
+        c->handlers->on_close(c->arg, reason);
+    }
+    close(fd);
+}
+
+void
+conn_finish(struct conn *c, int64_t linger_ms, const char *reason)
+{
+    if (c->closed || c->finishing) {
+        return;
+    }
+    c->finishing = true;
+    c->linger_ms = linger_ms;
+    c->finish_reason = mem_dup(reason, strlen(reason));
+    timer_set(c->loop, &c->linger, linger_ms);
+    if (!c->offering) {
+        buf_clear(&c->in);
+    }
+    if (!c->want_write) {
+        end_our_side(c);
+    }
+    if (!c->closed) {
+        conn_watch(c);
+    }
+}

@@ -1,0 +1,128 @@
+/*
+ * A connection: a non-blocking stream socket on the loop, plain now, TLS by
+ * other conn_ops later.
+ *
+ * Reading.  Bytes are read into a buffer shared by all connections of the
+ * process and offered to on_data, which says how many it ate; the rest is
+ * kept in conn->in and offered again with what comes next.  So an idle
+ * connection holds no read buffer.  At most in_limit bytes are read at once;
+ * when that many are kept the connection stops reading until conn_offer().
+ *
+ * Writing.  conn_write() sends at once what the socket takes and keeps the
+ * rest in conn->out (bounded by out_limit); conn_writev() sends straight from
+ * the caller's memory and keeps nothing.  After a short write nothing is
+ * tried again before the socket is writable.
+ *
+ * Closing.  conn_close() may be called from any callback: on_close is called
+ * once, at once; the struct is freed at the end of the turn.  A connection
+ * that breaks while nothing is read or sent is closed as well.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef NET_CONN_H
+#define NET_CONN_H
+
+#include "base/buf.h"
+#include "event/loop.h"
+#include "net/addr.h"
+
+#include <sys/uio.h>
+
+struct conn;
+
+/* How bytes get in and out.  >= 0 bytes; CONN_AGAIN: would block; CONN_EOF;
+ * CONN_ERROR: errno says why. */
+enum { CONN_AGAIN = -1, CONN_EOF = -2, CONN_ERROR = -3 };
+
+struct conn_ops {
+    ssize_t (*recv)(struct conn *c, void *dst, size_t n);
+    ssize_t (*writev)(struct conn *c, const struct iovec *iov, int count);
+    void (*finish)(struct conn *c); /* end of our side (shutdown) */
+};
+extern const struct conn_ops conn_plain;
+
+struct conn_handlers {
+    /* Eats bytes; returns how many, or -1 after it closed the connection. */
+    ssize_t (*on_data)(void *arg, const uint8_t *data, size_t n);
+    /* Writable again after a short conn_writev(), once conn->out is empty. */
+    void (*on_writable)(void *arg);
+    /* The peer ended its side; without it the connection is closed. */
+    void (*on_eof)(void *arg);
+    /* The end, whoever caused it; reason is for the log, static or short
+     * lived.  Nothing may be sent any more. */
+    void (*on_close)(void *arg, const char *reason);
+};
+
+struct conn {
+    struct io io;
+    struct later destroy;
+    struct loop *loop; /* borrowed */
+    const struct conn_ops *ops;
+    const struct conn_handlers *handlers;
+    void *arg;      /* of the handlers */
+    struct buf in;  /* offered, not eaten */
+    struct buf out; /* accepted by conn_write, not sent */
+    struct addr peer, local;
+    void *busy;           /* who has sent half of something: others
+                                   keep out until it is NULL again */
+    int64_t opened_ms;    /* loop_now() */
+    int64_t last_read_ms; /* bytes last came / last went */
+    int64_t last_write_ms;
+    uint64_t bytes_in, bytes_out; /* totals */
+    bool closed;                  /* on_close was called */
+    bool read_paused;
+    bool want_write;      /* waits for the socket */
+    bool notify_writable; /* a conn_writev() came up short */
+    bool finishing;       /* conn_finish(): flush, end, linger */
+    bool ended;           /* our side was ended */
+    bool eof;             /* the peer's side ended */
+    bool offering;        /* on_data runs */
+    struct later offer;   /* conn_resume_reading() */
+    struct timer linger;
+    int64_t linger_ms;   /* of conn_finish() */
+    char *finish_reason; /* owned */
+};
+
+struct conn_limits {
+    size_t in_limit;  /* bytes kept unread by the handler */
+    size_t out_limit; /* bytes kept unsent */
+};
+
+/* A connected socket and whom it connects. */
+struct conn_socket {
+    int fd;
+    struct addr peer, local;
+};
+
+/* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP).  NULL, with
+ * it closed, when the system has no room to watch it. */
+struct conn *conn_new(struct loop *l, const struct conn_socket *s,
+                      const struct conn_handlers *handlers, void *arg,
+                      const struct conn_limits *limits);
+/* Hands the connection to other code (HTTP gives it to FLV).  Within on_data,
+ * what that call does not eat is offered to the new handlers. */
+void conn_set_handlers(struct conn *c, const struct conn_handlers *handlers,
+                       void *arg);
+
+/* 0, or -1 when out_limit would be passed or the socket failed: the caller
+ * closes. */
+int conn_write(struct conn *c, const void *data, size_t n);
+/* Bytes taken by the socket: less than asked means "later" (on_writable will
+ * be called), CONN_ERROR that it failed.  conn->out must be empty. */
+ssize_t conn_writev(struct conn *c, const struct iovec *iov, int count);
+size_t conn_unsent(const struct conn *c); /* bytes in conn->out */
+
+void conn_pause_reading(struct conn *c);
+void conn_resume_reading(struct conn *c); /* offers what is kept, later */
+/* Calls on_data again with what is kept in conn->in (later, when called from
+ * on_data itself). */
+void conn_offer(struct conn *c);
+
+void conn_close(struct conn *c, const char *reason);
+/* Sends what is in conn->out (for at most linger_ms), ends our side, then
+ * reads and forgets for at most linger_ms (so that the peer gets our last
+ * words), then closes.  on_close is the only handler called from now on;
+ * reason is copied. */
+void conn_finish(struct conn *c, int64_t linger_ms, const char *reason);
+
+#endif

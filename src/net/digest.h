@@ -1,0 +1,20 @@
+/*
+ * Digests by OpenSSL, which only this folder includes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef NET_DIGEST_H
+#define NET_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DIGEST_SHA256 32 /* bytes */
+
+void digest_hmac_sha256(const void *key, size_t key_len, const void *data,
+                        size_t len, uint8_t out[DIGEST_SHA256]);
+/* Takes the same time wherever they differ. */
+bool digest_equal(const void *a, const void *b, size_t n);
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * Opening and closing listening addresses.
+ *
+ * The first socket of a TCP address is bound before it is given SO_REUSEPORT:
+ * so an address that somebody else listens on, with that option or without,
+ * is refused, while our own further sockets may join.
+ *
+ * A unix socket is bound to a temporary name, given its mode and renamed, so
+ * that nobody ever meets it half made.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "net/listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define BACKLOG 511
+#define UNIX_MODE 0666 /* who may connect is a matter of the folder */
+#define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
+
+static int
+set_option(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+/* A socket bound to a; -1 with errno. */
+static int
+bind_tcp(const struct addr *a, bool any, bool reuse_port)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = addr_to_socket(a, &ss);
+    int fd = socket(a->family, SOCKET_TYPE, 0);
+
+    if (fd == -1) {
+        return -1;
+    }
+    if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) == -1 ||
+        (a->family == AF_INET6 &&
+         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, !any) == -1) ||
+        (reuse_port && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) == -1) ||
+        bind(fd, (struct sockaddr *)&ss, len) == -1 ||
+        set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) == -1) {
+        int why = errno;
+
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    return fd;
+}
+
+static bool
+no_ip6(void)
+{
+    return errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL;
+}
+
+static void
+note_bound(struct listener *l, int fd)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+
+    if (getsockname(fd, (struct sockaddr *)&ss, &len) == 0) {
+        addr_from_socket(&l->addr, &ss);
+    }
+}
+
+static int
+add_socket(struct listener *l, int fd)
+{
+    if (fd == -1) {
+        return -1;
+    }
+    l->fds[l->count++] = fd;
+    return 0;
+}
+
+static int
+open_tcp(struct listener *l, const struct addr_listen *where,
+         const struct listen_options *o)
+{
+    l->addr = where->addr;
+    int fd = bind_tcp(&l->addr, where->any, false);
+
+    if (fd == -1 && where->any && no_ip6()) {
+        l->addr = (struct addr){ .family = AF_INET, .port = where->addr.port };
+        fd = bind_tcp(&l->addr, where->any, false);
+    }
+    if (add_socket(l, fd) == -1) {
+        return -1;
+    }
+    note_bound(l, fd);
+    while (l->count < o->sockets) {
+        if (add_socket(l, bind_tcp(&l->addr, where->any, true)) == -1) {
+            return -1;
+        }
+    }
+    for (unsigned i = 0; i < l->count; i++) {
+        if (listen(l->fds[i], o->backlog > 0 ? o->backlog : BACKLOG) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- unix ---- */
+
+static struct sockaddr_un
+unix_addr(const char *path)
+{
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+
+    str_copy(un.sun_path, sizeof(un.sun_path), str_from(path));
+    return un;
+}
+
+/* Whether path is free or a socket that nobody serves; else -1 with errno. */
+static int
+check_path(const char *path)
+{
+    struct sockaddr_un un = unix_addr(path);
+    struct stat st;
+
+    if (lstat(path, &st) == -1) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    errno = EEXIST;
+    if (!S_ISSOCK(st.st_mode)) {
+        return -1;
+    }
+    int fd = socket(AF_UNIX, SOCKET_TYPE, 0);
+
+    if (fd == -1) {
+        return -1;
+    }
+    int dead = connect(fd, (struct sockaddr *)&un, sizeof(un)) == -1 &&
+               (errno == ECONNREFUSED || errno == ENOENT);
+
+    close(fd);
+    errno = EADDRINUSE;
+    return dead ? 0 : -1;
+}
+
+static int
+bind_unix(const char *path, int backlog)
+{
+    char making[ADDR_PATH_MAX + sizeof(".new")];
+
+    snprintf(making, sizeof(making), "%.*s.new", ADDR_PATH_MAX, path);
+    struct sockaddr_un un = unix_addr(making);
+    int fd = socket(AF_UNIX, SOCKET_TYPE, 0);
+
+    if (fd == -1) {
+        return -1;
+    }
+    unlink(making); /* of one that was killed half way */
+    if (bind(fd, (struct sockaddr *)&un, sizeof(un)) == -1 ||
+        chmod(making, UNIX_MODE) == -1 || listen(fd, backlog) == -1 ||
+        rename(making, path) == -1) {
+        int why = errno;
+
+        unlink(making);
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    return fd;
+}
+
+static int
+open_unix(struct listener *l, const struct addr_listen *where,
+          const struct listen_options *o)
+{
+    char path[sizeof(l->path)];
+
+    l->addr = where->addr;
+    str_copy(path, sizeof(path), where->path);
+    if (check_path(path) == -1 ||
+        add_socket(l, bind_unix(path, o->backlog > 0 ? o->backlog : BACKLOG)) ==
+            -1) {
+        return -1;
+    }
+    str_copy(l->path, sizeof(l->path), where->path); /* ours to remove */
+    return 0;
+}
+
+/* ---- both ---- */
+
+struct listener *
+listener_open(const struct addr_listen *where, const char *name,
+              const char *proto, const struct listen_options *o,
+              struct errmsg *err)
+{
+    struct listener *l = mem_zero(sizeof(*l));
+    unsigned room = o->sockets > 0 ? o->sockets : 1;
+    int rc;
+
+    list_init(&l->link);
+    str_copy(l->name, sizeof(l->name), str_from(name));
+    l->proto = proto;
+    l->owner = getpid();
+    l->fds = mem_alloc(room * sizeof(l->fds[0]));
+    if (where->addr.family == AF_UNIX) {
+        rc = open_unix(l, where, o);
+    } else {
+        rc = open_tcp(l, where, o);
+    }
+    if (rc == -1) {
+        errmsg_sys(err, "cannot listen on %s", name);
+        listener_close(&l);
+    }
+    return l;
+}
+
+void
+listener_close(struct listener **l)
+{
+    if (*l == NULL) {
+        return;
+    }
+    list_remove(&(*l)->link);
+    if ((*l)->path[0] != '\0' && (*l)->owner == getpid()) {
+        unlink((*l)->path);
+    }
+    for (unsigned i = 0; i < (*l)->count; i++) {
+        close((*l)->fds[i]);
+    }
+    mem_free(&(*l)->fds);
+    mem_free(l);
+}

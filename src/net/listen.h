@@ -1,0 +1,57 @@
+/*
+ * Listening sockets: for each address one SO_REUSEPORT socket a worker,
+ * opened by the master and kept over generations.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef NET_LISTEN_H
+#define NET_LISTEN_H
+
+#include "event/loop.h"
+#include "net/addr.h"
+
+#include <sys/types.h>
+
+struct listen_options {
+    int backlog;      /* 0: 511 */
+    unsigned sockets; /* how many: one a worker; unix sockets have one, that
+                         all workers share */
+};
+
+/* A listening address with its sockets; the master's. */
+struct listener {
+    struct list link;
+    char name[128];    /* as configured: "127.0.0.1:0" */
+    const char *proto; /* "rtmp" or "http": static text */
+    struct addr addr;  /* as bound: with the real port */
+    char path[108];    /* unix */
+    int *fds;          /* owned; count of them */
+    unsigned count;
+    pid_t owner; /* who opened it, and alone removes path */
+};
+
+/* Opens, binds and listens; NULL with err ("cannot listen on NAME: Address
+ * already in use").  An address that anybody listens on already, also another
+ * weir of the same user, is refused.  Port 0 binds the first socket to a free
+ * port and the others to the same. A stale unix socket is replaced, a live one
+ * refused. */
+struct listener *listener_open(const struct addr_listen *where,
+                               const char *name, const char *proto,
+                               const struct listen_options *o,
+                               struct errmsg *err);
+void listener_close(struct listener **l); /* unix: removes the path */
+
+/* Worker: accepts on one socket until stopped.  Up to 64 connections a turn;
+ * without free descriptors it rests for 100 ms instead of spinning and says
+ * so once a minute. */
+struct acceptor;
+/* fd is the handler's now: non-blocking, close-on-exec. */
+typedef void accept_handler(void *arg, int fd, const struct addr *peer,
+                            const struct addr *local);
+/* fd stays the caller's.  NULL when the system has no room to watch it. */
+struct acceptor *acceptor_start(struct loop *l, int fd, accept_handler *handler,
+                                void *arg);
+void acceptor_pause(struct acceptor *a, bool pause); /* at the limit */
+void acceptor_stop(struct acceptor **a);
+
+#endif

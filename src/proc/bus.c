@@ -1,0 +1,407 @@
+/*
+ * Mailboxes, what waits for a full one, and the handlers of what comes.
+ *
+ * All processes inherit the sending end of every mailbox; the master also
+ * keeps the reading ends, for processes it forks later.  A message names the
+ * incarnation it is meant for, so that who takes over a slot never gets its
+ * predecessor's post.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "proc/bus.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "proc/bus_wire.h"
+
+#define DATA_MAX 67108864           /* bytes of one message */
+#define QUEUE_COUNT 1024            /* messages that may wait for a mailbox */
+#define QUEUE_BYTES 4194304         /* of data */
+#define MAILBOX_BYTES (1024 * 1024) /* asked of the kernel, may give less */
+#define BATCH 64                    /* messages read in a turn */
+
+/* A message that waits. */
+struct packet {
+    struct list link;
+    struct bus_wire wire; /* its descriptors are owned */
+    uint8_t data[];
+};
+
+struct mailbox {
+    int in, out;        /* owned; in is -1 where it was closed */
+    struct io writable; /* of out, started while something waits */
+    struct list queue;  /* struct packet */
+    unsigned count;     /* of queue */
+    uint64_t bytes;
+};
+
+static struct {
+    struct mailbox *boxes; /* owned; NULL while there is no bus */
+    uint32_t count;
+    struct loop *loop; /* borrowed; NULL while not open */
+    pid_t pid;         /* whose queues and io these are */
+    struct io io;      /* of our mailbox */
+    uint8_t *buffer;   /* owned; what was received */
+    struct {
+        bus_handler *handler;
+        void *arg;
+    } handlers[BUS_TYPES];
+} bus;
+
+/* ---- waiting messages ---- */
+
+static void
+drop_packet(struct mailbox *b, struct packet *p)
+{
+    list_remove(&p->link);
+    b->count--;
+    b->bytes -= p->wire.head.len;
+    bus_wire_close(&p->wire);
+    mem_free(&p);
+}
+
+static void
+drop_queue(struct mailbox *b)
+{
+    LIST_EACH (node, &b->queue) {
+        drop_packet(b, LIST_ITEM(node, struct packet, link));
+    }
+}
+
+/* Sends what waits, as far as the mailbox takes it. */
+static void
+flush(struct mailbox *b)
+{
+    LIST_EACH (node, &b->queue) {
+        struct packet *p = LIST_ITEM(node, struct packet, link);
+
+        if (slot_owner_alive(p->wire.head.to) &&
+            bus_wire_send(b->out, &p->wire) == -1) {
+            if (errno == EAGAIN) {
+                return;
+            }
+            log_error("a message to slot %u was lost: %s",
+                      slot_owner_number(p->wire.head.to), strerror(errno));
+        }
+        drop_packet(b, p);
+    }
+    io_stop(bus.loop, &b->writable);
+}
+
+static void
+on_writable(struct io *io, unsigned ready)
+{
+    (void)ready;
+    flush(LIST_ITEM(io, struct mailbox, writable));
+}
+
+/* The same with data and descriptors of its own; NULL with w untouched. */
+static struct packet *
+keep(const struct bus_wire *w, int fd)
+{
+    size_t n = (w->head.flags & BUS_BIG) ? 0 : (size_t)w->head.len;
+    int copy = -1;
+
+    if (fd != -1 && (copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1) {
+        return NULL;
+    }
+    struct packet *p = mem_alloc(sizeof(*p) + n);
+
+    p->wire = *w;
+    p->wire.data = p->data;
+    if (n > 0) {
+        memcpy(p->data, w->data, n);
+    }
+    if (copy != -1) {
+        p->wire.fds[p->wire.fd_count - 1] = copy;
+    }
+    return p;
+}
+
+/* Takes over w's memfd, but copies fd. */
+static int
+enqueue(struct mailbox *b, struct bus_wire *w, int fd)
+{
+    uint64_t len = w->head.len;
+    bool full = b->count >= QUEUE_COUNT ||
+                (b->count > 0 && b->bytes + len > QUEUE_BYTES);
+
+    if (full || bus.loop == NULL) {
+        return -1;
+    }
+    struct packet *p = keep(w, fd);
+
+    if (p == NULL) {
+        return -1;
+    }
+    if (b->writable.fd == -1 &&
+        io_start(bus.loop, &b->writable, b->out, IO_WRITE, on_writable) == -1) {
+        if (fd != -1) {
+            close(p->wire.fds[p->wire.fd_count - 1]);
+        }
+        mem_free(&p);
+        return -1;
+    }
+    list_append(&b->queue, &p->link);
+    b->count++;
+    b->bytes += len;
+    return 0;
+}
+
+/* ---- sending ---- */
+
+static int
+send_or_queue(struct mailbox *b, struct bus_wire *w, int fd)
+{
+    bool big = (w->head.flags & BUS_BIG) != 0;
+    int rc = -1;
+
+    errno = EAGAIN;
+    if (b->count == 0) {
+        rc = bus_wire_send(b->out, w);
+    }
+    if (rc == -1 && errno == EAGAIN) {
+        rc = enqueue(b, w, fd);
+        big = big && rc == -1;
+    }
+    if (big) {
+        close(w->fds[0]);
+    }
+    return rc;
+}
+
+int
+bus_send(uint32_t slot, uint32_t type, const void *data, size_t len, int fd)
+{
+    slot_owner to = slot_owner_of(slot);
+    struct bus_wire w = { .head = { .type = type,
+                                    .from = slot_self_owner(),
+                                    .to = to,
+                                    .len = len },
+                          .data = data };
+
+    assert(type < BUS_TYPES);
+    if (slot >= bus.count || !slot_owner_alive(to) || len > DATA_MAX) {
+        return -1;
+    }
+    if (len > BUS_INLINE) {
+        w.head.flags |= BUS_BIG;
+        w.fds[w.fd_count++] = bus_wire_store(data, len);
+        if (w.fds[0] == -1) {
+            return -1;
+        }
+    }
+    if (fd != -1) {
+        w.head.flags |= BUS_WITH_FD;
+        w.fds[w.fd_count++] = fd;
+    }
+    return send_or_queue(&bus.boxes[slot], &w, fd);
+}
+
+/* ---- receiving ---- */
+
+static void
+call_handler(struct bus_wire *w, const void *data)
+{
+    struct bus_message m = { .type = w->head.type,
+                             .from = w->head.from,
+                             .data = data,
+                             .len = (size_t)w->head.len,
+                             .fd = -1 };
+
+    if (w->head.flags & BUS_WITH_FD) {
+        m.fd = w->fds[--w->fd_count];
+    }
+    bus.handlers[m.type].handler(bus.handlers[m.type].arg, &m);
+    if (m.fd != -1) {
+        close(m.fd);
+    }
+}
+
+static void
+dispatch(struct bus_wire *w)
+{
+    const struct bus_head *h = &w->head;
+    void *big = NULL;
+
+    if (h->to != slot_self_owner()) {
+        return; /* meant for one that had this slot before */
+    }
+    if (h->type >= BUS_TYPES || bus.handlers[h->type].handler == NULL) {
+        log_alert("a message of unknown type %u came from slot %u", h->type,
+                  slot_owner_number(h->from));
+        return;
+    }
+    if (h->flags & BUS_BIG) {
+        if (h->len <= DATA_MAX) {
+            big = bus_wire_load(w->fds[0], (size_t)h->len);
+        }
+        if (big == NULL) {
+            log_error("a message of %llu bytes from slot %u was lost",
+                      (unsigned long long)h->len, slot_owner_number(h->from));
+            return;
+        }
+    }
+    call_handler(w, big != NULL ? big : w->data);
+    mem_free(&big);
+}
+
+static void
+on_readable(struct io *io, unsigned ready)
+{
+    struct bus_wire w;
+    int rc = 1;
+
+    (void)ready;
+    for (int i = 0; i < BATCH && io->fd != -1 && rc != 0; i++) {
+        rc = bus_wire_recv(io->fd, bus.buffer, &w);
+        if (rc == 1) {
+            dispatch(&w);
+            bus_wire_close(&w);
+        }
+    }
+}
+
+void
+bus_register(uint32_t type, bus_handler *handler, void *arg)
+{
+    assert(type < BUS_TYPES);
+    bus.handlers[type].handler = handler;
+    bus.handlers[type].arg = arg;
+}
+
+/* ---- life ---- */
+
+static int
+make_mailbox(struct mailbox *b)
+{
+    int pair[2], bytes = MAILBOX_BYTES;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                   pair) == -1) {
+        return -1;
+    }
+    setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    *b = (struct mailbox){ .in = pair[0], .out = pair[1] };
+    list_init(&b->queue);
+    io_init(&b->writable);
+    return 0;
+}
+
+int
+bus_create(struct errmsg *err)
+{
+    uint32_t count = slots_count();
+
+    assert(bus.boxes == NULL && count > 0);
+    io_init(&bus.io);
+    bus.boxes = mem_zero(count * sizeof(bus.boxes[0]));
+    bus.buffer = mem_alloc(BUS_INLINE + sizeof(struct bus_head));
+    bus.pid = getpid();
+    for (bus.count = 0; bus.count < count; bus.count++) {
+        if (make_mailbox(&bus.boxes[bus.count]) == -1) {
+            errmsg_sys(err, "cannot make %u mailboxes", count);
+            bus_destroy();
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void
+close_reader(struct mailbox *b)
+{
+    if (b->in != -1) {
+        close(b->in);
+        b->in = -1;
+    }
+}
+
+void
+bus_destroy(void)
+{
+    if (bus.boxes == NULL) {
+        return;
+    }
+    bus_close();
+    for (uint32_t i = 0; i < bus.count; i++) {
+        drop_queue(&bus.boxes[i]);
+        close_reader(&bus.boxes[i]);
+        close(bus.boxes[i].out);
+    }
+    mem_free(&bus.boxes);
+    mem_free(&bus.buffer);
+    bus.count = 0;
+    memset(bus.handlers, 0, sizeof(bus.handlers));
+}
+
+/* In a child: what waited is the parent's to send, on the parent's loop. */
+static void
+forget_parent(void)
+{
+    if (bus.pid == getpid()) {
+        return;
+    }
+    bus.pid = getpid();
+    bus.loop = NULL;
+    io_init(&bus.io);
+    for (uint32_t i = 0; i < bus.count; i++) {
+        io_init(&bus.boxes[i].writable);
+        drop_queue(&bus.boxes[i]);
+        if (i != slot_self()) {
+            close_reader(&bus.boxes[i]);
+        }
+    }
+}
+
+int
+bus_open(struct loop *l, struct errmsg *err)
+{
+    assert(bus.boxes != NULL);
+    forget_parent();
+    assert(bus.loop == NULL);
+    if (io_start(l, &bus.io, bus.boxes[slot_self()].in, IO_READ, on_readable) ==
+        -1) {
+        return errmsg_sys(err, "cannot read the mailbox of slot %u",
+                          slot_self());
+    }
+    bus.loop = l;
+    return 0;
+}
+
+void
+bus_close(void)
+{
+    if (bus.loop == NULL || bus.pid != getpid()) {
+        return;
+    }
+    io_stop(bus.loop, &bus.io);
+    for (uint32_t i = 0; i < bus.count; i++) {
+        io_stop(bus.loop, &bus.boxes[i].writable);
+        drop_queue(&bus.boxes[i]);
+    }
+    bus.loop = NULL;
+}
+
+void
+bus_sweep(uint32_t slot)
+{
+    struct mailbox *b = &bus.boxes[slot];
+    struct bus_wire w;
+
+    assert(slot < bus.count && slot != slot_self() && b->in != -1);
+    drop_queue(b);
+    if (bus.loop != NULL) {
+        io_stop(bus.loop, &b->writable);
+    }
+    while (bus_wire_recv(b->in, bus.buffer, &w) != 0) {
+        bus_wire_close(&w);
+    }
+}

@@ -1,0 +1,58 @@
+/*
+ * The bus: typed messages between processes.
+ *
+ * Each slot has one mailbox (a SOCK_SEQPACKET pair made before any fork): all
+ * hold the sending end, its owner reads.  A message is a fixed head and up to
+ * 32 KB, or a memfd above that, and may carry one descriptor.  Nobody waits:
+ * what does not fit a mailbox is queued by the sender up to a bound, then
+ * bus_send() fails and the caller's policy decides.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_BUS_H
+#define PROC_BUS_H
+
+#include "event/loop.h"
+#include "proc/slot.h"
+
+struct bus_message {
+    uint32_t type;    /* see bus_register() */
+    slot_owner from;  /* sender: slot and incarnation */
+    const void *data; /* borrowed for the callback */
+    size_t len;       /* bytes */
+    int fd;           /* descriptor that came along, or -1; the callback
+                         owns it when it sets this to -1 */
+};
+
+typedef void bus_handler(void *arg, struct bus_message *m);
+
+enum {                /* types of the core; modules start at BUS_MODULE */
+       BUS_READY = 1, /* process -> master: serving */
+       BUS_FAILED,    /* process -> master: text why it cannot start */
+       BUS_DRAIN,     /* master -> process */
+       BUS_REOPEN,    /* master -> process */
+       BUS_LISTENERS, /* master -> worker: surplus sockets to serve as well */
+       BUS_MODULE = 64,
+       BUS_TYPES = 256
+};
+
+/* Master, before any fork; mailboxes for all slots. */
+int bus_create(struct errmsg *err);
+void bus_destroy(void);
+/* Master, when it reaped the process of slot: drops what lies in its mailbox,
+ * descriptors too. */
+void bus_sweep(uint32_t slot);
+
+/* Master, and each child after its fork: starts to read our mailbox; in a
+ * child closes the receiving ends of the others. */
+int bus_open(struct loop *l, struct errmsg *err);
+void bus_close(void); /* drops what still waits to be sent */
+/* Before or after bus_open(); a child inherits what its parent registered. */
+void bus_register(uint32_t type, bus_handler *handler, void *arg);
+
+/* 0, or -1: no such process, or its mailbox and our queue are full, or more
+ * than 64 MB.  data and fd stay the caller's (fd may be closed at once). */
+int bus_send(uint32_t slot, uint32_t type, const void *data, size_t len,
+             int fd);
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * One message of the bus as it crosses a mailbox.
+ *
+ * A sender is another process of ours, but may be of another mind: what came
+ * is checked, and descriptors that nobody expected are closed.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "proc/bus_wire.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#define MAGIC 0x77656972 /* "weir" */
+
+union control {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(sizeof(int) * BUS_FDS)];
+};
+
+static void
+attach(struct msghdr *m, union control *c, const struct bus_wire *w)
+{
+    size_t n = w->fd_count * sizeof(int);
+
+    if (n == 0) {
+        return;
+    }
+    memset(c, 0, sizeof(*c));
+    m->msg_control = c->bytes;
+    m->msg_controllen = CMSG_SPACE(n);
+    struct cmsghdr *h = CMSG_FIRSTHDR(m);
+
+    h->cmsg_level = SOL_SOCKET;
+    h->cmsg_type = SCM_RIGHTS;
+    h->cmsg_len = CMSG_LEN(n);
+    memcpy(CMSG_DATA(h), w->fds, n);
+}
+
+int
+bus_wire_send(int fd, const struct bus_wire *w)
+{
+    struct bus_head head = w->head;
+    size_t n = (head.flags & BUS_BIG) ? 0 : (size_t)head.len;
+    struct iovec iov[2] = { { &head, sizeof(head) },
+                            { (void *)(uintptr_t)w->data, n } };
+    struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
+    union control c;
+    ssize_t sent;
+
+    head.magic = MAGIC;
+    attach(&m, &c, w);
+    do {
+        sent = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (sent == -1 && errno == EINTR);
+    return sent == -1 ? -1 : 0;
+}
+
+/* Takes the descriptors out of a message that came. */
+static void
+detach(struct msghdr *m, struct bus_wire *w)
+{
+    for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h != NULL;
+         h = CMSG_NXTHDR(m, h)) {
+        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        w->fd_count = (unsigned)((h->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(w->fds, CMSG_DATA(h), w->fd_count * sizeof(int));
+    }
+}
+
+static bool
+is_whole(const struct msghdr *m, const struct bus_wire *w, size_t n)
+{
+    const struct bus_head *h = &w->head;
+    size_t data = n - sizeof(*h);
+    unsigned fds = !!(h->flags & BUS_BIG) + !!(h->flags & BUS_WITH_FD);
+
+    return (m->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
+           h->magic == MAGIC && fds == w->fd_count &&
+           data == ((h->flags & BUS_BIG) ? 0 : h->len);
+}
+
+int
+bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w)
+{
+    struct iovec iov = { buffer, BUS_INLINE + sizeof(w->head) };
+    union control c;
+    struct msghdr m = { .msg_iov = &iov,
+                        .msg_iovlen = 1,
+                        .msg_control = c.bytes,
+                        .msg_controllen = sizeof(c.bytes) };
+    ssize_t n;
+
+    *w = (struct bus_wire){ .data = buffer + sizeof(w->head) };
+    do {
+        n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (n == -1 && errno == EINTR);
+    if (n == -1) {
+        return 0;
+    }
+    detach(&m, w);
+    if (n == 0 && w->fd_count == 0) {
+        return 0; /* no writer is left */
+    }
+    if ((size_t)n >= sizeof(w->head)) {
+        memcpy(&w->head, buffer, sizeof(w->head));
+        if (is_whole(&m, w, (size_t)n)) {
+            return 1;
+        }
+    }
+    log_alert("a damaged message of %zd bytes came over the bus", n);
+    bus_wire_close(w);
+    return -1;
+}
+
+void
+bus_wire_close(struct bus_wire *w)
+{
+    for (unsigned i = 0; i < w->fd_count; i++) {
+        close(w->fds[i]);
+    }
+    w->fd_count = 0;
+}
+
+int
+bus_wire_store(const void *data, size_t len)
+{
+    const uint8_t *p = data;
+    int fd = memfd_create("weir message", MFD_CLOEXEC);
+    size_t done = 0;
+
+    while (fd != -1 && done < len) {
+        ssize_t n = write(fd, p + done, len - done);
+
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
+void *
+bus_wire_load(int fd, size_t len)
+{
+    struct stat st;
+    uint8_t *data;
+    size_t done = 0;
+
+    if (fstat(fd, &st) == -1 || (uint64_t)st.st_size < len) {
+        return NULL;
+    }
+    data = try_alloc(len);
+    while (data != NULL && done < len) {
+        ssize_t n = pread(fd, data + done, len - done, (off_t)done);
+
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            mem_free(&data);
+        }
+    }
+    return data;
+}

@@ -1,0 +1,50 @@
+/*
+ * One message of the bus as it crosses a mailbox.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_BUS_WIRE_H
+#define PROC_BUS_WIRE_H
+
+#include "proc/slot.h"
+
+#include <stddef.h>
+
+#define BUS_INLINE 32768 /* bytes that travel in the message itself */
+#define BUS_FDS 2        /* descriptors at most: data, and the caller's */
+
+enum { BUS_BIG = 1, BUS_WITH_FD = 2 }; /* flags: which descriptors came along */
+
+struct bus_head {
+    uint32_t magic;
+    uint32_t type;
+    slot_owner from, to;
+    uint64_t len; /* bytes of data: behind the head, or in the memfd */
+    uint32_t flags;
+    uint32_t unused;
+};
+
+struct bus_wire {
+    struct bus_head head;
+    const void *data; /* inline part */
+    int fds[BUS_FDS]; /* in the order of the flags */
+    unsigned fd_count;
+};
+
+/* 0; -1 with errno (EAGAIN: the mailbox is full). */
+int bus_wire_send(int fd, const struct bus_wire *w);
+
+/* Reads one message into buffer (BUS_INLINE + sizeof(struct bus_head) bytes);
+ * w->data points there and the caller owns w->fds.  1; 0 when there is none;
+ * -1 when it was damaged: logged, its descriptors closed. */
+int bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w);
+
+void bus_wire_close(struct bus_wire *w); /* its descriptors */
+
+/* A memfd with a copy of data; -1 with errno. */
+int bus_wire_store(const void *data, size_t len);
+/* Its copy in memory, to be freed by the caller; NULL when it is shorter
+ * than len or memory is out. */
+void *bus_wire_load(int fd, size_t len);
+
+#endif

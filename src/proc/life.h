@@ -1,0 +1,48 @@
+/*
+ * Life and death of processes: fork with a slot, the life pipe, titles,
+ * privileges.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_LIFE_H
+#define PROC_LIFE_H
+
+#include "base/str.h"
+#include "event/loop.h"
+
+#include <sys/types.h>
+
+/* The life pipe's write end is held by the master alone: end of file means
+ * that the master is gone. */
+int life_create(struct errmsg *err); /* master, before any fork */
+void life_destroy(void);
+/* Child, after fork (and after the privilege drop, which clears PDEATHSIG):
+ * calls on_master_gone once, also if it went in between.  SIGQUIT comes as
+ * well then: catch it before. */
+int life_watch(struct loop *l, void (*on_master_gone)(void *arg), void *arg,
+               struct errmsg *err);
+
+/* "weir: worker 0" in ps; title_init() must be given main's argv first. */
+void title_init(int argc, char **argv);
+void title_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Becomes user (and its groups, or group) for good, no new privileges;
+ * verifies that root cannot come back.  Empty user: stays who it is, without
+ * new privileges. */
+int privilege_drop(struct str user, struct str group, struct errmsg *err);
+
+/* Forks; in the child resets signals (SIGPIPE stays ignored), sets the slot
+ * and leaves the terminal's process group.  Returns as fork(). */
+pid_t life_fork(uint32_t slot);
+
+/* Pid file: created with a lock that lives as long as the process (not its
+ * children: after daemonise()); -1 with err when another weir holds it ("is
+ * running as pid 123"). */
+int pidfile_create(const char *path, struct errmsg *err);
+void pidfile_remove(void);
+/* Pid of the weir that holds path; -1 with err. */
+pid_t pidfile_read(const char *path, struct errmsg *err);
+
+int daemonise(struct errmsg *err); /* fork, setsid, / as cwd, stdio to null */
+
+#endif

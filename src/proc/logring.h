@@ -1,0 +1,39 @@
+/*
+ * Log lines on their way to files: a bounded ring for each slot in shared
+ * memory, emptied by one thread of the master.
+ *
+ * Writers never wait: a line that does not fit is dropped and counted
+ * (slot->log_dropped) and the drain thread says so in the error log: "N log
+ * lines were dropped (FILE)".  The lines of a process killed by -9 are still
+ * written; a half-made one is not.  Only the master opens log files,
+ * so workers need no right to write anywhere, and USR1 is the master's alone.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_LOGRING_H
+#define PROC_LOGRING_H
+
+#include "base/errmsg.h"
+#include "base/str.h"
+
+#define LOGRING_FILES 64    /* log files at most; 0 is the error log */
+#define LOGRING_SIZE 262144 /* bytes a slot, touched lazily */
+
+/* Master, before any fork and after slots_create(). */
+int logring_create(struct errmsg *err);
+/* Opens a file for appending ("stderr" and "stdout" as well); its number, or
+ * -1 with err.  The same path twice gives the same number. */
+int logring_open(struct str path, struct errmsg *err);
+int logring_reopen(struct errmsg *err); /* USR1 */
+/* Starts the drain thread (master) / stops it after what is there was
+ * written (waits at most 1 s for a stalled file). */
+int logring_start(struct errmsg *err);
+void logring_stop(void);
+void logring_destroy(void); /* after logring_stop(); closes the files */
+
+/* Any process, any thread: a whole line with its newline, 64 KB at most. */
+void logring_write(int file, const char *line, size_t len);
+/* The error log, for log_set_sink(). */
+void logring_sink(void *arg, const char *line, size_t len);
+
+#endif

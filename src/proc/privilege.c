@@ -1,0 +1,125 @@
+/*
+ * Giving root away for good.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "proc/life.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define NAME_SIZE 256
+
+struct identity {
+    char user[NAME_SIZE];
+    uid_t uid;
+    gid_t gid;
+    bool one_group; /* a group was named: no others */
+};
+
+static int
+find_user(struct str user, struct identity *who, struct errmsg *err)
+{
+    char room[4096];
+    struct passwd pw, *found = NULL;
+
+    str_copy(who->user, sizeof(who->user), user);
+    int rc = getpwnam_r(who->user, &pw, room, sizeof(room), &found);
+
+    if (found == NULL) {
+        return errmsg_set(err, "there is no user \"%s\"%s%s", who->user,
+                          rc != 0 ? ": " : "", rc != 0 ? strerror(rc) : "");
+    }
+    who->uid = pw.pw_uid;
+    who->gid = pw.pw_gid;
+    return 0;
+}
+
+static int
+find_group(struct str group, struct identity *who, struct errmsg *err)
+{
+    char name[NAME_SIZE], room[16384];
+    struct group gr, *found = NULL;
+
+    str_copy(name, sizeof(name), group);
+    int rc = getgrnam_r(name, &gr, room, sizeof(room), &found);
+
+    if (found == NULL) {
+        return errmsg_set(err, "there is no group \"%s\"%s%s", name,
+                          rc != 0 ? ": " : "", rc != 0 ? strerror(rc) : "");
+    }
+    who->gid = gr.gr_gid;
+    who->one_group = true;
+    return 0;
+}
+
+static int
+become(const struct identity *who, struct errmsg *err)
+{
+    int groups = who->one_group ? setgroups(1, &who->gid)
+                                : initgroups(who->user, who->gid);
+
+    if (groups == -1 || setresgid(who->gid, who->gid, who->gid) == -1 ||
+        setresuid(who->uid, who->uid, who->uid) == -1) {
+        return errmsg_sys(err, "cannot become user \"%s\"", who->user);
+    }
+    return 0;
+}
+
+/* That all three ids are the new ones and root is out of reach. */
+static int
+verify(const struct identity *who, struct errmsg *err)
+{
+    uid_t u[3];
+    gid_t g[3];
+
+    if (getresuid(&u[0], &u[1], &u[2]) == -1 ||
+        getresgid(&g[0], &g[1], &g[2]) == -1) {
+        return errmsg_sys(err, "cannot read the ids of the process");
+    }
+    for (int i = 0; i < 3; i++) {
+        if (u[i] != who->uid || g[i] != who->gid) {
+            return errmsg_set(err, "user \"%s\" was not taken on whole",
+                              who->user);
+        }
+    }
+    if (who->uid != 0 &&
+        (setresuid(0, 0, 0) == 0 || setuid(0) == 0 || seteuid(0) == 0)) {
+        return errmsg_set(err, "root could be had back from user \"%s\"",
+                          who->user);
+    }
+    return 0;
+}
+
+int
+privilege_drop(struct str user, struct str group, struct errmsg *err)
+{
+    struct identity who = { .uid = geteuid(), .gid = getegid() };
+
+    if (user.len == 0 && group.len > 0) {
+        return errmsg_set(err, "group \"%.*s\" needs a user beside it",
+                          STR_ARGS(group));
+    }
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) {
+        return errmsg_sys(err, "cannot give up new privileges");
+    }
+    if (user.len == 0) {
+        return 0;
+    }
+    if (find_user(user, &who, err) == -1 ||
+        (group.len > 0 && find_group(group, &who, err) == -1)) {
+        return -1;
+    }
+    if (geteuid() != 0) {
+        if (who.uid == geteuid() && who.gid == getegid()) {
+            return verify(&who, err); /* started as that user */
+        }
+        return errmsg_set(err, "cannot become user \"%s\": not started as root",
+                          who.user);
+    }
+    return become(&who, err) == -1 ? -1 : verify(&who, err);
+}

@@ -1,0 +1,92 @@
+/*
+ * Slots: one shared record for every process weir may have.
+ *
+ * The master makes the table before any fork (shared anonymous memory) and
+ * never moves it.  Slot 0 is the master's.  Everything in shared memory that
+ * somebody could leave behind carries the owner's slot and incarnation; when
+ * the master reaps a process it sweeps what that owner had, then frees the
+ * slot.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_SLOT_H
+#define PROC_SLOT_H
+
+#include "base/errmsg.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SLOT_MAX 1024 /* slots at most; the table is touched lazily */
+#define SLOT_NAME_MAX 32
+
+enum slot_kind { SLOT_FREE, SLOT_MASTER, SLOT_WORKER, SLOT_ROLE };
+
+enum slot_state {
+    SLOT_STARTING, /* forked, has not said READY */
+    SLOT_READY,    /* serves */
+    SLOT_DRAINING, /* takes nothing new */
+    SLOT_GONE,     /* reaped, not yet swept */
+};
+
+/* Who owns a thing in shared memory; 0 is nobody. */
+typedef uint64_t slot_owner;
+
+struct slot {
+    /* Slots share no cache line: each process writes its own all the time. */
+    _Alignas(64) _Atomic int kind; /* enum slot_kind */
+    _Atomic int state;             /* enum slot_state */
+    _Atomic pid_t pid;
+    _Atomic uint32_t incarnation; /* grows with each use of the slot; > 0 */
+    _Atomic uint32_t generation;  /* of the configuration it runs on */
+    _Atomic int64_t started_ms;   /* clock_ms() */
+    char name[SLOT_NAME_MAX];     /* "worker 0", "relayer" */
+    uint32_t index;               /* among its kind: worker number */
+
+    /* Event loop liveness: turns made; when the current turn began, 0 while
+     * asleep in epoll_wait.  The master's watchdog reads them. */
+    _Atomic uint64_t turns;
+    _Atomic int64_t turn_began_ms;
+
+    /* Readers of the arena (src/live): the newest epoch this process has
+     * seen at the top of a turn; UINT64_MAX while it sleeps or is free. */
+    _Atomic uint64_t epoch_seen;
+    /* Set while it sleeps and wants the eventfd for new media. */
+    _Atomic uint32_t asleep;
+
+    /* Counters shown by statistics. */
+    _Atomic uint64_t connections; /* open now */
+    _Atomic uint64_t accepted;    /* since start */
+    _Atomic uint64_t log_dropped; /* lines lost to a full ring */
+};
+
+/* Makes the table with count slots; each with an eventfd (close-on-exec,
+ * non-blocking) that all children inherit. */
+int slots_create(uint32_t count, struct errmsg *err);
+void slots_destroy(void);
+uint32_t slots_count(void);
+struct slot *slot_at(uint32_t number);
+int slot_eventfd(uint32_t number);
+
+/* Master: takes a free slot for a process about to be forked; -1 when all
+ * are taken. */
+int slot_take(enum slot_kind kind, const char *name, uint32_t index,
+              uint32_t generation);
+void slot_release(uint32_t number); /* after the sweep */
+
+/* Which slot this process is (set right after fork). */
+void slot_set_self(uint32_t number);
+uint32_t slot_self(void);
+slot_owner slot_self_owner(void);
+
+slot_owner slot_owner_of(uint32_t number);
+uint32_t slot_owner_number(slot_owner o);
+/* Whether that very process still runs as far as the master knows. */
+bool slot_owner_alive(slot_owner o);
+
+/* Wakes a sleeping process through its eventfd. */
+void slot_wake(uint32_t number);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * The connect command.
+ *
+ * Clients disagree about everything in it: the object may be an array, names
+ * differ in case, tcUrl may be quoted or missing, Flash says undefined where
+ * it has no value.  What cannot be used counts as not there; only when no
+ * application comes out of it is the client refused, with that reason.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "rtmp/connect.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define FMS_VERSION "FMS/3,5,7,7009" /* clients look whether it is >= 3 */
+#define FMS_CAPABILITIES 31
+
+/* Enhanced RTMP v2: bits of capsEx, and of a FourCC info map. */
+enum {
+    CAPS_MULTITRACK = 2,
+    CAPS_MOD_EX = 4,
+    FOURCC_CAN_FORWARD = 4,
+};
+
+/* What is kept of a client's texts, bytes; longer ones are cut, except app
+ * and tcUrl, which then cannot be what the client meant. */
+enum {
+    KEEP_PATH = 2 * RTMP_NAME_MAX + RTMP_ARGS_MAX,
+    KEEP_URL = 512,
+    KEEP_VERSION = 64,
+};
+
+struct connect_args {
+    struct str app, tc_url, page_url, swf_url, flash_ver;
+    bool enhanced;
+};
+
+static void
+take_member(struct connect_args *a, struct str name, const struct amf_value *v)
+{
+    struct {
+        struct str name;
+        struct str *to;
+    } texts[] = {
+        { STR("app"), &a->app },
+        { STR("tcUrl"), &a->tc_url },
+        { STR("pageUrl"), &a->page_url },
+        { STR("swfUrl"), &a->swf_url },
+        { STR("flashVer"), &a->flash_ver },
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (v->kind == AMF_STRING && str_eq_nocase(name, texts[i].name)) {
+            *texts[i].to = v->string;
+        }
+    }
+    if (str_eq(name, STR("fourCcList")) || str_eq(name, STR("capsEx")) ||
+        str_eq(name, STR("videoFourCcInfoMap")) ||
+        str_eq(name, STR("audioFourCcInfoMap"))) {
+        a->enhanced = true;
+    }
+}
+
+static void
+read_args(struct amf_reader *args, struct connect_args *a)
+{
+    struct amf_value object, member;
+    struct str name;
+    *a = (struct connect_args){ STR_NONE, STR_NONE, STR_NONE,
+                                STR_NONE, STR_NONE, false };
+    if (!amf_read(args, NULL, &object) || object.kind != AMF_OBJECT) {
+        return;
+    }
+    while (amf_read(&object.inside, &name, &member)) {
+        take_member(a, name, &member);
+    }
+}
+
+/* Copies the texts into one piece of memory that lives with the session. */
+static void
+keep_texts(struct rtmp_session *s, const struct connect_args *a)
+{
+    const struct str from[] = {
+        str_first(a->app, KEEP_PATH),
+        str_first(a->tc_url, KEEP_PATH + KEEP_URL),
+        str_first(a->page_url, KEEP_URL),
+        str_first(a->swf_url, KEEP_URL),
+        str_first(a->flash_ver, KEEP_VERSION),
+    };
+    struct str *const to[] = { &s->app, &s->tc_url, &s->page_url, &s->swf_url,
+                               &s->flash_ver };
+    size_t len = 1;
+    for (size_t i = 0; i < 5; i++) {
+        len += from[i].len;
+    }
+    mem_free(&s->text);
+    s->text = mem_alloc(len);
+    char *at = s->text;
+    for (size_t i = 0; i < 5; i++) {
+        memcpy(at, from[i].ptr, from[i].len);
+        *to[i] = str_of(at, from[i].len);
+        at += from[i].len;
+    }
+}
+
+void
+connect_handle(struct rtmp_session *s, double tid, struct amf_reader *args)
+{
+    struct connect_args a;
+    struct rtmp_name name;
+    struct errmsg err;
+
+    if (s->phase != PHASE_CONNECT) {
+        session_finish(s, "a second connect");
+        return;
+    }
+    read_args(args, &a);
+    keep_texts(s, &a);
+    s->enhanced = a.enhanced;
+    struct net_stream *ns = net_stream_for_connect(s);
+    ns->tid = tid;
+    ns->wish = WISH_CONNECT;
+    if (a.app.len > s->app.len || a.tc_url.len > s->tc_url.len) {
+        net_stream_refuse(ns, NULL, "app or tcUrl is too long");
+        return;
+    }
+    if (rtmp_name_resolve(&name, s->app, s->tc_url, STR_NONE, false, &err) ==
+        -1) {
+        net_stream_refuse(ns, NULL, err.text);
+        return;
+    }
+    name.name = STR_NONE;
+    net_stream_set_names(ns, &name);
+    net_stream_ask(ns, WISH_CONNECT);
+}
+
+/* ---- the answer ---- */
+
+static void
+put_text(struct amf_writer *amf, struct str name, struct str value)
+{
+    amf_put_name(amf, name);
+    amf_put_string(amf, value);
+}
+
+static void
+put_number(struct amf_writer *amf, struct str name, double value)
+{
+    amf_put_name(amf, name);
+    amf_put_number(amf, value);
+}
+
+/* Every codec is passed on, none is looked into. */
+static void
+put_fourcc_map(struct amf_writer *amf, struct str name)
+{
+    amf_put_name(amf, name);
+    amf_begin_object(amf);
+    put_number(amf, STR("*"), FOURCC_CAN_FORWARD);
+    amf_end_object(amf);
+}
+
+static void
+put_enhanced(struct amf_writer *amf)
+{
+    amf_put_name(amf, STR("fourCcList"));
+    amf_begin_array(amf, 1);
+    amf_put_string(amf, STR("*"));
+    put_fourcc_map(amf, STR("videoFourCcInfoMap"));
+    put_fourcc_map(amf, STR("audioFourCcInfoMap"));
+    put_number(amf, STR("capsEx"), CAPS_MULTITRACK | CAPS_MOD_EX);
+}
+
+static void
+put_result(struct words *w, const struct net_stream *ns)
+{
+    struct amf_writer *amf = words_begin(w, "_result", ns->tid);
+    amf_begin_object(amf);
+    put_text(amf, STR("fmsVer"), STR(FMS_VERSION));
+    put_number(amf, STR("capabilities"), FMS_CAPABILITIES);
+    put_number(amf, STR("mode"), 1);
+    if (ns->r.session->enhanced) {
+        put_enhanced(amf);
+    }
+    amf_end_object(amf);
+    amf_begin_object(amf);
+    put_text(amf, STR("level"), STR("status"));
+    put_text(amf, STR("code"), STR("NetConnection.Connect.Success"));
+    put_text(amf, STR("description"), STR("Connection succeeded."));
+    /* AMF0, whatever was asked for: so all that follows is AMF0. */
+    put_number(amf, STR("objectEncoding"), 0);
+    amf_end_object(amf);
+    words_end(w, TYPE_COMMAND, 0);
+}
+
+void
+connect_answer(struct net_stream *ns)
+{
+    struct rtmp_session *s = ns->r.session;
+    struct words w;
+    words_init(&w, s->chunk_size);
+    words_number(&w, TYPE_WINDOW_ACK_SIZE, s->settings->window_ack);
+    words_peer_bandwidth(&w, s->settings->window_ack);
+    words_chunk_size(&w, s->settings->chunk_size);
+    s->said_window = s->settings->window_ack;
+    put_result(&w, ns);
+    session_say(s, &w);
+}

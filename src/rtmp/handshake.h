@@ -1,0 +1,39 @@
+/*
+ * The handshake, server side: bytes in, bytes out.
+ *
+ * C0 C1 is answered by S0 S1 S2 in one piece; what C2 holds is not looked at
+ * (half of the clients send something else than Adobe describes).  A client
+ * whose C1 carries a digest (either place it can stand at) gets digests in
+ * S1 and S2, without which Flash players refuse H.264; everybody else gets
+ * the plain echo of RTMP 1.0, 5.2.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef RTMP_HANDSHAKE_H
+#define RTMP_HANDSHAKE_H
+
+#include "base/errmsg.h"
+
+#include <stdint.h>
+
+enum {
+    HANDSHAKE_BLOCK = 1536,          /* C1, C2, S1, S2 */
+    HANDSHAKE_ASK = 1 + 1536,        /* C0 C1 */
+    HANDSHAKE_ANSWER = 1 + 2 * 1536, /* S0 S1 S2 */
+};
+
+enum handshake_kind {
+    HANDSHAKE_SIMPLE,
+    HANDSHAKE_DIGEST_0, /* digest in the first half of C1 */
+    HANDSHAKE_DIGEST_1, /* digest in the second half */
+};
+
+/* Looks at C0, which may come alone: 0, or -1 with err for a version that is
+ * not spoken (RTMPE), or for what is not RTMP at all. */
+int handshake_check_version(uint8_t version, struct errmsg *err);
+
+/* Answers C0 C1.  The caller has filled answer with random bytes. */
+enum handshake_kind handshake_answer(const uint8_t ask[HANDSHAKE_ASK],
+                                     uint8_t answer[HANDSHAKE_ANSWER]);
+
+#endif

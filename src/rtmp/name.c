@@ -1,0 +1,220 @@
+/*
+ * What a client means by its app, tcUrl and stream name.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "rtmp/name.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* A place in out->text that is being written. */
+struct part {
+    char *start;
+    size_t len, max;
+    const char *what; /* for messages */
+};
+
+/* Bytes a name may hold: valid UTF-8 without control characters. */
+static bool
+is_clean(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        if (c < 0x20 || c == 0x7f) {
+            return false;
+        }
+    }
+    return utf8_valid(s);
+}
+
+static int
+put(struct part *p, struct str s, struct errmsg *err)
+{
+    if (s.len > p->max - p->len) {
+        return errmsg_set(err, "the %s is longer than %zu bytes", p->what,
+                          p->max);
+    }
+    memcpy(p->start + p->len, s.ptr, s.len);
+    p->len += s.len;
+    return 0;
+}
+
+static struct str
+part_str(const struct part *p)
+{
+    return str_of(p->start, p->len);
+}
+
+/* Adds a segment behind a slash, except the first. */
+static int
+put_segment(struct part *p, struct str segment, struct errmsg *err)
+{
+    if (p->len > 0 && put(p, STR("/"), err) == -1) {
+        return -1;
+    }
+    return put(p, segment, err);
+}
+
+/* The next segment that counts; false when there is none. */
+static bool
+next_segment(struct str *path, struct str *segment)
+{
+    while (path->len > 0) {
+        *segment = str_cut(path, '/');
+        if (segment->len > 0 && !str_eq(*segment, STR("_definst_"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int
+check_segment(struct str segment, struct errmsg *err)
+{
+    if (str_eq(segment, STR(".")) || str_eq(segment, STR(".."))) {
+        return errmsg_set(err, "\".\" and \"..\" cannot be part of a name");
+    }
+    return 0;
+}
+
+static int
+put_path(struct part *p, struct str path, struct errmsg *err)
+{
+    struct str segment;
+    while (next_segment(&path, &segment)) {
+        if (check_segment(segment, err) == -1 ||
+            put_segment(p, segment, err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Is this very piece ("k=v") in args already? */
+static bool
+has_piece(struct str args, struct str piece)
+{
+    while (args.len > 0) {
+        if (str_eq(str_cut(&args, '&'), piece)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int
+put_query(struct part *args, struct str query, struct errmsg *err)
+{
+    while (query.len > 0) {
+        struct str piece = str_cut(&query, '&');
+        if (piece.len == 0 || has_piece(part_str(args), piece)) {
+            continue;
+        }
+        if (args->len > 0 && put(args, STR("&"), err) == -1) {
+            return -1;
+        }
+        if (put(args, piece, err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Some senders quote the URL. */
+static struct str
+unquote(struct str s)
+{
+    while (s.len > 0 && (s.ptr[0] == '\'' || s.ptr[0] == '"')) {
+        s = str_skip(s, 1);
+    }
+    while (s.len > 0 && (s.ptr[s.len - 1] == '\'' || s.ptr[s.len - 1] == '"')) {
+        s.len--;
+    }
+    return s;
+}
+
+struct str
+rtmp_name_tc_url(struct str tc_url)
+{
+    tc_url = unquote(tc_url);
+    return str_cut(&tc_url, '?');
+}
+
+/* What stands behind SCHEME://HOST/, or nothing. */
+static struct str
+url_path(struct str url)
+{
+    for (size_t i = 0; i + 3 <= url.len; i++) {
+        if (memcmp(url.ptr + i, "://", 3) == 0) {
+            url = str_skip(url, i + 3);
+            str_cut(&url, '/');
+            return url;
+        }
+    }
+    return STR_NONE;
+}
+
+/* The first segment is the application, the rest begins the name. */
+static int
+put_app(struct part *app, struct part *name, struct str path,
+        struct errmsg *err)
+{
+    struct str segment;
+    if (!next_segment(&path, &segment)) {
+        return errmsg_set(err, "no application is named");
+    }
+    if (check_segment(segment, err) == -1 || put(app, segment, err) == -1) {
+        return -1;
+    }
+    return put_path(name, path, err);
+}
+
+static int
+check_clean(struct str app, struct str tc_url, struct str name,
+            struct errmsg *err)
+{
+    if (!is_clean(app) || !is_clean(name) || !is_clean(tc_url)) {
+        return errmsg_set(err, "a control character or a byte that is not "
+                               "UTF-8 in the URL");
+    }
+    return 0;
+}
+
+int
+rtmp_name_resolve(struct rtmp_name *out, struct str app, struct str tc_url,
+                  struct str name, bool wants_name, struct errmsg *err)
+{
+    char *at = out->text;
+    struct part apps = { at, 0, RTMP_NAME_MAX, "application" };
+    at += RTMP_NAME_MAX;
+    struct part names = { at, 0, RTMP_NAME_MAX, "stream name" };
+    at += RTMP_NAME_MAX;
+    struct part args = { at, 0, RTMP_ARGS_MAX, "query" };
+
+    if (check_clean(app, tc_url, name, err) == -1) {
+        return -1;
+    }
+    tc_url = unquote(tc_url);
+    /* str_cut() leaves the query in what it cuts from. */
+    struct str name_path = str_cut(&name, '?');
+    struct str app_path = str_cut(&app, '?');
+    struct str url = str_cut(&tc_url, '?');
+    if (app_path.len == 0) {
+        app_path = url_path(url);
+    }
+    if (put_app(&apps, &names, app_path, err) == -1 ||
+        put_path(&names, name_path, err) == -1 ||
+        put_query(&args, name, err) == -1 || put_query(&args, app, err) == -1 ||
+        put_query(&args, tc_url, err) == -1) {
+        return -1;
+    }
+    if (wants_name && names.len == 0) {
+        return errmsg_set(err, "no stream is named");
+    }
+    out->app = part_str(&apps);
+    out->name = part_str(&names);
+    out->args = part_str(&args);
+    return 0;
+}

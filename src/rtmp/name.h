@@ -1,0 +1,40 @@
+/*
+ * What a client means by its app, tcUrl and stream name.
+ *
+ * Clients put the same URL into these three fields in different ways
+ * (rtmp://HOST/live/inst/movie?token=x is app "live/inst" and name
+ * "movie?token=x" for some, app "live" and name "inst/movie" for others), so
+ * they are made into one form:
+ *
+ *  - queries are cut off all three and merged: the name's first, then the
+ *    app's, then tcUrl's; a piece that is there already is not repeated;
+ *  - without an app, tcUrl's path is the app;
+ *  - leading, trailing and doubled slashes and "_definst_" are gone;
+ *  - the first segment is the application, the rest joins the name, so that
+ *    an empty name takes what the app has left over;
+ *  - control characters, bytes that are not UTF-8, "." and ".." as segments
+ *    and what is too long are refused.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef RTMP_NAME_H
+#define RTMP_NAME_H
+
+#include "base/errmsg.h"
+#include "base/str.h"
+#include "rtmp/rtmp.h"
+
+struct rtmp_name {
+    struct str app, name, args; /* into text */
+    char text[2 * RTMP_NAME_MAX + RTMP_ARGS_MAX];
+};
+
+/* 0, or -1 with err.  wants_name: an empty name is an error (a connect has
+ * none yet: out->name is then what the app has left over). */
+int rtmp_name_resolve(struct rtmp_name *out, struct str app, struct str tc_url,
+                      struct str name, bool wants_name, struct errmsg *err);
+
+/* tcUrl without quotes around it and without its query. */
+struct str rtmp_name_tc_url(struct str tc_url);
+
+#endif

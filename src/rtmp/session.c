@@ -1,0 +1,426 @@
+/*
+ * A session from its first byte to its last: handshake, reading, what is
+ * sent, time-outs, the end.
+ *
+ * One timer a session.  It stands at the next thing that can be overdue: the
+ * handshake, the connect, the first publish or play, the answer to a ping, a
+ * peer that does not read.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "rtmp/session.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "rtmp/handshake.h"
+#include "rtmp/message.h"
+#include "rtmp/netstream.h"
+
+#define IN_LIMIT 65536
+/* Our words are small; the rest is for a frame that was begun when its
+ * player stopped. */
+#define OUT_LIMIT 1048576
+#define LINGER_MS 2000
+
+/* Of this process: those that are not closed. */
+static struct {
+    struct list list;
+    size_t count;
+} sessions = { .list = { &sessions.list, &sessions.list } };
+
+size_t
+rtmp_sessions(void)
+{
+    return sessions.count;
+}
+
+void
+rtmp_close_all(const char *reason)
+{
+    while (!list_empty(&sessions.list)) {
+        rtmp_session_close(
+            LIST_ITEM(sessions.list.next, struct rtmp_session, link), reason);
+    }
+}
+
+void *
+rtmp_session_arg(struct rtmp_session *s)
+{
+    return s->arg;
+}
+
+struct conn *
+rtmp_session_conn(struct rtmp_session *s)
+{
+    return s->conn;
+}
+
+const char *
+session_peer(const struct rtmp_session *s)
+{
+    static char text[ADDR_TEXT];
+    return addr_text(&s->conn->peer, text);
+}
+
+/* ---- sending ---- */
+
+int
+session_say(struct rtmp_session *s, struct words *w)
+{
+    int result = -1;
+    s->chunk_size = w->chunk_size;
+    if (!session_over(s) && !w->failed) {
+        const uint8_t *data = buf_data(&w->wire);
+        size_t n = buf_len(&w->wire);
+        result = session_playing(s) ? s->handlers->say(s, data, n)
+                                    : conn_write(s->conn, data, n);
+        if (result != 0) {
+            rtmp_session_close(s, "it does not read what it is told");
+        }
+    }
+    words_clear(w);
+    return result == 0 && !s->closed ? 0 : -1;
+}
+
+int
+rtmp_session_chunk_size(struct rtmp_session *s, uint32_t size)
+{
+    struct words w;
+    if (size == s->chunk_size) {
+        return session_over(s) ? -1 : 0;
+    }
+    words_init(&w, s->chunk_size);
+    words_chunk_size(&w, size);
+    return session_say(s, &w);
+}
+
+/* ---- the end ---- */
+
+static void
+on_destroy(struct later *later)
+{
+    struct rtmp_session *s = LIST_ITEM(later, struct rtmp_session, destroy);
+    for (size_t i = 0; i < RTMP_STREAMS; i++) {
+        net_stream_free(&s->streams[i]);
+    }
+    net_stream_free(&s->connect);
+    chunk_reader_clear(&s->reader);
+    mem_free(&s->text);
+    mem_free(&s);
+}
+
+static void
+log_end(const struct rtmp_session *s, const char *reason)
+{
+    log_info("rtmp %s: closed after %lld ms, %llu bytes in, %llu out: %s",
+             session_peer(s),
+             (long long)(loop_now(s->loop) - s->conn->opened_ms),
+             (unsigned long long)s->conn->bytes_in,
+             (unsigned long long)s->conn->bytes_out, reason);
+}
+
+static void
+on_close(void *arg, const char *reason)
+{
+    struct rtmp_session *s = arg;
+    s->closed = true;
+    sessions.count--;
+    list_remove(&s->link);
+    timer_stop(s->loop, &s->timer);
+    if (!s->ending) {
+        log_end(s, reason);
+    }
+    net_stream_end_all(s, reason);
+    loop_later(s->loop, &s->destroy);
+}
+
+void
+rtmp_session_close(struct rtmp_session *s, const char *reason)
+{
+    if (!s->closed) {
+        conn_close(s->conn, reason);
+    }
+}
+
+void
+session_finish(struct rtmp_session *s, const char *reason)
+{
+    if (session_over(s)) {
+        return;
+    }
+    s->ending = true;
+    log_end(s, reason);
+    timer_stop(s->loop, &s->timer);
+    net_stream_end_all(s, reason);
+    if (!s->closed) {
+        conn_finish(s->conn, LINGER_MS, reason);
+    }
+}
+
+/* ---- time ---- */
+
+void
+session_set_phase(struct rtmp_session *s, enum session_phase phase)
+{
+    s->phase = (uint8_t)phase;
+    s->since_ms = loop_now(s->loop);
+    session_touch_timer(s);
+}
+
+/* When the present phase is overdue; INT64_MAX: never. */
+static int64_t
+phase_deadline(const struct rtmp_session *s)
+{
+    if (s->phase < PHASE_CONNECT) {
+        return s->conn->opened_ms + s->settings->handshake_timeout;
+    }
+    return session_idle(s) ? s->since_ms + s->settings->connect_timeout
+                           : INT64_MAX;
+}
+
+static int64_t
+ping_deadline(const struct rtmp_session *s)
+{
+    if (s->phase != PHASE_READY || s->waiting > 0) {
+        return INT64_MAX;
+    }
+    return s->ping_ms != 0 ? s->ping_ms + s->settings->ping_timeout
+                           : s->conn->last_read_ms + s->settings->ping_interval;
+}
+
+static int64_t
+stuck_deadline(const struct rtmp_session *s)
+{
+    int64_t wait = s->settings->send_timeout;
+    return s->stuck_ms != 0 ? s->stuck_ms + wait
+                            : loop_now(s->loop) + wait / 2 + 1;
+}
+
+void
+session_touch_timer(struct rtmp_session *s)
+{
+    int64_t due = stuck_deadline(s);
+    int64_t phase = phase_deadline(s);
+    int64_t ping = ping_deadline(s);
+    due = phase < due ? phase : due;
+    due = ping < due ? ping : due;
+    int64_t wait = due - loop_now(s->loop);
+    timer_set(s->loop, &s->timer, wait > 1 ? wait : 1);
+}
+
+/* A peer that takes nothing though something waits for it. */
+static bool
+is_stuck(struct rtmp_session *s, int64_t now)
+{
+    if (!s->conn->want_write) {
+        s->stuck_ms = 0;
+        return false;
+    }
+    if (s->stuck_ms == 0 || s->stuck_bytes != s->conn->bytes_out) {
+        s->stuck_ms = now;
+        s->stuck_bytes = s->conn->bytes_out;
+        return false;
+    }
+    return now >= s->stuck_ms + s->settings->send_timeout;
+}
+
+static void
+say_ping(struct rtmp_session *s, int64_t now)
+{
+    struct words w;
+    s->ping_ms = now;
+    words_init(&w, s->chunk_size);
+    words_event(&w, EVENT_PING, (uint32_t)now);
+    session_say(s, &w);
+}
+
+static void
+check_ping(struct rtmp_session *s, int64_t now)
+{
+    if (now < ping_deadline(s)) {
+        return;
+    }
+    if (s->ping_ms != 0) {
+        rtmp_session_close(s, "it does not answer pings");
+    } else {
+        say_ping(s, now);
+    }
+}
+
+static const char *
+overdue(const struct rtmp_session *s)
+{
+    switch ((enum session_phase)s->phase) {
+    case PHASE_ASK:
+    case PHASE_C2:
+        return "the handshake takes too long";
+    case PHASE_CONNECT:
+        return "no connect in time";
+    case PHASE_READY:
+        break;
+    }
+    return "neither publishes nor plays";
+}
+
+static void
+on_due(struct timer *t)
+{
+    struct rtmp_session *s = LIST_ITEM(t, struct rtmp_session, timer);
+    int64_t now = loop_now(s->loop);
+    if (now >= phase_deadline(s)) {
+        session_finish(s, overdue(s));
+    } else if (is_stuck(s, now)) {
+        rtmp_session_close(s, "it takes no more bytes");
+    } else {
+        check_ping(s, now);
+    }
+    if (!session_over(s)) {
+        session_touch_timer(s);
+    }
+}
+
+/* ---- receiving ---- */
+
+static ssize_t
+read_ask(struct rtmp_session *s, const uint8_t *p, size_t n)
+{
+    struct errmsg err;
+    uint8_t answer[HANDSHAKE_ANSWER];
+    if (handshake_check_version(p[0], &err) == -1) {
+        rtmp_session_close(s, err.text);
+        return -1;
+    }
+    if (n < HANDSHAKE_ASK) {
+        return 0;
+    }
+    rand_bytes(answer, sizeof(answer));
+    handshake_answer(p, answer);
+    if (conn_write(s->conn, answer, sizeof(answer)) == -1) {
+        rtmp_session_close(s, "cannot send the handshake");
+        return -1;
+    }
+    s->c2_left = HANDSHAKE_BLOCK;
+    session_set_phase(s, PHASE_C2);
+    return HANDSHAKE_ASK;
+}
+
+static ssize_t
+read_c2(struct rtmp_session *s, size_t n)
+{
+    uint16_t part = n < s->c2_left ? (uint16_t)n : s->c2_left;
+    s->c2_left = (uint16_t)(s->c2_left - part);
+    if (s->c2_left == 0) {
+        session_set_phase(s, PHASE_CONNECT);
+    }
+    return part;
+}
+
+static ssize_t
+read_chunks(struct rtmp_session *s, const uint8_t *p, size_t n)
+{
+    struct errmsg err;
+    ssize_t eaten = chunk_read(&s->reader, p, n, message_handle, s, &err);
+    if (eaten == -1 && !session_over(s)) {
+        rtmp_session_close(s, err.text);
+    }
+    return eaten;
+}
+
+/* Tells the peer how much came, at half of the window it gave. */
+static void
+acknowledge(struct rtmp_session *s)
+{
+    struct words w;
+    uint32_t in = (uint32_t)s->conn->bytes_in;
+    if (s->phase != PHASE_READY || in == s->acked ||
+        in - s->acked < s->ack_window / 2) {
+        return;
+    }
+    s->acked = in;
+    words_init(&w, s->chunk_size);
+    words_number(&w, TYPE_ACK, in);
+    session_say(s, &w);
+}
+
+static ssize_t
+read_step(struct rtmp_session *s, const uint8_t *p, size_t n)
+{
+    switch ((enum session_phase)s->phase) {
+    case PHASE_ASK:
+        return read_ask(s, p, n);
+    case PHASE_C2:
+        return read_c2(s, n);
+    case PHASE_CONNECT:
+    case PHASE_READY:
+        break;
+    }
+    return read_chunks(s, p, n);
+}
+
+static ssize_t
+on_data(void *arg, const uint8_t *data, size_t n)
+{
+    struct rtmp_session *s = arg;
+    size_t eaten = 0;
+    if (s->ping_ms != 0) {
+        s->ping_ms = 0; /* any byte is an answer */
+        session_touch_timer(s);
+    }
+    while (eaten < n && !session_over(s) && s->waiting == 0) {
+        ssize_t ate = read_step(s, data + eaten, n - eaten);
+        if (ate <= 0) {
+            break;
+        }
+        eaten += (size_t)ate;
+    }
+    if (!session_over(s)) {
+        acknowledge(s);
+    }
+    return s->closed ? -1 : (ssize_t)eaten;
+}
+
+static void
+on_writable(void *arg)
+{
+    struct rtmp_session *s = arg;
+    s->handlers->on_writable(s);
+}
+
+static const struct conn_handlers session_handlers = {
+    .on_data = on_data,
+    .on_writable = on_writable,
+    .on_close = on_close,
+};
+
+struct rtmp_session *
+rtmp_accept(struct loop *l, const struct rtmp_settings *settings,
+            const struct rtmp_handlers *handlers, void *arg, int fd,
+            const struct addr *peer, const struct addr *local)
+{
+    static const struct conn_limits limits = { IN_LIMIT, OUT_LIMIT };
+    struct rtmp_session *s = mem_zero(sizeof(*s));
+    s->conn = conn_new(l, &(struct conn_socket){ fd, *peer, *local },
+                       &session_handlers, s, &limits);
+    if (s->conn == NULL) {
+        mem_free(&s);
+        return NULL;
+    }
+    s->loop = l;
+    s->settings = settings;
+    s->handlers = handlers;
+    s->arg = arg;
+    s->chunk_size = CHUNK_SIZE_START;
+    s->ack_window = settings->window_ack;
+    s->app = s->tc_url = s->page_url = s->swf_url = s->flash_ver = STR_NONE;
+    chunk_reader_init(&s->reader, (uint32_t)settings->max_message,
+                      (uint32_t)settings->max_memory);
+    timer_init(&s->timer, on_due);
+    later_init(&s->destroy, on_destroy);
+    session_set_phase(s, PHASE_ASK);
+    list_append(&sessions.list, &s->link);
+    sessions.count++;
+    return s;
+}

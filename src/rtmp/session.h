@@ -1,0 +1,95 @@
+/*
+ * The inside of an RTMP session, for the files of this folder.
+ *
+ * Bytes come in through session.c (handshake, then the chunk reader), whole
+ * messages go to message.c, commands to command.c, and what happens to a
+ * NetStream is in netstream.c.  A session that is over stays in memory up to
+ * the end of the loop's turn, so that whoever is in the middle of something
+ * can find out with session_over().
+ *
+ * While the application has been asked something (RTMP_WAIT), no further
+ * message is read: what a client sends before the answer keeps its order.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef RTMP_SESSION_H
+#define RTMP_SESSION_H
+
+#include "base/list.h"
+#include "rtmp/chunk.h"
+#include "rtmp/rtmp.h"
+#include "rtmp/words.h"
+
+enum session_phase {
+    PHASE_ASK,     /* waits for C0 C1 */
+    PHASE_C2,      /* waits for C2 */
+    PHASE_CONNECT, /* waits for the connect command */
+    PHASE_READY,   /* connected */
+};
+
+enum stream_state {
+    STREAM_IDLE,    /* created, or its publish or play is over */
+    STREAM_WAITING, /* the application was asked */
+    STREAM_PUBLISHING,
+    STREAM_PLAYING,
+};
+
+enum stream_wish { WISH_CONNECT, WISH_PUBLISH, WISH_PLAY };
+
+/* A NetStream; also the connect request while it is being decided. */
+struct net_stream {
+    struct rtmp_request r;
+    double tid; /* of a connect */
+    char *text; /* owned: what r.app, r.name and r.args point into */
+    uint8_t state;
+    uint8_t wish; /* what is or was asked for */
+    bool reset;   /* play: Play.Reset is wanted */
+};
+
+struct rtmp_session {
+    struct list link;  /* in the process's list of sessions */
+    struct loop *loop; /* borrowed, as the next three */
+    const struct rtmp_settings *settings;
+    const struct rtmp_handlers *handlers;
+    void *arg;
+    struct conn *conn; /* ours until it is closed */
+    struct timer timer;
+    struct later destroy;
+    struct chunk_reader reader;
+    struct net_stream *connect; /* owned; NULL unless being decided */
+    struct net_stream *streams[RTMP_STREAMS]; /* owned; id - 1 */
+    char *text;             /* owned: what the five below point into */
+    struct str app, tc_url; /* as sent */
+    struct str page_url, swf_url, flash_ver;
+    int64_t since_ms;     /* when the phase began, or nothing was left */
+    int64_t ping_ms;      /* when a ping was sent, 0: none awaited */
+    int64_t stuck_ms;     /* when the peer was first seen not to read, or 0 */
+    uint64_t stuck_bytes; /* conn->bytes_out then */
+    uint32_t chunk_size;  /* of what we send */
+    uint32_t ack_window;  /* how often the peer wants to be told */
+    uint32_t acked;       /* conn->bytes_in of the last acknowledgement */
+    uint32_t said_window; /* the window we last told */
+    uint16_t c2_left;     /* bytes of C2 still to come */
+    uint8_t phase;        /* enum session_phase */
+    uint8_t waiting;      /* decisions awaited */
+    bool closed;          /* on_close was called */
+    bool ending;          /* last words are on their way */
+    bool enhanced;        /* the client knows Enhanced RTMP */
+    bool bandwidth_done;  /* onBWDone was said */
+};
+
+static inline bool
+session_over(const struct rtmp_session *s)
+{
+    return s->closed || s->ending;
+}
+
+/* Sends (and clears) the words; closes the session when that fails. */
+int session_say(struct rtmp_session *s, struct words *w);
+/* Ends all NetStreams, sends what is left, closes. */
+void session_finish(struct rtmp_session *s, const char *reason);
+void session_set_phase(struct rtmp_session *s, enum session_phase phase);
+void session_touch_timer(struct rtmp_session *s);
+const char *session_peer(const struct rtmp_session *s); /* for the log */
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * What the server says, laid out on the wire.
+ *
+ * An answer of several messages is put together here and goes out in one
+ * write.  Every message has a fmt 0 header with time 0, so that nothing
+ * depends on what was said before on its chunk stream.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef RTMP_WORDS_H
+#define RTMP_WORDS_H
+
+#include "rtmp/amf.h"
+
+enum message_type { /* RTMP 1.0, 5.4 and 7.1 */
+                    TYPE_SET_CHUNK_SIZE = 1,
+                    TYPE_ABORT = 2,
+                    TYPE_ACK = 3,
+                    TYPE_USER_CONTROL = 4,
+                    TYPE_WINDOW_ACK_SIZE = 5,
+                    TYPE_PEER_BANDWIDTH = 6,
+                    TYPE_AUDIO = 8,
+                    TYPE_VIDEO = 9,
+                    TYPE_DATA_AMF3 = 15,
+                    TYPE_COMMAND_AMF3 = 17,
+                    TYPE_DATA = 18,
+                    TYPE_COMMAND = 20,
+                    TYPE_AGGREGATE = 22,
+};
+
+/* Events of user control messages beside enum rtmp_event (7.1.7). */
+enum user_event { EVENT_PING = 6, EVENT_PONG = 7 };
+
+struct words {
+    struct buf wire;       /* whole messages, in chunks */
+    struct buf body;       /* of the message that is being built */
+    struct amf_writer amf; /* writes to body */
+    uint32_t chunk_size;   /* what wire is cut in */
+    bool failed;           /* no memory, or far too long */
+};
+
+void words_init(struct words *w, uint32_t chunk_size);
+void words_clear(struct words *w);
+
+/* Protocol control messages with one number. */
+void words_number(struct words *w, enum message_type type, uint32_t v);
+void words_peer_bandwidth(struct words *w, uint32_t bytes);
+/* Says it, and cuts what follows by it. */
+void words_chunk_size(struct words *w, uint32_t size);
+/* v: a message stream id, or a ping's time. */
+void words_event(struct words *w, uint16_t event, uint32_t v);
+
+/* Begins a command (or, with tid < 0, a data message, which has no number).
+ * The caller adds values through the returned writer, then words_end(). */
+struct amf_writer *words_begin(struct words *w, const char *name, double tid);
+void words_end(struct words *w, enum message_type type, uint32_t stream_id);
+
+/* What onStatus and its kin tell. */
+struct words_info {
+    const char *level; /* "status", "error" */
+    const char *code;
+    struct str description;
+};
+/* {level, code, description} as one value. */
+void words_put_info(struct words *w, const struct words_info *info);
+/* onStatus on a NetStream. */
+void words_status(struct words *w, uint32_t stream_id,
+                  const struct words_info *info);
+/* A call of the client's method: name(tid, null, {level, code, ...}). */
+void words_call(struct words *w, const char *name, double tid,
+                uint32_t stream_id, const struct words_info *info);
+/* _result(tid, null, null), and with a number. */
+void words_result(struct words *w, double tid);
+void words_result_number(struct words *w, double tid, double v);
+
+#endif

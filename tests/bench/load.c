@@ -1,0 +1,28 @@
+/*
+ * weir-load: publishes streams, plays them in great numbers, and serves them
+ * by the barest of loops, to measure what a media server costs.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "bareloop.h"
+#include "options.h"
+#include "players.h"
+#include "publisher.h"
+
+int
+main(int argc, char **argv)
+{
+    struct options o;
+
+    options_parse(&o, argc, argv);
+    switch (o.mode) {
+    case MODE_PUBLISH:
+        return publisher_run(&o);
+    case MODE_PLAY:
+    case MODE_IDLE:
+        return players_run(&o);
+    case MODE_BARE:
+        return bareloop_run(&o);
+    }
+    return 2;
+}

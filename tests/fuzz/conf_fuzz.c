@@ -1,0 +1,149 @@
+/*
+ * Any bytes as a configuration file.  What is refused must be refused with a
+ * reason; what is taken must be printed so that it can be read again and
+ * prints the same.
+ *
+ * The input is the file t.conf in a directory that has a.conf and b.conf
+ * too, so that includes are tried.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "../unit/conf/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char directory[] = "/tmp/weir-conf-fuzz-XXXXXX";
+
+static void
+require(bool holds)
+{
+    if (!holds) {
+        abort();
+    }
+}
+
+/* One at a time. */
+static const char *
+path_of(const char *name)
+{
+    static char path[sizeof(directory) + 16];
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    return path;
+}
+
+static void
+write_file(const char *name, const void *data, size_t size)
+{
+    FILE *f = fopen(path_of(name), "w");
+
+    require(f != NULL && fwrite(data, 1, size, f) == size && fclose(f) == 0);
+}
+
+static void
+clean_up(void)
+{
+    unlink(path_of("t.conf"));
+    unlink(path_of("a.conf"));
+    unlink(path_of("b.conf"));
+    rmdir(directory);
+}
+
+static void
+set_up(void)
+{
+    static const char a[] = "\"allow a\",\n@include \"b.conf\"";
+    static const char b[] = "/* b */ \"deny b\"";
+
+    require(mkdtemp(directory) != NULL);
+    write_file("a.conf", a, sizeof(a) - 1);
+    write_file("b.conf", b, sizeof(b) - 1);
+    atexit(clean_up);
+}
+
+static struct conf *
+load(const void *data, size_t size, char **mistakes)
+{
+    write_file("t.conf", data, size);
+    return conf_load(path_of("t.conf"), sample_keys, sizeof(struct sample),
+                     mistakes);
+}
+
+static char *
+print(const struct conf *c, size_t *len)
+{
+    char *text = NULL;
+    FILE *f = open_memstream(&text, len);
+
+    require(f != NULL);
+    conf_print(c, f);
+    require(fclose(f) == 0);
+    return text;
+}
+
+/* Each mistake is a line that begins with a file and a line of it. */
+static void
+check_mistakes(const char *text)
+{
+    require(text != NULL && text[0] != '\0');
+    while (*text != '\0') {
+        const char *end = strchr(text, '\n');
+        const char *colon = strchr(text, ':');
+
+        require(end != NULL && colon != NULL && colon < end);
+        require(colon[1] >= '1' && colon[1] <= '9');
+        text = end + 1;
+    }
+}
+
+static void
+check_again(const struct conf *first)
+{
+    char *mistakes, *a, *b;
+    size_t a_len, b_len;
+    struct conf *second;
+    struct errmsg err;
+
+    a = print(first, &a_len);
+    second = load(a, a_len, &mistakes);
+    if (second == NULL) {
+        fprintf(stderr, "%s%s", a, mistakes);
+        abort();
+    }
+    b = print(second, &b_len);
+    require(a_len == b_len && memcmp(a, b, a_len) == 0);
+    require(conf_same_start(first, second, &err) == 0);
+    conf_free(&second);
+    mem_free(&a);
+    mem_free(&b);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static bool ready;
+    char *mistakes;
+    struct conf *c;
+
+    if (!ready) {
+        set_up();
+        ready = true;
+    }
+    c = load(data, size, &mistakes);
+    if (c == NULL) {
+        check_mistakes(mistakes);
+        mem_free(&mistakes);
+        return 0;
+    }
+    require(mistakes == NULL);
+    check_again(c);
+    conf_free(&c);
+    return 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * Fuzz target: what payloads are recognised as.
+ *
+ * The first byte chooses the message type, the rest is the payload.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <stdlib.h>
+
+#include "media/media.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const enum media_type types[] = { MEDIA_AUDIO, MEDIA_VIDEO,
+                                             MEDIA_DATA };
+    if (size == 0) {
+        return 0;
+    }
+    enum media_type type = types[data[0] % 3];
+    struct media_info info = media_inspect(type, data + 1, size - 1);
+    if ((info.flags & MEDIA_KEY) != 0 && (info.flags & MEDIA_HEADER) != 0) {
+        abort();
+    }
+    struct str all = { (const char *)data + 1, size - 1 };
+    struct str rest = media_data_content(all);
+    if (rest.ptr + rest.len != all.ptr + all.len) {
+        abort();
+    }
+    media_codec_name(info.codec);
+    return 0;
+}

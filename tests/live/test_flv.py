@@ -1,0 +1,236 @@
+"""HTTP-FLV: heads, header flags, waiting, 404."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import time
+
+import flv
+from feed import Feed, kind, kinds, video_numbers
+from http_client import Http, get, request
+from rtmp_client import AUDIO, DATA, VIDEO, Message, player
+
+
+class FlvPlayer:
+    """GET /APP/NAME.flv, read tag by tag."""
+
+    def __init__(self, port, name, app="live", version="1.1", timeout=10):
+        self.http = Http(port, timeout=timeout)
+        self.http.send("GET", f"/{app}/{name}.flv", version=version)
+        self.reader = flv.Reader()
+        self.kept = []
+        self.head = None
+        self.size = 0  # of the chunk that is being read
+
+    def read_head(self):
+        if self.head is None:
+            self.head = self.http.head()
+        return self.head
+
+    def _body(self):
+        """Some more bytes of the body; b"" at the end."""
+        if self.read_head().header("transfer-encoding") == "chunked":
+            return self._chunk()
+        if not self.http.buffer:
+            self.http._more()
+        data, self.http.buffer = self.http.buffer, b""
+        return data
+
+    def _chunk(self):
+        size = int(self.http._until(b"\r\n"), 16)
+        data = self.http._exactly(size)
+        self.http._exactly(2)
+        return data
+
+    def tag(self):
+        while not self.kept:
+            data = self._body()
+            if not data:
+                return None
+            self.kept += self.reader.feed(data)
+        return self.kept.pop(0)
+
+    def read_until(self, wanted):
+        got = []
+        while True:
+            t = self.tag()
+            assert t, f"ended before {wanted}: {kinds(got)}"
+            got.append(Message(t.type, t.time, 1, t.payload, 0))
+            if kind(t.type, t.payload) == wanted:
+                return got
+
+    def close(self):
+        self.http.close()
+
+
+def test_head_of_the_answer(weir):
+    w = weir()
+    f = Feed(w.rtmp).head().frames(3)
+    c = FlvPlayer(w.http, "room")
+    a = c.read_head()
+    assert a.status == 200
+    assert a.header("content-type") == "video/x-flv"
+    assert a.header("access-control-allow-origin") == "*"
+    assert a.header("content-length") is None
+    assert "no-" in a.header("cache-control")
+    c.close()
+    f.stop()
+
+
+def test_headers_then_key_frame(weir):
+    w = weir(workers=2)
+    f = Feed(w.rtmp, gop=10).head().frames(25)
+    for version in ("1.0", "1.1", "1.0", "1.1"):
+        c = FlvPlayer(w.http, "room", version=version)
+        got = c.read_until("video 24")
+        assert set(kinds(got[:3])) == {"meta", "video header",
+                                       "audio header"}
+        assert video_numbers(got) == [20, 21, 22, 23, 24]
+        c.close()
+    f.stop()
+
+
+def test_players_of_1_0_and_1_1_at_once(weir):
+    w = weir(workers=2)
+    all_players = [FlvPlayer(w.http, "room", version=v)
+                   for v in ("1.0", "1.1") * 6]
+    f = Feed(w.rtmp).head().frames(20)
+    got = [c.read_until("video 19") for c in all_players]
+    f.frames(30)
+    for c, first in zip(all_players, got):
+        assert video_numbers(first + c.read_until("video 49")) == \
+            list(range(50))
+        c.close()
+    f.stop()
+
+
+def flags_of(w, **parts):
+    name = "-".join(parts) or "both"
+    f = Feed(w.rtmp, name, **parts).head().run()
+    c = FlvPlayer(w.http, name)
+    assert c.tag()
+    f.stop()
+    c.close()
+    return c.reader.flags
+
+
+def test_header_flags_say_which_kinds_there_are(weir):
+    w = weir()
+    assert flags_of(w) == 5
+    assert flags_of(w, audio=False) == 1
+    assert flags_of(w, video=False) == 4
+
+
+def test_unpublished_name_waits_then_404(weir):
+    w = weir(flv='flv_wait = "1s";')
+    began = time.monotonic()
+    a = get(w.http, "/live/nobody.flv")
+    assert a.status == 404
+    assert 0.8 < time.monotonic() - began < 3
+
+
+def test_unpublished_name_plays_when_published_while_waiting(weir):
+    w = weir(workers=2, flv='flv_wait = "5s";')
+    players = [FlvPlayer(w.http, "room") for _ in range(4)]
+    time.sleep(0.5)
+    f = Feed(w.rtmp).head().frames(5)
+    for c in players:
+        assert video_numbers(c.read_until("video 4")) == [0, 1, 2, 3, 4]
+        c.close()
+    f.stop()
+
+
+def test_connection_after_404_is_as_its_header_says(weir):
+    w = weir(flv='flv_wait = "100ms";')
+    with Http(w.http) as c:
+        c.send("GET", "/live/nobody.flv")
+        a = c.answer()
+        assert a.status == 404
+        if a.header("connection") == "close":
+            assert c.ended()
+        else:
+            c.send("GET", "/healthz")
+            assert c.answer().status == 200
+
+
+def test_head_request(weir):
+    w = weir(flv='flv_wait = "300ms";')
+    f = Feed(w.rtmp).head().frames(3)
+    a = request(w.http, "HEAD", "/live/room.flv")
+    assert a.status == 200
+    assert a.header("content-type") == "video/x-flv"
+    assert a.body == b""
+    assert request(w.http, "HEAD", "/live/nobody.flv").status == 404
+    f.stop()
+
+
+def test_other_methods_and_unknown_application(weir):
+    w = weir(flv='flv_wait = "100ms";')
+    a = request(w.http, "POST", "/live/room.flv")
+    assert a.status == 405
+    assert "GET" in a.header("allow")
+    began = time.monotonic()
+    assert get(w.http, "/nothere/room.flv").status == 404
+    assert time.monotonic() - began < 2
+    assert get(w.http, "/live/.flv").status == 404
+
+
+def test_play_access_holds_for_flv_too(weir):
+    w = weir(apps=', { name = "noplay"; publish = "open";'
+                  ' play_access = [ "deny all" ]; }')
+    f = Feed(w.rtmp, app="noplay").head().frames(3)
+    assert get(w.http, "/noplay/room.flv").status == 403
+    f.stop()
+
+
+def test_end_of_the_stream_ends_the_answer(weir):
+    for version in ("1.0", "1.1"):
+        w = weir(hold="500ms")
+        f = Feed(w.rtmp).head().frames(3)
+        c = FlvPlayer(w.http, "room", version=version)
+        c.read_until("video 2")
+        f.stop()
+        assert c.tag() is None
+        c.close()
+
+
+def test_republish_within_hold_goes_on(weir):
+    w = weir(hold="5s")
+    f = Feed(w.rtmp).head().frames(3)
+    c = FlvPlayer(w.http, "room")
+    old = c.read_until("video 2")
+    f.stop()
+    g = Feed(w.rtmp, first=25).head().frames(3)
+    new = c.read_until("video 27")
+    times = [m.time for m in old + new if m.type in (AUDIO, VIDEO)]
+    assert times == sorted(times)
+    c.close()
+    g.stop()
+
+
+def test_same_payloads_over_rtmp_and_flv(weir):
+    w = weir(workers=2)
+    over_rtmp = player(w.rtmp, "live", "room")
+    over_flv = FlvPlayer(w.http, "room")
+    time.sleep(0.2)
+    f = Feed(w.rtmp).head().frames(20)
+    from feed import read_until
+    a = read_until(over_rtmp, "video 19")
+    b = over_flv.read_until("video 19")
+    assert [(m.type, m.time, m.payload) for m in a] == \
+        [(m.type, m.time, m.payload) for m in b]
+    assert a[0].type == DATA
+    over_rtmp.close()
+    over_flv.close()
+    f.stop()
+
+
+def test_access_log_tells_bytes_of_a_player(weir):
+    w = weir()
+    f = Feed(w.rtmp).head().frames(10)
+    c = FlvPlayer(w.http, "room")
+    c.read_until("video 9")
+    c.close()
+    from weir import wait_for
+    line = wait_for(lambda: "/live/room.flv" in w.access_log()
+                    and w.access_log(), what="access log")
+    assert '"GET /live/room.flv HTTP/1.1" 200 ' in line
+    f.stop()

@@ -1,0 +1,392 @@
+"""HTTP serving: keep-alive, pipelining, bodies, limits, locations."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import json
+import os
+import re
+import time
+
+import pytest
+
+from http_client import Http, get, request
+from weir import wait_for
+
+ECHO = """
+    { path = "/e"; module = "echo"; name = "one";
+      routes = [ "GET /hello", "POST /x/:id" ]; },"""
+
+
+def write(w, name, data):
+    path = f"{w.prefix}/html/{name}"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data if isinstance(data, bytes) else data.encode())
+
+
+# ---- connections ----
+
+def test_keep_alive_and_close(weir):
+    w = weir(locations=ECHO)
+    with Http(w.http) as c:
+        for _ in range(5):
+            c.send("GET", "/e/hello")
+            a = c.answer()
+            assert a.status == 200
+            assert (a.header("connection") or "keep-alive") == "keep-alive"
+        c.send("GET", "/e/hello", "Connection: close")
+        a = c.answer()
+        assert a.header("connection") == "close"
+        assert c.ended()
+
+
+def test_http_1_0_closes_unless_asked(weir):
+    w = weir(locations=ECHO)
+    with Http(w.http) as c:
+        c.send("GET", "/e/hello", version="1.0", host=None)
+        a = c.answer()
+        assert a.status == 200
+        assert a.header("content-length")
+        assert a.header("transfer-encoding") is None
+        assert c.ended()
+    with Http(w.http) as c:
+        for _ in range(2):
+            c.send("GET", "/e/hello", "Connection: keep-alive",
+                   version="1.0")
+            assert c.answer().header("connection") == "keep-alive"
+
+
+def test_pipelined_requests_are_answered_in_order(weir):
+    w = weir(locations=ECHO)
+    with Http(w.http) as c:
+        one = "".join(f"POST /e/x/{n} HTTP/1.1\r\nHost: t\r\n"
+                      "Content-Length: 2\r\n\r\nab" for n in range(50))
+        c.raw(one)
+        for n in range(50):
+            a = c.answer()
+            assert a.status == 201
+            assert a.json()["params"] == {"id": str(n)}
+
+
+def test_request_byte_by_byte(weir):
+    w = weir(locations=ECHO)
+    with Http(w.http) as c:
+        for byte in b"POST /e/x/7 HTTP/1.1\r\nHost: t\r\n" \
+                    b"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n":
+            c.raw(bytes([byte]))
+        assert c.answer().json()["params"] == {"id": "7"}
+
+
+def test_bodies_are_read_whole_before_the_next_request(weir):
+    """With length and chunked, with trailers and extensions, wanted or
+    not."""
+    w = weir(locations=ECHO)
+    body = b"x" * 50_000
+    chunked = b"c350;name=value\r\n" + body + b"\r\n0\r\nX-T: 1\r\n\r\n"
+    with Http(w.http) as c:
+        for target, method in (("/e/x/1", "POST"), ("/nothing", "POST"),
+                               ("/e/hello", "GET")):
+            c.send(method, target, body=body)
+            first = c.answer().status
+            c.send(method, target, "Transfer-Encoding: chunked")
+            c.raw(chunked)
+            assert c.answer().status == first
+        c.send("GET", "/e/hello")
+        assert c.answer().status == 200
+
+
+def test_expect_100_continue(weir):
+    w = weir(locations=ECHO)
+    with Http(w.http) as c:
+        c.send("POST", "/e/x/1", "Content-Length: 3",
+               "Expect: 100-continue")
+        assert c.head().status == 100
+        c.raw("abc")
+        assert c.answer().status == 201
+
+
+def test_expect_with_a_body_too_large_is_refused_at_once(weir):
+    w = weir(http='client_max_body_size = "1k";', locations=ECHO)
+    with Http(w.http) as c:
+        c.send("POST", "/e/x/1", "Content-Length: 3000",
+               "Expect: 100-continue")
+        assert c.answer().status == 413
+
+
+def test_absolute_form_and_options_star(weir):
+    w = weir(locations=ECHO)
+    with Http(w.http) as c:
+        c.send("GET", "http://test/e/hello")
+        assert c.answer().status == 200
+        c.send("OPTIONS", "*")
+        assert c.answer().status in (200, 204)
+
+
+def test_keepalive_limits(weir):
+    w = weir(http='keepalive_requests = 3; keepalive_timeout = "500ms";',
+             locations=ECHO)
+    with Http(w.http) as c:
+        for n in range(3):
+            c.send("GET", "/e/hello")
+            a = c.answer()
+        assert a.header("connection") == "close"
+        assert c.ended()
+    with Http(w.http) as c:
+        c.send("GET", "/e/hello")
+        c.answer()
+        began = time.monotonic()
+        assert c.ended()
+        assert 0.3 < time.monotonic() - began < 3
+
+
+def test_slow_head_and_slow_body_are_ended(weir):
+    w = weir(http='client_header_timeout = "500ms";'
+                  'client_body_timeout = "500ms";', locations=ECHO)
+    with Http(w.http) as c:
+        c.raw("GET /e/hello HTTP/1.1\r\n")
+        assert c.answer().status == 408
+        assert c.ended()
+    with Http(w.http) as c:  # a head that trickles is slow as well
+        began = time.monotonic()
+        try:
+            for byte in b"GET /e/hello HTTP/1.1\r\nX-Long-Header: abcdef":
+                c.raw(bytes([byte]))
+                time.sleep(0.05)
+        except OSError:
+            pass
+        assert time.monotonic() - began < 5
+    with Http(w.http) as c:
+        c.send("POST", "/e/x/1", "Content-Length: 10")
+        c.raw("abc")
+        assert c.answer().status == 408
+        assert c.ended()
+
+
+def test_date_and_server_and_length(weir):
+    w = weir(locations=ECHO)
+    a = get(w.http, "/e/hello")
+    assert re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT",
+                        a.header("date"))
+    assert int(a.header("content-length")) == len(a.body)
+    assert a.header("content-type").startswith("application/json")
+
+
+# ---- locations, layers, access ----
+
+def test_longest_location_first_then_layers_then_shorter(weir):
+    def unit(path, name, routes):
+        return (f'{{ path = "{path}"; layers = ( {{ module = "echo"; '
+                f'name = "{name}"; routes = [ {routes} ]; }}, '
+                f'{{ module = "echo"; name = "{name}2"; '
+                f'routes = [ "GET /second" ]; }} ); }},')
+    w = weir(locations=unit("/a", "short", '"* /*"') +
+             unit("/a/b", "long", '"GET /here"'))
+
+    def who(target):
+        return get(w.http, target).json()["unit"]
+    assert who("/a/b/here") == "long"
+    assert who("/a/b/second") == "long2"
+    assert who("/a/b/other") == "short"   # PASS, PASS, the next location
+    assert who("/a/bb") == "short"        # whole segments
+    assert who("/a") == "short"
+    assert get(w.http, "/c").status == 404
+
+
+def test_access_of_a_location(weir):
+    w = weir(locations='{ path = "/no"; module = "hello";'
+                       ' access = [ "deny loopback", "allow all" ]; },'
+                       '{ path = "/yes"; module = "hello";'
+                       ' access = "allow 127.0.0.1"; },'
+                       '{ path = "/none"; module = "hello";'
+                       ' access = [ "allow 192.0.2.0/24" ]; },')
+    assert get(w.http, "/no/hello").status == 403
+    assert get(w.http, "/none/hello").status == 403
+    assert get(w.http, "/yes/hello").status == 200
+
+
+def test_body_limit_of_a_location(weir):
+    w = weir(http='client_max_body_size = "1k";',
+             locations='{ path = "/small"; module = "echo";'
+                       '  routes = [ "POST /*" ]; },'
+                       '{ path = "/large"; module = "echo";'
+                       '  routes = [ "POST /*" ];'
+                       '  client_max_body_size = "1M"; },')
+    body = b"x" * 5000
+    assert request(w.http, "POST", "/small/x", body=body).status == 413
+    assert request(w.http, "POST", "/large/x", body=body).status == 201
+    with Http(w.http) as c:
+        c.send("POST", "/small/x", "Transfer-Encoding: chunked")
+        c.raw(b"1388\r\n" + body + b"\r\n0\r\n\r\n")
+        assert c.answer().status == 413
+        assert c.ended()
+
+
+def test_error_answers_suit_the_client(weir):
+    w = weir()
+    a = get(w.http, "/nothing")
+    assert a.status == 404
+    assert a.json()["status"] == 404
+    assert a.json()["message"]
+    a = get(w.http, "/nothing", "Accept: text/html")
+    assert a.header("content-type").startswith("text/html")
+    assert b"404" in a.body
+    a = get(w.http, "/<script>alert(1)</script>", "Accept: text/html")
+    assert b"<script>" not in a.body
+
+
+# ---- access log ----
+
+def test_access_log_combined(weir):
+    w = weir(locations=ECHO)
+    get(w.http, "/e/hello?a=%22b", "User-Agent: me \"quoted\"",
+        "Referer: http://r/")
+    get(w.http, "/nothing")
+    text = wait_for(lambda: w.access_log().count("\n") >= 2 and
+                    w.access_log(), what="two lines")
+    one, two = text.splitlines()
+    assert re.match(r'127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d '
+                    r'\+0000\] "GET /e/hello\?a=%22b HTTP/1\.1" 200 \d+ '
+                    r'"http://r/" "me ', one)
+    assert ' 404 ' in two
+    assert '"me "' not in one  # quotes are escaped
+
+
+def test_access_log_json(weir):
+    w = weir(http='access_log_format = "json";', locations=ECHO)
+    get(w.http, "/e/hello", "User-Agent: a\"b\\c\u00fc")
+    line = wait_for(lambda: w.access_log().count("\n") and w.access_log(),
+                    what="a line")
+    row = json.loads(line)
+    assert row["status"] == 200
+    assert "/e/hello" in json.dumps(row)
+
+
+def test_access_log_off_and_refused_requests(weir):
+    w = weir(locations=ECHO)
+    with Http(w.http) as c:
+        c.raw("GET / HTTP/1.1\r\n\r\n")
+        assert c.answer().status == 400
+    wait_for(lambda: " 400 " in w.access_log(), what="the 400 in the log")
+
+
+# ---- modules ----
+
+def test_hello(weir):
+    w = weir(locations='{ path = "/h"; module = "hello"; },')
+    a = get(w.http, "/h/hello")
+    assert a.status == 200
+    assert a.body
+
+
+def test_echo(weir):
+    w = weir(locations=ECHO)
+    a = get(w.http, "/e/hello")
+    assert a.status == 200
+    assert a.json() == {"unit": "one", "version": None, "format": None,
+                        "params": {}, "path": "/hello"}
+    a = request(w.http, "POST", "/e/x/5%20a?q=1")
+    assert a.status == 201
+    assert a.json()["params"] == {"id": "5 a"}
+    a = request(w.http, "HEAD", "/e/hello")
+    assert a.status == 200 and int(a.header("content-length")) > 0
+    a = request(w.http, "OPTIONS", "/e/hello")
+    assert a.status == 204 and "GET" in a.header("allow")
+    a = request(w.http, "DELETE", "/e/hello")
+    assert a.status == 405 and "GET" in a.header("allow")
+    assert get(w.http, "/e/other").status == 404
+
+
+def test_echo_takes_everything(weir):
+    w = weir(locations='{ path = "/all"; module = "echo"; name = "all";'
+                       ' routes = [ "* /*" ]; },')
+    for method in ("GET", "POST", "PUT", "DELETE", "PATCH"):
+        a = request(w.http, method, "/all/some/where")
+        assert a.status == (201 if method == "POST" else 200)
+        assert a.json()["path"] == "/some/where"
+
+
+def test_status(weir):
+    w = weir()
+    for path in ("/healthz", "/readyz"):
+        a = get(w.http, path)
+        assert a.status == 200, path
+        a = request(w.http, "HEAD", path)
+        assert a.status == 200 and a.body == b""
+
+
+# ---- static files ----
+
+def test_static_file(weir):
+    w = weir()
+    write(w, "a.html", "<p>hello")
+    write(w, "index.html", "index")
+    write(w, "dir/index.html", "index of dir")
+    write(w, "empty.txt", "")
+    a = get(w.http, "/a.html")
+    assert a.status == 200 and a.body == b"<p>hello"
+    assert a.header("content-type").startswith("text/html")
+    assert get(w.http, "/").body == b"index"
+    assert get(w.http, "/empty.txt").body == b""
+    a = request(w.http, "HEAD", "/a.html")
+    assert a.header("content-length") == "8" and a.body == b""
+    assert request(w.http, "POST", "/a.html").status == 405
+    assert get(w.http, "/none.html").status == 404
+    a = get(w.http, "/dir")
+    assert a.status in (301, 308) and a.header("location").endswith("/dir/")
+    assert get(w.http, "/dir/").body == b"index of dir"
+
+
+def test_static_large_file_and_many_readers(weir):
+    w = weir(workers=2)
+    data = os.urandom(8 << 20)
+    write(w, "large.bin", data)
+    clients = [Http(w.http) for _ in range(6)]
+    for c in clients:
+        c.send("GET", "/large.bin")
+    for c in clients:
+        assert c.answer().body == data
+        c.send("GET", "/large.bin")
+    for c in clients:  # gone in the middle
+        c.close()
+
+
+def test_static_never_leaves_its_root(weir):
+    w = weir()
+    write(w, "a.txt", "inside")
+    with open(f"{w.prefix}/secret", "w", encoding="utf-8") as f:
+        f.write("secret")
+    os.symlink("../secret", f"{w.prefix}/html/link")
+    os.mkfifo(f"{w.prefix}/html/fifo")
+    for target in ("/../secret", "/%2e%2e/secret", "/..%2fsecret",
+                   "/a.txt/../../secret", "/.%2e/secret", "//../secret",
+                   "/%2e%2e%2fsecret", "/..%5csecret", "/a.txt%00.html",
+                   "/a.txt/", "/dir/../../secret"):
+        a = get(w.http, target)
+        assert a.status in (400, 403, 404), target
+        assert b"secret" not in a.body or b"message" in a.body, target
+    assert get(w.http, "/fifo").status in (403, 404)
+    assert get(w.http, "/x/../a.txt").body == b"inside"
+
+
+def test_static_conditional(weir):
+    w = weir()
+    write(w, "a.txt", "text")
+    a = get(w.http, "/a.txt")
+    stamp = a.header("last-modified")
+    if stamp:
+        b = get(w.http, "/a.txt", f"If-Modified-Since: {stamp}")
+        assert b.status == 304 and b.body == b""
+    tag = a.header("etag")
+    if tag:
+        b = get(w.http, "/a.txt", f"If-None-Match: {tag}")
+        assert b.status == 304
+
+
+@pytest.mark.parametrize("count", [200])
+def test_many_connections_at_once(weir, count):
+    w = weir(workers=2, locations=ECHO)
+    clients = [Http(w.http) for _ in range(count)]
+    for c in clients:
+        c.send("GET", "/e/hello")
+    for c in clients:
+        assert c.answer().status == 200
+        c.close()

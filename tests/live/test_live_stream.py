@@ -1,0 +1,365 @@
+"""A stream's life: waiting, starting, holding, ending."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import socket
+import struct
+import time
+
+import pytest
+
+from feed import STEP, Feed, kinds, number, read_until, video_numbers
+from rtmp_client import (AUDIO, CONTROL, DATA, STREAM_BEGIN, STREAM_EOF,
+                         VIDEO, Closed, Refused, Rtmp, player, publisher)
+
+
+def media_time(messages):
+    return [m.time for m in messages if m.type in (AUDIO, VIDEO)]
+
+
+def read_control(c, event, timeout=5):
+    while True:
+        m = c.read(CONTROL, timeout=timeout)
+        if struct.unpack(">H", m.payload[:2])[0] == event:
+            return struct.unpack(">I", m.payload[2:6])[0]
+
+
+def test_play_before_publish_waits_and_gets_all(weir):
+    w = weir(workers=2)
+    with player(w.rtmp, "live", "room") as c:
+        c.silent(0.3, AUDIO, VIDEO, DATA)
+        f = Feed(w.rtmp).head().frames(5)
+        assert kinds(read_until(c, "video 4")) == [
+            "meta", "video header", "audio header", "key 0", "audio 1",
+            "video 1", "audio 2", "video 2", "audio 3", "video 3",
+            "audio 4", "video 4"]
+        f.stop()
+
+
+def test_join_gets_headers_then_the_last_key_frame(weir):
+    w = weir(workers=2)
+    f = Feed(w.rtmp, gop=10).head().frames(25)
+    for _ in range(6):
+        with player(w.rtmp, "live", "room") as c:
+            got = read_until(c, "video 24")
+            assert set(kinds(got[:3])) == \
+                {"meta", "video header", "audio header"}
+            assert kinds(got)[0] == "meta"
+            assert video_numbers(got) == [20, 21, 22, 23, 24]
+    f.stop()
+
+
+def test_join_without_gop_cache_starts_at_the_next_key_frame(weir):
+    w = weir(app="gop_cache = false;")
+    f = Feed(w.rtmp, gop=10).head().frames(15)
+    with player(w.rtmp, "live", "room") as c:
+        c.silent(0.3, VIDEO)
+        f.frames(10)
+        got = read_until(c, "video 24")
+        assert video_numbers(got) == [20, 21, 22, 23, 24]
+    f.stop()
+
+
+def test_play_start_begins_the_stream(weir):
+    w = weir()
+    f = Feed(w.rtmp).head().frames(3)
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        msid = c.create_stream()
+        c.command("play", None, "room", -2000, msid=msid)
+        assert read_control(c, STREAM_BEGIN) == msid
+        assert c.status()["code"] in ("NetStream.Play.Reset",
+                                      "NetStream.Play.Start")
+        m = c.read(VIDEO)
+        assert m.msid == msid
+    f.stop()
+
+
+def test_second_netstream_gets_its_own_message_stream_id(weir):
+    w = weir()
+    f = Feed(w.rtmp, "a").head().frames(3)
+    g = Feed(w.rtmp, "b", first=100).head().frames(3)
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        one = c.play("a")
+        two = c.play("b")
+        assert one != two
+        seen = {one: [], two: []}
+        while len(seen[one]) < 4 or len(seen[two]) < 4:
+            m = c.read(VIDEO)
+            seen[m.msid].append(m)
+        assert video_numbers(seen[one]) == [0, 1, 2]
+        # 100 is a key frame: 100 % 25 == 0
+        assert video_numbers(seen[two]) == [100, 101, 102]
+    f.stop()
+    g.stop()
+
+
+def test_publisher_back_within_hold_continues(weir):
+    """Players stay, and timestamps never go back."""
+    w = weir(workers=2, hold="5s")
+    f = Feed(w.rtmp).head().frames(10)
+    players = [player(w.rtmp, "live", "room") for _ in range(4)]
+    before = [read_until(c, "video 9") for c in players]
+    f.stop()
+    time.sleep(0.5)
+    for c in players:
+        c.silent(0.1, VIDEO)
+    # The encoder starts again from 0, with frames 50...
+    g = Feed(w.rtmp, first=50).head().frames(5)
+    for c, old in zip(players, before):
+        new = read_until(c, "video 54")
+        assert video_numbers(new) == [50, 51, 52, 53, 54]
+        times = media_time(old + new)
+        assert times == sorted(times)
+        # The new timestamps advance as the encoder's do.
+        video = [m.time for m in new if m.type == VIDEO][-5:]
+        assert [b - a for a, b in zip(video, video[1:])] == [STEP] * 4
+        c.close()
+    g.stop()
+
+
+def test_new_player_during_hold_waits_for_the_publisher(weir):
+    w = weir(workers=2, hold="5s")
+    Feed(w.rtmp).head().frames(10).stop()
+    w.wait_log("publish")
+    time.sleep(0.2)
+    with player(w.rtmp, "live", "room") as c:
+        g = Feed(w.rtmp, first=50).head().frames(3)
+        got = read_until(c, "video 52")
+        assert video_numbers(got)[-3:] == [50, 51, 52]
+        times = media_time(got)
+        assert times == sorted(times)
+        g.stop()
+
+
+def test_hold_over_ends_players(weir):
+    w = weir(workers=2, hold="1s")
+    f = Feed(w.rtmp).head().frames(3)
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, "video 2")
+        f.stop()
+        began = time.monotonic()
+        assert read_control(c, STREAM_EOF) == c.msid
+        assert c.status("NetStream.Play.UnpublishNotify")
+        c.wait_closed()
+        assert 0.7 < time.monotonic() - began < 3
+
+
+def test_hold_zero_ends_players_at_once(weir):
+    w = weir(hold="0s")
+    f = Feed(w.rtmp).head().frames(3)
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, "video 2")
+        f.stop()
+        began = time.monotonic()
+        c.status("NetStream.Play.UnpublishNotify")
+        c.wait_closed()
+        assert time.monotonic() - began < 1
+
+
+def test_publisher_that_resets_is_held_too(weir):
+    w = weir(hold="5s")
+    f = Feed(w.rtmp).head().frames(3)
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, "video 2")
+        f.c.reset()
+        g = Feed(w.rtmp, first=25).head().frames(2)
+        read_until(c, "video 26")
+        g.stop()
+
+
+def test_silent_publisher_is_closed_after_idle_timeout(weir):
+    w = weir(app='idle_timeout = "1s";')
+    f = Feed(w.rtmp).head().frames(3)
+    began = time.monotonic()
+    f.c.wait_closed(5)
+    assert 0.7 < time.monotonic() - began < 4
+    w.wait_log("idle|without a message|silent")
+
+
+def test_close_stream_and_publish_again_on_one_connection(weir):
+    w = weir(hold="5s")
+    f = Feed(w.rtmp).head().frames(3)
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, "video 2")
+        f.c.command("closeStream", None, msid=f.c.msid)
+        f.c.publish("room", msid=f.c.msid)
+        f.head()
+        f.next = 25
+        f.frames(2)
+        read_until(c, "video 26")
+    f.stop()
+
+
+def test_fcunpublish_and_delete_stream_then_publish_other_name(weir):
+    w = weir()
+    f = Feed(w.rtmp).head().frames(3)
+    f.c.command("FCUnpublish", None, "room")
+    f.c.command("deleteStream", None, f.c.msid)
+    f.c.msid = f.c.publish("other")
+    f.next = 25
+    f.head().frames(2)
+    with player(w.rtmp, "live", "other") as c:
+        read_until(c, "video 26")
+    f.stop()
+
+
+def test_stop_playing_and_play_another(weir):
+    w = weir()
+    f = Feed(w.rtmp, "a").head().frames(3)
+    g = Feed(w.rtmp, "b", first=25).head().frames(3)
+    with player(w.rtmp, "live", "a") as c:
+        read_until(c, "video 2")
+        c.command("closeStream", None, msid=c.msid)
+        c.play("b", msid=c.msid)
+        assert video_numbers(read_until(c, "video 27")) == [25, 26, 27]
+    f.stop()
+    g.stop()
+
+
+def test_same_metadata_again_is_sent_once(weir):
+    w = weir()
+    f = Feed(w.rtmp).head().frames(1)
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, "key 0")
+        for _ in range(20):
+            f.head()
+        f.frames(2)
+        got = kinds(read_until(c, "video 2"))
+        assert got.count("meta") == 0
+    f.stop()
+
+
+def test_audio_only_stream_plays(weir):
+    w = weir()
+    f = Feed(w.rtmp, video=False).head().run()
+    with player(w.rtmp, "live", "room") as c:
+        got = read_until(c, "audio 80")
+        numbers = [number(m.payload) for m in got
+                   if m.type == AUDIO and m.payload[1] == 1]
+        assert numbers == list(range(numbers[0], 81))
+    f.stop()
+
+
+def test_gather_delays_audio_but_never_loses_it(weir):
+    for gather in ('"0s"', '"50ms"', '"350ms"'):
+        w = weir(app=f"gather = {gather};")
+        with player(w.rtmp, "live", "room") as c:
+            f = Feed(w.rtmp).head().run(speed=2)
+            got = read_until(c, "video 40")
+            f.stop()
+            assert video_numbers(got) == list(range(41))
+            numbers = [number(m.payload) for m in got
+                       if m.type == AUDIO and m.payload[1] == 1]
+            assert numbers == list(range(1, 41))  # from the key frame on
+
+
+def test_gather_does_not_delay_the_start_of_a_player(weir):
+    w = weir(app='gather = "1s";')
+    f = Feed(w.rtmp).head().frames(20)
+    began = time.monotonic()
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, "video 19")
+        assert time.monotonic() - began < 0.5
+    f.stop()
+
+
+def test_large_frames_come_through_whole(weir):
+    w = weir(live='max_stream_memory = "64M";')
+    with player(w.rtmp, "live", "room") as c:
+        f = Feed(w.rtmp, size=3_000_000).head().frames(3)
+        assert video_numbers(read_until(c, "video 2")) == [0, 1, 2]
+        f.stop()
+
+
+def test_arena_full_refuses_or_drops_but_never_crashes(weir):
+    """Many streams in a small arena: old ones go on, none is stuck."""
+    w = weir(live='memory = "16M"; max_stream_memory = "4M";')
+    feeds, refused = [], 0
+    for n in range(24):
+        try:
+            f = Feed(w.rtmp, f"s{n}", size=40_000)
+        except (Refused, Closed):
+            refused += 1
+            continue
+        feeds.append(f)
+    for _ in range(60):
+        for f in feeds:
+            if f.next == 0:
+                f.head()
+            try:
+                f.frame()
+            except OSError:
+                pass
+    assert len(w.workers()) == 1
+    for f in feeds:
+        f.stop()
+    time.sleep(2.5)  # hold
+    with player(w.rtmp, "live", "again") as c:
+        f = Feed(w.rtmp, "again").head().frames(3)
+        assert video_numbers(read_until(c, "video 2")) == [0, 1, 2]
+        f.stop()
+
+
+def test_timestamps_above_the_extended_limit_and_wrap(weir):
+    """Across 0xffffff and across 2^32."""
+    for start in (0xffffff - 100, 0xffffffff - 100):
+        w = weir()
+        with player(w.rtmp, "live", "room") as c:
+            f = Feed(w.rtmp, size=300)
+            f.c.set_chunk_size(128)
+            f.origin = start
+            f.head()
+            for _ in range(6):
+                f.origin &= 0xffffffff
+                frame_time = f.time() & 0xffffffff
+                from flv import avc_frame
+                f.c.send(VIDEO, avc_frame(f.next, 300, f.next == 0),
+                         frame_time, f.c.msid, csid=6)
+                f.next += 1
+            got = read_until(c, "video 5")
+            video = [m.time for m in got if m.type == VIDEO][-6:]
+            steps = [(b - a) & 0xffffffff for a, b in zip(video, video[1:])]
+            assert steps == [STEP] * 5
+            f.stop()
+
+
+@pytest.mark.parametrize("framing", ["rtmp", "flv"])
+def test_many_players_all_get_the_same_bytes(weir, framing):
+    w = weir(workers=2)
+    from test_flv import FlvPlayer
+    if framing == "rtmp":
+        all_players = [player(w.rtmp, "live", "room") for _ in range(40)]
+        until = read_until
+    else:
+        all_players = [FlvPlayer(w.http, "room") for _ in range(40)]
+        until = FlvPlayer.read_until
+    f = Feed(w.rtmp).head().frames(20)
+    got = [until(c, "video 19") for c in all_players]
+    f.frames(30)
+    for c, first in zip(all_players, got):
+        assert video_numbers(first + until(c, "video 49")) == \
+            list(range(50))
+        c.close()
+    f.stop()
+
+
+def test_socket_timeouts_are_not_confused_with_silence(weir):
+    """The test client itself: silent() fails when something comes."""
+    w = weir()
+    f = Feed(w.rtmp).head().frames(1)
+    with player(w.rtmp, "live", "room") as c:
+        with pytest.raises((AssertionError, socket.timeout)):
+            c.silent(2, VIDEO)
+    f.stop()
+
+
+def test_publish_twice_on_one_netstream(weir):
+    """A second publish on the same NetStream ends the first."""
+    w = weir()
+    with publisher(w.rtmp, "live", "a") as c:
+        c.publish("b", msid=c.msid)
+        f = Feed(w.rtmp, "b", client=c)
+        f.head().frames(2)
+        with player(w.rtmp, "live", "b") as p:
+            read_until(p, "video 1")

@@ -1,0 +1,161 @@
+"""Real publishers and players: what comes out is, packet for packet, what
+went in."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import subprocess
+import time
+
+import media
+from feed import Feed
+from http_client import Http
+from rtmp_client import Rtmp
+
+
+def settle():
+    """Time for a player to have said what it wants to play."""
+    time.sleep(0.7)
+
+
+def test_ffmpeg_rtmp_packet_for_packet(weir, tool, sample, tmp_path):
+    w = weir(workers=2, hold="300ms")
+    out = tmp_path / "out.flv"
+    player = tool(media.ffmpeg_record(w.rtmp_url("room"), out))
+    settle()
+    tool(media.ffmpeg_publish(sample, w.rtmp_url("room"))).wait()
+    player.wait()
+    assert media.by_stream(media.packets(out)) == \
+        media.by_stream(media.packets(sample))
+
+
+def test_ffmpeg_http_flv_packet_for_packet(weir, tool, sample, tmp_path):
+    w = weir(workers=2, hold="300ms")
+    out = tmp_path / "out.flv"
+    player = tool(media.Tool("curl", "-sS", "--fail", "-o", str(out),
+                             w.flv_url("room")))
+    settle()
+    tool(media.ffmpeg_publish(sample, w.rtmp_url("room"))).wait()
+    player.wait()
+    assert media.by_stream(media.packets(out)) == \
+        media.by_stream(media.packets(sample))
+
+
+def test_ffmpeg_plays_http_flv(weir, tool, sample, tmp_path):
+    w = weir(hold="300ms")
+    out = tmp_path / "out.flv"
+    player = tool(media.ffmpeg_record(w.flv_url("room"), out))
+    settle()
+    tool(media.ffmpeg_publish(sample, w.rtmp_url("room"))).wait()
+    player.wait()
+    assert media.by_stream(media.packets(out)) == \
+        media.by_stream(media.packets(sample))
+
+
+def test_real_time_join_starts_at_a_key_frame(weir, tool, sample, tmp_path):
+    w = weir(workers=2, hold="300ms")
+    tool(media.ffmpeg_publish(sample, w.rtmp_url("room"), 1.0))
+    w.wait_log("publish")
+    time.sleep(1.5)
+    out = tmp_path / "out.flv"
+    tool(media.ffmpeg_record(w.rtmp_url("room"), out)).wait()
+    got = media.by_stream(media.packets(out))[0]
+    sent = [row[2] for row in media.by_stream(media.packets(sample))[0]]
+    at = sent.index(got[0][2])
+    assert at % 25 == 0, "does not start at a key frame"
+    assert at <= 50, "starts later than the last key frame"
+    assert [row[2] for row in got] == sent[at:]
+
+
+def test_rtmpdump_plays(weir, tool, sample, tmp_path):
+    w = weir(hold="300ms")
+    out = tmp_path / "out.flv"
+    player = tool(media.Tool("rtmpdump", "--live", "-q", "-r",
+                             w.rtmp_url("room"), "-o", str(out)))
+    settle()
+    tool(media.ffmpeg_publish(sample, w.rtmp_url("room"))).wait()
+    player.wait(expect=None)
+    assert media.by_stream(media.packets(out)) == \
+        media.by_stream(media.packets(sample))
+
+
+GST_SOURCE = [
+    "gst-launch-1.0", "-q", "-e",
+    "videotestsrc", "num-buffers=100", "is-live=true", "!",
+    "video/x-raw,width=320,height=180,framerate=25/1", "!", "x264enc",
+    "key-int-max=25", "tune=zerolatency", "speed-preset=ultrafast", "!",
+    "video/x-h264,profile=baseline", "!", "mux.",
+    "audiotestsrc", "num-buffers=170", "is-live=true", "!",
+    "audio/x-raw,rate=44100", "!", "avenc_aac", "!", "mux.",
+    "flvmux", "name=mux", "streamable=true", "!",
+]
+
+
+def test_gstreamer_publishes(weir, tool, tmp_path):
+    w = weir(hold="300ms")
+    out = tmp_path / "out.flv"
+    player = tool(media.ffmpeg_record(w.rtmp_url("gst"), out))
+    settle()
+    tool(media.Tool(*GST_SOURCE, "rtmp2sink",
+                    f"location={w.rtmp_url('gst')}")).wait()
+    player.wait()
+    streams = media.by_stream(media.packets(out))
+    assert sorted(len(rows) > 90 for rows in streams.values()) == \
+        [True, True]
+    check = subprocess.run(
+        ["ffmpeg", *media.QUIET, "-i", str(out), "-f", "null", "-"],
+        capture_output=True, text=True, check=False)
+    assert check.returncode == 0
+    assert "rror" not in check.stderr
+
+
+def test_gstreamer_plays(weir, tool, sample, tmp_path):
+    w = weir(hold="300ms")
+    out = tmp_path / "out.flv"
+    player = tool(media.Tool(
+        "gst-launch-1.0", "-q", "-e", "rtmp2src",
+        f"location={w.rtmp_url('room')}", "!", "filesink",
+        f"location={out}"))
+    settle()
+    tool(media.ffmpeg_publish(sample, w.rtmp_url("room"))).wait()
+    player.wait(expect=None)
+    assert media.by_stream(media.packets(out)) == \
+        media.by_stream(media.packets(sample))
+
+
+def test_two_segment_path_plays_by_either_url(weir, tool, sample, tmp_path):
+    """app = first segment, the rest is the stream's name; ffmpeg says
+    app "live/inst"."""
+    w = weir(hold="300ms")
+    out = tmp_path / "out.flv"
+    player = tool(media.ffmpeg_record(w.rtmp_url("inst/room"), out))
+    settle()
+    tool(media.ffmpeg_publish(sample, w.rtmp_url("inst/room?k=v"))).wait()
+    player.wait()
+    assert media.by_stream(media.packets(out)) == \
+        media.by_stream(media.packets(sample))
+
+
+def test_curl_head_and_body_of_a_live_stream(weir):
+    w = weir(hold="300ms")
+    f = Feed(w.rtmp).head().frames(3)
+    with Http(w.http) as c:
+        c.send("GET", "/live/room.flv")
+        assert c.head().status == 200
+    f.stop()
+
+
+def test_ffprobe_sees_codecs_of_a_running_stream(weir, tool, sample):
+    w = weir(hold="300ms")
+    tool(media.ffmpeg_publish(sample, w.rtmp_url("room"), 1.0))
+    w.wait_log("publish")
+    time.sleep(0.5)
+    for url in (w.rtmp_url("room"), w.flv_url("room")):
+        text = media.check(["ffprobe", "-v", "error", "-show_entries",
+                            "stream=codec_name", "-of", "csv=p=0", url])
+        assert {"aac", "h264"} <= set(text.split())
+
+
+def test_handshakes_of_all_kinds(weir):
+    w = weir(hold="300ms")
+    for kind in ("simple", "digest0", "digest1"):
+        with Rtmp(w.rtmp, handshake=kind) as c:
+            c.connect("live")

@@ -1,0 +1,133 @@
+"""Enhanced RTMP: passed through byte for byte, and a player's start still
+finds codec headers and the key frame."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import struct
+
+import pytest
+
+import flv
+from rtmp_client import AUDIO, DATA, VIDEO, player, publisher
+
+# Video: high bit, frame type, packet type; audio: sound format 9, type.
+SEQUENCE_START, CODED, CODED_X, MODEX, MULTITRACK = 0, 1, 3, 7, 6
+KEY, INTER = 1, 2
+
+
+def video(fourcc, kind, key, body):
+    head = bytes([0x80 | (KEY if key else INTER) << 4 | kind])
+    time = b"\0\0\0" if kind == CODED and fourcc in (b"hvc1", b"avc1") \
+        else b""
+    return head + fourcc + time + body
+
+
+def audio(fourcc, kind, body):
+    return bytes([0x90 | kind]) + fourcc + body
+
+
+def stream_of(p, fourcc, sound=b"Opus", early=None):
+    """Headers, then frames: key 0 .. inter 4, key 5 .. inter 9; early must
+    get each of them."""
+    p.send(DATA, flv.metadata(), 0, p.msid, csid=4)
+    sent = [(VIDEO, video(fourcc, SEQUENCE_START, True, b"config")),
+            (AUDIO, audio(sound, SEQUENCE_START, b"OpusHead"))]
+    for n in range(10):
+        body = struct.pack(">I", n) * 100
+        kind = CODED_X if fourcc == b"hvc1" and n % 2 else CODED
+        sent.append((VIDEO, video(fourcc, kind, n % 5 == 0, body)))
+        sent.append((AUDIO, audio(sound, CODED, body[:40])))
+    for n, (kind, body) in enumerate(sent):
+        p.send(kind, body, 10 * n, p.msid, csid=6 if kind == VIDEO else 4)
+        if early and n == 4:  # headers, key frame: it has started
+            assert read_count(early, 5) == sent[:5]
+    if early:
+        assert read_count(early, len(sent) - 5) == sent[5:]
+    p.answer(p.command("_checkbw", None))  # all of it was heard
+    return sent
+
+
+def read_count(c, count):
+    return [(m.type, m.payload) for m in
+            (c.read(AUDIO, VIDEO) for _ in range(count))]
+
+
+@pytest.mark.parametrize("fourcc", [b"hvc1", b"av01", b"vp09", b"vp08",
+                                    b"avc1", b"vvc1"])
+def test_passed_through_and_started_at_the_key_frame(weir, fourcc):
+    w = weir(workers=2)
+    early = player(w.rtmp, "live", "room")
+    p = publisher(w.rtmp, "live", "room")
+    sent = stream_of(p, fourcc, early=early)
+    late = player(w.rtmp, "live", "room")
+    got = read_count(late, 12)
+    assert sorted(got[:2]) == sorted(sent[:2])
+    assert got[2:] == sent[12:]
+    for c in (early, late, p):
+        c.close()
+
+
+@pytest.mark.parametrize("sound", [b"Opus", b"fLaC", b"ac-3", b"ec-3",
+                                   b".mp3", b"mp4a"])
+def test_sound(weir, sound):
+    w = weir()
+    p = publisher(w.rtmp, "live", "room")
+    sent = stream_of(p, b"av01", sound)
+    late = player(w.rtmp, "live", "room")
+    got = read_count(late, 12)
+    assert sorted(got[:2]) == sorted(sent[:2])
+    assert got[2:] == sent[12:]
+    late.close()
+    p.close()
+
+
+def test_modex_before_the_frame(weir):
+    """Enhanced RTMP v2: a nanosecond offset stands before the packet type."""
+    w = weir()
+    p = publisher(w.rtmp, "live", "room")
+    head = video(b"av01", SEQUENCE_START, True, b"config")
+    p.send(VIDEO, head, 0, p.msid, csid=6)
+
+    def modex(key, n):
+        first = bytes([0x80 | (KEY if key else INTER) << 4 | MODEX])
+        # size - 1, three bytes, then ModEx type 0 and the next packet type
+        return first + b"\x02\0\0\x05" + bytes([CODED]) + b"av01" + \
+            struct.pack(">I", n) * 50
+    frames = [modex(n == 3, n) for n in range(6)]
+    for n, body in enumerate(frames):
+        p.send(VIDEO, body, 40 * n, p.msid, csid=6)
+    with player(w.rtmp, "live", "room") as c:
+        assert read_count(c, 4) == \
+            [(VIDEO, b) for b in [head] + frames[3:]]
+    p.close()
+
+
+def test_multitrack_passes(weir):
+    w = weir()
+    p = publisher(w.rtmp, "live", "room")
+    with player(w.rtmp, "live", "room") as c:
+        p.send(VIDEO, video(b"av01", SEQUENCE_START, True, b"c"), 0, p.msid,
+               csid=6)
+        p.send(VIDEO, video(b"av01", CODED, True, b"k" * 99), 0, p.msid,
+               csid=6)
+        # one track, packet type CODED, track id 1
+        body = bytes([0x80 | INTER << 4 | MULTITRACK, 0x01]) + b"av01" + \
+            b"\x01" + b"z" * 99
+        p.send(VIDEO, body, 40, p.msid, csid=6)
+        assert read_count(c, 3)[2] == (VIDEO, body)
+    p.close()
+
+
+def test_codec_header_changes_in_the_middle(weir):
+    """A publisher that changes its resolution: late players get the header
+    that belongs to the key frame they start at."""
+    w = weir()
+    p = publisher(w.rtmp, "live", "room")
+    stream_of(p, b"hvc1")
+    new = video(b"hvc1", SEQUENCE_START, True, b"another config")
+    p.send(VIDEO, new, 500, p.msid, csid=6)
+    frame = video(b"hvc1", CODED, True, b"k" * 50)
+    p.send(VIDEO, frame, 510, p.msid, csid=6)
+    with player(w.rtmp, "live", "room") as c:
+        got = [b for t, b in read_count(c, 3) if t == VIDEO]
+        assert got == [new, frame]
+    p.close()

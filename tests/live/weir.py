@@ -1,0 +1,317 @@
+"""Starts the real weir on free ports with a configuration of the test, looks
+at its processes, and checks at the end that it left nothing behind.
+
+    def test_something(weir):
+        w = weir(workers=2, app='publish_conflict = "refuse";')
+        Rtmp(w.rtmp)
+"""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+BINARY = os.environ.get("WEIR", os.path.abspath("build/weir"))
+SANITIZED = "sanitize" in BINARY  # several times slower
+
+CONFIG = """
+worker_processes = {workers};
+pid = "run/weir.pid";
+error_log = {{ file = "{log}"; level = "info"; }};
+{top}
+live = {{ hold = "{hold}"; {live} }};
+rtmp = {{ servers = (
+  {{ listen = ( {rtmp_listen} ); {rtmp}
+    applications = (
+      {{ name = "live"; publish = "open"; {app} }}
+      {apps} ); }} ); }};
+http = {{ servers = (
+  {{ listen = ( {http_listen} ); access_log = "run/access.log"; {http}
+    locations = (
+      {locations}
+      {{ path = "/"; layers = (
+          {{ module = "status"; }}, {{ module = "flv"; {flv} }},
+          {{ module = "static"; root = "html"; }} ); }} ); }} ); }};
+"""
+
+DEFAULTS = {
+    "workers": 1, "log": "stderr", "top": "", "hold": "2s", "live": "",
+    "rtmp": "", "rtmp_listen": '"127.0.0.1:0"', "app": "", "apps": "",
+    "http": "", "http_listen": '"127.0.0.1:0"', "locations": "", "flv": "",
+}
+
+
+def configuration(**parts):
+    return CONFIG.format(**{**DEFAULTS, **parts})
+
+
+def place(prefix, text):
+    """weir.conf and the folders it names."""
+    for folder in ("run", "html"):
+        os.makedirs(f"{prefix}/{folder}", exist_ok=True)
+    with open(f"{prefix}/weir.conf", "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def wait_for(condition, timeout=5, what="condition"):
+    """Polls; the condition's true value."""
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {timeout} s")
+        time.sleep(0.01)
+
+
+def read_text(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def run(*arguments, prefix=None, timeout=30):
+    """weir with arguments, to its end."""
+    return subprocess.run([BINARY, *arguments], cwd=prefix, timeout=timeout,
+                          capture_output=True, text=True, check=False)
+
+
+# ---- processes ----
+
+def stat_of(pid):
+    """(parent, start time) or None."""
+    text = read_text(f"/proc/{pid}/stat")
+    if not text:
+        return None
+    fields = text[text.rindex(")") + 2:].split()
+    if fields[0] == "Z":
+        return None
+    return int(fields[1]), int(fields[19])
+
+
+def descendants(pid):
+    parents = {}
+    for name in os.listdir("/proc"):
+        stat = stat_of(name) if name.isdigit() else None
+        if stat:
+            parents.setdefault(stat[0], []).append(int(name))
+    found, todo = [], [pid]
+    while todo:
+        todo = [child for p in todo for child in parents.get(p, ())]
+        found += todo
+    return found
+
+
+def title(pid):
+    return read_text(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
+
+
+def descriptors(pid):
+    return {fd: os.readlink(f"/proc/{pid}/fd/{fd}")
+            for fd in os.listdir(f"/proc/{pid}/fd")
+            if os.path.lexists(f"/proc/{pid}/fd/{fd}")}
+
+
+def resident(pid):
+    """Bytes of private memory (what shared media costs is left out)."""
+    total = 0
+    for line in read_text(f"/proc/{pid}/smaps_rollup").splitlines():
+        if line.startswith(("Private_Clean:", "Private_Dirty:")):
+            total += int(line.split()[1]) * 1024
+    return total
+
+
+def inode_to(port):
+    """Of the socket whose peer has that local port, or None."""
+    for line in read_text("/proc/net/tcp").splitlines()[1:]:
+        fields = line.split()
+        if int(fields[2].split(":")[1], 16) == port and fields[9] != "0":
+            return fields[9]
+    return None
+
+
+class Weir:
+    def __init__(self, prefix, text=None, arguments=(), **parts):
+        self.prefix = str(prefix)
+        self.config = text if text is not None else configuration(**parts)
+        self.arguments = list(arguments)
+        self.allowed = []  # what an [alert] line may say
+        self.status = None
+        self.may_grow = False
+        place(self.prefix, self.config)
+        self._start()
+
+    def _start(self):
+        env = dict(os.environ)
+        asan = f"log_path={self.prefix}/sanitizer"
+        env["ASAN_OPTIONS"] = asan
+        env["UBSAN_OPTIONS"] = asan + ":print_stacktrace=1"
+        self.stderr = f"{self.prefix}/stderr.log"
+        with open(self.stderr, "wb") as log:
+            self.process = subprocess.Popen(
+                [BINARY, "-c", f"{self.prefix}/weir.conf", "-p", self.prefix,
+                 *self.arguments],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+                start_new_session=True)
+        self.pid = self.process.pid
+        self._wait_ready()
+
+    def _wait_ready(self):
+        def ready():
+            if self.process.poll() is not None:
+                raise AssertionError("weir did not start:\n" + self.log())
+            return re.search(r"\[notice\].* ready: \d+ worker", self.log())
+        wait_for(ready, 20, "ready")
+        self.at_start = {pid: len(descriptors(pid))
+                         for pid in self.workers()}
+
+    # ---- looking ----
+
+    def log(self):
+        return read_text(self.stderr) + read_text(
+            f"{self.prefix}/run/error.log")
+
+    def access_log(self):
+        return read_text(f"{self.prefix}/run/access.log")
+
+    def wait_log(self, pattern, timeout=10, count=1):
+        """The count-th match of pattern in the error log."""
+        def look():
+            found = list(re.finditer(pattern, self.log()))
+            return len(found) >= count and found[count - 1]
+        return wait_for(look, timeout, f"log line {pattern!r}")
+
+    def listening(self, proto):
+        """What is listened on, as the log says it: ["127.0.0.1:4001"]."""
+        return re.findall(rf"listening on {proto} (\S+)", self.log())
+
+    def port(self, proto, number=0):
+        return int(self.listening(proto)[number].rsplit(":", 1)[1])
+
+    @property
+    def rtmp(self):
+        return self.port("rtmp")
+
+    @property
+    def http(self):
+        return self.port("http")
+
+    def rtmp_url(self, name, app="live"):
+        return f"rtmp://127.0.0.1:{self.rtmp}/{app}/{name}"
+
+    def http_url(self, path):
+        return f"http://127.0.0.1:{self.http}{path}"
+
+    def flv_url(self, name, app="live"):
+        return self.http_url(f"/{app}/{name}.flv")
+
+    def master(self):
+        return self.pid
+
+    def workers(self):
+        """Pids of the workers that run, by number."""
+        found = {}
+        for pid in descendants(self.pid):
+            match = re.search(r"weir: worker (\d+)", title(pid))
+            if match:
+                found[int(match[1])] = pid
+        return [found[n] for n in sorted(found)]
+
+    def worker_of(self, sock):
+        """The worker that has the other end of a connected socket."""
+        local = sock.getsockname()[1]
+        return wait_for(lambda: self._owner(inode_to(local)), 3,
+                        "a worker that has the connection")
+
+    def _owner(self, inode):
+        for pid in self.workers():
+            if f"socket:[{inode}]" in descriptors(pid).values():
+                return pid
+        return None
+
+    def settled(self):
+        """True when no worker has more descriptors than at the start."""
+        return all(len(descriptors(pid)) <= self.at_start.get(pid, 0)
+                   for pid in self.workers() if pid in self.at_start)
+
+    # ---- ending ----
+
+    def kill(self, number):
+        os.kill(self.pid, number)
+
+    def wait_exit(self, timeout=15):
+        self.status = self.process.wait(timeout)
+        return self.status
+
+    def stop(self, number=signal.SIGTERM, timeout=15):
+        self.kill(number)
+        return self.wait_exit(timeout)
+
+    def finish(self, check=True):
+        """What every test checks when it is over."""
+        try:
+            if check:
+                self._check()
+        finally:
+            for pid in descendants(self.pid) + [self.pid]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            self.process.wait()
+
+    def _check(self):
+        problems = []
+        if self.status is None:
+            self._check_idle(problems)
+            family = {p: stat_of(p) for p in descendants(self.pid)}
+            self.stop()
+            self._check_children(family, problems)
+        if self.status != 0:
+            problems.append(f"exit status {self.status}")
+        self._check_logs(problems)
+        assert not problems, "\n".join(problems) + "\n" + self.log()[-6000:]
+
+    def _check_idle(self, problems):
+        if self.may_grow:
+            return
+        try:
+            wait_for(self.settled, 5)
+        except AssertionError:
+            now = {pid: descriptors(pid) for pid in self.workers()}
+            problems.append(f"descriptors at start: {self.at_start}, "
+                            f"at the end: {now}")
+
+    @staticmethod
+    def _check_children(family, problems):
+        def gone():
+            return not [p for p, s in family.items()
+                        if s and stat_of(p) and stat_of(p)[1] == s[1]]
+        try:
+            wait_for(gone, 3)
+        except AssertionError:
+            problems.append("children outlive the master")
+
+    def _sanitizer_report(self, name):
+        """The leak checker of a child misses the master's log thread, which
+        a fork does not copy: that is no report."""
+        lines = [line for line in
+                 read_text(f"{self.prefix}/{name}").splitlines()
+                 if "was not suspended. False leaks" not in line]
+        return ["\n".join(lines)[:6000]] if lines else []
+
+    def _check_logs(self, problems):
+        for line in self.log().splitlines():
+            if "[alert]" in line and \
+                    not any(re.search(a, line) for a in self.allowed):
+                problems.append(line)
+        for name in os.listdir(self.prefix):
+            if name.startswith("sanitizer"):
+                problems += self._sanitizer_report(name)
+        if "Sanitizer" in self.log() or "runtime error" in self.log():
+            problems.append("a sanitizer report is in the log")

@@ -1,0 +1,348 @@
+/*
+ * Children are started, watched, and started again: with roles made for it.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/children.h"
+#include "app/watchdog.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "event/signals.h"
+#include "live/live.h"
+#include "proc/bus.h"
+#include "proc/life.h"
+#include "proc/slot.h"
+
+static struct {
+    struct loop *loop;
+    struct signals *signals;
+    struct children children;
+    struct generation generation;
+    struct conf *conf;
+    unsigned gone, failed;
+    char why[128];
+} t;
+
+/* ---- the roles ---- */
+
+static struct loop *role_loop;
+static struct timer role_timer;
+
+static int
+start_good(struct loop *l, struct errmsg *err)
+{
+    (void)l;
+    (void)err;
+    return 0;
+}
+
+static int
+start_bad(struct loop *l, struct errmsg *err)
+{
+    (void)l;
+    return errmsg_set(err, "there is no cheese");
+}
+
+/* Is ready, then never comes back from a callback. */
+static void
+hang(struct timer *timer)
+{
+    (void)timer;
+    for (;;) {
+        pause();
+    }
+}
+
+static int
+start_stuck(struct loop *l, struct errmsg *err)
+{
+    (void)err;
+    role_loop = l;
+    timer_init(&role_timer, hang);
+    timer_set(l, &role_timer, 1);
+    return 0;
+}
+
+static const struct role good = { .name = "good",
+                                  .count = 2,
+                                  .start = start_good };
+static const struct role bad = { .name = "bad",
+                                 .count = 1,
+                                 .start = start_bad };
+static const struct role stuck = { .name = "stuck",
+                                   .count = 1,
+                                   .start = start_stuck };
+
+/* ---- the master ---- */
+
+static void
+in_child(void *arg)
+{
+    (void)arg;
+    loop_free(&t.loop);
+}
+
+static void
+on_ready(void *arg)
+{
+    (void)arg;
+}
+
+static void
+on_failed(void *arg, const char *name, const char *why)
+{
+    (void)arg;
+    t.failed++;
+    snprintf(t.why, sizeof(t.why), "%s: %s", name, why);
+}
+
+static void
+on_gone(void *arg)
+{
+    (void)arg;
+    t.gone++;
+}
+
+static const struct child_calls calls = {
+    .in_child = in_child,
+    .on_ready = on_ready,
+    .on_failed = on_failed,
+    .on_gone = on_gone,
+};
+
+static void
+on_signal(void *arg, int number)
+{
+    (void)arg;
+    (void)number;
+    children_reap(&t.children);
+}
+
+/* Turns the loop until what() holds; it must within ms. */
+static void
+wait_for(bool (*what)(void), int64_t ms)
+{
+    int64_t end = clock_ms() + ms;
+
+    while (!what()) {
+        assert_true(clock_ms() < end);
+        loop_turn(t.loop, 10);
+    }
+}
+
+static bool
+all_ready(void)
+{
+    return children_ready(&t.children);
+}
+
+static bool
+none_left(void)
+{
+    return list_empty(&t.children.list);
+}
+
+static bool
+three_failed(void)
+{
+    return t.failed >= 3;
+}
+
+static bool
+one_gone(void)
+{
+    return t.gone >= 1;
+}
+
+static struct child *
+first(void)
+{
+    return LIST_ITEM(t.children.list.next, struct child, link);
+}
+
+static int
+set_up(void **state)
+{
+    static const char path[] = "/tmp/weir-children-test.conf";
+    struct errmsg err;
+    char *mistakes = NULL;
+    FILE *f = fopen(path, "w");
+    sigset_t set;
+
+    (void)state;
+    if (f == NULL) {
+        return -1;
+    }
+    fputs("live = { memory = \"16M\"; max_streams = 16; };\n", f);
+    fclose(f);
+    hash_init();
+    t.conf = settings_load(path, &mistakes);
+    unlink(path);
+    if (t.conf == NULL) {
+        return -1;
+    }
+    t.generation.settings = settings_of(t.conf);
+    t.generation.number = 1;
+    if (slots_create(16, &err) == -1 || bus_create(&err) == -1 ||
+        life_create(&err) == -1 ||
+        live_create(&t.generation.settings->live, &err) == -1) {
+        return -1;
+    }
+    t.loop = loop_new(&err);
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    t.signals = signals_new(t.loop, &set, on_signal, NULL, &err);
+    return t.signals == NULL ? -1 : bus_open(t.loop, &err);
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    signals_free(&t.signals);
+    bus_close();
+    loop_free(&t.loop);
+    live_destroy();
+    life_destroy();
+    bus_destroy();
+    slots_destroy();
+    conf_free(&t.conf);
+    return 0;
+}
+
+static int
+begin(void **state)
+{
+    (void)state;
+    t.gone = t.failed = 0;
+    children_init(&t.children, t.loop, &calls, NULL);
+    return 0;
+}
+
+static void
+stop_all(void)
+{
+    children_signal(&t.children, CHILD_ROLES, SIGTERM);
+    wait_for(none_left, 5000);
+}
+
+/* ---- tests ---- */
+
+static void
+roles_say_ready_and_end_when_told(void **state)
+{
+    char name[CHILD_NAME];
+
+    (void)state;
+    children_start_role(&t.children, &t.generation, &good);
+    assert_int_equal(children_running(&t.children, CHILD_ROLES), 2);
+    assert_int_equal(children_running(&t.children, CHILD_WORKERS), 0);
+    wait_for(all_ready, 5000);
+    assert_string_equal(child_name(first(), name), "good 0");
+    assert_int_equal(atomic_load(&slot_at(first()->slot)->state), SLOT_READY);
+    assert_int_equal(atomic_load(&slot_at(first()->slot)->pid), first()->pid);
+    stop_all();
+    assert_int_equal(t.gone, 2);
+}
+
+static void
+a_killed_child_is_back_at_once(void **state)
+{
+    slot_owner old;
+    pid_t pid;
+    int64_t killed;
+
+    (void)state;
+    children_start_role(&t.children, &t.generation, &good);
+    wait_for(all_ready, 5000);
+    pid = first()->pid;
+    old = slot_owner_of(first()->slot);
+    killed = clock_ms();
+    kill(pid, SIGKILL);
+    wait_for(one_gone, 5000);
+    wait_for(all_ready, 5000);
+    assert_true(clock_ms() - killed < 1000);
+    assert_true(first()->pid != pid);
+    assert_false(slot_owner_alive(old));
+    stop_all();
+}
+
+static void
+a_child_that_cannot_start_says_why_and_is_given_time(void **state)
+{
+    int64_t began = clock_ms();
+
+    (void)state;
+    children_start_role(&t.children, &t.generation, &bad);
+    wait_for(three_failed, 5000);
+    /* At once, then after 100 ms: never in a tight circle. */
+    assert_true(clock_ms() - began >= 100);
+    assert_string_equal(t.why, "bad: there is no cheese");
+    assert_false(children_ready(&t.children));
+    stop_all();
+}
+
+static void
+a_stuck_child_is_killed(void **state)
+{
+    struct watchdog dog;
+    pid_t pid;
+
+    (void)state;
+    children_start_role(&t.children, &t.generation, &stuck);
+    pid = first()->pid;
+    watchdog_start(&dog, &t.children, 400);
+    wait_for(one_gone, 5000);
+    assert_true(first()->pid != pid);
+    watchdog_stop(&dog);
+    children_signal(&t.children, CHILD_ROLES, SIGTERM);
+    children_signal(&t.children, CHILD_ROLES, SIGKILL);
+    wait_for(none_left, 5000);
+}
+
+static void
+an_idle_child_is_not_stuck(void **state)
+{
+    struct watchdog dog;
+    int64_t end = clock_ms() + 700;
+
+    (void)state;
+    children_start_role(&t.children, &t.generation, &good);
+    wait_for(all_ready, 5000);
+    watchdog_start(&dog, &t.children, 300);
+    while (clock_ms() < end) {
+        loop_turn(t.loop, 10);
+    }
+    assert_int_equal(t.gone, 0);
+    watchdog_stop(&dog);
+    stop_all();
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(roles_say_ready_and_end_when_told, begin),
+        cmocka_unit_test_setup(a_killed_child_is_back_at_once, begin),
+        cmocka_unit_test_setup(
+            a_child_that_cannot_start_says_why_and_is_given_time, begin),
+        cmocka_unit_test_setup(a_stuck_child_is_killed, begin),
+        cmocka_unit_test_setup(an_idle_child_is_not_stuck, begin),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

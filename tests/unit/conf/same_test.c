@@ -1,0 +1,153 @@
+/*
+ * What a reload cannot change.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "help.h"
+
+#include <string.h>
+
+/* The first setting that stands against a reload from a to b; "": none. */
+static void
+differs(const char *a, const char *b, const char *expected)
+{
+    struct conf *first = help_load(a), *second = help_load(b);
+    struct errmsg err = { "" };
+
+    assert_int_equal(conf_same_start(first, second, &err),
+                     expected[0] != '\0' ? -1 : 0);
+    assert_string_equal(err.text, expected);
+    conf_free(&first);
+    conf_free(&second);
+}
+
+static void
+test_values(void **state)
+{
+    (void)state;
+    differs("port = 1;", "port = 1;", "");
+    differs("port = 1;", "port = 2; workers = 4; live = { hold = 0; };", "");
+    differs("port = 1;", "port = 1; pid = \"x\";", "pid");
+    differs("port = 1;", "port = 1; live = { memory = \"513M\"; };",
+            "live.memory");
+    differs("port = 1;", "port = 1; live = { memory = \"512M\"; };", "");
+    differs("port = 1;",
+            "port = 1; live = { streams = 5; }; units = \"a\"; pid = \"x\";",
+            "pid");
+}
+
+static void
+test_groups(void **state)
+{
+    (void)state;
+    /* By name: what comes and goes is no matter, nor the order. */
+    differs("port = 1; units = ( \"a\", { name = \"b\"; weight = 2; } );",
+            "port = 1; units = ( { name = \"b\"; weight = 2; }, \"c\", \"a\" "
+            ");",
+            "");
+    differs("port = 1; units = ( \"a\", { name = \"b\"; weight = 2; } );",
+            "port = 1; units = ( { name = \"b\"; weight = 3; } );",
+            "units.weight");
+    differs("port = 1; units = { name = \"a\"; units = { name = \"b\"; "
+            "weight = 2; }; };",
+            "port = 1; units = { name = \"a\"; units = \"b\"; };",
+            "units.units.weight");
+}
+
+static void
+test_extra(void **state)
+{
+    (void)state;
+    differs("port = 1; units = { name = \"a\"; layers = \"echo\"; };",
+            "port = 1; units = { name = \"a\"; layers = { module = "
+            "\"echo\"; times = 2; }; };",
+            "units.layers.times");
+    differs("port = 1; units = { name = \"a\"; layers = \"echo\"; };",
+            "port = 1; units = { name = \"a\"; layers = { module = "
+            "\"echo\"; text = \"x\"; }; };",
+            "");
+    differs("port = 1; units = { name = \"a\"; layers = \"echo\"; };",
+            "port = 1; units = { name = \"a\"; layers = \"bare\"; };", "");
+    differs("port = 1; units = { name = \"a\"; layers = \"echo\"; };",
+            "port = 1; units = { name = \"a\"; };", "");
+}
+
+/* A whole block may be marked. */
+static const struct conf_key marked[] = {
+    { .name = "live",
+      .type = CONF_GROUP,
+      .offset = offsetof(struct sample, live),
+      .keys = live_keys,
+      .size = sizeof(struct sample_live),
+      .preset = "",
+      .change = CONF_RESTART },
+    { .name = "units",
+      .type = CONF_GROUPS,
+      .offset = offsetof(struct sample, units),
+      .shorthand = "name",
+      .keys = unit_keys,
+      .size = sizeof(struct sample_unit),
+      .preset = "",
+      .change = CONF_RESTART },
+    CONF_END,
+};
+
+static void
+marked_differs(const char *a, const char *b, const char *expected)
+{
+    struct errmsg err = { "" };
+    struct conf *c[2];
+
+    for (int i = 0; i < 2; i++) {
+        char *mistakes;
+
+        help_write("t.conf", str_from(i == 0 ? a : b));
+        c[i] = conf_load("t.conf", marked, sizeof(struct sample), &mistakes);
+        if (c[i] == NULL) {
+            fail_msg("refused: %s", mistakes);
+        }
+    }
+    conf_same_start(c[0], c[1], &err);
+    assert_string_equal(err.text, expected);
+    conf_free(&c[0]);
+    conf_free(&c[1]);
+}
+
+static void
+test_marked_groups(void **state)
+{
+    (void)state;
+    marked_differs("", "", "");
+    marked_differs("", "live = { cache = false; };", "live.cache");
+    marked_differs("", "live = { mode = \"refuse\"; };", "live.mode");
+    marked_differs("", "units = \"a\";", "units");
+    marked_differs("units = \"b\";", "units = \"a\";", "units");
+    marked_differs("units = \"a\";", "units = { name = \"a\"; tags = \"x\"; };",
+                   "units.tags");
+    marked_differs("units = { name = \"a\"; tags = \"x\"; };",
+                   "units = { name = \"a\"; tags = \"y\"; };", "units.tags");
+    marked_differs("units = { name = \"a\"; layers = \"echo\"; };",
+                   "units = { name = \"a\"; layers = \"bare\"; };",
+                   "units.layers.module");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_extra),
+        cmocka_unit_test(test_marked_groups),
+    };
+
+    return cmocka_run_group_tests(tests, help_enter, help_leave);
+}

@@ -1,0 +1,188 @@
+/*
+ * Files and their includes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "help.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static void
+test_include(void **state)
+{
+    struct conf *c;
+    const struct sample *s;
+    const struct sample_unit *units;
+
+    (void)state;
+    mkdir("sub", 0700);
+    help_write("sub/units.conf", STR("# a comment\n"
+                                     "units = (\n"
+                                     "@include \"more/list.conf\" # yes\n"
+                                     ")")); /* no newline at the end */
+    mkdir("sub/more", 0700);
+    help_write("sub/more/list.conf", STR("\n\"a\",\n"
+                                         "  @include \"../last.conf\"\r\n"));
+    help_write("sub/last.conf", STR("{ name = \"b\"; }"));
+    c = help_load("port = 1; \n\t@include  \"sub/units.conf\"\nworkers = 2;");
+    s = conf_settings(c);
+    units = s->units.items;
+    assert_int_equal(s->workers, 2);
+    assert_int_equal(s->units.count, 2);
+    assert_string_equal(units[0].name.ptr, "a");
+    assert_string_equal(units[0].where.file, "sub/more/list.conf");
+    assert_int_equal(units[0].where.line, 2);
+    assert_string_equal(units[1].name.ptr, "b");
+    assert_string_equal(units[1].where.file, "sub/more/../last.conf");
+    assert_int_equal(units[1].where.line, 1);
+    conf_free(&c);
+}
+
+static void
+test_absolute(void **state)
+{
+    char text[200], dir[100];
+    struct conf *c;
+
+    (void)state;
+    assert_non_null(getcwd(dir, sizeof(dir)));
+    help_write("port.conf", STR("port = 3;"));
+    snprintf(text, sizeof(text), "@include \"%s/port.conf\"\n", dir);
+    c = help_load(text);
+    assert_int_equal(((const struct sample *)conf_settings(c))->port, 3);
+    conf_free(&c);
+}
+
+static void
+test_lines_within_includes(void **state)
+{
+    (void)state;
+    mkdir("d", 0700);
+    help_write("d/a.conf", STR("\n\nprt = 1;\nworkers = 0;\n"));
+    help_refused("port = 1;\n@include \"d/a.conf\"\npid = 1;\n",
+                 "d/a.conf:3: prt is unknown, did you mean \"port\"?\n"
+                 "d/a.conf:4: workers must be a whole number from 1 to 64 or "
+                 "\"auto\", not 0\n"
+                 "t.conf:3: pid must be a string, not 1\n");
+    help_write("d/a.conf", STR("workers = = 2;\n"));
+    help_refused("port = 1;\n@include \"d/a.conf\"\n",
+                 "d/a.conf:1: syntax error at = in: workers = = 2;\n");
+}
+
+static void
+test_strings_side_by_side_across(void **state)
+{
+    (void)state;
+    help_write("b.conf", STR("\"deny b\"\n"));
+    help_refused("port = 1; access = [ \"allow a\"\n@include \"b.conf\"\n];",
+                 "b.conf:1: access: \"deny b\": two strings side by side, is "
+                 "a comma missing?\n");
+}
+
+static void
+test_cannot_include(void **state)
+{
+    (void)state;
+    help_write("self.conf", STR("@include \"other.conf\"\n"));
+    help_write("other.conf", STR("x = 1;\n@include \"../self.conf\"\n"));
+    help_refused("@include \"none.conf\"\n"
+                 "@include \"nor/this.conf\"\n"
+                 "@include \"t.conf\"\n"
+                 "@include \".\"\n",
+                 "t.conf:1: cannot include \"none.conf\": cannot open: No "
+                 "such file or directory\n"
+                 "t.conf:2: cannot include \"nor/this.conf\": cannot open: No "
+                 "such file or directory\n"
+                 "t.conf:3: cannot include \"t.conf\": it would include "
+                 "itself\n"
+                 "t.conf:4: cannot include \".\": cannot read: Is a "
+                 "directory\n");
+    help_write("one.conf", STR("@include \"two.conf\"\n"));
+    help_write("two.conf", STR("\n@include \"one.conf\"\n"));
+    help_refused("@include \"one.conf\"\n",
+                 "two.conf:2: cannot include \"one.conf\": it would include "
+                 "itself\n");
+}
+
+static void
+test_deep(void **state)
+{
+    char name[20], text[60];
+
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        snprintf(name, sizeof(name), "deep%d.conf", i);
+        snprintf(text, sizeof(text), "@include \"deep%d.conf\"\n", i + 1);
+        help_write(name, str_from(text));
+    }
+    help_refused("@include \"deep0.conf\"\n",
+                 "deep9.conf:1: cannot include \"deep10.conf\": includes are "
+                 "more than 10 deep\n");
+}
+
+/* Files that include others twice: 2^n of them, but it ends. */
+static void
+test_many(void **state)
+{
+    char name[20], text[80];
+    char *mistakes;
+
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        snprintf(name, sizeof(name), "many%d.conf", i);
+        snprintf(text, sizeof(text),
+                 "@include \"many%d.conf\"\n@include \"many%d.conf\"\n"
+                 "@include \"many%d.conf\"\n",
+                 i + 1, i + 1, i + 1);
+        help_write(name, str_from(text));
+    }
+    help_write("many9.conf", STR(""));
+    assert_null(
+        conf_load("many0.conf", sample_keys, sizeof(struct sample), &mistakes));
+    assert_non_null(strstr(mistakes, "more than 1000 files are included"));
+    assert_non_null(strchr(mistakes, '\n'));
+    assert_string_equal(strchr(mistakes, '\n'), "\n"); /* said once */
+    mem_free(&mistakes);
+}
+
+static void
+test_too_large(void **state)
+{
+    char *text = mem_alloc(5 << 20);
+
+    (void)state;
+    memset(text, ' ', 5 << 20);
+    help_refused_bytes(str_of(text, 5 << 20),
+                       "t.conf: the configuration is larger than 4 MB\n");
+    help_write("big.conf", str_of(text, 3 << 20));
+    mem_free(&text);
+    help_refused("@include \"big.conf\"\n@include \"big.conf\"\n",
+                 "t.conf:2: cannot include \"big.conf\": the configuration "
+                 "is larger than 4 MB\n");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_include),
+        cmocka_unit_test(test_absolute),
+        cmocka_unit_test(test_lines_within_includes),
+        cmocka_unit_test(test_strings_side_by_side_across),
+        cmocka_unit_test(test_cannot_include),
+        cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_too_large),
+    };
+
+    return cmocka_run_group_tests(tests, help_enter, help_leave);
+}

@@ -1,0 +1,379 @@
+/*
+ * Answers on their way out: whole, chunked, until close; to clients that
+ * read slowly or not at all.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "serve.h"
+
+#define LARGE 3000000
+
+static struct loop *l;
+static struct http_server server;
+static struct client c;
+static char *large; /* LARGE bytes that do not repeat soon */
+
+static struct {
+    struct http_request *request;
+    size_t sent, rooms, refused, cancels;
+    size_t total; /* bytes to stream */
+    size_t piece;
+} stream;
+
+/* ---- handlers ---- */
+
+static enum http_result
+on_large(struct http_request *r, void *state)
+{
+    (void)state;
+    return http_reply(r, 200, "text/plain", (struct str){ large, LARGE });
+}
+
+static enum http_result
+on_chunks(struct http_request *r, void *state)
+{
+    (void)state;
+    http_start(r, 200, "text/plain");
+    assert_int_equal(http_send_more(r, STR("one")), 0);
+    assert_int_equal(http_send_more(r, STR_NONE), 0);
+    assert_int_equal(http_send_more(r, STR("0123456789abcdef")), 0);
+    return http_end(r);
+}
+
+static void
+stream_on(void *arg)
+{
+    (void)arg;
+    stream.rooms++;
+    while (stream.sent < stream.total) {
+        size_t n = stream.total - stream.sent;
+
+        n = n < stream.piece ? n : stream.piece;
+        if (http_send_more(stream.request,
+                           (struct str){ large + stream.sent, n }) == -1) {
+            stream.refused++;
+            return;
+        }
+        stream.sent += n;
+    }
+    http_end(stream.request);
+}
+
+static void
+stream_cancelled(void *arg)
+{
+    (void)arg;
+    stream.cancels++;
+}
+
+static enum http_result
+on_stream(struct http_request *r, void *state)
+{
+    (void)state;
+    stream.request = r;
+    http_on_cancel(r, stream_cancelled, NULL);
+    http_on_room(r, stream_on, NULL);
+    http_start(r, 200, "text/plain");
+    stream_on(NULL);
+    return HTTP_DONE;
+}
+
+static enum http_result
+on_begin(struct http_request *r, void *state)
+{
+    (void)state;
+    stream.request = r;
+    http_on_cancel(r, stream_cancelled, NULL);
+    http_start(r, 200, "text/plain");
+    return HTTP_WAIT;
+}
+
+static enum http_result
+on_status(struct http_request *r, void *state)
+{
+    int64_t status = 200;
+
+    (void)state;
+    str_to_int(r->query, 100, 999, &status);
+    http_set_header(r, "X-One", STR("1"));
+    http_set_header(r, "X-Bad", STR("1\r\nX-Injected: 2"));
+    http_set_header(r, "X-Two", STR("\xc3\xa4\t2"));
+    return http_reply(r, (int)status, "text/plain", STR("body"));
+}
+
+static const struct http_route routes[] = {
+    { "GET", "/large", on_large, false },
+    { "GET", "/chunks", on_chunks, false },
+    { "GET", "/stream", on_stream, false },
+    { "GET", "/begin", on_begin, false },
+    { "GET", "/status", on_status, false },
+    { NULL, NULL, NULL, false },
+};
+static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_location locations[] = {
+    { { "/", 1 }, NULL, 100000, layers, 1 },
+};
+
+static int
+set_up(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    memset(&stream, 0, sizeof(stream));
+    stream.total = LARGE;
+    stream.piece = 5000;
+    l = loop_new(&err);
+    server = (struct http_server){ .settings = SERVE_SETTINGS,
+                                   .locations = locations,
+                                   .location_count = 1 };
+    c = client_open(l, &server);
+    return l == NULL ? -1 : 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    client_close(&c);
+    http_stop();
+    for (int i = 0; i < 4; i++) {
+        loop_turn(l, 0);
+    }
+    assert_int_equal(http_connections(), 0);
+    loop_free(&l);
+    return 0;
+}
+
+static int
+make_large(void **state)
+{
+    (void)state;
+    large = mem_alloc(LARGE + 16);
+    for (int i = 0; i < LARGE; i += 8) {
+        snprintf(large + i, 16, "%07d ", i / 8);
+    }
+    return 0;
+}
+
+static int
+free_large(void **state)
+{
+    (void)state;
+    mem_free(&large);
+    return 0;
+}
+
+/* Takes chunks apart in c.got: their payload. */
+static struct buf
+unchunk(void)
+{
+    struct buf b;
+    struct str rest = buf_str(&c.got);
+
+    buf_init(&b, 64 << 20);
+    for (;;) {
+        char *end;
+        size_t n = strtoul(rest.ptr, &end, 16);
+
+        rest = str_skip(rest, (size_t)(end - rest.ptr));
+        assert_true(str_starts(rest, STR("\r\n")));
+        rest = str_skip(rest, 2);
+        if (n == 0) {
+            break;
+        }
+        assert_true(rest.len >= n + 2);
+        buf_add(&b, rest.ptr, n);
+        rest = str_skip(rest, n);
+        assert_true(str_starts(rest, STR("\r\n")));
+        rest = str_skip(rest, 2);
+    }
+    assert_true(str_eq(rest, STR("\r\n")));
+    return b;
+}
+
+/* ---- whole answers ---- */
+
+static void
+test_large_answer_to_a_slow_reader(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
+                   "GET /chunks HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 20; i++) {
+        client_turn(&c, 100);
+    }
+    assert_true(client_hears(&c, "abcdef\r\n0\r\n\r\n"));
+    client_forget(&c, "Content-Length: 3000000\r\n\r\n");
+    assert_memory_equal(buf_data(&c.got), large, LARGE);
+}
+
+static void
+test_client_that_never_reads(void **state)
+{
+    int64_t began = clock_ms();
+
+    (void)state;
+    server.settings.send_timeout = 80;
+    client_say(&c, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+    while (http_connections() > 0 && clock_ms() < began + PATIENCE_MS) {
+        loop_turn(l, 5);
+    }
+    assert_int_equal(http_connections(), 0);
+    assert_true(clock_ms() - began >= 80);
+}
+
+/* Slow is not stuck: the time-out counts from the last byte taken. */
+static void
+test_client_that_reads_slowly(void **state)
+{
+    int64_t began = clock_ms();
+
+    (void)state;
+    server.settings.send_timeout = 1000;
+    client_say(&c, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+    while (clock_ms() < began + 1500) {
+        int64_t pause = clock_ms() + 50;
+
+        while (clock_ms() < pause) {
+            loop_turn(l, 5);
+        }
+        client_turn(&c, 30000);
+    }
+    assert_int_equal(http_connections(), 1);
+    assert_true(client_hears(&c, "0374999 "));
+}
+
+static void
+test_statuses_without_a_body(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /status?204 HTTP/1.1\r\nHost: a\r\n\r\n"
+                   "GET /status?304 HTTP/1.1\r\nHost: a\r\n\r\n"
+                   "GET /status?299 HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "body"));
+    assert_int_equal(client_count(&c, "body"), 1);
+    assert_int_equal(client_count(&c, "Content-Length:"), 1);
+    assert_non_null(client_find(&c, "HTTP/1.1 204 No Content\r\n"));
+    assert_non_null(client_find(&c, "HTTP/1.1 304 Not Modified\r\n"));
+    assert_non_null(client_find(&c, "HTTP/1.1 299 "));
+}
+
+static void
+test_headers(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /status HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "body"));
+    assert_non_null(client_find(&c, "X-One: 1\r\nX-Two: \xc3\xa4\t2\r\n"));
+    assert_null(client_find(&c, "X-Bad"));
+    assert_null(client_find(&c, "X-Injected"));
+}
+
+/* ---- of unknown length ---- */
+
+static void
+test_chunked(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /chunks HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "\r\n\r\n3\r\none\r\n10\r\n0123456789abcdef"
+                                 "\r\n0\r\n\r\n"));
+    assert_non_null(client_find(&c, "Transfer-Encoding: chunked\r\n"));
+    assert_null(client_find(&c, "Content-Length"));
+    assert_null(client_find(&c, "Connection: close"));
+    client_say(&c, "HEAD /chunks HTTP/1.1\r\nHost: a\r\n\r\n"
+                   "GET /status HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "body"));
+    assert_int_equal(client_count(&c, "one"), 1);
+}
+
+static void
+test_until_close(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /chunks HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    assert_true(client_hears_end(&c));
+    assert_non_null(client_find(&c, "\r\n\r\none0123456789abcdef"));
+    assert_null(client_find(&c, "Transfer-Encoding"));
+    assert_non_null(client_find(&c, "Connection: close"));
+}
+
+static void
+test_stream_waits_for_room(void **state)
+{
+    struct buf payload;
+
+    (void)state;
+    client_say(&c, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 10; i++) {
+        loop_turn(l, 0);
+    }
+    assert_true(stream.refused > 0); /* the socket is full, and what we keep */
+    assert_true(stream.sent < LARGE);
+    assert_true(client_hears(&c, "\r\n0\r\n\r\n"));
+    client_forget(&c, "\r\n\r\n");
+    payload = unchunk();
+    assert_int_equal(buf_len(&payload), LARGE);
+    assert_memory_equal(buf_data(&payload), large, LARGE);
+    assert_int_equal(stream.cancels, 0);
+    buf_clear(&payload);
+}
+
+static void
+test_stream_cancelled(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_turn(&c, 1000);
+    client_close(&c);
+    for (int i = 0; i < 10; i++) {
+        loop_turn(l, 0);
+    }
+    assert_int_equal(stream.cancels, 1);
+    assert_int_equal(http_connections(), 0);
+}
+
+/* The head of a stream does not wait for its first bytes. */
+static void
+test_head_comes_alone(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /begin HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "\r\n\r\n"));
+    assert_int_equal(http_send_more(stream.request, STR("x")), 0);
+    assert_true(client_hears(&c, "1\r\nx\r\n"));
+    http_end(stream.request);
+    assert_true(client_hears(&c, "0\r\n\r\n"));
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_large_answer_to_a_slow_reader),
+        TEST(test_client_that_never_reads),
+        TEST(test_client_that_reads_slowly),
+        TEST(test_statuses_without_a_body),
+        TEST(test_headers),
+        TEST(test_chunked),
+        TEST(test_until_close),
+        TEST(test_stream_waits_for_room),
+        TEST(test_stream_cancelled),
+        TEST(test_head_comes_alone),
+    };
+
+    return cmocka_run_group_tests(tests, make_large, free_large);
+}

@@ -1,0 +1,273 @@
+/*
+ * Which handler gets a request: locations, layers, templates, methods,
+ * filters; through a real connection.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "serve.h"
+
+static struct loop *l;
+
+/* Says who it is and what it understood. */
+static enum http_result
+on_tell(struct http_request *r, void *state)
+{
+    struct buf b;
+
+    buf_init(&b, 4096);
+    buf_printf(&b, "<%s %.*s", (const char *)state, STR_ARGS(r->route_path));
+    for (size_t i = 0; i < r->param_count; i++) {
+        buf_printf(&b, " %.*s=%.*s", STR_ARGS(r->params[i].name),
+                   STR_ARGS(r->params[i].value));
+    }
+    buf_printf(&b, " body=%.*s>", STR_ARGS(r->body));
+    http_reply(r, 200, "text/plain", buf_str(&b));
+    buf_clear(&b);
+    return HTTP_DONE;
+}
+
+static enum http_result
+on_pass(struct http_request *r, void *state)
+{
+    (void)r;
+    (void)state;
+    return HTTP_PASS;
+}
+
+static enum http_result
+on_nothing(struct http_request *r, void *state)
+{
+    (void)r;
+    (void)state;
+    return HTTP_DONE;
+}
+
+static const struct http_route routes_a[] = {
+    { "GET", "/", on_tell, false },
+    { "GET", "/x/:id", on_tell, false },
+    { "GET", "/x/:id/y/:other", on_tell, false },
+    { "GET", "/rest/*", on_tell, false },
+    { "GET", "/pass", on_pass, false },
+    { "PUT", "/pass", on_tell, false },
+    { "POST", "/only-post", on_tell, true },
+    { "DELETE", "/x/:id", on_tell, false },
+    { "GET", "/broken", on_nothing, false },
+    { "POST", "/read", on_pass, true },
+    { NULL, NULL, NULL, false },
+};
+static const struct http_route routes_b[] = {
+    { "GET", "/pass", on_tell, false },
+    { "GET", "/second", on_tell, false },
+    { "PATCH", "/only-post", on_tell, false },
+    { "POST", "/read", on_tell, true },
+    { NULL, NULL, NULL, false },
+};
+static const struct http_route routes_all[] = {
+    { "*", "/*", on_tell, false },
+    { NULL, NULL, NULL, false },
+};
+static const struct http_route routes_small[] = {
+    { "POST", "/deep/read", on_tell, true },
+    { "GET", "/*", on_tell, false },
+    { NULL, NULL, NULL, false },
+};
+
+static char name_a[] = "a", name_b[] = "b", name_all[] = "all",
+            name_small[] = "small";
+static const struct http_layer two[] = {
+    { "none", NULL, NULL }, /* a module without routes */
+    { "a", routes_a, name_a },
+    { "b", routes_b, name_b },
+};
+static const struct http_layer all[] = { { "all", routes_all, name_all } };
+static const struct http_layer small[] = {
+    { "small", routes_small, name_small },
+};
+
+static struct http_location locations[] = {
+    { { "/small/deep", 11 }, NULL, 1000, two, 3 },
+    { { "/closed", 7 }, NULL, 1000, all, 1 },
+    { { "/small", 6 }, NULL, 4, small, 1 },
+    { { "/all", 4 }, NULL, 1000, all, 1 },
+    { { "/two", 4 }, NULL, 1000, two, 3 },
+};
+static const struct http_server server = {
+    .settings = SERVE_SETTINGS,
+    .locations = locations,
+    .location_count = 5,
+};
+
+static int
+set_up(void **state)
+{
+    static const struct str nobody[] = { { "deny all", 8 } };
+    struct errmsg err;
+    struct pool *pool = pool_new(256);
+
+    *state = pool;
+    locations[1].access = access_parse(pool, nobody, 1);
+    l = loop_new(&err);
+    return l == NULL ? -1 : 0;
+}
+
+static int
+tear_down(void **state)
+{
+    struct pool *pool = *state;
+
+    http_stop();
+    for (int i = 0; i < 4; i++) {
+        loop_turn(l, 0);
+    }
+    loop_free(&l);
+    pool_free(&pool);
+    return 0;
+}
+
+/* The whole answer to a request with this line, NUL terminated; with a body
+ * if there is one. */
+static const char *
+ask_with(const char *line, const char *body)
+{
+    static char answer[4096];
+    struct client c = client_open(l, &server);
+    struct buf b;
+
+    buf_init(&b, 4096);
+    buf_printf(&b, "%s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n", line);
+    if (*body != '\0') {
+        buf_printf(&b, "Content-Length: %zu\r\n", strlen(body));
+    }
+    buf_printf(&b, "\r\n%s", body);
+    client_send(&c, buf_str(&b));
+    buf_clear(&b);
+    assert_true(client_hears_end(&c));
+    str_copy(answer, sizeof(answer), buf_str(&c.got));
+    client_close(&c);
+    return answer;
+}
+
+static const char *
+ask(const char *line)
+{
+    return ask_with(line, "");
+}
+
+static void
+assert_told(const char *line, const char *expected)
+{
+    const char *answer = ask(line);
+
+    if (strstr(answer, expected) == NULL) {
+        fail_msg("%s: not %s but %s", line, expected, answer);
+    }
+}
+
+static void
+test_templates(void **state)
+{
+    (void)state;
+    assert_told("GET /two", "<a / body=>");
+    assert_told("GET /two/", "<a / body=>");
+    assert_told("GET /two/x/1", "<a /x/1 id=1 body=>");
+    assert_told("GET /two/x/a%20b/y/2?q", "<a /x/a b/y/2 id=a b other=2 ");
+    assert_told("GET /two/rest/", "<a /rest/ *= body=>");
+    assert_told("GET /two/rest/a/b", "<a /rest/a/b *=a/b body=>");
+    assert_told("GET /two/rest", " 404 ");
+    assert_told("GET /two/x", " 404 ");
+    assert_told("GET /two/x/", " 404 "); /* one segment, not none */
+    assert_told("GET /two/x/1/", " 404 ");
+    assert_told("GET /two/x/1/y", " 404 ");
+    assert_told("GET /two/x/1/z/2", " 404 ");
+    assert_told("GET /twofold", " 404 ");
+    assert_told("GET /", " 404 ");
+}
+
+static void
+test_layers_and_locations(void **state)
+{
+    (void)state;
+    assert_told("GET /two/second", "<b /second");
+    assert_told("GET /two/pass", "<b /pass");
+    assert_told("GET /small/deep/x/1", "<a /x/1 id=1");
+    assert_told("GET /small/deep/second", "<b /second");
+    assert_told("GET /small/deep/none", "<small /deep/none");
+    assert_told("GET /small/deeper", "<small /deeper");
+    assert_told("GET /all", "<all / *= ");
+    assert_told("DELETE /all/a/b", "<all /a/b *=a/b ");
+    assert_told("HEAD /two/x/1", " 200 OK");
+}
+
+static void
+test_access(void **state)
+{
+    (void)state;
+    assert_told("GET /closed", " 403 ");
+    assert_told("GET /closed/x", " 403 ");
+    assert_told("GET /all/../closed/x", " 403 ");
+    assert_told("GET /%63losed", " 403 ");
+}
+
+static void
+test_methods(void **state)
+{
+    (void)state;
+    assert_told("PUT /two/x/1", " 405 ");
+    assert_told("PUT /two/x/1", "Allow: GET, HEAD, OPTIONS, DELETE\r\n");
+    assert_told("OPTIONS /two/x/1", " 204 ");
+    assert_told("OPTIONS /two/x/1", "Allow: GET, HEAD, OPTIONS, DELETE\r\n");
+    assert_told("GET /two/only-post", " 405 "); /* of both layers */
+    assert_told("GET /two/only-post", "Allow: POST, OPTIONS, PATCH\r\n");
+    assert_told("POST /two/second", "Allow: GET, HEAD, OPTIONS\r\n");
+    assert_told("OPTIONS /two/none", " 404 ");
+    assert_told("OPTIONS *", " 204 ");
+    assert_told("OPTIONS *", "Allow: GET, POST, PUT");
+    assert_told("OPTIONS /all/x", "<all /x"); /* "*" takes it */
+    assert_told("TRACE /all/x", " 405 ");     /* but nobody takes this */
+    assert_null(strstr(ask("OPTIONS /two/x/1"), "Content-Length"));
+}
+
+/* What one layer read, the next can read again; limits are each location's
+ * own. */
+static void
+test_body_for_the_next(void **state)
+{
+    (void)state;
+    assert_non_null(
+        strstr(ask_with("POST /two/read", "12345"), "<b /read body=12345>"));
+    assert_non_null(strstr(ask_with("POST /small/deep/read", "12345"),
+                           "<b /read body=12345>"));
+    assert_non_null(strstr(ask_with("GET /small/x", "12345"), " 413 "));
+    assert_non_null(strstr(ask_with("GET /small/x", "1234"), "<small /x"));
+}
+
+static void
+test_handler_without_answer(void **state)
+{
+    (void)state;
+    assert_told("GET /two/broken", " 500 ");
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_templates),
+        TEST(test_layers_and_locations),
+        TEST(test_access),
+        TEST(test_methods),
+        TEST(test_body_for_the_next),
+        TEST(test_handler_without_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

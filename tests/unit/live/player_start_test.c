@@ -1,0 +1,256 @@
+/*
+ * How players start: waiting for the stream, what they get first, where.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "viewer.h"
+
+static struct wire wire;
+static struct author author;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    fixture_hub();
+    wire_open(&wire, 0);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    wire_close(&wire);
+    live_unpublish(&author.p);
+    fixture_turns(2);
+    fixture_hub_end();
+    return 0;
+}
+
+static void
+write_head(void)
+{
+    write_frame(&author, META, 0, 80);
+    write_frame(&author, VIDEO_HEADER, 0, 40);
+    write_frame(&author, SOUND_HEADER, 0, 10);
+}
+
+/* What every player gets before its first frame. */
+static void
+expect_head(struct wire *at)
+{
+    uint8_t flags[3];
+
+    for (int i = 0; i < 3; i++) {
+        struct message m;
+
+        assert_true(wire_next(at, &m));
+        flags[i] = m.type;
+        mem_free(&m.payload);
+    }
+    assert_int_equal(flags[0], MEDIA_DATA);
+    assert_int_equal(flags[1] + flags[2], MEDIA_AUDIO + MEDIA_VIDEO);
+}
+
+static void
+test_waits_for_the_publisher(void **state)
+{
+    struct viewer *v = watch(&wire, "live/a");
+
+    (void)state;
+    wire_settle(&wire);
+    assert_int_equal(v->starts, 0);
+    assert_false(live_player_started(v->p));
+    publish(&author, "live/b");
+    write_head();
+    write_frame(&author, KEY, 0, 100);
+    wire_settle(&wire);
+    live_unpublish(&author.p);
+    assert_int_equal(v->starts, 0);
+    publish(&author, "live/a");
+    assert_int_equal(author.starts, 1);
+    write_head();
+    write_frame(&author, INTER, 0, 100);
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    write_frame(&author, KEY, 40, 9000);
+    wire_settle(&wire);
+    assert_int_equal(v->starts, 1);
+    expect_head(&wire);
+    expect(&wire, KEY, 40, 9000);
+    write_frame(&author, SOUND, 60, 50);
+    write_frame(&author, INTER, 80, 5000);
+    wire_settle(&wire);
+    expect(&wire, SOUND, 60, 50);
+    expect(&wire, INTER, 80, 5000);
+    expect_nothing(&wire);
+    assert_int_equal(v->starts, 1);
+}
+
+/* Codec headers have the time of the frame behind them, metadata has 0. */
+static void
+test_prologue_has_the_first_frames_time(void **state)
+{
+    struct message m;
+
+    (void)state;
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0x1234567, 100);
+    watch(&wire, "live/a");
+    wire_settle(&wire);
+    for (int i = 0; i < 4; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.timestamp, m.type == MEDIA_DATA ? 0 : 0x1234567);
+        assert_int_equal(m.stream_id, 1);
+        mem_free(&m.payload);
+    }
+    expect_nothing(&wire);
+}
+
+static void
+test_starts_at_the_last_key_frame(void **state)
+{
+    (void)state;
+    publish(&author, "live/a");
+    write_head();
+    for (uint32_t i = 0; i < 50; i++) {
+        write_frame(&author, i % 20 == 0 ? KEY : INTER, i * 40, 300);
+    }
+    watch(&wire, "live/a");
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect(&wire, KEY, 40 * 40, 300);
+    for (uint32_t i = 41; i < 50; i++) {
+        expect(&wire, INTER, i * 40, 300);
+    }
+    expect_nothing(&wire);
+}
+
+static void
+test_without_gop_cache_at_the_next(void **state)
+{
+    struct live_play what = viewer_play(&wire, "live/a");
+
+    (void)state;
+    what.gop_cache = false;
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0, 300);
+    watch_as(&wire, 0, &what);
+    write_frame(&author, INTER, 40, 300);
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    write_frame(&author, KEY, 80, 300);
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect(&wire, KEY, 80, 300);
+    expect_nothing(&wire);
+}
+
+static void
+test_flv(void **state)
+{
+    static const uint8_t header[] = { 'F', 'L', 'V', 1, 5, 0, 0,
+                                      0,   9,   0,   0, 0, 0 };
+    struct live_play what = viewer_play(&wire, "live/a");
+    const uint8_t *got;
+    size_t at = sizeof(header);
+    static const uint8_t types[] = { 18, 9, 8, 9, 8 };
+    static const size_t lens[] = { 80, 40, 10, 70000, 30 };
+
+    (void)state;
+    what.framing = LIVE_FLV;
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0x1020304, 70000);
+    watch_as(&wire, 0, &what);
+    write_frame(&author, SOUND, 0x1020304, 30);
+    wire_settle(&wire);
+    got = buf_data(&wire.got);
+    assert_memory_equal(got, header, sizeof(header));
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(got[at], types[i]);
+        assert_int_equal(got[at + 1] << 16 | got[at + 2] << 8 | got[at + 3],
+                         lens[i]);
+        assert_memory_equal(got + at + 4,
+                            i == 0 ? "\0\0\0\0\0\0\0" : "\2\3\4\1\0\0\0", 7);
+        at += 11 + lens[i] + 4;
+    }
+    assert_int_equal(buf_len(&wire.got), at);
+}
+
+static void
+test_another_stream_id(void **state)
+{
+    struct live_play what = viewer_play(&wire, "live/a");
+    struct message m;
+
+    (void)state;
+    what.stream_id = 5;
+    publish(&author, "live/a");
+    write_head();
+    for (uint32_t i = 0; i < 100; i++) {
+        write_frame(&author, i == 0 ? KEY : INTER, i, 5000);
+    }
+    watch_as(&wire, 0, &what);
+    wire_settle(&wire);
+    for (int i = 0; i < 103; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.stream_id, 5);
+        mem_free(&m.payload);
+    }
+    expect_nothing(&wire);
+}
+
+static void
+test_leaving_in_on_start(void **state)
+{
+    struct wire others[2];
+    struct viewer *v = watch(&wire, "live/a");
+
+    (void)state;
+    v->at_start = LEAVE;
+    for (int i = 0; i < 2; i++) {
+        wire_open(&others[i], 0);
+        watch(&others[i], "live/a")->at_start = i == 0 ? CLOSE : GO_ON;
+    }
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0, 100);
+    wire_settle(&wire);
+    wire_settle(&others[1]);
+    expect_nothing(&wire);
+    assert_null(others[0].conn);
+    expect_head(&others[1]);
+    expect(&others[1], KEY, 0, 100);
+    assert_int_equal(v->stops, 0);
+    wire_close(&others[0]);
+    wire_close(&others[1]);
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_waits_for_the_publisher),
+        TEST(test_prologue_has_the_first_frames_time),
+        TEST(test_starts_at_the_last_key_frame),
+        TEST(test_without_gop_cache_at_the_next),
+        TEST(test_flv),
+        TEST(test_another_stream_id),
+        TEST(test_leaving_in_on_start),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/*
+ * Session records: taken, filled, read while they change.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arena_fixture.h"
+#include "live/record.h"
+
+static int
+setup(void **state)
+{
+    (void)state;
+    fixture_arena();
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    fixture_arena_end();
+    return 0;
+}
+
+static struct session_record *
+take(const char *name, const char *url)
+{
+    struct record_text text = { .name = str_from(name),
+                                .url = str_from(url),
+                                .stream_id = 3,
+                                .publisher = true };
+
+    return record_take(&text);
+}
+
+struct seen {
+    unsigned count, wrong;
+    struct live_session_view last;
+};
+
+static bool
+note(void *arg, const struct live_session_view *v)
+{
+    struct seen *seen = arg;
+
+    seen->count++;
+    seen->last = *v;
+    return true;
+}
+
+static void
+test_shows_what_was_put(void **state)
+{
+    struct session_record *r = take("live/a", "rtmp://h/live/a");
+    struct seen seen = { 0 };
+
+    (void)state;
+    record_count(r, 1000, 10);
+    record_count(r, 1, 0);
+    assert_true(str_eq(record_name(r), STR("live/a")));
+    live_each_session(note, &seen);
+    assert_int_equal(seen.count, 1);
+    assert_string_equal(seen.last.name, "live/a");
+    assert_string_equal(seen.last.url, "rtmp://h/live/a");
+    assert_true(seen.last.publisher);
+    assert_int_equal(seen.last.stream_id, 3);
+    assert_int_equal(seen.last.video_bytes, 1001);
+    assert_int_equal(seen.last.audio_bytes, 10);
+    record_free(&r);
+    assert_null(r);
+    record_free(&r);
+    seen.count = 0;
+    live_each_session(note, &seen);
+    assert_int_equal(seen.count, 0);
+}
+
+static void
+test_long_words_are_cut(void **state)
+{
+    char name[LIVE_NAME_MAX], url[1000];
+    struct seen seen = { 0 };
+
+    (void)state;
+    memset(name, 'n', sizeof(name));
+    memset(url, 'u', sizeof(url));
+    name[sizeof(name) - 1] = url[sizeof(url) - 1] = '\0';
+    take(name, url);
+    live_each_session(note, &seen);
+    assert_string_equal(seen.last.name, name);
+    assert_int_equal(strlen(seen.last.url), LIVE_NAME_MAX - 1);
+}
+
+static void
+test_all_taken(void **state)
+{
+    struct session_record *r = NULL, *last = NULL;
+    unsigned count = 0;
+
+    (void)state;
+    while ((r = take("live/a", "u")) != NULL) {
+        last = r;
+        count++;
+    }
+    assert_int_equal(count, arena.head->session_count);
+    r = last;
+    record_free(&last);
+    assert_ptr_equal(take("live/b", "u"), r);
+}
+
+static void
+test_the_dead_are_swept(void **state)
+{
+    uint32_t self = slot_self();
+    struct session_record *r;
+    struct seen seen = { 0 };
+
+    (void)state;
+    take("live/mine", "u");
+    slot_set_self((uint32_t)slot_take(SLOT_WORKER, "other", 1, 0));
+    r = take("live/theirs", "u");
+    atomic_fetch_add(&r->sequence, 1); /* killed while it wrote */
+    live_sweep(slot_self());
+    slot_set_self(self);
+    live_each_session(note, &seen);
+    assert_int_equal(seen.count, 1);
+    assert_string_equal(seen.last.name, "live/mine");
+    while (take("live/new", "u") != NULL) {
+    }
+    seen.count = 0;
+    live_each_session(note, &seen);
+    assert_int_equal(seen.count, arena.head->session_count);
+}
+
+/* Each of the words is one letter repeated; all three are the same. */
+static bool
+is_whole(void *arg, const struct live_session_view *v)
+{
+    struct seen *seen = arg;
+    char c = v->name[0];
+    size_t len = strlen(v->name);
+
+    seen->count++;
+    for (size_t i = 0; i < len; i++) {
+        seen->wrong += v->name[i] != c || v->url[i] != c;
+    }
+    seen->wrong += v->stream_id != (uint32_t)c || len != (size_t)c;
+    return true;
+}
+
+static void
+change_for_ever(void)
+{
+    char words[256];
+
+    for (unsigned i = 0;; i++) {
+        uint32_t letter = 'a' + i % 26;
+        struct record_text text = { .stream_id = letter };
+        struct session_record *r;
+
+        memset(words, (int)letter, letter);
+        text.name = text.url = str_of(words, letter);
+        r = record_take(&text);
+        record_free(&r);
+    }
+}
+
+static void
+test_never_half_old_half_new(void **state)
+{
+    struct seen seen = { 0 };
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "other", 1, 0);
+    pid_t pid = fork();
+    int64_t end = clock_ms() + 20000;
+
+    (void)state;
+    if (pid == 0) {
+        slot_set_self(slot);
+        change_for_ever();
+    }
+    while (seen.count < 20000 && clock_ms() < end) {
+        live_each_session(is_whole, &seen);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_true(seen.count > 0);
+    assert_int_equal(seen.wrong, 0);
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_shows_what_was_put),
+        TEST(test_long_words_are_cut),
+        TEST(test_all_taken),
+        TEST(test_the_dead_are_swept),
+        TEST(test_never_half_old_half_new),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+/*
+ * Connections over real sockets: short writes and what comes after them.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "conn_session.h"
+
+static void
+unsent_is_kept_and_sent(void **state)
+{
+    struct session s;
+    char *big = mem_zero(BIG);
+    size_t came = 0;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    assert_int_equal(conn_write(s.c, big, BIG), 0);
+    assert_true(conn_unsent(s.c) > 0);
+    assert_int_equal(conn_write(s.c, "end", 3), 0);
+    for (int i = 0; i < TURNS && came < BIG + 3; i++) {
+        came += drain(s.peer);
+        loop_turn(l, 0);
+    }
+    assert_int_equal(came, BIG + 3);
+    assert_int_equal(s.c->bytes_out, BIG + 3);
+    assert_int_equal(conn_unsent(s.c), 0);
+    assert_null(s.c->out.mem);
+    /* It was conn_write()'s own matter. */
+    assert_int_equal(s.writable_calls, 0);
+    assert_int_equal(s.c->io.wanted, IO_READ);
+    mem_free(&big);
+    done(&s);
+}
+
+static void
+too_much_unsent_is_refused(void **state)
+{
+    struct session s;
+    char *big = mem_zero(BIG);
+
+    (void)state;
+    open_session(&s, &handlers, &small);
+    assert_int_equal(conn_write(s.c, big, BIG), -1);
+    mem_free(&big);
+    done(&s);
+}
+
+static void
+writev_keeps_nothing_and_tells_when(void **state)
+{
+    struct session s;
+    char *big = mem_zero(BIG);
+    struct iovec iov[2] = { { big, 1000 }, { big + 1000, BIG - 1000 } };
+    ssize_t sent;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    sent = conn_writev(s.c, iov, 2);
+    assert_true(sent > 1000 && sent < BIG);
+    assert_int_equal(conn_unsent(s.c), 0);
+    /* A stuck socket is not tried again. */
+    assert_int_equal(conn_writev(s.c, iov, 2), 0);
+    loop_turn(l, 0);
+    assert_int_equal(s.writable_calls, 0);
+
+    assert_int_equal(drain(s.peer), sent);
+    loop_turn(l, 1000);
+    assert_int_equal(s.writable_calls, 1);
+    loop_turn(l, 0);
+    assert_int_equal(s.writable_calls, 1);
+    assert_int_equal(conn_writev(s.c, iov, 1), 1000);
+    assert_int_equal(s.c->io.wanted, IO_READ);
+    mem_free(&big);
+    done(&s);
+}
+
+static void
+own_words_go_before_on_writable(void **state)
+{
+    struct session s;
+    char *big = mem_zero(BIG);
+    struct iovec iov = { big, BIG };
+    size_t came = 0;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    assert_true(conn_writev(s.c, &iov, 1) < BIG);
+    assert_int_equal(conn_write(s.c, big, BIG / 2), 0);
+    assert_int_equal(conn_unsent(s.c), BIG / 2);
+    for (int i = 0; i < TURNS && s.writable_calls == 0; i++) {
+        came += drain(s.peer);
+        loop_turn(l, 0);
+        assert_true(s.writable_calls == 0 || conn_unsent(s.c) == 0);
+    }
+    assert_int_equal(s.writable_calls, 1);
+    assert_true(came + drain(s.peer) > BIG / 2);
+    mem_free(&big);
+    done(&s);
+}
+
+static void
+many_pieces_are_a_short_write(void **state)
+{
+    struct session s;
+    struct iovec iov[1100];
+    char x = 'x';
+    ssize_t sent;
+
+    (void)state;
+    for (size_t i = 0; i < 1100; i++) {
+        iov[i] = (struct iovec){ &x, 1 };
+    }
+    open_session(&s, &handlers, &wide);
+    sent = conn_writev(s.c, iov, 1100);
+    assert_int_equal(sent, 1024);
+    loop_turn(l, 1000);
+    assert_int_equal(s.writable_calls, 1);
+    assert_int_equal(conn_writev(s.c, iov + sent, 1100 - (int)sent), 76);
+    assert_int_equal(drain(s.peer), 1100);
+    done(&s);
+}
+
+static void
+closing_in_on_writable_is_safe(void **state)
+{
+    struct session s;
+    char *big = mem_zero(BIG);
+    struct iovec iov = { big, BIG };
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    assert_true(conn_writev(s.c, &iov, 1) < BIG);
+    s.then = CLOSE;
+    drain(s.peer);
+    loop_turn(l, 1000);
+    assert_int_equal(s.writable_calls, 1);
+    assert_int_equal(s.close_calls, 1);
+    close(s.peer);
+    mem_free(&big);
+}
+
+static void
+writing_to_the_gone_fails(void **state)
+{
+    struct session s;
+    struct iovec iov = { s.got, 1 };
+
+    (void)state;
+    open_session(&s, &handlers, &small);
+    close(s.peer);
+    s.peer = -1;
+    assert_int_equal(conn_write(s.c, "x", 1), -1);
+    assert_int_equal(conn_writev(s.c, &iov, 1), CONN_ERROR);
+    assert_int_equal(s.close_calls, 0); /* the caller closes */
+    conn_close(s.c, "gone");
+    assert_int_equal(conn_writev(s.c, &iov, 1), CONN_ERROR);
+    assert_int_equal(s.close_calls, 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(unsent_is_kept_and_sent),
+        TEST(too_much_unsent_is_refused),
+        TEST(writev_keeps_nothing_and_tells_when),
+        TEST(own_words_go_before_on_writable),
+        TEST(many_pieces_are_a_short_write),
+        TEST(closing_in_on_writable_is_safe),
+        TEST(writing_to_the_gone_fails),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

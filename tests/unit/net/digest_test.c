@@ -1,0 +1,81 @@
+/*
+ * HMAC-SHA-256 by the vectors of RFC 4231.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <string.h>
+
+#include "net/digest.h"
+
+static const char hex[] = "0123456789abcdef";
+
+static void
+gives(const void *key, size_t key_len, const void *data, size_t len,
+      const char *expected)
+{
+    uint8_t out[DIGEST_SHA256];
+    char text[2 * DIGEST_SHA256 + 1] = "";
+
+    digest_hmac_sha256(key, key_len, data, len, out);
+    for (size_t i = 0; i < sizeof(out); i++) {
+        text[2 * i] = hex[out[i] >> 4];
+        text[2 * i + 1] = hex[out[i] & 15];
+    }
+    assert_string_equal(text, expected);
+}
+
+static void
+rfc_4231(void **state)
+{
+    uint8_t key[131];
+    const char *data = "Test Using Larger Than Block-Size Key - Hash Key First";
+
+    (void)state;
+    memset(key, 0x0b, 20);
+    gives(key, 20, "Hi There", 8,
+          "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    gives("Jefe", 4, "what do ya want for nothing?", 28,
+          "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    memset(key, 0xaa, sizeof(key));
+    gives(key, sizeof(key), data, strlen(data),
+          "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+static void
+nothing_has_a_digest_too(void **state)
+{
+    (void)state;
+    gives(NULL, 0, "", 0,
+          "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
+}
+
+static void
+comparing(void **state)
+{
+    (void)state;
+    assert_true(digest_equal("abc", "abc", 3));
+    assert_false(digest_equal("abc", "abd", 3));
+    assert_false(digest_equal("xbc", "abc", 3));
+    assert_true(digest_equal("abc", "abd", 2));
+    assert_true(digest_equal("a", "b", 0));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rfc_4231),
+        cmocka_unit_test(nothing_has_a_digest_too),
+        cmocka_unit_test(comparing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,473 @@
+/*
+ * The bus between real processes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "proc/bus.h"
+
+#define ECHO BUS_MODULE        /* is answered with the same */
+#define COUNT (BUS_MODULE + 1) /* a number in a row */
+#define SUM (BUS_MODULE + 2)   /* asks how many came, in order */
+#define DONE (BUS_MODULE + 3)
+
+static struct loop *l;
+
+struct inbox {
+    int calls;
+    slot_owner from;
+    uint8_t *data; /* owned copy */
+    size_t len;
+    int fd;
+    bool take_fd, close_bus;
+};
+static struct inbox inbox;
+
+static size_t
+open_descriptors(void)
+{
+    size_t n = 0;
+
+    for (int fd = 0; fd < 1000; fd++) {
+        n += fcntl(fd, F_GETFD) != -1;
+    }
+    return n;
+}
+
+static void
+on_message(void *arg, struct bus_message *m)
+{
+    struct inbox *in = arg;
+
+    in->calls++;
+    in->from = m->from;
+    in->len = m->len;
+    mem_free(&in->data);
+    in->data = mem_alloc(m->len + 1);
+    memcpy(in->data, m->data, m->len);
+    in->fd = m->fd;
+    if (in->take_fd) {
+        m->fd = -1;
+    }
+    if (in->close_bus) {
+        bus_close();
+    }
+}
+
+static int
+set_up(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    l = loop_new(&err);
+    if (l == NULL || slots_create(4, &err) == -1 || bus_create(&err) == -1 ||
+        bus_open(l, &err) == -1) {
+        return -1;
+    }
+    inbox = (struct inbox){ .fd = -1 };
+    bus_register(ECHO, on_message, &inbox);
+    bus_register(DONE, on_message, &inbox);
+    bus_register(SUM, on_message, &inbox);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    log_set_sink(NULL, NULL);
+    mem_free(&inbox.data);
+    bus_destroy();
+    slots_destroy();
+    loop_free(&l);
+    return 0;
+}
+
+/* ---- a child that answers ---- */
+
+struct child {
+    struct loop *loop;
+    uint32_t next; /* the number of COUNT that is due */
+    bool in_order, stop;
+};
+
+static void
+child_echo(void *arg, struct bus_message *m)
+{
+    (void)arg;
+    bus_send(slot_owner_number(m->from), m->type, m->data, m->len, m->fd);
+}
+
+static void
+child_count(void *arg, struct bus_message *m)
+{
+    struct child *c = arg;
+    uint32_t number;
+
+    memcpy(&number, m->data, sizeof(number));
+    c->in_order = c->in_order && number == c->next++;
+}
+
+static void
+child_sum(void *arg, struct bus_message *m)
+{
+    struct child *c = arg;
+    uint32_t sum = c->in_order ? c->next : 0;
+
+    bus_send(slot_owner_number(m->from), SUM, &sum, sizeof(sum), -1);
+}
+
+static void
+child_done(void *arg, struct bus_message *m)
+{
+    struct child *c = arg;
+
+    (void)m;
+    c->stop = true;
+}
+
+static void
+run_child(uint32_t slot)
+{
+    struct child c = { .in_order = true };
+    struct errmsg err;
+
+    slot_set_self(slot);
+    c.loop = loop_new(&err);
+    if (bus_open(c.loop, &err) == -1) {
+        _exit(1);
+    }
+    bus_register(ECHO, child_echo, &c);
+    bus_register(COUNT, child_count, &c);
+    bus_register(SUM, child_sum, &c);
+    bus_register(DONE, child_done, &c);
+    while (!c.stop) {
+        loop_turn(c.loop, -1);
+    }
+    _exit(0);
+}
+
+static uint32_t
+take_slot(void)
+{
+    int n = slot_take(SLOT_WORKER, "w", 0, 1);
+
+    assert_true(n > 0);
+    return (uint32_t)n;
+}
+
+static pid_t
+start_child(uint32_t slot)
+{
+    pid_t pid = fork();
+
+    assert_int_not_equal(pid, -1);
+    if (pid == 0) {
+        run_child(slot);
+    }
+    return pid;
+}
+
+static void
+end_child(uint32_t slot, pid_t pid)
+{
+    int status;
+
+    assert_int_equal(bus_send(slot, DONE, NULL, 0, -1), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    bus_sweep(slot);
+    slot_release(slot);
+}
+
+static void
+wait_calls(int calls)
+{
+    while (inbox.calls < calls) {
+        loop_turn(l, -1);
+    }
+}
+
+static void
+there_and_back(void **state)
+{
+    uint32_t slot = take_slot();
+    pid_t pid = start_child(slot);
+    static const size_t sizes[] = { 0, 1, 32768, 32769, 3000000 };
+    uint8_t *data = mem_alloc(3000000);
+
+    (void)state;
+    for (size_t i = 0; i < 3000000; i++) {
+        data[i] = (uint8_t)(i * 13 + i / 251);
+    }
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        assert_int_equal(bus_send(slot, ECHO, data, sizes[i], -1), 0);
+        wait_calls((int)i + 1);
+        assert_int_equal(inbox.len, sizes[i]);
+        assert_memory_equal(inbox.data, data, sizes[i]);
+        assert_int_equal(inbox.fd, -1);
+        assert_true(inbox.from == slot_owner_of(slot));
+    }
+    mem_free(&data);
+    end_child(slot, pid);
+}
+
+static void
+with_a_descriptor(size_t len)
+{
+    uint32_t slot = take_slot();
+    pid_t pid = start_child(slot);
+    uint8_t *data = mem_zero(len);
+    size_t before = open_descriptors();
+    int ends[2];
+    char byte;
+
+    inbox.take_fd = true;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(bus_send(slot, ECHO, data, len, ends[1]), 0);
+    close(ends[1]);
+    wait_calls(inbox.calls + 1);
+    assert_int_equal(inbox.len, len);
+    assert_int_not_equal(inbox.fd, -1);
+    assert_int_equal(write(inbox.fd, "x", 1), 1);
+    close(inbox.fd);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    end_child(slot, pid); /* and with it the child's copy */
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+    mem_free(&data);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void
+descriptors_travel(void **state)
+{
+    (void)state;
+    with_a_descriptor(10);
+    with_a_descriptor(100000); /* beside the one that holds the data */
+}
+
+static void
+a_descriptor_nobody_took_is_closed(void **state)
+{
+    size_t before = open_descriptors();
+
+    (void)state;
+    assert_int_equal(bus_send(0, ECHO, "x", 1, 0), 0); /* to ourselves */
+    wait_calls(1);
+    assert_true(inbox.fd > 2);
+    assert_int_equal(open_descriptors(), before);
+}
+
+/* Nobody reads yet: the mailbox fills, then our queue, then we are told. */
+static void
+full_mailbox_and_queue(void **state)
+{
+    uint32_t slot = take_slot();
+    uint32_t message[2048] = { 0 };
+    size_t before = open_descriptors();
+
+    (void)state;
+    while (bus_send(slot, COUNT, message, sizeof(message),
+                    message[0] % 100 == 0 ? 0 : -1) == 0) {
+        message[0]++;
+    }
+    assert_true(message[0] > 400); /* 4 MB and what the kernel takes */
+    assert_true(message[0] < 10000);
+    assert_true(open_descriptors() > before);
+
+    pid_t pid = start_child(slot);
+
+    while (bus_send(slot, SUM, NULL, 0, -1) == -1) {
+        loop_turn(l, -1);
+    }
+    wait_calls(1);
+    assert_int_equal(inbox.len, 4);
+    assert_memory_equal(inbox.data, message, 4); /* all, in order */
+    assert_int_equal(open_descriptors(), before);
+    end_child(slot, pid);
+}
+
+static void
+what_waits_is_dropped_with_the_bus(void **state)
+{
+    uint32_t slot = take_slot();
+    static uint8_t data[100000];
+    size_t before = open_descriptors();
+
+    (void)state;
+    while (bus_send(slot, ECHO, data, 32768, 0) == 0) {
+    }
+    assert_int_equal(bus_send(slot, ECHO, data, sizeof(data), 0), -1);
+    bus_close();
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void
+to_nobody(void **state)
+{
+    uint32_t slot = take_slot();
+
+    (void)state;
+    assert_int_equal(bus_send(99, ECHO, "x", 1, -1), -1);
+    assert_int_equal(bus_send(3, ECHO, "x", 1, -1), -1); /* free */
+    atomic_store(&slot_at(slot)->state, SLOT_GONE);
+    assert_int_equal(bus_send(slot, ECHO, "x", 1, -1), -1);
+}
+
+static int complaints;
+
+static void
+count_complaints(void *arg, const char *line, size_t len)
+{
+    (void)arg;
+    (void)len;
+    complaints += strstr(line, "unknown type 99") != NULL;
+}
+
+static void
+unknown_types_are_logged_and_dropped(void **state)
+{
+    size_t before = open_descriptors();
+
+    (void)state;
+    complaints = 0;
+    log_set_sink(count_complaints, NULL);
+    assert_int_equal(bus_send(0, 99, "x", 1, 0), 0);
+    assert_int_equal(bus_send(0, ECHO, "y", 1, -1), 0);
+    wait_calls(1);
+    assert_int_equal(inbox.data[0], 'y');
+    assert_int_equal(complaints, 1);
+    assert_int_equal(open_descriptors(), before);
+}
+
+/* Post for a process that was killed: its descriptors are closed by the
+ * sweep, and the next in its slot does not see the rest. */
+static void
+post_of_a_predecessor(void **state)
+{
+    uint32_t slot = take_slot();
+    uint32_t number = 5;
+    int ends[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(bus_send(slot, COUNT, &number, 4, ends[1]), 0);
+    close(ends[1]);
+    bus_sweep(slot);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+
+    assert_int_equal(bus_send(slot, COUNT, &number, 4, -1), 0);
+    slot_release(slot); /* without a sweep */
+    assert_int_equal(take_slot(), slot);
+    pid_t pid = start_child(slot);
+
+    number = 0;
+    assert_int_equal(bus_send(slot, COUNT, &number, 4, -1), 0);
+    assert_int_equal(bus_send(slot, SUM, NULL, 0, -1), 0);
+    wait_calls(1);
+    number = 1;
+    assert_memory_equal(inbox.data, &number, 4);
+    end_child(slot, pid);
+}
+
+/* Two children talk without their parent. */
+static void
+from_child_to_child(void **state)
+{
+    uint32_t a = take_slot(), b = take_slot();
+    pid_t pa = start_child(a), pb;
+    int status;
+
+    (void)state;
+    pb = fork();
+    if (pb == 0) {
+        uint32_t number = 0;
+
+        slot_set_self(b);
+        _exit(bus_send(a, COUNT, &number, 4, -1) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pb, &status, 0), pb);
+    assert_int_equal(status, 0);
+    assert_int_equal(bus_send(a, SUM, NULL, 0, -1), 0);
+    wait_calls(1);
+    uint32_t one = 1;
+
+    assert_memory_equal(inbox.data, &one, 4);
+    end_child(a, pa);
+}
+
+static void
+closed_within_a_handler(void **state)
+{
+    (void)state;
+    inbox.close_bus = true;
+    assert_int_equal(bus_send(0, ECHO, "a", 1, -1), 0);
+    assert_int_equal(bus_send(0, ECHO, "b", 1, -1), 0);
+    loop_turn(l, 1000);
+    loop_turn(l, 0);
+    assert_int_equal(inbox.calls, 1);
+}
+
+/* Beyond the queue when others wait, beyond 64 MB never. */
+static void
+messages_of_many_megabytes(void **state)
+{
+    uint32_t slot = take_slot();
+    size_t len = 8 * 1024 * 1024;
+    uint8_t *data = mem_zero(len);
+    pid_t pid;
+
+    (void)state;
+    while (bus_send(slot, COUNT, data, 16384, -1) == 0) {
+    }
+    assert_int_equal(bus_send(slot, ECHO, data, len, -1), -1);
+    bus_sweep(slot);
+    assert_int_equal(bus_send(slot, ECHO, data, len, -1), 0);
+    assert_int_equal(bus_send(slot, ECHO, data, 65 * 1024 * 1024, -1), -1);
+    pid = start_child(slot);
+    wait_calls(1);
+    assert_int_equal(inbox.len, len);
+    mem_free(&data);
+    end_child(slot, pid);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(there_and_back),
+        TEST(descriptors_travel),
+        TEST(a_descriptor_nobody_took_is_closed),
+        TEST(full_mailbox_and_queue),
+        TEST(what_waits_is_dropped_with_the_bus),
+        TEST(to_nobody),
+        TEST(unknown_types_are_logged_and_dropped),
+        TEST(post_of_a_predecessor),
+        TEST(from_child_to_child),
+        TEST(closed_within_a_handler),
+        TEST(messages_of_many_megabytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

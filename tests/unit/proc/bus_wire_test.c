@@ -1,0 +1,245 @@
+/*
+ * Messages on a mailbox: damage is noticed, no descriptor is left.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "proc/bus_wire.h"
+
+static int pair[2];
+static uint8_t buffer[BUS_INLINE + sizeof(struct bus_head)];
+static int complaints;
+
+static void
+count_complaints(void *arg, const char *line, size_t len)
+{
+    (void)arg;
+    (void)line;
+    (void)len;
+    complaints++;
+}
+
+static size_t
+open_descriptors(void)
+{
+    size_t n = 0;
+
+    for (int fd = 0; fd < 1000; fd++) {
+        n += fcntl(fd, F_GETFD) != -1;
+    }
+    return n;
+}
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    complaints = 0;
+    log_set_sink(count_complaints, NULL);
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair);
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    log_set_sink(NULL, NULL);
+    close(pair[0]);
+    close(pair[1]);
+    return 0;
+}
+
+static void
+whole_messages(void **state)
+{
+    struct bus_wire w = { .head = { .type = 7, .from = 1, .to = 2, .len = 5 },
+                          .data = "hello" };
+    struct bus_wire got;
+
+    (void)state;
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 0);
+    assert_int_equal(bus_wire_send(pair[1], &w), 0);
+    w.head.len = 0;
+    assert_int_equal(bus_wire_send(pair[1], &w), 0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 1);
+    assert_int_equal(got.head.type, 7);
+    assert_int_equal(got.head.from, 1);
+    assert_int_equal(got.head.to, 2);
+    assert_int_equal(got.head.len, 5);
+    assert_memory_equal(got.data, "hello", 5);
+    assert_int_equal(got.fd_count, 0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 1);
+    assert_int_equal(got.head.len, 0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 0);
+    assert_int_equal(complaints, 0);
+}
+
+static void
+descriptors_come_along(void **state)
+{
+    struct bus_wire w = { .head = { .flags = BUS_WITH_FD },
+                          .fds = { 0 },
+                          .fd_count = 1 };
+    struct bus_wire got;
+    int ends[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    w.fds[0] = ends[1];
+    assert_int_equal(bus_wire_send(pair[1], &w), 0);
+    close(ends[1]);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 1);
+    assert_int_equal(got.fd_count, 1);
+    assert_true(fcntl(got.fds[0], F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(write(got.fds[0], "x", 1), 1);
+    bus_wire_close(&got);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+
+static void
+is_damaged(const struct bus_wire *w)
+{
+    struct bus_wire got;
+    size_t before = open_descriptors();
+    int said = complaints;
+
+    assert_int_equal(bus_wire_send(pair[1], w), 0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    assert_int_equal(complaints, said + 1);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void
+damage_is_noticed(void **state)
+{
+    struct bus_wire got, w = { .head = { .flags = BUS_WITH_FD } };
+
+    (void)state;
+    is_damaged(&w); /* promised a descriptor */
+    w = (struct bus_wire){ .fds = { 0 }, .fd_count = 1 };
+    is_damaged(&w); /* one that nobody expects */
+    w.head.flags = BUS_WITH_FD;
+    w.fds[1] = 1;
+    w.fd_count = 2;
+    is_damaged(&w);
+    w = (struct bus_wire){ .head = { .flags = BUS_BIG } };
+    is_damaged(&w);
+
+    assert_int_equal(write(pair[1], "short", 5), 5);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    memset(buffer, 0, sizeof(buffer)); /* no magic */
+    assert_int_equal(write(pair[1], buffer, 100), 100);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    uint8_t *big = mem_zero(sizeof(buffer) + 1);
+
+    assert_int_equal(write(pair[1], big, sizeof(buffer) + 1),
+                     sizeof(buffer) + 1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    mem_free(&big);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 0);
+}
+
+/* Three descriptors do not fit what is made ready for them. */
+static void
+more_descriptors_than_expected(void **state)
+{
+    int fds[3] = { 0, 1, 2 };
+    char control[CMSG_SPACE(sizeof(fds))] = { 0 };
+    struct iovec iov = { buffer, 10 };
+    struct msghdr m = { .msg_iov = &iov,
+                        .msg_iovlen = 1,
+                        .msg_control = control,
+                        .msg_controllen = sizeof(control) };
+    struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+    struct bus_wire got;
+    size_t before = open_descriptors();
+
+    (void)state;
+    h->cmsg_level = SOL_SOCKET;
+    h->cmsg_type = SCM_RIGHTS;
+    h->cmsg_len = CMSG_LEN(sizeof(fds));
+    memcpy(CMSG_DATA(h), fds, sizeof(fds));
+    assert_int_equal(sendmsg(pair[1], &m, 0), 10);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void
+full_says_again(void **state)
+{
+    static uint8_t data[BUS_INLINE];
+    struct bus_wire w = { .head = { .len = BUS_INLINE }, .data = data };
+    struct bus_wire got;
+    int sent = 0, came = 0;
+
+    (void)state;
+    while (bus_wire_send(pair[1], &w) == 0) {
+        sent++;
+    }
+    assert_int_equal(errno, EAGAIN);
+    while (bus_wire_recv(pair[0], buffer, &got) == 1) {
+        assert_int_equal(got.head.len, BUS_INLINE);
+        came++;
+    }
+    assert_true(sent > 1);
+    assert_int_equal(came, sent);
+    close(pair[0]);
+    assert_int_equal(bus_wire_send(pair[1], &w), -1); /* and no SIGPIPE */
+    assert_int_equal(errno, EPIPE);
+    pair[0] = dup(pair[1]);
+}
+
+static void
+stored_and_loaded(void **state)
+{
+    uint8_t *data = mem_alloc(100000), *back;
+    size_t before = open_descriptors();
+
+    (void)state;
+    for (size_t i = 0; i < 100000; i++) {
+        data[i] = (uint8_t)(i * 7);
+    }
+    int fd = bus_wire_store(data, 100000);
+
+    assert_int_not_equal(fd, -1);
+    back = bus_wire_load(fd, 100000);
+    assert_memory_equal(back, data, 100000);
+    mem_free(&back);
+    assert_null(bus_wire_load(fd, 100001)); /* shorter than told */
+    close(fd);
+    assert_null(bus_wire_load(fd, 1));
+    assert_int_equal(open_descriptors(), before);
+    mem_free(&data);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(whole_messages),    TEST(descriptors_come_along),
+        TEST(damage_is_noticed), TEST(more_descriptors_than_expected),
+        TEST(full_says_again),   TEST(stored_and_loaded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

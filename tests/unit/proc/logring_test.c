@@ -1,0 +1,493 @@
+/*
+ * Log lines from several processes and threads to files.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "proc/logring.h"
+#include "proc/slot.h"
+
+#define CHILDREN 3
+#define THREADS 4
+#define LINES 500
+
+static char folder[] = "/tmp/weir-logring-XXXXXX";
+static char paths[4][64];
+
+static int
+set_up(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    if (slots_create(8, &err) == -1 || logring_create(&err) == -1) {
+        return -1;
+    }
+    for (int i = 0; i < 4; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s/log%d", folder, i);
+    }
+    return logring_open(str_from(paths[0]), &err);
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    log_set_sink(NULL, NULL);
+    logring_stop();
+    logring_destroy();
+    slots_destroy();
+    for (int i = 0; i < 4; i++) {
+        unlink(paths[i]);
+    }
+    return 0;
+}
+
+static void
+start(void)
+{
+    struct errmsg err;
+
+    log_set_sink(logring_sink, NULL);
+    assert_int_equal(logring_start(&err), 0);
+}
+
+/* The whole file as a string, to be freed. */
+static char *
+content(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY);
+
+    assert_int_not_equal(fd, -1);
+    assert_int_equal(fstat(fd, &st), 0);
+    char *text = mem_zero((size_t)st.st_size + 1);
+
+    assert_int_equal(read(fd, text, (size_t)st.st_size), st.st_size);
+    close(fd);
+    return text;
+}
+
+static void
+contains(const char *path, const char *what)
+{
+    char *text = content(path);
+
+    if (strstr(text, what) == NULL) {
+        fail_msg("no \"%s\" in %s:\n%s", what, path, text);
+    }
+    mem_free(&text);
+}
+
+static void
+is(const char *path, const char *what)
+{
+    char *text = content(path);
+
+    assert_string_equal(text, what);
+    mem_free(&text);
+}
+
+/* Until something is in the file; the drain thread needs no stop for that. */
+static void
+wait_for(const char *path)
+{
+    struct stat st;
+    int64_t until = clock_ms() + 10000;
+
+    while (clock_ms() < until) {
+        if (stat(path, &st) == 0 && st.st_size > 0) {
+            return;
+        }
+        usleep(1000);
+    }
+    fail_msg("nothing was written to %s", path);
+}
+
+static void
+write_text(int file, const char *text)
+{
+    logring_write(file, text, strlen(text));
+}
+
+static void
+lines_reach_their_files(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    int one = logring_open(str_from(paths[1]), &err);
+
+    assert_int_equal(one, 1);
+    assert_int_equal(logring_open(str_from(paths[1]), &err), 1);
+    start();
+    write_text(one, "first\n");
+    wait_for(paths[1]);
+    log_error("mended by nobody");
+    wait_for(paths[0]);
+    int two = logring_open(str_from(paths[2]), &err); /* while it runs */
+
+    write_text(two, "third\n");
+    write_text(one, "second\n");
+    write_text(LOGRING_FILES, "nowhere\n");
+    write_text(-1, "nowhere\n");
+    write_text(7, "nowhere\n");
+    logring_stop();
+    is(paths[1], "first\nsecond\n");
+    is(paths[2], "third\n");
+    contains(paths[0], "mended by nobody\n");
+}
+
+static void *
+write_lines(void *arg)
+{
+    const char *who = arg;
+    char line[64];
+
+    for (int i = 0; i < LINES; i++) {
+        int n = snprintf(line, sizeof(line), "%s line %d\n", who, i);
+
+        logring_write(1, line, (size_t)n);
+    }
+    return NULL;
+}
+
+static void
+write_as_child(int number)
+{
+    static char names[THREADS][16];
+    pthread_t threads[THREADS];
+
+    slot_set_self((uint32_t)number + 1);
+    for (int i = 0; i < THREADS; i++) {
+        snprintf(names[i], sizeof(names[i]), "p%d t%d", number, i);
+        pthread_create(&threads[i], NULL, write_lines, names[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    _exit(0);
+}
+
+/* Each writer's lines are all there, whole and in its order. */
+static void
+check_lines(char *text)
+{
+    int next[CHILDREN][THREADS] = { 0 };
+    int total = 0;
+
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        int p, t, i, end = 0;
+
+        if (*line == '\0') {
+            continue;
+        }
+        assert_int_equal(sscanf(line, "p%d t%d line %d%n", &p, &t, &i, &end),
+                         3);
+        assert_int_equal(line[end], '\0');
+        assert_int_equal(i, next[p][t]++);
+        total++;
+    }
+    assert_int_equal(total, CHILDREN * THREADS * LINES);
+}
+
+static void
+processes_and_threads_at_once(void **state)
+{
+    struct errmsg err;
+    pid_t pids[CHILDREN];
+    int status;
+
+    (void)state;
+    assert_int_equal(logring_open(str_from(paths[1]), &err), 1);
+    start();
+    for (int i = 0; i < CHILDREN; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            write_as_child(i);
+        }
+    }
+    for (int i = 0; i < CHILDREN; i++) {
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    logring_stop();
+    char *text = content(paths[1]);
+
+    check_lines(text);
+    mem_free(&text);
+}
+
+static void
+lines_of_a_killed_process_are_written(void **state)
+{
+    int status;
+
+    (void)state;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        slot_set_self(1);
+        write_text(0, "last words\n");
+        raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    pid = fork();
+    if (pid == 0) {
+        slot_set_self(1);
+        write_text(0, "its successor\n");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    start();
+    logring_stop();
+    is(paths[0], "last words\nits successor\n");
+}
+
+static void
+too_many_lines_are_dropped_counted_and_told(void **state)
+{
+    static char line[1024];
+    struct errmsg err;
+    char expected[128];
+
+    (void)state;
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\n';
+    assert_int_equal(logring_open(str_from(paths[1]), &err), 1);
+    for (int i = 0; i < 300; i++) { /* nobody drains yet */
+        logring_write(1, line, sizeof(line));
+    }
+    uint64_t dropped = slot_at(0)->log_dropped;
+
+    assert_true(dropped > 300 - LOGRING_SIZE / 1024 && dropped < 100);
+    start();
+    logring_stop();
+    char *text = content(paths[1]);
+
+    assert_int_equal(strlen(text), (300 - dropped) * sizeof(line));
+    mem_free(&text);
+    snprintf(expected, sizeof(expected),
+             "[warn] %d %llu log lines were dropped (%s)\n", (int)getpid(),
+             (unsigned long long)dropped, paths[1]);
+    contains(paths[0], expected);
+
+    static char huge[LOGRING_SIZE];
+
+    logring_write(1, huge, sizeof(huge));
+    assert_int_equal(slot_at(0)->log_dropped, dropped + 1);
+}
+
+/* Nobody reads the pipe: the file beside it goes on, ending is bounded. */
+static void
+a_stalled_pipe_costs_only_its_own(void **state)
+{
+    static char line[1024];
+    struct errmsg err;
+    size_t came = 0;
+    char buffer[4096];
+    ssize_t n;
+
+    (void)state;
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\n';
+    assert_int_equal(mkfifo(paths[1], 0600), 0);
+    int reader = open(paths[1], O_RDONLY | O_NONBLOCK);
+
+    assert_int_equal(logring_open(str_from(paths[1]), &err), 1);
+    assert_int_equal(logring_open(str_from(paths[2]), &err), 2);
+    start();
+    int64_t began = clock_ms();
+
+    for (int i = 0; i < 2000; i++) {
+        logring_write(1, line, sizeof(line));
+    }
+    write_text(2, "beside it\n");
+    assert_true(clock_ms() - began < 5000);
+    while (slot_at(0)->log_dropped == 0) {
+        logring_write(1, line, sizeof(line));
+    }
+    wait_for(paths[2]);
+    is(paths[2], "beside it\n");
+
+    began = clock_ms();
+    logring_stop();
+    assert_true(clock_ms() - began < 10000);
+    while ((n = read(reader, buffer, sizeof(buffer))) > 0) {
+        for (ssize_t i = 0; i < n; i++) { /* whole lines, cut at the end */
+            assert_int_equal(buffer[i],
+                             (came + (size_t)i) % 1024 == 1023 ? '\n' : 'x');
+        }
+        came += (size_t)n;
+    }
+    assert_true(came > 0);
+    close(reader);
+}
+
+static void
+a_pipe_that_goes_on_gets_everything(void **state)
+{
+    struct errmsg err;
+    char line[64];
+    static char got[400000];
+    size_t len = 0;
+
+    (void)state;
+    assert_int_equal(mkfifo(paths[1], 0600), 0);
+    int reader = open(paths[1], O_RDONLY | O_NONBLOCK);
+
+    assert_int_equal(logring_open(str_from(paths[1]), &err), 1);
+    start();
+    for (int i = 0; i < 3000; i++) { /* more than the pipe holds */
+        int n =
+            snprintf(line, sizeof(line),
+                     "%06d ------------------------------------------\n", i);
+
+        logring_write(1, line, (size_t)n);
+    }
+    while (len < 3000 * 50) {
+        ssize_t n = read(reader, got + len, sizeof(got) - len);
+
+        len += n > 0 ? (size_t)n : 0;
+    }
+    for (int i = 0; i < 3000; i++) {
+        assert_int_equal(strtol(got + i * 50, NULL, 10), i);
+    }
+    assert_int_equal(slot_at(0)->log_dropped, 0);
+    close(reader);
+}
+
+static void
+reopened_under_a_new_name(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    start();
+    write_text(0, "before\n");
+    wait_for(paths[0]);
+    assert_int_equal(rename(paths[0], paths[3]), 0);
+    assert_int_equal(logring_reopen(&err), 0);
+    write_text(0, "after\n");
+    logring_stop();
+    is(paths[3], "before\n");
+    is(paths[0], "after\n");
+}
+
+static void
+a_failed_reopen_keeps_the_file(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    start();
+    assert_int_equal(unlink(paths[0]), 0);
+    assert_int_equal(mkdir(paths[0], 0700), 0);
+    assert_int_equal(logring_reopen(&err), -1);
+    assert_non_null(strstr(err.text, "cannot open log file"));
+    assert_non_null(strstr(err.text, "Is a directory"));
+    write_text(0, "still running\n");
+    logring_stop();
+    assert_int_equal(rmdir(paths[0]), 0);
+}
+
+static void
+files_that_cannot_be_opened(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    assert_int_equal(logring_open(STR("/no/such/folder/log"), &err), -1);
+    assert_string_equal(err.text, "cannot open log file /no/such/folder/log: "
+                                  "No such file or directory");
+    assert_int_equal(logring_open(STR("stderr"), &err), 1);
+    assert_int_equal(logring_open(STR("stderr"), &err), 1);
+    assert_int_equal(logring_open(STR("stdout"), &err), 2);
+}
+
+static void
+the_last_number(void **state)
+{
+    struct errmsg err;
+    char path[128];
+
+    (void)state;
+    for (int i = 1; i < LOGRING_FILES; i++) {
+        memset(path, '/', sizeof(path)); /* many names of one file */
+        snprintf(path + i, sizeof(path) - (size_t)i, "dev/null");
+        assert_int_equal(logring_open(str_from(path), &err), i);
+    }
+    assert_int_equal(logring_open(STR("/dev/full"), &err), -1);
+    assert_non_null(strstr(err.text, "more than 64"));
+}
+
+static void
+a_full_disk_loses_lines_only(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    assert_int_equal(logring_open(STR("/dev/full"), &err), 1);
+    start();
+    write_text(1, "one\n");
+    write_text(1, "two\n");
+    logring_stop();
+    contains(paths[0], "log lines were dropped (/dev/full)\n");
+}
+
+static int
+make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) == NULL ? -1 : 0;
+}
+
+static int
+remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(lines_reach_their_files),
+        TEST(processes_and_threads_at_once),
+        TEST(lines_of_a_killed_process_are_written),
+        TEST(too_many_lines_are_dropped_counted_and_told),
+        TEST(a_stalled_pipe_costs_only_its_own),
+        TEST(a_pipe_that_goes_on_gets_everything),
+        TEST(reopened_under_a_new_name),
+        TEST(a_failed_reopen_keeps_the_file),
+        TEST(files_that_cannot_be_opened),
+        TEST(the_last_number),
+        TEST(a_full_disk_loses_lines_only),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

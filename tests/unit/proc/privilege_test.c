@@ -1,0 +1,155 @@
+/*
+ * Giving root away, in a child.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proc/life.h"
+
+/* Runs check in a child; 0 is good. */
+static void
+in_child(int (*check)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    assert_int_not_equal(pid, -1);
+    if (pid == 0) {
+        _exit(check());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static int
+becomes_nobody(void)
+{
+    struct errmsg err;
+    uid_t u[3];
+    gid_t g[3], groups[16];
+
+    if (privilege_drop(STR("nobody"), STR(""), &err) == -1) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    getresuid(&u[0], &u[1], &u[2]);
+    getresgid(&g[0], &g[1], &g[2]);
+    if (u[0] == 0 || u[0] != u[1] || u[0] != u[2] || g[0] == 0 ||
+        g[0] != g[1] || g[0] != g[2]) {
+        return 2;
+    }
+    int n = getgroups(16, groups);
+
+    for (int i = 0; i < n; i++) {
+        if (groups[i] == 0) {
+            return 3;
+        }
+    }
+    if (setuid(0) == 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) {
+        return 4;
+    }
+    /* Again, as the user one is already; but no other. */
+    if (privilege_drop(STR("nobody"), STR(""), &err) == -1) {
+        return 5;
+    }
+    return privilege_drop(STR("daemon"), STR(""), &err) == -1 &&
+                   strcmp(err.text, "cannot become user \"daemon\": not "
+                                    "started as root") == 0
+               ? 0
+               : 6;
+}
+
+static int
+takes_one_group(void)
+{
+    struct errmsg err;
+    gid_t groups[16];
+
+    if (privilege_drop(STR("nobody"), STR("daemon"), &err) == -1) {
+        return 1;
+    }
+    return getgroups(16, groups) == 1 && groups[0] == getgid() && getgid() != 0
+               ? 0
+               : 2;
+}
+
+static int
+stays_who_it_is(void)
+{
+    struct errmsg err;
+    uid_t uid = geteuid();
+
+    return privilege_drop(STR(""), STR(""), &err) == 0 && geteuid() == uid &&
+                   prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
+               ? 0
+               : 1;
+}
+
+static void
+becomes_a_user_for_good(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    in_child(becomes_nobody);
+    in_child(takes_one_group);
+}
+
+static void
+without_a_user_nothing_changes(void **state)
+{
+    (void)state;
+    in_child(stays_who_it_is);
+}
+
+static int
+names_are_refused(void)
+{
+    struct errmsg err;
+
+    if (privilege_drop(STR("no such user"), STR(""), &err) != -1 ||
+        strcmp(err.text, "there is no user \"no such user\"") != 0) {
+        return 1;
+    }
+    if (privilege_drop(STR("nobody"), STR("no such group"), &err) != -1 ||
+        strcmp(err.text, "there is no group \"no such group\"") != 0) {
+        return 2;
+    }
+    return privilege_drop(STR(""), STR("daemon"), &err) == -1 &&
+                   strstr(err.text, "needs a user") != NULL
+               ? 0
+               : 3;
+}
+
+static void
+unknown_names(void **state)
+{
+    (void)state;
+    in_child(names_are_refused);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(becomes_a_user_for_good),
+        cmocka_unit_test(without_a_user_nothing_changes),
+        cmocka_unit_test(unknown_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/*
+ * Slots: taking and releasing, owners, wakes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proc/slot.h"
+
+static int
+set_up(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    return slots_create(3, &err);
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    slots_destroy();
+    return 0;
+}
+
+static void
+the_master_has_slot_0(void **state)
+{
+    (void)state;
+    assert_int_equal(slots_count(), 3);
+    assert_int_equal(slot_self(), 0);
+    assert_int_equal(slot_at(0)->kind, SLOT_MASTER);
+    assert_int_equal(slot_at(0)->pid, getpid());
+    assert_true(slot_owner_alive(slot_self_owner()));
+    assert_int_equal(slot_at(1)->kind, SLOT_FREE);
+    assert_true(slot_at(1)->epoch_seen == UINT64_MAX);
+    assert_null(slot_at(3));
+    assert_int_equal(slot_eventfd(3), -1);
+}
+
+static void
+taken_until_there_are_none(void **state)
+{
+    (void)state;
+    int a = slot_take(SLOT_WORKER, "worker 7", 7, 4);
+    int b =
+        slot_take(SLOT_ROLE, "a name that is longer than its room is", 0, 4);
+
+    assert_true(a > 0 && b > 0 && a != b);
+    assert_int_equal(slot_take(SLOT_WORKER, "worker 8", 8, 4), -1);
+    struct slot *s = slot_at((uint32_t)a);
+
+    assert_int_equal(s->kind, SLOT_WORKER);
+    assert_int_equal(s->state, SLOT_STARTING);
+    assert_string_equal(s->name, "worker 7");
+    assert_int_equal(s->index, 7);
+    assert_int_equal(s->generation, 4);
+    assert_int_equal(strlen(slot_at((uint32_t)b)->name), SLOT_NAME_MAX - 1);
+    slot_release((uint32_t)a);
+    assert_int_equal(slot_take(SLOT_WORKER, "worker 9", 9, 5), a);
+}
+
+static void
+owners_are_told_apart(void **state)
+{
+    (void)state;
+    uint32_t n = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
+    slot_owner first = slot_owner_of(n);
+
+    assert_true(first != 0);
+    assert_int_equal(slot_owner_number(first), n);
+    assert_true(slot_owner_alive(first));
+    atomic_store(&slot_at(n)->state, SLOT_GONE);
+    assert_false(slot_owner_alive(first));
+    slot_release(n);
+    assert_false(slot_owner_alive(first));
+
+    assert_int_equal(slot_take(SLOT_WORKER, "w", 0, 1), n);
+    assert_true(slot_owner_of(n) != first);
+    assert_false(slot_owner_alive(first));
+    assert_true(slot_owner_alive(slot_owner_of(n)));
+    assert_false(slot_owner_alive(0));
+    assert_false(slot_owner_alive((uint64_t)1 << 32 | 999));
+}
+
+static void
+a_new_use_starts_from_nothing(void **state)
+{
+    (void)state;
+    uint32_t n = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
+    struct slot *s = slot_at(n);
+
+    s->turns = 5;
+    s->turn_began_ms = 6;
+    s->epoch_seen = 7;
+    s->asleep = 1;
+    s->connections = 8;
+    s->accepted = 9;
+    s->log_dropped = 10;
+    slot_release(n);
+    assert_true(s->epoch_seen == UINT64_MAX);
+    assert_int_equal(s->connections, 0);
+    assert_int_equal(slot_take(SLOT_WORKER, "w", 0, 2), n);
+    assert_int_equal(s->turns + s->turn_began_ms, 0);
+    assert_int_equal(s->asleep + s->accepted + s->log_dropped, 0);
+    assert_true(s->started_ms > 0);
+}
+
+static void
+a_child_wakes_another_slot(void **state)
+{
+    eventfd_t count;
+    int status;
+
+    (void)state;
+    uint32_t n = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        slot_set_self(n);
+        slot_wake(0);
+        slot_wake(0);
+        slot_wake(99); /* nobody */
+        _exit(slot_self() == n && slot_self_owner() == slot_owner_of(n) ? 0
+                                                                        : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(slot_at(n)->pid, pid); /* seen in the shared table */
+    assert_int_equal(eventfd_read(slot_eventfd(0), &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(eventfd_read(slot_eventfd(0), &count), -1);
+}
+
+static void
+an_old_wake_is_not_inherited(void **state)
+{
+    eventfd_t count;
+
+    (void)state;
+    uint32_t n = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
+
+    slot_wake(n);
+    slot_release(n);
+    assert_int_equal(slot_take(SLOT_WORKER, "w", 0, 1), n);
+    assert_int_equal(eventfd_read(slot_eventfd(n), &count), -1);
+}
+
+static void
+slots_share_no_cache_line(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(struct slot) % 64, 0);
+    assert_int_equal((uintptr_t)slot_at(1) % 64, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_master_has_slot_0),      TEST(taken_until_there_are_none),
+        TEST(owners_are_told_apart),      TEST(a_new_use_starts_from_nothing),
+        TEST(a_child_wakes_another_slot), TEST(an_old_wake_is_not_inherited),
+        TEST(slots_share_no_cache_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
