@@ -4,7 +4,7 @@
  * Each NetStream that publishes or plays has one struct netstream: made when
  * the session asks whether it may, freed when the NetStream ends.  The order
  * of a decision is begin() -> after_hook() -> decide_policy() ->
- * begin_publish() or begin_play(); a hook that waits comes back through
+ * rtmp_live_publish() or rtmp_live_play(); a hook that waits comes back through
  * rtmp_service_decide(), a name that has to be taken from another process
  * through on_publish_start().
  *
@@ -12,13 +12,9 @@
  */
 #include "app/rtmp_service.h"
 
-#include <stdio.h>
-
+#include "app/rtmp_live.h"
 #include "app/worker.h"
 #include "base/log.h"
-#include "base/mem.h"
-
-#define URL_MAX 512
 
 struct server {
     struct rtmp_settings session;
@@ -31,21 +27,6 @@ static struct {
     struct server *servers;
     size_t server_count;
 } service;
-
-/* What a NetStream is used for: one publisher or one player. */
-struct netstream {
-    struct rtmp_request *request; /* borrowed: lives as long as this */
-    const struct rtmp_application *application;
-    struct live_publisher *publisher; /* owned */
-    struct live_player *player;       /* owned */
-    bool publishing;                  /* what was asked for; else playing */
-    bool claiming;     /* the name is not ours yet, the session waits */
-    size_t hook;       /* the module whose hook is asked */
-    int64_t last_ms;   /* a message of the publisher came */
-    struct timer idle; /* publishers: idle_timeout */
-    uint16_t name_len;
-    char name[LIVE_NAME_MAX]; /* "app/name" */
-};
 
 static const struct server *
 server_of(struct rtmp_request *r)
@@ -98,217 +79,14 @@ on_connect(struct rtmp_request *r, struct rtmp_refusal *no)
     return RTMP_DONE;
 }
 
-/* ---- names ---- */
-
-static int
-set_name(struct netstream *n, struct str name)
-{
-    struct str app = n->application->settings->name;
-    int len = snprintf(n->name, sizeof(n->name), "%.*s/%.*s", STR_ARGS(app),
-                       STR_ARGS(name));
-
-    if (len < 0 || (size_t)len >= sizeof(n->name)) {
-        return -1;
-    }
-    n->name_len = (uint16_t)len;
-    return 0;
-}
-
 void
 rtmp_service_rename(struct rtmp_request *r, struct str name)
 {
     struct netstream *n = r->context;
 
-    if (set_name(n, name) != 0) {
+    if (rtmp_live_name(n, name) != 0) {
         log_alert("rtmp: a hook gave a name of %zu bytes", name.len);
     }
-}
-
-/* For statistics: where it goes to or comes from, with no secret in it. */
-static struct str
-url_of(const struct netstream *n, char *dst)
-{
-    struct str base = n->request->tc_url;
-    struct str name = str_skip(str_of(n->name, n->name_len),
-                               n->application->settings->name.len + 1);
-    int len =
-        snprintf(dst, URL_MAX, "%.*s/%.*s", STR_ARGS(base), STR_ARGS(name));
-
-    return str_of(dst, len < URL_MAX ? (size_t)len : URL_MAX - 1);
-}
-
-/* ---- publishing ---- */
-
-static void
-on_publish_start(void *arg)
-{
-    struct netstream *n = arg;
-
-    log_info("stream %s: published by %s", n->name,
-             addr_text(&rtmp_session_conn(n->request->session)->peer,
-                       (char[ADDR_TEXT]){ 0 }));
-    n->last_ms = loop_now(service.worker->loop);
-    timer_set(service.worker->loop, &n->idle,
-              n->application->settings->idle_timeout);
-    if (n->claiming) {
-        n->claiming = false;
-        rtmp_session_decide(n->request, RTMP_DONE, NULL);
-    }
-}
-
-static void
-on_publish_stop(void *arg, const char *reason)
-{
-    struct netstream *n = arg;
-    bool started = timer_is_set(&n->idle);
-    struct rtmp_refusal no;
-
-    n->publisher = NULL;
-    timer_stop(service.worker->loop, &n->idle);
-    if (started) {
-        rtmp_session_refuse(n->request, "NetStream.Publish.BadName", reason);
-        return;
-    }
-    refuse(&no, "NetStream.Publish.BadName", reason);
-    rtmp_session_decide(n->request, RTMP_REFUSE, &no);
-}
-
-static const struct live_publisher_handlers publisher_handlers = {
-    .on_start = on_publish_start,
-    .on_stop = on_publish_stop,
-};
-
-static void
-on_idle(struct timer *timer)
-{
-    struct netstream *n = LIST_ITEM(timer, struct netstream, idle);
-    int64_t limit = n->application->settings->idle_timeout;
-    int64_t idle = loop_now(service.worker->loop) - n->last_ms;
-
-    if (idle < limit) {
-        timer_set(service.worker->loop, timer, limit - idle);
-        return;
-    }
-    rtmp_session_refuse(n->request, "NetStream.Publish.BadName",
-                        "the publisher sent nothing for idle_timeout");
-}
-
-static enum rtmp_result
-begin_publish(struct netstream *n, struct rtmp_refusal *no)
-{
-    char url[URL_MAX];
-    struct conn *conn = rtmp_session_conn(n->request->session);
-    const struct rtmp_application *a = n->application;
-    struct live_publish what = {
-        .name = str_of(n->name, n->name_len),
-        .url = url_of(n, url),
-        .peer = conn->peer,
-        .conflict = (enum live_conflict)a->settings->publish_conflict,
-        .chunk_size = server_of(n->request)->session.chunk_size,
-        .hold = a->hold,
-    };
-
-    n->publisher = live_publish(&what, &publisher_handlers, n, &no->reason);
-    if (n->publisher == NULL) {
-        no->code = "NetStream.Publish.BadName";
-        return RTMP_REFUSE;
-    }
-    n->claiming = !timer_is_set(&n->idle);
-    return n->claiming ? RTMP_WAIT : RTMP_DONE;
-}
-
-/* ---- playing ---- */
-
-static void
-on_play_start(void *arg, uint32_t chunk_size)
-{
-    struct netstream *n = arg;
-
-    if (rtmp_session_chunk_size(n->request->session, chunk_size) != 0) {
-        rtmp_session_close(n->request->session, "it takes nothing");
-    }
-}
-
-static void
-on_play_hold(void *arg)
-{
-    struct netstream *n = arg;
-
-    log_debug("stream %s: on hold", n->name);
-}
-
-static void
-on_play_resume(void *arg)
-{
-    struct netstream *n = arg;
-
-    log_debug("stream %s: goes on", n->name);
-}
-
-static unsigned streams_in_use;
-
-static void
-count_stream(struct rtmp_request *r)
-{
-    const struct netstream *n = r->context;
-
-    streams_in_use += n != NULL && (n->publisher != NULL || n->player != NULL);
-}
-
-/* Says goodbye on the NetStream; the connection goes with its last one. */
-static void
-on_play_stop(void *arg, const char *reason, bool close)
-{
-    struct netstream *n = arg;
-    struct rtmp_request *r = n->request;
-
-    n->player = NULL;
-    if (close) {
-        rtmp_session_close(r->session, reason);
-        return;
-    }
-    streams_in_use = 0;
-    rtmp_session_each(r->session, count_stream);
-    rtmp_session_control(r, RTMP_STREAM_EOF);
-    if (streams_in_use > 0) {
-        rtmp_session_status(r, "status", "NetStream.Play.UnpublishNotify",
-                            reason);
-        return;
-    }
-    rtmp_session_finish(r, "status", "NetStream.Play.UnpublishNotify", reason);
-}
-
-static const struct live_player_handlers player_handlers = {
-    .on_start = on_play_start,
-    .on_hold = on_play_hold,
-    .on_resume = on_play_resume,
-    .on_stop = on_play_stop,
-};
-
-static enum rtmp_result
-begin_play(struct netstream *n, struct rtmp_refusal *no)
-{
-    char url[URL_MAX];
-    struct conn *conn = rtmp_session_conn(n->request->session);
-    const struct rtmp_application *a = n->application;
-    struct live_play what = {
-        .name = str_of(n->name, n->name_len),
-        .url = url_of(n, url),
-        .peer = conn->peer,
-        .framing = LIVE_RTMP,
-        .stream_id = n->request->stream_id,
-        .gather = a->gather,
-        .gop_cache = a->settings->gop_cache,
-        .conn = conn,
-    };
-
-    /* Nothing is sent before this turn ends: Play.Start goes first. */
-    n->player = live_play(&what, &player_handlers, n, &no->reason);
-    if (n->player == NULL) {
-        no->code = "NetStream.Play.Failed";
-        return RTMP_REFUSE;
-    }
-    return RTMP_DONE;
 }
 
 /* ---- deciding ---- */
@@ -317,14 +95,14 @@ static enum rtmp_result
 decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
 {
     if (!n->publishing) {
-        return begin_play(n, no);
+        return rtmp_live_play(n, no);
     }
     if (!hooked && n->application->settings->publish == PUBLISH_KEY) {
         return refuse(no, "NetStream.Publish.BadName",
                       "this application takes stream keys only, and this is "
                       "not one");
     }
-    return begin_publish(n, no);
+    return rtmp_live_publish(n, no);
 }
 
 static enum rtmp_hook_result
@@ -377,32 +155,6 @@ rtmp_service_decide(struct rtmp_request *r, enum rtmp_hook_result result,
     }
 }
 
-static void
-free_netstream(struct rtmp_request *r)
-{
-    struct netstream *n = r->context;
-
-    r->context = NULL;
-    timer_stop(service.worker->loop, &n->idle);
-    live_unpublish(&n->publisher);
-    live_stop_playing(&n->player);
-    mem_free(&n);
-}
-
-static struct netstream *
-new_netstream(struct rtmp_request *r, const struct rtmp_application *a,
-              bool publishing)
-{
-    struct netstream *n = mem_zero(sizeof(*n));
-
-    n->request = r;
-    n->application = a;
-    n->publishing = publishing;
-    timer_init(&n->idle, on_idle);
-    r->context = n;
-    return n;
-}
-
 static bool
 is_allowed(const struct rtmp_application *a, bool publishing,
            const struct rtmp_request *r)
@@ -423,14 +175,15 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
     if (a == NULL || !is_allowed(a, publishing, r)) {
         return refuse(no, no->code, "not allowed from this address");
     }
-    n = new_netstream(r, a, publishing);
-    if (set_name(n, r->name) != 0) {
+    n = rtmp_live_new(r, a, publishing);
+    n->chunk_size = server_of(r)->session.chunk_size;
+    if (rtmp_live_name(n, r->name) != 0) {
         result = refuse(no, no->code, "the stream's name is too long");
     } else {
         result = after_hook(n, HOOK_NEXT, no);
     }
     if (result == RTMP_REFUSE) {
-        free_netstream(r);
+        rtmp_live_free(r);
     }
     return result;
 }
@@ -459,7 +212,7 @@ on_media(struct rtmp_request *r, enum media_type type, uint32_t timestamp,
     if (n == NULL || n->publisher == NULL) {
         return;
     }
-    n->last_ms = loop_now(service.worker->loop);
+    n->last_ms = loop_now(n->loop);
     if (type == MEDIA_DATA) {
         content = media_data_content(content);
     }
@@ -519,7 +272,7 @@ on_end(struct rtmp_request *r, const char *reason)
     if (n != NULL) {
         log_info("stream %s: %s left: %s", n->name,
                  n->publishing ? "publisher" : "player", reason);
-        free_netstream(r);
+        rtmp_live_free(r);
     }
 }
 
@@ -595,13 +348,11 @@ rtmp_service_start(struct worker *w)
 }
 
 void
-rtmp_service_accept(size_t i, int fd, const struct addr *peer,
-                    const struct addr *local)
+rtmp_service_accept(size_t i, const struct conn_socket *socket)
 {
     struct server *s = &service.servers[i];
 
-    rtmp_accept(service.worker->loop, &s->session, &handlers, s, fd, peer,
-                local);
+    rtmp_accept(service.worker->loop, &s->session, &handlers, s, socket);
 }
 
 void

@@ -23,9 +23,8 @@ struct rtmp_application {
 };
 
 void rtmp_service_start(struct worker *w);
-/* Takes over a connection accepted for server i of the settings. */
-void rtmp_service_accept(size_t i, int fd, const struct addr *peer,
-                         const struct addr *local);
+/* Takes over a socket accepted for server i of the settings. */
+void rtmp_service_accept(size_t i, const struct conn_socket *socket);
 void rtmp_service_stop(void); /* closes every session */
 
 /* The application of that name, NULL if there is none. */

@@ -96,7 +96,8 @@ on_accept(void *arg, int fd, const struct addr *peer, const struct addr *local)
     atomic_fetch_add_explicit(&slot_at(slot_self())->accepted, 1,
                               memory_order_relaxed);
     if (d->rtmp) {
-        rtmp_service_accept(d->binding->server, fd, peer, local);
+        rtmp_service_accept(d->binding->server,
+                            &(struct conn_socket){ fd, *peer, *local });
     } else {
         http_accept(s->w.loop, http_service_server(s->http, d->binding->server),
                     fd, peer, local);

@@ -91,13 +91,12 @@ struct rtmp_handlers {
     int (*say)(struct rtmp_session *s, const void *data, size_t n);
 };
 
-/* Takes over an accepted connection.  arg: the application's server.  NULL,
- * with fd closed, when the system has no room to watch it. */
+/* Takes over an accepted socket.  arg: the application's server.  NULL, with
+ * it closed, when the system has no room to watch it. */
 struct rtmp_session *rtmp_accept(struct loop *l,
                                  const struct rtmp_settings *settings,
                                  const struct rtmp_handlers *handlers,
-                                 void *arg, int fd, const struct addr *peer,
-                                 const struct addr *local);
+                                 void *arg, const struct conn_socket *socket);
 void *rtmp_session_arg(struct rtmp_session *s);
 struct conn *rtmp_session_conn(struct rtmp_session *s);
 /* The NetStreams in use: calls f for each. */

@@ -397,13 +397,13 @@ static const struct conn_handlers session_handlers = {
 
 struct rtmp_session *
 rtmp_accept(struct loop *l, const struct rtmp_settings *settings,
-            const struct rtmp_handlers *handlers, void *arg, int fd,
-            const struct addr *peer, const struct addr *local)
+            const struct rtmp_handlers *handlers, void *arg,
+            const struct conn_socket *socket)
 {
     static const struct conn_limits limits = { IN_LIMIT, OUT_LIMIT };
     struct rtmp_session *s = mem_zero(sizeof(*s));
-    s->conn = conn_new(l, &(struct conn_socket){ fd, *peer, *local },
-                       &session_handlers, s, &limits);
+
+    s->conn = conn_new(l, socket, &session_handlers, s, &limits);
     if (s->conn == NULL) {
         mem_free(&s);
         return NULL;

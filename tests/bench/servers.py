@@ -277,10 +277,11 @@ class Bare(Server):
         super().__init__(cpu)
         self.command = [program, 'bare', '--listen', '0', '--mode', mode,
                         '--gather', str(gather), '--bitrate', bitrate,
-                        '--format', 'flv' if flv else 'rtmp']
+                        '--format', 'flv' if flv else 'rtmp', '--control']
 
     def open(self):
-        self.launch(self.command, stdout=subprocess.PIPE, text=True)
+        self.launch(self.command, stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         match = re.search(r'listening on 127\.0\.0\.1:(\d+)', line)
         if not match:

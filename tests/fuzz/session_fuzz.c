@@ -175,7 +175,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     app.answers = data[0];
     app.waiting = NULL;
     app.open = 0;
-    rtmp_accept(app.loop, &settings, &handlers, NULL, fds[0], &peer, &peer);
+    rtmp_accept(app.loop, &settings, &handlers, NULL,
+                &(struct conn_socket){ fds[0], peer, peer });
     send_all(fds[1], hello, sizeof(hello));
     send_all(fds[1], data + 1, size - 1);
     turn(fds[1]);

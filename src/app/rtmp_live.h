@@ -1,0 +1,42 @@
+/*
+ * A NetStream joined to a live stream: what it is used for, from the moment
+ * its session asks until it ends.  The rules are in rtmp_service.c.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_RTMP_LIVE_H
+#define APP_RTMP_LIVE_H
+
+#include "app/rtmp_service.h"
+
+/* What a NetStream is used for: one publisher or one player. */
+struct netstream {
+    struct loop *loop;            /* borrowed */
+    struct rtmp_request *request; /* borrowed: lives as long as this */
+    const struct rtmp_application *application;
+    struct live_publisher *publisher; /* owned */
+    struct live_player *player;       /* owned */
+    bool publishing;                  /* what was asked for; else playing */
+    bool claiming;       /* the name is not ours yet, the session waits */
+    uint32_t chunk_size; /* of a stream made new */
+    size_t hook;         /* the module whose hook is asked */
+    int64_t last_ms;     /* a message of the publisher came */
+    struct timer idle;   /* publishers: idle_timeout */
+    uint16_t name_len;
+    char name[LIVE_NAME_MAX]; /* "app/name" */
+};
+
+/* Makes it r->context; freed by rtmp_live_free(). */
+struct netstream *rtmp_live_new(struct rtmp_request *r,
+                                const struct rtmp_application *a,
+                                bool publishing);
+void rtmp_live_free(struct rtmp_request *r);
+/* "app/name" from the application and what was asked for; -1: too long. */
+int rtmp_live_name(struct netstream *n, struct str name);
+
+/* RTMP_WAIT: the session is told when the name is ours, or not to be had. */
+enum rtmp_result rtmp_live_publish(struct netstream *n,
+                                   struct rtmp_refusal *no);
+enum rtmp_result rtmp_live_play(struct netstream *n, struct rtmp_refusal *no);
+
+#endif
