@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,12 +172,29 @@ print_build(void)
     }
 }
 
+/* Or what is opened next gets their numbers, and what is written to standard
+ * error goes there. */
+static void
+fill_standard_descriptors(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd != -1 && fd <= STDERR_FILENO);
+    if (fd != -1) {
+        close(fd);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     struct options o;
-    int status = parse_options(argc, argv, &o);
+    int status;
 
+    fill_standard_descriptors();
+    status = parse_options(argc, argv, &o);
     if (status != EXIT_DONE) {
         return status;
     }

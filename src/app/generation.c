@@ -5,6 +5,7 @@
  */
 #include "app/generation.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -208,14 +209,18 @@ generation_open(struct generation *g, struct list *listeners,
 {
     const struct list *last = listeners->prev;
 
-    if (open_logs(g, err) == -1) {
-        return -1;
+    int why;
+
+    if (open_logs(g, err) == 0 && bind_all(g, listeners, err) == 0) {
+        return 0;
     }
-    if (bind_all(g, listeners, err) == -1) {
-        close_behind(listeners, last);
-        return -1;
-    }
-    return 0;
+    why = errno;
+    close_behind(listeners, last);
+    mem_free(&g->bindings);
+    mem_free(&g->access_logs);
+    g->binding_count = 0;
+    errno = why;
+    return -1;
 }
 
 void

@@ -38,7 +38,7 @@ struct generation *generation_load(uint32_t number, const char *path,
 void generation_free(struct generation **g);
 
 /* Opens log files, and adds to listeners (of struct listener) those that are
- * not there.  -1 with err, and everything is as it was. */
+ * not there.  -1 with err and errno, and everything is as it was. */
 int generation_open(struct generation *g, struct list *listeners,
                     struct errmsg *err);
 /* Closes the listeners that keep does not use; NULL: all. */

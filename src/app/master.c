@@ -9,6 +9,8 @@
  */
 #include "app/master.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -28,6 +30,8 @@
 
 #define READY_WAIT_MS 10000 /* for all children to say READY */
 #define KILL_WAIT_MS 3000   /* from TERM to KILL */
+#define BIND_TRIES 20       /* to open what is in use ... */
+#define BIND_WAIT_MS 50     /* ... so long after the last one */
 
 enum phase { STARTING, SERVING, DRAINING, STOPPING };
 
@@ -172,14 +176,16 @@ on_gone(void *arg)
 }
 
 /* The child has the master's loop in its hands: the epoll instance is the
- * same as ours, so nothing may be taken out of it, only its descriptor is
+ * same as ours, so nothing may be taken out of it, only descriptors are
  * closed. */
 static void
 in_child(void *arg)
 {
     struct master *m = arg;
 
+    signals_forget(&m->signals);
     loop_free(&m->loop);
+    pidfile_forget();
     background_forget();
 }
 
@@ -241,8 +247,8 @@ on_signal(void *arg, int number)
 
 /* ---- start ---- */
 
-static int
-start_loop(struct master *m, struct errmsg *err)
+static sigset_t
+our_signals(void)
 {
     static const int numbers[] = { SIGCHLD, SIGTERM, SIGINT,  SIGQUIT,
                                    SIGHUP,  SIGUSR1, SIGWINCH };
@@ -252,6 +258,14 @@ start_loop(struct master *m, struct errmsg *err)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         sigaddset(&set, numbers[i]);
     }
+    return set;
+}
+
+static int
+start_loop(struct master *m, struct errmsg *err)
+{
+    sigset_t set = our_signals();
+
     m->loop = loop_new(err);
     if (m->loop == NULL || bus_open(m->loop, err) == -1) {
         return -1;
@@ -307,17 +321,34 @@ end_loop(struct master *m)
     loop_free(&m->loop);
 }
 
+/* The workers of a weir that was killed give up their addresses a moment
+ * after it. */
+static int
+open_generation(struct master *m, struct errmsg *err)
+{
+    for (int i = 1; generation_open(m->generation, &m->listeners, err) == -1;
+         i++) {
+        if (errno != EADDRINUSE || i == BIND_TRIES) {
+            return -1;
+        }
+        poll(NULL, 0, BIND_WAIT_MS);
+    }
+    return 0;
+}
+
 static int
 start(struct master *m, struct errmsg *err)
 {
     const struct generation *g = m->generation;
+    sigset_t set = our_signals();
 
     if (g->settings->daemon && background_enter(err) == -1) {
         return -1;
     }
+    /* Who reads the pid file may signal at once: it waits for the loop. */
+    sigprocmask(SIG_BLOCK, &set, NULL);
     if (shared_state_create(g, m->table, err) == -1 ||
-        generation_open(m->generation, &m->listeners, err) == -1 ||
-        shared_state_start(g, err) == -1) {
+        open_generation(m, err) == -1 || shared_state_start(g, err) == -1) {
         return -1;
     }
     return start_loop(m, err);

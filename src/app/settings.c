@@ -99,8 +99,9 @@ const struct conf_key settings_keys[] = {
                 "until one ends."),
     ROW(settings, worker_rlimit_nofile, CONF_INT, .min = 0, .max = 10000000,
         .preset = "0",
-        .help = "Open files of one process; 0: enough for "
-                "worker_connections, as far as the system allows."),
+        .help = "Open files of one process, at least what weir itself "
+                "needs; 0: enough for worker_connections, as far as the "
+                "system allows."),
     ROW(settings, pid, CONF_STRING, .preset = "run/weir.pid",
         .change = CONF_RESTART, .check = check_not_empty,
         .help = "File with the master's process number."),

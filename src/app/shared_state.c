@@ -23,23 +23,29 @@
 
 #define GENERATIONS 8   /* of workers that may run at once */
 #define WORKERS_MIN 8   /* slots for so many, for a later reload */
-#define ROOM_FILES 1024 /* descriptors beside those of connections */
+#define SLOT_FILES 3    /* descriptors of a slot: eventfd and mailbox */
+#define ROOM_FILES 1024 /* beside those and those of connections */
 
 /* ---- limits ---- */
 
 static rlim_t
-wanted_files(const struct settings *s)
+wanted_files(const struct settings *s, uint32_t slots)
 {
-    return s->worker_rlimit_nofile > 0
+    rlim_t own = slots * SLOT_FILES + ROOM_FILES;
+
+    if (s->worker_rlimit_nofile == 0) {
+        return (rlim_t)s->worker_connections + own;
+    }
+    return (rlim_t)s->worker_rlimit_nofile > own
                ? (rlim_t)s->worker_rlimit_nofile
-               : (rlim_t)s->worker_connections + ROOM_FILES;
+               : own;
 }
 
 /* Raises the number of open files as far as may be; children inherit it. */
 static void
-raise_files(const struct settings *s)
+raise_files(const struct settings *s, uint32_t slots)
 {
-    rlim_t wanted = wanted_files(s);
+    rlim_t wanted = wanted_files(s, slots);
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1) {
@@ -118,16 +124,16 @@ shared_state_create(const struct generation *g,
                     const struct module *const *table, struct errmsg *err)
 {
     const struct settings *s = g->settings;
+    uint32_t slots = count_slots(g, table);
 
     log_set((enum log_level)s->error_log.level,
             (enum log_format)s->error_log.format);
-    raise_files(s);
+    raise_files(s, slots);
     hash_init();
     if (make_folder(s->pid, err) == -1 ||
         pidfile_create(s->pid.ptr, err) == -1 ||
-        slots_create(count_slots(g, table), err) == -1 ||
-        bus_create(err) == -1 || logring_create(err) == -1 ||
-        life_create(err) == -1) {
+        slots_create(slots, err) == -1 || bus_create(err) == -1 ||
+        logring_create(err) == -1 || life_create(err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);

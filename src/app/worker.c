@@ -88,7 +88,7 @@ look(struct serving *s)
 }
 
 static void
-on_accept(void *arg, int fd, const struct addr *peer, const struct addr *local)
+on_accept(void *arg, const struct conn_socket *socket)
 {
     const struct door *d = arg;
     struct serving *s = d->serving;
@@ -96,11 +96,10 @@ on_accept(void *arg, int fd, const struct addr *peer, const struct addr *local)
     atomic_fetch_add_explicit(&slot_at(slot_self())->accepted, 1,
                               memory_order_relaxed);
     if (d->rtmp) {
-        rtmp_service_accept(d->binding->server,
-                            &(struct conn_socket){ fd, *peer, *local });
+        rtmp_service_accept(d->binding->server, socket);
     } else {
         http_accept(s->w.loop, http_service_server(s->http, d->binding->server),
-                    fd, peer, local);
+                    socket);
     }
     look(s);
 }

@@ -450,8 +450,8 @@ on_due(struct timer *t)
 }
 
 void
-http_accept(struct loop *l, const struct http_server *s, int fd,
-            const struct addr *peer, const struct addr *local)
+http_accept(struct loop *l, const struct http_server *s,
+            const struct conn_socket *socket)
 {
     struct conn_limits limits = {
         .in_limit = (size_t)s->settings.client_max_head_size + AHEAD,
@@ -467,8 +467,7 @@ http_accept(struct loop *l, const struct http_server *s, int fd,
     c->server = s;
     timer_init(&c->timer, on_due);
     later_init(&c->later, on_later);
-    c->conn = conn_new(l, &(struct conn_socket){ fd, *peer, *local }, &handlers,
-                       c, &limits);
+    c->conn = conn_new(l, socket, &handlers, c, &limits);
     if (c->conn == NULL) {
         mem_free(&c);
         return;

@@ -78,9 +78,9 @@ struct http_server {
     size_t location_count;
 };
 
-/* Takes over an accepted connection; s outlives it. */
-void http_accept(struct loop *l, const struct http_server *s, int fd,
-                 const struct addr *peer, const struct addr *local);
+/* Takes over an accepted socket; s outlives it. */
+void http_accept(struct loop *l, const struct http_server *s,
+                 const struct conn_socket *socket);
 /* No new requests: idle connections are closed, others after their answer. */
 void http_drain(void);
 /* Closes every connection now, those taken over too. */

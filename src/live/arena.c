@@ -254,7 +254,7 @@ live_memory(struct live_memory_view *v)
     for (uint32_t i = 0; i < arena.head->stream_count; i++) {
         v->streams += atomic_load(&arena.keys[i]) != 0;
     }
-    for (uint32_t i = 0; i < arena.head->session_count; i++) {
+    for (uint32_t i = 0; i < atomic_load(&arena.head->session_end); i++) {
         v->sessions += atomic_load(&arena.sessions[i].owner) != 0;
     }
 }

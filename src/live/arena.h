@@ -160,6 +160,7 @@ struct arena_head {
     uint32_t stream_count, session_count, segment_count, slot_count;
     _Atomic uint64_t epoch;
     _Atomic uint32_t session_serial;
+    _Atomic uint32_t session_end; /* no record from here on was ever taken */
 };
 
 /* The mapping as this process sees it. */

@@ -162,7 +162,8 @@ hub_adopt(struct stream *s)
  * others ride along.  Gathering by a time shorter than the distance between
  * two pictures can only make sound ride with the next picture, so a picture
  * then goes at once and takes waiting sound with it; gathering by a longer
- * time holds everything.  Automatic: sound waits for its next picture. */
+ * time releases everything once in that time.  Automatic: sound waits for its
+ * next picture. */
 static int64_t
 release_due(const struct hub_stream *hs, int64_t since)
 {
@@ -177,10 +178,10 @@ release_due(const struct hub_stream *hs, int64_t since)
         }
         return hs->video_pending ? since : since + gather;
     }
-    if (hs->video_pending && gather < interval) {
-        return since;
+    if (gather < interval) {
+        return hs->video_pending ? since : since + gather;
     }
-    return since + gather;
+    return hs->released_ms + gather;
 }
 
 static void
@@ -209,6 +210,7 @@ hub_release_frames(struct hub_stream *hs)
 
     timer_stop(hub.loop, &hs->gather_timer);
     hs->reached = hs->looked = tail;
+    hs->released_ms = clock_ms();
     hs->video_pending = false;
     if (!list_empty(&hs->current)) {
         list_splice(&hs->behind, &hs->current);

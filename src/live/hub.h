@@ -32,10 +32,11 @@ struct hub_stream {
     struct live_publisher *publisher; /* of this process, writing */
     struct live_publisher *asking;    /* waits for another's hand-over */
     struct list waiting, current, behind, blocked;
-    uint64_t reached;   /* frames before it are released to players */
-    uint64_t looked;    /* frames before it were looked at */
-    bool video_pending; /* a video frame is between reached and looked */
-    bool live;          /* as the players were told */
+    uint64_t reached;    /* frames before it are released to players */
+    uint64_t looked;     /* frames before it were looked at */
+    int64_t released_ms; /* clock_ms() of the last release */
+    bool video_pending;  /* a video frame is between reached and looked */
+    bool live;           /* as the players were told */
     int64_t stalls_checked_ms;
     int64_t gather; /* ms or LIVE_GATHER_AUTO */
     struct timer gather_timer;

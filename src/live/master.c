@@ -204,7 +204,7 @@ sweep_stream(struct stream *s, slot_owner dead)
 static void
 sweep_sessions(slot_owner dead)
 {
-    for (uint32_t i = 0; i < arena.head->session_count; i++) {
+    for (uint32_t i = 0; i < atomic_load(&arena.head->session_end); i++) {
         if (atomic_load(&arena.sessions[i].owner) == dead) {
             atomic_store(&arena.sessions[i].owner, 0);
         }

@@ -124,7 +124,11 @@ send_frames(struct live_player *p)
 {
     struct batch *b = next_batch(p);
     uint64_t video = b->video, audio = b->audio;
-    ssize_t n = b->bytes == 0 ? 0 : conn_writev(p->conn, b->ranges, b->count);
+    ssize_t n;
+
+    /* In nobody's cache; it comes while the kernel is busy with the send. */
+    __builtin_prefetch(&p->record->video_bytes, 1);
+    n = b->bytes == 0 ? 0 : conn_writev(p->conn, b->ranges, b->count);
 
     if (n < 0) {
         return player_lose(p, "the connection is broken");

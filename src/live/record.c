@@ -32,6 +32,17 @@ fill(struct session_record *r, const struct record_text *t)
     atomic_fetch_add(&r->sequence, 1);
 }
 
+/* Before it is taken: a taker that is killed leaves no record unseen. */
+static void
+note_use(uint32_t at)
+{
+    uint32_t end = atomic_load(&arena.head->session_end);
+
+    while (end <= at && !atomic_compare_exchange_weak(&arena.head->session_end,
+                                                      &end, at + 1)) {
+    }
+}
+
 struct session_record *
 record_take(const struct record_text *t)
 {
@@ -40,11 +51,15 @@ record_take(const struct record_text *t)
 
     for (uint32_t i = 0; i < count; i++) {
         struct session_record *r = &arena.sessions[at];
+        uint32_t here = at;
         slot_owner nobody = 0;
 
         at = at + 1 < count ? at + 1 : 0;
-        if (atomic_load_explicit(&r->owner, memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_strong(&r->owner, &nobody,
+        if (atomic_load_explicit(&r->owner, memory_order_relaxed) != 0) {
+            continue;
+        }
+        note_use(here);
+        if (atomic_compare_exchange_strong(&r->owner, &nobody,
                                            slot_self_owner())) {
             arena.session_hint = at;
             if (atomic_load(&r->sequence) % 2 != 0) {
@@ -123,7 +138,7 @@ void
 live_each_session(bool (*on_view)(void *arg, const struct live_session_view *v),
                   void *arg)
 {
-    for (uint32_t i = 0; i < arena.head->session_count; i++) {
+    for (uint32_t i = 0; i < atomic_load(&arena.head->session_end); i++) {
         struct session_record copy;
         struct live_session_view view;
 

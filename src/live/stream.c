@@ -213,11 +213,15 @@ stream_unask(struct stream *s)
     return atomic_compare_exchange_strong(&s->takeover, &self, 0);
 }
 
-/* From owner to nobody; whoever finds owner dead may do it as well. */
+/* From owner to nobody; whoever finds owner dead may do it as well.  What never
+ * had a frame is not held: nobody could have seen it, and names taken without
+ * media must not fill the table. */
 static void
 put_on_hold(struct stream *s, slot_owner owner)
 {
-    atomic_store(&s->hold_until, clock_ms() + atomic_load(&s->hold_ms));
+    int64_t hold = atomic_load(&s->tail) > 0 ? atomic_load(&s->hold_ms) : 0;
+
+    atomic_store(&s->hold_until, clock_ms() + hold);
     atomic_compare_exchange_strong(&s->writer, &owner, 0);
     wake_readers(s);
     wake_slot(0, stream_number(s)); /* the master watches the time */

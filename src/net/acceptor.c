@@ -69,12 +69,12 @@ hand_over(struct acceptor *a, int fd, const struct sockaddr_storage *from)
 {
     struct sockaddr_storage ss = { .ss_family = AF_UNSPEC };
     socklen_t len = sizeof(ss);
-    struct addr peer, local;
+    struct conn_socket socket = { .fd = fd };
 
     getsockname(fd, (struct sockaddr *)&ss, &len);
-    addr_from_socket(&local, &ss);
-    addr_from_socket(&peer, from);
-    a->handler(a->arg, fd, &peer, &local);
+    addr_from_socket(&socket.local, &ss);
+    addr_from_socket(&socket.peer, from);
+    a->handler(a->arg, &socket);
 }
 
 static bool

@@ -217,8 +217,11 @@ listener_open(const struct addr_listen *where, const char *name,
         rc = open_tcp(l, where, o);
     }
     if (rc == -1) {
+        int why = errno;
+
         errmsg_sys(err, "cannot listen on %s", name);
         listener_close(&l);
+        errno = why;
     }
     return l;
 }

@@ -9,6 +9,7 @@
 
 #include "event/loop.h"
 #include "net/addr.h"
+#include "net/conn.h"
 
 #include <sys/types.h>
 
@@ -46,8 +47,7 @@ void listener_close(struct listener **l); /* unix: removes the path */
  * so once a minute. */
 struct acceptor;
 /* fd is the handler's now: non-blocking, close-on-exec. */
-typedef void accept_handler(void *arg, int fd, const struct addr *peer,
-                            const struct addr *local);
+typedef void accept_handler(void *arg, const struct conn_socket *socket);
 /* fd stays the caller's.  NULL when the system has no room to watch it. */
 struct acceptor *acceptor_start(struct loop *l, int fd, accept_handler *handler,
                                 void *arg);

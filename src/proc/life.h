@@ -40,6 +40,7 @@ pid_t life_fork(uint32_t slot);
  * running as pid 123"). */
 int pidfile_create(const char *path, struct errmsg *err);
 void pidfile_remove(void);
+void pidfile_forget(void); /* child: closes its copy of the descriptor */
 /* Pid of the weir that holds path; -1 with err. */
 pid_t pidfile_read(const char *path, struct errmsg *err);
 

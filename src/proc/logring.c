@@ -62,6 +62,8 @@ struct log_file {
     /* The thread's: */
     struct buf pending; /* PENDING_MAX, allocated by logring_open() */
     uint64_t lost;      /* lines, not yet told */
+    int error;          /* errno of the last write; 0: it was fine */
+    bool told;          /* that it cannot be written */
     bool stalled;
 };
 
@@ -291,11 +293,13 @@ flush_file(struct log_file *f)
         ssize_t n = write(f->fd, buf_data(&f->pending), piece);
 
         if (n >= 0) {
+            f->error = 0;
             buf_take(&f->pending, (size_t)n);
         } else if (errno == EAGAIN) {
             f->stalled = true;
             return;
         } else if (errno != EINTR) { /* full disk, closed pipe */
+            f->error = errno;
             f->lost += count_lines(buf_str(&f->pending));
             buf_take(&f->pending, len);
         }
@@ -374,25 +378,40 @@ flush_all(void)
     return stalled;
 }
 
-/* Says what was lost: through the log itself, so in its format, and not
+/* A file that cannot be written is told about once, and what it lost when it
+ * can be written again.  Whether there was something to tell. */
+static bool
+report_file(struct log_file *f)
+{
+    bool fails = f->error != 0, told = f->told;
+
+    f->told = fails;
+    if (fails && !told) {
+        log_error("cannot write log file %s: %s", f->path, strerror(f->error));
+        return true;
+    }
+    if (fails || f->stalled || f->lost == 0) {
+        return false;
+    }
+    log_warn("%llu log lines were dropped (%s)", (unsigned long long)f->lost,
+             f->path);
+    f->lost = 0;
+    return true;
+}
+
+/* Says what is wrong: through the log itself, so in its format, and not
  * before the error log takes lines again.  Whether it said something. */
 static bool
 report_losses(int64_t *next_ms)
 {
     bool said = false;
 
-    if (clock_ms() < *next_ms || logs.count == 0 || logs.files[0].stalled) {
+    if (clock_ms() < *next_ms || logs.count == 0 || logs.files[0].stalled ||
+        logs.files[0].error != 0) {
         return false;
     }
     for (unsigned i = 0; i < logs.count; i++) {
-        struct log_file *f = &logs.files[i];
-
-        if (f->lost > 0 && !f->stalled) {
-            log_warn("%llu log lines were dropped (%s)",
-                     (unsigned long long)f->lost, f->path);
-            f->lost = 0;
-            said = true;
-        }
+        said |= report_file(&logs.files[i]);
     }
     if (said) {
         *next_ms = clock_ms() + REPORT_MS;

@@ -4,7 +4,8 @@
  *
  * Writers never wait: a line that does not fit is dropped and counted
  * (slot->log_dropped) and the drain thread says so in the error log: "N log
- * lines were dropped (FILE)".  The lines of a process killed by -9 are still
+ * lines were dropped (FILE)"; that a file cannot be written (a full disk) is
+ * said once, with the reason.  The lines of a process killed by -9 are still
  * written; a half-made one is not.  Only the master opens log files,
  * so workers need no right to write anywhere, and USR1 is the master's alone.
  *

@@ -130,6 +130,16 @@ pidfile_remove(void)
     mem_free(&held.path);
 }
 
+void
+pidfile_forget(void)
+{
+    if (held.path != NULL && held.owner != getpid()) {
+        close(held.fd);
+        held.fd = -1;
+        mem_free(&held.path);
+    }
+}
+
 pid_t
 pidfile_read(const char *path, struct errmsg *err)
 {

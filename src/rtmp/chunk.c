@@ -154,9 +154,10 @@ new_place(struct chunk_reader *r)
 static struct chunk_stream *
 select_stream(struct chunk_reader *r)
 {
+    unsigned at = r->current;
     r->clock++;
-    for (unsigned i = 0; i < r->count; i++) {
-        unsigned at = (r->current + i) % r->count;
+    for (unsigned i = 0; i < r->count; i++, at++) {
+        at = at < r->count ? at : 0;
         if (r->streams[at].csid == r->csid) {
             r->current = (uint8_t)at;
             r->streams[at].used = r->clock;

@@ -12,6 +12,8 @@
 #include "rtmp/netstream.h"
 
 #define COMMAND_MAX 65536 /* bytes: no client comes near it */
+#define COMMAND_COST 8    /* of all but media: answers, lines logged */
+#define PARTS_MAX 1024    /* of one aggregate; encoders send some ten */
 
 /* ---- protocol control (RTMP 1.0, 5.4) ---- */
 
@@ -139,11 +141,14 @@ on_aggregate(struct rtmp_session *s, const struct chunk_message *m)
 {
     struct str left = str_of(m->payload, m->len);
     struct chunk_message part = *m;
-    bool started = false;
     uint32_t first = 0;
-    while (!session_over(s) && next_part(&left, &part)) {
-        first = started ? first : part.timestamp;
-        started = true;
+    for (int i = 0; !session_over(s) && next_part(&left, &part); i++) {
+        if (i == PARTS_MAX) {
+            session_finish(s, "an aggregate of too many messages");
+            return;
+        }
+        session_charge(s, 1);
+        first = i > 0 ? first : part.timestamp;
         part.timestamp = m->timestamp + (part.timestamp - first);
         on_part(s, &part);
     }
@@ -204,10 +209,17 @@ dispatch(struct rtmp_session *s, const struct chunk_message *m)
     }
 }
 
+static bool
+is_cheap(uint8_t type)
+{
+    return type == TYPE_AUDIO || type == TYPE_VIDEO || type == TYPE_AGGREGATE;
+}
+
 int
 message_handle(void *arg, const struct chunk_message *m)
 {
     struct rtmp_session *s = arg;
+    session_charge(s, is_cheap(m->type) ? 1 : COMMAND_COST);
     dispatch(s, m);
-    return session_over(s) || s->waiting > 0 ? 1 : 0;
+    return session_over(s) || s->waiting > 0 || s->burst == 0 ? 1 : 0;
 }

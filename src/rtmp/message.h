@@ -9,7 +9,7 @@
 #include "rtmp/session.h"
 
 /* A chunk_handler; arg is the session.  Stops the reader when the session is
- * over or waits for a decision. */
+ * over, waits for a decision, or had its share of this turn. */
 int message_handle(void *arg, const struct chunk_message *m);
 
 #endif

@@ -205,6 +205,8 @@ accept_wish(struct net_stream *ns)
         break;
     case WISH_PUBLISH:
         ns->state = STREAM_PUBLISHING;
+        s->reader.max_message = (uint32_t)s->settings->max_message;
+        s->reader.max_memory = (uint32_t)s->settings->max_memory;
         say_publishing(ns);
         break;
     case WISH_PLAY:
@@ -238,6 +240,13 @@ rtmp_session_decide(struct rtmp_request *r, enum rtmp_result result,
     }
 }
 
+static void
+tell_end(struct net_stream *ns, const char *reason)
+{
+    ns->r.session->handlers->on_end(&ns->r, reason);
+    ns->r.context = NULL;
+}
+
 static enum rtmp_result
 ask_application(struct net_stream *ns, struct rtmp_refusal *no)
 {
@@ -261,7 +270,14 @@ net_stream_ask(struct net_stream *ns, enum stream_wish wish)
     ns->wish = (uint8_t)wish;
     ns->state = STREAM_WAITING;
     s->waiting++;
+    ns->asking = true;
     enum rtmp_result result = ask_application(ns, &no);
+    ns->asking = false;
+    if (ns->ended) {
+        ns->ended = false;
+        tell_end(ns, "its session ended meanwhile");
+        return;
+    }
     if (session_over(s) || ns->state != STREAM_WAITING) {
         return; /* it was decided, or is over, within the call */
     }
@@ -336,8 +352,11 @@ net_stream_end(struct net_stream *ns, const char *reason)
     }
     bool waited = ns->state == STREAM_WAITING;
     ns->state = STREAM_IDLE;
-    s->handlers->on_end(&ns->r, reason);
-    ns->r.context = NULL;
+    if (ns->asking) {
+        ns->ended = true; /* what the application just makes is not torn up */
+    } else {
+        tell_end(ns, reason);
+    }
     if (waited) {
         s->waiting--;
     }

@@ -84,7 +84,9 @@ struct rtmp_handlers {
     /* A NetStream ends (closeStream, deleteStream, FCUnpublish, new publish
      * or play on it, refusal, connection closed): drop r->context.  May come
      * while a decision is awaited: then it must not be given any more.  A
-     * connect (stream_id 0) ends only if it was refused or never decided. */
+     * connect (stream_id 0) ends only if it was refused or never decided.
+     * Never called from within on_publish or on_play of the same NetStream:
+     * if the session ends there, on_end follows their return. */
     void (*on_end)(struct rtmp_request *r, const char *reason);
     /* Where the session's own words go while a NetStream plays: the
      * application keeps them in order with the media. 0 or -1 (close). */

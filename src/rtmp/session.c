@@ -24,6 +24,13 @@
  * player stopped. */
 #define OUT_LIMIT 1048576
 #define LINGER_MS 2000
+/* What is taken at once, see session_charge(); the rest waits for the loop's
+ * next turn, so that a flood of small messages keeps nobody else waiting. */
+#define BURST 64
+/* Bytes of a message, and of all half-received ones, of a peer that was not
+ * let publish: commands are not that long. */
+#define STRANGER_MESSAGE 131072
+#define STRANGER_MEMORY 262144
 
 /* Of this process: those that are not closed. */
 static struct {
@@ -369,7 +376,8 @@ on_data(void *arg, const uint8_t *data, size_t n)
         s->ping_ms = 0; /* any byte is an answer */
         session_touch_timer(s);
     }
-    while (eaten < n && !session_over(s) && s->waiting == 0) {
+    s->burst = BURST;
+    while (eaten < n && !session_over(s) && s->waiting == 0 && s->burst > 0) {
         ssize_t ate = read_step(s, data + eaten, n - eaten);
         if (ate <= 0) {
             break;
@@ -378,6 +386,9 @@ on_data(void *arg, const uint8_t *data, size_t n)
     }
     if (!session_over(s)) {
         acknowledge(s);
+    }
+    if (eaten < n && s->burst == 0) {
+        conn_offer(s->conn);
     }
     return s->closed ? -1 : (ssize_t)eaten;
 }
@@ -415,8 +426,7 @@ rtmp_accept(struct loop *l, const struct rtmp_settings *settings,
     s->chunk_size = CHUNK_SIZE_START;
     s->ack_window = settings->window_ack;
     s->app = s->tc_url = s->page_url = s->swf_url = s->flash_ver = STR_NONE;
-    chunk_reader_init(&s->reader, (uint32_t)settings->max_message,
-                      (uint32_t)settings->max_memory);
+    chunk_reader_init(&s->reader, STRANGER_MESSAGE, STRANGER_MEMORY);
     timer_init(&s->timer, on_due);
     later_init(&s->destroy, on_destroy);
     session_set_phase(s, PHASE_ASK);

@@ -44,6 +44,8 @@ struct net_stream {
     uint8_t state;
     uint8_t wish; /* what is or was asked for */
     bool reset;   /* play: Play.Reset is wanted */
+    bool asking;  /* the application's on_publish or the like runs */
+    bool ended;   /* while it did: on_end is still to be called */
 };
 
 struct rtmp_session {
@@ -72,6 +74,7 @@ struct rtmp_session {
     uint16_t c2_left;     /* bytes of C2 still to come */
     uint8_t phase;        /* enum session_phase */
     uint8_t waiting;      /* decisions awaited */
+    uint8_t burst;        /* what may still be taken in this turn */
     bool closed;          /* on_close was called */
     bool ending;          /* last words are on their way */
     bool enhanced;        /* the client knows Enhanced RTMP */
@@ -82,6 +85,13 @@ static inline bool
 session_over(const struct rtmp_session *s)
 {
     return s->closed || s->ending;
+}
+
+/* Something was taken that costs as much as so many messages of media. */
+static inline void
+session_charge(struct rtmp_session *s, uint8_t cost)
+{
+    s->burst = s->burst > cost ? (uint8_t)(s->burst - cost) : 0;
 }
 
 /* Sends (and clears) the words; closes the session when that fails. */

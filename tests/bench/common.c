@@ -30,6 +30,9 @@ cpu_ns(void)
     return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
+static void say(const char *fmt, va_list args)
+    __attribute__((format(printf, 1, 0)));
+
 static void
 say(const char *fmt, va_list args)
 {

@@ -353,21 +353,20 @@ static void
 report(const struct studio *studio)
 {
     double wall = (double)(now_ns() - studio->began) / 1e9;
-    const char *form = studio->options->json
-                           ? "{\"streams\":%u,\"lost\":%u,\"seconds\":%.3f,"
-                             "\"cpu_seconds\":%.3f,\"bytes\":%" PRIu64
-                             ",\"messages\":%" PRIu64 ",\"left_out\":%" PRIu64
-                             ",\"late_ms\":{\"p50\":%.3f,\"p99\":%.3f}}\n"
-                           : "streams    %u, %u lost, %.1f s\n"
-                             "own CPU    %.2f s\n"
-                             "sent       %" PRIu64 " bytes, %" PRIu64
-                             " messages, %" PRIu64 " left out\n"
-                             "late       p50 %.3f ms, p99 %.3f ms\n";
 
-    printf(form, studio->options->streams, studio->lost, wall,
-           (double)cpu_ns() / 1e9, studio->bytes, studio->messages,
-           studio->left_out, histogram_ms(&studio->late, 0.5),
-           histogram_ms(&studio->late, 0.99));
+    printf(studio->options->json
+               ? "{\"streams\":%u,\"lost\":%u,\"seconds\":%.3f,"
+                 "\"cpu_seconds\":%.3f,\"bytes\":%" PRIu64
+                 ",\"messages\":%" PRIu64 ",\"left_out\":%" PRIu64
+                 ",\"late_ms\":{\"p50\":%.3f,\"p99\":%.3f}}\n"
+               : "streams    %u, %u lost, %.1f s\n"
+                 "own CPU    %.2f s\n"
+                 "sent       %" PRIu64 " bytes, %" PRIu64 " messages, %" PRIu64
+                 " left out\n"
+                 "late       p50 %.3f ms, p99 %.3f ms\n",
+           studio->options->streams, studio->lost, wall, (double)cpu_ns() / 1e9,
+           studio->bytes, studio->messages, studio->left_out,
+           histogram_ms(&studio->late, 0.5), histogram_ms(&studio->late, 0.99));
     fflush(stdout);
 }
 

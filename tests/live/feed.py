@@ -49,8 +49,10 @@ class Feed:
         self.next += 1
 
     def frames(self, count):
+        """Returns when weir has all of them."""
         for _ in range(count):
             self.frame()
+        self.c.answer(self.c.command("_checkbw", None))
         return self
 
     def run(self, speed=1.0):

@@ -336,3 +336,13 @@ def test_shipped_configuration_names_only_what_exists(tmp_path, weir):
     assert a.status == 200
     assert a.header("content-type").startswith("text/html")
     assert get(w.http, "/healthz").status == 200
+
+
+def test_sample_of_each_module_is_a_good_layer(tmp_path):
+    for name in sorted(os.listdir("modules")):
+        with open(f"modules/{name}/{name}.conf", encoding="utf-8") as f:
+            sample = f.read()
+        text = GOOD.replace('{ path = "/"; module = "status"; }',
+                            f'{{ path = "/"; layers = ( {sample} ); }}')
+        done = check(tmp_path, text)
+        assert done.returncode == 0, f"{name}: {done.stderr}"

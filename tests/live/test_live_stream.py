@@ -8,6 +8,8 @@ import time
 import pytest
 
 from feed import STEP, Feed, kinds, number, read_until, video_numbers
+from flv import avc_frame
+from flv_client import FlvPlayer
 from rtmp_client import (AUDIO, CONTROL, DATA, STREAM_BEGIN, STREAM_EOF,
                          VIDEO, Closed, Refused, Rtmp, player, publisher)
 
@@ -313,7 +315,6 @@ def test_timestamps_above_the_extended_limit_and_wrap(weir):
             for _ in range(6):
                 f.origin &= 0xffffffff
                 frame_time = f.time() & 0xffffffff
-                from flv import avc_frame
                 f.c.send(VIDEO, avc_frame(f.next, 300, f.next == 0),
                          frame_time, f.c.msid, csid=6)
                 f.next += 1
@@ -327,7 +328,6 @@ def test_timestamps_above_the_extended_limit_and_wrap(weir):
 @pytest.mark.parametrize("framing", ["rtmp", "flv"])
 def test_many_players_all_get_the_same_bytes(weir, framing):
     w = weir(workers=2)
-    from test_flv import FlvPlayer
     if framing == "rtmp":
         all_players = [player(w.rtmp, "live", "room") for _ in range(40)]
         until = read_until

@@ -121,7 +121,7 @@ def test_stale_pid_file_is_no_hindrance(weir, tmp_path):
     with open(f"{w.prefix}/run/weir.pid", "w", encoding="utf-8") as f:
         f.write("1\n")
     w.status = None
-    w._start()
+    w.start()
     assert int(read_text(f"{w.prefix}/run/weir.pid")) == w.pid
 
 

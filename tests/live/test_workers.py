@@ -7,7 +7,7 @@ import time
 
 from feed import Feed, read_until, video_numbers
 from rtmp_client import Closed, player
-from test_flv import FlvPlayer
+from flv_client import FlvPlayer
 from weir import wait_for
 
 
@@ -150,7 +150,7 @@ def test_killed_master_leaves_nobody(weir):
     w.kill(signal.SIGKILL)
     w.process.wait()
     from weir import stat_of
-    wait_for(lambda: not any(stat_of(p) for p in workers), 40,
+    wait_for(lambda: not any(stat_of(p) for p in workers), 1,
              "workers ended")
     f.stop()
     w.status = 0  # it was killed; finish() looks at the logs only

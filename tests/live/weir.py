@@ -78,7 +78,8 @@ def read_text(path):
 def run(*arguments, prefix=None, timeout=30):
     """weir with arguments, to its end."""
     return subprocess.run([BINARY, *arguments], cwd=prefix, timeout=timeout,
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, text=True, errors="replace",
+                          check=False)
 
 
 # ---- processes ----
@@ -112,9 +113,17 @@ def title(pid):
 
 
 def descriptors(pid):
-    return {fd: os.readlink(f"/proc/{pid}/fd/{fd}")
-            for fd in os.listdir(f"/proc/{pid}/fd")
-            if os.path.lexists(f"/proc/{pid}/fd/{fd}")}
+    """{number: what it is}; those that go while one looks are left out."""
+    found = {}
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                found[fd] = os.readlink(f"/proc/{pid}/fd/{fd}")
+            except FileNotFoundError:
+                pass
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return found
 
 
 def resident(pid):
@@ -126,11 +135,12 @@ def resident(pid):
     return total
 
 
-def inode_to(port):
-    """Of the socket whose peer has that local port, or None."""
+def inode_of(port, peer_port):
+    """Of the connected socket with these two ports, or None."""
     for line in read_text("/proc/net/tcp").splitlines()[1:]:
         fields = line.split()
-        if int(fields[2].split(":")[1], 16) == port and fields[9] != "0":
+        ports = [int(end.split(":")[1], 16) for end in fields[1:3]]
+        if ports == [port, peer_port] and fields[9] != "0":
             return fields[9]
     return None
 
@@ -144,9 +154,13 @@ class Weir:
         self.status = None
         self.may_grow = False
         place(self.prefix, self.config)
-        self._start()
+        try:
+            self.start()
+        except BaseException:
+            self.end_all()
+            raise
 
-    def _start(self):
+    def start(self):
         env = dict(os.environ)
         asan = f"log_path={self.prefix}/sanitizer"
         env["ASAN_OPTIONS"] = asan
@@ -224,8 +238,8 @@ class Weir:
 
     def worker_of(self, sock):
         """The worker that has the other end of a connected socket."""
-        local = sock.getsockname()[1]
-        return wait_for(lambda: self._owner(inode_to(local)), 3,
+        ends = (sock.getpeername()[1], sock.getsockname()[1])
+        return wait_for(lambda: self._owner(inode_of(*ends)), 3,
                         "a worker that has the connection")
 
     def _owner(self, inode):
@@ -258,12 +272,15 @@ class Weir:
             if check:
                 self._check()
         finally:
-            for pid in descendants(self.pid) + [self.pid]:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            self.process.wait()
+            self.end_all()
+
+    def end_all(self):
+        for pid in descendants(self.pid) + [self.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
 
     def _check(self):
         problems = []

@@ -321,8 +321,8 @@ write_flv(uint8_t *out, bool chunked, bool wrong_size)
     uint8_t tag[1 << 18];
     uint8_t *p = out;
 
-    p += sprintf((char *)p, "HTTP/1.1 200 OK\r\n%s\r\n",
-                 chunked ? "Transfer-Encoding: chunked\r\n" : "");
+    p += snprintf((char *)p, 64, "HTTP/1.1 200 OK\r\n%s\r\n",
+                  chunked ? "Transfer-Encoding: chunked\r\n" : "");
     cursor_init(&cursor, source, 0);
     for (unsigned i = 0; i < 100; i++) {
         uint8_t *t = tag;
@@ -339,7 +339,7 @@ write_flv(uint8_t *out, bool chunked, bool wrong_size)
         size_t size = (size_t)(t - tag);
 
         if (chunked) {
-            p += sprintf((char *)p, "%zx\r\n", size);
+            p += snprintf((char *)p, 32, "%zx\r\n", size);
         }
         p = put_bytes(p, tag, size);
         if (chunked) {

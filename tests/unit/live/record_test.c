@@ -143,6 +143,26 @@ test_the_dead_are_swept(void **state)
     assert_int_equal(seen.count, arena.head->session_count);
 }
 
+/* A look at all sessions, and the sweep, stay where records were taken: the
+ * rest of a large table is memory that nobody has touched. */
+static void
+test_end_of_what_was_taken(void **state)
+{
+    uint32_t first = arena.session_hint, end;
+    struct session_record *r;
+
+    (void)state;
+    assert_int_equal(atomic_load(&arena.head->session_end), 0);
+    r = take("live/a", "u");
+    end = atomic_load(&arena.head->session_end);
+    assert_int_equal(end, first + 1);
+    for (int i = 0; i < 100; i++) {
+        record_free(&r);
+        r = take("live/a", "u");
+    }
+    assert_int_equal(atomic_load(&arena.head->session_end), end);
+}
+
 /* Each of the words is one letter repeated; all three are the same. */
 static bool
 is_whole(void *arg, const struct live_session_view *v)
@@ -207,6 +227,7 @@ main(void)
         TEST(test_long_words_are_cut),
         TEST(test_all_taken),
         TEST(test_the_dead_are_swept),
+        TEST(test_end_of_what_was_taken),
         TEST(test_never_half_old_half_new),
     };
 

@@ -68,6 +68,7 @@ test_one_publisher_a_name(void **state)
     (void)state;
     assert_int_equal(claim("live/a", &again), STREAM_TAKEN);
     assert_ptr_equal(again, s);
+    atomic_store(&s->tail, 1); /* it has had a frame */
     stream_leave(s);
     assert_true(stream_is_open(s));
     assert_false(stream_is_live(s));
@@ -76,6 +77,16 @@ test_one_publisher_a_name(void **state)
     assert_int_equal(claim("live/a", &again), STREAM_YOURS);
     assert_ptr_equal(again, s);
     assert_true(stream_is_live(s));
+}
+
+static void
+test_what_had_no_frame_is_not_held(void **state)
+{
+    struct stream *s = fixture_stream("live/a");
+
+    (void)state;
+    stream_leave(s);
+    assert_true(atomic_load(&s->hold_until) <= clock_ms());
 }
 
 static void
@@ -290,6 +301,7 @@ test_a_dead_heir_gets_nothing(void **state)
 
     (void)state;
     atomic_store(&s->takeover, slot_owner_of(other));
+    atomic_store(&s->tail, 1); /* it has had a frame */
     slot_release(other);
     assert_true(stream_hand_over(s));
     assert_int_equal(atomic_load(&s->writer), 0);
@@ -325,6 +337,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_finds_what_was_claimed),
         TEST(test_one_publisher_a_name),
+        TEST(test_what_had_no_frame_is_not_held),
         TEST(test_no_room),
         TEST(test_asks_to_come_again),
         TEST(test_a_record_used_anew_is_another),

@@ -34,13 +34,13 @@ struct server {
 };
 
 static void
-on_accept(void *arg, int fd, const struct addr *peer, const struct addr *local)
+on_accept(void *arg, const struct conn_socket *socket)
 {
     struct server *s = arg;
 
-    s->fds[s->count++] = fd;
-    s->peer = *peer;
-    s->local = *local;
+    s->fds[s->count++] = socket->fd;
+    s->peer = socket->peer;
+    s->local = socket->local;
     if (s->count == s->pause_at) {
         acceptor_pause(s->a, true);
     }

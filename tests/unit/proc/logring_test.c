@@ -453,7 +453,32 @@ a_full_disk_loses_lines_only(void **state)
     write_text(1, "one\n");
     write_text(1, "two\n");
     logring_stop();
-    contains(paths[0], "log lines were dropped (/dev/full)\n");
+    contains(paths[0], "cannot write log file /dev/full: No space left on "
+                       "device\n");
+}
+
+static void
+what_a_full_disk_lost_is_told_when_there_is_room(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    unlink(paths[0]);
+    assert_int_equal(symlink("/dev/full", paths[0]), 0);
+    assert_int_equal(logring_reopen(&err), 0);
+    start();
+    for (int i = 0; i < 3; i++) {
+        write_text(0, "lost\n");
+        usleep(1000);
+    }
+    logring_stop();
+    unlink(paths[0]);
+    assert_int_equal(logring_reopen(&err), 0);
+    start();
+    write_text(0, "room\n");
+    logring_stop();
+    contains(paths[0], "room\n");
+    contains(paths[0], " 3 log lines were dropped (");
 }
 
 static int
@@ -487,6 +512,7 @@ main(void)
         TEST(files_that_cannot_be_opened),
         TEST(the_last_number),
         TEST(a_full_disk_loses_lines_only),
+        TEST(what_a_full_disk_lost_is_told_when_there_is_room),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,4 +1,4 @@
-"""Fixtures of all live tests."""
+"""Fixtures of all live tests, those below modules/ included."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os

@@ -3,62 +3,11 @@
 
 import time
 
-import flv
-from feed import Feed, kind, kinds, video_numbers
+from feed import Feed, kinds, read_until, video_numbers
+from flv_client import FlvPlayer
 from http_client import Http, get, request
-from rtmp_client import AUDIO, DATA, VIDEO, Message, player
-
-
-class FlvPlayer:
-    """GET /APP/NAME.flv, read tag by tag."""
-
-    def __init__(self, port, name, app="live", version="1.1", timeout=10):
-        self.http = Http(port, timeout=timeout)
-        self.http.send("GET", f"/{app}/{name}.flv", version=version)
-        self.reader = flv.Reader()
-        self.kept = []
-        self.head = None
-        self.size = 0  # of the chunk that is being read
-
-    def read_head(self):
-        if self.head is None:
-            self.head = self.http.head()
-        return self.head
-
-    def _body(self):
-        """Some more bytes of the body; b"" at the end."""
-        if self.read_head().header("transfer-encoding") == "chunked":
-            return self._chunk()
-        if not self.http.buffer:
-            self.http._more()
-        data, self.http.buffer = self.http.buffer, b""
-        return data
-
-    def _chunk(self):
-        size = int(self.http._until(b"\r\n"), 16)
-        data = self.http._exactly(size)
-        self.http._exactly(2)
-        return data
-
-    def tag(self):
-        while not self.kept:
-            data = self._body()
-            if not data:
-                return None
-            self.kept += self.reader.feed(data)
-        return self.kept.pop(0)
-
-    def read_until(self, wanted):
-        got = []
-        while True:
-            t = self.tag()
-            assert t, f"ended before {wanted}: {kinds(got)}"
-            got.append(Message(t.type, t.time, 1, t.payload, 0))
-            if kind(t.type, t.payload) == wanted:
-                return got
-
-    def close(self):
-        self.http.close()
+from rtmp_client import AUDIO, DATA, VIDEO, player
+from weir import wait_for
 
 
 def test_head_of_the_answer(weir):
@@ -212,7 +161,6 @@ def test_same_payloads_over_rtmp_and_flv(weir):
     over_flv = FlvPlayer(w.http, "room")
     time.sleep(0.2)
     f = Feed(w.rtmp).head().frames(20)
-    from feed import read_until
     a = read_until(over_rtmp, "video 19")
     b = over_flv.read_until("video 19")
     assert [(m.type, m.time, m.payload) for m in a] == \
@@ -229,7 +177,6 @@ def test_access_log_tells_bytes_of_a_player(weir):
     c = FlvPlayer(w.http, "room")
     c.read_until("video 9")
     c.close()
-    from weir import wait_for
     line = wait_for(lambda: "/live/room.flv" in w.access_log()
                     and w.access_log(), what="access log")
     assert '"GET /live/room.flv HTTP/1.1" 200 ' in line
