@@ -131,8 +131,10 @@ def test_worker_killed_again_and_again(weir):
     """A stream lives through it, and the back-off is said in the log."""
     w = weir(workers=2, hold="30s")
     for n in range(4):
-        os.kill(w.workers()[n % 2], signal.SIGKILL)
-        wait_for(lambda: len(w.workers()) == 2, 10, "two workers")
+        victim = w.workers()[n % 2]
+        os.kill(victim, signal.SIGKILL)
+        wait_for(lambda: victim not in w.workers()
+                 and len(w.workers()) == 2, 10, "two workers")
     f = Feed(w.rtmp).head().frames(2)
     with player(w.rtmp, "live", "room") as c:
         try:
