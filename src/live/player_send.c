@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#define CACHE_LINE 64
+
 enum sent
 player_lose(struct live_player *p, const char *reason)
 {
@@ -124,11 +126,7 @@ send_frames(struct live_player *p)
 {
     struct batch *b = next_batch(p);
     uint64_t video = b->video, audio = b->audio;
-    ssize_t n;
-
-    /* In nobody's cache; it comes while the kernel is busy with the send. */
-    __builtin_prefetch(&p->record->video_bytes, 1);
-    n = b->bytes == 0 ? 0 : conn_writev(p->conn, b->ranges, b->count);
+    ssize_t n = b->bytes == 0 ? 0 : conn_writev(p->conn, b->ranges, b->count);
 
     if (n < 0) {
         return player_lose(p, "the connection is broken");
@@ -218,6 +216,33 @@ file(struct live_player *p, enum sent sent)
     }
 }
 
+static void
+prefetch(const void *object, size_t size)
+{
+    for (size_t at = 0; at < size; at += CACHE_LINE) {
+        __builtin_prefetch((const char *)object + at, 1);
+    }
+}
+
+/* Thousands of players do not fit the cache, and each is looked at once a
+ * pass: what the next one needs is fetched while the kernel is busy with this
+ * one, and the one after it, so that its pointers can be followed then. */
+static void
+fetch_ahead(const struct list *todo)
+{
+    struct list *next = todo->next;
+    const struct live_player *p = LIST_ITEM(next, struct live_player, link);
+
+    if (next == todo) {
+        return;
+    }
+    prefetch(p->conn, sizeof(*p->conn));
+    prefetch(&p->record->video_bytes, sizeof(uint64_t));
+    if (next->next != todo) {
+        prefetch(LIST_ITEM(next->next, struct live_player, link), sizeof(*p));
+    }
+}
+
 void
 players_pass(struct hub_stream *hs, unsigned *budget)
 {
@@ -229,6 +254,7 @@ players_pass(struct hub_stream *hs, unsigned *budget)
         struct live_player *p = LIST_ITEM(todo.next, struct live_player, link);
 
         list_remove(&p->link);
+        fetch_ahead(&todo);
         (*budget)--;
         file(p, step(p));
     }

@@ -127,12 +127,11 @@ def descriptors(pid):
 
 
 def resident(pid):
-    """Bytes of private memory (what shared media costs is left out)."""
-    total = 0
+    """Bytes of memory of its own: the arena is not counted."""
     for line in read_text(f"/proc/{pid}/smaps_rollup").splitlines():
-        if line.startswith(("Private_Clean:", "Private_Dirty:")):
-            total += int(line.split()[1]) * 1024
-    return total
+        if line.startswith("Anonymous:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError(f"no process {pid}")
 
 
 def inode_of(port, peer_port):
