@@ -68,7 +68,8 @@ on_publish_stop(void *arg, const char *reason)
     n->publisher = NULL;
     timer_stop(n->loop, &n->idle);
     if (started) {
-        rtmp_session_refuse(n->request, "NetStream.Publish.BadName", reason);
+        rtmp_session_finish(n->request, "error", "NetStream.Publish.BadName",
+                            reason);
         return;
     }
     no.code = "NetStream.Publish.BadName";
@@ -92,7 +93,7 @@ on_idle(struct timer *timer)
         timer_set(n->loop, timer, limit - idle);
         return;
     }
-    rtmp_session_refuse(n->request, "NetStream.Publish.BadName",
+    rtmp_session_finish(n->request, "error", "NetStream.Publish.BadName",
                         "the publisher sent nothing for idle_timeout");
 }
 

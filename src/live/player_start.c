@@ -44,45 +44,54 @@ add_message(struct buf *to, const struct live_player *p, uint32_t chunk_size,
     return bad;
 }
 
-/* Metadata first, at time 0: ffmpeg takes a later one for subtitles.  Then the
- * codec headers with the first frame's time. */
+/* The items of the prologue that are metadata, or those that are not. */
 static int
-add_prologue(struct buf *to, const struct live_player *p, uint32_t timestamp)
+add_items(struct buf *to, const struct live_player *p, bool metadata,
+          uint32_t timestamp)
 {
     const struct prologue *prologue = prologue_of(p->hs->stream);
     int bad = 0;
 
-    for (int pass = 0; prologue != NULL && pass < 2; pass++) {
-        for (uint32_t i = 0; i < prologue->count; i++) {
-            const struct prologue_item *item = &prologue->items[i];
+    for (uint32_t i = 0; prologue != NULL && i < prologue->count; i++) {
+        const struct prologue_item *item = &prologue->items[i];
 
-            if ((item->type == MEDIA_DATA) == (pass == 0)) {
-                bad |= add_message(to, p, p->hs->stream->chunk_size, item,
-                                   prologue->bytes + item->offset,
-                                   pass == 0 ? 0 : timestamp);
-            }
+        if ((item->type == MEDIA_DATA) == metadata) {
+            bad |= add_message(to, p, p->hs->stream->chunk_size, item,
+                               prologue->bytes + item->offset, timestamp);
         }
     }
     return bad;
 }
 
-/* What goes before the first frame. */
+/* What goes before the first frame of all: the file's header, and metadata at
+ * time 0 (ffmpeg takes a later one for subtitles). */
 static int
-send_prologue(struct live_player *p, bool file_header, uint32_t timestamp)
+add_beginning(struct buf *to, const struct live_player *p)
+{
+    uint32_t tracks = atomic_load(&p->hs->stream->tracks);
+    uint8_t header[FLV_FILE_HEADER];
+    int bad = 0;
+
+    if (p->view.framing == LIVE_FLV) {
+        media_flv_file_header(header, (tracks & TRACK_AUDIO) != 0,
+                              (tracks & TRACK_VIDEO) != 0);
+        bad |= buf_add(to, header, sizeof(header));
+    }
+    return bad | add_items(to, p, true, 0);
+}
+
+/* What goes before the first frame, of all or after frames were left out. */
+static int
+send_prologue(struct live_player *p, bool first, uint32_t timestamp)
 {
     struct buf bytes;
-    uint32_t tracks = atomic_load(&p->hs->stream->tracks);
     int bad = 0;
 
     buf_init(&bytes, 4 * PROLOGUE_BYTES);
-    if (file_header && p->view.framing == LIVE_FLV) {
-        uint8_t header[FLV_FILE_HEADER];
-
-        media_flv_file_header(header, (tracks & TRACK_AUDIO) != 0,
-                              (tracks & TRACK_VIDEO) != 0);
-        bad |= buf_add(&bytes, header, sizeof(header));
+    if (first) {
+        bad |= add_beginning(&bytes, p);
     }
-    bad |= add_prologue(&bytes, p, timestamp);
+    bad |= add_items(&bytes, p, false, timestamp);
     if (bad == 0 && buf_len(&bytes) > 0) {
         bad = conn_write(p->conn, buf_data(&bytes), buf_len(&bytes));
     }
