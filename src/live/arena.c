@@ -16,6 +16,15 @@
 #include "proc/shared.h"
 
 #define KIND_SHIFT 62
+#define RETIRED_HINTS 1024u
+
+/* What this process retired, oldest first: its memory is there already, while
+ * a FREE segment's has to be found and zeroed by the kernel.  Only a hint:
+ * others may have taken them. */
+static struct {
+    uint32_t items[RETIRED_HINTS];
+    uint32_t first, count;
+} retired;
 
 struct arena arena = { .fd = -1 };
 
@@ -97,6 +106,7 @@ live_create(const struct live_settings *s, struct errmsg *err)
         return errmsg_prefix(err, "live.memory: ");
     }
     point_into(memory, &l);
+    retired.count = 0;
     arena.settings = *s;
     arena.head->magic = ARENA_MAGIC;
     arena.head->layout = ARENA_LAYOUT;
@@ -162,21 +172,52 @@ can_take(uint64_t word, uint64_t *oldest)
     return segment_value(word) <= *oldest;
 }
 
+/* Takes the segment if its state allows it. */
+static bool
+try_take(uint32_t segment, uint32_t n, uint64_t *oldest)
+{
+    uint64_t word =
+        atomic_load_explicit(&arena.states[segment], memory_order_relaxed);
+
+    return can_take(word, oldest) &&
+           atomic_compare_exchange_strong(&arena.states[segment], &word,
+                                          segment_word(SEGMENT_USED, n));
+}
+
+static uint32_t
+take_retired(uint32_t n, uint64_t *oldest)
+{
+    while (retired.count > 0) {
+        uint32_t segment = retired.items[retired.first];
+        uint64_t word = atomic_load(&arena.states[segment]);
+
+        if (segment_kind_of(word) == SEGMENT_RETIRED &&
+            !can_take(word, oldest)) {
+            break; /* nor can those behind it */
+        }
+        retired.first = (retired.first + 1) % RETIRED_HINTS;
+        retired.count--;
+        if (try_take(segment, n, oldest)) {
+            return segment;
+        }
+    }
+    return SEGMENT_NONE;
+}
+
 uint32_t
 segment_take(uint32_t n)
 {
     uint32_t count = arena.head->segment_count;
-    uint32_t at = arena.segment_hint;
     uint64_t oldest = 0; /* asked for once, when it matters */
+    uint32_t at = take_retired(n, &oldest);
 
+    if (at != SEGMENT_NONE) {
+        return at;
+    }
+    at = arena.segment_hint;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t word;
-
         at = at + 1 < count ? at + 1 : 0;
-        word = atomic_load_explicit(&arena.states[at], memory_order_relaxed);
-        if (can_take(word, &oldest) &&
-            atomic_compare_exchange_strong(&arena.states[at], &word,
-                                           segment_word(SEGMENT_USED, n))) {
+        if (try_take(at, n, &oldest)) {
             arena.segment_hint = at;
             return at;
         }
@@ -187,10 +228,14 @@ segment_take(uint32_t n)
 void
 segment_retire(uint32_t segment)
 {
-    /* The next writer of this process finds it warm in the cache. */
-    arena.segment_hint = segment == 0 ? 0 : segment - 1;
+    uint32_t last = (retired.first + retired.count) % RETIRED_HINTS;
+
     atomic_store(&arena.states[segment],
                  segment_word(SEGMENT_RETIRED, epoch_advance()));
+    if (retired.count < RETIRED_HINTS) {
+        retired.items[last] = segment;
+        retired.count++;
+    }
 }
 
 bool

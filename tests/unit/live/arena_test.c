@@ -50,6 +50,21 @@ epoch_now(void)
     return atomic_load(&arena.head->epoch);
 }
 
+/* Its memory is there already: memory follows the streams there are. */
+static void
+test_a_retired_one_goes_before_a_free_one(void **state)
+{
+    uint32_t first = segment_take(0), second = segment_take(0);
+
+    (void)state;
+    segment_retire(second);
+    segment_retire(first);
+    assert_int_equal(segment_take(1), second);
+    assert_int_equal(segment_take(1), first);
+    assert_true(segment_used_by(first, 1));
+    assert_int_not_equal(segment_take(1), SEGMENT_NONE);
+}
+
 static void
 test_takes_each_once_then_none(void **state)
 {
@@ -204,6 +219,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            test_a_retired_one_goes_before_a_free_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_takes_each_once_then_none, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_waits_for_every_reader, setup,
