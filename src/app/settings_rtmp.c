@@ -141,10 +141,13 @@ static const struct conf_key server_keys[] = {
         .help = "A peer that takes nothing for so long is closed."),
     ROW(rtmp_server_settings, max_message, CONF_SIZE, .min = 64 * 1024,
         .max = MIB(16), .preset = "16M",
-        .help = "The largest message that is taken from a peer."),
+        .help =
+            "The largest message that is taken from a publisher; a peer that "
+            "does not publish yet: 128 KB."),
     ROW(rtmp_server_settings, max_memory, CONF_SIZE, .min = 64 * 1024,
         .max = MIB(256), .preset = "24M",
-        .help = "The most memory for half-received messages of a peer."),
+        .help = "The most memory for half-received messages of a publisher; a "
+                "peer that does not publish yet: 256 KB."),
     ROW(rtmp_server_settings, window_ack, CONF_SIZE, .min = 4096,
         .max = MIB(1024), .preset = "2500000",
         .help = "After so many bytes a peer is asked to acknowledge."),
