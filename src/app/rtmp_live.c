@@ -149,14 +149,13 @@ on_play_resume(void *arg)
     log_debug("stream %s: goes on", n->name);
 }
 
-static unsigned streams_in_use;
-
 static void
-count_stream(struct rtmp_request *r)
+count_stream(struct rtmp_request *r, void *arg)
 {
     const struct netstream *n = r->context;
+    unsigned *in_use = arg;
 
-    streams_in_use += n != NULL && (n->publisher != NULL || n->player != NULL);
+    *in_use += n != NULL && (n->publisher != NULL || n->player != NULL);
 }
 
 /* Says goodbye on the NetStream; the connection goes with its last one. */
@@ -165,16 +164,16 @@ on_play_stop(void *arg, const char *reason, bool close)
 {
     struct netstream *n = arg;
     struct rtmp_request *r = n->request;
+    unsigned in_use = 0;
 
     n->player = NULL;
     if (close) {
         rtmp_session_close(r->session, reason);
         return;
     }
-    streams_in_use = 0;
-    rtmp_session_each(r->session, count_stream);
+    rtmp_session_each(r->session, count_stream, &in_use);
     rtmp_session_control(r, RTMP_STREAM_EOF);
-    if (streams_in_use > 0) {
+    if (in_use > 0) {
         rtmp_session_status(r, "status", "NetStream.Play.UnpublishNotify",
                             reason);
         return;

@@ -241,10 +241,11 @@ on_receive(struct rtmp_request *r, enum media_type type, bool on)
 }
 
 static void
-writable(struct rtmp_request *r)
+writable(struct rtmp_request *r, void *arg)
 {
     struct netstream *n = r->context;
 
+    (void)arg;
     if (n != NULL && n->player != NULL) {
         live_player_writable(n->player);
     }
@@ -260,7 +261,7 @@ on_writable(struct rtmp_session *s)
         live_player_writable(conn->busy);
     }
     if (!conn->closed) {
-        rtmp_session_each(s, writable);
+        rtmp_session_each(s, writable, NULL);
     }
 }
 

@@ -441,11 +441,12 @@ rtmp_session_refuse(struct rtmp_request *r, const char *code,
 }
 
 void
-rtmp_session_each(struct rtmp_session *s, void (*f)(struct rtmp_request *r))
+rtmp_session_each(struct rtmp_session *s,
+                  void (*f)(struct rtmp_request *r, void *arg), void *arg)
 {
     for (uint32_t i = 0; i < RTMP_STREAMS; i++) {
         if (s->streams[i] != NULL && s->streams[i]->state != STREAM_IDLE) {
-            f(&s->streams[i]->r);
+            f(&s->streams[i]->r, arg);
         }
     }
 }

@@ -103,7 +103,7 @@ void *rtmp_session_arg(struct rtmp_session *s);
 struct conn *rtmp_session_conn(struct rtmp_session *s);
 /* The NetStreams in use: calls f for each. */
 void rtmp_session_each(struct rtmp_session *s,
-                       void (*f)(struct rtmp_request *r));
+                       void (*f)(struct rtmp_request *r, void *arg), void *arg);
 
 /* The answer to RTMP_WAIT; RTMP_DONE or RTMP_REFUSE. */
 void rtmp_session_decide(struct rtmp_request *r, enum rtmp_result result,

@@ -185,24 +185,23 @@ application_closes_within_the_question(void **state)
     assert_true(peer.closed);
 }
 
-static unsigned each_count;
-
 static void
-count_request(struct rtmp_request *r)
+count_request(struct rtmp_request *r, void *arg)
 {
-    each_count += r->stream_id;
+    *(unsigned *)arg += r->stream_id;
 }
 
 static void
 each_stream_in_use(void **state)
 {
+    unsigned each_count = 0;
+
     (void)state;
     get_ready();
     call("createStream", 2, 0, NULL); /* 2: not used */
     call("publish", 0, 1, "a");
     call("play", 0, 4, "b");
-    each_count = 0;
-    rtmp_session_each(peer.session, count_request);
+    rtmp_session_each(peer.session, count_request, &each_count);
     assert_int_equal(each_count, 5);
 }
 
