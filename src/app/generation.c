@@ -136,18 +136,18 @@ open_listener(const struct generation *g, struct list *listeners,
 /* Binds all addresses of one server. */
 static int
 bind_server(struct generation *g, struct list *listeners, const char *proto,
-            size_t server, const struct conf_strings *listen,
-            struct errmsg *err)
+            size_t server, const struct conf_groups *listen, struct errmsg *err)
 {
     for (size_t i = 0; i < listen->count; i++) {
+        const struct listen_settings *s = settings_listen(listen, i);
         struct listener *l =
-            open_listener(g, listeners, proto, listen->items[i], err);
+            open_listener(g, listeners, proto, s->address, err);
 
         if (l == NULL) {
             return -1;
         }
         g->bindings[g->binding_count++] =
-            (struct binding){ .listener = l, .server = server };
+            (struct binding){ .listener = l, .settings = s, .server = server };
     }
     return 0;
 }

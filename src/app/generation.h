@@ -19,7 +19,8 @@
 /* A listener and the server that answers on it. */
 struct binding {
     struct listener *listener; /* borrowed: the master's; knows its protocol */
-    size_t server;             /* number among the servers of that protocol */
+    const struct listen_settings *settings; /* in the generation's conf */
+    size_t server; /* number among the servers of that protocol */
 };
 
 struct generation {

@@ -23,6 +23,16 @@ enum {
     BODY_INHERIT = -1,   /* location: as its server */
 };
 
+/* ---- both ---- */
+
+struct listen_settings { /* an item of a server's "listen" */
+    struct conf_where where;
+    struct str address; /* as written: "1935", "127.0.0.1:0", "unix:PATH" */
+};
+
+const struct listen_settings *settings_listen(const struct conf_groups *listen,
+                                              size_t i);
+
 /* ---- rtmp ---- */
 
 enum publish_policy { PUBLISH_KEY, PUBLISH_OPEN };
@@ -41,7 +51,7 @@ struct rtmp_application_settings {
 
 struct rtmp_server_settings {
     struct conf_where where;
-    struct conf_strings listen;
+    struct conf_groups listen; /* struct listen_settings */
     int64_t chunk_size;
     int64_t handshake_timeout, connect_timeout;
     int64_t ping_interval, ping_timeout;
@@ -79,8 +89,8 @@ struct http_location_settings {
 
 struct http_server_settings {
     struct conf_where where;
-    struct conf_strings listen;
-    struct str access_log; /* "" and "off": none */
+    struct conf_groups listen; /* struct listen_settings */
+    struct str access_log;     /* "" and "off": none */
     int64_t client_max_body_size;
     struct http_settings http;    /* access_log* are filled by http_service */
     int access_log_format;        /* enum http_log_format */

@@ -169,10 +169,11 @@ check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
 
 static const struct conf_key server_keys[] = {
     ROW_WHERE(http_server_settings),
-    ROW(http_server_settings, listen, CONF_STRINGS, .min = 1,
-        .check = settings_check_address,
-        .help = "Where it listens: \"PORT\", \"ADDRESS:PORT\", "
-                "\"unix:PATH\"; port 0 takes a free one."),
+    ROW(http_server_settings, listen, CONF_GROUPS, .min = 1,
+        .keys = settings_listen_keys, .size = sizeof(struct listen_settings),
+        .shorthand = "address",
+        .help = "Where it listens: addresses, or groups with an address and "
+                "what else holds for it."),
     ROW(http_server_settings, access_log, CONF_STRING, .preset = "off",
         .help = "A file with a line for every request, \"stderr\", "
                 "\"stdout\" or \"off\"."),

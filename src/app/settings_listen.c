@@ -1,5 +1,5 @@
 /*
- * Checks of the addresses that servers listen on.
+ * What a server listens on: its rows, and checks of the addresses.
  *
  * Port 0 takes a free port, so it is never the same address twice.
  *
@@ -7,10 +7,11 @@
  */
 #include "app/settings_rows.h"
 
+#include "app/rows.h"
 #include "net/addr.h"
 
-int
-settings_check_address(struct str value, struct errmsg *err)
+static int
+check_address(struct str value, struct errmsg *err)
 {
     struct addr_listen ignored;
 
@@ -41,20 +42,36 @@ same_address(struct str a, struct str b)
 
 /* The first address of b that is in a too; a and b may be the same list. */
 static const struct str *
-shared_address(const struct conf_strings *a, const struct conf_strings *b)
+shared_address(const struct conf_groups *a, const struct conf_groups *b)
 {
     for (size_t i = 0; i < a->count; i++) {
+        struct str address = settings_listen(a, i)->address;
+
         for (size_t k = a == b ? i + 1 : 0; k < b->count; k++) {
-            if (same_address(a->items[i], b->items[k])) {
-                return &b->items[k];
+            if (same_address(address, settings_listen(b, k)->address)) {
+                return &settings_listen(b, k)->address;
             }
         }
     }
     return NULL;
 }
 
+const struct listen_settings *
+settings_listen(const struct conf_groups *listen, size_t i)
+{
+    return (const struct listen_settings *)listen->items + i;
+}
+
+const struct conf_key settings_listen_keys[] = {
+    ROW_WHERE(listen_settings),
+    ROW(listen_settings, address, CONF_STRING, .check = check_address,
+        .help = "\"PORT\", \"ADDRESS:PORT\" or \"unix:PATH\"; port 0 takes "
+                "a free one."),
+    CONF_END,
+};
+
 int
-settings_check_listens(const struct conf_strings *listen, struct errmsg *err)
+settings_check_listens(const struct conf_groups *listen, struct errmsg *err)
 {
     const struct str *twice = shared_address(listen, listen);
 
@@ -66,8 +83,8 @@ settings_check_listens(const struct conf_strings *listen, struct errmsg *err)
 }
 
 int
-settings_check_apart(const struct conf_strings *before, int line,
-                     const struct conf_strings *listen, struct errmsg *err)
+settings_check_apart(const struct conf_groups *before, int line,
+                     const struct conf_groups *listen, struct errmsg *err)
 {
     const struct str *both = shared_address(before, listen);
 

@@ -11,13 +11,13 @@
 extern const struct conf_key settings_rtmp_keys[]; /* of struct rtmp_block */
 extern const struct conf_key settings_http_keys[]; /* of struct http_block */
 
-/* check of a "listen" row: is it an address? */
-int settings_check_address(struct str value, struct errmsg *err);
+extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
+
 /* No address of one server stands twice. */
-int settings_check_listens(const struct conf_strings *listen,
+int settings_check_listens(const struct conf_groups *listen,
                            struct errmsg *err);
 /* A server has no address that one before it, in that line, has. */
-int settings_check_apart(const struct conf_strings *before, int line,
-                         const struct conf_strings *listen, struct errmsg *err);
+int settings_check_apart(const struct conf_groups *before, int line,
+                         const struct conf_groups *listen, struct errmsg *err);
 
 #endif

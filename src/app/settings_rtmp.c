@@ -117,10 +117,11 @@ check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
 
 static const struct conf_key server_keys[] = {
     ROW_WHERE(rtmp_server_settings),
-    ROW(rtmp_server_settings, listen, CONF_STRINGS, .min = 1,
-        .check = settings_check_address,
-        .help = "Where it listens: \"PORT\", \"ADDRESS:PORT\", "
-                "\"unix:PATH\"; port 0 takes a free one."),
+    ROW(rtmp_server_settings, listen, CONF_GROUPS, .min = 1,
+        .keys = settings_listen_keys, .size = sizeof(struct listen_settings),
+        .shorthand = "address",
+        .help = "Where it listens: addresses, or groups with an address and "
+                "what else holds for it."),
     ROW(rtmp_server_settings, chunk_size, CONF_INT, .min = 128, .max = 0xffffff,
         .preset = "60000", .help = "Bytes of a chunk towards peers."),
     ROW(rtmp_server_settings, handshake_timeout, CONF_TIME, .min = 100,
