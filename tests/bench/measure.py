@@ -18,6 +18,7 @@ class Load:
     players: int
     streams: int = 1
     bitrate: str = '2500k'
+    file: str = ''       # publish this FLV file; else a stream is made up
     flv: bool = False
     stall: int = 0       # percent of the players
     join_rate: int = 1000
@@ -108,7 +109,7 @@ class Bench:
         rtmp = Load(load.players, load.streams)
         return self.tool('publish', '--url', self.url(server, rtmp),
                          '--streams', load.streams,
-                         '--bitrate', load.bitrate)
+                         *source(load))
 
     def play(self, server, load):
         return self.tool('idle' if load.idle else 'play',
@@ -189,6 +190,12 @@ class Bench:
                 figures[name + '50'] = seen[key]['p50']
                 figures[name + '99'] = seen[key]['p99']
         return figures
+
+
+def source(load):
+    """What publishers and the bare loop are told to send."""
+    return (('--file', load.file) if load.file
+            else ('--bitrate', load.bitrate))
 
 
 def check_publishers(result):

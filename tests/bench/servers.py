@@ -272,11 +272,11 @@ http = {{ servers = (
 class Bare(Server):
     """The bare loop: it makes its stream itself."""
 
-    def __init__(self, cpu, program, mode='message', gather=50, flv=False,
-                 bitrate='2500k'):
+    def __init__(self, cpu, program, source, mode='message', gather=50,
+                 flv=False):
         super().__init__(cpu)
         self.command = [program, 'bare', '--listen', '0', '--mode', mode,
-                        '--gather', str(gather), '--bitrate', bitrate,
+                        '--gather', str(gather), *source,
                         '--format', 'flv' if flv else 'rtmp', '--control']
 
     def open(self):
