@@ -100,9 +100,8 @@ sleep_ms(struct loop *l, int64_t max_wait_ms)
 }
 
 static void
-wait_for_events(struct loop *l, int64_t max_wait_ms)
+take_events(struct loop *l, int timeout)
 {
-    int timeout = sleep_ms(l, max_wait_ms);
     int n = epoll_wait(l->epoll_fd, l->ready, LOOP_BATCH, timeout);
 
     if (n == -1 && errno != EINTR) {
@@ -110,6 +109,16 @@ wait_for_events(struct loop *l, int64_t max_wait_ms)
     }
     l->ready_count = n > 0 ? n : 0;
     l->ready_next = 0;
+}
+
+static void
+wait_for_events(struct loop *l, int64_t max_wait_ms)
+{
+    int timeout = sleep_ms(l, max_wait_ms);
+
+    if (l->ready_next == l->ready_count) { /* else some are left over */
+        take_events(l, timeout);
+    }
     l->now = clock_ms();
     if (l->hooks.after_wake != NULL) {
         l->hooks.after_wake(l->hooks_arg);
@@ -136,17 +145,27 @@ deliver(struct io *io, uint32_t events)
     }
 }
 
-void
-loop_turn(struct loop *l, int64_t max_wait_ms)
+/* Until the batch or the turn's time is used up. */
+static void
+deliver_batch(struct loop *l)
 {
-    wait_for_events(l, max_wait_ms);
     while (l->ready_next < l->ready_count) {
         const struct epoll_event *e = &l->ready[l->ready_next++];
 
         if (e->data.ptr != NULL) {
             deliver(e->data.ptr, e->events);
         }
+        if (l->ready_next % LOOP_LOOK == 0 && clock_ms() - l->now >= LOOP_MS) {
+            return;
+        }
     }
+}
+
+void
+loop_turn(struct loop *l, int64_t max_wait_ms)
+{
+    wait_for_events(l, max_wait_ms);
+    deliver_batch(l);
     timers_run(l);
     run_later(l);
 }

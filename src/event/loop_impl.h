@@ -11,6 +11,11 @@
 #include <sys/epoll.h>
 
 #define LOOP_BATCH 512 /* events taken by one epoll_wait() */
+/* A turn delivers for so long at most; the rest of its batch is the next
+ * turn's.  So the hooks and the timers have their turn however many peers
+ * send however much. */
+#define LOOP_MS 5
+#define LOOP_LOOK 16 /* events between two looks at the clock */
 
 struct timer_entry {
     int64_t due; /* copy of timer->due: sifting does not follow pointers */
@@ -32,7 +37,8 @@ struct loop {
     struct list later; /* struct later, asked for, not called */
     struct loop_hooks hooks;
     void *hooks_arg;
-    /* The batch being delivered; an entry is cleared when its io stops. */
+    /* The batch being delivered, over several turns if it takes long; an
+     * entry is cleared when its io stops. */
     int ready_count, ready_next;
     struct epoll_event ready[LOOP_BATCH];
 };

@@ -471,6 +471,65 @@ a_bad_descriptor_is_refused(void **state)
     io_stop(l, &io);
 }
 
+/* ---- many busy peers ---- */
+
+enum { BUSY = 100, TURNS = 40 };
+static int turns_slept; /* before_sleep was called */
+
+static void
+work_a_millisecond(struct end *e)
+{
+    int64_t until = clock_us() + 1000;
+
+    (void)e;
+    while (clock_us() < until) {
+    }
+}
+
+static bool
+count_turn(void *arg)
+{
+    (void)arg;
+    turns_slept++;
+    return false;
+}
+
+static void
+busy_peers_leave_the_others_their_turn(void **state)
+{
+    static const struct loop_hooks hooks = { .before_sleep = count_turn };
+    static struct end peers[BUSY];
+    int most = 0;
+
+    (void)state;
+    for (int i = 0; i < BUSY; i++) {
+        end_open(&peers[i], IO_READ);
+        peers[i].then = work_a_millisecond;
+        assert_int_equal(write(peers[i].peer, "x", 1), 1);
+    }
+    loop_set_hooks(l, &hooks, NULL);
+    turns_slept = 0;
+    for (int turn = 0; peers[BUSY - 1].calls == 0; turn++) {
+        int before = 0, after = 0;
+
+        assert_true(turn < TURNS);
+        for (int i = 0; i < BUSY; i++) {
+            before += peers[i].calls;
+        }
+        loop_turn(l, 0);
+        for (int i = 0; i < BUSY; i++) {
+            after += peers[i].calls;
+        }
+        most = after - before > most ? after - before : most;
+    }
+    assert_true(most <= 32);
+    assert_true(turns_slept >= BUSY / 32);
+    for (int i = 0; i < BUSY; i++) { /* nobody twice before all had it once */
+        assert_int_equal(peers[i].calls, 1);
+        end_close(&peers[i]);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -486,6 +545,7 @@ main(void)
         TEST(loop_free_makes_the_last_calls),
         TEST(order_of_a_turn),
         TEST(busy_before_sleep_does_not_sleep),
+        TEST(busy_peers_leave_the_others_their_turn),
         TEST(stop_ends_the_run),
         TEST(run_until_a_callback_stops_it),
         TEST(a_child_may_free_the_loop_of_its_parent),
