@@ -30,13 +30,18 @@ struct module_layer {
 enum rtmp_hook_result { HOOK_NEXT, HOOK_DONE, HOOK_REFUSE, HOOK_WAIT };
 
 /* Asked in the order of the table before weir decides; HOOK_NEXT asks the
- * next, HOOK_DONE allows without asking further, HOOK_WAIT is ended by
- * rtmp_service_decide().  Each may be NULL. */
+ * next, HOOK_DONE allows without asking further, HOOK_REFUSE answers *no (its
+ * reason; the code is preset), HOOK_WAIT is ended by rtmp_service_decide().
+ * Each may be NULL.  app/rtmp_service.h has what hooks may call. */
 struct rtmp_hooks {
     enum rtmp_hook_result (*on_publish)(struct rtmp_request *r,
                                         struct rtmp_refusal *no);
     enum rtmp_hook_result (*on_play)(struct rtmp_request *r,
                                      struct rtmp_refusal *no);
+    /* The publish or play that this module was asked about is over, or was
+     * refused by whomever.  If it still waits for a decision, that must not
+     * be given any more: r is not valid after this call. */
+    void (*on_end)(struct rtmp_request *r);
 };
 
 /* A process that a module needs once, or that must outlive a reload. */

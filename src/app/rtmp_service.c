@@ -119,6 +119,19 @@ ask_hook(const struct rtmp_hooks *hooks, struct netstream *n,
     return hooks->on_play == NULL ? HOOK_NEXT : hooks->on_play(n->request, no);
 }
 
+/* To the hooks that were asked. */
+static void
+tell_end(const struct netstream *n)
+{
+    for (size_t i = 0; i < n->hook; i++) {
+        const struct rtmp_hooks *hooks = modules[i]->rtmp;
+
+        if (hooks != NULL && hooks->on_end != NULL) {
+            hooks->on_end(n->request);
+        }
+    }
+}
+
 static enum rtmp_result
 after_hook(struct netstream *n, enum rtmp_hook_result result,
            struct rtmp_refusal *no)
@@ -183,6 +196,7 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
         result = after_hook(n, HOOK_NEXT, no);
     }
     if (result == RTMP_REFUSE) {
+        tell_end(n);
         rtmp_live_free(r);
     }
     return result;
@@ -273,6 +287,7 @@ on_end(struct rtmp_request *r, const char *reason)
     if (n != NULL) {
         log_info("stream %s: %s left: %s", n->name,
                  n->publishing ? "publisher" : "player", reason);
+        tell_end(n);
         rtmp_live_free(r);
     }
 }

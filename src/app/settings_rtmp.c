@@ -129,8 +129,8 @@ static const struct conf_key server_keys[] = {
         .help = "How long the handshake may take."),
     ROW(rtmp_server_settings, connect_timeout, CONF_TIME, .min = 100,
         .max = HOURS(1), .preset = "10s",
-        .help = "How long connect may take to come, and then the first "
-                "publish or play."),
+        .help = "How long connect may take to come, then the first publish or "
+                "play, and the decision on any of them."),
     ROW(rtmp_server_settings, ping_interval, CONF_TIME, .min = 1000,
         .max = HOURS(1), .preset = "30s",
         .help = "After so long a silence the peer is pinged."),

@@ -285,7 +285,9 @@ net_stream_ask(struct net_stream *ns, enum stream_wish wish)
         rtmp_session_decide(&ns->r, result, &no);
         return;
     }
+    s->asked_ms = loop_now(s->loop);
     conn_pause_reading(s->conn);
+    session_touch_timer(s);
 }
 
 /* ---- refused ---- */
@@ -338,6 +340,19 @@ net_stream_refuse(struct net_stream *ns, const char *code, const char *reason)
     }
     if (session_say(s, &w) == 0) {
         session_finish(s, reason);
+    }
+}
+
+void
+net_stream_refuse_waiting(struct rtmp_session *s, const char *reason)
+{
+    if (s->connect != NULL && s->connect->state == STREAM_WAITING) {
+        net_stream_refuse(s->connect, NULL, reason);
+    }
+    for (uint32_t i = 0; i < RTMP_STREAMS; i++) {
+        if (s->streams[i] != NULL && s->streams[i]->state == STREAM_WAITING) {
+            net_stream_refuse(s->streams[i], NULL, reason);
+        }
     }
 }
 

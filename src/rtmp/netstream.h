@@ -35,6 +35,8 @@ void net_stream_ask(struct net_stream *ns, enum stream_wish wish);
 /* Answers with the reason, then closes the session. */
 void net_stream_refuse(struct net_stream *ns, const char *code,
                        const char *reason);
+/* Refuses whatever waits for a decision. */
+void net_stream_refuse_waiting(struct rtmp_session *s, const char *reason);
 /* Its publish or play is over, if there was one. */
 void net_stream_end(struct net_stream *ns, const char *reason);
 void net_stream_end_all(struct rtmp_session *s, const char *reason);

@@ -184,6 +184,9 @@ phase_deadline(const struct rtmp_session *s)
     if (s->phase < PHASE_CONNECT) {
         return s->conn->opened_ms + s->settings->handshake_timeout;
     }
+    if (s->waiting > 0) {
+        return s->asked_ms + s->settings->connect_timeout;
+    }
     return session_idle(s) ? s->since_ms + s->settings->connect_timeout
                            : INT64_MAX;
 }
@@ -278,7 +281,11 @@ on_due(struct timer *t)
     struct rtmp_session *s = LIST_ITEM(t, struct rtmp_session, timer);
     int64_t now = loop_now(s->loop);
     if (now >= phase_deadline(s)) {
-        session_finish(s, overdue(s));
+        if (s->waiting > 0) {
+            net_stream_refuse_waiting(s, "no decision in time");
+        } else {
+            session_finish(s, overdue(s));
+        }
     } else if (is_stuck(s, now)) {
         rtmp_session_close(s, "it takes no more bytes");
     } else {

@@ -64,6 +64,7 @@ struct rtmp_session {
     struct str app, tc_url; /* as sent */
     struct str page_url, swf_url, flash_ver;
     int64_t since_ms;     /* when the phase began, or nothing was left */
+    int64_t asked_ms;     /* when the decision was asked for that is awaited */
     int64_t ping_ms;      /* when a ping was sent, 0: none awaited */
     int64_t stuck_ms;     /* when the peer was first seen not to read, or 0 */
     uint64_t stuck_bytes; /* conn->bytes_out then */

@@ -1,0 +1,130 @@
+"""A module is one folder: put beside the others, configured, built, it works.
+
+The module is modules/gate of this folder, which decides over publishers and
+players as one does that has to ask somebody else first."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import flv
+import weir as weir_py
+from feed import Feed
+from rtmp_client import COMMAND, VIDEO, Refused, Rtmp, player, publisher
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
+VARIANT = "sanitize" if weir_py.SANITIZED else "release"
+OUTPUT = os.path.relpath(os.path.dirname(weir_py.BINARY), ROOT)
+
+
+def copy_tree(to):
+    """Sources, and what is compiled of them already."""
+    os.makedirs(f"{to}/build", exist_ok=True)
+    for name in ("configure", "Makefile.in", "build/config.h",
+                 "build/modules.c"):
+        shutil.copy2(f"{ROOT}/{name}", f"{to}/{name}")
+    for name in ("src", "modules", f"{OUTPUT}/obj"):
+        shutil.copytree(f"{ROOT}/{name}", f"{to}/{name}", dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="module")
+def gate_binary(tmp_path_factory):
+    tree = str(tmp_path_factory.mktemp("tree"))
+    copy_tree(tree)
+    shutil.copytree(f"{HERE}/modules/gate", f"{tree}/modules/gate")
+    for command in (["./configure"],
+                    ["make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir"]):
+        done = subprocess.run(command, cwd=tree, capture_output=True,
+                              text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return f"{tree}/{OUTPUT}/weir"
+
+
+@pytest.fixture
+def gate(gate_binary, weir, monkeypatch):
+    monkeypatch.setattr(weir_py, "BINARY", gate_binary)
+    return weir
+
+
+def test_it_is_in_the_table(gate_binary):
+    told = subprocess.run([gate_binary, "-V"], capture_output=True, text=True,
+                          check=True).stdout
+    assert "decides late, for tests" in told
+
+
+@pytest.mark.parametrize("name", ["no-way", "late-no-way"])
+@pytest.mark.parametrize("verb", ["publish", "play"])
+def test_a_refusal_comes_instead_of_start(gate, name, verb):
+    w = gate()
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        with pytest.raises(Refused, match="the gate says no"):
+            getattr(c, verb)(name)
+        c.wait_closed()
+
+
+@pytest.mark.parametrize("key", ["key-room", "late-key-room"])
+def test_a_key_appears_as_its_room(gate, key):
+    w = gate(workers=2)
+    with publisher(w.rtmp, "live", key) as c:
+        feed = Feed(w.rtmp, client=c).head().frames(3)
+        with player(w.rtmp, "live", "room") as p:
+            feed.frames(1)
+            assert p.read(VIDEO).payload == flv.AVC_HEADER
+
+
+def test_a_key_opens_what_takes_keys_only(gate):
+    w = gate(apps=',{ name = "keys"; publish = "key"; }')
+    with publisher(w.rtmp, "keys", "late-key-room"):
+        pass
+    with Rtmp(w.rtmp) as c:
+        c.connect("keys")
+        with pytest.raises(Refused, match="stream keys only"):
+            c.publish("late-room")
+
+
+def test_others_are_served_while_one_waits(gate):
+    w = gate(rtmp='connect_timeout = "1s";')
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        c.command("publish", None, "never-1", "live", msid=c.create_stream())
+        with publisher(w.rtmp, "live", "other"):
+            with player(w.rtmp, "live", "other"):
+                c.silent(0.2, COMMAND)
+
+
+@pytest.mark.parametrize("verb", ["publish", "play"])
+def test_a_decision_that_does_not_come_is_a_refusal(gate, verb):
+    w = gate(rtmp='connect_timeout = "300ms";')
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        with pytest.raises(Refused, match="no decision in time"):
+            getattr(c, verb)("never-1")
+        c.wait_closed()
+    w.wait_log("gate: nobody waits")
+
+
+@pytest.mark.parametrize("name", ["never-1", "late-no-1", "late-1"])
+def test_who_goes_while_it_waits_is_forgotten(gate, name):
+    w = gate()
+    for _ in range(5):
+        with Rtmp(w.rtmp) as c:
+            c.connect("live")
+            c.command("play", None, name, msid=c.create_stream())
+            c.reset()
+    w.wait_log("gate: nobody waits", count=5)
+    with publisher(w.rtmp, "live", "after"):
+        pass
+
+
+def test_weir_stops_while_one_waits(gate):
+    w = gate()
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        c.command("publish", None, "never-1", "live", msid=c.create_stream())
+        w.stop()
+        w.wait_log("gate: nobody waits")
