@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/node_state.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "live/live.h"
@@ -133,7 +134,8 @@ shared_state_create(const struct generation *g,
     if (make_folder(s->pid, err) == -1 ||
         pidfile_create(s->pid.ptr, err) == -1 ||
         slots_create(slots, err) == -1 || bus_create(err) == -1 ||
-        logring_create(err) == -1 || life_create(err) == -1) {
+        logring_create(err) == -1 || life_create(err) == -1 ||
+        node_state_create(err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);
@@ -158,6 +160,7 @@ shared_state_destroy(void)
     log_set_sink(NULL, NULL);
     logring_destroy();
     live_destroy();
+    node_state_destroy();
     life_destroy();
     bus_destroy();
     slots_destroy();
