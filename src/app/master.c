@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/master.h"
+#include "app/master_impl.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,14 +15,10 @@
 #include <stdio.h>
 
 #include "app/background.h"
-#include "app/children.h"
-#include "app/generation.h"
 #include "app/notify.h"
 #include "app/shared_state.h"
-#include "app/watchdog.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "event/signals.h"
 #include "live/live.h"
 #include "proc/bus.h"
 #include "proc/life.h"
@@ -33,25 +29,10 @@
 #define BIND_TRIES 20       /* to open what is in use ... */
 #define BIND_WAIT_MS 50     /* ... so long after the last one */
 
-enum phase { STARTING, SERVING, DRAINING, STOPPING };
-
-struct master {
-    struct generation *generation; /* owned: what is in force */
-    struct list listeners;         /* owned: struct listener */
-    const struct module *const *table;
-    struct loop *loop;       /* owned */
-    struct signals *signals; /* owned */
-    struct children children;
-    struct watchdog watchdog;
-    enum phase phase;
-    struct timer deadline; /* of the phase */
-    int status;            /* to exit with */
-};
-
 /* ---- phases ---- */
 
-static void
-stop_now(struct master *m)
+void
+master_stop(struct master *m)
 {
     if (m->phase == STOPPING) {
         return;
@@ -76,14 +57,14 @@ look_at_children(struct master *m)
 
     if (m->phase == DRAINING && workers == 0) {
         /* Roles serve workers, so they end last. */
-        stop_now(m);
+        master_stop(m);
     } else if (m->phase == STOPPING && workers + roles == 0) {
         loop_stop(m->loop);
     }
 }
 
-static void
-drain(struct master *m)
+void
+master_drain(struct master *m, int64_t limit)
 {
     if (m->phase == DRAINING || m->phase == STOPPING) {
         return;
@@ -92,7 +73,7 @@ drain(struct master *m)
     m->phase = DRAINING;
     generation_close_others(NULL, &m->listeners);
     children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGQUIT);
-    timer_set(m->loop, &m->deadline, m->generation->settings->stop_drain);
+    timer_set(m->loop, &m->deadline, limit);
     look_at_children(m);
 }
 
@@ -113,7 +94,7 @@ give_up(struct master *m, const char *name, const char *why)
         fprintf(stderr, "weir: %s\n", text.text);
     }
     background_tell(EXIT_NO_START, text.text);
-    stop_now(m);
+    master_stop(m);
 }
 
 static void
@@ -130,7 +111,7 @@ on_deadline(struct timer *t)
     case DRAINING:
         log_notice("connections are still open after stop_drain: closing "
                    "them");
-        stop_now(m);
+        master_stop(m);
         break;
     case STOPPING:
         log_warn("processes do not end: killing them");
@@ -198,22 +179,22 @@ static const struct child_calls child_calls = {
 
 /* ---- signals and timers ---- */
 
-static void
-reopen_logs(void)
+int
+master_reopen(struct errmsg *err)
 {
-    struct errmsg err;
-
-    if (logring_reopen(&err) == -1) {
-        log_error("cannot reopen the logs: %s", err.text);
-    } else {
-        log_notice("logs are reopened");
+    if (logring_reopen(err) == -1) {
+        log_error("cannot reopen the logs: %s", err->text);
+        return -1;
     }
+    log_notice("logs are reopened");
+    return 0;
 }
 
 static void
 on_signal(void *arg, int number)
 {
     struct master *m = arg;
+    struct errmsg err;
 
     switch (number) {
     case SIGCHLD:
@@ -222,18 +203,18 @@ on_signal(void *arg, int number)
     case SIGTERM:
     case SIGINT:
         log_notice("signal %d: stopping", number);
-        stop_now(m);
+        master_stop(m);
         break;
     case SIGQUIT:
         log_notice("signal %d: stopping gracefully", number);
-        drain(m);
+        master_drain(m, m->generation->settings->stop_drain);
         break;
     case SIGHUP:
         log_warn("reload is not in this version: the configuration stays as "
                  "it is");
         break;
     case SIGUSR1:
-        reopen_logs();
+        (void)master_reopen(&err); /* it has said so */
         break;
     case SIGWINCH: /* in the foreground: the terminal's size */
         if (m->generation->settings->daemon) {
@@ -357,7 +338,7 @@ start(struct master *m, struct errmsg *err)
 int
 master_run(const char *file, const struct module *const *table)
 {
-    struct master m = { .table = table };
+    struct master m = { .file = file, .table = table };
     struct errmsg err = { "" };
     char *mistakes = NULL;
 

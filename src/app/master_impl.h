@@ -1,0 +1,39 @@
+/*
+ * What the files of the master share: its struct, and what it does when it is
+ * asked to.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_MASTER_IMPL_H
+#define APP_MASTER_IMPL_H
+
+#include "app/children.h"
+#include "app/generation.h"
+#include "app/master.h"
+#include "app/watchdog.h"
+#include "event/signals.h"
+
+enum phase { STARTING, SERVING, DRAINING, STOPPING };
+
+struct master {
+    const char *file;              /* borrowed: the configuration's path */
+    struct generation *generation; /* owned: what is in force */
+    struct list listeners;         /* owned: struct listener */
+    const struct module *const *table;
+    struct loop *loop;       /* owned */
+    struct signals *signals; /* owned */
+    struct children children;
+    struct watchdog watchdog;
+    enum phase phase;
+    struct timer deadline; /* of the phase */
+    int status;            /* to exit with */
+};
+
+/* As TERM does: closes everything. */
+void master_stop(struct master *m);
+/* As QUIT does: what is there may end by itself for limit ms. */
+void master_drain(struct master *m, int64_t limit);
+/* As USR1 does; says in the log how it went.  0, or -1 with err. */
+int master_reopen(struct errmsg *err);
+
+#endif
