@@ -126,8 +126,8 @@ prefetch(const void *object, size_t size)
 }
 
 /* Thousands of players do not fit the cache, and each is looked at once a
- * pass: what the next one needs is fetched while the kernel is busy with this
- * one, and the one after it, so that its pointers can be followed then. */
+ * pass: what the next one needs is fetched while this one is busy, and the one
+ * after it, so that its pointers can be followed then. */
 static void
 fetch_ahead(const struct list *todo)
 {
