@@ -208,6 +208,8 @@ batch_fill(struct batch *b, struct stream *s, const struct batch_view *v,
             break;
         }
     }
+    b->message =
+        (struct msghdr){ .msg_iov = b->ranges, .msg_iovlen = (size_t)b->count };
 }
 
 struct cursor

@@ -9,6 +9,7 @@
 
 #include "live/arena.h"
 
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #define BATCH_RANGES 64
@@ -32,6 +33,7 @@ struct batch {
     struct iovec ranges[BATCH_RANGES];
     int count;
     size_t bytes;
+    struct msghdr message; /* of these ranges */
     uint64_t video, audio; /* payload bytes of frames that end in it */
     /* Chunk headers of players that need their own; a byte between them, so
      * that two are never one range. */

@@ -1,10 +1,11 @@
 /*
- * The hub of a process: being woken, gathering, passes over players, and taking
- * part in giving memory back around every sleep.
+ * The hub of a process: being woken, gathering, and taking part in giving
+ * memory back around every sleep.
  *
  * A struct hub_stream lives from the first player or publisher of a stream in
  * this process until the end of the turn in which the last one left, or until
- * the record is used anew.  How one player is served is in player_send.c.
+ * the record is used anew.  How players are served is in pass.c and
+ * player_send.c.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,8 +18,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Sends a turn may make before other events get their turn. */
-#define PASS_BUDGET 1024u
 #define STALL_CHECK_MS 250
 /* Automatic gathering: how long sound waits for the next picture at most. */
 #define AUTO_GATHER_MAX_MS 50
@@ -55,11 +54,7 @@ free_hub_stream(struct hub_stream *hs)
     if (hub_stream_valid(hs)) {
         set_reader(hs->stream, false);
     }
-    for (int i = 0; i < 2; i++) {
-        if (hub.common[i].hs == hs) {
-            hub.common[i].hs = NULL;
-        }
-    }
+    pass_forget(hs);
     if (hub.streams[n] == hs) {
         hub.streams[n] = NULL;
     }
@@ -327,28 +322,6 @@ look_at_dirty(void)
     }
 }
 
-/* Serves players that are behind; returns whether some are left. */
-static bool
-serve(void)
-{
-    unsigned budget = PASS_BUDGET;
-    struct list todo;
-
-    list_init(&todo);
-    list_splice(&todo, &hub.active);
-    while (!list_empty(&todo) && budget > 0) {
-        struct hub_stream *hs = LIST_ITEM(todo.next, struct hub_stream, active);
-
-        list_remove(&hs->active);
-        players_pass(hs, &budget);
-        if (!list_empty(&hs->behind)) {
-            hub_activate(hs);
-        }
-    }
-    list_splice(&hub.active, &todo);
-    return !list_empty(&hub.active);
-}
-
 /* ---- around sleeping ---- */
 
 static bool
@@ -359,7 +332,7 @@ before_sleep(void *arg)
 
     (void)arg;
     look_at_dirty();
-    if (serve()) {
+    if (pass_serve()) {
         return true;
     }
     if (hub.check_stalls && !timer_is_set(&hub.stall_timer)) {
@@ -441,6 +414,7 @@ live_hub_start(struct loop *l, const struct live_settings *s,
         mem_free(&hub.streams);
         return errmsg_sys(err, "live: cannot watch the wake descriptor");
     }
+    pass_start(s->io_uring);
     after_wake(NULL);
     loop_set_hooks(l, &hooks, NULL);
     return 0;
@@ -461,6 +435,7 @@ live_hub_stop(void)
     loop_set_hooks(hub.loop, NULL, NULL);
     timer_stop(hub.loop, &hub.stall_timer);
     io_stop(hub.loop, &hub.wake_io);
+    pass_stop();
     mem_free(&hub.streams);
     atomic_store(&slot_at(slot_self())->epoch_seen, UINT64_MAX);
     hub.loop = NULL;

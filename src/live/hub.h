@@ -18,7 +18,7 @@
 #ifndef LIVE_HUB_H
 #define LIVE_HUB_H
 
-#include "live/batch.h"
+#include "live/pass.h"
 #include "live/record.h"
 #include "live/stream.h"
 #include "live/writer.h"
@@ -52,12 +52,7 @@ struct hub {
     struct list active;
     uint64_t turn; /* batches of an earlier turn are void */
     bool check_stalls;
-    /* The last batch of each framing, for whoever stands at the same place */
-    struct {
-        struct hub_stream *hs;
-        uint64_t turn;
-        struct batch batch;
-    } common[2];
+    struct pass pass;
     struct batch own; /* for players with headers of their own */
 };
 extern struct hub hub;
@@ -85,8 +80,6 @@ void players_end(struct hub_stream *hs);
 bool players_wait_for(struct str name);
 /* They have met it now. */
 void players_match_name(struct hub_stream *hs);
-/* Sends to players in hs->behind, at most *budget of them. */
-void players_pass(struct hub_stream *hs, unsigned *budget);
 /* Saves frames that are about to go, closes who takes nothing; returns
  * whether there are blocked players left. */
 bool players_check_stalls(struct hub_stream *hs);

@@ -31,6 +31,7 @@ struct live_settings {
     int64_t max_stream_memory; /* bytes */
     int64_t hold;              /* ms a stream outlives its publisher */
     int64_t gather;            /* ms, or LIVE_GATHER_AUTO */
+    bool io_uring;             /* sends of a pass in few system calls */
 };
 
 /* ---- the arena: master, before any fork ---- */

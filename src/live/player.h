@@ -4,6 +4,7 @@
  *   player.c        its life, and what its session wishes
  *   player_start.c  from waiting to the first bytes
  *   player_send.c   a step of sending, and where it stands afterwards
+ *                   (called by a pass: pass.c)
  *   player_fate.c   what becomes of it when its stream or its socket fails
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -21,8 +22,9 @@ struct live_player {
     void *arg;
     struct session_record *record;
     struct cursor at;
-    uint64_t not_before; /* may start at this frame or a later one */
-    int64_t blocked_ms;  /* since when its socket is full */
+    const struct batch *asked; /* its send is in the ring of the pass */
+    uint64_t not_before;       /* may start at this frame or a later one */
+    int64_t blocked_ms;        /* since when its socket is full */
     int64_t gather;
     struct batch_view view;
     struct buf words; /* of the session, for the next boundary */
@@ -41,6 +43,7 @@ enum sent {
     SENT_SOME,    /* the socket takes more: go on in the next pass */
     SENT_BLOCKED, /* the socket is full */
     SENT_WAITS,   /* wants a frame to start at */
+    SENT_ASKED,   /* the pass has taken its send over, and files it */
     SENT_GONE,    /* stopped */
 };
 
@@ -54,5 +57,15 @@ void player_forget(struct live_player *p);
 void player_stop(struct live_player *p, const char *reason);
 /* The same with a line in the log; always SENT_GONE. */
 enum sent player_lose(struct live_player *p, const char *reason);
+/* The same for a connection that failed. */
+enum sent player_break(struct live_player *p);
+
+/* ---- player_send.c ---- */
+/* At most one send to a player that is in no list. */
+enum sent player_step(struct live_player *p);
+/* What the socket took of a batch. */
+enum sent player_sent(struct live_player *p, const struct batch *b, size_t n);
+/* Puts a player, which is in no list, where it belongs after a step. */
+void player_file(struct live_player *p, enum sent sent);
 
 #endif

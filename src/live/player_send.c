@@ -11,14 +11,22 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define CACHE_LINE 64
-
 enum sent
 player_lose(struct live_player *p, const char *reason)
 {
+    pass_flush(); /* before its session closes anything */
+    if (p->stopped) {
+        return SENT_GONE; /* with its connection, by another's failure */
+    }
     log_info("player %.*s: %s", STR_ARGS(record_name(p->record)), reason);
     player_stop(p, reason);
     return SENT_GONE;
+}
+
+enum sent
+player_break(struct live_player *p)
+{
+    return player_lose(p, "the connection is broken");
 }
 
 /* Sends the saved remainder of a frame that is in the arena no more. */
@@ -29,7 +37,7 @@ send_rest(struct live_player *p)
     ssize_t n = conn_writev(p->conn, &iov, 1);
 
     if (n < 0) {
-        return player_lose(p, "the connection is broken");
+        return player_break(p);
     }
     p->rest_done += (uint32_t)n;
     if (p->rest_done < p->rest_len) {
@@ -44,7 +52,7 @@ static enum sent
 send_words(struct live_player *p)
 {
     if (conn_write(p->conn, buf_data(&p->words), buf_len(&p->words)) != 0) {
-        return player_lose(p, "the connection is broken");
+        return player_break(p);
     }
     buf_clear(&p->words);
     return SENT_SOME; /* the next step sees whether all went out */
@@ -95,59 +103,55 @@ wants_boundary(const struct live_player *p)
 }
 
 /* The next bytes for a player; shared with those at the same place. */
-static struct batch *
+static const struct batch *
 next_batch(const struct live_player *p)
 {
     struct hub_stream *hs = p->hs;
-    struct batch *b = &hub.common[p->view.framing].batch;
+    bool cut = p->at.offset > 0 && wants_boundary(p);
 
-    if (p->at.offset > 0 && wants_boundary(p)) {
-        batch_fill(&hub.own, hs->stream, &p->view, p->at, p->at.frame + 1);
-        return &hub.own;
+    if (p->at.offset == 0 && batch_is_common(&p->view)) {
+        return pass_batch(p);
     }
-    if (p->at.offset > 0 || !batch_is_common(&p->view)) {
-        batch_fill(&hub.own, hs->stream, &p->view, p->at, hs->reached);
-        return &hub.own;
-    }
-    if (hub.common[p->view.framing].hs != hs ||
-        hub.common[p->view.framing].turn != hub.turn ||
-        b->from.frame != p->at.frame ||
-        (b->to.frame < hs->reached && b->bytes < BATCH_BYTES &&
-         b->count < BATCH_RANGES)) {
-        batch_fill(b, hs->stream, &p->view, p->at, hs->reached);
-        hub.common[p->view.framing].hs = hs;
-        hub.common[p->view.framing].turn = hub.turn;
-    }
-    return b;
+    batch_fill(&hub.own, hs->stream, &p->view, p->at,
+               cut ? p->at.frame + 1 : hs->reached);
+    return &hub.own;
 }
 
-static enum sent
-send_frames(struct live_player *p)
+enum sent
+player_sent(struct live_player *p, const struct batch *b, size_t n)
 {
-    struct batch *b = next_batch(p);
     uint64_t video = b->video, audio = b->audio;
-    ssize_t n = b->bytes == 0 ? 0 : conn_writev(p->conn, b->ranges, b->count);
 
-    if (n < 0) {
-        return player_lose(p, "the connection is broken");
-    }
-    if ((size_t)n == b->bytes) {
+    if (n == b->bytes) {
         p->at = b->to;
     } else {
-        p->at =
-            batch_cursor(b, p->hs->stream, &p->view, (size_t)n, &video, &audio);
+        p->at = batch_cursor(b, p->hs->stream, &p->view, n, &video, &audio);
     }
     record_count(p->record, video, audio);
-    if ((size_t)n < b->bytes) {
+    if (n < b->bytes) {
         return SENT_BLOCKED;
     }
     return p->at.frame == p->hs->reached && !wants_boundary(p) ? SENT_ALL
                                                                : SENT_SOME;
 }
 
-/* One step of sending; see enum sent. */
 static enum sent
-step(struct live_player *p)
+send_frames(struct live_player *p)
+{
+    const struct batch *b = next_batch(p);
+    ssize_t n = 0;
+
+    if (b != &hub.own && pass_send(p, b)) {
+        return SENT_ASKED;
+    }
+    if (b->bytes > 0) {
+        n = conn_writev(p->conn, b->ranges, b->count);
+    }
+    return n < 0 ? player_break(p) : player_sent(p, b, (size_t)n);
+}
+
+enum sent
+player_step(struct live_player *p)
 {
     enum sent sent = SENT_SOME;
 
@@ -179,13 +183,12 @@ step(struct live_player *p)
     return p->at.frame >= p->hs->reached ? SENT_ALL : send_frames(p);
 }
 
-/* Puts a player, which is in no list, where it belongs after a step. */
-static void
-file(struct live_player *p, enum sent sent)
+void
+player_file(struct live_player *p, enum sent sent)
 {
     struct hub_stream *hs = p->hs;
 
-    if (sent == SENT_GONE) {
+    if (sent == SENT_GONE || sent == SENT_ASKED) {
         return;
     }
     if (!player_shut_out(p)) {
@@ -211,54 +214,10 @@ file(struct live_player *p, enum sent sent)
         /* Looked at before we sleep: it may start at once. */
         wake_slot(slot_self(), stream_number(hs->stream));
         return;
+    case SENT_ASKED:
     case SENT_GONE:
         return;
     }
-}
-
-static void
-prefetch(const void *object, size_t size)
-{
-    for (size_t at = 0; at < size; at += CACHE_LINE) {
-        __builtin_prefetch((const char *)object + at, 1);
-    }
-}
-
-/* Thousands of players do not fit the cache, and each is looked at once a
- * pass: what the next one needs is fetched while the kernel is busy with this
- * one, and the one after it, so that its pointers can be followed then. */
-static void
-fetch_ahead(const struct list *todo)
-{
-    struct list *next = todo->next;
-    const struct live_player *p = LIST_ITEM(next, struct live_player, link);
-
-    if (next == todo) {
-        return;
-    }
-    prefetch(p->conn, sizeof(*p->conn));
-    prefetch(&p->record->video_bytes, sizeof(uint64_t));
-    if (next->next != todo) {
-        prefetch(LIST_ITEM(next->next, struct live_player, link), sizeof(*p));
-    }
-}
-
-void
-players_pass(struct hub_stream *hs, unsigned *budget)
-{
-    struct list todo;
-
-    list_init(&todo);
-    list_splice(&todo, &hs->behind);
-    while (!list_empty(&todo) && *budget > 0) {
-        struct live_player *p = LIST_ITEM(todo.next, struct live_player, link);
-
-        list_remove(&p->link);
-        fetch_ahead(&todo);
-        (*budget)--;
-        file(p, step(p));
-    }
-    list_splice(&hs->behind, &todo);
 }
 
 void
@@ -273,5 +232,5 @@ live_player_writable(struct live_player *p)
         list_append(&p->hs->waiting, &p->link); /* ended: told before sleep */
         return;
     }
-    file(p, step(p));
+    player_file(p, player_step(p));
 }

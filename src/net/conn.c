@@ -267,6 +267,13 @@ conn_resume_reading(struct conn *c)
 
 /* ---- writing ---- */
 
+static void
+count_sent(struct conn *c, ssize_t sent)
+{
+    c->bytes_out += (uint64_t)sent;
+    c->last_write_ms = loop_now(c->loop);
+}
+
 /* Bytes that the socket took, 0 if none; CONN_ERROR. */
 static ssize_t
 send_now(struct conn *c, const struct iovec *iov, int count)
@@ -277,8 +284,7 @@ send_now(struct conn *c, const struct iovec *iov, int count)
         return 0;
     }
     if (sent > 0) {
-        c->bytes_out += (uint64_t)sent;
-        c->last_write_ms = loop_now(c->loop);
+        count_sent(c, sent);
     }
     return sent;
 }
@@ -341,6 +347,33 @@ conn_writev(struct conn *c, const struct iovec *iov, int count)
         wait_writable(c);
     }
     return sent;
+}
+
+bool
+conn_is_direct(const struct conn *c)
+{
+    return c->ops == &conn_plain && !c->want_write && !c->finishing &&
+           !c->closed;
+}
+
+ssize_t
+conn_sent(struct conn *c, size_t asked, ssize_t result)
+{
+    if (result == -EAGAIN || result == -EINTR) {
+        result = 0;
+    }
+    if (result < 0) {
+        errno = (int)-result;
+        return CONN_ERROR;
+    }
+    if (result > 0) {
+        count_sent(c, result);
+    }
+    if ((size_t)result < asked) {
+        c->notify_writable = true;
+        wait_writable(c);
+    }
+    return result;
 }
 
 size_t

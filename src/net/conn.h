@@ -112,6 +112,14 @@ int conn_write(struct conn *c, const void *data, size_t n);
 ssize_t conn_writev(struct conn *c, const struct iovec *iov, int count);
 size_t conn_unsent(const struct conn *c); /* bytes in conn->out */
 
+/* conn_writev() in two halves, for who makes many sends at once
+ * (net/send_ring.h).  While this is true, bytes may be sent to c->io.fd as they
+ * are; nothing else may happen to the connection until conn_sent() is told. */
+bool conn_is_direct(const struct conn *c);
+/* asked: bytes; result: how many the socket took, or -errno.  Returns what
+ * conn_writev() would have. */
+ssize_t conn_sent(struct conn *c, size_t asked, ssize_t result);
+
 void conn_pause_reading(struct conn *c);
 void conn_resume_reading(struct conn *c); /* offers what is kept, later */
 /* Calls on_data again with what is kept in conn->in (later, when called from

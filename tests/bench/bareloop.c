@@ -15,6 +15,7 @@
 #include "common.h"
 #include "console.h"
 #include "rtmp_wire.h"
+#include "submission.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -49,7 +50,8 @@ struct bare {
     struct peer **peers; /* owned */
     unsigned count;
     unsigned room;
-    struct peer *dead; /* owned; closed in this turn of the loop */
+    struct peer *dead;             /* owned; closed in this turn of the loop */
+    struct submission *submission; /* owned; NULL: a send each */
     int epoll;
     int listener;
     bool stop;
@@ -95,27 +97,18 @@ bury(struct bare *bare)
     }
 }
 
-/* Sends what the ring has for a peer, as far as its socket takes it. */
+/* What the socket took of the bytes that are left for a peer; or -errno. */
 static void
-deliver(struct bare *bare, struct peer *p)
+delivered(struct bare *bare, struct peer *p, ssize_t sent)
 {
-    struct bare_ring *ring = &bare->ring;
-    uint64_t left = ring->tail - p->position;
-
-    if (left > ring->size - ring->size / 8) {
-        bare->slow++;
-        drop(bare, p);
-        return;
-    }
-    ssize_t sent = send(p->fd, bare_ring_at(ring, p->position), (size_t)left,
-                        MSG_NOSIGNAL | MSG_DONTWAIT);
+    uint64_t left = bare->ring.tail - p->position;
 
     bare->sends++;
-    if (sent == -1 && errno != EAGAIN) {
+    if (sent < 0 && sent != -EAGAIN) {
         drop(bare, p);
         return;
     }
-    sent = sent == -1 ? 0 : sent;
+    sent = sent < 0 ? 0 : sent;
     p->position += (uint64_t)sent;
     bare->bytes += (uint64_t)sent;
     bool full = (uint64_t)sent < left;
@@ -126,10 +119,62 @@ deliver(struct bare *bare, struct peer *p)
     }
 }
 
+static void
+on_submitted(void *arg, void *of, int sent)
+{
+    delivered(arg, of, sent);
+}
+
+/* Closes a peer that is too far behind. */
+static bool
+is_slow(struct bare *bare, struct peer *p)
+{
+    const struct bare_ring *ring = &bare->ring;
+
+    if (ring->tail - p->position <= ring->size - ring->size / 8) {
+        return false;
+    }
+    bare->slow++;
+    drop(bare, p);
+    return true;
+}
+
+/* Sends what the ring has for a peer, as far as its socket takes it. */
+static void
+deliver(struct bare *bare, struct peer *p)
+{
+    struct bare_ring *ring = &bare->ring;
+
+    if (!is_slow(bare, p)) {
+        ssize_t sent = send(p->fd, bare_ring_at(ring, p->position),
+                            (size_t)(ring->tail - p->position),
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        delivered(bare, p, sent == -1 ? -errno : sent);
+    }
+}
+
+/* The same, later, with others. */
+static void
+submit(struct bare *bare, struct peer *p)
+{
+    struct bare_ring *ring = &bare->ring;
+
+    if (!is_slow(bare, p) &&
+        !submission_add(bare->submission, p->fd,
+                        bare_ring_at(ring, p->position),
+                        (size_t)(ring->tail - p->position), p)) {
+        submission_flush(bare->submission, on_submitted, bare);
+    }
+}
+
 /* To every player that has room, what is new. */
 static void
 deliver_all(struct bare *bare)
 {
+    void (*to)(struct bare *, struct peer *) =
+        bare->submission != NULL ? submit : deliver;
+
     /* From the end: a peer that is dropped is replaced by a later one. */
     for (unsigned i = bare->count; i > 0; i--) {
         struct peer *p = bare->peers[i - 1];
@@ -138,8 +183,11 @@ deliver_all(struct bare *bare)
             continue;
         }
         if (!p->full || bare->ring.tail - p->position > bare->ring.size / 2) {
-            deliver(bare, p);
+            to(bare, p);
         }
+    }
+    if (bare->submission != NULL) {
+        submission_flush(bare->submission, on_submitted, bare);
     }
     bare->sent_to = bare->ring.tail;
 }
@@ -457,6 +505,7 @@ bareloop_run(const struct options *o)
                        ? source_file(o->file)
                        : source_synthetic(o->bitrate, o->fps, o->gop),
                    o->flv);
+    bare.submission = o->submit ? submission_new() : NULL;
     bare.flush_at = bare.ring.start + o->gather * NS_PER_MS;
     open_listener(&bare);
     loop(&bare);
@@ -468,6 +517,7 @@ bareloop_run(const struct options *o)
     close(bare.listener);
     close(bare.epoll);
     mem_drop(&bare.peers);
+    submission_free(&bare.submission);
     bare_ring_clear(&bare.ring);
     return 0;
 }

@@ -20,7 +20,8 @@ static const char HELP[] =
     "                  [--join-rate N] [--warmup S]\n"
     "weir-load idle    --url URL --players N [--join-rate N]\n"
     "weir-load bare    --listen PORT [--mode message|frame|gather]\n"
-    "                  [--gather MS] [--format rtmp|flv] [--bitrate ...]\n"
+    "                  [--gather MS] [--submit] [--format rtmp|flv]\n"
+    "                  [--bitrate ...]\n"
     "Each: [--duration S] [--json] [--control]\n"
     "\n"
     "A \"%d\" in the name stands for the number of the stream, from 0 on.\n"
@@ -28,7 +29,8 @@ static const char HELP[] =
     "mean the same as --url). \"ready\" is printed when all streams are\n"
     "published or all players play. With --control, the lines \"reset\"\n"
     "(begin to count here) and \"stop\" are read from standard input, and its\n"
-    "end is a stop. The result is one line of JSON with --json.\n";
+    "end is a stop. The result is one line of JSON with --json. --submit: by\n"
+    "io_uring, many sends in one system call.\n";
 
 enum {
     OPT_STREAMS = 256,
@@ -45,6 +47,7 @@ enum {
     OPT_LISTEN,
     OPT_MODE,
     OPT_GATHER,
+    OPT_SUBMIT,
     OPT_FORMAT,
     OPT_URL,
     OPT_JSON,
@@ -69,6 +72,7 @@ static const struct option OPTIONS[] = {
     { "listen", required_argument, NULL, OPT_LISTEN },
     { "mode", required_argument, NULL, OPT_MODE },
     { "gather", required_argument, NULL, OPT_GATHER },
+    { "submit", no_argument, NULL, OPT_SUBMIT },
     { "format", required_argument, NULL, OPT_FORMAT },
     { "json", no_argument, NULL, OPT_JSON },
     { "control", no_argument, NULL, OPT_CONTROL },
@@ -195,6 +199,9 @@ set_stream(struct options *o, int option, const char *value)
         return true;
     case OPT_GATHER:
         o->gather = whole(value, 1, 10000);
+        return true;
+    case OPT_SUBMIT:
+        o->submit = true;
         return true;
     case OPT_FORMAT:
         o->flv = word(value, FORMATS, "format") == 1;

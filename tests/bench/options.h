@@ -35,6 +35,7 @@ struct options {
     unsigned port; /* the bare loop's; 0: any */
     enum send_mode send;
     unsigned gather; /* ms */
+    bool submit;     /* many sends in one system call */
     bool flv;        /* the bare loop speaks HTTP-FLV */
     bool json;
     bool control; /* obey standard input */

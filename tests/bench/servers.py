@@ -273,10 +273,11 @@ class Bare(Server):
     """The bare loop: it makes its stream itself."""
 
     def __init__(self, cpu, program, source, mode='message', gather=50,
-                 flv=False):
+                 submit=False, flv=False):
         super().__init__(cpu)
         self.command = [program, 'bare', '--listen', '0', '--mode', mode,
                         '--gather', str(gather), *source,
+                        *(('--submit',) if submit else ()),
                         '--format', 'flv' if flv else 'rtmp', '--control']
 
     def open(self):

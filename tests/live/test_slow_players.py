@@ -3,6 +3,8 @@
 
 import time
 
+import pytest
+
 from feed import Feed, kinds, read_until, video_numbers
 from http_client import Http
 from rtmp_client import VIDEO, Rtmp, player
@@ -16,8 +18,10 @@ def stuck_player(port, name="room"):
     return c
 
 
-def test_never_reading_players_beside_healthy_ones(weir):
-    w = weir(live='window = "1s"; max_stream_memory = "8M";')
+@pytest.mark.parametrize("io_uring", ["true", "false"])
+def test_never_reading_players_beside_healthy_ones(weir, io_uring):
+    w = weir(live=f'window = "1s"; max_stream_memory = "8M"; '
+             f'io_uring = {io_uring};')
     stuck = [stuck_player(w.rtmp) for _ in range(10)]
     for _ in range(5):
         c = Http(w.http)

@@ -23,6 +23,8 @@
 #define FIXTURE_CHUNK 4096
 
 static struct loop *fixture_loop;
+/* Whether the next hub has a ring (where the kernel grants one). */
+static bool fixture_io_uring;
 
 /* 8 MB, 8 streams of at most 2 MB, 64 sessions; this process is a worker. */
 static inline void
@@ -61,6 +63,7 @@ fixture_hub(void)
     fixture_arena();
     fixture_loop = loop_new(&err);
     assert_non_null(fixture_loop);
+    arena.settings.io_uring = fixture_io_uring;
     assert_int_equal(live_hub_start(fixture_loop, &arena.settings, &err), 0);
 }
 

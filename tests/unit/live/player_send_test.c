@@ -323,5 +323,8 @@ main(void)
         TEST(test_many_words),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    fixture_io_uring = true;
+    return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

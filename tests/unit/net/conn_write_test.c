@@ -11,6 +11,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <errno.h>
+
 #include "conn_session.h"
 
 static void
@@ -128,6 +130,43 @@ many_pieces_are_a_short_write(void **state)
     done(&s);
 }
 
+/* Sends that somebody else makes count as the connection's own. */
+static void
+sends_of_others_are_told(void **state)
+{
+    char text[] = "word";
+    struct iovec word = { text, 4 };
+    struct session s;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    assert_true(conn_is_direct(s.c));
+    assert_int_equal(conn_sent(s.c, 5, 5), 5);
+    assert_true(conn_is_direct(s.c));
+    assert_int_equal(s.c->bytes_out, 5);
+    assert_int_equal(conn_sent(s.c, 5, -EPIPE), CONN_ERROR);
+    assert_int_equal(errno, EPIPE);
+    assert_int_equal(s.c->io.wanted, IO_READ);
+
+    assert_int_equal(conn_sent(s.c, 5, 2), 2);
+    assert_int_equal(s.c->bytes_out, 7);
+    assert_false(conn_is_direct(s.c));
+    assert_int_equal(conn_writev(s.c, &word, 1), 0);
+    loop_turn(l, 1000);
+    assert_int_equal(s.writable_calls, 1);
+    assert_true(conn_is_direct(s.c));
+
+    assert_int_equal(conn_sent(s.c, 5, -EAGAIN), 0);
+    assert_false(conn_is_direct(s.c));
+    loop_turn(l, 1000);
+    assert_int_equal(s.writable_calls, 2);
+    assert_int_equal(s.c->bytes_out, 7);
+
+    conn_finish(s.c, 1000, "over");
+    assert_false(conn_is_direct(s.c));
+    done(&s);
+}
+
 static void
 closing_in_on_writable_is_safe(void **state)
 {
@@ -176,6 +215,7 @@ main(void)
         TEST(writev_keeps_nothing_and_tells_when),
         TEST(own_words_go_before_on_writable),
         TEST(many_pieces_are_a_short_write),
+        TEST(sends_of_others_are_told),
         TEST(closing_in_on_writable_is_safe),
         TEST(writing_to_the_gone_fails),
     };
