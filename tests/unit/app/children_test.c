@@ -90,24 +90,28 @@ static const struct role stuck = { .name = "stuck",
 /* ---- the master ---- */
 
 static void
-in_child(void *arg)
+in_child(void *arg, const struct child *c)
 {
     (void)arg;
+    (void)c;
     loop_free(&t.loop);
 }
 
 static void
-on_ready(void *arg)
+on_ready(void *arg, struct child *c)
 {
     (void)arg;
+    (void)c;
 }
 
 static void
-on_failed(void *arg, const char *name, const char *why)
+on_failed(void *arg, const struct child *c, const char *why)
 {
+    char name[CHILD_NAME];
+
     (void)arg;
     t.failed++;
-    snprintf(t.why, sizeof(t.why), "%s: %s", name, why);
+    snprintf(t.why, sizeof(t.why), "%s: %s", child_name(c, name), why);
 }
 
 static void
