@@ -493,14 +493,14 @@ static void
 drain_idle(struct http_connection *c)
 {
     const struct conn *conn = c->conn;
-    int64_t since = conn->last_read_ms > conn->last_write_ms
-                        ? conn->last_read_ms
-                        : conn->last_write_ms;
-    int64_t left = since + all.grace - loop_now(c->loop);
+    int64_t since, left;
 
     if (c->phase != PHASE_IDLE || c->requests == 0 || buf_len(&conn->in) > 0) {
         return;
     }
+    since = conn->last_read_ms > conn->last_write_ms ? conn->last_read_ms
+                                                     : conn->last_write_ms;
+    left = since + all.grace - loop_now(c->loop);
     if (left <= 0) {
         conn_close(c->conn, "draining");
     } else if (left < c->server->settings.keepalive_timeout) {
