@@ -113,13 +113,10 @@ send_signal(const struct options *o)
     } words[] = { { "stop", SIGTERM },
                   { "quit", SIGQUIT },
                   { "reopen", SIGUSR1 },
+                  { "reload", SIGHUP },
                   { NULL, 0 } };
     int number = 0;
 
-    if (strcmp(o->signal, "reload") == 0) {
-        fputs("weir: reload is not in this version\n", stderr);
-        return EXIT_WRONG;
-    }
     for (size_t i = 0; words[i].word != NULL; i++) {
         if (strcmp(words[i].word, o->signal) == 0) {
             number = words[i].number;

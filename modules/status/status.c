@@ -6,6 +6,7 @@
  */
 #include "app/module.h"
 #include "base/mem.h"
+#include "proc/slot.h"
 
 #define TEXT "text/plain; charset=utf-8"
 
@@ -50,12 +51,14 @@ start(const struct module_layer *layer, void **state,
     return 0;
 }
 
+/* Only when weir as a whole ends: that a reload replaced this worker is no
+ * reason to send requests elsewhere. */
 static void
 drain(void *state)
 {
     struct status *s = state;
 
-    s->draining = true;
+    s->draining = atomic_load(&slot_at(0)->state) == SLOT_DRAINING;
 }
 
 static void

@@ -25,6 +25,7 @@
 #define FORGIVEN_MS 10000 /* a life this long was no failed start */
 
 static const int64_t back_off[] = { 0, 100, 500, 1000, 5000 };
+#define CRASH_LOOP 3 /* starts in a row that ended soon */
 #define BACK_OFFS (sizeof(back_off) / sizeof(back_off[0]))
 
 static unsigned
@@ -54,7 +55,7 @@ be_child(struct child *c)
     char name[CHILD_NAME];
     int status;
 
-    c->all->calls->in_child(c->all->arg);
+    c->all->calls->in_child(c->all->arg, c);
     title_set("weir: %s", child_name(c, name));
     status = c->role != NULL ? role_main(c->role, c->generation->settings)
                              : worker_main(c->generation, c->index);
@@ -71,8 +72,9 @@ start_later(struct child *c)
         c->attempt++;
     }
     if (delay > 0) {
-        log_warn("%s starts again in %lld ms", child_name(c, name),
-                 (long long)delay);
+        log_warn("%s starts again in %lld ms%s", child_name(c, name),
+                 (long long)delay,
+                 child_in_crash_loop(c) ? " (crash loop)" : "");
     }
     timer_set(c->all->loop, &c->again, delay);
 }
@@ -107,7 +109,7 @@ start(struct child *c)
 {
     char name[CHILD_NAME];
 
-    c->ready = false;
+    c->ready = c->stopped = c->restarts = false;
     c->stuck_ms = 0;
     c->started_ms = clock_ms();
     if (fork_child(c) == -1) {
@@ -172,15 +174,30 @@ sender(struct children *c, const struct bus_message *m)
     return NULL;
 }
 
+/* Lets a worker accept connections. */
+static void
+serve(const struct child *c)
+{
+    char name[CHILD_NAME];
+
+    if (c->role == NULL && c->keep && c->pid != 0 &&
+        bus_send(c->slot, BUS_SERVE, NULL, 0, -1) == -1) {
+        log_error("cannot tell %s to serve", child_name(c, name));
+    }
+}
+
 static void
 on_ready(void *arg, struct bus_message *m)
 {
     struct children *c = arg;
     struct child *child = sender(c, m);
 
-    if (child != NULL) {
+    if (child != NULL && !child->ready) {
         child->ready = true;
-        c->calls->on_ready(c->arg);
+        if (c->serving == child->generation) {
+            serve(child);
+        }
+        c->calls->on_ready(c->arg, child);
     }
 }
 
@@ -189,12 +206,11 @@ on_failed(void *arg, struct bus_message *m)
 {
     struct children *c = arg;
     const struct child *child = sender(c, m);
-    char name[CHILD_NAME];
     struct errmsg why;
 
     if (child != NULL) {
         str_copy(why.text, sizeof(why.text), str_of(m->data, m->len));
-        c->calls->on_failed(c->arg, child_name(child, name), why.text);
+        c->calls->on_failed(c->arg, child, why.text);
     }
 }
 
@@ -226,6 +242,12 @@ children_clear(struct children *c)
     }
 }
 
+static bool
+wanted(const struct child *c)
+{
+    return !c->keep || c->restarts;
+}
+
 /* Some signals are sent by somebody; the others a process brings upon
  * itself. */
 static enum log_level
@@ -238,7 +260,7 @@ end_level(const struct child *c, int number)
     if (!from_outside) {
         return LOG_ALERT;
     }
-    return c->keep ? LOG_WARN : LOG_INFO;
+    return wanted(c) ? LOG_INFO : LOG_WARN;
 }
 
 static void
@@ -259,7 +281,7 @@ log_end(const struct child *c, int status)
                   "%s (pid %d) ended with status %d", name, pid,
                   WEXITSTATUS(status));
     } else {
-        log_write(c->keep ? LOG_WARN : LOG_INFO, "%s (pid %d) ended", name,
+        log_write(wanted(c) ? LOG_INFO : LOG_WARN, "%s (pid %d) ended", name,
                   pid);
     }
 }
@@ -268,6 +290,7 @@ static void
 bury(struct child *c, int status)
 {
     log_end(c, status);
+    c->stopped = false;
     atomic_store(&slot_at(c->slot)->state, SLOT_GONE);
     live_sweep(c->slot);
     bus_sweep(c->slot);
@@ -277,7 +300,7 @@ bury(struct child *c, int status)
         forget(c);
         return;
     }
-    if (clock_ms() - c->started_ms >= FORGIVEN_MS) {
+    if (c->restarts || clock_ms() - c->started_ms >= FORGIVEN_MS) {
         c->attempt = 0;
     }
     start_later(c);
@@ -302,10 +325,15 @@ children_reap(struct children *c)
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
         struct child *child = find(c, pid);
 
-        if (child != NULL) {
+        if (child == NULL) {
+            continue;
+        }
+        if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+            child->stopped = WIFSTOPPED(status);
+        } else {
             bury(child, status);
             c->calls->on_gone(c->arg);
         }
@@ -356,4 +384,145 @@ children_ready(const struct children *c)
         }
     }
     return true;
+}
+
+/* ---- of one generation ---- */
+
+static bool
+is_worker_of(const struct child *c, const struct generation *g)
+{
+    return c->role == NULL && c->generation == g;
+}
+
+void
+children_serve(struct children *c, const struct generation *g)
+{
+    c->serving = g;
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (is_worker_of(child, g) && child->ready) {
+            serve(child);
+        }
+    }
+}
+
+void
+children_end(struct children *c, const struct generation *g, int number)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (!is_worker_of(child, g)) {
+            continue;
+        }
+        child->keep = false;
+        if (child->pid != 0) {
+            kill(child->pid, number);
+        } else {
+            forget(child);
+        }
+    }
+}
+
+void
+children_replace(struct children *c, const struct generation *g)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+
+        child->replaced |= is_worker_of(child, g);
+    }
+    children_end(c, g, SIGQUIT);
+}
+
+size_t
+children_workers(const struct children *c, const struct generation *g)
+{
+    size_t n = 0;
+
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        n += child->pid != 0 && is_worker_of(child, g);
+    }
+    return n;
+}
+
+bool
+children_workers_ready(const struct children *c, const struct generation *g)
+{
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (is_worker_of(child, g) && !child->ready) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t
+children_connections(const struct children *c, const struct generation *g)
+{
+    uint64_t n = 0;
+
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (is_worker_of(child, g) && child->pid != 0) {
+            n += atomic_load(&slot_at(child->slot)->connections);
+        }
+    }
+    return n;
+}
+
+void
+children_move_roles(struct children *c, const struct generation *to)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+        const struct generation *from = child->generation;
+
+        if (child->role == NULL) {
+            continue;
+        }
+        child->generation = to;
+        if (child->pid != 0 && child->role->changed != NULL &&
+            child->role->changed(from->settings, to->settings)) {
+            child->restarts = true;
+            kill(child->pid, SIGTERM);
+        }
+    }
+}
+
+/* ---- how one does ---- */
+
+bool
+child_in_crash_loop(const struct child *c)
+{
+    bool soon = c->pid == 0 || clock_ms() - c->started_ms < FORGIVEN_MS;
+
+    return c->attempt >= CRASH_LOOP && soon;
+}
+
+const char *
+child_state(const struct child *c)
+{
+    if (c->pid == 0) {
+        return child_in_crash_loop(c) ? "crash loop" : "waiting";
+    }
+    if (c->stopped) {
+        return "stopped";
+    }
+    if (c->replaced) {
+        return "draining";
+    }
+    if (!c->keep) {
+        return "ending";
+    }
+    if (child_in_crash_loop(c)) {
+        return "crash loop";
+    }
+    return c->ready ? "ready" : "starting";
 }

@@ -29,6 +29,9 @@ struct child {
     uint32_t slot;
     bool ready;
     bool keep;           /* start it again when it ends */
+    bool replaced;       /* by a reload: drains */
+    bool restarts;       /* ends because its settings changed */
+    bool stopped;        /* by SIGSTOP or a debugger: runs no code */
     unsigned attempt;    /* starts in a row that ended soon */
     int64_t started_ms;  /* clock_ms() */
     struct timer again;  /* until the next start */
@@ -40,15 +43,16 @@ struct child {
 /* What the master wants to be told. */
 struct child_calls {
     /* In the child, before anything: give up what is the master's. */
-    void (*in_child)(void *arg);
-    void (*on_ready)(void *arg);
+    void (*in_child)(void *arg, const struct child *c);
+    void (*on_ready)(void *arg, struct child *c);
     /* It could not start. */
-    void (*on_failed)(void *arg, const char *name, const char *why);
+    void (*on_failed)(void *arg, const struct child *c, const char *why);
     void (*on_gone)(void *arg); /* one was reaped */
 };
 
 struct children {
-    struct loop *loop; /* borrowed */
+    struct loop *loop;                /* borrowed */
+    const struct generation *serving; /* of children_serve() */
     const struct child_calls *calls;
     void *arg; /* of the calls */
     struct list list;
@@ -60,7 +64,8 @@ void children_init(struct children *c, struct loop *l,
                    const struct child_calls *calls, void *arg);
 void children_clear(struct children *c); /* none runs any more */
 
-/* Forks them. */
+/* Forks them.  Workers that are ready wait for children_serve() before they
+ * accept connections. */
 void children_start_workers(struct children *c, const struct generation *g);
 void children_start_role(struct children *c, const struct generation *g,
                          const struct role *r);
@@ -74,6 +79,32 @@ void children_signal(struct children *c, unsigned kinds, int number);
 
 size_t children_running(const struct children *c, unsigned kinds);
 bool children_ready(const struct children *c); /* all of them */
+
+/* ---- of one generation ---- */
+
+/* Its workers may accept connections: those that are ready are told now, the
+ * others when they are. */
+void children_serve(struct children *c, const struct generation *g);
+/* Its workers are replaced: they drain. */
+void children_replace(struct children *c, const struct generation *g);
+/* Signals its workers, which are not started again. */
+void children_end(struct children *c, const struct generation *g, int number);
+/* Its workers: that run / those among them that are ready. */
+size_t children_workers(const struct children *c, const struct generation *g);
+bool children_workers_ready(const struct children *c,
+                            const struct generation *g);
+/* Connections its workers have. */
+uint64_t children_connections(const struct children *c,
+                              const struct generation *g);
+/* Roles belong to generation `to` from now on; those whose settings changed
+ * are started again. */
+void children_move_roles(struct children *c, const struct generation *to);
+
+/* Dies soon each time it is started. */
+bool child_in_crash_loop(const struct child *c);
+/* "starting", "ready", "draining", "ending", "waiting" (for its next start),
+ * "stopped" (it runs no code) or "crash loop". */
+const char *child_state(const struct child *c);
 
 #define CHILD_NAME 40
 /* "worker 0"; returns dst (CHILD_NAME bytes). */

@@ -67,11 +67,11 @@ open_logs(struct generation *g, struct errmsg *err)
     const struct settings *s = g->settings;
     size_t n = s->http.servers.count;
 
-    /* The first file that is opened is the error log: number 0. */
-    if (logring_open(s->error_log.file, err) == -1) {
-        return errmsg_prefix(err, "error_log: ");
+    mem_free(&g->access_logs);
+    g->access_logs = mem_alloc((n + 1) * sizeof(*g->access_logs));
+    for (size_t i = 0; i < n; i++) {
+        g->access_logs[i] = -1;
     }
-    g->access_logs = mem_zero((n + 1) * sizeof(*g->access_logs));
     for (size_t i = 0; i < n; i++) {
         if (open_access_log(settings_http_server(&s->http, i),
                             &g->access_logs[i], err) == -1) {
@@ -79,6 +79,17 @@ open_logs(struct generation *g, struct errmsg *err)
         }
     }
     return 0;
+}
+
+bool
+generation_writes(const struct generation *g, int log_file)
+{
+    for (size_t i = 0; i < g->settings->http.servers.count; i++) {
+        if (g->access_logs != NULL && g->access_logs[i] == log_file) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- listeners ---- */
@@ -94,43 +105,61 @@ is_bound(const struct generation *g, const struct listener *l)
     return false;
 }
 
-/* One that is open and that this generation has not taken yet: the same text
- * may stand several times when the port is 0. */
+/* One that is open and that this generation has not taken yet.  Port 0 may
+ * stand several times: there the protocol tells them apart. */
 static struct listener *
-find_open(const struct generation *g, struct list *listeners, const char *proto,
-          struct str name)
+find_open(const struct generation *g, struct list *listeners,
+          const struct binding *b, const struct addr_listen *where)
 {
+    bool free_port = where->addr.family != AF_UNIX && where->addr.port == 0;
+
     LIST_EACH (node, listeners) {
         struct listener *l = LIST_ITEM(node, struct listener, link);
 
-        if (str_eq(str_from(l->proto), str_from(proto)) &&
-            str_eq(str_from(l->name), name) && !is_bound(g, l)) {
+        if (listener_is_at(l, where, b->settings->address) &&
+            (!free_port || str_eq(str_from(l->proto), str_from(b->proto))) &&
+            !is_bound(g, l)) {
             return l;
         }
     }
     return NULL;
 }
 
-static struct listener *
-open_listener(const struct generation *g, struct list *listeners,
-              const char *proto, struct str name, struct errmsg *err)
+static bool
+overlaps_one(struct list *listeners, const struct addr_listen *where)
 {
-    struct listener *l = find_open(g, listeners, proto, name);
-    const struct listen_options o = { .sockets = g->workers };
+    LIST_EACH (node, listeners) {
+        if (listener_overlaps(LIST_ITEM(node, struct listener, link), where)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int
+bind_address(struct generation *g, struct list *listeners, struct binding *b,
+             struct errmsg *err)
+{
+    struct str name = b->settings->address;
+    struct listen_options o = { .sockets = g->workers, .later = true };
     struct addr_listen where;
 
-    if (l != NULL) {
-        return l;
-    }
     if (addr_parse_listen(name, &where, err) == -1) {
-        return NULL;
+        return -1;
     }
+    b->listener = find_open(g, listeners, b, &where);
+    if (b->listener != NULL) {
+        return listener_grow(b->listener, g->workers, err);
+    }
+    o.beside = overlaps_one(listeners, &where);
     /* Strings of a configuration have a NUL behind them. */
-    l = listener_open(&where, name.ptr, proto, &o, err);
-    if (l != NULL) {
-        list_append(listeners, &l->link);
+    b->listener = listener_open(&where, name.ptr, b->proto, &o, err);
+    if (b->listener == NULL) {
+        return -1;
     }
-    return l;
+    b->opened = true;
+    list_append(listeners, &b->listener->link);
+    return 0;
 }
 
 /* Binds all addresses of one server. */
@@ -139,15 +168,14 @@ bind_server(struct generation *g, struct list *listeners, const char *proto,
             size_t server, const struct conf_groups *listen, struct errmsg *err)
 {
     for (size_t i = 0; i < listen->count; i++) {
-        const struct listen_settings *s = settings_listen(listen, i);
-        struct listener *l =
-            open_listener(g, listeners, proto, s->address, err);
+        struct binding b = { .proto = proto,
+                             .settings = settings_listen(listen, i),
+                             .server = server };
 
-        if (l == NULL) {
+        if (bind_address(g, listeners, &b, err) == -1) {
             return -1;
         }
-        g->bindings[g->binding_count++] =
-            (struct binding){ .listener = l, .settings = s, .server = server };
+        g->bindings[g->binding_count++] = b;
     }
     return 0;
 }
@@ -191,36 +219,60 @@ bind_all(struct generation *g, struct list *listeners, struct errmsg *err)
     return 0;
 }
 
-/* Closes the listeners behind last: the newest. */
-static void
-close_behind(struct list *listeners, const struct list *last)
+void
+generation_unopen(struct generation *g, struct list *listeners)
 {
-    while (listeners->prev != last && !list_empty(listeners)) {
-        struct listener *l = LIST_ITEM(listeners->prev, struct listener, link);
+    for (size_t i = 0; i < g->binding_count; i++) {
+        struct binding *b = &g->bindings[i];
 
-        list_remove(&l->link);
-        listener_close(&l);
+        if (b->opened) {
+            listener_close(&b->listener);
+        }
     }
+    LIST_EACH (node, listeners) {
+        listener_shrink(LIST_ITEM(node, struct listener, link));
+    }
+    mem_free(&g->bindings);
+    g->binding_count = 0;
 }
 
 int
 generation_open(struct generation *g, struct list *listeners,
                 struct errmsg *err)
 {
-    const struct list *last = listeners->prev;
-
     int why;
 
     if (open_logs(g, err) == 0 && bind_all(g, listeners, err) == 0) {
         return 0;
     }
     why = errno;
-    close_behind(listeners, last);
-    mem_free(&g->bindings);
-    mem_free(&g->access_logs);
-    g->binding_count = 0;
+    generation_unopen(g, listeners);
     errno = why;
     return -1;
+}
+
+int
+generation_listen(struct generation *g, struct errmsg *err)
+{
+    for (size_t i = 0; i < g->binding_count; i++) {
+        if (listener_start(g->bindings[i].listener, err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void
+generation_keep_listeners(struct generation *g)
+{
+    for (size_t i = 0; i < g->binding_count; i++) {
+        const struct binding *b = &g->bindings[i];
+
+        listener_keep(b->listener);
+        b->listener->proto = b->proto;
+        str_copy(b->listener->name, sizeof(b->listener->name),
+                 b->settings->address);
+    }
 }
 
 void
@@ -237,17 +289,33 @@ generation_close_others(const struct generation *keep, struct list *listeners)
 }
 
 void
+generation_forget_others(const struct generation *g, struct list *listeners)
+{
+    LIST_EACH (node, listeners) {
+        struct listener *l = LIST_ITEM(node, struct listener, link);
+
+        if (!is_bound(g, l)) {
+            listener_forget(l);
+        }
+    }
+}
+
+void
 generation_announce(const struct generation *g)
 {
     char text[ADDR_TEXT];
 
     for (size_t i = 0; i < g->binding_count; i++) {
-        const struct listener *l = g->bindings[i].listener;
+        const struct binding *b = &g->bindings[i];
+        const struct listener *l = b->listener;
 
+        if (!b->opened) {
+            continue;
+        }
         if (l->addr.family == AF_UNIX) {
-            log_notice("listening on %s unix:%s", l->proto, l->path);
+            log_notice("listening on %s unix:%s", b->proto, l->path);
         } else {
-            log_notice("listening on %s %s", l->proto,
+            log_notice("listening on %s %s", b->proto,
                        addr_text(&l->addr, text));
         }
     }

@@ -4,9 +4,9 @@
  * generation_load() reads and checks a file and touches nothing else, so a
  * bad file changes nothing.  generation_open() opens what it needs and is not
  * open yet: listeners go into a list that belongs to the master and outlives
- * generations, so that a later generation finds them there (same protocol,
- * same text) with the connections that wait in them.  Workers inherit the
- * generation they are forked for and read it only.
+ * generations, so that a later generation finds them there, whatever protocol
+ * it wants to speak, with the connections that wait in them.  Workers inherit
+ * the generation they are forked for and read it only.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -18,7 +18,9 @@
 
 /* A listener and the server that answers on it. */
 struct binding {
-    struct listener *listener; /* borrowed: the master's; knows its protocol */
+    struct listener *listener; /* borrowed: the master's */
+    const char *proto;         /* "rtmp" or "http": static text */
+    bool opened;               /* this generation was the first there */
     const struct listen_settings *settings; /* in the generation's conf */
     size_t server; /* number among the servers of that protocol */
 };
@@ -38,14 +40,28 @@ struct generation *generation_load(uint32_t number, const char *path,
                                    char **mistakes);
 void generation_free(struct generation **g);
 
-/* Opens log files, and adds to listeners (of struct listener) those that are
- * not there.  -1 with err and errno, and everything is as it was. */
+/* Opens access logs, and adds to listeners (of struct listener) those that are
+ * not there and sockets for more workers; these are bound but do not listen
+ * yet.  -1 with err and errno, and everything is as it was. */
 int generation_open(struct generation *g, struct list *listeners,
                     struct errmsg *err);
+/* All sockets listen: it is about to be in force.  -1 with err and errno. */
+int generation_listen(struct generation *g, struct errmsg *err);
+/* Undoes generation_open(), but for log files. */
+void generation_unopen(struct generation *g, struct list *listeners);
+/* It is in force: listeners have the names and protocols of this file, and
+ * the sockets that were opened for it. */
+void generation_keep_listeners(struct generation *g);
 /* Closes the listeners that keep does not use; NULL: all. */
 void generation_close_others(const struct generation *keep,
                              struct list *listeners);
-/* "listening on rtmp 127.0.0.1:40001", a line each, at level notice. */
+/* Child of g: closes its copies of the listeners that g does not use. */
+void generation_forget_others(const struct generation *g,
+                              struct list *listeners);
+/* Whether g writes this log file. */
+bool generation_writes(const struct generation *g, int log_file);
+/* "listening on rtmp 127.0.0.1:40001", a line for each that g was the first
+ * to open, at level notice. */
 void generation_announce(const struct generation *g);
 
 #endif

@@ -178,7 +178,7 @@ http_service_drain(struct http_service *s)
             started->module->drain(started->state);
         }
     }
-    http_drain();
+    http_drain(s->worker->generation->settings->keepalive_min_timeout);
 }
 
 void

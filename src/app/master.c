@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "app/background.h"
 #include "app/notify.h"
@@ -23,6 +24,7 @@
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/logring.h"
+#include "proc/slot.h"
 
 #define READY_WAIT_MS 10000 /* for all children to say READY */
 #define KILL_WAIT_MS 3000   /* from TERM to KILL */
@@ -37,6 +39,8 @@ master_stop(struct master *m)
     if (m->phase == STOPPING) {
         return;
     }
+    reload_abort(m);
+    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
     if (m->phase != DRAINING) { /* who has said so then */
         notify_send("STOPPING=1");
     }
@@ -69,6 +73,8 @@ master_drain(struct master *m, int64_t limit)
     if (m->phase == DRAINING || m->phase == STOPPING) {
         return;
     }
+    reload_abort(m);
+    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
     notify_send("STOPPING=1");
     m->phase = DRAINING;
     generation_close_others(NULL, &m->listeners);
@@ -124,10 +130,12 @@ on_deadline(struct timer *t)
 /* ---- what children say ---- */
 
 static void
-on_ready(void *arg)
+on_ready(void *arg, struct child *c)
 {
     struct master *m = arg;
 
+    (void)c;
+    reload_on_ready(m);
     if (m->phase != STARTING || !children_ready(&m->children)) {
         return;
     }
@@ -136,23 +144,28 @@ on_ready(void *arg)
     log_notice("ready: %u workers", m->generation->workers);
     notify_send("READY=1");
     background_tell(EXIT_DONE, "");
+    reload_serving(m);
 }
 
 static void
-on_failed(void *arg, const char *name, const char *why)
+on_failed(void *arg, const struct child *c, const char *why)
 {
     struct master *m = arg;
+    char name[CHILD_NAME];
 
     if (m->phase == STARTING) {
-        give_up(m, name, why);
-    } else {
-        log_error("%s cannot start: %s", name, why);
+        give_up(m, child_name(c, name), why);
+        return;
     }
+    log_error("%s of generation %u cannot start: %s", child_name(c, name),
+              c->generation->number, why);
+    reload_on_failed(m, c, why);
 }
 
 static void
 on_gone(void *arg)
 {
+    reload_on_gone(arg);
     look_at_children(arg);
 }
 
@@ -160,10 +173,15 @@ on_gone(void *arg)
  * same as ours, so nothing may be taken out of it, only descriptors are
  * closed. */
 static void
-in_child(void *arg)
+in_child(void *arg, const struct child *c)
 {
     struct master *m = arg;
+    const struct error_log_settings *log = &c->generation->settings->error_log;
 
+    if (c->generation != m->generation) {
+        log_set((enum log_level)log->level, (enum log_format)log->format);
+    }
+    generation_forget_others(c->generation, &m->listeners);
     signals_forget(&m->signals);
     loop_free(&m->loop);
     pidfile_forget();
@@ -210,14 +228,14 @@ on_signal(void *arg, int number)
         master_drain(m, m->generation->settings->stop_drain);
         break;
     case SIGHUP:
-        log_warn("reload is not in this version: the configuration stays as "
-                 "it is");
+        reload_ask(m, NULL, NULL);
         break;
     case SIGUSR1:
-        (void)master_reopen(&err); /* it has said so */
+        master_reopen(&err);
         break;
     case SIGWINCH: /* in the foreground: the terminal's size */
         if (m->generation->settings->daemon) {
+            log_notice("signal %d: workers drain, the master stays", number);
             children_signal(&m->children, CHILD_WORKERS, SIGQUIT);
         }
         break;
@@ -256,6 +274,7 @@ start_loop(struct master *m, struct errmsg *err)
         return -1;
     }
     timer_init(&m->deadline, on_deadline);
+    reload_init(m);
     return live_master_start(m->loop, err);
 }
 
@@ -274,6 +293,7 @@ start_children(struct master *m)
         }
     }
     children_start_workers(&m->children, g);
+    children_serve(&m->children, g);
     watchdog_start(&m->watchdog, &m->children, g->settings->watchdog);
 }
 
@@ -287,6 +307,7 @@ run(struct master *m)
     watchdog_stop(&m->watchdog);
     timer_stop(m->loop, &m->deadline);
     live_master_stop();
+    reload_clear(m);
     children_clear(&m->children);
     log_notice("stopped");
 }
@@ -302,13 +323,33 @@ end_loop(struct master *m)
     loop_free(&m->loop);
 }
 
+static int
+open_and_listen(struct master *m, struct errmsg *err)
+{
+    if (generation_open(m->generation, &m->listeners, err) == -1) {
+        return -1;
+    }
+    if (generation_listen(m->generation, err) == -1) {
+        int why = errno;
+
+        generation_close_others(NULL, &m->listeners);
+        errno = why;
+        return -1;
+    }
+    generation_keep_listeners(m->generation);
+    return 0;
+}
+
 /* The workers of a weir that was killed give up their addresses a moment
  * after it. */
 static int
 open_generation(struct master *m, struct errmsg *err)
 {
-    for (int i = 1; generation_open(m->generation, &m->listeners, err) == -1;
-         i++) {
+    /* The first file that is opened is the error log. */
+    if (logring_open(m->generation->settings->error_log.file, err) == -1) {
+        return errmsg_prefix(err, "error_log: ");
+    }
+    for (int i = 1; open_and_listen(m, err) == -1; i++) {
         if (errno != EADDRINUSE || i == BIND_TRIES) {
             return -1;
         }
@@ -338,7 +379,9 @@ start(struct master *m, struct errmsg *err)
 int
 master_run(const char *file, const struct module *const *table)
 {
-    struct master m = { .file = file, .table = table };
+    /* file may be an argument, which the title is written over. */
+    char *copy = mem_dup(file, strlen(file));
+    struct master m = { .file = copy, .table = table };
     struct errmsg err = { "" };
     char *mistakes = NULL;
 
@@ -347,6 +390,7 @@ master_run(const char *file, const struct module *const *table)
     if (m.generation == NULL) {
         fputs(mistakes, stderr);
         mem_free(&mistakes);
+        mem_free(&copy);
         return EXIT_WRONG;
     }
     if (start(&m, &err) == -1) {
@@ -360,6 +404,7 @@ master_run(const char *file, const struct module *const *table)
     generation_close_others(NULL, &m.listeners);
     shared_state_destroy();
     generation_free(&m.generation);
+    mem_free(&copy);
     return m.status;
 }
 

@@ -10,6 +10,7 @@
 #include "app/children.h"
 #include "app/generation.h"
 #include "app/master.h"
+#include "app/reload.h"
 #include "app/watchdog.h"
 #include "event/signals.h"
 
@@ -24,6 +25,7 @@ struct master {
     struct signals *signals; /* owned */
     struct children children;
     struct watchdog watchdog;
+    struct reload reload;
     enum phase phase;
     struct timer deadline; /* of the phase */
     int status;            /* to exit with */

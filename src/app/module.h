@@ -17,6 +17,7 @@
 #include "http/http.h"
 
 struct worker;       /* app/worker.h */
+struct settings;     /* app/settings.h */
 struct rtmp_request; /* rtmp/rtmp.h */
 struct rtmp_refusal;
 
@@ -52,6 +53,9 @@ struct role {
     int (*start)(struct loop *l, struct errmsg *err);
     void (*drain)(void);
     void (*stop)(void);
+    /* Master, at a reload: whether what the role depends on differs, so that
+     * it has to be started again.  NULL: it goes on through all reloads. */
+    bool (*changed)(const struct settings *before, const struct settings *now);
 };
 
 struct module {

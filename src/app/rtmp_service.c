@@ -372,6 +372,12 @@ rtmp_service_accept(size_t i, const struct conn_socket *socket)
 }
 
 void
+rtmp_service_finish(const char *reason)
+{
+    rtmp_finish_all(reason);
+}
+
+void
 rtmp_service_stop(void)
 {
     rtmp_close_all("weir stops");

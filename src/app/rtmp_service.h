@@ -25,6 +25,8 @@ struct rtmp_application {
 void rtmp_service_start(struct worker *w);
 /* Takes over a socket accepted for server i of the settings. */
 void rtmp_service_accept(size_t i, const struct conn_socket *socket);
+/* Tells every session that it ends, and why; they may read that. */
+void rtmp_service_finish(const char *reason);
 void rtmp_service_stop(void); /* closes every session */
 
 /* The application of that name, NULL if there is none. */

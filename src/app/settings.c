@@ -12,8 +12,8 @@
 #include "app/rows.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "proc/life.h"
 
-#define WORKERS_MAX 64
 #define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
 #define MIB(n) ((int64_t)(n)*1024 * 1024)
 
@@ -33,8 +33,7 @@ check_not_empty(struct str value, struct errmsg *err)
 
 static const struct conf_key error_log_keys[] = {
     ROW(error_log_settings, file, CONF_STRING, .preset = "stderr",
-        .change = CONF_RESTART, .check = check_not_empty,
-        .help = "A file, \"stderr\" or \"stdout\"."),
+        .check = check_not_empty, .help = "A file, \"stderr\" or \"stdout\"."),
     ROW(error_log_settings, level, CONF_ENUM, .preset = "info", .words = levels,
         .help = "The least important lines that are still written."),
     ROW(error_log_settings, format, CONF_ENUM, .preset = "text",
@@ -95,6 +94,7 @@ static const struct conf_key live_keys[] = {
 };
 
 const struct conf_key settings_keys[] = {
+    ROW_WHERE(settings),
     ROW(settings, worker_processes, CONF_INT, .min = 1, .max = WORKERS_MAX,
         .preset = "auto", .words = word_auto,
         .help = "Worker processes; \"auto\": one a processor."),
@@ -111,19 +111,34 @@ const struct conf_key settings_keys[] = {
         .change = CONF_RESTART, .check = check_not_empty,
         .help = "File with the master's process number."),
     ROW(settings, user, CONF_STRING, .preset = "", .change = CONF_RESTART,
+        .check = privilege_find_user,
         .help = "User that all processes but the master become; empty: as "
                 "started."),
     ROW(settings, group, CONF_STRING, .preset = "", .change = CONF_RESTART,
+        .check = privilege_find_group,
         .help = "Group to go with user; empty: the user's own."),
     ROW(settings, daemon, CONF_BOOL, .preset = "false", .change = CONF_RESTART,
         .help = "Go to the background."),
     ROW(settings, error_log, CONF_GROUP, .keys = error_log_keys,
         .size = sizeof(struct error_log_settings), .preset = "",
         .help = "The log."),
+    ROW(settings, max_generations, CONF_INT, .min = 2, .max = 16, .preset = "8",
+        .help = "Generations of workers at once; when a reload makes one "
+                "more, the oldest is closed."),
+    ROW(settings, reload_drain, CONF_TIME, .min = 0, .max = DAYS(30),
+        .preset = "24h",
+        .help = "How long connections may stay on workers that a reload "
+                "has replaced."),
+    ROW(settings, keepalive_min_timeout, CONF_TIME, .min = 0,
+        .max = 3600 * 1000, .preset = "5s",
+        .help = "A worker that drains closes an HTTP connection only when "
+                "it has been idle for so long, so that a request on its way "
+                "is still answered."),
     ROW(settings, stop_drain, CONF_TIME, .min = 0, .max = DAYS(30),
         .preset = "30s",
         .help = "How long a graceful stop waits for connections to end."),
-    ROW(settings, watchdog, CONF_TIME, .min = 0, .max = DAYS(1), .preset = "2s",
+    ROW(settings, watchdog, CONF_TIME, .min = 200, .max = DAYS(1),
+        .or_zero = true, .preset = "2s",
         .help = "A process that is stuck for so long is killed and started "
                 "again; 0: never."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
@@ -168,6 +183,10 @@ find_conflicts(const struct settings *s)
 
     if (out == NULL) {
         return mem_dup("out of memory\n", 14);
+    }
+    if (s->user.len == 0 && s->group.len > 0) {
+        fprintf(out, "%s:%d: group \"%.*s\" needs a user beside it\n",
+                s->where.file, s->where.line, STR_ARGS(s->group));
     }
     for (size_t i = 0; i < s->http.servers.count; i++) {
         check_across(settings_http_server(&s->http, i), &s->rtmp, out);

@@ -23,6 +23,8 @@ enum {
     BODY_INHERIT = -1,   /* location: as its server */
 };
 
+#define WORKERS_MAX 64 /* worker_processes, at most */
+
 /* ---- both ---- */
 
 struct listen_settings { /* an item of a server's "listen" */
@@ -117,6 +119,7 @@ struct error_log_settings {
 };
 
 struct settings {
+    struct conf_where where;
     int64_t worker_processes; /* 1 .. 64 or WORKERS_AUTO */
     int64_t worker_connections;
     int64_t worker_rlimit_nofile; /* 0: as it is */
@@ -124,8 +127,11 @@ struct settings {
     struct str user, group;
     bool daemon;
     struct error_log_settings error_log;
-    int64_t stop_drain; /* ms */
-    int64_t watchdog;   /* ms, 0: off */
+    int64_t max_generations;       /* with workers at once */
+    int64_t reload_drain;          /* ms */
+    int64_t keepalive_min_timeout; /* ms */
+    int64_t stop_drain;            /* ms */
+    int64_t watchdog;              /* ms, 0: off */
     struct live_settings live;
     struct rtmp_block rtmp;
     struct http_block http;

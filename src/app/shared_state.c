@@ -22,8 +22,6 @@
 #include "proc/logring.h"
 #include "proc/slot.h"
 
-#define GENERATIONS 8   /* of workers that may run at once */
-#define WORKERS_MIN 8   /* slots for so many, for a later reload */
 #define SLOT_FILES 3    /* descriptors of a slot: eventfd and mailbox */
 #define ROOM_FILES 1024 /* beside those and those of connections */
 
@@ -42,7 +40,6 @@ wanted_files(const struct settings *s, uint32_t slots)
                : own;
 }
 
-/* Raises the number of open files as far as may be; children inherit it. */
 static void
 raise_files(const struct settings *s, uint32_t slots)
 {
@@ -80,6 +77,12 @@ warn_about_files(const struct settings *s)
     }
 }
 
+void
+shared_state_limit(const struct generation *g)
+{
+    raise_files(g->settings, slots_count());
+}
+
 /* ---- pieces ---- */
 
 /* The folder of the pid file is weir's to make ("run"). */
@@ -102,20 +105,40 @@ make_folder(struct str file, struct errmsg *err)
 }
 
 static uint32_t
-count_slots(const struct generation *g, const struct module *const *table)
+count_roles(const struct module *const *table)
 {
-    uint32_t workers = g->workers > WORKERS_MIN ? g->workers : WORKERS_MIN;
-    uint32_t roles = 0;
+    uint32_t n = 0;
 
     for (size_t i = 0; table[i] != NULL; i++) {
         const struct role *r = table[i]->roles;
 
         for (; r != NULL && r->name != NULL; r++) {
-            roles += r->count;
+            n += r->count;
         }
     }
+    return n;
+}
+
+/* Slots for max_generations of the most workers that a later reload may want,
+ * and for one generation more, which starts before the oldest has ended.  They
+ * cost memory only when used, but open files: fewer where those are scarce. */
+static uint32_t
+count_slots(const struct generation *g, const struct module *const *table)
+{
     /* One for the master; a role's successor may start before it ended. */
-    return 1 + workers * GENERATIONS + 2 * roles;
+    uint32_t fixed = 1 + 2 * count_roles(table);
+    uint32_t least = fixed + 2 * g->workers;
+    uint32_t wanted =
+        fixed + WORKERS_MAX * (uint32_t)(g->settings->max_generations + 1);
+    struct rlimit limit;
+
+    wanted = wanted < SLOT_MAX ? wanted : SLOT_MAX;
+    raise_files(g->settings, wanted);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        limit.rlim_cur / 2 / SLOT_FILES < wanted) {
+        wanted = (uint32_t)(limit.rlim_cur / 2 / SLOT_FILES);
+    }
+    return wanted > least ? wanted : least;
 }
 
 /* ---- all of it ---- */
@@ -129,7 +152,6 @@ shared_state_create(const struct generation *g,
 
     log_set((enum log_level)s->error_log.level,
             (enum log_format)s->error_log.format);
-    raise_files(s, slots);
     hash_init();
     if (make_folder(s->pid, err) == -1 ||
         pidfile_create(s->pid.ptr, err) == -1 ||

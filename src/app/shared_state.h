@@ -17,6 +17,9 @@ int shared_state_create(const struct generation *g,
                         const struct module *const *table, struct errmsg *err);
 /* The log files are open: from now on log lines go through the rings. */
 int shared_state_start(const struct generation *g, struct errmsg *err);
+/* Raises the number of open files as far as g wants and may; children inherit
+ * it. */
+void shared_state_limit(const struct generation *g);
 void shared_state_destroy(void);
 
 #endif

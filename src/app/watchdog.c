@@ -23,7 +23,9 @@ stuck_for(struct child *c, int64_t now, int64_t passed)
     uint64_t turns = atomic_load(&s->turns);
     int64_t began = atomic_load(&s->turn_began_ms);
 
-    if (began == 0 || began > now) {
+    if (c->stopped) {
+        c->stuck_ms += passed; /* asleep or not, it does nothing */
+    } else if (began == 0 || began > now) {
         c->stuck_ms = 0;
     } else if (turns != c->seen_turns || c->stuck_ms == 0) {
         c->stuck_ms = now - began < passed ? now - began : passed;
@@ -41,13 +43,15 @@ judge(const struct watchdog *w, struct child *c, int64_t stuck)
     char name[CHILD_NAME];
 
     if (stuck >= w->limit) {
-        log_error("%s (pid %d) is stuck for %lld ms and is killed",
-                  child_name(c, name), (int)c->pid, (long long)stuck);
+        log_error("%s (pid %d) is %s for %lld ms and is killed",
+                  child_name(c, name), (int)c->pid,
+                  c->stopped ? "stopped" : "stuck", (long long)stuck);
         kill(c->pid, SIGKILL);
         c->stuck_ms = 0;
     } else if (stuck > WARN_MS && !c->warned) {
-        log_warn("%s (pid %d) has been in one turn for %lld ms",
-                 child_name(c, name), (int)c->pid, (long long)stuck);
+        log_warn("%s (pid %d) has been %s for %lld ms", child_name(c, name),
+                 (int)c->pid, c->stopped ? "stopped" : "in one turn",
+                 (long long)stuck);
         c->warned = true;
     }
 }
@@ -74,14 +78,22 @@ on_look(struct timer *t)
 }
 
 void
-watchdog_start(struct watchdog *w, struct children *c, int64_t limit)
+watchdog_limit(struct watchdog *w, int64_t limit)
 {
-    *w = (struct watchdog){ .children = c, .limit = limit };
-    timer_init(&w->timer, on_look);
+    timer_stop(w->children->loop, &w->timer);
+    w->limit = limit;
     if (limit > 0) {
         w->looked_ms = clock_ms();
-        timer_set(c->loop, &w->timer, LOOK_MS);
+        timer_set(w->children->loop, &w->timer, LOOK_MS);
     }
+}
+
+void
+watchdog_start(struct watchdog *w, struct children *c, int64_t limit)
+{
+    *w = (struct watchdog){ .children = c };
+    timer_init(&w->timer, on_look);
+    watchdog_limit(w, limit);
 }
 
 void

@@ -1,7 +1,8 @@
 /*
  * The watchdog: a child whose event loop makes no turn is warned about after
  * 100 ms and killed after the configured time, because it would hold back
- * the reuse of media memory (and serves nobody).
+ * the reuse of media memory (and serves nobody).  So is one that was stopped
+ * (SIGSTOP), even if it sleeps.
  *
  * Time counts only while the master itself gets to look, so that a machine
  * that was suspended or overloaded does not look like stuck children.
@@ -21,6 +22,7 @@ struct watchdog {
 };
 
 void watchdog_start(struct watchdog *w, struct children *c, int64_t limit);
+void watchdog_limit(struct watchdog *w, int64_t limit); /* another one */
 void watchdog_stop(struct watchdog *w);
 
 #endif

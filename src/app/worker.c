@@ -16,15 +16,19 @@
 #include "app/http_service.h"
 #include "app/process.h"
 #include "app/rtmp_service.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "proc/bus.h"
+#include "proc/life.h"
 #include "proc/slot.h"
 
 #define SLOW_LOOK_MS 1000
 #define QUICK_LOOK_MS 20
 #define THREADS 2 /* for files that are not in memory */
 #define THREAD_QUEUE 1024
-#define LAST_TURNS 3 /* for what the closing of connections deferred */
+#define LAST_WORDS_MS 250 /* for RTMP peers to read why they are closed */
+#define LAST_TURNS 3      /* for what the closing of connections deferred */
 
 /* A socket that this worker accepts on. */
 struct door {
@@ -42,8 +46,11 @@ struct serving {
     bool hub, rtmp;            /* started */
     struct door *doors;        /* in the pool */
     size_t door_count;
-    bool full;     /* at worker_connections: accepts nothing */
-    bool draining; /* told to end with its last connection */
+    bool open;      /* told to accept connections */
+    bool full;      /* at worker_connections: accepts nothing */
+    bool draining;  /* told to end with its last connection */
+    bool ending;    /* told to stop: sessions hear the reason */
+    int64_t end_ms; /* clock_ms(): until when they may */
     struct timer look;
 };
 
@@ -143,7 +150,7 @@ take_sockets(struct serving *s)
             s->doors[s->door_count++] = (struct door){
                 .serving = s,
                 .binding = &g->bindings[i],
-                .rtmp = strcmp(l->proto, "rtmp") == 0,
+                .rtmp = strcmp(g->bindings[i].proto, "rtmp") == 0,
                 .fd = l->fds[k],
             };
         }
@@ -166,6 +173,34 @@ open_doors(struct serving *s, struct errmsg *err)
 }
 
 static void
+on_serve(void *arg, struct bus_message *m)
+{
+    struct serving *s = arg;
+    struct errmsg err;
+
+    (void)m;
+    if (s->open || s->draining || s->ending) {
+        return;
+    }
+    s->open = true;
+    if (open_doors(s, &err) == -1) {
+        log_alert("%s", err.text);
+        loop_stop(s->w.loop);
+    }
+}
+
+/* Nobody may look at what waits once we are gone: it is taken before. */
+static void
+empty_doors(struct serving *s)
+{
+    for (size_t i = 0; s->open && i < s->door_count; i++) {
+        if (s->doors[i].acceptor != NULL) {
+            acceptor_empty(s->doors[i].acceptor);
+        }
+    }
+}
+
+static void
 close_doors(struct serving *s)
 {
     for (size_t i = 0; i < s->door_count; i++) {
@@ -181,10 +216,11 @@ static void
 on_look(struct timer *t)
 {
     struct serving *s = LIST_ITEM(t, struct serving, look);
-    bool quick = s->full || s->draining;
+    bool quick = s->full || s->draining || s->ending;
 
     look(s);
-    if (s->draining && connections() == 0) {
+    if ((s->draining && connections() == 0) ||
+        (s->ending && (rtmp_sessions() == 0 || clock_ms() >= s->end_ms))) {
         loop_stop(s->w.loop);
         return;
     }
@@ -196,16 +232,29 @@ on_drain(void *arg)
 {
     struct serving *s = arg;
 
-    if (s->draining) {
+    if (s->draining || s->ending) {
         return;
     }
     s->draining = true;
     atomic_store(&slot_at(slot_self())->state, SLOT_DRAINING);
-    log_info("worker %u drains: %zu connections are open", s->w.index,
-             connections());
+    empty_doors(s);
     close_doors(s);
+    log_info("worker %u of generation %u drains: %zu connections are open",
+             s->w.index, s->w.generation->number, connections());
+    title_set("weir: worker %u (generation %u, draining)", s->w.index,
+              s->w.generation->number);
     http_service_drain(s->http);
     timer_set(s->w.loop, &s->look, 0);
+}
+
+static const char *
+why_it_ends(const struct serving *s)
+{
+    bool all = atomic_load(&slot_at(0)->state) != SLOT_READY;
+
+    return s->draining && !all ? "weir has a newer configuration, and the time "
+                                 "of sessions from before it is over"
+                               : "weir stops";
 }
 
 static void
@@ -213,7 +262,15 @@ on_stop(void *arg)
 {
     struct serving *s = arg;
 
-    loop_stop(s->w.loop);
+    if (s->ending) {
+        return;
+    }
+    s->ending = true;
+    s->end_ms = clock_ms() + LAST_WORDS_MS;
+    close_doors(s);
+    http_stop();
+    rtmp_service_finish(why_it_ends(s));
+    timer_set(s->w.loop, &s->look, 0);
 }
 
 /* Closes what is open and gives back what was started, in reverse. */
@@ -274,9 +331,10 @@ start(struct serving *s, struct errmsg *err)
         return -1;
     }
     s->w.loop = s->process.loop;
-    if (start_services(s, err) == -1 || open_doors(s, err) == -1) {
+    if (start_services(s, err) == -1) {
         return -1;
     }
+    bus_register(BUS_SERVE, on_serve, s);
     timer_set(s->w.loop, &s->look, SLOW_LOOK_MS);
     return 0;
 }

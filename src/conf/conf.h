@@ -77,6 +77,7 @@ struct conf_key {
     /* Bounds of INT, TIME (ms) and SIZE, of the bytes of a STRING, of the
      * count of STRINGS and GROUPS.  No upper one unless max > min. */
     int64_t min, max;
+    bool or_zero; /* INT, TIME, SIZE: 0 is allowed below min */
     /* Default, as the text in the file without quotes; NULL: required.
      * STRINGS: the items with commas between them.  GROUP: "", for its own
      * defaults.  GROUPS: "", for none.  It is not passed to check(). */
@@ -124,10 +125,11 @@ void conf_free(struct conf **c);
 const void *conf_settings(const struct conf *c);
 struct pool *conf_pool(const struct conf *c); /* lives as long as c */
 
-/* The first setting marked CONF_RESTART in which the two differ, as
- * "live.memory" in err; 0 when there is none, else -1. */
+/* The settings marked CONF_RESTART in which b differs from a, one a line:
+ * "live.memory (from 512M to 16M)" (secrets masked), for mem_free().  0 when
+ * there is none (then *differences is NULL), else -1. */
 int conf_same_start(const struct conf *a, const struct conf *b,
-                    struct errmsg *err);
+                    char **differences);
 
 /* weir -T: what is in force, defaults filled in, secrets masked; output can
  * be read again by conf_load(). */

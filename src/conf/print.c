@@ -193,6 +193,9 @@ add_bounds(const struct conf_key *key, struct buf *out)
 {
     size_t start = buf_len(out);
 
+    if (key->or_zero) {
+        buf_printf(out, "0|");
+    }
     if (value_has_max(key)) {
         value_print_number(key->type, key->min, out);
         buf_printf(out, "..");

@@ -5,18 +5,25 @@
  */
 #include "conf/layout.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "base/errmsg.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "conf/value.h"
 
 /* Two groups of the same rows. */
 struct pair {
     const struct conf_key *keys;
-    const char *a, *b; /* their settings */
-    bool whole;        /* they lie in something marked CONF_RESTART */
+    const char *a, *b;     /* their settings */
+    bool whole;            /* they lie in something marked CONF_RESTART */
+    const struct pair *up; /* what they lie in; NULL: the root */
+    const char *name;      /* of the group there; NULL: the root's, or rows
+                              that stand beside those of up */
+    FILE *out;             /* a line for each difference */
 };
 
-static int compare_rows(const struct pair *p, struct errmsg *err);
+static void compare_rows(const struct pair *p);
 
 const struct conf_key *
 conf_extra_keys(const struct conf_key *key, const struct conf_extra *extra)
@@ -105,84 +112,142 @@ counterpart(const struct conf_key *key, const struct conf_groups *list,
     return NULL;
 }
 
-static int
-compare_groups(const struct conf_key *key, const struct conf_groups *a,
-               const struct conf_groups *b, bool whole, struct errmsg *err)
+/* ---- differences ---- */
+
+static void
+print_path(const struct pair *p)
 {
+    if (p->up != NULL) {
+        print_path(p->up);
+    }
+    if (p->name != NULL) {
+        fprintf(p->out, "%s.", p->name);
+    }
+}
+
+static void
+tell(const struct pair *in, const struct conf_key *key)
+{
+    print_path(in);
+    fprintf(in->out, "%s\n", key->name);
+}
+
+/* With both values: "live.memory (from 512M to 16M)". */
+static void
+tell_values(const struct pair *in, const struct conf_key *key)
+{
+    struct buf text;
+
+    if (key->type == CONF_STRINGS) {
+        tell(in, key);
+        return;
+    }
+    buf_init(&text, SIZE_MAX / 2);
+    value_print(key, in->a + key->offset, &text);
+    buf_printf(&text, " to ");
+    value_print(key, in->b + key->offset, &text);
+    print_path(in);
+    fprintf(in->out, "%s (from %.*s)\n", key->name, STR_ARGS(buf_str(&text)));
+    buf_clear(&text);
+}
+
+static void
+compare_groups(const struct pair *in, const struct conf_key *key, bool whole)
+{
+    const struct conf_groups *a = (const void *)(in->a + key->offset);
+    const struct conf_groups *b = (const void *)(in->b + key->offset);
     const char *items = a->items;
 
     if (whole && a->count != b->count) {
-        return errmsg_set(err, "%s", key->name);
+        tell(in, key);
+        return;
     }
     for (size_t i = 0; i < a->count; i++) {
         const char *item = items + i * key->size;
         const char *other = counterpart(key, b, item, i);
-        struct pair pair = { key->keys, item, other, whole };
+        struct pair pair = { key->keys, item,      other,  whole,
+                             in,        key->name, in->out };
 
-        if (whole && other == NULL) {
-            return errmsg_set(err, "%s", key->name);
-        }
-        if (other != NULL && compare_rows(&pair, err) == -1) {
-            return errmsg_prefix(err, "%s.", key->name);
+        if (other != NULL) {
+            compare_rows(&pair);
+        } else if (whole) {
+            tell(in, key);
         }
     }
-    return 0;
 }
 
-static int
-compare_extra(const struct conf_key *key, const struct conf_extra *a,
-              const struct conf_extra *b, bool whole, struct errmsg *err)
+static void
+compare_extra(const struct pair *in, const struct conf_key *key, bool whole)
 {
-    struct pair pair = { conf_extra_keys(key, a), a->settings, b->settings,
-                         whole };
+    const struct conf_extra *a = (const void *)(in->a + key->offset);
+    const struct conf_extra *b = (const void *)(in->b + key->offset);
+    struct pair pair = { conf_extra_keys(key, a),
+                         a->settings,
+                         b->settings,
+                         whole,
+                         in,
+                         NULL,
+                         in->out };
 
     if (a->what != b->what) {
-        return whole ? errmsg_set(err, "%s", key->name) : 0;
+        if (whole) {
+            tell(in, key);
+        }
+    } else if (pair.keys != NULL) {
+        compare_rows(&pair);
     }
-    return pair.keys != NULL ? compare_rows(&pair, err) : 0;
 }
 
-static int
-compare_key(const struct conf_key *key, const void *a, const void *b,
-            bool whole, struct errmsg *err)
+static void
+compare_key(const struct pair *in, const struct conf_key *key, bool whole)
 {
-    struct pair pair = { key->keys, a, b, whole };
+    struct pair pair = { key->keys,
+                         in->a + key->offset,
+                         in->b + key->offset,
+                         whole,
+                         in,
+                         key->name,
+                         in->out };
 
     if (key->type == CONF_GROUP) {
-        return compare_rows(&pair, err) == -1
-                   ? errmsg_prefix(err, "%s.", key->name)
-                   : 0;
+        compare_rows(&pair);
+    } else if (key->type == CONF_GROUPS) {
+        compare_groups(in, key, whole);
+    } else if (key->type == CONF_EXTRA) {
+        compare_extra(in, key, whole);
+    } else if (whole && !same_value(key->type, pair.a, pair.b)) {
+        tell_values(in, key);
     }
-    if (key->type == CONF_GROUPS) {
-        return compare_groups(key, a, b, whole, err);
-    }
-    if (key->type == CONF_EXTRA) {
-        return compare_extra(key, a, b, whole, err);
-    }
-    if (whole && !same_value(key->type, a, b)) {
-        return errmsg_set(err, "%s", key->name);
-    }
-    return 0;
 }
 
-static int
-compare_rows(const struct pair *p, struct errmsg *err)
+static void
+compare_rows(const struct pair *p)
 {
     for (const struct conf_key *k = p->keys; k->name != NULL; k++) {
-        bool whole = p->whole || k->change == CONF_RESTART;
-
-        if (compare_key(k, p->a + k->offset, p->b + k->offset, whole, err) ==
-            -1) {
-            return -1;
-        }
+        compare_key(p, k, p->whole || k->change == CONF_RESTART);
     }
-    return 0;
 }
 
 int
-conf_same_start(const struct conf *a, const struct conf *b, struct errmsg *err)
+conf_same_start(const struct conf *a, const struct conf *b, char **differences)
 {
-    struct pair all = { a->keys, a->settings, b->settings, false };
+    size_t len = 0;
+    struct pair all = { a->keys,
+                        a->settings,
+                        b->settings,
+                        false,
+                        NULL,
+                        NULL,
+                        open_memstream(differences, &len) };
 
-    return compare_rows(&all, err);
+    if (all.out == NULL) {
+        *differences = mem_dup("out of memory\n", 14);
+        return -1;
+    }
+    compare_rows(&all);
+    fclose(all.out);
+    if (len == 0) {
+        mem_free(differences);
+    }
+    return len == 0 ? 0 : -1;
 }

@@ -124,6 +124,9 @@ value_has_max(const struct conf_key *key)
 static bool
 in_bounds(const struct conf_key *key, int64_t n)
 {
+    if (n == 0 && key->or_zero) {
+        return true;
+    }
     return n >= key->min && (!value_has_max(key) || n <= key->max);
 }
 
@@ -158,6 +161,9 @@ say_words(const struct conf_key *key, const char *before, struct buf *out)
 static void
 say_bounds(const struct conf_key *key, struct buf *out)
 {
+    if (key->or_zero) {
+        buf_printf(out, " 0 or");
+    }
     if (value_has_max(key)) {
         buf_printf(out, " from ");
         value_print_number(key->type, key->min, out);

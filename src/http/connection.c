@@ -18,6 +18,7 @@
 static struct {
     struct list connections; /* struct http_connection */
     size_t count;
+    int64_t grace; /* ms, of http_drain() */
     bool ready, draining;
 } all;
 
@@ -49,17 +50,22 @@ finish(struct http_connection *c, const char *reason)
     conn_finish(c->conn, LINGER_MS, reason);
 }
 
+/* How long it may wait for the next request. */
+static int64_t
+idle_time(const struct http_connection *c)
+{
+    int64_t time = c->server->settings.keepalive_timeout;
+
+    return all.draining && all.grace < time ? all.grace : time;
+}
+
 static void
 next_request(struct http_connection *c)
 {
     drop_exchange(c);
-    if (all.draining) {
-        finish(c, "draining");
-        return;
-    }
     c->phase = PHASE_IDLE;
     c->scan = (struct http_scan){ 0 };
-    timer_set(c->loop, &c->timer, c->server->settings.keepalive_timeout);
+    timer_set(c->loop, &c->timer, idle_time(c));
     if (!c->in_data) {
         http_settle_later(c);
     }
@@ -162,6 +168,7 @@ take_head(struct http_connection *c, const uint8_t *data, size_t n)
     ssize_t len = http_scan(&c->scan, data, n, &limits);
 
     if (len > 0) {
+        c->offered = n - (size_t)len;
         http_request_begin(c, data, (size_t)len);
         return (size_t)len;
     }
@@ -180,6 +187,7 @@ take_body(struct http_connection *c, const uint8_t *data, size_t n)
     enum http_refusal why;
     ssize_t eaten = http_body_eat(&x->body, data, n, &why);
 
+    c->offered = eaten < 0 ? 0 : n - (size_t)eaten;
     if (eaten < 0) {
         http_refuse(x, why);
     } else if (x->body.done) {
@@ -239,6 +247,7 @@ on_data(void *arg, const uint8_t *data, size_t n)
 
     c->in_data = true;
     while (used < n) {
+        c->offered = n - used;
         size_t ate = take(c, data + used, n - used);
 
         if (ate == 0) {
@@ -247,6 +256,7 @@ on_data(void *arg, const uint8_t *data, size_t n)
         used += ate;
     }
     c->in_data = false;
+    c->offered = 0;
     if (c->phase == PHASE_GONE) {
         return -1;
     }
@@ -477,22 +487,37 @@ http_accept(struct loop *l, const struct http_server *s,
     timer_set(l, &c->timer, s->settings.client_header_timeout);
 }
 
+/* One that has not sent its first request yet is about to; its clock runs
+ * since accept. */
+static void
+drain_idle(struct http_connection *c)
+{
+    const struct conn *conn = c->conn;
+    int64_t since, left;
+
+    if (c->phase != PHASE_IDLE || c->requests == 0 || buf_len(&conn->in) > 0) {
+        return;
+    }
+    since = conn->last_read_ms > conn->last_write_ms ? conn->last_read_ms
+                                                     : conn->last_write_ms;
+    left = since + all.grace - loop_now(c->loop);
+    if (left <= 0) {
+        conn_close(c->conn, "draining");
+    } else if (left < c->server->settings.keepalive_timeout) {
+        timer_set(c->loop, &c->timer, left);
+    }
+}
+
 void
-http_drain(void)
+http_drain(int64_t grace)
 {
     all.draining = true;
+    all.grace = grace;
     if (!all.ready) {
         return;
     }
     LIST_EACH (node, &all.connections) {
-        struct http_connection *c =
-            LIST_ITEM(node, struct http_connection, link);
-
-        /* One that has not sent its first request yet is about to. */
-        if (c->phase == PHASE_IDLE && c->requests > 0 &&
-            buf_len(&c->conn->in) == 0) {
-            conn_close(c->conn, "draining");
-        }
+        drain_idle(LIST_ITEM(node, struct http_connection, link));
     }
 }
 
@@ -513,9 +538,11 @@ http_stop(void)
 }
 
 bool
-http_draining(void)
+http_ends_with(const struct http_connection *c)
 {
-    return all.draining;
+    size_t ahead = c->in_data ? c->offered : buf_len(&c->conn->in);
+
+    return all.draining && ahead == 0;
 }
 
 size_t

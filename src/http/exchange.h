@@ -44,6 +44,7 @@ struct http_connection {
     struct timer timer; /* its meaning depends on the phase */
     struct later later; /* what must not happen on a handler's stack */
     struct http_scan scan;
+    size_t offered;    /* bytes of on_data() behind what is taken now */
     uint32_t requests; /* begun, in all */
     uint8_t phase;     /* enum http_phase */
     uint8_t burst;     /* requests handled in this turn */
@@ -109,7 +110,9 @@ void http_settle(struct http_connection *c);
 void http_settle_later(struct http_connection *c);
 /* The deadline of a stalled answer begins. */
 void http_answer_stalls(struct http_connection *c);
-bool http_draining(void);
+/* The process drains and nothing more came from this client: the answer is
+ * the last one. */
+bool http_ends_with(const struct http_connection *c);
 
 /* request.c */
 /* A head of n bytes is whole. */

@@ -81,8 +81,11 @@ struct http_server {
 /* Takes over an accepted socket; s outlives it. */
 void http_accept(struct loop *l, const struct http_server *s,
                  const struct conn_socket *socket);
-/* No new requests: idle connections are closed, others after their answer. */
-void http_drain(void);
+/* Every answer that begins now says "Connection: close", but for those whose
+ * client has sent more requests already.  A connection that waits for a
+ * request is closed when it has been idle for grace ms, not before: a request
+ * may be on its way. */
+void http_drain(int64_t grace);
 /* Closes every connection now, those taken over too. */
 void http_stop(void);
 size_t http_connections(void); /* open now in this process */

@@ -141,7 +141,7 @@ epoch_oldest(void)
      * enter what is retired later. */
     uint64_t oldest = atomic_load(&arena.head->epoch);
 
-    for (uint32_t i = 0; i < arena.head->slot_count; i++) {
+    for (uint32_t i = 0; i < slots_end(); i++) {
         struct slot *slot = slot_at(i);
         uint64_t seen;
 

@@ -88,7 +88,7 @@ begin(struct live_publisher *p, struct hub_stream *hs)
         other->hs = NULL;
         stop(other, "replaced by a newer publisher");
     }
-    for (uint32_t slot = 0; slot < arena.head->slot_count; slot++) {
+    for (uint32_t slot = 0; slot < slots_end(); slot++) {
         int kind = atomic_load(&slot_at(slot)->kind);
 
         if (kind == SLOT_WORKER || kind == SLOT_ROLE) {

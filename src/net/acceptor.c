@@ -16,9 +16,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define BATCH 64     /* connections a turn */
-#define REST_MS 100  /* without free descriptors */
-#define SAY_MS 60000 /* how often that is said */
+#define BATCH 64       /* connections a turn */
+#define EMPTY_MAX 4096 /* connections that acceptor_empty() takes */
+#define REST_MS 100    /* without free descriptors */
+#define SAY_MS 60000   /* how often that is said */
 
 struct acceptor {
     struct io io;
@@ -142,6 +143,13 @@ acceptor_start(struct loop *l, int fd, accept_handler *handler, void *arg)
         mem_free(&a);
     }
     return a;
+}
+
+void
+acceptor_empty(struct acceptor *a)
+{
+    for (int i = 0; i < EMPTY_MAX && take_one(a); i++) {
+    }
 }
 
 void

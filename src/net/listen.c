@@ -86,16 +86,37 @@ add_socket(struct listener *l, int fd)
     return 0;
 }
 
+/* Closes the newest sockets, so that count are left. */
+static void
+drop_sockets(struct listener *l, unsigned count)
+{
+    while (l->count > count) {
+        close(l->fds[--l->count]);
+    }
+}
+
+static int
+start_sockets(struct listener *l)
+{
+    while (l->started < l->count) {
+        if (listen(l->fds[l->started], l->backlog) == -1) {
+            return -1;
+        }
+        l->started++;
+    }
+    return 0;
+}
+
 static int
 open_tcp(struct listener *l, const struct addr_listen *where,
          const struct listen_options *o)
 {
     l->addr = where->addr;
-    int fd = bind_tcp(&l->addr, where->any, false);
+    int fd = bind_tcp(&l->addr, where->any, o->beside);
 
     if (fd == -1 && where->any && no_ip6()) {
         l->addr = (struct addr){ .family = AF_INET, .port = where->addr.port };
-        fd = bind_tcp(&l->addr, where->any, false);
+        fd = bind_tcp(&l->addr, where->any, o->beside);
     }
     if (add_socket(l, fd) == -1) {
         return -1;
@@ -106,12 +127,7 @@ open_tcp(struct listener *l, const struct addr_listen *where,
             return -1;
         }
     }
-    for (unsigned i = 0; i < l->count; i++) {
-        if (listen(l->fds[i], o->backlog > 0 ? o->backlog : BACKLOG) == -1) {
-            return -1;
-        }
-    }
-    return 0;
+    return o->later ? 0 : start_sockets(l);
 }
 
 /* ---- unix ---- */
@@ -184,13 +200,14 @@ open_unix(struct listener *l, const struct addr_listen *where,
 {
     char path[sizeof(l->path)];
 
+    (void)o;
     l->addr = where->addr;
     str_copy(path, sizeof(path), where->path);
     if (check_path(path) == -1 ||
-        add_socket(l, bind_unix(path, o->backlog > 0 ? o->backlog : BACKLOG)) ==
-            -1) {
+        add_socket(l, bind_unix(path, l->backlog)) == -1) {
         return -1;
     }
+    l->started = 1;
     str_copy(l->path, sizeof(l->path), where->path); /* ours to remove */
     return 0;
 }
@@ -209,6 +226,8 @@ listener_open(const struct addr_listen *where, const char *name,
     list_init(&l->link);
     str_copy(l->name, sizeof(l->name), str_from(name));
     l->proto = proto;
+    l->any = where->any;
+    l->backlog = o->backlog > 0 ? o->backlog : BACKLOG;
     l->owner = getpid();
     l->fds = mem_alloc(room * sizeof(l->fds[0]));
     if (where->addr.family == AF_UNIX) {
@@ -224,6 +243,84 @@ listener_open(const struct addr_listen *where, const char *name,
         errno = why;
     }
     return l;
+}
+
+/* ---- over reloads ---- */
+
+int
+listener_grow(struct listener *l, unsigned count, struct errmsg *err)
+{
+    unsigned before = l->count;
+
+    if (l->addr.family == AF_UNIX || count <= before) {
+        return 0;
+    }
+    int *fds = mem_alloc(count * sizeof(fds[0]));
+
+    memcpy(fds, l->fds, before * sizeof(fds[0]));
+    mem_free(&l->fds);
+    l->fds = fds;
+    while (l->count < count) {
+        if (add_socket(l, bind_tcp(&l->addr, l->any, true)) == -1) {
+            errmsg_sys(err, "cannot listen on %s for %u workers", l->name,
+                       count);
+            drop_sockets(l, before);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void
+listener_keep(struct listener *l)
+{
+    l->kept = l->count;
+}
+
+void
+listener_shrink(struct listener *l)
+{
+    drop_sockets(l, l->kept);
+    l->started = l->started < l->kept ? l->started : l->kept;
+}
+
+int
+listener_start(struct listener *l, struct errmsg *err)
+{
+    return start_sockets(l) == 0
+               ? 0
+               : errmsg_sys(err, "cannot listen on %s", l->name);
+}
+
+bool
+listener_is_at(const struct listener *l, const struct addr_listen *where,
+               struct str name)
+{
+    if (str_eq(str_from(l->name), name)) {
+        return true;
+    }
+    if (where->addr.family == AF_UNIX) {
+        return l->addr.family == AF_UNIX &&
+               str_eq(str_from(l->path), where->path);
+    }
+    if (where->addr.port == 0 || where->any != l->any) {
+        return false;
+    }
+    return where->any ? where->addr.port == l->addr.port
+                      : addr_eq(&where->addr, &l->addr);
+}
+
+bool
+listener_overlaps(const struct listener *l, const struct addr_listen *where)
+{
+    return l->addr.family != AF_UNIX && where->addr.family != AF_UNIX &&
+           where->addr.port != 0 && where->addr.port == l->addr.port;
+}
+
+void
+listener_forget(struct listener *l)
+{
+    drop_sockets(l, 0);
 }
 
 void

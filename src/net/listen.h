@@ -17,18 +17,24 @@ struct listen_options {
     int backlog;      /* 0: 511 */
     unsigned sockets; /* how many: one a worker; unix sockets have one, that
                          all workers share */
+    bool later;       /* bind only: listener_start() is still to come */
+    bool beside;      /* one of our own listens on a part of this address */
 };
 
 /* A listening address with its sockets; the master's. */
 struct listener {
     struct list link;
     char name[128];    /* as configured: "127.0.0.1:0" */
-    const char *proto; /* "rtmp" or "http": static text */
+    const char *proto; /* "rtmp" or "http", what is in force: static text */
     struct addr addr;  /* as bound: with the real port */
     char path[108];    /* unix */
-    int *fds;          /* owned; count of them */
+    bool any;          /* every address of this machine, IPv4 and IPv6 */
+    int backlog;
+    int *fds; /* owned; count of them */
     unsigned count;
-    pid_t owner; /* who opened it, and alone removes path */
+    unsigned started; /* how many of them listen */
+    unsigned kept;    /* those in force: see listener_keep() */
+    pid_t owner;      /* who opened it, and alone removes path */
 };
 
 /* Opens, binds and listens; NULL with err ("cannot listen on NAME: Address
@@ -40,7 +46,25 @@ struct listener *listener_open(const struct addr_listen *where,
                                const char *name, const char *proto,
                                const struct listen_options *o,
                                struct errmsg *err);
+/* More sockets, up to count; they are bound, but do not listen yet: nobody is
+ * led to them who would be lost if they were closed again.  -1 with err, and
+ * there are as many as before. */
+int listener_grow(struct listener *l, unsigned count, struct errmsg *err);
+/* What there is now is in force / gives up what came since. */
+void listener_keep(struct listener *l);
+void listener_shrink(struct listener *l);
+/* All sockets listen from now on; -1 with err. */
+int listener_start(struct listener *l, struct errmsg *err);
+/* Whether that is where l listens already: by its text, or by what it is
+ * bound to. */
+bool listener_is_at(const struct listener *l, const struct addr_listen *where,
+                    struct str name);
+/* Whether both cannot be bound without sharing. */
+bool listener_overlaps(const struct listener *l,
+                       const struct addr_listen *where);
 void listener_close(struct listener **l); /* unix: removes the path */
+/* Child: the copies of the sockets are closed, nothing else happens. */
+void listener_forget(struct listener *l);
 
 /* Worker: accepts on one socket until stopped.  Up to 64 connections a turn;
  * without free descriptors it rests for 100 ms instead of spinning and says
@@ -51,6 +75,8 @@ typedef void accept_handler(void *arg, const struct conn_socket *socket);
 /* fd stays the caller's.  NULL when the system has no room to watch it. */
 struct acceptor *acceptor_start(struct loop *l, int fd, accept_handler *handler,
                                 void *arg);
+/* Takes what waits now (but not for ever), as when it is ready to read. */
+void acceptor_empty(struct acceptor *a);
 void acceptor_pause(struct acceptor *a, bool pause); /* at the limit */
 void acceptor_stop(struct acceptor **a);
 

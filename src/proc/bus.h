@@ -31,7 +31,7 @@ enum {                /* types of the core; modules start at BUS_MODULE */
        BUS_FAILED,    /* process -> master: text why it cannot start */
        BUS_DRAIN,     /* master -> process */
        BUS_REOPEN,    /* master -> process */
-       BUS_LISTENERS, /* master -> worker: surplus sockets to serve as well */
+       BUS_SERVE,     /* master -> worker: accept connections from now on */
        BUS_MODULE = 64,
        BUS_TYPES = 256
 };

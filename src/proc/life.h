@@ -30,6 +30,9 @@ void title_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * verifies that root cannot come back.  Empty user: stays who it is, without
  * new privileges. */
 int privilege_drop(struct str user, struct str group, struct errmsg *err);
+/* Whether there is such a user / group: 0, or -1 with err. */
+int privilege_find_user(struct str user, struct errmsg *err);
+int privilege_find_group(struct str group, struct errmsg *err);
 
 /* Forks; in the child resets signals (SIGPIPE stays ignored), sets the slot
  * and leaves the terminal's process group.  Returns as fork(). */

@@ -10,7 +10,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "proc/logring.h"
+#include "proc/log_files.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,12 +21,10 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -34,8 +32,6 @@
 #include "proc/shared.h"
 #include "proc/slot.h"
 
-#define PENDING_MAX 131072
-#define PIPE_PIECE 4096  /* what a writable pipe takes without blocking */
 #define SLEEP_MS 1000    /* in case a waker was killed before it woke us */
 #define STALLED_MS 50    /* until a stalled file is tried again */
 #define STOP_MS 1000     /* most that logring_stop() waits for one */
@@ -55,25 +51,11 @@ struct slot_ring {
 
 #define RING_SIZE (LOGRING_SIZE - sizeof(struct slot_ring))
 
-struct log_file {
-    char *path; /* owned */
-    int fd;     /* owned unless it is standard error or output */
-    _Atomic bool regular;
-    /* The thread's: */
-    struct buf pending; /* PENDING_MAX, allocated by logring_open() */
-    uint64_t lost;      /* lines, not yet told */
-    int error;          /* errno of the last write; 0: it was fine */
-    bool told;          /* that it cannot be written */
-    bool stalled;
-};
-
 static struct {
     struct shared_head *memory; /* shared; NULL while not created */
     size_t size;
     int fd;
-    struct log_file files[LOGRING_FILES];
-    _Atomic unsigned count; /* of files */
-    pthread_mutex_t lock;   /* writers of this process */
+    pthread_mutex_t lock; /* writers of this process */
     bool forks_handled;
     pthread_t thread;
     sem_t started;      /* posted by the thread */
@@ -98,14 +80,7 @@ static void
 after_fork(void)
 {
     pthread_mutex_init(&logs.lock, NULL); /* another thread may have held it */
-    for (unsigned i = 0; i < logs.count; i++) {
-        struct log_file *f = &logs.files[i];
-
-        if (f->fd > STDERR_FILENO) {
-            close(f->fd);
-            f->fd = -1;
-        }
-    }
+    log_files_forget();
 }
 
 static void
@@ -146,165 +121,7 @@ logring_sink(void *arg, const char *line, size_t len)
     logring_write(0, line, len);
 }
 
-/* ---- files ---- */
-
-/* Standard error or output for their names; else -1. */
-static int
-standard_fd(const char *path)
-{
-    if (strcmp(path, "stderr") == 0) {
-        return STDERR_FILENO;
-    }
-    return strcmp(path, "stdout") == 0 ? STDOUT_FILENO : -1;
-}
-
-static bool
-is_regular(int fd)
-{
-    struct stat st;
-
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static int
-open_path(const char *path, struct errmsg *err)
-{
-    int fd = open(
-        path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-        0644);
-
-    return fd != -1 ? fd : errmsg_sys(err, "cannot open log file %s", path);
-}
-
-static int
-find_file(struct str path)
-{
-    for (unsigned i = 0; i < logs.count; i++) {
-        if (str_eq(path, str_from(logs.files[i].path))) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
-int
-logring_open(struct str path, struct errmsg *err)
-{
-    int number = find_file(path);
-
-    if (number != -1) {
-        return number;
-    }
-    if (logs.count == LOGRING_FILES) {
-        return errmsg_set(err, "cannot open log file %.*s: more than %d",
-                          STR_ARGS(path), LOGRING_FILES);
-    }
-    struct log_file *f = &logs.files[logs.count];
-
-    *f = (struct log_file){ .path = mem_dup(path.ptr, path.len) };
-    f->fd = standard_fd(f->path);
-    if (f->fd == -1) {
-        f->fd = open_path(f->path, err);
-    }
-    if (f->fd == -1) {
-        mem_free(&f->path);
-        return -1;
-    }
-    f->regular = is_regular(f->fd);
-    /* All of it now: the thread allocates nothing, so a fork never meets it
-     * inside the allocator. */
-    buf_init(&f->pending, PENDING_MAX);
-    buf_reserve(&f->pending, PENDING_MAX);
-    return (int)atomic_fetch_add(&logs.count, 1);
-}
-
-/* The descriptor keeps its number, so the thread need not be told. */
-static int
-reopen(struct log_file *f, struct errmsg *err)
-{
-    int fd, rc = 0;
-
-    if (standard_fd(f->path) != -1) {
-        return 0;
-    }
-    fd = open_path(f->path, err);
-    if (fd == -1) {
-        return -1;
-    }
-    if (dup3(fd, f->fd, O_CLOEXEC) == -1) {
-        rc = errmsg_sys(err, "cannot open log file %s", f->path);
-    }
-    f->regular = is_regular(f->fd);
-    close(fd);
-    return rc;
-}
-
-int
-logring_reopen(struct errmsg *err)
-{
-    struct errmsg one;
-    int rc = 0;
-
-    for (unsigned i = 0; i < logs.count; i++) {
-        if (reopen(&logs.files[i], &one) == -1 && rc == 0) {
-            *err = one; /* the first; the others are still tried */
-            rc = -1;
-        }
-    }
-    return rc;
-}
-
 /* ---- the thread ---- */
-
-static size_t
-count_lines(struct str s)
-{
-    size_t n = 0;
-
-    for (size_t i = str_find(s, '\n', 0); i < s.len;
-         i = str_find(s, '\n', i + 1)) {
-        n++;
-    }
-    return n;
-}
-
-static bool
-takes_bytes(const struct log_file *f)
-{
-    struct pollfd p = { .fd = f->fd, .events = POLLOUT };
-
-    return f->regular || (poll(&p, 1, 0) == 1 && p.revents != 0);
-}
-
-/* Writes what is pending as far as the file takes it. */
-static void
-flush_file(struct log_file *f)
-{
-    size_t len;
-
-    f->stalled = false;
-    while ((len = buf_len(&f->pending)) > 0) {
-        size_t piece = f->regular || len < PIPE_PIECE ? len : PIPE_PIECE;
-
-        if (!takes_bytes(f)) {
-            f->stalled = true;
-            return;
-        }
-        ssize_t n = write(f->fd, buf_data(&f->pending), piece);
-
-        if (n >= 0) {
-            f->error = 0;
-            buf_take(&f->pending, (size_t)n);
-        } else if (errno == EAGAIN) {
-            f->stalled = true;
-            return;
-        } else if (errno != EINTR) { /* full disk, closed pipe */
-            f->error = errno;
-            f->lost += count_lines(buf_str(&f->pending));
-            buf_take(&f->pending, len);
-        }
-    }
-}
 
 static void
 take_line(uint32_t slot, struct log_file *f, size_t len)
@@ -312,7 +129,7 @@ take_line(uint32_t slot, struct log_file *f, size_t len)
     struct ring *r = &ring_of(slot)->ring;
 
     if (buf_room(&f->pending) < len && !f->stalled) {
-        flush_file(f);
+        log_file_flush(f);
     }
     uint8_t *dst = buf_reserve(&f->pending, len);
 
@@ -339,16 +156,16 @@ drain_ring(uint32_t slot)
            (rc = ring_first(&r->ring, RING_SIZE, &file, &len)) != 0) {
         lines++;
         if (rc == -1) {
-            logs.files[0].lost++;
-        } else if (file < logs.count) {
-            take_line(slot, &logs.files[file], len);
+            log_files.at[0].lost++;
+        } else if (file < log_files.count) {
+            take_line(slot, &log_files.at[file], len);
         } else {
             ring_take(&r->ring, RING_SIZE, NULL, len);
         }
     }
-    for (unsigned i = 0; i < logs.count; i++) {
+    for (unsigned i = 0; i < log_files.count; i++) {
         if (atomic_load_explicit(&r->dropped[i], memory_order_relaxed) != 0) {
-            logs.files[i].lost += atomic_exchange(&r->dropped[i], 0);
+            log_files.at[i].lost += atomic_exchange(&r->dropped[i], 0);
         }
     }
     return lines > 0;
@@ -359,44 +176,10 @@ drain_all(void)
 {
     bool some = false;
 
-    for (uint32_t i = 0; i < slots_count(); i++) {
+    for (uint32_t i = 0; i < slots_end(); i++) {
         some |= drain_ring(i);
     }
     return some;
-}
-
-/* Whether any of them takes nothing now. */
-static bool
-flush_all(void)
-{
-    bool stalled = false;
-
-    for (unsigned i = 0; i < logs.count; i++) {
-        flush_file(&logs.files[i]);
-        stalled |= logs.files[i].stalled;
-    }
-    return stalled;
-}
-
-/* A file that cannot be written is told about once, and what it lost when it
- * can be written again.  Whether there was something to tell. */
-static bool
-report_file(struct log_file *f)
-{
-    bool fails = f->error != 0, told = f->told;
-
-    f->told = fails;
-    if (fails && !told) {
-        log_error("cannot write log file %s: %s", f->path, strerror(f->error));
-        return true;
-    }
-    if (fails || f->stalled || f->lost == 0) {
-        return false;
-    }
-    log_warn("%llu log lines were dropped (%s)", (unsigned long long)f->lost,
-             f->path);
-    f->lost = 0;
-    return true;
 }
 
 /* Says what is wrong: through the log itself, so in its format, and not
@@ -406,12 +189,12 @@ report_losses(int64_t *next_ms)
 {
     bool said = false;
 
-    if (clock_ms() < *next_ms || logs.count == 0 || logs.files[0].stalled ||
-        logs.files[0].error != 0) {
+    if (clock_ms() < *next_ms || log_files.count == 0 ||
+        log_files.at[0].stalled || log_files.at[0].error != 0) {
         return false;
     }
-    for (unsigned i = 0; i < logs.count; i++) {
-        said |= report_file(&logs.files[i]);
+    for (unsigned i = 0; i < log_files.count; i++) {
+        said |= log_file_report(&log_files.at[i]);
     }
     if (said) {
         *next_ms = clock_ms() + REPORT_MS;
@@ -442,12 +225,16 @@ run_thread(void *arg)
     sem_post(&logs.started);
     for (;;) {
         bool stopping = logs.stopping;
+        uint64_t given_up = log_files_given_up();
         bool moved = drain_all();
-        bool stalled = flush_all();
+        bool stalled = log_files_flush();
 
         if (stopping && give_up == 0) {
             give_up = clock_ms() + STOP_MS;
             next_report = 0;
+        }
+        if (!moved) {
+            log_files_close(given_up);
         }
         moved |= report_losses(&next_report);
         if (stopping && clock_ms() >= give_up) {
@@ -528,16 +315,7 @@ logring_destroy(void)
     if (logs.memory == NULL || logs.stuck) {
         return;
     }
-    for (unsigned i = 0; i < logs.count; i++) {
-        struct log_file *f = &logs.files[i];
-
-        if (standard_fd(f->path) == -1) {
-            close(f->fd);
-        }
-        mem_free(&f->path);
-        buf_clear(&f->pending);
-    }
-    logs.count = 0;
+    log_files_destroy();
     shared_destroy(logs.memory, logs.size, &logs.fd);
     logs.memory = NULL;
 }

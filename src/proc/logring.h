@@ -23,8 +23,16 @@
 /* Master, before any fork and after slots_create(). */
 int logring_create(struct errmsg *err);
 /* Opens a file for appending ("stderr" and "stdout" as well); its number, or
- * -1 with err.  The same path twice gives the same number. */
+ * -1 with err.  The first is the error log, number 0; after that the same path
+ * twice gives the same number, which is never 0. */
 int logring_open(struct str path, struct errmsg *err);
+/* The error log goes to another file from now on; -1 with err and it stays
+ * where it was.  What lines wait go there too. */
+int logring_move(struct str path, struct errmsg *err);
+/* Nobody writes to this file any more (not 0; one that is not open is fine):
+ * it is closed when all its lines are out, then its number may be used for
+ * another. */
+void logring_close(int file);
 int logring_reopen(struct errmsg *err); /* USR1 */
 /* Starts the drain thread (master) / stops it after what is there was
  * written (waits at most 1 s for a stalled file). */

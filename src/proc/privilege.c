@@ -57,6 +57,22 @@ find_group(struct str group, struct identity *who, struct errmsg *err)
     return 0;
 }
 
+int
+privilege_find_user(struct str user, struct errmsg *err)
+{
+    struct identity ignored;
+
+    return find_user(user, &ignored, err);
+}
+
+int
+privilege_find_group(struct str group, struct errmsg *err)
+{
+    struct identity ignored;
+
+    return find_group(group, &ignored, err);
+}
+
 static int
 become(const struct identity *who, struct errmsg *err)
 {

@@ -18,12 +18,19 @@
 #include "base/str.h"
 #include "proc/shared.h"
 
+/* At the front of the shared memory; the slots follow. */
+struct table_head {
+    _Alignas(64) _Atomic uint32_t end;
+};
+
 static struct {
-    struct slot *slots; /* shared; NULL while there is no table */
-    int *eventfds;      /* owned */
+    struct table_head *head; /* shared; NULL while there is no table */
+    struct slot *slots;      /* behind it */
+    int *eventfds;           /* owned */
     uint32_t count;
     uint32_t self;
-    int fd; /* of the shared memory */
+    size_t size; /* of the shared memory */
+    int fd;      /* of it */
 } table = { .fd = -1 };
 
 static void
@@ -49,15 +56,22 @@ fill(struct slot *s, enum slot_kind kind, const char *name, uint32_t index,
     atomic_store(&s->kind, (int)kind);
 }
 
+static size_t
+table_size(uint32_t count)
+{
+    return sizeof(struct table_head) + count * sizeof(struct slot);
+}
+
 int
 slots_create(uint32_t count, struct errmsg *err)
 {
-    assert(table.slots == NULL && count > 0 && count <= SLOT_MAX);
-    table.slots = shared_create("weir slots", count * sizeof(struct slot),
-                                &table.fd, err);
-    if (table.slots == NULL) {
+    assert(table.head == NULL && count > 0 && count <= SLOT_MAX);
+    table.head = shared_create("weir slots", table_size(count), &table.fd, err);
+    if (table.head == NULL) {
         return -1;
     }
+    table.size = table_size(count);
+    table.slots = (struct slot *)(void *)(table.head + 1);
     table.eventfds = mem_alloc(count * sizeof(int));
     for (table.count = 0; table.count < count; table.count++) {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -70,6 +84,7 @@ slots_create(uint32_t count, struct errmsg *err)
         table.eventfds[table.count] = fd;
         atomic_store(&table.slots[table.count].epoch_seen, UINT64_MAX);
     }
+    atomic_store(&table.head->end, 1);
     fill(&table.slots[0], SLOT_MASTER, "master", 0, 0);
     slot_set_self(0);
     return 0;
@@ -78,14 +93,15 @@ slots_create(uint32_t count, struct errmsg *err)
 void
 slots_destroy(void)
 {
-    if (table.slots == NULL) {
+    if (table.head == NULL) {
         return;
     }
     for (uint32_t i = 0; i < table.count; i++) {
         close(table.eventfds[i]);
     }
     mem_free(&table.eventfds);
-    shared_destroy(table.slots, table.count * sizeof(struct slot), &table.fd);
+    shared_destroy(table.head, table.size, &table.fd);
+    table.head = NULL;
     table.slots = NULL;
     table.count = table.self = 0;
 }
@@ -94,6 +110,12 @@ uint32_t
 slots_count(void)
 {
     return table.count;
+}
+
+uint32_t
+slots_end(void)
+{
+    return table.head != NULL ? atomic_load(&table.head->end) : 0;
 }
 
 struct slot *
@@ -108,6 +130,17 @@ slot_eventfd(uint32_t number)
     return number < table.count ? table.eventfds[number] : -1;
 }
 
+/* All slots in use lie below the end. */
+static void
+reach(uint32_t number)
+{
+    uint32_t end = slots_end();
+
+    while (end <= number &&
+           !atomic_compare_exchange_weak(&table.head->end, &end, number + 1)) {
+    }
+}
+
 int
 slot_take(enum slot_kind kind, const char *name, uint32_t index,
           uint32_t generation)
@@ -119,6 +152,7 @@ slot_take(enum slot_kind kind, const char *name, uint32_t index,
             eventfd_t old;
 
             eventfd_read(table.eventfds[i], &old); /* a wake nobody took */
+            reach(i);
             fill(s, kind, name, index, generation);
             return (int)i;
         }
@@ -145,6 +179,7 @@ slot_set_self(uint32_t number)
 {
     assert(number < table.count);
     table.self = number;
+    reach(number);
     atomic_store(&table.slots[number].pid, getpid());
 }
 

@@ -67,6 +67,9 @@ struct slot {
 int slots_create(uint32_t count, struct errmsg *err);
 void slots_destroy(void);
 uint32_t slots_count(void);
+/* All slots that were ever taken lie below it: what goes over all of them
+ * need not touch the others. */
+uint32_t slots_end(void);
 struct slot *slot_at(uint32_t number);
 int slot_eventfd(uint32_t number);
 

@@ -133,5 +133,8 @@ void rtmp_session_close(struct rtmp_session *s, const char *reason);
 /* Sessions open in this process. */
 size_t rtmp_sessions(void);
 void rtmp_close_all(const char *reason);
+/* The same, but each NetStream in use is told why, and what was said may be
+ * read for a while. */
+void rtmp_finish_all(const char *reason);
 
 #endif

@@ -167,6 +167,26 @@ session_finish(struct rtmp_session *s, const char *reason)
     }
 }
 
+static void
+say_goodbye(struct rtmp_request *r, void *arg)
+{
+    rtmp_session_status(r, "status", "NetConnection.Connect.AppShutdown", arg);
+}
+
+void
+rtmp_finish_all(const char *reason)
+{
+    struct errmsg text;
+
+    errmsg_set(&text, "%s", reason);
+    LIST_EACH (node, &sessions.list) {
+        struct rtmp_session *s = LIST_ITEM(node, struct rtmp_session, link);
+
+        rtmp_session_each(s, say_goodbye, text.text);
+        session_finish(s, reason);
+    }
+}
+
 /* ---- time ---- */
 
 void

@@ -106,10 +106,9 @@ check_mistakes(const char *text)
 static void
 check_again(const struct conf *first)
 {
-    char *mistakes, *a, *b;
+    char *mistakes, *a, *b, *differences;
     size_t a_len, b_len;
     struct conf *second;
-    struct errmsg err;
 
     a = print(first, &a_len);
     second = load(a, a_len, &mistakes);
@@ -119,7 +118,7 @@ check_again(const struct conf *first)
     }
     b = print(second, &b_len);
     require(a_len == b_len && memcmp(a, b, a_len) == 0);
-    require(conf_same_start(first, second, &err) == 0);
+    require(conf_same_start(first, second, &differences) == 0);
     conf_free(&second);
     mem_free(&a);
     mem_free(&b);

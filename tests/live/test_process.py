@@ -91,15 +91,6 @@ def test_answer_that_is_on_its_way_survives_a_graceful_stop(weir):
     assert w.wait_exit() == 0
 
 
-def test_hup_changes_nothing_in_this_version(weir):
-    w = weir()
-    workers = w.workers()
-    w.kill(signal.SIGHUP)
-    w.wait_log("reload")
-    assert w.workers() == workers
-    assert get(w.http, "/healthz").status == 200
-
-
 def test_pid_file(weir):
     w = weir()
     path = f"{w.prefix}/run/weir.pid"

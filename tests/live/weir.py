@@ -227,13 +227,30 @@ class Weir:
         return self.pid
 
     def workers(self):
-        """Pids of the workers that run, by number."""
+        """Pids of the workers that serve, by number."""
         found = {}
         for pid in descendants(self.pid):
-            match = re.search(r"weir: worker (\d+)", title(pid))
+            match = re.fullmatch(r"weir: worker (\d+)", title(pid))
             if match:
                 found[int(match[1])] = pid
         return [found[n] for n in sorted(found)]
+
+    def old_workers(self):
+        """Pids of the workers that a reload has replaced."""
+        return [pid for pid in descendants(self.pid)
+                if "draining" in title(pid)]
+
+    def set_config(self, text=None, **parts):
+        """What the next reload will find."""
+        with open(f"{self.prefix}/weir.conf", "w", encoding="utf-8") as f:
+            f.write(text if text is not None else configuration(**parts))
+
+    def reload(self, good=True, timeout=20):
+        """HUP, until it is over; the generation in force."""
+        word = r"generation (\d+) is in force" if good else "reload failed"
+        count = len(re.findall(word, self.log()))
+        self.kill(signal.SIGHUP)
+        return self.wait_log(word, timeout, count + 1)
 
     def worker_of(self, sock):
         """The worker that has the other end of a connected socket."""

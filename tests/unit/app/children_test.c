@@ -34,6 +34,7 @@ static struct {
     struct generation generation;
     struct conf *conf;
     unsigned gone, failed;
+    pid_t pid;
     char why[128];
 } t;
 
@@ -90,24 +91,28 @@ static const struct role stuck = { .name = "stuck",
 /* ---- the master ---- */
 
 static void
-in_child(void *arg)
+in_child(void *arg, const struct child *c)
 {
     (void)arg;
+    (void)c;
     loop_free(&t.loop);
 }
 
 static void
-on_ready(void *arg)
+on_ready(void *arg, struct child *c)
 {
     (void)arg;
+    (void)c;
 }
 
 static void
-on_failed(void *arg, const char *name, const char *why)
+on_failed(void *arg, const struct child *c, const char *why)
 {
+    char name[CHILD_NAME];
+
     (void)arg;
     t.failed++;
-    snprintf(t.why, sizeof(t.why), "%s: %s", name, why);
+    snprintf(t.why, sizeof(t.why), "%s: %s", child_name(c, name), why);
 }
 
 static void
@@ -160,6 +165,12 @@ static bool
 three_failed(void)
 {
     return t.failed >= 3;
+}
+
+static bool
+none_runs(void)
+{
+    return children_running(&t.children, CHILD_ROLES) == 0;
 }
 
 static bool
@@ -314,6 +325,79 @@ a_stuck_child_is_killed(void **state)
     wait_for(none_left, 5000);
 }
 
+/* Asleep or not: it runs no code. */
+static void
+a_stopped_child_is_killed(void **state)
+{
+    struct watchdog dog;
+    pid_t pid;
+
+    (void)state;
+    children_start_role(&t.children, &t.generation, &good);
+    wait_for(all_ready, 5000);
+    assert_string_equal(child_state(first()), "ready");
+    pid = first()->pid;
+    watchdog_start(&dog, &t.children, 300);
+    kill(pid, SIGSTOP);
+    wait_for(one_gone, 5000);
+    assert_true(first()->pid != pid);
+    watchdog_stop(&dog);
+    stop_all();
+}
+
+/* A crash loop is told from one that died once. */
+static void
+one_that_keeps_dying_is_known(void **state)
+{
+    (void)state;
+    children_start_role(&t.children, &t.generation, &bad);
+    assert_false(child_in_crash_loop(first()));
+    wait_for(three_failed, 5000);
+    wait_for(none_runs, 5000);
+    assert_true(child_in_crash_loop(first()));
+    assert_string_equal(child_state(first()), "crash loop");
+    stop_all();
+}
+
+static bool
+depends(const struct settings *before, const struct settings *now)
+{
+    return before->worker_connections != now->worker_connections;
+}
+
+static bool
+another_pid(void)
+{
+    return first()->pid != 0 && first()->pid != t.pid && first()->ready;
+}
+
+/* A reload: only what depends on a changed setting is started again. */
+static void
+roles_live_through_reloads(void **state)
+{
+    static const struct role picky = {
+        .name = "picky", .count = 1, .start = start_good, .changed = depends
+    };
+    struct settings other = *t.generation.settings;
+    struct generation next = { .number = 2, .settings = &other };
+
+    (void)state;
+    children_start_role(&t.children, &t.generation, &picky);
+    wait_for(all_ready, 5000);
+    t.pid = first()->pid;
+    children_move_roles(&t.children, &next);
+    assert_ptr_equal(first()->generation, &next);
+    assert_false(first()->restarts);
+    children_move_roles(&t.children, &t.generation);
+    other.worker_connections = 77;
+    children_move_roles(&t.children, &next);
+    assert_true(first()->restarts);
+    wait_for(another_pid, 5000);
+    assert_int_equal(atomic_load(&slot_at(first()->slot)->generation), 2);
+    assert_false(first()->restarts);
+    stop_all();
+}
+
 static void
 an_idle_child_is_not_stuck(void **state)
 {
@@ -342,6 +426,9 @@ main(void)
             a_child_that_cannot_start_says_why_and_is_given_time, begin),
         cmocka_unit_test_setup(a_stuck_child_is_killed, begin),
         cmocka_unit_test_setup(an_idle_child_is_not_stuck, begin),
+        cmocka_unit_test_setup(a_stopped_child_is_killed, begin),
+        cmocka_unit_test_setup(one_that_keeps_dying_is_known, begin),
+        cmocka_unit_test_setup(roles_live_through_reloads, begin),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -63,10 +63,23 @@ open_good(uint32_t number, const char *listen)
     struct generation *g = load(number, listen);
     struct errmsg err = { "" };
 
-    if (generation_open(g, &listeners, &err) == -1) {
+    if (generation_open(g, &listeners, &err) == -1 ||
+        generation_listen(g, &err) == -1) {
         fail_msg("%s", err.text);
     }
+    generation_keep_listeners(g);
     return g;
+}
+
+/* Listens on an address as another program would. */
+static struct listener *
+somebody(struct errmsg *err)
+{
+    struct listen_options o = { .sockets = 1 };
+    struct addr_listen where;
+
+    addr_parse_listen(STR("127.0.0.3:0"), &where, err);
+    return listener_open(&where, "somebody", "rtmp", &o, err);
 }
 
 static int
@@ -134,23 +147,80 @@ what_cannot_be_opened_changes_nothing(void **state)
 {
     struct generation *old = open_good(1, "\"127.0.0.1:0\"");
     struct errmsg err = { "" };
+    struct listener *taken = somebody(&err);
     char listen[128];
     struct generation *new;
 
     (void)state;
-    /* A free one first, then one that is taken under another name. */
-    snprintf(listen, sizeof(listen), "( \"127.0.0.2:0\", \"127.0.0.1:%u\" )",
-             old->bindings[0].listener->addr.port);
+    /* A free one first, then one that somebody else has. */
+    snprintf(listen, sizeof(listen),
+             "( \"127.0.0.1:0\", \"127.0.0.2:0\", \"127.0.0.3:%u\" )",
+             taken->addr.port);
     new = load(2, listen);
+    new->workers = 5;
     assert_int_equal(generation_open(new, &listeners, &err), -1);
     assert_int_equal(errno, EADDRINUSE);
-    assert_non_null(strstr(err.text, "127.0.0.1"));
+    assert_non_null(strstr(err.text, "127.0.0.3"));
     assert_int_equal(count(&listeners), 1);
+    assert_int_equal(old->bindings[0].listener->count, 3);
     generation_close_others(NULL, &listeners);
+    listener_close(&taken);
     /* It may be tried again. */
     assert_int_equal(generation_open(new, &listeners, &err), 0);
-    assert_int_equal(new->binding_count, 2);
-    assert_int_equal(count(&listeners), 2);
+    assert_int_equal(new->binding_count, 3);
+    assert_int_equal(count(&listeners), 3);
+    generation_close_others(NULL, &listeners);
+    generation_free(&old);
+    generation_free(&new);
+}
+
+/* More workers have more sockets, which are nobody's until they listen. */
+static void
+sockets_grow_with_the_workers(void **state)
+{
+    struct generation *old = open_good(1, "\"127.0.0.1:0\"");
+    struct generation *new = load(2, "\"127.0.0.1:0\"");
+    const struct listener *l = old->bindings[0].listener;
+    struct errmsg err = { "" };
+
+    (void)state;
+    new->workers = 4;
+    assert_int_equal(generation_open(new, &listeners, &err), 0);
+    assert_ptr_equal(new->bindings[0].listener, l);
+    assert_int_equal(l->count, 4);
+    assert_int_equal(l->started, 3);
+    generation_unopen(new, &listeners);
+    assert_int_equal(l->count, 3);
+    assert_int_equal(generation_open(new, &listeners, &err), 0);
+    assert_int_equal(generation_listen(new, &err), 0);
+    assert_int_equal(l->started, 4);
+    generation_unopen(new, &listeners); /* it failed at the last step */
+    assert_int_equal(l->count, 3);
+    assert_int_equal(l->started, 3);
+    generation_close_others(NULL, &listeners);
+    generation_free(&old);
+    generation_free(&new);
+}
+
+/* Another text, another protocol: the same socket. */
+static void
+an_address_is_known_whatever_it_is_called(void **state)
+{
+    struct generation *old = open_good(1, "\"127.0.0.1:0\"");
+    const struct listener *l = old->bindings[0].listener;
+    struct generation *new;
+    struct errmsg err = { "" };
+    char listen[64];
+
+    (void)state;
+    snprintf(listen, sizeof(listen), "( \"127.0.0.1:0%u\", \"%u\" )",
+             l->addr.port, l->addr.port);
+    new = load(2, listen);
+    assert_int_equal(generation_open(new, &listeners, &err), 0);
+    assert_ptr_equal(new->bindings[0].listener, l);
+    assert_true(new->bindings[1].listener->any);
+    generation_keep_listeners(new);
+    assert_true(l->name[0] != '\0');
     generation_close_others(NULL, &listeners);
     generation_free(&old);
     generation_free(&new);
@@ -163,6 +233,8 @@ main(void)
         cmocka_unit_test(each_address_has_a_socket_for_each_worker),
         cmocka_unit_test(the_next_generation_takes_over_what_is_open),
         cmocka_unit_test(what_cannot_be_opened_changes_nothing),
+        cmocka_unit_test(sockets_grow_with_the_workers),
+        cmocka_unit_test(an_address_is_known_whatever_it_is_called),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

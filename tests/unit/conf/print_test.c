@@ -34,13 +34,12 @@ static void
 comes_back(const char *text)
 {
     struct conf *first = help_load(text), *second;
-    char *a = printed(first), *b;
-    struct errmsg err = { "" };
+    char *a = printed(first), *b, *differences;
 
     second = help_load(a);
     b = printed(second);
     assert_string_equal(a, b);
-    assert_int_equal(conf_same_start(first, second, &err), 0);
+    assert_int_equal(conf_same_start(first, second, &differences), 0);
     mem_free(&a);
     mem_free(&b);
     conf_free(&first);

@@ -15,16 +15,26 @@
 
 #include <string.h>
 
-/* The first setting that stands against a reload from a to b; "": none. */
+#include "base/mem.h"
+
+/* What stands against a reload from one to the other; "": nothing. */
+static void
+tells(const struct conf *first, const struct conf *second, const char *expected)
+{
+    char *lines = NULL;
+    int rc = conf_same_start(first, second, &lines);
+
+    assert_int_equal(rc, expected[0] != '\0' ? -1 : 0);
+    assert_string_equal(lines != NULL ? lines : "", expected);
+    mem_free(&lines);
+}
+
 static void
 differs(const char *a, const char *b, const char *expected)
 {
     struct conf *first = help_load(a), *second = help_load(b);
-    struct errmsg err = { "" };
 
-    assert_int_equal(conf_same_start(first, second, &err),
-                     expected[0] != '\0' ? -1 : 0);
-    assert_string_equal(err.text, expected);
+    tells(first, second, expected);
     conf_free(&first);
     conf_free(&second);
 }
@@ -35,13 +45,15 @@ test_values(void **state)
     (void)state;
     differs("port = 1;", "port = 1;", "");
     differs("port = 1;", "port = 2; workers = 4; live = { hold = 0; };", "");
-    differs("port = 1;", "port = 1; pid = \"x\";", "pid");
+    differs("port = 1;", "port = 1; pid = \"x\";",
+            "pid (from \"run/pid\" to \"x\")\n");
     differs("port = 1;", "port = 1; live = { memory = \"513M\"; };",
-            "live.memory");
+            "live.memory (from \"512M\" to \"513M\")\n");
     differs("port = 1;", "port = 1; live = { memory = \"512M\"; };", "");
     differs("port = 1;",
             "port = 1; live = { streams = 5; }; units = \"a\"; pid = \"x\";",
-            "pid");
+            "pid (from \"run/pid\" to \"x\")\n"
+            "live.streams (from 4096 to 5)\n");
 }
 
 static void
@@ -55,11 +67,11 @@ test_groups(void **state)
             "");
     differs("port = 1; units = ( \"a\", { name = \"b\"; weight = 2; } );",
             "port = 1; units = ( { name = \"b\"; weight = 3; } );",
-            "units.weight");
+            "units.weight (from 2 to 3)\n");
     differs("port = 1; units = { name = \"a\"; units = { name = \"b\"; "
             "weight = 2; }; };",
             "port = 1; units = { name = \"a\"; units = \"b\"; };",
-            "units.units.weight");
+            "units.units.weight (from 2 to 1)\n");
 }
 
 static void
@@ -69,7 +81,7 @@ test_extra(void **state)
     differs("port = 1; units = { name = \"a\"; layers = \"echo\"; };",
             "port = 1; units = { name = \"a\"; layers = { module = "
             "\"echo\"; times = 2; }; };",
-            "units.layers.times");
+            "units.layers.times (from 1 to 2)\n");
     differs("port = 1; units = { name = \"a\"; layers = \"echo\"; };",
             "port = 1; units = { name = \"a\"; layers = { module = "
             "\"echo\"; text = \"x\"; }; };",
@@ -103,7 +115,6 @@ static const struct conf_key marked[] = {
 static void
 marked_differs(const char *a, const char *b, const char *expected)
 {
-    struct errmsg err = { "" };
     struct conf *c[2];
 
     for (int i = 0; i < 2; i++) {
@@ -115,8 +126,7 @@ marked_differs(const char *a, const char *b, const char *expected)
             fail_msg("refused: %s", mistakes);
         }
     }
-    conf_same_start(c[0], c[1], &err);
-    assert_string_equal(err.text, expected);
+    tells(c[0], c[1], expected);
     conf_free(&c[0]);
     conf_free(&c[1]);
 }
@@ -126,17 +136,19 @@ test_marked_groups(void **state)
 {
     (void)state;
     marked_differs("", "", "");
-    marked_differs("", "live = { cache = false; };", "live.cache");
-    marked_differs("", "live = { mode = \"refuse\"; };", "live.mode");
-    marked_differs("", "units = \"a\";", "units");
-    marked_differs("units = \"b\";", "units = \"a\";", "units");
+    marked_differs("", "live = { cache = false; };",
+                   "live.cache (from true to false)\n");
+    marked_differs("", "live = { mode = \"refuse\"; };",
+                   "live.mode (from \"replace\" to \"refuse\")\n");
+    marked_differs("", "units = \"a\";", "units\n");
+    marked_differs("units = \"b\";", "units = \"a\";", "units\n");
     marked_differs("units = \"a\";", "units = { name = \"a\"; tags = \"x\"; };",
-                   "units.tags");
+                   "units.tags\n");
     marked_differs("units = { name = \"a\"; tags = \"x\"; };",
-                   "units = { name = \"a\"; tags = \"y\"; };", "units.tags");
+                   "units = { name = \"a\"; tags = \"y\"; };", "units.tags\n");
     marked_differs("units = { name = \"a\"; layers = \"echo\"; };",
                    "units = { name = \"a\"; layers = \"bare\"; };",
-                   "units.layers.module");
+                   "units.layers.module\n");
 }
 
 int

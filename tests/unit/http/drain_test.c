@@ -66,7 +66,7 @@ test_drain(void **state)
         client_turn(&busy, 100);
     }
 
-    http_drain();
+    http_drain(0);
     assert_true(client_hears_end(&idle));
     assert_int_equal(http_connections(), 3);
 

@@ -395,6 +395,54 @@ reopened_under_a_new_name(void **state)
     is(paths[0], "after\n");
 }
 
+/* The error log goes to another file; its lines follow. */
+static void
+moved_to_another_file(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    start();
+    write_text(0, "before\n");
+    wait_for(paths[0]);
+    assert_int_equal(logring_move(STR("/nowhere/at/all"), &err), -1);
+    assert_int_equal(logring_move(str_from(paths[2]), &err), 0);
+    write_text(0, "after\n");
+    logring_stop();
+    is(paths[0], "before\n");
+    is(paths[2], "after\n");
+}
+
+/* All lines are out before a number is used again. */
+static void
+a_closed_file_makes_room(void **state)
+{
+    struct errmsg err;
+    int64_t until = clock_ms() + 10000;
+    int first, next;
+
+    (void)state;
+    start();
+    first = logring_open(str_from(paths[1]), &err);
+    assert_true(first > 0);
+    assert_int_equal(logring_open(str_from(paths[1]), &err), first);
+    write_text(first, "last line\n");
+    logring_close(first);
+    logring_close(63); /* never opened */
+    do {               /* it is given up in the thread's own time */
+        next = logring_open(str_from(paths[2]), &err);
+        if (next != first) {
+            logring_close(next);
+        }
+    } while (next != first && clock_ms() < until);
+    assert_int_equal(next, first);
+    is(paths[1], "last line\n");
+    write_text(next, "another\n");
+    logring_stop();
+    is(paths[1], "last line\n");
+    is(paths[2], "another\n");
+}
+
 static void
 a_failed_reopen_keeps_the_file(void **state)
 {
@@ -508,6 +556,8 @@ main(void)
         TEST(a_stalled_pipe_costs_only_its_own),
         TEST(a_pipe_that_goes_on_gets_everything),
         TEST(reopened_under_a_new_name),
+        TEST(moved_to_another_file),
+        TEST(a_closed_file_makes_room),
         TEST(a_failed_reopen_keeps_the_file),
         TEST(files_that_cannot_be_opened),
         TEST(the_last_number),

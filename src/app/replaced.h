@@ -1,0 +1,38 @@
+/*
+ * Generations that are not in force any more, or never came in force: they
+ * live as long as one of their workers.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_REPLACED_H
+#define APP_REPLACED_H
+
+#include "app/generation.h"
+#include "event/loop.h"
+
+struct master;
+
+struct replaced {
+    struct list link;
+    struct master *m;     /* borrowed */
+    struct generation *g; /* owned */
+    struct timer end;     /* reload_drain, then until it is killed */
+    bool closing;
+    bool failed; /* it never was in force */
+};
+
+/* Takes g over; its workers have been told to drain, or were killed (failed).
+ * Those of a drained one may stay for drain ms. */
+void replaced_add(struct master *m, struct generation *g, int64_t drain);
+void replaced_add_failed(struct master *m, struct generation *g);
+/* Forgets generations whose last worker is gone. */
+void replaced_look(struct master *m);
+/* Closes the oldest while there are more than max_generations. */
+void replaced_limit(struct master *m);
+/* Closes the oldest that is not being closed; false: there is none. */
+bool replaced_close_oldest(struct master *m, const char *why);
+/* Closes the log files that no generation writes. */
+void replaced_close_logs(const struct master *m);
+void replaced_clear(struct master *m); /* no process runs any more */
+
+#endif
