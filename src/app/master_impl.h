@@ -8,6 +8,7 @@
 #define APP_MASTER_IMPL_H
 
 #include "app/children.h"
+#include "app/control.h"
 #include "app/generation.h"
 #include "app/master.h"
 #include "app/watchdog.h"
@@ -16,7 +17,7 @@
 enum phase { STARTING, SERVING, DRAINING, STOPPING };
 
 struct master {
-    const char *file;              /* borrowed: the configuration's path */
+    char *file;                    /* owned: the configuration's path */
     struct generation *generation; /* owned: what is in force */
     struct list listeners;         /* owned: struct listener */
     const struct module *const *table;
@@ -24,6 +25,7 @@ struct master {
     struct signals *signals; /* owned */
     struct children children;
     struct watchdog watchdog;
+    struct control *control; /* owned */
     enum phase phase;
     struct timer deadline; /* of the phase */
     int status;            /* to exit with */

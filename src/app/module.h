@@ -17,6 +17,7 @@
 #include "http/http.h"
 
 struct worker;       /* app/worker.h */
+struct control_verb; /* app/control_verb.h */
 struct rtmp_request; /* rtmp/rtmp.h */
 struct rtmp_refusal;
 
@@ -75,6 +76,8 @@ struct module {
     const struct http_route *routes; /* the same for all layers, or NULL */
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
+    /* What it adds to the control socket; they run in the master. */
+    const struct control_verb *verbs;
 };
 
 extern const struct module *const modules[]; /* build/modules.c; NULL ends */

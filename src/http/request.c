@@ -42,7 +42,7 @@ refuse(struct exchange *x, enum http_refusal why)
     http_error(&x->pub, http_refusal_status(why), "%s", http_refusal_text(why));
 }
 
-/* Remembers it for the operator. */
+/* Remembers it for the operator, before the client knows. */
 static void
 note_refusal(const struct exchange *x, enum http_refusal why, struct str bytes,
              size_t offset)
@@ -61,8 +61,8 @@ note_refusal(const struct exchange *x, enum http_refusal why, struct str bytes,
 void
 http_refuse(struct exchange *x, enum http_refusal why)
 {
-    refuse(x, why);
     note_refusal(x, why, x->head.line, 0);
+    refuse(x, why);
 }
 
 void
@@ -143,8 +143,8 @@ http_request_begin(struct http_connection *c, const uint8_t *data, size_t n)
     if (why == REFUSE_NONE) {
         http_route(x);
     } else {
-        refuse(x, why);
         note_refusal(x, why, str_of(data, n), 0);
+        refuse(x, why);
     }
     http_settle(c);
 }
@@ -161,8 +161,8 @@ http_request_refused(struct http_connection *c, const uint8_t *data, size_t n,
     x->head.line = pool_str(x->pub.pool, line);
     publish_head(x);
     http_body_init(&x->body, &x->head);
-    refuse(x, why);
     note_refusal(x, why, str_of(data, n), c->scan.at);
+    refuse(x, why);
     http_settle(c);
 }
 
