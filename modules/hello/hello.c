@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "app/control_verb.h"
 #include "app/module.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -81,6 +82,28 @@ stop(void *state)
     mem_free(&h);
 }
 
+/* "weirctl hello": runs in the master, which has no layers of ours. */
+static enum control_result
+on_greet(struct control_call *call)
+{
+    struct str name = control_word(call, 0);
+
+    if (name.len == 0) {
+        name = STR("operator");
+    }
+    return control_ok(call, "hello, %.*s", STR_ARGS(name));
+}
+
+static const struct control_verb verbs[] = {
+    { .words = "hello",
+      .arguments = "[NAME]",
+      .help = "Says hello.",
+      .level = CONTROL_USER,
+      .most = 1,
+      .run = on_greet },
+    { .words = NULL },
+};
+
 const struct module hello_module = {
     .name = "hello",
     .about = "answers GET /hello; the skeleton to copy",
@@ -89,4 +112,5 @@ const struct module hello_module = {
     .start = start,
     .stop = stop,
     .routes = routes,
+    .verbs = verbs,
 };

@@ -183,6 +183,7 @@ in_child(void *arg, const struct child *c)
     }
     generation_forget_others(c->generation, &m->listeners);
     signals_forget(&m->signals);
+    control_forget(m->control);
     loop_free(&m->loop);
     pidfile_forget();
     background_forget();
@@ -275,7 +276,11 @@ start_loop(struct master *m, struct errmsg *err)
     }
     timer_init(&m->deadline, on_deadline);
     reload_init(m);
-    return live_master_start(m->loop, err);
+    if (live_master_start(m->loop, err) == -1) {
+        return -1;
+    }
+    m->control = control_start(m, err);
+    return m->control != NULL ? 0 : -1;
 }
 
 static void
@@ -306,6 +311,7 @@ run(struct master *m)
     loop_run(m->loop);
     watchdog_stop(&m->watchdog);
     timer_stop(m->loop, &m->deadline);
+    control_stop(&m->control);
     live_master_stop();
     reload_clear(m);
     children_clear(&m->children);
@@ -318,6 +324,8 @@ end_loop(struct master *m)
     if (m->loop == NULL) {
         return;
     }
+    control_stop(&m->control); /* if it was not started whole */
+    live_master_stop();
     signals_free(&m->signals);
     bus_close();
     loop_free(&m->loop);
@@ -379,18 +387,17 @@ start(struct master *m, struct errmsg *err)
 int
 master_run(const char *file, const struct module *const *table)
 {
-    /* file may be an argument, which the title is written over. */
-    char *copy = mem_dup(file, strlen(file));
-    struct master m = { .file = copy, .table = table };
+    struct master m = { .table = table };
     struct errmsg err = { "" };
     char *mistakes = NULL;
 
     list_init(&m.listeners);
+    m.file = mem_dup(file, strlen(file)); /* titles overwrite arguments */
     m.generation = generation_load(1, file, &mistakes);
     if (m.generation == NULL) {
         fputs(mistakes, stderr);
         mem_free(&mistakes);
-        mem_free(&copy);
+        mem_free(&m.file);
         return EXIT_WRONG;
     }
     if (start(&m, &err) == -1) {
@@ -404,7 +411,7 @@ master_run(const char *file, const struct module *const *table)
     generation_close_others(NULL, &m.listeners);
     shared_state_destroy();
     generation_free(&m.generation);
-    mem_free(&copy);
+    mem_free(&m.file);
     return m.status;
 }
 

@@ -8,6 +8,7 @@
 #define APP_MASTER_IMPL_H
 
 #include "app/children.h"
+#include "app/control.h"
 #include "app/generation.h"
 #include "app/master.h"
 #include "app/reload.h"
@@ -17,7 +18,7 @@
 enum phase { STARTING, SERVING, DRAINING, STOPPING };
 
 struct master {
-    const char *file;              /* borrowed: the configuration's path */
+    char *file;                    /* owned: the configuration's path */
     struct generation *generation; /* owned: what is in force */
     struct list listeners;         /* owned: struct listener */
     const struct module *const *table;
@@ -26,6 +27,7 @@ struct master {
     struct children children;
     struct watchdog watchdog;
     struct reload reload;
+    struct control *control; /* owned */
     enum phase phase;
     struct timer deadline; /* of the phase */
     int status;            /* to exit with */

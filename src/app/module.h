@@ -18,6 +18,7 @@
 
 struct worker;       /* app/worker.h */
 struct settings;     /* app/settings.h */
+struct control_verb; /* app/control_verb.h */
 struct rtmp_request; /* rtmp/rtmp.h */
 struct rtmp_refusal;
 
@@ -79,6 +80,8 @@ struct module {
     const struct http_route *routes; /* the same for all layers, or NULL */
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
+    /* What it adds to the control socket; they run in the master. */
+    const struct control_verb *verbs;
 };
 
 extern const struct module *const modules[]; /* build/modules.c; NULL ends */

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "app/orders.h"
 #include "base/log.h"
 #include "proc/bus.h"
 #include "proc/life.h"
@@ -49,6 +50,7 @@ process_start(struct process *p, const struct settings *s, struct errmsg *err)
     if (p->loop == NULL || bus_open(p->loop, err) == -1) {
         return -1;
     }
+    orders_follow();
     p->signals = signals_new(p->loop, &set, on_signal, p, err);
     if (p->signals == NULL || privilege_drop(s->user, s->group, err) == -1) {
         return -1;

@@ -136,6 +136,7 @@ take_back(struct master *m)
     if (next == NULL) {
         return;
     }
+    control_cancel(m->control);
     children_end(&m->children, next, SIGKILL);
     generation_unopen(next, &m->listeners);
     mem_free(&next->access_logs);
@@ -250,6 +251,7 @@ put_in_force(struct master *m)
         return;
     }
     change_error_log(m, next);
+    control_commit(m->control);
     m->generation = next;
     m->reload.next = NULL;
     generation_keep_listeners(next);
@@ -311,6 +313,9 @@ open_next(struct master *m, struct errmsg *err)
     if (has_other_error_log(m, next) &&
         logring_open(next->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
+    }
+    if (control_prepare(m->control, &next->settings->control, err) == -1) {
+        return -1;
     }
     return generation_open(m->reload.next, &m->listeners, err);
 }

@@ -134,6 +134,9 @@ const struct conf_key settings_keys[] = {
         .help = "A worker that drains closes an HTTP connection only when "
                 "it has been idle for so long, so that a request on its way "
                 "is still answered."),
+    ROW(settings, control, CONF_GROUP, .keys = settings_control_keys,
+        .size = sizeof(struct control_settings), .preset = "",
+        .help = "The control socket; see weirctl(8)."),
     ROW(settings, stop_drain, CONF_TIME, .min = 0, .max = DAYS(30),
         .preset = "30s",
         .help = "How long a graceful stop waits for connections to end."),

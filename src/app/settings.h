@@ -118,6 +118,29 @@ struct error_log_settings {
     int format;      /* enum log_format */
 };
 
+/* ---- control ---- */
+
+struct control_user_settings {
+    struct conf_where where;
+    struct str uid, gid; /* one of them: a name or a number */
+    int level;           /* enum control_level less CONTROL_NONE */
+};
+
+struct control_settings {
+    struct str socket;        /* "": there is none */
+    struct str mode;          /* octal digits */
+    struct str group;         /* "": as it comes */
+    int others;               /* enum control_level */
+    int64_t timeout;          /* ms */
+    struct conf_groups users; /* struct control_user_settings */
+};
+
+const struct control_user_settings *settings_control_user(
+    const struct control_settings *s, size_t i);
+unsigned settings_control_mode(const struct control_settings *s);
+
+/* ---- all ---- */
+
 struct settings {
     struct conf_where where;
     int64_t worker_processes; /* 1 .. 64 or WORKERS_AUTO */
@@ -132,6 +155,7 @@ struct settings {
     int64_t keepalive_min_timeout; /* ms */
     int64_t stop_drain;            /* ms */
     int64_t watchdog;              /* ms, 0: off */
+    struct control_settings control;
     struct live_settings live;
     struct rtmp_block rtmp;
     struct http_block http;

@@ -8,8 +8,9 @@
 
 #include "app/settings.h"
 
-extern const struct conf_key settings_rtmp_keys[]; /* of struct rtmp_block */
-extern const struct conf_key settings_http_keys[]; /* of struct http_block */
+extern const struct conf_key settings_rtmp_keys[];    /* of struct rtmp_block */
+extern const struct conf_key settings_http_keys[];    /* of struct http_block */
+extern const struct conf_key settings_control_keys[]; /* control_settings */
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/events.h"
 #include "app/node_state.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -20,6 +21,7 @@
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/logring.h"
+#include "proc/refused.h"
 #include "proc/slot.h"
 
 #define SLOT_FILES 3    /* descriptors of a slot: eventfd and mailbox */
@@ -157,7 +159,8 @@ shared_state_create(const struct generation *g,
         pidfile_create(s->pid.ptr, err) == -1 ||
         slots_create(slots, err) == -1 || bus_create(err) == -1 ||
         logring_create(err) == -1 || life_create(err) == -1 ||
-        node_state_create(err) == -1) {
+        node_state_create(err) == -1 || events_create(err) == -1 ||
+        refused_create(err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);
@@ -182,6 +185,8 @@ shared_state_destroy(void)
     log_set_sink(NULL, NULL);
     logring_destroy();
     live_destroy();
+    refused_destroy();
+    events_destroy();
     node_state_destroy();
     life_destroy();
     bus_destroy();

@@ -23,6 +23,7 @@ static struct {
     atomic_int format;
     _Atomic(log_sink *) sink;
     _Atomic(void *) arg;
+    _Atomic(log_listener *) listener;
 } settings = { .level = LOG_INFO, .format = LOG_TEXT };
 
 /* A line in the making; what does not fit is left out. */
@@ -44,6 +45,24 @@ log_set_sink(log_sink *sink, void *arg)
     atomic_store(&settings.sink, NULL);
     atomic_store(&settings.arg, arg);
     atomic_store(&settings.sink, sink);
+}
+
+void
+log_set_level(enum log_level level)
+{
+    atomic_store(&settings.level, (int)level);
+}
+
+enum log_level
+log_level(void)
+{
+    return (enum log_level)atomic_load(&settings.level);
+}
+
+void
+log_set_listener(log_listener *listener)
+{
+    atomic_store(&settings.listener, listener);
 }
 
 bool
@@ -155,6 +174,16 @@ deliver(const struct line *l)
     }
 }
 
+static void
+hear(enum log_level level, const char *message)
+{
+    log_listener *listener = atomic_load(&settings.listener);
+
+    if (listener != NULL) {
+        listener(level, message);
+    }
+}
+
 void
 log_write(enum log_level level, const char *format, ...)
 {
@@ -185,5 +214,6 @@ log_vwrite(enum log_level level, const char *format, va_list args)
     line.size = sizeof(text);
     add(&line, end, strlen(end));
     deliver(&line);
+    hear(level, message);
     errno = saved;
 }

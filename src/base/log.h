@@ -39,6 +39,13 @@ typedef void log_sink(void *arg, const char *line, size_t len);
 void log_set(enum log_level level, enum log_format format);
 /* NULL: standard error, the default.  Not while another thread logs. */
 void log_set_sink(log_sink *sink, void *arg);
+/* The level alone, for a while. */
+void log_set_level(enum log_level level);
+enum log_level log_level(void);
+/* Hears every message that is written, as it was before it became a line; it
+ * must not log.  NULL: nobody.  Not while another thread logs. */
+typedef void log_listener(enum log_level level, const char *message);
+void log_set_listener(log_listener *listener);
 bool log_enabled(enum log_level level);
 const char *log_level_name(enum log_level level);
 

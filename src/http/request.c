@@ -10,6 +10,7 @@
 
 #include "http/exchange.h"
 #include "http/path.h"
+#include "proc/refused.h"
 
 #define LOGGED_LINE 2048 /* bytes kept of a head that was refused */
 
@@ -27,8 +28,8 @@ http_request_free(struct exchange *x)
     pool_free(&pool);
 }
 
-void
-http_refuse(struct exchange *x, enum http_refusal why)
+static void
+refuse(struct exchange *x, enum http_refusal why)
 {
     http_refusal_add(why);
     x->c->phase = PHASE_BUSY;
@@ -39,6 +40,29 @@ http_refuse(struct exchange *x, enum http_refusal why)
         http_set_header(&x->pub, "Allow", STR_NONE);
     }
     http_error(&x->pub, http_refusal_status(why), "%s", http_refusal_text(why));
+}
+
+/* Remembers it for the operator, before the client knows. */
+static void
+note_refusal(const struct exchange *x, enum http_refusal why, struct str bytes,
+             size_t offset)
+{
+    char peer[ADDR_TEXT];
+
+    refused_note(&(struct refused){
+        .proto = REFUSED_HTTP,
+        .peer = addr_text(&x->pub.peer, peer),
+        .reason = http_refusal_text(why),
+        .bytes = bytes,
+        .offset = offset,
+    });
+}
+
+void
+http_refuse(struct exchange *x, enum http_refusal why)
+{
+    note_refusal(x, why, x->head.line, 0);
+    refuse(x, why);
 }
 
 void
@@ -119,7 +143,8 @@ http_request_begin(struct http_connection *c, const uint8_t *data, size_t n)
     if (why == REFUSE_NONE) {
         http_route(x);
     } else {
-        http_refuse(x, why);
+        note_refusal(x, why, str_of(data, n), 0);
+        refuse(x, why);
     }
     http_settle(c);
 }
@@ -136,7 +161,8 @@ http_request_refused(struct http_connection *c, const uint8_t *data, size_t n,
     x->head.line = pool_str(x->pub.pool, line);
     publish_head(x);
     http_body_init(&x->body, &x->head);
-    http_refuse(x, why);
+    note_refusal(x, why, str_of(data, n), c->scan.at);
+    refuse(x, why);
     http_settle(c);
 }
 

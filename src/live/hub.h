@@ -90,5 +90,8 @@ void players_forget_all(void);
 void publisher_look(struct hub_stream *hs);
 /* The stream is over while a publisher of ours waits for it. */
 void publisher_retry(struct hub_stream *hs);
+const struct session_record *publisher_record(const struct live_publisher *p);
+/* Takes the stream from it; the stream goes on hold. */
+void publisher_kick(struct live_publisher *p, const char *reason);
 
 #endif

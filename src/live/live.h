@@ -17,7 +17,9 @@
 #include "base/errmsg.h"
 #include "event/loop.h"
 #include "media/media.h"
+#include "net/access.h"
 #include "net/conn.h"
+#include "proc/slot.h"
 
 #define LIVE_NAME_MAX 256 /* bytes of "app/name", NUL included */
 #define LIVE_GATHER_AUTO (-1)
@@ -154,11 +156,13 @@ struct live_stream_view {
     uint64_t dropped;       /* frames that found no memory */
     uint32_t memory;        /* bytes of the arena it holds */
     uint32_t players;
+    struct addr publisher; /* AF_UNSPEC: none, or not told */
     int64_t started_ms;
 };
 
 struct live_session_view {
-    uint64_t id; /* slot and serial number; for kick */
+    uint64_t id;      /* serial number: no two at once have the same */
+    slot_owner owner; /* process that holds it */
     bool publisher;
     char name[LIVE_NAME_MAX];
     char url[LIVE_NAME_MAX];
@@ -176,6 +180,32 @@ void live_each_stream(bool (*on_view)(void *arg,
 void live_each_session(bool (*on_view)(void *arg,
                                        const struct live_session_view *v),
                        void *arg);
+
+/* The same a piece at a time, for who must not take long: the next one at or
+ * behind position *at (0 at first), which is moved past it; false behind the
+ * last.  What comes or goes between two calls may be missed. */
+bool live_next_session(uint32_t *at, struct live_session_view *v);
+struct live_tally; /* sessions of each stream, counted at one moment */
+struct live_tally *live_tally_new(void);
+void live_tally_free(struct live_tally **t);
+bool live_next_stream(const struct live_tally *t, uint32_t *at,
+                      struct live_stream_view *v);
+
+/* ---- sending sessions away ---- */
+
+struct live_kick {
+    uint32_t slot, serial; /* one session: serial is not 0 */
+    struct str name;       /* else those of a stream, if not empty */
+    bool publishers, players;
+    const struct access_list *from; /* else those whose peer it allows */
+};
+
+bool live_kick_means(const struct live_kick *k,
+                     const struct live_session_view *v);
+/* Ends what is meant of this process's sessions: their handlers' on_stop says
+ * LIVE_KICKED.  How many. */
+unsigned live_kick(const struct live_kick *k);
+#define LIVE_KICKED "kicked by the operator"
 
 struct live_memory_view {
     uint64_t segments, used, retired;

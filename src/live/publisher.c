@@ -246,22 +246,41 @@ live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
     return writer_append(&p->writer, type, timestamp, payload, len);
 }
 
-void
-live_unpublish(struct live_publisher **pp)
+/* The stream stays, on hold. */
+static void
+leave(struct live_publisher *p)
 {
-    struct live_publisher *p = *pp;
-    struct hub_stream *hs;
+    const struct hub_stream *hs = p->hs;
 
-    if (p == NULL) {
-        return;
-    }
-    *pp = NULL;
-    hs = p->hs;
     if (hs != NULL && (p->writing || !stream_unask(hs->stream)) &&
         atomic_load(&hs->stream->writer) == slot_self_owner()) {
         stream_leave(hs->stream);
     }
-    forget(p);
+}
+
+void
+live_unpublish(struct live_publisher **pp)
+{
+    struct live_publisher *p = *pp;
+
+    if (p != NULL) {
+        *pp = NULL;
+        leave(p);
+        forget(p);
+    }
+}
+
+const struct session_record *
+publisher_record(const struct live_publisher *p)
+{
+    return p->record;
+}
+
+void
+publisher_kick(struct live_publisher *p, const char *reason)
+{
+    leave(p);
+    stop(p, reason);
 }
 
 void

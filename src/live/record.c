@@ -18,7 +18,9 @@ fill(struct session_record *r, const struct record_text *t)
     size_t room;
 
     atomic_fetch_add(&r->sequence, 1); /* odd: readers wait */
-    r->serial = atomic_fetch_add(&arena.head->session_serial, 1);
+    do {
+        r->serial = atomic_fetch_add(&arena.head->session_serial, 1);
+    } while (r->serial == 0); /* which means none */
     atomic_store(&r->publisher, t->publisher);
     r->stream_id = t->stream_id;
     r->started_ms = clock_ms();
@@ -120,9 +122,10 @@ copy_record(const struct session_record *r, struct session_record *to)
 }
 
 static void
-view_record(const struct session_record *r, struct live_session_view *v)
+fill_view(const struct session_record *r, struct live_session_view *v)
 {
     v->id = r->serial;
+    v->owner = atomic_load(&r->owner);
     v->publisher = atomic_load(&r->publisher) != 0;
     v->peer = r->peer;
     v->stream_id = r->stream_id;
@@ -134,19 +137,44 @@ view_record(const struct session_record *r, struct live_session_view *v)
     str_copy(v->url, sizeof(v->url), str_of(r->text + r->name_len, r->url_len));
 }
 
+bool
+record_view(const struct session_record *r, struct live_session_view *v)
+{
+    struct session_record copy;
+
+    if (!copy_record(r, &copy)) {
+        return false;
+    }
+    fill_view(&copy, v);
+    return true;
+}
+
+bool
+live_next_session(uint32_t *at, struct live_session_view *v)
+{
+    uint32_t end = atomic_load(&arena.head->session_end);
+
+    while (*at < end) {
+        const struct session_record *r = &arena.sessions[(*at)++];
+
+        if (atomic_load_explicit(&r->owner, memory_order_relaxed) != 0 &&
+            record_view(r, v)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 live_each_session(bool (*on_view)(void *arg, const struct live_session_view *v),
                   void *arg)
 {
-    for (uint32_t i = 0; i < atomic_load(&arena.head->session_end); i++) {
-        struct session_record copy;
-        struct live_session_view view;
+    struct live_session_view view;
+    uint32_t at = 0;
 
-        if (copy_record(&arena.sessions[i], &copy)) {
-            view_record(&copy, &view);
-            if (!on_view(arg, &view)) {
-                return;
-            }
+    while (live_next_session(&at, &view)) {
+        if (!on_view(arg, &view)) {
+            return;
         }
     }
 }

@@ -21,6 +21,8 @@ struct session_record *record_take(const struct record_text *t);
 void record_free(struct session_record **r);
 /* As written by its owner: only the owner may ask. */
 struct str record_name(const struct session_record *r);
+/* The same for all; false: free, or changing all the time. */
+bool record_view(const struct session_record *r, struct live_session_view *v);
 void record_count(struct session_record *r, uint64_t video, uint64_t audio);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "live/live.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "live/stream.h"
 
@@ -17,21 +18,91 @@ live_is_live(struct str name)
     return s != NULL && stream_is_live(s);
 }
 
-/* Players of each stream: counted anew, so that no counter can be left. */
-static bool
-count_players(void *arg, const struct live_session_view *v)
-{
-    uint32_t *players = arg;
-    struct stream *s;
+/* ---- sessions of each stream ---- */
 
-    if (!v->publisher) {
-        s = stream_find(str_from(v->name));
-        if (s != NULL) {
-            players[stream_number(s)]++;
+/* Counted anew each time, so that no counter can be left behind; by hash, so
+ * that many sessions of many streams take no time. */
+struct live_tally {
+    struct tally_stream {
+        uint32_t players;
+        struct addr publisher;
+    } * streams;      /* by record number */
+    uint32_t *places; /* number + 1 of a stream, 0: empty */
+    uint32_t mask;    /* of places */
+};
+
+static void
+note_stream(struct live_tally *t, uint32_t n)
+{
+    uint32_t at = (uint32_t)hash_str(stream_name(&arena.streams[n])) & t->mask;
+
+    while (t->places[at] != 0) {
+        at = (at + 1) & t->mask;
+    }
+    t->places[at] = n + 1;
+}
+
+static struct tally_stream *
+find_stream(struct live_tally *t, struct str name)
+{
+    uint32_t at = (uint32_t)hash_str(name) & t->mask;
+
+    for (; t->places[at] != 0; at = (at + 1) & t->mask) {
+        uint32_t n = t->places[at] - 1;
+
+        if (str_eq(stream_name(&arena.streams[n]), name)) {
+            return &t->streams[n];
         }
+    }
+    return NULL;
+}
+
+static bool
+count_session(void *arg, const struct live_session_view *v)
+{
+    struct tally_stream *s = find_stream(arg, str_from(v->name));
+
+    if (s != NULL && v->publisher) {
+        s->publisher = v->peer;
+    } else if (s != NULL) {
+        s->players++;
     }
     return true;
 }
+
+struct live_tally *
+live_tally_new(void)
+{
+    struct live_tally *t = mem_zero(sizeof(*t));
+    uint32_t count = arena.head->stream_count;
+    uint32_t size = 16;
+
+    while (size < 2 * count) {
+        size *= 2;
+    }
+    t->mask = size - 1;
+    t->places = mem_zero(size * sizeof(*t->places));
+    t->streams = mem_zero(count * sizeof(*t->streams));
+    for (uint32_t n = 0; n < count; n++) {
+        if (stream_is_open(&arena.streams[n])) {
+            note_stream(t, n);
+        }
+    }
+    live_each_session(count_session, t);
+    return t;
+}
+
+void
+live_tally_free(struct live_tally **t)
+{
+    if (*t != NULL) {
+        mem_free(&(*t)->places);
+        mem_free(&(*t)->streams);
+        mem_free(t);
+    }
+}
+
+/* ---- streams ---- */
 
 static uint32_t
 memory_of(struct stream *s)
@@ -45,7 +116,8 @@ memory_of(struct stream *s)
 }
 
 static void
-view_stream(struct stream *s, uint32_t players, struct live_stream_view *v)
+view_stream(struct stream *s, const struct tally_stream *t,
+            struct live_stream_view *v)
 {
     str_copy(v->name, sizeof(v->name), stream_name(s));
     v->live = stream_is_live(s);
@@ -55,25 +127,35 @@ view_stream(struct stream *s, uint32_t players, struct live_stream_view *v)
     v->bytes = atomic_load(&s->bytes);
     v->dropped = atomic_load(&s->dropped);
     v->memory = memory_of(s);
-    v->players = players;
+    v->players = t->players;
+    v->publisher = t->publisher;
     v->started_ms = s->created_ms;
+}
+
+bool
+live_next_stream(const struct live_tally *t, uint32_t *at,
+                 struct live_stream_view *v)
+{
+    while (*at < arena.head->stream_count) {
+        uint32_t n = (*at)++;
+
+        if (stream_is_open(&arena.streams[n])) {
+            view_stream(&arena.streams[n], &t->streams[n], v);
+            return true;
+        }
+    }
+    return false;
 }
 
 void
 live_each_stream(bool (*on_view)(void *arg, const struct live_stream_view *v),
                  void *arg)
 {
-    uint32_t *players = mem_zero(arena.head->stream_count * sizeof(*players));
-    bool more = true;
+    struct live_tally *t = live_tally_new();
+    struct live_stream_view view;
+    uint32_t at = 0;
 
-    live_each_session(count_players, players);
-    for (uint32_t i = 0; more && i < arena.head->stream_count; i++) {
-        struct live_stream_view view;
-
-        if (stream_is_open(&arena.streams[i])) {
-            view_stream(&arena.streams[i], players[i], &view);
-            more = on_view(arg, &view);
-        }
+    while (live_next_stream(t, &at, &view) && on_view(arg, &view)) {
     }
-    mem_free(&players);
+    live_tally_free(&t);
 }

@@ -32,6 +32,8 @@ enum {                /* types of the core; modules start at BUS_MODULE */
        BUS_DRAIN,     /* master -> process */
        BUS_REOPEN,    /* master -> process */
        BUS_SERVE,     /* master -> worker: accept connections from now on */
+       BUS_LOG_LEVEL, /* master -> process: int, enum log_level */
+       BUS_KICK,      /* master -> process: struct kick_order */
        BUS_MODULE = 64,
        BUS_TYPES = 256
 };

@@ -34,6 +34,10 @@ int privilege_drop(struct str user, struct str group, struct errmsg *err);
 int privilege_find_user(struct str user, struct errmsg *err);
 int privilege_find_group(struct str group, struct errmsg *err);
 
+/* The number of a user or group, given by name or as a number. */
+int privilege_user_id(struct str user, uid_t *id, struct errmsg *err);
+int privilege_group_id(struct str group, gid_t *id, struct errmsg *err);
+
 /* Forks; in the child resets signals (SIGPIPE stays ignored), sets the slot
  * and leaves the terminal's process group.  Returns as fork(). */
 pid_t life_fork(uint32_t slot);

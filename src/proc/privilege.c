@@ -139,3 +139,37 @@ privilege_drop(struct str user, struct str group, struct errmsg *err)
     }
     return become(&who, err) == -1 ? -1 : verify(&who, err);
 }
+
+int
+privilege_user_id(struct str user, uid_t *id, struct errmsg *err)
+{
+    struct identity who = { .uid = 0 };
+    int64_t number;
+
+    if (str_to_int(user, 0, UINT32_MAX - 1, &number)) {
+        *id = (uid_t)number;
+        return 0;
+    }
+    if (find_user(user, &who, err) == -1) {
+        return -1;
+    }
+    *id = who.uid;
+    return 0;
+}
+
+int
+privilege_group_id(struct str group, gid_t *id, struct errmsg *err)
+{
+    struct identity who = { .gid = 0 };
+    int64_t number;
+
+    if (str_to_int(group, 0, UINT32_MAX - 1, &number)) {
+        *id = (gid_t)number;
+        return 0;
+    }
+    if (find_group(group, &who, err) == -1) {
+        return -1;
+    }
+    *id = who.gid;
+    return 0;
+}

@@ -5,11 +5,15 @@
  */
 #include "rtmp/netstream.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "proc/refused.h"
 #include "rtmp/connect.h"
+
+#define SHOWN_OF_KEY 4 /* bytes of a name that was refused */
 
 static struct net_stream *
 of_request(struct rtmp_request *r)
@@ -308,6 +312,27 @@ default_code(enum stream_wish wish)
     return codes[wish];
 }
 
+/* For the operator.  A publisher's name may be a key: its begin is enough to
+ * tell which. */
+static void
+note_refusal(const struct net_stream *ns, const char *reason)
+{
+    char text[2 * RTMP_NAME_MAX + 32];
+    bool masked = ns->wish == WISH_PUBLISH && ns->r.name.len > SHOWN_OF_KEY;
+    struct str name = masked ? str_first(ns->r.name, SHOWN_OF_KEY) : ns->r.name;
+    int len =
+        snprintf(text, sizeof(text), "%s %.*s/%.*s%s", wish_name(ns->wish),
+                 STR_ARGS(ns->r.app), STR_ARGS(name), masked ? "..." : "");
+
+    refused_note(&(struct refused){
+        .proto = REFUSED_RTMP,
+        .peer = session_peer(ns->r.session),
+        .reason = reason,
+        .bytes = str_first(str_from(text), len > 0 ? (size_t)len : 0),
+        .before = rtmp_session_conn(ns->r.session)->bytes_in,
+    });
+}
+
 static void
 log_refusal(const struct net_stream *ns, const char *reason)
 {
@@ -317,6 +342,7 @@ log_refusal(const struct net_stream *ns, const char *reason)
     log_info("rtmp %s: %s %s%s%s refused: %s", session_peer(ns->r.session),
              wish_name(ns->wish), app, ns->r.name.len > 0 ? "/" : "", name,
              reason);
+    note_refusal(ns, reason);
 }
 
 void

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "proc/refused.h"
 #include "rtmp/handshake.h"
 #include "rtmp/message.h"
 #include "rtmp/netstream.h"
@@ -24,6 +25,7 @@
  * player stopped. */
 #define OUT_LIMIT 1048576
 #define LINGER_MS 2000
+#define SHOWN_BYTES 16 /* of what could not be read */
 /* What is taken at once, see session_charge(); the rest waits for the loop's
  * next turn, so that a flood of small messages keeps nobody else waiting. */
 #define BURST 64
@@ -318,13 +320,28 @@ on_due(struct timer *t)
 
 /* ---- receiving ---- */
 
+/* Breaks off a peer whose bytes make no sense.  The first of them are shown
+ * to the operator; more could carry secrets that nothing marks as such. */
+static void
+refuse_bytes(struct rtmp_session *s, const char *reason, struct str bytes)
+{
+    refused_note(&(struct refused){
+        .proto = REFUSED_RTMP,
+        .peer = session_peer(s),
+        .reason = reason,
+        .bytes = str_first(bytes, SHOWN_BYTES),
+        .before = s->conn->bytes_in - bytes.len,
+    });
+    rtmp_session_close(s, reason);
+}
+
 static ssize_t
 read_ask(struct rtmp_session *s, const uint8_t *p, size_t n)
 {
     struct errmsg err;
     uint8_t answer[HANDSHAKE_ANSWER];
     if (handshake_check_version(p[0], &err) == -1) {
-        rtmp_session_close(s, err.text);
+        refuse_bytes(s, err.text, str_of(p, n));
         return -1;
     }
     if (n < HANDSHAKE_ASK) {
@@ -358,7 +375,7 @@ read_chunks(struct rtmp_session *s, const uint8_t *p, size_t n)
     struct errmsg err;
     ssize_t eaten = chunk_read(&s->reader, p, n, message_handle, s, &err);
     if (eaten == -1 && !session_over(s)) {
-        rtmp_session_close(s, err.text);
+        refuse_bytes(s, err.text, str_of(p, n));
     }
     return eaten;
 }

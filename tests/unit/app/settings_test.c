@@ -362,6 +362,34 @@ what_is_printed_can_be_read_again(void **state)
     free(again);
 }
 
+static void
+the_control_socket(void **state)
+{
+    struct conf *c = load_good(
+        "control = { mode = \"660\"; group = \"0\"; default = \"none\";\n"
+        "  users = ( { uid = \"root\"; level = \"admin\"; },\n"
+        "            { gid = \"4\"; level = \"operator\"; } ); };\n");
+    const struct control_settings *s = &settings_of(c)->control;
+
+    (void)state;
+    assert_true(str_eq(s->socket, STR("run/control.sock")));
+    assert_int_equal(settings_control_mode(s), 0660);
+    assert_int_equal(s->others, 0);
+    assert_int_equal(s->users.count, 2);
+    assert_int_equal(settings_control_user(s, 0)->level, 2);
+    assert_int_equal(settings_control_user(s, 1)->level, 1);
+    conf_free(&c);
+    refuses("control = { mode = \"0680\"; };\n", 1, "octal");
+    refuses("control = { mode = \"1777\"; };\n", 1, "octal");
+    refuses("control = { group = \"no such\"; };\n", 1, "no group");
+    refuses("control = { users = (\n{ level = \"user\"; } ); };\n", 2,
+            "either uid or gid");
+    refuses("control = { users = (\n{ uid = \"no such\"; "
+            "level = \"user\"; } ); };\n",
+            2, "no user");
+    refuses("control = { users = (\n{ uid = \"root\"; } ); };\n", 2, "level");
+}
+
 int
 main(void)
 {
@@ -378,6 +406,7 @@ main(void)
         cmocka_unit_test(free_ports_are_never_the_same),
         cmocka_unit_test(all_mistakes_are_told_at_once),
         cmocka_unit_test(what_is_printed_can_be_read_again),
+        cmocka_unit_test(the_control_socket),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -208,6 +208,37 @@ test_threads(void **state)
     assert_int_equal(many.whole, 4000);
 }
 
+static char heard[64];
+static int heard_level;
+
+static void
+hear(enum log_level level, const char *message)
+{
+    heard_level = level;
+    snprintf(heard, sizeof(heard), "%s", message);
+}
+
+/* It hears what is written, as it was said, whatever the format. */
+static void
+test_listener(void **state)
+{
+    (void)state;
+    log_set(LOG_NOTICE, LOG_JSON);
+    log_set_listener(hear);
+    log_notice("a \"%d\"", 1);
+    assert_string_equal(heard, "a \"1\"");
+    assert_int_equal(heard_level, LOG_NOTICE);
+    log_info("b");
+    assert_string_equal(heard, "a \"1\"");
+    log_set_level(LOG_INFO);
+    assert_int_equal(log_level(), LOG_INFO);
+    log_info("c");
+    assert_string_equal(heard, "c");
+    log_set_listener(NULL);
+    log_info("d");
+    assert_string_equal(heard, "c");
+}
+
 int
 main(void)
 {
@@ -219,6 +250,7 @@ main(void)
         cmocka_unit_test_setup(test_errno, set_up),
         cmocka_unit_test_setup(test_standard_error, set_up),
         cmocka_unit_test_setup(test_threads, set_up),
+        cmocka_unit_test_setup(test_listener, set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,35 @@
+/*
+ * Asking a control socket: one line, all of its answers.
+ *
+ * Each line has a connection of its own, whose sending side is ended behind
+ * the line: the answers are complete when the server ends its side.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef WEIRCTL_LINK_H
+#define WEIRCTL_LINK_H
+
+#include "base/errmsg.h"
+#include "base/str.h"
+
+enum { /* exit statuses of weirctl */
+       ASK_OK = 0,
+       ASK_FAILED = 1,  /* the command could not be done, or is wrong */
+       ASK_NO_LINK = 2, /* nobody answers at that socket */
+       ASK_DENIED = 3,  /* not allowed */
+       ASK_TIMEOUT = 4,
+};
+
+struct ask {
+    const char *path;   /* of the socket */
+    struct str line;    /* without its end */
+    unsigned commands;  /* in it: fewer answers are a connection cut off */
+    int64_t timeout_ms; /* for all of it; 0: none */
+};
+
+/* Prints answers on standard output and failures on standard error as they
+ * come.  ASK_NO_LINK and ASK_DENIED with err are about the socket itself;
+ * otherwise err is "" and the status is that of the first failure. */
+int link_ask(const struct ask *ask, struct errmsg *err);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * The ring of recent records: order, overwriting, several writers, damage.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proc/recent.h"
+
+static struct recent *ring;
+
+static int
+set_up(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    ring = recent_create("test", 4, &err);
+    return ring != NULL ? 0 : -1;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    recent_destroy(&ring);
+    assert_null(ring);
+    return 0;
+}
+
+static void
+expect(uint64_t after, uint64_t number, const char *text)
+{
+    struct recent_record r;
+
+    assert_true(recent_next(ring, after, &r));
+    assert_int_equal(r.number, number);
+    assert_string_equal(r.text, text);
+    assert_int_equal(r.len, strlen(text));
+    assert_int_equal(r.pid, getpid());
+    assert_true(r.wall_ms > 0);
+}
+
+static void
+test_in_order(void **state)
+{
+    struct recent_record r;
+
+    (void)state;
+    assert_false(recent_next(ring, 0, &r));
+    assert_int_equal(recent_last(ring), 0);
+    recent_put(ring, 7, STR("one"));
+    recent_put(ring, 8, STR(""));
+    expect(0, 1, "one");
+    expect(1, 2, "");
+    assert_true(recent_next(ring, 1, &r));
+    assert_int_equal(r.tag, 8);
+    assert_false(recent_next(ring, 2, &r));
+}
+
+static void
+test_the_oldest_goes(void **state)
+{
+    char text[2] = "a";
+
+    (void)state;
+    for (; text[0] <= 'f'; text[0]++) {
+        recent_put(ring, 0, str_from(text));
+    }
+    expect(0, 3, "c");
+    expect(5, 6, "f");
+    assert_int_equal(recent_last(ring), 6);
+}
+
+static void
+test_cut(void **state)
+{
+    static char text[2 * RECENT_TEXT];
+    struct recent_record r;
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    recent_put(ring, 0, str_of(text, sizeof(text)));
+    assert_true(recent_next(ring, 0, &r));
+    assert_int_equal(r.len, RECENT_TEXT);
+    assert_int_equal(strlen(r.text), RECENT_TEXT);
+}
+
+static void
+test_cleared(void **state)
+{
+    struct recent_record r;
+
+    (void)state;
+    recent_put(ring, 0, STR("old"));
+    recent_clear(ring);
+    assert_false(recent_next(ring, 0, &r));
+    recent_put(ring, 0, STR("new"));
+    expect(0, 2, "new");
+}
+
+static void
+test_not_made(void **state)
+{
+    struct recent *none = NULL;
+    struct recent_record r;
+
+    (void)state;
+    recent_put(none, 0, STR("x"));
+    recent_clear(none);
+    assert_false(recent_next(none, 0, &r));
+}
+
+/* Whole texts only, whoever writes meanwhile. */
+static void
+test_several_processes(void **state)
+{
+    struct recent_record r;
+    uint64_t after = 0;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) {
+            char text[400];
+
+            memset(text, 'a' + i, sizeof(text));
+            for (int k = 0; k < 20000; k++) {
+                recent_put(ring, 0, str_of(text, sizeof(text)));
+            }
+            _exit(0);
+        }
+    }
+    for (int left = 3; left > 0;) {
+        left -= waitpid(-1, NULL, WNOHANG) > 0;
+        while (recent_next(ring, after, &r)) {
+            assert_true(r.number > after);
+            assert_int_equal(r.len, 400);
+            assert_memory_equal(r.text, r.text + 1, 399);
+            after = r.number;
+        }
+    }
+    assert_int_equal(recent_last(ring), 60000);
+}
+
+/* A place that a killed writer left half made is taken in the next round. */
+static void
+test_killed_in_the_middle(void **state)
+{
+    struct recent_record r;
+    int rounds = 0;
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            for (;;) {
+                recent_put(ring, 0, STR("x"));
+            }
+        }
+        usleep(500);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+    for (uint64_t n = recent_last(ring); rounds < 8; rounds++) {
+        recent_put(ring, 0, STR("y"));
+        assert_true(recent_next(ring, n + (uint64_t)rounds, &r));
+        assert_string_equal(r.text, "y");
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_oldest_goes, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cleared, set_up, tear_down),
+        cmocka_unit_test(test_not_made),
+        cmocka_unit_test_setup_teardown(test_several_processes, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_killed_in_the_middle, set_up,
+                                        tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
