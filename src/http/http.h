@@ -113,6 +113,12 @@ struct http_request {
     size_t param_count;
     struct str body;  /* whole, when the route asked for it */
     struct addr peer; /* of the connection */
+    /* Who asks, how and under which names: what proxies in between say of it
+     * when their word is good, else what the connection shows. */
+    struct addr client;    /* access rules and logs go by it */
+    struct str scheme;     /* "http", "https" */
+    struct str request_id; /* at most 128 of [A-Za-z0-9._-] */
+    struct str trace_id;   /* W3C trace context: 32 lower-case hex digits */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
 };

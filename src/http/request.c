@@ -10,6 +10,7 @@
 
 #include "http/exchange.h"
 #include "http/path.h"
+#include "http/trace.h"
 
 #define LOGGED_LINE 2048 /* bytes kept of a head that was refused */
 
@@ -78,7 +79,9 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->note = STR_NONE;
     x->pub.pool = pool;
     x->pub.loop = c->loop;
-    x->pub.peer = c->conn->peer;
+    x->pub.peer = x->pub.client = c->conn->peer;
+    x->pub.scheme = STR("http");
+    http_trace_begin(&x->pub);
     x->pub.path = x->pub.route_path = STR("/");
     x->pub.body = STR_NONE;
     later_init(&x->resume, on_resume);
