@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,9 +23,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/sockopt.h"
 
-#define BACKLOG 511
-#define UNIX_MODE 0666 /* who may connect is a matter of the folder */
+#define BACKLOG 4096
+#define DEFER_SECONDS 1 /* the kernel waits a little longer */
+#define UNIX_MODE 0666  /* who may connect is a matter of the folder */
 #define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 static int
@@ -33,9 +36,15 @@ set_option(int fd, int level, int name, int value)
     return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+static int
+backlog_of(const struct listen_options *o)
+{
+    return o->backlog > 0 ? o->backlog : BACKLOG;
+}
+
 /* A socket bound to a; -1 with errno. */
 static int
-bind_tcp(const struct addr *a, bool any, bool reuse_port)
+bind_tcp(const struct addr *a, bool only6, bool reuse_port)
 {
     struct sockaddr_storage ss;
     socklen_t len = addr_to_socket(a, &ss);
@@ -46,7 +55,7 @@ bind_tcp(const struct addr *a, bool any, bool reuse_port)
     }
     if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) == -1 ||
         (a->family == AF_INET6 &&
-         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, !any) == -1) ||
+         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, only6) == -1) ||
         (reuse_port && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) == -1) ||
         bind(fd, (struct sockaddr *)&ss, len) == -1 ||
         set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) == -1) {
@@ -86,28 +95,60 @@ add_socket(struct listener *l, int fd)
     return 0;
 }
 
+static bool
+is_only6(const struct addr_listen *where, const struct listen_options *o)
+{
+    return o->ip6only == IP6ONLY_AUTO ? !where->any : o->ip6only == IP6ONLY_ON;
+}
+
+/* What does not work is no reason to serve nobody. */
+static void
+tune_tcp(int fd, const struct listen_options *o)
+{
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT,
+               o->deferred ? DEFER_SECONDS : 0);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)o->user_timeout_ms);
+    if (o->keep_alive) {
+        socket_keep_alive(fd);
+    } else {
+        set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
+    }
+    if (o->rcvbuf > 0) {
+        set_option(fd, SOL_SOCKET, SO_RCVBUF, (int)o->rcvbuf);
+    }
+    if (o->sndbuf > 0) {
+        set_option(fd, SOL_SOCKET, SO_SNDBUF, (int)o->sndbuf);
+    }
+}
+
 static int
 open_tcp(struct listener *l, const struct addr_listen *where,
          const struct listen_options *o)
 {
-    l->addr = where->addr;
-    int fd = bind_tcp(&l->addr, where->any, false);
+    bool only6 = is_only6(where, o);
 
-    if (fd == -1 && where->any && no_ip6()) {
+    l->addr = where->addr;
+    int fd = bind_tcp(&l->addr, only6, false);
+
+    if (fd == -1 && where->any && !only6 && no_ip6()) {
         l->addr = (struct addr){ .family = AF_INET, .port = where->addr.port };
-        fd = bind_tcp(&l->addr, where->any, false);
+        fd = bind_tcp(&l->addr, only6, false);
     }
     if (add_socket(l, fd) == -1) {
         return -1;
     }
     note_bound(l, fd);
     while (l->count < o->sockets) {
-        if (add_socket(l, bind_tcp(&l->addr, where->any, true)) == -1) {
+        if (add_socket(l, bind_tcp(&l->addr, only6, true)) == -1) {
             return -1;
         }
     }
+    /* The window that a connection offers is settled by its SYN: options
+     * first. */
     for (unsigned i = 0; i < l->count; i++) {
-        if (listen(l->fds[i], o->backlog > 0 ? o->backlog : BACKLOG) == -1) {
+        tune_tcp(l->fds[i], o);
+        if (listen(l->fds[i], backlog_of(o)) == -1) {
             return -1;
         }
     }
@@ -187,8 +228,7 @@ open_unix(struct listener *l, const struct addr_listen *where,
     l->addr = where->addr;
     str_copy(path, sizeof(path), where->path);
     if (check_path(path) == -1 ||
-        add_socket(l, bind_unix(path, o->backlog > 0 ? o->backlog : BACKLOG)) ==
-            -1) {
+        add_socket(l, bind_unix(path, backlog_of(o))) == -1) {
         return -1;
     }
     str_copy(l->path, sizeof(l->path), where->path); /* ours to remove */
@@ -224,6 +264,17 @@ listener_open(const struct addr_listen *where, const char *name,
         errno = why;
     }
     return l;
+}
+
+void
+listener_tune(struct listener *l, const struct listen_options *o)
+{
+    for (unsigned i = 0; i < l->count; i++) {
+        if (l->addr.family != AF_UNIX) {
+            tune_tcp(l->fds[i], o);
+        }
+        listen(l->fds[i], backlog_of(o));
+    }
 }
 
 void

@@ -13,10 +13,19 @@
 
 #include <sys/types.h>
 
+enum listen_ip6only { IP6ONLY_AUTO, IP6ONLY_ON, IP6ONLY_OFF };
+
 struct listen_options {
-    int backlog;      /* 0: 511 */
+    int backlog;      /* 0: 4096; the system caps it (net.core.somaxconn) */
     unsigned sockets; /* how many: one a worker; unix sockets have one, that
                          all workers share */
+    int ip6only;      /* enum listen_ip6only; AUTO: "[ADDRESS]:PORT" is for
+                         IPv6 alone, "PORT" for both */
+    /* What the connections of a TCP listener inherit: */
+    bool keep_alive;         /* as conn_keep_alive() */
+    int64_t user_timeout_ms; /* TCP_USER_TIMEOUT, 0: the system's */
+    int64_t rcvbuf, sndbuf;  /* bytes, 0: the system's */
+    bool deferred;           /* TCP_DEFER_ACCEPT: comes with its first byte */
 };
 
 /* A listening address with its sockets; the master's. */
@@ -41,6 +50,9 @@ struct listener *listener_open(const struct addr_listen *where,
                                const struct listen_options *o,
                                struct errmsg *err);
 void listener_close(struct listener **l); /* unix: removes the path */
+/* Puts other options in force on an open listener (not sockets, ip6only);
+ * connections that are there keep theirs. */
+void listener_tune(struct listener *l, const struct listen_options *o);
 
 /* Worker: accepts on one socket until stopped.  Up to 64 connections a turn;
  * without free descriptors it rests for 100 ms instead of spinning and says
