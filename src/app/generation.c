@@ -43,6 +43,8 @@ generation_free(struct generation **g)
 
 /* ---- log files ---- */
 
+#define USER_TIMEOUT_MS 30000
+
 static bool
 is_off(struct str log)
 {
@@ -111,12 +113,42 @@ find_open(const struct generation *g, struct list *listeners, const char *proto,
     return NULL;
 }
 
+/* The kernel gives a peer up that takes nothing, or acknowledges nothing,
+ * for so long: not before weir itself would. */
+static int64_t
+user_timeout(const struct generation *g, size_t server)
+{
+    int64_t own =
+        settings_rtmp_server(&g->settings->rtmp, server)->send_timeout;
+
+    return own > USER_TIMEOUT_MS ? own : USER_TIMEOUT_MS;
+}
+
+static struct listen_options
+options_of(const struct generation *g, const char *proto, size_t server,
+           const struct listen_settings *s)
+{
+    bool rtmp = str_eq(str_from(proto), STR("rtmp"));
+
+    return (struct listen_options){
+        .backlog = (int)s->backlog,
+        .sockets = g->workers,
+        .ip6only = s->ipv6only,
+        .keep_alive = s->so_keepalive == KEEP_ALIVE_ON ||
+                      (s->so_keepalive == KEEP_ALIVE_AUTO && rtmp),
+        .user_timeout_ms = rtmp ? user_timeout(g, server) : 0,
+        .rcvbuf = s->rcvbuf,
+        .sndbuf = s->sndbuf,
+        .deferred = s->deferred,
+    };
+}
+
 static struct listener *
 open_listener(const struct generation *g, struct list *listeners,
-              const char *proto, struct str name, struct errmsg *err)
+              const char *proto, struct str name,
+              const struct listen_options *o, struct errmsg *err)
 {
     struct listener *l = find_open(g, listeners, proto, name);
-    const struct listen_options o = { .sockets = g->workers };
     struct addr_listen where;
 
     if (l != NULL) {
@@ -126,7 +158,7 @@ open_listener(const struct generation *g, struct list *listeners,
         return NULL;
     }
     /* Strings of a configuration have a NUL behind them. */
-    l = listener_open(&where, name.ptr, proto, &o, err);
+    l = listener_open(&where, name.ptr, proto, o, err);
     if (l != NULL) {
         list_append(listeners, &l->link);
     }
@@ -140,8 +172,9 @@ bind_server(struct generation *g, struct list *listeners, const char *proto,
 {
     for (size_t i = 0; i < listen->count; i++) {
         const struct listen_settings *s = settings_listen(listen, i);
+        struct listen_options o = options_of(g, proto, server, s);
         struct listener *l =
-            open_listener(g, listeners, proto, s->address, err);
+            open_listener(g, listeners, proto, s->address, &o, err);
 
         if (l == NULL) {
             return -1;
@@ -164,6 +197,19 @@ count_addresses(const struct settings *s)
         n += settings_http_server(&s->http, i)->listen.count;
     }
     return n;
+}
+
+/* What a listener from before is asked to do differently now. */
+static void
+tune_all(const struct generation *g)
+{
+    for (size_t i = 0; i < g->binding_count; i++) {
+        const struct binding *b = &g->bindings[i];
+        struct listen_options o =
+            options_of(g, b->listener->proto, b->server, b->settings);
+
+        listener_tune(b->listener, &o);
+    }
 }
 
 static int
@@ -212,6 +258,7 @@ generation_open(struct generation *g, struct list *listeners,
     int why;
 
     if (open_logs(g, err) == 0 && bind_all(g, listeners, err) == 0) {
+        tune_all(g);
         return 0;
     }
     why = errno;

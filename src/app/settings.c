@@ -115,6 +115,10 @@ const struct conf_key settings_keys[] = {
     ROW(settings, error_log, CONF_GROUP, .keys = error_log_keys,
         .size = sizeof(struct error_log_settings), .preset = "",
         .help = "The log."),
+    ROW(settings, stop_grace, CONF_TIME, .min = 0, .max = 3600 * 1000,
+        .preset = "5s",
+        .help = "How long a graceful stop goes on accepting while /readyz "
+                "says 503: time for load balancers to notice."),
     ROW(settings, stop_drain, CONF_TIME, .min = 0, .max = DAYS(30),
         .preset = "30s",
         .help = "How long a graceful stop waits for connections to end."),

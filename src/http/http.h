@@ -70,10 +70,19 @@ struct http_settings { /* of one server; all times ms, all sizes bytes */
 };
 enum http_log_format { HTTP_LOG_COMBINED, HTTP_LOG_JSON };
 
+enum http_forwarded_header {
+    HTTP_FORWARDED_AUTO, /* X-Forwarded-For, else Forwarded */
+    HTTP_FORWARDED_X,
+    HTTP_FORWARDED_RFC7239,
+    HTTP_FORWARDED_OFF,
+};
+
 struct http_server {
     struct http_settings settings;
     struct task_threads *threads; /* borrowed; read cold files.  NULL: files
                                      are read on the loop (tests) */
+    const struct access_list *trusted;     /* proxies; NULL: nobody */
+    int forwarded_header;                  /* enum http_forwarded_header */
     const struct http_location *locations; /* longest path first */
     size_t location_count;
 };
