@@ -17,6 +17,8 @@
 #define BODY_MAX ((int64_t)1 << 40)
 
 static const char *const log_formats[] = { "combined", "json", NULL };
+static const char *const forwarded_words[] = { "auto", "x-forwarded",
+                                               "forwarded", "off", NULL };
 static const char *const body_words[] = { "inherit", NULL };
 
 /* ---- layers ---- */
@@ -183,6 +185,10 @@ static const struct conf_key server_keys[] = {
                 "taken (PROXY protocol, X-Forwarded-*, Forwarded, "
                 "X-Request-ID): addresses, ADDRESS/BITS, \"loopback\", "
                 "\"private\", \"linklocal\", \"unix:\", \"all\"."),
+    ROW(http_server_settings, forwarded_header, CONF_ENUM, .preset = "auto",
+        .words = forwarded_words,
+        .help = "Which header of a trusted proxy names the client; \"auto\": "
+                "X-Forwarded-For, and Forwarded where that is missing."),
     ROW(http_server_settings, access_log, CONF_STRING, .preset = "off",
         .help = "A file with a line for every request, \"stderr\", "
                 "\"stdout\" or \"off\"."),

@@ -19,6 +19,7 @@
 #include "http/body.h"
 #include "http/http.h"
 #include "http/parse.h"
+#include "http/trace.h"
 
 /* How long a body may pause that is only read to be dropped before the
  * answer; then the connection ends with the answer. */
@@ -64,6 +65,8 @@ struct exchange {
     struct http_connection *c; /* borrowed */
     struct http_head head;
     struct http_body body;
+    struct http_trace trace;
+    struct addr via; /* who connected: the peer or its proxy */
     int64_t began_ms;
 
     /* Routing: where the walk is. */

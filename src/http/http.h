@@ -114,8 +114,8 @@ struct http_request {
     struct str path;       /* decoded, dot segments removed, starts '/' */
     struct str route_path; /* path behind the location, starts '/' */
     struct str query;      /* behind '?', not decoded */
-    struct str host;
-    int version; /* 10 or 11 */
+    struct str host;       /* as the client wrote it, also to a trusted proxy */
+    int version;           /* 10 or 11 */
     const struct http_header *headers;
     size_t header_count;
     const struct http_param *params; /* of the matched template */
@@ -137,6 +137,14 @@ const struct str *http_header(const struct http_request *r, const char *name);
 struct str http_param(const struct http_request *r, const char *name);
 /* First query parameter of that name, decoded into the pool; false: none. */
 bool http_query(struct http_request *r, const char *name, struct str *value);
+
+/* Headers of requests that a module makes to others on behalf of this one:
+ * its trace with a new span, and what came with it (empty: leave it out). */
+struct str http_traceparent(struct http_request *r);
+struct str http_tracestate(struct http_request *r);
+/* "https://host/path" as the client sees this server; path alone when it told
+ * no host. */
+struct str http_absolute(struct http_request *r, struct str path);
 
 /* ---- answering ---- */
 

@@ -8,9 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "http/client.h"
 #include "http/exchange.h"
 #include "http/path.h"
-#include "http/trace.h"
 
 #define LOGGED_LINE 2048 /* bytes kept of a head that was refused */
 
@@ -79,9 +79,8 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->note = STR_NONE;
     x->pub.pool = pool;
     x->pub.loop = c->loop;
-    x->pub.peer = x->pub.client = c->conn->peer;
-    x->pub.scheme = STR("http");
-    http_trace_begin(&x->pub);
+    x->pub.peer = c->conn->peer;
+    x->via = c->conn->via;
     x->pub.path = x->pub.route_path = STR("/");
     x->pub.body = STR_NONE;
     later_init(&x->resume, on_resume);
@@ -104,6 +103,9 @@ publish_head(struct exchange *x)
     x->pub.version = x->head.version;
     x->pub.headers = x->head.headers;
     x->pub.header_count = x->head.header_count;
+    http_trace_begin(
+        &x->pub, http_client_begin(&x->pub, x->c->server, x->c->conn->secure),
+        &x->trace);
 }
 
 void
