@@ -30,12 +30,11 @@ struct listen_settings { /* an item of a server's "listen" */
     struct str address; /* as written: "1935", "127.0.0.1:0", "unix:PATH" */
     bool proxy_protocol;
     int64_t backlog;
-    int so_keepalive;       /* enum keep_alive */
+    bool so_keepalive;
     int ipv6only;           /* enum listen_ip6only */
     int64_t rcvbuf, sndbuf; /* bytes; 0: the system's */
     bool deferred;
 };
-enum keep_alive { KEEP_ALIVE_AUTO, KEEP_ALIVE_ON, KEEP_ALIVE_OFF };
 
 const struct listen_settings *settings_listen(const struct conf_groups *listen,
                                               size_t i);

@@ -12,7 +12,6 @@
 
 #define BUFFER_MAX ((int64_t)1 << 30)
 
-static const char *const keep_alive_words[] = { "auto", "on", "off", NULL };
 static const char *const ip6only_words[] = { "auto", "on", "off", NULL };
 
 static int
@@ -79,10 +78,10 @@ const struct conf_key settings_listen_keys[] = {
         .preset = "4096",
         .help = "Connections that may wait to be accepted, of each worker; "
                 "the system caps it (net.core.somaxconn)."),
-    ROW(listen_settings, so_keepalive, CONF_ENUM, .preset = "auto",
-        .words = keep_alive_words,
-        .help = "TCP keep-alive: probes after 60 s, every 15 s, dead after "
-                "four; \"auto\": on for RTMP and for HTTP-FLV."),
+    ROW(listen_settings, so_keepalive, CONF_BOOL, .preset = "true",
+        .help = "TCP keep-alive: a silent peer is probed after 60 s, then "
+                "every 15 s, and is dead after four; balancers that forget "
+                "idle connections see quiet players as alive."),
     ROW(listen_settings, ipv6only, CONF_ENUM, .preset = "auto",
         .words = ip6only_words, .change = CONF_RESTART,
         .help = "Whether an IPv6 address takes IPv6 alone; \"auto\": "

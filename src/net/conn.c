@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "net/sockopt.h"
 
 #define READ_SIZE 65536    /* bytes read at once, by all connections */
 #define IOV_COUNT_MAX 1024 /* the kernel's UIO_MAXIOV */
@@ -457,14 +456,6 @@ prepare_socket(int fd, const struct addr *via)
     if (via->family == AF_INET || via->family == AF_INET6) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
-    }
-}
-
-void
-conn_keep_alive(struct conn *c)
-{
-    if (c->via.family == AF_INET || c->via.family == AF_INET6) {
-        socket_keep_alive(c->io.fd);
     }
 }
 

@@ -99,10 +99,6 @@ struct conn_socket {
     bool secure;     /* peer's side is TLS, ours or its proxy's */
 };
 
-/* TCP keep-alive for a connection that may be silent for long: probes after
- * 60 s, every 15 s, dead after four. */
-void conn_keep_alive(struct conn *c);
-
 /* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP).  NULL, with
  * it closed, when the system has no room to watch it. */
 struct conn *conn_new(struct loop *l, const struct conn_socket *s,

@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "net/sockopt.h"
 
 #define BACKLOG 4096
 #define DEFER_SECONDS 1 /* the kernel waits a little longer */
@@ -109,11 +108,10 @@ tune_tcp(int fd, const struct listen_options *o)
     set_option(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT,
                o->deferred ? DEFER_SECONDS : 0);
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)o->user_timeout_ms);
-    if (o->keep_alive) {
-        socket_keep_alive(fd);
-    } else {
-        set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
-    }
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, o->keep_alive);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 60);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 15);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
     if (o->rcvbuf > 0) {
         set_option(fd, SOL_SOCKET, SO_RCVBUF, (int)o->rcvbuf);
     }

@@ -22,7 +22,7 @@ struct listen_options {
     int ip6only;      /* enum listen_ip6only; AUTO: "[ADDRESS]:PORT" is for
                          IPv6 alone, "PORT" for both */
     /* What the connections of a TCP listener inherit: */
-    bool keep_alive;         /* as conn_keep_alive() */
+    bool keep_alive; /* probes after 60 s, every 15 s, dead after four */
     int64_t user_timeout_ms; /* TCP_USER_TIMEOUT, 0: the system's */
     int64_t rcvbuf, sndbuf;  /* bytes, 0: the system's */
     bool deferred;           /* TCP_DEFER_ACCEPT: comes with its first byte */

@@ -132,7 +132,7 @@ byte_by_byte(void **state)
     for (size_t i = 0; i < strlen(LINE); i++) {
         assert_int_equal(got.fd, -1);
         assert_int_equal(proxy_waiting(), 1);
-        assert_int_equal(send(ours, LINE + i, 1, 0), 1);
+        assert_int_equal(send(ours, &LINE[i], 1, 0), 1);
         loop_turn(l, 0);
     }
     check_addr(&got.peer, "192.0.2.1:40000");
@@ -148,7 +148,7 @@ a_piece_and_the_rest_with_more(void **state)
 
     (void)state;
     connect_from("192.0.2.9", "PROXY TC");
-    assert_true(send(ours, LINE "x" + 8, strlen(LINE) - 7, 0) > 0);
+    assert_true(send(ours, &(LINE "x")[8], strlen(LINE) - 7, 0) > 0);
     loop_turn(l, 0);
     check_addr(&got.peer, "192.0.2.1:40000");
     assert_int_equal(recv(got.fd, rest, 16, MSG_DONTWAIT), 1);
