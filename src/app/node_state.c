@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "proc/shared.h"
 
@@ -25,7 +26,7 @@ node_state_create(struct errmsg *err)
 void
 node_state_destroy(void)
 {
-    shared_destroy((void *)word, sizeof(*word), &word_fd);
+    shared_destroy((void *)(uintptr_t)word, sizeof(*word), &word_fd);
     word = NULL;
 }
 

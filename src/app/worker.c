@@ -14,6 +14,7 @@
 
 #include "app/door.h"
 #include "app/http_service.h"
+#include "app/node_state.h"
 #include "app/process.h"
 #include "app/rtmp_service.h"
 #include "base/log.h"
@@ -173,6 +174,14 @@ close_doors(struct serving *s)
 
 /* ---- the end ---- */
 
+/* Whether balancers are told to look elsewhere (see modules/status). */
+static bool
+node_leaves(void)
+{
+    return atomic_load(&slot_at(0)->state) == SLOT_DRAINING ||
+           node_state() != NODE_READY;
+}
+
 static void
 on_look(struct timer *t)
 {
@@ -180,6 +189,7 @@ on_look(struct timer *t)
     bool quick = s->full || s->draining;
 
     look(s);
+    http_leave(node_leaves());
     if (s->draining && connections() == 0) {
         loop_stop(s->w.loop);
         return;

@@ -18,7 +18,7 @@
 static struct {
     struct list connections; /* struct http_connection */
     size_t count;
-    bool ready, draining;
+    bool ready, draining, leaving;
 } all;
 
 /* ---- from one request to the next ---- */
@@ -497,6 +497,12 @@ http_drain(void)
 }
 
 void
+http_leave(bool leave)
+{
+    all.leaving = leave;
+}
+
+void
 http_stop(void)
 {
     if (!all.ready) {
@@ -513,9 +519,9 @@ http_stop(void)
 }
 
 bool
-http_draining(void)
+http_leaving(void)
 {
-    return all.draining;
+    return all.draining || all.leaving;
 }
 
 size_t

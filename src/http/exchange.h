@@ -112,7 +112,7 @@ void http_settle(struct http_connection *c);
 void http_settle_later(struct http_connection *c);
 /* The deadline of a stalled answer begins. */
 void http_answer_stalls(struct http_connection *c);
-bool http_draining(void);
+bool http_leaving(void); /* or draining: no more keep-alive */
 
 /* request.c */
 /* A head of n bytes is whole. */

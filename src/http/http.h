@@ -92,6 +92,9 @@ void http_accept(struct loop *l, const struct http_server *s,
                  const struct conn_socket *socket);
 /* No new requests: idle connections are closed, others after their answer. */
 void http_drain(void);
+/* Whether answers end their connections from now on: a balancer's pool of
+ * them should empty before this process goes. */
+void http_leave(bool leave);
 /* Closes every connection now, those taken over too. */
 void http_stop(void);
 size_t http_connections(void); /* open now in this process */

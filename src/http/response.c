@@ -142,7 +142,7 @@ must_close(const struct exchange *x, int status)
     const struct http_connection *c = x->c;
     const struct http_settings *s = &c->server->settings;
 
-    if (!x->head.keep_alive || http_draining()) {
+    if (!x->head.keep_alive || http_leaving()) {
         return true;
     }
     if (c->requests >= s->keepalive_requests ||

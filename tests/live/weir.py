@@ -18,7 +18,7 @@ SANITIZED = "sanitize" in BINARY  # several times slower
 
 CONFIG = """
 worker_processes = {workers};
-stop_grace = "0";
+{grace}
 pid = "run/weir.pid";
 error_log = {{ file = "{log}"; level = "info"; }};
 {top}
@@ -38,7 +38,8 @@ http = {{ servers = (
 """
 
 DEFAULTS = {
-    "workers": 1, "log": "stderr", "top": "", "hold": "2s", "live": "",
+    "workers": 1, "grace": 'stop_grace = "0";', "log": "stderr", "top": "",
+    "hold": "2s", "live": "",
     "rtmp": "", "rtmp_listen": '"127.0.0.1:0"', "app": "", "apps": "",
     "http": "", "http_listen": '"127.0.0.1:0"', "locations": "", "flv": "",
 }
