@@ -6,6 +6,7 @@ tells who was believed.
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
+import random
 import socket
 import subprocess
 
@@ -39,9 +40,16 @@ events {{ worker_connections 500; }}
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Not one of those that the system gives out: another test that starts
+    at the same time would get it."""
+    while True:
+        with socket.socket() as s:
+            port = random.randrange(15000, 32000)
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def listens(port):
@@ -60,12 +68,15 @@ class Front:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 cwd=folder)
         try:
-            wait_for(lambda: listens(port) or self.process.poll() is not None,
-                     10, "the balancer")
+            wait_for(lambda: self._ready() or not self.running(), 10,
+                     "the balancer")
             assert self.process.poll() is None, self.log()
         except BaseException:
             self.kill()
             raise
+
+    def _ready(self):
+        return listens(self.port)
 
     def log(self):
         with open(self.path, encoding="utf-8", errors="replace") as f:
@@ -92,6 +103,10 @@ class Haproxy(Front):
             body=body))
         super().__init__(folder, port,
                          ["haproxy", "-f", "haproxy.cfg", "-db"])
+
+    def _ready(self):
+        return os.path.exists(f"{self.folder}/admin.sock") and \
+            listens(self.port)
 
     def ask(self, command):
         with socket.socket(socket.AF_UNIX) as s:

@@ -194,6 +194,9 @@ class Crowd:
             except (OSError, EOFError) as e:
                 self.wrong.append(repr(e))
 
+    def running(self):
+        return any(t.is_alive() for t in self.threads)
+
     def join(self):
         for t in self.threads:
             t.join()
