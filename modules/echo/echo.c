@@ -3,7 +3,8 @@
  * request, as JSON.
  *
  *     { "unit": NAME, "version": null, "format": null,
- *       "params": { ... of the path }, "path": PATH }
+ *       "params": { ... of the path }, "path": PATH,
+ *       "client": { ... when asked for } }
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,10 +18,12 @@
 struct settings {
     struct str name;
     struct conf_strings routes; /* "GET /hello" */
+    bool client;
 };
 
 struct echo {
     struct str name;           /* borrowed from the settings */
+    bool client;               /* tell about it */
     struct http_route *routes; /* owned, with their texts */
     size_t count;
 };
@@ -73,6 +76,11 @@ static const struct conf_key keys[] = {
       .help = "What it answers: each a method, or * for all, and a path; "
               ":NAME in a path stands for one segment, * at its end for the "
               "rest." },
+    { .name = "client",
+      .type = CONF_BOOL,
+      .offset = offsetof(struct settings, client),
+      .preset = "false",
+      .help = "Also tell who asked: address, URL, request id and trace." },
     CONF_END,
 };
 
@@ -93,7 +101,29 @@ write_params(struct buf *b, const struct http_request *r)
 }
 
 static int
-write_answer(struct buf *b, const struct echo *e, const struct http_request *r)
+write_member(struct buf *b, const char *name, struct str value)
+{
+    return buf_printf(b, "%s\":", name) | http_json_string(b, value);
+}
+
+static int
+write_client(struct buf *b, struct http_request *r)
+{
+    char ip[ADDR_TEXT];
+    int bad = write_member(b, ",\"client\":{\"address",
+                           str_from(addr_ip_text(&r->client, ip)));
+
+    bad |= write_member(b, ",\"peer", str_from(addr_ip_text(&r->peer, ip)));
+    bad |= write_member(b, ",\"url", http_absolute(r, r->path));
+    bad |= write_member(b, ",\"request_id", r->request_id);
+    bad |= write_member(b, ",\"trace_id", r->trace_id);
+    bad |= write_member(b, ",\"traceparent", http_traceparent(r));
+    bad |= write_member(b, ",\"tracestate", http_tracestate(r));
+    return bad | buf_add_str(b, STR("}"));
+}
+
+static int
+write_answer(struct buf *b, const struct echo *e, struct http_request *r)
 {
     int bad = buf_add_str(b, STR("{\"unit\":"));
 
@@ -103,6 +133,7 @@ write_answer(struct buf *b, const struct echo *e, const struct http_request *r)
     bad |= write_params(b, r);
     bad |= buf_add_str(b, STR("},\"path\":"));
     bad |= http_json_string(b, r->route_path);
+    bad |= e->client ? write_client(b, r) : 0;
     return bad | buf_add_str(b, STR("}\n"));
 }
 
@@ -158,6 +189,7 @@ start(const struct module_layer *layer, void **state,
 
     (void)err;
     e->name = s->name;
+    e->client = s->client;
     e->count = s->routes.count;
     e->routes = mem_zero((e->count + 1) * sizeof(*e->routes));
     for (size_t i = 0; i < e->count; i++) {

@@ -180,7 +180,7 @@ what_to_play(const struct http_request *r, const struct rtmp_application *a,
     return (struct live_play){
         .name = name,
         .url = r->path, /* the query may hold a token */
-        .peer = r->peer,
+        .peer = r->client,
         .framing = LIVE_FLV,
         .stream_id = 1,
         .gather = a->gather,
@@ -234,7 +234,7 @@ on_flv(struct http_request *r, void *state)
         a == NULL) {
         return HTTP_PASS;
     }
-    if (!access_allows(a->play_access, &r->peer)) {
+    if (!access_allows(a->play_access, &r->client)) {
         return http_error(r, 403, "playing is not allowed from this address");
     }
     name = str_first(name, name.len - (sizeof(SUFFIX) - 1));

@@ -1,53 +1,301 @@
 /*
- * What load balancers ask: GET /healthz is 200 as long as the process
- * answers at all, GET /readyz becomes 503 when it takes nothing new.
+ * What load balancers and orchestrators ask: /healthz (does the process
+ * answer at all), /readyz (may it be sent traffic), /startupz (did it finish
+ * starting).
+ *
+ * Each worker answers for itself and for what it shares with the others.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <stdio.h>
+
 #include "app/module.h"
+#include "app/node_state.h"
+#include "app/worker.h"
 #include "base/mem.h"
+#include "http/escape.h"
+#include "live/live.h"
 #include "proc/slot.h"
 
 #define TEXT "text/plain; charset=utf-8"
+#define ANSWER_MAX 4096
+#define RETRY_AFTER "5" /* seconds */
+#define MEMORY_FULL 95  /* percent of the arena that are too much */
+#define CHECK_TEXT 80
 
 struct status {
+    const struct worker *worker; /* borrowed */
     bool draining;
+    bool started; /* was seen to be */
 };
+
+struct check {
+    const char *name;
+    bool ok;
+    char text[CHECK_TEXT]; /* what is so when it is not */
+};
+
+/* ---- what is looked at ---- */
+
+static struct check
+check_shutdown(const struct status *s)
+{
+    (void)s;
+    return (struct check){
+        "shutdown",
+        atomic_load(&slot_at(0)->state) != SLOT_DRAINING,
+        "shutting down",
+    };
+}
+
+static bool
+is_ready_worker(uint32_t i)
+{
+    const struct slot *slot = slot_at(i);
+
+    return atomic_load(&slot->kind) == SLOT_WORKER &&
+           atomic_load(&slot->state) == SLOT_READY;
+}
+
+/* A worker that a reload replaced answers for those that replaced it. */
+static struct check
+check_worker(const struct status *s)
+{
+    struct check c = { "worker", !s->draining, "draining" };
+
+    for (uint32_t i = 1; i < slots_count() && !c.ok; i++) {
+        c.ok = is_ready_worker(i);
+    }
+    return c;
+}
+
+static struct check
+check_state(const struct status *s)
+{
+    enum node_state state = node_state();
+    struct check c = { "state", state == NODE_READY, "" };
+
+    (void)s;
+    snprintf(c.text, sizeof(c.text), "state %s", node_state_name(state));
+    return c;
+}
+
+static struct check
+check_connections(const struct status *s)
+{
+    uint64_t open = atomic_load(&slot_at(slot_self())->connections);
+    int64_t limit = s->worker->generation->settings->worker_connections;
+    struct check c = { "connections", open < (uint64_t)limit, "" };
+
+    snprintf(c.text, sizeof(c.text), "%llu of %lld connections are in use",
+             (unsigned long long)open, (long long)limit);
+    return c;
+}
+
+static struct check
+check_memory(const struct status *s)
+{
+    struct live_memory_view v;
+    struct check c = { "memory", true, "" };
+
+    (void)s;
+    live_memory(&v);
+    c.ok = v.used * 100 < v.segments * MEMORY_FULL;
+    snprintf(c.text, sizeof(c.text), "%llu of %llu segments are in use",
+             (unsigned long long)v.used, (unsigned long long)v.segments);
+    return c;
+}
+
+/* Workers of this generation that serve. */
+static unsigned
+count_ready(uint32_t generation)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 1; i < slots_count(); i++) {
+        n += is_ready_worker(i) &&
+             atomic_load(&slot_at(i)->generation) == generation;
+    }
+    return n;
+}
+
+static struct check
+check_started(const struct status *s)
+{
+    const struct generation *g = s->worker->generation;
+    unsigned ready = s->started ? g->workers : count_ready(g->number);
+    struct check c = { "workers", ready >= g->workers, "" };
+
+    snprintf(c.text, sizeof(c.text), "%u of %u workers are ready", ready,
+             g->workers);
+    return c;
+}
+
+typedef struct check look_at(const struct status *s);
+
+static look_at *const ready_checks[] = {
+    check_shutdown, check_worker, check_state, check_connections, check_memory,
+};
+static look_at *const started_checks[] = { check_started };
+
+#define CHECKS_MAX (sizeof(ready_checks) / sizeof(ready_checks[0]))
+
+/* ---- answers ---- */
+
+struct report {
+    const char *good, *bad; /* status */
+    struct check checks[CHECKS_MAX];
+    size_t count;
+    bool ok;
+};
+
+static struct report
+look(const struct status *s, look_at *const *checks, size_t count)
+{
+    struct report r = { .count = count, .ok = true };
+
+    for (size_t i = 0; i < count; i++) {
+        r.checks[i] = checks[i](s);
+        r.ok &= r.checks[i].ok;
+    }
+    return r;
+}
+
+static void
+write_json(struct buf *b, const struct report *r)
+{
+    buf_printf(b, "{\"status\":\"%s\",\"checks\":[", r->ok ? r->good : r->bad);
+    for (size_t i = 0; i < r->count; i++) {
+        const struct check *c = &r->checks[i];
+
+        buf_printf(b, "%s{\"name\":\"%s\",\"ok\":%s", i > 0 ? "," : "", c->name,
+                   c->ok ? "true" : "false");
+        if (!c->ok) {
+            buf_add_str(b, STR(",\"text\":"));
+            http_json_string(b, str_from(c->text));
+        }
+        buf_add(b, "}", 1);
+    }
+    buf_add_str(b, STR("]}\n"));
+}
+
+/* One line: ready, or the first reason why not. */
+static void
+write_line(struct buf *b, const struct report *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (!r->checks[i].ok) {
+            buf_printf(b, "%s\n", r->checks[i].text);
+            return;
+        }
+    }
+    buf_printf(b, "%s\n", r->good);
+}
+
+static void
+write_verbose(struct buf *b, const struct report *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct check *c = &r->checks[i];
+
+        buf_printf(b, "[%c] %s: %s\n", c->ok ? '+' : '-', c->name,
+                   c->ok ? "ok" : c->text);
+    }
+    buf_printf(b, "%s\n", r->ok ? r->good : r->bad);
+}
+
+static bool
+wants_json(const struct http_request *r)
+{
+    const struct str *accept = http_header(r, "Accept");
+    struct str rest = accept != NULL ? *accept : STR_NONE;
+
+    while (rest.len > 0) {
+        struct str type = str_cut(&rest, ',');
+
+        if (str_eq_nocase(str_trim(str_cut(&type, ';')),
+                          STR("application/json"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum http_result
+answer(struct http_request *r, const struct report *report)
+{
+    bool json = wants_json(r);
+    struct str ignored;
+    struct buf b;
+
+    buf_init(&b, ANSWER_MAX);
+    if (json) {
+        write_json(&b, report);
+    } else if (http_query(r, "verbose", &ignored)) {
+        write_verbose(&b, report);
+    } else {
+        write_line(&b, report);
+    }
+    http_set_header(r, "Cache-Control", STR("no-store"));
+    if (!report->ok) {
+        http_set_header(r, "Retry-After", STR(RETRY_AFTER));
+    }
+    http_reply(r, report->ok ? 200 : 503, json ? "application/json" : TEXT,
+               buf_str(&b));
+    buf_clear(&b);
+    return HTTP_DONE;
+}
 
 static enum http_result
 on_healthz(struct http_request *r, void *state)
 {
+    const struct report report = { .good = "ok", .bad = "", .ok = true };
+
     (void)state;
-    http_set_header(r, "Cache-Control", STR("no-store"));
-    return http_reply(r, 200, TEXT, STR("ok\n"));
+    return answer(r, &report);
 }
 
 static enum http_result
 on_readyz(struct http_request *r, void *state)
 {
-    const struct status *s = state;
+    struct report report = look(state, ready_checks, CHECKS_MAX);
 
-    http_set_header(r, "Cache-Control", STR("no-store"));
-    if (s->draining) {
-        return http_reply(r, 503, TEXT, STR("draining\n"));
-    }
-    return http_reply(r, 200, TEXT, STR("ready\n"));
+    report.good = "ready";
+    report.bad = "not ready";
+    return answer(r, &report);
+}
+
+static enum http_result
+on_startupz(struct http_request *r, void *state)
+{
+    struct status *s = state;
+    struct report report = look(s, started_checks, 1);
+
+    s->started |= report.ok;
+    report.good = "started";
+    report.bad = "starting";
+    return answer(r, &report);
 }
 
 static const struct http_route routes[] = {
     { .method = "GET", .path = "/healthz", .handler = on_healthz },
     { .method = "GET", .path = "/readyz", .handler = on_readyz },
+    { .method = "GET", .path = "/startupz", .handler = on_startupz },
     { .path = NULL },
 };
+
+/* ---- life ---- */
 
 static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
 {
-    (void)layer;
+    struct status *s = mem_zero(sizeof(*s));
+
     (void)r;
     (void)err;
-    *state = mem_zero(sizeof(struct status));
+    s->worker = layer->worker;
+    *state = s;
     return 0;
 }
 
@@ -69,7 +317,7 @@ stop(void *state)
 
 const struct module status_module = {
     .name = "status",
-    .about = "answers GET /healthz and GET /readyz",
+    .about = "answers GET /healthz, /readyz and /startupz",
     .start = start,
     .drain = drain,
     .stop = stop,

@@ -43,6 +43,8 @@ generation_free(struct generation **g)
 
 /* ---- log files ---- */
 
+#define USER_TIMEOUT_MS 30000
+
 static bool
 is_off(struct str log)
 {
@@ -136,12 +138,42 @@ overlaps_one(struct list *listeners, const struct addr_listen *where)
     return false;
 }
 
+/* The kernel gives a peer up that takes nothing, or acknowledges nothing,
+ * for so long: not before weir itself would. */
+static int64_t
+user_timeout(const struct generation *g, size_t server)
+{
+    int64_t own =
+        settings_rtmp_server(&g->settings->rtmp, server)->send_timeout;
+
+    return own > USER_TIMEOUT_MS ? own : USER_TIMEOUT_MS;
+}
+
+static struct listen_options
+options_of(const struct generation *g, const struct binding *b)
+{
+    const struct listen_settings *s = b->settings;
+    bool rtmp = str_eq(str_from(b->proto), STR("rtmp"));
+
+    return (struct listen_options){
+        .backlog = (int)s->backlog,
+        .sockets = g->workers,
+        .later = true,
+        .ip6only = s->ipv6only,
+        .keep_alive = s->so_keepalive,
+        .user_timeout_ms = rtmp ? user_timeout(g, b->server) : 0,
+        .rcvbuf = s->rcvbuf,
+        .sndbuf = s->sndbuf,
+        .deferred = s->deferred,
+    };
+}
+
 static int
 bind_address(struct generation *g, struct list *listeners, struct binding *b,
              struct errmsg *err)
 {
     struct str name = b->settings->address;
-    struct listen_options o = { .sockets = g->workers, .later = true };
+    struct listen_options o = options_of(g, b);
     struct addr_listen where;
 
     if (addr_parse_listen(name, &where, err) == -1) {
@@ -267,8 +299,10 @@ generation_keep_listeners(struct generation *g)
 {
     for (size_t i = 0; i < g->binding_count; i++) {
         const struct binding *b = &g->bindings[i];
+        struct listen_options o = options_of(g, b);
 
         listener_keep(b->listener);
+        listener_tune(b->listener, &o);
         b->listener->proto = b->proto;
         str_copy(b->listener->name, sizeof(b->listener->name),
                  b->settings->address);

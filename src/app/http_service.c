@@ -138,6 +138,9 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     server->settings = h->http;
     server->settings.access_log = g->access_logs[number];
     server->settings.access_log_format = h->access_log_format;
+    server->trusted = access_parse_names(
+        s->worker->pool, h->trusted_proxies.items, h->trusted_proxies.count);
+    server->forwarded_header = h->forwarded_header;
     server->threads = s->worker->threads;
     server->locations = to;
     server->location_count = n;

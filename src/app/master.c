@@ -2,7 +2,8 @@
  * The master process, from its start to its end.
  *
  * Phases go one way: STARTING (children have not all said READY), SERVING,
- * DRAINING (QUIT: connections may end by themselves), STOPPING (TERM, or the
+ * LEAVING (QUIT: all goes on, but load balancers are told to look elsewhere),
+ * DRAINING (connections may end by themselves), STOPPING (TERM, or the
  * drain took too long: children are told to end, then killed).
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -41,7 +42,7 @@ master_stop(struct master *m)
     }
     reload_abort(m);
     atomic_store(&slot_at(0)->state, SLOT_DRAINING);
-    if (m->phase != DRAINING) { /* who has said so then */
+    if (m->phase < LEAVING) { /* else it was said then */
         notify_send("STOPPING=1");
     }
     m->phase = STOPPING;
@@ -67,20 +68,45 @@ look_at_children(struct master *m)
     }
 }
 
+static void
+drain(struct master *m)
+{
+    if (m->phase < LEAVING) {
+        reload_abort(m);
+        notify_send("STOPPING=1");
+    }
+    m->phase = DRAINING;
+    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
+    generation_close_others(NULL, &m->listeners);
+    children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGQUIT);
+    timer_set(m->loop, &m->deadline, m->drain_limit);
+    look_at_children(m);
+}
+
+/* The first half of a graceful stop: /readyz says 503 from now on, and who
+ * connects all the same is still served. */
+static void
+leave(struct master *m)
+{
+    reload_abort(m);
+    notify_send("STOPPING=1");
+    m->phase = LEAVING;
+    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
+    timer_set(m->loop, &m->deadline, m->generation->settings->stop_grace);
+}
+
 void
 master_drain(struct master *m, int64_t limit)
 {
     if (m->phase == DRAINING || m->phase == STOPPING) {
         return;
     }
-    reload_abort(m);
-    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
-    notify_send("STOPPING=1");
-    m->phase = DRAINING;
-    generation_close_others(NULL, &m->listeners);
-    children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGQUIT);
-    timer_set(m->loop, &m->deadline, limit);
-    look_at_children(m);
+    m->drain_limit = limit;
+    if (m->phase == SERVING && m->generation->settings->stop_grace > 0) {
+        leave(m);
+    } else { /* asked again, or nobody was served yet: no more grace */
+        drain(m);
+    }
 }
 
 /* Weir cannot start: says why where the operator looks. */
@@ -113,6 +139,9 @@ on_deadline(struct timer *t)
         give_up(m, "weir", "not all processes were ready within 10 s");
         break;
     case SERVING:
+        break;
+    case LEAVING:
+        drain(m);
         break;
     case DRAINING:
         log_notice("connections are still open after stop_drain: closing "

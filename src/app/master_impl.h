@@ -15,7 +15,7 @@
 #include "app/watchdog.h"
 #include "event/signals.h"
 
-enum phase { STARTING, SERVING, DRAINING, STOPPING };
+enum phase { STARTING, SERVING, LEAVING, DRAINING, STOPPING };
 
 struct master {
     char *file;                    /* owned: the configuration's path */
@@ -30,12 +30,14 @@ struct master {
     struct control *control; /* owned */
     enum phase phase;
     struct timer deadline; /* of the phase */
+    int64_t drain_limit;   /* ms that DRAINING may take */
     int status;            /* to exit with */
 };
 
 /* As TERM does: closes everything. */
 void master_stop(struct master *m);
-/* As QUIT does: what is there may end by itself for limit ms. */
+/* As QUIT does: after stop_grace, or at once when it is asked for again, what
+ * is there may end by itself for limit ms. */
 void master_drain(struct master *m, int64_t limit);
 /* As USR1 does; says in the log how it went.  0, or -1 with err. */
 int master_reopen(struct errmsg *err);

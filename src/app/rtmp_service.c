@@ -18,6 +18,7 @@
 
 struct server {
     struct rtmp_settings session;
+    const struct access_list *trusted;
     struct rtmp_application *applications;
     size_t application_count;
 };
@@ -340,6 +341,9 @@ start_server(struct server *s, const struct rtmp_server_settings *settings)
         settings->applications.items;
 
     settings_of_rtmp(settings, &s->session);
+    s->trusted = access_parse_names(service.worker->pool,
+                                    settings->trusted_proxies.items,
+                                    settings->trusted_proxies.count);
     s->application_count = settings->applications.count;
     s->applications = pool_zero(
         service.worker->pool, s->application_count * sizeof(*s->applications));
@@ -361,6 +365,12 @@ rtmp_service_start(struct worker *w)
         start_server(&service.servers[i],
                      settings_rtmp_server(&settings->rtmp, i));
     }
+}
+
+const struct access_list *
+rtmp_service_trusted(size_t i)
+{
+    return service.servers[i].trusted;
 }
 
 void

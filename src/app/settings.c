@@ -137,6 +137,10 @@ const struct conf_key settings_keys[] = {
     ROW(settings, control, CONF_GROUP, .keys = settings_control_keys,
         .size = sizeof(struct control_settings), .preset = "",
         .help = "The control socket; see weirctl(8)."),
+    ROW(settings, stop_grace, CONF_TIME, .min = 0, .max = 3600 * 1000,
+        .preset = "5s",
+        .help = "How long a graceful stop goes on accepting while /readyz "
+                "says 503: time for load balancers to notice."),
     ROW(settings, stop_drain, CONF_TIME, .min = 0, .max = DAYS(30),
         .preset = "30s",
         .help = "How long a graceful stop waits for connections to end."),

@@ -30,6 +30,12 @@ enum {
 struct listen_settings { /* an item of a server's "listen" */
     struct conf_where where;
     struct str address; /* as written: "1935", "127.0.0.1:0", "unix:PATH" */
+    bool proxy_protocol;
+    int64_t backlog;
+    bool so_keepalive;
+    int ipv6only;           /* enum listen_ip6only */
+    int64_t rcvbuf, sndbuf; /* bytes; 0: the system's */
+    bool deferred;
 };
 
 const struct listen_settings *settings_listen(const struct conf_groups *listen,
@@ -54,6 +60,7 @@ struct rtmp_application_settings {
 struct rtmp_server_settings {
     struct conf_where where;
     struct conf_groups listen; /* struct listen_settings */
+    struct conf_strings trusted_proxies;
     int64_t chunk_size;
     int64_t handshake_timeout, connect_timeout;
     int64_t ping_interval, ping_timeout;
@@ -92,7 +99,9 @@ struct http_location_settings {
 struct http_server_settings {
     struct conf_where where;
     struct conf_groups listen; /* struct listen_settings */
-    struct str access_log;     /* "" and "off": none */
+    struct conf_strings trusted_proxies;
+    int forwarded_header;  /* enum http_forwarded_header */
+    struct str access_log; /* "" and "off": none */
     int64_t client_max_body_size;
     struct http_settings http;    /* access_log* are filled by http_service */
     int access_log_format;        /* enum http_log_format */
@@ -153,6 +162,7 @@ struct settings {
     int64_t max_generations;       /* with workers at once */
     int64_t reload_drain;          /* ms */
     int64_t keepalive_min_timeout; /* ms */
+    int64_t stop_grace;            /* ms */
     int64_t stop_drain;            /* ms */
     int64_t watchdog;              /* ms, 0: off */
     struct control_settings control;

@@ -17,6 +17,8 @@
 #define BODY_MAX ((int64_t)1 << 40)
 
 static const char *const log_formats[] = { "combined", "json", NULL };
+static const char *const forwarded_words[] = { "auto", "x-forwarded",
+                                               "forwarded", "off", NULL };
 static const char *const body_words[] = { "inherit", NULL };
 
 /* ---- layers ---- */
@@ -150,7 +152,10 @@ check_server(const void *settings, struct errmsg *err)
 {
     const struct http_server_settings *s = settings;
 
-    return settings_check_listens(&s->listen, err);
+    if (settings_check_listens(&s->listen, err) == -1) {
+        return -1;
+    }
+    return settings_check_proxies(&s->listen, &s->trusted_proxies, err);
 }
 
 static int
@@ -174,6 +179,16 @@ static const struct conf_key server_keys[] = {
         .shorthand = "address",
         .help = "Where it listens: addresses, or groups with an address and "
                 "what else holds for it."),
+    ROW(http_server_settings, trusted_proxies, CONF_STRINGS, .preset = "",
+        .check = access_check_name,
+        .help = "Load balancers and proxies whose word on the client is "
+                "taken (PROXY protocol, X-Forwarded-*, Forwarded, "
+                "X-Request-ID): addresses, ADDRESS/BITS, \"loopback\", "
+                "\"private\", \"linklocal\", \"unix:\", \"all\"."),
+    ROW(http_server_settings, forwarded_header, CONF_ENUM, .preset = "auto",
+        .words = forwarded_words,
+        .help = "Which header of a trusted proxy names the client; \"auto\": "
+                "X-Forwarded-For, and Forwarded where that is missing."),
     ROW(http_server_settings, access_log, CONF_STRING, .preset = "off",
         .help = "A file with a line for every request, \"stderr\", "
                 "\"stdout\" or \"off\"."),

@@ -10,6 +10,10 @@
 #include "app/rows.h"
 #include "net/addr.h"
 
+#define BUFFER_MAX ((int64_t)1 << 30)
+
+static const char *const ip6only_words[] = { "auto", "on", "off", NULL };
+
 static int
 check_address(struct str value, struct errmsg *err)
 {
@@ -67,6 +71,32 @@ const struct conf_key settings_listen_keys[] = {
     ROW(listen_settings, address, CONF_STRING, .check = check_address,
         .help = "\"PORT\", \"ADDRESS:PORT\" or \"unix:PATH\"; port 0 takes "
                 "a free one."),
+    ROW(listen_settings, proxy_protocol, CONF_BOOL, .preset = "false",
+        .help = "Every connection begins with a PROXY protocol header, "
+                "version 1 or 2, from one of trusted_proxies."),
+    ROW(listen_settings, backlog, CONF_INT, .min = 1, .max = 65535,
+        .preset = "4096",
+        .help = "Connections that may wait to be accepted, of each worker; "
+                "the system caps it (net.core.somaxconn)."),
+    ROW(listen_settings, so_keepalive, CONF_BOOL, .preset = "true",
+        .help = "TCP keep-alive: a silent peer is probed after 60 s, then "
+                "every 15 s, and is dead after four; balancers that forget "
+                "idle connections see quiet players as alive."),
+    ROW(listen_settings, ipv6only, CONF_ENUM, .preset = "auto",
+        .words = ip6only_words, .change = CONF_RESTART,
+        .help = "Whether an IPv6 address takes IPv6 alone; \"auto\": "
+                "\"[ADDRESS]:PORT\" does, \"PORT\" takes IPv4 as well."),
+    ROW(listen_settings, rcvbuf, CONF_SIZE, .min = 0, .max = BUFFER_MAX,
+        .preset = "0",
+        .help = "Receive buffer of a connection (SO_RCVBUF); 0: the "
+                "system's, which grows as needed."),
+    ROW(listen_settings, sndbuf, CONF_SIZE, .min = 0, .max = BUFFER_MAX,
+        .preset = "0",
+        .help = "Send buffer of a connection (SO_SNDBUF); 0: the system's, "
+                "which grows as needed."),
+    ROW(listen_settings, deferred, CONF_BOOL, .preset = "false",
+        .help = "A connection is accepted with its first byte "
+                "(TCP_DEFER_ACCEPT); not with checks that only connect."),
     CONF_END,
 };
 
@@ -78,6 +108,23 @@ settings_check_listens(const struct conf_groups *listen, struct errmsg *err)
     if (twice != NULL) {
         return errmsg_set(err, "listen \"%.*s\" stands twice",
                           STR_ARGS(*twice));
+    }
+    return 0;
+}
+
+int
+settings_check_proxies(const struct conf_groups *listen,
+                       const struct conf_strings *trusted, struct errmsg *err)
+{
+    for (size_t i = 0; i < listen->count; i++) {
+        const struct listen_settings *l = settings_listen(listen, i);
+
+        if (l->proxy_protocol && trusted->count == 0) {
+            return errmsg_set(err,
+                              "proxy_protocol of listen \"%.*s\" needs "
+                              "trusted_proxies",
+                              STR_ARGS(l->address));
+        }
     }
     return 0;
 }

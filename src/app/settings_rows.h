@@ -17,6 +17,10 @@ extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 /* No address of one server stands twice. */
 int settings_check_listens(const struct conf_groups *listen,
                            struct errmsg *err);
+/* Who listens for a PROXY protocol header trusts somebody to send it. */
+int settings_check_proxies(const struct conf_groups *listen,
+                           const struct conf_strings *trusted,
+                           struct errmsg *err);
 /* A server has no address that one before it, in that line, has. */
 int settings_check_apart(const struct conf_groups *before, int line,
                          const struct conf_groups *listen, struct errmsg *err);

@@ -89,7 +89,8 @@ check_server(const void *settings, struct errmsg *err)
 {
     const struct rtmp_server_settings *s = settings;
 
-    if (settings_check_listens(&s->listen, err) == -1) {
+    if (settings_check_listens(&s->listen, err) == -1 ||
+        settings_check_proxies(&s->listen, &s->trusted_proxies, err) == -1) {
         return -1;
     }
     if (s->max_memory < s->max_message) {
@@ -122,6 +123,11 @@ static const struct conf_key server_keys[] = {
         .shorthand = "address",
         .help = "Where it listens: addresses, or groups with an address and "
                 "what else holds for it."),
+    ROW(rtmp_server_settings, trusted_proxies, CONF_STRINGS, .preset = "",
+        .check = access_check_name,
+        .help = "Load balancers whose word on the client is taken (PROXY "
+                "protocol): addresses, ADDRESS/BITS, \"loopback\", "
+                "\"private\", \"linklocal\", \"unix:\", \"all\"."),
     ROW(rtmp_server_settings, chunk_size, CONF_INT, .min = 128, .max = 0xffffff,
         .preset = "60000", .help = "Bytes of a chunk towards peers."),
     ROW(rtmp_server_settings, handshake_timeout, CONF_TIME, .min = 100,

@@ -10,15 +10,17 @@
 #include "app/worker.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "app/door.h"
 #include "app/http_service.h"
+#include "app/node_state.h"
 #include "app/process.h"
 #include "app/rtmp_service.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "net/proxyread.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/slot.h"
@@ -31,10 +33,9 @@
 #define LAST_TURNS 3      /* for what the closing of connections deferred */
 
 /* A socket that this worker accepts on. */
-struct door {
-    struct serving *serving; /* borrowed */
-    const struct binding *binding;
-    bool rtmp;                 /* else HTTP */
+struct opening {
+    struct serving *serving;   /* borrowed */
+    struct door door;          /* where its connections go */
     struct acceptor *acceptor; /* owned */
     int fd;                    /* owned: our copy of the listener's */
 };
@@ -44,7 +45,7 @@ struct serving {
     struct process process;
     struct http_service *http; /* owned */
     bool hub, rtmp;            /* started */
-    struct door *doors;        /* in the pool */
+    struct opening *doors;     /* in the pool */
     size_t door_count;
     bool open;      /* told to accept connections */
     bool full;      /* at worker_connections: accepts nothing */
@@ -57,7 +58,7 @@ struct serving {
 static size_t
 connections(void)
 {
-    return http_connections() + rtmp_sessions();
+    return http_connections() + rtmp_sessions() + proxy_waiting();
 }
 
 /* ---- accepting ---- */
@@ -97,17 +98,12 @@ look(struct serving *s)
 static void
 on_accept(void *arg, const struct conn_socket *socket)
 {
-    const struct door *d = arg;
+    struct opening *d = arg;
     struct serving *s = d->serving;
 
     atomic_fetch_add_explicit(&slot_at(slot_self())->accepted, 1,
                               memory_order_relaxed);
-    if (d->rtmp) {
-        rtmp_service_accept(d->binding->server, socket);
-    } else {
-        http_accept(s->w.loop, http_service_server(s->http, d->binding->server),
-                    socket);
-    }
+    door_knock(&d->door, socket);
     look(s);
 }
 
@@ -147,10 +143,9 @@ take_sockets(struct serving *s)
                 close(l->fds[k]);
                 continue;
             }
-            s->doors[s->door_count++] = (struct door){
+            s->doors[s->door_count++] = (struct opening){
                 .serving = s,
-                .binding = &g->bindings[i],
-                .rtmp = strcmp(g->bindings[i].proto, "rtmp") == 0,
+                .door = door_to(&g->bindings[i]),
                 .fd = l->fds[k],
             };
         }
@@ -161,12 +156,14 @@ static int
 open_doors(struct serving *s, struct errmsg *err)
 {
     for (size_t i = 0; i < s->door_count; i++) {
-        struct door *d = &s->doors[i];
+        struct opening *d = &s->doors[i];
 
+        d->door.loop = s->w.loop;
+        d->door.http = s->http;
         d->acceptor = acceptor_start(s->w.loop, d->fd, on_accept, d);
         if (d->acceptor == NULL) {
             return errmsg_sys(err, "cannot accept on %s",
-                              d->binding->listener->name);
+                              d->door.binding->listener->name);
         }
     }
     return 0;
@@ -212,6 +209,14 @@ close_doors(struct serving *s)
 
 /* ---- the end ---- */
 
+/* Whether balancers are told to look elsewhere (see modules/status). */
+static bool
+node_leaves(void)
+{
+    return atomic_load(&slot_at(0)->state) == SLOT_DRAINING ||
+           node_state() != NODE_READY;
+}
+
 static void
 on_look(struct timer *t)
 {
@@ -219,6 +224,7 @@ on_look(struct timer *t)
     bool quick = s->full || s->draining || s->ending;
 
     look(s);
+    http_leave(node_leaves());
     if ((s->draining && connections() == 0) ||
         (s->ending && (rtmp_sessions() == 0 || clock_ms() >= s->end_ms))) {
         loop_stop(s->w.loop);
@@ -278,6 +284,7 @@ static void
 stop(struct serving *s)
 {
     close_doors(s);
+    proxy_stop();
     if (s->http != NULL) {
         http_stop();
     }

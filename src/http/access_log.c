@@ -44,10 +44,10 @@ add_quoted(struct buf *b, struct str s)
 static void
 write_combined(struct buf *b, const struct exchange *x)
 {
-    char date[32], peer[ADDR_TEXT];
+    char date[32], client[ADDR_TEXT];
 
     clock_log_date(date, sizeof(date), clock_wall_ms());
-    buf_printf(b, "%s - - [%s]", addr_ip_text(&x->pub.peer, peer), date);
+    buf_printf(b, "%s - - [%s]", addr_ip_text(&x->pub.client, client), date);
     add_quoted(b, x->head.line.len > 0 ? x->head.line : STR("-"));
     buf_printf(b, " %d %llu", status_of(x), (unsigned long long)x->body_sent);
     add_quoted(b, header_or_dash(x, "Referer"));
@@ -80,16 +80,19 @@ add_header_member(struct buf *b, const struct exchange *x, const char *name,
 static void
 write_json(struct buf *b, const struct exchange *x)
 {
-    char date[32], peer[ADDR_TEXT];
+    char date[32], client[ADDR_TEXT], peer[ADDR_TEXT];
 
     clock_iso8601(date, sizeof(date), clock_wall_ms());
-    buf_printf(b, "{\"time\":\"%s\",\"peer\":\"%s\"", date,
-               addr_ip_text(&x->pub.peer, peer));
+    buf_printf(b, "{\"time\":\"%s\",\"client\":\"%s\",\"peer\":\"%s\"", date,
+               addr_ip_text(&x->pub.client, client),
+               addr_ip_text(&x->via, peer));
     add_member(b, "request", x->head.line);
-    add_member(b, "host", x->head.host);
+    add_member(b, "host", x->pub.host);
     buf_printf(b, ",\"status\":%d,\"bytes\":%llu,\"ms\":%lld", status_of(x),
                (unsigned long long)x->body_sent,
                (long long)(loop_now(x->c->loop) - x->began_ms));
+    add_member(b, "request_id", x->pub.request_id);
+    add_member(b, "trace_id", x->pub.trace_id);
     add_header_member(b, x, "referer", "Referer");
     add_header_member(b, x, "user_agent", "User-Agent");
     if (x->note.len > 0) {

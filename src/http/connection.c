@@ -19,7 +19,7 @@ static struct {
     struct list connections; /* struct http_connection */
     size_t count;
     int64_t grace; /* ms, of http_drain() */
-    bool ready, draining;
+    bool ready, draining, leaving;
 } all;
 
 /* ---- from one request to the next ---- */
@@ -522,6 +522,12 @@ http_drain(int64_t grace)
 }
 
 void
+http_leave(bool leave)
+{
+    all.leaving = leave;
+}
+
+void
 http_stop(void)
 {
     if (!all.ready) {
@@ -542,7 +548,7 @@ http_ends_with(const struct http_connection *c)
 {
     size_t ahead = c->in_data ? c->offered : buf_len(&c->conn->in);
 
-    return all.draining && ahead == 0;
+    return (all.draining || all.leaving) && ahead == 0;
 }
 
 size_t

@@ -19,6 +19,7 @@
 #include "http/body.h"
 #include "http/http.h"
 #include "http/parse.h"
+#include "http/trace.h"
 
 /* How long a body may pause that is only read to be dropped before the
  * answer; then the connection ends with the answer. */
@@ -65,6 +66,8 @@ struct exchange {
     struct http_connection *c; /* borrowed */
     struct http_head head;
     struct http_body body;
+    struct http_trace trace;
+    struct addr via; /* who connected: the peer or its proxy */
     int64_t began_ms;
 
     /* Routing: where the walk is. */
@@ -110,8 +113,8 @@ void http_settle(struct http_connection *c);
 void http_settle_later(struct http_connection *c);
 /* The deadline of a stalled answer begins. */
 void http_answer_stalls(struct http_connection *c);
-/* The process drains and nothing more came from this client: the answer is
- * the last one. */
+/* The process drains or leaves and nothing more came from this client: the
+ * answer is the last one. */
 bool http_ends_with(const struct http_connection *c);
 
 /* request.c */

@@ -70,10 +70,19 @@ struct http_settings { /* of one server; all times ms, all sizes bytes */
 };
 enum http_log_format { HTTP_LOG_COMBINED, HTTP_LOG_JSON };
 
+enum http_forwarded_header {
+    HTTP_FORWARDED_AUTO, /* X-Forwarded-For, else Forwarded */
+    HTTP_FORWARDED_X,
+    HTTP_FORWARDED_RFC7239,
+    HTTP_FORWARDED_OFF,
+};
+
 struct http_server {
     struct http_settings settings;
     struct task_threads *threads; /* borrowed; read cold files.  NULL: files
                                      are read on the loop (tests) */
+    const struct access_list *trusted;     /* proxies; NULL: nobody */
+    int forwarded_header;                  /* enum http_forwarded_header */
     const struct http_location *locations; /* longest path first */
     size_t location_count;
 };
@@ -86,6 +95,9 @@ void http_accept(struct loop *l, const struct http_server *s,
  * request is closed when it has been idle for grace ms, not before: a request
  * may be on its way. */
 void http_drain(int64_t grace);
+/* Whether answers end their connections from now on: a balancer's pool of
+ * them should empty before this process goes. */
+void http_leave(bool leave);
 /* Closes every connection now, those taken over too. */
 void http_stop(void);
 size_t http_connections(void); /* open now in this process */
@@ -108,14 +120,20 @@ struct http_request {
     struct str path;       /* decoded, dot segments removed, starts '/' */
     struct str route_path; /* path behind the location, starts '/' */
     struct str query;      /* behind '?', not decoded */
-    struct str host;
-    int version; /* 10 or 11 */
+    struct str host;       /* as the client wrote it, also to a trusted proxy */
+    int version;           /* 10 or 11 */
     const struct http_header *headers;
     size_t header_count;
     const struct http_param *params; /* of the matched template */
     size_t param_count;
     struct str body;  /* whole, when the route asked for it */
     struct addr peer; /* of the connection */
+    /* Who asks, how and under which names: what proxies in between say of it
+     * when their word is good, else what the connection shows. */
+    struct addr client;    /* access rules and logs go by it */
+    struct str scheme;     /* "http", "https" */
+    struct str request_id; /* at most 128 of [A-Za-z0-9._-] */
+    struct str trace_id;   /* W3C trace context: 32 lower-case hex digits */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
 };
@@ -125,6 +143,14 @@ const struct str *http_header(const struct http_request *r, const char *name);
 struct str http_param(const struct http_request *r, const char *name);
 /* First query parameter of that name, decoded into the pool; false: none. */
 bool http_query(struct http_request *r, const char *name, struct str *value);
+
+/* Headers of requests that a module makes to others on behalf of this one:
+ * its trace with a new span, and what came with it (empty: leave it out). */
+struct str http_traceparent(struct http_request *r);
+struct str http_tracestate(struct http_request *r);
+/* "https://host/path" as the client sees this server; path alone when it told
+ * no host. */
+struct str http_absolute(struct http_request *r, struct str path);
 
 /* ---- answering ---- */
 

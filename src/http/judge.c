@@ -42,8 +42,8 @@ is_address_char(char c)
            (c >= 'A' && c <= 'F');
 }
 
-static bool
-is_authority(struct str s)
+bool
+http_is_authority(struct str s)
 {
     struct str port = s, name;
 
@@ -85,7 +85,7 @@ cut_authority(struct str *rest, struct str *authority)
             end = question < end ? question : end;
             *authority = str_first(s, end);
             *rest = str_skip(s, end);
-            return is_authority(*authority);
+            return http_is_authority(*authority);
         }
     }
     return false;
@@ -151,7 +151,7 @@ judge_host(struct http_head *head)
     if (host == NULL) {
         return head->version == 11 ? REFUSE_NO_HOST : REFUSE_NONE;
     }
-    if (!is_authority(*host) ||
+    if (!http_is_authority(*host) ||
         (head->authority.len > 0 && !str_eq_nocase(*host, head->authority))) {
         return REFUSE_HOST;
     }

@@ -8,6 +8,8 @@
 
 #include "http/parse.h"
 
+/* "host", "host:port", "[IPv6]:port". */
+bool http_is_authority(struct str s);
 /* Splits head->target into authority, path and query. */
 enum http_refusal http_judge_target(struct http_head *head);
 /* Fills host, length, chunked, keep_alive, expects_continue from headers. */

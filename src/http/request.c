@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "http/client.h"
 #include "http/exchange.h"
 #include "http/path.h"
 #include "proc/refused.h"
@@ -103,6 +104,7 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->pub.pool = pool;
     x->pub.loop = c->loop;
     x->pub.peer = c->conn->peer;
+    x->via = c->conn->via;
     x->pub.path = x->pub.route_path = STR("/");
     x->pub.body = STR_NONE;
     later_init(&x->resume, on_resume);
@@ -125,6 +127,9 @@ publish_head(struct exchange *x)
     x->pub.version = x->head.version;
     x->pub.headers = x->head.headers;
     x->pub.header_count = x->head.header_count;
+    http_trace_begin(
+        &x->pub, http_client_begin(&x->pub, x->c->server, x->c->conn->secure),
+        &x->trace);
 }
 
 void

@@ -124,8 +124,8 @@ http_set_header(struct http_request *r, const char *name, struct str value)
 
     if (!fits_in_header(value)) {
         log_error("http: header %s of an answer to %.*s has bytes that cannot "
-                  "stand there, left out",
-                  name, STR_ARGS(x->head.target));
+                  "stand there, left out (request %.*s)",
+                  name, STR_ARGS(x->head.target), STR_ARGS(r->request_id));
         return;
     }
     *field = (struct http_field){ NULL, name, pool_str(r->pool, value) };
@@ -195,6 +195,8 @@ add_head(struct buf *b, const struct exchange *x, const char *type,
                    http_status_text(x->status));
 
     bad |= buf_add_str(b, date_now());
+    bad |= buf_add_str(b, STR("\r\nX-Request-ID: "));
+    bad |= buf_add_str(b, x->pub.request_id);
     bad |= buf_add(b, "\r\n", 2);
     if (type != NULL) {
         bad |= buf_printf(b, "Content-Type: %s\r\n", type);

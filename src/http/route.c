@@ -175,7 +175,7 @@ enter(struct exchange *x, const struct http_location *l)
     x->layer = 0;
     x->allow_count = 0;
     x->body.limit = (uint64_t)l->client_max_body_size;
-    if (!access_allows(l->access, &x->pub.peer)) {
+    if (!access_allows(l->access, &x->pub.client)) {
         x->reject = 403;
         return false;
     }
@@ -304,7 +304,8 @@ call(struct exchange *x)
 
     x->running = false;
     if (result == HTTP_DONE && x->status == 0 && !x->taken) {
-        log_alert("http: a handler of module %s gave no answer", layer->module);
+        log_alert("http: a handler of module %s gave no answer (request %.*s)",
+                  layer->module, STR_ARGS(x->pub.request_id));
         http_error(&x->pub, 500, "no answer");
     }
     return result;

@@ -8,7 +8,14 @@
 #include <assert.h>
 #include <string.h>
 
-enum what { WHAT_ALL, WHAT_LOOPBACK, WHAT_PRIVATE, WHAT_LINKLOCAL, WHAT_NET };
+enum what {
+    WHAT_ALL,
+    WHAT_LOOPBACK,
+    WHAT_PRIVATE,
+    WHAT_LINKLOCAL,
+    WHAT_UNIX,
+    WHAT_NET,
+};
 
 struct rule {
     bool allow;
@@ -33,6 +40,7 @@ parse_word(struct str s, enum what *out)
         { { "loopback", 8 }, WHAT_LOOPBACK },
         { { "private", 7 }, WHAT_PRIVATE },
         { { "linklocal", 9 }, WHAT_LINKLOCAL },
+        { { "unix:", 5 }, WHAT_UNIX },
     };
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -68,6 +76,19 @@ parse_net(struct str s, struct rule *r)
 }
 
 static int
+parse_what(struct str s, struct rule *r, struct str whole, struct errmsg *err)
+{
+    if (parse_word(s, &r->what) || parse_net(s, r)) {
+        return 0;
+    }
+    return errmsg_set(err,
+                      "\"%.*s\" must name an address, ADDRESS/BITS, "
+                      "\"loopback\", \"private\", \"linklocal\", \"unix:\" or "
+                      "\"all\"",
+                      STR_ARGS(whole));
+}
+
+static int
 parse_rule(struct str s, struct rule *r, struct errmsg *err)
 {
     struct str rest = str_trim(s);
@@ -78,14 +99,7 @@ parse_rule(struct str s, struct rule *r, struct errmsg *err)
         return errmsg_set(err, "\"%.*s\" must begin with \"allow\" or \"deny\"",
                           STR_ARGS(s));
     }
-    rest = str_trim(rest);
-    if (!parse_word(rest, &r->what) && !parse_net(rest, r)) {
-        return errmsg_set(err,
-                          "\"%.*s\" must name an address, ADDRESS/BITS, "
-                          "\"loopback\", \"private\", \"linklocal\" or \"all\"",
-                          STR_ARGS(s));
-    }
-    return 0;
+    return parse_what(str_trim(rest), r, s, err);
 }
 
 int
@@ -137,6 +151,8 @@ matches(const struct rule *r, const struct addr *peer)
         return addr_is_private(peer);
     case WHAT_LINKLOCAL:
         return addr_is_linklocal(peer);
+    case WHAT_UNIX:
+        return peer->family == AF_UNIX;
     case WHAT_NET:
         return in_net(r, peer);
     }
@@ -155,4 +171,40 @@ access_allows(const struct access_list *list, const struct addr *peer)
         }
     }
     return false;
+}
+
+/* ---- lists of names ---- */
+
+int
+access_check_name(struct str name, struct errmsg *err)
+{
+    struct rule r;
+
+    return parse_what(str_trim(name), &r, name, err);
+}
+
+const struct access_list *
+access_parse_names(struct pool *pool, const struct str *names, size_t count)
+{
+    struct access_list *list =
+        pool_alloc(pool, sizeof(*list) + count * sizeof(list->rules[0]));
+
+    list->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct rule *r = &list->rules[i];
+        struct errmsg err;
+
+        r->allow = true;
+        int bad = parse_what(str_trim(names[i]), r, names[i], &err);
+
+        assert(bad == 0);
+        (void)bad;
+    }
+    return list;
+}
+
+bool
+access_names(const struct access_list *list, const struct addr *peer)
+{
+    return list != NULL && access_allows(list, peer);
 }

@@ -1,7 +1,9 @@
 /*
  * Access rules: an ordered list of "allow|deny WHAT", first match wins,
  * nothing matches: denied.  WHAT: an address, a CIDR, loopback, private,
- * linklocal, all.
+ * linklocal, unix:, all.
+ *
+ * The same without the verbs is a list of peers that are trusted.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -20,5 +22,13 @@ const struct access_list *access_parse(struct pool *pool,
                                        const struct str *rules, size_t count);
 /* A NULL list allows everybody. */
 bool access_allows(const struct access_list *list, const struct addr *peer);
+
+/* The same for lists of WHAT alone. */
+int access_check_name(struct str name, struct errmsg *err);
+const struct access_list *access_parse_names(struct pool *pool,
+                                             const struct str *names,
+                                             size_t count);
+/* Whether the list has it; a NULL list names nobody. */
+bool access_names(const struct access_list *list, const struct addr *peer);
 
 #endif

@@ -14,16 +14,22 @@
 /* First twelve bytes of an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2). */
 static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
+void
+addr_unmap(struct addr *a)
+{
+    if (a->family == AF_INET6 && memcmp(a->ip, mapped, sizeof(mapped)) == 0) {
+        a->family = AF_INET;
+        memmove(a->ip, a->ip + sizeof(mapped), 4);
+        memset(a->ip + 4, 0, 12);
+    }
+}
+
 static void
 set_ip6(struct addr *a, const uint8_t ip[16])
 {
-    if (memcmp(ip, mapped, sizeof(mapped)) == 0) {
-        a->family = AF_INET;
-        memcpy(a->ip, ip + sizeof(mapped), 4);
-    } else {
-        a->family = AF_INET6;
-        memcpy(a->ip, ip, 16);
-    }
+    a->family = AF_INET6;
+    memcpy(a->ip, ip, 16);
+    addr_unmap(a);
 }
 
 int

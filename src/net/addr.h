@@ -35,6 +35,8 @@ struct addr_listen {
 int addr_parse_listen(struct str s, struct addr_listen *out,
                       struct errmsg *err);
 int addr_parse_ip(struct str s, struct addr *out); /* no port; 0 or -1 */
+/* An IPv4-mapped IPv6 address becomes the IPv4 one that it means. */
+void addr_unmap(struct addr *a);
 void addr_from_socket(struct addr *out, const struct sockaddr_storage *ss);
 socklen_t addr_to_socket(const struct addr *a, struct sockaddr_storage *ss);
 /* "127.0.0.1:80", "[::1]:80", "unix:"; returns dst (ADDR_TEXT bytes). */

@@ -477,7 +477,7 @@ on_linger_over(struct timer *t)
 }
 
 static void
-prepare_socket(int fd, const struct addr *peer)
+prepare_socket(int fd, const struct addr *via)
 {
     int on = 1;
     int unsent = UNSENT_MAX;
@@ -486,7 +486,7 @@ prepare_socket(int fd, const struct addr *peer)
     if (flags != -1 && (flags & O_NONBLOCK) == 0) {
         fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     }
-    if (peer->family == AF_INET || peer->family == AF_INET6) {
+    if (via->family == AF_INET || via->family == AF_INET6) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
     }
@@ -499,7 +499,7 @@ conn_new(struct loop *l, const struct conn_socket *s,
 {
     struct conn *c = mem_zero(sizeof(*c));
 
-    prepare_socket(s->fd, &s->peer);
+    prepare_socket(s->fd, s->via.family == AF_UNSPEC ? &s->peer : &s->via);
     io_init(&c->io);
     later_init(&c->destroy, destroy);
     later_init(&c->offer, offer_later);
@@ -510,6 +510,8 @@ conn_new(struct loop *l, const struct conn_socket *s,
     c->arg = arg;
     c->peer = s->peer;
     c->local = s->local;
+    c->via = s->via.family == AF_UNSPEC ? s->peer : s->via;
+    c->secure = s->secure;
     buf_init(&c->in, limits->in_limit);
     buf_init(&c->out, limits->out_limit);
     c->opened_ms = c->last_read_ms = c->last_write_ms = loop_now(l);

@@ -63,12 +63,14 @@ struct conn {
     struct buf in;  /* offered, not eaten */
     struct buf out; /* accepted by conn_write, not sent */
     struct addr peer, local;
+    struct addr via;      /* who connected to us: peer, or its proxy */
     void *busy;           /* who has sent half of something: others
                                    keep out until it is NULL again */
     int64_t opened_ms;    /* loop_now() */
     int64_t last_read_ms; /* bytes last came / last went */
     int64_t last_write_ms;
     uint64_t bytes_in, bytes_out; /* totals */
+    bool secure;                  /* as of its conn_socket */
     bool closed;                  /* on_close was called */
     bool read_paused;
     bool want_write;      /* waits for the socket */
@@ -92,6 +94,9 @@ struct conn_limits {
 struct conn_socket {
     int fd;
     struct addr peer, local;
+    struct addr via; /* AF_UNSPEC: peer itself; else the proxy that spoke for
+                        peer (PROXY protocol) */
+    bool secure;     /* peer's side is TLS, ours or its proxy's */
 };
 
 /* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP).  NULL, with

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,8 +24,9 @@
 
 #include "base/mem.h"
 
-#define BACKLOG 511
-#define UNIX_MODE 0666 /* who may connect is a matter of the folder */
+#define BACKLOG 4096
+#define DEFER_SECONDS 1 /* the kernel waits a little longer */
+#define UNIX_MODE 0666  /* who may connect is a matter of the folder */
 #define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 static int
@@ -33,9 +35,15 @@ set_option(int fd, int level, int name, int value)
     return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+static int
+backlog_of(const struct listen_options *o)
+{
+    return o->backlog > 0 ? o->backlog : BACKLOG;
+}
+
 /* A socket bound to a; -1 with errno. */
 static int
-bind_tcp(const struct addr *a, bool any, bool reuse_port)
+bind_tcp(const struct addr *a, bool only6, bool reuse_port)
 {
     struct sockaddr_storage ss;
     socklen_t len = addr_to_socket(a, &ss);
@@ -46,7 +54,7 @@ bind_tcp(const struct addr *a, bool any, bool reuse_port)
     }
     if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) == -1 ||
         (a->family == AF_INET6 &&
-         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, !any) == -1) ||
+         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, only6) == -1) ||
         (reuse_port && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) == -1) ||
         bind(fd, (struct sockaddr *)&ss, len) == -1 ||
         set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) == -1) {
@@ -95,11 +103,47 @@ drop_sockets(struct listener *l, unsigned count)
     }
 }
 
+static bool
+is_only6(const struct addr_listen *where, const struct listen_options *o)
+{
+    return o->ip6only == IP6ONLY_AUTO ? !where->any : o->ip6only == IP6ONLY_ON;
+}
+
+/* What does not work is no reason to serve nobody. */
+static void
+tune_tcp(int fd, const struct listen_options *o)
+{
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT,
+               o->deferred ? DEFER_SECONDS : 0);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)o->user_timeout_ms);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, o->keep_alive);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 60);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 15);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+    if (o->rcvbuf > 0) {
+        set_option(fd, SOL_SOCKET, SO_RCVBUF, (int)o->rcvbuf);
+    }
+    if (o->sndbuf > 0) {
+        set_option(fd, SOL_SOCKET, SO_SNDBUF, (int)o->sndbuf);
+    }
+}
+
+/* The window that a connection offers is settled by its SYN: options first. */
+static int
+start_socket(const struct listener *l, int fd)
+{
+    if (l->addr.family != AF_UNIX) {
+        tune_tcp(fd, &l->options);
+    }
+    return listen(fd, backlog_of(&l->options));
+}
+
 static int
 start_sockets(struct listener *l)
 {
     while (l->started < l->count) {
-        if (listen(l->fds[l->started], l->backlog) == -1) {
+        if (start_socket(l, l->fds[l->started]) == -1) {
             return -1;
         }
         l->started++;
@@ -112,18 +156,19 @@ open_tcp(struct listener *l, const struct addr_listen *where,
          const struct listen_options *o)
 {
     l->addr = where->addr;
-    int fd = bind_tcp(&l->addr, where->any, o->beside);
+    l->only6 = is_only6(where, o);
+    int fd = bind_tcp(&l->addr, l->only6, o->beside);
 
-    if (fd == -1 && where->any && no_ip6()) {
+    if (fd == -1 && where->any && !l->only6 && no_ip6()) {
         l->addr = (struct addr){ .family = AF_INET, .port = where->addr.port };
-        fd = bind_tcp(&l->addr, where->any, o->beside);
+        fd = bind_tcp(&l->addr, l->only6, o->beside);
     }
     if (add_socket(l, fd) == -1) {
         return -1;
     }
     note_bound(l, fd);
     while (l->count < o->sockets) {
-        if (add_socket(l, bind_tcp(&l->addr, where->any, true)) == -1) {
+        if (add_socket(l, bind_tcp(&l->addr, l->only6, true)) == -1) {
             return -1;
         }
     }
@@ -200,11 +245,10 @@ open_unix(struct listener *l, const struct addr_listen *where,
 {
     char path[sizeof(l->path)];
 
-    (void)o;
     l->addr = where->addr;
     str_copy(path, sizeof(path), where->path);
     if (check_path(path) == -1 ||
-        add_socket(l, bind_unix(path, l->backlog)) == -1) {
+        add_socket(l, bind_unix(path, backlog_of(o))) == -1) {
         return -1;
     }
     l->started = 1;
@@ -227,7 +271,7 @@ listener_open(const struct addr_listen *where, const char *name,
     str_copy(l->name, sizeof(l->name), str_from(name));
     l->proto = proto;
     l->any = where->any;
-    l->backlog = o->backlog > 0 ? o->backlog : BACKLOG;
+    l->options = *o;
     l->owner = getpid();
     l->fds = mem_alloc(room * sizeof(l->fds[0]));
     if (where->addr.family == AF_UNIX) {
@@ -261,7 +305,7 @@ listener_grow(struct listener *l, unsigned count, struct errmsg *err)
     mem_free(&l->fds);
     l->fds = fds;
     while (l->count < count) {
-        if (add_socket(l, bind_tcp(&l->addr, l->any, true)) == -1) {
+        if (add_socket(l, bind_tcp(&l->addr, l->only6, true)) == -1) {
             errmsg_sys(err, "cannot listen on %s for %u workers", l->name,
                        count);
             drop_sockets(l, before);
@@ -321,6 +365,15 @@ void
 listener_forget(struct listener *l)
 {
     drop_sockets(l, 0);
+}
+
+void
+listener_tune(struct listener *l, const struct listen_options *o)
+{
+    l->options = *o;
+    for (unsigned i = 0; i < l->started; i++) {
+        start_socket(l, l->fds[i]);
+    }
 }
 
 void

@@ -13,12 +13,21 @@
 
 #include <sys/types.h>
 
+enum listen_ip6only { IP6ONLY_AUTO, IP6ONLY_ON, IP6ONLY_OFF };
+
 struct listen_options {
-    int backlog;      /* 0: 511 */
+    int backlog;      /* 0: 4096; the system caps it (net.core.somaxconn) */
     unsigned sockets; /* how many: one a worker; unix sockets have one, that
                          all workers share */
     bool later;       /* bind only: listener_start() is still to come */
     bool beside;      /* one of our own listens on a part of this address */
+    int ip6only;      /* enum listen_ip6only; AUTO: "[ADDRESS]:PORT" is for
+                         IPv6 alone, "PORT" for both */
+    /* What the connections of a TCP listener inherit: */
+    bool keep_alive; /* probes after 60 s, every 15 s, dead after four */
+    int64_t user_timeout_ms; /* TCP_USER_TIMEOUT, 0: the system's */
+    int64_t rcvbuf, sndbuf;  /* bytes, 0: the system's */
+    bool deferred;           /* TCP_DEFER_ACCEPT: comes with its first byte */
 };
 
 /* A listening address with its sockets; the master's. */
@@ -29,8 +38,9 @@ struct listener {
     struct addr addr;  /* as bound: with the real port */
     char path[108];    /* unix */
     bool any;          /* every address of this machine, IPv4 and IPv6 */
-    int backlog;
-    int *fds; /* owned; count of them */
+    bool only6;        /* bound to IPv6 alone */
+    struct listen_options options; /* of its sockets */
+    int *fds;                      /* owned; count of them */
     unsigned count;
     unsigned started; /* how many of them listen */
     unsigned kept;    /* those in force: see listener_keep() */
@@ -65,6 +75,9 @@ bool listener_overlaps(const struct listener *l,
 void listener_close(struct listener **l); /* unix: removes the path */
 /* Child: the copies of the sockets are closed, nothing else happens. */
 void listener_forget(struct listener *l);
+/* Puts other options in force on an open listener (not sockets, ip6only);
+ * connections that are there keep theirs. */
+void listener_tune(struct listener *l, const struct listen_options *o);
 
 /* Worker: accepts on one socket until stopped.  Up to 64 connections a turn;
  * without free descriptors it rests for 100 ms instead of spinning and says

@@ -116,7 +116,8 @@ class Digest:
 
 class Rtmp:
     def __init__(self, port=None, host="127.0.0.1", path=None,
-                 handshake="simple", timeout=10, receive_buffer=None):
+                 handshake="simple", timeout=10, receive_buffer=None,
+                 before=b""):
         family = socket.AF_UNIX if path else \
             socket.AF_INET6 if ":" in host else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_STREAM)
@@ -127,6 +128,7 @@ class Rtmp:
         self.sock.connect(path or (host, port))
         if not path:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sock.sendall(before)  # PROXY protocol
         self.timeout = timeout
         self.buffer = bytearray()
         self.chunk_in = 128   # what the server sends with

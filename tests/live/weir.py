@@ -18,6 +18,7 @@ SANITIZED = "sanitize" in BINARY  # several times slower
 
 CONFIG = """
 worker_processes = {workers};
+{grace}
 pid = "run/weir.pid";
 error_log = {{ file = "{log}"; level = "info"; }};
 {top}
@@ -37,7 +38,8 @@ http = {{ servers = (
 """
 
 DEFAULTS = {
-    "workers": 1, "log": "stderr", "top": "", "hold": "2s", "live": "",
+    "workers": 1, "grace": 'stop_grace = "0";', "log": "stderr", "top": "",
+    "hold": "2s", "live": "",
     "rtmp": "", "rtmp_listen": '"127.0.0.1:0"', "app": "", "apps": "",
     "http": "", "http_listen": '"127.0.0.1:0"', "locations": "", "flv": "",
 }
@@ -198,6 +200,11 @@ class Weir:
             found = list(re.finditer(pattern, self.log()))
             return len(found) >= count and found[count - 1]
         return wait_for(look, timeout, f"log line {pattern!r}")
+
+    def wait_access_log(self, pattern, timeout=10):
+        """The first match of pattern in the access log."""
+        return wait_for(lambda: re.search(pattern, self.access_log()),
+                        timeout, f"access log line {pattern!r}")
 
     def listening(self, proto):
         """What is listened on, as the log says it: ["127.0.0.1:4001"]."""

@@ -165,9 +165,12 @@ test_json(void **state)
     server.settings.access_log_format = HTTP_LOG_JSON;
     assert_line(STR("GET /get?note HTTP/1.1\r\nHost: h\r\n"
                     "User-Agent: \"\r\n\r\n"),
-                "^\\{\"time\":\"20[^\"]*Z\",\"peer\":\"127\\.0\\.0\\.1\","
+                "^\\{\"time\":\"20[^\"]*Z\",\"client\":\"127\\.0\\.0\\.1\","
+                "\"peer\":\"127\\.0\\.0\\.1\","
                 "\"request\":\"GET /get\\?note HTTP/1\\.1\",\"host\":\"h\","
                 "\"status\":200,\"bytes\":5,\"ms\":[0-9]+,"
+                "\"request_id\":\"[0-9a-f]{32}\","
+                "\"trace_id\":\"[0-9a-f]{32}\","
                 "\"user_agent\":\"\\\\\"\","
                 "\"note\":\"said \\\\\"more\\\\\"\"\\}\n$");
     assert_line(STR("nonsense\r\n"), "\"request\":\"nonsense\",.*400.*\\}\n$");

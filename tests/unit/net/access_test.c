@@ -53,6 +53,32 @@ allows(const char *rules, const char *peer)
 }
 
 static void
+names(void **state)
+{
+    static const struct str list[] = { { "192.0.2.0/24", 12 },
+                                       { "unix:", 5 },
+                                       { "2001:db8::1", 11 } };
+    const struct access_list *l = access_parse_names(pool, list, 3);
+    struct addr a = { .family = AF_UNIX };
+    struct errmsg err;
+
+    (void)state;
+    assert_true(access_names(l, &a));
+    assert_false(access_names(NULL, &a));
+    assert_false(access_names(access_parse_names(pool, list, 0), &a));
+    assert_int_equal(addr_parse_ip(STR("192.0.2.200"), &a), 0);
+    assert_true(access_names(l, &a));
+    assert_int_equal(addr_parse_ip(STR("192.0.3.1"), &a), 0);
+    assert_false(access_names(l, &a));
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(access_check_name(list[i], &err), 0);
+    }
+    assert_int_equal(access_check_name(STR("allow all"), &err), -1);
+    assert_int_equal(access_check_name(STR("10.0.0.0/33"), &err), -1);
+    assert_int_equal(access_check_name(STR(""), &err), -1);
+}
+
+static void
 no_list_allows_everybody(void **state)
 {
     struct addr a = { .family = AF_INET };
@@ -155,9 +181,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(no_list_allows_everybody), TEST(no_match_is_denied),
-        TEST(first_match_wins),         TEST(prefixes),
-        TEST(families_do_not_mix),      TEST(wrong_rules),
+        TEST(names),
+        TEST(no_list_allows_everybody),
+        TEST(no_match_is_denied),
+        TEST(first_match_wins),
+        TEST(prefixes),
+        TEST(families_do_not_mix),
+        TEST(wrong_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,51 @@
+/*
+ * From accept to the protocol.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/door.h"
+
+#include "app/rtmp_service.h"
+#include "net/proxyread.h"
+
+struct door
+door_to(const struct binding *b)
+{
+    return (struct door){
+        .binding = b,
+        .rtmp = str_eq(str_from(b->proto), STR("rtmp")),
+    };
+}
+
+/* The client's own bytes are next, its address is known. */
+static void
+enter(void *arg, const struct conn_socket *socket)
+{
+    const struct door *d = arg;
+    size_t server = d->binding->server;
+
+    if (d->rtmp) {
+        rtmp_service_accept(server, socket);
+    } else {
+        http_accept(d->loop, http_service_server(d->http, server), socket);
+    }
+}
+
+static const struct access_list *
+trusted(const struct door *d)
+{
+    size_t server = d->binding->server;
+
+    return d->rtmp ? rtmp_service_trusted(server)
+                   : http_service_server(d->http, server)->trusted;
+}
+
+void
+door_knock(struct door *d, const struct conn_socket *socket)
+{
+    if (d->binding->settings->proxy_protocol) {
+        proxy_read(d->loop, socket, trusted(d), enter, d);
+    } else {
+        enter(d, socket);
+    }
+}

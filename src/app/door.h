@@ -1,0 +1,25 @@
+/*
+ * The way of a connection from accept to the protocol that answers it: PROXY
+ * protocol header, then HTTP or RTMP.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_DOOR_H
+#define APP_DOOR_H
+
+#include "app/generation.h"
+#include "app/http_service.h"
+#include "net/conn.h"
+
+struct door { /* of a listener; outlives the connections that wait at it */
+    const struct binding *binding;
+    bool rtmp;                 /* else HTTP */
+    struct loop *loop;         /* set by the worker, ... */
+    struct http_service *http; /* ... borrowed */
+};
+
+struct door door_to(const struct binding *b);
+/* Takes over an accepted socket. */
+void door_knock(struct door *d, const struct conn_socket *socket);
+
+#endif

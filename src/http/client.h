@@ -1,0 +1,24 @@
+/*
+ * Who asks: the peer, or the client that trusted proxies between name in
+ * X-Forwarded-For or Forwarded (RFC 7239).
+ *
+ * The hops of the header are walked from the right, where the nearest proxy
+ * wrote, past trusted ones; the first that is not trusted is the client.  A
+ * hop that cannot be read ends the walk at the one before it, and so do
+ * HTTP_HOPS_MAX hops.  What came from further left is the client's own word.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_CLIENT_H
+#define HTTP_CLIENT_H
+
+#include "http/http.h"
+
+#define HTTP_HOPS_MAX 20
+
+/* Fills client, scheme and host from peer and, if s trusts it, headers;
+ * returns whether it does.  secure: the connection is TLS. */
+bool http_client_begin(struct http_request *r, const struct http_server *s,
+                       bool secure);
+
+#endif
