@@ -65,6 +65,8 @@ struct http_settings { /* of one server; all times ms, all sizes bytes */
     int64_t client_max_uri_size;
     int64_t client_max_header_size; /* one line */
     int64_t client_max_headers;     /* lines */
+    struct str hsts;                /* Strict-Transport-Security of answers over
+                                       https; empty: none */
     int access_log;                 /* log ring file, -1: none */
     int access_log_format;          /* enum http_log_format */
 };
@@ -111,8 +113,9 @@ struct http_request {
     size_t header_count;
     const struct http_param *params; /* of the matched template */
     size_t param_count;
-    struct str body;  /* whole, when the route asked for it */
-    struct addr peer; /* of the connection */
+    struct str body;   /* whole, when the route asked for it */
+    struct addr peer;  /* of the connection */
+    struct str scheme; /* "http", "https" */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
 };

@@ -79,6 +79,7 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->pub.pool = pool;
     x->pub.loop = c->loop;
     x->pub.peer = c->conn->peer;
+    x->pub.scheme = c->conn->tls == NULL ? STR("http") : STR("https");
     x->pub.path = x->pub.route_path = STR("/");
     x->pub.body = STR_NONE;
     later_init(&x->resume, on_resume);
@@ -115,6 +116,9 @@ http_request_begin(struct http_connection *c, const uint8_t *data, size_t n)
     if (why == REFUSE_NONE && !str_eq(x->head.path, STR("*")) &&
         http_path_decode(x->pub.pool, x->head.path, &x->pub.path) == -1) {
         why = REFUSE_PATH;
+    }
+    if (why == REFUSE_NONE && c->not_tls) {
+        why = REFUSE_NOT_TLS;
     }
     if (why == REFUSE_NONE) {
         http_route(x);
