@@ -20,7 +20,8 @@
 struct binding {
     struct listener *listener; /* borrowed: the master's; knows its protocol */
     const struct listen_settings *settings; /* in the generation's conf */
-    size_t server; /* number among the servers of that protocol */
+    size_t server;           /* number among the servers of that protocol */
+    struct tls_context *tls; /* owned; NULL: plain */
 };
 
 struct generation {
@@ -45,7 +46,8 @@ int generation_open(struct generation *g, struct list *listeners,
 /* Closes the listeners that keep does not use; NULL: all. */
 void generation_close_others(const struct generation *keep,
                              struct list *listeners);
-/* "listening on rtmp 127.0.0.1:40001", a line each, at level notice. */
+/* "listening on rtmps 127.0.0.1:40001", a line each, at level notice; and what
+ * should be looked at in the certificates. */
 void generation_announce(const struct generation *g);
 
 #endif

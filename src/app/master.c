@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "live/live.h"
+#include "net/tls_ticket.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/logring.h"
@@ -256,6 +257,7 @@ start_loop(struct master *m, struct errmsg *err)
         return -1;
     }
     timer_init(&m->deadline, on_deadline);
+    tls_tickets_start(m->loop);
     return live_master_start(m->loop, err);
 }
 
@@ -286,6 +288,7 @@ run(struct master *m)
     loop_run(m->loop);
     watchdog_stop(&m->watchdog);
     timer_stop(m->loop, &m->deadline);
+    tls_tickets_stop(m->loop);
     live_master_stop();
     children_clear(&m->children);
     log_notice("stopped");

@@ -67,6 +67,10 @@ const struct conf_key settings_listen_keys[] = {
     ROW(listen_settings, address, CONF_STRING, .check = check_address,
         .help = "\"PORT\", \"ADDRESS:PORT\" or \"unix:PATH\"; port 0 takes "
                 "a free one."),
+    ROW(listen_settings, tls, CONF_GROUPS, .max = 1, .preset = "",
+        .keys = settings_tls_keys, .size = sizeof(struct tls_settings),
+        .check_group = settings_check_tls,
+        .help = "TLS on this address: one group in braces."),
     CONF_END,
 };
 

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "net/tls_ticket.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/logring.h"
@@ -135,7 +136,7 @@ shared_state_create(const struct generation *g,
         pidfile_create(s->pid.ptr, err) == -1 ||
         slots_create(slots, err) == -1 || bus_create(err) == -1 ||
         logring_create(err) == -1 || life_create(err) == -1 ||
-        node_state_create(err) == -1) {
+        node_state_create(err) == -1 || tls_tickets_create(err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);
@@ -160,6 +161,7 @@ shared_state_destroy(void)
     log_set_sink(NULL, NULL);
     logring_destroy();
     live_destroy();
+    tls_tickets_destroy();
     node_state_destroy();
     life_destroy();
     bus_destroy();

@@ -1,7 +1,7 @@
 /*
  * The life of a worker process.
  *
- * How many connections are open is asked of HTTP and RTMP, which know; a
+ * How many connections are open is asked of TLS, HTTP and RTMP, which know; a
  * slow timer shows it to the others, a quick one waits for the number to
  * fall while the worker is full or drains.
  *
@@ -50,7 +50,7 @@ struct serving {
 static size_t
 connections(void)
 {
-    return http_connections() + rtmp_sessions();
+    return tls_handshakes() + http_connections() + rtmp_sessions();
 }
 
 /* ---- accepting ---- */
@@ -87,14 +87,13 @@ look(struct serving *s)
     }
 }
 
+/* A socket that is ready for its protocol. */
 static void
-on_accept(void *arg, const struct conn_socket *socket)
+serve(void *arg, const struct conn_socket *socket)
 {
     const struct door *d = arg;
     struct serving *s = d->serving;
 
-    atomic_fetch_add_explicit(&slot_at(slot_self())->accepted, 1,
-                              memory_order_relaxed);
     if (d->rtmp) {
         rtmp_service_accept(d->binding->server, socket);
     } else {
@@ -102,6 +101,22 @@ on_accept(void *arg, const struct conn_socket *socket)
                     socket);
     }
     look(s);
+}
+
+static void
+on_accept(void *arg, const struct conn_socket *socket)
+{
+    struct door *d = arg;
+    const struct tls_context *tls = d->binding->tls;
+
+    atomic_fetch_add_explicit(&slot_at(slot_self())->accepted, 1,
+                              memory_order_relaxed);
+    if (tls == NULL) {
+        serve(d, socket);
+    } else {
+        tls_accept(d->serving->w.loop, tls, socket, serve, d);
+        look(d->serving);
+    }
 }
 
 /* Which sockets of a listener are worker index's: every workers-th, and the
@@ -221,6 +236,7 @@ static void
 stop(struct serving *s)
 {
     close_doors(s);
+    tls_accept_stop();
     if (s->http != NULL) {
         http_stop();
     }

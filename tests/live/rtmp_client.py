@@ -116,7 +116,8 @@ class Digest:
 
 class Rtmp:
     def __init__(self, port=None, host="127.0.0.1", path=None,
-                 handshake="simple", timeout=10, receive_buffer=None):
+                 handshake="simple", timeout=10, receive_buffer=None,
+                 tls=None):
         family = socket.AF_UNIX if path else \
             socket.AF_INET6 if ":" in host else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_STREAM)
@@ -127,6 +128,8 @@ class Rtmp:
         self.sock.connect(path or (host, port))
         if not path:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            self.sock = tls.wrap_socket(self.sock, server_hostname="localhost")
         self.timeout = timeout
         self.buffer = bytearray()
         self.chunk_in = 128   # what the server sends with
