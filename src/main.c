@@ -98,6 +98,7 @@ check(const struct options *o)
     if (o->action == 'T') {
         conf_print(c, stdout);
     } else {
+        settings_warn(settings_of(c));
         printf("%s: ok\n", o->file);
     }
     conf_free(&c);

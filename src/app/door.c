@@ -7,6 +7,7 @@
 
 #include "app/rtmp_service.h"
 #include "net/proxyread.h"
+#include "net/tls.h"
 
 struct door
 door_to(const struct binding *b)
@@ -17,9 +18,9 @@ door_to(const struct binding *b)
     };
 }
 
-/* The client's own bytes are next, its address is known. */
+/* The protocol's bytes are next. */
 static void
-enter(void *arg, const struct conn_socket *socket)
+serve(void *arg, const struct conn_socket *socket)
 {
     const struct door *d = arg;
     size_t server = d->binding->server;
@@ -28,6 +29,19 @@ enter(void *arg, const struct conn_socket *socket)
         rtmp_service_accept(server, socket);
     } else {
         http_accept(d->loop, http_service_server(d->http, server), socket);
+    }
+}
+
+/* The client's own bytes are next, its address is known. */
+static void
+enter(void *arg, const struct conn_socket *socket)
+{
+    struct door *d = arg;
+
+    if (d->binding->tls != NULL) {
+        tls_accept(d->loop, d->binding->tls, socket, serve, d);
+    } else {
+        serve(d, socket);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -29,13 +30,23 @@ generation_load(uint32_t number, const char *path, char **mistakes)
     return g;
 }
 
+static void
+free_bindings(struct generation *g)
+{
+    for (size_t i = 0; i < g->binding_count; i++) {
+        tls_context_free(&g->bindings[i].tls);
+    }
+    mem_free(&g->bindings);
+    g->binding_count = 0;
+}
+
 void
 generation_free(struct generation **g)
 {
     if (*g == NULL) {
         return;
     }
-    mem_free(&(*g)->bindings);
+    free_bindings(*g);
     mem_free(&(*g)->access_logs);
     conf_free(&(*g)->conf);
     mem_free(g);
@@ -208,6 +219,10 @@ bind_server(struct generation *g, struct list *listeners, const char *proto,
             return -1;
         }
         g->bindings[g->binding_count++] = b;
+        if (settings_tls(b.settings, str_eq(str_from(proto), STR("http")),
+                         &g->bindings[g->binding_count - 1].tls, err) == -1) {
+            return errmsg_prefix(err, "tls: ");
+        }
     }
     return 0;
 }
@@ -264,8 +279,7 @@ generation_unopen(struct generation *g, struct list *listeners)
     LIST_EACH (node, listeners) {
         listener_shrink(LIST_ITEM(node, struct listener, link));
     }
-    mem_free(&g->bindings);
-    g->binding_count = 0;
+    free_bindings(g);
 }
 
 int
@@ -322,6 +336,23 @@ generation_close_others(const struct generation *keep, struct list *listeners)
     }
 }
 
+/* Whether the kernel encrypts, if anybody asked it to. */
+static void
+announce_kernel_tls(const struct generation *g)
+{
+    for (size_t i = 0; i < g->binding_count; i++) {
+        const struct binding *b = &g->bindings[i];
+
+        if (b->tls != NULL && settings_wants_ktls(b->settings)) {
+            int why = tls_kernel_support();
+
+            log_info("kernel TLS is %s%s", why == 0 ? "" : "not there: ",
+                     why == 0 ? "there" : strerror(why));
+            return;
+        }
+    }
+}
+
 void
 generation_forget_others(const struct generation *g, struct list *listeners)
 {
@@ -342,15 +373,20 @@ generation_announce(const struct generation *g)
     for (size_t i = 0; i < g->binding_count; i++) {
         const struct binding *b = &g->bindings[i];
         const struct listener *l = b->listener;
+        const char *s = b->tls == NULL ? "" : "s";
 
         if (!b->opened) {
             continue;
         }
         if (l->addr.family == AF_UNIX) {
-            log_notice("listening on %s unix:%s", b->proto, l->path);
+            log_notice("listening on %s%s unix:%s", b->proto, s, l->path);
         } else {
-            log_notice("listening on %s %s", b->proto,
+            log_notice("listening on %s%s %s", b->proto, s,
                        addr_text(&l->addr, text));
         }
+        if (b->tls != NULL) {
+            tls_context_warn(b->tls);
+        }
     }
+    announce_kernel_tls(g);
 }

@@ -22,7 +22,8 @@ struct binding {
     const char *proto;         /* "rtmp" or "http": static text */
     bool opened;               /* this generation was the first there */
     const struct listen_settings *settings; /* in the generation's conf */
-    size_t server; /* number among the servers of that protocol */
+    size_t server;           /* number among the servers of that protocol */
+    struct tls_context *tls; /* owned; NULL: plain */
 };
 
 struct generation {
@@ -60,8 +61,9 @@ void generation_forget_others(const struct generation *g,
                               struct list *listeners);
 /* Whether g writes this log file. */
 bool generation_writes(const struct generation *g, int log_file);
-/* "listening on rtmp 127.0.0.1:40001", a line for each that g was the first
- * to open, at level notice. */
+/* "listening on rtmps 127.0.0.1:40001", a line for each that g was the first
+ * to open, at level notice; and what should be looked at in the
+ * certificates. */
 void generation_announce(const struct generation *g);
 
 #endif

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "live/live.h"
+#include "net/tls_ticket.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/logring.h"
@@ -305,6 +306,7 @@ start_loop(struct master *m, struct errmsg *err)
     }
     timer_init(&m->deadline, on_deadline);
     reload_init(m);
+    tls_tickets_start(m->loop);
     if (live_master_start(m->loop, err) == -1) {
         return -1;
     }
@@ -341,6 +343,7 @@ run(struct master *m)
     watchdog_stop(&m->watchdog);
     timer_stop(m->loop, &m->deadline);
     control_stop(&m->control);
+    tls_tickets_stop(m->loop);
     live_master_stop();
     reload_clear(m);
     children_clear(&m->children);

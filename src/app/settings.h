@@ -13,6 +13,7 @@
 #include "conf/conf.h"
 #include "http/http.h"
 #include "live/live.h"
+#include "net/tls.h"
 #include "rtmp/rtmp.h"
 
 /* Values that stand for a word, or for a key that was left out. */
@@ -27,6 +28,23 @@ enum {
 
 /* ---- both ---- */
 
+struct tls_certificate_settings { /* an item of "certificates" */
+    struct conf_where where;
+    struct str certificate, certificate_key;
+};
+
+struct tls_settings {
+    struct conf_where where;
+    struct str certificate, certificate_key;
+    struct conf_groups certificates; /* struct tls_certificate_settings */
+    int min_version, max_version;    /* enum tls_version */
+    struct str ciphers, ciphersuites, groups;
+    struct str client_ca;
+    bool session_tickets;
+    bool ktls;
+    int64_t session_timeout, handshake_timeout;
+};
+
 struct listen_settings { /* an item of a server's "listen" */
     struct conf_where where;
     struct str address; /* as written: "1935", "127.0.0.1:0", "unix:PATH" */
@@ -36,10 +54,17 @@ struct listen_settings { /* an item of a server's "listen" */
     int ipv6only;           /* enum listen_ip6only */
     int64_t rcvbuf, sndbuf; /* bytes; 0: the system's */
     bool deferred;
+    struct conf_groups tls; /* struct tls_settings: one, or none */
 };
 
 const struct listen_settings *settings_listen(const struct conf_groups *listen,
                                               size_t i);
+
+bool settings_wants_ktls(const struct listen_settings *l);
+/* The context that an address wants; *out is NULL when it wants none.  0, or
+ * -1 with err. */
+int settings_tls(const struct listen_settings *l, bool http,
+                 struct tls_context **out, struct errmsg *err);
 
 /* ---- rtmp ---- */
 
@@ -177,6 +202,9 @@ extern const struct conf_key settings_keys[]; /* of struct settings */
  * conf_load()). */
 struct conf *settings_load(const char *path, char **mistakes);
 const struct settings *settings_of(const struct conf *c);
+
+/* Logs what is allowed but should be looked at, for "weir -t". */
+void settings_warn(const struct settings *s);
 
 /* How many workers: the number, or one for each processor. */
 unsigned settings_workers(const struct settings *s);

@@ -147,6 +147,28 @@ check_location_among(const struct conf_groups *all, size_t i,
     return 0;
 }
 
+/* RFC 6797, 6.1. */
+static int
+check_hsts(struct str value, struct errmsg *err)
+{
+    struct str rest = str_skip(value, sizeof("max-age=") - 1);
+    struct str age = str_trim(str_cut(&rest, ';'));
+    int64_t seconds;
+
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.ptr[i] < ' ' || value.ptr[i] > '~') {
+            return errmsg_set(err, "must be printable ASCII");
+        }
+    }
+    if (!str_starts(value, STR("max-age=")) ||
+        !str_to_int(age, 0, INT64_MAX, &seconds)) {
+        return errmsg_set(err,
+                          "must begin with \"max-age=SECONDS\", not \"%.*s\"",
+                          STR_ARGS(value));
+    }
+    return 0;
+}
+
 static int
 check_server(const void *settings, struct errmsg *err)
 {
@@ -213,6 +235,10 @@ static const struct conf_key server_keys[] = {
            CONF_TIME, .min = 0, .max = HOURS(24), .preset = "75s",
            .help = "How long a connection may wait for its next request; "
                    "0: one request a connection."),
+    ROW_AS("hsts", http_server_settings, http.hsts, CONF_STRING, .preset = "",
+           .check = check_hsts,
+           .help = "Strict-Transport-Security of answers over https, such as "
+                   "\"max-age=63072000\"; empty: none."),
     ROW_AS("keepalive_requests", http_server_settings, http.keepalive_requests,
            CONF_INT, .min = 1, .max = 1000000000, .preset = "1000",
            .help = "The most requests of a connection."),

@@ -97,6 +97,10 @@ const struct conf_key settings_listen_keys[] = {
     ROW(listen_settings, deferred, CONF_BOOL, .preset = "false",
         .help = "A connection is accepted with its first byte "
                 "(TCP_DEFER_ACCEPT); not with checks that only connect."),
+    ROW(listen_settings, tls, CONF_GROUPS, .max = 1, .preset = "",
+        .keys = settings_tls_keys, .size = sizeof(struct tls_settings),
+        .check_group = settings_check_tls,
+        .help = "TLS on this address: one group in braces."),
     CONF_END,
 };
 

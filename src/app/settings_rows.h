@@ -13,6 +13,8 @@ extern const struct conf_key settings_http_keys[];    /* of struct http_block */
 extern const struct conf_key settings_control_keys[]; /* control_settings */
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
+extern const struct conf_key settings_tls_keys[];    /* of tls_settings */
+int settings_check_tls(const void *tls_settings, struct errmsg *err);
 
 /* No address of one server stands twice. */
 int settings_check_listens(const struct conf_groups *listen,

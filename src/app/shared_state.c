@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "net/tls_ticket.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/logring.h"
@@ -160,7 +161,7 @@ shared_state_create(const struct generation *g,
         slots_create(slots, err) == -1 || bus_create(err) == -1 ||
         logring_create(err) == -1 || life_create(err) == -1 ||
         node_state_create(err) == -1 || events_create(err) == -1 ||
-        refused_create(err) == -1) {
+        refused_create(err) == -1 || tls_tickets_create(err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);
@@ -185,6 +186,7 @@ shared_state_destroy(void)
     log_set_sink(NULL, NULL);
     logring_destroy();
     live_destroy();
+    tls_tickets_destroy();
     refused_destroy();
     events_destroy();
     node_state_destroy();

@@ -1,7 +1,7 @@
 /*
  * The life of a worker process.
  *
- * How many connections are open is asked of HTTP and RTMP, which know; a
+ * How many connections are open is asked of TLS, HTTP and RTMP, which know; a
  * slow timer shows it to the others, a quick one waits for the number to
  * fall while the worker is full or drains.
  *
@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "live/live.h"
 #include "net/proxyread.h"
+#include "net/tls.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/slot.h"
@@ -58,7 +59,8 @@ struct serving {
 static size_t
 connections(void)
 {
-    return http_connections() + rtmp_sessions() + proxy_waiting();
+    return proxy_waiting() + tls_handshakes() + http_connections() +
+           rtmp_sessions();
 }
 
 /* ---- accepting ---- */
@@ -285,6 +287,7 @@ stop(struct serving *s)
 {
     close_doors(s);
     proxy_stop();
+    tls_accept_stop();
     if (s->http != NULL) {
         http_stop();
     }

@@ -13,6 +13,7 @@
 
 #define BURST 16          /* requests of a connection in one turn */
 #define AHEAD (16 * 1024) /* bytes kept of what is sent ahead */
+#define TLS_HANDSHAKE 22  /* the first byte of a client that speaks TLS */
 #define LINGER_MS 2000    /* for the peer to read our last words */
 
 static struct {
@@ -171,6 +172,9 @@ take_head(struct http_connection *c, const uint8_t *data, size_t n)
         c->offered = n - (size_t)len;
         http_request_begin(c, data, (size_t)len);
         return (size_t)len;
+    }
+    if (len < 0 && data[0] == TLS_HANDSHAKE) {
+        c->scan.why = REFUSE_TLS;
     }
     if (len < 0) {
         http_request_refused(c, data, n, c->scan.why);
@@ -475,6 +479,7 @@ http_accept(struct loop *l, const struct http_server *s,
     }
     c->loop = l;
     c->server = s;
+    c->not_tls = socket->not_tls;
     timer_init(&c->timer, on_due);
     later_init(&c->later, on_later);
     c->conn = conn_new(l, socket, &handlers, c, &limits);

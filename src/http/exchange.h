@@ -51,6 +51,7 @@ struct http_connection {
     uint8_t burst;     /* requests handled in this turn */
     bool eof;          /* the peer ended its side */
     bool in_data;      /* on_data() is on the stack */
+    bool not_tls;      /* plain, at an address for https: told so */
 };
 
 struct http_file;

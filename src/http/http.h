@@ -65,6 +65,8 @@ struct http_settings { /* of one server; all times ms, all sizes bytes */
     int64_t client_max_uri_size;
     int64_t client_max_header_size; /* one line */
     int64_t client_max_headers;     /* lines */
+    struct str hsts;                /* Strict-Transport-Security of answers over
+                                       https; empty: none */
     int access_log;                 /* log ring file, -1: none */
     int access_log_format;          /* enum http_log_format */
 };

@@ -44,6 +44,8 @@ static const struct {
     [REFUSE_CHUNK_EXTENSION] = { 400, "bad or too long chunk extension" },
     [REFUSE_TRAILER] = { 400, "bad or too long trailer" },
     [REFUSE_BODY_LONG] = { 413, "request body too long" },
+    [REFUSE_NOT_TLS] = { 400, "plain HTTP request sent to an HTTPS port" },
+    [REFUSE_TLS] = { 400, "TLS handshake sent to a plain HTTP port" },
     [REFUSE_HEAD_SLOW] = { 408, "the request head took too long" },
     [REFUSE_BODY_SLOW] = { 408, "the request body took too long" },
 };

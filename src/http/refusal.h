@@ -46,6 +46,8 @@ enum http_refusal {
     REFUSE_CHUNK_EXTENSION,
     REFUSE_TRAILER,
     REFUSE_BODY_LONG,
+    REFUSE_NOT_TLS,   /* plain, at an address for https */
+    REFUSE_TLS,       /* the other way round */
     REFUSE_HEAD_SLOW, /* time-outs */
     REFUSE_BODY_SLOW,
     REFUSE_COUNT

@@ -145,6 +145,9 @@ http_request_begin(struct http_connection *c, const uint8_t *data, size_t n)
         http_path_decode(x->pub.pool, x->head.path, &x->pub.path) == -1) {
         why = REFUSE_PATH;
     }
+    if (why == REFUSE_NONE && c->not_tls) {
+        why = REFUSE_NOT_TLS;
+    }
     if (why == REFUSE_NONE) {
         http_route(x);
     } else {

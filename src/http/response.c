@@ -201,6 +201,11 @@ add_head(struct buf *b, const struct exchange *x, const char *type,
     if (type != NULL) {
         bad |= buf_printf(b, "Content-Type: %s\r\n", type);
     }
+    if (x->c->server->settings.hsts.len > 0 &&
+        str_eq(x->pub.scheme, STR("https"))) {
+        bad |= buf_printf(b, "Strict-Transport-Security: %.*s\r\n",
+                          STR_ARGS(x->c->server->settings.hsts));
+    }
     bad |= add_framing(b, x, length);
     bad |= add_fields(b, x);
     return bad | buf_add(b, "\r\n", 2);

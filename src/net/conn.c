@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/tls.h"
 
 #define READ_SIZE 65536    /* bytes read at once, by all connections */
 #define IOV_COUNT_MAX 1024 /* the kernel's UIO_MAXIOV */
@@ -67,10 +68,11 @@ plain_writev(struct conn *c, const struct iovec *iov, int count)
     return errno == EAGAIN ? CONN_AGAIN : CONN_ERROR;
 }
 
-static void
+static bool
 plain_finish(struct conn *c)
 {
     shutdown(c->io.fd, SHUT_WR);
+    return true;
 }
 
 const struct conn_ops conn_plain = {
@@ -84,6 +86,9 @@ const struct conn_ops conn_plain = {
 static bool
 wants_bytes(const struct conn *c)
 {
+    if (c->read_waits) {
+        return false;
+    }
     if (c->finishing) {
         return true;
     }
@@ -100,11 +105,24 @@ conn_watch(struct conn *c)
 
     if (wants_bytes(c)) {
         wanted |= IO_READ;
+        if (c->ops->read_on != NULL) {
+            c->ops->read_on(c);
+        }
     }
-    if (c->want_write) {
+    if (c->want_write || c->read_waits) {
         wanted |= IO_WRITE;
     }
     io_want(c->loop, &c->io, wanted);
+}
+
+/* It failed: why. */
+static const char *
+failure(const struct conn *c)
+{
+    if (c->finishing) {
+        return c->finish_reason;
+    }
+    return c->ops->reason != NULL ? c->ops->reason(c) : strerror(errno);
 }
 
 /* ---- reading ---- */
@@ -230,7 +248,7 @@ on_readable(struct conn *c)
         return;
     }
     if (n < 0) {
-        conn_close(c, c->finishing ? c->finish_reason : strerror(errno));
+        conn_close(c, failure(c));
         return;
     }
     c->last_read_ms = loop_now(c->loop);
@@ -242,6 +260,17 @@ on_readable(struct conn *c)
         take_fresh(c, read_buffer, (size_t)n);
     } else {
         take_more(c, read_buffer, (size_t)n);
+    }
+}
+
+void
+conn_read(struct conn *c)
+{
+    if (!c->closed && wants_bytes(c)) {
+        on_readable(c);
+    }
+    if (!c->closed) {
+        conn_watch(c);
     }
 }
 
@@ -274,6 +303,13 @@ count_sent(struct conn *c, ssize_t sent)
     c->last_write_ms = loop_now(c->loop);
 }
 
+static void
+wait_writable(struct conn *c)
+{
+    c->want_write = true;
+    conn_watch(c);
+}
+
 /* Bytes that the socket took, 0 if none; CONN_ERROR. */
 static ssize_t
 send_now(struct conn *c, const struct iovec *iov, int count)
@@ -286,14 +322,10 @@ send_now(struct conn *c, const struct iovec *iov, int count)
     if (sent > 0) {
         count_sent(c, sent);
     }
+    if (c->held) {
+        wait_writable(c);
+    }
     return sent;
-}
-
-static void
-wait_writable(struct conn *c)
-{
-    c->want_write = true;
-    conn_watch(c);
 }
 
 int
@@ -382,6 +414,24 @@ conn_unsent(const struct conn *c)
     return buf_len(&c->out);
 }
 
+/* Sends what the ops hold.  False when some of it is left, or the connection
+ * was closed. */
+static bool
+flush_held(struct conn *c)
+{
+    int result = c->held ? c->ops->flush(c) : 0;
+
+    if (result == CONN_AGAIN) {
+        return false;
+    }
+    if (result < 0) {
+        conn_close(c, failure(c));
+        return false;
+    }
+    c->last_write_ms = loop_now(c->loop);
+    return true;
+}
+
 /* Sends what conn->out holds.  False when the connection was closed. */
 static bool
 flush(struct conn *c)
@@ -395,7 +445,7 @@ flush(struct conn *c)
     ssize_t sent = send_now(c, &iov, 1);
 
     if (sent < 0) {
-        conn_close(c, c->finishing ? c->finish_reason : strerror(errno));
+        conn_close(c, failure(c));
         return false;
     }
     buf_take(&c->out, (size_t)sent);
@@ -406,18 +456,21 @@ flush(struct conn *c)
 static void
 end_our_side(struct conn *c)
 {
-    c->ended = true;
     if (c->eof) {
         conn_close(c, c->finish_reason);
-        return;
+    } else if (c->ops->finish(c)) {
+        c->ended = true;
+    } else {
+        wait_writable(c);
     }
-    c->ops->finish(c);
 }
 
 static void
 on_writable(struct conn *c)
 {
-    if (!flush(c) || buf_len(&c->out) > 0) {
+    c->read_waits = false;
+    if (!c->want_write || !flush_held(c) || !flush(c) || c->held ||
+        buf_len(&c->out) > 0) {
         return;
     }
     c->want_write = false;
@@ -505,19 +558,23 @@ conn_new(struct loop *l, const struct conn_socket *s,
     later_init(&c->offer, offer_later);
     timer_init(&c->linger, on_linger_over);
     c->loop = l;
-    c->ops = &conn_plain;
+    c->ops = s->tls != NULL ? &conn_tls : &conn_plain;
+    c->tls = s->tls;
     c->handlers = handlers;
     c->arg = arg;
     c->peer = s->peer;
     c->local = s->local;
     c->via = s->via.family == AF_UNSPEC ? s->peer : s->via;
-    c->secure = s->secure;
+    c->secure = s->secure || s->tls != NULL;
     buf_init(&c->in, limits->in_limit);
     buf_init(&c->out, limits->out_limit);
     c->opened_ms = c->last_read_ms = c->last_write_ms = loop_now(l);
     if (io_start(l, &c->io, s->fd, IO_READ, on_ready) == -1) {
+        tls_free(&c->tls);
         close(s->fd);
         mem_free(&c);
+    } else if (c->ops->read_on != NULL) {
+        c->ops->read_on(c);
     }
     return c;
 }
@@ -545,6 +602,9 @@ conn_close(struct conn *c, const char *reason)
     loop_later(c->loop, &c->destroy);
     if (c->handlers->on_close != NULL) {
         c->handlers->on_close(c->arg, reason);
+    }
+    if (c->ops->close != NULL) {
+        c->ops->close(c);
     }
     close(fd);
 }

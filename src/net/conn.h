@@ -1,6 +1,6 @@
 /*
- * A connection: a non-blocking stream socket on the loop, plain now, TLS by
- * other conn_ops later.
+ * A connection: a non-blocking stream socket on the loop, plain or (by other
+ * conn_ops) behind TLS.
  *
  * Reading.  Bytes are read into a buffer shared by all connections of the
  * process and offered to on_data, which says how many it ate; the rest is
@@ -29,6 +29,7 @@
 #include <sys/uio.h>
 
 struct conn;
+struct tls; /* net/tls.h */
 
 /* How bytes get in and out.  >= 0 bytes; CONN_AGAIN: would block; CONN_EOF;
  * CONN_ERROR: errno says why. */
@@ -37,9 +38,17 @@ enum { CONN_AGAIN = -1, CONN_EOF = -2, CONN_ERROR = -3 };
 struct conn_ops {
     ssize_t (*recv)(struct conn *c, void *dst, size_t n);
     ssize_t (*writev)(struct conn *c, const struct iovec *iov, int count);
-    void (*finish)(struct conn *c); /* end of our side (shutdown) */
+    /* Ends our side (shutdown); false: later, when the socket is writable. */
+    bool (*finish)(struct conn *c);
+    /* The rest is NULL where nothing lies between us and the socket. */
+    int (*flush)(struct conn *c); /* sends what is held: 0, or as recv */
+    /* Calls conn_read() later if there is something to read that the socket
+     * does not tell of. */
+    void (*read_on)(struct conn *c);
+    const char *(*reason)(const struct conn *c); /* of the last CONN_ERROR */
+    void (*close)(struct conn *c); /* before the socket is closed */
 };
-extern const struct conn_ops conn_plain;
+extern const struct conn_ops conn_plain, conn_tls;
 
 struct conn_handlers {
     /* Eats bytes; returns how many, or -1 after it closed the connection. */
@@ -59,9 +68,10 @@ struct conn {
     struct loop *loop; /* borrowed */
     const struct conn_ops *ops;
     const struct conn_handlers *handlers;
-    void *arg;      /* of the handlers */
-    struct buf in;  /* offered, not eaten */
-    struct buf out; /* accepted by conn_write, not sent */
+    void *arg;       /* of the handlers */
+    struct tls *tls; /* owned; NULL: plain */
+    struct buf in;   /* offered, not eaten */
+    struct buf out;  /* accepted by conn_write, not sent */
     struct addr peer, local;
     struct addr via;      /* who connected to us: peer, or its proxy */
     void *busy;           /* who has sent half of something: others
@@ -70,10 +80,12 @@ struct conn {
     int64_t last_read_ms; /* bytes last came / last went */
     int64_t last_write_ms;
     uint64_t bytes_in, bytes_out; /* totals */
-    bool secure;                  /* as of its conn_socket */
+    bool secure;                  /* TLS, here or with a proxy */
     bool closed;                  /* on_close was called */
     bool read_paused;
     bool want_write;      /* waits for the socket */
+    bool held;            /* ops keep bytes that it did not take */
+    bool read_waits;      /* ops cannot read before it is writable */
     bool notify_writable; /* a conn_writev() came up short */
     bool finishing;       /* conn_finish(): flush, end, linger */
     bool ended;           /* our side was ended */
@@ -96,11 +108,13 @@ struct conn_socket {
     struct addr peer, local;
     struct addr via; /* AF_UNSPEC: peer itself; else the proxy that spoke for
                         peer (PROXY protocol) */
-    bool secure;     /* peer's side is TLS, ours or its proxy's */
+    bool secure;     /* peer's side is TLS with a proxy */
+    struct tls *tls; /* owned; NULL: plain */
+    bool not_tls;    /* plain, but of an address that is for TLS */
 };
 
-/* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP).  NULL, with
- * it closed, when the system has no room to watch it. */
+/* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP) and s->tls.
+ * NULL, with them closed, when the system has no room to watch it. */
 struct conn *conn_new(struct loop *l, const struct conn_socket *s,
                       const struct conn_handlers *handlers, void *arg,
                       const struct conn_limits *limits);
@@ -130,6 +144,9 @@ void conn_resume_reading(struct conn *c); /* offers what is kept, later */
 /* Calls on_data again with what is kept in conn->in (later, when called from
  * on_data itself). */
 void conn_offer(struct conn *c);
+
+/* What a readable socket causes; for conn_ops. */
+void conn_read(struct conn *c);
 
 void conn_close(struct conn *c, const char *reason);
 /* Sends what is in conn->out (for at most linger_ms), ends our side, then

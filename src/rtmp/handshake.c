@@ -17,6 +17,7 @@
 #include "net/digest.h"
 
 #define RTMP_VERSION 3
+#define TLS_HANDSHAKE 22 /* the first byte of a client that speaks TLS */
 
 enum {
     SCHEMES = 2,
@@ -49,6 +50,10 @@ handshake_check_version(uint8_t version, struct errmsg *err)
     }
     if (version == 6 || version == 8 || version == 9) {
         return errmsg_set(err, "RTMPE (version %u) is not supported", version);
+    }
+    if (version == TLS_HANDSHAKE) {
+        return errmsg_set(err, "not RTMP but TLS: this address takes plain "
+                               "RTMP only");
     }
     return errmsg_set(err, "not RTMP: the first byte is 0x%02x", version);
 }

@@ -124,8 +124,8 @@ on_destroy(struct later *later)
 static void
 log_end(const struct rtmp_session *s, const char *reason)
 {
-    log_info("rtmp %s: closed after %lld ms, %llu bytes in, %llu out: %s",
-             session_peer(s),
+    log_info("rtmp%s %s: closed after %lld ms, %llu bytes in, %llu out: %s",
+             s->conn->tls == NULL ? "" : "s", session_peer(s),
              (long long)(loop_now(s->loop) - s->conn->opened_ms),
              (unsigned long long)s->conn->bytes_in,
              (unsigned long long)s->conn->bytes_out, reason);

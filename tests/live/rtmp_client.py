@@ -117,7 +117,7 @@ class Digest:
 class Rtmp:
     def __init__(self, port=None, host="127.0.0.1", path=None,
                  handshake="simple", timeout=10, receive_buffer=None,
-                 before=b""):
+                 before=b"", tls=None):
         family = socket.AF_UNIX if path else \
             socket.AF_INET6 if ":" in host else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_STREAM)
@@ -129,6 +129,8 @@ class Rtmp:
         if not path:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sock.sendall(before)  # PROXY protocol
+        if tls:
+            self.sock = tls.wrap_socket(self.sock, server_hostname="localhost")
         self.timeout = timeout
         self.buffer = bytearray()
         self.chunk_in = 128   # what the server sends with

@@ -7,6 +7,7 @@ import signal
 import pytest
 
 import media
+import tls_files
 from weir import Weir
 
 LIMIT = 120  # seconds a test may take
@@ -75,6 +76,14 @@ def tool():
     yield keep
     for t in running:
         t.kill()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """localhost.pem and its chain; the tests make others."""
+    c = tls_files.Certificates(tmp_path_factory.mktemp("tls"))
+    c.make("localhost", "localhost", "127.0.0.1")
+    return c
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,99 @@
+/*
+ * TLS 1.2 and 1.3, server side, by OpenSSL 3.
+ *
+ * A struct tls_context is what a listener needs: certificates with their keys
+ * and the rules of the handshake.  The master makes it before it forks (keys
+ * are read while it may), workers inherit and only read it; it lives as long
+ * as the generation it was made for.
+ *
+ * tls_accept() takes a fresh socket, waits for the handshake without blocking
+ * and hands the socket on with its struct tls: conn_new() does the rest, and
+ * nothing above net knows the difference.  A socket that sends nothing costs
+ * a small struct: OpenSSL's state is made when its first byte is there.
+ *
+ * Renegotiation and compression are off; resumption is by tickets, whose keys
+ * all workers share (net/tls_ticket.h).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef NET_TLS_H
+#define NET_TLS_H
+
+#include "net/conn.h"
+
+#define TLS_CERTIFICATES_MAX 64
+
+/* ---- contexts ---- */
+
+struct tls_context;
+
+enum tls_version { TLS_1_2, TLS_1_3 };
+
+struct tls_pair {
+    struct str certificate; /* PEM file: the server's, then its chain */
+    struct str key;         /* PEM file, without a passphrase */
+};
+
+/* All texts are NUL terminated as well. */
+struct tls_options {
+    struct tls_pair pairs[TLS_CERTIFICATES_MAX];
+    size_t pair_count; /* the first is for clients that name none of ours */
+    enum tls_version min_version, max_version;
+    struct str ciphers;      /* of TLS 1.2, OpenSSL's notation */
+    struct str ciphersuites; /* of TLS 1.3 */
+    struct str groups;       /* for the key exchange */
+    struct str client_ca;    /* PEM file: clients must have a certificate of
+                                one of these; empty: none is asked for */
+    bool session_tickets;
+    bool ktls; /* the kernel encrypts where it can */
+    bool http; /* agrees on "http/1.1" (ALPN), and hands on what is not TLS */
+    int64_t session_timeout;   /* ms a ticket is good for */
+    int64_t handshake_timeout; /* ms from accept to the end */
+};
+
+/* NULL with err: which file, and what is wrong with it. */
+struct tls_context *tls_context_new(const struct tls_options *o,
+                                    struct errmsg *err);
+void tls_context_free(struct tls_context **t); /* NULL inside is fine */
+/* When the first of its certificates expires, seconds since 1970. */
+int64_t tls_expires(const struct tls_context *t);
+/* Logs what does not keep it from working but should be looked at: dates, the
+ * order of the chain, who may read the key. */
+void tls_context_warn(const struct tls_context *t);
+
+/* Whether the kernel encrypts: 0, or the errno that says why not. */
+int tls_kernel_support(void);
+
+/* ---- connections ---- */
+
+/* The socket is the handler's from now on, with socket->tls set.  A server of
+ * HTTP gets one that did not begin with TLS as well, socket->not_tls set and
+ * nothing read from it. */
+typedef void tls_accept_handler(void *arg, const struct conn_socket *socket);
+
+/* Takes over s->fd.  A handshake that fails, or takes too long, is logged and
+ * counted, and the socket closed; handler is not called then. */
+void tls_accept(struct loop *l, const struct tls_context *t,
+                const struct conn_socket *s, tls_accept_handler *handler,
+                void *arg);
+size_t tls_handshakes(void);   /* under way in this process */
+void tls_accept_stop(void);    /* closes them */
+void tls_free(struct tls **t); /* of a socket that no conn was made of */
+
+/* What happened in this process since it started. */
+enum tls_event {
+    TLS_DONE_1_2, /* handshakes that came to their end, by version */
+    TLS_DONE_1_3,
+    TLS_RESUMED,   /* of those: with a ticket */
+    TLS_FAILED,    /* handshakes refused by either side */
+    TLS_TIMED_OUT, /* ... not whole in time */
+    TLS_LEFT,      /* ... given up by the peer */
+    TLS_NOT_TLS,   /* connections that did not begin with a handshake */
+    TLS_TRUNCATED, /* ended without close_notify */
+    TLS_BROKEN,    /* ended by an error of the protocol */
+    TLS_EVENTS
+};
+uint64_t tls_count(enum tls_event e);
+const char *tls_event_name(enum tls_event e); /* "done_1_2", ... */
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * What the tls_*.c files share.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef NET_TLS_IMPL_H
+#define NET_TLS_IMPL_H
+
+#include "base/pool.h"
+#include "net/tls.h"
+#include "net/tls_name.h"
+
+#include <openssl/ssl.h>
+
+/* The most plaintext of a record (RFC 8446, 5.1). */
+#define TLS_RECORD 16384
+
+struct tls_certificate {
+    SSL_CTX *ssl; /* owned */
+    struct tls_names names;
+    const char *path, *key_path; /* in the pool */
+    unsigned key_mode;           /* permission bits of the key's file */
+    int64_t from, until;         /* seconds since 1970, of the whole chain */
+    bool disordered;             /* one of the chain did not issue the one
+                                    before it */
+};
+
+struct tls_context {
+    struct pool *pool; /* owned; all that follows is in it */
+    struct tls_certificate *each;
+    struct tls_names *names; /* of each, for tls_choose() */
+    size_t count;
+    int64_t handshake_timeout;
+    bool http;
+};
+
+/* A connection behind its handshake. */
+struct tls {
+    SSL *ssl;           /* owned */
+    struct conn *conn;  /* borrowed; NULL before conn_new() */
+    uint8_t *held;      /* owned: a record that the socket did not take whole */
+    size_t held_len;    /* bytes of it, as the caller gave them */
+    struct later again; /* reads what OpenSSL keeps already */
+    bool more;          /* there may be some */
+    size_t allowance;   /* bytes that it may still take off the socket now */
+    bool used_up;       /* it wanted more than that */
+    bool broken;        /* an error: nothing can be sent any more */
+    bool kernel;        /* the kernel encrypts what is sent */
+};
+
+/* tls_conn.c */
+struct tls *tls_new(SSL *ssl); /* owns ssl */
+
+/* tls_error.c: for what went wrong in OpenSSL's last call. */
+/* The oldest of its complaints, which is the cause, and forgets them all;
+ * static text. */
+const char *tls_complaint(void);
+/* Why a call on ssl that returned r (errno as it was left) failed; NULL: the
+ * peer went. */
+const char *tls_failure(SSL *ssl, int r);
+void tls_count_event(enum tls_event e);
+
+#endif
