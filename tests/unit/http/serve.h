@@ -51,7 +51,9 @@ client_open(struct loop *l, const struct http_server *s)
                      0);
     buf_init(&c.got, 64 << 20);
     c.fd = fds[0];
-    http_accept(l, s, &(struct conn_socket){ fds[1], peer, peer });
+    http_accept(
+        l, s,
+        &(struct conn_socket){ .fd = fds[1], .peer = peer, .local = peer });
     return c;
 }
 

@@ -96,7 +96,8 @@ wire_open(struct wire *wire, int room)
         setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     }
     wire->conn = conn_new(fixture_loop,
-                          &(struct conn_socket){ fds[0], nowhere, nowhere },
+                          &(struct conn_socket){
+                              .fd = fds[0], .peer = nowhere, .local = nowhere },
                           &wire_handlers, wire, &limits);
     assert_non_null(wire->conn);
     wire->peer = fds[1];

@@ -146,7 +146,9 @@ open_session(struct session *s, const struct conn_handlers *h,
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     *s = (struct session){ .peer = pair[1], .eat = SIZE_MAX };
-    s->c = conn_new(l, &(struct conn_socket){ pair[0], a, a }, h, s, limits);
+    s->c = conn_new(
+        l, &(struct conn_socket){ .fd = pair[0], .peer = a, .local = a }, h, s,
+        limits);
     assert_non_null(s->c);
 }
 
@@ -172,7 +174,8 @@ open_tcp(struct session *s, const struct conn_handlers *h,
     int fd = accept(lfd, NULL, NULL);
 
     close(lfd);
-    s->c = conn_new(l, &(struct conn_socket){ fd, a, a }, h, s, limits);
+    s->c = conn_new(l, &(struct conn_socket){ .fd = fd, .peer = a, .local = a },
+                    h, s, limits);
     assert_non_null(s->c);
 }
 
