@@ -1,16 +1,28 @@
 /*
  * What load balancers ask: GET /healthz is 200 as long as the process
- * answers at all, GET /readyz becomes 503 when it takes nothing new.
+ * answers at all, GET /readyz becomes 503 when it takes nothing new.  And
+ * what Prometheus asks: GET /metrics (metrics.c).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/module.h"
-#include "base/mem.h"
+#include "status.h"
+
+#include "app/worker.h"
 
 #define TEXT "text/plain; charset=utf-8"
 
-struct status {
-    bool draining;
+struct status_settings {
+    struct conf_strings metrics_access;
+};
+
+static const struct conf_key keys[] = {
+    { .name = "metrics_access",
+      .type = CONF_STRINGS,
+      .offset = offsetof(struct status_settings, metrics_access),
+      .preset = "allow loopback,deny all",
+      .check = access_check_rule,
+      .help = "Who may GET /metrics, as in access." },
+    CONF_END,
 };
 
 static enum http_result
@@ -36,6 +48,7 @@ on_readyz(struct http_request *r, void *state)
 static const struct http_route routes[] = {
     { .method = "GET", .path = "/healthz", .handler = on_healthz },
     { .method = "GET", .path = "/readyz", .handler = on_readyz },
+    { .method = "GET", .path = "/metrics", .handler = status_metrics },
     { .path = NULL },
 };
 
@@ -43,10 +56,15 @@ static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
 {
-    (void)layer;
+    const struct status_settings *settings = layer->settings;
+    struct pool *pool = layer->worker->pool;
+    struct status *s = pool_zero(pool, sizeof(*s));
+
     (void)r;
     (void)err;
-    *state = mem_zero(sizeof(struct status));
+    s->metrics_access = access_parse(pool, settings->metrics_access.items,
+                                     settings->metrics_access.count);
+    *state = s;
     return 0;
 }
 
@@ -58,17 +76,12 @@ drain(void *state)
     s->draining = true;
 }
 
-static void
-stop(void *state)
-{
-    mem_free(&state);
-}
-
 const struct module status_module = {
     .name = "status",
-    .about = "answers GET /healthz and GET /readyz",
+    .about = "answers GET /healthz, /readyz and /metrics",
+    .keys = keys,
+    .settings_size = sizeof(struct status_settings),
     .start = start,
     .drain = drain,
-    .stop = stop,
     .routes = routes,
 };

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "app/metrics.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/logring.h"
@@ -212,6 +213,7 @@ generation_open(struct generation *g, struct list *listeners,
     int why;
 
     if (open_logs(g, err) == 0 && bind_all(g, listeners, err) == 0) {
+        metrics_learn(g);
         return 0;
     }
     why = errno;

@@ -12,6 +12,7 @@
 
 #include "app/module.h"
 #include "base/mem.h"
+#include "http/metrics.h"
 #include "net/access.h"
 
 /* A layer whose module was started. */
@@ -46,6 +47,7 @@ start_module(struct http_service *s, const struct module *m,
     list_append(&s->started, &started->link);
     *out = (struct http_layer){
         .module = m->name,
+        .place = http_module_place(m->name),
         .routes = routes,
         .state = started->state,
     };

@@ -19,6 +19,7 @@
 struct worker;       /* app/worker.h */
 struct rtmp_request; /* rtmp/rtmp.h */
 struct rtmp_refusal;
+struct metric; /* proc/metric.h */
 
 /* What a module's settings belong to: one layer of one location. */
 struct module_layer {
@@ -75,6 +76,7 @@ struct module {
     const struct http_route *routes; /* the same for all layers, or NULL */
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
+    struct metric *metrics; /* proc/metric.h: names "weir_NAME_..." */
 };
 
 extern const struct module *const modules[]; /* build/modules.c; NULL ends */

@@ -12,9 +12,11 @@
  */
 #include "app/rtmp_service.h"
 
+#include "app/metrics.h"
 #include "app/rtmp_live.h"
 #include "app/worker.h"
 #include "base/log.h"
+#include "live/metrics.h"
 
 struct server {
     struct rtmp_settings session;
@@ -60,8 +62,10 @@ rtmp_service_application(struct str name)
 }
 
 static enum rtmp_result
-refuse(struct rtmp_refusal *no, const char *code, const char *reason)
+refuse(struct rtmp_refusal *no, enum rtmp_refused why, const char *code,
+       const char *reason)
 {
+    no->why = why;
     no->code = code;
     errmsg_set(&no->reason, "%s", reason);
     return RTMP_REFUSE;
@@ -70,12 +74,19 @@ refuse(struct rtmp_refusal *no, const char *code, const char *reason)
 static enum rtmp_result
 on_connect(struct rtmp_request *r, struct rtmp_refusal *no)
 {
-    if (find_application(server_of(r), r->app) == NULL) {
+    const struct rtmp_application *a = find_application(server_of(r), r->app);
+    const struct metric *m = &app_metrics[APP_RTMP_BYTES];
+    struct conn *conn = rtmp_session_conn(r->session);
+
+    if (a == NULL) {
+        no->why = RTMP_REFUSED_APP;
         no->code = "NetConnection.Connect.InvalidApp";
         errmsg_set(&no->reason, "there is no application \"%.*s\" here",
                    STR_ARGS(r->app));
         return RTMP_REFUSE;
     }
+    conn->meter_in = m->first + metric_at(m, METRIC_IN, a->place, 0);
+    conn->meter_out = m->first + metric_at(m, METRIC_OUT, a->place, 0);
     return RTMP_DONE;
 }
 
@@ -98,7 +109,7 @@ decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
         return rtmp_live_play(n, no);
     }
     if (!hooked && n->application->settings->publish == PUBLISH_KEY) {
-        return refuse(no, "NetStream.Publish.BadName",
+        return refuse(no, RTMP_REFUSED_KEY, "NetStream.Publish.BadName",
                       "this application takes stream keys only, and this is "
                       "not one");
     }
@@ -145,6 +156,7 @@ after_hook(struct netstream *n, enum rtmp_hook_result result,
     case HOOK_DONE:
         return decide_policy(n, true, no);
     case HOOK_REFUSE:
+        no->why = RTMP_REFUSED_HOOK;
         return RTMP_REFUSE;
     case HOOK_WAIT:
         return RTMP_WAIT;
@@ -186,12 +198,14 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
     no->code =
         publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
     if (a == NULL || !is_allowed(a, publishing, r)) {
-        return refuse(no, no->code, "not allowed from this address");
+        return refuse(no, RTMP_REFUSED_ACCESS, no->code,
+                      "not allowed from this address");
     }
     n = rtmp_live_new(r, a, publishing);
     n->chunk_size = server_of(r)->session.chunk_size;
     if (rtmp_live_name(n, r->name) != 0) {
-        result = refuse(no, no->code, "the stream's name is too long");
+        result = refuse(no, RTMP_REFUSED_NAME, no->code,
+                        "the stream's name is too long");
     } else {
         result = after_hook(n, HOOK_NEXT, no);
     }
@@ -226,6 +240,8 @@ on_media(struct rtmp_request *r, enum media_type type, uint32_t timestamp,
     if (n == NULL || n->publisher == NULL) {
         return;
     }
+    metric_observe(&live_metrics[LIVE_PUBLISH_GAP], 0,
+                   loop_now(n->loop) - n->last_ms);
     n->last_ms = loop_now(n->loop);
     if (type == MEDIA_DATA) {
         content = media_data_content(content);
@@ -285,8 +301,8 @@ on_end(struct rtmp_request *r, const char *reason)
     struct netstream *n = r->context;
 
     if (n != NULL) {
-        log_info("stream %s: %s left: %s", n->name,
-                 n->publishing ? "publisher" : "player", reason);
+        log_limited(LOG_INFO, "stream %s: %s left: %s", n->name,
+                    n->publishing ? "publisher" : "player", reason);
         tell_end(n);
         rtmp_live_free(r);
     }
@@ -325,6 +341,7 @@ start_application(struct rtmp_application *a,
     struct pool *pool = service.worker->pool;
 
     a->settings = settings;
+    a->place = metric_name_find(METRIC_APPS, settings->name);
     a->publish_access = access_parse(pool, settings->publish_access.items,
                                      settings->publish_access.count);
     a->play_access = access_parse(pool, settings->play_access.items,

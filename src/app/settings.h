@@ -116,6 +116,10 @@ struct error_log_settings {
     int format;      /* enum log_format */
 };
 
+struct metrics_settings {
+    bool stream_labels;
+};
+
 struct settings {
     int64_t worker_processes; /* 1 .. 64 or WORKERS_AUTO */
     int64_t worker_connections;
@@ -126,6 +130,7 @@ struct settings {
     struct error_log_settings error_log;
     int64_t stop_drain; /* ms */
     int64_t watchdog;   /* ms, 0: off */
+    struct metrics_settings metrics;
     struct live_settings live;
     struct rtmp_block rtmp;
     struct http_block http;

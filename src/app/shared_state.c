@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/metrics.h"
 #include "app/node_state.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -131,11 +132,12 @@ shared_state_create(const struct generation *g,
             (enum log_format)s->error_log.format);
     raise_files(s, slots);
     hash_init();
+    metrics_register(table);
     if (make_folder(s->pid, err) == -1 ||
         pidfile_create(s->pid.ptr, err) == -1 ||
-        slots_create(slots, err) == -1 || bus_create(err) == -1 ||
-        logring_create(err) == -1 || life_create(err) == -1 ||
-        node_state_create(err) == -1) {
+        slots_create(slots, err) == -1 || metrics_create(err) == -1 ||
+        bus_create(err) == -1 || logring_create(err) == -1 ||
+        life_create(err) == -1 || node_state_create(err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);
@@ -163,6 +165,7 @@ shared_state_destroy(void)
     node_state_destroy();
     life_destroy();
     bus_destroy();
+    metrics_destroy();
     slots_destroy();
     pidfile_remove();
 }

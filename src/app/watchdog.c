@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "app/metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/slot.h"
@@ -43,11 +44,14 @@ judge(const struct watchdog *w, struct child *c, int64_t stuck)
     if (stuck >= w->limit) {
         log_error("%s (pid %d) is stuck for %lld ms and is killed",
                   child_name(c, name), (int)c->pid, (long long)stuck);
+        metric_add(&app_metrics[APP_KILLS], APP_KILL_STUCK, 1);
+        c->killed = true;
         kill(c->pid, SIGKILL);
         c->stuck_ms = 0;
     } else if (stuck > WARN_MS && !c->warned) {
         log_warn("%s (pid %d) has been in one turn for %lld ms",
                  child_name(c, name), (int)c->pid, (long long)stuck);
+        metric_add(&app_metrics[APP_STALLS], 0, 1);
         c->warned = true;
     }
 }

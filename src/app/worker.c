@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "app/http_service.h"
+#include "app/metrics.h"
 #include "app/process.h"
 #include "app/rtmp_service.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "net/metrics.h"
 #include "proc/slot.h"
 
 #define SLOW_LOOK_MS 1000
@@ -30,6 +32,7 @@
 struct door {
     struct serving *serving; /* borrowed */
     const struct binding *binding;
+    uint16_t place;            /* of the listener, in metrics */
     bool rtmp;                 /* else HTTP */
     struct acceptor *acceptor; /* owned */
     int fd;                    /* owned: our copy of the listener's */
@@ -80,6 +83,7 @@ look(struct serving *s)
         log_warn("worker_connections (%zu) are in use: no more are accepted "
                  "for now",
                  limit);
+        metric_add(&net_metrics[NET_PAUSES], NET_PAUSE_CONNECTIONS, 1);
         pause_doors(s, true);
         timer_set(s->w.loop, &s->look, QUICK_LOOK_MS);
     } else if (open < limit && s->full) {
@@ -88,18 +92,22 @@ look(struct serving *s)
 }
 
 static void
-on_accept(void *arg, const struct conn_socket *socket)
+on_accept(void *arg, const struct conn_socket *accepted)
 {
     const struct door *d = arg;
     struct serving *s = d->serving;
+    struct conn_socket socket = *accepted;
+
+    socket.listener = d->place;
+    metric_add(&net_metrics[NET_ACCEPTED], d->place, 1);
 
     atomic_fetch_add_explicit(&slot_at(slot_self())->accepted, 1,
                               memory_order_relaxed);
     if (d->rtmp) {
-        rtmp_service_accept(d->binding->server, socket);
+        rtmp_service_accept(d->binding->server, &socket);
     } else {
         http_accept(s->w.loop, http_service_server(s->http, d->binding->server),
-                    socket);
+                    &socket);
     }
     look(s);
 }
@@ -143,6 +151,7 @@ take_sockets(struct serving *s)
             s->doors[s->door_count++] = (struct door){
                 .serving = s,
                 .binding = &g->bindings[i],
+                .place = metrics_listener(l),
                 .rtmp = strcmp(l->proto, "rtmp") == 0,
                 .fd = l->fds[k],
             };
@@ -184,6 +193,7 @@ on_look(struct timer *t)
     bool quick = s->full || s->draining;
 
     look(s);
+    log_tell_held();
     if (s->draining && connections() == 0) {
         loop_stop(s->w.loop);
         return;
@@ -274,6 +284,7 @@ start(struct serving *s, struct errmsg *err)
         return -1;
     }
     s->w.loop = s->process.loop;
+    metrics_watch_loop(s->w.loop);
     if (start_services(s, err) == -1 || open_doors(s, err) == -1) {
         return -1;
     }

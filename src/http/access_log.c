@@ -16,8 +16,8 @@
 /* The status that says how it ended when no answer was begun (nginx's). */
 #define STATUS_CLIENT_WENT 499
 
-static int
-status_of(const struct exchange *x)
+int
+http_status_told(const struct exchange *x)
 {
     return x->status != 0 ? x->status : STATUS_CLIENT_WENT;
 }
@@ -49,7 +49,8 @@ write_combined(struct buf *b, const struct exchange *x)
     clock_log_date(date, sizeof(date), clock_wall_ms());
     buf_printf(b, "%s - - [%s]", addr_ip_text(&x->pub.peer, peer), date);
     add_quoted(b, x->head.line.len > 0 ? x->head.line : STR("-"));
-    buf_printf(b, " %d %llu", status_of(x), (unsigned long long)x->body_sent);
+    buf_printf(b, " %d %llu", http_status_told(x),
+               (unsigned long long)x->body_sent);
     add_quoted(b, header_or_dash(x, "Referer"));
     add_quoted(b, header_or_dash(x, "User-Agent"));
     if (x->note.len > 0) {
@@ -87,9 +88,9 @@ write_json(struct buf *b, const struct exchange *x)
                addr_ip_text(&x->pub.peer, peer));
     add_member(b, "request", x->head.line);
     add_member(b, "host", x->head.host);
-    buf_printf(b, ",\"status\":%d,\"bytes\":%llu,\"ms\":%lld", status_of(x),
-               (unsigned long long)x->body_sent,
-               (long long)(loop_now(x->c->loop) - x->began_ms));
+    buf_printf(b, ",\"status\":%d,\"bytes\":%llu,\"ms\":%lld",
+               http_status_told(x), (unsigned long long)x->body_sent,
+               (long long)((loop_now_us(x->c->loop) - x->began_us) / 1000));
     add_header_member(b, x, "referer", "Referer");
     add_header_member(b, x, "user_agent", "User-Agent");
     if (x->note.len > 0) {

@@ -48,6 +48,7 @@ struct http_connection {
     uint8_t phase;     /* enum http_phase */
     uint8_t burst;     /* requests handled in this turn */
     bool eof;          /* the peer ended its side */
+    uint8_t end;       /* enum http_end, why it will end */
     bool in_data;      /* on_data() is on the stack */
 };
 
@@ -64,7 +65,7 @@ struct exchange {
     struct http_connection *c; /* borrowed */
     struct http_head head;
     struct http_body body;
-    int64_t began_ms;
+    int64_t began_us; /* loop_now_us() */
 
     /* Routing: where the walk is. */
     size_t location, layer;
@@ -143,5 +144,7 @@ void http_file_drop(struct exchange *x); /* the exchange ends */
 
 /* access_log.c */
 void http_log_access(const struct exchange *x);
+/* The status as it is told: 499 when the client went before an answer. */
+int http_status_told(const struct exchange *x);
 
 #endif

@@ -53,7 +53,7 @@ piece_size(const struct http_file *f)
 static void
 fail(struct http_file *f, const char *what)
 {
-    log_error("http: %.*s: %s", STR_ARGS(f->x->head.target), what);
+    log_limited(LOG_ERROR, "http: %.*s: %s", STR_ARGS(f->x->head.target), what);
     http_note(&f->x->pub, "%s", what);
     f->x->broken = true;
     http_settle_later(f->x->c);

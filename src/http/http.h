@@ -44,6 +44,7 @@ struct http_layer {
     const char *module;              /* for logs */
     const struct http_route *routes; /* may be made at run time */
     void *state;                     /* handed to the handlers; borrowed */
+    unsigned place; /* of the module, in metrics: http_module_place() */
 };
 
 struct http_location {

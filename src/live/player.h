@@ -24,6 +24,8 @@ struct live_player {
     uint64_t not_before; /* may start at this frame or a later one */
     int64_t blocked_ms;  /* since when its socket is full */
     int64_t gather;
+    int64_t asked_ms; /* clock_ms() of live_play() */
+    unsigned app;     /* its place among METRIC_APPS */
     struct batch_view view;
     struct buf words; /* of the session, for the next boundary */
     uint8_t *rest;    /* owned: what was saved of a frame about to go */
@@ -54,5 +56,7 @@ void player_forget(struct live_player *p);
 void player_stop(struct live_player *p, const char *reason);
 /* The same with a line in the log; always SENT_GONE. */
 enum sent player_lose(struct live_player *p, const char *reason);
+/* The same, and counts it as too slow instead of broken. */
+enum sent player_too_slow(struct live_player *p, const char *reason);
 
 #endif

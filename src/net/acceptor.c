@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/metrics.h"
 
 #define BATCH 64     /* connections a turn */
 #define REST_MS 100  /* without free descriptors */
@@ -59,6 +60,7 @@ rest(struct acceptor *a)
         log_error("cannot accept connections: %s; trying again every %d ms",
                   strerror(why), REST_MS);
     }
+    metric_add(&net_metrics[NET_PAUSES], NET_PAUSE_DESCRIPTORS, 1);
     a->resting = true;
     timer_set(a->loop, &a->rest, REST_MS);
     watch(a);
@@ -99,6 +101,7 @@ take_one(struct acceptor *a)
     if (errno == EAGAIN) {
         return false;
     }
+    metric_add(&net_metrics[NET_ACCEPT_ERRORS], net_errno_at(errno), 1);
     if (is_shortage(errno)) {
         rest(a);
         return false;

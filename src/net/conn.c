@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/metrics.h"
 
 #define READ_SIZE 65536    /* bytes read at once, by all connections */
 #define IOV_COUNT_MAX 1024 /* the kernel's UIO_MAXIOV */
@@ -235,6 +236,7 @@ on_readable(struct conn *c)
     }
     c->last_read_ms = loop_now(c->loop);
     c->bytes_in += (uint64_t)n;
+    metric_cell_add(c->meter_in, n);
     if (c->finishing) {
         return;
     }
@@ -278,6 +280,7 @@ send_now(struct conn *c, const struct iovec *iov, int count)
     }
     if (sent > 0) {
         c->bytes_out += (uint64_t)sent;
+        metric_cell_add(c->meter_out, sent);
         c->last_write_ms = loop_now(c->loop);
     }
     return sent;
@@ -477,13 +480,17 @@ conn_new(struct loop *l, const struct conn_socket *s,
     c->arg = arg;
     c->peer = s->peer;
     c->local = s->local;
+    c->listener = s->listener;
     buf_init(&c->in, limits->in_limit);
     buf_init(&c->out, limits->out_limit);
     c->opened_ms = c->last_read_ms = c->last_write_ms = loop_now(l);
     if (io_start(l, &c->io, s->fd, IO_READ, on_ready) == -1) {
         close(s->fd);
         mem_free(&c);
+        metric_add(&net_metrics[NET_REJECTED], NET_REJECTED_SYSTEM, 1);
+        return NULL;
     }
+    metric_add(&net_metrics[NET_CONNECTIONS], c->listener, 1);
     return c;
 }
 
@@ -508,6 +515,7 @@ conn_close(struct conn *c, const char *reason)
     timer_stop(c->loop, &c->linger);
     later_cancel(&c->offer);
     loop_later(c->loop, &c->destroy);
+    metric_add(&net_metrics[NET_CONNECTIONS], c->listener, -1);
     if (c->handlers->on_close != NULL) {
         c->handlers->on_close(c->arg, reason);
     }

@@ -69,6 +69,8 @@ struct conn {
     int64_t last_read_ms; /* bytes last came / last went */
     int64_t last_write_ms;
     uint64_t bytes_in, bytes_out; /* totals */
+    uint32_t meter_in, meter_out; /* metric cells that count these as well */
+    uint16_t listener;            /* as in its struct conn_socket */
     bool closed;                  /* on_close was called */
     bool read_paused;
     bool want_write;      /* waits for the socket */
@@ -92,6 +94,7 @@ struct conn_limits {
 struct conn_socket {
     int fd;
     struct addr peer, local;
+    uint16_t listener; /* place of its listener in METRIC_LISTENERS */
 };
 
 /* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP).  NULL, with

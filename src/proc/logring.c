@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "proc/metrics.h"
 #include "proc/ring.h"
 #include "proc/shared.h"
 #include "proc/slot.h"
@@ -135,6 +136,7 @@ logring_write(int file, const char *line, size_t len)
     if (!kept) {
         atomic_fetch_add(&r->dropped[file], 1);
         atomic_fetch_add(&slot_at(slot_self())->log_dropped, 1);
+        metric_add_shared(&proc_metrics[PROC_LOG_DROPPED], 0, 1);
     }
     wake_drain();
 }
@@ -299,8 +301,12 @@ flush_file(struct log_file *f)
             f->stalled = true;
             return;
         } else if (errno != EINTR) { /* full disk, closed pipe */
+            size_t lost = count_lines(buf_str(&f->pending));
+
             f->error = errno;
-            f->lost += count_lines(buf_str(&f->pending));
+            f->lost += lost;
+            metric_add_shared(&proc_metrics[PROC_LOG_DROPPED], 1,
+                              (int64_t)lost);
             buf_take(&f->pending, len);
         }
     }
@@ -322,6 +328,7 @@ take_line(uint32_t slot, struct log_file *f, size_t len)
     } else {
         f->lost++;
         atomic_fetch_add(&slot_at(slot)->log_dropped, 1);
+        metric_add_shared(&proc_metrics[PROC_LOG_DROPPED], 0, 1);
     }
 }
 

@@ -1,0 +1,18 @@
+/*
+ * What the files of this module share.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef STATUS_STATUS_H
+#define STATUS_STATUS_H
+
+#include "app/module.h"
+
+struct status { /* of a layer */
+    bool draining;
+    const struct access_list *metrics_access;
+};
+
+enum http_result status_metrics(struct http_request *r, void *state);
+
+#endif
