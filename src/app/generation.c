@@ -38,6 +38,7 @@ generation_free(struct generation **g)
     }
     mem_free(&(*g)->bindings);
     mem_free(&(*g)->access_logs);
+    mem_free(&(*g)->rtmp_logs);
     conf_free(&(*g)->conf);
     mem_free(g);
 }
@@ -51,35 +52,47 @@ is_off(struct str log)
 }
 
 static int
-open_access_log(const struct http_server_settings *s, int *number,
-                struct errmsg *err)
+open_access_log(struct str path, int *number, struct errmsg *err)
 {
     *number = -1;
-    if (is_off(s->access_log)) {
+    if (is_off(path)) {
         return 0;
     }
-    *number = logring_open(s->access_log, err);
+    *number = logring_open(path, err);
     return *number == -1 ? errmsg_prefix(err, "access_log: ") : 0;
+}
+
+static int
+open_access_logs(struct generation *g, struct errmsg *err)
+{
+    const struct settings *s = g->settings;
+    size_t http = s->http.servers.count, rtmp = s->rtmp.servers.count;
+
+    g->access_logs = mem_zero((http + 1) * sizeof(*g->access_logs));
+    g->rtmp_logs = mem_zero((rtmp + 1) * sizeof(*g->rtmp_logs));
+    for (size_t i = 0; i < http; i++) {
+        if (open_access_log(settings_http_server(&s->http, i)->access_log,
+                            &g->access_logs[i], err) == -1) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < rtmp; i++) {
+        if (open_access_log(settings_rtmp_server(&s->rtmp, i)->access_log,
+                            &g->rtmp_logs[i], err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static int
 open_logs(struct generation *g, struct errmsg *err)
 {
-    const struct settings *s = g->settings;
-    size_t n = s->http.servers.count;
-
     /* The first file that is opened is the error log: number 0. */
-    if (logring_open(s->error_log.file, err) == -1) {
+    if (logring_open(g->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
     }
-    g->access_logs = mem_zero((n + 1) * sizeof(*g->access_logs));
-    for (size_t i = 0; i < n; i++) {
-        if (open_access_log(settings_http_server(&s->http, i),
-                            &g->access_logs[i], err) == -1) {
-            return -1;
-        }
-    }
-    return 0;
+    return open_access_logs(g, err);
 }
 
 /* ---- listeners ---- */
@@ -220,6 +233,7 @@ generation_open(struct generation *g, struct list *listeners,
     close_behind(listeners, last);
     mem_free(&g->bindings);
     mem_free(&g->access_logs);
+    mem_free(&g->rtmp_logs);
     g->binding_count = 0;
     errno = why;
     return -1;

@@ -30,7 +30,9 @@ struct generation {
     unsigned workers;
     struct binding *bindings; /* owned */
     size_t binding_count;
-    int *access_logs; /* owned; log ring file of each http server, -1: none */
+    /* Owned; log ring file of each server, -1: none. */
+    int *access_logs; /* http */
+    int *rtmp_logs;
 };
 
 /* NULL with every mistake in *mistakes (for mem_free). */

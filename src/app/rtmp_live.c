@@ -229,6 +229,9 @@ rtmp_live_new(struct rtmp_request *r, const struct rtmp_application *a,
 
     n->loop = rtmp_session_conn(r->session)->loop;
     n->request = r;
+    n->asked_ms = loop_now(n->loop);
+    n->in_before = rtmp_session_conn(r->session)->bytes_in;
+    n->out_before = rtmp_session_conn(r->session)->bytes_out;
     n->application = a;
     n->publishing = publishing;
     timer_init(&n->idle, on_idle);

@@ -14,6 +14,7 @@
 
 #include "app/metrics.h"
 #include "app/rtmp_live.h"
+#include "app/rtmp_log.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "live/metrics.h"
@@ -22,6 +23,7 @@ struct server {
     struct rtmp_settings session;
     struct rtmp_application *applications;
     size_t application_count;
+    struct rtmp_log log;
 };
 
 static struct {
@@ -300,6 +302,7 @@ on_end(struct rtmp_request *r, const char *reason)
 {
     struct netstream *n = r->context;
 
+    rtmp_log_write(&server_of(r)->log, r, n, reason);
     if (n != NULL) {
         log_limited(LOG_INFO, "stream %s: %s left: %s", n->name,
                     n->publishing ? "publisher" : "player", reason);
@@ -351,6 +354,26 @@ start_application(struct rtmp_application *a,
 }
 
 static void
+start_log(struct server *s, const struct rtmp_server_settings *settings,
+          size_t number)
+{
+    const struct rtmp_application_settings *a = settings->applications.items;
+    struct errmsg err;
+
+    s->log.file = service.worker->generation->rtmp_logs[number];
+    s->log.mask.names = settings->mask_args.items;
+    s->log.mask.count = settings->mask_args.count;
+    s->log.open = true;
+    for (size_t i = 0; i < settings->applications.count; i++) {
+        s->log.open = s->log.open && a[i].publish == PUBLISH_OPEN;
+    }
+    /* It was compiled once when the settings were checked. */
+    s->log.format =
+        line_format_compile(service.worker->pool, settings->access_log_format,
+                            rtmp_log_variables, rtmp_log_presets, &err);
+}
+
+static void
 start_server(struct server *s, const struct rtmp_server_settings *settings)
 {
     const struct rtmp_application_settings *items =
@@ -377,6 +400,8 @@ rtmp_service_start(struct worker *w)
     for (size_t i = 0; i < service.server_count; i++) {
         start_server(&service.servers[i],
                      settings_rtmp_server(&settings->rtmp, i));
+        start_log(&service.servers[i], settings_rtmp_server(&settings->rtmp, i),
+                  i);
     }
 }
 

@@ -58,6 +58,9 @@ struct rtmp_server_settings {
     int64_t send_timeout;
     int64_t max_message, max_memory;
     int64_t window_ack;
+    struct str access_log; /* "" and "off": none */
+    struct str access_log_format;
+    struct conf_strings mask_args;
     struct conf_groups applications; /* struct rtmp_application_settings */
 };
 
@@ -92,8 +95,10 @@ struct http_server_settings {
     struct conf_groups listen; /* struct listen_settings */
     struct str access_log;     /* "" and "off": none */
     int64_t client_max_body_size;
-    struct http_settings http;    /* access_log* are filled by http_service */
-    int access_log_format;        /* enum http_log_format */
+    struct http_settings
+        http; /* access_* and mask are filled by http_service */
+    struct str access_log_format;
+    struct conf_strings mask_args;
     struct conf_groups locations; /* struct http_location_settings */
 };
 

@@ -19,6 +19,7 @@
 static struct {
     struct list connections; /* struct http_connection */
     size_t count;
+    uint32_t accepted; /* ever; may begin anew */
     bool ready, draining;
 } all;
 
@@ -486,6 +487,7 @@ http_accept(struct loop *l, const struct http_server *s,
     }
     c->conn->meter_in = http_metrics[HTTP_BYTES].first + METRIC_IN;
     c->conn->meter_out = http_metrics[HTTP_BYTES].first + METRIC_OUT;
+    c->number = ++all.accepted;
     list_append(&all.connections, &c->link);
     all.count++;
     timer_set(l, &c->timer, s->settings.client_header_timeout);

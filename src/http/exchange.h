@@ -44,6 +44,7 @@ struct http_connection {
     struct timer timer; /* its meaning depends on the phase */
     struct later later; /* what must not happen on a handler's stack */
     struct http_scan scan;
+    uint32_t number;   /* among the connections of this process */
     uint32_t requests; /* begun, in all */
     uint8_t phase;     /* enum http_phase */
     uint8_t burst;     /* requests handled in this turn */
@@ -65,7 +66,8 @@ struct exchange {
     struct http_connection *c; /* borrowed */
     struct http_head head;
     struct http_body body;
-    int64_t began_us; /* loop_now_us() */
+    uint64_t out_before; /* conn->bytes_out when it began */
+    int64_t began_us;    /* loop_now_us() */
 
     /* Routing: where the walk is. */
     size_t location, layer;

@@ -11,6 +11,7 @@
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
+#include "base/line_format.h"
 #include "base/list.h"
 #include "base/pool.h"
 #include "base/str.h"
@@ -64,12 +65,12 @@ struct http_settings { /* of one server; all times ms, all sizes bytes */
     int64_t keepalive_time;
     int64_t client_max_head_size; /* request line and headers */
     int64_t client_max_uri_size;
-    int64_t client_max_header_size; /* one line */
-    int64_t client_max_headers;     /* lines */
-    int access_log;                 /* log ring file, -1: none */
-    int access_log_format;          /* enum http_log_format */
+    int64_t client_max_header_size;          /* one line */
+    int64_t client_max_headers;              /* lines */
+    int access_log;                          /* log ring file, -1: none */
+    const struct line_format *access_format; /* borrowed; NULL: none */
+    struct line_mask mask; /* arguments whose values are not logged */
 };
-enum http_log_format { HTTP_LOG_COMBINED, HTTP_LOG_JSON };
 
 struct http_server {
     struct http_settings settings;

@@ -75,6 +75,7 @@ new_exchange(struct http_connection *c, size_t head_len)
     struct exchange *x = pool_zero(pool, sizeof(*x));
 
     x->c = c;
+    x->out_before = c->conn->bytes_out;
     x->began_us = loop_now_us(c->loop);
     x->head = http_head_empty;
     x->note = STR_NONE;
