@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef STATUS_STATUS_H
-#define STATUS_STATUS_H
+#ifndef MODULES_STATUS_STATUS_H
+#define MODULES_STATUS_STATUS_H
 
 #include "app/module.h"
 

@@ -76,7 +76,8 @@ struct metric app_metrics[] = {
         .name = "weir_worker_restarts_total",
         .help = "Processes that ended without being told to and were started "
                 "again.",
-        .labels = { { "kind", child_name, 2 }, { "reason", restart_name, APP_RESTART_COUNT } },
+        .labels = { { "kind", child_name, 2 },
+                    { "reason", restart_name, APP_RESTART_COUNT } },
     },
     [APP_KILLS] = {
         .name = "weir_process_kills_total",
@@ -276,6 +277,23 @@ metrics_text(struct buf *out, enum metric_format format)
     return metric_text(out, format);
 }
 
+static void
+list_labels(const struct metric *m, FILE *out)
+{
+    const char *before = "";
+
+    for (int i = 0; i < METRIC_LABELS; i++) {
+        const struct metric_label *l = &m->labels[i];
+
+        if (l->name != NULL || l->count > 0) {
+            fprintf(out, "%s%s", before,
+                    l->name != NULL ? l->name : "listener,proto");
+            before = ",";
+        }
+    }
+    fputs(before[0] == '\0' ? "-" : "", out);
+}
+
 void
 metrics_list(FILE *out)
 {
@@ -284,7 +302,9 @@ metrics_list(FILE *out)
 
     for (unsigned i = 0; (m = metric_table(i)) != NULL; i++) {
         for (; m->name != NULL; m++) {
-            fprintf(out, "%s  %s  %s\n", m->name, types[m->type], m->help);
+            fprintf(out, "%s  %s  ", m->name, types[m->type]);
+            list_labels(m, out);
+            fprintf(out, "  %s\n", m->help);
         }
     }
 }

@@ -33,7 +33,7 @@ void metrics_reload(bool ok);
 /* Everything, added to out (METRICS_SIZE is enough): in any process.  0, or -1
  * when out is full. */
 int metrics_text(struct buf *out, enum metric_format format);
-/* What there is: a line "name  type  help" for each (weir -M). */
+/* What there is: a line "name  type  labels  help" for each (weir -M). */
 void metrics_list(FILE *out);
 
 /* ---- what the core counts ---- */

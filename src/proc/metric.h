@@ -35,7 +35,9 @@ struct metric_label {
     /* NULL: value() tells whole pairs, escaped: a="b",c="d". */
     const char *name;
     const char *(*value)(unsigned i); /* NULL: there is no value i */
-    unsigned count;                   /* values at most; 0: no such label */
+    /* Values at most; 0: no such label, or (with a name) one that collect()
+     * tells. */
+    unsigned count;
 };
 
 #define METRIC_LABELS 3
