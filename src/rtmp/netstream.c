@@ -315,7 +315,12 @@ log_refusal(const struct net_stream *ns, const char *reason)
 {
     char app[RTMP_NAME_MAX * 4 + 1], name[RTMP_NAME_MAX * 4 + 1];
     str_escape(app, sizeof(app), ns->r.app);
-    str_escape(name, sizeof(name), ns->r.name);
+    /* What was no valid key may be one for another application. */
+    bool secret =
+        ns->wish == WISH_PUBLISH &&
+        (ns->refused == RTMP_REFUSED_KEY || ns->refused == RTMP_REFUSED_HOOK);
+
+    str_escape(name, sizeof(name), secret ? STR("***") : ns->r.name);
     log_limited(LOG_INFO, "rtmp %s: %s %s%s%s refused: %s",
                 session_peer(ns->r.session), wish_name(ns->wish), app,
                 ns->r.name.len > 0 ? "/" : "", name, reason);

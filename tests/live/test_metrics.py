@@ -135,7 +135,10 @@ def test_each_refusal_has_its_counter(weir):
     for count, data in enumerate(REFUSED.values()):
         with Http(w.http) as c:
             c.raw(data)
-            assert c.ended() or c.head().status >= 400
+            try:
+                assert c.head().status >= 400
+            except EOFError:
+                pass  # what is no HTTP is not answered in HTTP
         reaches(w, name, count + 1)
     m = Metrics(w)
     counted = {s.labels["reason"] for s in m.samples
@@ -191,9 +194,9 @@ def test_streams_are_counted(weir):
 
 def test_streams_have_no_labels_unless_wanted(weir):
     w = weir()
-    feed = Feed(w.rtmp).head().frames(2)
+    feed = Feed(w.rtmp, name="studio").head().frames(2)
     reaches(w, "weir_streams", 1, state="live")
-    assert "room" not in Metrics(w).text
+    assert "studio" not in Metrics(w).text
     feed.stop()
 
 
