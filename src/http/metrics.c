@@ -151,6 +151,11 @@ struct metric http_metrics[] = {
         .help = "Headers of answers left out because their value cannot stand "
                 "in one.",
     },
+    [HTTP_FILE_ERRORS] = {
+        .name = "weir_http_file_errors_total",
+        .help = "Files that could not be read to their end while they were "
+                "sent.",
+    },
     METRIC_END,
 };
 

@@ -21,6 +21,7 @@ enum {
     HTTP_CLOSED,   /* enum http_end */
     HTTP_BYTES,    /* enum metric_dir */
     HTTP_BAD_HEADERS,
+    HTTP_FILE_ERRORS,
 };
 
 /* Why a location did not let a request in. */

@@ -128,7 +128,7 @@ http_set_header(struct http_request *r, const char *name, struct str value)
             LOG_ERROR,
             "http: header %s of an answer to %.*s has bytes that cannot "
             "stand there, left out",
-            name, STR_ARGS(x->head.target));
+            name, STR_ARGS(x->pub.path));
         metric_add(&http_metrics[HTTP_BAD_HEADERS], 0, 1);
         return;
     }

@@ -184,6 +184,7 @@ take_fresh(struct conn *c, const uint8_t *data, size_t n)
         return;
     }
     if (buf_add(&c->in, data + ate, n - (size_t)ate) == -1) {
+        metric_add(&net_metrics[NET_NO_MEMORY], 0, 1);
         conn_close(c, "out of memory");
     }
 }
@@ -192,6 +193,7 @@ static void
 take_more(struct conn *c, const uint8_t *data, size_t n)
 {
     if (buf_add(&c->in, data, n) == -1) {
+        metric_add(&net_metrics[NET_NO_MEMORY], 0, 1);
         conn_close(c, "out of memory");
         return;
     }

@@ -89,5 +89,9 @@ struct metric net_metrics[] = {
         .help = "Connections that could not be accepted.",
         .labels = { { "errno", error_name, ERRORS } },
     },
+    [NET_NO_MEMORY] = {
+        .name = "weir_connections_no_memory_total",
+        .help = "Connections closed because memory was out.",
+    },
     METRIC_END,
 };

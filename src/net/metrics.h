@@ -14,6 +14,7 @@ enum {
     NET_REJECTED,    /* enum net_rejected */
     NET_PAUSES,      /* enum net_pause */
     NET_ACCEPT_ERRORS,
+    NET_NO_MEMORY,
 };
 
 enum net_rejected {

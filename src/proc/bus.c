@@ -191,6 +191,7 @@ bus_send(uint32_t slot, uint32_t type, const void *data, size_t len, int fd)
 
     assert(type < BUS_TYPES);
     if (slot >= bus.count || !slot_owner_alive(to) || len > DATA_MAX) {
+        metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
         return -1;
     }
     if (len > BUS_INLINE) {
@@ -204,7 +205,12 @@ bus_send(uint32_t slot, uint32_t type, const void *data, size_t len, int fd)
         w.head.flags |= BUS_WITH_FD;
         w.fds[w.fd_count++] = fd;
     }
-    return send_or_queue(&bus.boxes[slot], &w, fd);
+    int rc = send_or_queue(&bus.boxes[slot], &w, fd);
+
+    if (rc == -1) {
+        metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
+    }
+    return rc;
 }
 
 /* ---- receiving ---- */

@@ -42,7 +42,7 @@ refused_name(unsigned i)
         [RTMP_REFUSED_OTHER] = "other",   [RTMP_REFUSED_APP] = "app",
         [RTMP_REFUSED_ACCESS] = "access", [RTMP_REFUSED_NAME] = "name",
         [RTMP_REFUSED_KEY] = "key",       [RTMP_REFUSED_HOOK] = "module",
-        [RTMP_REFUSED_LIVE] = "live",
+        [RTMP_REFUSED_LIVE] = "live",     [RTMP_REFUSED_LATE] = "timeout",
     };
 
     return names[i];

@@ -359,10 +359,12 @@ void
 net_stream_refuse_waiting(struct rtmp_session *s, const char *reason)
 {
     if (s->connect != NULL && s->connect->state == STREAM_WAITING) {
+        s->connect->refused = RTMP_REFUSED_LATE;
         net_stream_refuse(s->connect, NULL, reason);
     }
     for (uint32_t i = 0; i < RTMP_STREAMS; i++) {
         if (s->streams[i] != NULL && s->streams[i]->state == STREAM_WAITING) {
+            s->streams[i]->refused = RTMP_REFUSED_LATE;
             net_stream_refuse(s->streams[i], NULL, reason);
         }
     }

@@ -67,6 +67,7 @@ enum rtmp_refused {
     RTMP_REFUSED_KEY,    /* the application takes keys only */
     RTMP_REFUSED_HOOK,   /* a module said no */
     RTMP_REFUSED_LIVE,   /* the stream cannot be had (live/metrics.h) */
+    RTMP_REFUSED_LATE,   /* no decision in time */
     RTMP_REFUSED_COUNT
 };
 
