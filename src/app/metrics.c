@@ -190,6 +190,12 @@ metrics_register(const struct module *const *table)
     }
 }
 
+static void
+count_suppressed(unsigned long n)
+{
+    metric_add_shared(&app_metrics[APP_SUPPRESSED], 0, (int64_t)n);
+}
+
 /* ---- names ---- */
 
 static struct str
@@ -252,6 +258,7 @@ metrics_in_force(const struct generation *g)
 {
     int64_t now = clock_wall_ms();
 
+    log_on_suppressed(count_suppressed);
     metric_set(&app_metrics[APP_RELOAD_OK], 0, 1);
     metric_set(&app_metrics[APP_RELOAD_TIME], 0, now);
     metric_set(&app_metrics[APP_GENERATION], 0, g->number);
@@ -316,12 +323,6 @@ on_turn(void *arg, int64_t us)
 {
     (void)arg;
     metric_observe(&app_metrics[APP_LOOP], 0, us);
-}
-
-static void
-count_suppressed(unsigned long n)
-{
-    metric_add_shared(&app_metrics[APP_SUPPRESSED], 0, (int64_t)n);
 }
 
 void

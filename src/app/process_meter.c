@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "app/metrics.h"
+#include "base/log.h"
 #include "proc/slot.h"
 
 #define LOOK_MS 1000
@@ -134,6 +135,7 @@ on_look(struct timer *timer)
         }
     }
     tell(&u);
+    log_tell_held(); /* the master has no other look once a second */
     timer_set(meter.loop, timer, LOOK_MS);
 }
 
