@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/master.h"
+#include "app/metrics.h"
 #include "app/module.h"
 #include "app/settings.h"
 #include "base/mem.h"
@@ -25,7 +26,7 @@ struct options {
 
 static const char usage[] =
     "usage: weir [-c FILE] [-p PREFIX] [-t | -T | -s SIGNAL]\n"
-    "       weir -K | -V | -v | -h\n"
+    "       weir -K | -M | -V | -v | -h\n"
     "\n"
     "  -c FILE    configuration (" WEIR_CONF ")\n"
     "  -p PREFIX  directory that relative paths stand on (the current one)\n"
@@ -33,6 +34,7 @@ static const char usage[] =
     "  -T         print the configuration in force, defaults filled in\n"
     "  -s SIGNAL  tell the running weir: stop, quit, reopen, reload\n"
     "  -K         print every key of the configuration\n"
+    "  -M         print every metric\n"
     "  -V         print how this weir was built, and its modules\n"
     "  -v         print the version\n"
     "  -h         print this\n";
@@ -50,7 +52,7 @@ parse_options(int argc, char **argv, struct options *o)
     int c;
 
     *o = (struct options){ .file = WEIR_CONF };
-    while ((c = getopt(argc, argv, "c:p:s:tTKVvh")) != -1) {
+    while ((c = getopt(argc, argv, "c:p:s:tTKMVvh")) != -1) {
         if (c == '?') {
             fputs(usage, stderr); /* getopt has said what is wrong */
             return EXIT_WRONG;
@@ -170,6 +172,13 @@ print_build(void)
     }
 }
 
+static void
+print_metrics(void)
+{
+    metrics_register(modules);
+    metrics_list(stdout);
+}
+
 /* Or what is opened next gets their numbers, and what is written to standard
  * error goes there. */
 static void
@@ -208,6 +217,9 @@ main(int argc, char **argv)
         return send_signal(&o);
     case 'K':
         print_keys();
+        break;
+    case 'M':
+        print_metrics();
         break;
     case 'V':
         print_build();

@@ -15,6 +15,7 @@
 #include "app/worker.h"
 #include "base/mem.h"
 #include "live/live.h"
+#include "proc/metric.h"
 
 #include <stdio.h>
 
@@ -57,6 +58,30 @@ static const struct conf_key keys[] = {
     CONF_END,
 };
 
+/* ---- what is counted ---- */
+
+enum refused { REFUSED_ACCESS, REFUSED_NO_STREAM, REFUSED_LIVE, REFUSALS };
+
+static const char *
+refused_name(unsigned i)
+{
+    static const char *const names[REFUSALS] = {
+        [REFUSED_ACCESS] = "access",
+        [REFUSED_NO_STREAM] = "no_stream",
+        [REFUSED_LIVE] = "live",
+    };
+
+    return names[i];
+}
+
+static struct metric metrics[] = {
+    { .name = "weir_flv_refused_total",
+      .help = "Requests for a stream that were refused; \"live\": see "
+              "weir_live_refused_total.",
+      .labels = { { "reason", refused_name, REFUSALS } } },
+    METRIC_END,
+};
+
 /* ---- the end ---- */
 
 static void
@@ -88,6 +113,7 @@ on_waited(struct timer *timer)
 {
     struct viewing *v = LIST_ITEM(timer, struct viewing, wait);
 
+    metric_add(&metrics[0], REFUSED_NO_STREAM, 1);
     answer_error(v, 404, "nobody publishes this stream");
 }
 
@@ -204,6 +230,7 @@ play(struct http_request *r, const struct flv_layer *layer,
     what = what_to_play(r, a, name, v->conn);
     v->player = live_play(&what, &player_handlers, v, &err);
     if (v->player == NULL) {
+        metric_add(&metrics[0], REFUSED_LIVE, 1);
         answer_error(v, 503, err.text);
         return HTTP_DONE;
     }
@@ -235,6 +262,7 @@ on_flv(struct http_request *r, void *state)
         return HTTP_PASS;
     }
     if (!access_allows(a->play_access, &r->client)) {
+        metric_add(&metrics[0], REFUSED_ACCESS, 1);
         return http_error(r, 403, "playing is not allowed from this address");
     }
     name = str_first(name, name.len - (sizeof(SUFFIX) - 1));
@@ -273,4 +301,5 @@ const struct module flv_module = {
     .settings_size = sizeof(struct flv_settings),
     .start = start,
     .routes = routes,
+    .metrics = metrics,
 };

@@ -12,6 +12,7 @@
 #include "app/module.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "proc/metric.h"
 
 /* What the rows below fill in: one for each layer in weir.conf. */
 struct settings {
@@ -42,11 +43,19 @@ static const struct conf_key keys[] = {
     CONF_END,
 };
 
+/* What it counts, shown by GET /metrics; weir adds the processes up. */
+static struct metric metrics[] = {
+    { .name = "weir_hello_greetings_total",
+      .help = "Greetings that module hello gave." },
+    METRIC_END,
+};
+
 static enum http_result
 on_hello(struct http_request *r, void *state)
 {
     const struct hello *h = state;
 
+    metric_add(&metrics[0], 0, 1);
     return http_reply(r, 200, "text/plain; charset=utf-8", buf_str(&h->text));
 }
 
@@ -113,4 +122,5 @@ const struct module hello_module = {
     .stop = stop,
     .routes = routes,
     .verbs = verbs,
+    .metrics = metrics,
 };

@@ -1,18 +1,18 @@
 /*
  * What load balancers and orchestrators ask: /healthz (does the process
  * answer at all), /readyz (may it be sent traffic), /startupz (did it finish
- * starting).
+ * starting).  And what Prometheus asks: /metrics (metrics.c).
  *
  * Each worker answers for itself and for what it shares with the others.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "status.h"
+
 #include <stdio.h>
 
-#include "app/module.h"
 #include "app/node_state.h"
 #include "app/worker.h"
-#include "base/mem.h"
 #include "http/escape.h"
 #include "live/live.h"
 #include "proc/slot.h"
@@ -23,10 +23,18 @@
 #define MEMORY_FULL 95  /* percent of the arena that are too much */
 #define CHECK_TEXT 80
 
-struct status {
-    const struct worker *worker; /* borrowed */
-    bool draining;
-    bool started; /* was seen to be */
+struct status_settings {
+    struct conf_strings metrics_access;
+};
+
+static const struct conf_key keys[] = {
+    { .name = "metrics_access",
+      .type = CONF_STRINGS,
+      .offset = offsetof(struct status_settings, metrics_access),
+      .preset = "allow loopback,deny all",
+      .check = access_check_rule,
+      .help = "Who may GET /metrics, as in access." },
+    CONF_END,
 };
 
 struct check {
@@ -281,6 +289,7 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/healthz", .handler = on_healthz },
     { .method = "GET", .path = "/readyz", .handler = on_readyz },
     { .method = "GET", .path = "/startupz", .handler = on_startupz },
+    { .method = "GET", .path = "/metrics", .handler = status_metrics },
     { .path = NULL },
 };
 
@@ -290,11 +299,15 @@ static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
 {
-    struct status *s = mem_zero(sizeof(*s));
+    const struct status_settings *settings = layer->settings;
+    struct pool *pool = layer->worker->pool;
+    struct status *s = pool_zero(pool, sizeof(*s));
 
     (void)r;
     (void)err;
     s->worker = layer->worker;
+    s->metrics_access = access_parse(pool, settings->metrics_access.items,
+                                     settings->metrics_access.count);
     *state = s;
     return 0;
 }
@@ -309,17 +322,12 @@ drain(void *state)
     s->draining = atomic_load(&slot_at(0)->state) == SLOT_DRAINING;
 }
 
-static void
-stop(void *state)
-{
-    mem_free(&state);
-}
-
 const struct module status_module = {
     .name = "status",
-    .about = "answers GET /healthz, /readyz and /startupz",
+    .about = "answers GET /healthz, /readyz, /startupz and /metrics",
+    .keys = keys,
+    .settings_size = sizeof(struct status_settings),
     .start = start,
     .drain = drain,
-    .stop = stop,
     .routes = routes,
 };

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "app/metrics.h"
+#include "app/process_meter.h"
 #include "app/role.h"
 #include "app/worker.h"
 #include "base/clock.h"
@@ -79,6 +81,14 @@ start_later(struct child *c)
     timer_set(c->all->loop, &c->again, delay);
 }
 
+static void
+count_restart(const struct child *c, enum app_restart why)
+{
+    const struct metric *m = &app_metrics[APP_RESTARTS];
+
+    metric_add(m, metric_at(m, c->role != NULL, why, 0), 1);
+}
+
 static int
 fork_child(struct child *c)
 {
@@ -109,10 +119,11 @@ start(struct child *c)
 {
     char name[CHILD_NAME];
 
-    c->ready = c->stopped = c->restarts = false;
+    c->ready = c->stopped = c->restarts = c->killed = false;
     c->stuck_ms = 0;
     c->started_ms = clock_ms();
     if (fork_child(c) == -1) {
+        count_restart(c, APP_RESTART_NO_FORK);
         start_later(c);
         return;
     }
@@ -250,14 +261,30 @@ wanted(const struct child *c)
 
 /* Some signals are sent by somebody; the others a process brings upon
  * itself. */
+static bool
+from_outside(int number)
+{
+    return number == SIGKILL || number == SIGTERM || number == SIGINT ||
+           number == SIGQUIT || number == SIGHUP;
+}
+
+static enum app_restart
+end_reason(const struct child *c, int status)
+{
+    if (c->killed) {
+        return APP_RESTART_STUCK;
+    }
+    if (WIFSIGNALED(status)) {
+        return from_outside(WTERMSIG(status)) ? APP_RESTART_KILLED
+                                              : APP_RESTART_CRASH;
+    }
+    return WEXITSTATUS(status) != 0 ? APP_RESTART_STATUS : APP_RESTART_ENDED;
+}
+
 static enum log_level
 end_level(const struct child *c, int number)
 {
-    bool from_outside = number == SIGKILL || number == SIGTERM ||
-                        number == SIGINT || number == SIGQUIT ||
-                        number == SIGHUP;
-
-    if (!from_outside) {
+    if (!from_outside(number)) {
         return LOG_ALERT;
     }
     return wanted(c) ? LOG_INFO : LOG_WARN;
@@ -294,12 +321,14 @@ bury(struct child *c, int status)
     atomic_store(&slot_at(c->slot)->state, SLOT_GONE);
     live_sweep(c->slot);
     bus_sweep(c->slot);
+    metric_sweep(c->slot);
     slot_release(c->slot);
     c->pid = 0;
     if (!c->keep) {
         forget(c);
         return;
     }
+    count_restart(c, end_reason(c, status));
     if (c->restarts || clock_ms() - c->started_ms >= FORGIVEN_MS) {
         c->attempt = 0;
     }
@@ -322,10 +351,12 @@ find(struct children *c, pid_t pid)
 void
 children_reap(struct children *c)
 {
+    struct rusage usage;
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+    while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED | WCONTINUED,
+                        &usage)) > 0) {
         struct child *child = find(c, pid);
 
         if (child == NULL) {
@@ -334,6 +365,7 @@ children_reap(struct children *c)
         if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
             child->stopped = WIFSTOPPED(status);
         } else {
+            process_meter_gone(child->slot, &usage);
             bury(child, status);
             c->calls->on_gone(c->arg);
         }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/metrics.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/logring.h"
@@ -47,7 +48,7 @@ generation_free(struct generation **g)
         return;
     }
     free_bindings(*g);
-    mem_free(&(*g)->access_logs);
+    generation_forget_logs(*g);
     conf_free(&(*g)->conf);
     mem_free(g);
 }
@@ -63,46 +64,77 @@ is_off(struct str log)
 }
 
 static int
-open_access_log(const struct http_server_settings *s, int *number,
-                struct errmsg *err)
+open_access_log(struct str path, int *number, struct errmsg *err)
 {
     *number = -1;
-    if (is_off(s->access_log)) {
+    if (is_off(path)) {
         return 0;
     }
-    *number = logring_open(s->access_log, err);
+    *number = logring_open(path, err);
     return *number == -1 ? errmsg_prefix(err, "access_log: ") : 0;
+}
+
+/* None is open yet. */
+static int *
+no_logs(size_t n)
+{
+    int *logs = mem_alloc((n + 1) * sizeof(*logs));
+
+    for (size_t i = 0; i < n; i++) {
+        logs[i] = -1;
+    }
+    return logs;
 }
 
 static int
 open_logs(struct generation *g, struct errmsg *err)
 {
     const struct settings *s = g->settings;
-    size_t n = s->http.servers.count;
+    size_t http = s->http.servers.count, rtmp = s->rtmp.servers.count;
 
-    mem_free(&g->access_logs);
-    g->access_logs = mem_alloc((n + 1) * sizeof(*g->access_logs));
-    for (size_t i = 0; i < n; i++) {
-        g->access_logs[i] = -1;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (open_access_log(settings_http_server(&s->http, i),
+    generation_forget_logs(g);
+    g->access_logs = no_logs(http);
+    g->rtmp_logs = no_logs(rtmp);
+    for (size_t i = 0; i < http; i++) {
+        if (open_access_log(settings_http_server(&s->http, i)->access_log,
                             &g->access_logs[i], err) == -1) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < rtmp; i++) {
+        if (open_access_log(settings_rtmp_server(&s->rtmp, i)->access_log,
+                            &g->rtmp_logs[i], err) == -1) {
             return -1;
         }
     }
     return 0;
 }
 
-bool
-generation_writes(const struct generation *g, int log_file)
+void
+generation_forget_logs(struct generation *g)
 {
-    for (size_t i = 0; i < g->settings->http.servers.count; i++) {
-        if (g->access_logs != NULL && g->access_logs[i] == log_file) {
+    mem_free(&g->access_logs);
+    mem_free(&g->rtmp_logs);
+}
+
+static bool
+has_log(const int *logs, size_t n, int log_file)
+{
+    for (size_t i = 0; logs != NULL && i < n; i++) {
+        if (logs[i] == log_file) {
             return true;
         }
     }
     return false;
+}
+
+bool
+generation_writes(const struct generation *g, int log_file)
+{
+    const struct settings *s = g->settings;
+
+    return has_log(g->access_logs, s->http.servers.count, log_file) ||
+           has_log(g->rtmp_logs, s->rtmp.servers.count, log_file);
 }
 
 /* ---- listeners ---- */
@@ -289,6 +321,7 @@ generation_open(struct generation *g, struct list *listeners,
     int why;
 
     if (open_logs(g, err) == 0 && bind_all(g, listeners, err) == 0) {
+        metrics_learn(g);
         return 0;
     }
     why = errno;

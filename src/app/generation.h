@@ -33,7 +33,9 @@ struct generation {
     unsigned workers;
     struct binding *bindings; /* owned */
     size_t binding_count;
-    int *access_logs; /* owned; log ring file of each http server, -1: none */
+    /* Owned; log ring file of each server, -1: none. */
+    int *access_logs; /* http */
+    int *rtmp_logs;
 };
 
 /* NULL with every mistake in *mistakes (for mem_free). */
@@ -59,6 +61,8 @@ void generation_close_others(const struct generation *keep,
 /* Child of g: closes its copies of the listeners that g does not use. */
 void generation_forget_others(const struct generation *g,
                               struct list *listeners);
+/* g writes no log file any more, or not yet. */
+void generation_forget_logs(struct generation *g);
 /* Whether g writes this log file. */
 bool generation_writes(const struct generation *g, int log_file);
 /* "listening on rtmps 127.0.0.1:40001", a line for each that g was the first

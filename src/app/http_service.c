@@ -12,6 +12,8 @@
 
 #include "app/module.h"
 #include "base/mem.h"
+#include "http/access_log.h"
+#include "http/metrics.h"
 #include "net/access.h"
 
 /* A layer whose module was started. */
@@ -46,6 +48,7 @@ start_module(struct http_service *s, const struct module *m,
     list_append(&s->started, &started->link);
     *out = (struct http_layer){
         .module = m->name,
+        .place = http_module_place(m->name),
         .routes = routes,
         .state = started->state,
     };
@@ -137,10 +140,17 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     qsort(to, n, sizeof(*to), longest_first);
     server->settings = h->http;
     server->settings.access_log = g->access_logs[number];
-    server->settings.access_log_format = h->access_log_format;
     server->trusted = access_parse_names(
         s->worker->pool, h->trusted_proxies.items, h->trusted_proxies.count);
     server->forwarded_header = h->forwarded_header;
+    server->settings.mask.names = h->mask_args.items;
+    server->settings.mask.count = h->mask_args.count;
+    server->settings.access_format =
+        line_format_compile(s->worker->pool, h->access_log_format,
+                            http_log_variables, http_log_presets, err);
+    if (server->settings.access_format == NULL) {
+        return -1;
+    }
     server->threads = s->worker->threads;
     server->locations = to;
     server->location_count = n;

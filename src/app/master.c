@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "app/background.h"
+#include "app/metrics.h"
 #include "app/notify.h"
+#include "app/process_meter.h"
 #include "app/shared_state.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -151,6 +153,9 @@ on_deadline(struct timer *t)
         break;
     case STOPPING:
         log_warn("processes do not end: killing them");
+        metric_add(&app_metrics[APP_KILLS], APP_KILL_STOP,
+                   (int64_t)children_running(&m->children,
+                                             CHILD_WORKERS | CHILD_ROLES));
         children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGKILL);
         timer_set(m->loop, &m->deadline, KILL_WAIT_MS);
         break;
@@ -338,9 +343,12 @@ run(struct master *m)
 {
     title_set("weir: master");
     generation_announce(m->generation);
+    metrics_in_force(m->generation);
+    process_meter_start(m->loop);
     start_children(m);
     loop_run(m->loop);
     watchdog_stop(&m->watchdog);
+    process_meter_stop();
     timer_stop(m->loop, &m->deadline);
     control_stop(&m->control);
     tls_tickets_stop(m->loop);

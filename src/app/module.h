@@ -21,6 +21,7 @@ struct settings;     /* app/settings.h */
 struct control_verb; /* app/control_verb.h */
 struct rtmp_request; /* rtmp/rtmp.h */
 struct rtmp_refusal;
+struct metric; /* proc/metric.h */
 
 /* What a module's settings belong to: one layer of one location. */
 struct module_layer {
@@ -82,6 +83,7 @@ struct module {
     const struct role *roles;
     /* What it adds to the control socket; they run in the master. */
     const struct control_verb *verbs;
+    struct metric *metrics; /* proc/metric.h: names "weir_NAME_..." */
 };
 
 extern const struct module *const modules[]; /* build/modules.c; NULL ends */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "app/master_impl.h"
+#include "app/metrics.h"
 #include "app/notify.h"
 #include "app/replaced.h"
 #include "app/shared_state.h"
@@ -69,6 +70,7 @@ over(struct master *m, bool ok, const char *text)
     r->phase = RELOAD_NONE;
     r->next = NULL;
     r->failures += !ok;
+    metrics_reload(ok);
     if (m->phase == SERVING) {
         notify_send("READY=1");
     }
@@ -139,7 +141,7 @@ take_back(struct master *m)
     control_cancel(m->control);
     children_end(&m->children, next, SIGKILL);
     generation_unopen(next, &m->listeners);
-    mem_free(&next->access_logs);
+    generation_forget_logs(next);
     shared_state_limit(m->generation);
     replaced_add_failed(m, next);
     replaced_look(m);
@@ -254,6 +256,7 @@ put_in_force(struct master *m)
     control_commit(m->control);
     m->generation = next;
     m->reload.next = NULL;
+    metrics_in_force(next);
     generation_keep_listeners(next);
     children_serve(&m->children, next);
     generation_announce(next);

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "app/metrics.h"
 #include "app/process.h"
 #include "base/clock.h"
 #include "proc/slot.h"
@@ -69,6 +70,7 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
     if (process_start(&life->process, s, err) == -1) {
         return -1;
     }
+    metrics_watch_loop(life->process.loop);
     loop_set_hooks(life->process.loop, &hooks, slot_at(slot_self()));
     return life->role->start(life->process.loop, err);
 }

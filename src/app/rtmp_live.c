@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "app/metrics.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -47,9 +48,9 @@ on_publish_start(void *arg)
 {
     struct netstream *n = arg;
 
-    log_info("stream %s: published by %s", n->name,
-             addr_text(&rtmp_session_conn(n->request->session)->peer,
-                       (char[ADDR_TEXT]){ 0 }));
+    log_limited(LOG_INFO, "stream %s: published by %s", n->name,
+                addr_text(&rtmp_session_conn(n->request->session)->peer,
+                          (char[ADDR_TEXT]){ 0 }));
     n->last_ms = loop_now(n->loop);
     timer_set(n->loop, &n->idle, n->application->settings->idle_timeout);
     if (n->claiming) {
@@ -73,6 +74,7 @@ on_publish_stop(void *arg, const char *reason)
         return;
     }
     no.code = "NetStream.Publish.BadName";
+    no.why = RTMP_REFUSED_LIVE;
     errmsg_set(&no.reason, "%s", reason);
     rtmp_session_decide(n->request, RTMP_REFUSE, &no);
 }
@@ -93,6 +95,7 @@ on_idle(struct timer *timer)
         timer_set(n->loop, timer, limit - idle);
         return;
     }
+    metric_add(&app_metrics[APP_IDLE_PUBLISHERS], n->application->place, 1);
     rtmp_session_finish(n->request, "error", "NetStream.Publish.BadName",
                         "the publisher sent nothing for idle_timeout");
 }
@@ -114,6 +117,7 @@ rtmp_live_publish(struct netstream *n, struct rtmp_refusal *no)
 
     n->publisher = live_publish(&what, &publisher_handlers, n, &no->reason);
     if (n->publisher == NULL) {
+        no->why = RTMP_REFUSED_LIVE;
         no->code = "NetStream.Publish.BadName";
         return RTMP_REFUSE;
     }
@@ -208,6 +212,7 @@ rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
     /* Nothing is sent before this turn ends: Play.Start goes first. */
     n->player = live_play(&what, &player_handlers, n, &no->reason);
     if (n->player == NULL) {
+        no->why = RTMP_REFUSED_LIVE;
         no->code = "NetStream.Play.Failed";
         return RTMP_REFUSE;
     }
@@ -224,6 +229,9 @@ rtmp_live_new(struct rtmp_request *r, const struct rtmp_application *a,
 
     n->loop = rtmp_session_conn(r->session)->loop;
     n->request = r;
+    n->asked_ms = loop_now(n->loop);
+    n->in_before = rtmp_session_conn(r->session)->bytes_in;
+    n->out_before = rtmp_session_conn(r->session)->bytes_out;
     n->application = a;
     n->publishing = publishing;
     timer_init(&n->idle, on_idle);

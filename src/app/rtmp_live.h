@@ -20,8 +20,10 @@ struct netstream {
     bool claiming;       /* the name is not ours yet, the session waits */
     uint32_t chunk_size; /* of a stream made new */
     size_t hook;         /* the module whose hook is asked */
-    int64_t last_ms;     /* a message of the publisher came */
-    struct timer idle;   /* publishers: idle_timeout */
+    int64_t asked_ms;    /* when it was asked for */
+    uint64_t in_before, out_before; /* bytes of the connection then */
+    int64_t last_ms;                /* a message of the publisher came */
+    struct timer idle;              /* publishers: idle_timeout */
     uint16_t name_len;
     char name[LIVE_NAME_MAX]; /* "app/name" */
 };

@@ -12,15 +12,19 @@
  */
 #include "app/rtmp_service.h"
 
+#include "app/metrics.h"
 #include "app/rtmp_live.h"
+#include "app/rtmp_log.h"
 #include "app/worker.h"
 #include "base/log.h"
+#include "live/metrics.h"
 
 struct server {
     struct rtmp_settings session;
     const struct access_list *trusted;
     struct rtmp_application *applications;
     size_t application_count;
+    struct rtmp_log log;
 };
 
 static struct {
@@ -61,8 +65,10 @@ rtmp_service_application(struct str name)
 }
 
 static enum rtmp_result
-refuse(struct rtmp_refusal *no, const char *code, const char *reason)
+refuse(struct rtmp_refusal *no, enum rtmp_refused why, const char *code,
+       const char *reason)
 {
+    no->why = why;
     no->code = code;
     errmsg_set(&no->reason, "%s", reason);
     return RTMP_REFUSE;
@@ -71,12 +77,19 @@ refuse(struct rtmp_refusal *no, const char *code, const char *reason)
 static enum rtmp_result
 on_connect(struct rtmp_request *r, struct rtmp_refusal *no)
 {
-    if (find_application(server_of(r), r->app) == NULL) {
+    const struct rtmp_application *a = find_application(server_of(r), r->app);
+    const struct metric *m = &app_metrics[APP_RTMP_BYTES];
+    struct conn *conn = rtmp_session_conn(r->session);
+
+    if (a == NULL) {
+        no->why = RTMP_REFUSED_APP;
         no->code = "NetConnection.Connect.InvalidApp";
         errmsg_set(&no->reason, "there is no application \"%.*s\" here",
                    STR_ARGS(r->app));
         return RTMP_REFUSE;
     }
+    conn->meter_in = m->first + metric_at(m, METRIC_IN, a->place, 0);
+    conn->meter_out = m->first + metric_at(m, METRIC_OUT, a->place, 0);
     return RTMP_DONE;
 }
 
@@ -99,7 +112,7 @@ decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
         return rtmp_live_play(n, no);
     }
     if (!hooked && n->application->settings->publish == PUBLISH_KEY) {
-        return refuse(no, "NetStream.Publish.BadName",
+        return refuse(no, RTMP_REFUSED_KEY, "NetStream.Publish.BadName",
                       "this application takes stream keys only, and this is "
                       "not one");
     }
@@ -146,6 +159,7 @@ after_hook(struct netstream *n, enum rtmp_hook_result result,
     case HOOK_DONE:
         return decide_policy(n, true, no);
     case HOOK_REFUSE:
+        no->why = RTMP_REFUSED_HOOK;
         return RTMP_REFUSE;
     case HOOK_WAIT:
         return RTMP_WAIT;
@@ -187,12 +201,14 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
     no->code =
         publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
     if (a == NULL || !is_allowed(a, publishing, r)) {
-        return refuse(no, no->code, "not allowed from this address");
+        return refuse(no, RTMP_REFUSED_ACCESS, no->code,
+                      "not allowed from this address");
     }
     n = rtmp_live_new(r, a, publishing);
     n->chunk_size = server_of(r)->session.chunk_size;
     if (rtmp_live_name(n, r->name) != 0) {
-        result = refuse(no, no->code, "the stream's name is too long");
+        result = refuse(no, RTMP_REFUSED_NAME, no->code,
+                        "the stream's name is too long");
     } else {
         result = after_hook(n, HOOK_NEXT, no);
     }
@@ -227,6 +243,8 @@ on_media(struct rtmp_request *r, enum media_type type, uint32_t timestamp,
     if (n == NULL || n->publisher == NULL) {
         return;
     }
+    metric_observe(&live_metrics[LIVE_PUBLISH_GAP], 0,
+                   loop_now(n->loop) - n->last_ms);
     n->last_ms = loop_now(n->loop);
     if (type == MEDIA_DATA) {
         content = media_data_content(content);
@@ -285,9 +303,10 @@ on_end(struct rtmp_request *r, const char *reason)
 {
     struct netstream *n = r->context;
 
+    rtmp_log_write(&server_of(r)->log, r, n, reason);
     if (n != NULL) {
-        log_info("stream %s: %s left: %s", n->name,
-                 n->publishing ? "publisher" : "player", reason);
+        log_limited(LOG_INFO, "stream %s: %s left: %s", n->name,
+                    n->publishing ? "publisher" : "player", reason);
         tell_end(n);
         rtmp_live_free(r);
     }
@@ -326,12 +345,33 @@ start_application(struct rtmp_application *a,
     struct pool *pool = service.worker->pool;
 
     a->settings = settings;
+    a->place = metric_name_find(METRIC_APPS, settings->name);
     a->publish_access = access_parse(pool, settings->publish_access.items,
                                      settings->publish_access.count);
     a->play_access = access_parse(pool, settings->play_access.items,
                                   settings->play_access.count);
     a->gather = settings_gather(all, settings);
     a->hold = settings_hold(all, settings);
+}
+
+static void
+start_log(struct server *s, const struct rtmp_server_settings *settings,
+          size_t number)
+{
+    const struct rtmp_application_settings *a = settings->applications.items;
+    struct errmsg err;
+
+    s->log.file = service.worker->generation->rtmp_logs[number];
+    s->log.mask.names = settings->mask_args.items;
+    s->log.mask.count = settings->mask_args.count;
+    s->log.open = true;
+    for (size_t i = 0; i < settings->applications.count; i++) {
+        s->log.open = s->log.open && a[i].publish == PUBLISH_OPEN;
+    }
+    /* It was compiled once when the settings were checked. */
+    s->log.format =
+        line_format_compile(service.worker->pool, settings->access_log_format,
+                            rtmp_log_variables, rtmp_log_presets, &err);
 }
 
 static void
@@ -364,6 +404,8 @@ rtmp_service_start(struct worker *w)
     for (size_t i = 0; i < service.server_count; i++) {
         start_server(&service.servers[i],
                      settings_rtmp_server(&settings->rtmp, i));
+        start_log(&service.servers[i], settings_rtmp_server(&settings->rtmp, i),
+                  i);
     }
 }
 

@@ -93,6 +93,13 @@ static const struct conf_key live_keys[] = {
     CONF_END,
 };
 
+static const struct conf_key metrics_keys[] = {
+    ROW(metrics_settings, stream_labels, CONF_BOOL, .preset = "false",
+        .help = "Metrics of single streams as well, of 1000 at most: their "
+                "names become labels."),
+    CONF_END,
+};
+
 const struct conf_key settings_keys[] = {
     ROW_WHERE(settings),
     ROW(settings, worker_processes, CONF_INT, .min = 1, .max = WORKERS_MAX,
@@ -148,6 +155,9 @@ const struct conf_key settings_keys[] = {
         .or_zero = true, .preset = "2s",
         .help = "A process that is stuck for so long is killed and started "
                 "again; 0: never."),
+    ROW(settings, metrics, CONF_GROUP, .keys = metrics_keys,
+        .size = sizeof(struct metrics_settings), .preset = "",
+        .help = "What /metrics tells."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),

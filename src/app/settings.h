@@ -92,6 +92,9 @@ struct rtmp_server_settings {
     int64_t send_timeout;
     int64_t max_message, max_memory;
     int64_t window_ack;
+    struct str access_log; /* "" and "off": none */
+    struct str access_log_format;
+    struct conf_strings mask_args;
     struct conf_groups applications; /* struct rtmp_application_settings */
 };
 
@@ -128,8 +131,10 @@ struct http_server_settings {
     int forwarded_header;  /* enum http_forwarded_header */
     struct str access_log; /* "" and "off": none */
     int64_t client_max_body_size;
-    struct http_settings http;    /* access_log* are filled by http_service */
-    int access_log_format;        /* enum http_log_format */
+    struct http_settings
+        http; /* access_* and mask are filled by http_service */
+    struct str access_log_format;
+    struct conf_strings mask_args;
     struct conf_groups locations; /* struct http_location_settings */
 };
 
@@ -150,6 +155,10 @@ struct error_log_settings {
     struct str file; /* a path, "stderr" or "stdout" */
     int level;       /* enum log_level */
     int format;      /* enum log_format */
+};
+
+struct metrics_settings {
+    bool stream_labels;
 };
 
 /* ---- control ---- */
@@ -191,6 +200,7 @@ struct settings {
     int64_t stop_drain;            /* ms */
     int64_t watchdog;              /* ms, 0: off */
     struct control_settings control;
+    struct metrics_settings metrics;
     struct live_settings live;
     struct rtmp_block rtmp;
     struct http_block http;

@@ -10,13 +10,13 @@
 
 #include "app/module.h"
 #include "app/rows.h"
+#include "http/access_log.h"
 #include "net/access.h"
 
 #define KIB(n) ((int64_t)(n)*1024)
 #define HOURS(n) ((int64_t)(n)*3600 * 1000)
 #define BODY_MAX ((int64_t)1 << 40)
 
-static const char *const log_formats[] = { "combined", "json", NULL };
 static const char *const forwarded_words[] = { "auto", "x-forwarded",
                                                "forwarded", "off", NULL };
 static const char *const body_words[] = { "inherit", NULL };
@@ -194,6 +194,19 @@ check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
     return 0;
 }
 
+static int
+check_format(struct str value, struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    int rc = line_format_compile(pool, value, http_log_variables,
+                                 http_log_presets, err) == NULL
+                 ? -1
+                 : 0;
+
+    pool_free(&pool);
+    return rc;
+}
+
 static const struct conf_key server_keys[] = {
     ROW_WHERE(http_server_settings),
     ROW(http_server_settings, listen, CONF_GROUPS, .min = 1,
@@ -214,9 +227,14 @@ static const struct conf_key server_keys[] = {
     ROW(http_server_settings, access_log, CONF_STRING, .preset = "off",
         .help = "A file with a line for every request, \"stderr\", "
                 "\"stdout\" or \"off\"."),
-    ROW(http_server_settings, access_log_format, CONF_ENUM,
-        .preset = "combined", .words = log_formats,
-        .help = "How a line of it looks."),
+    ROW(http_server_settings, access_log_format, CONF_STRING, .min = 1,
+        .max = 4096, .preset = "combined", .check = check_format,
+        .help = "How a line of it looks: \"combined\", \"json\", text with "
+                "$variables, or \"json: member=$variable ...\"."),
+    ROW(http_server_settings, mask_args, CONF_STRINGS, .preset = MASK_ARGS,
+        .check = settings_check_arg,
+        .help = "Query arguments whose values are written as *** in the "
+                "access log."),
     ROW(http_server_settings, client_max_body_size, CONF_SIZE, .min = 0,
         .max = BODY_MAX, .preset = "1M",
         .help = "The largest body of a request."),

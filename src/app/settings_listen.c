@@ -147,3 +147,17 @@ settings_check_apart(const struct conf_groups *before, int line,
     }
     return 0;
 }
+
+int
+settings_check_arg(struct str value, struct errmsg *err)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        char c = value.ptr[i];
+
+        if (c <= ' ' || c == '=' || c == '&' || c == ';' || c == '#') {
+            return errmsg_set(err, "\"%.*s\" cannot be the name of an argument",
+                              STR_ARGS(value));
+        }
+    }
+    return value.len > 0 ? 0 : errmsg_set(err, "must not be empty");
+}

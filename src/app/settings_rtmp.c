@@ -6,6 +6,7 @@
 #include "app/settings_rows.h"
 
 #include "app/rows.h"
+#include "app/rtmp_log.h"
 #include "net/access.h"
 
 #define MIB(n) ((int64_t)(n)*1024 * 1024)
@@ -116,6 +117,19 @@ check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
     return 0;
 }
 
+static int
+check_format(struct str value, struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    int rc = line_format_compile(pool, value, rtmp_log_variables,
+                                 rtmp_log_presets, err) == NULL
+                 ? -1
+                 : 0;
+
+    pool_free(&pool);
+    return rc;
+}
+
 static const struct conf_key server_keys[] = {
     ROW_WHERE(rtmp_server_settings),
     ROW(rtmp_server_settings, listen, CONF_GROUPS, .min = 1,
@@ -158,6 +172,18 @@ static const struct conf_key server_keys[] = {
     ROW(rtmp_server_settings, window_ack, CONF_SIZE, .min = 4096,
         .max = MIB(1024), .preset = "2500000",
         .help = "After so many bytes a peer is asked to acknowledge."),
+    ROW(rtmp_server_settings, access_log, CONF_STRING, .preset = "off",
+        .help = "A file with a line for every publish and play, and for "
+                "every connect that was refused, at its end; \"stderr\", "
+                "\"stdout\" or \"off\"."),
+    ROW(rtmp_server_settings, access_log_format, CONF_STRING, .min = 1,
+        .max = 4096, .preset = "combined", .check = check_format,
+        .help = "How a line of it looks: \"combined\", \"json\", text with "
+                "$variables, or \"json: member=$variable ...\"."),
+    ROW(rtmp_server_settings, mask_args, CONF_STRINGS, .preset = MASK_ARGS,
+        .check = settings_check_arg,
+        .help = "Query arguments whose values are written as *** in the "
+                "access log."),
     ROW(rtmp_server_settings, applications, CONF_GROUPS,
         .keys = application_keys,
         .size = sizeof(struct rtmp_application_settings), .min = 1,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "app/events.h"
+#include "app/metrics.h"
 #include "app/node_state.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -156,12 +157,14 @@ shared_state_create(const struct generation *g,
     log_set((enum log_level)s->error_log.level,
             (enum log_format)s->error_log.format);
     hash_init();
+    metrics_register(table);
     if (make_folder(s->pid, err) == -1 ||
         pidfile_create(s->pid.ptr, err) == -1 ||
-        slots_create(slots, err) == -1 || bus_create(err) == -1 ||
-        logring_create(err) == -1 || life_create(err) == -1 ||
-        node_state_create(err) == -1 || events_create(err) == -1 ||
-        refused_create(err) == -1 || tls_tickets_create(err) == -1) {
+        slots_create(slots, err) == -1 || metrics_create(err) == -1 ||
+        bus_create(err) == -1 || logring_create(err) == -1 ||
+        life_create(err) == -1 || node_state_create(err) == -1 ||
+        events_create(err) == -1 || refused_create(err) == -1 ||
+        tls_tickets_create(err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);
@@ -192,6 +195,7 @@ shared_state_destroy(void)
     node_state_destroy();
     life_destroy();
     bus_destroy();
+    metrics_destroy();
     slots_destroy();
     pidfile_remove();
 }

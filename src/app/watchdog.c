@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "app/metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/slot.h"
@@ -46,12 +47,15 @@ judge(const struct watchdog *w, struct child *c, int64_t stuck)
         log_error("%s (pid %d) is %s for %lld ms and is killed",
                   child_name(c, name), (int)c->pid,
                   c->stopped ? "stopped" : "stuck", (long long)stuck);
+        metric_add(&app_metrics[APP_KILLS], APP_KILL_STUCK, 1);
+        c->killed = true;
         kill(c->pid, SIGKILL);
         c->stuck_ms = 0;
     } else if (stuck > WARN_MS && !c->warned) {
         log_warn("%s (pid %d) has been %s for %lld ms", child_name(c, name),
                  (int)c->pid, c->stopped ? "stopped" : "in one turn",
                  (long long)stuck);
+        metric_add(&app_metrics[APP_STALLS], 0, 1);
         c->warned = true;
     }
 }

@@ -14,12 +14,14 @@
 
 #include "app/door.h"
 #include "app/http_service.h"
+#include "app/metrics.h"
 #include "app/node_state.h"
 #include "app/process.h"
 #include "app/rtmp_service.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "net/metrics.h"
 #include "net/proxyread.h"
 #include "net/tls.h"
 #include "proc/bus.h"
@@ -37,6 +39,7 @@
 struct opening {
     struct serving *serving;   /* borrowed */
     struct door door;          /* where its connections go */
+    uint16_t place;            /* of the listener, in metrics */
     struct acceptor *acceptor; /* owned */
     int fd;                    /* owned: our copy of the listener's */
 };
@@ -90,6 +93,7 @@ look(struct serving *s)
         log_warn("worker_connections (%zu) are in use: no more are accepted "
                  "for now",
                  limit);
+        metric_add(&net_metrics[NET_PAUSES], NET_PAUSE_CONNECTIONS, 1);
         pause_doors(s, true);
         timer_set(s->w.loop, &s->look, QUICK_LOOK_MS);
     } else if (open < limit && s->full) {
@@ -98,14 +102,17 @@ look(struct serving *s)
 }
 
 static void
-on_accept(void *arg, const struct conn_socket *socket)
+on_accept(void *arg, const struct conn_socket *accepted)
 {
     struct opening *d = arg;
     struct serving *s = d->serving;
+    struct conn_socket socket = *accepted;
 
+    socket.listener = d->place;
+    metric_add(&net_metrics[NET_ACCEPTED], d->place, 1);
     atomic_fetch_add_explicit(&slot_at(slot_self())->accepted, 1,
                               memory_order_relaxed);
-    door_knock(&d->door, socket);
+    door_knock(&d->door, &socket);
     look(s);
 }
 
@@ -148,6 +155,7 @@ take_sockets(struct serving *s)
             s->doors[s->door_count++] = (struct opening){
                 .serving = s,
                 .door = door_to(&g->bindings[i]),
+                .place = metrics_listener(l),
                 .fd = l->fds[k],
             };
         }
@@ -226,6 +234,7 @@ on_look(struct timer *t)
     bool quick = s->full || s->draining || s->ending;
 
     look(s);
+    log_tell_held();
     http_leave(node_leaves());
     if ((s->draining && connections() == 0) ||
         (s->ending && (rtmp_sessions() == 0 || clock_ms() >= s->end_ms))) {
@@ -341,6 +350,7 @@ start(struct serving *s, struct errmsg *err)
         return -1;
     }
     s->w.loop = s->process.loop;
+    metrics_watch_loop(s->w.loop);
     if (start_services(s, err) == -1) {
         return -1;
     }

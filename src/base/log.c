@@ -217,3 +217,81 @@ log_vwrite(enum log_level level, const char *format, va_list args)
     hear(level, message);
     errno = saved;
 }
+
+/* ---- lines that a hostile peer can cause at will ---- */
+
+static struct log_limit *limits;
+static void (*count_suppressed)(unsigned long n);
+
+void
+log_on_suppressed(void (*count)(unsigned long n))
+{
+    count_suppressed = count;
+}
+
+/* A new second: says what was held back in the one before. */
+static void
+begin_second(struct log_limit *l, int64_t now)
+{
+    unsigned held = l->held;
+
+    l->since_ms = now;
+    l->written = l->held = 0;
+    if (held > 0) {
+        log_write(l->level, "%u more like this were not written, the last: %s",
+                  held, l->last);
+    }
+}
+
+static void
+hold_back(struct log_limit *l, const char *format, va_list args)
+{
+    if (vsnprintf(l->last, sizeof(l->last), format, args) < 0) {
+        l->last[0] = '\0';
+    }
+    l->held++;
+    if (count_suppressed != NULL) {
+        count_suppressed(1);
+    }
+}
+
+void
+log_write_limited(struct log_limit *l, enum log_level level, const char *format,
+                  ...)
+{
+    int64_t now = clock_ms();
+    va_list args;
+
+    if (!log_enabled(level)) {
+        return;
+    }
+    if (!l->listed) {
+        l->listed = true;
+        l->next = limits;
+        limits = l;
+    }
+    l->level = level;
+    if (now - l->since_ms >= 1000) {
+        begin_second(l, now);
+    }
+    va_start(args, format);
+    if (l->written < LOG_LIMIT) {
+        l->written++;
+        log_vwrite(level, format, args);
+    } else {
+        hold_back(l, format, args);
+    }
+    va_end(args);
+}
+
+void
+log_tell_held(void)
+{
+    int64_t now = clock_ms();
+
+    for (struct log_limit *l = limits; l != NULL; l = l->next) {
+        if (l->held > 0 && now - l->since_ms >= 1000) {
+            begin_second(l, now);
+        }
+    }
+}

@@ -19,6 +19,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* nginx's names. */
 enum log_level {
@@ -53,6 +54,37 @@ void log_write(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void log_vwrite(enum log_level level, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+
+/* ---- lines that a hostile peer can cause at will ---- */
+
+#define LOG_LIMIT 100 /* lines a second, of one place in the code */
+
+/* A place in the code that logs; static, starts all zero.  One thread. */
+struct log_limit {
+    struct log_limit *next; /* of the process */
+    int64_t since_ms;       /* clock_ms() when this second began */
+    unsigned written;       /* lines in it */
+    unsigned held;          /* lines that were not */
+    enum log_level level;
+    char last[160]; /* of those */
+    bool listed;
+};
+
+/* As log_write(), but beyond LOG_LIMIT lines a second nothing is written; "N
+ * more like this were not written: the last" follows by log_tell_held(). */
+void log_write_limited(struct log_limit *l, enum log_level level,
+                       const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* To be called about once a second. */
+void log_tell_held(void);
+/* Who counts lines that are not written; called with how many. */
+void log_on_suppressed(void (*count)(unsigned long n));
+
+#define log_limited(level, ...)                         \
+    do {                                                \
+        static struct log_limit limit_;                 \
+        log_write_limited(&limit_, level, __VA_ARGS__); \
+    } while (0)
 
 #define log_alert(...) log_write(LOG_ALERT, __VA_ARGS__)
 #define log_crit(...) log_write(LOG_CRIT, __VA_ARGS__)

@@ -116,10 +116,14 @@ wait_for_events(struct loop *l, int64_t max_wait_ms)
 {
     int timeout = sleep_ms(l, max_wait_ms);
 
+    if (l->on_turn != NULL && l->now_us != 0) {
+        l->on_turn(l->on_turn_arg, clock_us() - l->now_us);
+    }
     if (l->ready_next == l->ready_count) { /* else some are left over */
         take_events(l, timeout);
     }
-    l->now = clock_ms();
+    l->now_us = clock_us();
+    l->now = l->now_us / 1000;
     if (l->hooks.after_wake != NULL) {
         l->hooks.after_wake(l->hooks_arg);
     }
@@ -189,6 +193,20 @@ int64_t
 loop_now(const struct loop *l)
 {
     return l->now;
+}
+
+int64_t
+loop_now_us(const struct loop *l)
+{
+    return l->now_us;
+}
+
+void
+loop_set_meter(struct loop *l, void (*on_turn)(void *arg, int64_t us),
+               void *arg)
+{
+    l->on_turn = on_turn;
+    l->on_turn_arg = arg;
 }
 
 /* ---- descriptors ---- */

@@ -41,6 +41,11 @@ struct loop *loop_new(struct errmsg *err);
 void loop_free(struct loop **l);
 void loop_set_hooks(struct loop *l, const struct loop_hooks *h, void *arg);
 
+/* After every turn: how long it took, from the end of a wait to the begin of
+ * the next, in microseconds; so long others may have waited for theirs. */
+void loop_set_meter(struct loop *l, void (*on_turn)(void *arg, int64_t us),
+                    void *arg);
+
 void loop_run(struct loop *l); /* until loop_stop() */
 /* One turn; waits at most max_wait_ms for events, -1: no bound of its own. */
 void loop_turn(struct loop *l, int64_t max_wait_ms);
@@ -48,6 +53,7 @@ void loop_stop(struct loop *l); /* ends loop_run() after this turn */
 
 /* clock_ms() as of the start of this turn. */
 int64_t loop_now(const struct loop *l);
+int64_t loop_now_us(const struct loop *l); /* clock_us() of that moment */
 
 /* ---- descriptors ---- */
 

@@ -32,11 +32,14 @@ struct timer_heap {
 struct loop {
     int epoll_fd;
     bool stop;
-    int64_t now; /* clock_ms() after the last wait */
+    int64_t now;    /* clock_ms() after the last wait */
+    int64_t now_us; /* the same as clock_us(); 0: before the first wait */
     struct timer_heap timers;
     struct list later; /* struct later, asked for, not called */
     struct loop_hooks hooks;
     void *hooks_arg;
+    void (*on_turn)(void *arg, int64_t us);
+    void *on_turn_arg;
     /* The batch being delivered, over several turns if it takes long; an
      * entry is cleared when its io stops. */
     int ready_count, ready_next;

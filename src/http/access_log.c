@@ -1,123 +1,45 @@
 /*
- * A line for each request, in the combined format or as JSON.
+ * A line for each request that is over.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <stdio.h>
+#include "http/access_log.h"
 
-#include "base/clock.h"
-#include "http/escape.h"
 #include "http/exchange.h"
 #include "proc/logring.h"
-
-#define LINE_MAX_SIZE (16 * 1024)
-#define FIELD_MAX 2048 /* bytes of a field, escaped */
 
 /* The status that says how it ended when no answer was begun (nginx's). */
 #define STATUS_CLIENT_WENT 499
 
-static int
-status_of(const struct exchange *x)
+/* "combined" is nginx's, and behind it why weir refused a request. */
+const struct line_preset http_log_presets[] = {
+    { "combined", "$remote_addr - $remote_user [$time_local] \"$request\" "
+                  "$status $body_bytes_sent \"$http_referer\" "
+                  "\"$http_user_agent\"$quoted_note" },
+    { "json", "json: time=$time_iso8601 client=$remote_addr "
+              "peer=$peer_addr request=$request host=$host "
+              "status=$status bytes=$body_bytes_sent ms=$request_ms "
+              "request_id=$request_id trace_id=$trace_id "
+              "referer=$http_referer user_agent=$http_user_agent "
+              "note=$note" },
+    { NULL, NULL },
+};
+
+int
+http_status_told(const struct exchange *x)
 {
     return x->status != 0 ? x->status : STATUS_CLIENT_WENT;
-}
-
-static struct str
-header_or_dash(const struct exchange *x, const char *name)
-{
-    const struct str *value = http_header(&x->pub, name);
-
-    return value != NULL && value->len > 0 ? *value : STR("-");
-}
-
-/* ---- combined ---- */
-
-static void
-add_quoted(struct buf *b, struct str s)
-{
-    char text[FIELD_MAX];
-
-    str_escape(text, sizeof(text), s);
-    buf_printf(b, " \"%s\"", text);
-}
-
-static void
-write_combined(struct buf *b, const struct exchange *x)
-{
-    char date[32], client[ADDR_TEXT];
-
-    clock_log_date(date, sizeof(date), clock_wall_ms());
-    buf_printf(b, "%s - - [%s]", addr_ip_text(&x->pub.client, client), date);
-    add_quoted(b, x->head.line.len > 0 ? x->head.line : STR("-"));
-    buf_printf(b, " %d %llu", status_of(x), (unsigned long long)x->body_sent);
-    add_quoted(b, header_or_dash(x, "Referer"));
-    add_quoted(b, header_or_dash(x, "User-Agent"));
-    if (x->note.len > 0) {
-        add_quoted(b, x->note);
-    }
-}
-
-/* ---- JSON ---- */
-
-static void
-add_member(struct buf *b, const char *name, struct str value)
-{
-    buf_printf(b, ",\"%s\":", name);
-    http_json_string(b, str_first(value, FIELD_MAX));
-}
-
-static void
-add_header_member(struct buf *b, const struct exchange *x, const char *name,
-                  const char *header)
-{
-    const struct str *value = http_header(&x->pub, header);
-
-    if (value != NULL) {
-        add_member(b, name, *value);
-    }
-}
-
-static void
-write_json(struct buf *b, const struct exchange *x)
-{
-    char date[32], client[ADDR_TEXT], peer[ADDR_TEXT];
-
-    clock_iso8601(date, sizeof(date), clock_wall_ms());
-    buf_printf(b, "{\"time\":\"%s\",\"client\":\"%s\",\"peer\":\"%s\"", date,
-               addr_ip_text(&x->pub.client, client),
-               addr_ip_text(&x->via, peer));
-    add_member(b, "request", x->head.line);
-    add_member(b, "host", x->pub.host);
-    buf_printf(b, ",\"status\":%d,\"bytes\":%llu,\"ms\":%lld", status_of(x),
-               (unsigned long long)x->body_sent,
-               (long long)(loop_now(x->c->loop) - x->began_ms));
-    add_member(b, "request_id", x->pub.request_id);
-    add_member(b, "trace_id", x->pub.trace_id);
-    add_header_member(b, x, "referer", "Referer");
-    add_header_member(b, x, "user_agent", "User-Agent");
-    if (x->note.len > 0) {
-        add_member(b, "note", x->note);
-    }
-    buf_add(b, "}", 1);
 }
 
 void
 http_log_access(const struct exchange *x)
 {
     const struct http_settings *s = &x->c->server->settings;
-    struct buf b;
+    char line[LINE_SIZE_MAX];
 
-    if (s->access_log < 0) {
-        return;
+    if (s->access_log >= 0 && s->access_format != NULL) {
+        logring_write(
+            s->access_log, line,
+            line_format_write(s->access_format, x, line, sizeof(line)));
     }
-    buf_init(&b, LINE_MAX_SIZE);
-    if (s->access_log_format == HTTP_LOG_JSON) {
-        write_json(&b, x);
-    } else {
-        write_combined(&b, x);
-    }
-    if (buf_add(&b, "\n", 1) == 0) {
-        logring_write(s->access_log, (const char *)buf_data(&b), buf_len(&b));
-    }
-    buf_clear(&b);
 }

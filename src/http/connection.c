@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "http/exchange.h"
+#include "http/metrics.h"
 
 #define BURST 16          /* requests of a connection in one turn */
 #define AHEAD (16 * 1024) /* bytes kept of what is sent ahead */
@@ -19,7 +20,8 @@
 static struct {
     struct list connections; /* struct http_connection */
     size_t count;
-    int64_t grace; /* ms, of http_drain() */
+    uint32_t accepted; /* ever; may begin anew */
+    int64_t grace;     /* ms, of http_drain() */
     bool ready, draining, leaving;
 } all;
 
@@ -42,9 +44,19 @@ http_settle_later(struct http_connection *c)
     loop_later(c->loop, &c->later);
 }
 
+/* Closes at once. */
 static void
-finish(struct http_connection *c, const char *reason)
+end(struct http_connection *c, enum http_end why, const char *reason)
 {
+    c->end = (uint8_t)why;
+    conn_close(c->conn, reason);
+}
+
+/* Closes when the last bytes are with the client. */
+static void
+finish(struct http_connection *c, enum http_end why, const char *reason)
+{
+    c->end = (uint8_t)why;
     timer_stop(c->loop, &c->timer);
     c->phase = PHASE_CLOSING;
     drop_exchange(c);
@@ -77,9 +89,9 @@ answered(struct http_connection *c)
 {
     struct exchange *x = c->x;
 
-    http_log_access(x);
+    http_account(x);
     if (x->close) {
-        finish(c, "answered");
+        finish(c, HTTP_END_ANSWERED, "answered");
     } else if (!x->body.done) {
         c->phase = PHASE_SKIP;
         x->body.keep = false;
@@ -104,7 +116,7 @@ http_settle(struct http_connection *c)
     }
     if (!http_flush(x)) {
         if (x->broken) {
-            conn_close(c->conn, "write failed");
+            end(c, HTTP_END_WRITE, "write failed");
         }
         return;
     }
@@ -212,7 +224,7 @@ skip_body(struct http_connection *c, const uint8_t *data, size_t n)
 
     if (eaten < 0) {
         http_refusal_add(why);
-        finish(c, http_refusal_text(why));
+        finish(c, HTTP_END_BODY_BAD, http_refusal_text(why));
         return n;
     }
     if (c->x->body.done) {
@@ -314,8 +326,9 @@ on_close(void *arg, const char *reason)
         if (x->note.len == 0) {
             http_note(&x->pub, "%s", reason);
         }
-        http_log_access(x);
+        http_account(x);
     }
+    metric_add(&http_metrics[HTTP_CLOSED], c->end, 1);
     c->phase = PHASE_GONE;
     c->conn = NULL;
     timer_stop(c->loop, &c->timer);
@@ -435,13 +448,13 @@ timed_out(struct http_connection *c)
         body_timed_out(c);
         break;
     case PHASE_IDLE:
-        conn_close(c->conn, "idle");
+        end(c, HTTP_END_IDLE, "idle");
         break;
     case PHASE_SKIP:
-        conn_close(c->conn, "request body took too long");
+        end(c, HTTP_END_BODY_SLOW, "request body took too long");
         break;
     case PHASE_BUSY:
-        conn_close(c->conn, "client takes no bytes");
+        end(c, HTTP_END_SEND_SLOW, "client takes no bytes");
         break;
     case PHASE_CLOSING:
     case PHASE_TAKEN:
@@ -487,6 +500,9 @@ http_accept(struct loop *l, const struct http_server *s,
         mem_free(&c);
         return;
     }
+    c->conn->meter_in = http_metrics[HTTP_BYTES].first + METRIC_IN;
+    c->conn->meter_out = http_metrics[HTTP_BYTES].first + METRIC_OUT;
+    c->number = ++all.accepted;
     list_append(&all.connections, &c->link);
     all.count++;
     timer_set(l, &c->timer, s->settings.client_header_timeout);
@@ -543,7 +559,7 @@ http_stop(void)
             LIST_ITEM(node, struct http_connection, link);
 
         if (c->conn != NULL) {
-            conn_close(c->conn, "weir stops");
+            end(c, HTTP_END_STOP, "weir stops");
         }
     }
 }

@@ -46,10 +46,12 @@ struct http_connection {
     struct later later; /* what must not happen on a handler's stack */
     struct http_scan scan;
     size_t offered;    /* bytes of on_data() behind what is taken now */
+    uint32_t number;   /* among the connections of this process */
     uint32_t requests; /* begun, in all */
     uint8_t phase;     /* enum http_phase */
     uint8_t burst;     /* requests handled in this turn */
     bool eof;          /* the peer ended its side */
+    uint8_t end;       /* enum http_end, why it will end */
     bool in_data;      /* on_data() is on the stack */
     bool not_tls;      /* plain, at an address for https: told so */
 };
@@ -68,8 +70,9 @@ struct exchange {
     struct http_head head;
     struct http_body body;
     struct http_trace trace;
-    struct addr via; /* who connected: the peer or its proxy */
-    int64_t began_ms;
+    struct addr via;     /* who connected: the peer or its proxy */
+    uint64_t out_before; /* conn->bytes_out when it began */
+    int64_t began_us;    /* loop_now_us() */
 
     /* Routing: where the walk is. */
     size_t location, layer;
@@ -150,5 +153,7 @@ void http_file_drop(struct exchange *x); /* the exchange ends */
 
 /* access_log.c */
 void http_log_access(const struct exchange *x);
+/* The status as it is told: 499 when the client went before an answer. */
+int http_status_told(const struct exchange *x);
 
 #endif

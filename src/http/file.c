@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "event/task.h"
 #include "http/exchange.h"
+#include "http/metrics.h"
 
 #define PIECE (64 * 1024)
 #define PIECES_A_TURN 8 /* then others have their turn */
@@ -53,7 +54,8 @@ piece_size(const struct http_file *f)
 static void
 fail(struct http_file *f, const char *what)
 {
-    log_error("http: %.*s: %s", STR_ARGS(f->x->head.target), what);
+    log_limited(LOG_ERROR, "http: %.*s: %s", STR_ARGS(f->x->pub.path), what);
+    metric_add(&http_metrics[HTTP_FILE_ERRORS], 0, 1);
     http_note(&f->x->pub, "%s", what);
     f->x->broken = true;
     http_settle_later(f->x->c);

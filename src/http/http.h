@@ -11,6 +11,7 @@
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
+#include "base/line_format.h"
 #include "base/list.h"
 #include "base/pool.h"
 #include "base/str.h"
@@ -44,6 +45,7 @@ struct http_layer {
     const char *module;              /* for logs */
     const struct http_route *routes; /* may be made at run time */
     void *state;                     /* handed to the handlers; borrowed */
+    unsigned place; /* of the module, in metrics: http_module_place() */
 };
 
 struct http_location {
@@ -68,9 +70,9 @@ struct http_settings { /* of one server; all times ms, all sizes bytes */
     struct str hsts;                /* Strict-Transport-Security of answers over
                                        https; empty: none */
     int access_log;                 /* log ring file, -1: none */
-    int access_log_format;          /* enum http_log_format */
+    const struct line_format *access_format; /* borrowed; NULL: none */
+    struct line_mask mask; /* arguments whose values are not logged */
 };
-enum http_log_format { HTTP_LOG_COMBINED, HTTP_LOG_JSON };
 
 enum http_forwarded_header {
     HTTP_FORWARDED_AUTO, /* X-Forwarded-For, else Forwarded */

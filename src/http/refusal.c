@@ -1,11 +1,13 @@
 /*
- * The table of refusals and their counters.
+ * The table of refusals.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http/refusal.h"
 
 #include <assert.h>
+
+#include "http/metrics.h"
 
 static const struct {
     int status;
@@ -50,7 +52,49 @@ static const struct {
     [REFUSE_BODY_SLOW] = { 408, "the request body took too long" },
 };
 
-static uint64_t counts[REFUSE_COUNT];
+/* As the label of the counter: stable, whatever the words become. */
+static const char *const names[REFUSE_COUNT] = {
+    [REFUSE_CONTROL] = "control",
+    [REFUSE_BARE_CR] = "bare_cr",
+    [REFUSE_BARE_LF] = "bare_lf",
+    [REFUSE_REQUEST_LINE] = "request_line",
+    [REFUSE_METHOD] = "method",
+    [REFUSE_NO_METHOD] = "no_method",
+    [REFUSE_CONNECT] = "connect",
+    [REFUSE_TARGET] = "target",
+    [REFUSE_TARGET_LONG] = "target_long",
+    [REFUSE_PATH] = "path",
+    [REFUSE_VERSION] = "version",
+    [REFUSE_FOLDED] = "folded",
+    [REFUSE_NAME] = "name",
+    [REFUSE_HEADER_LONG] = "header_long",
+    [REFUSE_HEADER_COUNT] = "header_count",
+    [REFUSE_HEAD_LONG] = "head_long",
+    [REFUSE_NO_HOST] = "no_host",
+    [REFUSE_HOSTS] = "hosts",
+    [REFUSE_HOST] = "host",
+    [REFUSE_LENGTH] = "length",
+    [REFUSE_LENGTHS] = "lengths",
+    [REFUSE_CODING] = "coding",
+    [REFUSE_CODINGS] = "codings",
+    [REFUSE_CODING_ON_10] = "coding_on_10",
+    [REFUSE_BOTH] = "both",
+    [REFUSE_UPGRADE_BODY] = "upgrade_body",
+    [REFUSE_EXPECT] = "expect",
+    [REFUSE_PARSER] = "parser",
+    [REFUSE_CHUNK] = "chunk",
+    [REFUSE_CHUNK_EXTENSION] = "chunk_extension",
+    [REFUSE_TRAILER] = "trailer",
+    [REFUSE_BODY_LONG] = "body_long",
+    [REFUSE_HEAD_SLOW] = "head_slow",
+    [REFUSE_BODY_SLOW] = "body_slow",
+};
+
+const char *
+http_refusal_name(unsigned why)
+{
+    return why < REFUSE_COUNT ? names[why] : NULL;
+}
 
 int
 http_refusal_status(enum http_refusal why)
@@ -70,12 +114,5 @@ void
 http_refusal_add(enum http_refusal why)
 {
     assert(why < REFUSE_COUNT);
-    counts[why]++;
-}
-
-uint64_t
-http_refusal_count(enum http_refusal why)
-{
-    assert(why < REFUSE_COUNT);
-    return counts[why];
+    metric_add(&http_metrics[HTTP_REFUSALS], why, 1);
 }

@@ -56,8 +56,9 @@ enum http_refusal {
 int http_refusal_status(enum http_refusal why);
 const char *http_refusal_text(enum http_refusal why);
 
-/* Refusals of this process since it started. */
+/* "bare_cr", for the counter's label; NULL for none. */
+const char *http_refusal_name(unsigned why);
+/* Counts one. */
 void http_refusal_add(enum http_refusal why);
-uint64_t http_refusal_count(enum http_refusal why);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "http/client.h"
 #include "http/exchange.h"
+#include "http/metrics.h"
 #include "http/path.h"
 #include "proc/refused.h"
 
@@ -26,6 +27,7 @@ http_request_free(struct exchange *x)
     http_file_drop(x);
     http_body_clear(&x->body);
     buf_clear(&x->out);
+    metric_add(&http_metrics[HTTP_IN_FLIGHT], 0, -1);
     pool_free(&pool);
 }
 
@@ -98,7 +100,8 @@ new_exchange(struct http_connection *c, size_t head_len)
     struct exchange *x = pool_zero(pool, sizeof(*x));
 
     x->c = c;
-    x->began_ms = loop_now(c->loop);
+    x->out_before = c->conn->bytes_out;
+    x->began_us = loop_now_us(c->loop);
     x->head = http_head_empty;
     x->note = STR_NONE;
     x->pub.pool = pool;
@@ -114,6 +117,7 @@ new_exchange(struct http_connection *c, size_t head_len)
     c->requests++;
     c->burst++;
     timer_stop(c->loop, &c->timer);
+    metric_add(&http_metrics[HTTP_IN_FLIGHT], 0, 1);
     return x;
 }
 
@@ -238,7 +242,8 @@ http_taken_done(struct http_request *r, uint64_t body_bytes)
 
     assert(x->c->phase == PHASE_TAKEN);
     x->body_sent = body_bytes;
-    http_log_access(x);
+    http_account(x);
+    metric_add(&http_metrics[HTTP_CLOSED], HTTP_END_TAKEN, 1);
     x->c->phase = PHASE_GONE;
     x->c->conn = NULL;
     http_settle_later(x->c);

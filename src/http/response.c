@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/exchange.h"
+#include "http/metrics.h"
 
 #define STREAM_ROOM (64 * 1024) /* kept of a stream before it must wait */
 #define IOV_MAX_HERE 4
@@ -123,9 +124,11 @@ http_set_header(struct http_request *r, const char *name, struct str value)
     struct http_field **end = &x->fields;
 
     if (!fits_in_header(value)) {
-        log_error("http: header %s of an answer to %.*s has bytes that cannot "
-                  "stand there, left out (request %.*s)",
-                  name, STR_ARGS(x->head.target), STR_ARGS(r->request_id));
+        log_limited(LOG_ERROR,
+                    "http: header %s of an answer to %.*s has bytes that "
+                    "cannot stand there, left out (request %.*s)",
+                    name, STR_ARGS(x->pub.path), STR_ARGS(r->request_id));
+        metric_add(&http_metrics[HTTP_BAD_HEADERS], 0, 1);
         return;
     }
     *field = (struct http_field){ NULL, name, pool_str(r->pool, value) };

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "http/exchange.h"
+#include "http/metrics.h"
 
 #define PARAMS_MAX 8   /* of a template */
 #define METHODS_MAX 16 /* of an Allow header */
@@ -176,6 +177,7 @@ enter(struct exchange *x, const struct http_location *l)
     x->allow_count = 0;
     x->body.limit = (uint64_t)l->client_max_body_size;
     if (!access_allows(l->access, &x->pub.client)) {
+        metric_add(&http_metrics[HTTP_DENIALS], HTTP_DENIED_ACCESS, 1);
         x->reject = 403;
         return false;
     }

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "live/metrics.h"
 #include "live/player.h"
 
 bool
@@ -44,6 +45,7 @@ kick_players(const struct live_kick *k, struct list *players)
         list_append(&done, &p->link);
         if (means(k, p->record)) {
             count++;
+            metric_add(&live_metrics[LIVE_LOST], LIVE_LOST_KICKED, 1);
             player_stop(p, LIVE_KICKED);
         }
     }

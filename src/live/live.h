@@ -173,6 +173,9 @@ struct live_session_view {
     int64_t started_ms;
 };
 
+/* Streams with a publisher, and on hold. */
+void live_count_streams(uint32_t *live, uint32_t *hold);
+
 /* Call on_view for each; stops when it returns false. */
 void live_each_stream(bool (*on_view)(void *arg,
                                       const struct live_stream_view *v),

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "live/metrics.h"
 #include "live/stream.h"
 
 static void
@@ -37,8 +38,9 @@ end_stream(struct stream *s)
         segment_retire(prologue);
     }
     atomic_store(&s->ended_epoch, epoch_advance());
-    log_info("stream %.*s: ended, no publisher came back",
-             STR_ARGS(stream_name(s)));
+    log_limited(LOG_INFO, "stream %.*s: ended, no publisher came back",
+                STR_ARGS(stream_name(s)));
+    metric_add(&live_metrics[LIVE_ENDED], 0, 1);
 }
 
 /* Ends it if its time is over; ms until then, or -1 if it is not on hold. */
@@ -196,6 +198,7 @@ sweep_stream(struct stream *s, slot_owner dead)
     if (atomic_load(&s->writer) == dead) {
         log_notice("stream %.*s: its publisher's process died, on hold",
                    STR_ARGS(stream_name(s)));
+        metric_add(&live_metrics[LIVE_ORPHANED], 0, 1);
         sweep_segments(s);
         stream_leave(s);
     }

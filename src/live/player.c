@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "live/metrics.h"
 
 /* Words of the session that wait for the end of a frame, bytes. */
 #define WORDS_MAX (64 * 1024)
@@ -57,6 +58,14 @@ live_player_started(const struct live_player *p)
     return p->started;
 }
 
+/* How many play in this way. */
+static const struct metric *
+gauge_of(const struct live_player *p)
+{
+    return &live_metrics[p->view.framing == LIVE_FLV ? LIVE_FLV_PLAYERS
+                                                     : LIVE_RTMP_PLAYERS];
+}
+
 void
 player_forget(struct live_player *p)
 {
@@ -66,6 +75,7 @@ player_forget(struct live_player *p)
         conn_write(p->conn, buf_data(&p->words), buf_len(&p->words));
     }
     p->stopped = true;
+    metric_add(gauge_of(p), p->app, -1);
     p->hs = NULL;
     list_remove(&p->link);
     record_free(&p->record);
@@ -111,6 +121,7 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     struct stream *s;
 
     if (what->name.len >= LIVE_NAME_MAX) {
+        live_count_refused(LIVE_REFUSED_NAME);
         errmsg_set(err, "the stream's name is longer than %d bytes",
                    LIVE_NAME_MAX - 1);
         return NULL;
@@ -119,6 +130,7 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     p->record = record_take(&text);
     if (p->record == NULL) {
         mem_free(&p);
+        live_count_refused(LIVE_REFUSED_SESSIONS);
         errmsg_set(err,
                    "no room for another session: live.max_sessions "
                    "is %u",
@@ -129,9 +141,12 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     p->handlers = h;
     p->arg = arg;
     p->gather = what->gather;
+    p->asked_ms = loop_now(hub.loop);
+    p->app = live_app_place(what->name);
     p->gop_cache = what->gop_cache;
     p->view.framing = what->framing;
     p->view.stream_id = what->stream_id;
+    metric_add(gauge_of(p), p->app, 1);
     list_init(&p->link);
     buf_init(&p->words, WORDS_MAX);
     later_init(&p->destroy, on_destroy);

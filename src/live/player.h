@@ -26,6 +26,8 @@ struct live_player {
     uint64_t not_before;       /* may start at this frame or a later one */
     int64_t blocked_ms;        /* since when its socket is full */
     int64_t gather;
+    int64_t asked_ms; /* clock_ms() of live_play() */
+    unsigned app;     /* its place among METRIC_APPS */
     struct batch_view view;
     struct buf words; /* of the session, for the next boundary */
     uint8_t *rest;    /* owned: what was saved of a frame about to go */
@@ -67,5 +69,7 @@ enum sent player_step(struct live_player *p);
 enum sent player_sent(struct live_player *p, const struct batch *b, size_t n);
 /* Puts a player, which is in no list, where it belongs after a step. */
 void player_file(struct live_player *p, enum sent sent);
+/* The same, and counts it as too slow instead of broken. */
+enum sent player_too_slow(struct live_player *p, const char *reason);
 
 #endif

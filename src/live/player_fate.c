@@ -174,9 +174,9 @@ check_stall(struct live_player *p, int64_t now)
     int64_t limit = p->rest != NULL ? arena.settings.window : STALL_MS;
 
     if (now - p->conn->last_write_ms > limit && now - p->blocked_ms > limit) {
-        player_lose(p, p->rest != NULL
-                           ? "too slow: took nothing for the whole window"
-                           : "too slow: took nothing for 30 s");
+        player_too_slow(p, p->rest != NULL
+                               ? "too slow: took nothing for the whole window"
+                               : "too slow: took nothing for 30 s");
         return false;
     }
     if (p->rest != NULL || p->at.offset == 0) {
@@ -184,7 +184,7 @@ check_stall(struct live_player *p, int64_t now)
     }
     if (p->at.frame < atomic_load(&p->hs->stream->head) ||
         (about_to_go(p, now) && !save_rest(p))) {
-        player_lose(p, "too slow: its frame is no longer kept");
+        player_too_slow(p, "too slow: its frame is no longer kept");
         return false;
     }
     return true;

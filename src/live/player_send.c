@@ -10,17 +10,32 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "live/metrics.h"
 
-enum sent
-player_lose(struct live_player *p, const char *reason)
+static enum sent
+lose(struct live_player *p, enum live_lost why, const char *reason)
 {
     pass_flush(); /* before its session closes anything */
     if (p->stopped) {
         return SENT_GONE; /* with its connection, by another's failure */
     }
-    log_info("player %.*s: %s", STR_ARGS(record_name(p->record)), reason);
+    log_limited(LOG_INFO, "player %.*s: %s", STR_ARGS(record_name(p->record)),
+                reason);
+    metric_add(&live_metrics[LIVE_LOST], why, 1);
     player_stop(p, reason);
     return SENT_GONE;
+}
+
+enum sent
+player_lose(struct live_player *p, const char *reason)
+{
+    return lose(p, LIVE_LOST_BROKEN, reason);
+}
+
+enum sent
+player_too_slow(struct live_player *p, const char *reason)
+{
+    return lose(p, LIVE_LOST_SLOW, reason);
 }
 
 enum sent
@@ -71,6 +86,7 @@ count_dropped(struct live_player *p, uint64_t frames)
 {
     atomic_fetch_add_explicit(&p->record->dropped, frames,
                               memory_order_relaxed);
+    live_count_dropped(record_name(p->record), LIVE_DROPPED_SLOW, frames);
 }
 
 /* At a frame's boundary: a player that is too far behind goes on at the
@@ -174,8 +190,9 @@ player_step(struct live_player *p)
         }
         sent = catch_up(p);
     } else if (p->at.frame < atomic_load(&p->hs->stream->head)) {
-        return player_lose(p, "too slow: took nothing of a frame for the whole "
-                              "window");
+        return player_too_slow(
+            p, "too slow: took nothing of a frame for the whole "
+               "window");
     }
     if (sent != SENT_SOME) {
         return sent;

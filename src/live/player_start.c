@@ -8,6 +8,7 @@
  */
 #include "live/player.h"
 
+#include "live/metrics.h"
 #include "live/prologue.h"
 
 /* One message in the player's framing, from memory of our own. */
@@ -126,6 +127,8 @@ start(struct live_player *p, uint64_t frame)
     p->started = true;
     p->at = (struct cursor){ .frame = frame };
     if (first) {
+        metric_observe(&live_metrics[LIVE_FIRST_FRAME], 0,
+                       loop_now(hub.loop) - p->asked_ms);
         p->handlers->on_start(p->arg, hs->stream->chunk_size);
     }
     if (!p->stopped && send_prologue(p, first, timestamp) != 0) {

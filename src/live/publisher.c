@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "live/metrics.h"
 
 /* How long a name may be in other hands before we give up. */
 #define CLAIM_TIMEOUT_MS 3000
@@ -23,6 +24,7 @@ struct live_publisher {
     void *arg;
     struct writer writer;
     bool writing;
+    unsigned app; /* its place among METRIC_APPS */
     struct session_record *record;
     struct live_publish what; /* name points into name */
     char name[LIVE_NAME_MAX];
@@ -47,6 +49,10 @@ forget(struct live_publisher *p)
 
     timer_stop(hub.loop, &p->timer);
     record_free(&p->record);
+    if (p->writing) {
+        p->writing = false;
+        metric_add(&live_metrics[LIVE_PUBLISHERS], p->app, -1);
+    }
     if (hs != NULL) {
         if (hs->publisher == p) {
             hs->publisher = NULL;
@@ -61,12 +67,13 @@ forget(struct live_publisher *p)
 }
 
 static void
-stop(struct live_publisher *p, const char *reason)
+stop(struct live_publisher *p, enum live_stopped why, const char *reason)
 {
     const struct live_publisher_handlers *handlers = p->handlers;
     void *arg = p->arg;
 
-    log_info("stream %s: publisher stopped: %s", p->name, reason);
+    log_limited(LOG_INFO, "stream %s: publisher stopped: %s", p->name, reason);
+    metric_add(&live_metrics[LIVE_STOPPED], why, 1);
     forget(p);
     handlers->on_stop(arg, reason);
 }
@@ -82,11 +89,12 @@ begin(struct live_publisher *p, struct hub_stream *hs)
     hs->asking = NULL;
     p->hs = hs;
     p->writing = true;
+    metric_add(&live_metrics[LIVE_PUBLISHERS], p->app, 1);
     writer_start(&p->writer, hs->stream);
     if (other != NULL) { /* it asked one that has left since */
         stream_unask(hs->stream);
         other->hs = NULL;
-        stop(other, "replaced by a newer publisher");
+        stop(other, LIVE_STOPPED_REPLACED, "replaced by a newer publisher");
     }
     for (uint32_t slot = 0; slot < slots_end(); slot++) {
         int kind = atomic_load(&slot_at(slot)->kind);
@@ -112,7 +120,7 @@ replace_local(struct live_publisher *p, struct hub_stream *hs,
     old->hs = NULL;
     p->hs = hs; /* keeps hs while the old one goes */
     hs->asking = p;
-    stop(old, "replaced by a newer publisher");
+    stop(old, LIVE_STOPPED_REPLACED, "replaced by a newer publisher");
     if (hs->asking == p) {
         begin(p, hs);
     }
@@ -126,8 +134,10 @@ take_over(struct live_publisher *p, struct stream *s, struct errmsg *err)
     int result = 0;
 
     if (p->what.conflict == LIVE_REFUSE) {
+        live_count_refused(LIVE_REFUSED_TAKEN);
         result = errmsg_set(err, "%s has a publisher already", p->name);
     } else if (hs->asking != NULL) {
+        live_count_refused(LIVE_REFUSED_TAKING);
         result =
             errmsg_set(err, "another publisher is taking %s over", p->name);
     } else if (hs->publisher != NULL) {
@@ -160,11 +170,13 @@ claim(struct live_publisher *p, struct errmsg *err)
         return take_over(p, s, err);
     case STREAM_RETRY:
         if (clock_ms() >= p->deadline) {
+            live_count_refused(LIVE_REFUSED_BUSY);
             return errmsg_set(err, "%s is in use by another process", p->name);
         }
         timer_set(hub.loop, &p->timer, RETRY_MS);
         return 0;
     case STREAM_NO_ROOM:
+        live_count_refused(LIVE_REFUSED_STREAMS);
         return errmsg_set(err,
                           "no room for another stream: live.max_streams "
                           "is %u",
@@ -182,17 +194,18 @@ on_timer(struct timer *timer)
 
     if (p->hs == NULL) {
         if (claim(p, &err) != 0) {
-            stop(p, err.text);
+            stop(p, LIVE_STOPPED_CLAIM, err.text);
         }
         return;
     }
     if (stream_unask(p->hs->stream)) {
-        stop(p, "the process of the old publisher does not answer");
+        stop(p, LIVE_STOPPED_CLAIM,
+             "the process of the old publisher does not answer");
         return;
     }
     publisher_look(p->hs);
     if (p->hs != NULL && !p->writing) { /* it died while it answered */
-        stop(p, "the process of the old publisher died");
+        stop(p, LIVE_STOPPED_CLAIM, "the process of the old publisher died");
     }
 }
 
@@ -205,6 +218,7 @@ live_publish(const struct live_publish *what,
     struct live_publisher *p;
 
     if (what->name.len >= LIVE_NAME_MAX) {
+        live_count_refused(LIVE_REFUSED_NAME);
         errmsg_set(err, "the stream's name is longer than %d bytes",
                    LIVE_NAME_MAX - 1);
         return NULL;
@@ -213,6 +227,7 @@ live_publish(const struct live_publish *what,
     p->handlers = h;
     p->arg = arg;
     p->what = *what;
+    p->app = live_app_place(what->name);
     str_copy(p->name, sizeof(p->name), what->name);
     p->what.name = str_of(p->name, what->name.len);
     p->deadline = clock_ms() + CLAIM_TIMEOUT_MS;
@@ -220,6 +235,7 @@ live_publish(const struct live_publish *what,
     later_init(&p->destroy, on_destroy);
     p->record = record_take(&text);
     if (p->record == NULL) {
+        live_count_refused(LIVE_REFUSED_SESSIONS);
         errmsg_set(err,
                    "no room for another session: live.max_sessions "
                    "is %u",
@@ -280,7 +296,7 @@ void
 publisher_kick(struct live_publisher *p, const char *reason)
 {
     leave(p);
-    stop(p, reason);
+    stop(p, LIVE_STOPPED_KICKED, reason);
 }
 
 void
@@ -292,7 +308,8 @@ publisher_look(struct hub_stream *hs)
 
     if (hs->publisher != NULL) {
         if (atomic_load(&s->takeover) != 0 && stream_hand_over(s)) {
-            stop(hs->publisher, "replaced by a newer publisher");
+            stop(hs->publisher, LIVE_STOPPED_REPLACED,
+                 "replaced by a newer publisher");
         }
         return;
     }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "live/metrics.h"
 
 #define REPLACE_WINDOW_MS 10000
 
@@ -172,6 +173,7 @@ stream_note_replaced(struct stream *s, struct errmsg *err)
     int64_t before = atomic_load(&s->replaced_ms[0]);
 
     if (before != 0 && now - before < REPLACE_WINDOW_MS) {
+        live_count_refused(LIVE_REFUSED_FIGHT);
         return errmsg_set(err,
                           "the publisher of %.*s was replaced twice within "
                           "%d s: are two encoders using one name?",
@@ -195,6 +197,7 @@ stream_ask(struct stream *s, struct errmsg *err)
     }
     if (!atomic_compare_exchange_strong(&s->takeover, &nobody,
                                         slot_self_owner())) {
+        live_count_refused(LIVE_REFUSED_TAKING);
         return errmsg_set(err, "another publisher is taking %.*s over",
                           STR_ARGS(stream_name(s)));
     }

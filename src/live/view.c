@@ -18,6 +18,17 @@ live_is_live(struct str name)
     return s != NULL && stream_is_live(s);
 }
 
+void
+live_count_streams(uint32_t *live, uint32_t *hold)
+{
+    *live = *hold = 0;
+    for (uint32_t i = 0; i < arena.head->stream_count; i++) {
+        if (stream_is_open(&arena.streams[i])) {
+            *(stream_is_live(&arena.streams[i]) ? live : hold) += 1;
+        }
+    }
+}
+
 /* ---- sessions of each stream ---- */
 
 /* Counted anew each time, so that no counter can be left behind; by hash, so

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "live/metrics.h"
 #include "live/prologue.h"
 #include "live/stream.h"
 
@@ -67,8 +68,10 @@ stream_time(struct writer *w, enum media_type type, uint32_t timestamp,
     if (!w->joined && later) {
         join_clock(w, timestamp, now);
     } else if (w->joined && (int32_t)(time - last) < -CLOCK_BACK_MS) {
-        log_info("stream %.*s: publisher's clock went back %u ms, mended",
-                 STR_ARGS(stream_name(s)), last - time);
+        log_limited(LOG_INFO,
+                    "stream %.*s: publisher's clock went back %u ms, mended",
+                    STR_ARGS(stream_name(s)), last - time);
+        metric_add(&live_metrics[LIVE_CLOCK_MENDED], 0, 1);
         join_clock(w, timestamp, now);
     }
     w->joined = true;
@@ -327,11 +330,13 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
     }
     change = prologue_put(s, type, info, payload);
     if (change == PROLOGUE_FULL) {
-        log_warn("stream %.*s: %s of %zu bytes cannot be kept for players "
-                 "that come later",
-                 STR_ARGS(stream_name(s)),
-                 info.flags & MEDIA_META ? "metadata" : "a codec header",
-                 payload.len);
+        metric_add(&live_metrics[LIVE_HEADERS_LOST], 0, 1);
+        log_limited(LOG_WARN,
+                    "stream %.*s: %s of %zu bytes cannot be kept for players "
+                    "that come later",
+                    STR_ARGS(stream_name(s)),
+                    info.flags & MEDIA_META ? "metadata" : "a codec header",
+                    payload.len);
     }
     if (info.flags & MEDIA_META) {
         w->video_declared = contains(payload, STR("videocodecid"));
@@ -394,12 +399,14 @@ drop(struct writer *w)
     struct stream *s = w->stream;
 
     if (!w->wants_key) {
-        log_warn("stream %.*s: no memory for a frame (live.memory, "
-                 "live.max_stream_memory), dropping to the next key frame",
-                 STR_ARGS(stream_name(s)));
+        log_limited(LOG_WARN,
+                    "stream %.*s: no memory for a frame (live.memory, "
+                    "live.max_stream_memory), dropping to the next key frame",
+                    STR_ARGS(stream_name(s)));
     }
     w->wants_key = true;
     atomic_fetch_add(&s->dropped, 1);
+    live_count_dropped(stream_name(s), LIVE_DROPPED_MEMORY, 1);
     return -1;
 }
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/metrics.h"
 
 #define BATCH 64       /* connections a turn */
 #define EMPTY_MAX 4096 /* connections that acceptor_empty() takes */
@@ -60,6 +61,7 @@ rest(struct acceptor *a)
         log_error("cannot accept connections: %s; trying again every %d ms",
                   strerror(why), REST_MS);
     }
+    metric_add(&net_metrics[NET_PAUSES], NET_PAUSE_DESCRIPTORS, 1);
     a->resting = true;
     timer_set(a->loop, &a->rest, REST_MS);
     watch(a);
@@ -100,6 +102,7 @@ take_one(struct acceptor *a)
     if (errno == EAGAIN) {
         return false;
     }
+    metric_add(&net_metrics[NET_ACCEPT_ERRORS], net_errno_at(errno), 1);
     if (is_shortage(errno)) {
         rest(a);
         return false;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/metrics.h"
 #include "net/tls.h"
 
 #define READ_SIZE 65536    /* bytes read at once, by all connections */
@@ -201,6 +202,7 @@ take_fresh(struct conn *c, const uint8_t *data, size_t n)
         return;
     }
     if (buf_add(&c->in, data + ate, n - (size_t)ate) == -1) {
+        metric_add(&net_metrics[NET_NO_MEMORY], 0, 1);
         conn_close(c, "out of memory");
     }
 }
@@ -209,6 +211,7 @@ static void
 take_more(struct conn *c, const uint8_t *data, size_t n)
 {
     if (buf_add(&c->in, data, n) == -1) {
+        metric_add(&net_metrics[NET_NO_MEMORY], 0, 1);
         conn_close(c, "out of memory");
         return;
     }
@@ -253,6 +256,7 @@ on_readable(struct conn *c)
     }
     c->last_read_ms = loop_now(c->loop);
     c->bytes_in += (uint64_t)n;
+    metric_cell_add(c->meter_in, n);
     if (c->finishing) {
         return;
     }
@@ -300,6 +304,7 @@ static void
 count_sent(struct conn *c, ssize_t sent)
 {
     c->bytes_out += (uint64_t)sent;
+    metric_cell_add(c->meter_out, sent);
     c->last_write_ms = loop_now(c->loop);
 }
 
@@ -566,6 +571,7 @@ conn_new(struct loop *l, const struct conn_socket *s,
     c->local = s->local;
     c->via = s->via.family == AF_UNSPEC ? s->peer : s->via;
     c->secure = s->secure || s->tls != NULL;
+    c->listener = s->listener;
     buf_init(&c->in, limits->in_limit);
     buf_init(&c->out, limits->out_limit);
     c->opened_ms = c->last_read_ms = c->last_write_ms = loop_now(l);
@@ -573,9 +579,13 @@ conn_new(struct loop *l, const struct conn_socket *s,
         tls_free(&c->tls);
         close(s->fd);
         mem_free(&c);
-    } else if (c->ops->read_on != NULL) {
+        metric_add(&net_metrics[NET_REJECTED], NET_REJECTED_SYSTEM, 1);
+        return NULL;
+    }
+    if (c->ops->read_on != NULL) {
         c->ops->read_on(c);
     }
+    metric_add(&net_metrics[NET_CONNECTIONS], c->listener, 1);
     return c;
 }
 
@@ -600,6 +610,7 @@ conn_close(struct conn *c, const char *reason)
     timer_stop(c->loop, &c->linger);
     later_cancel(&c->offer);
     loop_later(c->loop, &c->destroy);
+    metric_add(&net_metrics[NET_CONNECTIONS], c->listener, -1);
     if (c->handlers->on_close != NULL) {
         c->handlers->on_close(c->arg, reason);
     }

@@ -81,6 +81,8 @@ struct conn {
     int64_t last_write_ms;
     uint64_t bytes_in, bytes_out; /* totals */
     bool secure;                  /* TLS, here or with a proxy */
+    uint32_t meter_in, meter_out; /* metric cells that count these as well */
+    uint16_t listener;            /* as in its struct conn_socket */
     bool closed;                  /* on_close was called */
     bool read_paused;
     bool want_write;      /* waits for the socket */
@@ -106,11 +108,12 @@ struct conn_limits {
 struct conn_socket {
     int fd;
     struct addr peer, local;
-    struct addr via; /* AF_UNSPEC: peer itself; else the proxy that spoke for
-                        peer (PROXY protocol) */
-    bool secure;     /* peer's side is TLS with a proxy */
-    struct tls *tls; /* owned; NULL: plain */
-    bool not_tls;    /* plain, but of an address that is for TLS */
+    struct addr via;   /* AF_UNSPEC: peer itself; else the proxy that spoke for
+                          peer (PROXY protocol) */
+    bool secure;       /* peer's side is TLS with a proxy */
+    struct tls *tls;   /* owned; NULL: plain */
+    bool not_tls;      /* plain, but of an address that is for TLS */
+    uint16_t listener; /* place of its listener in METRIC_LISTENERS */
 };
 
 /* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP) and s->tls.

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/bus_wire.h"
+#include "proc/metrics.h"
 
 #define DATA_MAX 67108864           /* bytes of one message */
 #define QUEUE_COUNT 1024            /* messages that may wait for a mailbox */
@@ -89,6 +90,7 @@ flush(struct mailbox *b)
             }
             log_error("a message to slot %u was lost: %s",
                       slot_owner_number(p->wire.head.to), strerror(errno));
+            metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
         }
         drop_packet(b, p);
     }
@@ -189,6 +191,7 @@ bus_send(uint32_t slot, uint32_t type, const void *data, size_t len, int fd)
 
     assert(type < BUS_TYPES);
     if (slot >= bus.count || !slot_owner_alive(to) || len > DATA_MAX) {
+        metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
         return -1;
     }
     if (len > BUS_INLINE) {
@@ -202,7 +205,12 @@ bus_send(uint32_t slot, uint32_t type, const void *data, size_t len, int fd)
         w.head.flags |= BUS_WITH_FD;
         w.fds[w.fd_count++] = fd;
     }
-    return send_or_queue(&bus.boxes[slot], &w, fd);
+    int rc = send_or_queue(&bus.boxes[slot], &w, fd);
+
+    if (rc == -1) {
+        metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
+    }
+    return rc;
 }
 
 /* ---- receiving ---- */
@@ -246,6 +254,7 @@ dispatch(struct bus_wire *w)
         if (big == NULL) {
             log_error("a message of %llu bytes from slot %u was lost",
                       (unsigned long long)h->len, slot_owner_number(h->from));
+            metric_add(&proc_metrics[PROC_BUS_LOST], 1, 1);
             return;
         }
     }

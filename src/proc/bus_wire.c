@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "proc/metrics.h"
 
 #define MAGIC 0x77656972 /* "weir" */
 
@@ -118,6 +119,7 @@ bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w)
         }
     }
     log_alert("a damaged message of %zd bytes came over the bus", n);
+    metric_add(&proc_metrics[PROC_BUS_LOST], 2, 1);
     bus_wire_close(w);
     return -1;
 }

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "proc/metric.h"
 #include "proc/slot.h"
 
 static struct {
@@ -126,6 +127,7 @@ life_fork(uint32_t slot)
     if (pid == 0) {
         close_end(&life.write_end);
         slot_set_self(slot);
+        metrics_set_self();
         setpgid(0, 0);
         reset_signals();
         return 0;

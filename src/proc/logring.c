@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "proc/metrics.h"
 #include "proc/ring.h"
 #include "proc/shared.h"
 #include "proc/slot.h"
@@ -110,6 +111,7 @@ logring_write(int file, const char *line, size_t len)
     if (!kept) {
         atomic_fetch_add(&r->dropped[file], 1);
         atomic_fetch_add(&slot_at(slot_self())->log_dropped, 1);
+        metric_add_shared(&proc_metrics[PROC_LOG_DROPPED], 0, 1);
     }
     wake_drain();
 }
@@ -139,6 +141,7 @@ take_line(uint32_t slot, struct log_file *f, size_t len)
     } else {
         f->lost++;
         atomic_fetch_add(&slot_at(slot)->log_dropped, 1);
+        metric_add_shared(&proc_metrics[PROC_LOG_DROPPED], 0, 1);
     }
 }
 

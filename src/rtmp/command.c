@@ -57,7 +57,8 @@ stream_of(struct command *c)
 {
     struct net_stream *ns = net_stream_for(c->s, c->stream_id);
     if (ns == NULL) {
-        session_finish(c->s, "a NetStream that cannot be");
+        session_finish(session_ends(c->s, END_PROTOCOL),
+                       "a NetStream that cannot be");
     }
     return ns;
 }
@@ -202,6 +203,7 @@ begin_wish(struct command *c, enum stream_wish wish, struct str name)
     ns->r.publish_type = NULL;
     if (rtmp_name_resolve(&resolved, c->s->app, c->s->tc_url, name, true,
                           &err) == -1) {
+        ns->refused = RTMP_REFUSED_NAME;
         net_stream_refuse(ns,
                           wish == WISH_PUBLISH
                               ? "NetStream.Publish.BadName"
@@ -402,7 +404,8 @@ command_handle(struct rtmp_session *s, uint32_t stream_id, const uint8_t *body,
     amf_reader_init(&c.args, body, len);
     c.name = amf_read_string(&c.args, STR_NONE);
     if (c.name.len == 0) {
-        session_finish(s, "a command without a name");
+        session_finish(session_ends(s, END_PROTOCOL),
+                       "a command without a name");
         return;
     }
     double tid = amf_read_number(&c.args, 0);
@@ -410,7 +413,8 @@ command_handle(struct rtmp_session *s, uint32_t stream_id, const uint8_t *body,
     if (str_eq(c.name, STR("connect"))) {
         connect_handle(s, c.tid, &c.args);
     } else if (s->phase != PHASE_READY) {
-        session_finish(s, "a command before connect");
+        session_finish(session_ends(s, END_PROTOCOL),
+                       "a command before connect");
     } else {
         run_command(&c);
     }

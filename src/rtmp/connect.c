@@ -112,7 +112,7 @@ connect_handle(struct rtmp_session *s, double tid, struct amf_reader *args)
     struct errmsg err;
 
     if (s->phase != PHASE_CONNECT) {
-        session_finish(s, "a second connect");
+        session_finish(session_ends(s, END_PROTOCOL), "a second connect");
         return;
     }
     read_args(args, &a);
@@ -122,11 +122,13 @@ connect_handle(struct rtmp_session *s, double tid, struct amf_reader *args)
     ns->tid = tid;
     ns->wish = WISH_CONNECT;
     if (a.app.len > s->app.len || a.tc_url.len > s->tc_url.len) {
+        ns->refused = RTMP_REFUSED_NAME;
         net_stream_refuse(ns, NULL, "app or tcUrl is too long");
         return;
     }
     if (rtmp_name_resolve(&name, s->app, s->tc_url, STR_NONE, false, &err) ==
         -1) {
+        ns->refused = RTMP_REFUSED_NAME;
         net_stream_refuse(ns, NULL, err.text);
         return;
     }

@@ -22,7 +22,7 @@ on_set_chunk_size(struct rtmp_session *s, uint32_t size)
 {
     struct errmsg err;
     if (chunk_set_size(&s->reader, size, &err) == -1) {
-        session_finish(s, err.text);
+        session_finish(session_ends(s, END_PROTOCOL), err.text);
     }
 }
 
@@ -144,7 +144,8 @@ on_aggregate(struct rtmp_session *s, const struct chunk_message *m)
     uint32_t first = 0;
     for (int i = 0; !session_over(s) && next_part(&left, &part); i++) {
         if (i == PARTS_MAX) {
-            session_finish(s, "an aggregate of too many messages");
+            session_finish(session_ends(s, END_PROTOCOL),
+                           "an aggregate of too many messages");
             return;
         }
         session_charge(s, 1);
@@ -162,7 +163,8 @@ on_command(struct rtmp_session *s, const struct chunk_message *m)
     const uint8_t *body = m->payload;
     size_t len = m->len;
     if (len > COMMAND_MAX) {
-        session_finish(s, "a command of more than 64 KB");
+        session_finish(session_ends(s, END_PROTOCOL),
+                       "a command of more than 64 KB");
         return;
     }
     if (m->type == TYPE_COMMAND_AMF3 && len > 0 && body[0] == 0) {

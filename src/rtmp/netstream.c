@@ -232,6 +232,7 @@ rtmp_session_decide(struct rtmp_request *r, enum rtmp_result result,
         return;
     }
     if (result != RTMP_DONE) {
+        ns->refused = no != NULL ? (uint8_t)no->why : RTMP_REFUSED_OTHER;
         net_stream_refuse(ns, no != NULL ? no->code : NULL,
                           no != NULL ? no->reason.text : "refused");
         return;
@@ -271,6 +272,7 @@ net_stream_ask(struct net_stream *ns, enum stream_wish wish)
 {
     struct rtmp_session *s = ns->r.session;
     struct rtmp_refusal no = { .code = NULL };
+    ns->refused = RTMP_REFUSED_OTHER;
     ns->wish = (uint8_t)wish;
     ns->state = STREAM_WAITING;
     s->waiting++;
@@ -338,10 +340,15 @@ log_refusal(const struct net_stream *ns, const char *reason)
 {
     char app[RTMP_NAME_MAX * 4 + 1], name[RTMP_NAME_MAX * 4 + 1];
     str_escape(app, sizeof(app), ns->r.app);
-    str_escape(name, sizeof(name), ns->r.name);
-    log_info("rtmp %s: %s %s%s%s refused: %s", session_peer(ns->r.session),
-             wish_name(ns->wish), app, ns->r.name.len > 0 ? "/" : "", name,
-             reason);
+    /* What was no valid key may be one for another application. */
+    bool secret =
+        ns->wish == WISH_PUBLISH &&
+        (ns->refused == RTMP_REFUSED_KEY || ns->refused == RTMP_REFUSED_HOOK);
+
+    str_escape(name, sizeof(name), secret ? STR("***") : ns->r.name);
+    log_limited(LOG_INFO, "rtmp %s: %s %s%s%s refused: %s",
+                session_peer(ns->r.session), wish_name(ns->wish), app,
+                ns->r.name.len > 0 ? "/" : "", name, reason);
     note_refusal(ns, reason);
 }
 
@@ -358,6 +365,11 @@ net_stream_refuse(struct net_stream *ns, const char *code, const char *reason)
         info.code = default_code(ns->wish);
     }
     log_refusal(ns, reason);
+    metric_add(
+        &rtmp_metrics[RTMP_REFUSED_TOTAL],
+        metric_at(&rtmp_metrics[RTMP_REFUSED_TOTAL], ns->wish, ns->refused, 0),
+        1);
+    session_ends(s, END_REFUSED);
     words_init(&w, s->chunk_size);
     if (ns->wish == WISH_CONNECT) {
         words_call(&w, "_error", ns->tid, 0, &info);
@@ -373,10 +385,12 @@ void
 net_stream_refuse_waiting(struct rtmp_session *s, const char *reason)
 {
     if (s->connect != NULL && s->connect->state == STREAM_WAITING) {
+        s->connect->refused = RTMP_REFUSED_LATE;
         net_stream_refuse(s->connect, NULL, reason);
     }
     for (uint32_t i = 0; i < RTMP_STREAMS; i++) {
         if (s->streams[i] != NULL && s->streams[i]->state == STREAM_WAITING) {
+            s->streams[i]->refused = RTMP_REFUSED_LATE;
             net_stream_refuse(s->streams[i], NULL, reason);
         }
     }
@@ -470,7 +484,7 @@ rtmp_session_finish(struct rtmp_request *r, const char *level, const char *code,
                     const char *description)
 {
     if (rtmp_session_status(r, level, code, description) == 0) {
-        session_finish(r->session, description);
+        session_finish(session_ends(r->session, END_APPLICATION), description);
     }
 }
 

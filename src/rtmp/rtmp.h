@@ -58,8 +58,22 @@ enum rtmp_result {
                     more is read from this peer */
 };
 
+/* Why, for the counter. */
+enum rtmp_refused {
+    RTMP_REFUSED_OTHER,
+    RTMP_REFUSED_APP,    /* there is no such application */
+    RTMP_REFUSED_ACCESS, /* the address */
+    RTMP_REFUSED_NAME,   /* cannot be a name */
+    RTMP_REFUSED_KEY,    /* the application takes keys only */
+    RTMP_REFUSED_HOOK,   /* a module said no */
+    RTMP_REFUSED_LIVE,   /* the stream cannot be had (live/metrics.h) */
+    RTMP_REFUSED_LATE,   /* no decision in time */
+    RTMP_REFUSED_COUNT
+};
+
 struct rtmp_refusal {
     const char *code; /* "NetStream.Publish.BadName", static */
+    enum rtmp_refused why;
     struct errmsg reason;
 };
 

@@ -50,8 +50,10 @@ void
 rtmp_close_all(const char *reason)
 {
     while (!list_empty(&sessions.list)) {
-        rtmp_session_close(
-            LIST_ITEM(sessions.list.next, struct rtmp_session, link), reason);
+        struct rtmp_session *s =
+            LIST_ITEM(sessions.list.next, struct rtmp_session, link);
+
+        rtmp_session_close(session_ends(s, END_STOP), reason);
     }
 }
 
@@ -87,7 +89,8 @@ session_say(struct rtmp_session *s, struct words *w)
         result = session_playing(s) ? s->handlers->say(s, data, n)
                                     : conn_write(s->conn, data, n);
         if (result != 0) {
-            rtmp_session_close(s, "it does not read what it is told");
+            rtmp_session_close(session_ends(s, END_STUCK),
+                               "it does not read what it is told");
         }
     }
     words_clear(w);
@@ -124,11 +127,13 @@ on_destroy(struct later *later)
 static void
 log_end(const struct rtmp_session *s, const char *reason)
 {
-    log_info("rtmp%s %s: closed after %lld ms, %llu bytes in, %llu out: %s",
-             s->conn->tls == NULL ? "" : "s", session_peer(s),
-             (long long)(loop_now(s->loop) - s->conn->opened_ms),
-             (unsigned long long)s->conn->bytes_in,
-             (unsigned long long)s->conn->bytes_out, reason);
+    metric_add(&rtmp_metrics[RTMP_CLOSED], s->end, 1);
+    log_limited(LOG_INFO,
+                "rtmp%s %s: closed after %lld ms, %llu bytes in, %llu out: %s",
+                s->conn->tls == NULL ? "" : "s", session_peer(s),
+                (long long)(loop_now(s->loop) - s->conn->opened_ms),
+                (unsigned long long)s->conn->bytes_in,
+                (unsigned long long)s->conn->bytes_out, reason);
 }
 
 static void
@@ -150,6 +155,7 @@ void
 rtmp_session_close(struct rtmp_session *s, const char *reason)
 {
     if (!s->closed) {
+        session_ends(s, END_APPLICATION);
         conn_close(s->conn, reason);
     }
 }
@@ -276,24 +282,29 @@ check_ping(struct rtmp_session *s, int64_t now)
         return;
     }
     if (s->ping_ms != 0) {
-        rtmp_session_close(s, "it does not answer pings");
+        rtmp_session_close(session_ends(s, END_PING),
+                           "it does not answer pings");
     } else {
         say_ping(s, now);
     }
 }
 
 static const char *
-overdue(const struct rtmp_session *s)
+overdue(struct rtmp_session *s)
 {
     switch ((enum session_phase)s->phase) {
     case PHASE_ASK:
     case PHASE_C2:
+        metric_add(&rtmp_metrics[RTMP_HANDSHAKE_ERRORS], 1, 1);
+        session_ends(s, END_HANDSHAKE_SLOW);
         return "the handshake takes too long";
     case PHASE_CONNECT:
+        session_ends(s, END_CONNECT_SLOW);
         return "no connect in time";
     case PHASE_READY:
         break;
     }
+    session_ends(s, END_UNUSED);
     return "neither publishes nor plays";
 }
 
@@ -309,7 +320,8 @@ on_due(struct timer *t)
             session_finish(s, overdue(s));
         }
     } else if (is_stuck(s, now)) {
-        rtmp_session_close(s, "it takes no more bytes");
+        rtmp_session_close(session_ends(s, END_STUCK),
+                           "it takes no more bytes");
     } else {
         check_ping(s, now);
     }
@@ -341,7 +353,8 @@ read_ask(struct rtmp_session *s, const uint8_t *p, size_t n)
     struct errmsg err;
     uint8_t answer[HANDSHAKE_ANSWER];
     if (handshake_check_version(p[0], &err) == -1) {
-        refuse_bytes(s, err.text, str_of(p, n));
+        metric_add(&rtmp_metrics[RTMP_HANDSHAKE_ERRORS], 0, 1);
+        refuse_bytes(session_ends(s, END_HANDSHAKE), err.text, str_of(p, n));
         return -1;
     }
     if (n < HANDSHAKE_ASK) {
@@ -350,7 +363,9 @@ read_ask(struct rtmp_session *s, const uint8_t *p, size_t n)
     rand_bytes(answer, sizeof(answer));
     handshake_answer(p, answer);
     if (conn_write(s->conn, answer, sizeof(answer)) == -1) {
-        rtmp_session_close(s, "cannot send the handshake");
+        metric_add(&rtmp_metrics[RTMP_HANDSHAKE_ERRORS], 2, 1);
+        rtmp_session_close(session_ends(s, END_HANDSHAKE),
+                           "cannot send the handshake");
         return -1;
     }
     s->c2_left = HANDSHAKE_BLOCK;
@@ -375,7 +390,7 @@ read_chunks(struct rtmp_session *s, const uint8_t *p, size_t n)
     struct errmsg err;
     ssize_t eaten = chunk_read(&s->reader, p, n, message_handle, s, &err);
     if (eaten == -1 && !session_over(s)) {
-        refuse_bytes(s, err.text, str_of(p, n));
+        refuse_bytes(session_ends(s, END_PROTOCOL), err.text, str_of(p, n));
     }
     return eaten;
 }

@@ -17,6 +17,7 @@
 
 #include "base/list.h"
 #include "rtmp/chunk.h"
+#include "rtmp/metrics.h"
 #include "rtmp/rtmp.h"
 #include "rtmp/words.h"
 
@@ -42,10 +43,11 @@ struct net_stream {
     double tid; /* of a connect */
     char *text; /* owned: what r.app, r.name and r.args point into */
     uint8_t state;
-    uint8_t wish; /* what is or was asked for */
-    bool reset;   /* play: Play.Reset is wanted */
-    bool asking;  /* the application's on_publish or the like runs */
-    bool ended;   /* while it did: on_end is still to be called */
+    uint8_t wish;    /* what is or was asked for */
+    uint8_t refused; /* enum rtmp_refused */
+    bool reset;      /* play: Play.Reset is wanted */
+    bool asking;     /* the application's on_publish or the like runs */
+    bool ended;      /* while it did: on_end is still to be called */
 };
 
 struct rtmp_session {
@@ -76,6 +78,7 @@ struct rtmp_session {
     uint8_t phase;        /* enum session_phase */
     uint8_t waiting;      /* decisions awaited */
     uint8_t burst;        /* what may still be taken in this turn */
+    uint8_t end;          /* enum session_end: the first reason given */
     bool closed;          /* on_close was called */
     bool ending;          /* last words are on their way */
     bool enhanced;        /* the client knows Enhanced RTMP */
@@ -86,6 +89,16 @@ static inline bool
 session_over(const struct rtmp_session *s)
 {
     return s->closed || s->ending;
+}
+
+/* Why it is about to end, for the counter; the first reason counts. */
+static inline struct rtmp_session *
+session_ends(struct rtmp_session *s, enum session_end why)
+{
+    if (s->end == END_PEER) {
+        s->end = (uint8_t)why;
+    }
+    return s;
 }
 
 /* Something was taken that costs as much as so many messages of media. */

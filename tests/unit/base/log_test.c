@@ -239,6 +239,45 @@ test_listener(void **state)
     assert_string_equal(heard, "c");
 }
 
+static unsigned long suppressed;
+
+static void
+count_suppressed(unsigned long n)
+{
+    suppressed += n;
+}
+
+/* Beyond the limit of a second lines are counted, and told in the next. */
+static void
+test_limited(void **state)
+{
+    struct log_limit limit = { .since_ms = INT64_MAX / 2 };
+
+    (void)state;
+    log_on_suppressed(count_suppressed);
+    for (int i = 0; i < LOG_LIMIT + 50; i++) {
+        log_write_limited(&limit, LOG_INFO, "peer %d is a nuisance", i);
+    }
+    assert_int_equal(lines, LOG_LIMIT);
+    assert_int_equal(suppressed, 50);
+    assert_matches("peer 99 is a nuisance\n$");
+    log_tell_held(); /* the second is not over */
+    assert_int_equal(lines, LOG_LIMIT);
+    limit.since_ms = 0;
+    log_tell_held();
+    assert_int_equal(lines, LOG_LIMIT + 1);
+    assert_matches("\\[info\\] [0-9]+ 50 more like this were not written, the "
+                   "last: peer 149 is a nuisance\n$");
+    log_tell_held();
+    assert_int_equal(lines, LOG_LIMIT + 1);
+    log_write_limited(&limit, LOG_INFO, "again");
+    assert_matches("again\n$");
+    log_on_suppressed(NULL);
+    log_set(LOG_WARN, LOG_TEXT);
+    log_write_limited(&limit, LOG_INFO, "not at this level");
+    assert_int_equal(lines, LOG_LIMIT + 2);
+}
+
 int
 main(void)
 {
@@ -251,6 +290,7 @@ main(void)
         cmocka_unit_test_setup(test_standard_error, set_up),
         cmocka_unit_test_setup(test_threads, set_up),
         cmocka_unit_test_setup(test_listener, set_up),
+        cmocka_unit_test_setup(test_limited, set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

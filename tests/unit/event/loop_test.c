@@ -530,6 +530,42 @@ busy_peers_leave_the_others_their_turn(void **state)
     }
 }
 
+static int64_t longest_us;
+
+static void
+on_turn(void *arg, int64_t us)
+{
+    assert_ptr_equal(arg, &longest_us);
+    longest_us = us > longest_us ? us : longest_us;
+}
+
+static void
+work_long(struct later *later)
+{
+    int64_t until = clock_us() + 5000;
+
+    (void)later;
+    while (clock_us() < until) {
+    }
+}
+
+static void
+turns_are_measured(void **state)
+{
+    struct later work;
+
+    (void)state;
+    loop_set_meter(l, on_turn, &longest_us);
+    later_init(&work, work_long);
+    loop_turn(l, 0);
+    loop_later(l, &work);
+    loop_turn(l, 0);
+    loop_turn(l, 0);
+    assert_true(longest_us >= 5000);
+    assert_true(loop_now_us(l) <= clock_us());
+    assert_int_equal(loop_now_us(l) / 1000, loop_now(l));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -550,6 +586,7 @@ main(void)
         TEST(run_until_a_callback_stops_it),
         TEST(a_child_may_free_the_loop_of_its_parent),
         TEST(a_bad_descriptor_is_refused),
+        TEST(turns_are_measured),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

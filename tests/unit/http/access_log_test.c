@@ -15,6 +15,7 @@
 #include <regex.h>
 #include <stdio.h>
 
+#include "http/access_log.h"
 #include "proc/logring.h"
 #include "proc/slot.h"
 #include "serve.h"
@@ -46,10 +47,26 @@ static const struct http_route routes[] = {
     { "GET", "/wait", on_wait, false },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_layer layers[] = { { .module = "test",
+                                              .routes = routes } };
 static const struct http_location locations[] = {
     { { "/", 1 }, NULL, 1000, layers, 1 },
 };
+
+static struct pool *pool;
+static const struct str secrets[] = { { "key", 3 }, { "token", 5 } };
+
+static void
+use_format(const char *text)
+{
+    struct errmsg err = { "" };
+
+    server.settings.access_format = line_format_compile(
+        pool, str_from(text), http_log_variables, http_log_presets, &err);
+    if (server.settings.access_format == NULL) {
+        fail_msg("%s", err.text);
+    }
+}
 
 static int
 set_up(void **state)
@@ -68,6 +85,9 @@ set_up(void **state)
                                    .locations = locations,
                                    .location_count = 1 };
     server.settings.access_log = 0;
+    server.settings.mask = (struct line_mask){ secrets, 2 };
+    pool = pool_new(1024);
+    use_format("combined");
     return 0;
 }
 
@@ -82,6 +102,7 @@ tear_down(void **state)
     logring_stop();
     logring_destroy();
     slots_destroy();
+    pool_free(&pool);
     unlink(path);
     return 0;
 }
@@ -162,7 +183,7 @@ static void
 test_json(void **state)
 {
     (void)state;
-    server.settings.access_log_format = HTTP_LOG_JSON;
+    use_format("json");
     assert_line(STR("GET /get?note HTTP/1.1\r\nHost: h\r\n"
                     "User-Agent: \"\r\n\r\n"),
                 "^\\{\"time\":\"20[^\"]*Z\",\"client\":\"127\\.0\\.0\\.1\","
@@ -174,16 +195,52 @@ test_json(void **state)
                 "\"user_agent\":\"\\\\\"\","
                 "\"note\":\"said \\\\\"more\\\\\"\"\\}\n$");
     assert_line(STR("nonsense\r\n"), "\"request\":\"nonsense\",.*400.*\\}\n$");
-    server.settings.access_log_format = HTTP_LOG_COMBINED;
+    use_format("combined");
+}
+
+static void
+test_variables(void **state)
+{
+    (void)state;
+    use_format("$remote_addr $remote_port|$remote_user|$request_method|"
+               "$request_uri|$uri|$args|$server_protocol|$host|$scheme");
+    assert_line(STR("GET /get?x=1 HTTP/1.1\r\nHost: h:80\r\n"
+                    "Authorization: Basic YWxpY2U6c2VjcmV0\r\n\r\n"),
+                "^127\\.0\\.0\\.1 1234\\|alice\\|GET\\|/get\\?x=1\\|/get\\|"
+                "x=1\\|HTTP/1\\.1\\|h:80\\|http\n$");
+    use_format("$status $body_bytes_sent $bytes_sent $request_length "
+               "$request_time ${module}$location $connection_requests $$");
+    assert_line(STR("GET /get HTTP/1.1\r\nHost: h\r\n\r\n"),
+                "^200 5 [1-9][0-9]+ 30 [0-9]+\\.[0-9]{3} test/ 1 \\$\n$");
+    use_format("$http_x_a_b|$http_none|$http_authorization|"
+               "$sent_http_x_made|$worker");
+    assert_line(STR("GET /get HTTP/1.1\r\nHost: h\r\nX-A-b: \"y\r\n"
+                    "Authorization: Bearer abc\r\n\r\n"),
+                "^\\\\x22y\\|-\\|\\*\\*\\*\\|-\\|0\n$");
+    use_format("combined");
+}
+
+/* The values of secret arguments are in no line, wherever they stood. */
+static void
+test_masked(void **state)
+{
+    (void)state;
+    use_format("$request|$args|$http_referer");
+    assert_line(STR("GET /get?KEY=s1&a=b&token=s2 HTTP/1.1\r\nHost: h\r\n"
+                    "Referer: http://x/?a&key=s3#f\r\n\r\n"),
+                "^GET /get\\?KEY=\\*{3}&a=b&token=\\*{3} HTTP/1\\.1\\|"
+                "KEY=\\*{3}&a=b&token=\\*{3}\\|"
+                "http://x/\\?a&key=\\*{3}#f\n$");
+    use_format("combined");
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_combined),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_combined), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_json),     cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_masked),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -13,7 +13,9 @@
 
 #include <stdio.h>
 
+#include "http/metrics.h"
 #include "http/refusal.h"
+#include "proc/slot.h"
 #include "serve.h"
 
 static struct loop *l;
@@ -50,10 +52,17 @@ static const struct http_route routes[] = {
     { "POST", "/ignore", on_ignore, false },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_layer layers[] = { { .module = "test",
+                                              .routes = routes } };
 static const struct http_location locations[] = {
     { { "/", 1 }, NULL, 100000, layers, 1 },
 };
+
+static int64_t
+refusals(enum http_refusal why)
+{
+    return metric_sum(&http_metrics[HTTP_REFUSALS], why);
+}
 
 static int
 set_up(void **state)
@@ -61,6 +70,13 @@ set_up(void **state)
     struct errmsg err;
 
     (void)state;
+    if (slots_create(1, &err) == -1) {
+        return -1;
+    }
+    metric_register(http_metrics);
+    if (metrics_create(&err) == -1) {
+        return -1;
+    }
     l = loop_new(&err);
     server = (struct http_server){ .settings = SERVE_SETTINGS,
                                    .locations = locations,
@@ -81,6 +97,8 @@ tear_down(void **state)
     }
     assert_int_equal(http_connections(), 0);
     loop_free(&l);
+    metrics_destroy();
+    slots_destroy();
     return 0;
 }
 
@@ -274,7 +292,7 @@ test_large_body(void **state)
 static void
 test_body_too_long(void **state)
 {
-    uint64_t before = http_refusal_count(REFUSE_BODY_LONG);
+    int64_t before = refusals(REFUSE_BODY_LONG);
 
     (void)state;
     client_say(&c, "POST /post HTTP/1.1\r\nHost: a\r\n"
@@ -282,7 +300,7 @@ test_body_too_long(void **state)
     assert_true(client_hears_end(&c)); /* not one byte of it is awaited */
     assert_non_null(client_find(&c, "HTTP/1.1 413 "));
     assert_non_null(client_find(&c, "Connection: close"));
-    assert_int_equal(http_refusal_count(REFUSE_BODY_LONG), before + 1);
+    assert_int_equal(refusals(REFUSE_BODY_LONG), before + 1);
     assert_int_equal(served, 0);
 }
 
@@ -391,7 +409,7 @@ test_expect_in_vain(void **state)
 static void
 test_refusal_ends_the_connection(void **state)
 {
-    uint64_t before = http_refusal_count(REFUSE_NO_HOST);
+    int64_t before = refusals(REFUSE_NO_HOST);
 
     (void)state;
     client_say(&c, "GET /get/1 HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -404,7 +422,7 @@ test_refusal_ends_the_connection(void **state)
     assert_non_null(client_find(&c, "X-Content-Type-Options: nosniff\r\n"));
     assert_non_null(client_find(&c, "\"message\":\"no Host header\""));
     assert_int_equal(served, 1);
-    assert_int_equal(http_refusal_count(REFUSE_NO_HOST), before + 1);
+    assert_int_equal(refusals(REFUSE_NO_HOST), before + 1);
 }
 
 static void

@@ -39,7 +39,8 @@ static const struct http_route routes[] = {
     { "GET", "/wait", on_wait, false },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_layer layers[] = { { .module = "test",
+                                              .routes = routes } };
 static const struct http_location locations[] = {
     { { "/", 1 }, NULL, 1000, layers, 1 },
 };

@@ -111,8 +111,10 @@ static const struct http_route fallback[] = {
     { "*", "/*", on_next, true },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL },
-                                            { "next", fallback, NULL } };
+static const struct http_layer layers[] = {
+    { .module = "test", .routes = routes },
+    { .module = "next", .routes = fallback }
+};
 static const struct http_location locations[] = {
     { { "/", 1 }, NULL, 100000, layers, 2 },
 };

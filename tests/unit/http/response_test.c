@@ -120,7 +120,8 @@ static const struct http_route routes[] = {
     { "GET", "/status", on_status, false },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_layer layers[] = { { .module = "test",
+                                              .routes = routes } };
 static const struct http_location locations[] = {
     { { "/", 1 }, NULL, 100000, layers, 1 },
 };

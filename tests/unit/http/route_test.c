@@ -83,13 +83,17 @@ static const struct http_route routes_small[] = {
 static char name_a[] = "a", name_b[] = "b", name_all[] = "all",
             name_small[] = "small";
 static const struct http_layer two[] = {
-    { "none", NULL, NULL }, /* a module without routes */
-    { "a", routes_a, name_a },
-    { "b", routes_b, name_b },
+    { .module = "none",
+      .routes = NULL,
+      .state = NULL }, /* a module without routes */
+    { .module = "a", .routes = routes_a, .state = name_a },
+    { .module = "b", .routes = routes_b, .state = name_b },
 };
-static const struct http_layer all[] = { { "all", routes_all, name_all } };
+static const struct http_layer all[] = {
+    { .module = "all", .routes = routes_all, .state = name_all }
+};
 static const struct http_layer small[] = {
-    { "small", routes_small, name_small },
+    { .module = "small", .routes = routes_small, .state = name_small },
 };
 
 static struct http_location locations[] = {

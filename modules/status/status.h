@@ -1,0 +1,20 @@
+/*
+ * What the files of this module share.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_STATUS_STATUS_H
+#define MODULES_STATUS_STATUS_H
+
+#include "app/module.h"
+
+struct status {                  /* of a layer */
+    const struct worker *worker; /* borrowed */
+    bool draining;
+    bool started; /* was seen to be */
+    const struct access_list *metrics_access;
+};
+
+enum http_result status_metrics(struct http_request *r, void *state);
+
+#endif

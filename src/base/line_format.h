@@ -1,0 +1,84 @@
+/*
+ * Lines of access logs: a format with $variables, compiled once, written for
+ * each request or session.
+ *
+ * A format is text with $name or ${name} in it ("$$" is a dollar sign), or
+ * "json: member=$name member=$name", written as one JSON object.  What a
+ * variable stands for comes from a table of the caller's.
+ *
+ * What peers sent never breaks a line: in text, bytes below 0x20, 0x7f, '"',
+ * '\' and what is no UTF-8 become \xHH, as nginx writes them; in JSON they
+ * are escaped as RFC 8259 wants it.  A field is cut at LINE_FIELD_MAX bytes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef BASE_LINE_FORMAT_H
+#define BASE_LINE_FORMAT_H
+
+#include "base/errmsg.h"
+#include "base/pool.h"
+#include "base/str.h"
+
+#define LINE_FIELD_MAX 2048       /* bytes of a field */
+#define LINE_SIZE_MAX (16 * 1024) /* bytes of a line */
+
+enum line_value_kind {
+    LINE_TEXT,
+    LINE_NUMBER,  /* JSON: without quotes */
+    LINE_WRITTEN, /* as it stands: escaped already */
+    LINE_MISSING, /* "-" in text, left out of JSON */
+};
+
+/* What a variable stands for. */
+struct line_value {
+    enum line_value_kind kind;
+    struct str text;           /* may point into room */
+    char room[LINE_FIELD_MAX]; /* for text that is made */
+};
+
+struct line_variable {
+    /* One that ends in '_' takes any rest: "http_" is $http_user_agent. */
+    const char *name; /* NULL ends a table */
+    void (*get)(const void *subject, struct str rest, struct line_value *v);
+};
+
+/* Formats that have a name. */
+struct line_preset {
+    const char *name; /* NULL ends a table */
+    const char *format;
+};
+
+struct line_format;
+
+/* Compiles a format, or the preset of that name; it lives in pool, as the
+ * text must.  NULL with err: an unknown variable (told with the nearest
+ * name), a '$' without one. */
+const struct line_format *line_format_compile(
+    struct pool *pool, struct str text, const struct line_variable *variables,
+    const struct line_preset *presets, struct errmsg *err);
+
+/* Writes the line with its newline; returns its length.  size is at least
+ * 64. */
+size_t line_format_write(const struct line_format *f, const void *subject,
+                         char *dst, size_t size);
+
+/* ---- for get() ---- */
+
+void line_value_text(struct line_value *v, struct str text); /* not copied */
+void line_value_number(struct line_value *v, int64_t n);
+void line_value_seconds(struct line_value *v, int64_t ms); /* "1.234" */
+/* Now, as each of these formats has it; made once a second. */
+void line_value_local(struct line_value *v);   /* 02/Jan/2026:03:04:05 +0000 */
+void line_value_iso8601(struct line_value *v); /* 2026-01-02T03:04:05.678Z */
+
+/* Names of query arguments whose values are secrets. */
+struct line_mask {
+    const struct str *names; /* any case */
+    size_t count;
+};
+/* A text in which arguments stand (behind '?', '&' or ';', or at its begin
+ * when it is nothing but arguments), with "***" for the secret ones. */
+void line_value_masked(struct line_value *v, const struct line_mask *mask,
+                       struct str text, bool is_args);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * Formats of access logs of HTTP: their variables and the named ones.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_ACCESS_LOG_H
+#define HTTP_ACCESS_LOG_H
+
+#include "base/line_format.h"
+
+extern const struct line_variable http_log_variables[];
+extern const struct line_preset http_log_presets[]; /* combined, json */
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * What this folder counts.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_METRICS_H
+#define LIVE_METRICS_H
+
+#include "proc/metric.h"
+
+enum {
+    LIVE_PUBLISHERS,    /* app */
+    LIVE_RTMP_PLAYERS,  /* app */
+    LIVE_FLV_PLAYERS,   /* app */
+    LIVE_DROPPED,       /* app, enum live_dropped */
+    LIVE_FIRST_FRAME,   /* milliseconds */
+    LIVE_PUBLISH_GAP,   /* milliseconds */
+    LIVE_REFUSED_TOTAL, /* enum live_refused */
+    LIVE_LOST,          /* enum live_lost */
+    LIVE_STOPPED,       /* enum live_stopped */
+    LIVE_ENDED,
+    LIVE_ORPHANED,
+    LIVE_CLOCK_MENDED,
+    LIVE_HEADERS_LOST,
+};
+
+enum live_dropped {
+    LIVE_DROPPED_SLOW,   /* a player that fell behind goes on later */
+    LIVE_DROPPED_MEMORY, /* no room for a publisher's frame */
+    LIVE_DROPPED_COUNT
+};
+
+enum live_refused {
+    LIVE_REFUSED_NAME,     /* too long */
+    LIVE_REFUSED_SESSIONS, /* max_sessions */
+    LIVE_REFUSED_STREAMS,  /* max_streams */
+    LIVE_REFUSED_TAKEN,    /* it has a publisher, which stays */
+    LIVE_REFUSED_TAKING,   /* another one is replacing it */
+    LIVE_REFUSED_FIGHT,    /* it was replaced too often */
+    LIVE_REFUSED_BUSY,     /* another process does not let go of the name */
+    LIVE_REFUSED_COUNT
+};
+
+/* Players that were closed. */
+enum live_lost {
+    LIVE_LOST_SLOW,
+    LIVE_LOST_BROKEN,
+    LIVE_LOST_KICKED,
+    LIVE_LOST_COUNT
+};
+
+/* Publishers that were stopped. */
+enum live_stopped {
+    LIVE_STOPPED_REPLACED,
+    LIVE_STOPPED_CLAIM, /* it did not get the name in time */
+    LIVE_STOPPED_KICKED,
+    LIVE_STOPPED_COUNT
+};
+
+extern struct metric live_metrics[];
+
+/* Place of the application of "app/name". */
+unsigned live_app_place(struct str name);
+void live_count_refused(enum live_refused why);
+void live_count_dropped(struct str name, enum live_dropped why,
+                        uint64_t frames);
+
+#endif

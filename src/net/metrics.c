@@ -1,0 +1,97 @@
+/*
+ * The table of this folder's metrics.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "net/metrics.h"
+
+#include <errno.h>
+
+/* What accept(2) may say. */
+static const struct {
+    int number;
+    const char *name;
+} errors[] = {
+    { 0, "other" },       { EMFILE, "EMFILE" },
+    { ENFILE, "ENFILE" }, { ENOBUFS, "ENOBUFS" },
+    { ENOMEM, "ENOMEM" }, { ECONNABORTED, "ECONNABORTED" },
+    { EPROTO, "EPROTO" }, { EPERM, "EPERM" },
+};
+#define ERRORS (sizeof(errors) / sizeof(errors[0]))
+
+static const char *
+error_name(unsigned i)
+{
+    return errors[i].name;
+}
+
+uint32_t
+net_errno_at(int number)
+{
+    for (unsigned i = 1; i < ERRORS; i++) {
+        if (errors[i].number == number) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static const char *
+rejected_name(unsigned i)
+{
+    static const char *const names[NET_REJECTED_COUNT] = {
+        [NET_REJECTED_SYSTEM] = "system",
+    };
+
+    return names[i];
+}
+
+static const char *
+pause_name(unsigned i)
+{
+    static const char *const names[NET_PAUSE_COUNT] = {
+        [NET_PAUSE_CONNECTIONS] = "worker_connections",
+        [NET_PAUSE_DESCRIPTORS] = "descriptors",
+    };
+
+    return names[i];
+}
+
+#define LISTENER                                 \
+    {                                            \
+        NULL, metric_listener_name, METRIC_NAMES \
+    }
+
+struct metric net_metrics[] = {
+    [NET_CONNECTIONS] = {
+        .name = "weir_connections",
+        .help = "Connections that are open.",
+        .type = METRIC_GAUGE,
+        .labels = { LISTENER },
+    },
+    [NET_ACCEPTED] = {
+        .name = "weir_connections_accepted_total",
+        .help = "Connections that were accepted.",
+        .labels = { LISTENER },
+    },
+    [NET_REJECTED] = {
+        .name = "weir_connections_rejected_total",
+        .help = "Connections that were closed as soon as they were accepted.",
+        .labels = { { "reason", rejected_name, NET_REJECTED_COUNT } },
+    },
+    [NET_PAUSES] = {
+        .name = "weir_accept_pauses_total",
+        .help = "Times a worker stopped accepting connections for a while.",
+        .labels = { { "reason", pause_name, NET_PAUSE_COUNT } },
+    },
+    [NET_ACCEPT_ERRORS] = {
+        .name = "weir_accept_errors_total",
+        .help = "Connections that could not be accepted.",
+        .labels = { { "errno", error_name, ERRORS } },
+    },
+    [NET_NO_MEMORY] = {
+        .name = "weir_connections_no_memory_total",
+        .help = "Connections closed because memory was out.",
+    },
+    METRIC_END,
+};

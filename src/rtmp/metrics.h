@@ -1,0 +1,35 @@
+/*
+ * What this folder counts.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef RTMP_METRICS_H
+#define RTMP_METRICS_H
+
+#include "proc/metric.h"
+
+enum {
+    RTMP_CLOSED,        /* enum session_end */
+    RTMP_REFUSED_TOTAL, /* wish (connect, publish, play), enum rtmp_refused */
+    RTMP_HANDSHAKE_ERRORS, /* reason: 0 version, 1 time-out, 2 not sent */
+};
+
+/* Why a session ended. */
+enum session_end {
+    END_PEER, /* it closed, or its connection failed */
+    END_HANDSHAKE,
+    END_HANDSHAKE_SLOW,
+    END_CONNECT_SLOW,
+    END_UNUSED,   /* neither publishes nor plays */
+    END_PROTOCOL, /* chunks, messages or commands that cannot be */
+    END_PING,
+    END_STUCK, /* takes no bytes */
+    END_REFUSED,
+    END_APPLICATION, /* a stream ended, was replaced, was idle ... */
+    END_STOP,
+    END_COUNT
+};
+
+extern struct metric rtmp_metrics[];
+
+#endif
