@@ -86,6 +86,8 @@ static const char *const names[REFUSE_COUNT] = {
     [REFUSE_CHUNK_EXTENSION] = "chunk_extension",
     [REFUSE_TRAILER] = "trailer",
     [REFUSE_BODY_LONG] = "body_long",
+    [REFUSE_NOT_TLS] = "not_tls",
+    [REFUSE_TLS] = "tls",
     [REFUSE_HEAD_SLOW] = "head_slow",
     [REFUSE_BODY_SLOW] = "body_slow",
 };
