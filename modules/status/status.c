@@ -3,7 +3,9 @@
  * answer at all), /readyz (may it be sent traffic), /startupz (did it finish
  * starting).
  *
- * Each worker answers for itself and for what it shares with the others.
+ * Each worker answers for itself and for what it shares with the others.  That
+ * it drains is no reason to send traffic elsewhere: its successors serve, or
+ * the node as a whole leaves.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -25,8 +27,7 @@
 
 struct status {
     const struct worker *worker; /* borrowed */
-    bool draining;
-    bool started; /* was seen to be */
+    bool started;                /* was seen to be */
 };
 
 struct check {
@@ -46,12 +47,6 @@ check_shutdown(const struct status *s)
         atomic_load(&slot_at(0)->state) != SLOT_DRAINING,
         "shutting down",
     };
-}
-
-static struct check
-check_worker(const struct status *s)
-{
-    return (struct check){ "worker", !s->draining, "draining" };
 }
 
 static struct check
@@ -122,7 +117,10 @@ check_started(const struct status *s)
 typedef struct check look_at(const struct status *s);
 
 static look_at *const ready_checks[] = {
-    check_shutdown, check_worker, check_state, check_connections, check_memory,
+    check_shutdown,
+    check_state,
+    check_connections,
+    check_memory,
 };
 static look_at *const started_checks[] = { check_started };
 
@@ -288,14 +286,6 @@ start(const struct module_layer *layer, void **state,
 }
 
 static void
-drain(void *state)
-{
-    struct status *s = state;
-
-    s->draining = true;
-}
-
-static void
 stop(void *state)
 {
     mem_free(&state);
@@ -305,7 +295,6 @@ const struct module status_module = {
     .name = "status",
     .about = "answers GET /healthz, /readyz and /startupz",
     .start = start,
-    .drain = drain,
     .stop = stop,
     .routes = routes,
 };

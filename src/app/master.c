@@ -72,6 +72,7 @@ drain(struct master *m)
         notify_send("STOPPING=1");
     }
     m->phase = DRAINING;
+    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
     generation_close_others(NULL, &m->listeners);
     children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGQUIT);
     timer_set(m->loop, &m->deadline, m->drain_limit);
