@@ -3,7 +3,9 @@
  * answer at all), /readyz (may it be sent traffic), /startupz (did it finish
  * starting).  And what Prometheus asks: /metrics (metrics.c).
  *
- * Each worker answers for itself and for what it shares with the others.
+ * Each worker answers for itself and for what it shares with the others.  That
+ * it drains is no reason to send traffic elsewhere: its successors serve, or
+ * the node as a whole leaves.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -63,18 +65,6 @@ is_ready_worker(uint32_t i)
 
     return atomic_load(&slot->kind) == SLOT_WORKER &&
            atomic_load(&slot->state) == SLOT_READY;
-}
-
-/* A worker that a reload replaced answers for those that replaced it. */
-static struct check
-check_worker(const struct status *s)
-{
-    struct check c = { "worker", !s->draining, "draining" };
-
-    for (uint32_t i = 1; i < slots_count() && !c.ok; i++) {
-        c.ok = is_ready_worker(i);
-    }
-    return c;
 }
 
 static struct check
@@ -142,7 +132,10 @@ check_started(const struct status *s)
 typedef struct check look_at(const struct status *s);
 
 static look_at *const ready_checks[] = {
-    check_shutdown, check_worker, check_state, check_connections, check_memory,
+    check_shutdown,
+    check_state,
+    check_connections,
+    check_memory,
 };
 static look_at *const started_checks[] = { check_started };
 
@@ -312,22 +305,11 @@ start(const struct module_layer *layer, void **state,
     return 0;
 }
 
-/* Only when weir as a whole ends: that a reload replaced this worker is no
- * reason to send requests elsewhere. */
-static void
-drain(void *state)
-{
-    struct status *s = state;
-
-    s->draining = atomic_load(&slot_at(0)->state) == SLOT_DRAINING;
-}
-
 const struct module status_module = {
     .name = "status",
     .about = "answers GET /healthz, /readyz, /startupz and /metrics",
     .keys = keys,
     .settings_size = sizeof(struct status_settings),
     .start = start,
-    .drain = drain,
     .routes = routes,
 };

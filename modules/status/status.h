@@ -10,7 +10,6 @@
 
 struct status {                  /* of a layer */
     const struct worker *worker; /* borrowed */
-    bool draining;
     bool started; /* was seen to be */
     const struct access_list *metrics_access;
 };

@@ -41,7 +41,7 @@ def test_verbose(weir):
     assert lines[-1] == "ready"
     assert {line.split(":")[0] for line in lines[:-1]} == {
         f"[+] {name}" for name in
-        ("shutdown", "worker", "state", "connections", "memory")}
+        ("shutdown", "state", "connections", "memory")}
     a = get(w.http, "/readyz", JSON)
     assert a.header("Content-Type") == "application/json"
     assert a.json()["status"] == "ready"
@@ -114,3 +114,15 @@ def test_connections(weir):
         assert a.status == 503
         assert a.body == b"2 of 2 connections are in use\n"
     wait_for(lambda: get(w.http, "/readyz").status == 200, 5, "200")
+
+
+def test_stop_without_grace(weir):
+    """Who is still connected is told at once."""
+    w = weir(top='stop_drain = "30s";')
+    with Http(w.http) as kept:  # one that did not ask yet may ask once
+        w.kill(signal.SIGQUIT)
+        w.wait_log("worker 0 drains")
+        kept.send("GET", "/readyz")
+        a = kept.answer()
+        assert a.status == 503 and a.header("Connection") == "close"
+    assert w.wait_exit() == 0

@@ -35,7 +35,7 @@ def test_client_is_in_rules_and_log(weir, header):
         for _ in range(2):  # it holds for the whole connection
             c.send("GET", "/inside/healthz")
             assert c.answer().status == 200
-    line = w.wait_access_log(r".*")
+    line = w.wait_access_log(r".+")
     assert line[0].startswith("192.0.2.1 "), line[0]
     with Http(w.http) as c:
         c.raw(proxy_header.v1("198.51.100.7"))
