@@ -138,6 +138,8 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     server->settings = h->http;
     server->settings.access_log = g->access_logs[number];
     server->settings.access_log_format = h->access_log_format;
+    server->settings.gzip_types = h->gzip_types.items;
+    server->settings.gzip_type_count = h->gzip_types.count;
     server->threads = s->worker->threads;
     server->locations = to;
     server->location_count = n;

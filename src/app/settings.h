@@ -92,7 +92,9 @@ struct http_server_settings {
     struct conf_groups listen; /* struct listen_settings */
     struct str access_log;     /* "" and "off": none */
     int64_t client_max_body_size;
-    struct http_settings http;    /* access_log* are filled by http_service */
+    struct conf_strings gzip_types;
+    struct http_settings http;    /* access_log*, gzip_types are filled by
+                                     http_service */
     int access_log_format;        /* enum http_log_format */
     struct conf_groups locations; /* struct http_location_settings */
 };

@@ -67,6 +67,11 @@ struct http_settings { /* of one server; all times ms, all sizes bytes */
     int64_t client_max_headers;     /* lines */
     int access_log;                 /* log ring file, -1: none */
     int access_log_format;          /* enum http_log_format */
+    bool gzip;                      /* answers may be compressed */
+    int64_t gzip_level;             /* 1 .. 9 */
+    int64_t gzip_min_length;        /* a shorter one is not */
+    const struct str *gzip_types;   /* borrowed; "text/html" */
+    size_t gzip_type_count;
 };
 enum http_log_format { HTTP_LOG_COMBINED, HTTP_LOG_JSON };
 
@@ -128,7 +133,9 @@ bool http_query(struct http_request *r, const char *name, struct str *value);
 /* Adds a header to the answer; call before the answer is started. */
 void http_set_header(struct http_request *r, const char *name,
                      struct str value);
-/* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body. */
+/* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body.  What
+ * the server's settings say is compressed on the way, unless the handler set
+ * a Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
 /* An error body: JSON {"status":404,"message":"..."}, or HTML/text by
