@@ -231,6 +231,14 @@ open_gzip(struct http_request *r, const struct site *s, struct str name,
     return gzip;
 }
 
+/* Asked for by the location's own path, without the slash that a directory
+ * ends in. */
+static bool
+lacks_slash(const struct http_request *r)
+{
+    return str_ends(r->route_path, STR("/")) && !str_ends(r->path, STR("/"));
+}
+
 /* Takes file over. */
 static enum http_result
 send_file(struct http_request *r, const struct site *s, struct str name,
@@ -287,6 +295,9 @@ fall_back(struct http_request *r, const struct site *s)
 static enum http_result
 not_there(struct http_request *r, const struct site *s)
 {
+    if (s->settings->autoindex && lacks_slash(r)) {
+        return redirect_to_slash(r);
+    }
     if (s->settings->autoindex && str_ends(r->route_path, STR("/"))) {
         enum http_result result =
             listing_answer(r, http_files_root(s->files), s->threads);
@@ -311,6 +322,10 @@ on_file(struct http_request *r, void *state)
 
     switch (http_files_open(s->files, name, loop_now(r->loop), &file)) {
     case HTTP_FILE_OPEN:
+        if (lacks_slash(r)) {
+            http_opened_drop(file);
+            return redirect_to_slash(r);
+        }
         return send_file(r, s, name, file);
     case HTTP_FILE_DIRECTORY:
         if (!str_ends(r->path, STR("/"))) {

@@ -470,7 +470,9 @@ def test_autoindex(weir):
         target = "/s/d/" + link[2:].replace("&#38;", "&").replace("&#39;", "'")
         assert get(w.http, target).body == b"text", link
     assert len(links) == 5
-    assert get(w.http, "/s/d").status == 301
+    for target in ("/s/d", "/s"):
+        a = get(w.http, target + "?x=1")
+        assert a.status == 301 and a.header("location") == target + "/?x=1"
     assert get(w.http, "/d/").status == 404       # not asked for there
     assert get(w.http, "/s/none/").status == 404
     write(w, "d/index.html", "index")
