@@ -135,7 +135,7 @@ static const struct conf_key keys[] = {
       .type = CONF_SIZE,
       .offset = offsetof(struct static_settings, cache_max_size),
       .min = 0,
-      .max = 1024 * 1024,
+      .max = 256 * 1024, /* it is compressed in one go */
       .preset = "64k",
       .help = "The largest file that is kept in memory." },
     { .name = "cache_valid",
@@ -220,11 +220,12 @@ open_gzip(struct http_request *r, const struct site *s, struct str name,
     struct str beside = pool_printf(r->pool, "%.*s.gz", STR_ARGS(name));
     struct http_opened *gzip = NULL;
 
-    if (http_files_open(s->files, beside, loop_now(r->loop), &gzip) !=
-        HTTP_FILE_OPEN) {
+    if (!http_accepts_gzip(r) ||
+        http_files_open(s->files, beside, loop_now(r->loop), &gzip) !=
+            HTTP_FILE_OPEN) {
         return NULL;
     }
-    if (gzip->modified < file->modified || !http_accepts_gzip(r)) {
+    if (gzip->modified < file->modified) {
         http_opened_drop(gzip);
         return NULL;
     }

@@ -425,6 +425,19 @@ def test_what_is_no_file(weir):
     assert get(w.http, "/link").body == b"below the root"
 
 
+def test_no_redirect_leads_away(weir):
+    w = weir()
+    os.makedirs(f"{w.prefix}/html/example.com")
+    for target in ("//example.com", "///example.com", "/%2fexample.com",
+                   "/\\example.com", "/%5cexample.com"):
+        a = get(w.http, target)
+        assert a.status in (301, 400, 404), target
+        if a.status == 301:  # below this host
+            assert a.header("location") == "/example.com/"
+    a = get(w.http, "/example.com")
+    assert a.status == 301 and a.header("location") == "/example.com/"
+
+
 # ---- settings ----
 
 def test_expires_and_cache_control(weir):
@@ -437,6 +450,10 @@ def test_expires_and_cache_control(weir):
     assert a.header("expires") > ""
     b = get(w.http, "/s/a.txt", f"If-None-Match: {a.header('etag')}")
     assert b.status == 304 and b.header("cache-control") == "max-age=3600"
+    for error in ("Range: bytes=9-", 'If-Match: "x"'):
+        a = get(w.http, "/s/a.txt", error)
+        assert a.status in (412, 416)
+        assert a.header("cache-control") is None is a.header("expires")
     a = get(w.http, "/t/a.txt")
     assert a.header("cache-control") == "public, immutable"
     assert get(w.http, "/a.txt").header("cache-control") is None

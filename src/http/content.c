@@ -208,11 +208,28 @@ send_ranges(struct plan *p)
     return http_send_parts(p->x, 206, type, p->file, parts, p->range_count + 1);
 }
 
+/* How long the file may be kept says nothing of an error. */
+static void
+forget_freshness(struct exchange *x)
+{
+    for (struct http_field **at = &x->fields; *at != NULL;) {
+        struct str name = str_from((*at)->name);
+
+        if (str_eq_nocase(name, STR("Cache-Control")) ||
+            str_eq_nocase(name, STR("Expires"))) {
+            *at = (*at)->next;
+        } else {
+            at = &(*at)->next;
+        }
+    }
+}
+
 static enum http_result
 send_unsatisfiable(struct plan *p)
 {
     struct http_request *r = &p->x->pub;
 
+    forget_freshness(p->x);
     http_set_header(
         r, "Content-Range",
         pool_printf(r->pool, "bytes */%lld", (long long)p->file->size));
@@ -252,6 +269,7 @@ http_send_content(struct http_request *r, const struct http_content *c)
         result = http_reply(r, 304, NULL, STR_NONE);
         break;
     case HTTP_FAILED:
+        forget_freshness(p.x);
         result = http_error(r, 412, "the file is another one");
         break;
     case HTTP_PERFORM:

@@ -20,6 +20,9 @@
 #include "http/parts.h"
 
 #define PIECE (64 * 1024)
+/* Compressing takes some 20 us a KB, and each of GZIP_STREAMS_MAX gets a piece
+ * in a turn. */
+#define GZIP_PIECE (16 * 1024)
 #define PIECES_A_TURN 8 /* then others have their turn */
 #define BUSY_MS 10      /* until a full queue of tasks is tried again */
 
@@ -36,6 +39,7 @@ struct http_file {
     int64_t left;                 /* bytes to read of this part */
     ssize_t result;               /* of a task: bytes, or -errno */
     bool working;                 /* the task runs */
+    bool small;                   /* pieces of GZIP_PIECE */
     uint8_t bytes[PIECE];
 };
 
@@ -54,7 +58,9 @@ free_file(struct http_file *f)
 static size_t
 piece_size(const struct http_file *f)
 {
-    return f->left < PIECE ? (size_t)f->left : PIECE;
+    size_t most = f->small ? GZIP_PIECE : PIECE;
+
+    return (uint64_t)f->left < most ? (size_t)f->left : most;
 }
 
 /* Length was promised: the client must see that the rest does not come. */
@@ -210,7 +216,6 @@ http_file_pump(struct exchange *x)
     if (f->working || timer_is_set(&f->again)) {
         return;
     }
-    /* Compressing a piece takes as long as sending many. */
     int pieces = x->gzip != NULL ? 1 : PIECES_A_TURN;
 
     for (int i = 0; i < pieces && f->left > 0; i++) {
@@ -265,6 +270,7 @@ start(struct exchange *x, int fd)
     f->opened = NULL;
     f->parts = 0;
     f->working = false;
+    f->small = x->gzip != NULL;
     timer_init(&f->again, on_again);
     x->file = f;
     return f;

@@ -11,7 +11,7 @@
 struct gzip; /* one stream; some 270 KB */
 
 /* Streams that a process has at once; further answers go out as they are. */
-#define GZIP_STREAMS_MAX 64
+#define GZIP_STREAMS_MAX 32
 
 enum gzip_flush {
     GZIP_MORE,  /* may keep bytes back */
