@@ -1,72 +1,165 @@
 /*
  * Files below a directory.
  *
- * The root is opened when a worker starts, and every file beneath it with
- * openat2(RESOLVE_BENEATH): neither "..", nor a link, nor a directory that is
- * renamed meanwhile leads out of it.  What is not there, and every name that
- * begins with a dot, is passed on to the next layer.
+ * The root is opened when a worker starts, and every file beneath it by
+ * http/files.h: nothing leads out of it, and small files are answered from
+ * memory.  What is not there, and every name that begins with a dot (but
+ * ".well-known", RFC 8615), is passed on to the next layer.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "app/module.h"
+#include "app/worker.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "http/accept.h"
+#include "http/content.h"
 #include "http/path.h"
+#include "listing.h"
 
-struct settings {
+#define EXPIRES_OFF -1
+#define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
+
+struct static_settings {
     struct str root;
     struct str index;
+    struct str fallback;
+    bool autoindex;
+    bool gzip_static;
+    int64_t expires; /* ms, or EXPIRES_OFF */
+    struct str cache_control;
+    int64_t cache_files;
+    int64_t cache_memory, cache_max_size; /* bytes */
+    int64_t cache_valid;                  /* ms */
 };
 
-struct files {
-    int root;         /* owned; a directory */
-    struct str index; /* borrowed from the settings */
+struct site {
+    const struct static_settings *settings; /* borrowed */
+    struct http_files *files;               /* owned */
+    struct task_threads *threads;           /* borrowed */
+    struct str max_age;                     /* of Cache-Control; empty: none */
 };
+
+static const char *const expires_words[] = { "off", NULL };
+
+static int
+check_header(struct str value, struct errmsg *err)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        unsigned char c = (unsigned char)value.ptr[i];
+
+        if (c < ' ' || c >= 0x7f) {
+            return errmsg_set(err, "must be printable ASCII");
+        }
+    }
+    return 0;
+}
+
+static int
+check_fallback(struct str value, struct errmsg *err)
+{
+    if (str_starts(value, STR("/"))) {
+        return errmsg_set(err, "is below the root and does not begin with "
+                               "'/'");
+    }
+    return 0;
+}
 
 static const struct conf_key keys[] = {
     { .name = "root",
       .type = CONF_STRING,
-      .offset = offsetof(struct settings, root),
+      .offset = offsetof(struct static_settings, root),
       .min = 1,
       .max = 4096,
       .help = "The directory that the files lie in." },
     { .name = "index",
       .type = CONF_STRING,
-      .offset = offsetof(struct settings, index),
+      .offset = offsetof(struct static_settings, index),
       .max = 255,
       .preset = "index.html",
       .help = "The file that stands for its directory." },
+    { .name = "fallback",
+      .type = CONF_STRING,
+      .offset = offsetof(struct static_settings, fallback),
+      .max = 1024,
+      .preset = "",
+      .check = check_fallback,
+      .help = "The file that answers where there is none: the page of an "
+              "application that routes by itself." },
+    { .name = "autoindex",
+      .type = CONF_BOOL,
+      .offset = offsetof(struct static_settings, autoindex),
+      .preset = "false",
+      .help = "Lists directories that have no index." },
+    { .name = "gzip_static",
+      .type = CONF_BOOL,
+      .offset = offsetof(struct static_settings, gzip_static),
+      .preset = "false",
+      .help = "Sends NAME.gz, if it lies beside NAME and is not older, to "
+              "clients that accept gzip." },
+    { .name = "expires",
+      .type = CONF_TIME,
+      .offset = offsetof(struct static_settings, expires),
+      .max = DAYS(3650),
+      .preset = "off",
+      .words = expires_words,
+      .help = "How long clients may keep a file without asking: sets Expires "
+              "and Cache-Control." },
+    { .name = "cache_control",
+      .type = CONF_STRING,
+      .offset = offsetof(struct static_settings, cache_control),
+      .max = 255,
+      .preset = "",
+      .check = check_header,
+      .help = "The Cache-Control of files, instead of that of expires." },
+    { .name = "cache_files",
+      .type = CONF_INT,
+      .offset = offsetof(struct static_settings, cache_files),
+      .min = 0,
+      .max = 1000000,
+      .preset = "1024",
+      .help = "How many small files a worker keeps in memory; 0: none." },
+    { .name = "cache_memory",
+      .type = CONF_SIZE,
+      .offset = offsetof(struct static_settings, cache_memory),
+      .min = 0,
+      .max = (int64_t)1 << 36,
+      .preset = "16M",
+      .help = "The most memory of a worker for them." },
+    { .name = "cache_max_size",
+      .type = CONF_SIZE,
+      .offset = offsetof(struct static_settings, cache_max_size),
+      .min = 0,
+      .max = 256 * 1024, /* it is compressed in one go */
+      .preset = "64k",
+      .help = "The largest file that is kept in memory." },
+    { .name = "cache_valid",
+      .type = CONF_TIME,
+      .offset = offsetof(struct static_settings, cache_valid),
+      .min = 0,
+      .max = DAYS(1),
+      .preset = "1s",
+      .help = "How long a file in memory is trusted to be the one on disk; "
+              "0: not at all." },
     CONF_END,
 };
 
-/* ---- finding the file ---- */
-
-/* Opens path, relative to the root; -1 with errno. */
-static int
-open_beneath(const struct files *f, const char *path)
-{
-    struct open_how how = {
-        .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-    };
-
-    return (int)syscall(SYS_openat2, f->root, path, &how, sizeof(how));
-}
+/* ---- names ---- */
 
 /* Whether a segment begins with a dot: ".git", and whatever hides so. */
 static bool
 is_hidden(struct str path)
 {
+    static const char known[] = "/.well-known/";
+
     for (size_t i = 0; i + 1 < path.len; i++) {
-        if (path.ptr[i] == '/' && path.ptr[i + 1] == '.') {
+        if (path.ptr[i] == '/' && path.ptr[i + 1] == '.' &&
+            !str_starts(str_skip(path, i), STR(known))) {
             return true;
         }
     }
@@ -76,13 +169,13 @@ is_hidden(struct str path)
 /* The file's name relative to the root, with the index's if the path is a
  * directory's. */
 static struct str
-name_of(struct http_request *r, const struct files *f)
+name_of(struct http_request *r, const struct site *s)
 {
     struct str path = str_skip(r->route_path, 1);
 
     if (str_ends(r->route_path, STR("/"))) {
         return pool_printf(r->pool, "%.*s%.*s", STR_ARGS(path),
-                           STR_ARGS(f->index));
+                           STR_ARGS(s->settings->index));
     }
     return pool_str(r->pool, path);
 }
@@ -102,100 +195,154 @@ redirect_to_slash(struct http_request *r)
     return http_reply(r, 301, NULL, STR_NONE);
 }
 
-struct validators {
-    struct str tag;
-    char date[32]; /* Last-Modified */
-};
-
 static void
-make_validators(struct http_request *r, const struct stat *st,
-                struct validators *v)
+set_caching(struct http_request *r, const struct site *s)
 {
-    long long modified =
-        (long long)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000;
+    int64_t expires = s->settings->expires;
+    char date[32];
 
-    v->tag =
-        pool_printf(r->pool, "\"%llx-%llx\"", modified, (long long)st->st_size);
-    clock_http_date(v->date, sizeof(v->date), st->st_mtim.tv_sec * 1000);
+    if (expires != EXPIRES_OFF) {
+        clock_http_date(date, sizeof(date), clock_wall_ms() + expires);
+        http_set_header(r, "Expires", str_from(date));
+    }
+    if (s->settings->cache_control.len > 0) {
+        http_set_header(r, "Cache-Control", s->settings->cache_control);
+    } else if (s->max_age.len > 0) {
+        http_set_header(r, "Cache-Control", s->max_age);
+    }
 }
 
-/* Whether the client has this very file (RFC 9110, 13.2.2).  A date is
- * compared as text: clients send back what they were told. */
+/* The gzip of a file that lies beside it, if it may be sent; NULL else. */
+static struct http_opened *
+open_gzip(struct http_request *r, const struct site *s, struct str name,
+          const struct http_opened *file)
+{
+    struct str beside = pool_printf(r->pool, "%.*s.gz", STR_ARGS(name));
+    struct http_opened *gzip = NULL;
+
+    if (!http_accepts_gzip(r) ||
+        http_files_open(s->files, beside, loop_now(r->loop), &gzip) !=
+            HTTP_FILE_OPEN) {
+        return NULL;
+    }
+    if (gzip->modified < file->modified) {
+        http_opened_drop(gzip);
+        return NULL;
+    }
+    return gzip;
+}
+
+/* Asked for by the location's own path, without the slash that a directory
+ * ends in. */
 static bool
-client_has_it(const struct http_request *r, const struct validators *v)
+lacks_slash(const struct http_request *r)
 {
-    const struct str *tags = http_header(r, "If-None-Match");
-    const struct str *since = http_header(r, "If-Modified-Since");
-
-    if (tags == NULL) {
-        return since != NULL && str_eq(*since, str_from(v->date));
-    }
-    for (struct str rest = *tags; rest.len > 0;) {
-        struct str tag = str_trim(str_cut(&rest, ','));
-
-        if (str_starts(tag, STR("W/"))) {
-            tag = str_skip(tag, 2);
-        }
-        if (str_eq(tag, v->tag) || str_eq(tag, STR("*"))) {
-            return true;
-        }
-    }
-    return false;
+    return str_ends(r->route_path, STR("/")) && !str_ends(r->path, STR("/"));
 }
 
-/* Owns fd. */
+/* Takes file over. */
 static enum http_result
-send_file(struct http_request *r, int fd, const struct stat *st,
-          struct str name)
+send_file(struct http_request *r, const struct site *s, struct str name,
+          struct http_opened *file)
 {
-    struct validators v;
+    struct http_content c = { .file = file };
 
-    make_validators(r, st, &v);
-    http_set_header(r, "Last-Modified", str_from(v.date));
-    http_set_header(r, "ETag", v.tag);
-    if (client_has_it(r, &v)) {
-        close(fd);
-        return http_reply(r, 304, NULL, STR_NONE);
+    set_caching(r, s);
+    if (s->settings->gzip_static && !str_ends(name, STR(".gz"))) {
+        struct http_opened *gzip = open_gzip(r, s, name, file);
+
+        c.varies = true;
+        if (gzip != NULL) {
+            c.type = file->type;
+            c.gzipped = true;
+            c.file = gzip;
+            http_opened_drop(file);
+        }
     }
-    return http_send_file(r, 200, http_mime_type(name), fd, 0, st->st_size);
+    return http_send_content(r, &c);
 }
 
 static enum http_result
-cannot_open(struct http_request *r)
+failed(struct http_request *r)
 {
-    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-        http_note(r, "static: %s", strerror(errno));
-        return http_error(r, 503, "too busy to open the file");
-    }
-    if (errno == EACCES) {
-        return http_error(r, 403, "the file may not be read");
+    http_note(r, "static: %s", strerror(errno));
+    return http_error(r, 500, "the file cannot be read");
+}
+
+static enum http_result
+too_busy(struct http_request *r)
+{
+    http_note(r, "static: %s", strerror(errno));
+    http_set_header(r, "Retry-After", STR("1"));
+    return http_error(r, 503, "too busy to open the file");
+}
+
+/* Nothing of that name: the page that stands for all others, if there is
+ * one. */
+static enum http_result
+fall_back(struct http_request *r, const struct site *s)
+{
+    struct http_opened *file;
+
+    if (s->settings->fallback.len > 0 &&
+        http_files_open(s->files, s->settings->fallback, loop_now(r->loop),
+                        &file) == HTTP_FILE_OPEN) {
+        return send_file(r, s, s->settings->fallback, file);
     }
     return HTTP_PASS;
+}
+
+/* Nothing of that name; it may be a directory without an index. */
+static enum http_result
+not_there(struct http_request *r, const struct site *s)
+{
+    if (s->settings->autoindex && lacks_slash(r)) {
+        return redirect_to_slash(r);
+    }
+    if (s->settings->autoindex && str_ends(r->route_path, STR("/"))) {
+        enum http_result result =
+            listing_answer(r, http_files_root(s->files), s->threads);
+
+        if (result != HTTP_PASS) {
+            return result;
+        }
+    }
+    return fall_back(r, s);
 }
 
 static enum http_result
 on_file(struct http_request *r, void *state)
 {
-    const struct files *f = state;
-    struct stat st = { .st_mode = 0 };
+    const struct site *s = state;
+    struct http_opened *file = NULL;
 
     if (is_hidden(r->route_path)) {
         return HTTP_PASS;
     }
-    struct str name = name_of(r, f);
-    int fd = open_beneath(f, name.len > 0 ? name.ptr : ".");
+    struct str name = name_of(r, s);
 
-    if (fd == -1) {
-        return cannot_open(r);
+    switch (http_files_open(s->files, name, loop_now(r->loop), &file)) {
+    case HTTP_FILE_OPEN:
+        if (lacks_slash(r)) {
+            http_opened_drop(file);
+            return redirect_to_slash(r);
+        }
+        return send_file(r, s, name, file);
+    case HTTP_FILE_DIRECTORY:
+        if (!str_ends(r->path, STR("/"))) {
+            return redirect_to_slash(r);
+        }
+        return not_there(r, s);
+    case HTTP_FILE_NONE:
+        return not_there(r, s);
+    case HTTP_FILE_DENIED:
+        return http_error(r, 403, "the file may not be read");
+    case HTTP_FILE_BUSY:
+        return too_busy(r);
+    case HTTP_FILE_FAILED:
+        break;
     }
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        return send_file(r, fd, &st, name);
-    }
-    close(fd);
-    if (S_ISDIR(st.st_mode) && !str_ends(r->path, STR("/"))) {
-        return redirect_to_slash(r);
-    }
-    return HTTP_PASS;
+    return failed(r);
 }
 
 static const struct http_route routes[] = {
@@ -206,7 +353,7 @@ static const struct http_route routes[] = {
 /* ---- life ---- */
 
 static int
-open_root(const struct settings *s, struct errmsg *err)
+open_root(const struct static_settings *s, struct errmsg *err)
 {
     int fd = open(s->root.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -232,35 +379,47 @@ static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
 {
-    const struct settings *s = layer->settings;
+    const struct static_settings *s = layer->settings;
     int fd = open_root(s, err);
 
     (void)r;
     if (fd == -1) {
         return -1;
     }
-    struct files *f = mem_zero(sizeof(*f));
+    struct http_files_limits limits = {
+        .entries = (size_t)s->cache_files,
+        .small = (size_t)s->cache_max_size,
+        .memory = (size_t)s->cache_memory,
+        .valid_ms = s->cache_valid,
+    };
+    struct site *site = mem_zero(sizeof(*site));
 
-    f->root = fd;
-    f->index = s->index;
-    *state = f;
+    site->settings = s;
+    site->files = http_files_new(fd, &limits);
+    site->threads = layer->worker->threads;
+    site->max_age = STR_NONE;
+    if (s->expires != EXPIRES_OFF) {
+        site->max_age = pool_printf(layer->worker->pool, "max-age=%lld",
+                                    (long long)(s->expires / 1000));
+    }
+    *state = site;
     return 0;
 }
 
 static void
 stop(void *state)
 {
-    struct files *f = state;
+    struct site *s = state;
 
-    close(f->root);
-    mem_free(&f);
+    http_files_free(&s->files);
+    mem_free(&s);
 }
 
 const struct module static_module = {
     .name = "static",
     .about = "files below a directory",
     .keys = keys,
-    .settings_size = sizeof(struct settings),
+    .settings_size = sizeof(struct static_settings),
     .check = check,
     .start = start,
     .stop = stop,

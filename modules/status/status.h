@@ -10,7 +10,7 @@
 
 struct status {                  /* of a layer */
     const struct worker *worker; /* borrowed */
-    bool started; /* was seen to be */
+    bool started;                /* was seen to be */
     const struct access_list *metrics_access;
 };
 

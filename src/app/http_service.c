@@ -143,6 +143,8 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     server->trusted = access_parse_names(
         s->worker->pool, h->trusted_proxies.items, h->trusted_proxies.count);
     server->forwarded_header = h->forwarded_header;
+    server->settings.gzip_types = h->gzip_types.items;
+    server->settings.gzip_type_count = h->gzip_types.count;
     server->settings.mask.names = h->mask_args.items;
     server->settings.mask.count = h->mask_args.count;
     server->settings.access_format =

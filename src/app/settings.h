@@ -131,8 +131,9 @@ struct http_server_settings {
     int forwarded_header;  /* enum http_forwarded_header */
     struct str access_log; /* "" and "off": none */
     int64_t client_max_body_size;
-    struct http_settings
-        http; /* access_* and mask are filled by http_service */
+    struct conf_strings gzip_types;
+    struct http_settings http; /* access_*, gzip_types and mask are filled by
+                                  http_service */
     struct str access_log_format;
     struct conf_strings mask_args;
     struct conf_groups locations; /* struct http_location_settings */

@@ -169,6 +169,40 @@ check_hsts(struct str value, struct errmsg *err)
     return 0;
 }
 
+#define GZIP_TYPES                                                           \
+    "text/html, text/css, text/plain, text/javascript, text/xml, text/csv, " \
+    "text/markdown, text/vtt, application/json, application/javascript, "    \
+    "application/xml, application/wasm, application/manifest+json, "         \
+    "application/vnd.apple.mpegurl, application/dash+xml, "                  \
+    "application/x-subrip, image/svg+xml"
+
+/* Formats that are compressed already: trying again costs time and bytes. */
+static int
+check_gzip_type(struct str value, struct errmsg *err)
+{
+    static const char *const compressed[] = {
+        "audio/",     "video/",          "image/png",        "image/jpeg",
+        "image/gif",  "image/webp",      "image/avif",       "font/woff",
+        "font/woff2", "application/zip", "application/gzip",
+    };
+
+    if (str_find(value, '/', 0) + 1 >= value.len ||
+        str_find(value, ';', 0) < value.len ||
+        str_find(value, '*', 0) < value.len) {
+        return errmsg_set(err,
+                          "must be a media type like \"text/html\", without "
+                          "parameters, not \"%.*s\"",
+                          STR_ARGS(value));
+    }
+    for (size_t i = 0; i < sizeof(compressed) / sizeof(compressed[0]); i++) {
+        if (str_starts(value, str_from(compressed[i]))) {
+            return errmsg_set(err, "\"%.*s\" is compressed already",
+                              STR_ARGS(value));
+        }
+    }
+    return 0;
+}
+
 static int
 check_server(const void *settings, struct errmsg *err)
 {
@@ -235,6 +269,17 @@ static const struct conf_key server_keys[] = {
         .check = settings_check_arg,
         .help = "Query arguments whose values are written as *** in the "
                 "access log."),
+    ROW_AS("gzip", http_server_settings, http.gzip, CONF_BOOL,
+           .preset = "false",
+           .help = "Compresses answers for clients that accept it."),
+    ROW_AS("gzip_level", http_server_settings, http.gzip_level, CONF_INT,
+           .min = 1, .max = 9, .preset = "4", .help = "1 is fast, 9 is small."),
+    ROW_AS("gzip_min_length", http_server_settings, http.gzip_min_length,
+           CONF_SIZE, .min = 1, .max = KIB(1024 * 1024), .preset = "1k",
+           .help = "A shorter answer is not compressed."),
+    ROW(http_server_settings, gzip_types, CONF_STRINGS, .preset = GZIP_TYPES,
+        .check = check_gzip_type,
+        .help = "The media types that are compressed."),
     ROW(http_server_settings, client_max_body_size, CONF_SIZE, .min = 0,
         .max = BODY_MAX, .preset = "1M",
         .help = "The largest body of a request."),

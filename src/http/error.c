@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "http/accept.h"
 #include "http/escape.h"
 #include "http/exchange.h"
 
@@ -19,33 +20,6 @@ static const struct {
     [FORM_HTML] = { "text/html", "text/*" },
     [FORM_TEXT] = { "text/plain", "text/*" },
 };
-
-/* "0.8" in thousandths; what is malformed counts as 1. */
-static int
-quality_of(struct str params)
-{
-    while (params.len > 0) {
-        struct str value = str_trim(str_cut(&params, ';'));
-        struct str name = str_trim(str_cut(&value, '='));
-        int64_t whole, part = 0;
-
-        if (!str_eq_nocase(name, STR("q"))) {
-            continue;
-        }
-        struct str digits = value;
-        struct str before = str_cut(&digits, '.');
-
-        if (!str_to_int(before, 0, 1, &whole) || digits.len > 3 ||
-            (digits.len > 0 && !str_to_int(digits, 0, 999, &part))) {
-            return 1000;
-        }
-        for (size_t i = digits.len; i < 3; i++) {
-            part *= 10;
-        }
-        return whole == 1 ? 1000 : (int)part;
-    }
-    return 1000;
-}
 
 /* How closely a range of Accept names a form: 3 exactly .. 0 not at all. */
 static int
@@ -71,7 +45,7 @@ wish(struct str accept, enum form form)
 
         if (close > best) {
             best = close;
-            quality = quality_of(params);
+            quality = http_quality(params);
         }
     }
     return quality;

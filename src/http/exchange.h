@@ -17,6 +17,7 @@
 #define HTTP_EXCHANGE_H
 
 #include "http/body.h"
+#include "http/gzip.h"
 #include "http/http.h"
 #include "http/parse.h"
 #include "http/trace.h"
@@ -85,8 +86,11 @@ struct exchange {
     /* The answer. */
     int status; /* 0: not begun */
     struct http_field *fields;
+    struct str prepared;    /* lines of the head as they are sent; they say
+                               type and length */
     struct buf out;         /* owned; what the socket did not take */
     struct http_file *file; /* owned; being sent */
+    struct gzip *gzip;      /* owned; the body goes through it */
     uint64_t body_sent;     /* bytes handed to the connection */
     int64_t stalled_ms;     /* since when out waits for the socket */
     bool chunked, no_body, close;
@@ -144,6 +148,14 @@ bool http_flush(struct exchange *x);
 /* Status line and headers into out; length -1: not known. */
 void http_begin_answer(struct exchange *x, int status, const char *type,
                        int64_t length);
+/* A whole answer as it stands (http_reply() may compress it first). */
+enum http_result http_answer(struct exchange *x, int status, const char *type,
+                             struct str body);
+/* Of an answer without length: the next bytes, through x->gzip if it is set,
+ * and the end. */
+void http_send_piece(struct exchange *x, struct str data,
+                     enum gzip_flush flush);
+void http_send_end(struct exchange *x);
 /* Sends behind what out holds, keeps what the socket does not take. */
 void http_send_bytes(struct exchange *x, const struct iovec *iov, int count);
 

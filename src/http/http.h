@@ -71,7 +71,12 @@ struct http_settings { /* of one server; all times ms, all sizes bytes */
                                        https; empty: none */
     int access_log;                 /* log ring file, -1: none */
     const struct line_format *access_format; /* borrowed; NULL: none */
-    struct line_mask mask; /* arguments whose values are not logged */
+    struct line_mask mask;        /* arguments whose values are not logged */
+    bool gzip;                    /* answers may be compressed */
+    int64_t gzip_level;           /* 1 .. 9 */
+    int64_t gzip_min_length;      /* a shorter one is not */
+    const struct str *gzip_types; /* borrowed; "text/html" */
+    size_t gzip_type_count;
 };
 
 enum http_forwarded_header {
@@ -161,7 +166,9 @@ struct str http_absolute(struct http_request *r, struct str path);
 /* Adds a header to the answer; call before the answer is started. */
 void http_set_header(struct http_request *r, const char *name,
                      struct str value);
-/* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body. */
+/* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body.  What
+ * the server's settings say is compressed on the way, unless the handler set
+ * a Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
 /* An error body: JSON {"status":404,"message":"..."}, or HTML/text by

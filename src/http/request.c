@@ -26,6 +26,7 @@ http_request_free(struct exchange *x)
     later_cancel(&x->resume);
     http_file_drop(x);
     http_body_clear(&x->body);
+    gzip_free(&x->gzip);
     buf_clear(&x->out);
     metric_add(&http_metrics[HTTP_IN_FLIGHT], 0, -1);
     pool_free(&pool);

@@ -14,11 +14,20 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/coding.h"
 #include "http/exchange.h"
 #include "http/metrics.h"
 
 #define STREAM_ROOM (64 * 1024) /* kept of a stream before it must wait */
 #define IOV_MAX_HERE 4
+#define SMALL_BODY                                                         \
+    4096                  /* copied behind its head: cheaper than a second \
+                             range of memory for the system */
+#define SCRATCH_MAX 16384 /* bytes kept for the next head */
+
+/* Where a head is written that goes out at once, so that an answer needs no
+ * memory of its own. */
+static struct buf scratch = { .limit = SIZE_MAX / 2 };
 
 /* ---- bytes ---- */
 
@@ -53,17 +62,19 @@ http_send_bytes(struct exchange *x, const struct iovec *iov, int count)
 {
     struct iovec all[IOV_MAX_HERE + 1];
     size_t kept = buf_len(&x->out);
+    int n = 0;
 
     assert(count <= IOV_MAX_HERE);
     if (x->broken || x->c->conn == NULL) {
         return;
     }
-    all[0].iov_base = (void *)(uintptr_t)buf_data(&x->out);
-    all[0].iov_len = kept;
-    for (int i = 0; i < count; i++) {
-        all[i + 1] = iov[i];
+    if (kept > 0) {
+        all[n++] = (struct iovec){ (void *)(uintptr_t)buf_data(&x->out), kept };
     }
-    ssize_t sent = conn_writev(x->c->conn, all, count + 1);
+    for (int i = 0; i < count; i++) {
+        all[n++] = iov[i];
+    }
+    ssize_t sent = conn_writev(x->c->conn, all, n);
 
     if (sent < 0) {
         fail(x);
@@ -87,20 +98,29 @@ http_flush(struct exchange *x)
 
 /* ---- the head ---- */
 
+/* Status line, Server and Date: the same for a second. */
 static struct str
-date_now(void)
+first_lines(int status)
 {
     static struct {
         int64_t second;
-        char text[32];
+        int status;
+        int len;
+        char text[192];
     } cached = { .second = -1 };
     int64_t now = clock_wall_ms();
+    char date[32];
 
-    if (now / 1000 != cached.second) {
+    if (now / 1000 != cached.second || status != cached.status) {
         cached.second = now / 1000;
-        clock_http_date(cached.text, sizeof(cached.text), now);
+        cached.status = status;
+        clock_http_date(date, sizeof(date), now);
+        cached.len = snprintf(cached.text, sizeof(cached.text),
+                              "HTTP/1.1 %d %s\r\nServer: weir\r\n"
+                              "Date: %s\r\n",
+                              status, http_status_text(status), date);
     }
-    return str_from(cached.text);
+    return str_of(cached.text, (size_t)cached.len);
 }
 
 static bool
@@ -159,16 +179,49 @@ must_close(const struct exchange *x, int status)
 
 /* These return 0, or not 0 when memory is out. */
 static int
+add_line(struct buf *b, const char *name, struct str value)
+{
+    struct str n = str_from(name);
+    char *to = (char *)buf_reserve(b, n.len + value.len + 4);
+
+    if (to == NULL) {
+        return -1;
+    }
+    memcpy(to, n.ptr, n.len);
+    to += n.len;
+    *to++ = ':';
+    *to++ = ' ';
+    memcpy(to, value.ptr, value.len);
+    to += value.len;
+    *to++ = '\r';
+    *to++ = '\n';
+    buf_commit(b, n.len + value.len + 4);
+    return 0;
+}
+
+static int
 add_fields(struct buf *b, const struct exchange *x)
 {
     int bad = 0;
 
     for (const struct http_field *f = x->fields; f != NULL; f = f->next) {
-        bad |= buf_printf(b, "%s: ", f->name);
-        bad |= buf_add_str(b, f->value);
-        bad |= buf_add(b, "\r\n", 2);
+        bad |= add_line(b, f->name, f->value);
     }
     return bad;
+}
+
+static int
+add_length(struct buf *b, int64_t length)
+{
+    char text[24];
+    char *at = text + sizeof(text);
+
+    do {
+        *--at = (char)('0' + length % 10);
+        length /= 10;
+    } while (length > 0);
+    return add_line(b, "Content-Length",
+                    str_of(at, (size_t)(text + sizeof(text) - at)));
 }
 
 static int
@@ -176,15 +229,17 @@ add_framing(struct buf *b, const struct exchange *x, int64_t length)
 {
     int bad = 0;
 
-    if (length >= 0 && x->status != 204 && x->status != 304) {
-        bad |= buf_printf(b, "Content-Length: %lld\r\n", (long long)length);
+    if (x->prepared.len > 0) {
+        bad |= buf_add_str(b, x->prepared);
+    } else if (length >= 0 && x->status != 204 && x->status != 304) {
+        bad |= add_length(b, length);
     } else if (x->chunked) {
-        bad |= buf_add_str(b, STR("Transfer-Encoding: chunked\r\n"));
+        bad |= add_line(b, "Transfer-Encoding", STR("chunked"));
     }
     if (x->close) {
-        bad |= buf_add_str(b, STR("Connection: close\r\n"));
+        bad |= add_line(b, "Connection", STR("close"));
     } else if (x->head.version == 10) {
-        bad |= buf_add_str(b, STR("Connection: keep-alive\r\n"));
+        bad |= add_line(b, "Connection", STR("keep-alive"));
     }
     return bad;
 }
@@ -193,16 +248,13 @@ static int
 add_head(struct buf *b, const struct exchange *x, const char *type,
          int64_t length)
 {
-    int bad =
-        buf_printf(b, "HTTP/1.1 %d %s\r\nServer: weir\r\nDate: ", x->status,
-                   http_status_text(x->status));
+    int bad = buf_add_str(b, first_lines(x->status));
 
-    bad |= buf_add_str(b, date_now());
-    bad |= buf_add_str(b, STR("\r\nX-Request-ID: "));
+    bad |= buf_add_str(b, STR("X-Request-ID: "));
     bad |= buf_add_str(b, x->pub.request_id);
     bad |= buf_add(b, "\r\n", 2);
     if (type != NULL) {
-        bad |= buf_printf(b, "Content-Type: %s\r\n", type);
+        bad |= add_line(b, "Content-Type", str_from(type));
     }
     if (x->c->server->settings.hsts.len > 0 &&
         str_eq(x->pub.scheme, STR("https"))) {
@@ -221,22 +273,29 @@ has_no_body(const struct exchange *x, int status)
            status == 304;
 }
 
-void
-http_begin_answer(struct exchange *x, int status, const char *type,
-                  int64_t length)
+/* False when nobody is there to read the answer. */
+static bool
+begin(struct exchange *x, int status, int64_t length)
 {
     assert(x->status == 0); /* one answer to a request */
     x->status = status;
     x->no_body = has_no_body(x, status);
-    if (x->c->conn == NULL) { /* nobody will read it */
-        return;
+    if (x->c->conn == NULL) {
+        return false;
     }
     if (length < 0 && status != 204 && status != 304) {
         x->chunked = x->head.version == 11;
         x->close |= !x->chunked;
     }
     x->close |= must_close(x, status);
-    if (add_head(&x->out, x, type, length) != 0) {
+    return true;
+}
+
+void
+http_begin_answer(struct exchange *x, int status, const char *type,
+                  int64_t length)
+{
+    if (begin(x, status, length) && add_head(&x->out, x, type, length) != 0) {
         fail(x);
     }
 }
@@ -270,21 +329,54 @@ end_answer(struct exchange *x)
     http_settle_later(x->c);
 }
 
+/* The head lies in scratch. */
+static void
+send_with_head(struct exchange *x, struct str body)
+{
+    struct iovec iov[2];
+    int count = 1;
+
+    if (body.len <= SMALL_BODY && buf_add_str(&scratch, body) == 0) {
+        body.len = 0;
+    }
+    iov[0] = (struct iovec){ (void *)(uintptr_t)buf_data(&scratch),
+                             buf_len(&scratch) };
+    if (body.len > 0) {
+        iov[count++] = (struct iovec){ (void *)(uintptr_t)body.ptr, body.len };
+    }
+    http_send_bytes(x, iov, count);
+}
+
+enum http_result
+http_answer(struct exchange *x, int status, const char *type, struct str body)
+{
+    if (begin(x, status, (int64_t)body.len)) {
+        int bad = add_head(&scratch, x, type, (int64_t)body.len);
+
+        body.len = x->no_body ? 0 : body.len;
+        x->body_sent += body.len;
+        if (bad != 0) {
+            fail(x);
+        } else {
+            send_with_head(x, body);
+        }
+        buf_take(&scratch, buf_len(&scratch));
+        if (scratch.size > SCRATCH_MAX) {
+            buf_clear(&scratch);
+        }
+    }
+    end_answer(x);
+    return HTTP_DONE;
+}
+
 enum http_result
 http_reply(struct http_request *r, int status, const char *content_type,
            struct str body)
 {
     struct exchange *x = exchange_of(r);
 
-    http_begin_answer(x, status, content_type, (int64_t)body.len);
-
-    struct iovec iov = { (void *)(uintptr_t)body.ptr,
-                         x->no_body ? 0 : body.len };
-
-    x->body_sent += iov.iov_len;
-    http_send_bytes(x, &iov, 1);
-    end_answer(x);
-    return HTTP_DONE;
+    http_code_body(x, status, content_type, &body);
+    return http_answer(x, status, content_type, body);
 }
 
 void
@@ -292,6 +384,7 @@ http_start(struct http_request *r, int status, const char *content_type)
 {
     struct exchange *x = exchange_of(r);
 
+    http_code_stream(x, status, content_type);
     http_begin_answer(x, status, content_type, -1);
     http_settle_later(x->c); /* sends the head if nothing comes with it */
 }
@@ -307,10 +400,48 @@ send_chunk(struct exchange *x, struct str data)
         { (void *)(uintptr_t) "\r\n", 2 },
     };
 
+    if (data.len == 0) {
+        return;
+    }
+    x->body_sent += data.len;
     if (x->chunked) {
         http_send_bytes(x, iov, 3);
     } else {
         http_send_bytes(x, &iov[1], 1);
+    }
+}
+
+void
+http_send_piece(struct exchange *x, struct str data, enum gzip_flush flush)
+{
+    struct buf out;
+
+    if (x->gzip == NULL) {
+        send_chunk(x, data);
+        return;
+    }
+    buf_init(&out, SIZE_MAX / 2);
+    if (gzip_add(x->gzip, data, flush, &out) == -1) {
+        fail(x);
+    } else {
+        send_chunk(x, buf_str(&out));
+    }
+    buf_clear(&out);
+}
+
+void
+http_send_end(struct exchange *x)
+{
+    struct iovec last = { (void *)(uintptr_t) "0\r\n\r\n", 5 };
+
+    if (x->no_body) {
+        return;
+    }
+    if (x->gzip != NULL) {
+        http_send_piece(x, STR_NONE, GZIP_END);
+    }
+    if (x->chunked) {
+        http_send_bytes(x, &last, 1);
     }
 }
 
@@ -330,8 +461,7 @@ http_send_more(struct http_request *r, struct str data)
     if (x->stalled_ms != 0 && kept > 0 && kept + data.len > STREAM_ROOM) {
         return -1;
     }
-    x->body_sent += data.len;
-    send_chunk(x, data);
+    http_send_piece(x, data, GZIP_FLUSH);
     return x->broken ? -1 : 0;
 }
 
@@ -348,11 +478,8 @@ enum http_result
 http_end(struct http_request *r)
 {
     struct exchange *x = exchange_of(r);
-    struct iovec last = { (void *)(uintptr_t) "0\r\n\r\n", 5 };
 
-    if (x->chunked && !x->no_body) {
-        http_send_bytes(x, &last, 1);
-    }
+    http_send_end(x);
     end_answer(x);
     return HTTP_DONE;
 }

@@ -45,14 +45,14 @@ move_to(struct http_scan *scan, enum state state)
     scan->mark = scan->at + 1;
 }
 
+/* Letters, digits and "!#$%&'*+-.^_`|~" as bits, 64 characters a word. */
+static const uint64_t token_bits[4] = { 0x03ff6cfa00000000, 0x57ffffffc7fffffe,
+                                        0, 0 };
+
 bool
 http_is_token(unsigned char c)
 {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-        (c >= '0' && c <= '9')) {
-        return true;
-    }
-    return c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL;
+    return (token_bits[c >> 6] >> (c & 63) & 1) != 0;
 }
 
 static bool
@@ -264,6 +264,54 @@ scan_byte(struct step *s, uint8_t c)
     return scan_state(s, c);
 }
 
+/* ---- runs of bytes that a state eats without anything to say ---- */
+
+static bool
+is_target_char(uint8_t c)
+{
+    return c > ' ' && c < 0x7f && c != '#';
+}
+
+static bool
+is_value_char(uint8_t c)
+{
+    return c >= ' ' && c != 0x7f;
+}
+
+static size_t
+run_of(const struct step *s, size_t end, bool (*fits)(uint8_t c))
+{
+    size_t at = s->scan->at;
+
+    while (at < end && fits(s->data[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* Moves over what scan_byte() would take byte by byte and stay where it is;
+ * what is of interest, or too long, is left to it. */
+static void
+skip_run(struct step *s, size_t n)
+{
+    struct http_scan *scan = s->scan;
+    size_t head = (size_t)scan->begin + s->limits->head;
+    size_t line = (size_t)scan->mark + s->limits->header;
+    size_t target = (size_t)scan->mark + s->limits->target;
+    size_t end = n < head ? n : head;
+
+    if (scan->state == IN_VALUE) {
+        end = run_of(s, end < line ? end : line, is_value_char);
+    } else if (scan->state == IN_NAME) {
+        end = run_of(s, end < line ? end : line, http_is_token);
+    } else if (scan->state == IN_TARGET) {
+        end = run_of(s, end < target ? end : target, is_target_char);
+    } else {
+        return;
+    }
+    scan->at = (uint32_t)end;
+}
+
 ssize_t
 http_scan(struct http_scan *scan, const uint8_t *data, size_t n,
           const struct http_limits *limits)
@@ -281,6 +329,7 @@ http_scan(struct http_scan *scan, const uint8_t *data, size_t n,
         if (scan->state == AT_END) {
             return (ssize_t)scan->at;
         }
+        skip_run(&s, n);
     }
     return 0;
 }

@@ -28,6 +28,10 @@
 /* Bytes the kernel takes beyond what the peer's window lets go: without it a
  * peer that stopped reading is fed megabytes before its socket is full. */
 #define UNSENT_MAX (256 * 1024)
+/* How long and how much is read of a peer that we have finished with, but
+ * that goes on sending: closing on it would cost it our last words. */
+#define LINGER_TIMES 5
+#define LINGER_BYTES ((uint64_t)1024 * 1024)
 
 /* Where all connections of the process read to; made by the first read. */
 static uint8_t *read_buffer;
@@ -232,6 +236,24 @@ on_end(struct conn *c)
     }
 }
 
+/* Nobody wants what the peer still sends. */
+static void
+forget(struct conn *c, size_t n)
+{
+    int64_t left = c->linger_end_ms - loop_now(c->loop);
+
+    if (!c->ended) {
+        return;
+    }
+    c->lingered += n;
+    if (c->lingered > LINGER_BYTES) {
+        conn_close(c, c->finish_reason);
+    } else {
+        timer_set(c->loop, &c->linger,
+                  left < c->linger_ms ? left : c->linger_ms);
+    }
+}
+
 static void
 on_readable(struct conn *c)
 {
@@ -258,6 +280,7 @@ on_readable(struct conn *c)
     c->bytes_in += (uint64_t)n;
     metric_cell_add(c->meter_in, n);
     if (c->finishing) {
+        forget(c, (size_t)n);
         return;
     }
     if (buf_len(&c->in) == 0) {
@@ -461,6 +484,7 @@ flush(struct conn *c)
 static void
 end_our_side(struct conn *c)
 {
+    c->linger_end_ms = loop_now(c->loop) + LINGER_TIMES * c->linger_ms;
     if (c->eof) {
         conn_close(c, c->finish_reason);
     } else if (c->ops->finish(c)) {

@@ -95,8 +95,10 @@ struct conn {
     bool offering;        /* on_data runs */
     struct later offer;   /* conn_resume_reading() */
     struct timer linger;
-    int64_t linger_ms;   /* of conn_finish() */
-    char *finish_reason; /* owned */
+    int64_t linger_ms;     /* of conn_finish() */
+    int64_t linger_end_ms; /* loop_now(), once our side ended */
+    uint64_t lingered;     /* bytes read and forgotten since */
+    char *finish_reason;   /* owned */
 };
 
 struct conn_limits {
@@ -153,8 +155,9 @@ void conn_read(struct conn *c);
 
 void conn_close(struct conn *c, const char *reason);
 /* Sends what is in conn->out (for at most linger_ms), ends our side, then
- * reads and forgets for at most linger_ms (so that the peer gets our last
- * words), then closes.  on_close is the only handler called from now on;
+ * reads and forgets, so that the peer gets our last words: until it ends its
+ * side, pauses for linger_ms, has taken five times as long or sent 1 MB; then
+ * closes.  on_close is the only handler called from now on;
  * reason is copied. */
 void conn_finish(struct conn *c, int64_t linger_ms, const char *reason);
 

@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "proc/metrics.h"
 
 #define PENDING_MAX 131072
 #define PIPE_PIECE 4096 /* what a writable pipe takes without blocking */
@@ -259,7 +260,11 @@ log_file_flush(struct log_file *f)
             return;
         } else if (errno != EINTR) { /* full disk, closed pipe */
             f->error = errno;
-            f->lost += count_lines(buf_str(&f->pending));
+            size_t lost = count_lines(buf_str(&f->pending));
+
+            f->lost += lost;
+            metric_add_shared(&proc_metrics[PROC_LOG_DROPPED], 1,
+                              (int64_t)lost);
             buf_take(&f->pending, len);
         }
     }

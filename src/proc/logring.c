@@ -33,7 +33,10 @@
 #include "proc/shared.h"
 #include "proc/slot.h"
 
-#define SLEEP_MS 1000    /* in case a waker was killed before it woke us */
+#define SLEEP_MS 1000 /* in case a waker was killed before it woke us */
+/* Lines are left to gather for so long: a writer that is busy wakes the thread
+ * as often at most, and a ring has room for what comes meanwhile. */
+#define GATHER_MS 4
 #define STALLED_MS 50    /* until a stalled file is tried again */
 #define STOP_MS 1000     /* most that logring_stop() waits for one */
 #define REPORT_MS 1000   /* how often losses are told */
@@ -145,8 +148,8 @@ take_line(uint32_t slot, struct log_file *f, size_t len)
     }
 }
 
-/* Moves lines of one slot to the files; whether there were any. */
-static bool
+/* Moves lines of one slot to the files; how many. */
+static int
 drain_ring(uint32_t slot)
 {
     struct slot_ring *r = ring_of(slot);
@@ -171,18 +174,21 @@ drain_ring(uint32_t slot)
             log_files.at[i].lost += atomic_exchange(&r->dropped[i], 0);
         }
     }
-    return lines > 0;
+    return lines;
 }
 
-static bool
+/* The most lines that a ring had. */
+static int
 drain_all(void)
 {
-    bool some = false;
+    int most = 0;
 
     for (uint32_t i = 0; i < slots_end(); i++) {
-        some |= drain_ring(i);
+        int lines = drain_ring(i);
+
+        most = lines > most ? lines : most;
     }
-    return some;
+    return most;
 }
 
 /* Says what is wrong: through the log itself, so in its format, and not
@@ -213,7 +219,7 @@ sleep_until_woken(int64_t ms)
 
     atomic_store(sleeping, 1);
     /* With the flag up, who writes now wakes us; who wrote before is seen. */
-    if (!logs.stopping && !drain_all()) {
+    if (!logs.stopping && drain_all() == 0) {
         syscall(SYS_futex, sleeping, FUTEX_WAIT, 1, &t, NULL, 0);
     }
     atomic_store(sleeping, 0);
@@ -229,8 +235,9 @@ run_thread(void *arg)
     for (;;) {
         bool stopping = logs.stopping;
         uint64_t given_up = log_files_given_up();
-        bool moved = drain_all();
+        int lines = drain_all();
         bool stalled = log_files_flush();
+        bool moved = lines > 0;
 
         if (stopping && give_up == 0) {
             give_up = clock_ms() + STOP_MS;
@@ -249,6 +256,8 @@ run_thread(void *arg)
             break;
         } else if (!moved) {
             sleep_until_woken(stalled ? STALLED_MS : SLEEP_MS);
+        } else if (lines < ROUND_LINES && !stopping) {
+            poll(NULL, 0, GATHER_MS);
         }
     }
     return NULL;

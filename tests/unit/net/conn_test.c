@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 
+#include "base/clock.h"
 #include "conn_session.h"
 
 static size_t
@@ -324,6 +325,36 @@ finish_ends_for_a_peer_that_stays(void **state)
     mem_free(&big);
 }
 
+/* One that goes on sending is read for longer, but not for ever. */
+static void
+finish_ends_for_a_peer_that_sends(void **state)
+{
+    struct session s;
+    char bytes[1000] = { 0 };
+    int64_t began = clock_ms();
+
+    (void)state;
+    open_tcp(&s, &handlers, &wide);
+    conn_finish(s.c, 40, "talkative");
+    while (s.close_calls == 0) {
+        send(s.peer, bytes, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        loop_turn(l, 5);
+    }
+    assert_true(clock_ms() - began >= 150);
+    assert_true(clock_ms() - began < 2000);
+    close(s.peer);
+
+    began = clock_ms();
+    open_tcp(&s, &handlers, &wide);
+    conn_finish(s.c, 60000, "talkative");
+    while (s.close_calls == 0) {
+        send(s.peer, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
+        loop_turn(l, 0);
+    }
+    assert_true(clock_ms() - began < 20000);
+    close(s.peer);
+}
+
 static void
 finish_within_on_data(void **state)
 {
@@ -398,6 +429,7 @@ main(void)
         TEST(reset_is_noticed),
         TEST(finish_gives_the_last_words),
         TEST(finish_ends_for_a_peer_that_stays),
+        TEST(finish_ends_for_a_peer_that_sends),
         TEST(finish_within_on_data),
         TEST(no_descriptor_is_left),
         TEST(tcp_does_not_wait_for_more),
