@@ -243,6 +243,9 @@ begin_second(struct log_limit *l, int64_t now)
     }
 }
 
+static void hold_back(struct log_limit *l, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
 static void
 hold_back(struct log_limit *l, const char *format, va_list args)
 {
