@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "live/live.h"
 #include "proc/bus.h"
+#include "proc/census.h"
 #include "proc/life.h"
 #include "proc/slot.h"
 
@@ -271,6 +272,7 @@ bury(struct child *c, int status)
     atomic_store(&slot_at(c->slot)->state, SLOT_GONE);
     live_sweep(c->slot);
     bus_sweep(c->slot);
+    census_sweep(c->slot);
     slot_release(c->slot);
     c->pid = 0;
     if (!c->keep) {

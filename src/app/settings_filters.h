@@ -11,9 +11,9 @@
 
 #include <stdio.h>
 
-extern const struct conf_key settings_auth_keys[]; /* struct auth_settings */
-extern const struct conf_key settings_cors_keys[]; /* struct cors_settings */
-extern const struct conf_key settings_rate_keys[]; /* struct rate_settings */
+extern const struct conf_key settings_auth_keys[];   /* struct auth_settings */
+extern const struct conf_key settings_cors_keys[];   /* struct cors_settings */
+extern const struct conf_key settings_rate_keys[];   /* struct rate_settings */
 extern const struct conf_key settings_limits_keys[]; /* limits_settings */
 
 /* check_group of a row with these keys. */

@@ -18,8 +18,10 @@
 #include "base/log.h"
 #include "live/live.h"
 #include "proc/bus.h"
+#include "proc/census.h"
 #include "proc/life.h"
 #include "proc/logring.h"
+#include "proc/pace.h"
 #include "proc/slot.h"
 
 #define GENERATIONS 8   /* of workers that may run at once */
@@ -135,7 +137,9 @@ shared_state_create(const struct generation *g,
         pidfile_create(s->pid.ptr, err) == -1 ||
         slots_create(slots, err) == -1 || bus_create(err) == -1 ||
         logring_create(err) == -1 || life_create(err) == -1 ||
-        node_state_create(err) == -1) {
+        node_state_create(err) == -1 ||
+        pace_create((size_t)s->limits.keys, err) == -1 ||
+        census_create((size_t)s->limits.keys, slots, err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);
@@ -161,6 +165,8 @@ shared_state_destroy(void)
     logring_destroy();
     live_destroy();
     node_state_destroy();
+    census_destroy();
+    pace_destroy();
     life_destroy();
     bus_destroy();
     slots_destroy();

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/admission.h"
 #include "app/http_service.h"
 #include "app/process.h"
 #include "app/rtmp_service.h"
@@ -24,7 +25,9 @@
 #define QUICK_LOOK_MS 20
 #define THREADS 2 /* for files that are not in memory */
 #define THREAD_QUEUE 1024
-#define LAST_TURNS 3 /* for what the closing of connections deferred */
+#define SHED_PARTS 10 /* nine of so many parts in use: idle ones go */
+#define SHED_MOST 32  /* at a time */
+#define LAST_TURNS 3  /* for what the closing of connections deferred */
 
 /* A socket that this worker accepts on. */
 struct door {
@@ -64,6 +67,18 @@ pause_doors(struct serving *s, bool pause)
     }
 }
 
+/* Makes room before it is needed: who waits for a next request that may never
+ * come goes before somebody is kept waiting outside. */
+static void
+shed_idle(size_t open, size_t limit)
+{
+    size_t most = limit / SHED_PARTS * (SHED_PARTS - 1);
+
+    if (limit >= SHED_PARTS && open > most) {
+        http_shed(open - most < SHED_MOST ? open - most : SHED_MOST);
+    }
+}
+
 /* Looks at the number of connections after one came, or some may have gone */
 static void
 look(struct serving *s)
@@ -76,6 +91,7 @@ look(struct serving *s)
     if (s->draining) {
         return;
     }
+    shed_idle(open, limit);
     if (open >= limit && !s->full) {
         log_warn("worker_connections (%zu) are in use: no more are accepted "
                  "for now",
@@ -92,14 +108,18 @@ on_accept(void *arg, const struct conn_socket *socket)
 {
     const struct door *d = arg;
     struct serving *s = d->serving;
+    struct conn_socket in = *socket;
 
     atomic_fetch_add_explicit(&slot_at(slot_self())->accepted, 1,
                               memory_order_relaxed);
+    if (!admission_allow(&in)) {
+        return;
+    }
     if (d->rtmp) {
-        rtmp_service_accept(d->binding->server, socket);
+        rtmp_service_accept(d->binding->server, &in);
     } else {
         http_accept(s->w.loop, http_service_server(s->http, d->binding->server),
-                    socket);
+                    &in);
     }
     look(s);
 }
@@ -253,6 +273,7 @@ start_services(struct serving *s, struct errmsg *err)
         return -1;
     }
     s->hub = true;
+    admission_start(&s->w);
     s->w.threads = task_threads_new(s->w.loop, THREADS, THREAD_QUEUE, err);
     if (s->w.threads == NULL) {
         return -1;

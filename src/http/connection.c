@@ -13,10 +13,10 @@
 
 #define BURST 16          /* requests of a connection in one turn */
 #define AHEAD (16 * 1024) /* bytes kept of what is sent ahead */
-#define LINGER_MS 2000    /* for the peer to read our last words */
 
 static struct {
     struct list connections; /* struct http_connection */
+    struct list idle;        /* those between requests, the longest first */
     size_t count;
     bool ready, draining;
 } all;
@@ -46,7 +46,8 @@ finish(struct http_connection *c, const char *reason)
     timer_stop(c->loop, &c->timer);
     c->phase = PHASE_CLOSING;
     drop_exchange(c);
-    conn_finish(c->conn, LINGER_MS, reason);
+    conn_set_incomplete(c->conn, false);
+    conn_finish(c->conn, c->server->settings.lingering_timeout, reason);
 }
 
 static void
@@ -58,6 +59,8 @@ next_request(struct http_connection *c)
         return;
     }
     c->phase = PHASE_IDLE;
+    list_remove(&c->link);
+    list_append(&all.idle, &c->link);
     c->scan = (struct http_scan){ 0 };
     timer_set(c->loop, &c->timer, c->server->settings.keepalive_timeout);
     if (!c->in_data) {
@@ -76,6 +79,8 @@ answered(struct http_connection *c)
     } else if (!x->body.done) {
         c->phase = PHASE_SKIP;
         x->body.keep = false;
+        x->body_began_ms = loop_now(c->loop);
+        x->body_began_bytes = c->conn->bytes_in;
         timer_set(c->loop, &c->timer, c->server->settings.client_body_timeout);
         if (!c->in_data) {
             http_settle_later(c);
@@ -101,7 +106,10 @@ http_settle(struct http_connection *c)
         }
         return;
     }
-    x->stalled_ms = 0;
+    if (x->stalled_ms != 0) {
+        x->stall_total_ms += loop_now(c->loop) - x->stalled_ms;
+        x->stalled_ms = 0;
+    }
     if (c->phase == PHASE_BUSY) {
         timer_stop(c->loop, &c->timer);
     }
@@ -118,6 +126,9 @@ http_answer_stalls(struct http_connection *c)
 {
     if (c->x->stalled_ms == 0) {
         c->x->stalled_ms = loop_now(c->loop);
+        if (c->x->stall_total_ms == 0) {
+            c->x->stall_bytes = c->conn->bytes_out;
+        }
     }
     if (c->phase == PHASE_BUSY && !timer_is_set(&c->timer)) {
         timer_set(c->loop, &c->timer, c->server->settings.send_timeout);
@@ -137,6 +148,13 @@ limits_of(const struct http_settings *s)
     };
 }
 
+void
+http_not_idle(struct http_connection *c)
+{
+    list_remove(&c->link);
+    list_append(&all.connections, &c->link);
+}
+
 static void
 head_began(struct http_connection *c)
 {
@@ -144,6 +162,8 @@ head_began(struct http_connection *c)
         return;
     }
     c->phase = PHASE_HEAD;
+    http_not_idle(c);
+    conn_set_incomplete(c->conn, true);
     if (c->requests > 0) { /* for the first the clock runs since accept */
         timer_set(c->loop, &c->timer,
                   c->server->settings.client_header_timeout);
@@ -427,7 +447,9 @@ timed_out(struct http_connection *c)
         conn_close(c->conn, "request body took too long");
         break;
     case PHASE_BUSY:
-        conn_close(c->conn, "client takes no bytes");
+        http_refusal_add(REFUSE_READS_SLOW);
+        http_refusal_say(REFUSE_READS_SLOW, &c->conn->peer);
+        conn_close(c->conn, http_refusal_text(REFUSE_READS_SLOW));
         break;
     case PHASE_CLOSING:
     case PHASE_TAKEN:
@@ -441,7 +463,9 @@ on_due(struct timer *t)
 {
     struct http_connection *c = LIST_ITEM(t, struct http_connection, timer);
     int64_t left = last_progress(c) + time_out(c) - loop_now(c->loop);
+    int64_t whole = http_slow_left(c);
 
+    left = whole < left ? whole : left;
     if (left > 0) {
         timer_set(c->loop, &c->timer, left);
     } else {
@@ -456,11 +480,14 @@ http_accept(struct loop *l, const struct http_server *s,
     struct conn_limits limits = {
         .in_limit = (size_t)s->settings.client_max_head_size + AHEAD,
         .out_limit = AHEAD,
+        .linger_total_ms = s->settings.lingering_time,
+        .linger_size = s->settings.lingering_size,
     };
     struct http_connection *c = mem_zero(sizeof(*c));
 
     if (!all.ready) {
         list_init(&all.connections);
+        list_init(&all.idle);
         all.ready = true;
     }
     c->loop = l;
@@ -477,21 +504,65 @@ http_accept(struct loop *l, const struct http_server *s,
     timer_set(l, &c->timer, s->settings.client_header_timeout);
 }
 
+/* One that has not sent its first request yet is about to. */
+static bool
+is_idle(const struct http_connection *c)
+{
+    return c->phase == PHASE_IDLE && c->requests > 0 &&
+           buf_len(&c->conn->in) == 0;
+}
+
+/* Closes up to count idle connections; how many it were. */
+static size_t
+close_idle(size_t count, const char *reason)
+{
+    size_t closed = 0;
+
+    LIST_EACH (node, &all.idle) {
+        struct http_connection *c =
+            LIST_ITEM(node, struct http_connection, link);
+
+        if (closed == count) {
+            break;
+        }
+        if (is_idle(c)) {
+            conn_close(c->conn, reason);
+            closed++;
+        }
+    }
+    return closed;
+}
+
+void
+http_shed(size_t count)
+{
+    if (!all.ready) {
+        return;
+    }
+    for (size_t n = close_idle(count, http_refusal_text(REFUSE_SHED)); n > 0;
+         n--) {
+        http_refusal_add(REFUSE_SHED);
+    }
+}
+
 void
 http_drain(void)
 {
     all.draining = true;
-    if (!all.ready) {
-        return;
+    if (all.ready) {
+        close_idle(SIZE_MAX, "draining");
     }
-    LIST_EACH (node, &all.connections) {
+}
+
+static void
+close_all(struct list *list)
+{
+    LIST_EACH (node, list) {
         struct http_connection *c =
             LIST_ITEM(node, struct http_connection, link);
 
-        /* One that has not sent its first request yet is about to. */
-        if (c->phase == PHASE_IDLE && c->requests > 0 &&
-            buf_len(&c->conn->in) == 0) {
-            conn_close(c->conn, "draining");
+        if (c->conn != NULL) {
+            conn_close(c->conn, "weir stops");
         }
     }
 }
@@ -499,16 +570,9 @@ http_drain(void)
 void
 http_stop(void)
 {
-    if (!all.ready) {
-        return;
-    }
-    LIST_EACH (node, &all.connections) {
-        struct http_connection *c =
-            LIST_ITEM(node, struct http_connection, link);
-
-        if (c->conn != NULL) {
-            conn_close(c->conn, "weir stops");
-        }
+    if (all.ready) {
+        close_all(&all.connections);
+        close_all(&all.idle);
     }
 }
 

@@ -7,6 +7,10 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/seldom.h"
+
 static const struct {
     int status;
     const char *text;
@@ -46,6 +50,18 @@ static const struct {
     [REFUSE_BODY_LONG] = { 413, "request body too long" },
     [REFUSE_HEAD_SLOW] = { 408, "the request head took too long" },
     [REFUSE_BODY_SLOW] = { 408, "the request body took too long" },
+    [REFUSE_ACCESS] = { 403, "address not allowed" },
+    [REFUSE_RATE] = { 429, "asked too often" },
+    [REFUSE_ORIGIN] = { 403, "origin not allowed" },
+    [REFUSE_AUTH] = { 401, "not authenticated" },
+    [REFUSE_RIGHT] = { 403, "not authorized" },
+    [REFUSE_AUTHORIZATION] = { 400, "malformed Authorization" },
+    [REFUSE_BUSY] = { 503, "too many passwords to check" },
+    [REFUSE_CONNECTIONS] = { 503, "too many connections of this address" },
+    [REFUSE_INCOMPLETE] = { 503, "too many half-open connections of this "
+                                 "address" },
+    [REFUSE_SHED] = { 503, "idle while connections ran short" },
+    [REFUSE_READS_SLOW] = { 408, "client takes the answer too slowly" },
 };
 
 static uint64_t counts[REFUSE_COUNT];
@@ -76,4 +92,18 @@ http_refusal_count(enum http_refusal why)
 {
     assert(why < REFUSE_COUNT);
     return counts[why];
+}
+
+void
+http_refusal_say(enum http_refusal why, const struct addr *peer)
+{
+    static struct seldom often[REFUSE_COUNT];
+    char text[ADDR_TEXT];
+    uint64_t skipped;
+
+    if (seldom(&often[why], clock_ms(), &skipped)) {
+        log_info("http: %s refused: %s (%llu more since this was said last)",
+                 addr_text(peer, text), http_refusal_text(why),
+                 (unsigned long long)skipped);
+    }
 }

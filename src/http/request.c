@@ -47,6 +47,8 @@ http_wait_for_body(struct exchange *x)
     struct http_connection *c = x->c;
 
     c->phase = PHASE_BODY;
+    x->body_began_ms = loop_now(c->loop);
+    x->body_began_bytes = c->conn->bytes_in;
     timer_set(c->loop, &c->timer,
               x->reject != 0 ? BODY_PAUSE_MS
                              : c->server->settings.client_body_timeout);
@@ -80,10 +82,14 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->pub.loop = c->loop;
     x->pub.peer = c->conn->peer;
     x->pub.path = x->pub.route_path = STR("/");
-    x->pub.body = STR_NONE;
+    x->pub.body = x->pub.user = STR_NONE;
     later_init(&x->resume, on_resume);
     buf_init(&x->out, SIZE_MAX / 2);
     c->x = x;
+    if (c->phase == PHASE_IDLE && c->requests > 0) {
+        http_not_idle(c);
+    }
+    conn_set_incomplete(c->conn, false);
     c->phase = PHASE_BUSY;
     c->requests++;
     c->burst++;

@@ -128,7 +128,8 @@ http_set_header(struct http_request *r, const char *name, struct str value)
                   name, STR_ARGS(x->head.target));
         return;
     }
-    *field = (struct http_field){ NULL, name, pool_str(r->pool, value) };
+    *field = (struct http_field){ NULL, name, pool_str(r->pool, value),
+                                  x->in_filter };
     while (*end != NULL) {
         end = &(*end)->next;
     }

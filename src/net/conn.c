@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "proc/census.h"
 
 #define READ_SIZE 65536    /* bytes read at once, by all connections */
 #define IOV_COUNT_MAX 1024 /* the kernel's UIO_MAXIOV */
@@ -211,6 +212,26 @@ on_end(struct conn *c)
     }
 }
 
+/* n bytes came that nobody wants: a peer that goes on sending is heard out
+ * within bounds, because closing on unread bytes would reset the connection
+ * under our last words. */
+static void
+linger_on(struct conn *c, ssize_t n)
+{
+    int64_t left = c->linger_until_ms - loop_now(c->loop);
+
+    if (!c->ended || c->linger_total_ms == 0) {
+        return;
+    }
+    c->linger_size -= n;
+    if (c->linger_size < 0 || left <= 0) {
+        conn_close(c, c->finish_reason);
+    } else {
+        timer_set(c->loop, &c->linger,
+                  left < c->linger_ms ? left : c->linger_ms);
+    }
+}
+
 static void
 on_readable(struct conn *c)
 {
@@ -236,6 +257,7 @@ on_readable(struct conn *c)
     c->last_read_ms = loop_now(c->loop);
     c->bytes_in += (uint64_t)n;
     if (c->finishing) {
+        linger_on(c, n);
         return;
     }
     if (buf_len(&c->in) == 0) {
@@ -374,6 +396,7 @@ static void
 end_our_side(struct conn *c)
 {
     c->ended = true;
+    c->linger_until_ms = loop_now(c->loop) + c->linger_total_ms;
     if (c->eof) {
         conn_close(c, c->finish_reason);
         return;
@@ -459,6 +482,15 @@ prepare_socket(int fd, const struct addr *peer)
     }
 }
 
+static void
+leave_census(struct conn *c)
+{
+    if (c->census != 0) {
+        census_leave(c->census, c->incomplete);
+        c->census = 0;
+    }
+}
+
 struct conn *
 conn_new(struct loop *l, const struct conn_socket *s,
          const struct conn_handlers *handlers, void *arg,
@@ -477,14 +509,28 @@ conn_new(struct loop *l, const struct conn_socket *s,
     c->arg = arg;
     c->peer = s->peer;
     c->local = s->local;
+    c->census = s->census;
+    c->incomplete = true;
+    c->linger_total_ms = limits->linger_total_ms;
+    c->linger_size = limits->linger_size;
     buf_init(&c->in, limits->in_limit);
     buf_init(&c->out, limits->out_limit);
     c->opened_ms = c->last_read_ms = c->last_write_ms = loop_now(l);
     if (io_start(l, &c->io, s->fd, IO_READ, on_ready) == -1) {
         close(s->fd);
+        leave_census(c);
         mem_free(&c);
     }
     return c;
+}
+
+void
+conn_set_incomplete(struct conn *c, bool incomplete)
+{
+    if (c->incomplete != incomplete && c->census != 0) {
+        census_mark(c->census, incomplete);
+    }
+    c->incomplete = incomplete;
 }
 
 void
@@ -511,6 +557,7 @@ conn_close(struct conn *c, const char *reason)
     if (c->handlers->on_close != NULL) {
         c->handlers->on_close(c->arg, reason);
     }
+    leave_census(c);
     close(fd);
 }
 

@@ -69,6 +69,8 @@ struct conn {
     int64_t last_read_ms; /* bytes last came / last went */
     int64_t last_write_ms;
     uint64_t bytes_in, bytes_out; /* totals */
+    uint64_t census;              /* proc/census.h: its client; 0: none */
+    bool incomplete;              /* counted there as such */
     bool closed;                  /* on_close was called */
     bool read_paused;
     bool want_write;      /* waits for the socket */
@@ -79,19 +81,26 @@ struct conn {
     bool offering;        /* on_data runs */
     struct later offer;   /* conn_resume_reading() */
     struct timer linger;
-    int64_t linger_ms;   /* of conn_finish() */
-    char *finish_reason; /* owned */
+    int64_t linger_ms;       /* of conn_finish() */
+    int64_t linger_total_ms; /* conn_limits */
+    int64_t linger_until_ms; /* the end of it in any case */
+    int64_t linger_size;     /* bytes it still may read */
+    char *finish_reason;     /* owned */
 };
 
 struct conn_limits {
     size_t in_limit;  /* bytes kept unread by the handler */
     size_t out_limit; /* bytes kept unsent */
+    /* How far conn_finish() reads on: ms in all, bytes; 0: one linger_ms, any
+     * number. */
+    int64_t linger_total_ms, linger_size;
 };
 
 /* A connected socket and whom it connects. */
 struct conn_socket {
     int fd;
     struct addr peer, local;
+    uint64_t census; /* it was counted as incomplete under this; 0: not */
 };
 
 /* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP).  NULL, with
@@ -119,10 +128,13 @@ void conn_resume_reading(struct conn *c); /* offers what is kept, later */
 void conn_offer(struct conn *c);
 
 void conn_close(struct conn *c, const char *reason);
+/* Whether the peer still has to show what it wants: counted for its client,
+ * nothing else.  A new connection has to. */
+void conn_set_incomplete(struct conn *c, bool incomplete);
 /* Sends what is in conn->out (for at most linger_ms), ends our side, then
- * reads and forgets for at most linger_ms (so that the peer gets our last
- * words), then closes.  on_close is the only handler called from now on;
- * reason is copied. */
+ * reads and forgets until the peer pauses for linger_ms (so that it gets our
+ * last words) or conn_limits end it, then closes.  on_close is the only handler
+ * called from now on; reason is copied. */
 void conn_finish(struct conn *c, int64_t linger_ms, const char *reason);
 
 #endif

@@ -34,9 +34,8 @@ census_create(size_t keys, uint32_t slots, struct errmsg *err)
 
     all.per_slot = pages * PAGE_SETS;
     all.slots = slots;
-    all.sets =
-        shared_create("weir-census", slots * all.per_slot * sizeof(struct set),
-                      &all.fd, err);
+    all.sets = shared_create(
+        "weir-census", slots * all.per_slot * sizeof(struct set), &all.fd, err);
     return all.sets == NULL ? -1 : 0;
 }
 
@@ -113,10 +112,9 @@ static void
 write_entry(_Atomic uint64_t *at, uint64_t key, uint32_t connections,
             uint32_t incomplete)
 {
-    atomic_store_explicit(at,
-                          tag_of(key) << 32 | (uint64_t)connections << 16 |
-                              incomplete,
-                          memory_order_seq_cst);
+    atomic_store_explicit(
+        at, tag_of(key) << 32 | (uint64_t)connections << 16 | incomplete,
+        memory_order_seq_cst);
 }
 
 bool

@@ -50,9 +50,14 @@ static const struct http_route routes[] = {
     { "POST", "/ignore", on_ignore, false },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_layer layers[] = {
+    { .module = "test", .routes = routes, .state = NULL }
+};
 static const struct http_location locations[] = {
-    { { "/", 1 }, NULL, 100000, layers, 1 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 100000,
+      .layers = layers,
+      .layer_count = 1 },
 };
 
 static int

@@ -24,9 +24,14 @@ static const struct http_route routes[] = {
     { "GET", "/*", on_fail, false },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_layer layers[] = {
+    { .module = "test", .routes = routes, .state = NULL }
+};
 static const struct http_location locations[] = {
-    { { "/", 1 }, NULL, 1000, layers, 1 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 1000,
+      .layers = layers,
+      .layer_count = 1 },
 };
 static const struct http_server server = { .settings = SERVE_SETTINGS,
                                            .locations = locations,
@@ -35,6 +40,7 @@ static const struct http_server server = { .settings = SERVE_SETTINGS,
 #define JSON "Content-Type: application/json\r\n"
 #define HTML "Content-Type: text/html; charset=utf-8\r\n"
 #define TEXT "Content-Type: text/plain; charset=utf-8\r\n"
+#define PROBLEM "Content-Type: application/problem+json\r\n"
 
 static void
 test_forms(void **state)
@@ -59,6 +65,9 @@ test_forms(void **state)
         { "Accept: */*, application/json;q=0\r\n", HTML },
         { "Accept: text/html;q=nonsense\r\n", HTML },
         { "Accept: ;;;,,,q=\r\n", JSON },
+        { "Accept: application/problem+json\r\n", PROBLEM },
+        { "Accept: application/problem+json, application/json\r\n", JSON },
+        { "Accept: application/problem+json, */*;q=0.9\r\n", PROBLEM },
     };
     struct errmsg err;
     struct loop *l = loop_new(&err);

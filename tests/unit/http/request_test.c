@@ -111,10 +111,15 @@ static const struct http_route fallback[] = {
     { "*", "/*", on_next, true },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL },
-                                            { "next", fallback, NULL } };
+static const struct http_layer layers[] = {
+    { .module = "test", .routes = routes, .state = NULL },
+    { .module = "next", .routes = fallback, .state = NULL }
+};
 static const struct http_location locations[] = {
-    { { "/", 1 }, NULL, 100000, layers, 2 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 100000,
+      .layers = layers,
+      .layer_count = 2 },
 };
 static const struct http_server server = { .settings = SERVE_SETTINGS,
                                            .locations = locations,

@@ -83,21 +83,40 @@ static const struct http_route routes_small[] = {
 static char name_a[] = "a", name_b[] = "b", name_all[] = "all",
             name_small[] = "small";
 static const struct http_layer two[] = {
-    { "none", NULL, NULL }, /* a module without routes */
-    { "a", routes_a, name_a },
-    { "b", routes_b, name_b },
+    { .module = "none",
+      .routes = NULL,
+      .state = NULL }, /* a module without routes */
+    { .module = "a", .routes = routes_a, .state = name_a },
+    { .module = "b", .routes = routes_b, .state = name_b },
 };
-static const struct http_layer all[] = { { "all", routes_all, name_all } };
+static const struct http_layer all[] = {
+    { .module = "all", .routes = routes_all, .state = name_all }
+};
 static const struct http_layer small[] = {
-    { "small", routes_small, name_small },
+    { .module = "small", .routes = routes_small, .state = name_small },
 };
 
 static struct http_location locations[] = {
-    { { "/small/deep", 11 }, NULL, 1000, two, 3 },
-    { { "/closed", 7 }, NULL, 1000, all, 1 },
-    { { "/small", 6 }, NULL, 4, small, 1 },
-    { { "/all", 4 }, NULL, 1000, all, 1 },
-    { { "/two", 4 }, NULL, 1000, two, 3 },
+    { .path = { "/small/deep", 11 },
+      .client_max_body_size = 1000,
+      .layers = two,
+      .layer_count = 3 },
+    { .path = { "/closed", 7 },
+      .client_max_body_size = 1000,
+      .layers = all,
+      .layer_count = 1 },
+    { .path = { "/small", 6 },
+      .client_max_body_size = 4,
+      .layers = small,
+      .layer_count = 1 },
+    { .path = { "/all", 4 },
+      .client_max_body_size = 1000,
+      .layers = all,
+      .layer_count = 1 },
+    { .path = { "/two", 4 },
+      .client_max_body_size = 1000,
+      .layers = two,
+      .layer_count = 3 },
 };
 static const struct http_server server = {
     .settings = SERVE_SETTINGS,

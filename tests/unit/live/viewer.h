@@ -86,7 +86,8 @@ static const struct conn_handlers wire_handlers = {
 static inline void
 wire_open(struct wire *wire, int room)
 {
-    static const struct conn_limits limits = { 65536, 64 * 1024 * 1024 };
+    static const struct conn_limits limits = { .in_limit = 65536,
+                                               .out_limit = 64 * 1024 * 1024 };
     struct addr nowhere = { .family = AF_UNIX };
     int fds[2];
 
@@ -96,7 +97,8 @@ wire_open(struct wire *wire, int room)
         setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     }
     wire->conn = conn_new(fixture_loop,
-                          &(struct conn_socket){ fds[0], nowhere, nowhere },
+                          &(struct conn_socket){
+                              .fd = fds[0], .peer = nowhere, .local = nowhere },
                           &wire_handlers, wire, &limits);
     assert_non_null(wire->conn);
     wire->peer = fds[1];

@@ -19,8 +19,8 @@
 #define TURNS 100000
 
 static struct loop *l;
-static const struct conn_limits small = { 16, 32 };
-static const struct conn_limits wide = { 65536, BIG };
+static const struct conn_limits small = { .in_limit = 16, .out_limit = 32 };
+static const struct conn_limits wide = { .in_limit = 65536, .out_limit = BIG };
 
 /* A session under test: notes what it is told and does what it is told. */
 struct session {
@@ -146,7 +146,9 @@ open_session(struct session *s, const struct conn_handlers *h,
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     *s = (struct session){ .peer = pair[1], .eat = SIZE_MAX };
-    s->c = conn_new(l, &(struct conn_socket){ pair[0], a, a }, h, s, limits);
+    s->c = conn_new(
+        l, &(struct conn_socket){ .fd = pair[0], .peer = a, .local = a }, h, s,
+        limits);
     assert_non_null(s->c);
 }
 
@@ -172,7 +174,8 @@ open_tcp(struct session *s, const struct conn_handlers *h,
     int fd = accept(lfd, NULL, NULL);
 
     close(lfd);
-    s->c = conn_new(l, &(struct conn_socket){ fd, a, a }, h, s, limits);
+    s->c = conn_new(l, &(struct conn_socket){ .fd = fd, .peer = a, .local = a },
+                    h, s, limits);
     assert_non_null(s->c);
 }
 
