@@ -23,6 +23,7 @@ static const struct {
     [REFUSE_METHOD] = { 400, "malformed method" },
     [REFUSE_NO_METHOD] = { 501, "unknown method" },
     [REFUSE_CONNECT] = { 405, "CONNECT is not served" },
+    [REFUSE_TRACE] = { 405, "TRACE is not served" },
     [REFUSE_TARGET] = { 400, "malformed request target" },
     [REFUSE_TARGET_LONG] = { 414, "request target too long" },
     [REFUSE_PATH] = { 400, "malformed path" },

@@ -23,6 +23,7 @@ enum http_refusal {
     REFUSE_METHOD,       /* not 1 to 32 upper-case letters */
     REFUSE_NO_METHOD,    /* a method that HTTP does not know */
     REFUSE_CONNECT,      /* weir is no proxy */
+    REFUSE_TRACE,        /* would show a page what it must not see */
     REFUSE_TARGET,       /* bytes or form that a target cannot have */
     REFUSE_TARGET_LONG,
     REFUSE_PATH,    /* bad percent-encoding, NUL, above the root */

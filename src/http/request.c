@@ -35,7 +35,7 @@ http_refuse(struct exchange *x, enum http_refusal why)
     timer_stop(x->c->loop, &x->c->timer);
     x->close = true;
     x->note = str_from(http_refusal_text(why));
-    if (why == REFUSE_CONNECT) {
+    if (why == REFUSE_CONNECT || why == REFUSE_TRACE) {
         http_set_header(&x->pub, "Allow", STR_NONE);
     }
     http_error(&x->pub, http_refusal_status(why), "%s", http_refusal_text(why));
