@@ -175,8 +175,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     app.answers = data[0];
     app.waiting = NULL;
     app.open = 0;
-    rtmp_accept(app.loop, &settings, &handlers, NULL,
-                &(struct conn_socket){ .fd = fds[0], .peer = peer, .local = peer });
+    rtmp_accept(
+        app.loop, &settings, &handlers, NULL,
+        &(struct conn_socket){ .fd = fds[0], .peer = peer, .local = peer });
     send_all(fds[1], hello, sizeof(hello));
     send_all(fds[1], data + 1, size - 1);
     turn(fds[1]);

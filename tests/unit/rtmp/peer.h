@@ -401,8 +401,9 @@ start(void **state)
     peer.fd = fds[1];
     peer.loop = loop_new(&err);
     chunk_reader_init(&peer.reader, 1 << 20, 1 << 20);
-    peer.session = rtmp_accept(peer.loop, &peer.settings, &app_handlers, &app,
-                               &(struct conn_socket){ .fd = fds[0], .peer = nobody, .local = nobody });
+    peer.session = rtmp_accept(
+        peer.loop, &peer.settings, &app_handlers, &app,
+        &(struct conn_socket){ .fd = fds[0], .peer = nobody, .local = nobody });
     return peer.session != NULL ? 0 : -1;
 }
 
