@@ -121,9 +121,9 @@ def test_loopback_is_not_limited(weir):
 def test_idle_connections_make_room(weir):
     """Of 40 places 36 may be taken before those go that have been idle
     longest; who is at work stays."""
-    w = weir(top="worker_connections = 40;")
+    w = weir(top="worker_connections = 40;", locations=SLOW["locations"])
     busy = connect(w.http)
-    busy.sendall(b"POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\n")
+    busy.sendall(b"POST /e HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\n")
     idle = []
     for _ in range(35):
         idle.append(connect(w.http))
@@ -134,7 +134,7 @@ def test_idle_connections_make_room(weir):
         assert s.recv(1) == b""  # these had waited longest
     assert all(served(s) for s in idle[10:])
     busy.sendall(b"abcde")
-    assert busy.recv(100).startswith(b"HTTP/1.1 ")
+    assert busy.recv(100).startswith(b"HTTP/1.1 201 ")
     for s in idle + new + [busy]:
         s.close()
 
