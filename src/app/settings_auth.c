@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,15 @@ read_file(struct pool *pool, struct str path, bool secret, struct str *out,
     return result;
 }
 
+/* What was read is not needed any more. */
+static void
+wipe(struct str text)
+{
+    if (text.len > 0) {
+        explicit_bzero((char *)(uintptr_t)text.ptr, text.len);
+    }
+}
+
 /* ---- a rule of each type ---- */
 
 static int
@@ -86,18 +96,20 @@ make_bearer(struct pool *pool, const struct auth_settings *s,
             struct auth_rule *rule, struct errmsg *err)
 {
     struct str file = STR_NONE;
+    int result;
 
     rule->kind = AUTH_BEARER;
     if (s->tokens_file.len > 0 &&
         read_file(pool, s->tokens_file, true, &file, err) == -1) {
         return -1;
     }
-    if (auth_make_bearer(pool, s->tokens.items, s->tokens.count, file, rule,
-                         err) == -1) {
-        return file.len > 0 ? errmsg_prefix(err, "%s: ", s->tokens_file.ptr)
-                            : -1;
+    result = auth_make_bearer(pool, s->tokens.items, s->tokens.count, file,
+                              rule, err);
+    if (result == -1 && file.len > 0) {
+        errmsg_prefix(err, "%s: ", s->tokens_file.ptr);
     }
-    return 0;
+    wipe(file);
+    return result;
 }
 
 static int
@@ -134,23 +146,27 @@ static int
 add_secret(struct pool *pool, const struct auth_settings *s,
            struct auth_rule *rule, struct errmsg *err)
 {
-    struct str secret = s->secret;
+    struct signature_key *key;
+    struct str file = STR_NONE, secret = s->secret;
 
-    if (s->secret_file.len > 0) {
-        if (read_file(pool, s->secret_file, true, &secret, err) == -1) {
-            return -1;
-        }
-        if (secret.len > 0 && secret.ptr[secret.len - 1] == '\n') {
-            secret.len--;
-        }
-    } else if (secret.len == 0) {
+    if (s->secret_file.len == 0 && secret.len == 0) {
         return 0;
     }
     if (!wants(s, "HS256")) {
         return errmsg_set(err, "a secret goes with algorithm \"HS256\" only");
     }
-    return auth_add_key(pool, signature_secret(secret, err), STR_NONE, rule,
-                        err);
+    if (s->secret_file.len > 0) {
+        if (read_file(pool, s->secret_file, true, &file, err) == -1) {
+            return -1;
+        }
+        secret = file;
+        if (secret.len > 0 && secret.ptr[secret.len - 1] == '\n') {
+            secret.len--;
+        }
+    }
+    key = signature_secret(secret, err);
+    wipe(file);
+    return auth_add_key(pool, key, STR_NONE, rule, err);
 }
 
 /* The file says which kind of key it is. */

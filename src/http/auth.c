@@ -17,7 +17,7 @@
 
 #define REMEMBERED 512      /* passwords that were right */
 #define REMEMBERED_MS 60000 /* for so long */
-#define CHECKS_MAX 32       /* passwords on the threads at a time */
+#define CHECKS_MAX 16       /* passwords on the threads at a time */
 #define BUSY_RETRY_SECONDS "1"
 
 /* What an exchange waits for; it may go before the answer comes. */

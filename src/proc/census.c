@@ -90,7 +90,7 @@ static _Atomic uint64_t *
 find(uint32_t slot, uint64_t key, _Atomic uint64_t **room)
 {
     struct set *set =
-        &all.sets[slot * all.per_slot + (uint32_t)key % all.per_slot];
+        &all.sets[slot * all.per_slot + (uint32_t)(key >> 1) % all.per_slot];
 
     for (int i = 0; i < WAYS; i++) {
         uint64_t entry =

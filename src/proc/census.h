@@ -29,7 +29,8 @@ void census_destroy(void);
 void census_sweep(uint32_t slot); /* master: its process is gone */
 
 /* One connection more of this process (incomplete), for a client under a good
- * hash.  False: there is no room, nothing was counted. */
+ * hash (its lowest bit does not count).  False: there is no room, nothing was
+ * counted. */
 bool census_enter(uint64_t key);
 void census_leave(uint64_t key, bool incomplete); /* one less */
 /* One of its connections is incomplete from now on, or not any more. */
