@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "live/live.h"
 #include "proc/bus.h"
+#include "proc/census.h"
 #include "proc/life.h"
 #include "proc/slot.h"
 
@@ -322,6 +323,7 @@ bury(struct child *c, int status)
     live_sweep(c->slot);
     bus_sweep(c->slot);
     metric_sweep(c->slot);
+    census_sweep(c->slot);
     slot_release(c->slot);
     c->pid = 0;
     if (!c->keep) {

@@ -18,7 +18,8 @@
 #define LINGER_MS 500 /* for the peer to read our last words */
 #define OUT_LIMIT 1   /* conn->out is not used: ours is sent by conn_writev */
 
-static const struct conn_limits limits = { CONTROL_LINE_MAX, OUT_LIMIT };
+static const struct conn_limits limits = { .in_limit = CONTROL_LINE_MAX,
+                                           .out_limit = OUT_LIMIT };
 
 static int64_t
 timeout_of(const struct control_client *c)

@@ -5,6 +5,7 @@
  */
 #include "app/door.h"
 
+#include "app/admission.h"
 #include "app/rtmp_service.h"
 #include "net/proxyread.h"
 #include "net/tls.h"
@@ -32,19 +33,6 @@ serve(void *arg, const struct conn_socket *socket)
     }
 }
 
-/* The client's own bytes are next, its address is known. */
-static void
-enter(void *arg, const struct conn_socket *socket)
-{
-    struct door *d = arg;
-
-    if (d->binding->tls != NULL) {
-        tls_accept(d->loop, d->binding->tls, socket, serve, d);
-    } else {
-        serve(d, socket);
-    }
-}
-
 static const struct access_list *
 trusted(const struct door *d)
 {
@@ -52,6 +40,23 @@ trusted(const struct door *d)
 
     return d->rtmp ? rtmp_service_trusted(server)
                    : http_service_server(d->http, server)->trusted;
+}
+
+/* The client's own bytes are next, its address is known. */
+static void
+enter(void *arg, const struct conn_socket *socket)
+{
+    struct door *d = arg;
+    struct conn_socket in = *socket;
+
+    if (!access_names(trusted(d), &in.peer) && !admission_allow(&in)) {
+        return;
+    }
+    if (d->binding->tls != NULL) {
+        tls_accept(d->loop, d->binding->tls, &in, serve, d);
+    } else {
+        serve(d, &in);
+    }
 }
 
 void

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "app/http_filters.h"
 #include "app/module.h"
 #include "base/mem.h"
 #include "http/access_log.h"
@@ -51,6 +52,7 @@ start_module(struct http_service *s, const struct module *m,
         .place = http_module_place(m->name),
         .routes = routes,
         .state = started->state,
+        .error_body = m->error_body,
     };
     return 0;
 }
@@ -98,7 +100,9 @@ start_location(struct http_service *s, const struct http_server_settings *h,
                                     : l->client_max_body_size,
         .layers = layers,
         .layer_count = n,
+        .auth = l->made_auth,
     };
+    http_filters_set(pool, l, out);
     for (size_t i = 0; i < n; i++) {
         if (start_layer(s, l, settings_http_layer(l, i), &layers[i], err) ==
             -1) {

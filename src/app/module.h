@@ -81,6 +81,9 @@ struct module {
     const struct http_route *routes; /* the same for all layers, or NULL */
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
+    /* How error answers look where it is a layer, those of the filters and
+     * of sizes too; NULL: as everywhere (http/http.h). */
+    http_error_body *error_body;
     /* What it adds to the control socket; they run in the master. */
     const struct control_verb *verbs;
     struct metric *metrics; /* proc/metric.h: names "weir_NAME_..." */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "app/rows.h"
+#include "app/settings_filters.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/life.h"
@@ -155,6 +156,9 @@ const struct conf_key settings_keys[] = {
         .or_zero = true, .preset = "2s",
         .help = "A process that is stuck for so long is killed and started "
                 "again; 0: never."),
+    ROW(settings, limits, CONF_GROUP, .keys = settings_limits_keys,
+        .size = sizeof(struct limits_settings), .preset = "",
+        .help = "What one client may have, over all workers."),
     ROW(settings, metrics, CONF_GROUP, .keys = metrics_keys,
         .size = sizeof(struct metrics_settings), .preset = "",
         .help = "What /metrics tells."),
@@ -188,10 +192,10 @@ check_across(const struct http_server_settings *h,
     }
 }
 
-/* What is wrong between the groups of a file that is right by itself; a
- * string for mem_free(), NULL if nothing is. */
+/* What is wrong between the groups of a file that is right by itself, or in
+ * the files that it names; a string for mem_free(), NULL if nothing is. */
 static char *
-find_conflicts(const struct settings *s)
+find_conflicts(struct pool *pool, const struct settings *s)
 {
     char *text = NULL;
     char *mistakes;
@@ -208,6 +212,7 @@ find_conflicts(const struct settings *s)
     for (size_t i = 0; i < s->http.servers.count; i++) {
         check_across(settings_http_server(&s->http, i), &s->rtmp, out);
     }
+    settings_make_auth(pool, s, out);
     fclose(out);
     mistakes = len > 0 ? mem_dup(text, len) : NULL;
     mem_free(&text);
@@ -223,7 +228,7 @@ settings_load(const char *path, char **mistakes)
     if (c == NULL) {
         return NULL;
     }
-    *mistakes = find_conflicts(settings_of(c));
+    *mistakes = find_conflicts(conf_pool(c), settings_of(c));
     if (*mistakes != NULL) {
         conf_free(&c);
     }

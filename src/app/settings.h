@@ -115,13 +115,51 @@ struct http_layer_settings {
     struct conf_extra module; /* what: const struct module * */
 };
 
+enum auth_type { AUTH_TYPE_BEARER, AUTH_TYPE_BASIC, AUTH_TYPE_JWT };
+
+struct auth_settings {
+    struct conf_where where;
+    int type; /* enum auth_type */
+    struct str realm;
+    struct conf_strings tokens; /* bearer */
+    struct str tokens_file;
+    struct str users_file;          /* basic */
+    struct conf_strings algorithms; /* jwt, and the rest */
+    struct str secret, secret_file;
+    struct conf_strings public_key_files;
+    struct str jwks_file;
+    struct str issuer;
+    struct conf_strings audience;
+    int64_t leeway; /* ms */
+    struct conf_strings required;
+};
+
+struct cors_settings {
+    struct conf_strings allow_origins; /* none: off */
+    struct conf_strings allow_methods, allow_headers, expose_headers;
+    bool credentials;
+    int64_t max_age; /* ms */
+};
+
+enum { RATE_BURST_AUTO = -1 }; /* what a second brings */
+
+struct rate_settings {
+    struct conf_where where;
+    struct str key, rate;
+    int64_t burst; /* or RATE_BURST_AUTO */
+};
+
 struct http_location_settings {
     struct conf_where where;
     struct str path;
     struct conf_strings access;
-    int64_t client_max_body_size; /* bytes or BODY_INHERIT */
-    struct conf_extra module;     /* one layer beside the path ... */
-    struct conf_groups layers;    /* ... or several, in order */
+    struct conf_groups auth; /* struct auth_settings */
+    struct cors_settings cors;
+    struct conf_groups rate;           /* struct rate_settings */
+    const struct http_auth *made_auth; /* of auth and its files; NULL: none */
+    int64_t client_max_body_size;      /* bytes or BODY_INHERIT */
+    struct conf_extra module;          /* one layer beside the path ... */
+    struct conf_groups layers;         /* ... or several, in order */
 };
 
 struct http_server_settings {
@@ -156,6 +194,13 @@ struct error_log_settings {
     struct str file; /* a path, "stderr" or "stdout" */
     int level;       /* enum log_level */
     int format;      /* enum log_format */
+};
+
+struct limits_settings {
+    int64_t connections_per_address; /* 0: any */
+    int64_t incomplete_per_address;  /* 0: any */
+    struct conf_strings exempt;      /* access rules */
+    int64_t keys;
 };
 
 struct metrics_settings {
@@ -200,6 +245,7 @@ struct settings {
     int64_t stop_grace;            /* ms */
     int64_t stop_drain;            /* ms */
     int64_t watchdog;              /* ms, 0: off */
+    struct limits_settings limits;
     struct control_settings control;
     struct metrics_settings metrics;
     struct live_settings live;

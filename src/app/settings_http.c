@@ -10,6 +10,7 @@
 
 #include "app/module.h"
 #include "app/rows.h"
+#include "app/settings_filters.h"
 #include "http/access_log.h"
 #include "net/access.h"
 
@@ -103,6 +104,20 @@ static const struct conf_key location_keys[] = {
         .check = access_check_rule,
         .help = "From where it may be asked: rules \"allow|deny ADDRESS\", "
                 "the first that matches counts."),
+    ROW(http_location_settings, auth, CONF_GROUPS, .keys = settings_auth_keys,
+        .size = sizeof(struct auth_settings), .preset = "",
+        .check_group = settings_check_auth,
+        .help = "Ways to prove who asks; one of them is enough.  None: "
+                "nobody is asked."),
+    ROW(http_location_settings, cors, CONF_GROUP, .keys = settings_cors_keys,
+        .size = sizeof(struct cors_settings), .preset = "",
+        .check_group = settings_check_cors,
+        .help = "Which pages of other origins may read the answers."),
+    ROW(http_location_settings, rate, CONF_GROUPS, .keys = settings_rate_keys,
+        .size = sizeof(struct rate_settings), .preset = "", .max = 8,
+        .check_group = settings_check_rate,
+        .help = "How often it may be asked, counted over all workers; more "
+                "is answered 429 with Retry-After."),
     ROW(http_location_settings, client_max_body_size, CONF_SIZE, .min = 0,
         .max = BODY_MAX, .preset = "inherit", .words = body_words,
         .help = "The largest body of a request; \"inherit\": as the "
@@ -291,9 +306,30 @@ static const struct conf_key server_keys[] = {
            http.client_body_timeout, CONF_TIME, .min = 100, .max = HOURS(1),
            .preset = "30s",
            .help = "The longest pause between two parts of a body."),
+    ROW_AS("client_body_min_rate", http_server_settings,
+           http.client_body_min_rate, CONF_SIZE, .min = 0, .max = KIB(1024),
+           .preset = "500",
+           .help = "The least bytes a second that a body must bring on the "
+                   "whole, once client_body_timeout has gone by; 0: any."),
     ROW_AS("send_timeout", http_server_settings, http.send_timeout, CONF_TIME,
            .min = 100, .max = HOURS(1), .preset = "30s",
            .help = "A client that takes nothing for so long is closed."),
+    ROW_AS("send_min_rate", http_server_settings, http.send_min_rate, CONF_SIZE,
+           .min = 0, .max = KIB(1024), .preset = "500",
+           .help = "The least bytes a second that a client must take on the "
+                   "whole while an answer waits for it, once it has waited "
+                   "for send_timeout; 0: any.  Players have their own rule."),
+    ROW_AS("lingering_time", http_server_settings, http.lingering_time,
+           CONF_TIME, .min = 0, .max = HOURS(1), .preset = "10s",
+           .help = "How long, at most, what a client still sends is read and "
+                   "dropped when its connection ends, so that it gets to "
+                   "read the last answer."),
+    ROW_AS("lingering_timeout", http_server_settings, http.lingering_timeout,
+           CONF_TIME, .min = 0, .max = HOURS(1), .preset = "2s",
+           .help = "The longest pause in that."),
+    ROW_AS("lingering_size", http_server_settings, http.lingering_size,
+           CONF_SIZE, .min = 0, .max = KIB(1024 * 1024), .preset = "1M",
+           .help = "The most bytes of it."),
     ROW_AS("keepalive_timeout", http_server_settings, http.keepalive_timeout,
            CONF_TIME, .min = 0, .max = HOURS(24), .preset = "75s",
            .help = "How long a connection may wait for its next request; "

@@ -21,8 +21,10 @@
 #include "live/live.h"
 #include "net/tls_ticket.h"
 #include "proc/bus.h"
+#include "proc/census.h"
 #include "proc/life.h"
 #include "proc/logring.h"
+#include "proc/pace.h"
 #include "proc/refused.h"
 #include "proc/slot.h"
 
@@ -164,7 +166,9 @@ shared_state_create(const struct generation *g,
         bus_create(err) == -1 || logring_create(err) == -1 ||
         life_create(err) == -1 || node_state_create(err) == -1 ||
         events_create(err) == -1 || refused_create(err) == -1 ||
-        tls_tickets_create(err) == -1) {
+        tls_tickets_create(err) == -1 ||
+        pace_create((size_t)s->limits.keys, err) == -1 ||
+        census_create((size_t)s->limits.keys, slots, err) == -1) {
         return -1;
     }
     return live_create(&s->live, err);
@@ -193,6 +197,8 @@ shared_state_destroy(void)
     refused_destroy();
     events_destroy();
     node_state_destroy();
+    census_destroy();
+    pace_destroy();
     life_destroy();
     bus_destroy();
     metrics_destroy();

@@ -1,7 +1,7 @@
 /*
  * What the master makes before its first fork and all processes share: pid
  * file, slots, bus, log rings, life pipe, hash key, the node's state, ticket
- * keys, the arena.
+ * keys, counts of clients, the arena.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

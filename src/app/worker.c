@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "app/admission.h"
 #include "app/door.h"
 #include "app/http_service.h"
 #include "app/metrics.h"
@@ -33,6 +34,8 @@
 #define THREADS 2 /* for files that are not in memory */
 #define THREAD_QUEUE 1024
 #define LAST_WORDS_MS 250 /* for RTMP peers to read why they are closed */
+#define SHED_PARTS 10     /* nine of so many parts in use: idle ones go */
+#define SHED_MOST 32      /* at a time */
 #define LAST_TURNS 3      /* for what the closing of connections deferred */
 
 /* A socket that this worker accepts on. */
@@ -77,6 +80,18 @@ pause_doors(struct serving *s, bool pause)
     }
 }
 
+/* Makes room before it is needed: who waits for a next request that may never
+ * come goes before somebody is kept waiting outside. */
+static void
+shed_idle(size_t open, size_t limit)
+{
+    size_t most = limit / SHED_PARTS * (SHED_PARTS - 1);
+
+    if (limit >= SHED_PARTS && open > most) {
+        http_shed(open - most < SHED_MOST ? open - most : SHED_MOST);
+    }
+}
+
 /* Looks at the number of connections after one came, or some may have gone */
 static void
 look(struct serving *s)
@@ -89,6 +104,7 @@ look(struct serving *s)
     if (s->draining) {
         return;
     }
+    shed_idle(open, limit);
     if (open >= limit && !s->full) {
         log_warn("worker_connections (%zu) are in use: no more are accepted "
                  "for now",
@@ -329,6 +345,7 @@ start_services(struct serving *s, struct errmsg *err)
         return -1;
     }
     s->hub = true;
+    admission_start(&s->w);
     s->w.threads = task_threads_new(s->w.loop, THREADS, THREAD_QUEUE, err);
     if (s->w.threads == NULL) {
         return -1;

@@ -11,9 +11,9 @@
 #include <sys/epoll.h>
 
 #define LOOP_BATCH 512 /* events taken by one epoll_wait() */
-/* A turn delivers for so long at most; the rest of its batch is the next
- * turn's.  So the hooks and the timers have their turn however many peers
- * send however much. */
+/* A turn delivers events, fires timers and takes the results of tasks for so
+ * long each at most; the rest is the next turn's.  So the hooks and the timers
+ * have their turn however many peers send however much. */
 #define LOOP_MS 5
 #define LOOP_LOOK 16 /* events between two looks at the clock */
 

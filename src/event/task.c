@@ -14,7 +14,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "event/loop_impl.h"
 
 #define STACK_SIZE 1048576
 
@@ -67,10 +69,24 @@ run_thread(void *arg)
     return NULL;
 }
 
+/* What was taken and has to wait for the next turn goes first then. */
 static void
-call_done(struct task_threads *t)
+give_back(struct task_threads *t, struct list *finished)
 {
+    pthread_mutex_lock(&t->lock);
+    list_splice(finished, &t->finished);
+    list_splice(&t->finished, finished);
+    pthread_mutex_unlock(&t->lock);
+    eventfd_write(t->eventfd, 1);
+}
+
+/* Calls done() of what is finished, for LOOP_MS or, at the end, all of it. */
+static void
+call_done(struct task_threads *t, bool all)
+{
+    int64_t until = clock_ms() + LOOP_MS;
     struct list finished;
+    unsigned n = 0;
 
     list_init(&finished);
     pthread_mutex_lock(&t->lock);
@@ -81,6 +97,12 @@ call_done(struct task_threads *t)
 
         list_remove(&task->link);
         task->done(task);
+        if (!all && ++n % LOOP_LOOK == 0 && clock_ms() >= until) {
+            break;
+        }
+    }
+    if (!list_empty(&finished)) {
+        give_back(t, &finished);
     }
 }
 
@@ -92,7 +114,7 @@ on_finished(struct io *io, unsigned ready)
 
     (void)ready;
     eventfd_read(t->eventfd, &count);
-    call_done(t);
+    call_done(t, false);
 }
 
 /* Signals are for the loop's thread; stacks are small. */
@@ -166,7 +188,7 @@ task_threads_free(struct task_threads **threads)
         LIST_ITEM(node, struct task, link)->cancelled = true;
     }
     list_splice(&t->finished, &t->queue);
-    call_done(t);
+    call_done(t, true);
     io_stop(t->loop, &t->io);
     if (t->eventfd != -1) {
         close(t->eventfd);

@@ -154,13 +154,17 @@ void
 timers_run(struct loop *l)
 {
     struct timer_heap *h = &l->timers;
+    int64_t until = clock_ms() + LOOP_MS;
 
     h->running = true;
-    while (h->count > 0 && h->entries[0].due <= l->now) {
+    for (unsigned n = 1; h->count > 0 && h->entries[0].due <= l->now; n++) {
         struct timer *t = h->entries[0].timer;
 
         timer_stop(l, t);
         t->on_due(t);
+        if (n % LOOP_LOOK == 0 && clock_ms() >= until) {
+            break; /* thousands may be due at once: the rest, next turn */
+        }
     }
     h->running = false;
 }

@@ -15,10 +15,10 @@
 #define BURST 16          /* requests of a connection in one turn */
 #define AHEAD (16 * 1024) /* bytes kept of what is sent ahead */
 #define TLS_HANDSHAKE 22  /* the first byte of a client that speaks TLS */
-#define LINGER_MS 2000    /* for the peer to read our last words */
 
 static struct {
     struct list connections; /* struct http_connection */
+    struct list idle;        /* those between requests, the longest first */
     size_t count;
     uint32_t accepted; /* ever; may begin anew */
     int64_t grace;     /* ms, of http_drain() */
@@ -60,7 +60,8 @@ finish(struct http_connection *c, enum http_end why, const char *reason)
     timer_stop(c->loop, &c->timer);
     c->phase = PHASE_CLOSING;
     drop_exchange(c);
-    conn_finish(c->conn, LINGER_MS, reason);
+    conn_set_incomplete(c->conn, false);
+    conn_finish(c->conn, c->server->settings.lingering_timeout, reason);
 }
 
 /* How long it may wait for the next request. */
@@ -77,6 +78,8 @@ next_request(struct http_connection *c)
 {
     drop_exchange(c);
     c->phase = PHASE_IDLE;
+    list_remove(&c->link);
+    list_append(&all.idle, &c->link);
     c->scan = (struct http_scan){ 0 };
     timer_set(c->loop, &c->timer, idle_time(c));
     if (!c->in_data) {
@@ -95,6 +98,8 @@ answered(struct http_connection *c)
     } else if (!x->body.done) {
         c->phase = PHASE_SKIP;
         x->body.keep = false;
+        x->body_began_ms = loop_now(c->loop);
+        x->body_began_bytes = c->conn->bytes_in;
         timer_set(c->loop, &c->timer, c->server->settings.client_body_timeout);
         if (!c->in_data) {
             http_settle_later(c);
@@ -120,7 +125,10 @@ http_settle(struct http_connection *c)
         }
         return;
     }
-    x->stalled_ms = 0;
+    if (x->stalled_ms != 0) {
+        x->stall_total_ms += loop_now(c->loop) - x->stalled_ms;
+        x->stalled_ms = 0;
+    }
     if (c->phase == PHASE_BUSY) {
         timer_stop(c->loop, &c->timer);
     }
@@ -137,6 +145,9 @@ http_answer_stalls(struct http_connection *c)
 {
     if (c->x->stalled_ms == 0) {
         c->x->stalled_ms = loop_now(c->loop);
+        if (c->x->stall_total_ms == 0) {
+            c->x->stall_bytes = c->conn->bytes_out;
+        }
     }
     if (c->phase == PHASE_BUSY && !timer_is_set(&c->timer)) {
         timer_set(c->loop, &c->timer, c->server->settings.send_timeout);
@@ -156,6 +167,13 @@ limits_of(const struct http_settings *s)
     };
 }
 
+void
+http_not_idle(struct http_connection *c)
+{
+    list_remove(&c->link);
+    list_append(&all.connections, &c->link);
+}
+
 static void
 head_began(struct http_connection *c)
 {
@@ -163,6 +181,8 @@ head_began(struct http_connection *c)
         return;
     }
     c->phase = PHASE_HEAD;
+    http_not_idle(c);
+    conn_set_incomplete(c->conn, true);
     if (c->requests > 0) { /* for the first the clock runs since accept */
         timer_set(c->loop, &c->timer,
                   c->server->settings.client_header_timeout);
@@ -454,7 +474,9 @@ timed_out(struct http_connection *c)
         end(c, HTTP_END_BODY_SLOW, "request body took too long");
         break;
     case PHASE_BUSY:
-        end(c, HTTP_END_SEND_SLOW, "client takes no bytes");
+        http_refusal_add(REFUSE_READS_SLOW);
+        http_refusal_say(REFUSE_READS_SLOW, &c->conn->peer);
+        end(c, HTTP_END_SEND_SLOW, http_refusal_text(REFUSE_READS_SLOW));
         break;
     case PHASE_CLOSING:
     case PHASE_TAKEN:
@@ -468,7 +490,9 @@ on_due(struct timer *t)
 {
     struct http_connection *c = LIST_ITEM(t, struct http_connection, timer);
     int64_t left = last_progress(c) + time_out(c) - loop_now(c->loop);
+    int64_t whole = http_slow_left(c);
 
+    left = whole < left ? whole : left;
     if (left > 0) {
         timer_set(c->loop, &c->timer, left);
     } else {
@@ -483,11 +507,14 @@ http_accept(struct loop *l, const struct http_server *s,
     struct conn_limits limits = {
         .in_limit = (size_t)s->settings.client_max_head_size + AHEAD,
         .out_limit = AHEAD,
+        .linger_total_ms = s->settings.lingering_time,
+        .linger_size = s->settings.lingering_size,
     };
     struct http_connection *c = mem_zero(sizeof(*c));
 
     if (!all.ready) {
         list_init(&all.connections);
+        list_init(&all.idle);
         all.ready = true;
     }
     c->loop = l;
@@ -510,20 +537,48 @@ http_accept(struct loop *l, const struct http_server *s,
 
 /* One that has not sent its first request yet is about to; its clock runs
  * since accept. */
+static bool
+is_idle(const struct http_connection *c)
+{
+    return c->phase == PHASE_IDLE && c->requests > 0 &&
+           buf_len(&c->conn->in) == 0;
+}
+
+void
+http_shed(size_t count)
+{
+    if (!all.ready) {
+        return;
+    }
+    LIST_EACH (node, &all.idle) {
+        struct http_connection *c =
+            LIST_ITEM(node, struct http_connection, link);
+
+        if (count == 0) {
+            break;
+        }
+        if (is_idle(c)) {
+            http_refusal_add(REFUSE_SHED);
+            end(c, HTTP_END_SHED, http_refusal_text(REFUSE_SHED));
+            count--;
+        }
+    }
+}
+
 static void
 drain_idle(struct http_connection *c)
 {
     const struct conn *conn = c->conn;
     int64_t since, left;
 
-    if (c->phase != PHASE_IDLE || c->requests == 0 || buf_len(&conn->in) > 0) {
+    if (!is_idle(c)) {
         return;
     }
     since = conn->last_read_ms > conn->last_write_ms ? conn->last_read_ms
                                                      : conn->last_write_ms;
     left = since + all.grace - loop_now(c->loop);
     if (left <= 0) {
-        conn_close(c->conn, "draining");
+        end(c, HTTP_END_DRAIN, "draining");
     } else if (left < c->server->settings.keepalive_timeout) {
         timer_set(c->loop, &c->timer, left);
     }
@@ -537,8 +592,21 @@ http_drain(int64_t grace)
     if (!all.ready) {
         return;
     }
-    LIST_EACH (node, &all.connections) {
+    LIST_EACH (node, &all.idle) {
         drain_idle(LIST_ITEM(node, struct http_connection, link));
+    }
+}
+
+static void
+close_all(struct list *list)
+{
+    LIST_EACH (node, list) {
+        struct http_connection *c =
+            LIST_ITEM(node, struct http_connection, link);
+
+        if (c->conn != NULL) {
+            end(c, HTTP_END_STOP, "weir stops");
+        }
     }
 }
 
@@ -551,16 +619,9 @@ http_leave(bool leave)
 void
 http_stop(void)
 {
-    if (!all.ready) {
-        return;
-    }
-    LIST_EACH (node, &all.connections) {
-        struct http_connection *c =
-            LIST_ITEM(node, struct http_connection, link);
-
-        if (c->conn != NULL) {
-            end(c, HTTP_END_STOP, "weir stops");
-        }
+    if (all.ready) {
+        close_all(&all.connections);
+        close_all(&all.idle);
     }
 }
 

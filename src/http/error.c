@@ -11,12 +11,15 @@
 #include "http/escape.h"
 #include "http/exchange.h"
 
-enum form { FORM_JSON, FORM_HTML, FORM_TEXT, FORM_COUNT };
+/* Of two that are wished for as much, the first: problem details are for who
+ * names them. */
+enum form { FORM_JSON, FORM_HTML, FORM_TEXT, FORM_PROBLEM, FORM_COUNT };
 
 static const struct {
     const char *type, *group; /* "application/json", "application/..." */
 } forms[FORM_COUNT] = {
     [FORM_JSON] = { "application/json", "application/*" },
+    [FORM_PROBLEM] = { "application/problem+json", "application/*" },
     [FORM_HTML] = { "text/html", "text/*" },
     [FORM_TEXT] = { "text/plain", "text/*" },
 };
@@ -86,6 +89,18 @@ write_html(struct buf *b, int status, struct str message)
     buf_add_str(b, STR("</p></body></html>\n"));
 }
 
+/* RFC 9457. */
+static void
+write_problem(struct buf *b, int status, struct str message)
+{
+    buf_printf(b,
+               "{\"type\":\"about:blank\",\"title\":\"%s\","
+               "\"status\":%d,\"detail\":",
+               http_status_text(status), status);
+    http_json_string(b, message);
+    buf_add_str(b, STR("}\n"));
+}
+
 static const char *
 write_body(struct buf *b, enum form form, int status, struct str message)
 {
@@ -93,6 +108,9 @@ write_body(struct buf *b, enum form form, int status, struct str message)
     case FORM_HTML:
         write_html(b, status, message);
         return "text/html; charset=utf-8";
+    case FORM_PROBLEM:
+        write_problem(b, status, message);
+        return "application/problem+json";
     case FORM_TEXT:
         buf_printf(b, "%d %.*s\n", status, STR_ARGS(message));
         return "text/plain; charset=utf-8";
@@ -104,6 +122,28 @@ write_body(struct buf *b, enum form form, int status, struct str message)
     http_json_string(b, message);
     buf_add_str(b, STR("}\n"));
     return "application/json";
+}
+
+/* What a module has to say about it: of the layer whose turn it is, else of
+ * the first one that says.  NULL: nothing. */
+static const char *
+write_own(const struct http_request *r, int status, struct str message,
+          struct buf *b)
+{
+    const struct http_location *l = r->location;
+    const struct exchange *x = exchange_of(r);
+    http_error_body *own = NULL;
+
+    if (l == NULL) {
+        return NULL;
+    }
+    if (x->layer < l->layer_count) {
+        own = l->layers[x->layer].error_body;
+    }
+    for (size_t i = 0; i < l->layer_count && own == NULL; i++) {
+        own = l->layers[i].error_body;
+    }
+    return own != NULL ? own(r, status, message, b) : NULL;
 }
 
 enum http_result
@@ -118,7 +158,12 @@ http_error(struct http_request *r, int status, const char *format, ...)
     va_end(args);
     buf_init(&b, 16 * sizeof(message));
 
-    const char *type = write_body(&b, choose(r), status, str_from(message));
+    const char *type = write_own(r, status, str_from(message), &b);
+
+    if (type == NULL) {
+        buf_take(&b, buf_len(&b));
+        type = write_body(&b, choose(r), status, str_from(message));
+    }
 
     http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
     http_reply(r, status, type, buf_str(&b));

@@ -58,11 +58,13 @@ struct http_connection {
 };
 
 struct http_file;
+struct auth_try; /* auth.c */
 
 struct http_field { /* of the answer */
     struct http_field *next;
     const char *name;
     struct str value;
+    bool of_filter; /* goes when the walk leaves the location */
 };
 
 struct exchange {
@@ -71,17 +73,23 @@ struct exchange {
     struct http_head head;
     struct http_body body;
     struct http_trace trace;
-    struct addr via;     /* who connected: the peer or its proxy */
-    uint64_t out_before; /* conn->bytes_out when it began */
-    int64_t began_us;    /* loop_now_us() */
+    struct addr via;           /* who connected: the peer or its proxy */
+    uint64_t out_before;       /* conn->bytes_out when it began */
+    int64_t began_us;          /* loop_now_us() */
+    int64_t body_began_ms;     /* of waiting for the body */
+    uint64_t body_began_bytes; /* the connection's bytes_in then */
 
     /* Routing: where the walk is. */
     size_t location, layer;
     const struct http_route *route; /* whose handler has its turn */
     struct str *allow;              /* methods of this location's layers */
     size_t allow_count;
-    int reject;   /* the walk ended: 403, 404, 405 */
-    bool entered; /* the location's filters were passed */
+    int reject; /* the walk ended: the status, or 405 for OPTIONS */
+    const char *reject_text; /* what a filter says; NULL: the usual words */
+    bool entered;            /* the walk is in a location */
+    bool in_filter;          /* a filter of it has its turn */
+    uint8_t filter;          /* the next one */
+    struct auth_try *auth;   /* of that filter */
 
     /* The answer. */
     int status; /* 0: not begun */
@@ -93,6 +101,8 @@ struct exchange {
     struct gzip *gzip;      /* owned; the body goes through it */
     uint64_t body_sent;     /* bytes handed to the connection */
     int64_t stalled_ms;     /* since when out waits for the socket */
+    int64_t stall_total_ms; /* of the waits that are over */
+    uint64_t stall_bytes;   /* the connection's bytes_out at the first */
     bool chunked, no_body, close;
     bool taken;  /* http_take_over() */
     bool ended;  /* all of the answer was given */
@@ -119,11 +129,16 @@ exchange_of(const struct http_request *r)
  * handler is on the stack; http_settle_later() may be called anywhere. */
 void http_settle(struct http_connection *c);
 void http_settle_later(struct http_connection *c);
+/* A request of it is under way. */
+void http_not_idle(struct http_connection *c);
 /* The deadline of a stalled answer begins. */
 void http_answer_stalls(struct http_connection *c);
 /* The process drains or leaves and nothing more came from this client: the
  * answer is the last one. */
 bool http_ends_with(const struct http_connection *c);
+
+/* slow.c: milliseconds until what is under way is too slow on the whole. */
+int64_t http_slow_left(const struct http_connection *c);
 
 /* request.c */
 /* A head of n bytes is whole. */

@@ -11,6 +11,7 @@
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
+#include "base/buf.h"
 #include "base/line_format.h"
 #include "base/list.h"
 #include "base/pool.h"
@@ -20,6 +21,9 @@
 
 struct http_request;
 struct task_threads; /* event/task.h */
+struct http_auth;    /* http/auth.h */
+struct http_cors;    /* http/cors.h */
+struct http_rate;    /* http/rate.h */
 
 enum http_result {
     HTTP_DONE, /* answered, or taken over */
@@ -41,11 +45,18 @@ struct http_route {
     bool body; /* read the body (bounded) before the handler is called */
 };
 
+/* How the bodies of error answers look where a module answers: appends one to
+ * out and returns its content type, or NULL: as everywhere else.  message is
+ * words for people. */
+typedef const char *http_error_body(const struct http_request *r, int status,
+                                    struct str message, struct buf *out);
+
 struct http_layer {
     const char *module;              /* for logs */
     const struct http_route *routes; /* may be made at run time */
     void *state;                     /* handed to the handlers; borrowed */
     unsigned place; /* of the module, in metrics: http_module_place() */
+    http_error_body *error_body; /* NULL: as everywhere else */
 };
 
 struct http_location {
@@ -54,12 +65,21 @@ struct http_location {
     int64_t client_max_body_size;     /* bytes */
     const struct http_layer *layers;
     size_t layer_count;
+    const struct http_auth *auth; /* NULL: everybody */
+    const struct http_cors *cors; /* NULL: says nothing of origins */
+    const struct http_rate *rates;
+    size_t rate_count;
 };
 
 struct http_settings { /* of one server; all times ms, all sizes bytes */
     int64_t client_header_timeout; /* whole head */
     int64_t client_body_timeout;   /* between two reads */
+    int64_t client_body_min_rate;  /* bytes a second on the whole, 0: any */
     int64_t send_timeout;          /* between two writes */
+    int64_t send_min_rate;         /* bytes a second while it waits, 0: any */
+    int64_t lingering_time;        /* of reading on at the end, in all */
+    int64_t lingering_timeout;     /* between two reads of it */
+    int64_t lingering_size;        /* bytes of it */
     int64_t keepalive_timeout;
     int64_t keepalive_requests;
     int64_t keepalive_time;
@@ -110,6 +130,9 @@ void http_leave(bool leave);
 /* Closes every connection now, those taken over too. */
 void http_stop(void);
 size_t http_connections(void); /* open now in this process */
+/* Closes up to count connections that wait for their next request, those
+ * that have waited longest first. */
+void http_shed(size_t count);
 
 /* ---- reading a request ---- */
 
@@ -143,6 +166,7 @@ struct http_request {
     struct str scheme;     /* "http", "https" */
     struct str request_id; /* at most 128 of [A-Za-z0-9._-] */
     struct str trace_id;   /* W3C trace context: 32 lower-case hex digits */
+    struct str user; /* whom the auth filter let in; empty: nobody asked */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
 };
@@ -171,8 +195,9 @@ void http_set_header(struct http_request *r, const char *name,
  * a Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
-/* An error body: JSON {"status":404,"message":"..."}, or HTML/text by
- * Accept. */
+/* An error body: JSON {"status":404,"message":"..."}, problem details
+ * (RFC 9457), HTML or text, as Accept likes it best; or as the module of the
+ * layer (else of the location's first layer that says) has them. */
 enum http_result http_error(struct http_request *r, int status,
                             const char *format, ...)
     __attribute__((format(printf, 3, 4)));

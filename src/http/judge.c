@@ -99,6 +99,9 @@ http_judge_target(struct http_head *head)
     if (str_eq(head->method, STR("CONNECT"))) {
         return REFUSE_CONNECT;
     }
+    if (str_eq(head->method, STR("TRACE"))) {
+        return REFUSE_TRACE;
+    }
     if (str_eq(rest, STR("*"))) {
         head->path = rest;
         return str_eq(head->method, STR("OPTIONS")) ? REFUSE_NONE

@@ -49,16 +49,6 @@ code_name(unsigned i)
 }
 
 static const char *
-denial_name(unsigned i)
-{
-    static const char *const names[HTTP_DENIAL_COUNT] = {
-        [HTTP_DENIED_ACCESS] = "access",
-    };
-
-    return names[i];
-}
-
-static const char *
 end_name(unsigned i)
 {
     static const char *const names[HTTP_END_COUNT] = {
@@ -71,6 +61,7 @@ end_name(unsigned i)
         [HTTP_END_WRITE] = "write_failed",
         [HTTP_END_DRAIN] = "drain",
         [HTTP_END_STOP] = "stop",
+        [HTTP_END_SHED] = "shed",
         [HTTP_END_TAKEN] = "module",
     };
 
@@ -126,15 +117,11 @@ struct metric http_metrics[] = {
         .bounds = sizes, .bound_count = COUNT(sizes),
     },
     [HTTP_REFUSALS] = {
-        .name = "weir_http_parse_errors_total",
-        .help = "Requests refused because they broke a rule, were too long or "
+        .name = "weir_http_refusals_total",
+        .help = "Requests and connections that were refused: they broke a "
+                "rule of HTTP or of a location, were too many, too long or "
                 "too slow.",
         .labels = { { "reason", http_refusal_name, REFUSE_COUNT } },
-    },
-    [HTTP_DENIALS] = {
-        .name = "weir_http_denials_total",
-        .help = "Requests that a location did not let in.",
-        .labels = { { "reason", denial_name, HTTP_DENIAL_COUNT } },
     },
     [HTTP_CLOSED] = {
         .name = "weir_http_connections_closed_total",

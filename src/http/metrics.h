@@ -17,15 +17,11 @@ enum {
     HTTP_REQUEST_SIZE,
     HTTP_RESPONSE_SIZE,
     HTTP_REFUSALS, /* enum http_refusal */
-    HTTP_DENIALS,  /* enum http_denial */
     HTTP_CLOSED,   /* enum http_end */
     HTTP_BYTES,    /* enum metric_dir */
     HTTP_BAD_HEADERS,
     HTTP_FILE_ERRORS,
 };
-
-/* Why a location did not let a request in. */
-enum http_denial { HTTP_DENIED_ACCESS, HTTP_DENIAL_COUNT };
 
 /* Why a connection ended. */
 enum http_end {
@@ -38,6 +34,7 @@ enum http_end {
     HTTP_END_WRITE,
     HTTP_END_DRAIN,
     HTTP_END_STOP,
+    HTTP_END_SHED,
     HTTP_END_TAKEN, /* by a module */
     HTTP_END_COUNT
 };

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 
+#include "base/log.h"
 #include "http/metrics.h"
 
 static const struct {
@@ -21,6 +22,7 @@ static const struct {
     [REFUSE_METHOD] = { 400, "malformed method" },
     [REFUSE_NO_METHOD] = { 501, "unknown method" },
     [REFUSE_CONNECT] = { 405, "CONNECT is not served" },
+    [REFUSE_TRACE] = { 405, "TRACE is not served" },
     [REFUSE_TARGET] = { 400, "malformed request target" },
     [REFUSE_TARGET_LONG] = { 414, "request target too long" },
     [REFUSE_PATH] = { 400, "malformed path" },
@@ -50,6 +52,18 @@ static const struct {
     [REFUSE_TLS] = { 400, "TLS handshake sent to a plain HTTP port" },
     [REFUSE_HEAD_SLOW] = { 408, "the request head took too long" },
     [REFUSE_BODY_SLOW] = { 408, "the request body took too long" },
+    [REFUSE_ACCESS] = { 403, "address not allowed" },
+    [REFUSE_RATE] = { 429, "asked too often" },
+    [REFUSE_ORIGIN] = { 403, "origin not allowed" },
+    [REFUSE_AUTH] = { 401, "not authenticated" },
+    [REFUSE_RIGHT] = { 403, "not authorized" },
+    [REFUSE_AUTHORIZATION] = { 400, "malformed Authorization" },
+    [REFUSE_BUSY] = { 503, "too many passwords to check" },
+    [REFUSE_CONNECTIONS] = { 503, "too many connections of this address" },
+    [REFUSE_INCOMPLETE] = { 503, "too many half-open connections of this "
+                                 "address" },
+    [REFUSE_SHED] = { 503, "idle while connections ran short" },
+    [REFUSE_READS_SLOW] = { 408, "client takes the answer too slowly" },
 };
 
 /* As the label of the counter: stable, whatever the words become. */
@@ -90,6 +104,17 @@ static const char *const names[REFUSE_COUNT] = {
     [REFUSE_TLS] = "tls",
     [REFUSE_HEAD_SLOW] = "head_slow",
     [REFUSE_BODY_SLOW] = "body_slow",
+    [REFUSE_ACCESS] = "access",
+    [REFUSE_RATE] = "rate",
+    [REFUSE_ORIGIN] = "origin",
+    [REFUSE_AUTH] = "auth",
+    [REFUSE_RIGHT] = "right",
+    [REFUSE_AUTHORIZATION] = "authorization",
+    [REFUSE_BUSY] = "busy",
+    [REFUSE_CONNECTIONS] = "connections",
+    [REFUSE_INCOMPLETE] = "incomplete",
+    [REFUSE_SHED] = "shed",
+    [REFUSE_READS_SLOW] = "reads_slow",
 };
 
 const char *
@@ -117,4 +142,13 @@ http_refusal_add(enum http_refusal why)
 {
     assert(why < REFUSE_COUNT);
     metric_add(&http_metrics[HTTP_REFUSALS], why, 1);
+}
+
+void
+http_refusal_say(enum http_refusal why, const struct addr *peer)
+{
+    char text[ADDR_TEXT];
+
+    log_limited(LOG_INFO, "http: %s refused: %s", addr_text(peer, text),
+                http_refusal_text(why));
 }

@@ -2,13 +2,15 @@
  * Why a request is refused before (or instead of) being served: the rules of
  * framing, sizes and time, each with its status, its words and its counter.
  *
- * All of them end the connection after the answer: what follows the bytes
- * that broke a rule cannot be trusted to be a request.
+ * Those of framing, sizes and time end the connection after the answer: what
+ * follows the bytes that broke a rule cannot be trusted to be a request.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_REFUSAL_H
 #define HTTP_REFUSAL_H
+
+#include "net/addr.h"
 
 #include <stdint.h>
 
@@ -21,6 +23,7 @@ enum http_refusal {
     REFUSE_METHOD,       /* not 1 to 32 upper-case letters */
     REFUSE_NO_METHOD,    /* a method that HTTP does not know */
     REFUSE_CONNECT,      /* weir is no proxy */
+    REFUSE_TRACE,        /* would show a page what it must not see */
     REFUSE_TARGET,       /* bytes or form that a target cannot have */
     REFUSE_TARGET_LONG,
     REFUSE_PATH,    /* bad percent-encoding, NUL, above the root */
@@ -50,6 +53,19 @@ enum http_refusal {
     REFUSE_TLS,       /* the other way round */
     REFUSE_HEAD_SLOW, /* time-outs */
     REFUSE_BODY_SLOW,
+    /* The filters of a location; the connection may go on. */
+    REFUSE_ACCESS, /* the client's address */
+    REFUSE_RATE,
+    REFUSE_ORIGIN,        /* cors: preflight from another origin */
+    REFUSE_AUTH,          /* no proof, or a wrong one */
+    REFUSE_RIGHT,         /* who it is is known, and may not */
+    REFUSE_AUTHORIZATION, /* malformed */
+    REFUSE_BUSY,          /* too many passwords to check */
+    /* Whole connections; those of RTMP are counted here, too. */
+    REFUSE_CONNECTIONS, /* too many of the address */
+    REFUSE_INCOMPLETE,  /* too many of it without a whole head */
+    REFUSE_SHED,        /* idle, and its place was needed */
+    REFUSE_READS_SLOW,  /* takes an answer too slowly */
     REFUSE_COUNT
 };
 
@@ -60,5 +76,8 @@ const char *http_refusal_text(enum http_refusal why);
 const char *http_refusal_name(unsigned why);
 /* Counts one. */
 void http_refusal_add(enum http_refusal why);
+/* Says it in the log, within its limits: what is refused once is often
+ * refused. */
+void http_refusal_say(enum http_refusal why, const struct addr *peer);
 
 #endif

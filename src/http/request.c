@@ -40,7 +40,7 @@ refuse(struct exchange *x, enum http_refusal why)
     timer_stop(x->c->loop, &x->c->timer);
     x->close = true;
     x->note = str_from(http_refusal_text(why));
-    if (why == REFUSE_CONNECT) {
+    if (why == REFUSE_CONNECT || why == REFUSE_TRACE) {
         http_set_header(&x->pub, "Allow", STR_NONE);
     }
     http_error(&x->pub, http_refusal_status(why), "%s", http_refusal_text(why));
@@ -75,6 +75,8 @@ http_wait_for_body(struct exchange *x)
     struct http_connection *c = x->c;
 
     c->phase = PHASE_BODY;
+    x->body_began_ms = loop_now(c->loop);
+    x->body_began_bytes = c->conn->bytes_in;
     timer_set(c->loop, &c->timer,
               x->reject != 0 ? BODY_PAUSE_MS
                              : c->server->settings.client_body_timeout);
@@ -110,10 +112,14 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->pub.peer = c->conn->peer;
     x->via = c->conn->via;
     x->pub.path = x->pub.route_path = STR("/");
-    x->pub.body = STR_NONE;
+    x->pub.body = x->pub.user = STR_NONE;
     later_init(&x->resume, on_resume);
     buf_init(&x->out, SIZE_MAX / 2);
     c->x = x;
+    if (c->phase == PHASE_IDLE && c->requests > 0) {
+        http_not_idle(c);
+    }
+    conn_set_incomplete(c->conn, false);
     c->phase = PHASE_BUSY;
     c->requests++;
     c->burst++;

@@ -151,7 +151,8 @@ http_set_header(struct http_request *r, const char *name, struct str value)
         metric_add(&http_metrics[HTTP_BAD_HEADERS], 0, 1);
         return;
     }
-    *field = (struct http_field){ NULL, name, pool_str(r->pool, value) };
+    *field = (struct http_field){ NULL, name, pool_str(r->pool, value),
+                                  x->in_filter };
     while (*end != NULL) {
         end = &(*end)->next;
     }

@@ -10,7 +10,7 @@
 #include <assert.h>
 
 #include "base/log.h"
-#include "http/exchange.h"
+#include "http/filter.h"
 #include "http/metrics.h"
 
 #define PARAMS_MAX 8   /* of a template */
@@ -138,8 +138,10 @@ set_allow(struct exchange *x)
 void
 http_reject(struct exchange *x)
 {
-    if (x->reject == 403) {
-        http_error(&x->pub, 403, "access denied");
+    if (x->reject_text != NULL) {
+        http_error(&x->pub, x->reject, "%s", x->reject_text);
+    } else if (x->reject == 204) { /* the preflight of cors */
+        http_reply(&x->pub, 204, NULL, STR_NONE);
     } else if (x->reject == 404) {
         http_error(&x->pub, 404, "nothing is here");
     } else if (str_eq(x->pub.method, STR("OPTIONS"))) {
@@ -164,8 +166,7 @@ lies_under(struct str path, struct str location)
            (path.len == location.len || path.ptr[location.len] == '/');
 }
 
-/* Whether the location lets this request in. */
-static bool
+static void
 enter(struct exchange *x, const struct http_location *l)
 {
     struct str rest =
@@ -176,12 +177,7 @@ enter(struct exchange *x, const struct http_location *l)
     x->layer = 0;
     x->allow_count = 0;
     x->body.limit = (uint64_t)l->client_max_body_size;
-    if (!access_allows(l->access, &x->pub.client)) {
-        metric_add(&http_metrics[HTTP_DENIALS], HTTP_DENIED_ACCESS, 1);
-        x->reject = 403;
-        return false;
-    }
-    return true;
+    x->entered = true;
 }
 
 /* The route of this layer that takes the request, or NULL: then the methods
@@ -229,11 +225,13 @@ advance_layer(struct exchange *x, const struct http_location *l)
     return false;
 }
 
-/* Goes on to the next route, or to the reason why there is none. */
+/* Goes on to the next route, or to the reason why there is none; or a filter
+ * waits. */
 static void
 advance(struct exchange *x)
 {
     const struct http_server *s = x->c->server;
+    enum filter_result result;
 
     for (; x->location < s->location_count; x->location++) {
         const struct http_location *l = &s->locations[x->location];
@@ -241,18 +239,23 @@ advance(struct exchange *x)
         if (!x->entered && !lies_under(x->pub.path, l->path)) {
             continue;
         }
-        if (!x->entered && !enter(x, l)) {
+        if (!x->entered) {
+            enter(x, l);
+        }
+        result = http_filter(x);
+        if (result != FILTER_PASS) {
+            x->waiting = result == FILTER_WAIT;
             return;
         }
-        x->entered = true;
         if (advance_layer(x, l)) {
             return;
         }
-        x->entered = false;
         if (x->allow_count > 0) { /* it knows the path, not the method */
             x->reject = 405;
             return;
         }
+        x->entered = false;
+        http_filter_undo(x);
     }
     x->reject = 404;
 }
@@ -342,6 +345,9 @@ http_route(struct exchange *x)
     while (result == HTTP_PASS) {
         if (x->route == NULL && x->reject == 0) {
             advance(x);
+        }
+        if (x->waiting) {
+            return;
         }
         if (x->reject != 0) {
             if (reject_ready(x)) {

@@ -245,3 +245,12 @@ addr_is_linklocal(const struct addr *a)
     return a->family == AF_INET6 && a->ip[0] == 0xfe &&
            (a->ip[1] & 0xc0) == 0x80;
 }
+
+struct str
+addr_client(const struct addr *a)
+{
+    if (a->family == AF_INET) {
+        return str_of(a->ip, 4);
+    }
+    return a->family == AF_INET6 ? str_of(a->ip, 8) : STR_NONE;
+}

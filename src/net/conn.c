@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "net/metrics.h"
 #include "net/tls.h"
+#include "proc/census.h"
 
 #define READ_SIZE 65536    /* bytes read at once, by all connections */
 #define IOV_COUNT_MAX 1024 /* the kernel's UIO_MAXIOV */
@@ -236,17 +237,19 @@ on_end(struct conn *c)
     }
 }
 
-/* Nobody wants what the peer still sends. */
+/* n bytes came that nobody wants: a peer that goes on sending is heard out
+ * within bounds, because closing on unread bytes would reset the connection
+ * under our last words. */
 static void
-forget(struct conn *c, size_t n)
+linger_on(struct conn *c, ssize_t n)
 {
-    int64_t left = c->linger_end_ms - loop_now(c->loop);
+    int64_t left = c->linger_until_ms - loop_now(c->loop);
 
-    if (!c->ended) {
+    if (!c->ended || c->linger_total_ms == 0) {
         return;
     }
-    c->lingered += n;
-    if (c->lingered > LINGER_BYTES) {
+    c->linger_size -= n;
+    if (c->linger_size < 0 || left <= 0) {
         conn_close(c, c->finish_reason);
     } else {
         timer_set(c->loop, &c->linger,
@@ -280,7 +283,7 @@ on_readable(struct conn *c)
     c->bytes_in += (uint64_t)n;
     metric_cell_add(c->meter_in, n);
     if (c->finishing) {
-        forget(c, (size_t)n);
+        linger_on(c, n);
         return;
     }
     if (buf_len(&c->in) == 0) {
@@ -484,7 +487,7 @@ flush(struct conn *c)
 static void
 end_our_side(struct conn *c)
 {
-    c->linger_end_ms = loop_now(c->loop) + LINGER_TIMES * c->linger_ms;
+    c->linger_until_ms = loop_now(c->loop) + c->linger_total_ms;
     if (c->eof) {
         conn_close(c, c->finish_reason);
     } else if (c->ops->finish(c)) {
@@ -574,6 +577,24 @@ prepare_socket(int fd, const struct addr *via)
     }
 }
 
+void
+conn_socket_close(const struct conn_socket *s)
+{
+    if (s->census != 0) {
+        census_leave(s->census, true);
+    }
+    close(s->fd);
+}
+
+static void
+leave_census(struct conn *c)
+{
+    if (c->census != 0) {
+        census_leave(c->census, c->incomplete);
+        c->census = 0;
+    }
+}
+
 struct conn *
 conn_new(struct loop *l, const struct conn_socket *s,
          const struct conn_handlers *handlers, void *arg,
@@ -596,12 +617,17 @@ conn_new(struct loop *l, const struct conn_socket *s,
     c->via = s->via.family == AF_UNSPEC ? s->peer : s->via;
     c->secure = s->secure || s->tls != NULL;
     c->listener = s->listener;
+    c->census = s->census;
+    c->incomplete = true;
+    c->linger_total_ms = limits->linger_total_ms;
+    c->linger_size = limits->linger_size;
     buf_init(&c->in, limits->in_limit);
     buf_init(&c->out, limits->out_limit);
     c->opened_ms = c->last_read_ms = c->last_write_ms = loop_now(l);
     if (io_start(l, &c->io, s->fd, IO_READ, on_ready) == -1) {
         tls_free(&c->tls);
         close(s->fd);
+        leave_census(c);
         mem_free(&c);
         metric_add(&net_metrics[NET_REJECTED], NET_REJECTED_SYSTEM, 1);
         return NULL;
@@ -611,6 +637,15 @@ conn_new(struct loop *l, const struct conn_socket *s,
     }
     metric_add(&net_metrics[NET_CONNECTIONS], c->listener, 1);
     return c;
+}
+
+void
+conn_set_incomplete(struct conn *c, bool incomplete)
+{
+    if (c->incomplete != incomplete && c->census != 0) {
+        census_mark(c->census, incomplete);
+    }
+    c->incomplete = incomplete;
 }
 
 void
@@ -641,6 +676,7 @@ conn_close(struct conn *c, const char *reason)
     if (c->ops->close != NULL) {
         c->ops->close(c);
     }
+    leave_census(c);
     close(fd);
 }
 

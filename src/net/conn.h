@@ -81,8 +81,10 @@ struct conn {
     int64_t last_write_ms;
     uint64_t bytes_in, bytes_out; /* totals */
     bool secure;                  /* TLS, here or with a proxy */
-    uint32_t meter_in, meter_out; /* metric cells that count these as well */
+    bool incomplete;              /* counted in the census as such */
     uint16_t listener;            /* as in its struct conn_socket */
+    uint32_t meter_in, meter_out; /* metric cells that count these as well */
+    uint64_t census;              /* proc/census.h: its client; 0: none */
     bool closed;                  /* on_close was called */
     bool read_paused;
     bool want_write;      /* waits for the socket */
@@ -95,15 +97,19 @@ struct conn {
     bool offering;        /* on_data runs */
     struct later offer;   /* conn_resume_reading() */
     struct timer linger;
-    int64_t linger_ms;     /* of conn_finish() */
-    int64_t linger_end_ms; /* loop_now(), once our side ended */
-    uint64_t lingered;     /* bytes read and forgotten since */
-    char *finish_reason;   /* owned */
+    int64_t linger_ms;       /* of conn_finish() */
+    int64_t linger_total_ms; /* conn_limits */
+    int64_t linger_until_ms; /* the end of it in any case */
+    int64_t linger_size;     /* bytes it still may read */
+    char *finish_reason;     /* owned */
 };
 
 struct conn_limits {
     size_t in_limit;  /* bytes kept unread by the handler */
     size_t out_limit; /* bytes kept unsent */
+    /* How far conn_finish() reads on: ms in all, bytes; 0: one linger_ms, any
+     * number. */
+    int64_t linger_total_ms, linger_size;
 };
 
 /* A connected socket and whom it connects. */
@@ -116,7 +122,11 @@ struct conn_socket {
     struct tls *tls;   /* owned; NULL: plain */
     bool not_tls;      /* plain, but of an address that is for TLS */
     uint16_t listener; /* place of its listener in METRIC_LISTENERS */
+    uint64_t census;   /* it was counted as incomplete under this; 0: not */
 };
+
+/* Gives up one that no connection was made of. */
+void conn_socket_close(const struct conn_socket *s);
 
 /* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP) and s->tls.
  * NULL, with them closed, when the system has no room to watch it. */
@@ -154,11 +164,13 @@ void conn_offer(struct conn *c);
 void conn_read(struct conn *c);
 
 void conn_close(struct conn *c, const char *reason);
+/* Whether the peer still has to show what it wants: counted for its client,
+ * nothing else.  A new connection has to. */
+void conn_set_incomplete(struct conn *c, bool incomplete);
 /* Sends what is in conn->out (for at most linger_ms), ends our side, then
- * reads and forgets, so that the peer gets our last words: until it ends its
- * side, pauses for linger_ms, has taken five times as long or sent 1 MB; then
- * closes.  on_close is the only handler called from now on;
- * reason is copied. */
+ * reads and forgets until the peer pauses for linger_ms (so that it gets our
+ * last words) or conn_limits end it, then closes.  on_close is the only handler
+ * called from now on; reason is copied. */
 void conn_finish(struct conn *c, int64_t linger_ms, const char *reason);
 
 #endif

@@ -68,7 +68,7 @@ give_up(struct handshake *h, enum tls_event what)
 {
     tls_count_event(what);
     leave(h);
-    close(h->socket.fd);
+    conn_socket_close(&h->socket);
 }
 
 /* The peer went.  Without a byte it was a probe: nobody wants to know. */
@@ -172,7 +172,7 @@ refuse_not_tls(struct handshake *h, uint8_t first)
              addr_text(&h->socket.peer, peer),
              first == 3 ? "but plain RTMP: " : "", first);
     leave(h);
-    close(h->socket.fd);
+    conn_socket_close(&h->socket);
 }
 
 /* The first byte is there: is it TLS at all? */
@@ -242,7 +242,7 @@ tls_accept(struct loop *l, const struct tls_context *t,
     h->handler = handler;
     h->arg = arg;
     if (io_start(l, &h->io, s->fd, IO_READ, on_ready) == -1) {
-        close(s->fd);
+        conn_socket_close(s);
         mem_free(&h);
         return;
     }
@@ -258,6 +258,6 @@ tls_accept_stop(void)
         struct handshake *h = LIST_ITEM(all.list.next, struct handshake, link);
 
         leave(h);
-        close(h->socket.fd);
+        conn_socket_close(&h->socket);
     }
 }

@@ -379,6 +379,7 @@ read_c2(struct rtmp_session *s, size_t n)
     uint16_t part = n < s->c2_left ? (uint16_t)n : s->c2_left;
     s->c2_left = (uint16_t)(s->c2_left - part);
     if (s->c2_left == 0) {
+        conn_set_incomplete(s->conn, false);
         session_set_phase(s, PHASE_CONNECT);
     }
     return part;
@@ -470,7 +471,8 @@ rtmp_accept(struct loop *l, const struct rtmp_settings *settings,
             const struct rtmp_handlers *handlers, void *arg,
             const struct conn_socket *socket)
 {
-    static const struct conn_limits limits = { IN_LIMIT, OUT_LIMIT };
+    static const struct conn_limits limits = { .in_limit = IN_LIMIT,
+                                               .out_limit = OUT_LIMIT };
     struct rtmp_session *s = mem_zero(sizeof(*s));
 
     s->conn = conn_new(l, socket, &session_handlers, s, &limits);

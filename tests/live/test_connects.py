@@ -94,14 +94,17 @@ def test_idle_players_are_cheap(weir):
         c.close()
 
 
+ECHO = '{ path = "/e"; module = "echo"; routes = "* /*"; },'
+
+
 def test_worker_connections_is_a_limit(weir):
-    w = weir(top="worker_connections = 64;")
+    w = weir(top="worker_connections = 64;", locations=ECHO)
     clients = []
     for _ in range(64):
-        c = Http(w.http)
-        c.send("GET", "/healthz")
-        c.answer()
+        c = Http(w.http)  # at work: idle ones would make room
+        c.raw("POST /e HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\n\r\n")
         clients.append(c)
+    w.wait_log("64. are in use")
     late = Http(w.http, timeout=1)
     late.send("GET", "/healthz")
     with pytest.raises(OSError):

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from http_client import Http, get
+from weir import wait_for
 
 G = "GET / HTTP/1.1\r\nHost: t\r\n"
 P = "POST / HTTP/1.1\r\nHost: t\r\n"
@@ -39,6 +40,28 @@ REFUSED = {
                         "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "coding in 1.0": "POST / HTTP/1.0\r\nHost: t\r\n"
                      "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "length quoted": P + 'Content-Length: "3"\r\n\r\nabc',
+    "length with a point": P + "Content-Length: 3.0\r\n\r\nabc",
+    "length after a vertical tab": P + "Content-Length: \x0b3\r\n\r\nabc",
+    "coding empty": P + "Transfer-Encoding:\r\n\r\n0\r\n\r\n",
+    "coding chunked, chunked": P + "Transfer-Encoding: chunked, chunked\r\n"
+                                   "\r\n0\r\n\r\n",
+    "coding with a parameter": P + "Transfer-Encoding: chunked;q=1\r\n"
+                                   "\r\n0\r\n\r\n",
+    "coding gzip in 1.0": "POST / HTTP/1.0\r\nHost: t\r\n"
+                          "Transfer-Encoding: gzip, chunked\r\n\r\n",
+    "coding behind a vertical tab": P + "Transfer-Encoding: \x0bchunked\r\n"
+                                        "\r\n0\r\n\r\n",
+    "both, one twice": P + "Content-Length: 3\r\nContent-Length: 3\r\n"
+                           "Transfer-Encoding: chunked\r\n\r\n"
+                           "0\r\n\r\n",
+    "space before the colon of coding": P + "Transfer-Encoding : chunked\r\n"
+                                            "\r\n0\r\n\r\n",
+    "upgrade with a body": P + "Connection: upgrade\r\nUpgrade: websocket\r\n"
+                               "Content-Length: 3\r\n\r\nabc",
+    "upgrade with chunks": P + "Connection: upgrade\r\nUpgrade: h2c\r\n"
+                               "Transfer-Encoding: chunked\r\n\r\n"
+                               "0\r\n\r\n",
     # lines
     "folded header": G + "X: a\r\n b\r\n\r\n",
     "folded with tab": G + "X: a\r\n\tb\r\n\r\n",
@@ -56,6 +79,12 @@ REFUSED = {
     "NUL in the target": "GET /a\0b HTTP/1.1\r\nHost: t\r\n\r\n",
     "control in a value": G + "X: a\x01b\r\n\r\n",
     "control in a name": G + "X\x01: a\r\n\r\n",
+    "DEL in a value": G + "X: a\x7fb\r\n\r\n",
+    "NUL in a name": G + "X\0: a\r\n\r\n",
+    "LF alone ends the head": G + "X: a\n\n",
+    "LF alone between head and body": P + "Content-Length: 3\r\n\nabc",
+    "bytes above 127 in a name": G + "X\xfc: a\r\n\r\n",
+    "tab before the colon": G + "X\t: a\r\n\r\n",
     "name not a token": G + "X(y): a\r\n\r\n",
     # request line
     "HTTP/0.9": "GET /\r\n",
@@ -74,6 +103,18 @@ REFUSED = {
     "method in small letters": "get / HTTP/1.1\r\nHost: t\r\n\r\n",
     "method with a digit or sign": "GE<T / HTTP/1.1\r\nHost: t\r\n\r\n",
     "unknown method": "BREW / HTTP/1.1\r\nHost: t\r\n\r\n",
+    "method of 33 letters": "A" * 33 + " / HTTP/1.1\r\nHost: t\r\n\r\n",
+    "no method": " / HTTP/1.1\r\nHost: t\r\n\r\n",
+    "bytes above 127 in the target": "GET /\xfc HTTP/1.1\r\nHost: t\r\n\r\n",
+    "DEL in the target": "GET /\x7f HTTP/1.1\r\nHost: t\r\n\r\n",
+    "another scheme": "GET ftp://t/ HTTP/1.1\r\nHost: t\r\n\r\n",
+    "absolute target without host": "GET http:///x HTTP/1.1\r\nHost: t\r\n"
+                                    "\r\n",
+    "absolute target with user": "GET http://u@t/ HTTP/1.1\r\nHost: t\r\n"
+                                 "\r\n",
+    "star of a GET": "GET * HTTP/1.1\r\nHost: t\r\n\r\n",
+    "TRACE": "TRACE /smuggled HTTP/1.1\r\nHost: t\r\n\r\n",
+    "TRACE of nothing": "TRACE /nothing HTTP/1.1\r\nHost: t\r\n\r\n",
     "CONNECT": "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n",
     "bad percent": "GET /%zz HTTP/1.1\r\nHost: t\r\n\r\n",
     "percent cut": "GET /% HTTP/1.1\r\nHost: t\r\n\r\n",
@@ -87,6 +128,12 @@ REFUSED = {
     "host with an at": "GET / HTTP/1.1\r\nHost: a@b\r\n\r\n",
     "host other than the target's": "GET http://a/ HTTP/1.1\r\n"
                                     "Host: b\r\n\r\n",
+    "two hosts in 1.0": "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n",
+    "host empty": "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+    "host list": "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n",
+    "host with a long port": "GET / HTTP/1.1\r\nHost: a:123456\r\n\r\n",
+    "host with a name as port": "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n",
+    "host hidden behind _": "GET / HTTP/1.1\r\nHo_st: a\r\n\r\n",
     # chunks
     "chunk without CRLF": P + "Transfer-Encoding: chunked\r\n\r\n"
                               "3\r\nabcX0\r\n\r\n",
@@ -103,6 +150,33 @@ REFUSED = {
                                    "3\nabc\r\n0\r\n\r\n",
     "chunk extension without end": P + "Transfer-Encoding: chunked\r\n\r\n"
                                        "3;" + "a" * 20000,
+    "chunk size of 17 digits": P + "Transfer-Encoding: chunked\r\n\r\n"
+                                   "00000000000000003\r\nabc\r\n0\r\n\r\n",
+    "chunk size with a space": P + "Transfer-Encoding: chunked\r\n\r\n"
+                                   " 3\r\nabc\r\n0\r\n\r\n",
+    "chunk size with plus": P + "Transfer-Encoding: chunked\r\n\r\n"
+                                "+3\r\nabc\r\n0\r\n\r\n",
+    "chunk size ended by CR": P + "Transfer-Encoding: chunked\r\n\r\n"
+                                  "3\rXabc\r\n0\r\n\r\n",
+    "chunk data ended by LF": P + "Transfer-Encoding: chunked\r\n\r\n"
+                                  "3\r\nabc\n0\r\n\r\n",
+    "chunk data too long": P + "Transfer-Encoding: chunked\r\n\r\n"
+                               "3\r\nabcde\r\n0\r\n\r\n",
+    "chunk extension of 300 bytes": P + "Transfer-Encoding: chunked\r\n\r\n"
+                                        "3;a=" + "b" * 300 +
+                                    "\r\nabc\r\n0\r\n\r\n",
+    "many small chunk extensions": P + "Transfer-Encoding: chunked\r\n\r\n" +
+                                   "1;a=b\r\nx\r\n" * 100 + "0\r\n\r\n",
+    "chunk extension with NUL": P + "Transfer-Encoding: chunked\r\n\r\n"
+                                    "3;a\0\r\nabc\r\n0\r\n\r\n",
+    "folded trailer": P + "Transfer-Encoding: chunked\r\n\r\n"
+                          "0\r\nX: a\r\n b\r\n\r\n",
+    "trailer ended by LF": P + "Transfer-Encoding: chunked\r\n\r\n"
+                               "0\r\nX: a\n\r\n",
+    "trailer without colon": P + "Transfer-Encoding: chunked\r\n\r\n"
+                                 "0\r\nabc\r\n\r\n",
+    "host in trailers": P + "Transfer-Encoding: chunked\r\n\r\n"
+                            "0\r\nHost: b\r\n\r\n",
     "length in trailers": P + "Transfer-Encoding: chunked\r\n\r\n"
                               "0\r\nContent-Length: 5\r\n\r\n",
     "coding in trailers": P + "Transfer-Encoding: chunked\r\n\r\n"
@@ -158,7 +232,9 @@ STATUS = {
     "long head": 431, "HTTP/2.0": 505, "unknown method": 501,
     "no host": 400, "two hosts": 400, "both": 400, "length twice": 400,
     "folded header": 400, "unknown expectation": 417,
-    "coding gzip, chunked": 501,
+    "coding gzip, chunked": 501, "TRACE": 405, "TRACE of nothing": 405,
+    "CONNECT": 405, "upgrade with a body": 400, "coding in 1.0": 400,
+    "HTTP/0.9": 505, "two hosts in 1.0": 400, "method of 33 letters": 400,
 }
 
 
@@ -195,6 +271,74 @@ def test_accepted(server, name):
         assert c.answer().status == 200
         c.send("GET", "/healthz")
         assert c.answer().status == 200
+
+
+def test_nothing_smuggled_was_served(server):
+    """Of all requests behind the refused ones, none reached a handler: the
+    access log has a line for everything that was read as a request."""
+    with Http(server.http) as c:
+        for bad in REFUSED.values():
+            with Http(server.http) as other:
+                try:
+                    other.raw(bad.encode("latin-1") + SMUGGLED.encode())
+                    while other.sock.recv(65536):
+                        pass
+                except OSError:
+                    pass
+        c.send("GET", "/healthz?the-end")
+        assert c.answer().status == 200
+    wait_for(lambda: "/healthz?the-end" in server.access_log(), 5)
+    lines = server.access_log().splitlines()
+    smuggled = [line for line in lines if '"GET /smuggled ' in line]
+    assert not smuggled, smuggled
+
+
+ONE_BODY = {
+    "hop-by-hop length": P.replace("/ ", "/smuggled ") +
+                         "Connection: close, Content-Length\r\n"
+                         "Content-Length: {n}\r\n\r\n",
+    "hop-by-hop coding": P.replace("/ ", "/smuggled ") +
+                         "Connection: close, Transfer-Encoding\r\n"
+                         "Transfer-Encoding: chunked\r\n\r\n"
+                         "{x}\r\n",
+    "length beside one with _": P.replace("/ ", "/smuggled ") +
+                                "Connection: close\r\nContent_Length: 0\r\n"
+                                "Content-Length: {n}\r\n\r\n",
+    "behind Connection: close": "GET /healthz HTTP/1.1\r\nHost: t\r\n"
+                                "Connection: close\r\n\r\n",
+    "behind the end of 1.0": "GET /healthz HTTP/1.0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", ONE_BODY)
+def test_one_request_only(server, name):
+    """What looks like a second request is the first one's body, or is not
+    looked at."""
+    with Http(server.http) as c:
+        text = ONE_BODY[name].format(n=len(SMUGGLED), x=f"{len(SMUGGLED):x}")
+        c.raw(text + SMUGGLED + "\r\n0\r\n\r\n")
+        assert c.answer().status in (200, 201)
+        assert c.ended()
+
+
+def test_underscored_headers_are_not_there(server):
+    with Http(server.http) as c:
+        c.raw("GET /healthz HTTP/1.1\r\nHost: t\r\nConnec_tion: close\r\n"
+              "Expect_: x\r\n\r\n")
+        assert c.answer().status == 200
+        c.send("GET", "/healthz")
+        assert c.answer().status == 200
+
+
+def test_many_sent_ahead(server):
+    """100 requests in one piece: all are answered in order, and a neighbour
+    is served meanwhile."""
+    with Http(server.http) as c:
+        c.raw("".join(f"GET /smuggled/{n} HTTP/1.1\r\nHost: t\r\n\r\n"
+                      for n in range(100)))
+        assert get(server.http, "/healthz").status == 200
+        for n in range(100):
+            assert c.answer().json()["path"] == f"/{n}"
 
 
 def test_garbage(server):

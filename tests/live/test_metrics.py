@@ -103,7 +103,7 @@ def test_http_requests_are_counted(weir):
     reaches(w, requests, 1, module="none", code="403")
     reaches(w, "weir_http_requests_in_flight", 1)  # the scrape itself
     m = Metrics(w)
-    assert m("weir_http_denials_total", reason="access") == 1
+    assert m("weir_http_refusals_total", reason="access") == 1
     assert m(requests, module="hello", method="GET", code="200") == 7
     assert m(requests, method="GET", code="404") == 3
     assert m("weir_hello_greetings_total") == 7
@@ -132,7 +132,7 @@ def test_bytes_of_a_request_are_counted(weir):
 def test_each_refusal_has_its_counter(weir):
     """Whatever a peer breaks, exactly one reason is counted."""
     w = weir()
-    name = "weir_http_parse_errors_total"
+    name = "weir_http_refusals_total"
     for count, data in enumerate(REFUSED.values()):
         with Http(w.http) as c:
             c.raw(data)
@@ -155,7 +155,7 @@ def test_slow_heads_are_counted(weir):
     with Http(w.http) as c:
         c.raw("GET / HT")
         assert c.answer().status == 408
-    reaches(w, "weir_http_parse_errors_total", 1, reason="head_slow")
+    reaches(w, "weir_http_refusals_total", 1, reason="head_slow")
 
 
 def test_streams_are_counted(weir):

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "event/task.h"
 
 #define MANY 200
@@ -199,6 +200,50 @@ ending_waits_for_what_runs_and_drops_the_rest(void **state)
 }
 
 /* Signals go to the loop's thread, whose signalfd reads them. */
+static int slow_done;
+
+static void
+work_nothing(struct task *task)
+{
+    (void)task;
+}
+
+/* Takes a millisecond of the loop's time. */
+static void
+done_slowly(struct task *task)
+{
+    int64_t until = clock_ms() + 1;
+
+    (void)task;
+    slow_done++;
+    while (clock_ms() < until) {
+    }
+}
+
+static void
+a_turn_takes_results_for_a_while_only(void **state)
+{
+    struct task tasks[100];
+    int most = 0;
+
+    (void)state;
+    start(2, 100);
+    slow_done = 0;
+    for (int i = 0; i < 100; i++) {
+        tasks[i] = (struct task){ .work = work_nothing, .done = done_slowly };
+        assert_int_equal(task_run(threads, &tasks[i]), 0);
+    }
+    while (slow_done < 100) {
+        int before = slow_done;
+
+        loop_turn(l, -1);
+        most = slow_done - before > most ? slow_done - before : most;
+    }
+    assert_in_range(most, 1, 40);
+    stop();
+    assert_int_equal(slow_done, 100);
+}
+
 static void
 masks(struct task *task)
 {
@@ -235,6 +280,7 @@ main(void)
         cmocka_unit_test(full_queue_and_cancelling),
         cmocka_unit_test(ending_waits_for_what_runs_and_drops_the_rest),
         cmocka_unit_test(threads_take_no_signals),
+        cmocka_unit_test(a_turn_takes_results_for_a_while_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

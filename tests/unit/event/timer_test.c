@@ -210,6 +210,43 @@ thousands_fire_in_order(void **state)
     }
 }
 
+/* Each takes a millisecond, all are due: no turn does all of them, and none is
+ * lost. */
+static void
+on_slow(struct timer *t)
+{
+    int64_t until = clock_ms() + 1;
+
+    (void)t;
+    fired++;
+    while (clock_ms() < until) {
+    }
+}
+
+static void
+a_turn_fires_for_a_while_only(void **state)
+{
+    struct timer slow[200];
+    int turns = 0;
+
+    (void)state;
+    fired = 0;
+    for (int i = 0; i < 200; i++) {
+        timer_init(&slow[i], on_slow);
+        timer_set(l, &slow[i], 0);
+    }
+    while (fired < 200) {
+        int before = fired;
+
+        loop_turn(l, -1);
+        assert_in_range(fired - before, 0, 40);
+        turns++;
+    }
+    assert_true(turns >= 5);
+    loop_turn(l, 0);
+    assert_int_equal(fired, 200);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -223,6 +260,7 @@ main(void)
         TEST(one_set_again_at_once_leaves_the_turn),
         TEST(a_delay_without_end_is_not_soon),
         TEST(thousands_fire_in_order),
+        TEST(a_turn_fires_for_a_while_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,10 @@ static const struct http_route routes[] = {
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };
 static const struct http_location locations[] = {
-    { { "/", 1 }, NULL, 1000, layers, 1 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 1000,
+      .layers = layers,
+      .layer_count = 1 },
 };
 static const struct http_server server = { .settings = SERVE_SETTINGS,
                                            .locations = locations,

@@ -27,7 +27,10 @@ static const struct http_route routes[] = {
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };
 static const struct http_location locations[] = {
-    { { "/", 1 }, NULL, 1000, layers, 1 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 1000,
+      .layers = layers,
+      .layer_count = 1 },
 };
 static const struct http_server server = { .settings = SERVE_SETTINGS,
                                            .locations = locations,
@@ -36,6 +39,7 @@ static const struct http_server server = { .settings = SERVE_SETTINGS,
 #define JSON "Content-Type: application/json\r\n"
 #define HTML "Content-Type: text/html; charset=utf-8\r\n"
 #define TEXT "Content-Type: text/plain; charset=utf-8\r\n"
+#define PROBLEM "Content-Type: application/problem+json\r\n"
 
 static void
 test_forms(void **state)
@@ -60,6 +64,9 @@ test_forms(void **state)
         { "Accept: */*, application/json;q=0\r\n", HTML },
         { "Accept: text/html;q=nonsense\r\n", HTML },
         { "Accept: ;;;,,,q=\r\n", JSON },
+        { "Accept: application/problem+json\r\n", PROBLEM },
+        { "Accept: application/problem+json, application/json\r\n", JSON },
+        { "Accept: application/problem+json, */*;q=0.9\r\n", PROBLEM },
     };
     struct errmsg err;
     struct loop *l = loop_new(&err);

@@ -129,8 +129,8 @@ test_refusals(void **state)
 {
     (void)state;
     serve("GET /get HTTP/1.1\r\n\r\n");
-    assert_told("\nweir_http_parse_errors_total{reason=\"no_host\"} 1\n");
-    assert_told("\nweir_http_parse_errors_total{reason=\"hosts\"} 0\n");
+    assert_told("\nweir_http_refusals_total{reason=\"no_host\"} 1\n");
+    assert_told("\nweir_http_refusals_total{reason=\"hosts\"} 0\n");
     assert_told("_closed_total{reason=\"answered\"} 1\n");
     for (unsigned i = 1; i < REFUSE_COUNT; i++) {
         assert_non_null(http_refusal_name(i));

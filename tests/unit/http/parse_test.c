@@ -267,7 +267,7 @@ static const struct {
     ROW("GET http://a?b HTTP/1.1\r\nHost: a\r\n\r\n", NONE),
     ROW("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", NONE),
     ROW("M-SEARCH / HTTP/1.1\r\nHost: a\r\n\r\n", NONE),
-    ROW("TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", NONE),
+    ROW("TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", TRACE),
     ROW(GET "X:\r\nY: \r\nZ: a\tb\r\n\r\n", NONE),
     ROW(GET "X: \xfc\xff\x80\r\n\r\n", NONE),
     ROW(GET "!#$%&'*+-.^_`|~0aZ: x\r\n\r\n", NONE),

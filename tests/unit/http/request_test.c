@@ -116,7 +116,10 @@ static const struct http_layer layers[] = {
     { .module = "next", .routes = fallback }
 };
 static const struct http_location locations[] = {
-    { { "/", 1 }, NULL, 100000, layers, 2 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 100000,
+      .layers = layers,
+      .layer_count = 2 },
 };
 static const struct http_server server = { .settings = SERVE_SETTINGS,
                                            .locations = locations,

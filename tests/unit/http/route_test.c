@@ -97,11 +97,26 @@ static const struct http_layer small[] = {
 };
 
 static struct http_location locations[] = {
-    { { "/small/deep", 11 }, NULL, 1000, two, 3 },
-    { { "/closed", 7 }, NULL, 1000, all, 1 },
-    { { "/small", 6 }, NULL, 4, small, 1 },
-    { { "/all", 4 }, NULL, 1000, all, 1 },
-    { { "/two", 4 }, NULL, 1000, two, 3 },
+    { .path = { "/small/deep", 11 },
+      .client_max_body_size = 1000,
+      .layers = two,
+      .layer_count = 3 },
+    { .path = { "/closed", 7 },
+      .client_max_body_size = 1000,
+      .layers = all,
+      .layer_count = 1 },
+    { .path = { "/small", 6 },
+      .client_max_body_size = 4,
+      .layers = small,
+      .layer_count = 1 },
+    { .path = { "/all", 4 },
+      .client_max_body_size = 1000,
+      .layers = all,
+      .layer_count = 1 },
+    { .path = { "/two", 4 },
+      .client_max_body_size = 1000,
+      .layers = two,
+      .layer_count = 3 },
 };
 static const struct http_server server = {
     .settings = SERVE_SETTINGS,

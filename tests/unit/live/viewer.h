@@ -86,7 +86,8 @@ static const struct conn_handlers wire_handlers = {
 static inline void
 wire_open(struct wire *wire, int room)
 {
-    static const struct conn_limits limits = { 65536, 64 * 1024 * 1024 };
+    static const struct conn_limits limits = { .in_limit = 65536,
+                                               .out_limit = 64 * 1024 * 1024 };
     struct addr nowhere = { .family = AF_UNIX };
     int fds[2];
 

@@ -19,8 +19,8 @@
 #define TURNS 100000
 
 static struct loop *l;
-static const struct conn_limits small = { 16, 32 };
-static const struct conn_limits wide = { 65536, BIG };
+static const struct conn_limits small = { .in_limit = 16, .out_limit = 32 };
+static const struct conn_limits wide = { .in_limit = 65536, .out_limit = BIG };
 
 /* A session under test: notes what it is told and does what it is told. */
 struct session {

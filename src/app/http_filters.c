@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/http_filters.h"
+
+#include <assert.h>
+
+#include "app/settings_filters.h"
+#include "http/cors.h"
+#include "http/rate.h"
+
+static struct str
+join(struct pool *pool, const struct conf_strings *list)
+{
+    struct str all = STR_NONE;
+
+    for (size_t i = 0; i < list->count; i++) {
+        all = pool_printf(pool, "%.*s%s%.*s", STR_ARGS(all), i > 0 ? ", " : "",
+                          STR_ARGS(list->items[i]));
+    }
+    return all;
+}
+
+static const struct http_cors *
+make_cors(struct pool *pool, const struct cors_settings *s)
+{
+    struct http_cors *c;
+
+    if (s->allow_origins.count == 0) {
+        return NULL;
+    }
+    c = pool_alloc(pool, sizeof(*c));
+    *c = (struct http_cors){
+        .origins = s->allow_origins.items,
+        .origin_count = s->allow_origins.count,
+        .methods = join(pool, &s->allow_methods),
+        .headers = join(pool, &s->allow_headers),
+        .exposed = join(pool, &s->expose_headers),
+        .credentials = s->credentials,
+        .max_age = s->max_age / 1000,
+    };
+    return c;
+}
+
+/* Counts stay with the location and the place of the rule in it, so that
+ * they go on when a reload changes the numbers. */
+static struct http_rate
+make_rate(struct pool *pool, const struct http_location_settings *l, size_t i)
+{
+    const struct rate_settings *all = l->rate.items;
+    const struct rate_settings *s = &all[i];
+    struct http_rate rate = { .key = RATE_ADDRESS };
+    struct errmsg err;
+    int bad = rate_parse_key(s->key, &rate.key, &rate.header, &err) |
+              rate_parse(s->rate, &rate.pace.interval_us, &err);
+
+    assert(bad == 0); /* both were checked */
+    (void)bad;
+    rate.pace.burst = settings_burst(s, rate.pace.interval_us);
+    rate.identity = pool_printf(pool, "%.*s#%zu", STR_ARGS(l->path), i);
+    return rate;
+}
+
+void
+http_filters_set(struct pool *pool, const struct http_location_settings *l,
+                 struct http_location *out)
+{
+    size_t n = l->rate.count;
+    struct http_rate *rates = pool_zero(pool, (n + 1) * sizeof(*rates));
+
+    for (size_t i = 0; i < n; i++) {
+        rates[i] = make_rate(pool, l, i);
+    }
+    out->cors = make_cors(pool, &l->cors);
+    out->rates = rates;
+    out->rate_count = n;
+}

@@ -1,0 +1,15 @@
+/*
+ * The filters of a location, from settings to what http/ wants.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_HTTP_FILTERS_H
+#define APP_HTTP_FILTERS_H
+
+#include "app/settings.h"
+
+/* Fills cors and rates of out; lives in pool. */
+void http_filters_set(struct pool *pool, const struct http_location_settings *l,
+                      struct http_location *out);
+
+#endif

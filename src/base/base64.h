@@ -1,0 +1,23 @@
+/*
+ * Base64 (RFC 4648), strict: whoever decodes it has one text for one value.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef BASE_BASE64_H
+#define BASE_BASE64_H
+
+#include "base/pool.h"
+
+#include <stdbool.h>
+
+enum base64_kind {
+    BASE64,     /* section 4: '+' and '/', padded with '=' */
+    BASE64_URL, /* section 5: '-' and '_', no padding */
+};
+
+/* The bytes of text, in the pool; false when it is not exactly the encoding
+ * of some bytes: other letters, wrong padding, bits left over. */
+bool base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
+                   struct str *bytes);
+
+#endif

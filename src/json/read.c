@@ -1,0 +1,216 @@
+/*
+ * yajl's events made into a tree.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "json/read.h"
+
+#include <stdlib.h>
+#include <yajl/yajl_parse.h>
+
+#include "base/mem.h"
+
+#define NUMBER_MAX 64 /* bytes of one */
+
+struct reading {
+    struct pool *pool;
+    struct json_value *open[JSON_READ_DEPTH]; /* what we are inside of */
+    unsigned depth;
+    struct json_value *root;
+    struct str name; /* of the member whose value comes next */
+    const char *why; /* our own refusal */
+};
+
+static void *
+parse_alloc(void *unused, size_t n)
+{
+    (void)unused;
+    return mem_alloc(n);
+}
+
+static void *
+parse_resize(void *unused, void *p, size_t n)
+{
+    (void)unused;
+    return mem_resize(p, n);
+}
+
+static void
+parse_free(void *unused, void *p)
+{
+    (void)unused;
+    mem_free_raw(p);
+}
+
+static int
+refuse(struct reading *r, const char *why)
+{
+    r->why = why;
+    return 0;
+}
+
+/* A new value where the reading is. */
+static struct json_value *
+add(struct reading *r, enum json_kind kind)
+{
+    struct json_value *v = pool_zero(r->pool, sizeof(*v));
+
+    v->kind = kind;
+    v->name = r->name;
+    v->text = r->name = STR_NONE;
+    if (r->depth == 0) {
+        r->root = v;
+        return v;
+    }
+    struct json_value *in = r->open[r->depth - 1];
+
+    if (in->last != NULL) {
+        in->last->next = v;
+    } else {
+        in->first = v;
+    }
+    in->last = v;
+    return v;
+}
+
+static int
+on_null(void *arg)
+{
+    add(arg, JSON_NULL);
+    return 1;
+}
+
+static int
+on_bool(void *arg, int truth)
+{
+    add(arg, JSON_BOOL)->truth = truth != 0;
+    return 1;
+}
+
+static int
+on_number(void *arg, const char *text, size_t n)
+{
+    struct reading *r = arg;
+    struct json_value *v;
+
+    if (n >= NUMBER_MAX) {
+        return refuse(r, "a number is too long");
+    }
+    v = add(r, JSON_NUMBER);
+    v->text = pool_str(r->pool, str_of(text, n));
+    v->number = strtod(v->text.ptr, NULL);
+    return 1;
+}
+
+static int
+on_string(void *arg, const unsigned char *text, size_t n)
+{
+    struct reading *r = arg;
+
+    add(r, JSON_STRING)->text = pool_str(r->pool, str_of(text, n));
+    return 1;
+}
+
+static int
+open_value(struct reading *r, enum json_kind kind)
+{
+    if (r->depth == JSON_READ_DEPTH) {
+        return refuse(r, "too many arrays and objects in one another");
+    }
+    struct json_value *v = add(r, kind);
+
+    r->open[r->depth++] = v;
+    return 1;
+}
+
+static int
+on_object(void *arg)
+{
+    return open_value(arg, JSON_OBJECT);
+}
+
+static int
+on_array(void *arg)
+{
+    return open_value(arg, JSON_ARRAY);
+}
+
+static int
+on_close(void *arg)
+{
+    struct reading *r = arg;
+
+    r->depth--;
+    return 1;
+}
+
+static int
+on_name(void *arg, const unsigned char *text, size_t n)
+{
+    struct reading *r = arg;
+    const struct json_value *v = r->open[r->depth - 1]->first;
+    struct str name = str_of(text, n);
+
+    for (; v != NULL; v = v->next) {
+        if (str_eq(v->name, name)) {
+            return refuse(r, "a name stands twice in an object");
+        }
+    }
+    r->name = pool_str(r->pool, name);
+    return 1;
+}
+
+static const yajl_callbacks callbacks = {
+    .yajl_null = on_null,
+    .yajl_boolean = on_bool,
+    .yajl_number = on_number,
+    .yajl_string = on_string,
+    .yajl_start_map = on_object,
+    .yajl_map_key = on_name,
+    .yajl_end_map = on_close,
+    .yajl_start_array = on_array,
+    .yajl_end_array = on_close,
+};
+
+const struct json_value *
+json_read(struct pool *pool, struct str text, struct errmsg *err)
+{
+    yajl_alloc_funcs memory = { parse_alloc, parse_resize, parse_free, NULL };
+    struct reading r = { .pool = pool, .name = STR_NONE };
+    yajl_handle h = yajl_alloc(&callbacks, &memory, &r);
+    yajl_status status =
+        yajl_parse(h, (const unsigned char *)text.ptr, text.len);
+
+    if (status == yajl_status_ok) {
+        status = yajl_complete_parse(h);
+    }
+    yajl_free(h);
+    if (status != yajl_status_ok || r.root == NULL) {
+        errmsg_set(err, "not valid JSON%s%s", r.why != NULL ? ": " : "",
+                   r.why != NULL ? r.why : "");
+        return NULL;
+    }
+    return r.root;
+}
+
+const struct json_value *
+json_member(const struct json_value *v, const char *name)
+{
+    if (v == NULL || v->kind != JSON_OBJECT) {
+        return NULL;
+    }
+    for (v = v->first; v != NULL; v = v->next) {
+        if (str_eq(v->name, str_from(name))) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+struct str
+json_member_str(const struct json_value *v, const char *name)
+{
+    const struct json_value *m = json_member(v, name);
+
+    return m != NULL && m->kind == JSON_STRING ? m->text : STR_NONE;
+}

@@ -1,0 +1,49 @@
+/*
+ * Reading a JSON text (RFC 8259) into a tree, through yajl.
+ *
+ * Strict: one whole value and nothing behind it, valid UTF-8, no name twice
+ * in an object (who reads it after us might take the other one).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef JSON_READ_H
+#define JSON_READ_H
+
+#include "base/errmsg.h"
+#include "base/pool.h"
+
+#include <stdbool.h>
+
+#define JSON_READ_DEPTH 16 /* objects and arrays in one another, at most */
+
+enum json_kind {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT,
+};
+
+struct json_value {
+    enum json_kind kind;
+    struct str name;                 /* as a member of an object */
+    struct str text;                 /* STRING: decoded; NUMBER: as written */
+    double number;                   /* NUMBER */
+    bool truth;                      /* BOOL */
+    struct json_value *first, *last; /* of ARRAY and OBJECT, NULL if empty */
+    struct json_value *next;         /* beside it */
+};
+
+/* The value of text; all of it lies in the pool.  Callers bound the text's
+ * size first.  NULL with err. */
+const struct json_value *json_read(struct pool *pool, struct str text,
+                                   struct errmsg *err);
+
+/* The member of that name; NULL if there is none, or v is no object. */
+const struct json_value *json_member(const struct json_value *v,
+                                     const char *name);
+/* Its text if it is a string; else STR_NONE. */
+struct str json_member_str(const struct json_value *v, const char *name);
+
+#endif

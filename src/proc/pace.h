@@ -1,0 +1,54 @@
+/*
+ * How often something may happen, counted by all processes together: the
+ * generic cell rate algorithm over a table in shared memory.
+ *
+ * A key (an address, a header's value, hashed) has one number: the time at
+ * which its bucket is full again.  That time in the past is as good as no
+ * entry at all, so entries that nobody needs any more are simply taken by
+ * others, and there is nothing to sweep.  An entry is one word that is
+ * changed by compare and swap: no lock, nothing that a dying process could
+ * leave behind.  The master makes the table before its first fork, so the
+ * counts go on over reloads and restarts of workers.
+ *
+ * The table is sets of eight entries, a cache line each.  When all eight of
+ * a key's set are in use, the one that ends first is given up: a key too
+ * many costs some other a fresh bucket, never a refusal.  Two keys are taken
+ * for one another with a chance of 1 in 2^17.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_PACE_H
+#define PROC_PACE_H
+
+#include "base/errmsg.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The longest time until a bucket is full again, microseconds: one day. */
+#define PACE_HORIZON_US ((int64_t)24 * 3600 * 1000000)
+
+struct pace_rule {
+    int64_t interval_us; /* one each, in the long run; > 0 */
+    int64_t burst;       /* so many at once; interval * burst <= horizon */
+};
+
+struct pace_answer {
+    bool allowed;
+    bool gave_up;     /* the set was full: another key lost its count */
+    int64_t left;     /* may come at once from now on */
+    int64_t wait_us;  /* until the next may come; 0 when left > 0 */
+    int64_t reset_us; /* until the bucket is full again */
+};
+
+/* Room for so many keys at once. */
+int pace_create(size_t keys, struct errmsg *err);
+void pace_destroy(void);
+
+/* One more of that key (a good hash: all bits count) at clock_us(); refused
+ * ones do not count. */
+void pace_take(uint64_t key, const struct pace_rule *rule, int64_t now_us,
+               struct pace_answer *out);
+
+#endif

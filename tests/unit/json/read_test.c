@@ -1,0 +1,115 @@
+/*
+ * Reading JSON into a tree.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "json/read.h"
+
+static struct pool *pool;
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    pool = pool_new(256);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    pool_free(&pool);
+    return 0;
+}
+
+static const struct json_value *
+take(const char *text)
+{
+    struct errmsg err;
+    const struct json_value *v = json_read(pool, str_from(text), &err);
+
+    if (v == NULL) {
+        fail_msg("%s: %s", text, err.text);
+    }
+    return v;
+}
+
+static void
+test_tree(void **state)
+{
+    const struct json_value *v =
+        take(" {\"a\": [1, -2.5e1, \"x\\u0041\"], \"b\": true, \"c\": null,"
+             " \"d\": {\"e\": false}} ");
+    const struct json_value *a = json_member(v, "a");
+
+    (void)state;
+    assert_int_equal(v->kind, JSON_OBJECT);
+    assert_int_equal(a->kind, JSON_ARRAY);
+    assert_true(a->first->number == 1 && a->first->next->number == -25);
+    assert_true(str_eq(a->first->next->text, STR("-2.5e1")));
+    assert_true(str_eq(a->last->text, STR("xA")));
+    assert_true(json_member(v, "b")->truth);
+    assert_int_equal(json_member(v, "c")->kind, JSON_NULL);
+    assert_false(json_member(json_member(v, "d"), "e")->truth);
+    assert_null(json_member(v, "e"));
+    assert_null(json_member(a, "a"));
+    assert_null(json_member(NULL, "a"));
+    assert_int_equal(json_member_str(v, "b").len, 0);
+    assert_int_equal(take("7")->kind, JSON_NUMBER);
+    assert_null(take("[]")->first);
+}
+
+static void
+test_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "{",
+        "{} {}",
+        "{\"a\":1,\"a\":2}",
+        "[1,]",
+        "'a'",
+        "\"\xff\"",
+        "{\"a\"}",
+        "nul",
+        "[1] x",
+        "{\"a\":1}]",
+        "/* a */ 1",
+        "\"\x01\"",
+        "01",
+        "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]",
+        "1111111111111111111111111111111111111111111111111111111111111111111",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct errmsg err;
+
+        if (json_read(pool, str_from(bad[i]), &err) != NULL) {
+            fail_msg("%s was taken", bad[i]);
+        }
+        assert_non_null(err.text);
+    }
+    take("{\"a\":1,\"b\":{\"a\":2}}"); /* the same name elsewhere */
+    take("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_refused),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
