@@ -193,13 +193,16 @@ control_forget(struct control *c)
     if (c == NULL) {
         return;
     }
+    c->forgotten = true;
     control_socket_forget(&c->socket);
     control_socket_forget(&c->next);
     LIST_EACH (node, &c->clients) {
         struct control_client *client =
             LIST_ITEM(node, struct control_client, link);
 
+        later_cancel(&client->step); /* the loop makes what calls are left */
         if (client->conn != NULL) {
+            later_cancel(&client->conn->offer);
             close(client->conn->io.fd);
         }
     }

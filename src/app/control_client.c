@@ -201,7 +201,7 @@ void
 control_resume(struct control_call *call)
 {
     call->wanted = true;
-    if (call->client->conn != NULL) {
+    if (call->client->conn != NULL && !call->client->control->forgotten) {
         loop_later(loop_of(call->client), &call->client->step);
     }
 }

@@ -17,7 +17,8 @@ from feed import Feed, read_until
 from flv_client import FlvPlayer
 from http_client import Http
 from rtmp_client import Closed, Rtmp, player
-from weir import configuration, descriptors, place, resident, run, wait_for
+from weir import (SANITIZED, configuration, descriptors, place, resident, run,
+                  wait_for)
 
 TABLES = {
     "show proc": "slot pid name gen state uptime_s conns accepted rss_kb "
@@ -204,7 +205,7 @@ def test_who_does_not_read_is_dropped(weir):
         c.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         c.send(";".join(["show config"] * 600))
     w.wait_log(r"does not read its answer and is dropped", count=20)
-    assert resident(w.master()) - before < 8 << 20
+    assert SANITIZED or resident(w.master()) - before < 8 << 20
     for c in clients:
         assert c.ended()
     with Control(w) as c:
@@ -246,6 +247,14 @@ def test_children_do_not_hold_clients(weir):
         return row["state"] == "ready" and row["pid"] not in (0, old) and row
     pid = wait_for(successor)["pid"]
     assert 0 < len(descriptors(pid)) <= before
+    for _ in range(3):  # forked in the middle of answers
+        for c in clients:
+            c.send("ping;" * 200)
+        os.kill(pid, signal.SIGKILL)
+        for c in clients:
+            assert [c.answer() for _ in range(200)] == [["PONG"]] * 200
+        old, pid = pid, wait_for(lambda: w.workers() != [pid] and
+                                 w.workers())[0]
     for c in clients:
         c.s.close()
 
@@ -260,7 +269,7 @@ def test_memory_is_given_back(weir):
                    "show events --json; help; show config --json")
             for _ in range(7):
                 c.answer()
-        assert resident(w.master()) - before < 2 << 20
+        assert SANITIZED or resident(w.master()) - before < 2 << 20
 
 
 # ---- the socket ----

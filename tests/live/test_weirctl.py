@@ -172,6 +172,8 @@ def test_prompt(weir):
     if pid == 0:
         os.chdir(w.prefix)
         os.environ["TERM"] = "dumb"
+        # libedit does not free the names of functions that are added to it.
+        os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
         os.execv(WEIRCTL, [WEIRCTL])
     read_terminal(fd, b"weir> ")
     os.write(fd, b"pi\t\r")
