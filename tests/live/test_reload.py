@@ -5,15 +5,13 @@ import os
 import re
 import signal
 import socket
-import threading
 import time
 
 import pytest
 
 from feed import Feed, read_until, video_numbers
-from flv_client import FlvPlayer
 from http_client import Http, get
-from rtmp_client import Closed, Rtmp, player
+from rtmp_client import Rtmp, player
 from weir import (configuration, descendants, descriptors, read_text, run,
                   stat_of, title, wait_for)
 

@@ -21,7 +21,7 @@ from feed import Feed, number
 from flv_client import FlvPlayer
 from http_client import get
 from rtmp_client import VIDEO, Closed, player
-from weir import SANITIZED, run, title, wait_for
+from weir import SANITIZED, run, wait_for
 
 WORKERS = 4
 
@@ -206,17 +206,14 @@ def reload_under_streams(w, reloads, publishers, players, tries):
 def test_streams_over_reloads(weir):
     w = weir(workers=WORKERS, top="max_generations = 16;")
     reload_under_streams(w, 5, 3, 12, 10)
-    generations = {re.search(r"generation (\d+)", title(p))[1]
-                   for p in w.old_workers()}
-    assert len(generations) < 6
 
 
 @pytest.mark.soak
 def test_streams_over_100_reloads(weir):
-    """20 publishers and 200 players live on the first generation, so the
+    """20 publishers and 200 players live on the first generation, while the
     others come and go."""
-    w = weir(workers=WORKERS, top='max_generations = 16;')
-    reload_under_streams(w, 14, 20, 200, 72)
+    w = weir(workers=WORKERS)
+    reload_under_streams(w, 100, 20, 200, 10)
 
 
 def test_encoder_that_comes_back_to_a_new_worker_takes_its_name(weir):
