@@ -57,28 +57,60 @@ broken(struct conn *c, int r)
 
 /* ---- in ---- */
 
-/* See BIO_set_callback_ex(3): asked before a read, which -1 forbids, and told
- * after it. */
-static long
-on_socket(BIO *bio, int what, const char *data, size_t len, int argi, long argl,
-          int result, size_t *done)
+/* What OpenSSL reads goes through this: the socket below it, and a count. */
+static int
+meter_read(BIO *bio, char *dst, int n)
 {
-    struct tls *t = (void *)BIO_get_callback_arg(bio);
+    struct tls *t = BIO_get_data(bio);
 
-    (void)data;
-    (void)len;
-    (void)argi;
-    (void)argl;
-    if (what == BIO_CB_READ && t->allowance == 0) {
+    BIO_clear_retry_flags(bio);
+    if (t->allowance == 0) {
         t->used_up = true;
-        BIO_clear_retry_flags(bio);
         BIO_set_retry_read(bio);
         return -1;
     }
-    if (what == (BIO_CB_READ | BIO_CB_RETURN) && result > 0 && done != NULL) {
-        t->allowance -= *done < t->allowance ? *done : t->allowance;
+    int got = BIO_read(BIO_next(bio), dst, n);
+
+    BIO_copy_next_retry(bio);
+    if (got > 0) {
+        t->allowance -= (size_t)got < t->allowance ? (size_t)got : t->allowance;
     }
-    return result;
+    return got;
+}
+
+static long
+meter_ctrl(BIO *bio, int what, long number, void *data)
+{
+    return BIO_next(bio) == NULL ? 0
+                                 : BIO_ctrl(BIO_next(bio), what, number, data);
+}
+
+static const BIO_METHOD *
+meter(void)
+{
+    static BIO_METHOD *method; /* of the process */
+
+    if (method == NULL) {
+        method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_FILTER, "meter");
+        assert(method != NULL);
+        BIO_meth_set_read(method, meter_read);
+        BIO_meth_set_ctrl(method, meter_ctrl);
+    }
+    return method;
+}
+
+/* Puts a meter between ssl and the socket it reads from. */
+static void
+add_meter(struct tls *t)
+{
+    BIO *socket = SSL_get_rbio(t->ssl);
+    BIO *bio = BIO_new(meter());
+
+    assert(bio != NULL);
+    BIO_set_data(bio, t);
+    BIO_set_init(bio, 1);
+    BIO_up_ref(socket);
+    SSL_set0_rbio(t->ssl, BIO_push(bio, socket));
 }
 
 /* Our side has ended: what still comes is not looked at. */
@@ -361,8 +393,7 @@ tls_new(SSL *ssl)
     t->more = true; /* what came behind the handshake is read already */
     t->kernel = BIO_get_ktls_send(SSL_get_wbio(ssl));
     later_init(&t->again, on_again);
-    BIO_set_callback_arg(SSL_get_rbio(ssl), (char *)t);
-    BIO_set_callback_ex(SSL_get_rbio(ssl), on_socket);
+    add_meter(t);
     return t;
 }
 
