@@ -77,7 +77,7 @@ password_fits(struct str password, struct str hash)
     str_copy(phrase, sizeof(phrase), password);
     str_copy(setting, sizeof(setting), hash);
 
-    const char *made = crypt_r(phrase, setting, data);
+    const char *made = crypt_rn(phrase, setting, data, sizeof(*data));
 
     if (made != NULL && strlen(made) == hash.len) {
         fits = digest_equal(made, hash.ptr, hash.len);

@@ -78,12 +78,16 @@ def test_connections_of_an_address(weir):
 
 
 def test_incomplete_heads_of_an_address(weir):
-    w = weir(workers=2, top=limits("incomplete_per_address = 4;"))
+    w = weir(workers=2, top=limits("incomplete_per_address = 4;"),
+             http='client_header_timeout = "60s";',
+             rtmp='handshake_timeout = "60s";')
     slow = [connect(w.http) for _ in range(3)]
     for s in slow:
         s.sendall(b"GET / HT")
     half = connect(w.rtmp)  # a handshake that does not come
     half.sendall(b"\x03abc")
+    for s in slow + [half]:
+        w.worker_of(s)  # it is accepted: not behind who comes later
 
     def is_full():
         with connect(w.http) as s:
