@@ -75,6 +75,7 @@ static const char *const names[REFUSE_COUNT] = {
     [REFUSE_METHOD] = "method",
     [REFUSE_NO_METHOD] = "no_method",
     [REFUSE_CONNECT] = "connect",
+    [REFUSE_TRACE] = "trace",
     [REFUSE_TARGET] = "target",
     [REFUSE_TARGET_LONG] = "target_long",
     [REFUSE_PATH] = "path",

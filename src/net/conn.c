@@ -619,7 +619,7 @@ conn_new(struct loop *l, const struct conn_socket *s,
     c->listener = s->listener;
     c->census = s->census;
     c->incomplete = true;
-    c->linger_total_ms = limits->linger_total_ms;
+    c->linger_total_ms = (uint32_t)limits->linger_total_ms;
     c->linger_size = limits->linger_size;
     buf_init(&c->in, limits->in_limit);
     buf_init(&c->out, limits->out_limit);
@@ -687,7 +687,7 @@ conn_finish(struct conn *c, int64_t linger_ms, const char *reason)
         return;
     }
     c->finishing = true;
-    c->linger_ms = linger_ms;
+    c->linger_ms = (uint32_t)linger_ms;
     c->finish_reason = mem_dup(reason, strlen(reason));
     timer_set(c->loop, &c->linger, linger_ms);
     if (!c->offering) {

@@ -97,11 +97,11 @@ struct conn {
     bool offering;        /* on_data runs */
     struct later offer;   /* conn_resume_reading() */
     struct timer linger;
-    int64_t linger_ms;       /* of conn_finish() */
-    int64_t linger_total_ms; /* conn_limits */
-    int64_t linger_until_ms; /* the end of it in any case */
-    int64_t linger_size;     /* bytes it still may read */
-    char *finish_reason;     /* owned */
+    uint32_t linger_ms;       /* of conn_finish() */
+    uint32_t linger_total_ms; /* conn_limits */
+    int64_t linger_until_ms;  /* the end of it in any case */
+    int64_t linger_size;      /* bytes it still may read */
+    char *finish_reason;      /* owned */
 };
 
 struct conn_limits {

@@ -71,9 +71,13 @@ static const struct http_route routes[] = {
     { "GET", "/picture", on_picture, false },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_layer layers[] = { { .module = "test",
+                                              .routes = routes } };
 static const struct http_location locations[] = {
-    { { "/", 1 }, NULL, 100000, layers, 1 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 100000,
+      .layers = layers,
+      .layer_count = 1 },
 };
 static const struct str types[] = { { "text/html", 9 }, { "text/plain", 10 } };
 

@@ -25,9 +25,13 @@ static const struct http_route routes[] = {
     { "GET", "/get", on_get, false },
     { NULL, NULL, NULL, false },
 };
-static const struct http_layer layers[] = { { "test", routes, NULL } };
+static const struct http_layer layers[] = { { .module = "test",
+                                              .routes = routes } };
 static const struct http_location locations[] = {
-    { { "/", 1 }, NULL, 1000, layers, 1 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 1000,
+      .layers = layers,
+      .layer_count = 1 },
 };
 static const struct http_server server = { .settings = SERVE_SETTINGS,
                                            .locations = locations,

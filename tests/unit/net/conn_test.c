@@ -329,12 +329,24 @@ finish_ends_for_a_peer_that_stays(void **state)
 static void
 finish_ends_for_a_peer_that_sends(void **state)
 {
+    static const struct conn_limits patient = {
+        .in_limit = 65536,
+        .out_limit = BIG,
+        .linger_total_ms = 200,
+        .linger_size = 1 << 30,
+    };
+    static const struct conn_limits bounded = {
+        .in_limit = 65536,
+        .out_limit = BIG,
+        .linger_total_ms = 100000,
+        .linger_size = 100000,
+    };
     struct session s;
     char bytes[1000] = { 0 };
     int64_t began = clock_ms();
 
     (void)state;
-    open_tcp(&s, &handlers, &wide);
+    open_tcp(&s, &handlers, &patient);
     conn_finish(s.c, 40, "talkative");
     while (s.close_calls == 0) {
         send(s.peer, bytes, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -345,7 +357,7 @@ finish_ends_for_a_peer_that_sends(void **state)
     close(s.peer);
 
     began = clock_ms();
-    open_tcp(&s, &handlers, &wide);
+    open_tcp(&s, &handlers, &bounded);
     conn_finish(s.c, 60000, "talkative");
     while (s.close_calls == 0) {
         send(s.peer, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
