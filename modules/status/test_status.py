@@ -121,7 +121,7 @@ def test_stop_without_grace(weir):
     w = weir(top='stop_drain = "30s";')
     with Http(w.http) as kept:  # one that did not ask yet may ask once
         w.kill(signal.SIGQUIT)
-        w.wait_log("worker 0 drains")
+        w.wait_log("worker 0 of generation 1 drains")
         kept.send("GET", "/readyz")
         a = kept.answer()
         assert a.status == 503 and a.header("Connection") == "close"

@@ -85,8 +85,8 @@ add_slots(void)
 static const char *
 phase_name(enum phase phase)
 {
-    static const char *const names[] = { "starting", "serving", "draining",
-                                         "stopping" };
+    static const char *const names[] = { "starting", "serving", "leaving",
+                                         "draining", "stopping" };
 
     return names[phase];
 }

@@ -247,7 +247,7 @@ get_host(const void *arg, struct str rest, struct line_value *v)
     subject x = arg;
 
     (void)rest;
-    line_value_text(v, x->head.host);
+    line_value_text(v, x->pub.host);
 }
 
 static void

@@ -579,8 +579,9 @@ def test_log_level_goes_back(weir):
                 r.connect("live")
                 r.command("fooBar", None)
                 r.answer(r.command("_checkbw", None))
-        lines = re.findall(r"\[debug\] (\d+) rtmp \S+ unknown command fooBar",
-                           w.log())
+        said = r"\[debug\] (\d+) rtmp \S+ unknown command fooBar"
+        w.wait_log(said, count=8)
+        lines = re.findall(said, w.log())
         assert {int(pid) for pid in lines} <= set(w.workers())
         assert len(lines) == 8
         os.kill(w.workers()[0], signal.SIGKILL)  # its successor inherits it
