@@ -73,11 +73,14 @@ class Http:
         return part
 
     def _exactly(self, count):
-        while len(self.buffer) < count:
-            if not self._more():
+        part = bytearray(self.buffer[:count])
+        self.buffer = self.buffer[count:]
+        while len(part) < count:
+            data = self.sock.recv(min(1 << 18, count - len(part)))
+            if not data:
                 raise EOFError("ended within a body")
-        part, self.buffer = self.buffer[:count], self.buffer[count:]
-        return part
+            part += data
+        return bytes(part)
 
     def _chunked(self):
         body = b""

@@ -78,7 +78,7 @@ def test_term_after_quit_is_fast(weir):
 
 
 def test_answer_that_is_on_its_way_survives_a_graceful_stop(weir):
-    w = weir(top='stop_drain = "10s";')
+    w = weir(top='stop_drain = "60s";')
     data = os.urandom(20 << 20)
     with open(f"{w.prefix}/html/large", "wb") as f:
         f.write(data)
