@@ -217,6 +217,7 @@ skip_body(struct http_connection *c, const uint8_t *data, size_t n)
 
     if (eaten < 0) {
         http_refusal_add(why);
+        http_refusal_say(why, REFUSED_HTTP, &c->x->pub.client, c->x->head.line);
         finish(c, HTTP_END_BODY_BAD, http_refusal_text(why));
         return n;
     }
@@ -448,7 +449,8 @@ timed_out(struct http_connection *c)
         break;
     case PHASE_BUSY:
         http_refusal_add(REFUSE_READS_SLOW);
-        http_refusal_say(REFUSE_READS_SLOW, &c->conn->peer);
+        http_refusal_say(REFUSE_READS_SLOW, REFUSED_HTTP, &c->x->pub.client,
+                         c->x->head.line);
         http_connection_end(c, HTTP_END_SEND_SLOW,
                             http_refusal_text(REFUSE_READS_SLOW));
         break;
