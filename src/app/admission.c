@@ -55,7 +55,7 @@ judge(const struct census *c)
 }
 
 bool
-admission_allow(struct conn_socket *socket)
+admission_allow(struct conn_socket *socket, uint32_t proto)
 {
     uint64_t key;
 
@@ -76,7 +76,7 @@ admission_allow(struct conn_socket *socket)
     }
     census_leave(key, true);
     http_refusal_add(why);
-    http_refusal_say(why, &socket->peer);
+    http_refusal_say(why, proto, &socket->peer, STR_NONE);
     close(socket->fd);
     return false;
 }

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "app/metrics.h"
 #include "app/orders.h"
 #include "base/mem.h"
 
@@ -89,12 +90,19 @@ refuse(int fd, const char *words)
 }
 
 static void
+count_refused(enum app_control why)
+{
+    metric_add(&app_metrics[APP_CONTROL_REFUSED], why, 1);
+}
+
+static void
 on_accept(void *arg, const struct conn_socket *socket)
 {
     struct control *c = arg;
     struct control_peer peer;
 
     if (c->count >= CONTROL_CLIENTS) {
+        count_refused(APP_CONTROL_CLIENTS);
         log_warn("control: %d clients are there already, another is refused",
                  CONTROL_CLIENTS);
         refuse(socket->fd, "ERR busy too many clients\n\n");
@@ -105,6 +113,7 @@ on_accept(void *arg, const struct conn_socket *socket)
         return;
     }
     if (peer.level == CONTROL_NONE) {
+        count_refused(APP_CONTROL_LEVEL);
         log_notice("control: pid %d uid %d (%s) is refused: control.default "
                    "is \"none\"",
                    (int)peer.pid, (int)peer.uid, peer.name);

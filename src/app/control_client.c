@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "app/metrics.h"
 #include "base/mask.h"
 #include "base/mem.h"
 
@@ -367,6 +368,9 @@ on_due(struct timer *t)
 {
     struct control_client *c = LIST_ITEM(t, struct control_client, timer);
 
+    if (buf_len(&c->out) > 0 || c->partial) {
+        metric_add(&app_metrics[APP_CONTROL_REFUSED], APP_CONTROL_SLOW, 1);
+    }
     if (buf_len(&c->out) > 0) {
         log_notice("control: pid %d (%s) does not read its answer and is "
                    "dropped",

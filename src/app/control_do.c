@@ -179,6 +179,7 @@ on_kick_addr(struct control_call *call)
 
 /* ---- the rest ---- */
 
+/* Counters of /metrics never fall: these here are the socket's own. */
 static enum control_result
 on_clear_counters(struct control_call *call)
 {
@@ -217,7 +218,8 @@ const struct control_verb control_do_verbs[] = {
       "linklocal, all.",
       CONTROL_OPERATOR, 1, on_kick_addr },
     { "clear counters", NULL,
-      "Accepted connections, dropped log lines, refused requests.",
+      "What this socket shows of accepted connections, dropped log lines and "
+      "refused requests; no metric.",
       CONTROL_OPERATOR, 0, on_clear_counters },
     { "reopen", NULL, "Opens the log files again.", CONTROL_OPERATOR, 0,
       on_reopen },

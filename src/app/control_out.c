@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 #define CELL_MAX 1024 /* bytes of one cell, escaped */
 
 static struct buf *
@@ -80,16 +82,34 @@ add_lines(struct control_call *call, struct str text)
     }
 }
 
+/* Owned by the caller: mistakes in a configuration may be many. */
+static char *
+format_text(const char *format, va_list args)
+{
+    va_list again;
+    int len;
+    char *text;
+
+    va_copy(again, args);
+    len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    text = mem_zero((size_t)(len > 0 ? len : 0) + 1);
+    if (len > 0) {
+        vsnprintf(text, (size_t)len + 1, format, args);
+    }
+    return text;
+}
+
 enum control_result
 control_fail(struct control_call *call, const char *code, const char *format,
              ...)
 {
-    char text[2048];
+    char *text;
     struct str first;
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    text = format_text(format, args);
     va_end(args);
     begin(call, SHAPE_ERROR);
     buf_printf(out(call), "ERR %s ", code);
@@ -98,6 +118,7 @@ control_fail(struct control_call *call, const char *code, const char *format,
     first = str_cut(&first, '\n');
     snprintf(call->failure, sizeof(call->failure), "%s %.*s", code,
              first.len < 400 ? (int)first.len : 400, first.ptr);
+    mem_free(&text);
     return CONTROL_DONE;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "app/metrics.h"
 #include "app/module.h"
 #include "app/node_state.h"
 #include "base/clock.h"
@@ -85,10 +86,19 @@ add_slots(void)
 static const char *
 phase_name(enum phase phase)
 {
-    static const char *const names[] = { "starting", "serving", "leaving",
-                                         "draining", "stopping" };
+    static const char *const names[] = {
+        [STARTING] = "starting", [SERVING] = "serving",   [LEAVING] = "leaving",
+        [DRAINING] = "draining", [STOPPING] = "stopping",
+    };
 
     return names[phase];
+}
+
+/* 0: that succeeded, 1: that failed. */
+static int64_t
+reloads(unsigned result)
+{
+    return metric_sum(&app_metrics[APP_RELOADS], result);
 }
 
 static enum control_result
@@ -107,6 +117,12 @@ on_info(struct control_call *call)
     control_pair(call, "phase", str_from(phase_name(m->phase)));
     control_pair(call, "state", str_from(node_state_name(node_state())));
     control_pair_int(call, "generation", m->generation->number);
+    control_pair_int(call, "reloads", reloads(0));
+    control_pair_int(call, "reload_failures", reloads(1));
+    control_pair(call, "last_reload",
+                 metric_sum(&app_metrics[APP_RELOAD_OK], 0) != 0
+                     ? STR("success")
+                     : STR("failure"));
     control_pair_int(call, "workers", m->generation->workers);
     control_pair_int(call, "processes", s.processes);
     control_pair_int(call, "draining", s.draining);
@@ -169,22 +185,26 @@ state_name(int state)
     }
 }
 
+/* The master's, and those of its child c. */
 static void
-show_slot(struct control_call *call, uint32_t number, unsigned failures)
+show_slot(struct control_call *call, uint32_t number, const struct child *c)
 {
     struct slot *s = slot_at(number);
+    int state = atomic_load(&s->state);
     pid_t pid = atomic_load(&s->pid);
 
     control_cell_int(call, number);
     control_cell_int(call, pid);
     control_cell(call, str_from(s->name));
     control_cell_int(call, atomic_load(&s->generation));
-    control_cell(call, str_from(state_name(atomic_load(&s->state))));
+    control_cell(call, str_from(c == NULL || state == SLOT_DRAINING
+                                    ? state_name(state)
+                                    : child_state(c)));
     control_cell_int(call, seconds_since(atomic_load(&s->started_ms)));
     control_cell_int(call, (int64_t)atomic_load(&s->connections));
     control_cell_int(call, (int64_t)atomic_load(&s->accepted));
     control_cell_int(call, resident_kb(pid));
-    control_cell_int(call, failures);
+    control_cell_int(call, c != NULL ? c->attempt : 0);
     control_cell_int(call, 0);
 }
 
@@ -199,7 +219,7 @@ show_waiting(struct control_call *call, const struct child *c)
     control_cell_int(call, 0);
     control_cell(call, str_from(child_name(c, name)));
     control_cell_int(call, c->generation->number);
-    control_cell(call, STR("back-off"));
+    control_cell(call, str_from(child_state(c)));
     for (int i = 0; i < 4; i++) { /* uptime, conns, accepted, rss */
         control_cell_int(call, 0);
     }
@@ -213,12 +233,12 @@ on_proc(struct control_call *call)
     const struct master *m = control_master(call);
 
     control_table(call, proc_columns);
-    show_slot(call, 0, 0);
+    show_slot(call, 0, NULL);
     LIST_EACH (node, &m->children.list) {
         const struct child *c = LIST_ITEM(node, struct child, link);
 
         if (c->pid != 0) {
-            show_slot(call, c->slot, c->attempt);
+            show_slot(call, c->slot, c);
         } else {
             show_waiting(call, c);
         }
@@ -365,6 +385,23 @@ on_limits(struct control_call *call)
     return CONTROL_DONE;
 }
 
+/* ---- metrics ---- */
+
+static enum control_result
+on_metrics(struct control_call *call)
+{
+    struct buf text;
+
+    buf_init(&text, METRICS_SIZE);
+    if (metrics_text(&text, METRIC_PROMETHEUS) == -1) {
+        buf_clear(&text);
+        return control_fail(call, "failed", "the metrics are too many");
+    }
+    control_lines(call, buf_str(&text));
+    buf_clear(&text);
+    return CONTROL_DONE;
+}
+
 const struct control_verb control_show_verbs[] = {
     { "version", NULL, "The version.", CONTROL_USER, 0, on_version },
     { "build", NULL, "How this weir was built, and its modules.", CONTROL_USER,
@@ -379,5 +416,7 @@ const struct control_verb control_show_verbs[] = {
       CONTROL_OPERATOR, 0, on_config },
     { "show limits", NULL, "What is in use of what is limited.", CONTROL_USER,
       0, on_limits },
+    { "show metrics", NULL, "All numbers, in the format of Prometheus.",
+      CONTROL_USER, 0, on_metrics },
     { .words = NULL },
 };

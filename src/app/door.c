@@ -9,6 +9,7 @@
 #include "app/rtmp_service.h"
 #include "net/proxyread.h"
 #include "net/tls.h"
+#include "proc/refused.h"
 
 struct door
 door_to(const struct binding *b)
@@ -49,7 +50,8 @@ enter(void *arg, const struct conn_socket *socket)
     struct door *d = arg;
     struct conn_socket in = *socket;
 
-    if (!access_names(trusted(d), &in.peer) && !admission_allow(&in)) {
+    if (!access_names(trusted(d), &in.peer) &&
+        !admission_allow(&in, d->rtmp ? REFUSED_RTMP : REFUSED_HTTP)) {
         return;
     }
     if (d->binding->tls != NULL) {

@@ -53,6 +53,18 @@ kill_name(unsigned i)
 }
 
 static const char *
+control_name(unsigned i)
+{
+    static const char *const names[APP_CONTROL_COUNT] = {
+        [APP_CONTROL_CLIENTS] = "clients",
+        [APP_CONTROL_LEVEL] = "level",
+        [APP_CONTROL_SLOW] = "slow",
+    };
+
+    return names[i];
+}
+
+static const char *
 result_name(unsigned i)
 {
     return i == 0 ? "success" : "failure";
@@ -117,6 +129,11 @@ struct metric app_metrics[] = {
         .name = "weir_log_lines_suppressed_total",
         .help = "Lines of the error log that were not written because there "
                 "were too many like them.",
+    },
+    [APP_CONTROL_REFUSED] = {
+        .name = "weir_control_refused_total",
+        .help = "Clients of the control socket that were sent away.",
+        .labels = { { "reason", control_name, APP_CONTROL_COUNT } },
     },
     [APP_CPU] = {
         .name = "weir_process_cpu_seconds_total",
@@ -253,11 +270,29 @@ metrics_learn(const struct generation *g)
     learn_applications(g->settings);
 }
 
+static void
+tell_certificates(const struct generation *g)
+{
+    const struct metric *m = &net_metrics[NET_TLS_EXPIRY];
+
+    for (uint32_t i = 0; i < metric_cells(m); i++) {
+        metric_set(m, i, 0);
+    }
+    for (size_t i = 0; i < g->binding_count; i++) {
+        const struct binding *b = &g->bindings[i];
+
+        if (b->tls != NULL) {
+            metric_set(m, metrics_listener(b->listener), tls_expires(b->tls));
+        }
+    }
+}
+
 void
 metrics_in_force(const struct generation *g)
 {
     int64_t now = clock_wall_ms();
 
+    tell_certificates(g);
     log_on_suppressed(count_suppressed);
     metric_set(&app_metrics[APP_RELOAD_OK], 0, 1);
     metric_set(&app_metrics[APP_RELOAD_TIME], 0, now);
@@ -284,6 +319,23 @@ metrics_text(struct buf *out, enum metric_format format)
     return metric_text(out, format);
 }
 
+/* The names in "a="b",c="d""; listeners are not known without a running
+ * weir. */
+static void
+list_pairs(const char *pairs, FILE *out)
+{
+    struct str rest = str_from(pairs != NULL ? pairs : "listener=,proto=");
+    const char *before = "";
+
+    while (rest.len > 0) {
+        struct str pair = str_cut(&rest, ',');
+        struct str name = str_cut(&pair, '=');
+
+        fprintf(out, "%s%.*s", before, STR_ARGS(name));
+        before = ",";
+    }
+}
+
 static void
 list_labels(const struct metric *m, FILE *out)
 {
@@ -293,8 +345,12 @@ list_labels(const struct metric *m, FILE *out)
         const struct metric_label *l = &m->labels[i];
 
         if (l->name != NULL || l->count > 0) {
-            fprintf(out, "%s%s", before,
-                    l->name != NULL ? l->name : "listener,proto");
+            fputs(before, out);
+            if (l->name != NULL) {
+                fputs(l->name, out);
+            } else {
+                list_pairs(l->value(0), out);
+            }
             before = ",";
         }
     }

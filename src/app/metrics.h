@@ -47,6 +47,7 @@ enum {
     APP_RTMP_BYTES,      /* enum metric_dir, app */
     APP_IDLE_PUBLISHERS, /* app */
     APP_SUPPRESSED,
+    APP_CONTROL_REFUSED, /* enum app_control */
     APP_CPU,     /* kind; microseconds; this and all below the master's */
     APP_MEMORY,  /* kind */
     APP_PRIVATE, /* kind */
@@ -74,6 +75,14 @@ enum app_restart {
 
 /* Processes killed by the master. */
 enum app_kill { APP_KILL_STUCK, APP_KILL_STOP, APP_KILL_COUNT };
+
+/* Why a client of the control socket was sent away. */
+enum app_control {
+    APP_CONTROL_CLIENTS, /* too many are there */
+    APP_CONTROL_LEVEL,   /* it may nothing */
+    APP_CONTROL_SLOW,    /* it does not read, or does not end its line */
+    APP_CONTROL_COUNT
+};
 
 extern struct metric app_metrics[];
 

@@ -12,6 +12,7 @@
 #include "app/master_impl.h"
 #include "app/metrics.h"
 #include "app/notify.h"
+#include "app/orders.h"
 #include "app/replaced.h"
 #include "app/shared_state.h"
 #include "base/clock.h"
@@ -97,6 +98,7 @@ change_error_log(const struct master *m, const struct generation *g)
     struct errmsg err;
 
     log_set((enum log_level)log->level, (enum log_format)log->format);
+    orders_log_level((enum log_level)log->level); /* roles, old workers */
     if (has_other_error_log(m, g) && logring_move(log->file, &err) == -1) {
         log_error("the error log stays where it is: %s", err.text);
     }

@@ -6,10 +6,8 @@
 #include "app/rtmp_log.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "app/worker.h"
-#include "base/clock.h"
 #include "proc/logring.h"
 #include "proc/slot.h"
 
@@ -64,30 +62,6 @@ get_server_port(const void *arg, struct str rest, struct line_value *v)
 
     (void)rest;
     line_value_number(v, s->conn->local.port);
-}
-
-static void
-get_time_local(const void *arg, struct str rest, struct line_value *v)
-{
-    (void)arg;
-    (void)rest;
-    line_value_local(v);
-}
-
-static void
-get_time_iso8601(const void *arg, struct str rest, struct line_value *v)
-{
-    (void)arg;
-    (void)rest;
-    line_value_iso8601(v);
-}
-
-static void
-get_msec(const void *arg, struct str rest, struct line_value *v)
-{
-    (void)arg;
-    (void)rest;
-    line_value_seconds(v, clock_wall_ms());
 }
 
 static bool
@@ -242,14 +216,6 @@ get_reason(const void *arg, struct str rest, struct line_value *v)
 }
 
 static void
-get_pid(const void *arg, struct str rest, struct line_value *v)
-{
-    (void)arg;
-    (void)rest;
-    line_value_number(v, getpid());
-}
-
-static void
 get_worker(const void *arg, struct str rest, struct line_value *v)
 {
     (void)arg;
@@ -261,9 +227,9 @@ const struct line_variable rtmp_log_variables[] = {
     { "remote_addr", get_remote_addr },
     { "remote_port", get_remote_port },
     { "server_port", get_server_port },
-    { "time_local", get_time_local },
-    { "time_iso8601", get_time_iso8601 },
-    { "msec", get_msec },
+    { "time_local", line_get_time_local },
+    { "time_iso8601", line_get_time_iso8601 },
+    { "msec", line_get_msec },
     { "command", get_command },
     { "app", get_app },
     { "name", get_name },
@@ -277,7 +243,7 @@ const struct line_variable rtmp_log_variables[] = {
     { "session_time", get_session_time },
     { "session_readable_time", get_session_readable_time },
     { "reason", get_reason },
-    { "pid", get_pid },
+    { "pid", line_get_pid },
     { "worker", get_worker },
     { NULL, NULL },
 };

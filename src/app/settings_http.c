@@ -246,14 +246,8 @@ check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
 static int
 check_format(struct str value, struct errmsg *err)
 {
-    struct pool *pool = pool_new(1024);
-    int rc = line_format_compile(pool, value, http_log_variables,
-                                 http_log_presets, err) == NULL
-                 ? -1
-                 : 0;
-
-    pool_free(&pool);
-    return rc;
+    return settings_check_format(value, http_log_variables, http_log_presets,
+                                 err);
 }
 
 static const struct conf_key server_keys[] = {

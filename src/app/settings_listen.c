@@ -149,6 +149,19 @@ settings_check_apart(const struct conf_groups *before, int line,
 }
 
 int
+settings_check_format(struct str value, const struct line_variable *variables,
+                      const struct line_preset *presets, struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    int rc = line_format_compile(pool, value, variables, presets, err) == NULL
+                 ? -1
+                 : 0;
+
+    pool_free(&pool);
+    return rc;
+}
+
+int
 settings_check_arg(struct str value, struct errmsg *err)
 {
     for (size_t i = 0; i < value.len; i++) {

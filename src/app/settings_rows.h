@@ -7,6 +7,7 @@
 #define APP_SETTINGS_ROWS_H
 
 #include "app/settings.h"
+#include "base/line_format.h"
 
 extern const struct conf_key settings_rtmp_keys[];    /* of struct rtmp_block */
 extern const struct conf_key settings_http_keys[];    /* of struct http_block */
@@ -20,6 +21,12 @@ int settings_check_tls(const void *tls_settings, struct errmsg *err);
 #define MASK_ARGS "key,token,access_token,password,passwd,secret,auth,sig"
 /* check of a "mask_args" row: can it be the name of an argument? */
 int settings_check_arg(struct str value, struct errmsg *err);
+
+/* check of an "access_log.format" row. */
+int settings_check_format(struct str value,
+                          const struct line_variable *variables,
+                          const struct line_preset *presets,
+                          struct errmsg *err);
 
 /* No address of one server stands twice. */
 int settings_check_listens(const struct conf_groups *listen,

@@ -5,9 +5,8 @@
  */
 #include "base/base64.h"
 
-/* The six bits a letter stands for, -1: not a letter. */
-static int
-value_of(enum base64_kind kind, char c)
+int
+base64_value(enum base64_kind kind, char c)
 {
     if (c >= 'A' && c <= 'Z') {
         return c - 'A';
@@ -54,7 +53,7 @@ base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
     char *out = pool_alloc(pool, text.len / 4 * 3 + 3);
 
     for (size_t i = 0; i < text.len; i++) {
-        int v = value_of(kind, text.ptr[i]);
+        int v = base64_value(kind, text.ptr[i]);
 
         if (v == -1) {
             return false;

@@ -20,4 +20,8 @@ enum base64_kind {
 bool base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
                    struct str *bytes);
 
+/* The six bits a letter stands for, -1: it is none.  For who must not decode
+ * all of a text. */
+int base64_value(enum base64_kind kind, char c);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/line_format.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -483,4 +484,39 @@ line_value_masked(struct line_value *v, const struct line_mask *mask,
         text = str_skip(text, 1);
     }
     line_value_text(v, str_of(v->room, o.len));
+}
+
+/* ---- for tables ---- */
+
+void
+line_get_time_local(const void *subject, struct str rest, struct line_value *v)
+{
+    (void)subject;
+    (void)rest;
+    line_value_local(v);
+}
+
+void
+line_get_time_iso8601(const void *subject, struct str rest,
+                      struct line_value *v)
+{
+    (void)subject;
+    (void)rest;
+    line_value_iso8601(v);
+}
+
+void
+line_get_msec(const void *subject, struct str rest, struct line_value *v)
+{
+    (void)subject;
+    (void)rest;
+    line_value_seconds(v, clock_wall_ms());
+}
+
+void
+line_get_pid(const void *subject, struct str rest, struct line_value *v)
+{
+    (void)subject;
+    (void)rest;
+    line_value_number(v, getpid());
 }

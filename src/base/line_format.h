@@ -71,6 +71,14 @@ void line_value_seconds(struct line_value *v, int64_t ms); /* "1.234" */
 void line_value_local(struct line_value *v);   /* 02/Jan/2026:03:04:05 +0000 */
 void line_value_iso8601(struct line_value *v); /* 2026-01-02T03:04:05.678Z */
 
+/* Ready for tables: what does not depend on the subject. */
+void line_get_time_local(const void *subject, struct str rest,
+                         struct line_value *v);
+void line_get_time_iso8601(const void *subject, struct str rest,
+                           struct line_value *v);
+void line_get_msec(const void *subject, struct str rest, struct line_value *v);
+void line_get_pid(const void *subject, struct str rest, struct line_value *v);
+
 /* Names of query arguments whose values are secrets. */
 struct line_mask {
     const struct str *names; /* any case */

@@ -198,6 +198,18 @@ str_copy(char *dst, size_t size, struct str s)
     return n;
 }
 
+int
+str_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* Puts the character at the front of s, or its first byte escaped, at to,
  * which has room for 4 bytes; tells how many bytes of s these were. */
 static size_t

@@ -42,6 +42,8 @@ struct str str_cut(struct str *s, char c);
 /* A whole decimal number from min to max and nothing else; false leaves *out
  * alone.  An optional '-' is taken when min < 0. */
 bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *out);
+/* What a hexadecimal digit of either case stands for, -1: it is none. */
+int str_hex_digit(char c);
 
 /* Copies s into dst (size bytes, NUL added, cut to fit); returns bytes
  * copied without the NUL. */

@@ -199,16 +199,12 @@ hex_value(struct str s, int64_t *out)
     uint64_t n = 0;
 
     for (size_t i = 0; i < s.len; i++) {
-        char c = s.ptr[i];
-        unsigned digit = is_digit(c)              ? (unsigned)(c - '0')
-                         : (c >= 'a' && c <= 'f') ? (unsigned)(c - 'a' + 10)
-                         : (c >= 'A' && c <= 'F') ? (unsigned)(c - 'A' + 10)
-                                                  : 16;
+        int digit = str_hex_digit(s.ptr[i]);
 
-        if (digit == 16 || n > INT64_MAX / 16) {
+        if (digit == -1 || n > INT64_MAX / 16) {
             return false;
         }
-        n = n * 16 + digit;
+        n = n * 16 + (unsigned)digit;
     }
     *out = (int64_t)n;
     return s.len > 0;
@@ -228,9 +224,7 @@ only(struct str s, bool (*is)(char c))
 static bool
 is_hex_digit(char c)
 {
-    int64_t unused;
-
-    return hex_value(str_of(&c, 1), &unused);
+    return str_hex_digit(c) != -1;
 }
 
 /* What is wrong with a number; NULL: nothing. */

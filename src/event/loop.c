@@ -149,17 +149,19 @@ deliver(struct io *io, uint32_t events)
     }
 }
 
-/* Until the batch or the turn's time is used up. */
+/* Until the batch or its share of the turn is used up. */
 static void
 deliver_batch(struct loop *l)
 {
+    struct loop_share share = loop_share();
+
     while (l->ready_next < l->ready_count) {
         const struct epoll_event *e = &l->ready[l->ready_next++];
 
         if (e->data.ptr != NULL) {
             deliver(e->data.ptr, e->events);
         }
-        if (l->ready_next % LOOP_LOOK == 0 && clock_ms() - l->now >= LOOP_MS) {
+        if (loop_share_used(&share)) {
             return;
         }
     }

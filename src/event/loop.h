@@ -3,9 +3,9 @@
  *
  * One loop a process.  A turn is: before_sleep hook, wait for events (bounded
  * by the next timer), after_wake hook, then the callbacks of ready
- * descriptors, then due timers, then deferred calls.  Callbacks have 5 ms a
- * turn; a descriptor whose turn did not come is told in the next one, before
- * any that was told already.
+ * descriptors, then due timers, then deferred calls.  Descriptors and timers
+ * have 5 ms a turn each (so have the results of event/task.h); whose turn did
+ * not come is told in the next one, before any that was told already.
  *
  * Objects are never freed inside a callback's caller: they stop their io and
  * timers at once and are freed by loop_later() at the end of the turn, so

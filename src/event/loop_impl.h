@@ -6,16 +6,37 @@
 #ifndef EVENT_LOOP_IMPL_H
 #define EVENT_LOOP_IMPL_H
 
+#include "base/clock.h"
 #include "event/loop.h"
 
 #include <sys/epoll.h>
 
 #define LOOP_BATCH 512 /* events taken by one epoll_wait() */
-/* A turn delivers events, fires timers and takes the results of tasks for so
- * long each at most; the rest is the next turn's.  So the hooks and the timers
- * have their turn however many peers send however much. */
+
+/* A turn has three parts that others decide the length of: events, due timers
+ * and the results of tasks.  Each has a share of LOOP_MS; what is left over is
+ * the next turn's, before anything new.  So the hooks and the timers have
+ * their turn however many peers send however much. */
 #define LOOP_MS 5
-#define LOOP_LOOK 16 /* events between two looks at the clock */
+#define LOOP_LOOK 16 /* calls between two looks at the clock */
+
+struct loop_share {
+    int64_t until; /* clock_ms() */
+    unsigned calls;
+};
+
+static inline struct loop_share
+loop_share(void)
+{
+    return (struct loop_share){ .until = clock_ms() + LOOP_MS };
+}
+
+/* After each call: whether the share is used up. */
+static inline bool
+loop_share_used(struct loop_share *s)
+{
+    return ++s->calls % LOOP_LOOK == 0 && clock_ms() >= s->until;
+}
 
 struct timer_entry {
     int64_t due; /* copy of timer->due: sifting does not follow pointers */

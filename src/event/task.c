@@ -14,7 +14,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "event/loop_impl.h"
 
@@ -80,13 +79,13 @@ give_back(struct task_threads *t, struct list *finished)
     eventfd_write(t->eventfd, 1);
 }
 
-/* Calls done() of what is finished, for LOOP_MS or, at the end, all of it. */
+/* Calls done() of what is finished, for its share of a turn or, at the end, all
+ * of it. */
 static void
 call_done(struct task_threads *t, bool all)
 {
-    int64_t until = clock_ms() + LOOP_MS;
+    struct loop_share share = loop_share();
     struct list finished;
-    unsigned n = 0;
 
     list_init(&finished);
     pthread_mutex_lock(&t->lock);
@@ -97,7 +96,7 @@ call_done(struct task_threads *t, bool all)
 
         list_remove(&task->link);
         task->done(task);
-        if (!all && ++n % LOOP_LOOK == 0 && clock_ms() >= until) {
+        if (!all && loop_share_used(&share)) {
             break;
         }
     }

@@ -154,15 +154,15 @@ void
 timers_run(struct loop *l)
 {
     struct timer_heap *h = &l->timers;
-    int64_t until = clock_ms() + LOOP_MS;
+    struct loop_share share = loop_share();
 
     h->running = true;
-    for (unsigned n = 1; h->count > 0 && h->entries[0].due <= l->now; n++) {
+    while (h->count > 0 && h->entries[0].due <= l->now) {
         struct timer *t = h->entries[0].timer;
 
         timer_stop(l, t);
         t->on_due(t);
-        if (n % LOOP_LOOK == 0 && clock_ms() >= until) {
+        if (loop_share_used(&share)) {
             break; /* thousands may be due at once: the rest, next turn */
         }
     }

@@ -46,20 +46,10 @@ enter(struct http_chunked *c, enum state state)
     return true;
 }
 
-static int
-hex_value(uint8_t b)
-{
-    if (b >= '0' && b <= '9') {
-        return b - '0';
-    }
-    b |= 0x20;
-    return b >= 'a' && b <= 'f' ? b - 'a' + 10 : -1;
-}
-
 static bool
 eat_size(struct http_chunked *c, uint8_t b)
 {
-    int digit = hex_value(b);
+    int digit = str_hex_digit((char)b);
 
     if (digit >= 0) {
         if (c->digits == DIGITS_MAX) {

@@ -16,15 +16,6 @@
 #define AHEAD (16 * 1024) /* bytes kept of what is sent ahead */
 #define TLS_HANDSHAKE 22  /* the first byte of a client that speaks TLS */
 
-static struct {
-    struct list connections; /* struct http_connection */
-    struct list idle;        /* those between requests, the longest first */
-    size_t count;
-    uint32_t accepted; /* ever; may begin anew */
-    int64_t grace;     /* ms, of http_drain() */
-    bool ready, draining, leaving;
-} all;
-
 /* ---- from one request to the next ---- */
 
 static void
@@ -44,9 +35,9 @@ http_settle_later(struct http_connection *c)
     loop_later(c->loop, &c->later);
 }
 
-/* Closes at once. */
-static void
-end(struct http_connection *c, enum http_end why, const char *reason)
+void
+http_connection_end(struct http_connection *c, enum http_end why,
+                    const char *reason)
 {
     c->end = (uint8_t)why;
     conn_close(c->conn, reason);
@@ -64,24 +55,13 @@ finish(struct http_connection *c, enum http_end why, const char *reason)
     conn_finish(c->conn, c->server->settings.lingering_timeout, reason);
 }
 
-/* How long it may wait for the next request. */
-static int64_t
-idle_time(const struct http_connection *c)
-{
-    int64_t time = c->server->settings.keepalive_timeout;
-
-    return all.draining && all.grace < time ? all.grace : time;
-}
-
 static void
 next_request(struct http_connection *c)
 {
     drop_exchange(c);
     c->phase = PHASE_IDLE;
-    list_remove(&c->link);
-    list_append(&all.idle, &c->link);
     c->scan = (struct http_scan){ 0 };
-    timer_set(c->loop, &c->timer, idle_time(c));
+    http_idle(c);
     if (!c->in_data) {
         http_settle_later(c);
     }
@@ -121,7 +101,7 @@ http_settle(struct http_connection *c)
     }
     if (!http_flush(x)) {
         if (x->broken) {
-            end(c, HTTP_END_WRITE, "write failed");
+            http_connection_end(c, HTTP_END_WRITE, "write failed");
         }
         return;
     }
@@ -165,13 +145,6 @@ limits_of(const struct http_settings *s)
         .header = (size_t)s->client_max_header_size,
         .headers = (size_t)s->client_max_headers,
     };
-}
-
-void
-http_not_idle(struct http_connection *c)
-{
-    list_remove(&c->link);
-    list_append(&all.connections, &c->link);
 }
 
 static void
@@ -244,6 +217,7 @@ skip_body(struct http_connection *c, const uint8_t *data, size_t n)
 
     if (eaten < 0) {
         http_refusal_add(why);
+        http_refusal_say(why, REFUSED_HTTP, &c->x->pub.client, c->x->head.line);
         finish(c, HTTP_END_BODY_BAD, http_refusal_text(why));
         return n;
     }
@@ -372,8 +346,7 @@ static void
 free_connection(struct http_connection *c)
 {
     drop_exchange(c);
-    list_remove(&c->link);
-    all.count--;
+    http_connection_gone(c);
     mem_free(&c);
 }
 
@@ -468,15 +441,18 @@ timed_out(struct http_connection *c)
         body_timed_out(c);
         break;
     case PHASE_IDLE:
-        end(c, HTTP_END_IDLE, "idle");
+        http_connection_end(c, HTTP_END_IDLE, "idle");
         break;
     case PHASE_SKIP:
-        end(c, HTTP_END_BODY_SLOW, "request body took too long");
+        http_connection_end(c, HTTP_END_BODY_SLOW,
+                            "request body took too long");
         break;
     case PHASE_BUSY:
         http_refusal_add(REFUSE_READS_SLOW);
-        http_refusal_say(REFUSE_READS_SLOW, &c->conn->peer);
-        end(c, HTTP_END_SEND_SLOW, http_refusal_text(REFUSE_READS_SLOW));
+        http_refusal_say(REFUSE_READS_SLOW, REFUSED_HTTP, &c->x->pub.client,
+                         c->x->head.line);
+        http_connection_end(c, HTTP_END_SEND_SLOW,
+                            http_refusal_text(REFUSE_READS_SLOW));
         break;
     case PHASE_CLOSING:
     case PHASE_TAKEN:
@@ -500,141 +476,26 @@ on_due(struct timer *t)
     }
 }
 
-void
-http_accept(struct loop *l, const struct http_server *s,
-            const struct conn_socket *socket)
+int
+http_connection_begin(struct http_connection *c,
+                      const struct conn_socket *socket)
 {
+    const struct http_settings *s = &c->server->settings;
     struct conn_limits limits = {
-        .in_limit = (size_t)s->settings.client_max_head_size + AHEAD,
+        .in_limit = (size_t)s->client_max_head_size + AHEAD,
         .out_limit = AHEAD,
-        .linger_total_ms = s->settings.lingering_time,
-        .linger_size = s->settings.lingering_size,
+        .linger_total_ms = s->lingering_time,
+        .linger_size = s->lingering_size,
     };
-    struct http_connection *c = mem_zero(sizeof(*c));
 
-    if (!all.ready) {
-        list_init(&all.connections);
-        list_init(&all.idle);
-        all.ready = true;
-    }
-    c->loop = l;
-    c->server = s;
-    c->not_tls = socket->not_tls;
     timer_init(&c->timer, on_due);
     later_init(&c->later, on_later);
-    c->conn = conn_new(l, socket, &handlers, c, &limits);
+    c->conn = conn_new(c->loop, socket, &handlers, c, &limits);
     if (c->conn == NULL) {
-        mem_free(&c);
-        return;
+        return -1;
     }
     c->conn->meter_in = http_metrics[HTTP_BYTES].first + METRIC_IN;
     c->conn->meter_out = http_metrics[HTTP_BYTES].first + METRIC_OUT;
-    c->number = ++all.accepted;
-    list_append(&all.connections, &c->link);
-    all.count++;
-    timer_set(l, &c->timer, s->settings.client_header_timeout);
-}
-
-/* One that has not sent its first request yet is about to; its clock runs
- * since accept. */
-static bool
-is_idle(const struct http_connection *c)
-{
-    return c->phase == PHASE_IDLE && c->requests > 0 &&
-           buf_len(&c->conn->in) == 0;
-}
-
-void
-http_shed(size_t count)
-{
-    if (!all.ready) {
-        return;
-    }
-    LIST_EACH (node, &all.idle) {
-        struct http_connection *c =
-            LIST_ITEM(node, struct http_connection, link);
-
-        if (count == 0) {
-            break;
-        }
-        if (is_idle(c)) {
-            http_refusal_add(REFUSE_SHED);
-            end(c, HTTP_END_SHED, http_refusal_text(REFUSE_SHED));
-            count--;
-        }
-    }
-}
-
-static void
-drain_idle(struct http_connection *c)
-{
-    const struct conn *conn = c->conn;
-    int64_t since, left;
-
-    if (!is_idle(c)) {
-        return;
-    }
-    since = conn->last_read_ms > conn->last_write_ms ? conn->last_read_ms
-                                                     : conn->last_write_ms;
-    left = since + all.grace - loop_now(c->loop);
-    if (left <= 0) {
-        end(c, HTTP_END_DRAIN, "draining");
-    } else if (left < c->server->settings.keepalive_timeout) {
-        timer_set(c->loop, &c->timer, left);
-    }
-}
-
-void
-http_drain(int64_t grace)
-{
-    all.draining = true;
-    all.grace = grace;
-    if (!all.ready) {
-        return;
-    }
-    LIST_EACH (node, &all.idle) {
-        drain_idle(LIST_ITEM(node, struct http_connection, link));
-    }
-}
-
-static void
-close_all(struct list *list)
-{
-    LIST_EACH (node, list) {
-        struct http_connection *c =
-            LIST_ITEM(node, struct http_connection, link);
-
-        if (c->conn != NULL) {
-            end(c, HTTP_END_STOP, "weir stops");
-        }
-    }
-}
-
-void
-http_leave(bool leave)
-{
-    all.leaving = leave;
-}
-
-void
-http_stop(void)
-{
-    if (all.ready) {
-        close_all(&all.connections);
-        close_all(&all.idle);
-    }
-}
-
-bool
-http_ends_with(const struct http_connection *c)
-{
-    size_t ahead = c->in_data ? c->offered : buf_len(&c->conn->in);
-
-    return (all.draining || all.leaving) && ahead == 0;
-}
-
-size_t
-http_connections(void)
-{
-    return all.count;
+    timer_set(c->loop, &c->timer, s->client_header_timeout);
+    return 0;
 }

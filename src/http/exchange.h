@@ -5,7 +5,7 @@
  * A connection is small and lives long; all that a request needs hangs on its
  * exchange, which exists from the end of the head to the last byte of the
  * answer.  The connection's phase says what bytes from the peer mean and
- * which time-out runs; connection.c alone changes it.
+ * which time-out runs; connection.c and request.c alone change it.
  *
  * Nothing is freed while a handler may still be running: ends are noticed in
  * http_settle(), which is called where no handler is on the stack, and a
@@ -19,6 +19,7 @@
 #include "http/body.h"
 #include "http/gzip.h"
 #include "http/http.h"
+#include "http/metrics.h"
 #include "http/parse.h"
 #include "http/trace.h"
 
@@ -129,10 +130,23 @@ exchange_of(const struct http_request *r)
  * handler is on the stack; http_settle_later() may be called anywhere. */
 void http_settle(struct http_connection *c);
 void http_settle_later(struct http_connection *c);
-/* A request of it is under way. */
-void http_not_idle(struct http_connection *c);
 /* The deadline of a stalled answer begins. */
 void http_answer_stalls(struct http_connection *c);
+/* Watches the socket and waits for the first head.  -1: the system has no room
+ * for it, the socket is closed. */
+int http_connection_begin(struct http_connection *c,
+                          const struct conn_socket *socket);
+/* Closes at once; the struct is freed later. */
+void http_connection_end(struct http_connection *c, enum http_end why,
+                         const char *reason);
+
+/* connections.c */
+/* It waits for its next request: its time for that begins. */
+void http_idle(struct http_connection *c);
+/* A request of it is under way. */
+void http_not_idle(struct http_connection *c);
+/* It is about to be freed. */
+void http_connection_gone(struct http_connection *c);
 /* The process drains or leaves and nothing more came from this client: the
  * answer is the last one. */
 bool http_ends_with(const struct http_connection *c);

@@ -7,9 +7,8 @@
 #include "http/access_log.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/base64.h"
 #include "http/exchange.h"
 #include "proc/slot.h"
 
@@ -77,16 +76,6 @@ get_server_port(const void *arg, struct str rest, struct line_value *v)
     }
 }
 
-static int
-base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij"
-                                 "klmnopqrstuvwxyz0123456789+/";
-    const char *at = c != '\0' ? strchr(digits, c) : NULL;
-
-    return at != NULL ? (int)(at - digits) : -1;
-}
-
 /* The name in "Basic base64(name:password)"; the password is not decoded. */
 static void
 get_remote_user(const void *arg, struct str rest, struct line_value *v)
@@ -103,7 +92,7 @@ get_remote_user(const void *arg, struct str rest, struct line_value *v)
     }
     code = str_trim(code);
     for (size_t i = 0; i < code.len && n < 256; i++) {
-        int digit = base64_digit(code.ptr[i]);
+        int digit = base64_value(BASE64, code.ptr[i]);
 
         if (digit < 0) {
             return; /* none, or no name at all */
@@ -122,30 +111,6 @@ get_remote_user(const void *arg, struct str rest, struct line_value *v)
 }
 
 /* ---- when ---- */
-
-static void
-get_time_local(const void *arg, struct str rest, struct line_value *v)
-{
-    (void)arg;
-    (void)rest;
-    line_value_local(v);
-}
-
-static void
-get_time_iso8601(const void *arg, struct str rest, struct line_value *v)
-{
-    (void)arg;
-    (void)rest;
-    line_value_iso8601(v);
-}
-
-static void
-get_msec(const void *arg, struct str rest, struct line_value *v)
-{
-    (void)arg;
-    (void)rest;
-    line_value_seconds(v, clock_wall_ms());
-}
 
 static int64_t
 ms_of(subject x)
@@ -432,14 +397,6 @@ get_connection_requests(const void *arg, struct str rest, struct line_value *v)
 }
 
 static void
-get_pid(const void *arg, struct str rest, struct line_value *v)
-{
-    (void)arg;
-    (void)rest;
-    line_value_number(v, getpid());
-}
-
-static void
 get_worker(const void *arg, struct str rest, struct line_value *v)
 {
     const struct slot *s = slot_at(slot_self());
@@ -458,9 +415,9 @@ const struct line_variable http_log_variables[] = {
     { "remote_user", get_remote_user },
     { "server_addr", get_server_addr },
     { "server_port", get_server_port },
-    { "time_local", get_time_local },
-    { "time_iso8601", get_time_iso8601 },
-    { "msec", get_msec },
+    { "time_local", line_get_time_local },
+    { "time_iso8601", line_get_time_iso8601 },
+    { "msec", line_get_msec },
     { "request_time", get_request_time },
     { "request_ms", get_request_ms },
     { "request", get_request },
@@ -486,7 +443,7 @@ const struct line_variable http_log_variables[] = {
     { "location", get_location },
     { "connection", get_connection },
     { "connection_requests", get_connection_requests },
-    { "pid", get_pid },
+    { "pid", line_get_pid },
     { "worker", get_worker },
     { NULL, NULL },
 };

@@ -8,18 +8,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-static int
-hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* The byte that "%xx" at raw[at] stands for, -1 if it is not that. */
 static int
 decoded_byte(struct str raw, size_t at)
@@ -27,7 +15,8 @@ decoded_byte(struct str raw, size_t at)
     if (raw.len - at < 3) {
         return -1;
     }
-    int high = hex_value(raw.ptr[at + 1]), low = hex_value(raw.ptr[at + 2]);
+    int high = str_hex_digit(raw.ptr[at + 1]);
+    int low = str_hex_digit(raw.ptr[at + 2]);
 
     return high < 0 || low < 0 ? -1 : high << 4 | low;
 }

@@ -146,10 +146,18 @@ http_refusal_add(enum http_refusal why)
 }
 
 void
-http_refusal_say(enum http_refusal why, const struct addr *peer)
+http_refusal_say(enum http_refusal why, uint32_t proto, const struct addr *peer,
+                 struct str bytes)
 {
     char text[ADDR_TEXT];
 
-    log_limited(LOG_INFO, "http: %s refused: %s", addr_text(peer, text),
+    refused_note(&(struct refused){
+        .proto = proto,
+        .peer = addr_text(peer, text),
+        .reason = http_refusal_text(why),
+        .bytes = bytes,
+    });
+    log_limited(LOG_INFO, "%s: %s refused: %s",
+                proto == REFUSED_HTTP ? "http" : "rtmp", text,
                 http_refusal_text(why));
 }

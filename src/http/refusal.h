@@ -11,6 +11,7 @@
 #define HTTP_REFUSAL_H
 
 #include "net/addr.h"
+#include "proc/refused.h"
 
 #include <stdint.h>
 
@@ -76,8 +77,10 @@ const char *http_refusal_text(enum http_refusal why);
 const char *http_refusal_name(unsigned why);
 /* Counts one. */
 void http_refusal_add(enum http_refusal why);
-/* Says it in the log, within its limits: what is refused once is often
- * refused. */
-void http_refusal_say(enum http_refusal why, const struct addr *peer);
+/* Says it in the log, within its limits (what is refused once is often
+ * refused), and where "show errors" looks.  proto is REFUSED_HTTP or _RTMP;
+ * bytes are the request line, or empty. */
+void http_refusal_say(enum http_refusal why, uint32_t proto,
+                      const struct addr *peer, struct str bytes);
 
 #endif

@@ -55,7 +55,7 @@ note_refusal(const struct exchange *x, enum http_refusal why, struct str bytes,
 
     refused_note(&(struct refused){
         .proto = REFUSED_HTTP,
-        .peer = addr_text(&x->pub.peer, peer),
+        .peer = addr_text(&x->pub.client, peer),
         .reason = http_refusal_text(why),
         .bytes = bytes,
         .offset = offset,

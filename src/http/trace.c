@@ -87,25 +87,18 @@ is_request_id(struct str s)
     return s.len > 0 && s.len <= REQUEST_ID_MAX;
 }
 
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* All lower-case hex digits; *zero: all are 0. */
 static bool
 is_hex(struct str s, bool *zero)
 {
     *zero = true;
     for (size_t i = 0; i < s.len; i++) {
-        if (hex_digit(s.ptr[i]) == -1) {
+        char c = s.ptr[i];
+
+        if (str_hex_digit(c) == -1 || (c >= 'A' && c <= 'F')) {
             return false;
         }
-        *zero &= s.ptr[i] == '0';
+        *zero &= c == '0';
     }
     return true;
 }
@@ -132,7 +125,8 @@ parse_traceparent(struct str s, struct str *trace, uint8_t *flags)
         return false;
     }
     *trace = id;
-    *flags = (uint8_t)(hex_digit(bits.ptr[0]) << 4 | hex_digit(bits.ptr[1]));
+    *flags =
+        (uint8_t)(str_hex_digit(bits.ptr[0]) << 4 | str_hex_digit(bits.ptr[1]));
     return true;
 }
 

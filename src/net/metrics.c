@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "net/proxyread.h"
+
 /* What accept(2) may say. */
 static const struct {
     int number;
@@ -57,6 +59,35 @@ pause_name(unsigned i)
     return names[i];
 }
 
+static const char *
+proxy_name(unsigned i)
+{
+    return proxy_refusal_name((enum proxy_refusal)i);
+}
+
+static const char *
+handshake_pairs(unsigned i)
+{
+    static const char *const pairs[NET_TLS_COUNT] = {
+        [NET_TLS_FULL_1_2] = "version=\"1.2\",result=\"full\"",
+        [NET_TLS_RESUMED_1_2] = "version=\"1.2\",result=\"resumed\"",
+        [NET_TLS_FULL_1_3] = "version=\"1.3\",result=\"full\"",
+        [NET_TLS_RESUMED_1_3] = "version=\"1.3\",result=\"resumed\"",
+        [NET_TLS_FAILED] = "version=\"unknown\",result=\"failed\"",
+        [NET_TLS_TIMED_OUT] = "version=\"unknown\",result=\"timed_out\"",
+        [NET_TLS_LEFT] = "version=\"unknown\",result=\"left\"",
+        [NET_TLS_NOT_TLS] = "version=\"unknown\",result=\"not_tls\"",
+    };
+
+    return pairs[i];
+}
+
+static const char *
+break_name(unsigned i)
+{
+    return i == NET_TLS_TRUNCATED ? "truncated" : "error";
+}
+
 #define LISTENER                                 \
     {                                            \
         NULL, metric_listener_name, METRIC_NAMES \
@@ -92,6 +123,31 @@ struct metric net_metrics[] = {
     [NET_NO_MEMORY] = {
         .name = "weir_connections_no_memory_total",
         .help = "Connections closed because memory was out.",
+    },
+    [NET_PROXY_REFUSED] = {
+        .name = "weir_proxy_protocol_errors_total",
+        .help = "Connections that were closed because of their PROXY "
+                "protocol header.",
+        .labels = { { "reason", proxy_name, PROXY_REFUSALS } },
+    },
+    [NET_TLS_HANDSHAKES] = {
+        .name = "weir_tls_handshakes_total",
+        .help = "Handshakes that are over; the version of those that "
+                "failed is \"unknown\".",
+        .labels = { { NULL, handshake_pairs, NET_TLS_COUNT } },
+    },
+    [NET_TLS_BROKEN] = {
+        .name = "weir_tls_connections_broken_total",
+        .help = "TLS connections that ended without close_notify, or by an "
+                "error of the protocol.",
+        .labels = { { "reason", break_name, NET_TLS_BREAKS } },
+    },
+    [NET_TLS_EXPIRY] = {
+        .name = "weir_tls_cert_expiry_timestamp_seconds",
+        .help = "When the first of a listener's certificates expires.",
+        .type = METRIC_GAUGE,
+        .labels = { LISTENER },
+        .sparse = true,
     },
     METRIC_END,
 };

@@ -15,6 +15,10 @@ enum {
     NET_PAUSES,      /* enum net_pause */
     NET_ACCEPT_ERRORS,
     NET_NO_MEMORY,
+    NET_PROXY_REFUSED,  /* enum proxy_refusal */
+    NET_TLS_HANDSHAKES, /* enum net_tls */
+    NET_TLS_BROKEN,     /* enum net_tls_break */
+    NET_TLS_EXPIRY,     /* listener; the master's, seconds since 1970 */
 };
 
 enum net_rejected {
@@ -26,6 +30,26 @@ enum net_pause {
     NET_PAUSE_CONNECTIONS, /* worker_connections are in use */
     NET_PAUSE_DESCRIPTORS, /* no descriptors or memory */
     NET_PAUSE_COUNT
+};
+
+/* How a handshake ended. */
+enum net_tls {
+    NET_TLS_FULL_1_2,
+    NET_TLS_RESUMED_1_2, /* with a ticket */
+    NET_TLS_FULL_1_3,
+    NET_TLS_RESUMED_1_3,
+    NET_TLS_FAILED,    /* refused by either side */
+    NET_TLS_TIMED_OUT, /* not whole in time */
+    NET_TLS_LEFT,      /* given up by the peer */
+    NET_TLS_NOT_TLS,   /* it did not begin with one */
+    NET_TLS_COUNT
+};
+
+/* How a connection ended that should have ended otherwise. */
+enum net_tls_break {
+    NET_TLS_TRUNCATED, /* without close_notify */
+    NET_TLS_ERROR,     /* an error of the protocol */
+    NET_TLS_BREAKS
 };
 
 extern struct metric net_metrics[];

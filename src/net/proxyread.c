@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/metrics.h"
 #include "net/proxyproto.h"
 
 struct waiting {
@@ -35,7 +36,6 @@ static struct {
     struct list waiting;
     size_t count;
     bool ready;
-    uint64_t refused[PROXY_REFUSALS];
 } all;
 
 /* ---- refusing ---- */
@@ -45,15 +45,10 @@ refuse(const struct conn_socket *s, enum proxy_refusal why, const char *text)
 {
     char peer[ADDR_TEXT];
 
-    all.refused[why]++;
-    log_info("proxy protocol: %s refused: %s", addr_text(&s->peer, peer), text);
+    metric_add(&net_metrics[NET_PROXY_REFUSED], why, 1);
+    log_limited(LOG_INFO, "proxy protocol: %s refused: %s",
+                addr_text(&s->peer, peer), text);
     close(s->fd);
-}
-
-uint64_t
-proxy_refused(enum proxy_refusal why)
-{
-    return all.refused[why];
 }
 
 const char *

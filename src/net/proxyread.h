@@ -41,8 +41,6 @@ void proxy_read(struct loop *l, const struct conn_socket *s,
 size_t proxy_waiting(void); /* sockets that wait for their header */
 void proxy_stop(void);      /* closes them */
 
-/* Refusals of this process since it started. */
-uint64_t proxy_refused(enum proxy_refusal why);
 const char *proxy_refusal_name(enum proxy_refusal why); /* "untrusted" */
 
 #endif

@@ -80,20 +80,4 @@ size_t tls_handshakes(void);   /* under way in this process */
 void tls_accept_stop(void);    /* closes them */
 void tls_free(struct tls **t); /* of a socket that no conn was made of */
 
-/* What happened in this process since it started. */
-enum tls_event {
-    TLS_DONE_1_2, /* handshakes that came to their end, by version */
-    TLS_DONE_1_3,
-    TLS_RESUMED,   /* of those: with a ticket */
-    TLS_FAILED,    /* handshakes refused by either side */
-    TLS_TIMED_OUT, /* ... not whole in time */
-    TLS_LEFT,      /* ... given up by the peer */
-    TLS_NOT_TLS,   /* connections that did not begin with a handshake */
-    TLS_TRUNCATED, /* ended without close_notify */
-    TLS_BROKEN,    /* ended by an error of the protocol */
-    TLS_EVENTS
-};
-uint64_t tls_count(enum tls_event e);
-const char *tls_event_name(enum tls_event e); /* "done_1_2", ... */
-
 #endif

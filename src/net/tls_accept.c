@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/metrics.h"
 #include "net/tls_impl.h"
 
 #define HANDSHAKE_RECORD 22 /* first byte of a ClientHello (RFC 8446, 5.1) */
@@ -64,9 +65,15 @@ leave(struct handshake *h)
 }
 
 static void
-give_up(struct handshake *h, enum tls_event what)
+count(enum net_tls what)
 {
-    tls_count_event(what);
+    metric_add(&net_metrics[NET_TLS_HANDSHAKES], what, 1);
+}
+
+static void
+give_up(struct handshake *h, enum net_tls what)
+{
+    count(what);
     leave(h);
     conn_socket_close(&h->socket);
 }
@@ -81,10 +88,11 @@ peer_left(struct handshake *h)
         log_debug("tls %s: closed without a word",
                   addr_text(&h->socket.peer, peer));
     } else {
-        log_info("tls %s: handshake failed: the peer closed the connection",
-                 addr_text(&h->socket.peer, peer));
+        log_limited(LOG_INFO,
+                    "tls %s: handshake failed: the peer closed the connection",
+                    addr_text(&h->socket.peer, peer));
     }
-    give_up(h, TLS_LEFT);
+    give_up(h, NET_TLS_LEFT);
 }
 
 static void
@@ -97,9 +105,9 @@ fail(struct handshake *h, int r)
         peer_left(h);
         return;
     }
-    log_info("tls %s: handshake failed: %s", addr_text(&h->socket.peer, peer),
-             why);
-    give_up(h, TLS_FAILED);
+    log_limited(LOG_INFO, "tls %s: handshake failed: %s",
+                addr_text(&h->socket.peer, peer), why);
+    give_up(h, NET_TLS_FAILED);
 }
 
 static void
@@ -118,10 +126,10 @@ done(struct handshake *h)
     bool resumed = SSL_session_reused(ssl) == 1;
     char peer[ADDR_TEXT];
 
-    tls_count_event(SSL_version(ssl) == TLS1_3_VERSION ? TLS_DONE_1_3
-                                                       : TLS_DONE_1_2);
-    if (resumed) {
-        tls_count_event(TLS_RESUMED);
+    if (SSL_version(ssl) == TLS1_3_VERSION) {
+        count(resumed ? NET_TLS_RESUMED_1_3 : NET_TLS_FULL_1_3);
+    } else {
+        count(resumed ? NET_TLS_RESUMED_1_2 : NET_TLS_FULL_1_2);
     }
     log_debug("tls %s: %s, %s%s", addr_text(&h->socket.peer, peer),
               SSL_get_version(ssl), SSL_get_cipher_name(ssl),
@@ -161,16 +169,18 @@ refuse_not_tls(struct handshake *h, uint8_t first)
 {
     char peer[ADDR_TEXT];
 
-    tls_count_event(TLS_NOT_TLS);
+    count(NET_TLS_NOT_TLS);
     if (h->context->http) {
         h->socket.not_tls = true;
         hand_on(h);
         return;
     }
-    log_info("tls %s: not TLS (%sthe first byte is 0x%02x): this address takes "
-             "rtmps only",
-             addr_text(&h->socket.peer, peer),
-             first == 3 ? "but plain RTMP: " : "", first);
+    log_limited(
+        LOG_INFO,
+        "tls %s: not TLS (%sthe first byte is 0x%02x): this address takes "
+        "rtmps only",
+        addr_text(&h->socket.peer, peer), first == 3 ? "but plain RTMP: " : "",
+        first);
     leave(h);
     conn_socket_close(&h->socket);
 }
@@ -196,7 +206,7 @@ begin(struct handshake *h)
     h->ssl = SSL_new(h->context->each[0].ssl);
     if (h->ssl == NULL || SSL_set_fd(h->ssl, h->socket.fd) != 1) {
         log_error("tls: cannot begin a handshake: %s", tls_complaint());
-        give_up(h, TLS_FAILED);
+        give_up(h, NET_TLS_FAILED);
         return;
     }
     SSL_set_accept_state(h->ssl);
@@ -222,9 +232,9 @@ on_due(struct timer *t)
     struct handshake *h = LIST_ITEM(t, struct handshake, timer);
     char peer[ADDR_TEXT];
 
-    log_info("tls %s: handshake failed: it takes too long",
-             addr_text(&h->socket.peer, peer));
-    give_up(h, TLS_TIMED_OUT);
+    log_limited(LOG_INFO, "tls %s: handshake failed: it takes too long",
+                addr_text(&h->socket.peer, peer));
+    give_up(h, NET_TLS_TIMED_OUT);
 }
 
 void
@@ -242,6 +252,7 @@ tls_accept(struct loop *l, const struct tls_context *t,
     h->handler = handler;
     h->arg = arg;
     if (io_start(l, &h->io, s->fd, IO_READ, on_ready) == -1) {
+        metric_add(&net_metrics[NET_REJECTED], NET_REJECTED_SYSTEM, 1);
         conn_socket_close(s);
         mem_free(&h);
         return;

@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "net/metrics.h"
 #include "net/tls_impl.h"
 
 /* Why the last call of conn_ops in this process failed. */
@@ -46,9 +47,9 @@ broken(struct conn *c, int r)
     if (why == NULL) {
         why = reset ? "peer reset the connection"
                     : "peer closed the connection without close_notify";
-        tls_count_event(TLS_TRUNCATED);
+        metric_add(&net_metrics[NET_TLS_BROKEN], NET_TLS_TRUNCATED, 1);
     } else {
-        tls_count_event(TLS_BROKEN);
+        metric_add(&net_metrics[NET_TLS_BROKEN], NET_TLS_ERROR, 1);
     }
     c->tls->broken = true;
     last_reason = why;
@@ -146,7 +147,7 @@ no_bytes(struct conn *c, int r)
 static ssize_t
 only_talk(struct tls *t)
 {
-    tls_count_event(TLS_BROKEN);
+    metric_add(&net_metrics[NET_TLS_BROKEN], NET_TLS_ERROR, 1);
     t->broken = true;
     last_reason = "peer sends nothing but messages of TLS itself";
     return CONN_ERROR;

@@ -1,46 +1,14 @@
 /*
- * What OpenSSL complains of, in words for a log; and how often what happened.
+ * What OpenSSL complains of, in words for a log.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <assert.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "net/tls_impl.h"
-
-static uint64_t counts[TLS_EVENTS];
-
-static const char *const names[TLS_EVENTS] = {
-    [TLS_DONE_1_2] = "done_1_2",   [TLS_DONE_1_3] = "done_1_3",
-    [TLS_RESUMED] = "resumed",     [TLS_FAILED] = "failed",
-    [TLS_TIMED_OUT] = "timed_out", [TLS_LEFT] = "left",
-    [TLS_NOT_TLS] = "not_tls",     [TLS_TRUNCATED] = "truncated",
-    [TLS_BROKEN] = "broken",
-};
-
-void
-tls_count_event(enum tls_event e)
-{
-    assert(e < TLS_EVENTS);
-    counts[e]++;
-}
-
-uint64_t
-tls_count(enum tls_event e)
-{
-    assert(e < TLS_EVENTS);
-    return counts[e];
-}
-
-const char *
-tls_event_name(enum tls_event e)
-{
-    assert(e < TLS_EVENTS);
-    return names[e];
-}
 
 const char *
 tls_complaint(void)

@@ -58,6 +58,5 @@ const char *tls_complaint(void);
 /* Why a call on ssl that returned r (errno as it was left) failed; NULL: the
  * peer went. */
 const char *tls_failure(SSL *ssl, int r);
-void tls_count_event(enum tls_event e);
 
 #endif

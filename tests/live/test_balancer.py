@@ -10,6 +10,7 @@ import pytest
 
 import media
 from balancer import SOURCE, TRUST, Haproxy, Nginx, free_port
+from control_client import Control
 from http_client import Http, get
 from weir import wait_for
 
@@ -131,6 +132,18 @@ def test_haproxy_sees_the_stop(weir, tool, tmp_path, how):
     wait_for(lambda: h.status("a").startswith("DOWN"), 10, "DOWN")
     assert w.stop(signal.SIGQUIT) == 0
     assert "proxy protocol" not in w.log()
+
+
+def test_haproxy_sees_the_state(weir, tool, tmp_path):
+    """What is told by hand, and taken back."""
+    w = behind(weir)
+    h = tool(Haproxy(tmp_path, CHECK + server(w, " check")))
+    wait_for(lambda: h.status("a") == "UP", 10, "UP")
+    with Control(w) as c:
+        for state, status in (("drain", "DOWN"), ("ready", "UP"),
+                              ("maint", "DOWN")):
+            c.ask(f"set state {state}")
+            wait_for(lambda s=status: h.status("a").startswith(s), 10, state)
 
 
 def test_old_checks(weir, tool, tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from control_client import Control, connect
 from feed import Feed, read_until
 from flv_client import FlvPlayer
-from http_client import Http
+from http_client import Http, get
 from rtmp_client import Closed, Rtmp, player
 from weir import (SANITIZED, configuration, descriptors, place, resident, run,
                   wait_for)
@@ -395,6 +395,45 @@ def test_errors_without_secrets(weir):
         assert c.json("show errors") == []
 
 
+def test_errors_of_filters_limits_and_time(weir):
+    """What is refused after its head was read, or before one came."""
+    w = weir(top='limits = { exempt = "deny all"; '
+                 'connections_per_address = 3; };',
+             http='client_header_timeout = "200ms";',
+             locations="""{ path = "/no"; access = [ "deny all" ];
+                            module = "status"; },
+                          { path = "/who"; module = "status";
+                            auth = { type = "bearer";
+                                     tokens = "PSSTsecretPSSTsecret"; }; },
+                          { path = "/few"; module = "status";
+                            rate = { rate = "1/m"; burst = 1; }; },""")
+    for path, status in (("/no/healthz", 403), ("/who/healthz", 401),
+                         ("/few/healthz", 200),
+                         ("/few/healthz?token=PSSTarg", 429)):
+        assert get(w.http, path).status == status, path
+    with Http(w.http) as c:
+        c.raw("GET /late HT")
+        assert c.answer().status == 408
+    wait_for(w.settled, 5)
+    some = [socket.create_connection(("127.0.0.1", w.http))
+            for _ in range(3)]
+    with socket.create_connection(("127.0.0.1", w.rtmp)) as s:
+        assert s.recv(1) == b""
+    for s in some:
+        s.close()
+    with Control(w) as c:
+        rows = c.json("show errors")
+    assert [r["reason"] for r in rows] == [
+        "address not allowed", "not authenticated", "asked too often",
+        "the request head took too long",
+        "too many connections of this address"]
+    assert [r["proto"] for r in rows] == ["http"] * 4 + ["rtmp"]
+    for row, begin in zip(rows, ("GET /no/healthz ", "GET /who/healthz ",
+                                 "GET /few/healthz?*****", "GET /late HT")):
+        assert row["bytes"].startswith(begin)
+    assert "PSST" not in str(rows)
+
+
 def test_many_errors_cost_no_memory(weir):
     w = weir()
     for _ in range(300):
@@ -437,12 +476,13 @@ def test_a_process_that_dies_is_seen(weir):
 
         def waiting():
             row = c.json("show proc")[1]
-            return row if row["state"] == "back-off" else None
+            return row if row["pid"] == 0 else None
         row = wait_for(waiting, 5)
         assert row["failures"] >= 2 and row["starts_in_ms"] > 0
-        assert row["name"] == "worker 0" and row["pid"] == 0
-        wait_for(lambda: c.json("show proc")[1]["state"] == "ready", 10)
-        assert c.json("show proc")[1]["pid"] not in (0, old)
+        assert row["name"] == "worker 0" and row["state"] == "crash loop"
+        assert c.json("show proc")[1]["state"] == "crash loop"
+        wait_for(lambda: c.json("show proc")[1]["pid"] not in (0, old), 10)
+        wait_for(lambda: c.json("show proc")[1]["state"] == "ready", 20)
 
 
 def test_two_thousand_sessions(weir):

@@ -6,17 +6,21 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 from prometheus_client.openmetrics.parser import \
     text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse
 
+import proxy_header
+from control_client import Control
 from feed import Feed, read_until
 from flv_client import FlvPlayer
 from http_client import Http, get, request
 from rtmp_client import Refused, Rtmp, player
 from test_http_malformed import REFUSED
+from tls_files import connect, listen
 from weir import BINARY, wait_for
 
 DENIED = ('{ path = "/denied"; access = [ "deny all" ]; module = "hello"; },'
@@ -323,3 +327,60 @@ def test_counters_never_fall(weir):
     reaches(w, "weir_connections", 0, proto="rtmp")
     reaches(w, "weir_rtmp_players", 0)
     reaches(w, "weir_rtmp_publishers", 0)
+
+
+def test_doors_are_counted(weir, certificates):
+    """PROXY protocol and TLS: each way in, each way not to get in."""
+    name = "weir_proxy_protocol_errors_total"
+    hand = "weir_tls_handshakes_total"
+    w = weir(http_listen=listen(
+        certificates.group("localhost"), "127.0.0.1:0"),
+        rtmp_listen='{ address = "127.0.0.1:0"; proxy_protocol = true; }',
+        rtmp='trusted_proxies = "127.0.0.1";')
+    w.allowed += ["handshake failed", "proxy protocol"]
+    port = w.port("https")
+    with connect(port, certificates.root) as s:
+        version = s.version().replace("TLSv", "")
+    with Http(port) as c:
+        c.raw(b"\x16\x03\x01\x00\x05hello")
+        while c.sock.recv(100):
+            pass  # an alert
+    for header in (b"GET / HTTP/1.1\r\n", proxy_header.v1()[:-3]):
+        with Http(w.rtmp) as c:
+            c.raw(header)
+            if header.startswith(b"PROXY"):
+                c.sock.shutdown(1)
+            assert c.ended(), header
+    reaches(w, hand, 1, version=version, result="full")
+    reaches(w, hand, 1, result="failed")
+    reaches(w, name, 1, reason="malformed")
+    reaches(w, name, 1, reason="cut")
+    m = Metrics(w)
+    assert m(hand) == 2 and m(name) == 2
+    expires = m("weir_tls_cert_expiry_timestamp_seconds", proto="http")
+    assert abs(expires - time.time() - 30 * 86400) < 86400
+    assert 'cert_expiry_timestamp_seconds{listener="127.0.0.1:' in m.text
+    assert m.text.count("\nweir_tls_cert_expiry") == 1
+
+
+def test_show_metrics(weir):
+    """The control socket tells the same, and clears none of it."""
+    w = weir()
+    for _ in range(3):
+        get(w.http, "/healthz")
+    with Http(w.http) as c:
+        c.raw("BAD\x01\r\n\r\n")
+        assert c.answer().status == 400
+    reaches(w, "weir_http_refusals_total", 1)
+    before = Metrics(w)
+    with Control(w) as c:
+        told = "\n".join(c.ask("show metrics")) + "\n"
+        names = {f.name for f in parse(told)}
+        assert {f.name for f in before.families} <= names
+        assert "\n".join(c.json("show metrics")["lines"]).count("# TYPE") == \
+            told.count("# TYPE")
+        assert c.ask("clear counters") == ["OK"]
+        assert c.json("show errors") == []
+    after = Metrics(w).sums()
+    fallen = {k for k, v in before.sums().items() if after.get(k, 0) < v}
+    assert not fallen

@@ -8,9 +8,10 @@ import time
 import pytest
 
 import proxy_header
+from control_client import Control
 from http_client import Http, request
-from rtmp_client import Rtmp
-from weir import place, run
+from rtmp_client import Refused, Rtmp
+from weir import place, read_text, run, wait_for
 
 PROXY = '{ address = "127.0.0.1:0"; proxy_protocol = true; }'
 TRUST = 'trusted_proxies = "127.0.0.1";'
@@ -146,6 +147,33 @@ def test_rtmp_session_has_the_client(weir):
         c.publish("cam")
         w.wait_log(r"publish.*192\.0\.2\.1:40000|192\.0\.2\.1:40000.*publish")
         c.close()
+
+
+def test_views_of_live_have_the_client(weir):
+    """show sess, show errors and the access log of RTMP: never the proxy."""
+    w = weir(http=TRUST, http_listen=PROXY, rtmp_listen=PROXY,
+             rtmp=TRUST + 'access_log = "run/rtmp.log";',
+             apps=', { name = "shut"; publish_access = [ "deny all" ]; }')
+    live = Rtmp(w.rtmp, before=proxy_header.v1())
+    live.connect("live")
+    live.publish("cam")
+    flv = Http(w.http)
+    flv.raw(proxy_header.v2())
+    flv.send("GET", "/live/cam.flv")
+    with Control(w) as c:
+        rows = wait_for(lambda: (lambda r: r if len(r) == 2 else None)
+                        (c.json("show sess")), 5, "two sessions")
+        assert {r["peer"].rsplit(":", 1)[0] for r in rows} == {"192.0.2.1"}
+        refused = Rtmp(w.rtmp, before=proxy_header.v1())
+        refused.connect("shut")
+        with pytest.raises(Refused):
+            refused.publish("cam")
+        assert c.json("show errors")[-1]["peer"] == "192.0.2.1:40000"
+    for one in (live, refused, flv):
+        one.close()
+    lines = wait_for(lambda: (lambda t: t if t.count("\n") >= 2 else None)
+                     (read_text(f"{w.prefix}/run/rtmp.log")), 5)
+    assert all(line.startswith("192.0.2.1 ") for line in lines.splitlines())
 
 
 def test_proxy_protocol_needs_trust(tmp_path):

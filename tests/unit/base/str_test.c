@@ -186,14 +186,30 @@ test_distance(void **state)
     assert_int_equal(str_distance(str_of(a, 200), str_of(a, 200), 5), 0);
 }
 
+static void
+test_hex_digit(void **state)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        assert_int_equal(str_hex_digit(digits[i]), i % 16);
+    }
+    for (const char *c = "/:@G`g x"; *c != '\0'; c++) {
+        assert_int_equal(str_hex_digit(*c), -1);
+    }
+    assert_int_equal(str_hex_digit('\0'), -1);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from),   cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_parts),  cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_to_int), cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_escape), cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_from),      cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_parts),     cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_to_int),    cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_escape),    cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_hex_digit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "counted.h"
 #include "net/proxyread.h"
 
 #define LINE "PROXY TCP4 192.0.2.1 10.0.0.1 40000 1935\r\n"
@@ -167,29 +168,29 @@ local_keeps_the_peer(void **state)
 static void
 untrusted(void **state)
 {
-    uint64_t before = proxy_refused(PROXY_UNTRUSTED);
+    int64_t before = counted(NET_PROXY_REFUSED, PROXY_UNTRUSTED);
 
     (void)state;
     connect_from("192.0.3.9", LINE);
     assert_int_equal(got.fd, -1);
-    assert_int_equal(proxy_refused(PROXY_UNTRUSTED), before + 1);
+    assert_int_equal(counted(NET_PROXY_REFUSED, PROXY_UNTRUSTED), before + 1);
     assert_int_equal(proxy_waiting(), 0);
 }
 
 static void
 malformed(void **state)
 {
-    uint64_t before = proxy_refused(PROXY_WRONG);
+    int64_t before = counted(NET_PROXY_REFUSED, PROXY_WRONG);
 
     (void)state;
     connect_from("192.0.2.9", "GET / HTTP/1.1\r\n");
     assert_int_equal(got.fd, -1);
-    assert_int_equal(proxy_refused(PROXY_WRONG), before + 1);
+    assert_int_equal(counted(NET_PROXY_REFUSED, PROXY_WRONG), before + 1);
     close(ours);
     connect_from("192.0.2.9", "PROXY ");
     assert_int_equal(send(ours, "\r\n", 2, 0), 2);
     loop_turn(l, 0);
-    assert_int_equal(proxy_refused(PROXY_WRONG), before + 2);
+    assert_int_equal(counted(NET_PROXY_REFUSED, PROXY_WRONG), before + 2);
     assert_int_equal(proxy_waiting(), 0);
     assert_true(is_closed());
 }
@@ -197,25 +198,25 @@ malformed(void **state)
 static void
 checks_are_not_counted(void **state)
 {
-    uint64_t before = proxy_refused(PROXY_CUT);
+    int64_t before = counted(NET_PROXY_REFUSED, PROXY_CUT);
 
     (void)state;
     connect_from("192.0.2.9", "");
     close(ours);
     loop_turn(l, 0);
     assert_int_equal(proxy_waiting(), 0);
-    assert_int_equal(proxy_refused(PROXY_CUT), before);
+    assert_int_equal(counted(NET_PROXY_REFUSED, PROXY_CUT), before);
     connect_from("192.0.2.9", "PROXY T");
     shutdown(ours, SHUT_WR);
     loop_turn(l, 0);
-    assert_int_equal(proxy_refused(PROXY_CUT), before + 1);
+    assert_int_equal(counted(NET_PROXY_REFUSED, PROXY_CUT), before + 1);
     assert_int_equal(got.fd, -1);
 }
 
 static void
 too_slow(void **state)
 {
-    uint64_t before = proxy_refused(PROXY_SLOW);
+    int64_t before = counted(NET_PROXY_REFUSED, PROXY_SLOW);
     int64_t began = loop_now(l);
 
     (void)state;
@@ -224,7 +225,7 @@ too_slow(void **state)
         loop_turn(l, 10000);
     }
     assert_true(loop_now(l) - began >= PROXY_WAIT_MS);
-    assert_int_equal(proxy_refused(PROXY_SLOW), before + 1);
+    assert_int_equal(counted(NET_PROXY_REFUSED, PROXY_SLOW), before + 1);
     assert_true(is_closed());
 }
 

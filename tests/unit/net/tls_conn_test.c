@@ -11,6 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "counted.h"
 #include "tls_client.h"
 
 #define PIECES 50 /* ranges of a conn_writev() */
@@ -305,7 +306,7 @@ close_notify_is_the_end_of_a_side(void **state)
 static void
 an_end_without_it_is_told_from_one_with_it(void **state)
 {
-    uint64_t before = tls_count(TLS_TRUNCATED);
+    int64_t before = counted(NET_TLS_BROKEN, NET_TLS_TRUNCATED);
     struct session s;
 
     (void)state;
@@ -317,7 +318,7 @@ an_end_without_it_is_told_from_one_with_it(void **state)
     assert_string_equal(s.reason,
                         "peer closed the connection without close_notify");
     assert_int_equal(s.eof_calls, 0);
-    assert_int_equal(tls_count(TLS_TRUNCATED), before + 1);
+    assert_int_equal(counted(NET_TLS_BROKEN, NET_TLS_TRUNCATED), before + 1);
     leave_closed(&s);
 }
 
@@ -325,7 +326,7 @@ static void
 garbage_within_is_the_end(void **state)
 {
     static const uint8_t record[40] = { 23, 3, 3, 0, 35 };
-    uint64_t before = tls_count(TLS_BROKEN);
+    int64_t before = counted(NET_TLS_BROKEN, NET_TLS_ERROR);
     struct session s;
 
     (void)state;
@@ -334,7 +335,7 @@ garbage_within_is_the_end(void **state)
     turns_until_closed(&s);
     assert_string_equal(s.reason, "decryption failed or bad record mac");
     assert_int_equal(s.got_len, 0);
-    assert_int_equal(tls_count(TLS_BROKEN), before + 1);
+    assert_int_equal(counted(NET_TLS_BROKEN, NET_TLS_ERROR), before + 1);
     leave_closed(&s);
 }
 

@@ -1,0 +1,204 @@
+"""The control socket and reloads: what a reload changes of the socket, and
+what the socket tells of reloads."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import re
+import stat
+import threading
+
+import pytest
+
+from control_client import Control, ctl, ctl_json
+from http_client import Http, get
+from rtmp_client import Rtmp, player
+from weir import wait_for
+
+
+def control(more):
+    return f"control = {{ {more} }};"
+
+
+def mode_of(w, path):
+    return stat.S_IMODE(os.stat(f"{w.prefix}/{path}").st_mode)
+
+
+# ---- the socket itself ----
+
+def test_socket_moves(weir):
+    w = weir()
+    with Control(w) as old:
+        w.set_config(top=control('socket = "run/other.sock"; mode = "0660";'))
+        assert old.ask("reload")[0].startswith("generation 2 is in force")
+        assert old.ask("ping") == ["PONG"]  # who is there stays
+        with Control(w, "run/other.sock") as c:
+            assert c.json("show info")["generation"] == 2
+    assert mode_of(w, "run/other.sock") == 0o660
+    assert not os.path.exists(f"{w.prefix}/run/control.sock")
+    w.set_config()
+    w.reload()
+    with Control(w) as c:
+        assert c.ask("ping") == ["PONG"]
+    assert not os.path.exists(f"{w.prefix}/run/other.sock")
+
+
+def test_mode_changes_in_place(weir):
+    w = weir()
+    node = os.stat(f"{w.prefix}/run/control.sock").st_ino
+    for mode in ("0666", "0600"):
+        w.set_config(top=control(f'mode = "{mode}";'))
+        w.reload()
+        assert mode_of(w, "run/control.sock") == int(mode, 8)
+    assert os.stat(f"{w.prefix}/run/control.sock").st_ino == node
+
+
+def test_socket_goes_and_comes(weir):
+    w = weir()
+    with Control(w) as c:
+        w.set_config(top=control('socket = "";'))
+        c.ask("reload")
+        assert not os.path.exists(f"{w.prefix}/run/control.sock")
+        assert c.ask("ping") == ["PONG"]
+    w.set_config()
+    w.reload()
+    assert ctl(w, "ping").returncode == 0
+
+
+@pytest.mark.parametrize("path", ["weir.conf/c.sock", "weir.conf"])
+def test_bad_path_changes_nothing(weir, path):
+    w = weir()
+    before = w.workers()
+    w.set_config(top=control(f'socket = "{path}";'), workers=2)
+    with Control(w) as c:
+        answer = c.ask("reload")
+        assert answer[0].startswith("ERR failed ") and path in answer[0]
+        info = c.json("show info")
+        assert info["generation"] == 1 and info["last_reload"] == "failure"
+        assert (info["reloads"], info["reload_failures"]) == (0, 1)
+        w.set_config()
+        c.ask("reload")
+        info = c.json("show info")
+        assert info["generation"] == 2 and info["last_reload"] == "success"
+        assert (info["reloads"], info["reload_failures"]) == (1, 1)
+    wait_for(lambda: not set(before) & set(w.workers()), 10)
+    assert os.path.isfile(f"{w.prefix}/weir.conf")
+
+
+def test_log_level_set_for_a_time_ends_with_a_reload(weir):
+    """In new workers and in old ones that drain, and it does not come back."""
+    def unknown(r):
+        r.command("fooBar", None)
+        r.answer(r.command("_checkbw", None))
+
+    w = weir()
+    with Control(w) as c, Rtmp(w.rtmp) as old:
+        old.connect("live")
+        c.ask("set log level debug for 1h")
+        unknown(old)
+        line = r"\[debug\] \d+ rtmp \S+ unknown command fooBar"
+        w.wait_log(line)
+        c.ask("reload")
+        assert c.json("show info")["log_level"] == "info"
+        unknown(old)
+        with Rtmp(w.rtmp) as new:
+            new.connect("live")
+            unknown(new)
+        # A failed reload leaves a level alone.
+        c.ask("set log level error for 1h")
+        w.set_config(workers="none")
+        assert c.ask("reload")[0].startswith("ERR failed ")
+        assert c.json("show info")["log_level"] == "error"
+        c.ask("set log level info")
+    w.wait_log(r"reload failed")
+    assert len(re.findall(line, w.log())) == 1
+
+
+# ---- weirctl reload and test ----
+
+def test_every_mistake_is_told_with_its_line(weir):
+    w = weir()
+    with open(f"{w.prefix}/weir.conf", "a", encoding="utf-8") as f:
+        f.write("".join(f"mistake_{n} = {n};\n" for n in range(30)))
+    lines = len(w.config.splitlines())
+    for command in ("reload", "test"):
+        r = ctl(w, command)
+        assert r.returncode == 1
+        told = re.findall(r"weir\.conf:(\d+): mistake_(\d+)", r.stderr)
+        first = int(told[0][0])
+        assert abs(first - lines) <= 1
+        assert told == [(str(first + n), str(n)) for n in range(len(told))]
+        assert len(told) >= 20
+    assert ctl_json(w, "show", "info")["generation"] == 1
+
+
+def test_reload_succeeds(weir):
+    w = weir(workers=2)
+    assert ctl(w, "test").returncode == 0
+    r = ctl(w, "reload")
+    assert r.returncode == 0
+    assert r.stdout.startswith("generation 2 is in force: 2 workers")
+    assert ctl(w, "wait", "10s", "drained").returncode == 0
+    assert len(w.workers()) == 2
+
+
+def test_three_reloads_at_once(weir):
+    """Everybody gets an answer to a reload that began after it asked."""
+    w = weir(workers=2)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(
+        ctl(w, "reload"))) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    numbers = [int(re.match(r"generation (\d) is in force", r.stdout)[1])
+               for r in results]
+    last = ctl_json(w, "show", "info")["generation"]
+    assert 2 <= min(numbers) and max(numbers) == last <= 4
+    assert [r.returncode for r in results] == [0, 0, 0]
+    assert ctl(w, "wait", "10s", "drained").returncode == 0
+
+
+def test_waiting_for_a_generation_to_go(weir):
+    w = weir()
+    p = player(w.rtmp, "live", "room")
+    with Control(w) as c, Control(w) as one, Control(w) as two:
+        c.ask("reload")
+        assert c.ask("wait 100ms drained")[0].startswith("ERR timeout ")
+        assert c.ask("wait 100ms gen 1 gone")[0].startswith("ERR timeout ")
+        assert [r["state"] for r in c.json("show proc")[1:]] in (
+            ["draining", "ready"], ["ready", "draining"])
+        one.send("wait 20s drained")
+        two.send("wait 20s gen 1 gone")
+        assert c.ask("ping") == ["PONG"]
+        p.close()
+        assert one.answer() == ["OK"] and two.answer() == ["OK"]
+        assert {r["gen"] for r in c.json("show proc")[1:]} == {2}
+
+
+# ---- the node's state ----
+
+def test_state_is_told_to_balancers(weir):
+    """Also after a reload, and by connections that were there before."""
+    w = weir(workers=2)
+    with Control(w) as c, Http(w.http) as kept:
+        kept.send("GET", "/healthz")
+        assert kept.answer().header("connection") != "close"
+        for state, status in (("drain", 503), ("maint", 503), ("ready", 200)):
+            c.ask(f"set state {state}")
+            assert get(w.http, "/readyz").status == status
+            assert get(w.http, "/healthz").status == 200
+            if state == "drain":
+                c.ask("reload")
+                assert get(w.http, "/readyz").status == 503
+                wait_for(lambda: closes(w), 5, "Connection: close")
+                kept.send("GET", "/healthz")
+                assert kept.answer().header("connection") == "close"
+                assert kept.ended()
+        wait_for(lambda: not closes(w), 5, "connections that stay")
+
+
+def closes(w):
+    with Http(w.http) as c:
+        c.send("GET", "/healthz")
+        return c.answer().header("connection") == "close"
