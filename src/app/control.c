@@ -89,6 +89,15 @@ refuse(int fd, const char *words)
     close(fd);
 }
 
+/* Others, however many there are, do not keep an admin out. */
+static bool
+is_crowded(const struct control *c, const struct control_peer *p)
+{
+    unsigned kept = p->level == CONTROL_ADMIN ? 0 : CONTROL_KEPT;
+
+    return c->count + kept >= CONTROL_CLIENTS;
+}
+
 static void
 count_refused(enum app_control why)
 {
@@ -101,27 +110,27 @@ on_accept(void *arg, const struct conn_socket *socket)
     struct control *c = arg;
     struct control_peer peer;
 
-    if (c->count >= CONTROL_CLIENTS) {
-        count_refused(APP_CONTROL_CLIENTS);
-        log_warn("control: %d clients are there already, another is refused",
-                 CONTROL_CLIENTS);
-        refuse(socket->fd, "ERR busy too many clients\n\n");
-        return;
-    }
     if (read_peer(c, socket->fd, &peer) == -1) {
         close(socket->fd);
-        return;
-    }
-    if (peer.level == CONTROL_NONE) {
+    } else if (peer.level == CONTROL_NONE) {
         count_refused(APP_CONTROL_LEVEL);
-        log_notice("control: pid %d uid %d (%s) is refused: control.default "
-                   "is \"none\"",
-                   (int)peer.pid, (int)peer.uid, peer.name);
+        log_limited(LOG_NOTICE,
+                    "control: pid %d uid %d (%s) is refused: control.default "
+                    "is \"none\"",
+                    (int)peer.pid, (int)peer.uid, peer.name);
         refuse(socket->fd, "ERR denied you may nothing here\n\n");
         mem_free(&peer.groups);
-        return;
+    } else if (is_crowded(c, &peer)) {
+        count_refused(APP_CONTROL_CLIENTS);
+        log_limited(LOG_WARN,
+                    "control: %u clients are there already, pid %d uid %d (%s) "
+                    "is refused",
+                    c->count, (int)peer.pid, (int)peer.uid, peer.name);
+        refuse(socket->fd, "ERR busy too many clients\n\n");
+        mem_free(&peer.groups);
+    } else {
+        control_client_new(c, socket, &peer);
     }
-    control_client_new(c, socket, &peer);
 }
 
 static int
@@ -223,8 +232,9 @@ int
 control_prepare(struct control *c, const struct control_settings *s,
                 struct errmsg *err)
 {
-    bool same =
-        c->socket.path != NULL && str_eq(s->socket, str_from(c->socket.path));
+    bool same = c->socket.path != NULL &&
+                str_eq(s->socket, str_from(c->socket.path)) &&
+                control_socket_is_there(&c->socket);
 
     control_cancel(c);
     if (control_rules_read(&c->next_rules, s, err) == -1) {

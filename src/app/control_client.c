@@ -10,6 +10,7 @@
  */
 #include "app/control_impl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "app/metrics.h"
@@ -140,12 +141,17 @@ static void
 audit(const struct control_call *call, const char *outcome)
 {
     const struct control_peer *p = &call->client->peer;
-    char text[1024];
+    char text[1024], line[2048];
 
     text_of(call, text, sizeof(text));
-    log_notice("control: pid %d uid %d (%s) level %s: %s%s%s", (int)p->pid,
-               (int)p->uid, p->name, control_level_name(p->level), text,
-               *outcome != '\0' ? ": " : "", outcome);
+    snprintf(line, sizeof(line), "pid %d uid %d (%s) level %s: %s%s%s",
+             (int)p->pid, (int)p->uid, p->name, control_level_name(p->level),
+             text, *outcome != '\0' ? ": " : "", outcome);
+    if (p->level < call->verb->level) { /* who may not may try for ever */
+        log_limited(LOG_NOTICE, "control: %s", line);
+    } else {
+        log_notice("control: %s", line);
+    }
 }
 
 /* ---- running a command ---- */

@@ -23,7 +23,8 @@
 #include "net/listen.h"
 #include "json/json.h"
 
-#define CONTROL_CLIENTS 64     /* at once */
+#define CONTROL_CLIENTS 64     /* at once ... */
+#define CONTROL_KEPT 8         /* ... so many of them of level admin only */
 #define CONTROL_WORDS 24       /* of one command */
 #define CONTROL_PIECE 32768    /* bytes made before they are sent */
 #define CONTROL_ANSWER 8388608 /* bytes of an answer made in one go */
@@ -47,6 +48,8 @@ int control_socket_open(struct control_socket *s,
 int control_socket_change(const struct control_socket *s,
                           const struct control_settings *settings,
                           struct errmsg *err);
+/* Nobody has removed its path, or put something else there. */
+bool control_socket_is_there(const struct control_socket *s);
 void control_socket_close(struct control_socket *s); /* removes the path */
 void control_socket_forget(struct control_socket *s);
 

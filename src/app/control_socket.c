@@ -205,14 +205,20 @@ control_socket_forget(struct control_socket *s)
     mem_free(&s->path);
 }
 
-void
-control_socket_close(struct control_socket *s)
+bool
+control_socket_is_there(const struct control_socket *s)
 {
     struct stat st;
 
+    return lstat(s->path, &st) == 0 && st.st_dev == s->device &&
+           st.st_ino == s->inode;
+}
+
+void
+control_socket_close(struct control_socket *s)
+{
     /* Another weir may have its own there by now. */
-    if (s->fd != -1 && lstat(s->path, &st) == 0 && st.st_dev == s->device &&
-        st.st_ino == s->inode) {
+    if (s->fd != -1 && control_socket_is_there(s)) {
         unlink(s->path);
     }
     control_socket_forget(s);

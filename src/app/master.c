@@ -218,6 +218,7 @@ in_child(void *arg, const struct child *c)
     }
     generation_forget_others(c->generation, &m->listeners);
     signals_forget(&m->signals);
+    reload_forget(m);
     control_forget(m->control);
     loop_free(&m->loop);
     pidfile_forget();

@@ -444,6 +444,12 @@ reload_init(struct master *m)
 }
 
 void
+reload_forget(struct master *m)
+{
+    later_cancel(&m->reload.begin); /* the loop makes what calls are left */
+}
+
+void
 reload_serving(struct master *m)
 {
     if (!list_empty(&m->reload.waiting)) {

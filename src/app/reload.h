@@ -52,6 +52,9 @@ int reload_test(struct master *m, char **text);
 /* ---- for the master ---- */
 
 void reload_init(struct master *m);
+/* In a child: what the master was asked a moment before the fork is not the
+ * child's to do. */
+void reload_forget(struct master *m);
 /* Nothing runs any more; who asked has been told that weir stops. */
 void reload_clear(struct master *m);
 /* Weir starts to serve: what was asked before may begin. */

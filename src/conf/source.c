@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define BYTES_MAX (4 * 1024 * 1024) /* of all files */
 #define FILES_MAX 1000
 #define READ_SIZE (16 * 1024)
+#define PIPE_WAIT_MS 1000 /* for the next bytes of what is no file */
 #define INCLUDE_DEPTH 10
 
 void
@@ -183,6 +185,19 @@ source_report(struct source *s)
     return text;
 }
 
+/* Whoever reloads must not wait for ever for one who writes to a pipe. */
+static int
+wait_for_bytes(int fd, struct errmsg *err)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    if (poll(&p, 1, PIPE_WAIT_MS) == 0) {
+        return errmsg_set(err, "cannot read: it is no file, and nothing "
+                               "comes from it");
+    }
+    return 0;
+}
+
 static int
 read_all(int fd, struct buf *out, struct errmsg *err)
 {
@@ -198,7 +213,11 @@ read_all(int fd, struct buf *out, struct errmsg *err)
         if (n == 0) {
             return 0;
         }
-        if (n == -1 && errno != EINTR) {
+        if (n == -1 && errno == EAGAIN) {
+            if (wait_for_bytes(fd, err) == -1) {
+                return -1;
+            }
+        } else if (n == -1 && errno != EINTR) {
             return errmsg_sys(err, "cannot read");
         }
         buf_commit(out, n > 0 ? (size_t)n : 0);
@@ -211,7 +230,7 @@ load(struct source *s, struct source_file *f, struct errmsg *err)
 {
     struct buf content;
     struct stat st;
-    int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int result;
 
     if (fd == -1 || fstat(fd, &st) == -1) {
@@ -226,6 +245,10 @@ load(struct source *s, struct source_file *f, struct errmsg *err)
     buf_init(&content, BYTES_MAX + READ_SIZE - s->bytes);
     result = read_all(fd, &content, err);
     close(fd);
+    if (result == 0 && S_ISFIFO(st.st_mode) && buf_len(&content) == 0) {
+        result = errmsg_set(err, "cannot read: it is a pipe that nobody "
+                                 "writes to");
+    }
     if (result == 0) {
         f->text = pool_str(s->pool, buf_str(&content));
         s->bytes += f->text.len;

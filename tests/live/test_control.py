@@ -234,6 +234,41 @@ def test_clients_are_bounded(weir):
         c.s.close()
 
 
+def test_others_do_not_keep_an_admin_out(weir, monkeypatch):
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    w = weir(top='control = { mode = "0666"; };')
+    monkeypatch.chdir(f"{w.prefix}/run")
+
+    def other(uid=65534):
+        os.seteuid(uid)
+        try:
+            s = socket.socket(socket.AF_UNIX)
+            s.settimeout(10)
+            s.connect("control.sock")
+            return s
+        finally:
+            os.seteuid(0)
+    crowd = [other() for _ in range(70)]
+    for s in crowd[:56]:
+        s.sendall(b"ping\n")
+        assert s.recv(64) == b"PONG\n\n"
+    assert b"ERR busy " in crowd[56].recv(64)
+    with Control(w) as admin:
+        assert admin.ask("ping") == ["PONG"]
+    # Nor do they fill the log with what they may not.
+    for s in crowd[:4]:
+        s.sendall((";".join(["stop"] * 1000) + "\n").encode())
+    for s in crowd[:4]:
+        data = b""
+        while data.count(b"ERR denied ") < 1000:
+            data += s.recv(65536)
+    w.wait_log(r"more like this were not written")
+    assert len(re.findall(": stop: denied", w.log())) < 2000
+    for s in crowd:
+        s.close()
+
+
 def test_children_do_not_hold_clients(weir):
     """A worker that is forked while a client is there knows nothing of it."""
     w = weir()
@@ -301,6 +336,16 @@ def test_stale_socket_is_replaced(weir):
     w.start()
     with Control(w) as c:
         assert c.json("show info")["pid"] == w.master()
+
+
+def test_removed_socket_is_made_again_by_a_reload(weir):
+    w = weir()
+    os.unlink(f"{w.prefix}/run/control.sock")
+    w.reload()
+    with Control(w) as c:
+        assert c.json("show info")["pid"] == w.master()
+    w.stop()
+    assert not os.path.exists(f"{w.prefix}/run/control.sock")
 
 
 def test_live_socket_is_refused(weir):

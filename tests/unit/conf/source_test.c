@@ -13,8 +13,10 @@
 
 #include "help.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void
 test_include(void **state)
@@ -86,6 +88,34 @@ test_strings_side_by_side_across(void **state)
     help_refused("port = 1; access = [ \"allow a\"\n@include \"b.conf\"\n];",
                  "b.conf:1: access: \"deny b\": two strings side by side, is "
                  "a comma missing?\n");
+}
+
+/* Who reloads must not wait for ever. */
+static void
+test_pipes(void **state)
+{
+    char text[100];
+    struct conf *c;
+    int ends[2], fd;
+
+    (void)state;
+    assert_int_equal(mkfifo("fifo.conf", 0600), 0);
+    help_refused("@include \"fifo.conf\"\n",
+                 "t.conf:1: cannot include \"fifo.conf\": cannot read: it is "
+                 "a pipe that nobody writes to\n");
+    fd = open("fifo.conf", O_RDWR | O_CLOEXEC);
+    help_refused("@include \"fifo.conf\"\n",
+                 "t.conf:1: cannot include \"fifo.conf\": cannot read: it is "
+                 "no file, and nothing comes from it\n");
+    close(fd);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "port = 4;", 9), 9);
+    close(ends[1]);
+    snprintf(text, sizeof(text), "@include \"/dev/fd/%d\"\n", ends[0]);
+    c = help_load(text);
+    assert_int_equal(((const struct sample *)conf_settings(c))->port, 4);
+    conf_free(&c);
+    close(ends[0]);
 }
 
 static void
@@ -178,6 +208,7 @@ main(void)
         cmocka_unit_test(test_absolute),
         cmocka_unit_test(test_lines_within_includes),
         cmocka_unit_test(test_strings_side_by_side_across),
+        cmocka_unit_test(test_pipes),
         cmocka_unit_test(test_cannot_include),
         cmocka_unit_test(test_deep),
         cmocka_unit_test(test_many),
