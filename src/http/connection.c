@@ -509,6 +509,7 @@ http_accept(struct loop *l, const struct http_server *s,
         .out_limit = AHEAD,
         .linger_total_ms = s->settings.lingering_time,
         .linger_size = s->settings.lingering_size,
+        .flush_ms = s->settings.send_timeout,
     };
     struct http_connection *c = mem_zero(sizeof(*c));
 
