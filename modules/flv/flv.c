@@ -54,7 +54,8 @@ static const struct conf_key keys[] = {
       .max = 256,
       .preset = "*",
       .help = "Access-Control-Allow-Origin of the answers, so that players in "
-              "pages of other sites may read them; empty: none." },
+              "pages of other sites may read them; empty: none.  Where the "
+              "location has cors, that counts instead." },
     CONF_END,
 };
 
@@ -241,11 +242,23 @@ play(struct http_request *r, const struct flv_layer *layer,
 static void
 allow_origin(struct http_request *r, const struct flv_layer *layer)
 {
-    if (layer->settings->allow_origin.len > 0) {
+    /* Twice the header is as good as none to browsers. */
+    if (layer->settings->allow_origin.len > 0 && r->location->cors == NULL) {
         http_set_header(r, "Access-Control-Allow-Origin",
                         layer->settings->allow_origin);
     }
     http_set_header(r, "Cache-Control", STR("no-store"));
+}
+
+/* No length is promised (RFC 9110, 8.6): GET has none. */
+static enum http_result
+answer_head(struct http_request *r, struct str name)
+{
+    if (!live_is_live(name)) {
+        return http_error(r, 404, "nobody publishes this stream");
+    }
+    http_start(r, 200, "video/x-flv");
+    return http_end(r);
 }
 
 static enum http_result
@@ -268,9 +281,7 @@ on_flv(struct http_request *r, void *state)
     name = str_first(name, name.len - (sizeof(SUFFIX) - 1));
     allow_origin(r, layer);
     if (str_eq(r->method, STR("HEAD"))) {
-        return live_is_live(name)
-                   ? http_reply(r, 200, "video/x-flv", STR_NONE)
-                   : http_error(r, 404, "nobody publishes this stream");
+        return answer_head(r, name);
     }
     return play(r, layer, a, name);
 }

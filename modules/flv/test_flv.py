@@ -107,7 +107,27 @@ def test_head_request(weir):
     assert a.status == 200
     assert a.header("content-type") == "video/x-flv"
     assert a.body == b""
+    assert a.header("content-length") is None    # as in the answer to GET
     assert request(w.http, "HEAD", "/live/nobody.flv").status == 404
+    with Http(w.http) as c:                      # and the connection goes on
+        for _ in range(2):
+            c.send("HEAD", "/live/room.flv")
+            assert c.answer("HEAD").status == 200
+    f.stop()
+
+
+def test_cors_of_the_location_counts(weir):
+    w = weir(locations="""
+        { path = "/of"; module = "flv";
+          cors = { allow_origins = "https://a.example"; }; },""")
+    f = Feed(w.rtmp).head().frames(3)
+    a = request(w.http, "HEAD", "/of/live/room.flv",
+                "Origin: https://a.example")
+    assert a.status == 200
+    assert a.header("access-control-allow-origin") == "https://a.example"
+    a = request(w.http, "HEAD", "/of/live/room.flv", "Origin: https://b.example")
+    assert a.status == 200
+    assert a.header("access-control-allow-origin") is None
     f.stop()
 
 

@@ -319,6 +319,9 @@ on_file(struct http_request *r, void *state)
     if (is_hidden(r->route_path)) {
         return HTTP_PASS;
     }
+    if (r->context != NULL) { /* its listing is there */
+        return listing_answer(r, http_files_root(s->files), s->threads);
+    }
     struct str name = name_of(r, s);
 
     switch (http_files_open(s->files, name, loop_now(r->loop), &file)) {

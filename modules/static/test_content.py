@@ -11,7 +11,7 @@ import time
 import pytest
 
 from http_client import Http, get, request
-from weir import resident, wait_for
+from weir import descriptors, resident, wait_for
 
 GZIP = 'gzip = true; gzip_min_length = "100";'
 TEXT = b"".join(b"line %d of a text\n" % n for n in range(3000))
@@ -494,6 +494,26 @@ def test_autoindex(weir):
     assert get(w.http, "/s/none/").status == 404
     write(w, "d/index.html", "index")
     assert get(w.http, "/s/d/").body == b"index"
+
+
+def test_index_that_comes_while_a_listing_is_made(weir):
+    """One of the two is answered, and nothing of the other is left."""
+    w = weir(locations=site("autoindex = true; cache_files = 0;"))
+    for n in range(3000):
+        write(w, f"d/{n}.txt", "")
+    index = f"{w.prefix}/html/d/index.html"
+    write(w, "new", "index")
+    worker, = w.workers()
+    before = len(descriptors(worker))
+    for n in range(20):
+        with Http(w.http) as c:
+            c.send("GET", "/s/d/")
+            time.sleep(n / 4000)  # somewhere within the work
+            os.link(f"{w.prefix}/html/new", index)
+            a = c.answer()
+            assert a.body == b"index" or b"2999.txt" in a.body
+        os.unlink(index)
+    wait_for(lambda: len(descriptors(worker)) <= before, what="no leak")
 
 
 def test_settings_that_are_wrong(weir):

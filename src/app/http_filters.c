@@ -42,10 +42,11 @@ make_cors(struct pool *pool, const struct cors_settings *s)
     return c;
 }
 
-/* Counts stay with the location and the place of the rule in it, so that
- * they go on when a reload changes the numbers. */
+/* Counts stay with the place of the server, the location and the place of the
+ * rule in it, so that they go on when a reload changes the numbers. */
 static struct http_rate
-make_rate(struct pool *pool, const struct http_location_settings *l, size_t i)
+make_rate(struct pool *pool, size_t server,
+          const struct http_location_settings *l, size_t i)
 {
     const struct rate_settings *all = l->rate.items;
     const struct rate_settings *s = &all[i];
@@ -57,19 +58,21 @@ make_rate(struct pool *pool, const struct http_location_settings *l, size_t i)
     assert(bad == 0); /* both were checked */
     (void)bad;
     rate.pace.burst = settings_burst(s, rate.pace.interval_us);
-    rate.identity = pool_printf(pool, "%.*s#%zu", STR_ARGS(l->path), i);
+    rate.identity =
+        pool_printf(pool, "%zu%.*s#%zu", server, STR_ARGS(l->path), i);
     return rate;
 }
 
 void
-http_filters_set(struct pool *pool, const struct http_location_settings *l,
+http_filters_set(struct pool *pool, size_t server,
+                 const struct http_location_settings *l,
                  struct http_location *out)
 {
     size_t n = l->rate.count;
     struct http_rate *rates = pool_zero(pool, (n + 1) * sizeof(*rates));
 
     for (size_t i = 0; i < n; i++) {
-        rates[i] = make_rate(pool, l, i);
+        rates[i] = make_rate(pool, server, l, i);
     }
     out->cors = make_cors(pool, &l->cors);
     out->rates = rates;

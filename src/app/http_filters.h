@@ -8,8 +8,9 @@
 
 #include "app/settings.h"
 
-/* Fills cors and rates of out; lives in pool. */
-void http_filters_set(struct pool *pool, const struct http_location_settings *l,
+/* Fills cors and rates of out; lives in pool.  server: its number. */
+void http_filters_set(struct pool *pool, size_t server,
+                      const struct http_location_settings *l,
                       struct http_location *out);
 
 #endif

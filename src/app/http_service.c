@@ -84,10 +84,12 @@ count_layers(const struct http_location_settings *l)
 }
 
 static int
-start_location(struct http_service *s, const struct http_server_settings *h,
+start_location(struct http_service *s, size_t server,
                const struct http_location_settings *l,
                struct http_location *out, struct errmsg *err)
 {
+    const struct http_server_settings *h =
+        settings_http_server(&s->worker->generation->settings->http, server);
     struct pool *pool = s->worker->pool;
     size_t n = count_layers(l);
     struct http_layer *layers = pool_zero(pool, n * sizeof(*layers));
@@ -102,7 +104,7 @@ start_location(struct http_service *s, const struct http_server_settings *h,
         .layer_count = n,
         .auth = l->made_auth,
     };
-    http_filters_set(pool, l, out);
+    http_filters_set(pool, server, l, out);
     for (size_t i = 0; i < n; i++) {
         if (start_layer(s, l, settings_http_layer(l, i), &layers[i], err) ==
             -1) {
@@ -137,7 +139,7 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     struct http_server *server = &s->servers[number];
 
     for (size_t i = 0; i < n; i++) {
-        if (start_location(s, h, &from[i], &to[i], err) == -1) {
+        if (start_location(s, number, &from[i], &to[i], err) == -1) {
             return -1;
         }
     }

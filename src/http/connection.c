@@ -486,6 +486,7 @@ http_connection_begin(struct http_connection *c,
         .out_limit = AHEAD,
         .linger_total_ms = s->lingering_time,
         .linger_size = s->lingering_size,
+        .flush_ms = s->send_timeout,
     };
 
     timer_init(&c->timer, on_due);

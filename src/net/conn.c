@@ -95,7 +95,7 @@ wants_bytes(const struct conn *c)
         return false;
     }
     if (c->finishing) {
-        return true;
+        return !c->eof; /* after it only what is left to send counts */
     }
     /* What is kept and about to be offered goes first: then the buffer is
      * empty again, and nothing has to be moved in it. */
@@ -225,7 +225,9 @@ static void
 on_end(struct conn *c)
 {
     c->eof = true;
-    if (c->finishing) {
+    if (c->finishing && c->want_write) {
+        conn_watch(c); /* it may still read our last words */
+    } else if (c->finishing) {
         conn_close(c, c->finish_reason);
     } else if (c->handlers->on_eof == NULL) {
         conn_close(c, "peer closed the connection");
@@ -422,6 +424,7 @@ conn_new(struct loop *l, const struct conn_socket *s,
     c->listener = s->listener;
     c->census = s->census;
     c->incomplete = true;
+    c->flush_ms = (uint32_t)limits->flush_ms;
     c->linger_total_ms = (uint32_t)limits->linger_total_ms;
     c->linger_size = limits->linger_size;
     buf_init(&c->in, limits->in_limit);
@@ -492,7 +495,8 @@ conn_finish(struct conn *c, int64_t linger_ms, const char *reason)
     c->finishing = true;
     c->linger_ms = (uint32_t)linger_ms;
     c->finish_reason = mem_dup(reason, strlen(reason));
-    timer_set(c->loop, &c->linger, linger_ms);
+    timer_set(c->loop, &c->linger,
+              c->want_write && c->flush_ms > 0 ? c->flush_ms : linger_ms);
     if (!c->offering) {
         buf_clear(&c->in);
     }

@@ -84,6 +84,7 @@ struct conn {
     bool incomplete;              /* counted in the census as such */
     uint16_t listener;            /* as in its struct conn_socket */
     uint32_t meter_in, meter_out; /* metric cells that count these as well */
+    uint32_t flush_ms;            /* conn_limits */
     uint64_t census;              /* proc/census.h: its client; 0: none */
     bool closed;                  /* on_close was called */
     bool read_paused;
@@ -110,6 +111,9 @@ struct conn_limits {
     /* How far conn_finish() reads on: ms in all, bytes; 0: one linger_ms, any
      * number. */
     int64_t linger_total_ms, linger_size;
+    /* How long conn_finish() may take to send what is left, ms; 0: its
+     * linger_ms. */
+    int64_t flush_ms;
 };
 
 /* A connected socket and whom it connects. */
@@ -167,10 +171,11 @@ void conn_close(struct conn *c, const char *reason);
 /* Whether the peer still has to show what it wants: counted for its client,
  * nothing else.  A new connection has to. */
 void conn_set_incomplete(struct conn *c, bool incomplete);
-/* Sends what is in conn->out (for at most linger_ms), ends our side, then
- * reads and forgets until the peer pauses for linger_ms (so that it gets our
- * last words) or conn_limits end it, then closes.  on_close is the only handler
- * called from now on; reason is copied. */
+/* Sends what is in conn->out or held by the ops (for at most flush_ms of
+ * conn_limits, whether or not the peer ends its side meanwhile), ends our side,
+ * then reads and forgets until the peer pauses for linger_ms (so that it gets
+ * our last words) or conn_limits end it, then closes.  on_close is the only
+ * handler called from now on; reason is copied. */
 void conn_finish(struct conn *c, int64_t linger_ms, const char *reason);
 
 #endif

@@ -332,6 +332,18 @@ def test_rate_by_header(weir):
     assert get(w.http, "/healthz").status == 200
 
 
+def test_rates_of_two_servers_are_two(weir):
+    """Locations of the same path, each with a rate of its own."""
+    slow, fast = (location("/api", f'rate = {{ rate = "1/h"; burst = {n}; }};')
+                  for n in (2, 4))
+    w = weir(http=f'locations = ( {slow.rstrip(",")} ); }},'
+                  ' { listen = "127.0.0.1:0";', locations=fast)
+    first, second = w.port("http"), w.port("http", 1)
+    for port, burst in ((first, 2), (second, 4), (first, 0)):
+        statuses = [get(port, "/api/x").status for _ in range(burst + 1)]
+        assert statuses == [200] * burst + [429], port
+
+
 def test_binary_has_the_filters():
     keys = subprocess.run([BINARY, "-K"], capture_output=True, text=True,
                           check=True).stdout

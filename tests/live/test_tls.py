@@ -341,6 +341,29 @@ def test_large_bodies_go_up_and_down(https, certificates, tmp_path):
     assert b'"x":"there"' in out.replace(b" ", b"")
 
 
+def test_a_slow_client_gets_the_last_record(weir, certificates):
+    """The answer is given, its end waits in weir for the socket."""
+    group = certificates.group("localhost")
+    w = weir(http_listen=f'{{ address = "127.0.0.1:0"; sndbuf = "32k"; '
+                         f'{group} }}', http='lingering_timeout = "20ms";')
+    data = os.urandom(MB // 2)
+    with open(f"{w.prefix}/html/big.bin", "wb") as f:
+        f.write(data)
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    raw.settimeout(10)
+    raw.connect(("127.0.0.1", tls_port(w)))
+    with context(certificates.root).wrap_socket(
+            raw, server_hostname="localhost") as s:
+        s.sendall(b"GET /big.bin HTTP/1.1\r\nHost: localhost\r\n"
+                  b"Connection: close\r\n\r\n")
+        got = b""
+        while part := s.recv(4096):
+            got += part
+            time.sleep(0.01)      # it is slow, not stuck
+    assert got.partition(b"\r\n\r\n")[2] == data
+
+
 def test_flv_over_https(https, certificates, tool, sample, tmp_path):
     w = https(workers=2, hold="300ms")
     out = tmp_path / "out.flv"

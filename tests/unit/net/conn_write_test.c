@@ -167,6 +167,82 @@ sends_of_others_are_told(void **state)
     done(&s);
 }
 
+/* Reads until the connection has ended its side; bytes that came. */
+static size_t
+read_to_the_end(struct session *s)
+{
+    static char room[65536];
+    size_t came = 0;
+    ssize_t n;
+
+    for (int i = 0; i < TURNS; i++) {
+        n = recv(s->peer, room, sizeof(room), MSG_DONTWAIT);
+        if (n == 0) {
+            return came;
+        }
+        came += n > 0 ? (size_t)n : 0;
+        loop_turn(l, 0);
+    }
+    fail_msg("the connection does not end");
+    return came;
+}
+
+static void
+what_is_left_goes_to_a_peer_that_ended_its_side(void **state)
+{
+    struct session s;
+    char *big = mem_zero(BIG);
+
+    (void)state;
+    for (int before = 0; before < 2; before++) {
+        open_session(&s, &handlers, &wide);
+        assert_int_equal(conn_write(s.c, big, BIG), 0);
+        assert_true(conn_unsent(s.c) > 0);
+        if (before) {
+            shutdown(s.peer, SHUT_WR);
+            loop_turn(l, 1000);
+            assert_int_equal(s.eof_calls, 1);
+            conn_finish(s.c, 5000, "over");
+        } else {
+            conn_finish(s.c, 5000, "over");
+            shutdown(s.peer, SHUT_WR);
+        }
+        for (int i = 0; i < 3; i++) {
+            loop_turn(l, 0);
+        }
+        assert_int_equal(s.close_calls, 0);
+        assert_int_equal(read_to_the_end(&s), BIG);
+        loop_turn(l, 0);
+        assert_string_equal(s.reason, "over");
+        close(s.peer);
+    }
+    mem_free(&big);
+}
+
+static void
+a_slow_reader_has_its_time(void **state)
+{
+    const struct conn_limits patient = { .in_limit = 16,
+                                         .out_limit = BIG,
+                                         .flush_ms = 60000 };
+    struct session s;
+    char *big = mem_zero(BIG);
+
+    (void)state;
+    open_session(&s, &handlers, &patient);
+    assert_int_equal(conn_write(s.c, big, BIG), 0);
+    conn_finish(s.c, 10, "over");
+    loop_turn(l, 30); /* nothing is read meanwhile */
+    loop_turn(l, 0);
+    assert_int_equal(s.close_calls, 0);
+    assert_int_equal(read_to_the_end(&s), BIG);
+    while (s.close_calls == 0) { /* linger_ms is for what comes then */
+        loop_turn(l, 1000);
+    }
+    close(s.peer);
+    mem_free(&big);
+}
+
 static void
 closing_in_on_writable_is_safe(void **state)
 {
@@ -216,6 +292,8 @@ main(void)
         TEST(own_words_go_before_on_writable),
         TEST(many_pieces_are_a_short_write),
         TEST(sends_of_others_are_told),
+        TEST(what_is_left_goes_to_a_peer_that_ended_its_side),
+        TEST(a_slow_reader_has_its_time),
         TEST(closing_in_on_writable_is_safe),
         TEST(writing_to_the_gone_fails),
     };
