@@ -418,6 +418,14 @@ stop(void *state)
     mem_free(&s);
 }
 
+static void
+paths(const void *settings, void (*add)(void *arg, struct str path), void *arg)
+{
+    const struct static_settings *s = settings;
+
+    add(arg, s->root);
+}
+
 const struct module static_module = {
     .name = "static",
     .about = "files below a directory",
@@ -426,5 +434,6 @@ const struct module static_module = {
     .check = check,
     .start = start,
     .stop = stop,
+    .paths = paths,
     .routes = routes,
 };

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "app/crash.h"
 #include "app/metrics.h"
 #include "app/process_meter.h"
 #include "app/role.h"
@@ -122,6 +123,7 @@ start(struct child *c)
 
     c->ready = c->stopped = c->restarts = c->killed = false;
     c->stuck_ms = 0;
+    c->asked = 0;
     c->started_ms = clock_ms();
     if (fork_child(c) == -1) {
         count_restart(c, APP_RESTART_NO_FORK);
@@ -292,7 +294,7 @@ end_level(const struct child *c, int number)
 }
 
 static void
-log_end(const struct child *c, int status)
+log_end(const struct child *c, int status, bool spoke)
 {
     char name[CHILD_NAME];
     int pid = (int)c->pid;
@@ -302,8 +304,9 @@ log_end(const struct child *c, int status)
         int number = WTERMSIG(status);
 
         log_write(end_level(c, number),
-                  "%s (pid %d) was ended by signal %d (%s)", name, pid, number,
-                  strsignal(number));
+                  "%s (pid %d) was ended by signal %d (%s)%s", name, pid,
+                  number, strsignal(number),
+                  number == SIGKILL && !spoke ? ": it had no last words" : "");
     } else if (WEXITSTATUS(status) != 0) {
         log_write(c->ready ? LOG_ALERT : LOG_ERROR,
                   "%s (pid %d) ended with status %d", name, pid,
@@ -317,7 +320,9 @@ log_end(const struct child *c, int status)
 static void
 bury(struct child *c, int status)
 {
-    log_end(c, status);
+    bool spoke = crash_report(c);
+
+    log_end(c, status, spoke);
     c->stopped = false;
     atomic_store(&slot_at(c->slot)->state, SLOT_GONE);
     live_sweep(c->slot);

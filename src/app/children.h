@@ -38,7 +38,8 @@ struct child {
     uint64_t seen_turns; /* the watchdog's: turn it met last time, */
     int64_t stuck_ms;    /* for how long, and whether it has said so */
     bool warned;
-    bool killed; /* by the watchdog */
+    unsigned asked; /* looks since it was asked where it is */
+    bool killed;    /* by the watchdog */
 };
 
 /* What the master wants to be told. */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "app/background.h"
+#include "app/guard.h"
 #include "app/metrics.h"
 #include "app/notify.h"
 #include "app/process_meter.h"
@@ -339,15 +340,38 @@ start_children(struct master *m)
     watchdog_start(&m->watchdog, &m->children, g->settings->watchdog);
 }
 
+/* For the service manager: whether anybody is served.  When each worker dies
+ * as soon as it is started, a new start of all may help. */
+static bool
+is_well(void *arg)
+{
+    const struct master *m = arg;
+
+    if (m->phase != SERVING) {
+        return true;
+    }
+    LIST_EACH (node, &m->children.list) {
+        const struct child *c = LIST_ITEM(node, struct child, link);
+
+        if (c->role == NULL && !child_in_crash_loop(c)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 run(struct master *m)
 {
     title_set("weir: master");
     generation_announce(m->generation);
     metrics_in_force(m->generation);
+    guard_tell(m->generation->settings);
     process_meter_start(m->loop);
     start_children(m);
+    notify_watchdog_start(m->loop, is_well, m);
     loop_run(m->loop);
+    notify_watchdog_stop();
     watchdog_stop(&m->watchdog);
     process_meter_stop();
     timer_stop(m->loop, &m->deadline);

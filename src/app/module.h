@@ -51,7 +51,8 @@ struct rtmp_hooks {
 struct role {
     const char *name; /* "relayer": in ps, logs; NULL ends a table */
     unsigned count;
-    /* Runs in the process on its own loop until told to stop. */
+    /* Runs in the process on its own loop until told to stop.  It opens what
+     * it needs, then enters the sandbox; threads are made after that. */
     int (*start)(struct loop *l, struct errmsg *err);
     void (*drain)(void);
     void (*stop)(void);
@@ -76,6 +77,11 @@ struct module {
                  const struct http_route **routes, struct errmsg *err);
     void (*drain)(void *state); /* finish what runs, take nothing new */
     void (*stop)(void *state);  /* frees state; the last call */
+
+    /* Directories and files that a layer reads while it serves: all others
+     * are out of reach of a worker that has started (proc/sandbox.h). */
+    void (*paths)(const void *settings, void (*add)(void *arg, struct str path),
+                  void *arg);
 
     /* What it serves. */
     const struct http_route *routes; /* the same for all layers, or NULL */

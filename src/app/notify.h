@@ -6,8 +6,18 @@
 #ifndef APP_NOTIFY_H
 #define APP_NOTIFY_H
 
+#include "event/loop.h"
+
+#include <stdbool.h>
+
 /* Sends state ("READY=1") to the socket that NOTIFY_SOCKET names; does
  * nothing without one.  Never waits; failing is nobody's trouble. */
 void notify_send(const char *state);
+
+/* The service manager's watchdog (WATCHDOG_USEC): as long as well() says so,
+ * it is told twice in its time that all is well.  Without one nothing is
+ * done. */
+void notify_watchdog_start(struct loop *l, bool (*well)(void *arg), void *arg);
+void notify_watchdog_stop(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "app/guard.h"
 #include "app/orders.h"
 #include "base/log.h"
 #include "proc/bus.h"
@@ -52,6 +53,7 @@ process_start(struct process *p, const struct settings *s, struct errmsg *err)
     }
     orders_follow();
     p->signals = signals_new(p->loop, &set, on_signal, p, err);
+    guard_prepare(s);
     if (p->signals == NULL || privilege_drop(s->user, s->group, err) == -1) {
         return -1;
     }
@@ -82,6 +84,7 @@ process_end(struct process *p)
     if (p->loop == NULL) {
         return;
     }
+    guard_leave(p->loop);
     signals_free(&p->signals);
     bus_close();
     life_destroy();

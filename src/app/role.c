@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "app/guard.h"
 #include "app/metrics.h"
 #include "app/process.h"
 #include "base/clock.h"
@@ -72,7 +73,10 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
     }
     metrics_watch_loop(life->process.loop);
     loop_set_hooks(life->process.loop, &hooks, slot_at(slot_self()));
-    return life->role->start(life->process.loop, err);
+    if (life->role->start(life->process.loop, err) == -1) {
+        return -1;
+    }
+    return guard_enter(life->process.loop, s, err);
 }
 
 int

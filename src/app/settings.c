@@ -159,6 +159,10 @@ const struct conf_key settings_keys[] = {
     ROW(settings, limits, CONF_GROUP, .keys = settings_limits_keys,
         .size = sizeof(struct limits_settings), .preset = "",
         .help = "What one client may have, over all workers."),
+    ROW(settings, sandbox, CONF_GROUP, .keys = settings_sandbox_keys,
+        .size = sizeof(struct sandbox_settings), .preset = "",
+        .help = "What workers and roles give up when they have started; see "
+                "weir(8)."),
     ROW(settings, metrics, CONF_GROUP, .keys = metrics_keys,
         .size = sizeof(struct metrics_settings), .preset = "",
         .help = "What /metrics tells."),

@@ -207,6 +207,13 @@ struct metrics_settings {
     bool stream_labels;
 };
 
+struct sandbox_settings { /* proc/sandbox.h */
+    int seccomp;          /* enum sandbox_seccomp */
+    bool landlock;
+    bool capabilities;
+    bool core_dumps;
+};
+
 /* ---- control ---- */
 
 struct control_user_settings {
@@ -247,6 +254,7 @@ struct settings {
     int64_t watchdog;              /* ms, 0: off */
     struct limits_settings limits;
     struct control_settings control;
+    struct sandbox_settings sandbox;
     struct metrics_settings metrics;
     struct live_settings live;
     struct rtmp_block rtmp;

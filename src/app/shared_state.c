@@ -22,6 +22,7 @@
 #include "net/tls_ticket.h"
 #include "proc/bus.h"
 #include "proc/census.h"
+#include "proc/last_words.h"
 #include "proc/life.h"
 #include "proc/logring.h"
 #include "proc/pace.h"
@@ -162,11 +163,11 @@ shared_state_create(const struct generation *g,
     metrics_register(table);
     if (make_folder(s->pid, err) == -1 ||
         pidfile_create(s->pid.ptr, err) == -1 ||
-        slots_create(slots, err) == -1 || metrics_create(err) == -1 ||
-        bus_create(err) == -1 || logring_create(err) == -1 ||
-        life_create(err) == -1 || node_state_create(err) == -1 ||
-        events_create(err) == -1 || refused_create(err) == -1 ||
-        tls_tickets_create(err) == -1 ||
+        slots_create(slots, err) == -1 || last_words_create(slots, err) == -1 ||
+        metrics_create(err) == -1 || bus_create(err) == -1 ||
+        logring_create(err) == -1 || life_create(err) == -1 ||
+        node_state_create(err) == -1 || events_create(err) == -1 ||
+        refused_create(err) == -1 || tls_tickets_create(err) == -1 ||
         pace_create((size_t)s->limits.keys, err) == -1 ||
         census_create((size_t)s->limits.keys, slots, err) == -1) {
         return -1;
@@ -202,6 +203,7 @@ shared_state_destroy(void)
     life_destroy();
     bus_destroy();
     metrics_destroy();
+    last_words_destroy();
     slots_destroy();
     pidfile_remove();
 }

@@ -10,10 +10,12 @@
 #include "app/metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "proc/last_words.h"
 #include "proc/slot.h"
 
 #define LOOK_MS 50  /* between two looks */
 #define WARN_MS 100 /* a turn as long as this is said in the log */
+#define ANSWER 2    /* looks that a stuck child has to say where it is */
 
 /* For how long c has been in one turn, as far as this watchdog has seen;
  * passed: since the last look. */
@@ -38,11 +40,41 @@ stuck_for(struct child *c, int64_t now, int64_t passed)
     return c->stuck_ms;
 }
 
+/* Asks a stuck child where it is; whether it still has time to answer. */
+static bool
+waits_for_words(struct child *c)
+{
+    const struct last_words *w = last_words_of(c->slot);
+
+    if (c->stopped || last_words_signal() == 0) {
+        return false;
+    }
+    if (c->asked == 0) {
+        kill(c->pid, last_words_signal());
+    }
+    return c->asked++ < ANSWER && (w == NULL || !atomic_load(&w->whole));
+}
+
+/* It was asked, but goes on. */
+static void
+take_back(struct child *c)
+{
+    if (c->asked != 0) {
+        c->asked = 0;
+        last_words_forget(c->slot);
+    }
+}
+
 static void
 judge(const struct watchdog *w, struct child *c, int64_t stuck)
 {
     char name[CHILD_NAME];
 
+    if (stuck < w->limit) {
+        take_back(c);
+    } else if (waits_for_words(c)) {
+        return;
+    }
     if (stuck >= w->limit) {
         log_error("%s (pid %d) is %s for %lld ms and is killed",
                   child_name(c, name), (int)c->pid,

@@ -1,8 +1,9 @@
 /*
  * The watchdog: a child whose event loop makes no turn is warned about after
  * 100 ms and killed after the configured time, because it would hold back
- * the reuse of media memory (and serves nobody).  So is one that was stopped
- * (SIGSTOP), even if it sleeps.
+ * the reuse of media memory (and serves nobody).  Before, it is asked where
+ * it is (proc/last_words.h) and has 100 ms to say so.  So is one that was
+ * stopped (SIGSTOP), even if it sleeps.
  *
  * Time counts only while the master itself gets to look, so that a machine
  * that was suspended or overloaded does not look like stuck children.

@@ -14,6 +14,7 @@
 
 #include "app/admission.h"
 #include "app/door.h"
+#include "app/guard.h"
 #include "app/http_service.h"
 #include "app/metrics.h"
 #include "app/node_state.h"
@@ -356,7 +357,7 @@ start_services(struct serving *s, struct errmsg *err)
     }
     rtmp_service_start(&s->w);
     s->rtmp = true;
-    return 0;
+    return guard_enter(s->w.loop, settings, err);
 }
 
 static int

@@ -24,8 +24,9 @@ struct task_threads {
     struct loop *loop; /* borrowed */
     int eventfd;
     pthread_t *threads; /* owned */
-    unsigned count;
-    unsigned room; /* tasks that may still be queued */
+    unsigned count;     /* that run */
+    unsigned wanted;    /* to run; with the first task */
+    unsigned room;      /* tasks that may still be queued */
     bool stopping;
     pthread_mutex_t lock;
     pthread_cond_t work;
@@ -116,10 +117,14 @@ on_finished(struct io *io, unsigned ready)
     call_done(t, false);
 }
 
-/* Signals are for the loop's thread; stacks are small. */
+/* Signals are for the loop's thread, but for those that a thread brings upon
+ * itself; stacks are small. */
 static int
-start_threads(struct task_threads *t, unsigned count)
+start_threads(struct task_threads *t)
 {
+    static const int own[] = {
+        SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS
+    };
     pthread_attr_t attr;
     sigset_t all, old;
     int rc = 0;
@@ -127,15 +132,17 @@ start_threads(struct task_threads *t, unsigned count)
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_SIZE);
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        sigdelset(&all, own[i]);
+    }
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    while (t->count < count && rc == 0) {
+    while (t->count < t->wanted && rc == 0) {
         rc = pthread_create(&t->threads[t->count], &attr, run_thread, t);
         t->count += rc == 0;
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
-    errno = rc;
-    return rc == 0 ? 0 : -1;
+    return t->count > 0 ? 0 : -1;
 }
 
 struct task_threads *
@@ -147,6 +154,7 @@ task_threads_new(struct loop *l, unsigned count, unsigned queue,
     io_init(&t->io);
     t->loop = l;
     t->room = queue;
+    t->wanted = count;
     t->threads = mem_zero((count > 0 ? count : 1) * sizeof(t->threads[0]));
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->work, NULL);
@@ -154,9 +162,8 @@ task_threads_new(struct loop *l, unsigned count, unsigned queue,
     list_init(&t->finished);
     t->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (t->eventfd == -1 ||
-        io_start(l, &t->io, t->eventfd, IO_READ, on_finished) == -1 ||
-        start_threads(t, count) == -1) {
-        errmsg_sys(err, "cannot start %u task threads", count);
+        io_start(l, &t->io, t->eventfd, IO_READ, on_finished) == -1) {
+        errmsg_sys(err, "cannot watch task threads");
         task_threads_free(&t);
     }
     return t;
@@ -204,6 +211,9 @@ task_run(struct task_threads *t, struct task *task)
     int rc = -1;
 
     task->cancelled = false;
+    if (!t->stopping && t->count < t->wanted && start_threads(t) == -1) {
+        return -1;
+    }
     pthread_mutex_lock(&t->lock);
     if (t->room > 0 && !t->stopping) {
         t->room--;

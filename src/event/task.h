@@ -22,14 +22,17 @@ struct task {
     bool cancelled;
 };
 
-/* Starts count threads; queue is the most tasks that may wait. */
+/* count threads, which are started with the first task and so have given up
+ * whatever the process has given up by then; queue is the most tasks that may
+ * wait. */
 struct task_threads *task_threads_new(struct loop *l, unsigned count,
                                       unsigned queue, struct errmsg *err);
 /* Waits for what runs, then drops the rest (done() called, cancelled). */
 /* A task_run() from done() fails then.  Not from within done(). */
 void task_threads_free(struct task_threads **threads);
 
-/* 0, or -1 when the queue is full: the caller answers "busy". */
+/* 0, or -1 when the queue is full (or no thread can be started): the caller
+ * answers "busy". */
 int task_run(struct task_threads *threads, struct task *task);
 /* Its result is not wanted any more; work() may or may not run. */
 void task_cancel(struct task_threads *threads, struct task *task);

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "proc/last_words.h"
 #include "proc/metric.h"
 #include "proc/slot.h"
 
@@ -130,6 +131,7 @@ life_fork(uint32_t slot)
         metrics_set_self();
         setpgid(0, 0);
         reset_signals();
+        last_words_listen(slot);
         return 0;
     }
     if (pid > 0) {

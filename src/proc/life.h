@@ -38,8 +38,9 @@ int privilege_find_group(struct str group, struct errmsg *err);
 int privilege_user_id(struct str user, uid_t *id, struct errmsg *err);
 int privilege_group_id(struct str group, gid_t *id, struct errmsg *err);
 
-/* Forks; in the child resets signals (SIGPIPE stays ignored), sets the slot
- * and leaves the terminal's process group.  Returns as fork(). */
+/* Forks; in the child resets signals (SIGPIPE stays ignored), sets the slot,
+ * listens for last words and leaves the terminal's process group.  Returns as
+ * fork(). */
 pid_t life_fork(uint32_t slot);
 
 /* Pid file: created with a lock that lives as long as the process (not its

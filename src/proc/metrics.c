@@ -31,5 +31,9 @@ struct metric proc_metrics[] = {
         .help = "Messages between weir's processes that were lost.",
         .labels = { { "reason", bus_reason, 3 } },
     },
+    [PROC_SANDBOX_REFUSED] = {
+        .name = "weir_sandbox_refusals_total",
+        .help = "System calls that the sandbox refused.",
+    },
     METRIC_END,
 };

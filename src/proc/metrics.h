@@ -11,6 +11,7 @@
 enum {
     PROC_LOG_DROPPED, /* reason: 0 no room, 1 cannot be written */
     PROC_BUS_LOST,    /* reason: 0 send failed, 1 cannot be read, 2 damaged */
+    PROC_SANDBOX_REFUSED,
 };
 
 extern struct metric proc_metrics[];

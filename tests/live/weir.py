@@ -45,8 +45,12 @@ DEFAULTS = {
 }
 
 
+# Who is not root may not look at descriptors of what cannot be traced.
+TRACED = "" if os.geteuid() == 0 else "sandbox = { core_dumps = true; };"
+
+
 def configuration(**parts):
-    return CONFIG.format(**{**DEFAULTS, **parts})
+    return TRACED + CONFIG.format(**{**DEFAULTS, **parts})
 
 
 def place(prefix, text):

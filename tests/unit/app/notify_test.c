@@ -97,6 +97,74 @@ nothing_happens_without_a_listener(void **state)
     notify_send("READY=1");
 }
 
+static bool is_well;
+
+static bool
+well(void *arg)
+{
+    *(unsigned *)arg += 1;
+    return is_well;
+}
+
+/* Turns until well() was asked that often. */
+static void
+turn(struct loop *l, const unsigned *asked, unsigned until)
+{
+    while (*asked < until) {
+        loop_turn(l, -1);
+    }
+}
+
+static void
+a_watchdog_is_told_while_all_is_well(void **state)
+{
+    struct errmsg err;
+    struct loop *l = loop_new(&err);
+    unsigned asked = 0;
+    char name[64], pid[16];
+    int fd;
+
+    (void)state;
+    snprintf(name, sizeof(name), "@weir-watch-%d", (int)getpid());
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    fd = listen_on(name);
+    setenv("WATCHDOG_USEC", "20000", 1);
+    setenv("WATCHDOG_PID", pid, 1);
+    notify_watchdog_start(l, well, &asked);
+    turn(l, &asked, 3); /* not well: nothing is told */
+    assert_int_equal(recv(fd, name, sizeof(name), 0), -1);
+    is_well = true;
+    turn(l, &asked, 4);
+    notify_watchdog_stop();
+    notify_watchdog_stop();
+    loop_free(&l);
+    expect(fd, "WATCHDOG=1");
+}
+
+/* Meant for another process, or no time at all. */
+static void
+who_is_not_watched_tells_nothing(void **state)
+{
+    static const char *const times[] = { "20000", "", "0", "soon" };
+    struct errmsg err;
+    struct loop *l = loop_new(&err);
+    unsigned asked = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        setenv("WATCHDOG_USEC", times[i], 1);
+        setenv("WATCHDOG_PID", i == 0 ? "1" : "", 1);
+        if (i > 0) {
+            unsetenv("WATCHDOG_PID");
+        }
+        notify_watchdog_start(l, well, &asked);
+        loop_turn(l, 30);
+    }
+    assert_int_equal(asked, 0);
+    notify_watchdog_stop();
+    loop_free(&l);
+}
+
 int
 main(void)
 {
@@ -104,6 +172,8 @@ main(void)
         cmocka_unit_test(a_path_is_written_to),
         cmocka_unit_test(an_abstract_name_is_written_to),
         cmocka_unit_test(nothing_happens_without_a_listener),
+        cmocka_unit_test(a_watchdog_is_told_while_all_is_well),
+        cmocka_unit_test(who_is_not_watched_tells_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

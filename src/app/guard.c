@@ -1,0 +1,147 @@
+/*
+ * Entering the sandbox.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/guard.h"
+
+#include "app/module.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "proc/sandbox.h"
+
+#define LOOK_MS 1000
+
+static struct {
+    struct timer timer;
+    struct loop *loop; /* borrowed; NULL: not in the sandbox */
+    unsigned refused;  /* calls that were logged */
+} guard;
+
+static struct sandbox
+options_of(const struct settings *s)
+{
+    return (struct sandbox){
+        .seccomp = s->sandbox.seccomp,
+        .landlock = s->sandbox.landlock,
+        .capabilities = s->sandbox.capabilities,
+        .core_dumps = s->sandbox.core_dumps,
+    };
+}
+
+void
+guard_prepare(const struct settings *s)
+{
+    struct sandbox o = options_of(s);
+
+    sandbox_prepare(&o);
+}
+
+void
+guard_tell(const struct settings *s)
+{
+    struct sandbox o = options_of(s);
+
+    sandbox_tell(&o);
+}
+
+/* ---- paths ---- */
+
+struct paths {
+    struct str *items; /* owned */
+    size_t count, room;
+};
+
+static void
+add_path(void *arg, struct str path)
+{
+    struct paths *p = arg;
+
+    if (p->count == p->room) {
+        p->room = 2 * p->room + 8;
+        p->items = mem_resize(p->items, p->room * sizeof(*p->items));
+    }
+    p->items[p->count++] = path;
+}
+
+static void
+add_location(struct paths *p, const struct http_location_settings *l)
+{
+    const struct conf_extra *layer;
+
+    for (size_t i = 0; (layer = settings_http_layer(l, i)) != NULL; i++) {
+        const struct module *m = layer->what;
+
+        if (m != NULL && m->paths != NULL) {
+            m->paths(layer->settings, add_path, p);
+        }
+    }
+}
+
+static struct paths
+find_paths(const struct settings *s)
+{
+    struct paths p = { NULL, 0, 0 };
+
+    for (size_t i = 0; i < s->http.servers.count; i++) {
+        const struct http_server_settings *h =
+            settings_http_server(&s->http, i);
+        const struct http_location_settings *locations = h->locations.items;
+
+        for (size_t k = 0; k < h->locations.count; k++) {
+            add_location(&p, &locations[k]);
+        }
+    }
+    return p;
+}
+
+/* ---- entering ---- */
+
+static void
+look(void)
+{
+    int last;
+    unsigned refused = sandbox_refused(&last);
+
+    if (refused != guard.refused) {
+        log_warn("the sandbox refused %u system calls; the last has number %d",
+                 refused - guard.refused, last);
+        guard.refused = refused;
+    }
+}
+
+static void
+on_look(struct timer *t)
+{
+    look();
+    timer_set(guard.loop, t, LOOK_MS);
+}
+
+int
+guard_enter(struct loop *l, const struct settings *s, struct errmsg *err)
+{
+    struct sandbox o = options_of(s);
+    struct paths paths = find_paths(s);
+    int rc;
+
+    o.paths = paths.items;
+    o.path_count = paths.count;
+    rc = sandbox_enter(&o, err);
+    mem_free(&paths.items);
+    if (rc == 0) {
+        guard.loop = l;
+        timer_init(&guard.timer, on_look);
+        timer_set(l, &guard.timer, LOOK_MS);
+    }
+    return rc;
+}
+
+void
+guard_leave(struct loop *l)
+{
+    if (guard.loop == l && l != NULL) {
+        look();
+        timer_stop(l, &guard.timer);
+        guard.loop = NULL;
+    }
+}

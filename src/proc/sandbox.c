@@ -1,0 +1,144 @@
+/*
+ * Capabilities, dumps, and all parts of the sandbox together.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "proc/sandbox.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/sandbox_impl.h"
+
+bool
+sandbox_is_wide(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return true;
+#else
+    return false;
+#endif
+#else
+    return false;
+#endif
+}
+
+/* Who is not root has no right to empty the bounding set, and nothing that
+ * it would bound. */
+void
+sandbox_prepare(const struct sandbox *s)
+{
+    if (!s->capabilities) {
+        return;
+    }
+    for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
+        prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+    }
+}
+
+static int
+drop_capabilities(void)
+{
+    struct __user_cap_header_struct head = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {
+        { 0, 0, 0 },
+    };
+
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == -1 &&
+        errno != EINVAL) { /* EINVAL: before Linux 4.3 */
+        return -1;
+    }
+    return (int)syscall(SYS_capset, &head, none);
+}
+
+/* Core dumps that go to a program are not stopped by a limit of 0, but by
+ * this; and a process of the same user cannot look into our memory. */
+static int
+forbid_dumps(void)
+{
+    struct rlimit none = { 0, 0 };
+
+    if (setrlimit(RLIMIT_CORE, &none) == -1) {
+        return -1;
+    }
+    return sandbox_is_wide() ? 0 : prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static bool
+has_landlock(const struct sandbox *s)
+{
+    return s->landlock && !sandbox_is_wide() && sandbox_landlock_version() > 0;
+}
+
+int
+sandbox_enter(const struct sandbox *s, struct errmsg *err)
+{
+    bool enforce = s->seccomp == SANDBOX_SECCOMP_ENFORCE;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) {
+        return errmsg_sys(err, "cannot give up new privileges");
+    }
+    if (s->capabilities && drop_capabilities() == -1) {
+        return errmsg_sys(err, "cannot give up capabilities");
+    }
+    if (!s->core_dumps && forbid_dumps() == -1) {
+        return errmsg_sys(err, "cannot forbid core dumps");
+    }
+    if (has_landlock(s) &&
+        sandbox_restrict_files(s->paths, s->path_count) == -1) {
+        return errmsg_sys(err, "cannot restrict files (sandbox.landlock)");
+    }
+    if (s->seccomp != SANDBOX_SECCOMP_OFF && sandbox_has_filter() &&
+        (sandbox_catch() == -1 || sandbox_filter(enforce) == -1)) {
+        return errmsg_sys(err, "cannot filter system calls (sandbox.seccomp)");
+    }
+    return 0;
+}
+
+/* ---- telling ---- */
+
+static void
+tell_lacks(const struct sandbox *s)
+{
+    if (s->seccomp != SANDBOX_SECCOMP_OFF && !sandbox_has_filter()) {
+        log_notice("sandbox: this system cannot filter system calls");
+    }
+    if (s->landlock && sandbox_is_wide()) {
+        log_notice("sandbox: files are not restricted in a build with "
+                   "sanitizers");
+    } else if (s->landlock && sandbox_landlock_version() == 0) {
+        log_notice("sandbox: this kernel cannot restrict files (Landlock, "
+                   "Linux 5.13)");
+    }
+}
+
+void
+sandbox_tell(const struct sandbox *s)
+{
+    static const char *const words[] = { "not filtered", "filtered (log)",
+                                         "filtered (enforce)" };
+    char files[64] = "not restricted";
+
+    tell_lacks(s);
+    if (has_landlock(s)) {
+        snprintf(files, sizeof(files), "restricted (Landlock %d)",
+                 sandbox_landlock_version());
+    }
+    log_info("sandbox: no new privileges, capabilities %s, system calls %s, "
+             "files %s, core dumps %s",
+             s->capabilities ? "dropped" : "kept",
+             words[sandbox_has_filter() ? s->seccomp : SANDBOX_SECCOMP_OFF],
+             files, s->core_dumps ? "as the system has it" : "forbidden");
+}

@@ -1,0 +1,23 @@
+/*
+ * The parts of the sandbox.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_SANDBOX_IMPL_H
+#define PROC_SANDBOX_IMPL_H
+
+#include "proc/sandbox.h"
+
+#include <stdint.h>
+
+/* Whether the kernel filters system calls, on a processor we know. */
+bool sandbox_has_filter(void);
+/* -1 with errno. */
+int sandbox_filter(bool enforce);
+/* The handler of SIGSYS for refused calls; before sandbox_filter(). */
+int sandbox_catch(void);
+
+/* No files but paths, no new TCP listeners; -1 with errno. */
+int sandbox_restrict_files(const struct str *paths, size_t count);
+
+#endif

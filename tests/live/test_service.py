@@ -1,0 +1,71 @@
+"""The systemd unit as it is installed."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import re
+import socket
+import subprocess
+
+import pytest
+
+import weir as weir_py
+from weir import configuration, place
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Path of the unit; its programs are where it says they are."""
+    prefix = str(tmp_path_factory.mktemp("prefix"))
+    variant = "sanitize" if weir_py.SANITIZED else "release"
+    done = subprocess.run(
+        ["make", "install", f"prefix={prefix}", f"VARIANT={variant}"],
+        cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return f"{prefix}/lib/systemd/system/weir.service"
+
+
+def test_the_unit_is_right(installed):
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", installed],
+        capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "weir.service" not in done.stderr, done.stderr
+
+
+def test_paths_are_filled_in(installed):
+    with open(installed, encoding="utf-8") as f:
+        text = f.read()
+    prefix = installed[:installed.index("/lib/systemd")]
+    assert not re.search(r"@[A-Z]+@", text)
+    assert f"ExecStart={prefix}/sbin/weir -c {prefix}/etc/weir/weir.conf" \
+        in text
+    assert f"ExecReload={prefix}/sbin/weirctl " in text
+
+
+def test_the_unit_confines(installed):
+    """Little is open to a service so set up (10 is all, 0 nothing)."""
+    done = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=40",
+         installed], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr
+
+
+def test_the_watchdog_of_systemd_is_fed(tmp_path):
+    path = str(tmp_path / "notify")
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    s.bind(path)
+    s.settimeout(10)
+    place(tmp_path, configuration(log="run/error.log"))
+    p = subprocess.Popen(
+        [weir_py.BINARY, "-c", "weir.conf", "-p", str(tmp_path)],
+        env={**os.environ, "NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"})
+    try:
+        told = [s.recv(1000) for _ in range(5)]
+    finally:
+        p.terminate()
+        assert p.wait(15) == 0
+    s.close()
+    assert told.count(b"READY=1") == 1
+    assert told.count(b"WATCHDOG=1") == 4
