@@ -88,9 +88,12 @@ session_say(struct rtmp_session *s, struct words *w)
         size_t n = buf_len(&w->wire);
         result = session_playing(s) ? s->handlers->say(s, data, n)
                                     : conn_write(s->conn, data, n);
-        if (result != 0) {
+        if (result != 0 && conn_unsent(s->conn) + n > OUT_LIMIT) {
             rtmp_session_close(session_ends(s, END_STUCK),
                                "it does not read what it is told");
+        } else if (result != 0) {
+            rtmp_session_close(session_ends(s, END_PEER),
+                               "the connection is broken");
         }
     }
     words_clear(w);
