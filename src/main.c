@@ -12,7 +12,7 @@
 #include "app/master.h"
 #include "app/metrics.h"
 #include "app/module.h"
-#include "app/settings.h"
+#include "app/settings/settings.h"
 #include "base/mem.h"
 #include "config.h"
 #include "proc/life.h"

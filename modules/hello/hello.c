@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/control_verb.h"
+#include "app/control/verb.h"
 #include "app/module.h"
 #include "base/buf.h"
 #include "base/mem.h"

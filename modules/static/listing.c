@@ -18,8 +18,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "http/beneath.h"
 #include "http/escape.h"
+#include "http/file/beneath.h"
 #include "http/path.h"
 
 #define PAGE_MAX ((size_t)8 << 20)

@@ -2,7 +2,7 @@
  * Files below a directory.
  *
  * The root is opened when a worker starts, and every file beneath it by
- * http/files.h: nothing leads out of it, and small files are answered from
+ * http/file/files.h: nothing leads out of it, and small files are answered from
  * memory.  What is not there, and every name that begins with a dot (but
  * ".well-known", RFC 8615), is passed on to the next layer.
  *
@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/accept.h"
-#include "http/content.h"
+#include "http/file/content.h"
 #include "http/path.h"
 #include "listing.h"
 

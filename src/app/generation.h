@@ -13,7 +13,7 @@
 #ifndef APP_GENERATION_H
 #define APP_GENERATION_H
 
-#include "app/settings.h"
+#include "app/settings/settings.h"
 #include "net/listen.h"
 
 /* A listener and the server that answers on it. */

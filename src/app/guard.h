@@ -7,7 +7,7 @@
 #ifndef APP_GUARD_H
 #define APP_GUARD_H
 
-#include "app/settings.h"
+#include "app/settings/settings.h"
 #include "event/loop.h"
 
 /* Child, before privileges are dropped. */

@@ -5,9 +5,9 @@
 
 #include <assert.h>
 
-#include "app/settings_filters.h"
-#include "http/cors.h"
-#include "http/rate.h"
+#include "app/settings/filters.h"
+#include "http/filter/cors.h"
+#include "http/filter/rate.h"
 
 static struct str
 join(struct pool *pool, const struct conf_strings *list)

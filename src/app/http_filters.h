@@ -6,7 +6,7 @@
 #ifndef APP_HTTP_FILTERS_H
 #define APP_HTTP_FILTERS_H
 
-#include "app/settings.h"
+#include "app/settings/settings.h"
 
 /* Fills cors and rates of out; lives in pool.  server: its number. */
 void http_filters_set(struct pool *pool, size_t server,

@@ -8,7 +8,7 @@
 #define APP_MASTER_IMPL_H
 
 #include "app/children.h"
-#include "app/control.h"
+#include "app/control/control.h"
 #include "app/generation.h"
 #include "app/master.h"
 #include "app/reload.h"

@@ -17,8 +17,8 @@
 #include "http/http.h"
 
 struct worker;       /* app/worker.h */
-struct settings;     /* app/settings.h */
-struct control_verb; /* app/control_verb.h */
+struct settings;     /* app/settings/settings.h */
+struct control_verb; /* app/control/verb.h */
 struct rtmp_request; /* rtmp/rtmp.h */
 struct rtmp_refusal;
 struct metric; /* proc/metric.h */

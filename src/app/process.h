@@ -10,7 +10,7 @@
 #ifndef APP_PROCESS_H
 #define APP_PROCESS_H
 
-#include "app/settings.h"
+#include "app/settings/settings.h"
 #include "event/loop.h"
 #include "event/signals.h"
 

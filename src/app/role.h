@@ -10,7 +10,7 @@
 #define APP_ROLE_H
 
 #include "app/module.h"
-#include "app/settings.h"
+#include "app/settings/settings.h"
 
 /* Runs r in this process, whose slot is set; returns the status to exit
  * with. */

@@ -12,7 +12,7 @@
 #define APP_RTMP_SERVICE_H
 
 #include "app/module.h"
-#include "app/settings.h"
+#include "app/settings/settings.h"
 #include "rtmp/rtmp.h"
 
 /* An application in force, as players of any protocol need it. */

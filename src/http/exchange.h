@@ -17,7 +17,7 @@
 #define HTTP_EXCHANGE_H
 
 #include "http/body.h"
-#include "http/gzip.h"
+#include "http/file/gzip.h"
 #include "http/http.h"
 #include "http/metrics.h"
 #include "http/parse.h"

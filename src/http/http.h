@@ -21,9 +21,9 @@
 
 struct http_request;
 struct task_threads; /* event/task.h */
-struct http_auth;    /* http/auth.h */
-struct http_cors;    /* http/cors.h */
-struct http_rate;    /* http/rate.h */
+struct http_auth;    /* http/filter/auth.h */
+struct http_cors;    /* http/filter/cors.h */
+struct http_rate;    /* http/filter/rate.h */
 
 enum http_result {
     HTTP_DONE, /* answered, or taken over */

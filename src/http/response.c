@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/coding.h"
 #include "http/exchange.h"
+#include "http/file/coding.h"
 #include "http/metrics.h"
 
 #define STREAM_ROOM (64 * 1024) /* kept of a stream before it must wait */

@@ -10,7 +10,7 @@
 #include <assert.h>
 
 #include "base/log.h"
-#include "http/filter.h"
+#include "http/filter/filter.h"
 #include "http/metrics.h"
 
 #define PARAMS_MAX 8   /* of a template */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/control.h"
-#include "app/settings.h"
+#include "app/control/control.h"
+#include "app/settings/settings.h"
 #include "base/mem.h"
 #include "config.h"
 #include "weirctl/link.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/control.h"
+#include "app/control/control.h"
 
 #define HISTORY_LINES 500
 

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "http/auth.h"
-#include "http/authorization.h"
+#include "http/filter/auth.h"
+#include "http/filter/authorization.h"
 
 #define SECRET "0123456789abcdef0123456789abcdef"
 

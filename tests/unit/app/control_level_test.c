@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-#include "app/control_impl.h"
+#include "app/control/impl.h"
 
 #define OTHER 54321u /* nobody we are */
 

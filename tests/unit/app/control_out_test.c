@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "app/control_impl.h"
+#include "app/control/impl.h"
 
 static struct control_client client;
 static struct control_call call;

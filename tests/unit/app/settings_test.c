@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "app/module.h"
-#include "app/settings.h"
+#include "app/settings/settings.h"
 #include "base/log.h"
 #include "base/mem.h"
 

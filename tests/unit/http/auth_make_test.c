@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "http/auth.h"
+#include "http/filter/auth.h"
 #include "tokens.h"
 
 #define HASH "$2y$04$R9KAWhGvJ6DFiKQi6keiVO0bjPNYbRUgusG/WG/E/LiEwXgpsNtYG"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "http/authorization.h"
+#include "http/filter/authorization.h"
 
 static struct pool *pool;
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "http/beneath.h"
+#include "http/file/beneath.h"
 
 static char folder[] = "/tmp/weir-beneath-XXXXXX";
 static int root;

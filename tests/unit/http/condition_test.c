@@ -11,7 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "http/condition.h"
+#include "http/file/condition.h"
 
 #define BEFORE "Sun, 06 Nov 1994 08:49:36 GMT"
 #define EXACT "Sun, 06 Nov 1994 08:49:37 GMT"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "http/cors.h"
+#include "http/filter/cors.h"
 
 static struct str list[] = {
     { "https://a.example", 17 },

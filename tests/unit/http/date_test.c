@@ -12,7 +12,7 @@
 /* clang-format on */
 
 #include "base/clock.h"
-#include "http/date.h"
+#include "http/file/date.h"
 
 static int64_t
 seconds(const char *text)

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "http/files.h"
+#include "http/file/files.h"
 
 static char folder[64];
 static struct http_files *files;

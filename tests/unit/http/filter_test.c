@@ -12,9 +12,9 @@
 /* clang-format on */
 
 #include "event/task.h"
-#include "http/auth.h"
-#include "http/cors.h"
-#include "http/rate.h"
+#include "http/filter/auth.h"
+#include "http/filter/cors.h"
+#include "http/filter/rate.h"
 #include "serve.h"
 
 /* user "ann", password "secret" */

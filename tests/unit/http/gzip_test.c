@@ -15,7 +15,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "http/gzip.h"
+#include "http/file/gzip.h"
 
 #define SIZE 300000
 

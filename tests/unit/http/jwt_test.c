@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "http/auth.h"
+#include "http/filter/auth.h"
 #include "tokens.h"
 
 #define H "{\"alg\":\"HS256\"}"

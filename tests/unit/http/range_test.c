@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "http/range.h"
+#include "http/file/range.h"
 
 /* What a header asks of size bytes, as "offset+len offset+len", "whole" or
  * "none". */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "http/rate.h"
+#include "http/filter/rate.h"
 
 static void
 test_rates(void **state)

@@ -1,0 +1,49 @@
+/*
+ * The control socket: a unix stream socket of the master, by which operators
+ * and programs look at weir and tell it what to do.
+ *
+ * A command is a line; its answer is lines of text, or one JSON document when
+ * the command ends with --json, and then an empty line, which no answer holds.
+ * An answer that begins with "ERR CODE " is a failure.  Several commands may
+ * stand on a line with ";" between them.
+ *
+ * Nothing a client does can hold the master up: lines, clients, answers and
+ * time are bounded, and who does not read its answer is dropped.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_CONTROL_CONTROL_H
+#define APP_CONTROL_CONTROL_H
+
+#include "app/control/verb.h"
+#include "app/settings/settings.h"
+#include "base/buf.h"
+
+struct control;
+
+/* Opens the socket of the settings in force, if they name one.  NULL with
+ * err. */
+struct control *control_start(struct master *m, struct errmsg *err);
+/* Tells who waits for the end, closes all, removes the socket. */
+void control_stop(struct control **c);
+/* In a child: closes what is the master's. */
+void control_forget(struct control *c);
+
+/* A reload: opens what other settings name and is not open, and changes
+ * nothing yet; -1 with err.  Then either takes them (the old socket closes,
+ * its clients stay) or drops them. */
+int control_prepare(struct control *c, const struct control_settings *s,
+                    struct errmsg *err);
+void control_commit(struct control *c);
+void control_cancel(struct control *c);
+
+/* ---- the table of commands, also without a server ---- */
+
+/* Lines for those whose words begin with prefix; returns how many. */
+size_t control_help(struct buf *out, struct str prefix);
+/* The n-th command's words, NULL behind the last: for completion. */
+const char *control_command_name(size_t n);
+
+#define CONTROL_LINE_MAX 8192 /* bytes of a line */
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * What the files of the control socket share.
+ *
+ *   control.c            start, stop, accepting, who may what
+ *   control_socket.c     making and removing the socket
+ *   control_client.c     a connection: lines in, answers out
+ *   control_out.c        the shapes of answers
+ *   control_command.c    the table: finding a command in a line, help
+ *   control_show.c       commands that tell of processes and settings
+ *   control_show_live.c  ... of streams, sessions, errors, events
+ *   control_do.c         commands that change something
+ *   control_life.c       reload, stop, waiting
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_CONTROL_IMPL_H
+#define APP_CONTROL_IMPL_H
+
+#include "app/control/control.h"
+#include "app/master_impl.h"
+#include "base/log.h"
+#include "net/conn.h"
+#include "net/listen.h"
+#include "json/json.h"
+
+#define CONTROL_CLIENTS 64     /* at once ... */
+#define CONTROL_KEPT 8         /* ... so many of them of level admin only */
+#define CONTROL_WORDS 24       /* of one command */
+#define CONTROL_PIECE 32768    /* bytes made before they are sent */
+#define CONTROL_ANSWER 8388608 /* bytes of an answer made in one go */
+#define CONTROL_IDLE_MS 600000 /* a client that says nothing */
+
+/* ---- the socket ---- */
+
+struct control_socket {
+    int fd;     /* owned; -1: none */
+    char *path; /* owned */
+    dev_t device;
+    ino_t inode; /* of the path while it is ours */
+};
+
+/* Makes, and puts in the place of a stale one; -1 with err: a live one is
+ * there, the folder is not safe... */
+int control_socket_open(struct control_socket *s,
+                        const struct control_settings *settings,
+                        struct errmsg *err);
+/* Another mode or group for the one that is open. */
+int control_socket_change(const struct control_socket *s,
+                          const struct control_settings *settings,
+                          struct errmsg *err);
+/* Nobody has removed its path, or put something else there. */
+bool control_socket_is_there(const struct control_socket *s);
+void control_socket_close(struct control_socket *s); /* removes the path */
+void control_socket_forget(struct control_socket *s);
+
+/* ---- who may what ---- */
+
+struct control_peer {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+    gid_t *groups; /* owned: the others it is in */
+    size_t group_count;
+    char name[32]; /* of its program, escaped */
+    enum control_level level;
+};
+
+struct control_rule { /* a user or a group, resolved */
+    bool group;
+    unsigned id;
+    enum control_level level;
+};
+
+struct control_rules {
+    struct control_rule *list; /* owned */
+    size_t count;
+    enum control_level others;
+};
+
+/* -1 with err: no such user or group. */
+int control_rules_read(struct control_rules *r,
+                       const struct control_settings *s, struct errmsg *err);
+void control_rules_clear(struct control_rules *r);
+/* The highest of what holds for it; root and our own user: admin. */
+enum control_level control_rules_level(const struct control_rules *r,
+                                       const struct control_peer *p);
+/* "admin" */
+const char *control_level_name(enum control_level level);
+
+/* ---- clients and calls ---- */
+
+struct control {
+    struct master *m;
+    struct control_socket socket, next;
+    struct control_rules rules, next_rules;
+    const struct control_settings *next_settings; /* NULL: none prepared */
+    struct acceptor *acceptor;                    /* NULL: no socket */
+    struct list clients;
+    unsigned count;
+    struct timer log_level; /* until it goes back */
+    bool forgotten;         /* this is a child: it is the master's */
+};
+
+enum control_shape {
+    SHAPE_NONE,
+    SHAPE_OK,
+    SHAPE_ERROR,
+    SHAPE_LINES,
+    SHAPE_PAIRS,
+    SHAPE_TABLE,
+};
+
+struct control_call {
+    struct control_client *client;
+    const struct control_verb *verb;
+    struct str words[CONTROL_WORDS]; /* of the verb, then behind it */
+    size_t count, skip;              /* all; of the verb */
+    bool json;
+    struct json_out out;
+    enum control_shape shape;
+    const struct control_column *columns;
+    size_t column;
+    void *state; /* owned */
+    void (*done)(void *state);
+    struct timer again;
+    bool wanted;       /* control_resume() was called */
+    bool paused;       /* waits for the client to take what there is */
+    char failure[512]; /* "CODE text" once it failed */
+};
+
+struct control_client {
+    struct list link;
+    struct control *control;
+    struct conn *conn; /* NULL once closed */
+    struct control_peer peer;
+    struct buf out;            /* owned: not sent yet */
+    char *line;                /* owned: the commands that are run */
+    struct str rest;           /* of it */
+    struct control_call *call; /* owned: what runs; NULL: nothing */
+    struct later step, destroy;
+    struct timer timer;
+    bool eof;     /* it says no more */
+    bool prompt;  /* it wants one */
+    bool partial; /* a part of a line came */
+    bool ending;  /* weir ends now */
+};
+
+/* Takes over the socket, and peer's groups. */
+void control_client_new(struct control *c, const struct conn_socket *socket,
+                        const struct control_peer *peer);
+/* The end of weir: what it can still be told it is told. */
+void control_client_end(struct control_client *client);
+
+/* ---- answers ---- */
+
+/* A line of text while a command goes on; nothing in JSON. */
+void control_progress(struct control_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Ends what was begun, with the empty line. */
+void control_answer_end(struct control_call *call);
+
+/* ---- commands ---- */
+
+/* Cuts a command's words out of *rest (up to ";" or the end); CONTROL_WORDS at
+ * most.  -1 with err. */
+int control_split(struct str *rest, struct str *words, size_t *count,
+                  struct errmsg *err);
+/* The command that the words begin with, its own words in *skip; NULL with
+ * err. */
+const struct control_verb *control_find(const struct str *words, size_t count,
+                                        size_t *skip, struct errmsg *err);
+
+extern const struct control_verb control_show_verbs[];
+extern const struct control_verb control_live_verbs[];
+extern const struct control_verb control_do_verbs[];
+extern const struct control_verb control_life_verbs[];
+
+#endif

@@ -1,0 +1,422 @@
+/*
+ * Commands that tell of weir itself: version, processes, listeners, settings.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/control/impl.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "app/metrics.h"
+#include "app/module.h"
+#include "app/node_state.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "config.h"
+#include "live/live.h"
+#include "proc/slot.h"
+
+static int64_t
+seconds_since(int64_t ms)
+{
+    return (clock_ms() - ms) / 1000;
+}
+
+/* ---- version ---- */
+
+static enum control_result
+on_version(struct control_call *call)
+{
+    control_pair(call, "version", STR(WEIR_VERSION));
+    return CONTROL_DONE;
+}
+
+static enum control_result
+on_build(struct control_call *call)
+{
+    control_pair(call, "version", STR(WEIR_VERSION));
+    control_pair(call, "compiler", STR(WEIR_COMPILER));
+    control_pair(call, "flags", STR(WEIR_CFLAGS));
+    control_pair(call, "configure", STR(WEIR_CONFIGURE));
+    control_pair(call, "libraries", STR(WEIR_LIBRARIES));
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "module_%.50s", modules[i]->name);
+        control_pair(call, name, str_from(modules[i]->about));
+    }
+    return CONTROL_DONE;
+}
+
+/* ---- info ---- */
+
+struct sums {
+    int64_t processes, draining;
+    int64_t connections, accepted, log_dropped;
+};
+
+static struct sums
+add_slots(void)
+{
+    struct sums s = { 0 };
+
+    for (uint32_t i = 0; i < slots_count(); i++) {
+        struct slot *slot = slot_at(i);
+
+        if (atomic_load(&slot->kind) == SLOT_FREE) {
+            continue;
+        }
+        s.processes++;
+        s.draining += atomic_load(&slot->state) == SLOT_DRAINING;
+        s.connections += (int64_t)atomic_load(&slot->connections);
+        s.accepted += (int64_t)atomic_load(&slot->accepted);
+        s.log_dropped += (int64_t)atomic_load(&slot->log_dropped);
+    }
+    return s;
+}
+
+static const char *
+phase_name(enum phase phase)
+{
+    static const char *const names[] = {
+        [STARTING] = "starting", [SERVING] = "serving",   [LEAVING] = "leaving",
+        [DRAINING] = "draining", [STOPPING] = "stopping",
+    };
+
+    return names[phase];
+}
+
+/* 0: that succeeded, 1: that failed. */
+static int64_t
+reloads(unsigned result)
+{
+    return metric_sum(&app_metrics[APP_RELOADS], result);
+}
+
+static enum control_result
+on_info(struct control_call *call)
+{
+    const struct master *m = control_master(call);
+    struct sums s = add_slots();
+    struct live_memory_view v;
+
+    live_memory(&v);
+    control_pair(call, "version", STR(WEIR_VERSION));
+    control_pair_int(call, "pid", getpid());
+    control_pair_int(call, "uptime_s",
+                     seconds_since(atomic_load(&slot_at(0)->started_ms)));
+    control_pair(call, "file", str_from(m->file));
+    control_pair(call, "phase", str_from(phase_name(m->phase)));
+    control_pair(call, "state", str_from(node_state_name(node_state())));
+    control_pair_int(call, "generation", m->generation->number);
+    control_pair_int(call, "reloads", reloads(0));
+    control_pair_int(call, "reload_failures", reloads(1));
+    control_pair(call, "last_reload",
+                 metric_sum(&app_metrics[APP_RELOAD_OK], 0) != 0
+                     ? STR("success")
+                     : STR("failure"));
+    control_pair_int(call, "workers", m->generation->workers);
+    control_pair_int(call, "processes", s.processes);
+    control_pair_int(call, "draining", s.draining);
+    control_pair(call, "log_level", str_from(log_level_name(log_level())));
+    control_pair_int(call, "log_lines_dropped", s.log_dropped);
+    control_pair_int(call, "connections", s.connections);
+    control_pair_int(call, "accepted", s.accepted);
+    control_pair_int(call, "streams", v.streams);
+    control_pair_int(call, "sessions", v.sessions);
+    control_pair_int(call, "live_memory_used",
+                     (int64_t)(v.used + v.retired) * v.segment_size);
+    control_pair_int(call, "live_memory", (int64_t)v.segments * v.segment_size);
+    control_pair_int(call, "control_clients", call->client->control->count);
+    return CONTROL_DONE;
+}
+
+/* ---- processes ---- */
+
+static const struct control_column proc_columns[] = {
+    { "slot", 4 },     { "pid", 7 },          { "name", 12 },
+    { "gen", 4 },      { "state", 9 },        { "uptime_s", 8 },
+    { "conns", 6 },    { "accepted", 9 },     { "rss_kb", 8 },
+    { "failures", 8 }, { "starts_in_ms", 0 }, { NULL, 0 },
+};
+
+/* Resident memory; the kernel keeps the number, nothing is waited for. */
+static int64_t
+resident_kb(pid_t pid)
+{
+    char path[64], text[128];
+    struct str rest;
+    int64_t pages = 0;
+    ssize_t n = -1;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd != -1) {
+        n = read(fd, text, sizeof(text));
+        close(fd);
+    }
+    rest = str_of(text, n > 0 ? (size_t)n : 0);
+    str_cut(&rest, ' ');
+    str_to_int(str_cut(&rest, ' '), 0, INT64_MAX / 65536, &pages);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static const char *
+state_name(int state)
+{
+    switch (state) {
+    case SLOT_STARTING:
+        return "starting";
+    case SLOT_READY:
+        return "ready";
+    case SLOT_DRAINING:
+        return "draining";
+    default:
+        return "gone";
+    }
+}
+
+/* The master's, and those of its child c. */
+static void
+show_slot(struct control_call *call, uint32_t number, const struct child *c)
+{
+    struct slot *s = slot_at(number);
+    int state = atomic_load(&s->state);
+    pid_t pid = atomic_load(&s->pid);
+
+    control_cell_int(call, number);
+    control_cell_int(call, pid);
+    control_cell(call, str_from(s->name));
+    control_cell_int(call, atomic_load(&s->generation));
+    control_cell(call, str_from(c == NULL || state == SLOT_DRAINING
+                                    ? state_name(state)
+                                    : child_state(c)));
+    control_cell_int(call, seconds_since(atomic_load(&s->started_ms)));
+    control_cell_int(call, (int64_t)atomic_load(&s->connections));
+    control_cell_int(call, (int64_t)atomic_load(&s->accepted));
+    control_cell_int(call, resident_kb(pid));
+    control_cell_int(call, c != NULL ? c->attempt : 0);
+    control_cell_int(call, 0);
+}
+
+/* One that does not run: it waits to be started again. */
+static void
+show_waiting(struct control_call *call, const struct child *c)
+{
+    char name[CHILD_NAME];
+    int64_t wait = c->again.due - clock_ms();
+
+    control_cell_int(call, 0);
+    control_cell_int(call, 0);
+    control_cell(call, str_from(child_name(c, name)));
+    control_cell_int(call, c->generation->number);
+    control_cell(call, str_from(child_state(c)));
+    for (int i = 0; i < 4; i++) { /* uptime, conns, accepted, rss */
+        control_cell_int(call, 0);
+    }
+    control_cell_int(call, c->attempt);
+    control_cell_int(call, wait > 0 ? wait : 0);
+}
+
+static enum control_result
+on_proc(struct control_call *call)
+{
+    const struct master *m = control_master(call);
+
+    control_table(call, proc_columns);
+    show_slot(call, 0, NULL);
+    LIST_EACH (node, &m->children.list) {
+        const struct child *c = LIST_ITEM(node, struct child, link);
+
+        if (c->pid != 0) {
+            show_slot(call, c->slot, c);
+        } else {
+            show_waiting(call, c);
+        }
+    }
+    return CONTROL_DONE;
+}
+
+/* ---- listeners ---- */
+
+static const struct control_column listener_columns[] = {
+    { "proto", 6 },  { "address", 24 }, { "sockets", 7 },
+    { "queued", 6 }, { "backlog", 0 },  { NULL, 0 },
+};
+
+/* Connections that wait to be accepted, and how many may, of all sockets. */
+static void
+add_queues(const struct listener *l, int64_t *queued, int64_t *most)
+{
+    *queued = *most = 0;
+    for (unsigned i = 0; i < l->count && l->addr.family != AF_UNIX; i++) {
+        struct tcp_info info = { 0 };
+        socklen_t size = sizeof(info);
+
+        if (getsockopt(l->fds[i], IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
+            *queued += info.tcpi_unacked;
+            *most += info.tcpi_sacked;
+        }
+    }
+}
+
+static enum control_result
+on_listeners(struct control_call *call)
+{
+    struct master *m = control_master(call);
+
+    control_table(call, listener_columns);
+    LIST_EACH (node, &m->listeners) {
+        const struct listener *l = LIST_ITEM(node, struct listener, link);
+        char text[ADDR_TEXT + sizeof(l->path)];
+        int64_t queued, most;
+
+        add_queues(l, &queued, &most);
+        if (l->addr.family == AF_UNIX) {
+            snprintf(text, sizeof(text), "unix:%s", l->path);
+        } else {
+            addr_text(&l->addr, text);
+        }
+        control_cell(call, str_from(l->proto));
+        control_cell(call, str_from(text));
+        control_cell_int(call, l->count);
+        control_cell_int(call, queued);
+        control_cell_int(call, most);
+    }
+    return CONTROL_DONE;
+}
+
+/* ---- settings and limits ---- */
+
+static enum control_result
+on_config(struct control_call *call)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *file = open_memstream(&text, &len);
+
+    if (file == NULL) {
+        return control_fail(call, "failed", "out of memory");
+    }
+    conf_print(control_master(call)->generation->conf, file);
+    fclose(file);
+    control_lines(call, str_of(text, len));
+    mem_free(&text);
+    return CONTROL_DONE;
+}
+
+static const struct control_column limit_columns[] = {
+    { "name", 24 },
+    { "used", 14 },
+    { "limit", 0 },
+    { NULL, 0 },
+};
+
+static void
+show_limit(struct control_call *call, const char *name, int64_t used,
+           int64_t limit)
+{
+    control_cell(call, str_from(name));
+    control_cell_int(call, used);
+    control_cell_int(call, limit);
+}
+
+static int64_t
+open_files(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int64_t count = -3; /* . and .. and its own */
+
+    if (dir == NULL) {
+        return 0;
+    }
+    while (readdir(dir) != NULL) {
+        count++;
+    }
+    closedir(dir);
+    return count;
+}
+
+/* Of the worker that has most. */
+static int64_t
+most_connections(void)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 1; i < slots_count(); i++) {
+        uint64_t here = atomic_load(&slot_at(i)->connections);
+
+        most = here > most ? here : most;
+    }
+    return (int64_t)most;
+}
+
+static enum control_result
+on_limits(struct control_call *call)
+{
+    const struct settings *s = control_master(call)->generation->settings;
+    struct rlimit files = { 0 };
+    struct live_memory_view v;
+
+    live_memory(&v);
+    getrlimit(RLIMIT_NOFILE, &files);
+    control_table(call, limit_columns);
+    show_limit(call, "worker_connections", most_connections(),
+               s->worker_connections);
+    show_limit(call, "live.memory",
+               (int64_t)(v.used + v.retired) * v.segment_size,
+               (int64_t)v.segments * v.segment_size);
+    show_limit(call, "live.max_streams", v.streams, s->live.max_streams);
+    show_limit(call, "live.max_sessions", v.sessions, s->live.max_sessions);
+    show_limit(call, "processes", add_slots().processes, slots_count());
+    show_limit(call, "master_open_files", open_files(),
+               (int64_t)files.rlim_cur);
+    show_limit(call, "control_clients", call->client->control->count,
+               CONTROL_CLIENTS);
+    return CONTROL_DONE;
+}
+
+/* ---- metrics ---- */
+
+static enum control_result
+on_metrics(struct control_call *call)
+{
+    struct buf text;
+
+    buf_init(&text, METRICS_SIZE);
+    if (metrics_text(&text, METRIC_PROMETHEUS) == -1) {
+        buf_clear(&text);
+        return control_fail(call, "failed", "the metrics are too many");
+    }
+    control_lines(call, buf_str(&text));
+    buf_clear(&text);
+    return CONTROL_DONE;
+}
+
+const struct control_verb control_show_verbs[] = {
+    { "version", NULL, "The version.", CONTROL_USER, 0, on_version },
+    { "build", NULL, "How this weir was built, and its modules.", CONTROL_USER,
+      0, on_build },
+    { "show info", NULL, "What there is to know in a few numbers.",
+      CONTROL_USER, 0, on_info },
+    { "show proc", NULL, "Processes of all generations.", CONTROL_USER, 0,
+      on_proc },
+    { "show listeners", NULL, "Addresses, and connections that wait there.",
+      CONTROL_USER, 0, on_listeners },
+    { "show config", NULL, "The settings in force, secrets masked.",
+      CONTROL_OPERATOR, 0, on_config },
+    { "show limits", NULL, "What is in use of what is limited.", CONTROL_USER,
+      0, on_limits },
+    { "show metrics", NULL, "All numbers, in the format of Prometheus.",
+      CONTROL_USER, 0, on_metrics },
+    { .words = NULL },
+};

@@ -1,0 +1,375 @@
+/*
+ * The "http" block of weir.conf: servers, locations, layers.
+ *
+ * A location has one module with its settings beside the path, or a list of
+ * layers; both forms are one list to the rest (settings_http_layer()).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/settings/rows.h"
+
+#include "app/module.h"
+#include "app/rows.h"
+#include "app/settings/filters.h"
+#include "http/access_log.h"
+#include "net/access.h"
+
+#define KIB(n) ((int64_t)(n)*1024)
+#define HOURS(n) ((int64_t)(n)*3600 * 1000)
+#define BODY_MAX ((int64_t)1 << 40)
+
+static const char *const forwarded_words[] = { "auto", "x-forwarded",
+                                               "forwarded", "off", NULL };
+static const char *const body_words[] = { "inherit", NULL };
+
+/* ---- layers ---- */
+
+static int
+choose_module(struct str value, struct conf_choice *choice, struct errmsg *err)
+{
+    const struct module *m = module_find(value);
+
+    if (m == NULL) {
+        return module_unknown(value, err);
+    }
+    choice->what = m;
+    choice->keys = m->keys;
+    choice->size = m->settings_size;
+    return 0;
+}
+
+static int
+check_module(const struct conf_extra *extra, struct errmsg *err)
+{
+    const struct module *m = extra->what;
+
+    return m->check == NULL ? 0 : m->check(extra->settings, err);
+}
+
+static int
+check_layer(const void *settings, struct errmsg *err)
+{
+    const struct http_layer_settings *s = settings;
+
+    if (s->module.what == NULL) {
+        return errmsg_set(err, "a layer needs a module");
+    }
+    return check_module(&s->module, err);
+}
+
+static const struct conf_key layer_keys[] = {
+    ROW_WHERE(http_layer_settings),
+    ROW(http_layer_settings, module, CONF_EXTRA, .choose = choose_module,
+        .help = "The module that answers here; its settings stand beside "
+                "it."),
+    CONF_END,
+};
+
+/* ---- locations ---- */
+
+static int
+check_path(struct str value, struct errmsg *err)
+{
+    if (!str_starts(value, STR("/"))) {
+        return errmsg_set(err, "must start with '/', not \"%.*s\"",
+                          STR_ARGS(value));
+    }
+    if (value.len > 1 && str_ends(value, STR("/"))) {
+        return errmsg_set(err, "must not end with '/': \"%.*s\"",
+                          STR_ARGS(value));
+    }
+    return 0;
+}
+
+static int
+check_location(const void *settings, struct errmsg *err)
+{
+    const struct http_location_settings *s = settings;
+
+    if (s->module.what == NULL && s->layers.count == 0) {
+        return errmsg_set(err, "a location needs a module or layers");
+    }
+    if (s->module.what != NULL && s->layers.count > 0) {
+        return errmsg_set(err, "a location has a module or layers, not both");
+    }
+    return s->module.what == NULL ? 0 : check_module(&s->module, err);
+}
+
+static const struct conf_key location_keys[] = {
+    ROW_WHERE(http_location_settings),
+    ROW(http_location_settings, path, CONF_STRING, .check = check_path,
+        .help = "What the paths of its requests begin with, in whole "
+                "segments; the longest path that fits is asked first."),
+    ROW(http_location_settings, access, CONF_STRINGS, .preset = "allow all",
+        .check = access_check_rule,
+        .help = "From where it may be asked: rules \"allow|deny ADDRESS\", "
+                "the first that matches counts."),
+    ROW(http_location_settings, auth, CONF_GROUPS, .keys = settings_auth_keys,
+        .size = sizeof(struct auth_settings), .preset = "",
+        .check_group = settings_check_auth,
+        .help = "Ways to prove who asks; one of them is enough.  None: "
+                "nobody is asked."),
+    ROW(http_location_settings, cors, CONF_GROUP, .keys = settings_cors_keys,
+        .size = sizeof(struct cors_settings), .preset = "",
+        .check_group = settings_check_cors,
+        .help = "Which pages of other origins may read the answers."),
+    ROW(http_location_settings, rate, CONF_GROUPS, .keys = settings_rate_keys,
+        .size = sizeof(struct rate_settings), .preset = "", .max = 8,
+        .check_group = settings_check_rate,
+        .help = "How often it may be asked, counted over all workers; more "
+                "is answered 429 with Retry-After."),
+    ROW(http_location_settings, client_max_body_size, CONF_SIZE, .min = 0,
+        .max = BODY_MAX, .preset = "inherit", .words = body_words,
+        .help = "The largest body of a request; \"inherit\": as the "
+                "server."),
+    ROW(http_location_settings, module, CONF_EXTRA, .choose = choose_module,
+        .help = "The module that answers here; its settings stand beside "
+                "it."),
+    ROW(http_location_settings, layers, CONF_GROUPS, .keys = layer_keys,
+        .size = sizeof(struct http_layer_settings), .preset = "",
+        .check_group = check_layer,
+        .help = "Several modules instead of one, asked in this order."),
+    CONF_END,
+};
+
+const struct conf_extra *
+settings_http_layer(const struct http_location_settings *l, size_t i)
+{
+    const struct http_layer_settings *all = l->layers.items;
+
+    if (l->module.what != NULL) {
+        return i == 0 ? &l->module : NULL;
+    }
+    return i < l->layers.count ? &all[i].module : NULL;
+}
+
+/* ---- servers ---- */
+
+static int
+check_location_among(const struct conf_groups *all, size_t i,
+                     struct errmsg *err)
+{
+    const struct http_location_settings *l = all->items;
+
+    for (size_t k = 0; k < i; k++) {
+        if (str_eq(l[k].path, l[i].path)) {
+            return errmsg_set(err,
+                              "there is a location \"%.*s\" in line %d "
+                              "already",
+                              STR_ARGS(l[i].path), l[k].where.line);
+        }
+    }
+    return 0;
+}
+
+/* RFC 6797, 6.1. */
+static int
+check_hsts(struct str value, struct errmsg *err)
+{
+    struct str rest = str_skip(value, sizeof("max-age=") - 1);
+    struct str age = str_trim(str_cut(&rest, ';'));
+    int64_t seconds;
+
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.ptr[i] < ' ' || value.ptr[i] > '~') {
+            return errmsg_set(err, "must be printable ASCII");
+        }
+    }
+    if (!str_starts(value, STR("max-age=")) ||
+        !str_to_int(age, 0, INT64_MAX, &seconds)) {
+        return errmsg_set(err,
+                          "must begin with \"max-age=SECONDS\", not \"%.*s\"",
+                          STR_ARGS(value));
+    }
+    return 0;
+}
+
+#define GZIP_TYPES                                                           \
+    "text/html, text/css, text/plain, text/javascript, text/xml, text/csv, " \
+    "text/markdown, text/vtt, application/json, application/javascript, "    \
+    "application/xml, application/wasm, application/manifest+json, "         \
+    "application/vnd.apple.mpegurl, application/dash+xml, "                  \
+    "application/x-subrip, image/svg+xml"
+
+/* Formats that are compressed already: trying again costs time and bytes. */
+static int
+check_gzip_type(struct str value, struct errmsg *err)
+{
+    static const char *const compressed[] = {
+        "audio/",     "video/",          "image/png",        "image/jpeg",
+        "image/gif",  "image/webp",      "image/avif",       "font/woff",
+        "font/woff2", "application/zip", "application/gzip",
+    };
+
+    if (str_find(value, '/', 0) + 1 >= value.len ||
+        str_find(value, ';', 0) < value.len ||
+        str_find(value, '*', 0) < value.len) {
+        return errmsg_set(err,
+                          "must be a media type like \"text/html\", without "
+                          "parameters, not \"%.*s\"",
+                          STR_ARGS(value));
+    }
+    for (size_t i = 0; i < sizeof(compressed) / sizeof(compressed[0]); i++) {
+        if (str_starts(value, str_from(compressed[i]))) {
+            return errmsg_set(err, "\"%.*s\" is compressed already",
+                              STR_ARGS(value));
+        }
+    }
+    return 0;
+}
+
+static int
+check_server(const void *settings, struct errmsg *err)
+{
+    const struct http_server_settings *s = settings;
+
+    if (settings_check_listens(&s->listen, err) == -1) {
+        return -1;
+    }
+    return settings_check_proxies(&s->listen, &s->trusted_proxies, err);
+}
+
+static int
+check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
+{
+    const struct http_server_settings *s = all->items;
+
+    for (size_t k = 0; k < i; k++) {
+        if (settings_check_apart(&s[k].listen, s[k].where.line, &s[i].listen,
+                                 err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+check_format(struct str value, struct errmsg *err)
+{
+    return settings_check_format(value, http_log_variables, http_log_presets,
+                                 err);
+}
+
+static const struct conf_key server_keys[] = {
+    ROW_WHERE(http_server_settings),
+    ROW(http_server_settings, listen, CONF_GROUPS, .min = 1,
+        .keys = settings_listen_keys, .size = sizeof(struct listen_settings),
+        .shorthand = "address",
+        .help = "Where it listens: addresses, or groups with an address and "
+                "what else holds for it."),
+    ROW(http_server_settings, trusted_proxies, CONF_STRINGS, .preset = "",
+        .check = access_check_name,
+        .help = "Load balancers and proxies whose word on the client is "
+                "taken (PROXY protocol, X-Forwarded-*, Forwarded, "
+                "X-Request-ID): addresses, ADDRESS/BITS, \"loopback\", "
+                "\"private\", \"linklocal\", \"unix:\", \"all\"."),
+    ROW(http_server_settings, forwarded_header, CONF_ENUM, .preset = "auto",
+        .words = forwarded_words,
+        .help = "Which header of a trusted proxy names the client; \"auto\": "
+                "X-Forwarded-For, and Forwarded where that is missing."),
+    ROW(http_server_settings, access_log, CONF_STRING, .preset = "off",
+        .help = "A file with a line for every request, \"stderr\", "
+                "\"stdout\" or \"off\"."),
+    ROW(http_server_settings, access_log_format, CONF_STRING, .min = 1,
+        .max = 4096, .preset = "combined", .check = check_format,
+        .help = "How a line of it looks: \"combined\", \"json\", text with "
+                "$variables, or \"json: member=$variable ...\"."),
+    ROW(http_server_settings, mask_args, CONF_STRINGS, .preset = MASK_ARGS,
+        .check = settings_check_arg,
+        .help = "Query arguments whose values are written as *** in the "
+                "access log."),
+    ROW_AS("gzip", http_server_settings, http.gzip, CONF_BOOL,
+           .preset = "false",
+           .help = "Compresses answers for clients that accept it."),
+    ROW_AS("gzip_level", http_server_settings, http.gzip_level, CONF_INT,
+           .min = 1, .max = 9, .preset = "4", .help = "1 is fast, 9 is small."),
+    ROW_AS("gzip_min_length", http_server_settings, http.gzip_min_length,
+           CONF_SIZE, .min = 1, .max = KIB(1024 * 1024), .preset = "1k",
+           .help = "A shorter answer is not compressed."),
+    ROW(http_server_settings, gzip_types, CONF_STRINGS, .preset = GZIP_TYPES,
+        .check = check_gzip_type,
+        .help = "The media types that are compressed."),
+    ROW(http_server_settings, client_max_body_size, CONF_SIZE, .min = 0,
+        .max = BODY_MAX, .preset = "1M",
+        .help = "The largest body of a request."),
+    ROW_AS("client_header_timeout", http_server_settings,
+           http.client_header_timeout, CONF_TIME, .min = 100, .max = HOURS(1),
+           .preset = "10s",
+           .help = "How long a request's head may take to come."),
+    ROW_AS("client_body_timeout", http_server_settings,
+           http.client_body_timeout, CONF_TIME, .min = 100, .max = HOURS(1),
+           .preset = "30s",
+           .help = "The longest pause between two parts of a body."),
+    ROW_AS("client_body_min_rate", http_server_settings,
+           http.client_body_min_rate, CONF_SIZE, .min = 0, .max = KIB(1024),
+           .preset = "500",
+           .help = "The least bytes a second that a body must bring on the "
+                   "whole, once client_body_timeout has gone by; 0: any."),
+    ROW_AS("send_timeout", http_server_settings, http.send_timeout, CONF_TIME,
+           .min = 100, .max = HOURS(1), .preset = "30s",
+           .help = "A client that takes nothing for so long is closed."),
+    ROW_AS("send_min_rate", http_server_settings, http.send_min_rate, CONF_SIZE,
+           .min = 0, .max = KIB(1024), .preset = "500",
+           .help = "The least bytes a second that a client must take on the "
+                   "whole while an answer waits for it, once it has waited "
+                   "for send_timeout; 0: any.  Players have their own rule."),
+    ROW_AS("lingering_time", http_server_settings, http.lingering_time,
+           CONF_TIME, .min = 0, .max = HOURS(1), .preset = "10s",
+           .help = "How long, at most, what a client still sends is read and "
+                   "dropped when its connection ends, so that it gets to "
+                   "read the last answer."),
+    ROW_AS("lingering_timeout", http_server_settings, http.lingering_timeout,
+           CONF_TIME, .min = 0, .max = HOURS(1), .preset = "2s",
+           .help = "The longest pause in that."),
+    ROW_AS("lingering_size", http_server_settings, http.lingering_size,
+           CONF_SIZE, .min = 0, .max = KIB(1024 * 1024), .preset = "1M",
+           .help = "The most bytes of it."),
+    ROW_AS("keepalive_timeout", http_server_settings, http.keepalive_timeout,
+           CONF_TIME, .min = 0, .max = HOURS(24), .preset = "75s",
+           .help = "How long a connection may wait for its next request; "
+                   "0: one request a connection."),
+    ROW_AS("hsts", http_server_settings, http.hsts, CONF_STRING, .preset = "",
+           .check = check_hsts,
+           .help = "Strict-Transport-Security of answers over https, such as "
+                   "\"max-age=63072000\"; empty: none."),
+    ROW_AS("keepalive_requests", http_server_settings, http.keepalive_requests,
+           CONF_INT, .min = 1, .max = 1000000000, .preset = "1000",
+           .help = "The most requests of a connection."),
+    ROW_AS("keepalive_time", http_server_settings, http.keepalive_time,
+           CONF_TIME, .min = 0, .max = HOURS(24 * 30), .preset = "1h",
+           .help = "After so long a connection ends with its next answer."),
+    ROW_AS("client_max_head_size", http_server_settings,
+           http.client_max_head_size, CONF_SIZE, .min = 512, .max = KIB(1024),
+           .preset = "16k",
+           .help = "The largest request line and headers together."),
+    ROW_AS("client_max_uri_size", http_server_settings,
+           http.client_max_uri_size, CONF_SIZE, .min = 64, .max = KIB(1024),
+           .preset = "8k", .help = "The longest address of a request."),
+    ROW_AS("client_max_header_size", http_server_settings,
+           http.client_max_header_size, CONF_SIZE, .min = 64, .max = KIB(1024),
+           .preset = "8k", .help = "The longest header."),
+    ROW_AS("client_max_headers", http_server_settings, http.client_max_headers,
+           CONF_INT, .min = 1, .max = 10000, .preset = "100",
+           .help = "The most headers of a request."),
+    ROW(http_server_settings, locations, CONF_GROUPS, .keys = location_keys,
+        .size = sizeof(struct http_location_settings), .min = 1,
+        .check_among = check_location_among, .check_group = check_location,
+        .help = "What is served under which path."),
+    CONF_END,
+};
+
+const struct conf_key settings_http_keys[] = {
+    ROW(http_block, servers, CONF_GROUPS, .keys = server_keys,
+        .size = sizeof(struct http_server_settings), .preset = "",
+        .check_group = check_server, .check_among = check_server_among,
+        .help = "HTTP servers."),
+    CONF_END,
+};
+
+const struct http_server_settings *
+settings_http_server(const struct http_block *b, size_t i)
+{
+    const struct http_server_settings *all = b->servers.items;
+
+    return &all[i];
+}

@@ -1,0 +1,43 @@
+/*
+ * What the settings*.c files share: the rows of one block are in each.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_SETTINGS_ROWS_H
+#define APP_SETTINGS_ROWS_H
+
+#include "app/settings/settings.h"
+#include "base/line_format.h"
+
+extern const struct conf_key settings_rtmp_keys[];    /* of struct rtmp_block */
+extern const struct conf_key settings_http_keys[];    /* of struct http_block */
+extern const struct conf_key settings_control_keys[]; /* control_settings */
+extern const struct conf_key settings_sandbox_keys[]; /* sandbox_settings */
+
+extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
+extern const struct conf_key settings_tls_keys[];    /* of tls_settings */
+int settings_check_tls(const void *tls_settings, struct errmsg *err);
+
+/* Default of a "mask_args" row. */
+#define MASK_ARGS "key,token,access_token,password,passwd,secret,auth,sig"
+/* check of a "mask_args" row: can it be the name of an argument? */
+int settings_check_arg(struct str value, struct errmsg *err);
+
+/* check of an "access_log.format" row. */
+int settings_check_format(struct str value,
+                          const struct line_variable *variables,
+                          const struct line_preset *presets,
+                          struct errmsg *err);
+
+/* No address of one server stands twice. */
+int settings_check_listens(const struct conf_groups *listen,
+                           struct errmsg *err);
+/* Who listens for a PROXY protocol header trusts somebody to send it. */
+int settings_check_proxies(const struct conf_groups *listen,
+                           const struct conf_strings *trusted,
+                           struct errmsg *err);
+/* A server has no address that one before it, in that line, has. */
+int settings_check_apart(const struct conf_groups *before, int line,
+                         const struct conf_groups *listen, struct errmsg *err);
+
+#endif

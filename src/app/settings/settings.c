@@ -1,0 +1,276 @@
+/*
+ * The root of weir.conf and what is common to loading it.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/settings/rows.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/rows.h"
+#include "app/settings/filters.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "proc/life.h"
+
+#define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
+#define MIB(n) ((int64_t)(n)*1024 * 1024)
+
+static const char *const word_auto[] = { "auto", NULL };
+static const char *const levels[] = { "alert",  "crit", "error", "warn",
+                                      "notice", "info", "debug", NULL };
+static const char *const formats[] = { "text", "json", NULL };
+
+static int
+check_not_empty(struct str value, struct errmsg *err)
+{
+    if (value.len == 0) {
+        return errmsg_set(err, "must not be empty");
+    }
+    return 0;
+}
+
+static const struct conf_key error_log_keys[] = {
+    ROW(error_log_settings, file, CONF_STRING, .preset = "stderr",
+        .check = check_not_empty, .help = "A file, \"stderr\" or \"stdout\"."),
+    ROW(error_log_settings, level, CONF_ENUM, .preset = "info", .words = levels,
+        .help = "The least important lines that are still written."),
+    ROW(error_log_settings, format, CONF_ENUM, .preset = "text",
+        .words = formats, .help = "How a line looks."),
+    CONF_END,
+};
+
+static int
+check_live(const void *settings, struct errmsg *err)
+{
+    const struct live_settings *s = settings;
+
+    if (s->max_stream_memory > s->memory) {
+        return errmsg_set(err,
+                          "max_stream_memory (%lld bytes) must not be more "
+                          "than memory (%lld bytes)",
+                          (long long)s->max_stream_memory,
+                          (long long)s->memory);
+    }
+    if (s->gather >= s->window) {
+        return errmsg_set(err,
+                          "gather (%lld ms) must be less than window "
+                          "(%lld ms)",
+                          (long long)s->gather, (long long)s->window);
+    }
+    return 0;
+}
+
+static const struct conf_key live_keys[] = {
+    ROW(live_settings, memory, CONF_SIZE, .min = MIB(4),
+        .max = MIB(1024 * 1024), .preset = "512M", .change = CONF_RESTART,
+        .help = "Shared memory for live media, taken as streams need it."),
+    ROW(live_settings, max_streams, CONF_INT, .min = 1, .max = 65536,
+        .preset = "4096", .change = CONF_RESTART,
+        .help = "Streams at once, those on hold included."),
+    ROW(live_settings, max_sessions, CONF_INT, .min = 1, .max = 10000000,
+        .preset = "65536", .change = CONF_RESTART,
+        .help = "Publishers and players at once."),
+    ROW(live_settings, window, CONF_TIME, .min = 500, .max = 600000,
+        .preset = "8s",
+        .help = "What is kept of a stream for players that fall behind."),
+    ROW(live_settings, max_stream_memory, CONF_SIZE, .min = MIB(1),
+        .max = MIB(64), .preset = "16M",
+        .help = "The most one stream may take of memory."),
+    ROW(live_settings, hold, CONF_TIME, .min = 0, .max = DAYS(1),
+        .preset = "10s",
+        .help = "How long players wait for a publisher that went."),
+    ROW(live_settings, gather, CONF_TIME, .min = 0, .max = 10000,
+        .preset = "auto", .words = word_auto,
+        .help = "How long frames may wait to be sent together; \"auto\": "
+                "audio waits for its next video frame."),
+    ROW(live_settings, io_uring, CONF_BOOL, .preset = "true",
+        .help = "Send to many players by one system call, where the kernel "
+                "has io_uring (Linux 6.1) and allows it; false: keep weir off "
+                "a part of the kernel that has had its share of faults, at "
+                "about a tenth more CPU."),
+    CONF_END,
+};
+
+static const struct conf_key metrics_keys[] = {
+    ROW(metrics_settings, stream_labels, CONF_BOOL, .preset = "false",
+        .help = "Metrics of single streams as well, of 1000 at most: their "
+                "names become labels."),
+    CONF_END,
+};
+
+const struct conf_key settings_keys[] = {
+    ROW_WHERE(settings),
+    ROW(settings, worker_processes, CONF_INT, .min = 1, .max = WORKERS_MAX,
+        .preset = "auto", .words = word_auto,
+        .help = "Worker processes; \"auto\": one a processor."),
+    ROW(settings, worker_connections, CONF_INT, .min = 1, .max = 10000000,
+        .preset = "65536",
+        .help = "Connections of one worker; at the limit it accepts no more "
+                "until one ends."),
+    ROW(settings, worker_rlimit_nofile, CONF_INT, .min = 0, .max = 10000000,
+        .preset = "0",
+        .help = "Open files of one process, at least what weir itself "
+                "needs; 0: enough for worker_connections, as far as the "
+                "system allows."),
+    ROW(settings, pid, CONF_STRING, .preset = "run/weir.pid",
+        .change = CONF_RESTART, .check = check_not_empty,
+        .help = "File with the master's process number."),
+    ROW(settings, user, CONF_STRING, .preset = "", .change = CONF_RESTART,
+        .check = privilege_find_user,
+        .help = "User that all processes but the master become; empty: as "
+                "started."),
+    ROW(settings, group, CONF_STRING, .preset = "", .change = CONF_RESTART,
+        .check = privilege_find_group,
+        .help = "Group to go with user; empty: the user's own."),
+    ROW(settings, daemon, CONF_BOOL, .preset = "false", .change = CONF_RESTART,
+        .help = "Go to the background."),
+    ROW(settings, error_log, CONF_GROUP, .keys = error_log_keys,
+        .size = sizeof(struct error_log_settings), .preset = "",
+        .help = "The log."),
+    ROW(settings, max_generations, CONF_INT, .min = 2, .max = 16, .preset = "8",
+        .help = "Generations of workers at once; when a reload makes one "
+                "more, the oldest is closed."),
+    ROW(settings, reload_drain, CONF_TIME, .min = 0, .max = DAYS(30),
+        .preset = "24h",
+        .help = "How long connections may stay on workers that a reload "
+                "has replaced."),
+    ROW(settings, keepalive_min_timeout, CONF_TIME, .min = 0,
+        .max = 3600 * 1000, .preset = "5s",
+        .help = "A worker that drains closes an HTTP connection only when "
+                "it has been idle for so long, so that a request on its way "
+                "is still answered."),
+    ROW(settings, control, CONF_GROUP, .keys = settings_control_keys,
+        .size = sizeof(struct control_settings), .preset = "",
+        .help = "The control socket; see weirctl(8)."),
+    ROW(settings, stop_grace, CONF_TIME, .min = 0, .max = 3600 * 1000,
+        .preset = "5s",
+        .help = "How long a graceful stop goes on accepting while /readyz "
+                "says 503: time for load balancers to notice."),
+    ROW(settings, stop_drain, CONF_TIME, .min = 0, .max = DAYS(30),
+        .preset = "30s",
+        .help = "How long a graceful stop waits for connections to end."),
+    ROW(settings, watchdog, CONF_TIME, .min = 200, .max = DAYS(1),
+        .or_zero = true, .preset = "2s",
+        .help = "A process that is stuck for so long is killed and started "
+                "again; 0: never."),
+    ROW(settings, limits, CONF_GROUP, .keys = settings_limits_keys,
+        .size = sizeof(struct limits_settings), .preset = "",
+        .help = "What one client may have, over all workers."),
+    ROW(settings, sandbox, CONF_GROUP, .keys = settings_sandbox_keys,
+        .size = sizeof(struct sandbox_settings), .preset = "",
+        .help = "What workers and roles give up when they have started; see "
+                "weir(8)."),
+    ROW(settings, metrics, CONF_GROUP, .keys = metrics_keys,
+        .size = sizeof(struct metrics_settings), .preset = "",
+        .help = "What /metrics tells."),
+    ROW(settings, live, CONF_GROUP, .keys = live_keys,
+        .size = sizeof(struct live_settings), .preset = "",
+        .check_group = check_live, .help = "Live streams."),
+    ROW(settings, rtmp, CONF_GROUP, .keys = settings_rtmp_keys,
+        .size = sizeof(struct rtmp_block), .preset = "", .help = "RTMP."),
+    ROW(settings, http, CONF_GROUP, .keys = settings_http_keys,
+        .size = sizeof(struct http_block), .preset = "", .help = "HTTP."),
+    CONF_END,
+};
+
+/* ---- what no single group can see ---- */
+
+/* The two kinds of servers cannot listen on one address. */
+static void
+check_across(const struct http_server_settings *h,
+             const struct rtmp_block *rtmp, FILE *out)
+{
+    struct errmsg err;
+
+    for (size_t i = 0; i < rtmp->servers.count; i++) {
+        const struct rtmp_server_settings *r = settings_rtmp_server(rtmp, i);
+
+        if (settings_check_apart(&r->listen, r->where.line, &h->listen, &err) ==
+            -1) {
+            fprintf(out, "%s:%d: http.servers: %s\n", h->where.file,
+                    h->where.line, err.text);
+        }
+    }
+}
+
+/* What is wrong between the groups of a file that is right by itself, or in
+ * the files that it names; a string for mem_free(), NULL if nothing is. */
+static char *
+find_conflicts(struct pool *pool, const struct settings *s)
+{
+    char *text = NULL;
+    char *mistakes;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    if (out == NULL) {
+        return mem_dup("out of memory\n", 14);
+    }
+    if (s->user.len == 0 && s->group.len > 0) {
+        fprintf(out, "%s:%d: group \"%.*s\" needs a user beside it\n",
+                s->where.file, s->where.line, STR_ARGS(s->group));
+    }
+    for (size_t i = 0; i < s->http.servers.count; i++) {
+        check_across(settings_http_server(&s->http, i), &s->rtmp, out);
+    }
+    settings_make_auth(pool, s, out);
+    fclose(out);
+    mistakes = len > 0 ? mem_dup(text, len) : NULL;
+    mem_free(&text);
+    return mistakes;
+}
+
+struct conf *
+settings_load(const char *path, char **mistakes)
+{
+    struct conf *c =
+        conf_load(path, settings_keys, sizeof(struct settings), mistakes);
+
+    if (c == NULL) {
+        return NULL;
+    }
+    *mistakes = find_conflicts(conf_pool(c), settings_of(c));
+    if (*mistakes != NULL) {
+        conf_free(&c);
+    }
+    return c;
+}
+
+const struct settings *
+settings_of(const struct conf *c)
+{
+    return conf_settings(c);
+}
+
+unsigned
+settings_workers(const struct settings *s)
+{
+    cpu_set_t set;
+    int count;
+
+    if (s->worker_processes != WORKERS_AUTO) {
+        return (unsigned)s->worker_processes;
+    }
+    if (sched_getaffinity(0, sizeof(set), &set) == -1) {
+        return 1;
+    }
+    count = CPU_COUNT(&set);
+    return count > WORKERS_MAX ? WORKERS_MAX : (unsigned)count;
+}
+
+int64_t
+settings_gather(const struct settings *s,
+                const struct rtmp_application_settings *a)
+{
+    return a->gather == GATHER_INHERIT ? s->live.gather : a->gather;
+}
+
+int64_t
+settings_hold(const struct settings *s,
+              const struct rtmp_application_settings *a)
+{
+    return a->hold == HOLD_INHERIT ? s->live.hold : a->hold;
+}

@@ -1,0 +1,132 @@
+/*
+ * Compressing answers on their way out.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http/file/coding.h"
+
+#include "http/accept.h"
+
+static struct http_field *
+find_field(const struct exchange *x, const char *name)
+{
+    for (struct http_field *f = x->fields; f != NULL; f = f->next) {
+        if (str_eq_nocase(str_from(f->name), str_from(name))) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static bool
+has_word(struct str list, struct str word)
+{
+    while (list.len > 0) {
+        if (str_eq_nocase(str_trim(str_cut(&list, ',')), word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+may_be_changed(const struct exchange *x)
+{
+    const struct http_field *control = find_field(x, "Cache-Control");
+
+    return find_field(x, "Content-Encoding") == NULL &&
+           find_field(x, "Content-Range") == NULL &&
+           (control == NULL || !has_word(control->value, STR("no-transform")));
+}
+
+static bool
+type_listed(const struct http_settings *s, const char *type)
+{
+    struct str params = str_from(type);
+    struct str name = str_trim(str_cut(&params, ';'));
+
+    for (size_t i = 0; i < s->gzip_type_count; i++) {
+        if (str_eq_nocase(name, s->gzip_types[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+http_compressible(const struct exchange *x, int status, const char *type,
+                  int64_t length)
+{
+    const struct http_settings *s = &x->c->server->settings;
+
+    return s->gzip && type != NULL && status != 204 && status != 206 &&
+           status != 304 && (length < 0 || length >= s->gzip_min_length) &&
+           type_listed(s, type) && may_be_changed(x);
+}
+
+void
+http_vary(struct exchange *x, struct str name)
+{
+    struct http_field *f = find_field(x, "Vary");
+
+    if (f == NULL) {
+        http_set_header(&x->pub, "Vary", name);
+    } else if (!has_word(f->value, name) && !has_word(f->value, STR("*"))) {
+        f->value = pool_printf(x->pub.pool, "%.*s, %.*s", STR_ARGS(f->value),
+                               STR_ARGS(name));
+    }
+}
+
+void
+http_say_gzip(struct exchange *x)
+{
+    struct http_field *tag = find_field(x, "ETag");
+
+    http_set_header(&x->pub, "Content-Encoding", STR("gzip"));
+    if (tag != NULL && !str_starts(tag->value, STR("W/"))) {
+        tag->value = pool_printf(x->pub.pool, "W/%.*s", STR_ARGS(tag->value));
+    }
+}
+
+/* RFC 9112, 7: a 1.0 client may not understand what 1.1 does. */
+static bool
+wanted(struct exchange *x)
+{
+    http_vary(x, STR("Accept-Encoding"));
+    return x->head.version == 11 && http_accepts_gzip(&x->pub);
+}
+
+void
+http_code_body(struct exchange *x, int status, const char *type,
+               struct str *body)
+{
+    struct buf out;
+
+    if (!http_compressible(x, status, type, (int64_t)body->len) || !wanted(x) ||
+        body->len > CODING_AT_ONCE) {
+        return;
+    }
+    buf_init(&out, body->len + 4096); /* not much longer: else not at all */
+    if (gzip_whole(*body, (int)x->c->server->settings.gzip_level, &out) == 0 &&
+        buf_len(&out) < body->len) {
+        *body = pool_str(x->pub.pool, buf_str(&out));
+        http_say_gzip(x);
+    }
+    buf_clear(&out);
+}
+
+void
+http_code_stream(struct exchange *x, int status, const char *type)
+{
+    if (!http_compressible(x, status, type, -1) || !wanted(x)) {
+        return;
+    }
+    if (str_eq(x->head.method, STR("HEAD"))) {
+        http_say_gzip(x);
+        return;
+    }
+    x->gzip = gzip_new((int)x->c->server->settings.gzip_level);
+    if (x->gzip != NULL) {
+        http_say_gzip(x);
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * Who may pass: the auth filter of a location.
+ *
+ * A request carries its proof in Authorization: a token that is on a list
+ * (RFC 6750), a user's name and password (RFC 7617), or a signed token
+ * (jwt.h).  A location has rules for any of these, and one that is met lets
+ * in.  The rules are made by the master (it can read the files, the workers
+ * cannot) and read only afterwards; they hold no secret in the clear but the
+ * keys of jwt.h: tokens are kept as digests under a key of the moment,
+ * passwords as the hashes that the file has.
+ *
+ * Hashing a password takes long on purpose: it is done on the task threads,
+ * a bounded number at a time; who was right is remembered for a minute.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_FILTER_AUTH_H
+#define HTTP_FILTER_AUTH_H
+
+#include "http/filter/jwt.h"
+#include "net/digest.h"
+
+#define AUTH_REALM_MAX 100 /* bytes */
+#define AUTH_FILE_MAX ((size_t)4 << 20)
+
+enum auth_kind { AUTH_BEARER, AUTH_BASIC, AUTH_JWT };
+
+struct auth_token {
+    uint8_t digest[DIGEST_SHA256];
+};
+
+struct auth_user {
+    struct str name, hash;
+};
+
+struct auth_rule {
+    enum auth_kind kind;
+    struct str realm;
+    uint8_t key[DIGEST_SHA256]; /* of the tokens' digests */
+    struct auth_token *tokens;  /* BEARER: sorted */
+    size_t token_count;
+    struct auth_user *users; /* BASIC: sorted by name */
+    size_t user_count;
+    struct jwt_rules jwt; /* JWT */
+};
+
+struct http_auth {
+    struct auth_rule *rules;
+    size_t rule_count;
+};
+
+/* ---- making rules; what is made lives in the pool ---- */
+
+/* The tokens of a list, of the lines of a file (or STR_NONE): "#" and empty
+ * lines are passed over.  Both may be there, one must be.  0, or -1 with err
+ * ("line 3: ..."). */
+int auth_make_bearer(struct pool *pool, const struct str *tokens, size_t count,
+                     struct str file, struct auth_rule *out,
+                     struct errmsg *err);
+/* A file of lines "user:hash" (htpasswd's). */
+int auth_make_basic(struct pool *pool, struct str file, struct auth_rule *out,
+                    struct errmsg *err);
+/* Keys go one after the other into out->jwt, freed with the pool: a key, or
+ * those of a JWK Set (RFC 7517, 5) that are for one of the kinds in bit mask
+ * kinds (1 << enum signature_kind). */
+int auth_add_key(struct pool *pool, struct signature_key *key, struct str id,
+                 struct auth_rule *out, struct errmsg *err);
+int auth_add_jwks(struct pool *pool, struct str file, unsigned kinds,
+                  struct auth_rule *out, struct errmsg *err);
+
+/* Whether the token is on the rule's list. */
+bool auth_knows_token(const struct auth_rule *rule, struct str token);
+/* NULL if there is none of that name. */
+const struct auth_user *auth_find_user(const struct auth_rule *rule,
+                                       struct str name);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * The filters of a location: what a request passes before its layers, the
+ * same for all of them.
+ *
+ * Order: the headers of cors (so that pages of other origins can read what
+ * is refused, too), access, rate, the preflight of cors, auth.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_FILTER_FILTER_H
+#define HTTP_FILTER_FILTER_H
+
+#include "http/exchange.h"
+
+enum filter_result {
+    FILTER_PASS,
+    FILTER_REJECT, /* http_filter_reject() was called */
+    FILTER_WAIT,   /* http_resume() goes on: the same filter is asked again */
+};
+
+/* From x->filter on, until one of them does not pass. */
+enum filter_result http_filter(struct exchange *x);
+/* Leaves a location: the headers that its filters have set go. */
+void http_filter_undo(struct exchange *x);
+
+/* Says what the answer is to be: status, and a message that is copied.  The
+ * reason is counted. */
+enum filter_result http_filter_reject(struct exchange *x, enum http_refusal why,
+                                      const char *message);
+
+/* ---- each of them ---- */
+
+void http_cors_headers(struct exchange *x);
+enum filter_result http_cors_preflight(struct exchange *x);
+enum filter_result http_rate_filter(struct exchange *x);
+enum filter_result http_auth_filter(struct exchange *x);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * How often a client may ask a location, over all workers: the rate filter.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef HTTP_FILTER_RATE_H
+#define HTTP_FILTER_RATE_H
+
+#include "base/str.h"
+#include "net/addr.h"
+#include "proc/pace.h"
+
+enum rate_key {
+    RATE_ADDRESS,  /* of the client; IPv6 by its first 64 bits */
+    RATE_LOCATION, /* everybody together */
+    RATE_HEADER,   /* a header's value; who sends none: by address */
+};
+
+struct http_rate {
+    enum rate_key key;
+    struct str header;   /* HEADER: its name */
+    struct str identity; /* what makes its counts its own */
+    struct pace_rule pace;
+};
+
+/* "10/s", "600/m", "5000/h" as the microseconds for one; fits nothing more
+ * than one a microsecond. */
+int rate_parse(struct str s, int64_t *interval_us, struct errmsg *err);
+int rate_check(struct str s, struct errmsg *err);
+/* "address", "location", "header:NAME". */
+int rate_parse_key(struct str s, enum rate_key *key, struct str *header,
+                   struct errmsg *err);
+int rate_check_key(struct str s, struct errmsg *err);
+
+#endif
