@@ -83,7 +83,7 @@ add_lines(struct control_call *call, struct str text)
 }
 
 /* Owned by the caller: mistakes in a configuration may be many. */
-static char *
+__attribute__((format(printf, 1, 0))) static char *
 format_text(const char *format, va_list args)
 {
     va_list again;
