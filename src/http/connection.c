@@ -323,6 +323,7 @@ on_close(void *arg, const char *reason)
         http_account(x);
     }
     metric_add(&http_metrics[HTTP_CLOSED], c->end, 1);
+    http_connection_closed(c);
     c->phase = PHASE_GONE;
     c->conn = NULL;
     timer_stop(c->loop, &c->timer);

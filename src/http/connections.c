@@ -38,14 +38,22 @@ http_accept(struct loop *l, const struct http_server *s,
     }
     c->number = ++all.accepted;
     list_append(&all.connections, &c->link);
+    c->counted = true;
     all.count++;
+}
+
+void
+http_connection_closed(struct http_connection *c)
+{
+    all.count -= c->counted;
+    c->counted = false;
 }
 
 void
 http_connection_gone(struct http_connection *c)
 {
+    http_connection_closed(c);
     list_remove(&c->link);
-    all.count--;
 }
 
 /* ---- between requests ---- */

@@ -53,6 +53,7 @@ struct http_connection {
     uint8_t phase;     /* enum http_phase */
     uint8_t burst;     /* requests handled in this turn */
     bool eof;          /* the peer ended its side */
+    bool counted;      /* as open */
     uint8_t end;       /* enum http_end, why it will end */
     bool in_data;      /* on_data() is on the stack */
     bool not_tls;      /* plain, at an address for https: told so */
@@ -145,7 +146,8 @@ void http_connection_end(struct http_connection *c, enum http_end why,
 void http_idle(struct http_connection *c);
 /* A request of it is under way. */
 void http_not_idle(struct http_connection *c);
-/* It is about to be freed. */
+/* It is none of the open ones any more / about to be freed. */
+void http_connection_closed(struct http_connection *c);
 void http_connection_gone(struct http_connection *c);
 /* The process drains or leaves and nothing more came from this client: the
  * answer is the last one. */
