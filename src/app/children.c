@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "app/child_end.h"
 #include "app/crash.h"
 #include "app/metrics.h"
 #include "app/process_meter.h"
@@ -31,6 +32,7 @@
 static const int64_t back_off[] = { 0, 100, 500, 1000, 5000 };
 #define CRASH_LOOP 3 /* starts in a row that ended soon */
 #define BACK_OFFS (sizeof(back_off) / sizeof(back_off[0]))
+#define DESCRIPTION_MAX ((size_t)16 << 20) /* bytes: settings for a role */
 
 static unsigned
 kind_of(const struct child *c)
@@ -256,64 +258,13 @@ children_clear(struct children *c)
     }
 }
 
-static bool
-wanted(const struct child *c)
-{
-    return !c->keep || c->restarts;
-}
-
-/* Some signals are sent by somebody; the others a process brings upon
- * itself. */
-static bool
-from_outside(int number)
-{
-    return number == SIGKILL || number == SIGTERM || number == SIGINT ||
-           number == SIGQUIT || number == SIGHUP;
-}
-
-static enum app_restart
-end_reason(const struct child *c, int status)
-{
-    if (c->killed) {
-        return APP_RESTART_STUCK;
-    }
-    if (WIFSIGNALED(status)) {
-        return from_outside(WTERMSIG(status)) ? APP_RESTART_KILLED
-                                              : APP_RESTART_CRASH;
-    }
-    return WEXITSTATUS(status) != 0 ? APP_RESTART_STATUS : APP_RESTART_ENDED;
-}
-
-static enum log_level
-end_level(const struct child *c, int number)
-{
-    if (!from_outside(number)) {
-        return LOG_ALERT;
-    }
-    return wanted(c) ? LOG_INFO : LOG_WARN;
-}
-
 static void
-log_end(const struct child *c, int status, bool spoke)
+sweep_modules(uint32_t slot)
 {
-    char name[CHILD_NAME];
-    int pid = (int)c->pid;
-
-    child_name(c, name);
-    if (WIFSIGNALED(status)) {
-        int number = WTERMSIG(status);
-
-        log_write(end_level(c, number),
-                  "%s (pid %d) was ended by signal %d (%s)%s", name, pid,
-                  number, strsignal(number),
-                  number == SIGKILL && !spoke ? ": it had no last words" : "");
-    } else if (WEXITSTATUS(status) != 0) {
-        log_write(c->ready ? LOG_ALERT : LOG_ERROR,
-                  "%s (pid %d) ended with status %d", name, pid,
-                  WEXITSTATUS(status));
-    } else {
-        log_write(wanted(c) ? LOG_INFO : LOG_WARN, "%s (pid %d) ended", name,
-                  pid);
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (modules[i]->sweep != NULL) {
+            modules[i]->sweep(slot);
+        }
     }
 }
 
@@ -322,20 +273,21 @@ bury(struct child *c, int status)
 {
     bool spoke = crash_report(c);
 
-    log_end(c, status, spoke);
+    child_end_log(c, status, spoke);
     c->stopped = false;
     atomic_store(&slot_at(c->slot)->state, SLOT_GONE);
     live_sweep(c->slot);
     bus_sweep(c->slot);
     metric_sweep(c->slot);
     census_sweep(c->slot);
+    sweep_modules(c->slot);
     slot_release(c->slot);
     c->pid = 0;
     if (!c->keep) {
         forget(c);
         return;
     }
-    count_restart(c, end_reason(c, status));
+    count_restart(c, child_end_reason(c, status));
     if (c->restarts || clock_ms() - c->started_ms >= FORGIVEN_MS) {
         c->attempt = 0;
     }
@@ -516,21 +468,76 @@ children_connections(const struct children *c, const struct generation *g)
     return n;
 }
 
+/* ---- roles ---- */
+
+bool
+children_has_role(const struct children *c, const struct role *r)
+{
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->role == r && child->keep) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
-children_move_roles(struct children *c, const struct generation *to)
+children_end_role(struct children *c, const struct role *r,
+                  const struct generation *g)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->role != r || !child->keep) {
+            continue;
+        }
+        child->keep = false;
+        child->generation = g;
+        if (child->pid != 0) {
+            kill(child->pid, SIGTERM);
+        } else {
+            forget(child);
+        }
+    }
+}
+
+static void
+tell_settings(const struct child *c)
+{
+    char name[CHILD_NAME];
+    struct buf text;
+
+    buf_init(&text, DESCRIPTION_MAX);
+    c->role->describe(c->generation->settings, &text);
+    if (bus_send(c->slot, BUS_SETTINGS, buf_data(&text), buf_len(&text), -1) ==
+        -1) {
+        log_error("cannot tell %s its new settings", child_name(c, name));
+    }
+    buf_clear(&text);
+}
+
+void
+children_move_role(struct children *c, const struct role *r,
+                   const struct generation *to)
 {
     LIST_EACH (node, &c->list) {
         struct child *child = LIST_ITEM(node, struct child, link);
         const struct generation *from = child->generation;
 
-        if (child->role == NULL) {
+        if (child->role != r || !child->keep) {
             continue;
         }
         child->generation = to;
-        if (child->pid != 0 && child->role->changed != NULL &&
-            child->role->changed(from->settings, to->settings)) {
+        if (child->pid == 0 || from == to) {
+            continue;
+        }
+        if (r->changed != NULL && r->changed(from->settings, to->settings)) {
             child->restarts = true;
             kill(child->pid, SIGTERM);
+        } else if (r->describe != NULL) {
+            tell_settings(child);
         }
     }
 }

@@ -1,0 +1,166 @@
+/*
+ * The store: what must outlive weir (stream keys, relays, articles), asked
+ * without waiting for a disk or a server.
+ *
+ * A user of it has a schema: numbered migrations and named statements, known
+ * before any fork.  Reads are done by the process that asks; writes go to the
+ * keeper, the only process that writes, which makes one transaction of all
+ * that has come in and answers when it is on the disk.  What was answered
+ * STORE_OK is there after kill -9 of any process.  A keeper that dies between
+ * commit and answer answers the same again when it is back; what it had not
+ * committed is asked again.
+ *
+ * Every call is answered exactly once, in a later turn of the loop, unless it
+ * was cancelled.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "base/errmsg.h"
+#include "base/str.h"
+#include "event/loop.h"
+
+struct task_threads; /* event/task.h */
+
+#define STORE_PARAMS 16          /* of a statement, at most */
+#define STORE_STEPS 8            /* of a write, at most */
+#define STORE_ROWS_MAX (4 << 20) /* bytes of one answer */
+
+/* The "store" block of weir.conf. */
+enum store_backend { STORE_SQLITE };
+struct store_settings {
+    int backend;     /* enum store_backend */
+    struct str path; /* of the database */
+    int64_t timeout; /* ms until a call is answered STORE_DOWN */
+    int64_t queue;   /* calls of a process that may wait */
+};
+
+/* ---- schemas: static tables ---- */
+
+/* Names its parameters $1 .. $16 in SQL that both backends understand, or has
+ * a text for each. */
+struct store_statement {
+    const char *name;     /* "key_of_room"; NULL ends a table */
+    const char *sql;      /* NULL: the next two */
+    const char *sqlite;   /* instead of sql, if not NULL */
+    const char *postgres; /* the same */
+    /* A read that is found by an index and is short: made on the loop, not on
+     * a thread. */
+    bool quick;
+};
+
+/* Number n of a schema is the n-th of its table; one that was released is
+ * never changed. */
+struct store_migration {
+    const char *sqlite;
+    const char *postgres; /* NULL: the same */
+};
+
+struct store_schema {
+    const char *name;                         /* "relay" */
+    const struct store_migration *migrations; /* ends with sqlite NULL */
+    const struct store_statement *statements; /* ends with name NULL */
+};
+
+/* Before any fork; s is static. */
+void store_register(const struct store_schema *s);
+
+/* ---- life ---- */
+
+/* In a worker or role that asks, before it enters the sandbox: the database
+ * is there, for the keeper has made it.  threads: for long reads; NULL: they
+ * are made on the loop. */
+int store_open(struct loop *l, const struct store_settings *s,
+               struct task_threads *threads, struct errmsg *err);
+void store_close(void); /* answers what waits with STORE_DOWN */
+
+/* ---- asking ---- */
+
+enum store_status {
+    STORE_OK,
+    STORE_CONFLICT, /* a uniqueness was violated: nothing is changed */
+    STORE_MISSING,  /* a step that must change something did not: the same */
+    STORE_BUSY,     /* too many calls wait */
+    STORE_DOWN,     /* no keeper, no server, or no answer in time: whether it
+                       was done is not known */
+    STORE_FULL,     /* no room on the disk: nothing is changed */
+    STORE_FAILED,   /* the statement is wrong: a bug, and logged as such */
+};
+/* Words for people and logs: "the store has no room left". */
+const char *store_status_text(enum store_status status);
+
+enum store_type { STORE_NULL, STORE_INT, STORE_TEXT };
+struct store_value {
+    enum store_type type;
+    int64_t n;
+    struct str s; /* of a result: as long as the callback; ends with a NUL
+                     behind it */
+};
+
+static inline struct store_value
+store_int(int64_t n)
+{
+    return (struct store_value){ .type = STORE_INT, .n = n };
+}
+
+static inline struct store_value
+store_text(struct str s)
+{
+    return (struct store_value){ .type = STORE_TEXT, .s = s };
+}
+
+struct store_rows {
+    size_t rows, columns;
+    const struct store_value *cells; /* row by row */
+    int64_t changed;                 /* rows that a write changed */
+};
+
+struct store_result {
+    enum store_status status;
+    size_t steps;                    /* 1 for a read; 0 unless STORE_OK */
+    const struct store_rows *answer; /* of each step */
+};
+
+/* *r lives as long as the call. */
+typedef void store_done(void *arg, const struct store_result *r);
+
+struct store_call;
+
+/* params are copied. */
+struct store_call *store_read(const struct store_statement *statement,
+                              const struct store_value *params, size_t count,
+                              store_done *done, void *arg);
+
+struct store_step {
+    const struct store_statement *statement;
+    const struct store_value *params;
+    size_t count;
+    bool must_change; /* at least one row, else nothing is done at all */
+};
+
+/* What all processes are told once a write is on the disk. */
+struct store_notice {
+    const char *topic; /* one of store_listen() */
+    struct str text;   /* at most 1024 bytes; no secrets */
+};
+
+/* All steps in their order, or none of them.  notice may be NULL. */
+struct store_call *store_write(const struct store_step *steps, size_t count,
+                               const struct store_notice *notice,
+                               store_done *done, void *arg);
+
+/* done is not called any more; a write is done all the same, or is not. */
+void store_cancel(struct store_call **call);
+
+/* ---- being told ---- */
+
+/* text is STR_NONE when some may have been missed (the keeper was killed, a
+ * mailbox was full): whoever listens looks at all it has. */
+typedef void store_heard(void *arg, struct str text);
+
+/* topic is static.  Before or after store_open(). */
+void store_listen(const char *topic, store_heard *heard, void *arg);
+
+#endif
