@@ -34,6 +34,9 @@ struct rtmp_name {
 int rtmp_name_resolve(struct rtmp_name *out, struct str app, struct str tc_url,
                       struct str name, bool wants_name, struct errmsg *err);
 
+/* Bytes a name may hold: valid UTF-8 without control characters. */
+bool rtmp_name_is_clean(struct str s);
+
 /* tcUrl without quotes around it and without its query. */
 struct str rtmp_name_tc_url(struct str tc_url);
 
