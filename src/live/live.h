@@ -105,9 +105,12 @@ struct live_play {
     struct addr peer;
     enum live_framing framing;
     uint32_t stream_id; /* RTMP message stream id; 1 for FLV */
-    int64_t gather;     /* ms or LIVE_GATHER_AUTO; of the application */
-    bool gop_cache;     /* start at the last key frame, not at the next */
-    struct conn *conn;  /* borrowed: outlives the player */
+    /* RTMP: we are the publisher of that connection, so "@setDataFrame" goes
+     * before metadata. */
+    bool set_data_frame;
+    int64_t gather;    /* ms or LIVE_GATHER_AUTO; of the application */
+    bool gop_cache;    /* start at the last key frame, not at the next */
+    struct conn *conn; /* borrowed: outlives the player */
 };
 
 struct live_player_handlers {

@@ -146,6 +146,7 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     p->gop_cache = what->gop_cache;
     p->view.framing = what->framing;
     p->view.stream_id = what->stream_id;
+    p->view.set_data_frame = what->set_data_frame;
     metric_add(gauge_of(p), p->app, 1);
     list_init(&p->link);
     buf_init(&p->words, WORDS_MAX);
