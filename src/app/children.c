@@ -31,6 +31,7 @@
 static const int64_t back_off[] = { 0, 100, 500, 1000, 5000 };
 #define CRASH_LOOP 3 /* starts in a row that ended soon */
 #define BACK_OFFS (sizeof(back_off) / sizeof(back_off[0]))
+#define DESCRIPTION_MAX ((size_t)16 << 20) /* bytes: settings for a role */
 
 static unsigned
 kind_of(const struct child *c)
@@ -318,6 +319,16 @@ log_end(const struct child *c, int status, bool spoke)
 }
 
 static void
+sweep_modules(uint32_t slot)
+{
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (modules[i]->sweep != NULL) {
+            modules[i]->sweep(slot);
+        }
+    }
+}
+
+static void
 bury(struct child *c, int status)
 {
     bool spoke = crash_report(c);
@@ -329,6 +340,7 @@ bury(struct child *c, int status)
     bus_sweep(c->slot);
     metric_sweep(c->slot);
     census_sweep(c->slot);
+    sweep_modules(c->slot);
     slot_release(c->slot);
     c->pid = 0;
     if (!c->keep) {
@@ -516,21 +528,76 @@ children_connections(const struct children *c, const struct generation *g)
     return n;
 }
 
+/* ---- roles ---- */
+
+bool
+children_has_role(const struct children *c, const struct role *r)
+{
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->role == r && child->keep) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
-children_move_roles(struct children *c, const struct generation *to)
+children_end_role(struct children *c, const struct role *r,
+                  const struct generation *g)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->role != r || !child->keep) {
+            continue;
+        }
+        child->keep = false;
+        child->generation = g;
+        if (child->pid != 0) {
+            kill(child->pid, SIGTERM);
+        } else {
+            forget(child);
+        }
+    }
+}
+
+static void
+tell_settings(const struct child *c)
+{
+    char name[CHILD_NAME];
+    struct buf text;
+
+    buf_init(&text, DESCRIPTION_MAX);
+    c->role->describe(c->generation->settings, &text);
+    if (bus_send(c->slot, BUS_SETTINGS, buf_data(&text), buf_len(&text), -1) ==
+        -1) {
+        log_error("cannot tell %s its new settings", child_name(c, name));
+    }
+    buf_clear(&text);
+}
+
+void
+children_move_role(struct children *c, const struct role *r,
+                   const struct generation *to)
 {
     LIST_EACH (node, &c->list) {
         struct child *child = LIST_ITEM(node, struct child, link);
         const struct generation *from = child->generation;
 
-        if (child->role == NULL) {
+        if (child->role != r || !child->keep) {
             continue;
         }
         child->generation = to;
-        if (child->pid != 0 && child->role->changed != NULL &&
-            child->role->changed(from->settings, to->settings)) {
+        if (child->pid == 0 || from == to) {
+            continue;
+        }
+        if (r->changed != NULL && r->changed(from->settings, to->settings)) {
             child->restarts = true;
             kill(child->pid, SIGTERM);
+        } else if (r->describe != NULL) {
+            tell_settings(child);
         }
     }
 }

@@ -98,9 +98,18 @@ bool children_workers_ready(const struct children *c,
 /* Connections its workers have. */
 uint64_t children_connections(const struct children *c,
                               const struct generation *g);
-/* Roles belong to generation `to` from now on; those whose settings changed
- * are started again. */
-void children_move_roles(struct children *c, const struct generation *to);
+
+/* ---- roles ---- */
+
+/* Whether it was started and not told to end. */
+bool children_has_role(const struct children *c, const struct role *r);
+/* It ends, and is not started again; it belongs to generation g. */
+void children_end_role(struct children *c, const struct role *r,
+                       const struct generation *g);
+/* It belongs to generation `to` from now on: is started again if its settings
+ * changed, else told of them. */
+void children_move_role(struct children *c, const struct role *r,
+                        const struct generation *to);
 
 /* Dies soon each time it is started. */
 bool child_in_crash_loop(const struct child *c);

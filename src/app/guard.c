@@ -65,16 +65,12 @@ add_path(void *arg, struct str path)
 }
 
 static void
-add_location(struct paths *p, const struct http_location_settings *l)
+add_layer(void *arg, const struct conf_extra *layer)
 {
-    const struct conf_extra *layer;
+    const struct module *m = layer->what;
 
-    for (size_t i = 0; (layer = settings_http_layer(l, i)) != NULL; i++) {
-        const struct module *m = layer->what;
-
-        if (m != NULL && m->paths != NULL) {
-            m->paths(layer->settings, add_path, p);
-        }
+    if (m != NULL && m->paths != NULL) {
+        m->paths(layer->settings, add_path, arg);
     }
 }
 
@@ -83,15 +79,7 @@ find_paths(const struct settings *s)
 {
     struct paths p = { NULL, 0, 0 };
 
-    for (size_t i = 0; i < s->http.servers.count; i++) {
-        const struct http_server_settings *h =
-            settings_http_server(&s->http, i);
-        const struct http_location_settings *locations = h->locations.items;
-
-        for (size_t k = 0; k < h->locations.count; k++) {
-            add_location(&p, &locations[k]);
-        }
-    }
+    settings_each_layer(s, add_layer, &p);
     return p;
 }
 

@@ -21,6 +21,7 @@
 #include "app/metrics.h"
 #include "app/notify.h"
 #include "app/process_meter.h"
+#include "app/roles.h"
 #include "app/shared_state.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -165,6 +166,22 @@ on_deadline(struct timer *t)
 
 /* ---- what children say ---- */
 
+/* Everybody but the first roles, when those are ready; false: not yet. */
+static bool
+start_others(struct master *m)
+{
+    const struct generation *g = m->generation;
+
+    if (m->all_started || !roles_first_ready(&m->children, g)) {
+        return m->all_started;
+    }
+    m->all_started = true;
+    roles_start(&m->children, m->table, g, false);
+    children_start_workers(&m->children, g);
+    children_serve(&m->children, g);
+    return true;
+}
+
 static void
 on_ready(void *arg, struct child *c)
 {
@@ -172,7 +189,8 @@ on_ready(void *arg, struct child *c)
 
     (void)c;
     reload_on_ready(m);
-    if (m->phase != STARTING || !children_ready(&m->children)) {
+    if (m->phase != STARTING || !start_others(m) ||
+        !children_ready(&m->children)) {
         return;
     }
     m->phase = SERVING;
@@ -328,15 +346,8 @@ start_children(struct master *m)
 
     children_init(&m->children, m->loop, &child_calls, m);
     timer_set(m->loop, &m->deadline, READY_WAIT_MS);
-    for (size_t i = 0; m->table[i] != NULL; i++) {
-        const struct role *r = m->table[i]->roles;
-
-        for (; r != NULL && r->name != NULL; r++) {
-            children_start_role(&m->children, g, r);
-        }
-    }
-    children_start_workers(&m->children, g);
-    children_serve(&m->children, g);
+    roles_start(&m->children, m->table, g, true);
+    start_others(m);
     watchdog_start(&m->watchdog, &m->children, g->settings->watchdog);
 }
 

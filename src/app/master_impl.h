@@ -29,6 +29,7 @@ struct master {
     struct reload reload;
     struct control *control; /* owned */
     enum phase phase;
+    bool all_started;      /* not the first roles alone */
     struct timer deadline; /* of the phase */
     int64_t drain_limit;   /* ms that DRAINING may take */
     int status;            /* to exit with */

@@ -21,7 +21,8 @@ struct settings;     /* app/settings/settings.h */
 struct control_verb; /* app/control/verb.h */
 struct rtmp_request; /* rtmp/rtmp.h */
 struct rtmp_refusal;
-struct metric; /* proc/metric.h */
+struct metric;       /* proc/metric.h */
+struct store_schema; /* store/store.h */
 
 /* What a module's settings belong to: one layer of one location. */
 struct module_layer {
@@ -51,14 +52,24 @@ struct rtmp_hooks {
 struct role {
     const char *name; /* "relayer": in ps, logs; NULL ends a table */
     unsigned count;
+    bool first; /* workers and the other roles start when it is READY */
+    /* Master: whether a weir with these settings needs it.  A reload starts
+     * and ends it accordingly.  NULL: always. */
+    bool (*wanted)(const struct settings *s);
     /* Runs in the process on its own loop until told to stop.  It opens what
-     * it needs, then enters the sandbox; threads are made after that. */
-    int (*start)(struct loop *l, struct errmsg *err);
+     * it needs, then enters the sandbox; threads are made after that.  s is
+     * what was in force when it was forked, and lives as long as it. */
+    int (*start)(struct loop *l, const struct settings *s, struct errmsg *err);
     void (*drain)(void);
     void (*stop)(void);
     /* Master, at a reload: whether what the role depends on differs, so that
      * it has to be started again.  NULL: it goes on through all reloads. */
     bool (*changed)(const struct settings *before, const struct settings *now);
+    /* For one that goes on: at a reload the master describes to it what it has
+     * to know of the new file, which is the only way it can learn of it.
+     * Both, or none. */
+    void (*describe)(const struct settings *s, struct buf *out); /* master */
+    void (*configure)(struct str description);                   /* role */
 };
 
 struct module {
@@ -90,9 +101,19 @@ struct module {
     /* How error answers look where it is a layer, those of the filters and
      * of sizes too; NULL: as everywhere (http/http.h). */
     http_error_body *error_body;
+    /* How often a client may ask where it is a layer and the location has no
+     * rate: "20/s", by address; NULL: as often as it likes. */
+    const char *rate;
     /* What it adds to the control socket; they run in the master. */
     const struct control_verb *verbs;
     struct metric *metrics; /* proc/metric.h: names "weir_NAME_..." */
+
+    /* What all processes share; each may be NULL. */
+    const struct store_schema *store; /* store/store.h; static */
+    /* Master, once, before any fork: makes shared memory. */
+    int (*share)(struct errmsg *err);
+    /* Master: gives back what the process of that slot left there. */
+    void (*sweep)(uint32_t slot);
 };
 
 extern const struct module *const modules[]; /* build/modules.c; NULL ends */

@@ -14,6 +14,7 @@
 #include "app/notify.h"
 #include "app/orders.h"
 #include "app/replaced.h"
+#include "app/roles.h"
 #include "app/shared_state.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -142,6 +143,7 @@ take_back(struct master *m)
     }
     control_cancel(m->control);
     children_end(&m->children, next, SIGKILL);
+    roles_move(&m->children, m->table, m->generation);
     generation_unopen(next, &m->listeners);
     generation_forget_logs(next);
     shared_state_limit(m->generation);
@@ -262,7 +264,7 @@ put_in_force(struct master *m)
     generation_keep_listeners(next);
     children_serve(&m->children, next);
     generation_announce(next);
-    children_move_roles(&m->children, next);
+    roles_move(&m->children, m->table, next);
     generation_close_others(next, &m->listeners);
     children_replace(&m->children, old);
     replaced_add(m, old, s->reload_drain);
@@ -298,7 +300,7 @@ start_workers(struct master *m)
         children_start_workers(&m->children, r->next);
         return;
     }
-    if (r->phase == RELOAD_NONE) {
+    if (r->phase != RELOAD_ROOM) {
         r->phase = RELOAD_ROOM;
         timer_set(m->loop, &r->deadline, READY_WAIT_MS);
     }
@@ -306,6 +308,21 @@ start_workers(struct master *m)
         list_empty(&r->old)) {
         fail(m, "there are no free slots for so many workers: a restart "
                 "makes room");
+    }
+}
+
+/* Starts the roles that the new workers need and that do not run yet. */
+static void
+start_roles(struct master *m)
+{
+    struct reload *r = &m->reload;
+
+    roles_start(&m->children, m->table, r->next, true);
+    if (roles_first_ready(&m->children, r->next)) {
+        start_workers(m);
+    } else {
+        r->phase = RELOAD_ROLES;
+        timer_set(m->loop, &r->deadline, READY_WAIT_MS);
     }
 }
 
@@ -350,7 +367,7 @@ begin(struct master *m)
     } else if (open_next(m, &err) == -1) {
         fail(m, err.text);
     } else {
-        start_workers(m);
+        start_roles(m);
     }
 }
 
@@ -380,7 +397,9 @@ on_deadline(struct timer *t)
     struct reload *r = LIST_ITEM(t, struct reload, deadline);
     struct master *m = LIST_ITEM(r, struct master, reload);
 
-    if (r->phase == RELOAD_ROOM) {
+    if (r->phase == RELOAD_ROLES) {
+        fail(m, "a process that the workers need was not ready within 10 s");
+    } else if (r->phase == RELOAD_ROOM) {
         fail(m, "the workers of old generations do not end: no free slots");
     } else if (r->phase == RELOAD_STARTING) {
         fail(m, "the new workers were not ready within 10 s");
@@ -390,8 +409,11 @@ on_deadline(struct timer *t)
 void
 reload_on_ready(struct master *m)
 {
-    if (m->reload.phase == RELOAD_STARTING &&
-        children_workers_ready(&m->children, m->reload.next)) {
+    if (m->reload.phase == RELOAD_ROLES &&
+        roles_first_ready(&m->children, m->reload.next)) {
+        start_workers(m);
+    } else if (m->reload.phase == RELOAD_STARTING &&
+               children_workers_ready(&m->children, m->reload.next)) {
         put_in_force(m);
     }
 }
@@ -402,7 +424,7 @@ reload_on_failed(struct master *m, const struct child *c, const char *why)
     char name[CHILD_NAME];
     struct errmsg text;
 
-    if (m->reload.phase == RELOAD_STARTING && c->generation == m->reload.next) {
+    if (m->reload.phase != RELOAD_NONE && c->generation == m->reload.next) {
         errmsg_set(&text, "%s cannot start: %s", child_name(c, name), why);
         fail(m, text.text);
     }

@@ -1,8 +1,9 @@
 /*
  * Putting another configuration in force while weir runs (the master's part).
  *
- * One reload at a time: READING the file, perhaps waiting for ROOM (slots of
- * the oldest generation), STARTING the new workers until all are READY.  Until
+ * One reload at a time: READING the file, perhaps starting ROLES that the
+ * workers need, perhaps waiting for ROOM (slots of the oldest generation),
+ * STARTING the new workers until all are READY.  Until
  * then everything can be taken back and the generation in force has noticed
  * nothing: new sockets do not listen, new workers do not accept.  Then, in one
  * turn: the new sockets listen, the new workers accept, the old ones drain.
@@ -23,7 +24,7 @@ struct generation;
 struct master;
 struct child;
 
-enum reload_phase { RELOAD_NONE, RELOAD_ROOM, RELOAD_STARTING };
+enum reload_phase { RELOAD_NONE, RELOAD_ROLES, RELOAD_ROOM, RELOAD_STARTING };
 
 struct reload {
     enum reload_phase phase;

@@ -15,6 +15,7 @@
 #include "app/metrics.h"
 #include "app/process.h"
 #include "base/clock.h"
+#include "proc/bus.h"
 #include "proc/slot.h"
 
 struct life {
@@ -60,6 +61,16 @@ on_stop(void *arg)
     loop_stop(life->process.loop);
 }
 
+static void
+on_settings(void *arg, struct bus_message *m)
+{
+    const struct life *life = arg;
+
+    if (slot_owner_number(m->from) == 0) {
+        life->role->configure(str_of(m->data, m->len));
+    }
+}
+
 static int
 start(struct life *life, const struct settings *s, struct errmsg *err)
 {
@@ -71,9 +82,12 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
     if (process_start(&life->process, s, err) == -1) {
         return -1;
     }
+    if (life->role->configure != NULL) {
+        bus_register(BUS_SETTINGS, on_settings, life);
+    }
     metrics_watch_loop(life->process.loop);
     loop_set_hooks(life->process.loop, &hooks, slot_at(slot_self()));
-    if (life->role->start(life->process.loop, err) == -1) {
+    if (life->role->start(life->process.loop, s, err) == -1) {
         return -1;
     }
     return guard_enter(life->process.loop, s, err);

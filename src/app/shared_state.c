@@ -16,6 +16,7 @@
 #include "app/events.h"
 #include "app/metrics.h"
 #include "app/node_state.h"
+#include "app/roles.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "live/live.h"
@@ -111,21 +112,6 @@ make_folder(struct str file, struct errmsg *err)
     return 0;
 }
 
-static uint32_t
-count_roles(const struct module *const *table)
-{
-    uint32_t n = 0;
-
-    for (size_t i = 0; table[i] != NULL; i++) {
-        const struct role *r = table[i]->roles;
-
-        for (; r != NULL && r->name != NULL; r++) {
-            n += r->count;
-        }
-    }
-    return n;
-}
-
 /* Slots for max_generations of the most workers that a later reload may want,
  * and for one generation more, which starts before the oldest has ended.  They
  * cost memory only when used, but open files: fewer where those are scarce. */
@@ -133,7 +119,7 @@ static uint32_t
 count_slots(const struct generation *g, const struct module *const *table)
 {
     /* One for the master; a role's successor may start before it ended. */
-    uint32_t fixed = 1 + 2 * count_roles(table);
+    uint32_t fixed = 1 + 2 * roles_count(table);
     uint32_t least = fixed + 2 * g->workers;
     uint32_t wanted =
         fixed + WORKERS_MAX * (uint32_t)(g->settings->max_generations + 1);
@@ -146,6 +132,18 @@ count_slots(const struct generation *g, const struct module *const *table)
         wanted = (uint32_t)(limit.rlim_cur / 2 / SLOT_FILES);
     }
     return wanted > least ? wanted : least;
+}
+
+/* What modules share. */
+static int
+share(const struct module *const *table, struct errmsg *err)
+{
+    for (size_t i = 0; table[i] != NULL; i++) {
+        if (table[i]->share != NULL && table[i]->share(err) == -1) {
+            return errmsg_prefix(err, "%s: ", table[i]->name);
+        }
+    }
+    return 0;
 }
 
 /* ---- all of it ---- */
@@ -172,7 +170,7 @@ shared_state_create(const struct generation *g,
         census_create((size_t)s->limits.keys, slots, err) == -1) {
         return -1;
     }
-    return live_create(&s->live, err);
+    return live_create(&s->live, err) == -1 ? -1 : share(table, err);
 }
 
 int

@@ -34,6 +34,7 @@ enum {                /* types of the core; modules start at BUS_MODULE */
        BUS_SERVE,     /* master -> worker: accept connections from now on */
        BUS_LOG_LEVEL, /* master -> process: int, enum log_level */
        BUS_KICK,      /* master -> process: struct kick_order */
+       BUS_SETTINGS,  /* master -> role: as its describe() wrote it */
        BUS_MODULE = 64,
        BUS_TYPES = 256
 };

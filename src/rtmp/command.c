@@ -29,7 +29,7 @@ answer_result(struct command *c)
 {
     struct words w;
     if (c->tid > 0) {
-        words_init(&w, c->s->chunk_size);
+        words_init(&w, c->s->ch.chunk_size);
         words_result(&w, c->tid);
         session_say(c->s, &w);
     }
@@ -39,7 +39,7 @@ static void
 answer_number(struct command *c, double v)
 {
     struct words w;
-    words_init(&w, c->s->chunk_size);
+    words_init(&w, c->s->ch.chunk_size);
     words_result_number(&w, c->tid, v);
     session_say(c->s, &w);
 }
@@ -74,7 +74,7 @@ answer_fc(struct command *c, const char *method, const char *code)
     struct str name = amf_read_string(&c->args, STR_NONE);
     struct words_info info = { "status", code, str_first(name, RTMP_NAME_MAX) };
     struct words w;
-    words_init(&w, c->s->chunk_size);
+    words_init(&w, c->s->ch.chunk_size);
     if (c->tid > 0) {
         words_result(&w, c->tid);
     }
@@ -119,7 +119,7 @@ static void
 on_check_bandwidth(struct command *c)
 {
     struct words w;
-    words_init(&w, c->s->chunk_size);
+    words_init(&w, c->s->ch.chunk_size);
     if (c->tid > 0) {
         words_result(&w, c->tid);
     }
@@ -153,7 +153,7 @@ on_create_stream(struct command *c)
     struct words_info info = { "error", "NetConnection.Call.Failed",
                                STR("too many NetStreams") };
     struct words w;
-    words_init(&w, c->s->chunk_size);
+    words_init(&w, c->s->ch.chunk_size);
     words_call(&w, "_error", c->tid, 0, &info);
     session_say(c->s, &w);
 }
@@ -290,7 +290,7 @@ on_pause(struct command *c)
                                      : "NetStream.Unpause.Notify",
                                pause ? STR("Paused.") : STR("Going on.") };
     struct words w;
-    words_init(&w, c->s->chunk_size);
+    words_init(&w, c->s->ch.chunk_size);
     words_event(&w, pause ? RTMP_STREAM_EOF : RTMP_STREAM_BEGIN,
                 ns->r.stream_id);
     words_status(&w, ns->r.stream_id, &info);
@@ -332,7 +332,7 @@ receive(struct command *c, enum media_type type)
     struct words_info start = { "status", "NetStream.Play.Start",
                                 STR("Playing.") };
     struct words w;
-    words_init(&w, c->s->chunk_size);
+    words_init(&w, c->s->ch.chunk_size);
     words_status(&w, ns->r.stream_id, &seek);
     words_status(&w, ns->r.stream_id, &start);
     session_say(c->s, &w);

@@ -17,13 +17,6 @@
 #define FMS_VERSION "FMS/3,5,7,7009" /* clients look whether it is >= 3 */
 #define FMS_CAPABILITIES 31
 
-/* Enhanced RTMP v2: bits of capsEx, and of a FourCC info map. */
-enum {
-    CAPS_MULTITRACK = 2,
-    CAPS_MOD_EX = 4,
-    FOURCC_CAN_FORWARD = 4,
-};
-
 /* What is kept of a client's texts, bytes; longer ones are cut, except app
  * and tcUrl, which then cannot be what the client meant. */
 enum {
@@ -140,58 +133,24 @@ connect_handle(struct rtmp_session *s, double tid, struct amf_reader *args)
 /* ---- the answer ---- */
 
 static void
-put_text(struct amf_writer *amf, struct str name, struct str value)
-{
-    amf_put_name(amf, name);
-    amf_put_string(amf, value);
-}
-
-static void
-put_number(struct amf_writer *amf, struct str name, double value)
-{
-    amf_put_name(amf, name);
-    amf_put_number(amf, value);
-}
-
-/* Every codec is passed on, none is looked into. */
-static void
-put_fourcc_map(struct amf_writer *amf, struct str name)
-{
-    amf_put_name(amf, name);
-    amf_begin_object(amf);
-    put_number(amf, STR("*"), FOURCC_CAN_FORWARD);
-    amf_end_object(amf);
-}
-
-static void
-put_enhanced(struct amf_writer *amf)
-{
-    amf_put_name(amf, STR("fourCcList"));
-    amf_begin_array(amf, 1);
-    amf_put_string(amf, STR("*"));
-    put_fourcc_map(amf, STR("videoFourCcInfoMap"));
-    put_fourcc_map(amf, STR("audioFourCcInfoMap"));
-    put_number(amf, STR("capsEx"), CAPS_MULTITRACK | CAPS_MOD_EX);
-}
-
-static void
 put_result(struct words *w, const struct net_stream *ns)
 {
+    static const struct str any[] = { { "*", 1 } };
     struct amf_writer *amf = words_begin(w, "_result", ns->tid);
     amf_begin_object(amf);
-    put_text(amf, STR("fmsVer"), STR(FMS_VERSION));
-    put_number(amf, STR("capabilities"), FMS_CAPABILITIES);
-    put_number(amf, STR("mode"), 1);
+    words_put_text(w, STR("fmsVer"), STR(FMS_VERSION));
+    words_put_number(w, STR("capabilities"), FMS_CAPABILITIES);
+    words_put_number(w, STR("mode"), 1);
     if (ns->r.session->enhanced) {
-        put_enhanced(amf);
+        words_put_enhanced(w, any, 1);
     }
     amf_end_object(amf);
     amf_begin_object(amf);
-    put_text(amf, STR("level"), STR("status"));
-    put_text(amf, STR("code"), STR("NetConnection.Connect.Success"));
-    put_text(amf, STR("description"), STR("Connection succeeded."));
+    words_put_text(w, STR("level"), STR("status"));
+    words_put_text(w, STR("code"), STR("NetConnection.Connect.Success"));
+    words_put_text(w, STR("description"), STR("Connection succeeded."));
     /* AMF0, whatever was asked for: so all that follows is AMF0. */
-    put_number(amf, STR("objectEncoding"), 0);
+    words_put_number(w, STR("objectEncoding"), 0);
     amf_end_object(amf);
     words_end(w, TYPE_COMMAND, 0);
 }
@@ -201,11 +160,11 @@ connect_answer(struct net_stream *ns)
 {
     struct rtmp_session *s = ns->r.session;
     struct words w;
-    words_init(&w, s->chunk_size);
+    words_init(&w, s->ch.chunk_size);
     words_number(&w, TYPE_WINDOW_ACK_SIZE, s->settings->window_ack);
     words_peer_bandwidth(&w, s->settings->window_ack);
     words_chunk_size(&w, s->settings->chunk_size);
-    s->said_window = s->settings->window_ack;
+    s->ch.said_window = s->settings->window_ack;
     put_result(&w, ns);
     session_say(s, &w);
 }

@@ -160,7 +160,7 @@ say_publishing(struct net_stream *ns)
     struct words_info info = { "status", "NetStream.Publish.Start",
                                STR("Publishing.") };
     struct words w;
-    words_init(&w, s->chunk_size);
+    words_init(&w, s->ch.chunk_size);
     words_event(&w, RTMP_STREAM_BEGIN, ns->r.stream_id);
     words_status(&w, ns->r.stream_id, &info);
     return session_say(s, &w);
@@ -176,7 +176,7 @@ say_playing(struct net_stream *ns)
     struct words_info start = { "status", "NetStream.Play.Start",
                                 STR("Playing.") };
     struct words w;
-    words_init(&w, s->chunk_size);
+    words_init(&w, s->ch.chunk_size);
     words_event(&w, RTMP_STREAM_BEGIN, id);
     if (ns->reset) {
         words_status(&w, id, &reset);
@@ -209,8 +209,8 @@ accept_wish(struct net_stream *ns)
         break;
     case WISH_PUBLISH:
         ns->state = STREAM_PUBLISHING;
-        s->reader.max_message = (uint32_t)s->settings->max_message;
-        s->reader.max_memory = (uint32_t)s->settings->max_memory;
+        s->ch.reader.max_message = (uint32_t)s->settings->max_message;
+        s->ch.reader.max_memory = (uint32_t)s->settings->max_memory;
         say_publishing(ns);
         break;
     case WISH_PLAY:
@@ -240,7 +240,7 @@ rtmp_session_decide(struct rtmp_request *r, enum rtmp_result result,
     s->waiting--;
     accept_wish(ns);
     if (!session_over(s)) {
-        conn_resume_reading(s->conn);
+        conn_resume_reading(s->ch.conn);
         session_touch_timer(s);
     }
 }
@@ -292,7 +292,7 @@ net_stream_ask(struct net_stream *ns, enum stream_wish wish)
         return;
     }
     s->asked_ms = loop_now(s->loop);
-    conn_pause_reading(s->conn);
+    conn_pause_reading(s->ch.conn);
     session_touch_timer(s);
 }
 
@@ -370,7 +370,7 @@ net_stream_refuse(struct net_stream *ns, const char *code, const char *reason)
         metric_at(&rtmp_metrics[RTMP_REFUSED_TOTAL], ns->wish, ns->refused, 0),
         1);
     session_ends(s, END_REFUSED);
-    words_init(&w, s->chunk_size);
+    words_init(&w, s->ch.chunk_size);
     if (ns->wish == WISH_CONNECT) {
         words_call(&w, "_error", ns->tid, 0, &info);
     } else {
@@ -465,7 +465,7 @@ rtmp_session_status(struct rtmp_request *r, const char *level, const char *code,
 {
     struct words_info info = { level, code, str_from(description) };
     struct words w;
-    words_init(&w, r->session->chunk_size);
+    words_init(&w, r->session->ch.chunk_size);
     words_status(&w, r->stream_id, &info);
     return session_say(r->session, &w);
 }
@@ -474,7 +474,7 @@ int
 rtmp_session_control(struct rtmp_request *r, enum rtmp_event event)
 {
     struct words w;
-    words_init(&w, r->session->chunk_size);
+    words_init(&w, r->session->ch.chunk_size);
     words_event(&w, (uint16_t)event, r->stream_id);
     return session_say(r->session, &w);
 }

@@ -20,20 +20,8 @@
 #include "rtmp/message.h"
 #include "rtmp/netstream.h"
 
-#define IN_LIMIT 65536
-/* Our words are small; the rest is for a frame that was begun when its
- * player stopped. */
-#define OUT_LIMIT 1048576
 #define LINGER_MS 2000
 #define SHOWN_BYTES 16 /* of what could not be read */
-/* What is taken at once, see session_charge(); the rest waits for the loop's
- * next turn, so that a flood of small messages keeps nobody else waiting. */
-#define BURST 64
-/* Bytes of a message, and of all half-received ones, of a peer that was not
- * let publish: commands are not that long. */
-#define STRANGER_MESSAGE 131072
-#define STRANGER_MEMORY 262144
-
 /* Of this process: those that are not closed. */
 static struct {
     struct list list;
@@ -66,14 +54,14 @@ rtmp_session_arg(struct rtmp_session *s)
 struct conn *
 rtmp_session_conn(struct rtmp_session *s)
 {
-    return s->conn;
+    return s->ch.conn;
 }
 
 const char *
 session_peer(const struct rtmp_session *s)
 {
     static char text[ADDR_TEXT];
-    return addr_text(&s->conn->peer, text);
+    return addr_text(&s->ch.conn->peer, text);
 }
 
 /* ---- sending ---- */
@@ -82,13 +70,13 @@ int
 session_say(struct rtmp_session *s, struct words *w)
 {
     int result = -1;
-    s->chunk_size = w->chunk_size;
+    s->ch.chunk_size = w->chunk_size;
     if (!session_over(s) && !w->failed) {
         const uint8_t *data = buf_data(&w->wire);
         size_t n = buf_len(&w->wire);
         result = session_playing(s) ? s->handlers->say(s, data, n)
-                                    : conn_write(s->conn, data, n);
-        if (result != 0 && conn_unsent(s->conn) + n > OUT_LIMIT) {
+                                    : conn_write(s->ch.conn, data, n);
+        if (result != 0 && conn_unsent(s->ch.conn) + n > CHANNEL_OUT_LIMIT) {
             rtmp_session_close(session_ends(s, END_STUCK),
                                "it does not read what it is told");
         } else if (result != 0) {
@@ -104,10 +92,10 @@ int
 rtmp_session_chunk_size(struct rtmp_session *s, uint32_t size)
 {
     struct words w;
-    if (size == s->chunk_size) {
+    if (size == s->ch.chunk_size) {
         return session_over(s) ? -1 : 0;
     }
-    words_init(&w, s->chunk_size);
+    words_init(&w, s->ch.chunk_size);
     words_chunk_size(&w, size);
     return session_say(s, &w);
 }
@@ -122,7 +110,7 @@ on_destroy(struct later *later)
         net_stream_free(&s->streams[i]);
     }
     net_stream_free(&s->connect);
-    chunk_reader_clear(&s->reader);
+    channel_clear(&s->ch);
     mem_free(&s->text);
     mem_free(&s);
 }
@@ -133,10 +121,10 @@ log_end(const struct rtmp_session *s, const char *reason)
     metric_add(&rtmp_metrics[RTMP_CLOSED], s->end, 1);
     log_limited(LOG_INFO,
                 "rtmp%s %s: closed after %lld ms, %llu bytes in, %llu out: %s",
-                s->conn->tls == NULL ? "" : "s", session_peer(s),
-                (long long)(loop_now(s->loop) - s->conn->opened_ms),
-                (unsigned long long)s->conn->bytes_in,
-                (unsigned long long)s->conn->bytes_out, reason);
+                s->ch.conn->tls == NULL ? "" : "s", session_peer(s),
+                (long long)(loop_now(s->loop) - s->ch.conn->opened_ms),
+                (unsigned long long)s->ch.conn->bytes_in,
+                (unsigned long long)s->ch.conn->bytes_out, reason);
 }
 
 static void
@@ -159,7 +147,7 @@ rtmp_session_close(struct rtmp_session *s, const char *reason)
 {
     if (!s->closed) {
         session_ends(s, END_APPLICATION);
-        conn_close(s->conn, reason);
+        conn_close(s->ch.conn, reason);
     }
 }
 
@@ -174,7 +162,7 @@ session_finish(struct rtmp_session *s, const char *reason)
     timer_stop(s->loop, &s->timer);
     net_stream_end_all(s, reason);
     if (!s->closed) {
-        conn_finish(s->conn, LINGER_MS, reason);
+        conn_finish(s->ch.conn, LINGER_MS, reason);
     }
 }
 
@@ -213,7 +201,7 @@ static int64_t
 phase_deadline(const struct rtmp_session *s)
 {
     if (s->phase < PHASE_CONNECT) {
-        return s->conn->opened_ms + s->settings->handshake_timeout;
+        return s->ch.conn->opened_ms + s->settings->handshake_timeout;
     }
     if (s->waiting > 0) {
         return s->asked_ms + s->settings->connect_timeout;
@@ -228,22 +216,15 @@ ping_deadline(const struct rtmp_session *s)
     if (s->phase != PHASE_READY || s->waiting > 0) {
         return INT64_MAX;
     }
-    return s->ping_ms != 0 ? s->ping_ms + s->settings->ping_timeout
-                           : s->conn->last_read_ms + s->settings->ping_interval;
-}
-
-static int64_t
-stuck_deadline(const struct rtmp_session *s)
-{
-    int64_t wait = s->settings->send_timeout;
-    return s->stuck_ms != 0 ? s->stuck_ms + wait
-                            : loop_now(s->loop) + wait / 2 + 1;
+    return channel_ping_deadline(&s->ch, s->settings->ping_interval,
+                                 s->settings->ping_timeout);
 }
 
 void
 session_touch_timer(struct rtmp_session *s)
 {
-    int64_t due = stuck_deadline(s);
+    int64_t due = channel_stuck_deadline(&s->ch, loop_now(s->loop),
+                                         s->settings->send_timeout);
     int64_t phase = phase_deadline(s);
     int64_t ping = ping_deadline(s);
     due = phase < due ? phase : due;
@@ -252,29 +233,12 @@ session_touch_timer(struct rtmp_session *s)
     timer_set(s->loop, &s->timer, wait > 1 ? wait : 1);
 }
 
-/* A peer that takes nothing though something waits for it. */
-static bool
-is_stuck(struct rtmp_session *s, int64_t now)
-{
-    if (!s->conn->want_write) {
-        s->stuck_ms = 0;
-        return false;
-    }
-    if (s->stuck_ms == 0 || s->stuck_bytes != s->conn->bytes_out) {
-        s->stuck_ms = now;
-        s->stuck_bytes = s->conn->bytes_out;
-        return false;
-    }
-    return now >= s->stuck_ms + s->settings->send_timeout;
-}
-
 static void
 say_ping(struct rtmp_session *s, int64_t now)
 {
     struct words w;
-    s->ping_ms = now;
-    words_init(&w, s->chunk_size);
-    words_event(&w, EVENT_PING, (uint32_t)now);
+    words_init(&w, s->ch.chunk_size);
+    channel_ping(&s->ch, now, &w);
     session_say(s, &w);
 }
 
@@ -284,7 +248,7 @@ check_ping(struct rtmp_session *s, int64_t now)
     if (now < ping_deadline(s)) {
         return;
     }
-    if (s->ping_ms != 0) {
+    if (s->ch.ping_ms != 0) {
         rtmp_session_close(session_ends(s, END_PING),
                            "it does not answer pings");
     } else {
@@ -322,7 +286,7 @@ on_due(struct timer *t)
         } else {
             session_finish(s, overdue(s));
         }
-    } else if (is_stuck(s, now)) {
+    } else if (channel_stuck(&s->ch, now, s->settings->send_timeout)) {
         rtmp_session_close(session_ends(s, END_STUCK),
                            "it takes no more bytes");
     } else {
@@ -345,7 +309,7 @@ refuse_bytes(struct rtmp_session *s, const char *reason, struct str bytes)
         .peer = session_peer(s),
         .reason = reason,
         .bytes = str_first(bytes, SHOWN_BYTES),
-        .before = s->conn->bytes_in - bytes.len,
+        .before = s->ch.conn->bytes_in - bytes.len,
     });
     rtmp_session_close(s, reason);
 }
@@ -365,7 +329,7 @@ read_ask(struct rtmp_session *s, const uint8_t *p, size_t n)
     }
     rand_bytes(answer, sizeof(answer));
     handshake_answer(p, answer);
-    if (conn_write(s->conn, answer, sizeof(answer)) == -1) {
+    if (conn_write(s->ch.conn, answer, sizeof(answer)) == -1) {
         metric_add(&rtmp_metrics[RTMP_HANDSHAKE_ERRORS], 2, 1);
         rtmp_session_close(session_ends(s, END_HANDSHAKE),
                            "cannot send the handshake");
@@ -382,7 +346,7 @@ read_c2(struct rtmp_session *s, size_t n)
     uint16_t part = n < s->c2_left ? (uint16_t)n : s->c2_left;
     s->c2_left = (uint16_t)(s->c2_left - part);
     if (s->c2_left == 0) {
-        conn_set_incomplete(s->conn, false);
+        conn_set_incomplete(s->ch.conn, false);
         session_set_phase(s, PHASE_CONNECT);
     }
     return part;
@@ -392,32 +356,30 @@ static ssize_t
 read_chunks(struct rtmp_session *s, const uint8_t *p, size_t n)
 {
     struct errmsg err;
-    ssize_t eaten = chunk_read(&s->reader, p, n, message_handle, s, &err);
+    ssize_t eaten = chunk_read(&s->ch.reader, p, n, message_handle, s, &err);
     if (eaten == -1 && !session_over(s)) {
         refuse_bytes(session_ends(s, END_PROTOCOL), err.text, str_of(p, n));
     }
     return eaten;
 }
 
-/* Tells the peer how much came, at half of the window it gave. */
 static void
 acknowledge(struct rtmp_session *s)
 {
     struct words w;
-    uint32_t in = (uint32_t)s->conn->bytes_in;
-    if (s->phase != PHASE_READY || in == s->acked ||
-        in - s->acked < s->ack_window / 2) {
-        return;
+    words_init(&w, s->ch.chunk_size);
+    if (s->phase == PHASE_READY && channel_acknowledge(&s->ch, &w)) {
+        session_say(s, &w);
     }
-    s->acked = in;
-    words_init(&w, s->chunk_size);
-    words_number(&w, TYPE_ACK, in);
-    session_say(s, &w);
 }
 
 static ssize_t
-read_step(struct rtmp_session *s, const uint8_t *p, size_t n)
+read_step(void *arg, const uint8_t *p, size_t n)
 {
+    struct rtmp_session *s = arg;
+    if (session_over(s) || s->waiting > 0) {
+        return 0;
+    }
     switch ((enum session_phase)s->phase) {
     case PHASE_ASK:
         return read_ask(s, p, n);
@@ -434,24 +396,13 @@ static ssize_t
 on_data(void *arg, const uint8_t *data, size_t n)
 {
     struct rtmp_session *s = arg;
-    size_t eaten = 0;
-    if (s->ping_ms != 0) {
-        s->ping_ms = 0; /* any byte is an answer */
+    if (s->ch.ping_ms != 0) {
+        s->ch.ping_ms = 0; /* any byte is an answer */
         session_touch_timer(s);
     }
-    s->burst = BURST;
-    while (eaten < n && !session_over(s) && s->waiting == 0 && s->burst > 0) {
-        ssize_t ate = read_step(s, data + eaten, n - eaten);
-        if (ate <= 0) {
-            break;
-        }
-        eaten += (size_t)ate;
-    }
+    size_t eaten = channel_feed(&s->ch, data, n, read_step, s);
     if (!session_over(s)) {
         acknowledge(s);
-    }
-    if (eaten < n && s->burst == 0) {
-        conn_offer(s->conn);
     }
     return s->closed ? -1 : (ssize_t)eaten;
 }
@@ -474,12 +425,10 @@ rtmp_accept(struct loop *l, const struct rtmp_settings *settings,
             const struct rtmp_handlers *handlers, void *arg,
             const struct conn_socket *socket)
 {
-    static const struct conn_limits limits = { .in_limit = IN_LIMIT,
-                                               .out_limit = OUT_LIMIT };
     struct rtmp_session *s = mem_zero(sizeof(*s));
 
-    s->conn = conn_new(l, socket, &session_handlers, s, &limits);
-    if (s->conn == NULL) {
+    if (channel_open(&s->ch, l, socket, &session_handlers, s,
+                     settings->window_ack) == -1) {
         mem_free(&s);
         return NULL;
     }
@@ -487,10 +436,7 @@ rtmp_accept(struct loop *l, const struct rtmp_settings *settings,
     s->settings = settings;
     s->handlers = handlers;
     s->arg = arg;
-    s->chunk_size = CHUNK_SIZE_START;
-    s->ack_window = settings->window_ack;
     s->app = s->tc_url = s->page_url = s->swf_url = s->flash_ver = STR_NONE;
-    chunk_reader_init(&s->reader, STRANGER_MESSAGE, STRANGER_MEMORY);
     timer_init(&s->timer, on_due);
     later_init(&s->destroy, on_destroy);
     session_set_phase(s, PHASE_ASK);

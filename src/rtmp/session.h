@@ -16,10 +16,9 @@
 #define RTMP_SESSION_H
 
 #include "base/list.h"
-#include "rtmp/chunk.h"
+#include "rtmp/channel.h"
 #include "rtmp/metrics.h"
 #include "rtmp/rtmp.h"
-#include "rtmp/words.h"
 
 enum session_phase {
     PHASE_ASK,     /* waits for C0 C1 */
@@ -56,33 +55,24 @@ struct rtmp_session {
     const struct rtmp_settings *settings;
     const struct rtmp_handlers *handlers;
     void *arg;
-    struct conn *conn; /* ours until it is closed */
+    struct channel ch;
     struct timer timer;
     struct later destroy;
-    struct chunk_reader reader;
     struct net_stream *connect; /* owned; NULL unless being decided */
     struct net_stream *streams[RTMP_STREAMS]; /* owned; id - 1 */
     char *text;             /* owned: what the five below point into */
     struct str app, tc_url; /* as sent */
     struct str page_url, swf_url, flash_ver;
-    int64_t since_ms;     /* when the phase began, or nothing was left */
-    int64_t asked_ms;     /* when the decision was asked for that is awaited */
-    int64_t ping_ms;      /* when a ping was sent, 0: none awaited */
-    int64_t stuck_ms;     /* when the peer was first seen not to read, or 0 */
-    uint64_t stuck_bytes; /* conn->bytes_out then */
-    uint32_t chunk_size;  /* of what we send */
-    uint32_t ack_window;  /* how often the peer wants to be told */
-    uint32_t acked;       /* conn->bytes_in of the last acknowledgement */
-    uint32_t said_window; /* the window we last told */
-    uint16_t c2_left;     /* bytes of C2 still to come */
-    uint8_t phase;        /* enum session_phase */
-    uint8_t waiting;      /* decisions awaited */
-    uint8_t burst;        /* what may still be taken in this turn */
-    uint8_t end;          /* enum session_end: the first reason given */
-    bool closed;          /* on_close was called */
-    bool ending;          /* last words are on their way */
-    bool enhanced;        /* the client knows Enhanced RTMP */
-    bool bandwidth_done;  /* onBWDone was said */
+    int64_t since_ms;    /* when the phase began, or nothing was left */
+    int64_t asked_ms;    /* when the decision was asked for that is awaited */
+    uint16_t c2_left;    /* bytes of C2 still to come */
+    uint8_t phase;       /* enum session_phase */
+    uint8_t waiting;     /* decisions awaited */
+    uint8_t end;         /* enum session_end: the first reason given */
+    bool closed;         /* on_close was called */
+    bool ending;         /* last words are on their way */
+    bool enhanced;       /* the client knows Enhanced RTMP */
+    bool bandwidth_done; /* onBWDone was said */
 };
 
 static inline bool
@@ -99,13 +89,6 @@ session_ends(struct rtmp_session *s, enum session_end why)
         s->end = (uint8_t)why;
     }
     return s;
-}
-
-/* Something was taken that costs as much as so many messages of media. */
-static inline void
-session_charge(struct rtmp_session *s, uint8_t cost)
-{
-    s->burst = s->burst > cost ? (uint8_t)(s->burst - cost) : 0;
 }
 
 /* Sends (and clears) the words; closes the session when that fails. */

@@ -1,5 +1,5 @@
 /*
- * What the server says, laid out on the wire.
+ * What we say, laid out on the wire.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,6 +10,13 @@
 
 /* No answer comes near it; what clients name is cut before it gets here. */
 #define WORDS_MAX 32768
+
+/* Enhanced RTMP v2: bits of capsEx, and of a FourCC info map. */
+enum {
+    CAPS_MULTITRACK = 2,
+    CAPS_MOD_EX = 4,
+    FOURCC_CAN_FORWARD = 4,
+};
 
 /* Peer bandwidth limit types: hard 0, soft 1, dynamic 2 (RTMP 1.0, 5.4.5) */
 #define LIMIT_DYNAMIC 2
@@ -29,6 +36,12 @@ words_clear(struct words *w)
 {
     buf_clear(&w->wire);
     buf_clear(&w->body);
+}
+
+bool
+words_empty(const struct words *w)
+{
+    return buf_len(&w->wire) == 0 && !w->failed;
 }
 
 static void
@@ -100,6 +113,16 @@ words_event(struct words *w, uint16_t event, uint32_t v)
     put_message(w, TYPE_USER_CONTROL, 0, str_of(body, sizeof(body)));
 }
 
+void
+words_set_buffer(struct words *w, uint32_t stream_id, uint32_t ms)
+{
+    uint8_t body[10];
+    put_be16(body, EVENT_SET_BUFFER);
+    put_be32(body + 2, stream_id);
+    put_be32(body + 6, ms);
+    put_message(w, TYPE_USER_CONTROL, 0, str_of(body, sizeof(body)));
+}
+
 struct amf_writer *
 words_begin(struct words *w, const char *name, double tid)
 {
@@ -121,16 +144,49 @@ words_end(struct words *w, enum message_type type, uint32_t stream_id)
 }
 
 void
+words_put_text(struct words *w, struct str name, struct str value)
+{
+    amf_put_name(&w->amf, name);
+    amf_put_string(&w->amf, value);
+}
+
+void
+words_put_number(struct words *w, struct str name, double value)
+{
+    amf_put_name(&w->amf, name);
+    amf_put_number(&w->amf, value);
+}
+
+void
 words_put_info(struct words *w, const struct words_info *info)
 {
     amf_begin_object(&w->amf);
-    amf_put_name(&w->amf, STR("level"));
-    amf_put_string(&w->amf, str_from(info->level));
-    amf_put_name(&w->amf, STR("code"));
-    amf_put_string(&w->amf, str_from(info->code));
-    amf_put_name(&w->amf, STR("description"));
-    amf_put_string(&w->amf, info->description);
+    words_put_text(w, STR("level"), str_from(info->level));
+    words_put_text(w, STR("code"), str_from(info->code));
+    words_put_text(w, STR("description"), info->description);
     amf_end_object(&w->amf);
+}
+
+static void
+put_fourcc_map(struct words *w, struct str name)
+{
+    amf_put_name(&w->amf, name);
+    amf_begin_object(&w->amf);
+    words_put_number(w, STR("*"), FOURCC_CAN_FORWARD);
+    amf_end_object(&w->amf);
+}
+
+void
+words_put_enhanced(struct words *w, const struct str *codecs, size_t n)
+{
+    amf_put_name(&w->amf, STR("fourCcList"));
+    amf_begin_array(&w->amf, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) {
+        amf_put_string(&w->amf, codecs[i]);
+    }
+    put_fourcc_map(w, STR("videoFourCcInfoMap"));
+    put_fourcc_map(w, STR("audioFourCcInfoMap"));
+    words_put_number(w, STR("capsEx"), CAPS_MULTITRACK | CAPS_MOD_EX);
 }
 
 void

@@ -1,5 +1,5 @@
 /*
- * What the server says, laid out on the wire.
+ * What we say, laid out on the wire.
  *
  * An answer of several messages is put together here and goes out in one
  * write.  Every message has a fmt 0 header with time 0, so that nothing
@@ -29,7 +29,11 @@ enum message_type { /* RTMP 1.0, 5.4 and 7.1 */
 };
 
 /* Events of user control messages beside enum rtmp_event (7.1.7). */
-enum user_event { EVENT_PING = 6, EVENT_PONG = 7 };
+enum user_event {
+    EVENT_SET_BUFFER = 3,
+    EVENT_PING = 6,
+    EVENT_PONG = 7,
+};
 
 struct words {
     struct buf wire;       /* whole messages, in chunks */
@@ -41,6 +45,7 @@ struct words {
 
 void words_init(struct words *w, uint32_t chunk_size);
 void words_clear(struct words *w);
+bool words_empty(const struct words *w); /* nothing is to be said */
 
 /* Protocol control messages with one number. */
 void words_number(struct words *w, enum message_type type, uint32_t v);
@@ -49,7 +54,12 @@ void words_peer_bandwidth(struct words *w, uint32_t bytes);
 void words_chunk_size(struct words *w, uint32_t size);
 /* v: a message stream id, or a ping's time. */
 void words_event(struct words *w, uint16_t event, uint32_t v);
+/* A player's buffer length in ms. */
+void words_set_buffer(struct words *w, uint32_t stream_id, uint32_t ms);
 
+/* The whole of Enhanced RTMP v2 in a connect object: all codecs are passed on,
+ * none is looked into. */
+void words_put_enhanced(struct words *w, const struct str *codecs, size_t n);
 /* Begins a command (or, with tid < 0, a data message, which has no number).
  * The caller adds values through the returned writer, then words_end(). */
 struct amf_writer *words_begin(struct words *w, const char *name, double tid);
@@ -63,6 +73,9 @@ struct words_info {
 };
 /* {level, code, description} as one value. */
 void words_put_info(struct words *w, const struct words_info *info);
+/* Members of an object that was begun. */
+void words_put_text(struct words *w, struct str name, struct str value);
+void words_put_number(struct words *w, struct str name, double value);
 /* onStatus on a NetStream. */
 void words_status(struct words *w, uint32_t stream_id,
                   const struct words_info *info);

@@ -143,6 +143,27 @@ settings_http_layer(const struct http_location_settings *l, size_t i)
     return i < l->layers.count ? &all[i].module : NULL;
 }
 
+void
+settings_each_layer(const struct settings *s,
+                    void (*each)(void *arg, const struct conf_extra *l),
+                    void *arg)
+{
+    for (size_t i = 0; i < s->http.servers.count; i++) {
+        const struct http_server_settings *h =
+            settings_http_server(&s->http, i);
+        const struct http_location_settings *all = h->locations.items;
+
+        for (size_t k = 0; k < h->locations.count; k++) {
+            const struct conf_extra *layer;
+
+            for (size_t n = 0;
+                 (layer = settings_http_layer(&all[k], n)) != NULL; n++) {
+                each(arg, layer);
+            }
+        }
+    }
+}
+
 /* ---- servers ---- */
 
 static int

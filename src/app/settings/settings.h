@@ -177,6 +177,7 @@ struct http_server_settings {
     struct conf_groups locations; /* struct http_location_settings */
 };
 
+struct settings;
 struct http_block {
     struct conf_groups servers; /* struct http_server_settings */
 };
@@ -187,6 +188,11 @@ const struct http_server_settings *settings_http_server(
  * last. */
 const struct conf_extra *settings_http_layer(
     const struct http_location_settings *l, size_t i);
+
+/* Calls each for every layer of every location of s. */
+void settings_each_layer(const struct settings *s,
+                         void (*each)(void *arg, const struct conf_extra *l),
+                         void *arg);
 
 /* ---- root ---- */
 

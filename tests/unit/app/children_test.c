@@ -15,9 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "app/children.h"
+#include "app/roles.h"
 #include "app/watchdog.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -36,6 +38,7 @@ static struct {
     unsigned gone, failed;
     pid_t pid;
     char why[128];
+    _Atomic int *told; /* shared with the processes */
 } t;
 
 /* ---- the roles ---- */
@@ -44,16 +47,18 @@ static struct loop *role_loop;
 static struct timer role_timer;
 
 static int
-start_good(struct loop *l, struct errmsg *err)
+start_good(struct loop *l, const struct settings *s, struct errmsg *err)
 {
+    (void)s;
     (void)l;
     (void)err;
     return 0;
 }
 
 static int
-start_bad(struct loop *l, struct errmsg *err)
+start_bad(struct loop *l, const struct settings *s, struct errmsg *err)
 {
+    (void)s;
     (void)l;
     return errmsg_set(err, "there is no cheese");
 }
@@ -69,8 +74,9 @@ hang(struct timer *timer)
 }
 
 static int
-start_stuck(struct loop *l, struct errmsg *err)
+start_stuck(struct loop *l, const struct settings *s, struct errmsg *err)
 {
+    (void)s;
     (void)err;
     role_loop = l;
     timer_init(&role_timer, hang);
@@ -195,6 +201,9 @@ set_up(void **state)
     sigset_t set;
 
     (void)state;
+    t.told = mmap(NULL, sizeof(*t.told), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(t.told, MAP_FAILED);
     if (f == NULL) {
         return -1;
     }
@@ -385,16 +394,111 @@ roles_live_through_reloads(void **state)
     children_start_role(&t.children, &t.generation, &picky);
     wait_for(all_ready, 5000);
     t.pid = first()->pid;
-    children_move_roles(&t.children, &next);
+    children_move_role(&t.children, &picky, &next);
     assert_ptr_equal(first()->generation, &next);
     assert_false(first()->restarts);
-    children_move_roles(&t.children, &t.generation);
+    children_move_role(&t.children, &picky, &t.generation);
     other.worker_connections = 77;
-    children_move_roles(&t.children, &next);
+    children_move_role(&t.children, &picky, &next);
     assert_true(first()->restarts);
     wait_for(another_pid, 5000);
     assert_int_equal(atomic_load(&slot_at(first()->slot)->generation), 2);
     assert_false(first()->restarts);
+    stop_all();
+}
+
+/* ---- which of them run ---- */
+
+static bool
+wants_many(const struct settings *s)
+{
+    return s->worker_connections >= 100;
+}
+
+static void
+describe(const struct settings *s, struct buf *out)
+{
+    buf_printf(out, "%lld", (long long)s->worker_connections);
+}
+
+static void
+configure(struct str description)
+{
+    char text[16];
+
+    str_copy(text, sizeof(text), description);
+    atomic_store(t.told, atoi(text));
+}
+
+static const struct role sometimes[] = {
+    { .name = "early",
+      .count = 1,
+      .first = true,
+      .wanted = wants_many,
+      .start = start_good },
+    { .name = "told",
+      .count = 1,
+      .start = start_good,
+      .describe = describe,
+      .configure = configure },
+    { .name = NULL },
+};
+static const struct module picked = { .name = "picked", .roles = sometimes };
+static const struct module *const table[] = { &picked, NULL };
+
+static void
+first_roles_start_first_and_only_when_wanted(void **state)
+{
+    struct settings many = *t.generation.settings, few = many;
+    struct generation g = { .number = 2, .settings = &many };
+    struct generation next = { .number = 3, .settings = &few };
+
+    (void)state;
+    many.worker_connections = 100;
+    few.worker_connections = 99;
+    assert_int_equal(roles_count(table), 2);
+    roles_start(&t.children, table, &g, true);
+    assert_int_equal(children_running(&t.children, CHILD_ROLES), 1);
+    assert_false(roles_first_ready(&t.children, &g));
+    assert_true(roles_first_ready(&t.children, &next));
+    wait_for(all_ready, 5000);
+    assert_true(roles_first_ready(&t.children, &g));
+    roles_start(&t.children, table, &g, false);
+    roles_start(&t.children, table, &g, false);
+    assert_int_equal(children_running(&t.children, CHILD_ROLES), 2);
+    wait_for(all_ready, 5000);
+    assert_true(children_has_role(&t.children, &sometimes[0]));
+    roles_move(&t.children, table, &next);
+    assert_false(children_has_role(&t.children, &sometimes[0]));
+    assert_true(children_has_role(&t.children, &sometimes[1]));
+    wait_for(one_gone, 5000);
+    roles_move(&t.children, table, &g);
+    assert_true(children_has_role(&t.children, &sometimes[0]));
+    stop_all();
+}
+
+static bool
+was_told(void)
+{
+    return atomic_load(t.told) == 99;
+}
+
+/* Its process sees only what it was forked with, so it is told. */
+static void
+a_running_role_is_told_of_new_settings(void **state)
+{
+    struct settings now = *t.generation.settings, new = now;
+    struct generation g = { .number = 2, .settings = &now };
+    struct generation next = { .number = 3, .settings = &new };
+
+    (void)state;
+    new.worker_connections = 99;
+    children_start_role(&t.children, &g, &sometimes[1]);
+    wait_for(all_ready, 5000);
+    children_move_role(&t.children, &sometimes[1], &g); /* nothing is new */
+    children_move_role(&t.children, &sometimes[1], &next);
+    wait_for(was_told, 5000);
+    assert_int_equal(t.gone, 0);
     stop_all();
 }
 
@@ -429,6 +533,9 @@ main(void)
         cmocka_unit_test_setup(a_stopped_child_is_killed, begin),
         cmocka_unit_test_setup(one_that_keeps_dying_is_known, begin),
         cmocka_unit_test_setup(roles_live_through_reloads, begin),
+        cmocka_unit_test_setup(first_roles_start_first_and_only_when_wanted,
+                               begin),
+        cmocka_unit_test_setup(a_running_role_is_told_of_new_settings, begin),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

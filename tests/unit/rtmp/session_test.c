@@ -256,7 +256,7 @@ acknowledgement_counts_wrap_at_32_bits(void **state)
     send_number(5, 4000);
     forget(&peer.heard);
     c->bytes_in = 0xfffffe00; /* as after 4 GiB less 512 bytes */
-    peer.session->acked = 0xfffffe00;
+    peer.session->ch.acked = 0xfffffe00;
     for (int i = 0; i < 3; i++) {
         put_message(4, 9, 1, 0, str_of(media, sizeof(media)));
         send_wire();
@@ -272,7 +272,7 @@ without_a_window_ours_counts(void **state)
     (void)state;
     static const char media[3000] = { '\x27' };
     peer.settings.window_ack = 8000;
-    peer.session->ack_window = 8000;
+    peer.session->ch.ack_window = 8000;
     get_ready();
     publish("movie");
     put_message(4, 9, 1, 0, str_of(media, sizeof(media)));
@@ -500,9 +500,9 @@ idle_player_is_small(void **state)
     get_ready();
     play("movie?token=x");
     const struct rtmp_session *s = peer.session;
-    size_t total = sizeof(*s) + sizeof(*s->conn) + sizeof(*s->streams[0]) +
-                   s->conn->in.size + s->conn->out.size + s->reader.room * 48U +
-                   200;
+    size_t total = sizeof(*s) + sizeof(*s->ch.conn) + sizeof(*s->streams[0]) +
+                   s->ch.conn->in.size + s->ch.conn->out.size +
+                   s->ch.reader.room * 48U + 200;
     assert_null(s->connect);
     assert_true(total < 2048);
 }

@@ -1,0 +1,23 @@
+/*
+ * Media out of messages: AMF3 data without its wrapper, aggregates taken
+ * apart.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef RTMP_PARTS_H
+#define RTMP_PARTS_H
+
+#include "media/media.h"
+#include "rtmp/channel.h"
+
+/* Takes one message of media; false: no more. */
+typedef bool parts_fn(void *arg, enum media_type type,
+                      const struct chunk_message *m);
+
+/* Audio, video, data or an aggregate of them; anything else has none.  Each
+ * part of an aggregate is charged to the channel.  0; -1: an aggregate of too
+ * many parts. */
+int parts_read(struct channel *ch, const struct chunk_message *m, parts_fn *f,
+               void *arg);
+
+#endif
