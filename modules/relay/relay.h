@@ -1,0 +1,44 @@
+/*
+ * What the files of this module share.
+ *
+ * relay.c has the table of the module, schema.c what it keeps in the store,
+ * answer.c the form of its answers and the checks of parameters; keys.c
+ * answers for stream keys, publish.c lets publishers in by them.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_RELAY_RELAY_H
+#define MODULES_RELAY_RELAY_H
+
+#include "app/module.h"
+#include "proc/metric.h"
+
+#define RELAY_ROOM_MAX 200 /* bytes: there is room for an application's name \
+                            */
+#define RELAY_URL_MAX 2048
+#define RELAY_KEY_LENGTH 48
+
+struct relay_settings {
+    int64_t max_rooms;
+};
+
+struct relay { /* of a layer */
+    const struct relay_settings *settings;
+};
+
+/* ---- what is counted ---- */
+
+enum relay_metric {
+    RELAY_REFUSED, /* by enum relay_refused */
+    RELAY_METRIC_COUNT
+};
+
+enum relay_refused {
+    RELAY_REFUSED_SITE,      /* a page of another site asked */
+    RELAY_REFUSED_PARAMETER, /* missing or wrong */
+    RELAY_REFUSED_REASONS
+};
+
+extern struct metric relay_metrics[];
+
+#endif
