@@ -12,6 +12,7 @@
 
 #define DIGEST_SHA256 32 /* bytes */
 
+void digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_SHA256]);
 void digest_hmac_sha256(const void *key, size_t key_len, const void *data,
                         size_t len, uint8_t out[DIGEST_SHA256]);
 /* Takes the same time wherever they differ. */

@@ -48,7 +48,10 @@ struct rtmp_request {
     struct str tc_url;  /* as sent, without its query */
     struct str page_url, swf_url, flash_ver;
     const char *publish_type; /* "live", "record", "append"; play: NULL */
-    void *context;            /* the application's, one for a NetStream */
+    /* Set by the application when it is asked: the name may be a secret, a
+     * stream key, and is not logged. */
+    bool secret;
+    void *context; /* the application's, one for a NetStream */
 };
 
 enum rtmp_result {

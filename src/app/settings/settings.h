@@ -69,11 +69,14 @@ int settings_tls(const struct listen_settings *l, bool http,
 /* ---- rtmp ---- */
 
 enum publish_policy { PUBLISH_KEY, PUBLISH_OPEN };
+enum key_change { KEY_CHANGE_CLOSE, KEY_CHANGE_KEEP };
 
 struct rtmp_application_settings {
     struct conf_where where;
     struct str name;
     int publish;          /* enum publish_policy */
+    int on_key_change;    /* enum key_change */
+    int64_t key_grace;    /* ms; 0: none */
     int publish_conflict; /* enum live_conflict */
     struct conf_strings publish_access, play_access;
     bool gop_cache;
@@ -262,6 +265,7 @@ struct settings {
     struct control_settings control;
     struct sandbox_settings sandbox;
     struct metrics_settings metrics;
+    struct conf_strings egress; /* rules of net/egress.h */
     struct live_settings live;
     struct rtmp_block rtmp;
     struct http_block http;
