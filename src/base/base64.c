@@ -1,5 +1,5 @@
 /*
- * Decoding base64.
+ * Base64.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -70,4 +70,24 @@ base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
     }
     *bytes = str_of(out, n);
     return true;
+}
+
+void
+base64_encode(const uint8_t *bytes, size_t n, char *out)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < n; i += 3) {
+        size_t have = n - i < 3 ? n - i : 3;
+        uint32_t bits = (uint32_t)bytes[i] << 16;
+
+        bits |= have > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
+        bits |= have > 2 ? bytes[i + 2] : 0;
+        *out++ = letters[bits >> 18];
+        *out++ = letters[bits >> 12 & 63];
+        *out++ = have > 1 ? letters[bits >> 6 & 63] : '=';
+        *out++ = have > 2 ? letters[bits & 63] : '=';
+    }
+    *out = '\0';
 }

@@ -20,6 +20,11 @@ enum base64_kind {
 bool base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
                    struct str *bytes);
 
+/* The encoding of n bytes with its padding into out, which has room for
+ * BASE64_ROOM(n); NUL added. */
+#define BASE64_ROOM(n) (((n) + 2) / 3 * 4 + 1)
+void base64_encode(const uint8_t *bytes, size_t n, char *out);
+
 /* The six bits a letter stands for, -1: it is none.  For who must not decode
  * all of a text. */
 int base64_value(enum base64_kind kind, char c);

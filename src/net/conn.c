@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -379,6 +380,17 @@ prepare_socket(int fd, const struct addr *via)
     if (via->family == AF_INET || via->family == AF_INET6) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+    }
+}
+
+void
+conn_set_user_timeout(struct conn *c, int64_t ms)
+{
+    unsigned value = (unsigned)(ms > INT_MAX ? INT_MAX : ms);
+
+    if (c->peer.family == AF_INET || c->peer.family == AF_INET6) {
+        setsockopt(c->io.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value,
+                   sizeof(value));
     }
 }
 

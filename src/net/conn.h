@@ -137,6 +137,9 @@ void conn_socket_close(const struct conn_socket *s);
 struct conn *conn_new(struct loop *l, const struct conn_socket *s,
                       const struct conn_handlers *handlers, void *arg,
                       const struct conn_limits *limits);
+/* After how many ms without an acknowledgement of what was sent the system
+ * gives a TCP connection up. */
+void conn_set_user_timeout(struct conn *c, int64_t ms);
 /* Hands the connection to other code (HTTP gives it to FLV).  Within on_data,
  * what that call does not eat is offered to the new handlers. */
 void conn_set_handlers(struct conn *c, const struct conn_handlers *handlers,

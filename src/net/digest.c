@@ -36,6 +36,12 @@ digest_hmac_sha256(const void *key, size_t key_len, const void *data,
     (void)done;
 }
 
+int
+digest_md5(const void *data, size_t len, uint8_t out[DIGEST_MD5])
+{
+    return EVP_Digest(data, len, out, NULL, EVP_md5(), NULL) == 1 ? 0 : -1;
+}
+
 bool
 digest_equal(const void *a, const void *b, size_t n)
 {

@@ -20,13 +20,6 @@
  * (live_stop_playing()) within on_close, at the latest: what is missing of a
  * frame that was begun, and the words of farewell, are sent behind it.
  *
- * Logins.  Servers that want a user and a password (authmod=adobe,
- * authmod=llnw) refuse the connection with a challenge; the answer goes with
- * a new connection, two of them in most cases.  The owner keeps a struct
- * rtmp_login for all connections of a task and passes it each time; when
- * on_close tells RTMP_CLIENT_AGAIN it connects again at once, with the same
- * wishes.  That cannot go on for ever: after three steps it is refused.
- *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef RTMP_CLIENT_H
@@ -53,8 +46,13 @@ struct rtmp_client_settings {
     int64_t max_memory;        /* bytes of half-received messages */
 };
 
-/* What is kept of a login from one connection to the next; all zero at first
- * and whenever URL or credentials have changed. */
+/* A login under way.  Servers that want a user and a password (authmod=adobe,
+ * authmod=llnw) refuse the connection with a challenge; the answer goes with
+ * a new connection, two of them in most cases.  The owner keeps this for all
+ * connections of a task, all zero at first, and passes it each time; when
+ * on_close tells RTMP_CLIENT_AGAIN it connects again at once, with the same
+ * wishes.  More than two answers in a row are not given.  With any other end
+ * the client clears it. */
 struct rtmp_login {
     uint8_t step;    /* how many answers were given in a row */
     char query[512]; /* what is said with the next connect, "": nothing */

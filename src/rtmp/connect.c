@@ -26,7 +26,7 @@ enum {
 };
 
 struct connect_args {
-    struct str app, tc_url, page_url, swf_url, flash_ver;
+    struct str app, tc_url, page_url, swf_url, flash_ver, node;
     bool enhanced;
 };
 
@@ -42,6 +42,7 @@ take_member(struct connect_args *a, struct str name, const struct amf_value *v)
         { STR("pageUrl"), &a->page_url },
         { STR("swfUrl"), &a->swf_url },
         { STR("flashVer"), &a->flash_ver },
+        { STR("weirNode"), &a->node },
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (v->kind == AMF_STRING && str_eq_nocase(name, texts[i].name)) {
@@ -60,7 +61,7 @@ read_args(struct amf_reader *args, struct connect_args *a)
 {
     struct amf_value object, member;
     struct str name;
-    *a = (struct connect_args){ STR_NONE, STR_NONE, STR_NONE,
+    *a = (struct connect_args){ STR_NONE, STR_NONE, STR_NONE, STR_NONE,
                                 STR_NONE, STR_NONE, false };
     if (!amf_read(args, NULL, &object) || object.kind != AMF_OBJECT) {
         return;
@@ -80,17 +81,18 @@ keep_texts(struct rtmp_session *s, const struct connect_args *a)
         str_first(a->page_url, KEEP_URL),
         str_first(a->swf_url, KEEP_URL),
         str_first(a->flash_ver, KEEP_VERSION),
+        str_first(a->node, KEEP_VERSION),
     };
-    struct str *const to[] = { &s->app, &s->tc_url, &s->page_url, &s->swf_url,
-                               &s->flash_ver };
+    struct str *const to[] = { &s->app,     &s->tc_url,    &s->page_url,
+                               &s->swf_url, &s->flash_ver, &s->node };
     size_t len = 1;
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
         len += from[i].len;
     }
     mem_free(&s->text);
     s->text = mem_alloc(len);
     char *at = s->text;
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
         memcpy(at, from[i].ptr, from[i].len);
         *to[i] = str_of(at, from[i].len);
         at += from[i].len;

@@ -1,11 +1,16 @@
 /*
- * The handshake, server side: bytes in, bytes out.
+ * The handshake of both sides: bytes in, bytes out.
  *
+ * Server.
  * C0 C1 is answered by S0 S1 S2 in one piece; what C2 holds is not looked at
  * (half of the clients send something else than Adobe describes).  A client
  * whose C1 carries a digest (either place it can stand at) gets digests in
  * S1 and S2, without which Flash players refuse H.264; everybody else gets
  * the plain echo of RTMP 1.0, 5.2.
+ *
+ * Client.  C1 carries a digest, without which Flash Media Server gives no
+ * H.264.  A server that signs its S1 must have signed (or echoed) S2 for us
+ * and gets a signed C2; one that does not gets its S1 back.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -35,5 +40,13 @@ int handshake_check_version(uint8_t version, struct errmsg *err);
 /* Answers C0 C1.  The caller has filled answer with random bytes. */
 enum handshake_kind handshake_answer(const uint8_t ask[HANDSHAKE_ASK],
                                      uint8_t answer[HANDSHAKE_ANSWER]);
+
+/* Makes C0 C1 of random bytes. */
+void handshake_ask(uint8_t ask[HANDSHAKE_ASK]);
+/* Judges S0 S1 S2 and makes C2, which the caller has filled with random
+ * bytes.  0, or -1 with err: S2 is the answer to somebody else. */
+int handshake_conclude(const uint8_t ask[HANDSHAKE_ASK],
+                       const uint8_t answer[HANDSHAKE_ANSWER],
+                       uint8_t c2[HANDSHAKE_BLOCK], struct errmsg *err);
 
 #endif

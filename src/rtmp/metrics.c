@@ -5,6 +5,7 @@
  */
 #include "rtmp/metrics.h"
 
+#include "rtmp/client.h"
 #include "rtmp/rtmp.h"
 
 static const char *
@@ -56,6 +57,20 @@ handshake_name(unsigned i)
     return names[i];
 }
 
+static const char *
+client_wish_name(unsigned i)
+{
+    static const char *const names[] = { "play", "publish" };
+
+    return names[i];
+}
+
+static const char *
+client_fate_name(unsigned i)
+{
+    return rtmp_client_fate_name((enum rtmp_client_fate)i);
+}
+
 struct metric rtmp_metrics[] = {
     [RTMP_CLOSED] = {
         .name = "weir_rtmp_sessions_closed_total",
@@ -73,6 +88,12 @@ struct metric rtmp_metrics[] = {
         .name = "weir_rtmp_handshake_errors_total",
         .help = "RTMP handshakes that failed.",
         .labels = { { "reason", handshake_name, 3 } },
+    },
+    [RTMP_CLIENTS_CLOSED] = {
+        .name = "weir_rtmp_clients_closed_total",
+        .help = "RTMP sessions to other servers that ended.",
+        .labels = { { "command", client_wish_name, 2 },
+                    { "reason", client_fate_name, RTMP_CLIENT_FATES } },
     },
     METRIC_END,
 };

@@ -12,6 +12,7 @@ enum {
     RTMP_CLOSED,        /* enum session_end */
     RTMP_REFUSED_TOTAL, /* wish (connect, publish, play), enum rtmp_refused */
     RTMP_HANDSHAKE_ERRORS, /* reason: 0 version, 1 time-out, 2 not sent */
+    RTMP_CLIENTS_CLOSED,   /* 0 play, 1 publish; enum rtmp_client_fate */
 };
 
 /* Why a session ended. */

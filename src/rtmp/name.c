@@ -16,9 +16,8 @@ struct part {
     const char *what; /* for messages */
 };
 
-/* Bytes a name may hold: valid UTF-8 without control characters. */
-static bool
-is_clean(struct str s)
+bool
+rtmp_name_is_clean(struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
@@ -205,7 +204,8 @@ static int
 check_clean(struct str app, struct str tc_url, struct str name,
             struct errmsg *err)
 {
-    if (!is_clean(app) || !is_clean(name) || !is_clean(tc_url)) {
+    if (!rtmp_name_is_clean(app) || !rtmp_name_is_clean(name) ||
+        !rtmp_name_is_clean(tc_url)) {
         return errmsg_set(err, "a control character or a byte that is not "
                                "UTF-8 in the URL");
     }

@@ -39,6 +39,9 @@ int rtmp_name_resolve(struct rtmp_name *out, struct str app, struct str tc_url,
  * ..."). */
 int rtmp_name_check(struct str s, bool one_segment, struct errmsg *err);
 
+/* Bytes a name may hold: valid UTF-8 without control characters. */
+bool rtmp_name_is_clean(struct str s);
+
 /* tcUrl without quotes around it and without its query. */
 struct str rtmp_name_tc_url(struct str tc_url);
 

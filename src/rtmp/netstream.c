@@ -34,6 +34,7 @@ new_stream(struct rtmp_session *s, uint32_t id)
     ns->r.page_url = s->page_url;
     ns->r.swf_url = s->swf_url;
     ns->r.flash_ver = s->flash_ver;
+    ns->r.node = s->node;
     return ns;
 }
 

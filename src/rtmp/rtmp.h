@@ -47,6 +47,7 @@ struct rtmp_request {
     struct str args;    /* "token=x&a=b" */
     struct str tc_url;  /* as sent, without its query */
     struct str page_url, swf_url, flash_ver;
+    struct str node;          /* a relay of weir says which one it is */
     const char *publish_type; /* "live", "record", "append"; play: NULL */
     /* Set by the application when it is asked: the name may be a secret, a
      * stream key, and is not logged. */

@@ -436,7 +436,8 @@ rtmp_accept(struct loop *l, const struct rtmp_settings *settings,
     s->settings = settings;
     s->handlers = handlers;
     s->arg = arg;
-    s->app = s->tc_url = s->page_url = s->swf_url = s->flash_ver = STR_NONE;
+    s->app = s->tc_url = s->page_url = s->swf_url = s->flash_ver = s->node =
+        STR_NONE;
     timer_init(&s->timer, on_due);
     later_init(&s->destroy, on_destroy);
     session_set_phase(s, PHASE_ASK);

@@ -60,9 +60,9 @@ struct rtmp_session {
     struct later destroy;
     struct net_stream *connect; /* owned; NULL unless being decided */
     struct net_stream *streams[RTMP_STREAMS]; /* owned; id - 1 */
-    char *text;             /* owned: what the five below point into */
+    char *text;             /* owned: what the six below point into */
     struct str app, tc_url; /* as sent */
-    struct str page_url, swf_url, flash_ver;
+    struct str page_url, swf_url, flash_ver, node;
     int64_t since_ms;    /* when the phase began, or nothing was left */
     int64_t asked_ms;    /* when the decision was asked for that is awaited */
     uint16_t c2_left;    /* bytes of C2 still to come */

@@ -52,6 +52,12 @@ put(struct words *w, const void *data, size_t n)
     }
 }
 
+void
+words_put_bytes(struct words *w, const void *bytes, size_t n)
+{
+    put(w, bytes, n);
+}
+
 static uint8_t
 csid_of(enum message_type type)
 {

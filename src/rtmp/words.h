@@ -47,6 +47,8 @@ void words_init(struct words *w, uint32_t chunk_size);
 void words_clear(struct words *w);
 bool words_empty(const struct words *w); /* nothing is to be said */
 
+/* Bytes that are on the wire before all else: C2. */
+void words_put_bytes(struct words *w, const void *bytes, size_t n);
 /* Protocol control messages with one number. */
 void words_number(struct words *w, enum message_type type, uint32_t v);
 void words_peer_bandwidth(struct words *w, uint32_t bytes);

@@ -87,12 +87,35 @@ test_other_texts_of_a_value_are_refused(void **state)
     is_not(BASE64, "====");
 }
 
+static void
+test_what_is_encoded(void **state)
+{
+    static const char *const rows[][2] = {
+        { "", "" },
+        { "f", "Zg==" },
+        { "fo", "Zm8=" },
+        { "foo", "Zm9v" },
+        { "foob", "Zm9vYg==" },
+        { "fooba", "Zm9vYmE=" },
+        { "foobar", "Zm9vYmFy" },
+        { "\xfb\xef\xff", "++//" },
+    };
+    char text[BASE64_ROOM(6)];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        base64_encode((const uint8_t *)rows[i][0], strlen(rows[i][0]), text);
+        assert_string_equal(text, rows[i][1]);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_other_texts_of_a_value_are_refused),
+        cmocka_unit_test(test_what_is_encoded),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -83,6 +83,22 @@ nothing_has_a_digest_too(void **state)
           "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
+/* RFC 1321, A.5. */
+static void
+rfc_1321(void **state)
+{
+    static const uint8_t abc[DIGEST_MD5] = { 0x90, 0x01, 0x50, 0x98, 0x3c, 0xd2,
+                                             0x4f, 0xb0, 0xd6, 0x96, 0x3f, 0x7d,
+                                             0x28, 0xe1, 0x7f, 0x72 };
+    uint8_t sum[DIGEST_MD5];
+
+    (void)state;
+    assert_int_equal(digest_md5("abc", 3, sum), 0);
+    assert_memory_equal(sum, abc, sizeof(abc));
+    assert_int_equal(digest_md5("", 0, sum), 0);
+    assert_int_equal(sum[0], 0xd4);
+}
+
 static void
 comparing(void **state)
 {
@@ -101,6 +117,7 @@ main(void)
         cmocka_unit_test(fips_180),
         cmocka_unit_test(rfc_4231),
         cmocka_unit_test(nothing_has_a_digest_too),
+        cmocka_unit_test(rfc_1321),
         cmocka_unit_test(comparing),
     };
 
