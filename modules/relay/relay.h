@@ -10,6 +10,7 @@
 #ifndef MODULES_RELAY_RELAY_H
 #define MODULES_RELAY_RELAY_H
 
+#include "app/control/verb.h"
 #include "app/module.h"
 #include "proc/metric.h"
 
