@@ -37,6 +37,13 @@ relay_text(struct http_request *r, struct str text)
     return http_reply(r, 200, "text/plain", text);
 }
 
+enum http_result
+relay_json(struct http_request *r, struct str json)
+{
+    forbid_caching(r);
+    return http_reply(r, 200, "application/json", json);
+}
+
 const char *
 relay_error_body(struct http_request *r, int status, struct str message,
                  struct buf *out)

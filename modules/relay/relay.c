@@ -7,6 +7,10 @@
 
 #include "answer.h"
 #include "app/worker.h"
+#include "relayer.h"
+#include "schema.h"
+#include "tasks.h"
+#include "verbs.h"
 
 static const struct conf_key keys[] = {
     { .name = "max_rooms",
@@ -28,6 +32,7 @@ refused_name(unsigned i)
     static const char *const names[RELAY_REFUSED_REASONS] = {
         [RELAY_REFUSED_SITE] = "site",
         [RELAY_REFUSED_PARAMETER] = "parameter",
+        [RELAY_REFUSED_TASK] = "task",
     };
 
     return names[i];
@@ -38,14 +43,45 @@ struct metric relay_metrics[] = {
                         .help = "Requests under /control that were refused.",
                         .labels = { { "reason", refused_name,
                                       RELAY_REFUSED_REASONS } } },
+    [RELAY_TASKS] = { .name = "weir_relay_tasks",
+                      .help = "Pulls and pushes, by what they do now.",
+                      .type = METRIC_GAUGE,
+                      .labels = { { "kind", relay_kind_name, RELAY_KINDS },
+                                  { "state", relay_state_name,
+                                    RELAY_STATES } } },
+    [RELAY_ATTEMPTS] = { .name = "weir_relay_attempts_total",
+                         .help = "Connections that relays began to make.",
+                         .labels = { { "kind", relay_kind_name,
+                                       RELAY_KINDS } } },
+    [RELAY_FAILED] = { .name = "weir_relay_failures_total",
+                       .help = "Connections of relays that came to nothing or "
+                               "broke.",
+                       .labels = { { "kind", relay_kind_name, RELAY_KINDS },
+                                   { "reason", relay_failure_name,
+                                     RELAY_FAILURES } },
+                       .sparse = true },
+    [RELAY_BYTES] = { .name = "weir_relay_bytes_total",
+                      .help = "Payloads of media that relays took in or sent "
+                              "on.",
+                      .labels = { { "kind", relay_kind_name, RELAY_KINDS } } },
     [RELAY_METRIC_COUNT] = METRIC_END,
 };
 
 /* ---- life ---- */
 
 static const struct http_route routes[] = {
+    { "GET", "/pull", relay_pull, false },
+    { "GET", "/push", relay_push, false },
+    { "GET", "/relays", relay_list, false },
     { .path = NULL },
 };
+
+static int
+share(struct errmsg *err)
+{
+    relay_verbs_listen();
+    return relay_tasks_create(err);
+}
 
 static int
 start(const struct module_layer *layer, void **state,
@@ -56,6 +92,7 @@ start(const struct module_layer *layer, void **state,
     (void)r;
     (void)err;
     relay->settings = layer->settings;
+    relay->all = layer->worker->generation->settings;
     *state = relay;
     return 0;
 }
@@ -69,5 +106,10 @@ const struct module relay_module = {
     .routes = routes,
     .error_body = relay_error_body,
     .rate = "50/s",
+    .roles = relay_roles,
+    .verbs = relay_verbs,
     .metrics = relay_metrics,
+    .share = share,
+    .sweep = relay_tasks_sweep,
+    .store = &relay_schema,
 };

@@ -14,8 +14,9 @@
 #include "app/module.h"
 #include "proc/metric.h"
 
-#define RELAY_ROOM_MAX 200 /* bytes: there is room for an application's name \
-                            */
+#define RELAY_ROOM_MAX                                    \
+    200 /* bytes: there is room for an application's name \
+         */
 #define RELAY_URL_MAX 2048
 #define RELAY_KEY_LENGTH 48
 
@@ -25,21 +26,35 @@ struct relay_settings {
 
 struct relay { /* of a layer */
     const struct relay_settings *settings;
+    const struct settings *all; /* of weir.conf */
 };
 
 /* ---- what is counted ---- */
 
 enum relay_metric {
-    RELAY_REFUSED, /* by enum relay_refused */
+    RELAY_REFUSED,  /* by enum relay_refused */
+    RELAY_TASKS,    /* by kind and state */
+    RELAY_ATTEMPTS, /* by kind */
+    RELAY_FAILED,   /* by kind and enum relay_failure (relayer.h) */
+    RELAY_BYTES,    /* by kind */
     RELAY_METRIC_COUNT
 };
 
 enum relay_refused {
     RELAY_REFUSED_SITE,      /* a page of another site asked */
     RELAY_REFUSED_PARAMETER, /* missing or wrong */
+    RELAY_REFUSED_TASK,      /* of pull and push: unknown, taken, no room */
     RELAY_REFUSED_REASONS
 };
 
 extern struct metric relay_metrics[];
+
+/* ---- relays ---- */
+
+#define RELAY_TASKS_TOPIC "relay" /* of the store's notices */
+
+extern const struct role relay_roles[];
+extern const struct control_verb relay_verbs[];
+http_handler relay_pull, relay_push, relay_list;
 
 #endif

@@ -15,6 +15,7 @@
 #include "app/metrics.h"
 #include "app/rtmp_live.h"
 #include "app/rtmp_log.h"
+#include "app/rtmp_node.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "live/metrics.h"
@@ -115,9 +116,26 @@ rtmp_service_rename(struct rtmp_request *r, struct str name)
 
 /* ---- deciding ---- */
 
+/* A relay of ours that came back to the very stream it is of. */
+static bool
+is_itself(const struct netstream *n)
+{
+    char mark[RTMP_NODE_MARK];
+
+    return n->request->node.len > 0 &&
+           str_eq(n->request->node,
+                  rtmp_node_mark(str_of(n->name, n->name_len), mark));
+}
+
 static enum rtmp_result
 decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
 {
+    if (is_itself(n)) {
+        return refuse(no, RTMP_REFUSED_ITSELF,
+                      n->publishing ? "NetStream.Publish.BadName"
+                                    : "NetStream.Play.Failed",
+                      "this is a relay of a stream to itself");
+    }
     if (!n->publishing) {
         return rtmp_live_play(n, no);
     }

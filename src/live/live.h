@@ -142,6 +142,12 @@ bool live_player_mid_frame(const struct live_player *p);
  * frame boundary.  0; -1: cannot be kept (close). */
 int live_player_say(struct live_player *p, const void *data, size_t n);
 
+/* What has gone to it of the stream: payloads of audio and video, frames. */
+struct live_sent {
+    uint64_t bytes, frames;
+};
+void live_player_sent(const struct live_player *p, struct live_sent *sent);
+
 void live_player_pause(struct live_player *p, bool pause);
 void live_player_receive(struct live_player *p, enum media_type type, bool on);
 bool live_player_started(const struct live_player *p);
@@ -150,6 +156,10 @@ bool live_player_started(const struct live_player *p);
 
 /* Somebody publishes "app/name" now. */
 bool live_is_live(struct str name);
+
+/* The name of the next stream that is live, at or behind position *at (0 at
+ * first), which is moved past it; false behind the last. */
+bool live_next_name(uint32_t *at, char name[LIVE_NAME_MAX]);
 
 struct live_stream_view {
     char name[LIVE_NAME_MAX];

@@ -209,6 +209,16 @@ live_stop_playing(struct live_player **pp)
 
 /* ---- the session's wishes ---- */
 
+void
+live_player_sent(const struct live_player *p, struct live_sent *sent)
+{
+    const struct session_record *r = p->record;
+
+    sent->bytes = atomic_load_explicit(&r->video_bytes, memory_order_relaxed) +
+                  atomic_load_explicit(&r->audio_bytes, memory_order_relaxed);
+    sent->frames = p->sent_frames + p->at.frame - p->first_frame;
+}
+
 int
 live_player_say(struct live_player *p, const void *data, size_t n)
 {

@@ -145,6 +145,8 @@ start(struct live_player *p, uint64_t frame)
 
     p->waiting = false;
     p->started = true;
+    p->sent_frames += p->at.frame - p->first_frame;
+    p->first_frame = frame;
     p->at = (struct cursor){ .frame = frame };
     if (first) {
         metric_observe(&live_metrics[LIVE_FIRST_FRAME], 0,

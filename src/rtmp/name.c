@@ -127,7 +127,7 @@ rtmp_name_check(struct str s, bool one_segment, struct errmsg *err)
     if (s.len == 0 || s.len > RTMP_NAME_MAX) {
         return errmsg_set(err, "must be 1 to %d bytes long", RTMP_NAME_MAX);
     }
-    if (!is_clean(s)) {
+    if (!rtmp_name_is_clean(s)) {
         return errmsg_set(err, "must be UTF-8 without control characters");
     }
     if (str_find(s, '?', 0) < s.len ||

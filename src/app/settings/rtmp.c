@@ -75,6 +75,15 @@ static const struct conf_key application_keys[] = {
         .preset = "inherit", .words = hold_words,
         .help = "As live.hold, for this application; \"inherit\": what "
                 "live.hold says."),
+    ROW(rtmp_application_settings, push, CONF_GROUPS,
+        .keys = settings_push_keys, .size = sizeof(struct push_settings),
+        .preset = "", .shorthand = "url",
+        .check_among = settings_check_push_among,
+        .help = "Where streams of this application are published as well."),
+    ROW(rtmp_application_settings, pull, CONF_GROUPS,
+        .keys = settings_pull_keys, .size = sizeof(struct pull_settings),
+        .preset = "", .check_among = settings_check_pull_among,
+        .help = "Streams that are played elsewhere and published here."),
     CONF_END,
 };
 

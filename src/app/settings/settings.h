@@ -71,6 +71,17 @@ int settings_tls(const struct listen_settings *l, bool http,
 enum publish_policy { PUBLISH_KEY, PUBLISH_OPEN };
 enum key_change { KEY_CHANGE_CLOSE, KEY_CHANGE_KEEP };
 
+struct push_settings { /* an item of "push" */
+    struct conf_where where;
+    struct str url;
+    struct str name; /* "": every stream of the application */
+};
+
+struct pull_settings { /* an item of "pull" */
+    struct conf_where where;
+    struct str name, url;
+};
+
 struct rtmp_application_settings {
     struct conf_where where;
     struct str name;
@@ -83,6 +94,8 @@ struct rtmp_application_settings {
     int64_t idle_timeout; /* ms without a message from a publisher */
     int64_t gather;       /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
     int64_t hold;         /* ms or HOLD_INHERIT */
+    struct conf_groups push; /* struct push_settings */
+    struct conf_groups pull; /* struct pull_settings */
 };
 
 struct rtmp_server_settings {
@@ -244,6 +257,24 @@ const struct control_user_settings *settings_control_user(
     const struct control_settings *s, size_t i);
 unsigned settings_control_mode(const struct control_settings *s);
 
+/* ---- relays ---- */
+
+struct relays_settings {
+    int64_t max;             /* tasks */
+    int64_t connect_timeout; /* ms: until the remote lets us play or publish */
+    int64_t idle_timeout;    /* ms: a remote that is silent */
+    struct str tls_ca;       /* a file; "": the system's */
+    bool tls_verify;
+};
+
+/* A relay of that application's stream to or from url (what url_parse() takes,
+ * of rtmp:// or rtmps://) would be one of the stream to itself, as far as that
+ * can be seen from here: -1 with err. */
+int settings_check_relay(const struct settings *s, struct str app,
+                         struct str name, struct str url, struct errmsg *err);
+/* Says of each push and pull of the file what is wrong with it. */
+void settings_check_relays(const struct settings *s, FILE *out);
+
 /* ---- all ---- */
 
 struct settings {
@@ -267,6 +298,7 @@ struct settings {
     struct metrics_settings metrics;
     struct conf_strings egress; /* rules of net/egress.h */
     struct live_settings live;
+    struct relays_settings relays;
     struct rtmp_block rtmp;
     struct http_block http;
 };
