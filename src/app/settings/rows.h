@@ -20,6 +20,8 @@ int settings_check_pull_among(const struct conf_groups *all, size_t i,
                               struct errmsg *err);
 int settings_check_push_among(const struct conf_groups *all, size_t i,
                               struct errmsg *err);
+extern const struct conf_key settings_sandbox_keys[];
+extern const struct conf_key settings_store_keys[]; /* sandbox_settings */
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 extern const struct conf_key settings_tls_keys[];    /* of tls_settings */

@@ -175,6 +175,9 @@ const struct conf_key settings_keys[] = {
                 "\"linklocal\" or \"all\". \"allow all\" leaves out "
                 "loopback and reserved addresses: \"allow loopback\" before "
                 "it opens this host's own services."),
+    ROW(settings, store, CONF_GROUP, .keys = settings_store_keys,
+        .size = sizeof(struct store_settings), .preset = "",
+        .help = "What is kept when weir stops: stream keys, relays."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),

@@ -15,6 +15,7 @@
 #include "live/live.h"
 #include "net/tls.h"
 #include "rtmp/rtmp.h"
+#include "store/store.h"
 
 /* Values that stand for a word, or for a key that was left out. */
 enum {
@@ -297,6 +298,7 @@ struct settings {
     struct sandbox_settings sandbox;
     struct metrics_settings metrics;
     struct conf_strings egress; /* rules of net/egress.h */
+    struct store_settings store;
     struct live_settings live;
     struct relays_settings relays;
     struct rtmp_block rtmp;
