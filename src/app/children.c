@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "app/child_end.h"
 #include "app/crash.h"
 #include "app/metrics.h"
 #include "app/process_meter.h"
@@ -257,67 +258,6 @@ children_clear(struct children *c)
     }
 }
 
-static bool
-wanted(const struct child *c)
-{
-    return !c->keep || c->restarts;
-}
-
-/* Some signals are sent by somebody; the others a process brings upon
- * itself. */
-static bool
-from_outside(int number)
-{
-    return number == SIGKILL || number == SIGTERM || number == SIGINT ||
-           number == SIGQUIT || number == SIGHUP;
-}
-
-static enum app_restart
-end_reason(const struct child *c, int status)
-{
-    if (c->killed) {
-        return APP_RESTART_STUCK;
-    }
-    if (WIFSIGNALED(status)) {
-        return from_outside(WTERMSIG(status)) ? APP_RESTART_KILLED
-                                              : APP_RESTART_CRASH;
-    }
-    return WEXITSTATUS(status) != 0 ? APP_RESTART_STATUS : APP_RESTART_ENDED;
-}
-
-static enum log_level
-end_level(const struct child *c, int number)
-{
-    if (!from_outside(number)) {
-        return LOG_ALERT;
-    }
-    return wanted(c) ? LOG_INFO : LOG_WARN;
-}
-
-static void
-log_end(const struct child *c, int status, bool spoke)
-{
-    char name[CHILD_NAME];
-    int pid = (int)c->pid;
-
-    child_name(c, name);
-    if (WIFSIGNALED(status)) {
-        int number = WTERMSIG(status);
-
-        log_write(end_level(c, number),
-                  "%s (pid %d) was ended by signal %d (%s)%s", name, pid,
-                  number, strsignal(number),
-                  number == SIGKILL && !spoke ? ": it had no last words" : "");
-    } else if (WEXITSTATUS(status) != 0) {
-        log_write(c->ready ? LOG_ALERT : LOG_ERROR,
-                  "%s (pid %d) ended with status %d", name, pid,
-                  WEXITSTATUS(status));
-    } else {
-        log_write(wanted(c) ? LOG_INFO : LOG_WARN, "%s (pid %d) ended", name,
-                  pid);
-    }
-}
-
 static void
 sweep_modules(uint32_t slot)
 {
@@ -333,7 +273,7 @@ bury(struct child *c, int status)
 {
     bool spoke = crash_report(c);
 
-    log_end(c, status, spoke);
+    child_end_log(c, status, spoke);
     c->stopped = false;
     atomic_store(&slot_at(c->slot)->state, SLOT_GONE);
     live_sweep(c->slot);
@@ -347,7 +287,7 @@ bury(struct child *c, int status)
         forget(c);
         return;
     }
-    count_restart(c, end_reason(c, status));
+    count_restart(c, child_end_reason(c, status));
     if (c->restarts || clock_ms() - c->started_ms >= FORGIVEN_MS) {
         c->attempt = 0;
     }
