@@ -6,6 +6,14 @@
 #ifndef MODULES_RELAY_FAKE_STORE_H
 #define MODULES_RELAY_FAKE_STORE_H
 
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
 #include "base/list.h"
 #include "base/mem.h"
 #include "store/store.h"
