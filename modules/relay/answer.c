@@ -11,7 +11,8 @@
 #include "http/path.h"
 #include "rtmp/name.h"
 
-#define TEXT_MAX 512 /* bytes of a refusal's words */
+#define TEXT_MAX 512    /* bytes of a refusal's words */
+#define RETRY_AFTER "1" /* seconds */
 
 /* ---- answers ---- */
 
@@ -68,6 +69,18 @@ relay_refuse(struct http_request *r, enum relay_refused why, int status,
     metric_add(&relay_metrics[RELAY_REFUSED], why, 1);
     http_note(r, "%s", text);
     return http_error(r, status, "%s", text);
+}
+
+enum http_result
+relay_refuse_store(struct http_request *r, enum store_status status)
+{
+    if (status == STORE_FAILED || status == STORE_CONFLICT) {
+        return relay_refuse(r, RELAY_REFUSED_STORE, 500, "%s",
+                            store_status_text(status));
+    }
+    http_set_header(r, "Retry-After", STR(RETRY_AFTER));
+    return relay_refuse(r, RELAY_REFUSED_STORE, 503, "%s",
+                        store_status_text(status));
 }
 
 /* ---- other sites ---- */

@@ -14,6 +14,7 @@
 #define MODULES_RELAY_ANSWER_H
 
 #include "relay.h"
+#include "store/store.h"
 
 /* 200 {"status":200,"data":"Ok"}. */
 enum http_result relay_ok(struct http_request *r);
@@ -25,6 +26,9 @@ enum http_result relay_json(struct http_request *r, struct str json);
 enum http_result relay_refuse(struct http_request *r, enum relay_refused why,
                               int status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The store did not do it: 503 with Retry-After, 500 if it never will. */
+enum http_result relay_refuse_store(struct http_request *r,
+                                    enum store_status status);
 /* The same form for all errors of the location. */
 http_error_body relay_error_body;
 

@@ -44,13 +44,6 @@ answer_ok(struct request *q)
 }
 
 static enum http_result
-relay_refuse_store(struct http_request *r, enum store_status status)
-{
-    return relay_refuse(r, RELAY_REFUSED_TASK, 503, "%s",
-                        store_status_text(status));
-}
-
-static enum http_result
 answer_store(struct request *q)
 {
     return relay_refuse_store(q->r, q->status);

@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "app/worker.h"
+#include "keys.h"
 #include "relayer.h"
 #include "schema.h"
 #include "tasks.h"
@@ -33,6 +34,34 @@ refused_name(unsigned i)
         [RELAY_REFUSED_SITE] = "site",
         [RELAY_REFUSED_PARAMETER] = "parameter",
         [RELAY_REFUSED_TASK] = "task",
+        [RELAY_REFUSED_NO_ROOM] = "no_room",
+        [RELAY_REFUSED_ROOMS] = "max_rooms",
+        [RELAY_REFUSED_STORE] = "store",
+    };
+
+    return names[i];
+}
+
+static const char *
+done_name(unsigned i)
+{
+    static const char *const names[RELAY_DONE_KINDS] = {
+        [RELAY_DONE_MADE] = "made",
+        [RELAY_DONE_RESET] = "reset",
+        [RELAY_DONE_DELETED] = "deleted",
+    };
+
+    return names[i];
+}
+
+static const char *
+publish_refused_name(unsigned i)
+{
+    static const char *const names[RELAY_PUBLISH_REASONS] = {
+        [RELAY_PUBLISH_FORM] = "form",
+        [RELAY_PUBLISH_UNKNOWN] = "unknown",
+        [RELAY_PUBLISH_LONG] = "long",
+        [RELAY_PUBLISH_STORE] = "store",
     };
 
     return names[i];
@@ -64,6 +93,20 @@ struct metric relay_metrics[] = {
                       .help = "Payloads of media that relays took in or sent "
                               "on.",
                       .labels = { { "kind", relay_kind_name, RELAY_KINDS } } },
+    [RELAY_KEYS] = { .name = "weir_relay_keys_total",
+                     .help = "Stream keys that were made, reset and deleted.",
+                     .labels = { { "action", done_name, RELAY_DONE_KINDS } } },
+    [RELAY_PUBLISH_REFUSED] = { .name = "weir_relay_publish_refused_total",
+                                .help = "Publishers that came without a key "
+                                        "that is good.",
+                                .labels = { { "reason", publish_refused_name,
+                                              RELAY_PUBLISH_REASONS } } },
+    [RELAY_GRACED] = { .name = "weir_relay_graced_total",
+                       .help = "Publishers let in by key_grace, while the "
+                               "store could not be asked." },
+    [RELAY_REVOKED] = { .name = "weir_relay_revoked_total",
+                        .help = "Live publishers that were closed because "
+                                "their key was reset or deleted." },
     [RELAY_METRIC_COUNT] = METRIC_END,
 };
 
@@ -73,6 +116,9 @@ static const struct http_route routes[] = {
     { "GET", "/pull", relay_pull, false },
     { "GET", "/push", relay_push, false },
     { "GET", "/relays", relay_list, false },
+    { .method = "GET", .path = "/get", .handler = relay_on_get },
+    { .method = "GET", .path = "/reset", .handler = relay_on_reset },
+    { .method = "GET", .path = "/delete", .handler = relay_on_delete },
     { .path = NULL },
 };
 
@@ -104,6 +150,8 @@ const struct module relay_module = {
     .settings_size = sizeof(struct relay_settings),
     .start = start,
     .routes = routes,
+    .rtmp = &relay_publish_hooks,
+    .store = &relay_schema,
     .error_body = relay_error_body,
     .rate = "50/s",
     .roles = relay_roles,
@@ -111,5 +159,4 @@ const struct module relay_module = {
     .metrics = relay_metrics,
     .share = share,
     .sweep = relay_tasks_sweep,
-    .store = &relay_schema,
 };

@@ -18,7 +18,8 @@
     200 /* bytes: there is room for an application's name \
          */
 #define RELAY_URL_MAX 2048
-#define RELAY_KEY_LENGTH 48
+/* A room's key was reset or deleted; the text is the room (store/store.h). */
+#define RELAY_TOPIC_KEY "key"
 
 struct relay_settings {
     int64_t max_rooms;
@@ -37,6 +38,11 @@ enum relay_metric {
     RELAY_ATTEMPTS, /* by kind */
     RELAY_FAILED,   /* by kind and enum relay_failure (relayer.h) */
     RELAY_BYTES,    /* by kind */
+    RELAY_REFUSED,         /* by enum relay_refused */
+    RELAY_KEYS,            /* by enum relay_done */
+    RELAY_PUBLISH_REFUSED, /* by enum relay_publish_refused */
+    RELAY_GRACED,
+    RELAY_REVOKED,
     RELAY_METRIC_COUNT
 };
 
@@ -44,7 +50,25 @@ enum relay_refused {
     RELAY_REFUSED_SITE,      /* a page of another site asked */
     RELAY_REFUSED_PARAMETER, /* missing or wrong */
     RELAY_REFUSED_TASK,      /* of pull and push: unknown, taken, no room */
+    RELAY_REFUSED_NO_ROOM,   /* it has no key */
+    RELAY_REFUSED_ROOMS,     /* max_rooms */
+    RELAY_REFUSED_STORE,     /* it cannot be asked */
     RELAY_REFUSED_REASONS
+};
+
+enum relay_done {
+    RELAY_DONE_MADE,
+    RELAY_DONE_RESET,
+    RELAY_DONE_DELETED,
+    RELAY_DONE_KINDS
+};
+
+enum relay_publish_refused {
+    RELAY_PUBLISH_FORM,    /* cannot be a key */
+    RELAY_PUBLISH_UNKNOWN, /* no room has it */
+    RELAY_PUBLISH_LONG,    /* the name that it would become */
+    RELAY_PUBLISH_STORE,   /* it cannot be asked */
+    RELAY_PUBLISH_REASONS
 };
 
 extern struct metric relay_metrics[];
