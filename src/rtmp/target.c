@@ -55,8 +55,10 @@ rtmp_target_split(struct rtmp_target *t, struct str path, struct errmsg *err)
         return errmsg_set(err, "the URL names no application "
                                "(rtmp://HOST/APPLICATION/STREAM)");
     }
-    if (has_empty_segment(t->name) ||
-        has_empty_segment(str_first(t->app, str_find(t->app, '?', 0)))) {
+    struct str app = str_first(t->app, str_find(t->app, '?', 0));
+
+    if (has_empty_segment(t->name) || has_empty_segment(app) ||
+        str_ends(app, STR("/"))) {
         return errmsg_set(err, "an empty segment (\"//\") in the URL's path");
     }
     return 0;

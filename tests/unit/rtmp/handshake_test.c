@@ -167,6 +167,61 @@ s1_keeps_the_callers_random_bytes(void **state)
     assert_memory_equal(s1 + 8, random + 9, HANDSHAKE_BLOCK - 8);
 }
 
+/* ---- client ---- */
+
+/* What a strict server checks in C2. */
+static void
+check_c2(const uint8_t *c2, int scheme)
+{
+    uint8_t full[62], key[32], want[32];
+    memcpy(full, player_key, 30);
+    memcpy(full + 30, server_key + 36, 32);
+    digest_hmac_sha256(full, sizeof(full), s1 + place_of_digest(s1, scheme), 32,
+                       key);
+    digest_hmac_sha256(key, 32, c2, HANDSHAKE_BLOCK - 32, want);
+    assert_memory_equal(c2 + HANDSHAKE_BLOCK - 32, want, 32);
+}
+
+static void
+client_with_a_server_of_ours(void **state)
+{
+    uint8_t c2[HANDSHAKE_BLOCK], want[32];
+    struct errmsg err;
+    (void)state;
+    for (uint32_t seed = 0; seed < 100; seed++) {
+        fill(ask, sizeof(ask), seed);
+        fill(answer, sizeof(answer), seed + 1);
+        fill(c2, sizeof(c2), seed + 2);
+        handshake_ask(ask);
+        assert_int_equal(ask[0], 3);
+        size_t place = place_of_digest(c1, 1);
+        digest_of_block(c1, place, player_key, 30, want);
+        assert_memory_equal(c1 + place, want, 32);
+        assert_int_equal(handshake_answer(ask, answer), HANDSHAKE_DIGEST_1);
+        assert_int_equal(handshake_conclude(ask, answer, c2, &err), 0);
+        check_c2(c2, 1);
+        s2[seed] ^= 1;
+        assert_int_equal(handshake_conclude(ask, answer, c2, &err), -1);
+    }
+}
+
+/* A server may sign at the other place, whatever the client did. */
+static void
+client_with_a_server_of_the_other_scheme(void **state)
+{
+    uint8_t c2[HANDSHAKE_BLOCK] = { 0 };
+    struct errmsg err;
+    (void)state;
+    fill(ask, sizeof(ask), 1);
+    handshake_ask(ask);
+    handshake_answer(ask, answer);
+    fill(s1 + 8, HANDSHAKE_BLOCK - 8, 3);
+    size_t place = place_of_digest(s1, 0);
+    digest_of_block(s1, place, server_key, 36, s1 + place);
+    assert_int_equal(handshake_conclude(ask, answer, c2, &err), 0);
+    check_c2(c2, 0);
+}
+
 static void
 other_versions_are_refused(void **state)
 {
@@ -190,6 +245,8 @@ main(void)
         cmocka_unit_test(plain_client_gets_its_echo),
         cmocka_unit_test(version_without_digest_falls_back),
         cmocka_unit_test(s1_keeps_the_callers_random_bytes),
+        cmocka_unit_test(client_with_a_server_of_ours),
+        cmocka_unit_test(client_with_a_server_of_the_other_scheme),
         cmocka_unit_test(other_versions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
