@@ -33,11 +33,10 @@ struct relay { /* of a layer */
 /* ---- what is counted ---- */
 
 enum relay_metric {
-    RELAY_REFUSED,  /* by enum relay_refused */
-    RELAY_TASKS,    /* by kind and state */
-    RELAY_ATTEMPTS, /* by kind */
-    RELAY_FAILED,   /* by kind and enum relay_failure (relayer.h) */
-    RELAY_BYTES,    /* by kind */
+    RELAY_TASKS,           /* by kind and state */
+    RELAY_ATTEMPTS,        /* by kind */
+    RELAY_FAILED,          /* by kind and enum relay_failure (relayer.h) */
+    RELAY_BYTES,           /* by kind */
     RELAY_REFUSED,         /* by enum relay_refused */
     RELAY_KEYS,            /* by enum relay_done */
     RELAY_PUBLISH_REFUSED, /* by enum relay_publish_refused */
