@@ -22,8 +22,9 @@
 #define WAITING_MAX 8192          /* calls that may wait for their batch */
 #define WAITING_BYTES (64u << 20) /* and what they weigh */
 #define AGAIN_MS 20               /* to a mailbox that was full */
-#define SWEEP_MS 30000            /* between looks for the dead */
-#define SLOW_US 1000000           /* for a transaction to be told of */
+#define COPY_MS 200     /* between copies of the log to the database */
+#define SWEEP_MS 30000  /* between looks for the dead */
+#define SLOW_US 1000000 /* for a transaction to be told of */
 
 /* One at a time: nothing, a batch, a checkpoint. */
 enum work { WORK_NONE, WORK_BATCH, WORK_CHECKPOINT };
@@ -48,7 +49,7 @@ static struct {
     struct list unsent; /* struct writer_call: answers */
     bool missed[SLOT_MAX];
     struct timer again;
-    int64_t swept_ms;
+    int64_t swept_ms, copied_ms;
     bool no_room; /* the last transaction found the disk full */
 } k;
 
@@ -259,7 +260,9 @@ done(struct task *task)
     k.work = WORK_NONE;
     if (was == WORK_BATCH) {
         finish_batch();
-        if (writer_wants_checkpoint(k.writer)) {
+        if (writer_wants_checkpoint(k.writer) &&
+            loop_now(k.loop) - k.copied_ms >= COPY_MS) {
+            k.copied_ms = loop_now(k.loop);
             start_work(WORK_CHECKPOINT);
         }
     }

@@ -31,6 +31,7 @@ struct sqlite {
     char path[PATH_MAX];
     ino_t inode;
     int64_t due, changed, log_bytes;
+    int number; /* errno after the last statement; see system_error() */
     int page_size;
     struct prepared schemas[SCHEMAS_MAX];
 };
@@ -41,6 +42,15 @@ static bool
 is_no_room(int number)
 {
     return number == ENOSPC || number == EDQUOT || number == EFBIG;
+}
+
+/* SQLite tells the system's error of statements, but not of COMMIT. */
+static int
+system_error(const struct sqlite *db)
+{
+    int told = sqlite3_system_errno(db->handle);
+
+    return told != 0 ? told : db->number;
 }
 
 /* Of what the operator or the machine did; what is left is a wrong
@@ -60,8 +70,7 @@ status_of(const struct sqlite *db, int rc)
     case SQLITE_PROTOCOL:
         return STORE_BUSY;
     case SQLITE_IOERR:
-        return is_no_room(sqlite3_system_errno(db->handle)) ? STORE_FULL
-                                                            : STORE_DOWN;
+        return is_no_room(system_error(db)) ? STORE_FULL : STORE_DOWN;
     case SQLITE_CONSTRAINT:
         return rc == SQLITE_CONSTRAINT_UNIQUE ||
                        rc == SQLITE_CONSTRAINT_PRIMARYKEY ||
@@ -85,7 +94,7 @@ status_of(const struct sqlite *db, int rc)
 static enum store_status
 explain(const struct sqlite *db, int rc, struct errmsg *why)
 {
-    int number = sqlite3_system_errno(db->handle);
+    int number = system_error(db);
     int kind = rc & 0xff;
 
     errmsg_set(why, "%s", sqlite3_errmsg(db->handle));
@@ -123,10 +132,10 @@ bind(sqlite3_stmt *s, const struct store_value *params, size_t count)
     int rc = SQLITE_OK;
 
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
-        char name[8];
+        char name[16];
         const struct store_value *v = &params[i];
 
-        snprintf(name, sizeof(name), "$%zu", i + 1);
+        snprintf(name, sizeof(name), "$%u", (unsigned)i + 1);
         int at = sqlite3_bind_parameter_index(s, name);
 
         if (at == 0) {
@@ -198,9 +207,11 @@ run(struct sqlite *db, sqlite3_stmt *s, const struct store_value *params,
     int rc = bind(s, params, count);
     enum store_status status = STORE_OK;
 
+    errno = 0;
     if (rc == SQLITE_OK) {
         rc = step_all(s, rows);
     }
+    db->number = errno;
     db->changed = sqlite3_stmt_readonly(s) ? 0 : sqlite3_changes64(db->handle);
     if (rc == SQLITE_DONE && rows != NULL) {
         wire_put_end(rows, db->changed);

@@ -13,6 +13,7 @@
 #include "store/migrate.h"
 
 #define PATIENCE_MS 1000           /* while somebody else has a lock */
+#define COPY_PATIENCE_MS 100       /* while readers are in the log */
 #define LOG_PART (4 << 20)         /* bytes of a log that is copied */
 #define LOG_WHOLE (16 << 20)       /* and that readers have to leave */
 #define OWNERS 64                  /* that a batch may forget rows of */
@@ -399,7 +400,12 @@ writer_wants_checkpoint(const struct writer *w)
 bool
 writer_checkpoint(struct writer *w)
 {
-    return sqlite_checkpoint(w->db, sqlite_log_bytes(w->db) >= LOG_WHOLE);
+    bool done;
+
+    sqlite_patience(w->db, COPY_PATIENCE_MS);
+    done = sqlite_checkpoint(w->db, sqlite_log_bytes(w->db) >= LOG_WHOLE);
+    sqlite_patience(w->db, PATIENCE_MS);
+    return done;
 }
 
 int64_t
@@ -454,6 +460,7 @@ void
 writer_close(struct writer **w)
 {
     if (*w != NULL) {
+        sqlite_checkpoint((*w)->db, false);
         sqlite_close(&(*w)->db);
         mem_free(w);
     }

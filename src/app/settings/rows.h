@@ -12,7 +12,8 @@
 extern const struct conf_key settings_rtmp_keys[];    /* of struct rtmp_block */
 extern const struct conf_key settings_http_keys[];    /* of struct http_block */
 extern const struct conf_key settings_control_keys[]; /* control_settings */
-extern const struct conf_key settings_sandbox_keys[]; /* sandbox_settings */
+extern const struct conf_key settings_sandbox_keys[];
+extern const struct conf_key settings_store_keys[]; /* sandbox_settings */
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 extern const struct conf_key settings_tls_keys[];    /* of tls_settings */

@@ -15,6 +15,7 @@
 #include "live/live.h"
 #include "net/tls.h"
 #include "rtmp/rtmp.h"
+#include "store/store.h"
 
 /* Values that stand for a word, or for a key that was left out. */
 enum {
@@ -265,6 +266,7 @@ struct settings {
     struct control_settings control;
     struct sandbox_settings sandbox;
     struct metrics_settings metrics;
+    struct store_settings store;
     struct live_settings live;
     struct rtmp_block rtmp;
     struct http_block http;
