@@ -12,8 +12,8 @@ import pytest
 import media
 from feed import Feed, read_until
 from http_client import Http, get, request
-from keys_help import (ask, at_once, deleted, error, keeper, key_of, refused,
-                       room_url, start_keyed)
+from keys_help import (KEYED, ask, at_once, deleted, error, keeper, key_of,
+                       refused, room_url, start_keyed)
 from rtmp_client import Refused, Rtmp, player, publisher
 from weir import descendants, stat_of, wait_for
 
