@@ -20,6 +20,9 @@
 #include "keys.h"
 
 #define KEY "aaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbb"
+#define KEY_X KEY "x"
+#define KEY_DEEP KEY "/x"
+#define DEEP_KEY "x/" KEY
 #define OTHER "aaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbc"
 
 /* ---- what stands around ---- */
@@ -175,8 +178,8 @@ who_is_let_in(void **state)
 static void
 what_is_no_key_is_not_asked_for(void **state)
 {
-    static const char *const names[] = { "room",   KEY "x", KEY "/x",
-                                         "x/" KEY, "",      "a/b" };
+    static const char *const names[] = { "room",   KEY_X, KEY_DEEP,
+                                         DEEP_KEY, "",    "a/b" };
     struct peer p;
 
     (void)state;
