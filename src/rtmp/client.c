@@ -173,7 +173,8 @@ rtmp_client_close(struct rtmp_client *c, const char *reason)
 void
 rtmp_client_close_all(const char *reason)
 {
-    while (!list_empty(&clients.list)) {
+    /* Those that on_close may make meanwhile are not meant. */
+    for (size_t n = clients.count; n > 0 && !list_empty(&clients.list); n--) {
         struct rtmp_client *c =
             LIST_ITEM(clients.list.next, struct rtmp_client, link);
 

@@ -157,8 +157,8 @@ void rtmp_client_close(struct rtmp_client *c, const char *reason);
 /* Clients of this process whose connection is not closed yet, those that say
  * farewell among them. */
 size_t rtmp_clients(void);
-/* Closes all at once, without farewell; on_close is called for those that are
- * not over. */
+/* Closes all there are at once, without farewell; on_close is called for those
+ * that are not over. */
 void rtmp_client_close_all(const char *reason);
 
 #endif

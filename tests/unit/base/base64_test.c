@@ -11,6 +11,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <string.h>
+
 #include "base/base64.h"
 
 static struct pool *pool;
