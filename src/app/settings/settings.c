@@ -13,6 +13,7 @@
 #include "app/settings/filters.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/egress.h"
 #include "proc/life.h"
 
 #define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
@@ -166,6 +167,14 @@ const struct conf_key settings_keys[] = {
     ROW(settings, metrics, CONF_GROUP, .keys = metrics_keys,
         .size = sizeof(struct metrics_settings), .preset = "",
         .help = "What /metrics tells."),
+    ROW(settings, egress, CONF_STRINGS, .preset = EGRESS_PRESET,
+        .check = egress_check_rule,
+        .help = "What weir may connect to by itself, in order, first match "
+                "wins: \"allow\" or \"deny\" and an address, "
+                "ADDRESS/BITS, \"loopback\", \"private\", "
+                "\"linklocal\" or \"all\". \"allow all\" leaves out "
+                "loopback and reserved addresses: \"allow loopback\" before "
+                "it opens this host's own services."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),

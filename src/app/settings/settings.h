@@ -262,6 +262,7 @@ struct settings {
     struct control_settings control;
     struct sandbox_settings sandbox;
     struct metrics_settings metrics;
+    struct conf_strings egress; /* rules of net/egress.h */
     struct live_settings live;
     struct rtmp_block rtmp;
     struct http_block http;

@@ -1,0 +1,254 @@
+/*
+ * Egress rules: each is a list of one name (net/access.h) and a verb.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "net/egress.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "net/access.h"
+
+struct rule {
+    struct str text; /* as it was written */
+    const struct access_list *what;
+    bool allow;
+    bool all;
+};
+
+struct egress {
+    size_t count;
+    struct rule rules[];
+};
+
+/* ---- rules ---- */
+
+static struct str
+what_of(struct str rule, struct str *verb)
+{
+    struct str rest = str_trim(rule);
+
+    *verb = str_cut(&rest, ' ');
+    return str_trim(rest);
+}
+
+int
+egress_check_rule(struct str rule, struct errmsg *err)
+{
+    struct str verb;
+    struct errmsg why;
+
+    if (access_check_rule(rule, &why) == 0 &&
+        !str_eq(what_of(rule, &verb), STR("unix:"))) {
+        return 0;
+    }
+    return errmsg_set(err,
+                      "\"%.*s\" must be \"allow\" or \"deny\" and an address, "
+                      "ADDRESS/BITS, \"loopback\", \"private\", \"linklocal\" "
+                      "or \"all\"",
+                      STR_ARGS(rule));
+}
+
+const struct egress *
+egress_parse(struct pool *pool, const struct str *rules, size_t count)
+{
+    struct egress *e =
+        pool_alloc(pool, sizeof(*e) + count * sizeof(e->rules[0]));
+
+    e->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct rule *r = &e->rules[i];
+        struct str verb, what = what_of(rules[i], &verb);
+
+        r->text = pool_str(pool, str_trim(rules[i]));
+        r->what = access_parse_names(pool, &what, 1);
+        r->allow = str_eq(verb, STR("allow"));
+        r->all = str_eq(what, STR("all"));
+    }
+    return e;
+}
+
+/* ---- addresses that are not like others ---- */
+
+struct range {
+    uint8_t family;
+    uint8_t bits;
+    uint8_t ip[16];
+};
+
+#define IN4(bits, ...)   \
+    {                    \
+        AF_INET, (bits), \
+        {                \
+            __VA_ARGS__  \
+        }                \
+    }
+#define IN6(bits, ...)    \
+    {                     \
+        AF_INET6, (bits), \
+        {                 \
+            __VA_ARGS__   \
+        }                 \
+    }
+
+/* Nobody can be connected to there, or it means this host. */
+static const struct range never[] = {
+    IN4(8, 0),                   /* RFC 1122, 3.2.1.3: this host */
+    IN4(4, 224),                 /* multicast */
+    IN4(32, 255, 255, 255, 255), /* broadcast */
+    IN6(128, 0),                 /* unspecified */
+    IN6(8, 0xff),                /* multicast */
+};
+
+/* Not reachable by everybody (the registries of RFC 6890), and neither
+ * loopback, private nor link-local. */
+static const struct range reserved[] = {
+    IN4(24, 192, 0, 0),                 /* protocol assignments */
+    IN4(15, 198, 18),                   /* benchmarks */
+    IN4(4, 240),                        /* future use */
+    IN6(48, 0, 0x64, 0xff, 0x9b, 0, 1), /* NAT64 of the own network */
+    IN6(10, 0xfe, 0xc0),                /* site-local, RFC 3879 */
+    IN6(64, 0x01, 0, 0, 0, 0, 0, 0, 0), /* discarded, RFC 6666 */
+};
+
+static bool
+in_range(const struct range *r, const struct addr *a)
+{
+    unsigned bytes = r->bits / 8, rest = r->bits % 8;
+
+    return a->family == r->family && memcmp(a->ip, r->ip, bytes) == 0 &&
+           (rest == 0 || (a->ip[bytes] ^ r->ip[bytes]) >> (8 - rest) == 0);
+}
+
+static bool
+in_ranges(const struct range *r, size_t count, const struct addr *a)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (in_range(&r[i], a)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- IPv4 inside of IPv6 ---- */
+
+/* Where an IPv4 address lies in those that begin so. */
+static const struct {
+    struct range range;
+    uint8_t at;
+    uint8_t flip; /* each byte is hidden by this */
+} carriers[] = {
+    { IN6(96, 0), 12, 0 }, /* compatible */
+    { IN6(96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff), 12, 0 }, /* mapped */
+    { IN6(96, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff), 12, 0 }, /* translated */
+    { IN6(96, 0, 0x64, 0xff, 0x9b), 12, 0 }, /* NAT64, RFC 6052 */
+    { IN6(16, 0x20, 0x02), 2, 0 },           /* 6to4, RFC 3056 */
+    { IN6(32, 0x20, 0x01), 12, 0xff },       /* Teredo, RFC 4380 */
+};
+
+/* ISATAP (RFC 5214, 6.1): the interface's half, below any prefix. */
+static bool
+is_isatap(const struct addr *a)
+{
+    static const uint8_t mark[] = { 0, 0x5e, 0xfe };
+
+    return a->family == AF_INET6 && (a->ip[8] & 0xfd) == 0 &&
+           memcmp(a->ip + 9, mark, sizeof(mark)) == 0;
+}
+
+static void
+take_inner(struct addr *inner, const struct addr *a, unsigned at, uint8_t flip)
+{
+    *inner = (struct addr){ .family = AF_INET };
+    for (unsigned i = 0; i < 4; i++) {
+        inner->ip[i] = a->ip[at + i] ^ flip;
+    }
+}
+
+static bool
+find_inner(const struct addr *a, struct addr *inner)
+{
+    /* ::1 has the form of an IPv4-compatible address. */
+    if (a->family != AF_INET6 || addr_is_loopback(a)) {
+        return false;
+    }
+    if (is_isatap(a)) {
+        take_inner(inner, a, 12, 0);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(carriers) / sizeof(carriers[0]); i++) {
+        if (in_range(&carriers[i].range, a)) {
+            take_inner(inner, a, carriers[i].at, carriers[i].flip);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- judging ---- */
+
+/* Of an address that "allow all" does not mean. */
+static const char *
+special_name(const struct addr *a)
+{
+    if (addr_is_loopback(a)) {
+        return "loopback";
+    }
+    return in_ranges(reserved, sizeof(reserved) / sizeof(reserved[0]), a)
+               ? "reserved"
+               : NULL;
+}
+
+/* 0, or -1 with why: what stands behind "is refused". */
+static int
+judge(const struct egress *e, const struct addr *a, struct errmsg *why)
+{
+    const char *special = special_name(a);
+    bool passed = false;
+
+    if (in_ranges(never, sizeof(never) / sizeof(never[0]), a)) {
+        return errmsg_set(why, ": it is not the address of one host");
+    }
+    for (size_t i = 0; i < e->count; i++) {
+        const struct rule *r = &e->rules[i];
+
+        if (!access_names(r->what, a)) {
+            continue;
+        }
+        if (!r->allow) {
+            return errmsg_set(why, " by \"%.*s\"", STR_ARGS(r->text));
+        }
+        if (special == NULL || !r->all) {
+            return 0;
+        }
+        passed = true;
+    }
+    return passed ? errmsg_set(why, ": \"allow all\" leaves out %s addresses",
+                               special)
+                  : errmsg_set(why, ": no rule allows it");
+}
+
+int
+egress_check(const struct egress *e, const struct addr *to, struct errmsg *err)
+{
+    struct addr inner, outer = *to;
+    char text[ADDR_TEXT], inner_text[ADDR_TEXT];
+    struct errmsg why;
+
+    if (to->family != AF_INET && to->family != AF_INET6) {
+        return errmsg_set(err, "egress: only IP addresses are connected to");
+    }
+    addr_unmap(&outer);
+    if (judge(e, &outer, &why) == -1) {
+        return errmsg_set(err, "egress: %s is refused%.200s",
+                          addr_ip_text(&outer, text), why.text);
+    }
+    if (find_inner(&outer, &inner) && judge(e, &inner, &why) == -1) {
+        return errmsg_set(err, "egress: %s, which means %s, is refused%.200s",
+                          addr_ip_text(&outer, text),
+                          addr_ip_text(&inner, inner_text), why.text);
+    }
+    return 0;
+}
