@@ -8,6 +8,7 @@
 #include "app/module.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/resolve.h"
 #include "proc/sandbox.h"
 
 #define LOOK_MS 1000
@@ -112,6 +113,7 @@ guard_enter(struct loop *l, const struct settings *s, struct errmsg *err)
     struct paths paths = find_paths(s);
     int rc;
 
+    resolve_paths(add_path, &paths);
     o.paths = paths.items;
     o.path_count = paths.count;
     rc = sandbox_enter(&o, err);

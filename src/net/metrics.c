@@ -88,6 +88,36 @@ break_name(unsigned i)
     return i == NET_TLS_TRUNCATED ? "truncated" : "error";
 }
 
+static const char *
+resolved_name(unsigned i)
+{
+    static const char *const names[NET_RESOLVED_COUNT] = {
+        [NET_RESOLVED_FOUND] = "found",
+        [NET_RESOLVED_NONE] = "none",
+        [NET_RESOLVED_FAILED] = "failed",
+        [NET_RESOLVED_TIMED_OUT] = "timed_out",
+        [NET_RESOLVED_TOO_MANY] = "too_many",
+    };
+
+    return names[i];
+}
+
+static const char *
+outgoing_name(unsigned i)
+{
+    static const char *const names[NET_OUTGOING_COUNT] = {
+        [NET_OUTGOING_CONNECTED] = "connected",
+        [NET_OUTGOING_CANCELLED] = "cancelled",
+        [NET_OUTGOING_NAME] = "name",
+        [NET_OUTGOING_EGRESS] = "egress",
+        [NET_OUTGOING_FAILED] = "failed",
+        [NET_OUTGOING_TIMED_OUT] = "timed_out",
+        [NET_OUTGOING_TLS] = "tls",
+    };
+
+    return names[i];
+}
+
 #define LISTENER                                 \
     {                                            \
         NULL, metric_listener_name, METRIC_NAMES \
@@ -148,6 +178,22 @@ struct metric net_metrics[] = {
         .type = METRIC_GAUGE,
         .labels = { LISTENER },
         .sparse = true,
+    },
+    [NET_RESOLVED] = {
+        .name = "weir_resolver_lookups_total",
+        .help = "Names that were looked up to connect to them.",
+        .labels = { { "result", resolved_name, NET_RESOLVED_COUNT } },
+    },
+    [NET_OUTGOING] = {
+        .name = "weir_outgoing_connects_total",
+        .help = "Attempts to connect to another host, with its handshake "
+                "where there is TLS.",
+        .labels = { { "result", outgoing_name, NET_OUTGOING_COUNT } },
+    },
+    [NET_EGRESS_REFUSED] = {
+        .name = "weir_egress_refused_total",
+        .help = "Addresses that were not connected to because of the egress "
+                "rules.",
     },
     METRIC_END,
 };

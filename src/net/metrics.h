@@ -19,6 +19,9 @@ enum {
     NET_TLS_HANDSHAKES, /* enum net_tls */
     NET_TLS_BROKEN,     /* enum net_tls_break */
     NET_TLS_EXPIRY,     /* listener; the master's, seconds since 1970 */
+    NET_RESOLVED,       /* enum net_resolved */
+    NET_OUTGOING,       /* enum net_outgoing */
+    NET_EGRESS_REFUSED,
 };
 
 enum net_rejected {
@@ -50,6 +53,28 @@ enum net_tls_break {
     NET_TLS_TRUNCATED, /* without close_notify */
     NET_TLS_ERROR,     /* an error of the protocol */
     NET_TLS_BREAKS
+};
+
+/* How a look-up of a name ended. */
+enum net_resolved {
+    NET_RESOLVED_FOUND,
+    NET_RESOLVED_NONE,   /* there is no such name, or it has no address */
+    NET_RESOLVED_FAILED, /* the name servers did */
+    NET_RESOLVED_TIMED_OUT,
+    NET_RESOLVED_TOO_MANY, /* not begun */
+    NET_RESOLVED_COUNT
+};
+
+/* How a connection outwards ended before it was one, or began. */
+enum net_outgoing {
+    NET_OUTGOING_CONNECTED,
+    NET_OUTGOING_CANCELLED, /* by who wanted it */
+    NET_OUTGOING_NAME,      /* not resolved */
+    NET_OUTGOING_EGRESS,    /* no address is allowed */
+    NET_OUTGOING_FAILED,    /* refused, or no route */
+    NET_OUTGOING_TIMED_OUT,
+    NET_OUTGOING_TLS, /* the handshake failed */
+    NET_OUTGOING_COUNT
 };
 
 extern struct metric net_metrics[];
