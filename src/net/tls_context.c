@@ -140,11 +140,11 @@ version_of(enum tls_version v)
     return v == TLS_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
 }
 
-static void
-set_behaviour(SSL_CTX *ssl, const struct tls_options *o)
+void
+tls_set_behaviour(SSL_CTX *ssl, bool ktls)
 {
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    if (o->ktls) {
+    if (ktls) {
         SSL_CTX_set_options(ssl, SSL_OP_ENABLE_KTLS);
     }
     /* What the socket did not take is kept by us, elsewhere; an idle
@@ -229,7 +229,7 @@ fill_certificate(struct tls_context *t, const struct tls_options *o, size_t i,
     if (c->ssl == NULL) {
         return errmsg_set(err, "OpenSSL: %s", tls_complaint());
     }
-    set_behaviour(c->ssl, o);
+    tls_set_behaviour(c->ssl, o->ktls);
     set_tickets(c->ssl, o);
     if (set_rules(c->ssl, o, err) == -1 ||
         tls_certificate_read(t->pool, &o->pairs[i], c, err) == -1 ||

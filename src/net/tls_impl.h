@@ -51,6 +51,10 @@ struct tls {
 /* tls_conn.c */
 struct tls *tls_new(SSL *ssl); /* owns ssl */
 
+/* tls_context.c */
+/* What both sides of a connection want of OpenSSL. */
+void tls_set_behaviour(SSL_CTX *ssl, bool ktls);
+
 /* tls_error.c: for what went wrong in OpenSSL's last call. */
 /* The oldest of its complaints, which is the cause, and forgets them all;
  * static text. */
