@@ -212,7 +212,7 @@ words_of(int status)
     case ARES_ETIMEOUT:
         return "the name servers do not answer";
     case ARES_ECONNREFUSED:
-        return "no name server can be reached";
+        return "the name servers cannot be reached, or failed";
     case ARES_ESERVFAIL:
         return "the name servers failed";
     case ARES_EREFUSED:

@@ -145,7 +145,8 @@ failed(struct tls_handshake *h, int r)
     }
     leave(h);
     conn_socket_close(&h->socket);
-    h->handler(h->arg, NULL, why != NULL ? why : "the peer closed it");
+    h->handler(h->arg, NULL,
+               why != NULL ? why : "the peer closed the connection");
 }
 
 static void
