@@ -1,8 +1,7 @@
 /*
- * A resolver holds what was read of resolv.conf as the options of a c-ares
- * channel.  Each look-up has a channel of its own, made of them without
- * reading a file, because c-ares can end all look-ups of a channel but not a
- * single one.
+ * A resolver holds what was read of resolv.conf (resolve_conf.h).  Each
+ * look-up has a channel of its own, made of that without reading a file,
+ * because c-ares can end all look-ups of a channel but not a single one.
  *
  * c-ares calls back from anywhere, out of ares_getaddrinfo() too, and its
  * channel must not be ended then: its answer is noted, and told at the end of
@@ -12,39 +11,26 @@
  */
 #include "net/resolve.h"
 
-#include <ares.h>
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/metrics.h"
+#include "net/resolve_conf.h"
 
 #define NAME_LEN_MAX 254 /* bytes, with the dot at the end */
-#define TRY_MS 2000
-#define TRIES 2   /* of each server */
-#define SERVERS 3 /* as many as the C library asks */
-#define SOCKETS (2 * SERVERS)
+#define SOCKETS (2 * RESOLVE_SERVERS)
 #define LOOK_MS 1000 /* how often resolv.conf is looked at */
 #define EACH_FAMILY (RESOLVE_ADDRESSES / 2)
 
-#define RESOLV_CONF "/etc/resolv.conf"
-
 struct resolver {
     struct loop *loop; /* borrowed */
-    struct ares_options options;
-    int mask;                            /* those that are set */
-    struct ares_addr_port_node *servers; /* owned */
-    bool given;                          /* servers are not resolv.conf's */
-    int try_ms;
-    struct stat read; /* resolv.conf when it was read */
-    int64_t looked_ms;
+    struct resolve_conf conf;
+    int64_t looked_ms;            /* when it was last compared */
     struct list working, waiting; /* struct resolve */
     size_t working_count, waiting_count;
 };
@@ -77,119 +63,7 @@ struct resolve {
     void *arg;
 };
 
-/* ---- what was read ---- */
-
-static void
-forget_configuration(struct resolver *r)
-{
-    ares_destroy_options(&r->options);
-    ares_free_data(r->servers);
-    r->servers = NULL;
-}
-
-/* Takes what the channel was made of; ARES_*. */
-static int
-take_configuration(struct resolver *r, ares_channel channel)
-{
-    struct ares_addr_port_node *last;
-    int status = ares_get_servers_ports(channel, &r->servers);
-
-    if (status != ARES_SUCCESS) {
-        return status;
-    }
-    last = r->servers;
-    for (int i = 1; i < SERVERS && last != NULL; i++) {
-        last = last->next;
-    }
-    if (last != NULL && last->next != NULL) {
-        ares_free_data(last->next);
-        last->next = NULL;
-    }
-    status = ares_save_options(channel, &r->options, &r->mask);
-    if (status != ARES_SUCCESS) {
-        forget_configuration(r);
-    }
-    return status;
-}
-
-/* ARES_*; *r is as it was when that is not ARES_SUCCESS. */
-static int
-read_configuration(struct resolver *r, const char *servers)
-{
-    struct ares_options wanted = { .flags = ARES_FLAG_NOALIASES,
-                                   .timeout = r->try_ms,
-                                   .tries = TRIES };
-    struct resolver now = { .servers = NULL };
-    ares_channel channel;
-    int status =
-        ares_init_options(&channel, &wanted,
-                          ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES);
-
-    if (status != ARES_SUCCESS) {
-        return status;
-    }
-    if (servers != NULL) {
-        status = ares_set_servers_ports_csv(channel, servers);
-    }
-    if (status == ARES_SUCCESS) {
-        status = take_configuration(&now, channel);
-    }
-    ares_destroy(channel);
-    if (status == ARES_SUCCESS) {
-        forget_configuration(r);
-        r->options = now.options;
-        r->mask = now.mask;
-        r->servers = now.servers;
-    }
-    return status;
-}
-
-static bool
-is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-/* Out of a sandbox another file of that name cannot be read. */
-static void
-read_changed(struct resolver *r)
-{
-    int fd = open(RESOLV_CONF, O_RDONLY | O_CLOEXEC);
-
-    if (fd == -1) {
-        log_warn("resolver: %s has changed, and cannot be read (%s): the name "
-                 "servers stay as they were until this process starts again",
-                 RESOLV_CONF, strerror(errno));
-        return;
-    }
-    close(fd);
-
-    int status = read_configuration(r, NULL);
-
-    if (status == ARES_SUCCESS) {
-        log_notice("resolver: %s has changed and was read", RESOLV_CONF);
-    } else {
-        log_warn("resolver: %s has changed: %s", RESOLV_CONF,
-                 ares_strerror(status));
-    }
-}
-
-static void
-look_for_change(struct resolver *r)
-{
-    struct stat now;
-
-    if (r->given || loop_now(r->loop) - r->looked_ms < LOOK_MS) {
-        return;
-    }
-    r->looked_ms = loop_now(r->loop);
-    if (stat(RESOLV_CONF, &now) == 0 && !is_same(&now, &r->read)) {
-        r->read = now;
-        read_changed(r);
-    }
-}
+/* ---- life ---- */
 
 struct resolver *
 resolver_new(struct loop *l, const struct resolver_options *o,
@@ -199,16 +73,11 @@ resolver_new(struct loop *l, const struct resolver_options *o,
     int status = ares_library_init(ARES_LIB_INIT_ALL);
 
     r->loop = l;
-    r->given = o->servers != NULL;
-    r->try_ms = o->try_ms > 0 ? o->try_ms : TRY_MS;
     r->looked_ms = loop_now(l);
     list_init(&r->working);
     list_init(&r->waiting);
-    if (stat(RESOLV_CONF, &r->read) == -1) {
-        r->read = (struct stat){ .st_size = 0 };
-    }
     if (status == ARES_SUCCESS) {
-        status = read_configuration(r, o->servers);
+        status = resolve_conf_init(&r->conf, o);
     }
     if (status != ARES_SUCCESS) {
         errmsg_set(err, "resolver: %s", ares_strerror(status));
@@ -226,7 +95,7 @@ resolver_free(struct resolver **r)
         return;
     }
     assert((*r)->working_count == 0 && (*r)->waiting_count == 0);
-    forget_configuration(*r);
+    resolve_conf_clear(&(*r)->conf);
     ares_library_cleanup();
     resolvers--;
     mem_free(r);
@@ -236,7 +105,7 @@ void
 resolve_paths(void (*add)(void *arg, struct str path), void *arg)
 {
     /* The last is where c-ares draws the numbers of its questions from. */
-    static const char *const paths[] = { "/etc/hosts", RESOLV_CONF,
+    static const char *const paths[] = { "/etc/hosts", RESOLVE_CONF,
                                          "/etc/nsswitch.conf", "/etc/host.conf",
                                          "/dev/urandom" };
 
@@ -499,25 +368,6 @@ on_due(struct timer *t)
     set_timer(q);
 }
 
-/* ARES_* */
-static int
-open_channel(struct resolve *q)
-{
-    struct resolver *r = q->resolver;
-    struct ares_options options = r->options;
-    int status;
-
-    options.sock_state_cb = on_socket_state;
-    options.sock_state_cb_data = q;
-    status = ares_init_options(&q->channel, &options,
-                               r->mask | ARES_OPT_SOCK_STATE_CB);
-    if (status != ARES_SUCCESS) {
-        q->channel = NULL;
-        return status;
-    }
-    return ares_set_servers_ports(q->channel, r->servers);
-}
-
 static void
 work(struct resolve *q)
 {
@@ -526,12 +376,15 @@ work(struct resolve *q)
                                          .ai_socktype = SOCK_STREAM,
                                          .ai_flags = ARES_AI_NOSORT };
 
-    look_for_change(r);
+    if (loop_now(r->loop) - r->looked_ms >= LOOK_MS) {
+        r->looked_ms = loop_now(r->loop);
+        resolve_conf_look(&r->conf);
+    }
     q->working = true;
     list_append(&r->working, &q->link);
     r->working_count++;
 
-    int status = open_channel(q);
+    int status = resolve_conf_open(&r->conf, &q->channel, on_socket_state, q);
 
     if (status != ARES_SUCCESS) {
         end_with(q, status);

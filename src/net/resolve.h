@@ -20,6 +20,7 @@
 #include "event/loop.h"
 #include "net/addr.h"
 
+#define RESOLVE_CONF "/etc/resolv.conf"
 #define RESOLVE_ADDRESSES                                \
     16 /* of one name; those of each family that are too \
           many are left out */
@@ -29,9 +30,11 @@
 struct resolver;
 
 struct resolver_options {
-    /* "127.0.0.1:5353,[::1]:5353" instead of resolv.conf's, for tests; NULL:
-     * those of resolv.conf. */
+    /* Borrowed as long as it lives: "127.0.0.1:5353,[::1]:5353" instead of
+     * resolv.conf's, for tests; NULL: those of resolv.conf. */
     const char *servers;
+    const char *path; /* of resolv.conf, for tests; NULL: RESOLVE_CONF */
+    uint16_t port;    /* of servers that have none of their own; 0: 53 */
     int try_ms; /* how long a server is waited for before the next is asked;
                    0: 2000 */
 };

@@ -21,9 +21,10 @@
 
 #include <stdint.h>
 
-#define URL_MAX 2048                 /* bytes of a whole URL */
-#define URL_MASKED_MAX (URL_MAX * 3) /* enough for url_masked(), with its NUL \
-                                      */
+#define URL_MAX 2048 /* bytes of a whole URL */
+#define URL_MASKED_MAX                                     \
+    (URL_MAX * 3) /* enough for url_masked(), with its NUL \
+                   */
 
 enum url_scheme { URL_RTMP, URL_RTMPS, URL_HTTP, URL_HTTPS };
 

@@ -57,6 +57,12 @@ def test_good(tmp_path):
 
 # (what replaces what in GOOD, words that must be in the message)
 MISTAKES = {
+    "egress rule": ('pid = "run/weir.pid"',
+                    'egress = [ "allow example.org" ]; pid = "run/weir.pid"',
+                    ["egress", "example.org", "must be"]),
+    "egress rule for unix sockets": (
+        'pid = "run/weir.pid"', 'egress = "deny unix:"; pid = "run/weir.pid"',
+        ["egress", "deny unix:", "must be"]),
     "unknown key, near": ('pid = "run/weir.pid"', 'pit = "run/weir.pid"',
                           ["pit", '"?pid']),
     "unknown key, far": ("worker_processes = 2", "xyzzy = 2", ["xyzzy"]),

@@ -42,6 +42,7 @@ static struct {
     struct io udp, tcp, conns[DNS_CONNECTIONS];
     int udp_asked, tcp_asked;
     char servers[64]; /* for struct resolver_options */
+    uint16_t port;
 } dns;
 
 static inline const char *
@@ -243,6 +244,7 @@ dns_start(struct loop *l, const struct dns_name *names, size_t count)
     }
     assert_int_equal(io_start(l, &dns.udp, udp, IO_READ, dns_on_udp), 0);
     assert_int_equal(io_start(l, &dns.tcp, tcp, IO_READ, dns_on_tcp), 0);
+    dns.port = ntohs(in.sin_port);
     snprintf(dns.servers, sizeof(dns.servers), "127.0.0.1:%u",
              ntohs(in.sin_port));
 }

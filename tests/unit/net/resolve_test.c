@@ -11,6 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "counted.h"
@@ -319,6 +320,64 @@ those_that_wait_have_no_more_time_than_others(void **state)
     loop_turn(l, 0);
 }
 
+/* ---- resolv.conf ---- */
+
+static void
+write_conf(const char *path, const char *server)
+{
+    char next[80];
+
+    snprintf(next, sizeof(next), "%s.new", path);
+
+    FILE *f = fopen(next, "w");
+
+    fprintf(f, "nameserver %s\noptions ndots:1\n", server);
+    fclose(f);
+    assert_int_equal(rename(next, path), 0);
+}
+
+/* Looks a name up once the file is looked at again. */
+static void
+turns_until_found(struct resolver *r)
+{
+    int64_t until = clock_ms() + DNS_PATIENCE_MS;
+
+    do {
+        heard.calls = 0;
+        resolve_start(r, STR("one.test"), 10000, on_resolved, NULL);
+        turns_until(1);
+        loop_turn(l, 50);
+    } while (strcmp(heard.text, "192.0.2.1") != 0 && clock_ms() < until);
+    assert_string_equal(heard.text, "192.0.2.1");
+}
+
+static void
+a_changed_resolv_conf_is_noticed(void **state)
+{
+    char path[] = "/tmp/weir-resolv-XXXXXX";
+    struct resolver_options o = { .path = path,
+                                  .port = dns.port,
+                                  .try_ms = 50 };
+    struct errmsg err;
+
+    (void)state;
+    close(mkstemp(path));
+    write_conf(path, "127.0.0.9"); /* nobody is there */
+
+    struct resolver *r = resolver_new(l, &o, &err);
+
+    assert_non_null(r);
+    heard.calls = 0;
+    resolve_start(r, STR("one.test"), 10000, on_resolved, NULL);
+    turns_until(1);
+    assert_string_not_equal(heard.text, "192.0.2.1");
+    write_conf(path, "127.0.0.1");
+    turns_until_found(r);
+    unlink(path); /* as it was, while there is none */
+    turns_until_found(r);
+    resolver_free(&r);
+}
+
 /* ---- in the sandbox ---- */
 
 static struct str paths[16];
@@ -408,6 +467,7 @@ main(void)
         cmocka_unit_test(nothing_is_left_of_who_gave_up),
         cmocka_unit_test(those_that_are_too_many_wait_for_their_turn),
         cmocka_unit_test(those_that_wait_have_no_more_time_than_others),
+        cmocka_unit_test(a_changed_resolv_conf_is_noticed),
         cmocka_unit_test(a_process_without_a_resolver_reads_nothing),
         cmocka_unit_test(it_works_in_the_sandbox),
     };

@@ -98,69 +98,70 @@ it_is_taken_apart(void **state)
     }
 }
 
+static const char *const wrong[][2] = {
+    { "", "must begin with" },
+    { "example.org/live", "must begin with" },
+    { "rtmp:/example.org", "must begin with" },
+    { "rtmpt://example.org", "must begin with" },
+    { "file:///etc/passwd", "must begin with" },
+    { "//example.org", "must begin with" },
+    { "rtmp://", "there is no host" },
+    { "rtmp:///live", "there is no host" },
+    { "rtmp://u@/live", "there is no host" },
+    { "rtmp://:1935/live", "there is no host" },
+    { "rtmp://?h", "there is no host" },
+    { "rtmp://h:/x", "the port" },
+    { "rtmp://h:0/x", "the port" },
+    { "rtmp://h:65536/x", "the port" },
+    { "rtmp://h:+1/x", "the port" },
+    { "rtmp://h:1x/x", "the port" },
+    { "rtmp://h:1:2/x", "more than one \":\"" },
+    { "rtmp://::1/x", "more than one \":\"" },
+    { "rtmp://[::1/x", "no \"]\"" },
+    { "rtmp://[::1]x/x", "only \":PORT\"" },
+    { "rtmp://[]/x", "there is no host" },
+    { "rtmp://[1.2.3.4]/x", "IPv6" },
+    { "rtmp://[fe80::1%25eth0]/x", "IPv6" },
+    { "rtmp://[v1.x]/x", "IPv6" },
+    { "rtmp://[::12345]/x", "IPv6" },
+    { "rtmp://127.1/x", "IPv4" },
+    { "rtmp://2130706433/x", "IPv4" },
+    { "rtmp://0x7f000001/x", "IPv4" },
+    { "rtmp://0x7f.1/x", "IPv4" },
+    { "rtmp://0177.0.0.1/x", "IPv4" },
+    { "rtmp://1.2.3.4.5/x", "IPv4" },
+    { "rtmp://256.0.0.1/x", "IPv4" },
+    { "rtmp://a..b/x", "the host must be" },
+    { "rtmp://.a/x", "the host must be" },
+    { "rtmp://a%2eb/x", "the host must be" },
+    { "rtmp://a,b/x", "the host must be" },
+    { "rtmp://a@b@c/x", "more than one \"@\"" },
+    { "rtmp://@h/x", "no user" },
+    { "rtmp://:p@h/x", "no user" },
+    { "rtmp://u%0a@h/x", "control character" },
+    { "rtmp://u:p%00@h/x", "control character" },
+    { "rtmp://h/x#y", "fragment" },
+    { "rtmp://h/x y", "byte 11 of the URL (0x20)" },
+    { "rtmp://h/x\r\ny", "0x0d" },
+    { "rtmp://h/\xc3\xa9", "%C3" },
+    { "rtmp://h\\x/", "0x5c" },
+    { "rtmp://h/%", "\"%\" must" },
+    { "rtmp://h/%4", "\"%\" must" },
+    { "rtmp://h/%zz", "\"%\" must" },
+};
+
 static void
 a_wrong_one_is_told(void **state)
 {
-    static const char *const cases[][2] = {
-        { "", "must begin with" },
-        { "example.org/live", "must begin with" },
-        { "rtmp:/example.org", "must begin with" },
-        { "rtmpt://example.org", "must begin with" },
-        { "file:///etc/passwd", "must begin with" },
-        { "//example.org", "must begin with" },
-        { "rtmp://", "there is no host" },
-        { "rtmp:///live", "there is no host" },
-        { "rtmp://u@/live", "there is no host" },
-        { "rtmp://:1935/live", "there is no host" },
-        { "rtmp://?h", "there is no host" },
-        { "rtmp://h:/x", "the port" },
-        { "rtmp://h:0/x", "the port" },
-        { "rtmp://h:65536/x", "the port" },
-        { "rtmp://h:+1/x", "the port" },
-        { "rtmp://h:1x/x", "the port" },
-        { "rtmp://h:1:2/x", "more than one \":\"" },
-        { "rtmp://::1/x", "more than one \":\"" },
-        { "rtmp://[::1/x", "no \"]\"" },
-        { "rtmp://[::1]x/x", "only \":PORT\"" },
-        { "rtmp://[]/x", "there is no host" },
-        { "rtmp://[1.2.3.4]/x", "IPv6" },
-        { "rtmp://[fe80::1%25eth0]/x", "IPv6" },
-        { "rtmp://[v1.x]/x", "IPv6" },
-        { "rtmp://[::12345]/x", "IPv6" },
-        { "rtmp://127.1/x", "IPv4" },
-        { "rtmp://2130706433/x", "IPv4" },
-        { "rtmp://0x7f000001/x", "IPv4" },
-        { "rtmp://0x7f.1/x", "IPv4" },
-        { "rtmp://0177.0.0.1/x", "IPv4" },
-        { "rtmp://1.2.3.4.5/x", "IPv4" },
-        { "rtmp://256.0.0.1/x", "IPv4" },
-        { "rtmp://a..b/x", "the host must be" },
-        { "rtmp://.a/x", "the host must be" },
-        { "rtmp://a%2eb/x", "the host must be" },
-        { "rtmp://a,b/x", "the host must be" },
-        { "rtmp://a@b@c/x", "more than one \"@\"" },
-        { "rtmp://@h/x", "no user" },
-        { "rtmp://:p@h/x", "no user" },
-        { "rtmp://u%0a@h/x", "control character" },
-        { "rtmp://u:p%00@h/x", "control character" },
-        { "rtmp://h/x#y", "fragment" },
-        { "rtmp://h/x y", "byte 11 of the URL (0x20)" },
-        { "rtmp://h/x\r\ny", "0x0d" },
-        { "rtmp://h/\xc3\xa9", "%C3" },
-        { "rtmp://h\\x/", "0x5c" },
-        { "rtmp://h/%", "\"%\" must" },
-        { "rtmp://h/%4", "\"%\" must" },
-        { "rtmp://h/%zz", "\"%\" must" },
-    };
     struct errmsg err;
     struct url u;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         err.text[0] = 0;
-        if (url_parse(pool, str_from(cases[i][0]), &u, &err) != -1 ||
-            strstr(err.text, cases[i][1]) == NULL) {
-            fail_msg("%s: %s", cases[i][0], err.text);
+        if (url_parse(pool, str_from(wrong[i][0]), &u, &err) != -1 ||
+            strstr(err.text, wrong[i][1]) == NULL) {
+            fail_msg("%s: %s", wrong[i][0], err.text);
         }
     }
 }
