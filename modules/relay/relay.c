@@ -145,7 +145,7 @@ start(const struct module_layer *layer, void **state,
 
 const struct module relay_module = {
     .name = "relay",
-    .about = "stream keys and relays: GET /get, /reset, /delete",
+    .about = "stream keys and relays: GET /get, /reset, /delete, /pull, /push",
     .keys = keys,
     .settings_size = sizeof(struct relay_settings),
     .start = start,
