@@ -20,7 +20,7 @@
 enum http_result relay_ok(struct http_request *r);
 /* 200, text/plain: text and nothing else. */
 enum http_result relay_text(struct http_request *r, struct str text);
-/* Refuses: counts, says it in the access log, answers. */
+/* Refuses: counts, says it in both logs, answers. */
 enum http_result relay_refuse(struct http_request *r, enum relay_refused why,
                               int status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
