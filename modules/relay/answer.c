@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "http/escape.h"
 #include "http/filter/cors.h"
 #include "http/path.h"
@@ -60,13 +61,16 @@ enum http_result
 relay_refuse(struct http_request *r, enum relay_refused why, int status,
              const char *format, ...)
 {
-    char text[TEXT_MAX];
+    char text[TEXT_MAX], path[TEXT_MAX], peer[ADDR_TEXT];
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     metric_add(&relay_metrics[RELAY_REFUSED], why, 1);
+    str_escape(path, sizeof(path), r->path);
+    log_limited(LOG_INFO, "relay: %s refused for %s: %s", path,
+                addr_text(&r->client, peer), text);
     http_note(r, "%s", text);
     return http_error(r, status, "%s", text);
 }

@@ -22,7 +22,7 @@ enum http_result relay_ok(struct http_request *r);
 enum http_result relay_text(struct http_request *r, struct str text);
 /* 200, JSON. */
 enum http_result relay_json(struct http_request *r, struct str json);
-/* Refuses: counts, says it in the access log, answers. */
+/* Refuses: counts, says it in both logs, answers. */
 enum http_result relay_refuse(struct http_request *r, enum relay_refused why,
                               int status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

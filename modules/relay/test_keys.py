@@ -439,6 +439,52 @@ def test_keys_over_reloads_and_restarts(keyed):
     publisher(w.rtmp, "keyed", key).close()
 
 
+class Broken:
+    """The database as a disk might leave it, until the end of the block."""
+
+    def __init__(self, w):
+        self.keeper = keeper(w)
+        self.files = {}
+        for end in ("", "-wal", "-shm"):
+            path = f"{w.prefix}/run/weir.db{end}"
+            with open(path, "rb") as f:
+                self.files[path] = f.read()
+
+    def write(self, change):
+        for path, content in self.files.items():
+            with open(path, "r+b") as f:
+                f.write(change(content))
+
+    def __enter__(self):
+        os.kill(self.keeper, signal.SIGSTOP)
+        self.write(lambda content: b"\xa5" * len(content))
+
+    def __exit__(self, *_):
+        self.write(lambda content: content)
+        os.kill(self.keeper, signal.SIGKILL)
+
+
+def test_grace_while_the_store_cannot_be_read(keyed):
+    w = keyed(workers=1, app='key_grace = "1h";', top='watchdog = "0";',
+              apps=', { name = "strict"; publish = "key"; key_grace = "0"; }')
+    keys = {room: key_of(w, room) for room in ("seen", "unseen", "reset")}
+    publisher(w.rtmp, "keyed", keys["seen"]).close()
+    publisher(w.rtmp, "keyed", keys["reset"]).close()
+    key_of(w, "reset", "reset")
+    refused(w, keys["reset"])
+    with Broken(w):
+        with publisher(w.rtmp, "keyed", keys["seen"]), \
+                player(w.rtmp, "keyed", "seen"):
+            assert "cannot be looked up" in refused(w, keys["unseen"])
+        for name, app in ((keys["reset"], "keyed"), ("x" * 48, "keyed"),
+                          (keys["seen"], "strict")):
+            assert "cannot be looked up" in refused(w, name, app)
+        assert "not one" in refused(w, "seen")
+    w.wait_log("let in because its key was good lately")
+    wait_for(lambda: ask(w, "get", "new").status == 200, 10)
+    publisher(w.rtmp, "keyed", keys["unseen"]).close()
+
+
 def test_without_the_keeper(keyed):
     """What is on the disk can be read; what must be written is told no."""
     w = keyed(top='store = { timeout = "500ms"; }; watchdog = "0";')
