@@ -218,7 +218,7 @@ root_mistakes(void **state)
     refuses("\n\nworker_proceses = 2;\n", 3, "worker_processes");
     refuses("pid = \"\";\n", 1, "pid");
     refuses("error_log = { level = \"loud\"; };\n", 1, "level");
-    refuses("egress = ( \"allow all\" );\n", 1, "egress");
+    refuses("egress = ( \"allow example.org\" );\n", 1, "egress");
     refuses("stop_drain = 30;\n", 1, "stop_drain");
     refuses("live = {\n  memory = \"8M\";\n max_stream_memory = \"9M\"; };\n",
             1, "max_stream_memory");
