@@ -56,6 +56,7 @@ task_set(struct relay_task *t, enum relay_state state, const char *reason)
     }
     str_copy(t->view.reason, sizeof(t->view.reason), str_from(reason));
     t->running_ms = state == RELAY_RUNNING ? loop_now(relayer.loop) : 0;
+    t->view.refused = t->view.refused && state != RELAY_RUNNING;
     log_limited(state == RELAY_CONNECTING ? LOG_INFO : LOG_NOTICE,
                 "relay %s %.*s: %s%s%s", relay_kind_name(t->kind),
                 STR_ARGS(t->stream), relay_state_name(state),

@@ -23,6 +23,7 @@ static struct {
     struct store_call *read; /* under way */
     bool stale;              /* changed since that was asked */
     bool full;               /* said so in the log */
+    struct list *at;         /* the task that was found last, in a round */
 } wanted;
 
 /* ---- all kinds ---- */
@@ -35,16 +36,34 @@ is_task(const struct relay_task *t, const struct task_wish *w)
            str_eq(t->name, w->name) && str_eq(t->url, w->url);
 }
 
+/* Wishes come in the order of the tasks, nearly always: looks from the last
+ * one on. */
+static struct relay_task *
+find(const struct task_wish *w)
+{
+    for (size_t i = 0; i <= relayer.count; i++) {
+        struct relay_task *t;
+
+        wanted.at = wanted.at->next;
+        if (wanted.at == &relayer.tasks) {
+            continue;
+        }
+        t = LIST_ITEM(wanted.at, struct relay_task, link);
+        if (is_task(t, w)) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
 static void
 want(const struct task_wish *w)
 {
-    LIST_EACH (node, &relayer.tasks) {
-        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+    struct relay_task *t = find(w);
 
-        if (is_task(t, w)) {
-            t->seen = true;
-            return;
-        }
+    if (t != NULL) {
+        t->seen = true;
+        return;
     }
     if (relayer.count >= (size_t)relayer.plan.max) {
         if (!wanted.full) {
@@ -63,6 +82,7 @@ want(const struct task_wish *w)
 static void
 begin_round(enum relay_origin origin)
 {
+    wanted.at = &relayer.tasks;
     LIST_EACH (node, &relayer.tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 

@@ -92,9 +92,9 @@ struct rtmp_application_settings {
     int publish_conflict; /* enum live_conflict */
     struct conf_strings publish_access, play_access;
     bool gop_cache;
-    int64_t idle_timeout; /* ms without a message from a publisher */
-    int64_t gather;       /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
-    int64_t hold;         /* ms or HOLD_INHERIT */
+    int64_t idle_timeout;    /* ms without a message from a publisher */
+    int64_t gather;          /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
+    int64_t hold;            /* ms or HOLD_INHERIT */
     struct conf_groups push; /* struct push_settings */
     struct conf_groups pull; /* struct pull_settings */
 };
