@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "app/module.h"
 #include "app/settings/filters.h"
 #include "http/filter/cors.h"
 #include "http/filter/rate.h"
@@ -42,14 +43,35 @@ make_cors(struct pool *pool, const struct cors_settings *s)
     return c;
 }
 
+/* Of a location that says nothing of rates: what the first of its modules
+ * that has a word on it says. */
+static struct conf_groups
+default_rates(struct pool *pool, const struct http_location_settings *l)
+{
+    const struct conf_extra *layer;
+
+    for (size_t i = 0; (layer = settings_http_layer(l, i)) != NULL; i++) {
+        const struct module *m = layer->what;
+
+        if (m->rate != NULL) {
+            struct rate_settings *s = pool_zero(pool, sizeof(*s));
+
+            s->key = STR("address");
+            s->rate = str_from(m->rate);
+            s->burst = RATE_BURST_AUTO;
+            return (struct conf_groups){ .items = s, .count = 1 };
+        }
+    }
+    return (struct conf_groups){ 0 };
+}
+
 /* Counts stay with the place of the server, the location and the place of the
  * rule in it, so that they go on when a reload changes the numbers. */
 static struct http_rate
 make_rate(struct pool *pool, size_t server,
-          const struct http_location_settings *l, size_t i)
+          const struct http_location_settings *l, const struct rate_settings *s,
+          size_t i)
 {
-    const struct rate_settings *all = l->rate.items;
-    const struct rate_settings *s = &all[i];
     struct http_rate rate = { .key = RATE_ADDRESS };
     struct errmsg err;
     int bad = rate_parse_key(s->key, &rate.key, &rate.header, &err) |
@@ -68,11 +90,14 @@ http_filters_set(struct pool *pool, size_t server,
                  const struct http_location_settings *l,
                  struct http_location *out)
 {
-    size_t n = l->rate.count;
+    struct conf_groups from =
+        l->rate.count > 0 ? l->rate : default_rates(pool, l);
+    const struct rate_settings *items = from.items;
+    size_t n = from.count;
     struct http_rate *rates = pool_zero(pool, (n + 1) * sizeof(*rates));
 
     for (size_t i = 0; i < n; i++) {
-        rates[i] = make_rate(pool, server, l, i);
+        rates[i] = make_rate(pool, server, l, &items[i], i);
     }
     out->cors = make_cors(pool, &l->cors);
     out->rates = rates;

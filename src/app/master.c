@@ -18,6 +18,7 @@
 
 #include "app/background.h"
 #include "app/guard.h"
+#include "app/keeper.h"
 #include "app/metrics.h"
 #include "app/notify.h"
 #include "app/process_meter.h"
@@ -432,6 +433,9 @@ open_generation(struct master *m, struct errmsg *err)
     /* The first file that is opened is the error log. */
     if (logring_open(m->generation->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
+    }
+    if (keeper_prepare(m->generation->settings, err) == -1) {
+        return -1;
     }
     for (int i = 1; open_and_listen(m, err) == -1; i++) {
         if (errno != EADDRINUSE || i == BIND_TRIES) {

@@ -16,6 +16,7 @@
 #include "proc/metrics.h"
 #include "proc/slot.h"
 #include "rtmp/metrics.h"
+#include "store/metrics.h"
 
 /* ---- labels ---- */
 
@@ -200,6 +201,7 @@ metrics_register(const struct module *const *table)
     metric_register(http_metrics);
     metric_register(rtmp_metrics);
     metric_register(live_metrics);
+    metric_register(store_metrics);
     for (size_t i = 0; table[i] != NULL; i++) {
         if (table[i]->metrics != NULL) {
             metric_register(table[i]->metrics);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/keeper.h"
 #include "app/master_impl.h"
 #include "app/metrics.h"
 #include "app/notify.h"
@@ -336,7 +337,8 @@ open_next(struct master *m, struct errmsg *err)
         logring_open(next->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
     }
-    if (control_prepare(m->control, &next->settings->control, err) == -1) {
+    if (control_prepare(m->control, &next->settings->control, err) == -1 ||
+        keeper_prepare(next->settings, err) == -1) {
         return -1;
     }
     return generation_open(m->reload.next, &m->listeners, err);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "app/guard.h"
+#include "app/keeper.h"
 #include "app/metrics.h"
 #include "app/process.h"
 #include "base/clock.h"
@@ -87,6 +88,10 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
     }
     metrics_watch_loop(life->process.loop);
     loop_set_hooks(life->process.loop, &hooks, slot_at(slot_self()));
+    if (life->role != keeper_roles &&
+        keeper_connect(life->process.loop, s, NULL, err) == -1) {
+        return -1;
+    }
     if (life->role->start(life->process.loop, s, err) == -1) {
         return -1;
     }
@@ -110,6 +115,7 @@ role_main(const struct role *r, const struct settings *s)
         process_ready();
         loop_run(life.process.loop);
         status = EXIT_SUCCESS;
+        store_close();
         if (r->stop != NULL) {
             r->stop();
         }

@@ -5,18 +5,25 @@
  */
 #include "app/roles.h"
 
-/* Calls f for each role: weir's own (none so far), then the modules'. */
+#include "app/keeper.h"
+
+/* Calls f for each role: weir's own, then the modules'. */
 typedef void each_role(void *arg, const struct role *r);
+
+static void
+each_of(const struct role *r, each_role *f, void *arg)
+{
+    for (; r != NULL && r->name != NULL; r++) {
+        f(arg, r);
+    }
+}
 
 static void
 each(const struct module *const *table, each_role *f, void *arg)
 {
+    each_of(keeper_roles, f, arg);
     for (size_t i = 0; table[i] != NULL; i++) {
-        const struct role *r = table[i]->roles;
-
-        for (; r != NULL && r->name != NULL; r++) {
-            f(arg, r);
-        }
+        each_of(table[i]->roles, f, arg);
     }
 }
 

@@ -28,16 +28,39 @@ rtmp_live_name(struct netstream *n, struct str name)
     return 0;
 }
 
+struct str
+rtmp_live_shown(const struct netstream *n)
+{
+    return n->request->secret && !n->renamed && n->publisher == NULL
+               ? n->application->settings->name
+               : str_of(n->name, n->name_len);
+}
+
+struct str
+rtmp_live_host(struct str tc_url)
+{
+    size_t at = str_find(tc_url, ':', 0);
+
+    if (!str_starts(str_skip(tc_url, at), STR("://"))) {
+        return STR_NONE;
+    }
+    return str_first(tc_url, str_find(tc_url, '/', at + 3));
+}
+
 /* For statistics: where it goes to or comes from, with no secret in it. */
 static struct str
 url_of(const struct netstream *n, char *dst)
 {
     struct str base = n->request->tc_url;
-    struct str name = str_skip(str_of(n->name, n->name_len),
-                               n->application->settings->name.len + 1);
-    int len =
-        snprintf(dst, URL_MAX, "%.*s/%.*s", STR_ARGS(base), STR_ARGS(name));
+    struct str name = str_of(n->name, n->name_len);
+    int len;
 
+    if (n->request->secret) { /* the key may stand behind the application */
+        base = rtmp_live_host(base);
+    } else {
+        name = str_skip(name, n->application->settings->name.len + 1);
+    }
+    len = snprintf(dst, URL_MAX, "%.*s/%.*s", STR_ARGS(base), STR_ARGS(name));
     return str_of(dst, len < URL_MAX ? (size_t)len : URL_MAX - 1);
 }
 

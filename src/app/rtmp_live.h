@@ -17,6 +17,7 @@ struct netstream {
     struct live_publisher *publisher; /* owned */
     struct live_player *player;       /* owned */
     bool publishing;                  /* what was asked for; else playing */
+    bool renamed;        /* name is not what was asked for but public */
     bool claiming;       /* the name is not ours yet, the session waits */
     uint32_t chunk_size; /* of a stream made new */
     size_t hook;         /* the module whose hook is asked */
@@ -35,6 +36,10 @@ struct netstream *rtmp_live_new(struct rtmp_request *r,
 void rtmp_live_free(struct rtmp_request *r);
 /* "app/name" from the application and what was asked for; -1: too long. */
 int rtmp_live_name(struct netstream *n, struct str name);
+/* "app/name" for logs; the application alone while the name may be a key. */
+struct str rtmp_live_shown(const struct netstream *n);
+/* SCHEME://HOST of a tcUrl; empty if it has none. */
+struct str rtmp_live_host(struct str tc_url);
 
 /* RTMP_WAIT: the session is told when the name is ours, or not to be had. */
 enum rtmp_result rtmp_live_publish(struct netstream *n,

@@ -92,6 +92,14 @@ get_app(const void *arg, struct str rest, struct line_value *v)
     line_value_text(v, s->r->app);
 }
 
+/* What the URL has behind the application may be a key, unless it is to be
+ * played or all of the server's applications are open. */
+static bool
+may_be_key(const struct subject *s)
+{
+    return !s->log->open && (is_publish(s->r) || s->r->stream_id == 0);
+}
+
 /* What a client publishes under may be a key: then the name that became of
  * it is told, or none. */
 static void
@@ -101,11 +109,10 @@ get_name(const void *arg, struct str rest, struct line_value *v)
     const struct netstream *n = s->n;
 
     (void)rest;
-    if (n != NULL && (n->publisher != NULL || !is_publish(s->r) ||
-                      n->application->settings->publish == PUBLISH_OPEN)) {
+    if (n != NULL && (n->publisher != NULL || n->renamed || !s->r->secret)) {
         line_value_text(v, str_skip(str_of(n->name, n->name_len),
                                     n->application->settings->name.len + 1));
-    } else if (is_publish(s->r) && !s->log->open) {
+    } else if (may_be_key(s) && s->r->name.len > 0) {
         line_value_text(v, STR("***"));
     } else {
         line_value_text(v, s->r->name);
@@ -127,7 +134,12 @@ get_tcurl(const void *arg, struct str rest, struct line_value *v)
     const struct subject *s = arg;
 
     (void)rest;
-    line_value_masked(v, &s->log->mask, s->r->tc_url, false);
+    if (may_be_key(s)) {
+        line_value_masked(v, &s->log->mask, rtmp_live_host(s->r->tc_url),
+                          false);
+    } else {
+        line_value_masked(v, &s->log->mask, s->r->tc_url, false);
+    }
 }
 
 static void

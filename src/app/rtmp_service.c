@@ -15,6 +15,7 @@
 #include "app/metrics.h"
 #include "app/rtmp_live.h"
 #include "app/rtmp_log.h"
+#include "app/rtmp_node.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "live/metrics.h"
@@ -93,21 +94,48 @@ on_connect(struct rtmp_request *r, struct rtmp_refusal *no)
     return RTMP_DONE;
 }
 
-void
+const struct rtmp_application *
+rtmp_service_application_of(const struct rtmp_request *r)
+{
+    const struct netstream *n = r->context;
+
+    return n->application;
+}
+
+int
 rtmp_service_rename(struct rtmp_request *r, struct str name)
 {
     struct netstream *n = r->context;
 
     if (rtmp_live_name(n, name) != 0) {
-        log_alert("rtmp: a hook gave a name of %zu bytes", name.len);
+        return -1;
     }
+    n->renamed = true;
+    return 0;
 }
 
 /* ---- deciding ---- */
 
+/* A relay of ours that came back to the very stream it is of. */
+static bool
+is_itself(const struct netstream *n)
+{
+    char mark[RTMP_NODE_MARK];
+
+    return n->request->node.len > 0 &&
+           str_eq(n->request->node,
+                  rtmp_node_mark(str_of(n->name, n->name_len), mark));
+}
+
 static enum rtmp_result
 decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
 {
+    if (is_itself(n)) {
+        return refuse(no, RTMP_REFUSED_ITSELF,
+                      n->publishing ? "NetStream.Publish.BadName"
+                                    : "NetStream.Play.Failed",
+                      "this is a relay of a stream to itself");
+    }
     if (!n->publishing) {
         return rtmp_live_play(n, no);
     }
@@ -159,7 +187,9 @@ after_hook(struct netstream *n, enum rtmp_hook_result result,
     case HOOK_DONE:
         return decide_policy(n, true, no);
     case HOOK_REFUSE:
-        no->why = RTMP_REFUSED_HOOK;
+        if (no->why == RTMP_REFUSED_OTHER) {
+            no->why = RTMP_REFUSED_HOOK;
+        }
         return RTMP_REFUSE;
     case HOOK_WAIT:
         return RTMP_WAIT;
@@ -198,6 +228,7 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
     struct netstream *n;
     enum rtmp_result result;
 
+    r->secret = publishing && a != NULL && a->settings->publish == PUBLISH_KEY;
     no->code =
         publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
     if (a == NULL || !is_allowed(a, publishing, r)) {
@@ -305,7 +336,8 @@ on_end(struct rtmp_request *r, const char *reason)
 
     rtmp_log_write(&server_of(r)->log, r, n, reason);
     if (n != NULL) {
-        log_limited(LOG_INFO, "stream %s: %s left: %s", n->name,
+        log_limited(LOG_INFO, "stream %.*s: %s left: %s",
+                    STR_ARGS(rtmp_live_shown(n)),
                     n->publishing ? "publisher" : "player", reason);
         tell_end(n);
         rtmp_live_free(r);

@@ -37,8 +37,12 @@ const struct rtmp_application *rtmp_service_application(struct str name);
 
 /* ---- for hooks ---- */
 
-/* on_publish: what was published under a key appears under this name. */
-void rtmp_service_rename(struct rtmp_request *r, struct str name);
+/* The application that r is for. */
+const struct rtmp_application *rtmp_service_application_of(
+    const struct rtmp_request *r);
+/* on_publish: what was published under a key appears under this name.  -1: it
+ * is too long for this application. */
+int rtmp_service_rename(struct rtmp_request *r, struct str name);
 /* The answer to HOOK_WAIT. */
 void rtmp_service_decide(struct rtmp_request *r, enum rtmp_hook_result result,
                          const struct rtmp_refusal *no);

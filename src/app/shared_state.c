@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "app/events.h"
+#include "app/keeper.h"
 #include "app/metrics.h"
 #include "app/node_state.h"
 #include "app/roles.h"
@@ -159,6 +160,7 @@ shared_state_create(const struct generation *g,
             (enum log_format)s->error_log.format);
     hash_init();
     metrics_register(table);
+    keeper_register(table);
     if (make_folder(s->pid, err) == -1 ||
         pidfile_create(s->pid.ptr, err) == -1 ||
         slots_create(slots, err) == -1 || last_words_create(slots, err) == -1 ||

@@ -16,6 +16,7 @@
 #include "app/door.h"
 #include "app/guard.h"
 #include "app/http_service.h"
+#include "app/keeper.h"
 #include "app/metrics.h"
 #include "app/node_state.h"
 #include "app/process.h"
@@ -323,6 +324,7 @@ stop(struct serving *s)
     for (int i = 0; s->w.loop != NULL && i < LAST_TURNS; i++) {
         loop_turn(s->w.loop, 0);
     }
+    store_close();
     http_service_stop(&s->http);
     if (s->hub) {
         live_hub_stop();
@@ -348,7 +350,8 @@ start_services(struct serving *s, struct errmsg *err)
     s->hub = true;
     admission_start(&s->w);
     s->w.threads = task_threads_new(s->w.loop, THREADS, THREAD_QUEUE, err);
-    if (s->w.threads == NULL) {
+    if (s->w.threads == NULL ||
+        keeper_connect(s->w.loop, settings, s->w.threads, err) == -1) {
         return -1;
     }
     s->http = http_service_start(&s->w, err);

@@ -127,8 +127,7 @@ write_body(struct buf *b, enum form form, int status, struct str message)
 /* What a module has to say about it: of the layer whose turn it is, else of
  * the first one that says.  NULL: nothing. */
 static const char *
-write_own(const struct http_request *r, int status, struct str message,
-          struct buf *b)
+write_own(struct http_request *r, int status, struct str message, struct buf *b)
 {
     const struct http_location *l = r->location;
     const struct exchange *x = exchange_of(r);

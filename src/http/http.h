@@ -46,9 +46,9 @@ struct http_route {
 };
 
 /* How the bodies of error answers look where a module answers: appends one to
- * out and returns its content type, or NULL: as everywhere else.  message is
- * words for people. */
-typedef const char *http_error_body(const struct http_request *r, int status,
+ * out and returns its content type, or NULL: as everywhere else.  It may set
+ * headers.  message is words for people. */
+typedef const char *http_error_body(struct http_request *r, int status,
                                     struct str message, struct buf *out);
 
 struct http_layer {

@@ -24,7 +24,7 @@ bool
 batch_is_common(const struct batch_view *v)
 {
     return (v->framing == LIVE_FLV || v->stream_id == 1) && !v->no_audio &&
-           !v->no_video;
+           !v->no_video && !v->set_data_frame;
 }
 
 static bool
@@ -34,11 +34,24 @@ is_wanted(const struct batch_view *v, const struct frame *f)
            !(v->no_video && f->type == MEDIA_VIDEO);
 }
 
+/* Metadata of a player that is a publisher elsewhere. */
+static bool
+is_announced(const struct batch_view *v, const struct frame *f)
+{
+    return v->set_data_frame && (f->flags & MEDIA_META) != 0;
+}
+
+/* Bytes of a frame in a player's framing, in chunks as its stream has them. */
 static uint32_t
-size_of(const struct batch_view *v, const struct frame *f)
+size_of(const struct stream *s, const struct batch_view *v,
+        const struct frame *f)
 {
     if (!is_wanted(v, f)) {
         return 0;
+    }
+    if (is_announced(v, f)) {
+        return (uint32_t)media_rtmp_size(
+            f->timestamp, f->payload_len + MEDIA_SET_DATA_FRAME, s->chunk_size);
     }
     return v->framing == LIVE_RTMP
                ? f->wire_len
@@ -48,7 +61,7 @@ size_of(const struct batch_view *v, const struct frame *f)
 uint32_t
 batch_frame_size(struct stream *s, const struct batch_view *v, uint64_t frame)
 {
-    return size_of(v, frame_at(s, frame));
+    return size_of(s, v, frame_at(s, frame));
 }
 
 /* Adds a range, or what is left of it behind skip; false: no place. */
@@ -96,9 +109,9 @@ add_media(struct filling *fill, uint64_t position, uint32_t len)
     return true;
 }
 
-/* The frame's header rewritten for another message stream id. */
+/* The frame's header rewritten for another message stream id or length. */
 static bool
-add_own_header(struct filling *fill, uint32_t stream_id)
+add_own_header(struct filling *fill, uint32_t stream_id, uint32_t len)
 {
     struct batch *b = fill->batch;
     uint8_t *header;
@@ -108,9 +121,25 @@ add_own_header(struct filling *fill, uint32_t stream_id)
     }
     header = b->headers[b->count];
     media_rtmp_header(header, (enum media_type)fill->frame->type,
-                      fill->frame->timestamp, fill->frame->payload_len,
-                      stream_id);
+                      fill->frame->timestamp, len, stream_id);
     return add_range(fill, header, fill->frame->header_len);
+}
+
+/* The header between two chunks, where they are not the arena's. */
+static bool
+add_own_continue(struct filling *fill)
+{
+    struct batch *b = fill->batch;
+    uint8_t *header;
+
+    if (b->count == BATCH_RANGES) {
+        return false;
+    }
+    header = b->headers[b->count];
+    return add_range(fill, header,
+                     (uint32_t)media_rtmp_continue(
+                         header, (enum media_type)fill->frame->type,
+                         fill->frame->timestamp));
 }
 
 static bool
@@ -121,9 +150,62 @@ add_rtmp(struct filling *fill, const struct batch_view *v)
     if (v->stream_id == 1) {
         return add_media(fill, f->position, f->wire_len);
     }
-    return add_own_header(fill, v->stream_id) &&
+    return add_own_header(fill, v->stream_id, f->payload_len) &&
            add_media(fill, f->position + f->header_len,
                      f->wire_len - f->header_len);
+}
+
+/* Up to n bytes from byte `at` of "@setDataFrame" and the payload behind it, as
+ * many as lie in one piece; how many, 0: no place. */
+static uint32_t
+add_announced_part(struct filling *fill, uint32_t at, uint32_t n)
+{
+    const struct frame *f = fill->frame;
+    uint32_t chunk = fill->stream->chunk_size;
+    uint32_t from = at - MEDIA_SET_DATA_FRAME; /* in the payload */
+    uint32_t piece;
+
+    if (at < MEDIA_SET_DATA_FRAME) {
+        piece = MEDIA_SET_DATA_FRAME - at;
+        n = n < piece ? n : piece;
+        return add_range(fill, media_set_data_frame + at, n) ? n : 0;
+    }
+    piece = chunk - from % chunk;
+    n = n < piece ? n : piece;
+    return add_media(fill,
+                     f->position + f->header_len + from +
+                         (uint64_t)(from / chunk) * f->continue_len,
+                     n)
+               ? n
+               : 0;
+}
+
+/* Metadata with "@setDataFrame" before it, in chunks of its own. */
+static bool
+add_announced(struct filling *fill, const struct batch_view *v)
+{
+    uint32_t len = fill->frame->payload_len + MEDIA_SET_DATA_FRAME;
+    uint32_t chunk = fill->stream->chunk_size;
+    uint32_t done = 0;
+
+    if (!add_own_header(fill, v->stream_id, len)) {
+        return false;
+    }
+    while (done < len) {
+        uint32_t left = chunk - done % chunk;
+        uint32_t n;
+
+        if (done > 0 && left == chunk && !add_own_continue(fill)) {
+            return false;
+        }
+        n = add_announced_part(fill, done,
+                               left < len - done ? left : len - done);
+        if (n == 0) {
+            return false;
+        }
+        done += n;
+    }
+    return true;
 }
 
 /* The payload without the chunk headers between its parts. */
@@ -182,7 +264,12 @@ add_frame(struct batch *b, struct stream *s, const struct batch_view *v)
     bool whole = true;
 
     if (is_wanted(v, fill.frame)) {
-        whole = v->framing == LIVE_RTMP ? add_rtmp(&fill, v) : add_flv(&fill);
+        if (is_announced(v, fill.frame)) {
+            whole = add_announced(&fill, v);
+        } else {
+            whole =
+                v->framing == LIVE_RTMP ? add_rtmp(&fill, v) : add_flv(&fill);
+        }
         if (whole) {
             count_frame(fill.frame, &b->video, &b->audio);
         }
@@ -222,7 +309,7 @@ batch_cursor(const struct batch *b, struct stream *s,
     *video = *audio = 0;
     while (at.frame < b->to.frame || at.offset < b->to.offset) {
         const struct frame *f = frame_at(s, at.frame);
-        uint32_t left = size_of(v, f) - at.offset;
+        uint32_t left = size_of(s, v, f) - at.offset;
 
         if (is_wanted(v, f)) {
             if (sent < left) {

@@ -20,6 +20,7 @@ struct batch_view {
     enum live_framing framing;
     uint32_t stream_id; /* RTMP: not 1 means headers of its own */
     bool no_audio, no_video;
+    bool set_data_frame; /* before metadata; RTMP only */
 };
 
 /* A place between bytes: inside a frame when offset > 0. */

@@ -105,9 +105,12 @@ struct live_play {
     struct addr peer;
     enum live_framing framing;
     uint32_t stream_id; /* RTMP message stream id; 1 for FLV */
-    int64_t gather;     /* ms or LIVE_GATHER_AUTO; of the application */
-    bool gop_cache;     /* start at the last key frame, not at the next */
-    struct conn *conn;  /* borrowed: outlives the player */
+    /* RTMP: we are the publisher of that connection, so "@setDataFrame" goes
+     * before metadata. */
+    bool set_data_frame;
+    int64_t gather;    /* ms or LIVE_GATHER_AUTO; of the application */
+    bool gop_cache;    /* start at the last key frame, not at the next */
+    struct conn *conn; /* borrowed: outlives the player */
 };
 
 struct live_player_handlers {
@@ -139,6 +142,12 @@ bool live_player_mid_frame(const struct live_player *p);
  * frame boundary.  0; -1: cannot be kept (close). */
 int live_player_say(struct live_player *p, const void *data, size_t n);
 
+/* What has gone to it of the stream: payloads of audio and video, frames. */
+struct live_sent {
+    uint64_t bytes, frames;
+};
+void live_player_sent(const struct live_player *p, struct live_sent *sent);
+
 void live_player_pause(struct live_player *p, bool pause);
 void live_player_receive(struct live_player *p, enum media_type type, bool on);
 bool live_player_started(const struct live_player *p);
@@ -147,6 +156,10 @@ bool live_player_started(const struct live_player *p);
 
 /* Somebody publishes "app/name" now. */
 bool live_is_live(struct str name);
+
+/* The name of the next stream that is live, at or behind position *at (0 at
+ * first), which is moved past it; false behind the last. */
+bool live_next_name(uint32_t *at, char name[LIVE_NAME_MAX]);
 
 struct live_stream_view {
     char name[LIVE_NAME_MAX];

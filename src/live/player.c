@@ -146,6 +146,7 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     p->gop_cache = what->gop_cache;
     p->view.framing = what->framing;
     p->view.stream_id = what->stream_id;
+    p->view.set_data_frame = what->set_data_frame;
     metric_add(gauge_of(p), p->app, 1);
     list_init(&p->link);
     buf_init(&p->words, WORDS_MAX);
@@ -207,6 +208,16 @@ live_stop_playing(struct live_player **pp)
 }
 
 /* ---- the session's wishes ---- */
+
+void
+live_player_sent(const struct live_player *p, struct live_sent *sent)
+{
+    const struct session_record *r = p->record;
+
+    sent->bytes = atomic_load_explicit(&r->video_bytes, memory_order_relaxed) +
+                  atomic_load_explicit(&r->audio_bytes, memory_order_relaxed);
+    sent->frames = p->sent_frames + p->at.frame - p->first_frame;
+}
 
 int
 live_player_say(struct live_player *p, const void *data, size_t n)

@@ -23,6 +23,8 @@ struct live_player {
     struct session_record *record;
     struct cursor at;
     const struct batch *asked; /* its send is in the ring of the pass */
+    uint64_t first_frame;      /* where it started, the last time */
+    uint64_t sent_frames;      /* before that */
     uint64_t not_before;       /* may start at this frame or a later one */
     int64_t blocked_ms;        /* since when its socket is full */
     int64_t gather;

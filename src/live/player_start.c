@@ -11,6 +11,29 @@
 #include "live/metrics.h"
 #include "live/prologue.h"
 
+static int
+add_chunks(struct buf *to, const struct live_player *p, uint32_t chunk_size,
+           enum media_type type, uint32_t timestamp, struct str payload)
+{
+    uint8_t head[RTMP_HEADER_MAX];
+    size_t n = media_rtmp_header(head, type, timestamp, (uint32_t)payload.len,
+                                 p->view.stream_id);
+    int bad = buf_add(to, head, n);
+
+    for (size_t done = 0; done < payload.len;) {
+        size_t left = payload.len - done;
+        size_t part = left < chunk_size ? left : chunk_size;
+
+        if (done > 0) {
+            n = media_rtmp_continue(head, type, timestamp);
+            bad |= buf_add(to, head, n);
+        }
+        bad |= buf_add(to, payload.ptr + done, part);
+        done += part;
+    }
+    return bad;
+}
+
 /* One message in the player's framing, from memory of our own. */
 static int
 add_message(struct buf *to, const struct live_player *p, uint32_t chunk_size,
@@ -19,7 +42,6 @@ add_message(struct buf *to, const struct live_player *p, uint32_t chunk_size,
 {
     enum media_type type = (enum media_type)item->type;
     uint8_t head[RTMP_HEADER_MAX];
-    size_t n;
     int bad = 0;
 
     if (p->view.framing == LIVE_FLV) {
@@ -29,20 +51,18 @@ add_message(struct buf *to, const struct live_player *p, uint32_t chunk_size,
         media_flv_tag_trailer(head, item->len);
         return bad | buf_add(to, head, FLV_TAG_TRAILER);
     }
-    n = media_rtmp_header(head, type, timestamp, item->len, p->view.stream_id);
-    bad |= buf_add(to, head, n);
-    for (uint32_t done = 0; done < item->len;) {
-        uint32_t left = item->len - done;
-        uint32_t part = left < chunk_size ? left : chunk_size;
+    if (p->view.set_data_frame && (item->flags & MEDIA_META) != 0) {
+        struct buf both;
 
-        if (done > 0) {
-            n = media_rtmp_continue(head, type, timestamp);
-            bad |= buf_add(to, head, n);
-        }
-        bad |= buf_add(to, payload + done, part);
-        done += part;
+        buf_init(&both, MEDIA_SET_DATA_FRAME + (size_t)item->len);
+        bad |= buf_add(&both, media_set_data_frame, MEDIA_SET_DATA_FRAME);
+        bad |= buf_add(&both, payload, item->len);
+        bad |= add_chunks(to, p, chunk_size, type, timestamp, buf_str(&both));
+        buf_clear(&both);
+        return bad;
     }
-    return bad;
+    return add_chunks(to, p, chunk_size, type, timestamp,
+                      str_of(payload, item->len));
 }
 
 /* The items of the prologue that are metadata, or those that are not. */
@@ -125,6 +145,8 @@ start(struct live_player *p, uint64_t frame)
 
     p->waiting = false;
     p->started = true;
+    p->sent_frames += p->at.frame - p->first_frame;
+    p->first_frame = frame;
     p->at = (struct cursor){ .frame = frame };
     if (first) {
         metric_observe(&live_metrics[LIVE_FIRST_FRAME], 0,

@@ -18,6 +18,20 @@ live_is_live(struct str name)
     return s != NULL && stream_is_live(s);
 }
 
+bool
+live_next_name(uint32_t *at, char name[LIVE_NAME_MAX])
+{
+    while (*at < arena.head->stream_count) {
+        struct stream *s = &arena.streams[(*at)++];
+
+        if (stream_is_live(s)) {
+            str_copy(name, LIVE_NAME_MAX, stream_name(s));
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 live_count_streams(uint32_t *live, uint32_t *hold)
 {

@@ -17,6 +17,10 @@
 #define EXTENDED 0xffffff
 #define BYTES_24 0xffffff
 
+const uint8_t media_set_data_frame[MEDIA_SET_DATA_FRAME] = {
+    2, 0, 13, '@', 's', 'e', 't', 'D', 'a', 't', 'a', 'F', 'r', 'a', 'm', 'e',
+};
+
 static uint8_t
 csid_of(enum media_type type)
 {

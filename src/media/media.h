@@ -68,6 +68,10 @@ const char *media_codec_name(enum media_codec codec); /* "H.264", "AAC" */
  * get what follows it.  Returns the rest of the payload. */
 struct str media_data_content(struct str payload);
 
+/* That string as AMF0 has it: what a publisher puts before its metadata. */
+enum { MEDIA_SET_DATA_FRAME = 16 };
+extern const uint8_t media_set_data_frame[MEDIA_SET_DATA_FRAME];
+
 /* The wire form weir uses towards players (RTMP 1.0, 5.3.1): always a fmt 0
  * header with an absolute timestamp, message stream id 1. */
 enum {

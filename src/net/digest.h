@@ -13,6 +13,7 @@
 #define DIGEST_SHA256 32 /* bytes */
 #define DIGEST_MD5 16
 
+void digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_SHA256]);
 void digest_hmac_sha256(const void *key, size_t key_len, const void *data,
                         size_t len, uint8_t out[DIGEST_SHA256]);
 /* Not for anything new: logins of old protocols want it.  0; -1 where the

@@ -26,15 +26,19 @@ struct bus_message {
 
 typedef void bus_handler(void *arg, struct bus_message *m);
 
-enum {                /* types of the core; modules start at BUS_MODULE */
-       BUS_READY = 1, /* process -> master: serving */
-       BUS_FAILED,    /* process -> master: text why it cannot start */
-       BUS_DRAIN,     /* master -> process */
-       BUS_REOPEN,    /* master -> process */
-       BUS_SERVE,     /* master -> worker: accept connections from now on */
-       BUS_LOG_LEVEL, /* master -> process: int, enum log_level */
-       BUS_KICK,      /* master -> process: struct kick_order */
-       BUS_SETTINGS,  /* master -> role: as its describe() wrote it */
+enum {                  /* types of the core; modules start at BUS_MODULE */
+       BUS_READY = 1,   /* process -> master: serving */
+       BUS_FAILED,      /* process -> master: text why it cannot start */
+       BUS_DRAIN,       /* master -> process */
+       BUS_REOPEN,      /* master -> process */
+       BUS_SERVE,       /* master -> worker: accept connections from now on */
+       BUS_LOG_LEVEL,   /* master -> process: int, enum log_level */
+       BUS_KICK,        /* master -> process: struct kick_order */
+       BUS_SETTINGS,    /* master -> role: as its describe() wrote it */
+       BUS_STORE_WRITE, /* process -> keeper; see store/bus.h */
+       BUS_STORE_ANSWER,
+       BUS_STORE_HELLO,
+       BUS_STORE_NOTICE,
        BUS_MODULE = 64,
        BUS_TYPES = 256
 };

@@ -121,6 +121,36 @@ put_query(struct part *args, struct str query, struct errmsg *err)
     return 0;
 }
 
+int
+rtmp_name_check(struct str s, bool one_segment, struct errmsg *err)
+{
+    if (s.len == 0 || s.len > RTMP_NAME_MAX) {
+        return errmsg_set(err, "must be 1 to %d bytes long", RTMP_NAME_MAX);
+    }
+    if (!rtmp_name_is_clean(s)) {
+        return errmsg_set(err, "must be UTF-8 without control characters");
+    }
+    if (str_find(s, '?', 0) < s.len ||
+        (one_segment && str_find(s, '/', 0) < s.len)) {
+        return errmsg_set(err, "must not contain %s",
+                          one_segment ? "'/' or '?'" : "'?'");
+    }
+    if (s.ptr[s.len - 1] == '/') {
+        return errmsg_set(err, "must not end with '/'");
+    }
+    while (s.len > 0) {
+        struct str segment = str_cut(&s, '/');
+
+        if (segment.len == 0 || str_eq(segment, STR("_definst_")) ||
+            str_eq(segment, STR(".")) || str_eq(segment, STR(".."))) {
+            return errmsg_set(err, "must not %s \".\", \"..\"%s \"_definst_\"",
+                              one_segment ? "be" : "have segments",
+                              one_segment ? " or" : ", nothing or");
+        }
+    }
+    return 0;
+}
+
 /* Some senders quote the URL. */
 static struct str
 unquote(struct str s)

@@ -34,6 +34,11 @@ struct rtmp_name {
 int rtmp_name_resolve(struct rtmp_name *out, struct str app, struct str tc_url,
                       struct str name, bool wants_name, struct errmsg *err);
 
+/* Whether s can be a stream's name, or with one_segment a segment of it, and
+ * comes out of rtmp_name_resolve() as it is: 0, or -1 with err ("must not
+ * ..."). */
+int rtmp_name_check(struct str s, bool one_segment, struct errmsg *err);
+
 /* Bytes a name may hold: valid UTF-8 without control characters. */
 bool rtmp_name_is_clean(struct str s);
 

@@ -315,13 +315,13 @@ default_code(enum stream_wish wish)
     return codes[wish];
 }
 
-/* For the operator.  A publisher's name may be a key: its begin is enough to
- * tell which. */
+/* For the operator.  What a publisher names may be a key: its begin is enough
+ * to tell which. */
 static void
 note_refusal(const struct net_stream *ns, const char *reason)
 {
     char text[2 * RTMP_NAME_MAX + 32];
-    bool masked = ns->wish == WISH_PUBLISH && ns->r.name.len > SHOWN_OF_KEY;
+    bool masked = ns->wish != WISH_PLAY && ns->r.name.len > SHOWN_OF_KEY;
     struct str name = masked ? str_first(ns->r.name, SHOWN_OF_KEY) : ns->r.name;
     int len =
         snprintf(text, sizeof(text), "%s %.*s/%.*s%s", wish_name(ns->wish),
@@ -341,12 +341,14 @@ log_refusal(const struct net_stream *ns, const char *reason)
 {
     char app[RTMP_NAME_MAX * 4 + 1], name[RTMP_NAME_MAX * 4 + 1];
     str_escape(app, sizeof(app), ns->r.app);
-    /* What was no valid key may be one for another application. */
-    bool secret =
-        ns->wish == WISH_PUBLISH &&
-        (ns->refused == RTMP_REFUSED_KEY || ns->refused == RTMP_REFUSED_HOOK);
+    /* What was no valid key may be one for another application; a connect is
+     * asked before it is known whether what its URL has left over is one. */
+    bool secret = ns->wish == WISH_CONNECT || ns->r.secret ||
+                  ns->refused == RTMP_REFUSED_KEY ||
+                  ns->refused == RTMP_REFUSED_HOOK;
 
-    str_escape(name, sizeof(name), secret ? STR("***") : ns->r.name);
+    str_escape(name, sizeof(name),
+               secret && ns->r.name.len > 0 ? STR("***") : ns->r.name);
     log_limited(LOG_INFO, "rtmp %s: %s %s%s%s refused: %s",
                 session_peer(ns->r.session), wish_name(ns->wish), app,
                 ns->r.name.len > 0 ? "/" : "", name, reason);

@@ -49,7 +49,10 @@ struct rtmp_request {
     struct str page_url, swf_url, flash_ver;
     struct str node;          /* a relay of weir says which one it is */
     const char *publish_type; /* "live", "record", "append"; play: NULL */
-    void *context;            /* the application's, one for a NetStream */
+    /* Set by the application when it is asked: the name may be a secret, a
+     * stream key, and is not logged. */
+    bool secret;
+    void *context; /* the application's, one for a NetStream */
 };
 
 enum rtmp_result {
@@ -69,6 +72,7 @@ enum rtmp_refused {
     RTMP_REFUSED_HOOK,   /* a module said no */
     RTMP_REFUSED_LIVE,   /* the stream cannot be had (live/metrics.h) */
     RTMP_REFUSED_LATE,   /* no decision in time */
+    RTMP_REFUSED_ITSELF, /* a relay of the stream to itself */
     RTMP_REFUSED_COUNT
 };
 

@@ -10,8 +10,8 @@
  * commit and answer answers the same again when it is back; what it had not
  * committed is asked again.
  *
- * Every call is answered exactly once, in a later turn of the loop, unless it
- * was cancelled.
+ * Every call is answered exactly once, by the loop and never within the call
+ * that asks, unless it was cancelled.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -64,17 +64,24 @@ struct store_schema {
     const struct store_statement *statements; /* ends with name NULL */
 };
 
-/* Before any fork; s is static. */
+/* Before any fork; s is static.  No constraint of it is DEFERRED: what only a
+ * COMMIT finds would concern the writes of others. */
 void store_register(const struct store_schema *s);
 
 /* ---- life ---- */
+
+/* The master, before any fork. */
+void store_prepare(void);
 
 /* In a worker or role that asks, before it enters the sandbox: the database
  * is there, for the keeper has made it.  threads: for long reads; NULL: they
  * are made on the loop. */
 int store_open(struct loop *l, const struct store_settings *s,
                struct task_threads *threads, struct errmsg *err);
-void store_close(void); /* answers what waits with STORE_DOWN */
+/* Answers what waits with STORE_DOWN and forgets who listens; what is asked
+ * after it is STORE_DOWN.  Before or after the threads are freed. */
+void store_close(void);
+bool store_is_open(void);
 
 /* ---- asking ---- */
 
@@ -86,7 +93,8 @@ enum store_status {
     STORE_DOWN,     /* no keeper, no server, or no answer in time: whether it
                        was done is not known */
     STORE_FULL,     /* no room on the disk: nothing is changed */
-    STORE_FAILED,   /* the statement is wrong: a bug, and logged as such */
+    STORE_FAILED,   /* the statement is wrong (a constraint other than a
+                       uniqueness too): a bug, and logged as such */
 };
 /* Words for people and logs: "the store has no room left". */
 const char *store_status_text(enum store_status status);

@@ -6,7 +6,6 @@ The module modules/crash of this folder goes wrong when asked to."""
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -15,7 +14,7 @@ import pytest
 
 import weir as weir_py
 from http_client import Http, get
-from test_module import HERE, OUTPUT, VARIANT, copy_tree
+from test_module import build_with
 from weir import SANITIZED, wait_for
 
 WORDS = r"\[crit\] \d+ worker 0 \(pid \d+\) "
@@ -23,15 +22,7 @@ WORDS = r"\[crit\] \d+ worker 0 \(pid \d+\) "
 
 @pytest.fixture(scope="module")
 def crash_binary(tmp_path_factory):
-    tree = str(tmp_path_factory.mktemp("tree"))
-    copy_tree(tree)
-    shutil.copytree(f"{HERE}/modules/crash", f"{tree}/modules/crash")
-    for command in (["./configure"],
-                    ["make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir"]):
-        done = subprocess.run(command, cwd=tree, capture_output=True,
-                              text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return f"{tree}/{OUTPUT}/weir"
+    return build_with("crash", str(tmp_path_factory.mktemp("tree")))
 
 
 @pytest.fixture

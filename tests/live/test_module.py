@@ -31,17 +31,34 @@ def copy_tree(to):
         shutil.copytree(f"{ROOT}/{name}", f"{to}/{name}", dirs_exist_ok=True)
 
 
+def run_in(tree, *command):
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def keep_compiled(tree):
+    """Objects depend on the Makefile, which is new; only the table of modules
+    has to be compiled again."""
+    for folder, _, names in os.walk(f"{tree}/{OUTPUT}/obj"):
+        for name in names:
+            os.utime(f"{folder}/{name}")
+    os.unlink(f"{tree}/{OUTPUT}/obj/build/modules.o")
+
+
+def build_with(module, tree):
+    """A weir that has modules/NAME of this folder as well."""
+    copy_tree(tree)
+    shutil.copytree(f"{HERE}/modules/{module}", f"{tree}/modules/{module}")
+    run_in(tree, "./configure")
+    keep_compiled(tree)
+    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
+    return f"{tree}/{OUTPUT}/weir"
+
+
 @pytest.fixture(scope="module")
 def gate_binary(tmp_path_factory):
-    tree = str(tmp_path_factory.mktemp("tree"))
-    copy_tree(tree)
-    shutil.copytree(f"{HERE}/modules/gate", f"{tree}/modules/gate")
-    for command in (["./configure"],
-                    ["make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir"]):
-        done = subprocess.run(command, cwd=tree, capture_output=True,
-                              text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return f"{tree}/{OUTPUT}/weir"
+    return build_with("gate", str(tmp_path_factory.mktemp("tree")))
 
 
 @pytest.fixture

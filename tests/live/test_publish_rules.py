@@ -85,7 +85,7 @@ def test_refuse_lets_the_name_go_when_its_publisher_left(weir):
             time.sleep(0.05)
 
 
-def test_key_refuses_everybody_for_now(weir):
+def test_key_refuses_what_is_no_key(weir):
     w = weir(apps=', { name = "keyed"; publish = "key"; }')
     for _ in range(3):
         e = refused(w.rtmp, "keyed", "anything")

@@ -120,6 +120,19 @@ flush(struct control_client *c)
 
 /* ---- the log of what was done ---- */
 
+/* The URL of a stream is as good as its key. */
+static bool
+is_secret(struct str word)
+{
+    for (size_t i = str_find(word, ':', 0); i < word.len;
+         i = str_find(word, ':', i + 1)) {
+        if (str_starts(str_skip(word, i), STR("://"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The command with its secrets masked, as one text. */
 static void
 text_of(const struct control_call *call, char *dst, size_t size)
@@ -131,7 +144,9 @@ text_of(const struct control_call *call, char *dst, size_t size)
         if (i > 0) {
             text[len++] = ' ';
         }
-        len += str_copy(text + len, sizeof(text) - len, call->words[i]);
+        len +=
+            str_copy(text + len, sizeof(text) - len,
+                     is_secret(call->words[i]) ? STR("***") : call->words[i]);
     }
     mask_secrets(text, len);
     str_escape(dst, size, str_of(text, len));

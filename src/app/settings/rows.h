@@ -13,6 +13,14 @@ extern const struct conf_key settings_rtmp_keys[];    /* of struct rtmp_block */
 extern const struct conf_key settings_http_keys[];    /* of struct http_block */
 extern const struct conf_key settings_control_keys[]; /* control_settings */
 extern const struct conf_key settings_sandbox_keys[]; /* sandbox_settings */
+extern const struct conf_key settings_store_keys[];   /* store_settings */
+extern const struct conf_key settings_relays_keys[];  /* relays_settings */
+extern const struct conf_key settings_push_keys[];    /* push_settings */
+extern const struct conf_key settings_pull_keys[];    /* pull_settings */
+int settings_check_pull_among(const struct conf_groups *all, size_t i,
+                              struct errmsg *err);
+int settings_check_push_among(const struct conf_groups *all, size_t i,
+                              struct errmsg *err);
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 extern const struct conf_key settings_tls_keys[];    /* of tls_settings */

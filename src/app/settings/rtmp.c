@@ -13,6 +13,7 @@
 #define HOURS(n) ((int64_t)(n)*3600 * 1000)
 
 static const char *const policies[] = { "key", "open", NULL };
+static const char *const key_changes[] = { "close", "keep", NULL };
 static const char *const conflicts[] = { "replace", "refuse", NULL };
 /* -1 is LIVE_GATHER_AUTO, -2 GATHER_INHERIT. */
 static const char *const gather_words[] = { "auto", "inherit", NULL };
@@ -40,6 +41,15 @@ static const struct conf_key application_keys[] = {
         .words = policies,
         .help = "Who may publish: who has a stream's key, or (\"open\") "
                 "everybody that publish_access lets in."),
+    ROW(rtmp_application_settings, on_key_change, CONF_ENUM, .preset = "close",
+        .words = key_changes,
+        .help = "What happens to a live publisher when its key is reset or "
+                "deleted: it is closed, or may stay until it ends (\"keep\")."),
+    ROW(rtmp_application_settings, key_grace, CONF_TIME, .min = 0,
+        .max = HOURS(24), .preset = "10m",
+        .help = "While the store cannot be asked, a key still lets in for so "
+                "long after this worker has last seen it to be good; 0: not "
+                "at all."),
     ROW(rtmp_application_settings, publish_conflict, CONF_ENUM,
         .preset = "replace", .words = conflicts,
         .help = "What happens to a second publisher of a name: it takes the "
@@ -65,6 +75,15 @@ static const struct conf_key application_keys[] = {
         .preset = "inherit", .words = hold_words,
         .help = "As live.hold, for this application; \"inherit\": what "
                 "live.hold says."),
+    ROW(rtmp_application_settings, push, CONF_GROUPS,
+        .keys = settings_push_keys, .size = sizeof(struct push_settings),
+        .preset = "", .shorthand = "url",
+        .check_among = settings_check_push_among,
+        .help = "Where streams of this application are published as well."),
+    ROW(rtmp_application_settings, pull, CONF_GROUPS,
+        .keys = settings_pull_keys, .size = sizeof(struct pull_settings),
+        .preset = "", .check_among = settings_check_pull_among,
+        .help = "Streams that are played elsewhere and published here."),
     CONF_END,
 };
 

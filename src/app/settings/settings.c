@@ -175,9 +175,15 @@ const struct conf_key settings_keys[] = {
                 "\"linklocal\" or \"all\". \"allow all\" leaves out "
                 "loopback and reserved addresses: \"allow loopback\" before "
                 "it opens this host's own services."),
+    ROW(settings, store, CONF_GROUP, .keys = settings_store_keys,
+        .size = sizeof(struct store_settings), .preset = "",
+        .help = "What is kept when weir stops: stream keys, relays."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),
+    ROW(settings, relays, CONF_GROUP, .keys = settings_relays_keys,
+        .size = sizeof(struct relays_settings), .preset = "",
+        .help = "Pulls and pushes; see weir-relay(7)."),
     ROW(settings, rtmp, CONF_GROUP, .keys = settings_rtmp_keys,
         .size = sizeof(struct rtmp_block), .preset = "", .help = "RTMP."),
     ROW(settings, http, CONF_GROUP, .keys = settings_http_keys,
@@ -225,6 +231,7 @@ find_conflicts(struct pool *pool, const struct settings *s)
     for (size_t i = 0; i < s->http.servers.count; i++) {
         check_across(settings_http_server(&s->http, i), &s->rtmp, out);
     }
+    settings_check_relays(s, out);
     settings_make_auth(pool, s, out);
     fclose(out);
     mistakes = len > 0 ? mem_dup(text, len) : NULL;

@@ -15,6 +15,7 @@
 #include "live/live.h"
 #include "net/tls.h"
 #include "rtmp/rtmp.h"
+#include "store/store.h"
 
 /* Values that stand for a word, or for a key that was left out. */
 enum {
@@ -69,17 +70,33 @@ int settings_tls(const struct listen_settings *l, bool http,
 /* ---- rtmp ---- */
 
 enum publish_policy { PUBLISH_KEY, PUBLISH_OPEN };
+enum key_change { KEY_CHANGE_CLOSE, KEY_CHANGE_KEEP };
+
+struct push_settings { /* an item of "push" */
+    struct conf_where where;
+    struct str url;
+    struct str name; /* "": every stream of the application */
+};
+
+struct pull_settings { /* an item of "pull" */
+    struct conf_where where;
+    struct str name, url;
+};
 
 struct rtmp_application_settings {
     struct conf_where where;
     struct str name;
     int publish;          /* enum publish_policy */
+    int on_key_change;    /* enum key_change */
+    int64_t key_grace;    /* ms; 0: none */
     int publish_conflict; /* enum live_conflict */
     struct conf_strings publish_access, play_access;
     bool gop_cache;
-    int64_t idle_timeout; /* ms without a message from a publisher */
-    int64_t gather;       /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
-    int64_t hold;         /* ms or HOLD_INHERIT */
+    int64_t idle_timeout;    /* ms without a message from a publisher */
+    int64_t gather;          /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
+    int64_t hold;            /* ms or HOLD_INHERIT */
+    struct conf_groups push; /* struct push_settings */
+    struct conf_groups pull; /* struct pull_settings */
 };
 
 struct rtmp_server_settings {
@@ -241,6 +258,24 @@ const struct control_user_settings *settings_control_user(
     const struct control_settings *s, size_t i);
 unsigned settings_control_mode(const struct control_settings *s);
 
+/* ---- relays ---- */
+
+struct relays_settings {
+    int64_t max;             /* tasks */
+    int64_t connect_timeout; /* ms: until the remote lets us play or publish */
+    int64_t idle_timeout;    /* ms: a remote that is silent */
+    struct str tls_ca;       /* a file; "": the system's */
+    bool tls_verify;
+};
+
+/* A relay of that application's stream to or from url (what url_parse() takes,
+ * of rtmp:// or rtmps://) would be one of the stream to itself, as far as that
+ * can be seen from here: -1 with err. */
+int settings_check_relay(const struct settings *s, struct str app,
+                         struct str name, struct str url, struct errmsg *err);
+/* Says of each push and pull of the file what is wrong with it. */
+void settings_check_relays(const struct settings *s, FILE *out);
+
 /* ---- all ---- */
 
 struct settings {
@@ -263,7 +298,9 @@ struct settings {
     struct sandbox_settings sandbox;
     struct metrics_settings metrics;
     struct conf_strings egress; /* rules of net/egress.h */
+    struct store_settings store;
     struct live_settings live;
+    struct relays_settings relays;
     struct rtmp_block rtmp;
     struct http_block http;
 };

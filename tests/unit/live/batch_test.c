@@ -67,6 +67,27 @@ compose_rtmp(struct buf *to, const struct message *m, uint32_t stream_id)
     }
 }
 
+static bool
+is_metadata(const struct message *m)
+{
+    return m->type == MEDIA_DATA && m->len >= 13 &&
+           memcmp(m->payload, "\x02\x00\x0aonMetaData", 13) == 0;
+}
+
+/* As a publisher sends it: "@setDataFrame" before metadata. */
+static void
+compose_announced(struct buf *to, struct message *m, uint32_t stream_id)
+{
+    uint8_t *payload = mem_alloc(m->len + 16);
+
+    memcpy(payload, "\x02\x00\x0d@setDataFrame", 16);
+    memcpy(payload + 16, m->payload, m->len);
+    mem_free(&m->payload);
+    m->payload = payload;
+    m->len += 16;
+    compose_rtmp(to, m, stream_id);
+}
+
 static void
 compose_flv(struct buf *to, const struct message *m)
 {
@@ -99,7 +120,9 @@ compose(struct buf *to, const struct batch_view *v, uint64_t *video,
         if (wants(v, &m)) {
             *video += m.type == MEDIA_VIDEO ? m.len : 0;
             *audio += m.type == MEDIA_AUDIO ? m.len : 0;
-            if (v->framing == LIVE_RTMP) {
+            if (v->set_data_frame && is_metadata(&m)) {
+                compose_announced(to, &m, v->stream_id);
+            } else if (v->framing == LIVE_RTMP) {
                 compose_rtmp(to, &m, v->stream_id);
             } else {
                 compose_flv(to, &m);
@@ -190,6 +213,8 @@ static const struct batch_view views[] = {
     { .framing = LIVE_RTMP, .stream_id = 1, .no_audio = 1, .no_video = 1 },
     { .framing = LIVE_FLV, .stream_id = 1 },
     { .framing = LIVE_FLV, .stream_id = 1, .no_audio = true },
+    { .framing = LIVE_RTMP, .stream_id = 1, .set_data_frame = true },
+    { .framing = LIVE_RTMP, .stream_id = 9, .set_data_frame = true },
 };
 
 static void
@@ -286,6 +311,7 @@ test_common_batches_are_one_range(void **state)
     assert_false(batch_is_common(&views[1]));
     assert_false(batch_is_common(&views[3]));
     assert_true(batch_is_common(&views[6]));
+    assert_false(batch_is_common(&views[8]));
     assert_int_equal(batch_frame_size(s, &views[6], 1), 315);
     assert_int_equal(batch_frame_size(s, &views[3], 1), 0);
     assert_int_equal(batch_frame_size(s, &views[1], 1), 312);

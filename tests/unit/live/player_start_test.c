@@ -96,6 +96,30 @@ test_waits_for_the_publisher(void **state)
     assert_int_equal(v->starts, 1);
 }
 
+/* A player that is a publisher elsewhere says what its metadata are for. */
+static void
+test_metadata_of_a_publisher_elsewhere(void **state)
+{
+    struct live_play what = viewer_play(&wire, "live/a");
+    struct message m;
+
+    (void)state;
+    what.set_data_frame = true;
+    what.stream_id = 5;
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0, 100);
+    watch_as(&wire, 0, &what);
+    wire_settle(&wire);
+    assert_true(wire_next(&wire, &m));
+    assert_int_equal(m.type, MEDIA_DATA);
+    assert_int_equal(m.stream_id, 5);
+    assert_int_equal(m.len, 80 + 16);
+    assert_memory_equal(m.payload,
+                        "\x02\x00\x0d@setDataFrame\x02\x00\x0aonMetaData", 29);
+    mem_free(&m.payload);
+}
+
 /* Codec headers have the time of the frame behind them, metadata has 0. */
 static void
 test_prologue_has_the_first_frames_time(void **state)
@@ -244,6 +268,7 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_waits_for_the_publisher),
+        TEST(test_metadata_of_a_publisher_elsewhere),
         TEST(test_prologue_has_the_first_frames_time),
         TEST(test_starts_at_the_last_key_frame),
         TEST(test_without_gop_cache_at_the_next),

@@ -18,18 +18,44 @@
 static const char hex[] = "0123456789abcdef";
 
 static void
+to_hex(const uint8_t *digest, char text[2 * DIGEST_SHA256 + 1])
+{
+    for (size_t i = 0; i < DIGEST_SHA256; i++) {
+        text[2 * i] = hex[digest[i] >> 4];
+        text[2 * i + 1] = hex[digest[i] & 15];
+    }
+    text[(size_t)2 * DIGEST_SHA256] = '\0';
+}
+
+static void
 gives(const void *key, size_t key_len, const void *data, size_t len,
       const char *expected)
 {
     uint8_t out[DIGEST_SHA256];
-    char text[2 * DIGEST_SHA256 + 1] = "";
+    char text[2 * DIGEST_SHA256 + 1];
 
     digest_hmac_sha256(key, key_len, data, len, out);
-    for (size_t i = 0; i < sizeof(out); i++) {
-        text[2 * i] = hex[out[i] >> 4];
-        text[2 * i + 1] = hex[out[i] & 15];
-    }
+    to_hex(out, text);
     assert_string_equal(text, expected);
+}
+
+static void
+fips_180(void **state)
+{
+    uint8_t out[DIGEST_SHA256];
+    char text[2 * DIGEST_SHA256 + 1];
+
+    (void)state;
+    digest_sha256("abc", 3, out);
+    to_hex(out, text);
+    assert_string_equal(
+        text,
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    digest_sha256("", 0, out);
+    to_hex(out, text);
+    assert_string_equal(
+        text,
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 static void
@@ -88,6 +114,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fips_180),
         cmocka_unit_test(rfc_4231),
         cmocka_unit_test(nothing_has_a_digest_too),
         cmocka_unit_test(rfc_1321),

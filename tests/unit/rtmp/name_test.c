@@ -206,6 +206,66 @@ tc_url_without_query(void **state)
     assert_int_equal(rtmp_name_tc_url(STR("'\"'")).len, 0);
 }
 
+/* Made of pieces that mean something: whatever passes the check comes out of
+ * the resolver as it went in, whatever does not would not. */
+static void
+check_agrees_with_resolve(void **state)
+{
+    static const char *const pieces[] = { "a",         "/",    ".",    "..",
+                                          "_definst_", "?",    "?x=1", " ",
+                                          "\xc3\xa9",  "\xff", "\n",   "" };
+    const size_t n = sizeof(pieces) / sizeof(pieces[0]);
+    unsigned passed = 0;
+
+    (void)state;
+    for (size_t i = 0; i < n * n * n * n; i++) {
+        struct errmsg err = { "" };
+        struct rtmp_name out;
+        char text[64];
+        bool same;
+
+        snprintf(text, sizeof(text), "%s%s%s%s", pieces[i % n],
+                 pieces[i / n % n], pieces[i / n / n % n],
+                 pieces[i / n / n / n]);
+        struct str s = str_from(text);
+        bool ok = rtmp_name_check(s, false, &err) == 0;
+
+        same = strchr(text, '?') == NULL &&
+               rtmp_name_resolve(&out, STR("live"), STR_NONE, s, true, &err) ==
+                   0 &&
+               str_eq(out.name, s);
+        if (ok != same) {
+            fail_msg("\"%s\": %d, %d", text, ok, same);
+        }
+        passed += ok;
+        assert_int_equal(rtmp_name_check(s, true, &err) == 0,
+                         ok && strchr(text, '/') == NULL);
+    }
+    assert_in_range(passed, 100, 5000);
+}
+
+static void
+check_says_what_is_wrong(void **state)
+{
+    static char text[RTMP_NAME_MAX + 1];
+    struct errmsg err;
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    assert_int_equal(rtmp_name_check(str_of(text, RTMP_NAME_MAX), true, &err),
+                     0);
+    assert_int_equal(rtmp_name_check(str_of(text, sizeof(text)), true, &err),
+                     -1);
+    assert_string_equal(err.text, "must be 1 to 256 bytes long");
+    assert_int_equal(rtmp_name_check(STR("a/b"), true, &err), -1);
+    assert_string_equal(err.text, "must not contain '/' or '?'");
+    assert_int_equal(rtmp_name_check(STR(".."), true, &err), -1);
+    assert_string_equal(err.text, "must not be \".\", \"..\" or \"_definst_\"");
+    assert_int_equal(rtmp_name_check(STR("a//b"), false, &err), -1);
+    assert_string_equal(err.text, "must not have segments \".\", \"..\", "
+                                  "nothing or \"_definst_\"");
+}
+
 int
 main(void)
 {
@@ -216,6 +276,8 @@ main(void)
         cmocka_unit_test(too_long),
         cmocka_unit_test(a_connect_has_no_name_yet),
         cmocka_unit_test(tc_url_without_query),
+        cmocka_unit_test(check_agrees_with_resolve),
+        cmocka_unit_test(check_says_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,235 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "answer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "http/escape.h"
+#include "http/filter/cors.h"
+#include "http/path.h"
+#include "rtmp/name.h"
+
+#define TEXT_MAX 512    /* bytes of a refusal's words */
+#define RETRY_AFTER "1" /* seconds */
+
+/* ---- answers ---- */
+
+static void
+forbid_caching(struct http_request *r)
+{
+    http_set_header(r, "Cache-Control", STR("no-store"));
+}
+
+enum http_result
+relay_ok(struct http_request *r)
+{
+    forbid_caching(r);
+    return http_reply(r, 200, "application/json",
+                      STR("{\"status\":200,\"data\":\"Ok\"}"));
+}
+
+enum http_result
+relay_text(struct http_request *r, struct str text)
+{
+    forbid_caching(r);
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+    return http_reply(r, 200, "text/plain", text);
+}
+
+enum http_result
+relay_json(struct http_request *r, struct str json)
+{
+    forbid_caching(r);
+    return http_reply(r, 200, "application/json", json);
+}
+
+const char *
+relay_error_body(struct http_request *r, int status, struct str message,
+                 struct buf *out)
+{
+    forbid_caching(r);
+    buf_printf(out, "{\"status\":%d,\"data\":", status);
+    http_json_string(out, message);
+    buf_add_str(out, STR("}"));
+    return "application/json";
+}
+
+enum http_result
+relay_refuse(struct http_request *r, enum relay_refused why, int status,
+             const char *format, ...)
+{
+    char text[TEXT_MAX], path[TEXT_MAX], peer[ADDR_TEXT];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    metric_add(&relay_metrics[RELAY_REFUSED], why, 1);
+    str_escape(path, sizeof(path), r->path);
+    log_limited(LOG_INFO, "relay: %s refused for %s: %s", path,
+                addr_text(&r->client, peer), text);
+    http_note(r, "%s", text);
+    return http_error(r, status, "%s", text);
+}
+
+enum http_result
+relay_refuse_store(struct http_request *r, enum store_status status)
+{
+    if (status == STORE_FAILED || status == STORE_CONFLICT) {
+        return relay_refuse(r, RELAY_REFUSED_STORE, 500, "%s",
+                            store_status_text(status));
+    }
+    http_set_header(r, "Retry-After", STR(RETRY_AFTER));
+    return relay_refuse(r, RELAY_REFUSED_STORE, 503, "%s",
+                        store_status_text(status));
+}
+
+/* ---- other sites ---- */
+
+/* "https://HOST:PORT/..." is of this host, as the client knows it. */
+static bool
+is_own(const struct http_request *r, struct str url)
+{
+    size_t at = str_find(url, ':', 0);
+
+    url = str_skip(url, at);
+    if (!str_starts(url, STR("://"))) {
+        return false; /* "null" */
+    }
+    url = str_skip(url, 3);
+    return str_eq_nocase(str_first(url, str_find(url, '/', 0)), r->host);
+}
+
+static bool
+is_same_site(const struct http_request *r)
+{
+    const struct str *site = http_header(r, "Sec-Fetch-Site");
+    const struct str *origin = http_header(r, "Origin");
+    const struct str *referer = http_header(r, "Referer");
+    const struct http_cors *cors = r->location->cors;
+
+    if (origin != NULL && cors != NULL && cors_allows(cors, *origin)) {
+        return true;
+    }
+    if (origin != NULL && !is_own(r, *origin)) {
+        return false;
+    }
+    if (site != NULL) { /* "none": the user typed the address */
+        return str_eq(*site, STR("same-origin")) || str_eq(*site, STR("none"));
+    }
+    return origin != NULL || referer == NULL || is_own(r, *referer);
+}
+
+bool
+relay_check_site(struct http_request *r)
+{
+    if (is_same_site(r)) {
+        return true;
+    }
+    relay_refuse(r, RELAY_REFUSED_SITE, 403,
+                 "pages of other sites may not ask here");
+    return false;
+}
+
+/* ---- parameters ---- */
+
+static size_t
+count_given(struct http_request *r, const char *name)
+{
+    struct str rest = r->query, wanted = str_from(name);
+    size_t n = 0;
+
+    while (rest.len > 0) {
+        struct str raw = str_cut(&rest, '&');
+
+        n += str_eq(http_query_decode(r->pool, str_cut(&raw, '=')), wanted);
+    }
+    return n;
+}
+
+static bool
+wrong(struct http_request *r, const char *name, const char *what)
+{
+    relay_refuse(r, RELAY_REFUSED_PARAMETER, 400, "parameter %s %s", name,
+                 what);
+    return false;
+}
+
+static bool
+get(struct http_request *r, const char *name, size_t max, struct str *value)
+{
+    char text[64];
+
+    if (!http_query(r, name, value)) {
+        return wrong(r, name, "is missing");
+    }
+    if (value->len == 0) {
+        return wrong(r, name, "is empty");
+    }
+    if (count_given(r, name) > 1) {
+        return wrong(r, name, "is given more than once");
+    }
+    if (value->len > max) {
+        snprintf(text, sizeof(text), "is longer than %zu bytes", max);
+        return wrong(r, name, text);
+    }
+    return true;
+}
+
+static bool
+get_name(struct http_request *r, const char *name, size_t max, bool one_segment,
+         struct str *value)
+{
+    struct errmsg err;
+
+    if (!get(r, name, max, value)) {
+        return false;
+    }
+    return rtmp_name_check(*value, one_segment, &err) == 0 ||
+           wrong(r, name, err.text);
+}
+
+bool
+relay_get_room(struct http_request *r, struct str *room)
+{
+    return get_name(r, "room", RELAY_ROOM_MAX, true, room);
+}
+
+bool
+relay_get_app(struct http_request *r, struct str *app)
+{
+    return get_name(r, "app", RTMP_NAME_MAX, true, app);
+}
+
+bool
+relay_get_name(struct http_request *r, struct str *name)
+{
+    return get_name(r, "name", RELAY_ROOM_MAX, false, name);
+}
+
+bool
+relay_get_oper(struct http_request *r, bool *start)
+{
+    struct str oper;
+
+    if (!get(r, "oper", RTMP_NAME_MAX, &oper)) {
+        return false;
+    }
+    *start = str_eq(oper, STR("start"));
+    return *start || str_eq(oper, STR("stop")) ||
+           wrong(r, "oper", "must be \"start\" or \"stop\"");
+}
+
+bool
+relay_get_url(struct http_request *r, struct str *url)
+{
+    if (!get(r, "url", RELAY_URL_MAX, url)) {
+        return false;
+    }
+    return str_starts(*url, STR("rtmp://")) ||
+           str_starts(*url, STR("rtmps://")) ||
+           wrong(r, "url", "must begin with rtmp:// or rtmps://");
+}

@@ -1,0 +1,162 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "ask.h"
+
+#include "base/clock.h"
+#include "net/egress.h"
+#include "net/url.h"
+#include "relay.h"
+#include "schema.h"
+
+/* ---- checks ---- */
+
+static const struct rtmp_application_settings *
+find_app(const struct settings *s, struct str name)
+{
+    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
+        const struct rtmp_server_settings *r =
+            settings_rtmp_server(&s->rtmp, i);
+        const struct rtmp_application_settings *a = r->applications.items;
+
+        for (size_t k = 0; k < r->applications.count; k++) {
+            if (str_eq(a[k].name, name)) {
+                return &a[k];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* An address that is written as such is refused at once; what a name means is
+ * looked at when it is connected to. */
+static int
+check_egress(const struct settings *s, struct pool *pool, const struct url *u,
+             struct errmsg *err)
+{
+    const struct egress *rules =
+        egress_parse(pool, s->egress.items, s->egress.count);
+    struct str host =
+        str_eq(u->host, STR("localhost")) ? STR("127.0.0.1") : u->host;
+    struct addr a;
+
+    if (addr_parse_ip(host, &a) == -1) {
+        return 0;
+    }
+    return egress_check(rules, &a, err) == 0 ? 0 : 403;
+}
+
+static int
+check_url(const struct settings *s, const struct relay_ask *a,
+          struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    struct url u;
+    int status = 400;
+
+    if (url_parse(pool, a->url, &u, err) == 0 &&
+        settings_check_relay(s, a->app, a->name, a->url, err) == 0) {
+        status = check_egress(s, pool, &u, err);
+    }
+    pool_free(&pool);
+    return status;
+}
+
+/* weir.conf has a relay of that identity; *url: to or from where. */
+static bool
+is_configured(const struct rtmp_application_settings *app,
+              const struct relay_ask *a, struct str *url)
+{
+    const struct pull_settings *pull = app->pull.items;
+    const struct push_settings *push = app->push.items;
+
+    for (size_t i = 0; a->kind == RELAY_PULL && i < app->pull.count; i++) {
+        if (str_eq(pull[i].name, a->name)) {
+            *url = pull[i].url;
+            return true;
+        }
+    }
+    /* Pushes of the file stand beside those of the API, unless they go to the
+     * same place. */
+    for (size_t i = 0; a->kind == RELAY_PUSH && i < app->push.count; i++) {
+        if ((push[i].name.len == 0 || str_eq(push[i].name, a->name)) &&
+            str_eq(push[i].url, a->url)) {
+            *url = push[i].url;
+            return true;
+        }
+    }
+    return false;
+}
+
+int
+relay_ask_check(const struct settings *s, const struct relay_ask *a,
+                struct errmsg *err)
+{
+    const struct rtmp_application_settings *app = find_app(s, a->app);
+    struct str url = STR_NONE;
+    int status = 0;
+
+    if (app == NULL) {
+        errmsg_set(err, "there is no application \"%.*s\"", STR_ARGS(a->app));
+        return 404;
+    }
+    if (a->app.len + 1 + a->name.len >= LIVE_NAME_MAX) {
+        errmsg_set(err, "app and name are longer than %d bytes together",
+                   LIVE_NAME_MAX - 2);
+        return 400;
+    }
+    if (a->url.len > 0) {
+        status = check_url(s, a, err);
+    }
+    if (status != 0 || !is_configured(app, a, &url)) {
+        return status;
+    }
+    if (a->start && str_eq(url, a->url)) {
+        return 200;
+    }
+    errmsg_set(err, "%s %.*s/%.*s is in the configuration: change it there",
+               relay_kind_name(a->kind), STR_ARGS(a->app), STR_ARGS(a->name));
+    return 409;
+}
+
+/* ---- the store ---- */
+
+static struct store_call *
+write_one(enum relay_statement statement, const struct store_value *values,
+          size_t count, store_done *done, void *arg)
+{
+    const struct store_step step = { &relay_statements[statement], values,
+                                     count, true };
+    const struct store_notice notice = { RELAY_TASKS_TOPIC, STR_NONE };
+
+    return store_write(&step, 1, &notice, done, arg);
+}
+
+struct store_call *
+relay_ask_write(const struct relay_ask *a, int64_t max, store_done *done,
+                void *arg)
+{
+    const struct store_value values[] = {
+        store_text(str_from(relay_kind_name(a->kind))),
+        store_text(a->app),
+        store_text(a->name),
+        store_text(a->url),
+        store_int(clock_wall_ms()),
+        store_int(max),
+    };
+
+    return a->start ? write_one(SQL_TASK_START, values, 6, done, arg)
+                    : write_one(SQL_TASK_STOP, values, 3, done, arg);
+}
+
+struct store_call *
+relay_ask_look(const struct relay_ask *a, store_done *done, void *arg)
+{
+    const struct store_value values[] = {
+        store_text(str_from(relay_kind_name(a->kind))),
+        store_text(a->app),
+        store_text(a->name),
+    };
+
+    return store_read(&relay_statements[SQL_TASK_URL], values, 3, done, arg);
+}

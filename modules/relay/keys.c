@@ -1,0 +1,302 @@
+/*
+ * GET /get, /reset, /delete: the key of a room.
+ *
+ * get looks first, because most rooms that are asked for have a key and a
+ * look disturbs nobody; only then is one made, which the store keeps unless
+ * another worker's was there before.  What is answered is always what the
+ * store has, never what was to be put in.
+ *
+ * HEAD changes nothing: it tells whether the room has a key.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "keys.h"
+
+#include "answer.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "key.h"
+#include "schema.h"
+
+/* One request that waits for the store. */
+struct ask {
+    struct http_request *request; /* its pool has this */
+    const struct relay *relay;
+    struct store_call *call; /* owned while it runs */
+    struct str room;
+    char key[KEY_LENGTH + 1]; /* made for it; not its key until it is kept */
+    char hash[KEY_HASH + 1];
+    enum relay_done what; /* when all goes well */
+    /* How the request is answered, once it has its turn again. */
+    enum http_result (*answer)(struct ask *a);
+    enum store_status status;
+    struct str found; /* the room's key */
+};
+
+/* ---- the answers ---- */
+
+static enum http_result
+answer_key(struct ask *a)
+{
+    return relay_text(a->request, a->found);
+}
+
+static enum http_result
+answer_ok(struct ask *a)
+{
+    return relay_ok(a->request);
+}
+
+static enum http_result
+answer_no_room(struct ask *a)
+{
+    return relay_refuse(a->request, RELAY_REFUSED_NO_ROOM, 404,
+                        "room not found");
+}
+
+static enum http_result
+answer_full(struct ask *a)
+{
+    return relay_refuse(a->request, RELAY_REFUSED_ROOMS, 507,
+                        "there are as many rooms as max_rooms allows (%lld): "
+                        "delete one, or raise it",
+                        (long long)a->relay->settings->max_rooms);
+}
+
+static enum http_result
+answer_failed(struct ask *a)
+{
+    return relay_refuse_store(a->request, a->status);
+}
+
+/* ---- what the store says ---- */
+
+static void
+go_on(struct ask *a, enum http_result (*answer)(struct ask *a))
+{
+    a->answer = answer;
+    http_resume(a->request);
+}
+
+/* False: it failed, and that will be answered. */
+static bool
+is_done(struct ask *a, const struct store_result *r)
+{
+    a->call = NULL;
+    a->status = r->status;
+    if (r->status != STORE_OK) {
+        go_on(a, answer_failed);
+    }
+    return r->status == STORE_OK;
+}
+
+/* The key in the last step's rows, if there is one. */
+static bool
+take_key(struct ask *a, const struct store_result *r)
+{
+    const struct store_rows *rows = &r->answer[r->steps - 1];
+
+    if (rows->rows == 0) {
+        return false;
+    }
+    a->found = pool_str(a->request->pool, rows->cells[0].s);
+    return true;
+}
+
+static void
+tell(const struct ask *a)
+{
+    static const char *const words[] = {
+        [RELAY_DONE_MADE] = "made",
+        [RELAY_DONE_RESET] = "reset",
+        [RELAY_DONE_DELETED] = "deleted",
+    };
+    char room[4 * RELAY_ROOM_MAX + 1], peer[ADDR_TEXT];
+
+    metric_add(&relay_metrics[RELAY_KEYS], a->what, 1);
+    str_escape(room, sizeof(room), a->room);
+    log_limited(LOG_INFO, "relay: the key of room %s was %s for %s", room,
+                words[a->what], addr_text(&a->request->client, peer));
+}
+
+static void
+on_kept(void *arg, const struct store_result *r)
+{
+    struct ask *a = arg;
+
+    if (!is_done(a, r)) {
+        return;
+    }
+    if (!take_key(a, r)) {
+        go_on(a, answer_full);
+        return;
+    }
+    if (key_equal(a->found, str_of(a->key, KEY_LENGTH))) {
+        tell(a);
+    }
+    go_on(a, answer_key);
+}
+
+static void
+on_deleted(void *arg, const struct store_result *r)
+{
+    struct ask *a = arg;
+
+    if (r->status == STORE_MISSING) {
+        a->call = NULL;
+        go_on(a, answer_no_room);
+    } else if (is_done(a, r)) {
+        tell(a);
+        go_on(a, answer_ok);
+    }
+}
+
+static void
+on_head(void *arg, const struct store_result *r)
+{
+    struct ask *a = arg;
+
+    if (is_done(a, r)) {
+        go_on(a, take_key(a, r) ? answer_key : answer_no_room);
+    }
+}
+
+/* ---- what it is asked ---- */
+
+static void
+look(struct ask *a, store_done *done)
+{
+    struct store_value room = store_text(a->room);
+
+    a->call = store_read(&relay_statements[SQL_KEY_OF_ROOM], &room, 1, done, a);
+}
+
+/* A key for a room that has none; change: for one that has one, too. */
+static void
+keep_new_key(struct ask *a, bool change)
+{
+    const struct store_notice notice = { RELAY_TOPIC_KEY, a->room };
+    struct store_value add[] = {
+        store_text(a->room),
+        store_text(str_of(a->key, KEY_LENGTH)),
+        store_text(str_of(a->hash, KEY_HASH)),
+        store_int(clock_wall_ms()),
+        store_int(a->relay->settings->max_rooms),
+    };
+    struct store_value count[] = { add[0], add[2] };
+    struct store_step steps[4];
+    size_t n = 0;
+
+    key_make(a->key);
+    key_hash(str_of(a->key, KEY_LENGTH), a->hash);
+    steps[n++] =
+        (struct store_step){ &relay_statements[SQL_ADD_ROOM], add, 5, false };
+    steps[n++] = (struct store_step){ &relay_statements[SQL_COUNT_ADDED], count,
+                                      2, false };
+    if (change) {
+        steps[n++] =
+            (struct store_step){ &relay_statements[SQL_RESET], add, 4, false };
+    }
+    steps[n++] = (struct store_step){ &relay_statements[SQL_KEY_OF_ROOM], add,
+                                      1, false };
+    a->call = store_write(steps, n, change ? &notice : NULL, on_kept, a);
+}
+
+static void
+on_got(void *arg, const struct store_result *r)
+{
+    struct ask *a = arg;
+
+    if (!is_done(a, r)) {
+        return;
+    }
+    if (take_key(a, r)) {
+        go_on(a, answer_key);
+    } else {
+        keep_new_key(a, false);
+    }
+}
+
+static void
+begin_get(struct ask *a)
+{
+    a->what = RELAY_DONE_MADE;
+    look(a, on_got);
+}
+
+static void
+begin_reset(struct ask *a)
+{
+    a->what = RELAY_DONE_RESET;
+    keep_new_key(a, true);
+}
+
+static void
+begin_delete(struct ask *a)
+{
+    const struct store_notice notice = { RELAY_TOPIC_KEY, a->room };
+    struct store_value room = store_text(a->room);
+    struct store_step steps[] = {
+        { &relay_statements[SQL_DELETE_ROOM], &room, 1, true },
+        { &relay_statements[SQL_COUNT_DELETED], NULL, 0, true },
+    };
+
+    a->what = RELAY_DONE_DELETED;
+    a->call = store_write(steps, 2, &notice, on_deleted, a);
+}
+
+/* ---- requests ---- */
+
+static void
+on_cancel(void *arg)
+{
+    struct ask *a = arg;
+
+    if (a->call != NULL) {
+        store_cancel(&a->call);
+    }
+}
+
+static enum http_result
+serve(struct http_request *r, void *state, void (*begin)(struct ask *a))
+{
+    struct ask *a = r->context;
+    struct str room;
+
+    if (a != NULL) {
+        return a->answer(a);
+    }
+    if (!relay_check_site(r) || !relay_get_room(r, &room)) {
+        return HTTP_DONE;
+    }
+    a = pool_zero(r->pool, sizeof(*a));
+    a->request = r;
+    a->relay = state;
+    a->room = room;
+    r->context = a;
+    http_on_cancel(r, on_cancel, a);
+    if (str_eq(r->method, STR("HEAD"))) {
+        look(a, on_head);
+    } else {
+        begin(a);
+    }
+    return HTTP_WAIT;
+}
+
+enum http_result
+relay_on_get(struct http_request *r, void *state)
+{
+    return serve(r, state, begin_get);
+}
+
+enum http_result
+relay_on_reset(struct http_request *r, void *state)
+{
+    return serve(r, state, begin_reset);
+}
+
+enum http_result
+relay_on_delete(struct http_request *r, void *state)
+{
+    return serve(r, state, begin_delete);
+}

@@ -1,0 +1,192 @@
+/*
+ * The life of the relayer.
+ *
+ * It goes on through reloads: what it has to know of a new weir.conf comes as
+ * a description (plan.h), and only relays that were changed there are touched.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "relayer.h"
+
+#include "base/log.h"
+#include "proc/slot.h"
+#include "relay.h"
+#include "verbs.h"
+
+#define TICK_MS 1000
+#define FAREWELL_MS 300 /* for last words to go out at a stop */
+#define MIB (1024 * 1024)
+#define NEVER_MS (24 * 3600 * 1000)
+
+struct relayer relayer;
+
+static struct timer tick;
+
+const char *
+relay_failure_name(unsigned why)
+{
+    static const char *const names[RELAY_FAILURES] = {
+        [RELAY_FAILED_NAME] = "name",         [RELAY_FAILED_EGRESS] = "egress",
+        [RELAY_FAILED_CONNECT] = "connect",   [RELAY_FAILED_TLS] = "tls",
+        [RELAY_FAILED_TIMEOUT] = "timeout",   [RELAY_FAILED_LOST] = "lost",
+        [RELAY_FAILED_SILENT] = "silent",     [RELAY_FAILED_STUCK] = "stuck",
+        [RELAY_FAILED_PROTOCOL] = "protocol", [RELAY_FAILED_LOGIN] = "login",
+        [RELAY_FAILED_REFUSED] = "refused",   [RELAY_FAILED_ENDED] = "ended",
+        [RELAY_FAILED_HERE] = "here",
+    };
+
+    return why < RELAY_FAILURES ? names[why] : NULL;
+}
+
+/* ---- the plan ---- */
+
+/* Running clients look at the same struct, and get the new times.  Pings are
+ * not for relays: a pull has to bring media, and there are servers that never
+ * answer one to a publisher; those are watched by what TCP takes. */
+static void
+set_client(const struct plan *p)
+{
+    relayer.client = (struct rtmp_client_settings){
+        .chunk_size = 60000,
+        .window_ack = 2500000,
+        .handshake_timeout = p->connect_timeout,
+        .connect_timeout = p->connect_timeout,
+        .answer_timeout = p->connect_timeout,
+        .idle = NEVER_MS,
+        .ping_timeout = NEVER_MS,
+        .send_timeout = p->idle_timeout,
+        .max_message = 16 * MIB,
+        .max_memory = 24 * MIB,
+    };
+}
+
+static void
+configure(struct str description)
+{
+    struct pool *pool = pool_new(4096);
+    struct plan plan;
+
+    if (plan_read(description, pool, &plan) == -1) {
+        log_alert("relayer: the master's description of weir.conf makes no "
+                  "sense");
+        pool_free(&pool);
+        return;
+    }
+    pool_free(&relayer.pool);
+    relayer.pool = pool;
+    relayer.plan = plan;
+    set_client(&plan);
+    wanted_plan();
+}
+
+static bool
+changed(const struct settings *before, const struct settings *now)
+{
+    return plan_wants_store(before) != plan_wants_store(now) ||
+           before->relays.tls_verify != now->relays.tls_verify ||
+           !str_eq(before->relays.tls_ca, now->relays.tls_ca);
+}
+
+/* ---- life ---- */
+
+static void
+on_tick(struct timer *timer)
+{
+    struct list *node = relayer.tasks.next;
+
+    while (node != &relayer.tasks) {
+        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+
+        node = node->next;
+        task_tick(t);
+    }
+    log_tell_held();
+    timer_set(relayer.loop, timer, TICK_MS);
+}
+
+static int
+start_libraries(const struct settings *s, struct errmsg *err)
+{
+    struct resolver_options names = { 0 };
+    struct tls_client_options tls = {
+        .ca = s->relays.tls_ca,
+        .insecure = !s->relays.tls_verify,
+    };
+
+    relayer.resolver = resolver_new(relayer.loop, &names, err);
+    if (relayer.resolver == NULL) {
+        return -1;
+    }
+    relayer.tls = tls_client_new(&tls, err);
+    if (relayer.tls == NULL) {
+        return -1;
+    }
+    return live_hub_start(relayer.loop, &s->live, err);
+}
+
+static int
+start(struct loop *l, const struct settings *s, struct errmsg *err)
+{
+    struct buf description;
+    int rc;
+
+    relayer = (struct relayer){ .loop = l, .pool = pool_new(4096) };
+    list_init(&relayer.tasks);
+    if (start_libraries(s, err) == -1) {
+        return -1;
+    }
+    buf_init(&description, PLAN_MAX);
+    plan_write(s, &description);
+    rc = plan_read(buf_str(&description), relayer.pool, &relayer.plan);
+    buf_clear(&description);
+    if (rc == -1) {
+        return errmsg_set(err, "the relays of weir.conf are too many");
+    }
+    set_client(&relayer.plan);
+    relay_verbs_serve(&relayer.plan.max);
+    relay_tasks_begin();
+    wanted_start();
+    timer_init(&tick, on_tick);
+    timer_set(l, &tick, TICK_MS);
+    return 0;
+}
+
+/* Streams that are relayed are played and sent on until the end. */
+static void
+drain(void)
+{
+    relayer.draining = true;
+}
+
+/* The remotes are told, as far as they listen. */
+static void
+stop(void)
+{
+    int64_t end = loop_now(relayer.loop) + FAREWELL_MS;
+
+    timer_stop(relayer.loop, &tick);
+    relayer.draining = true;
+    wanted_stop();
+    do {
+        loop_turn(relayer.loop, 20);
+    } while (rtmp_clients() > 0 && loop_now(relayer.loop) < end);
+    rtmp_client_close_all("weir stops");
+    loop_turn(relayer.loop, 0);
+    live_hub_stop();
+    resolver_free(&relayer.resolver);
+    tls_client_free(&relayer.tls);
+    pool_free(&relayer.pool);
+}
+
+const struct role relay_roles[] = {
+    { .name = "relayer",
+      .count = 1,
+      .wanted = plan_wants_relayer,
+      .start = start,
+      .drain = drain,
+      .stop = stop,
+      .changed = changed,
+      .describe = plan_write,
+      .configure = configure },
+    { .name = NULL },
+};

@@ -1,0 +1,147 @@
+/*
+ * The relayer: the process that pulls and pushes (role "relayer").
+ *
+ *   relayer.c  its life, and which tasks there are
+ *   wanted.c   what the store and the plan (plan.h) ask for, made into tasks
+ *   task.c     a task: its state, when it connects, what becomes of failures
+ *   pull.c     one that plays elsewhere and publishes here
+ *   push.c     one that publishes elsewhere what is here
+ *
+ * A task is idle (a timer brings it to task_look()), dials (net/outgoing), or
+ * has a client (rtmp/client).  task_leave() brings it from anywhere to idle.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_RELAY_RELAYER_H
+#define MODULES_RELAY_RELAYER_H
+
+#include "live/live.h"
+#include "net/outgoing.h"
+#include "net/url.h"
+#include "plan.h"
+#include "rtmp/client.h"
+#include "rtmp/target.h"
+
+/* Why a relay failed, for the counter. */
+enum relay_failure {
+    RELAY_FAILED_NAME,
+    RELAY_FAILED_EGRESS,
+    RELAY_FAILED_CONNECT,
+    RELAY_FAILED_TLS,
+    RELAY_FAILED_TIMEOUT, /* before RTMP began */
+    RELAY_FAILED_LOST,    /* these are the fates of a client */
+    RELAY_FAILED_SILENT,
+    RELAY_FAILED_STUCK,
+    RELAY_FAILED_PROTOCOL,
+    RELAY_FAILED_LOGIN,
+    RELAY_FAILED_REFUSED,
+    RELAY_FAILED_ENDED,
+    RELAY_FAILED_HERE, /* no room, no such application, kicked */
+    RELAY_FAILURES
+};
+const char *relay_failure_name(unsigned why);
+
+struct relay_task {
+    struct list link;  /* in relayer.tasks */
+    struct pool *pool; /* owned: what the texts lie in */
+    uint64_t id;       /* of the store, or 0 */
+    enum relay_kind kind;
+    enum relay_origin origin;
+    bool of_all; /* made for a stream, because all of them are pushed */
+    bool seen;   /* relayer.c's */
+    struct str app, name;
+    struct str stream;     /* "app/name" */
+    struct str url;        /* with its secrets */
+    struct str remote;     /* without */
+    struct str here;       /* rtmp_wanted.node */
+    struct url parsed;     /* url */
+    struct rtmp_target to; /* its path */
+    struct relay_row *row; /* NULL: the table is full */
+    struct relay_view view;
+    unsigned failures;  /* in a row */
+    int64_t running_ms; /* loop_now() since when it runs, 0: does not */
+    struct timer timer;
+    struct outgoing *dial; /* owned */
+    struct rtmp_client *client;
+    bool ready; /* the client was let in */
+    struct rtmp_login login;
+    struct later destroy;
+
+    /* pull.c */
+    struct live_publisher *publisher; /* owned */
+    bool started;                     /* the name is ours */
+    int64_t media_ms;                 /* loop_now() when media last came */
+    struct buf stash;                 /* what came before it was */
+
+    /* push.c */
+    struct live_player *player; /* owned */
+    struct live_sent sent;      /* by this player, as far as it is counted */
+};
+
+struct relayer {
+    struct loop *loop; /* borrowed */
+    struct pool *pool; /* owned: of the plan */
+    struct plan plan;
+    struct resolver *resolver;          /* owned */
+    struct tls_client *tls;             /* owned */
+    struct rtmp_client_settings client; /* of all clients */
+    struct list tasks;
+    size_t count;
+    bool draining; /* makes no new connections */
+};
+extern struct relayer relayer;
+
+/* ---- wanted.c ---- */
+
+/* Asks the store for its tasks, now and whenever they change; nothing if there
+ * is no store. */
+void wanted_start(void);
+void wanted_stop(void);
+/* The plan is new: its tasks are started, what it has no more is ended. */
+void wanted_plan(void);
+
+/* ---- task.c ---- */
+
+struct task_wish {
+    uint64_t id;
+    enum relay_kind kind;
+    enum relay_origin origin;
+    bool of_all;
+    struct str app, name, url;
+};
+
+/* In relayer.tasks, and begins.  A wrong URL is a state of the task, not an
+ * error: it was written into the store by another weir. */
+struct relay_task *task_new(const struct task_wish *w);
+/* Says farewell to the remote; freed at the end of the turn. */
+void task_end(struct relay_task *t);
+/* It is idle and its time has come: connects, or waits for the local side. */
+void task_look(struct relay_task *t);
+/* Its application, NULL: there is none of that name any more. */
+const struct plan_app *task_app(const struct relay_task *t);
+void task_set(struct relay_task *t, enum relay_state state, const char *reason);
+/* Leaves the remote (farewell, if hard is false), the local stream, and all
+ * that waits: the task is idle.  Its state is the caller's to set. */
+void task_leave(struct relay_task *t, const char *reason, bool hard);
+/* It is idle now, and will look again after a while. */
+void task_failed(struct relay_task *t, enum relay_failure why,
+                 const char *reason);
+/* The local side is not as needed: looks every moment whether it is. */
+void task_wait(struct relay_task *t, const char *reason);
+/* Every second: counters, silence. */
+void task_tick(struct relay_task *t);
+/* A client's end, for both kinds. */
+void task_client_closed(struct relay_task *t, enum rtmp_client_fate fate,
+                        const char *reason);
+
+/* ---- pull.c, push.c ---- */
+
+extern const struct rtmp_client_handlers pull_handlers, push_handlers;
+/* Gives up what task_leave() means by the local stream. */
+void pull_leave(struct relay_task *t);
+void push_leave(struct relay_task *t);
+/* True: it took the task to another state. */
+bool pull_tick(struct relay_task *t);
+void push_tick(struct relay_task *t);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * What this module keeps in the store.
+ *
+ * relay_keys has a row for each room that has a key.  How many these are
+ * stands in relay_count, because a limit that has to count all rows makes
+ * each new one dearer than the last; whatever changes the one changes the
+ * other in the same transaction.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "schema.h"
+
+static const struct store_migration migrations[] = {
+    { .sqlite = "create table relay_keys ("
+                "room text not null primary key, "
+                "channelkey text not null, "
+                "key_hash text not null unique, "
+                "created bigint not null, "
+                "changed bigint not null)" },
+    { .sqlite = "create table relay_count ("
+                "id bigint not null primary key, rooms bigint not null)" },
+    { .sqlite = "insert into relay_count (id, rooms) values (1, 0)" },
+    { .sqlite = "create table relay_tasks ("
+                "id integer not null primary key autoincrement, "
+                "kind text not null, "
+                "app text not null, "
+                "name text not null, "
+                "url text not null, "
+                "created bigint not null, "
+                "unique (kind, app, name))",
+      .postgres = "create table relay_tasks ("
+                  "id bigserial primary key, "
+                  "kind text not null, "
+                  "app text not null, "
+                  "name text not null, "
+                  "url text not null, "
+                  "created bigint not null, "
+                  "unique (kind, app, name))" },
+    { .sqlite = NULL },
+};
+
+const struct store_statement relay_statements[] = {
+    [SQL_KEY_OF_ROOM] = { .name = "key_of_room",
+                          .quick = true,
+                          .sql = "select channelkey from relay_keys "
+                                 "where room = $1" },
+    [SQL_ROOM_OF_KEY] = { .name = "room_of_key",
+                          .quick = true,
+                          .sql = "select room, channelkey from relay_keys "
+                                 "where key_hash = $1" },
+    [SQL_ADD_ROOM] = { .name = "add_room",
+                       .sql = "insert into relay_keys "
+                              "(room, channelkey, key_hash, created, changed) "
+                              "select $1, $2, $3, $4, $4 where "
+                              "(select rooms from relay_count where id = 1) "
+                              "< $5 on conflict (room) do nothing" },
+    [SQL_COUNT_ADDED] = { .name = "count_added",
+                          .sql = "update relay_count set rooms = rooms + 1 "
+                                 "where id = 1 and exists (select 1 from "
+                                 "relay_keys where room = $1 "
+                                 "and key_hash = $2)" },
+    [SQL_RESET] = { .name = "reset",
+                    .sql = "update relay_keys set channelkey = $2, "
+                           "key_hash = $3, changed = $4 where room = $1 "
+                           "and key_hash <> $3" },
+    [SQL_DELETE_ROOM] = { .name = "delete_room",
+                          .sql = "delete from relay_keys where room = $1" },
+    [SQL_COUNT_DELETED] = { .name = "count_deleted",
+                            .sql = "update relay_count set rooms = rooms - 1 "
+                                   "where id = 1" },
+    [SQL_TASKS] = { .name = "tasks",
+                    .quick = true,
+                    .sql = "select id, kind, app, name, url from relay_tasks "
+                           "order by id" },
+    [SQL_TASK_URL] = { .name = "task_url",
+                       .quick = true,
+                       .sql = "select url from relay_tasks "
+                              "where kind = $1 and app = $2 and name = $3" },
+    [SQL_TASK_START] = { .name = "task_start",
+                         .sql = "insert into relay_tasks "
+                                "(kind, app, name, url, created) "
+                                "select $1, $2, $3, $4, $5 where "
+                                "(select count(*) from relay_tasks) < $6 "
+                                "or exists (select 1 from relay_tasks "
+                                "where kind = $1 and app = $2 and name = $3) "
+                                "on conflict (kind, app, name) "
+                                "do update set url = excluded.url "
+                                "where relay_tasks.url = excluded.url "
+                                "returning id" },
+    [SQL_TASK_STOP] = { .name = "task_stop",
+                        .sql = "delete from relay_tasks "
+                               "where kind = $1 and app = $2 and name = $3" },
+    [SQL_COUNT] = { .name = NULL },
+};
+
+const struct store_schema relay_schema = {
+    .name = "relay",
+    .migrations = migrations,
+    .statements = relay_statements,
+};

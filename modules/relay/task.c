@@ -1,0 +1,394 @@
+/*
+ * A task of the relayer: when it connects, and what becomes of failures.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "relayer.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "app/rtmp_node.h"
+#include "backoff.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "relay.h"
+
+/* How often the local side is looked at. */
+#define WAIT_MS 150
+#define STASH_MAX (4u << 20) /* bytes */
+
+/* ---- what is seen ---- */
+
+static void
+show(struct relay_task *t)
+{
+    if (t->row != NULL) {
+        relay_row_set(t->row, &t->view);
+    }
+}
+
+static void
+count_state(const struct relay_task *t, int64_t n)
+{
+    const struct metric *m = &relay_metrics[RELAY_TASKS];
+
+    metric_add(m, metric_at(m, t->kind, t->view.state, 0), n);
+}
+
+void
+task_set(struct relay_task *t, enum relay_state state, const char *reason)
+{
+    bool same = t->view.state == state && strcmp(t->view.reason, reason) == 0;
+
+    if (same) {
+        return;
+    }
+    if (t->view.state != state) {
+        count_state(t, -1);
+        t->view.state = (uint8_t)state;
+        t->view.since_ms = clock_wall_ms();
+        count_state(t, 1);
+    }
+    str_copy(t->view.reason, sizeof(t->view.reason), str_from(reason));
+    t->running_ms = state == RELAY_RUNNING ? loop_now(relayer.loop) : 0;
+    t->view.refused = t->view.refused && state != RELAY_RUNNING;
+    log_limited(state == RELAY_CONNECTING ? LOG_INFO : LOG_NOTICE,
+                "relay %s %.*s: %s%s%s", relay_kind_name(t->kind),
+                STR_ARGS(t->stream), relay_state_name(state),
+                reason[0] != '\0' ? ": " : "", reason);
+    show(t);
+}
+
+/* ---- life ---- */
+
+const struct plan_app *
+task_app(const struct relay_task *t)
+{
+    return plan_app(&relayer.plan, t->app);
+}
+
+static void
+on_timer(struct timer *timer)
+{
+    task_look(LIST_ITEM(timer, struct relay_task, timer));
+}
+
+static void
+on_destroy(struct later *later)
+{
+    struct relay_task *t = LIST_ITEM(later, struct relay_task, destroy);
+
+    buf_clear(&t->stash);
+    pool_free(&t->pool);
+    mem_free(&t);
+}
+
+/* The stream's name where it goes to or comes from. */
+static int
+read_url(struct relay_task *t, struct errmsg *err)
+{
+    struct url *u = &t->parsed;
+    struct str path;
+
+    if (url_parse(t->pool, t->url, u, err) == -1) {
+        return -1;
+    }
+    if (u->scheme != URL_RTMP && u->scheme != URL_RTMPS) {
+        return errmsg_set(err, "the URL is not of rtmp:// or rtmps://");
+    }
+    path = pool_printf(t->pool, "%.*s%s%.*s", STR_ARGS(u->path),
+                       u->has_query ? "?" : "", STR_ARGS(u->query));
+    if (rtmp_target_split(&t->to, path, err) == -1) {
+        return -1;
+    }
+    if (t->to.name.len == 0) {
+        t->to.name = t->name;
+    }
+    return 0;
+}
+
+static void
+make_texts(struct relay_task *t, const struct task_wish *w)
+{
+    char text[URL_MASKED_MAX], mark[RTMP_NODE_MARK];
+    struct errmsg err;
+
+    t->app = pool_str(t->pool, w->app);
+    t->name = pool_str(t->pool, w->name);
+    t->url = pool_str(t->pool, w->url);
+    t->stream =
+        pool_printf(t->pool, "%.*s/%.*s", STR_ARGS(t->app), STR_ARGS(t->name));
+    t->here = pool_str(t->pool, rtmp_node_mark(t->stream, mark));
+    t->remote = STR_NONE;
+    if (read_url(t, &err) == 0) {
+        url_masked(text, sizeof(text), &t->parsed,
+                   t->kind == RELAY_PUSH ? URL_HIDE_KEY : URL_HIDE_SECRETS);
+        t->remote = pool_str(t->pool, str_from(text));
+    }
+}
+
+static void
+make_view(struct relay_task *t)
+{
+    struct relay_view *v = &t->view;
+
+    v->id = t->id;
+    v->kind = (uint8_t)t->kind;
+    v->origin = (uint8_t)t->origin;
+    v->state = RELAY_CONNECTING;
+    v->since_ms = clock_wall_ms();
+    str_copy(v->app, sizeof(v->app), t->app);
+    str_copy(v->name, sizeof(v->name), t->name);
+    str_copy(v->url, sizeof(v->url), t->remote);
+    t->row = relay_row_take(v);
+}
+
+struct relay_task *
+task_new(const struct task_wish *w)
+{
+    struct relay_task *t = mem_zero(sizeof(*t));
+
+    t->pool = pool_new(1024);
+    t->id = w->id;
+    t->kind = w->kind;
+    t->origin = w->origin;
+    t->of_all = w->of_all;
+    t->seen = true;
+    timer_init(&t->timer, on_timer);
+    later_init(&t->destroy, on_destroy);
+    buf_init(&t->stash, STASH_MAX);
+    make_texts(t, w);
+    make_view(t);
+    count_state(t, 1);
+    list_append(&relayer.tasks, &t->link);
+    relayer.count++;
+    log_info("relay %s %.*s: begins, %s %.*s", relay_kind_name(t->kind),
+             STR_ARGS(t->stream), t->kind == RELAY_PULL ? "from" : "to",
+             STR_ARGS(t->remote));
+    timer_set(relayer.loop, &t->timer, 0);
+    return t;
+}
+
+void
+task_end(struct relay_task *t)
+{
+    task_leave(t, "the relay was stopped", false);
+    count_state(t, -1);
+    relay_row_free(&t->row);
+    list_remove(&t->link);
+    relayer.count--;
+    log_info("relay %s %.*s: ended", relay_kind_name(t->kind),
+             STR_ARGS(t->stream));
+    loop_later(relayer.loop, &t->destroy);
+}
+
+void
+task_leave(struct relay_task *t, const char *reason, bool hard)
+{
+    struct rtmp_client *c = t->client;
+
+    timer_stop(relayer.loop, &t->timer);
+    outgoing_cancel(&t->dial);
+    pull_leave(t);
+    t->client = NULL; /* its on_close is not news */
+    t->ready = false;
+    if (c != NULL && hard) {
+        conn_close(rtmp_client_conn(c), reason);
+    } else if (c != NULL) {
+        rtmp_client_close(c, reason); /* stops the player in on_close */
+    }
+    push_leave(t);
+}
+
+void
+task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
+{
+    const struct metric *m = &relay_metrics[RELAY_FAILED];
+    int64_t now = loop_now(relayer.loop);
+    int64_t delay;
+
+    if (t->running_ms > 0 && now - t->running_ms >= BACKOFF_STABLE_MS) {
+        t->failures = 0;
+    }
+    t->failures++;
+    t->view.failures++;
+    t->view.failed_ms = clock_wall_ms();
+    t->view.refused = why == RELAY_FAILED_EGRESS;
+    metric_add(m, metric_at(m, t->kind, why, 0), 1);
+    rtmp_login_clear(&t->login);
+    task_leave(t, reason, false);
+    task_set(t, RELAY_BACKING_OFF, reason);
+    show(t);
+    delay = backoff_delay(t->failures, (uint32_t)rand_below(UINT32_MAX));
+    timer_set(relayer.loop, &t->timer, delay);
+}
+
+void
+task_wait(struct relay_task *t, const char *reason)
+{
+    task_set(t, t->kind == RELAY_PULL ? RELAY_LOCAL : RELAY_WAITING, reason);
+    timer_set(relayer.loop, &t->timer, WAIT_MS);
+}
+
+/* ---- connecting ---- */
+
+/* Notices a host that is gone while nothing is asked of it: a remote that is
+ * pushed to need not say a word. */
+static void
+watch_host(int fd, int64_t ms)
+{
+    int on = 1;
+    int idle = ms > 2000 ? (int)(ms / 2000) : 1;
+    int every = idle > 3 ? idle / 3 : 1;
+    int tries = 3;
+    unsigned timeout = (unsigned)ms;
+
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof(every));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
+}
+
+static void
+begin_client(struct relay_task *t, const struct conn_socket *socket)
+{
+    char authority[512];
+    const struct url *u = &t->parsed;
+    struct rtmp_wanted wanted = {
+        .settings = &relayer.client,
+        .publish = t->kind == RELAY_PUSH,
+        .app = t->to.app,
+        .name = t->to.name,
+        .args = t->to.args,
+        .user = u->user,
+        .password = u->password,
+        .login = &t->login,
+        .node = t->here,
+    };
+    struct errmsg err;
+    struct pool *pool = pool_new(512);
+
+    watch_host(socket->fd, relayer.plan.idle_timeout);
+    wanted.origin = pool_printf(pool, "%s://%s", url_scheme_name(u->scheme),
+                                url_authority(authority, sizeof(authority), u));
+    t->client =
+        rtmp_client_new(relayer.loop, &wanted,
+                        t->kind == RELAY_PULL ? &pull_handlers : &push_handlers,
+                        t, socket, &err);
+    pool_free(&pool);
+    if (t->client == NULL) {
+        task_failed(t, RELAY_FAILED_HERE, err.text);
+    }
+}
+
+static void
+on_dialled(void *arg, const struct conn_socket *socket,
+           const struct outgoing_failure *failure)
+{
+    static const enum relay_failure causes[OUTGOING_CAUSES] = {
+        [OUTGOING_NAME] = RELAY_FAILED_NAME,
+        [OUTGOING_EGRESS] = RELAY_FAILED_EGRESS,
+        [OUTGOING_CONNECT] = RELAY_FAILED_CONNECT,
+        [OUTGOING_TLS] = RELAY_FAILED_TLS,
+        [OUTGOING_TIMED_OUT] = RELAY_FAILED_TIMEOUT,
+    };
+    struct relay_task *t = arg;
+
+    t->dial = NULL;
+    if (socket == NULL) {
+        task_failed(t, causes[failure->cause], failure->why.text);
+        return;
+    }
+    begin_client(t, socket);
+}
+
+static void
+dial(struct relay_task *t)
+{
+    struct outgoing_target to = {
+        .host = t->parsed.host,
+        .port = t->parsed.port,
+        .resolver = relayer.resolver,
+        .egress = relayer.plan.egress,
+        .tls = t->parsed.tls ? relayer.tls : NULL,
+        .timeout_ms = relayer.plan.connect_timeout,
+    };
+    const struct metric *m = &relay_metrics[RELAY_ATTEMPTS];
+
+    metric_add(m, metric_at(m, t->kind, 0, 0), 1);
+    t->view.attempts++;
+    t->dial = outgoing_start(relayer.loop, &to, on_dialled, t);
+    if (t->dial == NULL) {
+        task_failed(t, RELAY_FAILED_HERE, "there is no room to connect");
+    }
+}
+
+void
+task_look(struct relay_task *t)
+{
+    bool live = live_is_live(t->stream);
+
+    if (relayer.draining) {
+        return;
+    }
+    if (task_app(t) == NULL) {
+        task_failed(t, RELAY_FAILED_HERE,
+                    "the configuration has no such application");
+    } else if (t->remote.len == 0) {
+        task_failed(t, RELAY_FAILED_HERE, "its URL is not one of RTMP");
+    } else if (t->kind == RELAY_PUSH && !live) {
+        task_wait(t, "");
+    } else if (t->kind == RELAY_PULL && live) {
+        task_wait(t, "");
+    } else {
+        /* What failed last is of interest until it runs again. */
+        task_set(t, RELAY_CONNECTING, t->failures > 0 ? t->view.reason : "");
+        dial(t);
+    }
+}
+
+void
+task_client_closed(struct relay_task *t, enum rtmp_client_fate fate,
+                   const char *reason)
+{
+    static const enum relay_failure causes[RTMP_CLIENT_FATES] = {
+        [RTMP_CLIENT_AGAIN] = RELAY_FAILED_LOGIN,
+        [RTMP_CLIENT_OWNER] = RELAY_FAILED_HERE,
+        [RTMP_CLIENT_LOST] = RELAY_FAILED_LOST,
+        [RTMP_CLIENT_SILENT] = RELAY_FAILED_SILENT,
+        [RTMP_CLIENT_STUCK] = RELAY_FAILED_STUCK,
+        [RTMP_CLIENT_PROTOCOL] = RELAY_FAILED_PROTOCOL,
+        [RTMP_CLIENT_LOGIN] = RELAY_FAILED_LOGIN,
+        [RTMP_CLIENT_REFUSED] = RELAY_FAILED_REFUSED,
+        [RTMP_CLIENT_ENDED] = RELAY_FAILED_ENDED,
+    };
+
+    t->client = NULL;
+    t->ready = false;
+    if (fate == RTMP_CLIENT_AGAIN && !relayer.draining) {
+        dial(t);
+        return;
+    }
+    task_failed(t, causes[fate], reason);
+}
+
+void
+task_tick(struct relay_task *t)
+{
+    if (t->client == NULL || !t->ready) {
+        return;
+    }
+    if (t->kind == RELAY_PULL && pull_tick(t)) {
+        return;
+    }
+    if (t->kind == RELAY_PUSH) {
+        push_tick(t);
+    }
+    show(t);
+}

@@ -1,0 +1,240 @@
+/*
+ * The table of relays in shared memory.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "tasks.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "proc/shared.h"
+#include "proc/slot.h"
+
+/* How often a reader tries a row that is being written. */
+#define READ_TRIES 100
+
+struct relay_row {
+    _Atomic slot_owner owner;  /* 0: free */
+    _Atomic uint32_t sequence; /* odd while the view changes */
+    bool old;                  /* the writer's: of an earlier relayer */
+    struct relay_view view;
+};
+
+struct table {
+    _Atomic uint32_t end; /* no row from here on was ever taken */
+    struct relay_row rows[RELAY_TASKS_MAX];
+};
+
+static struct table *table;
+static int table_fd = -1;
+
+const char *
+relay_kind_name(unsigned kind)
+{
+    static const char *const names[] = { "pull", "push" };
+
+    return kind < RELAY_KINDS ? names[kind] : NULL;
+}
+
+const char *
+relay_state_name(unsigned state)
+{
+    static const char *const names[RELAY_STATES] = {
+        [RELAY_CONNECTING] = "connecting",
+        [RELAY_WAITING] = "waiting for the local stream",
+        [RELAY_LOCAL] = "local publisher present",
+        [RELAY_RUNNING] = "running",
+        [RELAY_BACKING_OFF] = "backing off",
+    };
+
+    return state < RELAY_STATES ? names[state] : NULL;
+}
+
+const char *
+relay_origin_name(unsigned origin)
+{
+    static const char *const names[] = { "api", "config" };
+
+    return origin <= RELAY_CONFIG ? names[origin] : NULL;
+}
+
+int
+relay_tasks_create(struct errmsg *err)
+{
+    if (table != NULL) {
+        return 0; /* it outlives a master that is made again (tests) */
+    }
+    table = shared_create("relays", sizeof(*table), &table_fd, err);
+    return table == NULL ? -1 : 0;
+}
+
+/* ---- writing ---- */
+
+static void
+begin_change(struct relay_row *row)
+{
+    uint32_t n = atomic_load_explicit(&row->sequence, memory_order_relaxed);
+
+    /* A writer that was killed in the middle left it odd. */
+    atomic_store_explicit(&row->sequence, n | 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+}
+
+static void
+end_change(struct relay_row *row)
+{
+    uint32_t n = atomic_load_explicit(&row->sequence, memory_order_relaxed);
+
+    atomic_store_explicit(&row->sequence, (n | 1) + 1, memory_order_release);
+}
+
+void
+relay_row_set(struct relay_row *row, const struct relay_view *v)
+{
+    begin_change(row);
+    row->view = *v;
+    end_change(row);
+}
+
+void
+relay_tasks_sweep(uint32_t slot)
+{
+    uint32_t end = atomic_load(&table->end);
+
+    for (uint32_t i = 0; i < end; i++) {
+        struct relay_row *row = &table->rows[i];
+        slot_owner owner = atomic_load(&row->owner);
+
+        if (owner != 0 && slot_owner_number(owner) == slot) {
+            begin_change(row);
+            row->view.state = RELAY_BACKING_OFF;
+            row->view.since_ms = clock_wall_ms();
+            str_copy(row->view.reason, sizeof(row->view.reason),
+                     STR("the relayer ended and is started again"));
+            end_change(row);
+        }
+    }
+}
+
+void
+relay_tasks_begin(void)
+{
+    uint32_t end = atomic_load(&table->end);
+
+    for (uint32_t i = 0; i < end; i++) {
+        table->rows[i].old = true;
+    }
+}
+
+void
+relay_tasks_forget_old(void)
+{
+    uint32_t end = atomic_load(&table->end);
+
+    for (uint32_t i = 0; i < end; i++) {
+        struct relay_row *row = &table->rows[i];
+
+        if (row->old) {
+            row->old = false;
+            atomic_store(&row->owner, 0);
+        }
+    }
+}
+
+static bool
+is_same_task(const struct relay_view *a, const struct relay_view *b)
+{
+    return a->id == b->id && a->kind == b->kind && a->origin == b->origin &&
+           strcmp(a->app, b->app) == 0 && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->url, b->url) == 0;
+}
+
+struct relay_row *
+relay_row_take(const struct relay_view *v)
+{
+    uint32_t end = atomic_load(&table->end);
+    struct relay_row *row = NULL;
+
+    for (uint32_t i = 0; i < end; i++) {
+        struct relay_row *r = &table->rows[i];
+
+        if (atomic_load(&r->owner) == 0) {
+            row = row == NULL ? r : row;
+        } else if (r->old && is_same_task(&r->view, v)) {
+            row = r;
+            break;
+        }
+    }
+    if (row == NULL) {
+        if (end == RELAY_TASKS_MAX) {
+            return NULL;
+        }
+        row = &table->rows[end];
+        atomic_store(&table->end, end + 1);
+    }
+    row->old = false;
+    relay_row_set(row, v);
+    atomic_store(&row->owner, slot_self_owner());
+    return row;
+}
+
+void
+relay_row_free(struct relay_row **row)
+{
+    if (*row != NULL) {
+        atomic_store(&(*row)->owner, 0);
+        *row = NULL;
+    }
+}
+
+/* ---- reading ---- */
+
+/* False: it is free, or its writer is at it all the time. */
+static bool
+read_row(struct relay_row *row, struct relay_view *v)
+{
+    for (int i = 0; i < READ_TRIES; i++) {
+        uint32_t n = atomic_load_explicit(&row->sequence, memory_order_acquire);
+
+        if (atomic_load(&row->owner) == 0) {
+            return false;
+        }
+        if (n % 2 == 0) {
+            *v = row->view;
+            atomic_thread_fence(memory_order_acquire);
+            if (atomic_load_explicit(&row->sequence, memory_order_relaxed) ==
+                n) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool
+relay_tasks_next(uint32_t *at, struct relay_view *v)
+{
+    uint32_t end = atomic_load(&table->end);
+
+    while (*at < end) {
+        if (read_row(&table->rows[(*at)++], v)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+relay_tasks_find_id(uint64_t id, struct relay_view *v)
+{
+    uint32_t at = 0;
+
+    while (relay_tasks_next(&at, v)) {
+        if (v->id == id) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,93 @@
+/*
+ * The table of relays: what everybody sees of them.
+ *
+ * It lies in shared memory that the master makes before any fork.  The role
+ * relayer alone writes it, a row for each task; workers and the master read
+ * rows under a sequence counter.  A relayer that dies leaves its rows, so that
+ * a list is not empty while it is started again: relay_tasks_sweep() says in
+ * them what happened, the next relayer forgets them when it has its own.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_RELAY_TASKS_H
+#define MODULES_RELAY_TASKS_H
+
+#include "base/errmsg.h"
+#include "base/str.h"
+#include "rtmp/rtmp.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RELAY_TASKS_MAX 4096 /* rows; the limit in force is relays.max */
+
+enum relay_kind { RELAY_PULL, RELAY_PUSH, RELAY_KINDS };
+
+/* Who wants it: who asked the API, or weir.conf. */
+enum relay_origin { RELAY_API, RELAY_CONFIG };
+
+/*
+ *                    +-------------------------------+
+ *                    v                               |
+ *   waiting ---> connecting ---> running ---> backing off
+ *   local  --->      |              |
+ *     ^              |              |
+ *     +--------------+--------------+   the local side is not as needed
+ */
+enum relay_state {
+    RELAY_CONNECTING,  /* until the first frame of a pull, or until a push is
+                          accepted */
+    RELAY_WAITING,     /* push: nobody publishes the stream here */
+    RELAY_LOCAL,       /* pull: somebody here publishes the stream */
+    RELAY_RUNNING,     /* frames go through */
+    RELAY_BACKING_OFF, /* it failed, and will connect again in a while */
+    RELAY_STATES
+};
+
+const char *relay_kind_name(unsigned kind);     /* "pull" */
+const char *relay_state_name(unsigned state);   /* "backing off" */
+const char *relay_origin_name(unsigned origin); /* "config" */
+
+struct relay_view {
+    uint64_t id; /* of the store; 0: of weir.conf */
+    uint8_t kind, origin, state;
+    bool refused; /* egress: it will not come to be */
+    char app[RTMP_NAME_MAX + 1];
+    char name[RTMP_NAME_MAX + 1];
+    char url[512];          /* without what is secret in it; cut to fit */
+    char reason[256];       /* of the last failure, or what it waits for; "" */
+    int64_t since_ms;       /* clock_wall_ms(): in this state */
+    int64_t failed_ms;      /* clock_wall_ms() of the last failure, 0: none */
+    uint64_t attempts;      /* connections it tried */
+    uint64_t failures;      /* and how many came to nothing or broke */
+    uint64_t bytes, frames; /* of media, since it was started */
+};
+
+/* Master, before any fork. */
+int relay_tasks_create(struct errmsg *err);
+/* Master: the process of slot is dead. */
+void relay_tasks_sweep(uint32_t slot);
+
+/* ---- the relayer ---- */
+
+struct relay_row;
+
+/* Takes the table over: rows of an earlier relayer are marked as old. */
+void relay_tasks_begin(void);
+/* Forgets old rows, those that no task of this relayer has taken over. */
+void relay_tasks_forget_old(void);
+/* A row that shows *v, in place of an old one of the same task; NULL: there
+ * is none left. */
+struct relay_row *relay_row_take(const struct relay_view *v);
+void relay_row_set(struct relay_row *row, const struct relay_view *v);
+/* NULL inside is fine. */
+void relay_row_free(struct relay_row **row);
+
+/* ---- everybody ---- */
+
+/* The next row at or behind *at, which is moved past it; false behind the
+ * last. */
+bool relay_tasks_next(uint32_t *at, struct relay_view *v);
+bool relay_tasks_find_id(uint64_t id, struct relay_view *v);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * The table of relays: who takes rows, who reads them, what is left of a
+ * relayer that died.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "tasks.h"
+
+#include "proc/slot.h"
+
+static uint32_t process; /* the relayer's slot */
+
+static void
+be_relayer(void)
+{
+    process = (uint32_t)slot_take(SLOT_ROLE, "relayer", 0, 0);
+    slot_set_self(process);
+    relay_tasks_begin();
+}
+
+static int
+setup(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    assert_int_equal(slots_create(4, &err), 0);
+    assert_int_equal(relay_tasks_create(&err), 0);
+    be_relayer();
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    relay_tasks_begin();
+    relay_tasks_forget_old();
+    slots_destroy();
+    return 0;
+}
+
+static struct relay_view
+view(const char *name, uint64_t id)
+{
+    struct relay_view v = { .id = id, .state = RELAY_CONNECTING };
+
+    str_copy(v.app, sizeof(v.app), STR("live"));
+    str_copy(v.name, sizeof(v.name), str_from(name));
+    return v;
+}
+
+static unsigned
+count(void)
+{
+    struct relay_view v;
+    uint32_t at = 0;
+    unsigned n = 0;
+
+    while (relay_tasks_next(&at, &v)) {
+        n++;
+    }
+    return n;
+}
+
+static void
+test_rows(void **state)
+{
+    struct relay_view v = view("a", 1), seen;
+    struct relay_row *a = relay_row_take(&v), *b;
+
+    (void)state;
+    v = view("b", 2);
+    b = relay_row_take(&v);
+    assert_int_equal(count(), 2);
+    assert_true(relay_tasks_find_id(2, &seen));
+    assert_string_equal(seen.name, "b");
+    v.state = RELAY_RUNNING;
+    v.frames = 7;
+    relay_row_set(b, &v);
+    assert_true(relay_tasks_find_id(2, &seen));
+    assert_int_equal(seen.frames, 7);
+    relay_row_free(&a);
+    assert_null(a);
+    assert_false(relay_tasks_find_id(1, &seen));
+    assert_int_equal(count(), 1);
+    v = view("c", 3);
+    a = relay_row_take(&v); /* where the first was */
+    assert_int_equal(count(), 2);
+    relay_row_free(&a);
+    relay_row_free(&b);
+    assert_int_equal(count(), 0);
+}
+
+static void
+test_full(void **state)
+{
+    struct relay_view v = view("a", 1);
+
+    (void)state;
+    for (int i = 0; i < RELAY_TASKS_MAX; i++) {
+        assert_non_null(relay_row_take(&v));
+    }
+    assert_null(relay_row_take(&v));
+}
+
+/* What a relayer leaves is seen until the next has its own, which takes rows
+ * over that are of the same task. */
+static void
+test_death(void **state)
+{
+    struct relay_view a = view("a", 1), b = view("b", 2), seen;
+
+    (void)state;
+    relay_row_take(&a);
+    relay_row_take(&b);
+    relay_tasks_sweep(process + 1); /* another process */
+    assert_true(relay_tasks_find_id(1, &seen));
+    assert_int_equal(seen.state, RELAY_CONNECTING);
+    relay_tasks_sweep(process);
+    slot_release(process);
+    assert_int_equal(count(), 2);
+    assert_true(relay_tasks_find_id(1, &seen));
+    assert_int_equal(seen.state, RELAY_BACKING_OFF);
+    assert_true(seen.reason[0] != '\0');
+    be_relayer();
+    relay_row_take(&a);
+    assert_int_equal(count(), 2);
+    relay_tasks_forget_old();
+    assert_int_equal(count(), 1);
+    assert_true(relay_tasks_find_id(1, &seen));
+    assert_int_equal(seen.state, RELAY_CONNECTING);
+}
+
+static void
+test_names(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < RELAY_STATES; i++) {
+        assert_non_null(relay_state_name(i));
+    }
+    assert_null(relay_state_name(RELAY_STATES));
+    assert_null(relay_kind_name(RELAY_KINDS));
+    assert_string_equal(relay_origin_name(RELAY_CONFIG), "config");
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_rows),
+        TEST(test_full),
+        TEST(test_death),
+        TEST(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+"""A stream key is in no log, no statistic, no metric and no title."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import subprocess
+
+import pytest
+
+from feed import Feed, read_until
+from http_client import get
+from keys_help import key_of, refused, start_keyed
+from rtmp_client import Refused, Rtmp, player, publisher
+from weir import BINARY, descendants, read_text
+
+ALL = ("$remote_addr $command $app $name $args $tcurl $pageurl $swfurl "
+       "$flashver $reason")
+APPS = """, { name = "far"; publish = "key"; publish_access = "deny all"; }
+ , { name = "one"; publish = "key"; publish_conflict = "refuse"; }"""
+
+
+def show(w, *words):
+    control = os.path.join(os.path.dirname(BINARY), "weirctl")
+    done = subprocess.run([control, "-s", f"{w.prefix}/run/control.sock",
+                           *words], capture_output=True, text=True,
+                          timeout=10, check=True)
+    return done.stdout
+
+
+def texts(w):
+    """All that may be read of it."""
+    found = {"log": w.log(), "access log": w.access_log(),
+             "rtmp log": read_text(f"{w.prefix}/run/rtmp.log"),
+             "metrics": get(w.http, "/metrics").body.decode()}
+    for words in ("streams", "sess", "errors", "events", "proc", "config"):
+        found[words] = show(w, "show", words)
+        found[words + " as JSON"] = show(w, "--json", "show", words)
+    for pid in [w.pid, *descendants(w.pid)]:
+        found[f"title of {pid}"] = read_text(f"/proc/{pid}/cmdline")
+    return found
+
+
+def say(w, app, name, **more):
+    """What a client may say wrong: it is refused, somehow."""
+    with Rtmp(w.rtmp) as c:
+        with pytest.raises(Refused):
+            c.connect(app, **more)
+            c.publish(name)
+        c.wait_closed()
+
+
+@pytest.fixture
+def loud(weir):
+    w = start_keyed(weir, workers=2, apps=APPS, rtmp=(
+        f'access_log = "run/rtmp.log"; access_log_format = "{ALL}";'
+        ' connect_timeout = "1s";'), top=(
+        'control = { socket = "run/control.sock"; };'
+        'metrics = { stream_labels = true; };'))
+    show(w, "set", "log", "level", "debug")
+    return w
+
+
+def test_keys_are_nowhere(loud):
+    w = loud
+    key = key_of(w, "movie")
+    url = "rtmp://127.0.0.1"
+    # Refused in every way there is.
+    refused(w, key[:-1] + "!")
+    refused(w, "/".join([key, "deep"]))
+    refused(w, key, "far")
+    say(w, "nothere", key)
+    say(w, f"nothere/{key}", "", tcUrl=f"{url}/nothere/{key}")
+    say(w, "keyed", "movie", tcUrl=f"{url}/keyed/{key}")
+    say(w, "keyed", f"{key}?{'x' * 2000}")
+    with Rtmp(w.rtmp) as c:  # nothing but the connect
+        c.connect(f"keyed/{key}", tcUrl=f"{url}/keyed/{key}")
+    with publisher(w.rtmp, "one", key):
+        say(w, "one", key)  # the stream is taken
+    # Let in, in both forms, seen live.
+    with Rtmp(w.rtmp) as c:
+        c.connect(f"keyed/{key}", tcUrl=f"{url}/keyed/{key}")
+        c.set_chunk_size(4096)
+        c.msid = c.publish("")
+        Feed(w.rtmp, client=c).head().frames(2)
+        with player(w.rtmp, "keyed", "movie") as p:
+            read_until(p, "video 1")
+            seen = texts(w)
+    assert "movie" in seen["sess"] and "movie" in seen["streams"]
+    # Taken back while it is live.
+    with publisher(w.rtmp, "keyed", key + "?token=x") as c:
+        key_of(w, "movie", "reset")
+        with pytest.raises(Refused):
+            c.status(timeout=5)
+    refused(w, key)
+    w.wait_log("reset or deleted")
+    for when in (seen, texts(w)):
+        for what, text in when.items():
+            assert key not in text, what
+            assert key[:8] not in text, what
+    assert "PUBLISH keyed movie" in read_text(f"{w.prefix}/run/rtmp.log")
+    assert "PUBLISH keyed ***" in read_text(f"{w.prefix}/run/rtmp.log")

@@ -1,0 +1,354 @@
+"""GET /control/pull, /push and /relays, and weirctl's words for relays."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from urllib.parse import urlencode
+
+import pytest
+
+from control_client import ctl
+from feed import Feed, read_until
+from http_client import Http, get, request
+from rtmp_client import player
+from weir import (descendants, descriptors, resident, title,
+                  wait_for)
+
+EGRESS = 'egress = [ "allow loopback", "allow 192.0.2.1", "deny all" ];'
+CONTROL = '{ path = "/control"; module = "relay"; rate = { rate = "100000/s"; }; },'
+
+
+@pytest.fixture
+def control(weir):
+    """A weir with /control; ask() it."""
+    def start(**parts):
+        parts.setdefault("top", EGRESS)
+        return weir(locations=CONTROL, **parts)
+
+    return start
+
+
+def ask(w, kind, **parameters):
+    path = f"/control/{kind}?{urlencode(parameters)}"
+    answer = get(w.http, path)
+    assert answer.header("Cache-Control") == "no-store"
+    body = answer.json()
+    assert set(body) == {"status", "data"}
+    assert body["status"] == answer.status
+    return answer.status, body["data"]
+
+
+def task(w, kind="pull", oper="start", app="live", name="a", **more):
+    return ask(w, kind, oper=oper, app=app, name=name, **more)
+
+
+def relays(w):
+    status, tasks = ask(w, "relays")
+    assert status == 200
+    return tasks
+
+
+def relayer(w):
+    return wait_for(lambda: next((p for p in descendants(w.pid) if title(p) ==
+                                  "weir: relayer"), None), 5, "the relayer")
+
+
+OK = (200, "Ok")
+
+
+# ---- start and stop ----
+
+def test_start_and_stop(weir, control):
+    there = weir()
+    f = Feed(there.rtmp, "x").head().run()
+    w = control(workers=2)
+    url = there.rtmp_url("x")
+    assert relays(w) == []
+    assert task(w, url=url, wait=5) == OK
+    shown, = relays(w)
+    assert (shown["kind"], shown["app"], shown["name"], shown["url"]) == \
+        ("pull", "live", "a", url)
+    assert (shown["state"], shown["reason"], shown["origin"]) == \
+        ("running", "", "api")
+    assert shown["attempts"] == 1 and shown["failures"] == 0
+    assert shown["failed"] is None
+    with player(w.rtmp, "live", "a") as p:
+        read_until(p, "key 25")
+    wait_for(lambda: relays(w)[0]["frames"] > 25, 3, "counted frames")
+    assert relays(w)[0]["bytes"] > 25000
+    assert task(w, url=url) == OK
+    assert task(w, url=url, wait=1) == OK
+    assert relays(w)[0]["attempts"] == 1
+    status, words = task(w, url=url + "y")
+    assert (status, "another url" in words) == (409, True)
+    assert task(w, oper="stop", url=url) == OK
+    wait_for(lambda: relays(w) == [], 3, "the relay's end")
+    w.wait_log("relay pull live/a: ended")
+    status, words = task(w, oper="stop", url=url)
+    assert (status, words) == (404, "there is no pull of live/a")
+    f.stop()
+
+
+def test_push_by_the_api(weir, control):
+    there = weir()
+    w = control()
+    assert task(w, "push", url=there.rtmp_url("key")) == OK
+    assert task(w, "push", url=there.rtmp_url("key"), wait=1) == \
+        (502, "waiting for the local stream")
+    f = Feed(w.rtmp, "a").head().frames(5)
+    assert task(w, "push", url=there.rtmp_url("key"), wait=5) == OK
+    shown, = relays(w)
+    assert shown["url"] == f"rtmp://127.0.0.1:{there.rtmp}/live/***"
+    with player(there.rtmp, "live", "key") as p:
+        f.frames(30)
+        read_until(p, "video 34")
+    assert task(w, "push", oper="stop", url="rtmp://x/y/z") == OK
+    there.wait_log("stream live/key: publisher left")
+    f.stop()
+
+
+WRONG = [
+    ({"oper": None}, 400, "parameter oper is missing"),
+    ({"oper": ""}, 400, "parameter oper is empty"),
+    ({"oper": "begin"}, 400, 'parameter oper must be "start" or "stop"'),
+    ({"app": None}, 400, "parameter app is missing"),
+    ({"app": "a/b"}, 400, "parameter app must not contain '/' or '?'"),
+    ({"app": "nothing"}, 404, 'there is no application "nothing"'),
+    ({"name": None}, 400, "parameter name is missing"),
+    ({"name": "a/../b"}, 400, "parameter name"),
+    ({"url": None}, 400, "parameter url is missing"),
+    ({"url": "http://h/a/b"}, 400,
+     "parameter url must begin with rtmp:// or rtmps://"),
+    ({"url": "rtmp://"}, 400, ""),
+    ({"url": "rtmp://h:99999/a/b"}, 400, ""),
+    ({"url": "rtmp://h"}, 400, ""),
+    ({"url": "rtmp://10.0.0.1/a/b"}, 403, "egress: 10.0.0.1 is refused"),
+    ({"url": "rtmp://[::ffff:10.0.0.1]/a/b"}, 403, "egress"),
+    ({"wait": "x"}, 400, "parameter wait must be a whole number"),
+    ({"wait": "9999"}, 400, "parameter wait must be a whole number"),
+]
+
+
+def test_wrong_parameters(control):
+    w = control()
+    for kind in ("pull", "push"):
+        for change, status, words in WRONG:
+            given = {"oper": "start", "app": "live", "name": "a",
+                     "url": "rtmp://127.0.0.1:1/a/b"}
+            given.update(change)
+            given = {k: v for k, v in given.items() if v is not None}
+            answer = ask(w, kind, **given)
+            assert answer[0] == status, (change, answer)
+            assert words in answer[1]
+    assert relays(w) == []
+
+
+def test_methods_and_other_sites(control):
+    one = control()
+    target = "/control/pull?" + urlencode(
+        {"oper": "start", "app": "live", "name": "a", "url": "rtmp://h/a/b"})
+    for method in ("POST", "PUT", "DELETE", "HEAD"):
+        answer = request(one.http, method, target)
+        assert answer.status == 405, method
+        assert "GET" in answer.header("Allow")
+    for path in (target, "/control/relays"):
+        answer = get(one.http, path, "Origin: http://evil.example")
+        assert answer.status == 403
+    assert relays(one) == []
+
+
+def test_wait_tells_why_not(control):
+    w = control()
+    begin = time.monotonic()
+    status, words = task(w, url="rtmp://127.0.0.1:1/live/x", wait=1)
+    assert (status, "Connection refused" in words) == (502, True)
+    assert 0.9 < time.monotonic() - begin < 3
+    status, words = task(w, name="b", url="rtmp://localhost.:1/live/x", wait=5)
+    assert status in (403, 502)
+    shown = {t["name"]: t for t in relays(w)}
+    assert shown["a"]["failures"] >= 1 and shown["a"]["failed"]
+
+
+def test_no_more_than_max(control):
+    w = control(top=EGRESS + "relays = { max = 2; };")
+    for name in ("a", "b"):
+        assert task(w, name=name, url="rtmp://127.0.0.1:1/l/x") == OK
+    status, words = task(w, name="c", url="rtmp://127.0.0.1:1/l/x")
+    assert (status, "relays.max allows (2)" in words) == (507, True)
+    assert task(w, name="a", url="rtmp://127.0.0.1:1/l/x") == OK
+    assert task(w, name="a", oper="stop", url="rtmp://127.0.0.1:1/l/x") == OK
+    assert task(w, name="c", url="rtmp://127.0.0.1:1/l/x") == OK
+
+
+def test_relays_of_the_file_are_not_the_apis(weir, control):
+    there = weir()
+    url = there.rtmp_url("x")
+    w = control(app=f'pull = ( {{ name = "a"; url = "{url}"; }} );')
+    shown, = wait_for(lambda: relays(w), 3)
+    assert shown["origin"] == "config"
+    assert task(w, url=url) == OK
+    assert task(w, url=url + "y")[0] == 409
+    assert task(w, oper="stop", url=url)[0] == 409
+    assert len(relays(w)) == 1
+
+
+def test_a_relay_to_itself(control):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    w = control(rtmp_listen=f'"127.0.0.1:{port}"')
+    status, words = task(w, url=f"rtmp://localhost:{port}/live/a")
+    assert (status, "to itself" in words) == (400, True)
+    url = f"rtmp://localhost:{port}/live/b"
+    assert task(w, url=url) == OK
+    assert task(w, url=url, oper="stop") == OK
+
+
+# ---- what outlives what ----
+
+def test_tasks_outlive_weir(weir, control):
+    there = weir()
+    f = Feed(there.rtmp, "x").head().run()
+    w = control()
+    assert task(w, url=there.rtmp_url("x"), wait=5) == OK
+    assert task(w, "push", name="b", url=there.rtmp_url("y")) == OK
+    assert task(w, name="gone", url=there.rtmp_url("y")) == OK
+    assert task(w, name="gone", oper="stop", url=there.rtmp_url("y")) == OK
+    w.stop(signal.SIGKILL)
+    time.sleep(0.2)
+    w.status = None
+    w.start()
+    wait_for(lambda: {(t["kind"], t["name"], t["state"]) for t in relays(w)} ==
+             {("pull", "a", "running"),
+              ("push", "b", "waiting for the local stream")}, 5, "the tasks")
+    f.stop()
+
+
+def test_tasks_outlive_the_relayer(weir, control):
+    there = weir()
+    f = Feed(there.rtmp, "x").head().run()
+    w = control()
+    assert task(w, url=there.rtmp_url("x"), wait=5) == OK
+    begin = time.monotonic()
+    os.kill(relayer(w), signal.SIGKILL)
+    w.wait_log("relay pull live/a: running", count=2)
+    assert time.monotonic() - begin < 2
+    assert len(relays(w)) == 1
+    f.stop()
+
+
+def test_reload_does_not_interrupt(weir, control):
+    there = weir()
+    f = Feed(there.rtmp, "x").head().run(4)
+    w = control()
+    assert task(w, url=there.rtmp_url("x"), wait=5) == OK
+    w.reload()
+    w.reload()
+    assert task(w, url=there.rtmp_url("x"), wait=5) == OK
+    assert relays(w)[0]["attempts"] == 1
+    f.stop()
+
+
+# ---- weirctl ----
+
+def test_weirctl(weir, control):
+    there = weir()
+    w = control()
+    url = there.rtmp_url("secret-key")
+
+    def relay(*words):
+        r = ctl(w, "relay", *words)
+        return r.returncode, r.stdout + r.stderr
+
+    assert relay("start", "push", "live", "a", url)[0] == 0
+    wait_for(lambda: relays(w), 3, "the relay")
+    shown = ctl(w, "show", "relays").stdout
+    assert re.search(r"push +live/a +waiting_for_the_local_stream +api", shown)
+    assert "secret-key" not in shown
+    code, words = relay("start", "push", "live", "a", url + "y")
+    assert (code != 0, "another URL" in words) == (True, True)
+    code, words = relay("start", "push", "none", "a", url)
+    assert (code != 0, "no application" in words) == (True, True)
+    code, words = relay("start", "push", "live", "a", "rtmp://10.0.0.1/a/b")
+    assert (code != 0, "egress" in words) == (True, True)
+    assert relay("stop", "push", "live", "a")[0] == 0
+    assert "relay start push live a ***" in w.log()
+    assert "secret-key" not in w.log()
+    code, words = relay("stop", "push", "live", "a")
+    assert (code != 0, "no such relay" in words) == (True, True)
+    wait_for(lambda: relays(w) == [], 3, "an empty list")
+
+
+# ---- remotes that are of no use ----
+
+class Useless(threading.Thread):
+    """Takes connections and says nothing, or closes them when they have been
+    greeted."""
+
+    def __init__(self, greets):
+        super().__init__(daemon=True)
+        self.s = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.url = f"rtmp://127.0.0.1:{self.s.getsockname()[1]}/live/x"
+        self.greets = greets
+        self.kept = []
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                c = self.s.accept()[0]
+            except OSError:
+                return
+            if self.greets:
+                c.sendall(b"\x03" + bytes(1536) + bytes(1536))
+                c.close()
+            else:
+                self.kept.append(c)
+
+    def close(self):
+        self.s.shutdown(socket.SHUT_RDWR)
+        self.s.close()
+        for c in self.kept:
+            c.close()
+
+
+def start_and_stop(w, count):
+    """So many times; nothing may be left, and no answer may take long."""
+    useless = [Useless(False), Useless(True)]
+    urls = ["rtmp://127.0.0.1:1/live/x"] + [u.url for u in useless]
+    pid = relayer(w)
+    before = len(descriptors(pid))
+    slowest = 0
+    for i in range(count):
+        with Http(w.http) as c:
+            for oper in ("start", "stop"):
+                begin = time.monotonic()
+                c.send("GET", "/control/pull?" + urlencode(
+                    {"oper": oper, "app": "live", "name": f"n{i % 7}",
+                     "url": urls[i % len(urls)]}))
+                answer = c.answer()
+                assert answer.status == 200, answer.body
+                slowest = max(slowest, time.monotonic() - begin)
+    wait_for(lambda: relays(w) == [], 5, "an empty list")
+    wait_for(lambda: len(descriptors(pid)) <= before, 5, "closed descriptors")
+    assert relayer(w) == pid
+    for u in useless:
+        u.close()
+    return slowest
+
+
+def test_remotes_of_no_use(control):
+    assert start_and_stop(control(), 60) < 3
+
+
+@pytest.mark.soak
+def test_remotes_of_no_use_for_long(control):
+    w = control()
+    start_and_stop(w, 200)
+    before = resident(relayer(w))
+    assert start_and_stop(w, 1800) < 3
+    assert resident(relayer(w)) < before + (4 << 20)

@@ -1,0 +1,155 @@
+/*
+ * The keeper's role, and what the master does for it.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "proc/life.h"
+#include "store/bus.h"
+#include "store/keeper.h"
+
+/* ---- who needs it ---- */
+
+static void
+look_at_layer(void *arg, const struct conf_extra *layer)
+{
+    const struct module *m = layer->what;
+    bool *found = arg;
+
+    *found |= m != NULL && m->store != NULL;
+}
+
+static bool
+takes_keys(const struct rtmp_server_settings *r)
+{
+    const struct rtmp_application_settings *a = r->applications.items;
+
+    for (size_t i = 0; i < r->applications.count; i++) {
+        if (a[i].publish == PUBLISH_KEY) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+keeper_wanted(const struct settings *s)
+{
+    bool found = false;
+
+    settings_each_layer(s, look_at_layer, &found);
+    for (size_t i = 0; i < s->rtmp.servers.count && !found; i++) {
+        found = takes_keys(settings_rtmp_server(&s->rtmp, i));
+    }
+    return found;
+}
+
+void
+keeper_register(const struct module *const *table)
+{
+    store_prepare();
+    for (size_t i = 0; table[i] != NULL; i++) {
+        if (table[i]->store != NULL) {
+            store_register(table[i]->store);
+        }
+    }
+}
+
+int
+keeper_connect(struct loop *l, const struct settings *s,
+               struct task_threads *threads, struct errmsg *err)
+{
+    return keeper_wanted(s) ? store_open(l, &s->store, threads, err) : 0;
+}
+
+/* ---- files ---- */
+
+/* A file that is there stays as it is: it may be somebody's. */
+static int
+make_file(const char *path, uid_t owner, struct errmsg *err)
+{
+    int fd =
+        open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int rc;
+
+    if (fd == -1) {
+        return errno == EEXIST ? 0 : errmsg_sys(err, "cannot make %s", path);
+    }
+    rc = owner != 0 && fchown(fd, owner, (gid_t)-1) == -1 ? -1 : 0;
+    if (rc == -1) {
+        errmsg_sys(err, "cannot give %s to its user", path);
+    }
+    close(fd);
+    return rc;
+}
+
+static int
+make_folder_of(const char *path, struct errmsg *err)
+{
+    char folder[PATH_MAX];
+    char *slash;
+
+    str_copy(folder, sizeof(folder), str_from(path));
+    slash = strrchr(folder, '/');
+    if (slash == NULL || slash == folder) {
+        return 0;
+    }
+    *slash = '\0';
+    if (mkdir(folder, 0755) == -1 && errno != EEXIST) {
+        return errmsg_sys(err, "cannot make the folder %s", folder);
+    }
+    return 0;
+}
+
+int
+keeper_prepare(const struct settings *s, struct errmsg *err)
+{
+    /* The database, its write-ahead log and the index of that. */
+    static const char *const ends[] = { "", "-wal", "-shm" };
+    uid_t owner = 0;
+    char path[PATH_MAX];
+
+    if (!keeper_wanted(s)) {
+        return 0;
+    }
+    if (geteuid() == 0 && s->user.len > 0 &&
+        privilege_user_id(s->user, &owner, err) == -1) {
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        snprintf(path, sizeof(path), "%.*s%s", STR_ARGS(s->store.path),
+                 ends[i]);
+        if ((i == 0 && make_folder_of(path, err) == -1) ||
+            make_file(path, owner, err) == -1) {
+            return errmsg_prefix(err, "store: ");
+        }
+    }
+    return 0;
+}
+
+/* ---- the role ---- */
+
+static int
+start(struct loop *l, const struct settings *s, struct errmsg *err)
+{
+    return keeper_start(l, &s->store, err);
+}
+
+const struct role keeper_roles[] = {
+    { .name = KEEPER_NAME,
+      .count = 1,
+      .first = true,
+      .wanted = keeper_wanted,
+      .start = start,
+      .stop = keeper_stop },
+    { .name = NULL },
+};

@@ -1,0 +1,262 @@
+/*
+ * Relays in weir.conf: the "relays" block, and "push" and "pull" of an
+ * application.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/settings/rows.h"
+
+#include "app/rows.h"
+#include "net/url.h"
+#include "rtmp/name.h"
+#include "rtmp/target.h"
+
+#define HOURS(n) ((int64_t)(n)*3600 * 1000)
+
+/* ---- rows ---- */
+
+static int
+split(struct pool *pool, struct str url, struct url *u, struct rtmp_target *t,
+      struct errmsg *err)
+{
+    if (url_parse(pool, url, u, err) == -1) {
+        return -1;
+    }
+    if (u->scheme != URL_RTMP && u->scheme != URL_RTMPS) {
+        return errmsg_set(err, "must begin with rtmp:// or rtmps://");
+    }
+    return rtmp_target_split(t,
+                             pool_printf(pool, "%.*s%s%.*s", STR_ARGS(u->path),
+                                         u->has_query ? "?" : "",
+                                         STR_ARGS(u->query)),
+                             err);
+}
+
+static int
+check_url(struct str value, bool wants_name, struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    struct rtmp_target t;
+    struct url u;
+    int rc = split(pool, value, &u, &t, err);
+
+    if (rc == 0 && wants_name && t.name.len == 0) {
+        rc = errmsg_set(err, "has no stream name: rtmp://HOST/APP/NAME");
+    }
+    pool_free(&pool);
+    return rc;
+}
+
+static int
+check_push_url(struct str value, struct errmsg *err)
+{
+    return check_url(value, false, err);
+}
+
+static int
+check_pull_url(struct str value, struct errmsg *err)
+{
+    return check_url(value, true, err);
+}
+
+static int
+check_name(struct str value, struct errmsg *err)
+{
+    return rtmp_name_check(value, false, err);
+}
+
+static int
+check_file(struct str value, struct errmsg *err)
+{
+    return value.len > 0 ? 0 : errmsg_set(err, "must not be empty");
+}
+
+const struct conf_key settings_push_keys[] = {
+    ROW_WHERE(push_settings),
+    ROW(push_settings, url, CONF_STRING, .secret = true,
+        .check = check_push_url,
+        .help = "rtmp:// or rtmps:// URL of the remote; one without a stream "
+                "name (rtmp://HOST/APP, rtmp://HOST/APP/INSTANCE/) gets the "
+                "name that the stream has here."),
+    ROW(push_settings, name, CONF_STRING, .preset = "", .check = check_name,
+        .help = "The stream that is pushed; empty: every stream of the "
+                "application."),
+    CONF_END,
+};
+
+const struct conf_key settings_pull_keys[] = {
+    ROW_WHERE(pull_settings),
+    ROW(pull_settings, name, CONF_STRING, .check = check_name,
+        .help = "The name that the stream has here."),
+    ROW(pull_settings, url, CONF_STRING, .secret = true,
+        .check = check_pull_url,
+        .help = "rtmp:// or rtmps:// URL of the stream that is played."),
+    CONF_END,
+};
+
+const struct conf_key settings_relays_keys[] = {
+    ROW(relays_settings, max, CONF_INT, .min = 0, .max = 4096, .preset = "1024",
+        .help = "Relays at once, those of weir.conf among them."),
+    ROW(relays_settings, connect_timeout, CONF_TIME, .min = 500,
+        .max = HOURS(1), .preset = "10s",
+        .help = "How long the name, the connection, TLS and the remote's "
+                "answer may take, each."),
+    ROW(relays_settings, idle_timeout, CONF_TIME, .min = 1000, .max = HOURS(1),
+        .preset = "10s",
+        .help = "A remote that is pulled from and sends no media for so long, "
+                "or that is pushed to and answers nothing, is left and "
+                "connected to anew."),
+    ROW(relays_settings, tls_ca, CONF_STRING, .preset = "", .check = check_file,
+        .help = "File with the certificates (PEM) that rtmps:// remotes are "
+                "verified with; empty: those of the system."),
+    ROW(relays_settings, tls_verify, CONF_BOOL, .preset = "true",
+        .help = "Whether the certificates of rtmps:// remotes are verified; "
+                "without that anybody on the way can read and change what is "
+                "relayed."),
+    CONF_END,
+};
+
+int
+settings_check_push_among(const struct conf_groups *all, size_t i,
+                          struct errmsg *err)
+{
+    const struct push_settings *p = all->items;
+
+    for (size_t k = 0; k < i; k++) {
+        if (str_eq(p[k].name, p[i].name) && str_eq(p[k].url, p[i].url)) {
+            return errmsg_set(err, "is the same as in line %d",
+                              p[k].where.line);
+        }
+    }
+    return 0;
+}
+
+int
+settings_check_pull_among(const struct conf_groups *all, size_t i,
+                          struct errmsg *err)
+{
+    const struct pull_settings *p = all->items;
+
+    for (size_t k = 0; k < i; k++) {
+        if (str_eq(p[k].name, p[i].name)) {
+            return errmsg_set(err, "\"%.*s\" is pulled in line %d already",
+                              STR_ARGS(p[i].name), p[k].where.line);
+        }
+    }
+    return 0;
+}
+
+/* ---- a stream to itself ---- */
+
+/* Whether a connection to u would come in by this address. */
+static bool
+listens(const struct listen_settings *l, const struct url *u)
+{
+    struct addr_listen own;
+    struct addr to = { .family = AF_UNSPEC };
+    struct errmsg err;
+    bool is_name = addr_parse_ip(u->host, &to) == -1;
+
+    if (addr_parse_listen(l->address, &own, &err) == -1 || own.path.len > 0 ||
+        own.addr.port != u->port) {
+        return false;
+    }
+    to.port = u->port;
+    return is_name ? str_eq(u->host, STR("localhost"))
+                   : addr_is_loopback(&to) || addr_eq(&own.addr, &to);
+}
+
+static bool
+is_served(const struct rtmp_server_settings *r, const struct url *u,
+          struct str app)
+{
+    const struct rtmp_application_settings *a = r->applications.items;
+    bool has_app = false;
+
+    for (size_t i = 0; i < r->applications.count; i++) {
+        has_app = has_app || str_eq(a[i].name, app);
+    }
+    for (size_t i = 0; has_app && i < r->listen.count; i++) {
+        if (listens(settings_listen(&r->listen, i), u)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int
+check_itself(const struct settings *s, struct str app, struct str name,
+             const struct url *u, const struct rtmp_target *t,
+             struct errmsg *err)
+{
+    struct rtmp_name there;
+
+    if (rtmp_name_resolve(&there, t->app, STR_NONE,
+                          t->name.len > 0 ? t->name : name, false, err) == -1) {
+        return -1;
+    }
+    /* Without a name every stream goes there under its own. */
+    if (!str_eq(there.app, app) || !str_eq(there.name, name)) {
+        return 0;
+    }
+    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
+        if (is_served(settings_rtmp_server(&s->rtmp, i), u, app)) {
+            return errmsg_set(err, "would be a relay of a stream to itself");
+        }
+    }
+    return 0;
+}
+
+int
+settings_check_relay(const struct settings *s, struct str app, struct str name,
+                     struct str url, struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    struct rtmp_target t;
+    struct url u;
+    int rc = split(pool, url, &u, &t, err);
+
+    if (rc == 0) {
+        rc = check_itself(s, app, name, &u, &t, err);
+    }
+    pool_free(&pool);
+    return rc;
+}
+
+static void
+check_application(const struct settings *s,
+                  const struct rtmp_application_settings *a, FILE *out)
+{
+    const struct push_settings *push = a->push.items;
+    const struct pull_settings *pull = a->pull.items;
+    struct errmsg err;
+
+    for (size_t i = 0; i < a->push.count; i++) {
+        if (settings_check_relay(s, a->name, push[i].name, push[i].url, &err) ==
+            -1) {
+            fprintf(out, "%s:%d: push: url %s\n", push[i].where.file,
+                    push[i].where.line, err.text);
+        }
+    }
+    for (size_t i = 0; i < a->pull.count; i++) {
+        if (settings_check_relay(s, a->name, pull[i].name, pull[i].url, &err) ==
+            -1) {
+            fprintf(out, "%s:%d: pull: url %s\n", pull[i].where.file,
+                    pull[i].where.line, err.text);
+        }
+    }
+}
+
+void
+settings_check_relays(const struct settings *s, FILE *out)
+{
+    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
+        const struct rtmp_server_settings *r =
+            settings_rtmp_server(&s->rtmp, i);
+        const struct rtmp_application_settings *a = r->applications.items;
+
+        for (size_t k = 0; k < r->applications.count; k++) {
+            check_application(s, &a[k], out);
+        }
+    }
+}

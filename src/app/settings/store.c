@@ -1,0 +1,48 @@
+/*
+ * The rows of the store.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/settings/rows.h"
+
+#include <limits.h>
+
+#include "app/rows.h"
+
+#define ENDING 16 /* what is put behind the path of the database */
+
+/* enum store_backend */
+static const char *const backends[] = { "sqlite", NULL };
+
+static int
+check_path(struct str value, struct errmsg *err)
+{
+    if (value.len == 0) {
+        return errmsg_set(err, "must not be empty");
+    }
+    if (value.len > PATH_MAX - ENDING) {
+        return errmsg_set(err, "must not be longer than %d bytes",
+                          PATH_MAX - ENDING);
+    }
+    return 0;
+}
+
+const struct conf_key settings_store_keys[] = {
+    ROW(store_settings, backend, CONF_ENUM, .words = backends,
+        .preset = "sqlite", .change = CONF_RESTART,
+        .help = "What keeps it: an SQLite database, which needs no server."),
+    ROW(store_settings, path, CONF_STRING, .preset = "run/weir.db",
+        .change = CONF_RESTART, .check = check_path,
+        .help = "The database; two more files lie beside it.  They are made "
+                "if they are not there, and belong to the user that weir "
+                "becomes."),
+    ROW(store_settings, timeout, CONF_TIME, .min = 100, .max = 60000,
+        .preset = "5s",
+        .help = "A request that the store does not answer in this time "
+                "fails."),
+    ROW(store_settings, queue, CONF_INT, .min = 16, .max = 8192,
+        .preset = "1024",
+        .help = "Requests of one process that may wait for the store; more "
+                "are refused."),
+    CONF_END,
+};

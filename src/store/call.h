@@ -1,0 +1,62 @@
+/*
+ * A call of the store: from the one who asks to the backend and back.
+ *
+ * store.c makes and answers it, counts it and knows when its time is over; a
+ * backend puts it in a queue of its own by `place` and answers it, from the
+ * loop and never within read() or write().
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef STORE_CALL_H
+#define STORE_CALL_H
+
+#include "store/metrics.h"
+#include "store/wire.h"
+
+struct store_call {
+    struct list link;  /* all that wait, the oldest first */
+    struct list place; /* in a queue of the backend */
+    enum store_kind kind;
+    store_done *done; /* NULL: nobody wants the answer any more */
+    void *arg;
+    int64_t due; /* clock_ms(): then it is STORE_DOWN */
+    int64_t began_us;
+    enum store_status status; /* to be told in a moment, see call_later() */
+    bool busy;                /* a thread has it */
+    bool over;                /* answered meanwhile: freed when it is back */
+
+    /* A write; the bytes begin with the head. */
+    struct wire_request head;
+    struct buf request;
+    bool sent;
+
+    /* A read; texts of the parameters are in request. */
+    struct schema_place statement;
+    bool quick;
+    size_t count;
+    struct store_value params[STORE_PARAMS];
+};
+
+/* Its done() is called; *c is freed, or when its thread gives it back. */
+void call_answer(struct store_call **c, enum store_status status);
+/* The same with what a keeper or a reader made: a struct wire_answer and its
+ * rows. */
+void call_answer_rows(struct store_call **c, struct str bytes);
+/* call_answer() by the loop, not now. */
+void call_later(struct store_call *c, enum store_status status);
+void call_free(struct store_call **c);
+
+/* What a backend does; each works in the process that asks. */
+struct backend {
+    int (*open)(struct loop *l, const struct store_settings *s,
+                struct task_threads *threads, struct errmsg *err);
+    void (*close)(void); /* no call is there any more */
+    void (*read)(struct store_call *c);
+    void (*write)(struct store_call *c);
+    /* Every TICK_MS while calls wait. */
+    void (*tick)(void);
+};
+
+extern const struct backend sqlite_backend; /* store/reader.c */
+
+#endif

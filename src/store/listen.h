@@ -1,0 +1,15 @@
+/*
+ * Who wants to be told of what.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef STORE_LISTEN_H
+#define STORE_LISTEN_H
+
+#include "store/store.h"
+
+/* Some may have been missed: all look at everything. */
+void listen_missed(void);
+void listen_forget(void);
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * The SQLite backend in a process that asks: reads are made here, writes go
+ * to the keeper.
+ *
+ * Two connections: one for quick reads, on the loop; one for the others, for
+ * one thread at a time.  A read that finds the database locked (a keeper that
+ * was killed is being cleaned up after) is tried again in a moment.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "event/task.h"
+#include "store/link.h"
+#include "store/sqlite.h"
+
+#define QUICK_MS 500    /* for one read on the loop, at most */
+#define SHARE_US 5000   /* of a turn, for all of them */
+#define PATIENCE_MS 500 /* of a thread */
+
+static struct {
+    bool open;
+    struct loop *loop;            /* borrowed */
+    struct task_threads *threads; /* borrowed; NULL: none */
+    struct sqlite *quick, *slow;  /* slow is NULL without threads */
+    struct list quick_calls, slow_calls;
+    struct later later;
+
+    /* The one on a thread. */
+    struct task task;
+    struct store_call *current;
+    struct buf rows;
+} r;
+
+/* ---- one read ---- */
+
+static void
+explain(const struct store_call *c, const struct errmsg *why)
+{
+    const struct store_statement *s = schema_statement(c->statement);
+
+    log_limited(LOG_ERROR, "the store cannot be read: statement %s: %s",
+                s->name, why->text);
+}
+
+/* Makes the whole answer; STORE_BUSY: to be tried again. */
+static enum store_status
+read_rows(struct sqlite *db, const struct store_call *c, struct buf *rows,
+          struct errmsg *why)
+{
+    struct wire_answer head = { .status = STORE_OK, .steps = 1 };
+    struct wire_out out = { .to = rows };
+
+    buf_clear(rows);
+    wire_put_answer(&out, &head);
+    return sqlite_run(db, c->statement, c->params, c->count, &out, why);
+}
+
+static void
+answer(struct store_call *c, enum store_status status, const struct buf *rows,
+       const struct errmsg *why)
+{
+    if (status == STORE_OK) {
+        call_answer_rows(&c, buf_str(rows));
+        return;
+    }
+    explain(c, why);
+    call_answer(&c, status);
+}
+
+/* ---- on the loop ---- */
+
+/* false: it is left where it is. */
+static bool
+read_quickly(struct store_call *c)
+{
+    struct errmsg why = { "" };
+    enum store_status status;
+    struct buf rows;
+
+    buf_init(&rows, WIRE_ANSWER_MAX);
+    sqlite_deadline(r.quick, clock_ms() + QUICK_MS);
+    status = read_rows(r.quick, c, &rows, &why);
+    if (status != STORE_BUSY) {
+        answer(c, status, &rows, &why);
+    }
+    buf_clear(&rows);
+    return status != STORE_BUSY;
+}
+
+static void
+on_later(struct later *later)
+{
+    int64_t begin = clock_us();
+
+    while (r.open && !list_empty(&r.quick_calls)) {
+        if (!read_quickly(
+                LIST_ITEM(r.quick_calls.next, struct store_call, place))) {
+            return; /* until the next tick */
+        }
+        if (clock_us() - begin > SHARE_US) {
+            loop_later(r.loop, later);
+            return;
+        }
+    }
+}
+
+/* ---- on a thread ---- */
+
+static enum store_status slow_status;
+static struct errmsg slow_why;
+
+static void
+work(struct task *task)
+{
+    (void)task;
+    sqlite_deadline(r.slow, r.current->due);
+    slow_status = read_rows(r.slow, r.current, &r.rows, &slow_why);
+}
+
+static void
+start_slow(void)
+{
+    if (r.current != NULL || list_empty(&r.slow_calls)) {
+        return;
+    }
+    r.current = LIST_ITEM(r.slow_calls.next, struct store_call, place);
+    if (task_run(r.threads, &r.task) == -1) {
+        r.current = NULL; /* until the next tick */
+        return;
+    }
+    list_remove(&r.current->place);
+    r.current->busy = true;
+}
+
+static void
+done(struct task *task)
+{
+    struct store_call *c = r.current;
+    bool ran = !task->cancelled;
+
+    r.current = NULL;
+    c->busy = false;
+    if (c->over) {
+        call_free(&c);
+    } else if (!ran || slow_status == STORE_BUSY) {
+        call_answer(&c, STORE_DOWN);
+    } else {
+        answer(c, slow_status, &r.rows, &slow_why);
+    }
+    buf_clear(&r.rows);
+    if (r.open) {
+        start_slow();
+    } else {
+        sqlite_close(&r.slow);
+    }
+}
+
+/* ---- the backend ---- */
+
+static void
+read_call(struct store_call *c)
+{
+    if (c->quick || r.slow == NULL) {
+        list_append(&r.quick_calls, &c->place);
+        loop_later(r.loop, &r.later);
+    } else {
+        list_append(&r.slow_calls, &c->place);
+        start_slow();
+    }
+}
+
+static void
+tick(void)
+{
+    link_tick();
+    start_slow();
+    if (!list_empty(&r.quick_calls)) {
+        loop_later(r.loop, &r.later);
+    }
+}
+
+/* The first read maps the index of the log and reads the schema. */
+static struct sqlite *
+open_reader(struct str path, int patience, struct errmsg *err)
+{
+    struct sqlite *db = sqlite_open(path, false, err);
+
+    if (db != NULL) {
+        sqlite_patience(db, patience);
+    }
+    return db;
+}
+
+static int
+open_all(struct loop *l, const struct store_settings *s,
+         struct task_threads *threads, struct errmsg *err)
+{
+    r.quick = open_reader(s->path, 0, err);
+    if (r.quick == NULL) {
+        return -1;
+    }
+    if (threads != NULL) {
+        r.slow = open_reader(s->path, PATIENCE_MS, err);
+        if (r.slow == NULL) {
+            sqlite_close(&r.quick);
+            return -1;
+        }
+    }
+    r.open = true;
+    r.loop = l;
+    r.threads = threads;
+    r.task = (struct task){ .work = work, .done = done };
+    list_init(&r.task.link);
+    list_init(&r.quick_calls);
+    list_init(&r.slow_calls);
+    later_init(&r.later, on_later);
+    buf_init(&r.rows, WIRE_ANSWER_MAX);
+    link_open();
+    return 0;
+}
+
+static void
+close_all(void)
+{
+    r.open = false;
+    later_cancel(&r.later);
+    sqlite_close(&r.quick);
+    if (r.current == NULL) {
+        sqlite_close(&r.slow);
+    } else {
+        task_cancel(r.threads, &r.task);
+    }
+}
+
+const struct backend sqlite_backend = {
+    .open = open_all,
+    .close = close_all,
+    .read = read_call,
+    .write = link_write,
+    .tick = tick,
+};

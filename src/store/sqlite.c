@@ -1,0 +1,557 @@
+/*
+ * SQLite: opening, preparing, running.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "store/sqlite.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define WEIR_ID 0x77656972         /* "weir": the database's application_id */
+#define FORMAT 1                   /* its user_version */
+#define LOG_LIMIT_BYTES (16 << 20) /* what a log is cut to when it begins */
+#define LOOK_OPS 1000              /* of the virtual machine */
+
+/* The statements of one schema. */
+struct prepared {
+    sqlite3_stmt **items; /* each NULL until it is used */
+    size_t count;
+};
+
+struct sqlite {
+    sqlite3 *handle;
+    char path[PATH_MAX];
+    ino_t inode;
+    int64_t due, changed, log_bytes;
+    int number; /* errno after the last statement; see system_error() */
+    int page_size;
+    struct prepared schemas[SCHEMAS_MAX];
+};
+
+/* ---- errors ---- */
+
+static bool
+is_no_room(int number)
+{
+    return number == ENOSPC || number == EDQUOT || number == EFBIG;
+}
+
+/* SQLite tells the system's error of statements, but not of COMMIT. */
+static int
+system_error(const struct sqlite *db)
+{
+    int told = sqlite3_system_errno(db->handle);
+
+    return told != 0 ? told : db->number;
+}
+
+/* Of what the operator or the machine did; what is left is a wrong
+ * statement. */
+static enum store_status
+status_of(const struct sqlite *db, int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return STORE_OK;
+    case SQLITE_FULL:
+        return STORE_FULL;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        return STORE_BUSY;
+    case SQLITE_IOERR:
+        return is_no_room(system_error(db)) ? STORE_FULL : STORE_DOWN;
+    case SQLITE_CONSTRAINT:
+        return rc == SQLITE_CONSTRAINT_UNIQUE ||
+                       rc == SQLITE_CONSTRAINT_PRIMARYKEY ||
+                       rc == SQLITE_CONSTRAINT_ROWID
+                   ? STORE_CONFLICT
+                   : STORE_FAILED;
+    case SQLITE_NOMEM:
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_INTERRUPT:
+        return STORE_DOWN;
+    default:
+        return STORE_FAILED;
+    }
+}
+
+/* What SQLite says, and the system if it has to do with it. */
+static enum store_status
+explain(const struct sqlite *db, int rc, struct errmsg *why)
+{
+    int number = system_error(db);
+    int kind = rc & 0xff;
+
+    errmsg_set(why, "%s", sqlite3_errmsg(db->handle));
+    if ((kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) && number != 0) {
+        errmsg_set(why, "%s: %s", sqlite3_errstr(rc), strerror(number));
+    }
+    return status_of(db, rc);
+}
+
+/* ---- running ---- */
+
+static int
+on_progress(void *arg)
+{
+    const struct sqlite *db = arg;
+
+    return db->due != 0 && clock_ms() > db->due;
+}
+
+static int
+on_commit(void *arg, sqlite3 *handle, const char *name, int pages)
+{
+    struct sqlite *db = arg;
+
+    (void)handle;
+    (void)name;
+    db->log_bytes = (int64_t)pages * db->page_size;
+    return SQLITE_OK;
+}
+
+/* Parameters have names, "$2"; a text need not use all of them. */
+static int
+bind(sqlite3_stmt *s, const struct store_value *params, size_t count)
+{
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
+        char name[16];
+        const struct store_value *v = &params[i];
+
+        snprintf(name, sizeof(name), "$%u", (unsigned)i + 1);
+        int at = sqlite3_bind_parameter_index(s, name);
+
+        if (at == 0) {
+            continue;
+        }
+        if (v->type == STORE_INT) {
+            rc = sqlite3_bind_int64(s, at, v->n);
+        } else if (v->type == STORE_TEXT) {
+            rc = sqlite3_bind_text64(s, at, v->s.ptr, v->s.len, SQLITE_STATIC,
+                                     SQLITE_UTF8);
+        } else {
+            rc = sqlite3_bind_null(s, at);
+        }
+    }
+    return rc;
+}
+
+static struct store_value
+column(sqlite3_stmt *s, int i)
+{
+    const void *text;
+
+    switch (sqlite3_column_type(s, i)) {
+    case SQLITE_NULL:
+        return (struct store_value){ .type = STORE_NULL };
+    case SQLITE_INTEGER:
+        return store_int(sqlite3_column_int64(s, i));
+    case SQLITE_BLOB:
+        text = sqlite3_column_blob(s, i);
+        break;
+    default:
+        text = sqlite3_column_text(s, i);
+        break;
+    }
+    return store_text(str_of(text, (size_t)sqlite3_column_bytes(s, i)));
+}
+
+static int
+step_all(sqlite3_stmt *s, struct wire_out *rows)
+{
+    int columns = sqlite3_column_count(s), rc;
+
+    if (rows != NULL) {
+        wire_put_columns(rows, (unsigned)columns);
+    }
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        if (rows == NULL) {
+            continue;
+        }
+        wire_put_row(rows);
+        for (int i = 0; i < columns; i++) {
+            struct store_value v = column(s, i);
+
+            wire_put_value(rows, &v);
+        }
+        if (rows->full) {
+            return SQLITE_TOOBIG;
+        }
+    }
+    return rc;
+}
+
+/* Leaves s ready to be run again: a read that is not reset would keep the
+ * log from being emptied. */
+static enum store_status
+run(struct sqlite *db, sqlite3_stmt *s, const struct store_value *params,
+    size_t count, struct wire_out *rows, struct errmsg *why)
+{
+    int rc = bind(s, params, count);
+    enum store_status status = STORE_OK;
+
+    errno = 0;
+    if (rc == SQLITE_OK) {
+        rc = step_all(s, rows);
+    }
+    db->number = errno;
+    db->changed = sqlite3_stmt_readonly(s) ? 0 : sqlite3_changes64(db->handle);
+    if (rc == SQLITE_DONE && rows != NULL) {
+        wire_put_end(rows, db->changed);
+    }
+    if (rows != NULL && rows->full) {
+        errmsg_set(why, "its rows are more than %d bytes", STORE_ROWS_MAX);
+        status = STORE_FAILED;
+    } else if (rc != SQLITE_DONE) {
+        status = explain(db, rc, why);
+    }
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    return status;
+}
+
+/* ---- statements ---- */
+
+static const char *
+text_of(const struct store_statement *s)
+{
+    return s->sqlite != NULL ? s->sqlite : s->sql;
+}
+
+static sqlite3_stmt *
+prepare(struct sqlite *db, struct schema_place place, struct errmsg *why)
+{
+    const struct store_statement *s = schema_statement(place);
+    struct prepared *p = &db->schemas[place.schema];
+
+    if (s == NULL) {
+        errmsg_set(why, "there is no such statement");
+        return NULL;
+    }
+    if (p->items == NULL) {
+        p->count = schema_statements(schema_at(place.schema));
+        p->items = mem_zero((p->count + 1) * sizeof(p->items[0]));
+    }
+    sqlite3_stmt **item = &p->items[place.statement];
+
+    if (*item == NULL &&
+        sqlite3_prepare_v3(db->handle, text_of(s), -1,
+                           SQLITE_PREPARE_PERSISTENT, item, NULL) != 0) {
+        errmsg_set(why, "%s", sqlite3_errmsg(db->handle));
+        return NULL;
+    }
+    return *item;
+}
+
+static void
+finalize_all(struct sqlite *db)
+{
+    for (size_t i = 0; i < SCHEMAS_MAX; i++) {
+        struct prepared *p = &db->schemas[i];
+
+        for (size_t k = 0; k < p->count; k++) {
+            sqlite3_finalize(p->items[k]);
+        }
+        mem_free(&p->items);
+        p->count = 0;
+    }
+}
+
+enum store_status
+sqlite_run(struct sqlite *db, struct schema_place place,
+           const struct store_value *params, size_t count,
+           struct wire_out *rows, struct errmsg *why)
+{
+    sqlite3_stmt *s = prepare(db, place, why);
+    enum store_status status;
+
+    if (s == NULL) {
+        status = status_of(db, sqlite3_extended_errcode(db->handle));
+        return status == STORE_OK ? STORE_FAILED : status;
+    }
+    return run(db, s, params, count, rows, why);
+}
+
+int64_t
+sqlite_changed(const struct sqlite *db)
+{
+    return db->changed;
+}
+
+enum store_status
+sqlite_query(struct sqlite *db, const char *sql,
+             const struct store_value *params, size_t count,
+             struct wire_out *rows, struct errmsg *why)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);
+    enum store_status status;
+
+    if (rc != SQLITE_OK) {
+        return explain(db, rc, why);
+    }
+    status = run(db, s, params, count, rows, why);
+    sqlite3_finalize(s);
+    return status;
+}
+
+int
+sqlite_script(struct sqlite *db, const char *sql, struct errmsg *err)
+{
+    int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+
+    if (rc != SQLITE_OK) {
+        explain(db, rc, err);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+prepare_schema(struct sqlite *db, uint16_t i, struct errmsg *err)
+{
+    const struct store_schema *s = schema_at(i);
+    struct schema_place place = { .schema = i };
+
+    for (; s->statements[place.statement].name != NULL; place.statement++) {
+        if (prepare(db, place, err) == NULL) {
+            return errmsg_prefix(err, "statement %s of schema %s: ",
+                                 s->statements[place.statement].name, s->name);
+        }
+    }
+    return 0;
+}
+
+int
+sqlite_prepare_all(struct sqlite *db, struct errmsg *err)
+{
+    for (size_t i = 0; i < schema_count(); i++) {
+        if (prepare_schema(db, (uint16_t)i, err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- opening ---- */
+
+/* A number that a PRAGMA or a count gives; -1 with err. */
+static int64_t
+number_of(struct sqlite *db, const char *sql, struct errmsg *err)
+{
+    sqlite3_stmt *s = NULL;
+    int64_t n = -1;
+    int rc = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);
+
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(s);
+    }
+    if (rc == SQLITE_ROW) {
+        n = sqlite3_column_int64(s, 0);
+    } else {
+        explain(db, rc, err);
+    }
+    sqlite3_finalize(s);
+    return n;
+}
+
+/* An empty database becomes ours.  Its first page is written without a
+ * journal beside it, for which the folder may have no room or right. */
+static int
+make_ours(struct sqlite *db, struct errmsg *err)
+{
+    char sql[160];
+
+    snprintf(sql, sizeof(sql),
+             "PRAGMA journal_mode = MEMORY; PRAGMA application_id = %d;"
+             "PRAGMA user_version = %d",
+             WEIR_ID, FORMAT);
+    return sqlite_script(db, sql, err);
+}
+
+static int
+check_ours(struct sqlite *db, bool writes, struct errmsg *err)
+{
+    int64_t tables = number_of(db, "SELECT count(*) FROM sqlite_schema", err);
+    int64_t id =
+        tables == -1 ? -1 : number_of(db, "PRAGMA application_id", err);
+    int64_t format = id == -1 ? -1 : number_of(db, "PRAGMA user_version", err);
+
+    if (format == -1) {
+        return -1;
+    }
+    if (writes && tables == 0 && id == 0) {
+        return make_ours(db, err);
+    }
+    if (id != WEIR_ID) {
+        return errmsg_set(err, "it is a database of another program");
+    }
+    if (format > FORMAT) {
+        return errmsg_set(err,
+                          "a newer weir made it: format %lld, this weir "
+                          "knows %d",
+                          (long long)format, FORMAT);
+    }
+    return 0;
+}
+
+static int
+set_up_writer(struct sqlite *db, struct errmsg *err)
+{
+    char limit[64];
+
+    snprintf(limit, sizeof(limit), "PRAGMA journal_size_limit = %d",
+             LOG_LIMIT_BYTES);
+    if (sqlite_script(db,
+                      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                      "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0",
+                      err) == -1 ||
+        sqlite_script(db, limit, err) == -1) {
+        return -1;
+    }
+    if (number_of(db,
+                  "SELECT count(*) FROM pragma_journal_mode "
+                  "WHERE journal_mode = 'wal'",
+                  err) != 1) {
+        return errmsg_set(err, "a write-ahead log cannot be used there");
+    }
+    db->page_size = (int)number_of(db, "PRAGMA page_size", err);
+    sqlite3_wal_hook(db->handle, on_commit, db);
+    return db->page_size == -1 ? -1 : 0;
+}
+
+/* Files stay when the last connection closes: a later one may have no right
+ * to make them again. */
+static int
+set_up(struct sqlite *db, bool writes, struct errmsg *err)
+{
+    int keep = 1;
+
+    sqlite3_extended_result_codes(db->handle, 1);
+    sqlite3_progress_handler(db->handle, LOOK_OPS, on_progress, db);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !writes,
+                      NULL);
+    sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
+    if (sqlite_script(db, "PRAGMA temp_store = MEMORY", err) == -1 ||
+        check_ours(db, writes, err) == -1) {
+        return -1;
+    }
+    return writes ? set_up_writer(db, err) : 0;
+}
+
+static bool
+look_at_file(struct sqlite *db)
+{
+    struct stat st;
+
+    if (stat(db->path, &st) == -1) {
+        return false;
+    }
+    db->inode = db->inode == 0 ? st.st_ino : db->inode;
+    return db->inode == st.st_ino;
+}
+
+struct sqlite *
+sqlite_open(struct str path, bool writes, struct errmsg *err)
+{
+    struct sqlite *db = mem_zero(sizeof(*db));
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+    int rc;
+
+    str_copy(db->path, sizeof(db->path), path);
+    flags |= writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                    : SQLITE_OPEN_READONLY;
+    rc = sqlite3_open_v2(db->path, &db->handle, flags, NULL);
+    if (db->handle == NULL) {
+        errmsg_set(err, "out of memory");
+    } else if (rc != SQLITE_OK) {
+        explain(db, rc, err);
+    } else {
+        sqlite_patience(db, 2000);
+        rc = set_up(db, writes, err) == 0 && look_at_file(db) ? SQLITE_OK
+                                                              : SQLITE_ERROR;
+    }
+    if (rc != SQLITE_OK) {
+        errmsg_prefix(err, "cannot open %s: ", db->path);
+        sqlite_close(&db);
+    }
+    return db;
+}
+
+void
+sqlite_close(struct sqlite **db)
+{
+    if (*db == NULL) {
+        return;
+    }
+    finalize_all(*db);
+    sqlite3_close((*db)->handle);
+    mem_free(db);
+}
+
+/* ---- the rest ---- */
+
+void
+sqlite_patience(struct sqlite *db, int ms)
+{
+    sqlite3_busy_timeout(db->handle, ms);
+}
+
+void
+sqlite_deadline(struct sqlite *db, int64_t due)
+{
+    db->due = due;
+}
+
+bool
+sqlite_in_transaction(const struct sqlite *db)
+{
+    return sqlite3_get_autocommit(db->handle) == 0;
+}
+
+bool
+sqlite_in_place(const struct sqlite *db)
+{
+    struct stat st;
+
+    return stat(db->path, &st) == 0 && st.st_ino == db->inode;
+}
+
+int64_t
+sqlite_log_bytes(const struct sqlite *db)
+{
+    return db->log_bytes;
+}
+
+bool
+sqlite_checkpoint(struct sqlite *db, bool whole)
+{
+    int pages = 0, copied = 0;
+    int mode = whole ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
+    int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, &pages, &copied);
+
+    if (rc == SQLITE_OK && pages == copied) {
+        db->log_bytes = 0;
+        return true;
+    }
+    return false;
+}

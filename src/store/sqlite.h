@@ -1,0 +1,61 @@
+/*
+ * A connection to the SQLite database and the statements prepared on it.
+ *
+ * Used by one thread at a time.  When it is open nothing has to be opened any
+ * more (database, write-ahead log and its index are, temporary tables are in
+ * memory), so it works in the sandbox.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef STORE_SQLITE_H
+#define STORE_SQLITE_H
+
+#include "store/wire.h"
+
+struct sqlite;
+
+/* For the keeper: the database is made if it is not there; every commit is on
+ * the disk.  Others read only, and fail when it is not there.  NULL with
+ * err. */
+struct sqlite *sqlite_open(struct str path, bool writes, struct errmsg *err);
+/* NULL inside is fine. */
+void sqlite_close(struct sqlite **db);
+
+/* For how long a lock of somebody else is waited for; 0: STORE_BUSY at
+ * once. */
+void sqlite_patience(struct sqlite *db, int ms);
+/* clock_ms() at which a statement that still runs ends with STORE_DOWN; 0:
+ * never. */
+void sqlite_deadline(struct sqlite *db, int64_t due);
+
+/* Several statements without rows: migrations.  -1 with err. */
+int sqlite_script(struct sqlite *db, const char *sql, struct errmsg *err);
+
+/* A statement of a schema; it is prepared once.  Its rows are added to *rows,
+ * in whose room they must find place; NULL: they are dropped.  *changed, if
+ * not NULL: how many it changed.  STORE_BUSY: somebody else has a lock; else
+ * why says what was wrong unless it is STORE_OK. */
+enum store_status sqlite_run(struct sqlite *db, struct schema_place place,
+                             const struct store_value *params, size_t count,
+                             struct wire_out *rows, struct errmsg *why);
+int64_t sqlite_changed(const struct sqlite *db); /* by the last run */
+/* The same with any text, not kept. */
+enum store_status sqlite_query(struct sqlite *db, const char *sql,
+                               const struct store_value *params, size_t count,
+                               struct wire_out *rows, struct errmsg *why);
+
+/* All statements of all schemas, so that a wrong one is found now. */
+int sqlite_prepare_all(struct sqlite *db, struct errmsg *err);
+
+/* The database gives up a transaction by itself after some errors. */
+bool sqlite_in_transaction(const struct sqlite *db);
+/* The file that is open is the one at the path. */
+bool sqlite_in_place(const struct sqlite *db);
+
+/* Bytes of the write-ahead log that are in use, after the last commit. */
+int64_t sqlite_log_bytes(const struct sqlite *db);
+/* Copies the log to the database.  whole: waits for readers to leave it and
+ * begins it anew.  true: all of it was copied. */
+bool sqlite_checkpoint(struct sqlite *db, bool whole);
+
+#endif
