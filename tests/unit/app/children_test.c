@@ -453,7 +453,7 @@ first_roles_start_first_and_only_when_wanted(void **state)
     (void)state;
     many.worker_connections = 100;
     few.worker_connections = 99;
-    assert_int_equal(roles_count(table), 2);
+    assert_int_equal(roles_count(table), 3); /* and the keeper */
     roles_start(&t.children, table, &g, true);
     assert_int_equal(children_running(&t.children, CHILD_ROLES), 1);
     assert_false(roles_first_ready(&t.children, &g));

@@ -1,0 +1,639 @@
+/*
+ * Batches of writes on a real database, without processes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "notes.h"
+#include "store/ledger.h"
+#include "store/writer.h"
+
+#define BOOT 77
+
+static struct writer *w;
+static struct writer_batch b;
+static slot_owner dead;
+static uint64_t number;
+
+static bool
+alive(slot_owner o)
+{
+    return o != dead;
+}
+
+static bool
+open_it(uint64_t boot, struct errmsg *err)
+{
+    w = writer_open(str_from(notes_path), boot, alive, err);
+    return w != NULL;
+}
+
+static int
+set_up(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    log_set(LOG_CRIT, LOG_TEXT);
+    number = dead = 0;
+    b = (struct writer_batch){ .count = 0 };
+    list_init(&b.calls);
+    return notes_make() == 0 && open_it(BOOT, &err) ? 0 : -1;
+}
+
+static void
+clear(void)
+{
+    LIST_EACH (node, &b.calls) {
+        struct writer_call *c = LIST_ITEM(node, struct writer_call, link);
+
+        list_remove(&c->link);
+        writer_call_free(&c);
+    }
+    b.count = 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    clear();
+    writer_close(&w);
+    notes_remove();
+    return 0;
+}
+
+/* ---- asking ---- */
+
+/* A call of owner 1 with the steps' statements, each with name and n. */
+struct wanted {
+    int statement;
+    const char *name;
+    int64_t n;
+    bool must_change;
+};
+
+static struct writer_call *
+put(struct wire_request head, const struct wanted *steps, size_t count)
+{
+    struct buf bytes;
+    struct wire_out out = { .to = &bytes };
+    struct writer_call *c;
+
+    buf_init(&bytes, 100000);
+    head.steps = (uint32_t)count;
+    head.due = head.due != 0 ? head.due : clock_ms() + 60000;
+    wire_put_request(&out, &head);
+    for (size_t i = 0; i < count; i++) {
+        struct store_value values[] = { store_text(str_from(steps[i].name)),
+                                        store_int(steps[i].n) };
+        struct store_step step = { .params = values,
+                                   .count = 2,
+                                   .must_change = steps[i].must_change };
+        struct schema_place place = { 1, (uint16_t)steps[i].statement };
+
+        wire_put_step(&out, place, &step);
+    }
+    wire_put_notice(&out, &(struct store_notice){ "notes", STR("news") });
+    c = writer_call_new(1, buf_str(&bytes));
+    buf_clear(&bytes);
+    assert_non_null(c);
+    list_append(&b.calls, &c->link);
+    b.count++;
+    return c;
+}
+
+static struct writer_call *
+ask(int statement, const char *name, int64_t n, bool must_change)
+{
+    struct wanted step = { statement, name, n, must_change };
+    struct wire_request head = { .number = ++number };
+
+    return put(head, &step, 1);
+}
+
+/* The rows that the database has of the notes, by one who reads. */
+static void
+expect_notes(const char *wanted)
+{
+    struct errmsg err;
+    struct sqlite *db = sqlite_open(str_from(notes_path), false, &err);
+    const struct wire_answer one = { .steps = 1 };
+    struct wire_rows rows;
+    struct buf bytes;
+    char text[512] = "";
+
+    assert_non_null(db);
+    buf_init(&bytes, 100000);
+    struct wire_out out = { .to = &bytes };
+
+    assert_int_equal(
+        sqlite_run(db, (struct schema_place){ 1, ALL }, NULL, 0, &out, &err),
+        STORE_OK);
+    struct wire_in in = { .rest = buf_str(&bytes) };
+
+    assert_true(wire_get_rows(&in, &one, &rows));
+    for (size_t i = 0; i < rows.rows[0].rows; i++) {
+        size_t len = strlen(text);
+
+        snprintf(text + len, sizeof(text) - len, "%s%s=%lld", i > 0 ? " " : "",
+                 rows.cells[2 * i].s.ptr, (long long)rows.cells[2 * i + 1].n);
+    }
+    assert_string_equal(text, wanted);
+    wire_clear_rows(&rows);
+    buf_clear(&bytes);
+    sqlite_close(&db);
+}
+
+static int64_t
+rows_of_ledger(void)
+{
+    struct errmsg err;
+    struct sqlite *db = sqlite_open(str_from(notes_path), false, &err);
+    const struct wire_answer one = { .steps = 1 };
+    struct wire_rows rows;
+    struct buf bytes;
+
+    buf_init(&bytes, 100000);
+    struct wire_out out = { .to = &bytes };
+
+    sqlite_query(db, "SELECT count(*) FROM store_ledger WHERE owner <> 0", NULL,
+                 0, &out, &err);
+    struct wire_in in = { .rest = buf_str(&bytes) };
+
+    assert_true(wire_get_rows(&in, &one, &rows));
+    int64_t n = rows.cells[0].n;
+
+    wire_clear_rows(&rows);
+    buf_clear(&bytes);
+    sqlite_close(&db);
+    return n;
+}
+
+/* ---- batches ---- */
+
+static void
+each_call_of_a_batch_stands_for_itself(void **state)
+{
+    struct writer_call *a = ask(ADD, "a", 1, false);
+    struct writer_call *again = ask(ADD, "a", 2, false);
+    struct writer_call *wrong = ask(ADD, "w", 13, false);
+    struct writer_call *missing = ask(SET, "x", 1, true);
+    struct writer_call *nothing = ask(SET, "x", 1, false);
+    struct writer_call *last = ask(ADD, "z", 3, true);
+
+    (void)state;
+    writer_run(w, &b);
+    assert_int_equal(b.status, STORE_OK);
+    assert_int_equal(a->status, STORE_OK);
+    assert_true(str_eq(a->topic, STR("notes")));
+    assert_true(str_eq(a->text, STR("news")));
+    assert_int_equal(again->status, STORE_CONFLICT);
+    assert_int_equal(again->topic.len, 0);
+    assert_int_equal(wrong->status, STORE_FAILED);
+    assert_non_null(strstr(wrong->why.text, "statement add of schema notes"));
+    assert_int_equal(missing->status, STORE_MISSING);
+    assert_int_equal(nothing->status, STORE_OK);
+    assert_int_equal(last->status, STORE_OK);
+    expect_notes("a=1 z=3");
+}
+
+static void
+all_steps_of_a_call_or_none(void **state)
+{
+    const struct wanted good[] = { { ADD, "a", 1, true },
+                                   { SET, "a", 2, true } };
+    const struct wanted bad[] = { { ADD, "b", 1, true },
+                                  { SET, "nobody", 2, true } };
+
+    (void)state;
+    put((struct wire_request){ .number = 1 }, good, 2);
+    struct writer_call *c = put((struct wire_request){ .number = 2 }, bad, 2);
+
+    writer_run(w, &b);
+    assert_int_equal(c->status, STORE_MISSING);
+    expect_notes("a=2");
+}
+
+static void
+rows_come_back(void **state)
+{
+    struct wire_answer head;
+    struct wire_rows rows;
+
+    (void)state;
+    ask(RETURN, "a", 41, true);
+    struct writer_call *c = ask(RETURN, "a", 0, true);
+
+    writer_run(w, &b);
+    struct wire_in in = { .rest = buf_str(&c->answer) };
+
+    assert_true(wire_get_answer(&in, &head));
+    assert_int_equal(head.number, 2);
+    assert_true(wire_get_rows(&in, &head, &rows));
+    assert_int_equal(rows.rows[0].rows, 1);
+    assert_int_equal(rows.rows[0].changed, 1);
+    assert_int_equal(rows.cells[0].n, 42);
+    assert_true(str_eq(rows.cells[1].s, STR("a")));
+    wire_clear_rows(&rows);
+}
+
+static void
+too_many_rows_are_a_mistake(void **state)
+{
+    struct writer_call *c, *other;
+    struct wanted step = { MANY, "1000000", 0, false };
+
+    (void)state;
+    c = put((struct wire_request){ .number = ++number }, &step, 1);
+    other = ask(ADD, "a", 1, true);
+    writer_run(w, &b);
+    assert_int_equal(c->status, STORE_FAILED);
+    assert_non_null(strstr(c->why.text, "more than"));
+    assert_int_equal(other->status, STORE_OK);
+}
+
+static void
+who_does_not_wait_any_more_gets_nothing_done(void **state)
+{
+    struct wanted step = { ADD, "late", 1, true };
+    struct wire_request head = { .number = 1, .due = 1 };
+
+    (void)state;
+    struct writer_call *c = put(head, &step, 1);
+
+    writer_run(w, &b);
+    assert_int_equal(c->status, STORE_DOWN);
+    expect_notes("");
+}
+
+static void
+what_is_no_request_is_refused(void **state)
+{
+    (void)state;
+    assert_null(writer_call_new(1, STR("short")));
+}
+
+/* ---- asked again ---- */
+
+static void
+what_was_done_is_answered_again_and_not_done_again(void **state)
+{
+    struct wanted step = { RETURN, "a", 1, true };
+    struct wire_request head = { .number = 5, .oldest = 5 };
+    struct errmsg err;
+
+    (void)state;
+    struct writer_call *c = put(head, &step, 1);
+
+    writer_run(w, &b);
+    char *first = mem_dup(buf_str(&c->answer).ptr, buf_len(&c->answer));
+    size_t len = buf_len(&c->answer);
+
+    clear();
+    writer_close(&w); /* the keeper died before it answered */
+    assert_true(open_it(BOOT, &err));
+    head.again = 1;
+    c = put(head, &step, 1);
+    head.number = 6; /* this one had not been done */
+    struct writer_call *new = put(head, &step, 1);
+
+    writer_run(w, &b);
+    assert_true(c->replayed && c->status == STORE_OK);
+    assert_int_equal(buf_len(&c->answer), len);
+    assert_memory_equal(buf_data(&c->answer), first, len);
+    assert_false(new->replayed);
+    expect_notes("a=2");
+    mem_free(&first);
+}
+
+static void
+what_failed_may_be_tried_again(void **state)
+{
+    struct wanted step = { SET, "a", 7, true };
+    struct wire_request head = { .number = 1, .oldest = 1 };
+
+    (void)state;
+    put(head, &step, 1);
+    writer_run(w, &b);
+    clear();
+    number = 1;
+    ask(ADD, "a", 1, true);
+    writer_run(w, &b);
+    clear();
+    head.again = 1;
+    struct writer_call *c = put(head, &step, 1);
+
+    writer_run(w, &b);
+    assert_int_equal(c->status, STORE_OK);
+    expect_notes("a=7");
+}
+
+static void
+the_ledger_forgets_what_was_answered(void **state)
+{
+    struct wanted step = { RETURN, "a", 1, true };
+    struct wire_request head = { .oldest = 1 };
+
+    (void)state;
+    for (head.number = 1; head.number <= 10; head.number++) {
+        put(head, &step, 1);
+    }
+    writer_run(w, &b);
+    assert_int_equal(rows_of_ledger(), 10);
+    clear();
+    head.number = 11;
+    head.oldest = 9;
+    put(head, &step, 1);
+    writer_run(w, &b);
+    assert_int_equal(rows_of_ledger(), 3);
+}
+
+static void
+the_ledger_forgets_the_dead(void **state)
+{
+    (void)state;
+    ask(ADD, "a", 1, true);
+    writer_run(w, &b);
+    clear();
+    dead = 1;
+    b.sweep = true;
+    writer_run(w, &b);
+    assert_int_equal(rows_of_ledger(), 0);
+}
+
+static void
+another_start_of_weir_forgets_all(void **state)
+{
+    struct wanted step = { RETURN, "a", 1, true };
+    struct wire_request head = { .number = 1 };
+    struct errmsg err;
+
+    (void)state;
+    put(head, &step, 1);
+    writer_run(w, &b);
+    clear();
+    writer_close(&w);
+    assert_true(open_it(BOOT + 1, &err));
+    assert_int_equal(rows_of_ledger(), 0);
+    head.again = 1;
+    put(head, &step, 1);
+    writer_run(w, &b);
+    expect_notes("a=2");
+}
+
+/* ---- the disk ---- */
+
+static off_t
+size_of_log(void)
+{
+    char path[128];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s-wal", notes_path);
+    return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+static void
+a_full_disk_changes_nothing_and_room_mends_it(void **state)
+{
+    struct rlimit before, limit;
+    struct writer_call *c;
+
+    (void)state;
+    ask(ADD, "a", 1, true);
+    writer_run(w, &b);
+    clear();
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = (rlim_t)size_of_log();
+    setrlimit(RLIMIT_FSIZE, &limit);
+    c = ask(ADD, "b", 1, true);
+    struct writer_call *again = ask(ADD, "b", 1, true);
+
+    writer_run(w, &b);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(b.status, STORE_FULL);
+    assert_int_equal(c->status, STORE_FULL);
+    assert_int_equal(again->status, STORE_FULL); /* no conflict: b is not */
+    assert_int_equal(c->topic.len, 0);
+    clear();
+    expect_notes("a=1");
+    ask(ADD, "b", 2, true);
+    writer_run(w, &b);
+    assert_int_equal(b.status, STORE_OK);
+    expect_notes("a=1 b=2");
+}
+
+static void
+what_was_done_stays_done_when_the_disk_is_full(void **state)
+{
+    struct wanted step = { ADD, "a", 1, true };
+    struct wire_request head = { .number = 1, .oldest = 1 };
+    struct rlimit before, limit;
+
+    (void)state;
+    put(head, &step, 1);
+    writer_run(w, &b);
+    clear();
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = (rlim_t)size_of_log();
+    setrlimit(RLIMIT_FSIZE, &limit);
+    number = 1;
+    struct writer_call *new = ask(ADD, "b", 1, true);
+
+    head.again = 1;
+    struct writer_call *old = put(head, &step, 1);
+
+    writer_run(w, &b);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(new->status, STORE_FULL);
+    assert_int_equal(old->status, STORE_OK);
+}
+
+static void
+a_file_that_was_moved_is_not_written(void **state)
+{
+    char old[128];
+
+    (void)state;
+    snprintf(old, sizeof(old), "%s.old", notes_path);
+    assert_int_equal(rename(notes_path, old), 0);
+    struct writer_call *c = ask(ADD, "a", 1, true);
+
+    writer_run(w, &b);
+    assert_int_equal(c->status, STORE_DOWN);
+    assert_non_null(strstr(b.why.text, "moved or removed"));
+    assert_int_equal(rename(old, notes_path), 0);
+}
+
+static void
+the_log_is_copied_when_it_has_grown(void **state)
+{
+    (void)state;
+    assert_false(writer_wants_checkpoint(w));
+    for (int i = 0; i < 2000 && !writer_wants_checkpoint(w); i++) {
+        struct wanted step = { RETURN, "a", 20, true };
+
+        put((struct wire_request){ .number = ++number }, &step, 1);
+        writer_run(w, &b);
+        clear();
+    }
+    assert_true(writer_wants_checkpoint(w));
+    assert_true(writer_checkpoint(w));
+    assert_false(writer_wants_checkpoint(w));
+    off_t size = size_of_log();
+
+    ask(RETURN, "a", 1, true); /* the log begins anew */
+    writer_run(w, &b);
+    assert_true(size_of_log() <= size);
+    assert_true(writer_log_bytes(w) < 100000);
+}
+
+/* ---- migrations ---- */
+
+static void
+a_migration_that_is_new_is_made_once(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    writer_close(&w);
+    notes_migrations[1].sqlite = "INSERT INTO note VALUES ('migrated', 1)";
+    for (int i = 0; i < 2; i++) {
+        assert_true(open_it(BOOT, &err));
+        expect_notes("migrated=1");
+        writer_close(&w);
+    }
+}
+
+static void
+expect_no(const char *words)
+{
+    struct errmsg err = { "" };
+
+    assert_false(open_it(BOOT, &err));
+    if (strstr(err.text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", err.text, words);
+    }
+}
+
+static void
+a_migration_that_fails_changes_nothing(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    writer_close(&w);
+    notes_migrations[1].sqlite =
+        "INSERT INTO note VALUES ('half', 1); INSERT INTO nowhere VALUES (1)";
+    expect_no("migration 2 of schema notes: no such table: nowhere");
+    notes_migrations[1].sqlite = NULL;
+    assert_true(open_it(BOOT, &err));
+    expect_notes("");
+}
+
+static void
+a_newer_database_is_refused(void **state)
+{
+    (void)state;
+    writer_close(&w);
+    struct errmsg err;
+
+    notes_migrations[1].sqlite = "CREATE TABLE more (a)";
+    assert_true(open_it(BOOT, &err));
+    writer_close(&w);
+    notes_migrations[1].sqlite = NULL;
+    expect_no("a newer weir made it: schema notes has migration 2, this weir "
+              "knows 1");
+}
+
+static void
+a_migration_that_was_changed_is_refused(void **state)
+{
+    const char *released = notes_migrations[0].sqlite;
+
+    (void)state;
+    writer_close(&w);
+    notes_migrations[0].sqlite = "CREATE TABLE note (name, n)";
+    expect_no("migration 1 of schema notes is not the one");
+    notes_migrations[0].sqlite = released;
+}
+
+static void
+what_is_no_database_is_refused(void **state)
+{
+    (void)state;
+    writer_close(&w);
+    notes_remove();
+    assert_int_equal(notes_make(), 0);
+    FILE *f = fopen(notes_path, "w");
+
+    for (int i = 0; i < 1000; i++) {
+        fputs("this is no database\n", f);
+    }
+    fclose(f);
+    expect_no("not a database");
+}
+
+static void
+a_folder_that_is_not_there_is_told(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    writer_close(&w);
+    assert_null(writer_open(STR("/nowhere/at/all.db"), BOOT, alive, &err));
+    assert_non_null(strstr(err.text, "cannot open /nowhere/at/all.db: "));
+    assert_non_null(strstr(err.text, "No such file or directory"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_call_of_a_batch_stands_for_itself),
+        TEST(all_steps_of_a_call_or_none),
+        TEST(rows_come_back),
+        TEST(too_many_rows_are_a_mistake),
+        TEST(who_does_not_wait_any_more_gets_nothing_done),
+        TEST(what_is_no_request_is_refused),
+        TEST(what_was_done_is_answered_again_and_not_done_again),
+        TEST(what_failed_may_be_tried_again),
+        TEST(the_ledger_forgets_what_was_answered),
+        TEST(the_ledger_forgets_the_dead),
+        TEST(another_start_of_weir_forgets_all),
+        TEST(a_full_disk_changes_nothing_and_room_mends_it),
+        TEST(what_was_done_stays_done_when_the_disk_is_full),
+        TEST(a_file_that_was_moved_is_not_written),
+        TEST(the_log_is_copied_when_it_has_grown),
+        TEST(a_migration_that_is_new_is_made_once),
+        TEST(a_migration_that_fails_changes_nothing),
+        TEST(a_newer_database_is_refused),
+        TEST(a_migration_that_was_changed_is_refused),
+        TEST(what_is_no_database_is_refused),
+        TEST(a_folder_that_is_not_there_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
