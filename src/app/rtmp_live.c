@@ -8,11 +8,10 @@
 #include <stdio.h>
 
 #include "app/metrics.h"
+#include "app/rtmp_url.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "base/mem.h"
-
-#define URL_MAX 512
 
 int
 rtmp_live_name(struct netstream *n, struct str name)
@@ -26,19 +25,6 @@ rtmp_live_name(struct netstream *n, struct str name)
     }
     n->name_len = (uint16_t)len;
     return 0;
-}
-
-/* For statistics: where it goes to or comes from, with no secret in it. */
-static struct str
-url_of(const struct netstream *n, char *dst)
-{
-    struct str base = n->request->tc_url;
-    struct str name = str_skip(str_of(n->name, n->name_len),
-                               n->application->settings->name.len + 1);
-    int len =
-        snprintf(dst, URL_MAX, "%.*s/%.*s", STR_ARGS(base), STR_ARGS(name));
-
-    return str_of(dst, len < URL_MAX ? (size_t)len : URL_MAX - 1);
 }
 
 /* ---- publishing ---- */
@@ -103,12 +89,14 @@ on_idle(struct timer *timer)
 enum rtmp_result
 rtmp_live_publish(struct netstream *n, struct rtmp_refusal *no)
 {
-    char url[URL_MAX];
+    char url[RTMP_URL_MAX];
     struct conn *conn = rtmp_session_conn(n->request->session);
     const struct rtmp_application *a = n->application;
     struct live_publish what = {
         .name = str_of(n->name, n->name_len),
-        .url = url_of(n, url),
+        .url = rtmp_url(url, n->request, str_of(n->name, n->name_len),
+                        &conn->local, NULL),
+        .stream_id = n->request->stream_id,
         .peer = conn->peer,
         .conflict = (enum live_conflict)a->settings->publish_conflict,
         .chunk_size = n->chunk_size,
@@ -195,12 +183,13 @@ static const struct live_player_handlers player_handlers = {
 enum rtmp_result
 rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
 {
-    char url[URL_MAX];
+    char url[RTMP_URL_MAX];
     struct conn *conn = rtmp_session_conn(n->request->session);
     const struct rtmp_application *a = n->application;
     struct live_play what = {
         .name = str_of(n->name, n->name_len),
-        .url = url_of(n, url),
+        .url = rtmp_url(url, n->request, str_of(n->name, n->name_len),
+                        &conn->local, n->mask),
         .peer = conn->peer,
         .framing = LIVE_RTMP,
         .stream_id = n->request->stream_id,
