@@ -23,6 +23,7 @@
 
 #include "live/live.h"
 #include "live/meter.h"
+#include "media/describe.h"
 #include "proc/slot.h"
 
 #include <stdatomic.h>
@@ -124,6 +125,15 @@ struct stream {
     _Atomic uint32_t video_codec, audio_codec;
     _Atomic uint64_t bytes, dropped;
     struct meter meter; /* of all its publishers */
+
+    /* What its publisher's headers say, under a sequence counter that is odd
+     * while they change; and what was measured (live/measure.h). */
+    _Atomic uint32_t described;
+    struct media_video video;
+    struct media_audio audio;
+    _Atomic uint32_t fps; /* thousandths; 0: not yet */
+    _Atomic uint32_t gop_ms, gop_frames;
+    _Atomic uint64_t key_frames;
 
     _Atomic uint64_t readers[SLOT_MAX / 64]; /* slots that have players */
     _Atomic uint32_t media[MEDIA_RING];

@@ -16,7 +16,7 @@
 
 #include "base/errmsg.h"
 #include "event/loop.h"
-#include "media/media.h"
+#include "media/describe.h"
 #include "net/access.h"
 #include "net/conn.h"
 #include "proc/slot.h"
@@ -172,6 +172,11 @@ struct live_stream_view {
     uint64_t dropped; /* frames that found no memory */
     uint32_t memory;  /* bytes of the arena it holds */
     uint32_t players;
+    struct media_video video;    /* codec CODEC_NONE: no picture, or */
+    struct media_audio audio;    /* no sound */
+    uint32_t fps;                /* as measured, thousandths; 0: not yet */
+    uint32_t gop_ms, gop_frames; /* of the last whole one; 0: none */
+    uint64_t key_frames;
     struct addr publisher; /* AF_UNSPEC: none, or not told */
     /* Of the publisher's session; owner 0: there is none. */
     slot_owner publisher_owner;

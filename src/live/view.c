@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "live/measure.h"
 #include "live/stream.h"
 
 const char *
@@ -168,6 +169,7 @@ view_stream(struct stream *s, const struct tally_stream *t,
     v->publisher_owner = t->owner;
     v->publisher_id = t->id;
     v->publisher_kind = t->kind;
+    measure_view(s, v);
     v->video_bytes = m.video;
     v->audio_bytes = m.audio;
     v->video_speed = m.video_speed;
