@@ -9,6 +9,9 @@
  */
 #include "stat.h"
 
+/* What is made by so many steps has a length and goes out at once. */
+#define FIRST_STEPS 2
+
 struct answer { /* in the request's pool */
     struct http_request *request;
     struct timer timer; /* the next piece is due */
@@ -71,7 +74,7 @@ answer_walk(struct http_request *r, enum walk_kind kind, struct str key)
     a->request = r;
     timer_init(&a->timer, on_piece);
     walk_begin(&a->walk, kind, key, 0);
-    while (buf_len(&a->walk.out) < 4096 && !a->made) {
+    for (int i = 0; i < FIRST_STEPS && !a->made; i++) {
         a->made = !walk_step(&a->walk);
     }
     if (a->made) {

@@ -99,6 +99,78 @@ put_publisher(struct json_out *o, const struct live_stream_view *v)
     json_close(o);
 }
 
+static void
+put_known(struct json_out *o, const char *key, uint64_t n)
+{
+    if (n != 0) {
+        put_count(o, key, n);
+    } else {
+        json_put_null(o, key);
+    }
+}
+
+static void
+put_word(struct json_out *o, const char *key, const char *word)
+{
+    if (word[0] != '\0') {
+        put_text(o, key, word);
+    } else {
+        json_put_null(o, key);
+    }
+}
+
+/* As measured, or as the header says. */
+static void
+put_fps(struct json_out *o, const struct live_stream_view *v)
+{
+    uint32_t fps = v->fps != 0 ? v->fps : v->video.fps;
+
+    json_key(o, "fps");
+    if (fps != 0) {
+        json_thousandths(o, fps);
+    } else {
+        json_null(o);
+    }
+}
+
+static void
+put_video(struct json_out *o, const struct live_stream_view *v)
+{
+    const struct media_video *video = &v->video;
+
+    json_key(o, "video");
+    if (video->codec == CODEC_NONE) {
+        json_null(o);
+        return;
+    }
+    json_open(o);
+    put_text(o, "codec", media_codec_name((enum media_codec)video->codec));
+    put_word(o, "profile", video->profile);
+    put_word(o, "level", video->level);
+    put_known(o, "width", video->width);
+    put_known(o, "height", video->height);
+    put_fps(o, v);
+    put_known(o, "gop_ms", v->gop_ms);
+    put_known(o, "gop_frames", v->gop_frames);
+    json_close(o);
+}
+
+static void
+put_audio(struct json_out *o, const struct media_audio *audio)
+{
+    json_key(o, "audio");
+    if (audio->codec == CODEC_NONE) {
+        json_null(o);
+        return;
+    }
+    json_open(o);
+    put_text(o, "codec", media_codec_name((enum media_codec)audio->codec));
+    put_word(o, "profile", audio->profile);
+    put_known(o, "sample_rate", audio->rate);
+    put_known(o, "channels", audio->channels);
+    json_close(o);
+}
+
 void
 row_stream(struct json_out *o, const struct live_stream_view *v)
 {
@@ -113,11 +185,14 @@ row_stream(struct json_out *o, const struct live_stream_view *v)
     json_put_int(o, "uptime_ms", clock_ms() - v->started_ms);
     put_publisher(o, v);
     json_put_int(o, "players", v->players);
+    put_video(o, v);
+    put_audio(o, &v->audio);
     put_count(o, "video_speed", v->video_speed);
     put_count(o, "audio_speed", v->audio_speed);
     put_count(o, "video_total_bytes", v->video_bytes);
     put_count(o, "audio_total_bytes", v->audio_bytes);
     put_count(o, "frames", v->frames);
+    put_count(o, "key_frames", v->key_frames);
     put_count(o, "dropped", v->dropped);
     json_put_int(o, "memory_bytes", v->memory);
     json_close(o);

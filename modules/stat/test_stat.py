@@ -209,40 +209,42 @@ def drain(*socks):
         threading.Thread(target=work, args=(sock,), daemon=True).start()
 
 
-def near(told, true):
-    return abs(told - true) <= true / 20
-
-
 def test_speed(node):
-    """Bits per second, while it runs and when it stands still."""
+    """Bits per second: of one that runs on, of one that stands still."""
     w = node(workers=2)
-    r, h = player(w.rtmp, "live", "room"), FlvPlayer(w.http, "room")
-    drain(r.sock, h.http.sock)
-    f = Feed(w.rtmp, size=5000).head().run()
+    watching = [player(w.rtmp, "live", name) for name in ("run", "stop")]
+    web = FlvPlayer(w.http, "run")
+    drain(web.http.sock, *[c.sock for c in watching])
     begin = time.monotonic()
+    run, stop = [Feed(w.rtmp, name, size=5000).head().run()
+                 for name in ("run", "stop")]
     video, audio = 5005 * 25 * 8, 102 * 25 * 8
 
-    def all_near():
-        told = livestat(w)
-        found = told["publishers"] + told["players"]
-        return len(found) == 3 and all(
-            near(row["video_speed"], video) and
-            near(row["audio_speed"], audio) for row in found) and found
-    wait_for(lambda: time.monotonic() > begin + 2)
-    wait_for(all_near, 1, "the speed of a young session")
-    wait_for(lambda: time.monotonic() > begin + 6, 6)
-    wait_for(all_near, 1, "the speed over a whole window")
-    f.stopping = True  # it stays connected
-    f.thread.join()
+    def told(name):
+        t = livestat(w, "?room=live/" + name)
+        return t["publishers"] + t["players"]
 
-    def all_still():
-        told = livestat(w)
+    def near(name, count):
+        found = told(name)
+        return len(found) == count and all(
+            abs(row["video_speed"] - video) <= video / 20 and
+            abs(row["audio_speed"] - audio) <= audio / 20 for row in found)
+
+    def still():
         return all(row["video_speed"] == row["audio_speed"] == 0
-                   for row in told["publishers"] + told["players"])
-    assert not all_still()
-    wait_for(all_still, 8, "speed 0")
-    assert len(livestat(w)["publishers"]) == 1
-    r.close(), h.close(), f.stop()
+                   for row in told("stop"))
+    wait_for(lambda: time.monotonic() > begin + 1.5)
+    wait_for(lambda: near("run", 3) and near("stop", 2), 1, "young sessions")
+    stop.stopping = True  # it stays connected
+    stop.thread.join()
+    assert not still()
+    wait_for(still, 8, "speed 0")
+    assert len(told("stop")) == 2
+    assert time.monotonic() > begin + 6
+    wait_for(lambda: near("run", 3), 1, "older than the window")
+    web.close(), run.stop(), stop.stop()
+    for c in watching:
+        c.close()
 
 
 # ---- all processes ----
