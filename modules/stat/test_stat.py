@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
+import resource
 import signal
 import threading
 import time
@@ -15,7 +16,7 @@ from http_client import Http, get, request
 from media import ffmpeg_publish
 from rtmp_client import AUDIO, VIDEO, Rtmp, player, publisher
 from stat_client import LOCATION, check_livestat, livestat, only, rows
-from weir import wait_for
+from weir import SANITIZED, wait_for
 
 
 @pytest.fixture(name="node")
@@ -353,5 +354,37 @@ def test_many_in_pieces(node):
     gone = Http(w.http)
     gone.send("GET", "/stat/livestat")
     gone.close()
+    for c in clients:
+        c.close()
+
+
+def cpu_ms(pid):
+    """Processor time of a process."""
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
+        return int(f.read().split()[0]) / 1e6
+
+
+def test_ten_thousand_sessions(node):
+    """Cost a worker less than 100 ms."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    w = node(workers=2, top="limits = { connections_per_address = 0; "
+             "incomplete_per_address = 0; };")
+    clients = []
+    for i in range(1250):
+        c = Rtmp(w.rtmp)
+        c.connect("live")
+        for _ in range(8):
+            c.command("createStream", None)
+        for k in range(8):
+            c.command("play", None, f"r{i % 50}?n={i}", -2000, msid=k + 1)
+        clients.append(c)
+    with Http(w.http, timeout=30) as h:
+        pid = w.worker_of(h.sock)
+        wait_for(lambda: get(w.http, "/stat/server").json()["players"] ==
+                 10000, 30)
+        before = cpu_ms(pid)
+        assert len(ask(h)["players"]) == 10000
+        assert cpu_ms(pid) - before < (2000 if SANITIZED else 100)
     for c in clients:
         c.close()
