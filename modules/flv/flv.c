@@ -201,13 +201,14 @@ static const struct conn_handlers conn_handlers = {
 /* ---- the request ---- */
 
 static struct live_play
-what_to_play(const struct http_request *r, const struct rtmp_application *a,
+what_to_play(struct http_request *r, const struct rtmp_application *a,
              struct str name, struct conn *conn)
 {
     return (struct live_play){
         .name = name,
-        .url = r->path, /* the query may hold a token */
+        .url = http_shown_url(r),
         .peer = r->client,
+        .kind = LIVE_KIND_FLV,
         .framing = LIVE_FLV,
         .stream_id = 1,
         .gather = a->gather,

@@ -8,11 +8,10 @@
 #include <stdio.h>
 
 #include "app/metrics.h"
+#include "app/rtmp_url.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "base/mem.h"
-
-#define URL_MAX 512
 
 int
 rtmp_live_name(struct netstream *n, struct str name)
@@ -45,23 +44,6 @@ rtmp_live_host(struct str tc_url)
         return STR_NONE;
     }
     return str_first(tc_url, str_find(tc_url, '/', at + 3));
-}
-
-/* For statistics: where it goes to or comes from, with no secret in it. */
-static struct str
-url_of(const struct netstream *n, char *dst)
-{
-    struct str base = n->request->tc_url;
-    struct str name = str_of(n->name, n->name_len);
-    int len;
-
-    if (n->request->secret) { /* the key may stand behind the application */
-        base = rtmp_live_host(base);
-    } else {
-        name = str_skip(name, n->application->settings->name.len + 1);
-    }
-    len = snprintf(dst, URL_MAX, "%.*s/%.*s", STR_ARGS(base), STR_ARGS(name));
-    return str_of(dst, len < URL_MAX ? (size_t)len : URL_MAX - 1);
 }
 
 /* ---- publishing ---- */
@@ -126,12 +108,14 @@ on_idle(struct timer *timer)
 enum rtmp_result
 rtmp_live_publish(struct netstream *n, struct rtmp_refusal *no)
 {
-    char url[URL_MAX];
+    char url[RTMP_URL_MAX];
     struct conn *conn = rtmp_session_conn(n->request->session);
     const struct rtmp_application *a = n->application;
     struct live_publish what = {
         .name = str_of(n->name, n->name_len),
-        .url = url_of(n, url),
+        .url = rtmp_url(url, n->request, str_of(n->name, n->name_len),
+                        &conn->local, NULL),
+        .stream_id = n->request->stream_id,
         .peer = conn->peer,
         .conflict = (enum live_conflict)a->settings->publish_conflict,
         .chunk_size = n->chunk_size,
@@ -218,12 +202,13 @@ static const struct live_player_handlers player_handlers = {
 enum rtmp_result
 rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
 {
-    char url[URL_MAX];
+    char url[RTMP_URL_MAX];
     struct conn *conn = rtmp_session_conn(n->request->session);
     const struct rtmp_application *a = n->application;
     struct live_play what = {
         .name = str_of(n->name, n->name_len),
-        .url = url_of(n, url),
+        .url = rtmp_url(url, n->request, str_of(n->name, n->name_len),
+                        &conn->local, n->mask),
         .peer = conn->peer,
         .framing = LIVE_RTMP,
         .stream_id = n->request->stream_id,

@@ -8,6 +8,7 @@
 #define APP_RTMP_LIVE_H
 
 #include "app/rtmp_service.h"
+#include "base/line_format.h"
 
 /* What a NetStream is used for: one publisher or one player. */
 struct netstream {
@@ -17,11 +18,12 @@ struct netstream {
     struct live_publisher *publisher; /* owned */
     struct live_player *player;       /* owned */
     bool publishing;                  /* what was asked for; else playing */
-    bool renamed;        /* name is not what was asked for but public */
-    bool claiming;       /* the name is not ours yet, the session waits */
-    uint32_t chunk_size; /* of a stream made new */
-    size_t hook;         /* the module whose hook is asked */
-    int64_t asked_ms;    /* when it was asked for */
+    bool renamed;  /* name is not what was asked for but public */
+    bool claiming; /* the name is not ours yet, the session waits */
+    const struct line_mask *mask;   /* borrowed: secrets in its arguments */
+    uint32_t chunk_size;            /* of a stream made new */
+    size_t hook;                    /* the module whose hook is asked */
+    int64_t asked_ms;               /* when it was asked for */
     uint64_t in_before, out_before; /* bytes of the connection then */
     int64_t last_ms;                /* a message of the publisher came */
     struct timer idle;              /* publishers: idle_timeout */

@@ -237,6 +237,7 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
     }
     n = rtmp_live_new(r, a, publishing);
     n->chunk_size = server_of(r)->session.chunk_size;
+    n->mask = &server_of(r)->log.mask;
     if (rtmp_live_name(n, r->name) != 0) {
         result = refuse(no, RTMP_REFUSED_NAME, no->code,
                         "the stream's name is too long");

@@ -185,6 +185,10 @@ struct str http_tracestate(struct http_request *r);
  * no host. */
 struct str http_absolute(struct http_request *r, struct str path);
 
+/* What was asked for, absolute and with its query, as it may be shown: values
+ * of mask_args are "***".  In the pool. */
+struct str http_shown_url(struct http_request *r);
+
 /* ---- answering ---- */
 
 /* Adds a header to the answer; call before the answer is started. */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/line_format.h"
 #include "base/rand.h"
 #include "http/exchange.h"
 
@@ -205,4 +206,28 @@ http_absolute(struct http_request *r, struct str path)
     }
     return pool_printf(r->pool, "%.*s://%.*s%.*s", STR_ARGS(r->scheme),
                        STR_ARGS(r->host), STR_ARGS(path));
+}
+
+/* The target may be absolute (to a proxy); what is behind the host counts. */
+static struct str
+path_and_query(struct str target)
+{
+    const char *mark = memmem(target.ptr, target.len, "://", 3);
+
+    if (str_starts(target, STR("/")) || mark == NULL) {
+        return target;
+    }
+    target = str_skip(target, (size_t)(mark - target.ptr) + 3);
+    return str_skip(target, str_find(target, '/', 0));
+}
+
+struct str
+http_shown_url(struct http_request *r)
+{
+    const struct exchange *x = exchange_of(r);
+    struct line_value v;
+
+    line_value_masked(&v, &x->c->server->settings.mask,
+                      path_and_query(r->target), false);
+    return pool_str(r->pool, http_absolute(r, v.text));
 }

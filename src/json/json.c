@@ -5,6 +5,7 @@
  */
 #include "json/json.h"
 
+#include <stdio.h>
 #include <yajl/yajl_gen.h>
 
 #include "base/mem.h"
@@ -228,6 +229,24 @@ json_int(struct json_out *o, int64_t n)
 {
     if (may_add(o)) {
         yajl_gen_integer(o->gen, n);
+        added(o);
+    }
+}
+
+void
+json_thousandths(struct json_out *o, int64_t n)
+{
+    char text[32];
+    uint64_t size = n < 0 ? -(uint64_t)n : (uint64_t)n;
+    int len =
+        snprintf(text, sizeof(text), "%s%llu.%03u", n < 0 ? "-" : "",
+                 (unsigned long long)(size / 1000), (unsigned)(size % 1000));
+
+    while (text[len - 1] == '0' && text[len - 2] != '.') {
+        len--;
+    }
+    if (may_add(o)) {
+        yajl_gen_number(o->gen, text, (size_t)len);
         added(o);
     }
 }

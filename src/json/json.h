@@ -55,6 +55,8 @@ void json_key(struct json_out *o, const char *key);
 /* Strings: what is not valid UTF-8 becomes U+FFFD, byte by byte. */
 void json_str(struct json_out *o, struct str s);
 void json_int(struct json_out *o, int64_t n);
+/* A number with up to three decimals: 29970 is written as 29.97. */
+void json_thousandths(struct json_out *o, int64_t n);
 void json_bool(struct json_out *o, bool b);
 void json_null(struct json_out *o);
 

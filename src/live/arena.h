@@ -22,6 +22,8 @@
 #define LIVE_ARENA_H
 
 #include "live/live.h"
+#include "live/meter.h"
+#include "media/describe.h"
 #include "proc/slot.h"
 
 #include <stdatomic.h>
@@ -122,6 +124,16 @@ struct stream {
     _Atomic uint32_t tracks;         /* of this session: 1 audio, 2 video */
     _Atomic uint32_t video_codec, audio_codec;
     _Atomic uint64_t bytes, dropped;
+    struct meter meter; /* of all its publishers */
+
+    /* What its publisher's headers say, under a sequence counter that is odd
+     * while they change; and what was measured (live/measure.h). */
+    _Atomic uint32_t described;
+    struct media_video video;
+    struct media_audio audio;
+    _Atomic uint32_t fps; /* thousandths; 0: not yet */
+    _Atomic uint32_t gop_ms, gop_frames;
+    _Atomic uint64_t key_frames;
 
     _Atomic uint64_t readers[SLOT_MAX / 64]; /* slots that have players */
     _Atomic uint32_t media[MEDIA_RING];
@@ -130,19 +142,28 @@ struct stream {
 
 enum { TRACK_AUDIO = 1, TRACK_VIDEO = 2 };
 
-/* A publisher or a player, for statistics.  Written by its owner; text under
- * a sequence counter that is odd while it changes. */
+enum session_role {
+    SESSION_PLAYER,
+    SESSION_ASKING, /* wants to publish, the name is not its own yet */
+    SESSION_PUBLISHER,
+};
+
+/* A publisher or a player, for statistics.  Written by its owner; what stays
+ * the same for its life under a sequence counter that is odd while it
+ * changes. */
 struct session_record {
     _Atomic slot_owner owner; /* 0: free */
     _Atomic uint32_t sequence;
-    _Atomic uint32_t publisher;
+    _Atomic uint32_t role; /* enum session_role */
     uint32_t serial;
     uint32_t stream_id;
+    uint32_t kind; /* enum live_kind */
     int64_t started_ms;
     struct addr peer;
     uint16_t name_len, url_len;
-    char text[512]; /* name, then url */
-    _Atomic uint64_t video_bytes, audio_bytes, dropped;
+    _Atomic uint64_t dropped;
+    struct meter meter;
+    char text[LIVE_NAME_MAX + 768]; /* name, then url */
 };
 
 /* What a process has been told and not yet looked at. */

@@ -16,12 +16,13 @@
 
 #include "base/errmsg.h"
 #include "event/loop.h"
-#include "media/media.h"
+#include "media/describe.h"
 #include "net/access.h"
 #include "net/conn.h"
 #include "proc/slot.h"
 
 #define LIVE_NAME_MAX 256 /* bytes of "app/name", NUL included */
+#define LIVE_URL_MAX 1024 /* of an address in statistics, NUL included */
 #define LIVE_GATHER_AUTO (-1)
 
 /* The "live" block of weir.conf. */
@@ -54,6 +55,15 @@ int live_hub_start(struct loop *l, const struct live_settings *s,
                    struct errmsg *err);
 void live_hub_stop(void);
 
+/* How a session came to be. */
+enum live_kind {
+    LIVE_KIND_RTMP, /* a client over RTMP */
+    LIVE_KIND_FLV,  /* a client over HTTP-FLV */
+    LIVE_KIND_PULL, /* publishes what a relay plays elsewhere */
+    LIVE_KIND_PUSH, /* plays what a relay publishes elsewhere */
+};
+const char *live_kind_name(enum live_kind kind); /* "rtmp" */
+
 /* ---- publishing ---- */
 
 struct live_publisher;
@@ -62,8 +72,11 @@ enum live_conflict { LIVE_REPLACE, LIVE_REFUSE };
 
 struct live_publish {
     struct str name; /* "app/name" */
-    struct str url;  /* for statistics, no secrets */
+    struct str url;  /* for statistics, no secrets; at least 768 bytes of it
+                        are kept, LIVE_URL_MAX - 1 at most */
     struct addr peer;
+    enum live_kind kind;
+    uint32_t stream_id; /* RTMP message stream id */
     enum live_conflict conflict;
     uint32_t chunk_size; /* wire layout of a stream made new */
     int64_t hold;        /* ms; of this application */
@@ -101,8 +114,9 @@ enum live_framing { LIVE_RTMP, LIVE_FLV };
 
 struct live_play {
     struct str name; /* "app/name" */
-    struct str url;  /* for statistics, secrets masked by the caller */
+    struct str url;  /* as in live_publish; secrets masked by the caller */
     struct addr peer;
+    enum live_kind kind;
     enum live_framing framing;
     uint32_t stream_id; /* RTMP message stream id; 1 for FLV */
     /* RTMP: we are the publisher of that connection, so "@setDataFrame" goes
@@ -166,10 +180,21 @@ struct live_stream_view {
     bool live; /* a publisher is there; else on hold */
     uint8_t video_codec, audio_codec;
     uint64_t frames, bytes; /* appended since the start */
-    uint64_t dropped;       /* frames that found no memory */
-    uint32_t memory;        /* bytes of the arena it holds */
+    /* As in live_session_view, of all its publishers. */
+    uint64_t video_bytes, audio_bytes, video_speed, audio_speed;
+    uint64_t dropped; /* frames that found no memory */
+    uint32_t memory;  /* bytes of the arena it holds */
     uint32_t players;
+    struct media_video video;    /* codec CODEC_NONE: no picture, or */
+    struct media_audio audio;    /* no sound */
+    uint32_t fps;                /* as measured, thousandths; 0: not yet */
+    uint32_t gop_ms, gop_frames; /* of the last whole one; 0: none */
+    uint64_t key_frames;
     struct addr publisher; /* AF_UNSPEC: none, or not told */
+    /* Of the publisher's session; owner 0: there is none. */
+    slot_owner publisher_owner;
+    uint64_t publisher_id;
+    enum live_kind publisher_kind;
     int64_t started_ms;
 };
 
@@ -177,11 +202,17 @@ struct live_session_view {
     uint64_t id;      /* serial number: no two at once have the same */
     slot_owner owner; /* process that holds it */
     bool publisher;
+    bool asking; /* a publisher that has not got the name yet */
+    enum live_kind kind;
     char name[LIVE_NAME_MAX];
-    char url[LIVE_NAME_MAX];
+    char url[LIVE_URL_MAX];
     struct addr peer;
     uint32_t stream_id;
-    uint64_t video_bytes, audio_bytes; /* message payloads */
+    /* Message payloads, codec headers included: of a publisher all that was
+     * received (what found no memory, too), of a player whole messages that
+     * were sent.  Data messages count for neither. */
+    uint64_t video_bytes, audio_bytes;
+    uint64_t video_speed, audio_speed; /* bit/s over the last 5 s */
     uint64_t dropped;                  /* frames skipped */
     int64_t started_ms;
 };

@@ -138,7 +138,7 @@ fetch_ahead(const struct list *todo)
         return;
     }
     prefetch(p->conn, sizeof(*p->conn));
-    prefetch(&p->record->video_bytes, sizeof(uint64_t));
+    prefetch(&p->record->meter.video, sizeof(uint64_t));
     if (next->next != todo) {
         prefetch(LIST_ITEM(next->next, struct live_player, link), sizeof(*p));
     }

@@ -115,8 +115,8 @@ struct live_player *
 live_play(const struct live_play *what, const struct live_player_handlers *h,
           void *arg, struct errmsg *err)
 {
-    struct record_text text = { what->name, what->url, what->peer,
-                                what->stream_id, false };
+    struct record_text text = { what->name,      what->url,  what->peer,
+                                what->stream_id, what->kind, SESSION_PLAYER };
     struct live_player *p;
     struct stream *s;
 
@@ -187,6 +187,7 @@ finish_frame(struct live_player *p)
             failed = conn_write(p->conn, hub.own.ranges[i].iov_base,
                                 hub.own.ranges[i].iov_len);
         }
+        player_count(p, hub.own.video, hub.own.audio);
         p->at = hub.own.to;
     }
     p->conn->busy = NULL;

@@ -34,8 +34,9 @@ struct live_player {
     struct buf words; /* of the session, for the next boundary */
     uint8_t *rest;    /* owned: what was saved of a frame about to go */
     uint32_t rest_len, rest_done;
-    bool started; /* on_start was called */
-    bool waiting; /* wants a frame to start at */
+    uint32_t rest_video, rest_audio; /* payload bytes of the whole frame */
+    bool started;                    /* on_start was called */
+    bool waiting;                    /* wants a frame to start at */
     bool paused;
     bool gop_cache;
     bool stopped; /* freed at the end of the turn */
@@ -55,6 +56,13 @@ enum sent {
 bool player_mid_frame(const struct live_player *p);
 /* Another NetStream of its connection stands inside a frame. */
 bool player_shut_out(const struct live_player *p);
+/* Payload bytes that went out. */
+static inline void
+player_count(struct live_player *p, uint64_t video, uint64_t audio)
+{
+    record_count(p->record, loop_now(hub.loop), video, audio);
+}
+
 /* Out of all lists and counters; freed at the end of the turn. */
 void player_forget(struct live_player *p);
 /* Forgets it and tells its session. */

@@ -127,6 +127,14 @@ players_end(struct hub_stream *hs)
 
 /* ---- players that take nothing ---- */
 
+/* What is to be counted when the frame is out. */
+static void
+note_rest(struct live_player *p, const struct frame *f)
+{
+    p->rest_video = f->type == MEDIA_VIDEO ? f->payload_len : 0;
+    p->rest_audio = f->type == MEDIA_AUDIO ? f->payload_len : 0;
+}
+
 /* Copies what is left of the player's frame, before it goes. */
 static bool
 save_rest(struct live_player *p)
@@ -150,6 +158,7 @@ save_rest(struct live_player *p)
         at = hub.own.to;
     }
     p->rest = rest;
+    note_rest(p, frame_at(s, p->at.frame));
     p->rest_len = size;
     p->rest_done = 0;
     return true;

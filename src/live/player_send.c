@@ -59,6 +59,7 @@ send_rest(struct live_player *p)
         return SENT_BLOCKED;
     }
     mem_free(&p->rest);
+    player_count(p, p->rest_video, p->rest_audio);
     p->at = (struct cursor){ .frame = p->at.frame + 1 };
     return SENT_SOME;
 }
@@ -143,7 +144,7 @@ player_sent(struct live_player *p, const struct batch *b, size_t n)
     } else {
         p->at = batch_cursor(b, p->hs->stream, &p->view, n, &video, &audio);
     }
-    record_count(p->record, video, audio);
+    player_count(p, video, audio);
     if (n < b->bytes) {
         return SENT_BLOCKED;
     }

@@ -101,6 +101,21 @@ add_beginning(struct buf *to, const struct live_player *p)
     return bad | add_items(to, p, true, 0);
 }
 
+static void
+count_headers(struct live_player *p)
+{
+    const struct prologue *prologue = prologue_of(p->hs->stream);
+    uint64_t video = 0, audio = 0;
+
+    for (uint32_t i = 0; prologue != NULL && i < prologue->count; i++) {
+        const struct prologue_item *item = &prologue->items[i];
+
+        video += item->type == MEDIA_VIDEO ? item->len : 0;
+        audio += item->type == MEDIA_AUDIO ? item->len : 0;
+    }
+    player_count(p, video, audio);
+}
+
 /* What goes before the first frame, of all or after frames were left out. */
 static int
 send_prologue(struct live_player *p, bool first, uint32_t timestamp)
@@ -117,6 +132,9 @@ send_prologue(struct live_player *p, bool first, uint32_t timestamp)
         bad = conn_write(p->conn, buf_data(&bytes), buf_len(&bytes));
     }
     buf_clear(&bytes);
+    if (bad == 0) {
+        count_headers(p);
+    }
     return bad;
 }
 

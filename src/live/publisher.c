@@ -89,6 +89,7 @@ begin(struct live_publisher *p, struct hub_stream *hs)
     hs->asking = NULL;
     p->hs = hs;
     p->writing = true;
+    record_publishes(p->record);
     metric_add(&live_metrics[LIVE_PUBLISHERS], p->app, 1);
     writer_start(&p->writer, hs->stream);
     if (other != NULL) { /* it asked one that has left since */
@@ -214,7 +215,8 @@ live_publish(const struct live_publish *what,
              const struct live_publisher_handlers *h, void *arg,
              struct errmsg *err)
 {
-    struct record_text text = { what->name, what->url, what->peer, 1, true };
+    struct record_text text = { what->name,      what->url,  what->peer,
+                                what->stream_id, what->kind, SESSION_ASKING };
     struct live_publisher *p;
 
     if (what->name.len >= LIVE_NAME_MAX) {
@@ -250,6 +252,18 @@ live_publish(const struct live_publish *what,
     return p;
 }
 
+/* What was transferred, whatever becomes of it. */
+static void
+count(struct live_publisher *p, enum media_type type, size_t len)
+{
+    uint64_t video = type == MEDIA_VIDEO ? len : 0;
+    uint64_t audio = type == MEDIA_AUDIO ? len : 0;
+    int64_t now = loop_now(hub.loop);
+
+    record_count(p->record, now, video, audio);
+    meter_add(&p->hs->stream->meter, now, video, audio);
+}
+
 int
 live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
            const uint8_t *payload, size_t len)
@@ -257,8 +271,7 @@ live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
     if (!p->writing || p->hs == NULL) {
         return -1;
     }
-    record_count(p->record, type == MEDIA_VIDEO ? len : 0,
-                 type == MEDIA_AUDIO ? len : 0);
+    count(p, type, len);
     return writer_append(&p->writer, type, timestamp, payload, len);
 }
 

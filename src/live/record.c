@@ -21,15 +21,16 @@ fill(struct session_record *r, const struct record_text *t)
     do {
         r->serial = atomic_fetch_add(&arena.head->session_serial, 1);
     } while (r->serial == 0); /* which means none */
-    atomic_store(&r->publisher, t->publisher);
+    atomic_store(&r->role, (uint32_t)t->role);
     r->stream_id = t->stream_id;
+    r->kind = (uint32_t)t->kind;
     r->started_ms = clock_ms();
     r->peer = t->peer;
     r->name_len = (uint16_t)str_copy(r->text, LIVE_NAME_MAX, t->name);
     room = sizeof(r->text) - r->name_len;
+    room = room < LIVE_URL_MAX ? room : LIVE_URL_MAX;
     r->url_len = (uint16_t)str_copy(r->text + r->name_len, room, t->url);
-    atomic_store(&r->video_bytes, 0);
-    atomic_store(&r->audio_bytes, 0);
+    meter_clear(&r->meter);
     atomic_store(&r->dropped, 0);
     atomic_fetch_add(&r->sequence, 1);
 }
@@ -91,62 +92,68 @@ record_name(const struct session_record *r)
 }
 
 void
-record_count(struct session_record *r, uint64_t video, uint64_t audio)
+record_publishes(struct session_record *r)
 {
-    uint64_t v = atomic_load_explicit(&r->video_bytes, memory_order_relaxed);
-    uint64_t a = atomic_load_explicit(&r->audio_bytes, memory_order_relaxed);
-
-    atomic_store_explicit(&r->video_bytes, v + video, memory_order_relaxed);
-    atomic_store_explicit(&r->audio_bytes, a + audio, memory_order_relaxed);
+    atomic_store(&r->role, (uint32_t)SESSION_PUBLISHER);
 }
 
-/* A copy that is not half old and half new; false: free, or changing. */
-static bool
-copy_record(const struct session_record *r, struct session_record *to)
+/* The words of a record that may change meanwhile: nothing is believed. */
+static void
+copy_text(const struct session_record *r, struct live_session_view *v)
 {
-    for (int tries = 0; tries < 100; tries++) {
-        uint32_t before = atomic_load(&r->sequence);
+    size_t name = r->name_len, url = r->url_len;
 
-        if (atomic_load(&r->owner) == 0) {
-            return false;
-        }
-        if (before % 2 == 0) {
-            memcpy((void *)to, (const void *)r, sizeof(*to));
-            atomic_thread_fence(memory_order_seq_cst);
-            if (atomic_load(&r->sequence) == before) {
-                return atomic_load(&to->owner) != 0;
-            }
-        }
+    name = name < sizeof(v->name) ? name : sizeof(v->name) - 1;
+    url = url < sizeof(v->url) ? url : sizeof(v->url) - 1;
+    if (url > sizeof(r->text) - name) {
+        url = sizeof(r->text) - name;
     }
-    return false;
+    memcpy(v->name, r->text, name);
+    memcpy(v->url, r->text + name, url);
+    v->name[name] = '\0';
+    v->url[url] = '\0';
 }
 
 static void
-fill_view(const struct session_record *r, struct live_session_view *v)
+copy_record(const struct session_record *r, struct live_session_view *v)
 {
+    uint32_t role = atomic_load_explicit(&r->role, memory_order_relaxed);
+    struct meter_view m = meter_read(&r->meter, clock_ms(), r->started_ms);
+
     v->id = r->serial;
-    v->owner = atomic_load(&r->owner);
-    v->publisher = atomic_load(&r->publisher) != 0;
+    v->publisher = role != SESSION_PLAYER;
+    v->asking = role == SESSION_ASKING;
+    v->kind = (enum live_kind)r->kind;
     v->peer = r->peer;
     v->stream_id = r->stream_id;
-    v->video_bytes = atomic_load(&r->video_bytes);
-    v->audio_bytes = atomic_load(&r->audio_bytes);
-    v->dropped = atomic_load(&r->dropped);
+    v->video_bytes = m.video;
+    v->audio_bytes = m.audio;
+    v->video_speed = m.video_speed;
+    v->audio_speed = m.audio_speed;
+    v->dropped = atomic_load_explicit(&r->dropped, memory_order_relaxed);
     v->started_ms = r->started_ms;
-    str_copy(v->name, sizeof(v->name), record_name(r));
-    str_copy(v->url, sizeof(v->url), str_of(r->text + r->name_len, r->url_len));
+    copy_text(r, v);
 }
 
 bool
 record_view(const struct session_record *r, struct live_session_view *v)
 {
-    struct session_record copy;
+    for (int tries = 0; tries < 100; tries++) {
+        uint32_t before = atomic_load(&r->sequence);
 
-    if (!copy_record(r, &copy)) {
-        return false;
+        v->owner = atomic_load(&r->owner);
+        if (v->owner == 0) {
+            return false;
+        }
+        if (before % 2 == 0) {
+            copy_record(r, v);
+            atomic_thread_fence(memory_order_seq_cst);
+            if (atomic_load(&r->sequence) == before) {
+                return atomic_load(&r->owner) == v->owner;
+            }
+        }
     }
-    fill_view(&copy, v);
-    return true;
+    return false;
 }
 
 bool

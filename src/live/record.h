@@ -13,7 +13,8 @@ struct record_text {
     struct str name, url;
     struct addr peer;
     uint32_t stream_id;
-    bool publisher;
+    enum live_kind kind;
+    enum session_role role;
 };
 
 /* NULL when all are taken (live.max_sessions). */
@@ -23,6 +24,14 @@ void record_free(struct session_record **r);
 struct str record_name(const struct session_record *r);
 /* The same for all; false: free, or changing all the time. */
 bool record_view(const struct session_record *r, struct live_session_view *v);
-void record_count(struct session_record *r, uint64_t video, uint64_t audio);
+/* Owner: payload bytes of whole messages. */
+static inline void
+record_count(struct session_record *r, int64_t now, uint64_t video,
+             uint64_t audio)
+{
+    meter_add(&r->meter, now, video, audio);
+}
+/* Owner: the name is the publisher's now. */
+void record_publishes(struct session_record *r);
 
 #endif

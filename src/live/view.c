@@ -6,9 +6,24 @@
  */
 #include "live/live.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "live/measure.h"
 #include "live/stream.h"
+
+const char *
+live_kind_name(enum live_kind kind)
+{
+    static const char *const names[] = {
+        [LIVE_KIND_RTMP] = "rtmp",
+        [LIVE_KIND_FLV] = "flv",
+        [LIVE_KIND_PULL] = "pull",
+        [LIVE_KIND_PUSH] = "push",
+    };
+
+    return names[kind];
+}
 
 bool
 live_is_live(struct str name)
@@ -51,6 +66,9 @@ struct live_tally {
     struct tally_stream {
         uint32_t players;
         struct addr publisher;
+        slot_owner owner; /* of the publisher's session, and so on */
+        uint64_t id;
+        enum live_kind kind;
     } * streams;      /* by record number */
     uint32_t *places; /* number + 1 of a stream, 0: empty */
     uint32_t mask;    /* of places */
@@ -87,8 +105,14 @@ count_session(void *arg, const struct live_session_view *v)
 {
     struct tally_stream *s = find_stream(arg, str_from(v->name));
 
+    if (v->asking) {
+        return true;
+    }
     if (s != NULL && v->publisher) {
         s->publisher = v->peer;
+        s->owner = v->owner;
+        s->id = v->id;
+        s->kind = v->kind;
     } else if (s != NULL) {
         s->players++;
     }
@@ -144,6 +168,8 @@ static void
 view_stream(struct stream *s, const struct tally_stream *t,
             struct live_stream_view *v)
 {
+    struct meter_view m = meter_read(&s->meter, clock_ms(), s->created_ms);
+
     str_copy(v->name, sizeof(v->name), stream_name(s));
     v->live = stream_is_live(s);
     v->video_codec = (uint8_t)atomic_load(&s->video_codec);
@@ -154,6 +180,14 @@ view_stream(struct stream *s, const struct tally_stream *t,
     v->memory = memory_of(s);
     v->players = t->players;
     v->publisher = t->publisher;
+    v->publisher_owner = t->owner;
+    v->publisher_id = t->id;
+    v->publisher_kind = t->kind;
+    measure_view(s, v);
+    v->video_bytes = m.video;
+    v->audio_bytes = m.audio;
+    v->video_speed = m.video_speed;
+    v->audio_speed = m.audio_speed;
     v->started_ms = s->created_ms;
 }
 

@@ -34,6 +34,7 @@ writer_start(struct writer *w, struct stream *s)
     atomic_store(&s->tracks, 0);
     atomic_store(&s->video_interval, 0);
     prologue_forget(s);
+    measure_start(s);
     atomic_fetch_add(&s->sessions, 1);
 }
 
@@ -326,6 +327,7 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
     enum prologue_change change;
 
     if ((info.flags & (MEDIA_META | MEDIA_HEADER)) == 0) {
+        measure_codec(s, type, info.codec, payload);
         return true;
     }
     change = prologue_put(s, type, info, payload);
@@ -337,6 +339,9 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
                     STR_ARGS(stream_name(s)),
                     info.flags & MEDIA_META ? "metadata" : "a codec header",
                     payload.len);
+    }
+    if (change != PROLOGUE_SAME && (info.flags & MEDIA_HEADER) != 0) {
+        measure_header(s, type, payload);
     }
     if (info.flags & MEDIA_META) {
         w->video_declared = contains(payload, STR("videocodecid"));
@@ -448,6 +453,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     }
     if (type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
         note_video_interval(w, f.timestamp);
+        measure_picture(&w->measure, s, info.flags, f.timestamp);
     }
     wake_readers(s);
     return 0;

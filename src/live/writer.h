@@ -6,7 +6,7 @@
 #ifndef LIVE_WRITER_H
 #define LIVE_WRITER_H
 
-#include "live/arena.h"
+#include "live/measure.h"
 
 /* What the writing process keeps to itself; lost with it without harm. */
 struct writer {
@@ -19,6 +19,7 @@ struct writer {
     bool video_declared; /* by metadata */
     uint32_t last_video; /* timestamp of the last video frame */
     bool has_last_video;
+    struct measure measure;
 };
 
 /* The process has the right to write s.  An earlier publisher's codec headers

@@ -46,6 +46,7 @@ static const struct {
 struct span {
     const uint8_t *p;
     size_t len;
+    bool many; /* several tracks follow, each with its size */
 };
 
 /* True if n bytes are there; they are then at the returned place. */
@@ -113,6 +114,7 @@ read_tracks(struct span *s, int packet, int multitrack, struct media_info *info)
         }
         info->flags |= MEDIA_MULTITRACK;
         packet = *kind & 0x0f;
+        s->many = *kind >> 4 != 0;
     }
     const uint8_t *code = take(s, 4);
     if (code == NULL) {
@@ -266,11 +268,29 @@ media_data_content(struct str payload)
     return (struct str){ payload.ptr + n, payload.len - n };
 }
 
+/* Leaves in s what stands behind the words that were looked at. */
+static struct media_info
+inspect(enum media_type type, struct span *s)
+{
+    struct media_info info = { 0, CODEC_NONE, 0 };
+    const uint8_t *first = take(s, 1);
+    if (first == NULL) {
+        return info;
+    }
+    info.codec = CODEC_OTHER;
+    if (type == MEDIA_VIDEO) {
+        inspect_video(s, *first, &info);
+    } else {
+        inspect_audio(s, *first, &info);
+    }
+    return info;
+}
+
 struct media_info
 media_inspect(enum media_type type, const uint8_t *payload, size_t len)
 {
     struct media_info info = { 0, CODEC_NONE, 0 };
-    struct span s = { payload, len };
+    struct span s = { payload, len, false };
     if (type == MEDIA_DATA) {
         struct str all = { (const char *)payload, len };
         if (starts_with_name(media_data_content(all), STR("onMetaData"))) {
@@ -278,17 +298,40 @@ media_inspect(enum media_type type, const uint8_t *payload, size_t len)
         }
         return info;
     }
-    const uint8_t *first = take(&s, 1);
-    if (first == NULL) {
-        return info;
+    return inspect(type, &s);
+}
+
+/* Whether composition time (3 bytes) stands before the body: with the codecs
+ * of legacy tags always, else with frames of some. */
+static bool
+has_composition(const uint8_t *payload, struct media_info info)
+{
+    bool legacy = (payload[0] & 0x80) == 0;
+    bool avc_like = info.codec == CODEC_H264 || info.codec == CODEC_HEVC;
+    int packet = payload[0] & 0x0f;
+    return avc_like && (legacy || packet == PACKET_FRAMES);
+}
+
+struct str
+media_body(enum media_type type, const uint8_t *payload, size_t len)
+{
+    struct span s = { payload, len, false };
+    if (type == MEDIA_DATA || len == 0) {
+        return STR_NONE;
     }
-    info.codec = CODEC_OTHER;
-    if (type == MEDIA_VIDEO) {
-        inspect_video(&s, *first, &info);
-    } else {
-        inspect_audio(&s, *first, &info);
+    struct media_info info = inspect(type, &s);
+    if (type == MEDIA_VIDEO && has_composition(payload, info) &&
+        take(&s, 3) == NULL) {
+        return STR_NONE;
     }
-    return info;
+    if ((info.flags & MEDIA_MULTITRACK) != 0 && s.many) {
+        const uint8_t *size = take(&s, 3);
+        if (size == NULL) {
+            return STR_NONE;
+        }
+        return str_first(str_of(s.p, s.len), get_be24(size));
+    }
+    return str_of(s.p, s.len);
 }
 
 const char *

@@ -62,6 +62,10 @@ struct media_info {
  * flags 0 and CODEC_OTHER. A zero-length payload has flags 0, CODEC_NONE. */
 struct media_info media_inspect(enum media_type type, const uint8_t *payload,
                                 size_t len);
+/* What stands behind the tag's own words: of a codec header the codec's
+ * configuration (of several tracks: the first one's), else the coded picture
+ * or sound.  Empty when there is nothing. */
+struct str media_body(enum media_type type, const uint8_t *payload, size_t len);
 const char *media_codec_name(enum media_codec codec); /* "H.264", "AAC" */
 
 /* Data messages: a leading "@setDataFrame" string is cut off, since players

@@ -1,5 +1,5 @@
 /*
- * Fuzz target: what payloads are recognised as.
+ * Fuzz target: what payloads are recognised as, and what headers say.
  *
  * The first byte chooses the message type, the rest is the payload.
  *
@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "media/media.h"
+#include "media/describe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,5 +30,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     media_codec_name(info.codec);
+    struct media_video video = media_describe_video(data + 1, size - 1);
+    struct media_audio audio = media_describe_audio(data + 1, size - 1);
+    if (video.width > 65536 || video.height > 65536 || audio.channels > 255) {
+        abort();
+    }
     return 0;
 }

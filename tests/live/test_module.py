@@ -13,6 +13,7 @@ import pytest
 import flv
 import weir as weir_py
 from feed import Feed
+from http_client import get
 from rtmp_client import COMMAND, VIDEO, Refused, Rtmp, player, publisher
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -145,3 +146,21 @@ def test_weir_stops_while_one_waits(gate):
         c.command("publish", None, "never-1", "live", msid=c.create_stream())
         w.stop()
         w.wait_log("gate: nobody waits")
+
+
+@pytest.mark.parametrize("connect,name", [
+    ({"app": "live"}, "key-room"),
+    ({"app": "live", "tcUrl": "rtmp://h/live?k=key-room"}, "key-room?key-room"),
+    ({"app": "live/key-room", "tcUrl": "rtmp://h/live/key-room"}, ""),
+])
+def test_statistics_have_the_room_not_the_key(gate, connect, name):
+    w = gate(locations='{ path = "/stat"; module = "stat"; },')
+    with Rtmp(w.rtmp) as c:
+        connect = dict(connect)
+        c.connect(connect.pop("app"), **connect)
+        c.publish(name)
+        for what in ("livestat", "streams", "sessions"):
+            a = get(w.http, "/stat/" + what)
+            assert b"key-room" not in a.body and b"live/room" in a.body
+        told = get(w.http, "/stat/livestat").json()["publishers"]
+        assert [p["url"].partition("/live")[2] for p in told] == ["/room"]

@@ -298,7 +298,7 @@ static const struct conf_key server_keys[] = {
     ROW(http_server_settings, mask_args, CONF_STRINGS, .preset = MASK_ARGS,
         .check = settings_check_arg,
         .help = "Query arguments whose values are written as *** in the "
-                "access log."),
+                "access log and in statistics."),
     ROW_AS("gzip", http_server_settings, http.gzip, CONF_BOOL,
            .preset = "false",
            .help = "Compresses answers for clients that accept it."),

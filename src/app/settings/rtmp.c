@@ -196,7 +196,7 @@ static const struct conf_key server_keys[] = {
     ROW(rtmp_server_settings, mask_args, CONF_STRINGS, .preset = MASK_ARGS,
         .check = settings_check_arg,
         .help = "Query arguments whose values are written as *** in the "
-                "access log."),
+                "access log and in statistics."),
     ROW(rtmp_server_settings, applications, CONF_GROUPS,
         .keys = application_keys,
         .size = sizeof(struct rtmp_application_settings), .min = 1,

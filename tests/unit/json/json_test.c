@@ -218,6 +218,37 @@ test_depth(void **state)
     }
 }
 
+static void
+test_thousandths(void **state)
+{
+    static const struct {
+        int64_t n;
+        const char *text;
+    } rows[] = {
+        { 0, "0.0" },
+        { 25000, "25.0" },
+        { 29970, "29.97" },
+        { 5, "0.005" },
+        { 100100, "100.1" },
+        { -1, "-0.001" },
+        { -2500000, "-2500.0" },
+        { INT64_MIN, "-9223372036854775.808" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct json_out o;
+        struct buf b;
+
+        buf_init(&b, 100);
+        json_begin(&o, &b, false);
+        json_thousandths(&o, rows[i].n);
+        assert_int_equal(json_end(&o), 0);
+        assert_true(str_eq(buf_str(&b), str_from(rows[i].text)));
+        buf_clear(&b);
+    }
+}
+
 int
 main(void)
 {
@@ -225,7 +256,7 @@ main(void)
         cmocka_unit_test(test_everything), cmocka_unit_test(test_strings),
         cmocka_unit_test(test_pretty),     cmocka_unit_test(test_pool),
         cmocka_unit_test(test_limit),      cmocka_unit_test(test_order),
-        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_depth),      cmocka_unit_test(test_thousandths),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,8 +116,8 @@ test_counts(void **state)
     for (int i = 0; i < 3; i++) {
         const struct live_player *p = wires[i].viewers[0].p;
 
-        assert_int_equal(atomic_load(&p->record->video_bytes), 5000);
-        assert_int_equal(atomic_load(&p->record->audio_bytes), 300);
+        assert_int_equal(atomic_load(&p->record->meter.video), 5000);
+        assert_int_equal(atomic_load(&p->record->meter.audio), 300);
         assert_int_equal(wires[i].conn->bytes_out, buf_len(&wires[i].got));
     }
     close_crowd(3);

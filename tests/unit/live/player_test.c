@@ -242,7 +242,7 @@ test_leaves_anywhere(void **state)
         uint64_t owner = atomic_load(&arena.sessions[i].owner);
 
         assert_true(owner == 0 ||
-                    atomic_load(&arena.sessions[i].publisher) != 0);
+                    atomic_load(&arena.sessions[i].role) != SESSION_PLAYER);
     }
 }
 

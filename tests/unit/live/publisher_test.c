@@ -280,6 +280,16 @@ test_refused_across_processes(void **state)
     assert_non_null(strstr(first.reason, "has a publisher already"));
 }
 
+static bool
+is_asking(void)
+{
+    struct live_session_view v;
+
+    assert_true(record_view(publisher_record(first.p), &v));
+    assert_true(v.publisher);
+    return v.asking;
+}
+
 /* Its process is killed while we ask: the sweep gives it to us. */
 static void
 test_gets_it_from_the_dead(void **state)
@@ -291,8 +301,10 @@ test_gets_it_from_the_dead(void **state)
     publish(&first, "live/a");
     fixture_turns(5);
     assert_int_equal(first.starts, 0);
+    assert_true(is_asking());
     end_other();
     assert_true(until(&first.starts));
+    assert_false(is_asking());
     assert_int_equal(atomic_load(&stream_find(STR("live/a"))->takeover), 0);
 }
 

@@ -1,0 +1,265 @@
+/*
+ * Server-sent events (WHATWG HTML, 9.2): once in an interval a round of three
+ * events, "server", "streams" and "sessions", with the same JSON as the
+ * answers of these names.
+ *
+ * A round is made once for all subscribers of a layer, over several turns,
+ * and kept, so that who subscribes between two rounds has something at once.
+ * A subscriber that has not taken an earlier round yet misses this one: what
+ * is kept for it is never more than a round and what a connection holds.
+ * While nobody subscribes nothing is made.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "stat.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "rows.h"
+
+#define ROWS_MAX 1000 /* of streams and of sessions, in an event */
+#define ROUND_MAX (16 * 1024 * 1024)
+/* Clients come back after so long, ms. */
+#define RETRY "retry: 1000\n\n"
+
+struct events {
+    struct loop *loop;
+    const struct stat_settings *settings;
+    struct list subscribers;
+    unsigned count;
+    bool drained;
+    struct timer timer;     /* the next step, or the next round */
+    struct buf made;        /* owned; the newest whole round */
+    int64_t made_ms;        /* when that was */
+    struct buf round;       /* owned; the one under way */
+    int64_t began_ms;       /* when that was */
+    const struct event *at; /* the event under way; NULL: none */
+    struct walk walk;       /* of it, if walking */
+    bool walking;
+};
+
+struct subscriber { /* in the request's pool */
+    struct list link;
+    struct events *events;
+    struct http_request *request;
+};
+
+/* ---- a round ---- */
+
+static const struct event {
+    const char *name;
+    enum walk_kind kind;
+    bool walks; /* else it is the server's */
+} sequence[] = {
+    { "server", 0, false },
+    { "streams", WALK_STREAMS, true },
+    { "sessions", WALK_SESSIONS, true },
+    { NULL, 0, false },
+};
+
+static void
+add_server(struct buf *to)
+{
+    struct json_out o;
+
+    json_begin(&o, to, false);
+    row_server(&o);
+    json_end(&o);
+}
+
+static void
+take_walk(struct events *e)
+{
+    buf_add_str(&e->round, buf_str(&e->walk.out));
+    buf_take(&e->walk.out, buf_len(&e->walk.out));
+}
+
+/* Some more of the event under way; false: it is whole. */
+static bool
+step_event(struct events *e)
+{
+    bool more;
+
+    if (!e->walking) {
+        buf_printf(&e->round, "event: %s\ndata: ", e->at->name);
+        if (!e->at->walks) {
+            add_server(&e->round);
+            return false;
+        }
+        walk_begin(&e->walk, e->at->kind, STR_NONE, ROWS_MAX);
+        e->walking = true;
+    }
+    more = walk_step(&e->walk);
+    take_walk(e);
+    if (!more) {
+        walk_end(&e->walk);
+        e->walking = false;
+    }
+    return more;
+}
+
+static void
+tell(struct subscriber *s)
+{
+    if (http_send_more(s->request, buf_str(&s->events->made)) != 0) {
+        metric_add(&stat_metrics[STAT_SKIPPED], 0, 1);
+    }
+}
+
+static void
+finish_round(struct events *e)
+{
+    struct buf swap = e->made;
+    int64_t next = e->began_ms + e->settings->interval - loop_now(e->loop);
+
+    e->made = e->round;
+    e->made_ms = e->began_ms;
+    e->round = swap;
+    buf_take(&e->round, buf_len(&e->round));
+    e->at = NULL;
+    LIST_EACH (node, &e->subscribers) {
+        tell(LIST_ITEM(node, struct subscriber, link));
+    }
+    timer_set(e->loop, &e->timer, next > 0 ? next : 0);
+}
+
+static void
+on_timer(struct timer *timer)
+{
+    struct events *e = LIST_ITEM(timer, struct events, timer);
+
+    if (e->at == NULL) {
+        e->at = sequence;
+        e->began_ms = loop_now(e->loop);
+    }
+    if (!step_event(e)) {
+        buf_add_str(&e->round, STR("\n\n"));
+        e->at++;
+    }
+    if (e->at->name == NULL) {
+        finish_round(e);
+    } else {
+        timer_set(e->loop, timer, 0);
+    }
+}
+
+/* Nobody is told any more. */
+static void
+rest(struct events *e)
+{
+    timer_stop(e->loop, &e->timer);
+    if (e->walking) {
+        walk_end(&e->walk);
+        e->walking = false;
+    }
+    e->at = NULL;
+    buf_clear(&e->round);
+    buf_clear(&e->made);
+}
+
+/* ---- subscribers ---- */
+
+static void
+leave(struct subscriber *s)
+{
+    struct events *e = s->events;
+
+    list_remove(&s->link);
+    metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, -1);
+    if (--e->count == 0) {
+        rest(e);
+    }
+}
+
+static void
+on_cancel(void *arg)
+{
+    leave(arg);
+}
+
+static void
+join(struct events *e, struct http_request *r)
+{
+    struct subscriber *s = pool_zero(r->pool, sizeof(*s));
+
+    s->events = e;
+    s->request = r;
+    list_append(&e->subscribers, &s->link);
+    e->count++;
+    metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, 1);
+    http_on_cancel(r, on_cancel, s);
+    if (buf_len(&e->made) > 0) {
+        tell(s);
+    } else if (e->count == 1) {
+        timer_set(e->loop, &e->timer, 0);
+    }
+}
+
+static enum http_result
+refuse(struct events *e, struct http_request *r)
+{
+    log_limited(LOG_INFO, "stat: a subscriber was refused: there are %u",
+                e->count);
+    metric_add(&stat_metrics[STAT_REFUSED], 1, 1);
+    http_set_header(r, "Retry-After", STR("5"));
+    return http_error(r, 503, "too many subscribers");
+}
+
+enum http_result
+events_subscribe(struct events *e, struct http_request *r)
+{
+    bool head = str_eq(r->method, STR("HEAD"));
+
+    if (!head && e->count >= e->settings->subscribers) {
+        return refuse(e, r);
+    }
+    http_set_header(r, "X-Accel-Buffering", STR("no")); /* proxies: pass on */
+    http_start(r, 200, "text/event-stream");
+    if (!head) {
+        http_send_more(r, STR(RETRY));
+    }
+    if (head || e->drained) {
+        return http_end(r);
+    }
+    join(e, r);
+    return HTTP_WAIT; /* until the client goes, or we drain */
+}
+
+/* ---- life ---- */
+
+struct events *
+events_new(struct loop *l, const struct stat_settings *settings)
+{
+    struct events *e = mem_zero(sizeof(*e));
+
+    e->loop = l;
+    e->settings = settings;
+    list_init(&e->subscribers);
+    timer_init(&e->timer, on_timer);
+    buf_init(&e->made, ROUND_MAX);
+    buf_init(&e->round, ROUND_MAX);
+    return e;
+}
+
+void
+events_drain(struct events *e)
+{
+    e->drained = true;
+    while (!list_empty(&e->subscribers)) {
+        struct subscriber *s =
+            LIST_ITEM(e->subscribers.next, struct subscriber, link);
+
+        leave(s);
+        http_send_more(s->request, STR(RETRY));
+        http_end(s->request);
+    }
+}
+
+void
+events_free(struct events **e)
+{
+    if (*e != NULL) {
+        rest(*e);
+        mem_free(e);
+    }
+}

@@ -1,0 +1,19 @@
+/*
+ * What statistics say of one thing, as JSON.  docs/statistics.md has the
+ * shapes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_STAT_ROWS_H
+#define MODULES_STAT_ROWS_H
+
+#include "live/live.h"
+#include "json/json.h"
+
+/* Each writes one object. */
+void row_livestat(struct json_out *o, const struct live_session_view *v);
+void row_session(struct json_out *o, const struct live_session_view *v);
+void row_stream(struct json_out *o, const struct live_stream_view *v);
+void row_server(struct json_out *o); /* the whole node */
+
+#endif

@@ -1,0 +1,255 @@
+/*
+ * Live statistics: who publishes and plays, how much and how fast, on all
+ * processes of the node.  Any worker answers: what there is to say lies in
+ * shared memory.
+ *
+ *     /livestat   publishers and players, the documented interface
+ *     /streams    streams with codecs, sizes, rates
+ *     /sessions   publishers and players with all that is known of them
+ *     /server     processes, connections, bytes, memory
+ *     /events     the last three once a second (server-sent events)
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "stat.h"
+
+#include "app/worker.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "http/escape.h"
+#include "http/path.h"
+#include "rows.h"
+
+#define SERVER_MAX (1024 * 1024) /* bytes of /server */
+
+struct stat {
+    struct events *events; /* owned */
+};
+
+static const struct conf_key keys[] = {
+    { .name = "interval",
+      .type = CONF_TIME,
+      .offset = offsetof(struct stat_settings, interval),
+      .min = 200,
+      .max = 60000,
+      .preset = "1s",
+      .help = "How often subscribers of /events are told." },
+    { .name = "subscribers",
+      .type = CONF_INT,
+      .offset = offsetof(struct stat_settings, subscribers),
+      .min = 1,
+      .max = 10000,
+      .preset = "64",
+      .help = "How many /events may have at once in each worker; others are "
+              "answered 503." },
+    CONF_END,
+};
+
+static const char *
+refused_name(unsigned i)
+{
+    static const char *const names[] = { "room", "subscribers" };
+
+    return names[i];
+}
+
+struct metric stat_metrics[] = {
+    [STAT_SUBSCRIBERS] = { .name = "weir_stat_subscribers",
+                           .help = "Clients that are told of /events of module "
+                                   "stat.",
+                           .type = METRIC_GAUGE },
+    [STAT_REFUSED] = { .name = "weir_stat_refused_total",
+                       .help = "Requests that module stat refused: a malformed "
+                               "room, too "
+                               "many subscribers.",
+                       .labels = { { "reason", refused_name, 2 } } },
+    [STAT_SKIPPED] = { .name = "weir_stat_events_skipped_total",
+                       .help = "Rounds of /events that a subscriber was too "
+                               "slow for." },
+    METRIC_END,
+};
+
+/* ---- what is asked for ---- */
+
+/* The raw value of ?room=; false: it was not given. */
+static bool
+find_room(struct str query, struct str *value)
+{
+    while (query.len > 0) {
+        struct str rest = str_cut(&query, '&');
+
+        if (str_eq(str_cut(&rest, '='), STR("room"))) {
+            *value = rest;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_percent_encoded(struct str raw)
+{
+    for (size_t i = 0; i < raw.len; i++) {
+        if (raw.ptr[i] == '%' &&
+            (i + 2 >= raw.len || str_hex_digit(raw.ptr[i + 1]) < 0 ||
+             str_hex_digit(raw.ptr[i + 2]) < 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a stream's key could look like this. */
+static bool
+is_key(struct str key)
+{
+    size_t slash = str_find(key, '/', 0);
+
+    for (size_t i = 0; i < key.len; i++) {
+        if ((unsigned char)key.ptr[i] < ' ' || key.ptr[i] == 0x7f) {
+            return false;
+        }
+    }
+    return slash > 0 && slash + 1 < key.len && key.len < LIVE_NAME_MAX &&
+           utf8_valid(key);
+}
+
+/* ---- answers ---- */
+
+static void
+set_headers(struct http_request *r)
+{
+    http_set_header(r, "Cache-Control", STR("no-store"));
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+}
+
+static enum http_result
+on_livestat(struct http_request *r, void *state)
+{
+    struct str raw, key = STR_NONE;
+
+    (void)state;
+    if (find_room(r->query, &raw)) {
+        key = http_query_decode(r->pool, raw);
+        if (!is_percent_encoded(raw) || !is_key(key)) {
+            metric_add(&stat_metrics[STAT_REFUSED], 0, 1);
+            http_set_header(r, "Cache-Control", STR("no-store"));
+            return http_error(r, 400,
+                              "room must be a stream's key, APP/NAME: at most "
+                              "%d bytes of UTF-8 without control characters",
+                              LIVE_NAME_MAX - 1);
+        }
+    }
+    set_headers(r);
+    return answer_walk(r, WALK_LIVESTAT, key);
+}
+
+static enum http_result
+on_streams(struct http_request *r, void *state)
+{
+    (void)state;
+    set_headers(r);
+    return answer_walk(r, WALK_STREAMS, STR_NONE);
+}
+
+static enum http_result
+on_sessions(struct http_request *r, void *state)
+{
+    (void)state;
+    set_headers(r);
+    return answer_walk(r, WALK_SESSIONS, STR_NONE);
+}
+
+static enum http_result
+on_server(struct http_request *r, void *state)
+{
+    struct json_out o;
+    struct buf b;
+
+    (void)state;
+    set_headers(r);
+    buf_init(&b, SERVER_MAX);
+    json_begin(&o, &b, false);
+    row_server(&o);
+    if (json_end(&o) == 0) {
+        http_reply(r, 200, STAT_JSON, buf_str(&b));
+    } else {
+        http_error(r, 500, "the answer is too long");
+    }
+    buf_clear(&b);
+    return HTTP_DONE;
+}
+
+static enum http_result
+on_events(struct http_request *r, void *state)
+{
+    struct stat *s = state;
+
+    set_headers(r);
+    return events_subscribe(s->events, r);
+}
+
+static const char *
+write_error(const struct http_request *r, int status, struct str message,
+            struct buf *out)
+{
+    (void)r;
+    buf_printf(out, "{\"status\":%d,\"data\":", status);
+    http_json_string(out, message);
+    buf_add_str(out, STR("}\n"));
+    return STAT_JSON;
+}
+
+static const struct http_route routes[] = {
+    { .method = "GET", .path = "/livestat", .handler = on_livestat },
+    { .method = "GET", .path = "/streams", .handler = on_streams },
+    { .method = "GET", .path = "/sessions", .handler = on_sessions },
+    { .method = "GET", .path = "/server", .handler = on_server },
+    { .method = "GET", .path = "/events", .handler = on_events },
+    { .path = NULL },
+};
+
+/* ---- life ---- */
+
+static int
+start(const struct module_layer *layer, void **state,
+      const struct http_route **r, struct errmsg *err)
+{
+    struct stat *s = mem_zero(sizeof(*s));
+
+    (void)r;
+    (void)err;
+    s->events = events_new(layer->worker->loop, layer->settings);
+    *state = s;
+    return 0;
+}
+
+static void
+drain(void *state)
+{
+    struct stat *s = state;
+
+    events_drain(s->events);
+}
+
+static void
+stop(void *state)
+{
+    struct stat *s = state;
+
+    events_free(&s->events);
+    mem_free(&s);
+}
+
+const struct module stat_module = {
+    .name = "stat",
+    .about = "answers GET /livestat and others: who publishes and plays",
+    .keys = keys,
+    .settings_size = sizeof(struct stat_settings),
+    .start = start,
+    .drain = drain,
+    .stop = stop,
+    .routes = routes,
+    .error_body = write_error,
+    .metrics = stat_metrics,
+};

@@ -1,0 +1,41 @@
+/*
+ * What the files of this module share.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_STAT_STAT_H
+#define MODULES_STAT_STAT_H
+
+#include "app/module.h"
+#include "proc/metric.h"
+#include "walk.h"
+
+#define STAT_JSON "application/json"
+
+struct stat_settings {
+    int64_t interval;    /* ms between two rounds of events */
+    int64_t subscribers; /* of events, in a worker */
+};
+
+enum { STAT_SUBSCRIBERS, STAT_REFUSED, STAT_SKIPPED };
+extern struct metric stat_metrics[];
+
+/* ---- answer.c ---- */
+
+/* Answers with all of a walk; large ones in pieces, over several turns. */
+enum http_result answer_walk(struct http_request *r, enum walk_kind kind,
+                             struct str key);
+
+/* ---- events.c ---- */
+
+struct events; /* what a layer's subscribers are told */
+
+struct events *events_new(struct loop *l, const struct stat_settings *s);
+/* When no subscriber is left. */
+void events_free(struct events **e);
+/* Ends the answer of every subscriber, now and from now on: they come back
+ * to another process. */
+void events_drain(struct events *e);
+enum http_result events_subscribe(struct events *e, struct http_request *r);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * Meters: marks and the window before now.
+ *
+ * A mark's bucket is stored last and read first, so that its totals are never
+ * those of the mark that stood there before; that one is older than any that
+ * a reader still looks for.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/meter.h"
+
+#include <string.h>
+
+void
+meter_clear(struct meter *m)
+{
+    memset((void *)m, 0, sizeof(*m));
+}
+
+void
+meter_mark(struct meter *m, uint32_t bucket)
+{
+    uint32_t last = atomic_load_explicit(&m->bucket, memory_order_relaxed);
+    struct meter_mark *mark = &m->marks[last % METER_MARKS];
+    uint64_t video = atomic_load_explicit(&m->video, memory_order_relaxed);
+    uint64_t audio = atomic_load_explicit(&m->audio, memory_order_relaxed);
+
+    atomic_store_explicit(&mark->video, video, memory_order_relaxed);
+    atomic_store_explicit(&mark->audio, audio, memory_order_relaxed);
+    atomic_store_explicit(&mark->bucket, last, memory_order_release);
+    atomic_store_explicit(&m->bucket, bucket, memory_order_release);
+}
+
+/* The totals at the end of the last bucket before that one. */
+static void
+totals_before(const struct meter *m, uint32_t first, uint64_t *video,
+              uint64_t *audio)
+{
+    uint32_t best = 0;
+
+    *video = *audio = 0;
+    for (unsigned i = 0; i < METER_MARKS; i++) {
+        const struct meter_mark *mark = &m->marks[i];
+        uint32_t bucket =
+            atomic_load_explicit(&mark->bucket, memory_order_acquire);
+
+        if (bucket > best && bucket < first) {
+            best = bucket;
+            *video = atomic_load_explicit(&mark->video, memory_order_relaxed);
+            *audio = atomic_load_explicit(&mark->audio, memory_order_relaxed);
+        }
+    }
+}
+
+static uint64_t
+speed(uint64_t now, uint64_t before, int64_t ms)
+{
+    return now > before ? (now - before) * 8 * 1000 / (uint64_t)ms : 0;
+}
+
+struct meter_view
+meter_read(const struct meter *m, int64_t now, int64_t started_ms)
+{
+    uint32_t bucket = meter_bucket(now);
+    uint32_t first = bucket > METER_BUCKETS ? bucket - METER_BUCKETS : 1;
+    int64_t begin = (int64_t)(first - 1) * METER_BUCKET_MS;
+    uint32_t last = atomic_load_explicit(&m->bucket, memory_order_acquire);
+    struct meter_view v = {
+        .video = atomic_load_explicit(&m->video, memory_order_relaxed),
+        .audio = atomic_load_explicit(&m->audio, memory_order_relaxed),
+    };
+    uint64_t video, audio;
+    int64_t span;
+
+    if (last < first) {
+        return v;
+    }
+    totals_before(m, first, &video, &audio);
+    span = now - (started_ms > begin ? started_ms : begin);
+    span = span < METER_BUCKET_MS ? METER_BUCKET_MS : span;
+    v.video_speed = speed(v.video, video, span);
+    v.audio_speed = speed(v.audio, audio, span);
+    return v;
+}

@@ -1,0 +1,77 @@
+/*
+ * What went through a session or a stream: totals, and the speed of late.
+ *
+ * Its owner alone adds; anybody reads, by a clock of his own, so that the
+ * speed of what stands still, or of a process that died, falls to 0.  Time is
+ * cut in buckets.  Whenever the owner comes to a new one it notes the totals
+ * it leaves behind (a mark); the speed is what was added since the newest mark
+ * before the window.
+ *
+ * An addition touches one cache line; a mark is made twice a second at most.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_METER_H
+#define LIVE_METER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define METER_BUCKET_MS 500
+/* The window: so many whole buckets and the one that is under way. */
+#define METER_BUCKETS 10
+/* More than lie in the window, so that the mark before it is still there. */
+#define METER_MARKS 16
+
+struct meter_mark {
+    _Atomic uint32_t bucket; /* that it is the end of; 0: none */
+    _Atomic uint64_t video, audio;
+};
+
+struct meter {
+    _Alignas(64) _Atomic uint64_t video; /* bytes */
+    _Atomic uint64_t audio;
+    _Atomic uint32_t bucket; /* of the last addition */
+    _Alignas(64) struct meter_mark marks[METER_MARKS];
+};
+
+struct meter_view {
+    uint64_t video, audio;             /* bytes, in all */
+    uint64_t video_speed, audio_speed; /* bit/s */
+};
+
+/* Owner, before anybody may look: nothing went through it. */
+void meter_clear(struct meter *m);
+/* Owner: leaves a bucket for a later one; for meter_add(). */
+void meter_mark(struct meter *m, uint32_t bucket);
+
+/* Any moment of a bucket; bucket 0 never is. */
+static inline uint32_t
+meter_bucket(int64_t now)
+{
+    return (uint32_t)(now / METER_BUCKET_MS) + 1;
+}
+
+/* Owner: bytes more; now is clock_ms() as its loop has it. */
+static inline void
+meter_add(struct meter *m, int64_t now, uint64_t video, uint64_t audio)
+{
+    uint32_t bucket = meter_bucket(now);
+    uint64_t v, a;
+
+    if (atomic_load_explicit(&m->bucket, memory_order_relaxed) != bucket) {
+        meter_mark(m, bucket);
+    }
+    v = atomic_load_explicit(&m->video, memory_order_relaxed);
+    a = atomic_load_explicit(&m->audio, memory_order_relaxed);
+    atomic_store_explicit(&m->video, v + video, memory_order_relaxed);
+    atomic_store_explicit(&m->audio, a + audio, memory_order_relaxed);
+}
+
+/* Anybody: now is clock_ms(), since when the thing lives.  The speed of what
+ * is younger than the window is that of its life, for which half a second is
+ * the least. */
+struct meter_view meter_read(const struct meter *m, int64_t now,
+                             int64_t started_ms);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * What the headers of codecs say of picture and sound, for statistics.
+ *
+ * Pure functions over bytes of strangers: bounded, no memory.  What a header
+ * does not say, or says wrongly, stays unknown.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MEDIA_DESCRIBE_H
+#define MEDIA_DESCRIBE_H
+
+#include "media/media.h"
+
+struct media_video {
+    uint8_t codec;          /* enum media_codec */
+    char profile[24];       /* "High"; empty: unknown */
+    char level[8];          /* "3.1" */
+    uint32_t width, height; /* as shown, pixels; 0: unknown */
+    uint32_t fps;           /* thousandths; 0: not told */
+};
+
+struct media_audio {
+    uint8_t codec;     /* enum media_codec */
+    char profile[16];  /* "LC" */
+    uint32_t rate;     /* of samples, Hz; 0: unknown */
+    uint32_t channels; /* 0: unknown */
+};
+
+/* The message is a codec header, or, of a codec that has none, a frame. */
+struct media_video media_describe_video(const uint8_t *payload, size_t len);
+struct media_audio media_describe_audio(const uint8_t *payload, size_t len);
+
+/* ---- for each codec: its configuration ---- */
+
+/* AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3.1). */
+void describe_h264(struct media_video *v, struct str config);
+/* HEVCDecoderConfigurationRecord (14496-15, 8.3.3.1). */
+void describe_hevc(struct media_video *v, struct str config);
+/* AV1CodecConfigurationRecord (AV1 in ISOBMFF, 2.3). */
+void describe_av1(struct media_video *v, struct str config);
+/* VPCodecConfigurationRecord (VP in ISOBMFF), with or without the words of a
+ * full box before it. */
+void describe_vp9(struct media_video *v, struct str config);
+/* AudioSpecificConfig (ISO/IEC 14496-3, 1.6.2.1). */
+void describe_aac(struct media_audio *a, struct str config);
+/* A frame (ISO/IEC 11172-3, 2.4.1.3; 13818-3). */
+void describe_mp3(struct media_audio *a, struct str frame);
+/* Identification header (RFC 7845, 5.1). */
+void describe_opus(struct media_audio *a, struct str header);
+/* "fLaC" and STREAMINFO (RFC 9639, 8.2). */
+void describe_flac(struct media_audio *a, struct str header);
+
+/* Thousandths of frames a second; 0 when that is no rate. */
+uint32_t describe_fps(uint64_t ticks_a_second, uint64_t ticks_a_frame);
+
+#endif
