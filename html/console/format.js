@@ -50,9 +50,10 @@ export function duration(ms) {
   return hours > 0 ? `${hours}:${clock}` : clock;
 }
 
-export function picture(video) {
+/** Size and frames per second of a stream's picture. */
+export function picture({ video, video_total_bytes: bytes }) {
   if (!video) {
-    return 'no picture';
+    return bytes > 0 ? NONE : 'no picture';
   }
   const size = video.width ? `${video.width}×${video.height}` : '';
   const rate = video.fps ? `${+video.fps.toFixed(2)} fps` : '';

@@ -64,7 +64,8 @@ export class Player {
     this.video = el('video', {
       controls: true, muted: true, playsinline: true, preload: 'none',
       'aria-label': `Picture of ${key}`,
-      onplaying: () => this.#set('playing', ''),
+      onplaying: () => this.#playing(),
+      onresize: () => this.#playing(),
     });
     this.video.muted = true;
     this.words = el('p', { class: 'player-words', role: 'status' });
@@ -120,6 +121,11 @@ export class Player {
     player.attachMediaElement(this.video);
     player.load();
     player.play()?.catch?.(() => {}); // stopped before it began
+  }
+
+  #playing() {
+    this.#set('playing', '');
+    this.node.classList.toggle('sound', this.video.videoWidth === 0);
   }
 
   #end(turn) {

@@ -19,9 +19,9 @@ const SERIES = [
   { id: 'audio', name: 'Audio' },
 ];
 
-function videoText(video) {
+function videoText({ video }) {
   return video && [video.codec, video.profile, video.level,
-    format.picture(video)].filter(Boolean).join(' · ');
+    format.picture({ video })].filter(Boolean).join(' · ');
 }
 
 function audioText(audio) {
@@ -43,7 +43,7 @@ function publisherText(publisher) {
 function details(stream, skipped) {
   return {
     Publisher: stream.ended ? null : publisherText(stream.publisher),
-    Video: videoText(stream.video),
+    Video: videoText(stream),
     'Key frame every': gopText(stream.video),
     Audio: audioText(stream.audio),
     Players: format.count(stream.players),

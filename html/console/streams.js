@@ -48,7 +48,7 @@ const columns = (model) => [
     sort: (s) => s.video_speed + s.audio_speed },
   { id: 'players', title: 'Players', number: true,
     text: (s) => format.count(s.players), sort: (s) => s.players },
-  { id: 'picture', title: 'Picture', text: (s) => format.picture(s.video),
+  { id: 'picture', title: 'Picture', text: format.picture,
     sort: (s) => (s.video?.width ?? 0) * (s.video?.height ?? 0) },
   { id: 'codecs', title: 'Codecs', text: format.codecs },
   { id: 'dropped', title: 'Dropped', number: true,

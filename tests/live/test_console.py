@@ -161,6 +161,7 @@ def test_names_are_text(weir, browser):
                  f"live/{name}")
         b.wait_text(".stream h2", "^live/")
         assert b.text(".stream h2") == f"live/{name}"
+        assert fits(b)
     b.open(w.http_url("/#/streams/live%2Fa'b%22c%3Bd%26e"))
     b.wait_text(".use", r"""/live/a'\\''b"c;d&e'""")
     for f in feeds:
