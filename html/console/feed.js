@@ -96,8 +96,8 @@ export class Feed {
     } catch {
       // broken or silent: the same as an end
     }
-    clearTimeout(this.silence);
-    if (this.abort === abort) {
+    if (this.abort === abort) { // else another has begun
+      clearTimeout(this.silence);
       this.#again(outcome);
     }
   }
@@ -105,7 +105,7 @@ export class Feed {
   async #read(abort) {
     let silence = FIRST_SILENCE;
     const rounds = []; // when they began
-    this.#heard(abort, silence);
+    this.#heard(abort, SHORTEST_SILENCE);
     const answer = await fetch(this.url, {
       signal: abort.signal,
       cache: 'no-store',
@@ -116,6 +116,7 @@ export class Feed {
       abort.abort();
       return { status: answer.ok ? 404 : answer.status };
     }
+    this.#heard(abort, silence);
     for await (const found of readEvents(answer.body)) {
       if (found.event === 'server') {
         silence = silenceAfter(rounds, silence);
