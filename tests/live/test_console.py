@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 import json
+import re
 import shutil
 
 import pytest
@@ -106,6 +107,9 @@ def test_a_stream_from_its_first_picture_to_its_end(weir, tool, browser):
     b.click(f"{ROW} a")
     check_moving(b)
     check_speed(w, b)
+    assert re.search("^H.264 · .* · 320×180 · 25 fps$", fact(b, "Video"))
+    assert fact(b, "Key frame every") == "1.00 s · 25 frames"
+    assert fact(b, "Audio") == "AAC · LC · 44.1 kHz · 1 ch"
     wait_for(lambda: fact(b, "Players") == "1", 5, "the page itself")
     before = fact(b, "Frames")
     other = FlvPlayer(w.http, "test")
