@@ -88,6 +88,7 @@ ask_for_name(struct relay_task *t, const struct plan_app *app)
         .name = t->stream,
         .url = t->remote,
         .peer = rtmp_client_conn(t->client)->peer,
+        .kind = LIVE_KIND_PULL,
         .conflict = LIVE_REFUSE,
         .chunk_size = app->chunk_size,
         .hold = app->hold,

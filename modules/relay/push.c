@@ -72,6 +72,7 @@ on_ready(struct rtmp_client *c, uint32_t stream_id)
         .name = t->stream,
         .url = t->remote,
         .peer = conn->peer,
+        .kind = LIVE_KIND_PUSH,
         .framing = LIVE_RTMP,
         .stream_id = stream_id,
         .set_data_frame = true,

@@ -342,6 +342,10 @@ def test_shipped_configuration_names_only_what_exists(tmp_path, weir):
     assert a.status == 200
     assert a.header("content-type").startswith("text/html")
     assert get(w.http, "/healthz").status == 200
+    for number in range(2):     # the console and what it shows
+        port = w.port("http", number)
+        assert get(port, "/console/main.js").status == 200
+        assert get(port, "/stat/livestat").status == 200
 
 
 def test_sample_of_each_module_is_a_good_layer(tmp_path):

@@ -44,6 +44,17 @@ def test_paths_are_filled_in(installed):
     assert f"ExecReload={prefix}/sbin/weirctl " in text
 
 
+def test_the_console_is_installed(installed):
+    """All of it, where the installed configuration looks for it."""
+    prefix = installed[:installed.index("/lib/systemd")]
+    with open(f"{prefix}/etc/weir/weir.conf", encoding="utf-8") as f:
+        roots = re.findall(r'root = "(.*?)"', f.read())
+    assert roots and set(roots) == {f"{prefix}/share/weir/html"}
+    done = subprocess.run(["diff", "-r", f"{ROOT}/html", roots[0]],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_unit_confines(installed):
     """Little is open to a service so set up (10 is all, 0 nothing)."""
     done = subprocess.run(

@@ -1,0 +1,81 @@
+/*
+ * What is told when the statistics do not come, in words that say what to
+ * do; and a field to play a stream by its name all the same.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+import { el } from './dom.js';
+import { streamHref } from './streams.js';
+
+function refusal(status) {
+  if (status === 404 || status === 405) {
+    return ['There are no statistics at /stat on this address.',
+      'In weir.conf, give this server a location ' +
+      '{ path = "/stat"; module = "stat"; }, then reload. As shipped, ' +
+      'http://127.0.0.1:8090/ on the machine itself has them.'];
+  }
+  return ['The statistics are not for this address.',
+    `The server answered ${status}. As shipped they are for the machine it ` +
+    'runs on: open http://127.0.0.1:8090/ there, or through ' +
+    `"ssh -L 8090:127.0.0.1:8090 ${location.hostname}". Or add your ` +
+    'address to access of the location /stat in weir.conf.'];
+}
+
+function playForm() {
+  const input = el('input', {
+    id: 'play-name', placeholder: 'live/test', autocomplete: 'off',
+    spellcheck: 'false', required: true,
+  });
+  return el('form', {
+    class: 'play-form',
+    onsubmit: (event) => {
+      event.preventDefault();
+      const key = input.value.trim().replace(/^\/+|\/+$/g, '');
+      location.hash = streamHref(key.includes('/') ? key : `live/${key}`);
+    },
+  }, el('label', { for: 'play-name' }, 'Streams can be played: '), input,
+  el('button', {}, 'Play'));
+}
+
+/** Shows what the feed's state means; retry() asks at once. */
+export class Notice {
+  constructor(node, retry) {
+    this.node = node;
+    this.retry = retry;
+    this.shown = '';
+  }
+
+  update({ state, status }) {
+    if (state === 'connecting' && this.shown !== '') {
+      return; // stays until it is known better
+    }
+    const kind = ['refused', 'lost', 'resting'].includes(state) ?
+      `${state} ${status ?? ''}` : '';
+    if (kind === this.shown) {
+      return;
+    }
+    this.shown = kind;
+    this.node.hidden = kind === '';
+    this.node.replaceChildren(...this.#content(state, status));
+  }
+
+  #content(state, status) {
+    const again = el('button', { type: 'button', onclick: this.retry },
+      'Try now');
+    switch (state) {
+      case 'refused': {
+        const [what, why] = refusal(status);
+        return [el('p', {}, el('strong', {}, what)), el('p', {}, why),
+          playForm(), again];
+      }
+      case 'lost':
+        return [el('p', {}, el('strong', {},
+          'The connection to the statistics is lost.'),
+        status ? ` The server answered ${status}.` : '',
+        ' What is shown is as it was; it is tried again.'), again];
+      default:
+        return [];
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/*
+ * Who publishes and who plays.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+import { el, setText } from './dom.js';
+import * as format from './format.js';
+import { Table } from './table.js';
+
+const speed = (s) => s.video_speed + s.audio_speed;
+const total = (s) => s.video_total_bytes + s.audio_total_bytes;
+
+const STREAM = { id: 'name', title: 'Stream', text: (s) => s.key };
+const COLUMNS = [
+  { id: 'role', title: 'Role', text: (s) => s.role,
+    sort: (s) => (s.role === 'publisher' ? 0 : 1) },
+  { id: 'protocol', title: 'By', text: (s) => s.protocol },
+  { id: 'address', title: 'Address', text: (s) => s.address },
+  { id: 'rate', title: 'Speed', number: true,
+    text: (s) => format.bitRate(speed(s)), sort: speed },
+  { id: 'total', title: 'Total', number: true,
+    text: (s) => format.traffic(total(s)), sort: total },
+  { id: 'dropped', title: 'Dropped', number: true,
+    text: (s) => format.count(s.dropped), sort: (s) => s.dropped },
+  { id: 'uptime', title: 'Up', number: true,
+    text: (s) => format.duration(s.uptime_ms), sort: (s) => s.uptime_ms },
+  { id: 'process', title: 'Process', text: (s) => s.process },
+  { id: 'url', title: 'URL', text: (s) => s.url },
+];
+
+export class SessionTable {
+  constructor(label, ofAll) {
+    this.table = new Table({
+      label, columns: ofAll ? [STREAM, ...COLUMNS] : COLUMNS,
+      key: (s) => s.id, sort: { id: 'role', down: false },
+    });
+    this.more = el('p', { class: 'more' });
+    this.node = el('div', { class: 'sessions' }, this.table.node, this.more);
+  }
+
+  update(sessions, leftOut) {
+    this.table.update(sessions);
+    this.more.hidden = leftOut === 0;
+    setText(this.more, `${format.count(leftOut)} more sessions of this ` +
+      'server are not listed here: /stat/sessions has all.');
+  }
+}
+
+export class SessionsView {
+  constructor(model) {
+    this.model = model;
+    this.sessions = new SessionTable('Sessions', true);
+    this.none = el('p', { class: 'empty', hidden: true },
+      'Nobody publishes or plays.');
+    this.filter = el('input', {
+      type: 'search', placeholder: 'Find a stream, address or URL',
+      'aria-label': 'Find a stream, address or URL', autocomplete: 'off',
+      oninput: () => this.update(),
+    });
+    this.node = el('section', { class: 'list' },
+      el('h2', {}, 'Sessions'), this.filter, this.sessions.node, this.none);
+  }
+
+  close() {}
+
+  show() {}
+
+  update() {
+    const wanted = this.filter.value.trim().toLowerCase();
+    const rows = this.model.sessions.filter((s) =>
+      [s.key, s.address, s.url, s.role, s.protocol].some((text) =>
+        text?.toLowerCase().includes(wanted)));
+    this.sessions.update(rows, this.model.sessionsLeftOut);
+    this.sessions.table.node.hidden = rows.length === 0;
+    this.none.hidden = rows.length > 0 || !this.model.streamsKnown;
+  }
+}

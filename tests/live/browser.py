@@ -1,0 +1,119 @@
+"""Chromium without a window, for what is made to be looked at."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import re
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from weir import wait_for
+
+ARGUMENTS = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage",
+             "--mute-audio", "--no-first-run", "--disable-extensions",
+             "--disable-background-networking", "--disable-component-update",
+             "--disable-sync", "--disable-default-apps", "--no-proxy-server"]
+
+# The picture as 64 x 36 points, [red, green, blue] each; null: none yet.
+POINTS = """
+const video = document.querySelector('video');
+if (!video || video.readyState < 2) return null;
+const canvas = document.createElement('canvas');
+canvas.width = 64; canvas.height = 36;
+const c = canvas.getContext('2d', { willReadFrequently: true });
+c.drawImage(video, 0, 0, 64, 36);
+const d = c.getImageData(0, 0, 64, 36).data;
+const points = [];
+for (let i = 0; i < d.length; i += 4) points.push([d[i], d[i+1], d[i+2]]);
+return { at: video.currentTime, points };
+"""
+
+UNITS = {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
+
+
+def number_of(text):
+    """The bit rate that a text begins with, in bit/s; None: a dash."""
+    found = re.match(r"([\d.]+) ([kMG]?bit/s)", text)
+    return float(found[1]) * UNITS[found[2]] if found else None
+
+
+class Browser:
+    def __init__(self, profile, width=1280, height=900):
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in ARGUMENTS:
+            options.add_argument(argument)
+        if os.geteuid() == 0:
+            options.add_argument("--no-sandbox")
+        options.add_argument(f"--user-data-dir={profile}")
+        options.add_argument(f"--window-size={width},{height}")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(
+            service=Service("/usr/bin/chromedriver"), options=options)
+        self.driver.set_page_load_timeout(20)
+        self.driver.set_script_timeout(10)
+
+    def open(self, url):
+        self.driver.get(url)
+
+    def script(self, text, *arguments):
+        return self.driver.execute_script(text, *arguments)
+
+    def text(self, selector):
+        """Of the first shown element; "" if there is none."""
+        return self.script("""
+            const all = [...document.querySelectorAll(arguments[0])];
+            return all.find((e) => e.offsetParent)?.innerText ?? '';
+            """, selector)
+
+    def wait_text(self, selector, pattern, timeout=10):
+        """The match of pattern in what the element shows."""
+        shown = ""
+
+        def look():
+            nonlocal shown
+            shown = self.text(selector)
+            return re.search(pattern, shown)
+        try:
+            return wait_for(look, timeout)
+        except AssertionError:
+            raise AssertionError(f"{selector}: {shown!r} is not {pattern!r}; "
+                                 f"{self.complaints()}") from None
+
+    def click(self, selector):
+        wait_for(lambda: self.text(selector), 10, selector)
+        self.driver.find_element(By.CSS_SELECTOR, selector).click()
+
+    def type(self, selector, text):
+        self.driver.find_element(By.CSS_SELECTOR, selector).send_keys(text)
+
+    def press_escape(self):
+        self.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+
+    def picture(self, after=0.0, timeout=15):
+        """{at, points} of the video when it has played past "after" s."""
+        def look():
+            found = self.script(POINTS)
+            return found and found["at"] > after and found
+        return wait_for(look, timeout,
+                        f"a picture after {after} s: "
+                        f"{self.text('.player-words')!r}")
+
+    def phone(self, width, height=800):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": height, "deviceScaleFactor": 2,
+            "mobile": True})
+
+    def complaints(self):
+        """Warnings and errors of the page since it was asked last."""
+        return [entry["message"] for entry in self.driver.get_log("browser")
+                if entry["level"] in ("WARNING", "SEVERE")]
+
+    def quit(self):
+        try:
+            self.driver.quit()
+        except WebDriverException:
+            pass  # it has crashed: the test has failed already

@@ -1,0 +1,229 @@
+"""The console under html/, looked at with Chromium."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import json
+import re
+import shutil
+
+import pytest
+
+from browser import Browser, number_of
+from feed import Feed
+from flv_client import FlvPlayer
+from http_client import get
+from media import QUIET, Tool
+from weir import wait_for
+
+STAT = '{ path = "/stat"; module = "stat"; },'
+DENIED = '{ path = "/stat"; module = "stat"; access = [ "deny all" ]; },'
+ROW = ".streams tbody tr"
+
+
+@pytest.fixture
+def browser(tmp_path):
+    b = Browser(tmp_path / "profile")
+    yield b
+    b.quit()
+
+
+def console(weir, locations=STAT, **parts):
+    w = weir(locations=locations, **parts)
+    shutil.copytree("html", f"{w.prefix}/html", dirs_exist_ok=True)
+    return w
+
+
+def publish_picture(url):
+    """Colour bars with something moving before them, and a tone."""
+    return Tool("ffmpeg", *QUIET, "-re", "-f", "lavfi",
+                "-i", "testsrc2=size=320x180:rate=25", "-f", "lavfi",
+                "-i", "sine=frequency=440", "-c:v", "libx264", "-preset",
+                "ultrafast", "-tune", "zerolatency", "-g", "25", "-pix_fmt",
+                "yuv420p", "-c:a", "aac", "-b:a", "64k", "-f", "flv", url)
+
+
+def difference(a, b):
+    """The share of points whose colour is another."""
+    changed = [p for p, q in zip(a["points"], b["points"])
+               if sum(abs(x - y) for x, y in zip(p, q)) > 40]
+    return len(changed) / len(a["points"])
+
+
+def colours(picture):
+    """Points by which of red, green and blue are strong in them."""
+    found = {}
+    for point in picture["points"]:
+        name = "".join("rgb"[n] for n in range(3) if point[n] > 150)
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def speed_of(w, role, room):
+    """Video and audio of the only session, as /stat/livestat has it."""
+    found = json.loads(get(w.http, f"/stat/livestat?room={room}").body)
+    assert len(found[role]) == 1
+    return found[role][0]["video_speed"] + found[role][0]["audio_speed"]
+
+
+def fact(b, term):
+    return b.script("""
+        const row = [...document.querySelectorAll('.facts > div')].find(
+          (div) => div.querySelector('dt').textContent === arguments[0]);
+        return row?.querySelector('dd').textContent;
+        """, term)
+
+
+def fits(b):
+    return b.script("return document.documentElement.scrollWidth <= "
+                    "document.documentElement.clientWidth")
+
+
+def check_moving(b):
+    first = b.picture()
+    second = b.picture(first["at"] + 1)
+    assert len([n for n in colours(first).values() if n > 50]) >= 5, \
+        colours(first)
+    assert 0.01 < difference(first, second) < 0.9
+
+
+def check_speed(w, b):
+    """What the page shows is what /stat/livestat tells."""
+    def agrees():
+        shown = number_of(b.text(f"{ROW} .rate"))
+        told = speed_of(w, "publishers", "live/test")
+        return told > 50_000 and shown and abs(shown - told) < 0.3 * told
+    wait_for(agrees, 10, "a bit rate that agrees with livestat")
+
+
+def test_a_stream_from_its_first_picture_to_its_end(weir, tool, browser):
+    w = console(weir)
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text(".empty", "No stream is live")
+    b.wait_text(".empty", r"ffmpeg .* rtmp://127\.0\.0\.1:\d+/live/test")
+    b.wait_text("#link", "^live$")
+    ffmpeg = tool(publish_picture(w.rtmp_url("test")))
+    b.wait_text(ROW, r"live/test\s+live\b")
+    assert b.text(".empty") == ""
+    b.click(f"{ROW} a")
+    check_moving(b)
+    check_speed(w, b)
+    assert re.search("^H.264 · .* · 320×180 · 25 fps$", fact(b, "Video"))
+    assert fact(b, "Key frame every") == "1.00 s · 25 frames"
+    assert fact(b, "Audio") == "AAC · LC · 44.1 kHz · 1 ch"
+    wait_for(lambda: fact(b, "Players") == "1", 5, "the page itself")
+    before = fact(b, "Frames")
+    other = FlvPlayer(w.http, "test")
+    other.read_head()
+    wait_for(lambda: fact(b, "Players") == "2", 5, "another player")
+    b.wait_text(".stream .sessions", r"publisher\s+rtmp(?s:.*)player")
+    other.close()
+    wait_for(lambda: fact(b, "Frames") != before, 5, "frames go on")
+    assert b.script("return document.querySelector('.line.video')"
+                    ".getAttribute('d').split('L').length") >= 3
+    # The end is seen, and so is the next beginning.
+    ffmpeg.process.kill()
+    b.wait_text(".player-words", "has ended")
+    b.wait_text(ROW, r"live/test\s+ended")
+    tool(publish_picture(w.rtmp_url("test")))
+    b.wait_text(ROW, r"live/test\s+live\b")
+    check_moving(b)
+    b.press_escape()
+    b.wait_text("#view", "Find|live/test")
+    wait_for(lambda: not b.script(
+        "return document.querySelector('video')"), 5, "no player")
+    assert b.script("return document.activeElement.textContent") == \
+        "live/test"
+    assert not b.complaints()
+
+
+NAMES = ["<script>document.title='run'", "<img src=x onerror=alert(1)>",
+         "a'b\"c;d&e", "имя"]
+
+
+def test_names_are_text(weir, browser):
+    w = console(weir)
+    b = browser
+    feeds = [Feed(w.rtmp, name).head().frames(30) for name in NAMES]
+    b.open(w.http_url("/"))
+    shown = wait_for(lambda: b.script(
+        "const a = [...document.querySelectorAll('.streams td.name a')];"
+        "return a.length == 4 && a.map((link) => link.textContent)"), 10)
+    assert sorted(shown) == sorted(f"live/{name}" for name in NAMES)
+    for place in ("sessions", "server", "streams"):
+        b.click(f"nav a[href='#/{place}']")
+        for width in (360, 1280):
+            b.phone(width)
+            assert fits(b), (place, width)
+    assert not b.script(
+        "return document.querySelector('#view script, #view img')")
+    assert "live" in b.script("return document.title")
+    assert not b.complaints()
+    # Each has an address of its own, and lines that no shell trips over.
+    for name in NAMES:
+        b.script("[...document.querySelectorAll('.streams .list td.name a')]"
+                 ".find((a) => a.textContent === arguments[0]).click()",
+                 f"live/{name}")
+        b.wait_text(".stream h2", "^live/")
+        assert b.text(".stream h2") == f"live/{name}"
+        assert fits(b)
+    b.open(w.http_url("/#/streams/live%2Fa'b%22c%3Bd%26e"))
+    b.wait_text(".use", r"""/live/a'\\''b"c;d&e'""")
+    for f in feeds:
+        f.stop()
+
+
+def ask_again(b, pattern):
+    """Until the notice says it: a kept connection may bring one answer more
+    of the worker from before a reload."""
+    for _ in range(8):
+        b.click("#notice > button")
+        try:
+            return b.wait_text("#notice", pattern, 1)
+        except AssertionError as error:
+            last = error
+    raise last
+
+
+def test_refused_statistics_say_what_to_do(weir, tool, browser):
+    w = console(weir, DENIED)
+    b = browser
+    tool(publish_picture(w.rtmp_url("test")))
+    b.open(w.http_url("/"))
+    b.wait_text("#notice", "not for this address")
+    b.wait_text("#notice", r"127\.0\.0\.1:8090")
+    b.wait_text("#link", "no statistics")
+    b.type("#play-name", "test\n")
+    b.wait_text(".stream h2", "^live/test$")
+    check_moving(b)
+    w.set_config(locations="")
+    w.reload()
+    ask_again(b, "no statistics at /stat")
+    w.set_config(locations=STAT)
+    w.reload()
+    ask_again(b, "^$")
+    b.wait_text("#link", "^live$")
+    b.wait_text(ROW, r"live/test\s+live\b")
+    assert all("status of 40" in text for text in b.complaints())
+
+
+def test_lost_statistics_come_back(weir, browser):
+    w = console(weir)
+    ports = w.rtmp, w.http
+    b = browser
+    f = Feed(w.rtmp).head().frames(30)
+    b.open(w.http_url("/"))
+    b.wait_text(ROW, r"live/room\s+live\b")
+    w.reload()  # the worker that had the page goes, another has it
+    b.wait_text("#link", "^live$")
+    w.stop()
+    b.wait_text("#link", "^lost")
+    b.wait_text("#notice", "connection to the statistics is lost")
+    assert "live/room" in b.text(ROW)
+    w.set_config(locations=STAT, rtmp_listen=f'"127.0.0.1:{ports[0]}"',
+                 http_listen=f'"127.0.0.1:{ports[1]}"')
+    w.status = None
+    w.start()
+    b.wait_text("#link", "^live$")
+    b.wait_text("#notice", "^$")
+    b.wait_text(ROW, r"live/room\s+ended")
+    f.stop()
