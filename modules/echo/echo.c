@@ -2,29 +2,36 @@
  * For examples and tests: answers its routes with what it understood of the
  * request, as JSON.
  *
- *     { "unit": NAME, "version": null, "format": null,
+ *     { "unit": NAME, "version": V or null, "format": F or null,
  *       "params": { ... of the path }, "path": PATH,
  *       "client": { ... when asked for } }
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <string.h>
+
 #include "app/module.h"
 #include "base/mem.h"
+#include "http/accept.h"
 #include "http/escape.h"
+#include "http/scan.h"
 
 #define METHOD_MAX 32
 #define ANSWER_MAX (256 * 1024)
+#define FORMATS_MAX 8
 
 struct settings {
     struct str name;
-    struct conf_strings routes; /* "GET /hello" */
+    struct conf_strings routes;  /* "GET /hello" */
+    struct conf_strings formats; /* "json" */
     bool client;
 };
 
 struct echo {
-    struct str name;           /* borrowed from the settings */
-    bool client;               /* tell about it */
-    struct http_route *routes; /* owned, with their texts */
+    struct str name;             /* borrowed from the settings */
+    bool client;                 /* tell about it */
+    struct http_format *formats; /* owned, with their types; or NULL */
+    struct http_route *routes;   /* owned, with their texts */
     size_t count;
 };
 
@@ -62,6 +69,18 @@ check_route(struct str value, struct errmsg *err)
                       STR_ARGS(value));
 }
 
+static int
+check_format(struct str value, struct errmsg *err)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if (!http_is_token((unsigned char)value.ptr[i])) {
+            return errmsg_set(err, "must be a word, as \"json\", not \"%.*s\"",
+                              STR_ARGS(value));
+        }
+    }
+    return value.len > 0 ? 0 : errmsg_set(err, "must not be empty");
+}
+
 static const struct conf_key keys[] = {
     { .name = "name",
       .type = CONF_STRING,
@@ -76,6 +95,15 @@ static const struct conf_key keys[] = {
       .help = "What it answers: each a method, or * for all, and a path; "
               ":NAME in a path stands for one segment, * at its end for the "
               "rest." },
+    { .name = "formats",
+      .type = CONF_STRINGS,
+      .offset = offsetof(struct settings, formats),
+      .preset = "",
+      .max = FORMATS_MAX,
+      .check = check_format,
+      .help = "The forms it lets a request choose from, such as json and "
+              "xml; the chosen one is told, the answer is JSON.  None: it "
+              "does not look." },
     { .name = "client",
       .type = CONF_BOOL,
       .offset = offsetof(struct settings, client),
@@ -123,13 +151,24 @@ write_client(struct buf *b, struct http_request *r)
 }
 
 static int
-write_answer(struct buf *b, const struct echo *e, struct http_request *r)
+write_or_null(struct buf *b, struct str value)
+{
+    return value.len > 0 ? http_json_string(b, value)
+                         : buf_add_str(b, STR("null"));
+}
+
+static int
+write_answer(struct buf *b, const struct echo *e, struct http_request *r,
+             struct str format)
 {
     int bad = buf_add_str(b, STR("{\"unit\":"));
 
     bad |= http_json_string(b, e->name);
-    bad |= buf_add_str(b, STR(",\"version\":null,\"format\":null,"
-                              "\"params\":{"));
+    bad |= buf_add_str(b, STR(",\"version\":"));
+    bad |= write_or_null(b, r->api_version);
+    bad |= buf_add_str(b, STR(",\"format\":"));
+    bad |= write_or_null(b, format);
+    bad |= buf_add_str(b, STR(",\"params\":{"));
     bad |= write_params(b, r);
     bad |= buf_add_str(b, STR("},\"path\":"));
     bad |= http_json_string(b, r->route_path);
@@ -142,9 +181,18 @@ answer(struct http_request *r, const struct echo *e)
 {
     struct buf b;
     int status = str_eq(r->method, STR("POST")) ? 201 : 200;
+    struct str format = r->api_format;
 
+    if (e->formats != NULL) {
+        int chosen = http_choose_format(r, e->formats);
+
+        if (chosen == -1) {
+            return http_error(r, 406, "no format that is accepted");
+        }
+        format = str_from(e->formats[chosen].name);
+    }
     buf_init(&b, ANSWER_MAX);
-    if (write_answer(&b, e, r) == 0) {
+    if (write_answer(&b, e, r, format) == 0) {
         http_reply(r, status, "application/json", buf_str(&b));
     } else {
         http_error(r, 500, "the answer is too long");
@@ -180,6 +228,30 @@ make_route(struct str text)
     };
 }
 
+/* NULL for none. */
+static struct http_format *
+make_formats(const struct conf_strings *names)
+{
+    static const char group[] = "application/";
+    struct http_format *all;
+
+    if (names->count == 0) {
+        return NULL;
+    }
+    all = mem_zero((names->count + 1) * sizeof(*all));
+    for (size_t i = 0; i < names->count; i++) {
+        struct str name = names->items[i];
+        size_t size = sizeof(group) + name.len;
+        char *type = mem_alloc(size);
+
+        memcpy(type, group, sizeof(group) - 1);
+        str_copy(type + sizeof(group) - 1, name.len + 1, name);
+        all[i].type = type;
+        all[i].name = type + sizeof(group) - 1;
+    }
+    return all;
+}
+
 static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **routes, struct errmsg *err)
@@ -190,6 +262,7 @@ start(const struct module_layer *layer, void **state,
     (void)err;
     e->name = s->name;
     e->client = s->client;
+    e->formats = make_formats(&s->formats);
     e->count = s->routes.count;
     e->routes = mem_zero((e->count + 1) * sizeof(*e->routes));
     for (size_t i = 0; i < e->count; i++) {
@@ -209,6 +282,10 @@ stop(void *state)
         mem_free_raw((void *)(uintptr_t)e->routes[i].method);
         mem_free_raw((void *)(uintptr_t)e->routes[i].path);
     }
+    for (size_t i = 0; e->formats != NULL && e->formats[i].name != NULL; i++) {
+        mem_free_raw((void *)(uintptr_t)e->formats[i].type);
+    }
+    mem_free(&e->formats);
     mem_free(&e->routes);
     mem_free(&e);
 }

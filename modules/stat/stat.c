@@ -190,7 +190,7 @@ on_events(struct http_request *r, void *state)
 }
 
 static const char *
-write_error(const struct http_request *r, int status, struct str message,
+write_error(struct http_request *r, int status, struct str message,
             struct buf *out)
 {
     (void)r;

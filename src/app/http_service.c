@@ -28,6 +28,8 @@ struct http_service {
     struct worker *worker; /* borrowed */
     struct http_server *servers;
     struct list started; /* struct started, in the pool */
+    /* Of the layers within the layer that is being started, the first one. */
+    http_error_body *inner;
 };
 
 /* ---- layers ---- */
@@ -40,6 +42,7 @@ start_module(struct http_service *s, const struct module *m,
     const struct http_route *routes = m->routes;
     struct started *started = pool_zero(s->worker->pool, sizeof(*started));
 
+    s->inner = NULL;
     if (m->start != NULL &&
         m->start(layer, &started->state, &routes, err) == -1) {
         return errmsg_prefix(err, "module %s at \"%.*s\": ", m->name,
@@ -51,14 +54,15 @@ start_module(struct http_service *s, const struct module *m,
         .module = m->name,
         .place = http_module_place(m->name),
         .routes = routes,
+        .select = m->select,
         .state = started->state,
-        .error_body = m->error_body,
+        .error_body = m->error_body != NULL ? m->error_body : s->inner,
     };
     return 0;
 }
 
 static int
-start_layer(struct http_service *s, const struct http_location_settings *l,
+start_layer(struct http_service *s, struct str location,
             const struct conf_extra *extra, struct http_layer *out,
             struct errmsg *err)
 {
@@ -66,8 +70,32 @@ start_layer(struct http_service *s, const struct http_location_settings *l,
 
     layer->worker = s->worker;
     layer->settings = extra->settings;
-    layer->location = l->path;
+    layer->location = location;
+    layer->service = s;
     return start_module(s, extra->what, layer, out, err);
+}
+
+int
+http_service_layers(const struct module_layer *within,
+                    const struct conf_groups *list,
+                    const struct http_layer **out, struct errmsg *err)
+{
+    struct http_service *s = within->service;
+    const struct http_layer_settings *from = list->items;
+    struct http_layer *to =
+        pool_zero(s->worker->pool, list->count * sizeof(*to));
+    http_error_body *first = s->inner;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (start_layer(s, within->location, &from[i].module, &to[i], err) ==
+            -1) {
+            return -1;
+        }
+        first = first != NULL ? first : to[i].error_body;
+    }
+    s->inner = first;
+    *out = to;
+    return 0;
 }
 
 /* ---- locations ---- */
@@ -106,8 +134,8 @@ start_location(struct http_service *s, size_t server,
     };
     http_filters_set(pool, server, l, out);
     for (size_t i = 0; i < n; i++) {
-        if (start_layer(s, l, settings_http_layer(l, i), &layers[i], err) ==
-            -1) {
+        if (start_layer(s, l->path, settings_http_layer(l, i), &layers[i],
+                        err) == -1) {
             return -1;
         }
     }

@@ -23,13 +23,18 @@ struct rtmp_request; /* rtmp/rtmp.h */
 struct rtmp_refusal;
 struct metric;       /* proc/metric.h */
 struct store_schema; /* store/store.h */
+struct http_service; /* app/http_service.h */
 
 /* What a module's settings belong to: one layer of one location. */
 struct module_layer {
-    struct worker *worker; /* the process this is in */
-    const void *settings;  /* filled from the module's rows */
-    struct str location;   /* its path, for messages */
+    struct worker *worker;        /* the process this is in */
+    const void *settings;         /* filled from the module's rows */
+    struct str location;          /* its path, for messages */
+    struct http_service *service; /* for http_service_layers() */
 };
+
+/* Visitor of lists of layers. */
+typedef void module_each_layers(void *arg, const struct conf_groups *layers);
 
 enum rtmp_hook_result { HOOK_NEXT, HOOK_DONE, HOOK_REFUSE, HOOK_WAIT };
 
@@ -96,6 +101,12 @@ struct module {
 
     /* What it serves. */
     const struct http_route *routes; /* the same for all layers, or NULL */
+    /* Of a module whose layers have layers of their own: chooses among them
+     * instead of having routes. */
+    http_selector *select;
+    /* And shows all of them: each list in its settings that has rows
+     * settings_layer_keys.  start() makes them by http_service_layers(). */
+    void (*layers)(const void *settings, module_each_layers *each, void *arg);
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
     /* How error answers look where it is a layer, those of the filters and

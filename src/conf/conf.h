@@ -29,7 +29,7 @@ enum conf_type {
                      none; words as in CONF_INT */
     CONF_SIZE,    /* int64_t bytes; "16M": k m g, any case; or plain bytes;
                      words as in CONF_INT */
-    CONF_ENUM,    /* int: position in words */
+    CONF_ENUM,    /* int: position in words; true and false may be two */
     CONF_STRINGS, /* struct conf_strings; "x", [ "x" ] and ( "x" ) */
     CONF_GROUP,   /* the embedded struct of keys */
     CONF_GROUPS,  /* struct conf_groups of structs of size */

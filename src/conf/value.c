@@ -359,8 +359,13 @@ static int
 read_enum(const struct conf_key *key, const struct scalar *v, int *out,
           struct errmsg *err)
 {
-    int word = v->kind == SCALAR_STRING ? find_word(key, v->text) : -1;
+    int word = -1;
 
+    if (v->kind == SCALAR_STRING) {
+        word = find_word(key, v->text);
+    } else if (v->kind == SCALAR_BOOL) {
+        word = find_word(key, v->number != 0 ? STR("true") : STR("false"));
+    }
     if (word == -1) {
         return value_refuse(key, v, err);
     }

@@ -1,6 +1,6 @@
 /*
- * What clients say they like: quality values, content codings (RFC 9110,
- * 12.4.2 and 12.5.3).
+ * What clients say they like: quality values, media types, content codings
+ * (RFC 9110, 12.4.2, 12.5.1 and 12.5.3).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,6 +11,31 @@
 
 /* "x=y;q=0.8" in thousandths; 1000 when there is no q or it is malformed. */
 int http_quality(struct str params);
+
+/* A member of an Accept header. */
+struct http_media {
+    struct str name;  /* "text/html", as it was written */
+    struct str major; /* "text" */
+    struct str minor; /* "html", "*" */
+    int quality;      /* thousandths; 1000 when there is none or a bad one */
+};
+
+/* Takes the next member off a list; empty ones and those that are no media
+ * range are left out.  False: there are no more. */
+bool http_media_next(struct str *list, struct http_media *out);
+
+/* A form of a resource, in a table of the module's that ends with name NULL;
+ * of two that are wished for as much, the first. */
+struct http_format {
+    const char *name; /* "json", as in "application/vnd.acme-v2+json" */
+    const char *type; /* "application/json" */
+};
+
+/* Which of the formats the client likes best: its place in the table; -1 when
+ * it accepts none of them (406).  Media types of a version that a layer in
+ * front chose count as well.  Adds Accept to the answer's Vary. */
+int http_choose_format(struct http_request *r,
+                       const struct http_format *formats);
 
 /* Whether the answer may be gzip: Accept-Encoding names it, or "*", with a
  * quality above 0 and not below that of "identity" where that is named. */

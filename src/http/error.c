@@ -40,15 +40,15 @@ closeness(struct str range, enum form form)
 static int
 wish(struct str accept, enum form form)
 {
+    struct http_media range;
     int best = 0, quality = 0;
 
-    while (accept.len > 0) {
-        struct str params = str_cut(&accept, ',');
-        int close = closeness(str_trim(str_cut(&params, ';')), form);
+    while (http_media_next(&accept, &range)) {
+        int close = closeness(range.name, form);
 
         if (close > best) {
             best = close;
-            quality = http_quality(params);
+            quality = range.quality;
         }
     }
     return quality;
@@ -124,8 +124,8 @@ write_body(struct buf *b, enum form form, int status, struct str message)
     return "application/json";
 }
 
-/* What a module has to say about it: of the layer whose turn it is, else of
- * the first one that says.  NULL: nothing. */
+/* What a module has to say about it: of the layer whose turn it is or one that
+ * chose it, else of the location's first one that says.  NULL: nothing. */
 static const char *
 write_own(struct http_request *r, int status, struct str message, struct buf *b)
 {
@@ -136,8 +136,9 @@ write_own(struct http_request *r, int status, struct str message, struct buf *b)
     if (l == NULL) {
         return NULL;
     }
-    if (x->layer < l->layer_count) {
-        own = l->layers[x->layer].error_body;
+    for (const struct http_stage *s = x->stage; s != NULL && own == NULL;
+         s = s->up) {
+        own = s->at < s->count ? s->layers[s->at].error_body : NULL;
     }
     for (size_t i = 0; i < l->layer_count && own == NULL; i++) {
         own = l->layers[i].error_body;

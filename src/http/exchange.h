@@ -62,6 +62,25 @@ struct http_connection {
 struct http_file;
 struct auth_try; /* auth.c */
 
+/* Layers that the walk goes through: those of a location, or what a layer of
+ * layers chose. */
+struct http_stage {
+    struct http_stage *up; /* whose layer at chose these; NULL: a location's */
+    const struct http_layer *layers;
+    size_t count, at;
+    struct str route_path; /* what the request is for them */
+    struct str vendor, version, format;
+    struct str lines; /* of the head, while the walk is here */
+};
+
+/* What the layer at of a stage said when it was asked to choose. */
+struct http_choosing {
+    struct http_choosing *next;
+    const struct http_stage *stage;
+    struct http_choice choice;
+    size_t allowed; /* allow_count before any of its layers was asked */
+};
+
 struct http_field { /* of the answer */
     struct http_field *next;
     const char *name;
@@ -82,16 +101,25 @@ struct exchange {
     uint64_t body_began_bytes; /* the connection's bytes_in then */
 
     /* Routing: where the walk is. */
-    size_t location, layer;
+    size_t location;
+    struct http_stage ground;       /* the location's own layers */
+    struct http_stage *stage;       /* NULL: in no location yet */
+    struct http_choosing *choosing; /* layers whose choices are under way */
     const struct http_route *route; /* whose handler has its turn */
     struct str *allow;              /* methods of this location's layers */
     size_t allow_count;
     int reject; /* the walk ended: the status, or 405 for OPTIONS */
     const char *reject_text; /* what a filter says; NULL: the usual words */
-    bool entered;            /* the walk is in a location */
-    bool in_filter;          /* a filter of it has its turn */
-    uint8_t filter;          /* the next one */
-    struct auth_try *auth;   /* of that filter */
+    struct str reject_lines; /* of its head */
+    struct http_choice last_word; /* its status, reason and lines, when no
+                                     layer has an answer; status 0: none */
+    size_t last_location;         /* of that */
+    bool needs_body;              /* a layer wants it before it chooses */
+    bool selecting;               /* a selector is on the stack */
+    bool entered;                 /* the walk is in a location */
+    bool in_filter;               /* a filter of it has its turn */
+    uint8_t filter;               /* the next one */
+    struct auth_try *auth;        /* of that filter */
 
     /* The answer. */
     int status; /* 0: not begun */
@@ -172,6 +200,17 @@ void http_wait_for_body(struct exchange *x);
 void http_route(struct exchange *x);
 /* Says what x->reject stands for. */
 void http_reject(struct exchange *x);
+
+/* stage.c */
+/* Into a location's layers. */
+void http_stage_enter(struct exchange *x, const struct http_location *l);
+/* Goes to the next layer with routes, through layers of layers and out of
+ * them; NULL when there is none left, x->reject or x->needs_body is set. */
+const struct http_layer *http_stage_layer(struct exchange *x);
+/* No layer has an answer: what is said then. */
+void http_stage_end(struct exchange *x);
+/* The layer whose turn it is; NULL: none. */
+const struct http_layer *http_layer_now(const struct exchange *x);
 
 /* response.c */
 /* Sends what out holds; false while some of it is left (or it broke). */

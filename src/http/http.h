@@ -4,7 +4,9 @@
  * A server has locations; a location has filters and layers; a layer is a
  * module's routes with one set of settings.  A request walks: filters of the
  * longest matching location, its layers in order (HTTP_PASS: the next), then
- * the next shorter matching location, after all of them 404.
+ * the next shorter matching location, after all of them 404.  In place of
+ * routes a layer may have layers of its own, of which it chooses some for a
+ * request (http_selector).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -51,9 +53,44 @@ struct http_route {
 typedef const char *http_error_body(struct http_request *r, int status,
                                     struct str message, struct buf *out);
 
+/* What a layer of layers says when the walk comes to it. */
+enum http_select {
+    HTTP_CHOSEN,     /* walk through choice->layers */
+    HTTP_NONE_LEFT,  /* the layer behind this one */
+    HTTP_REFUSED,    /* choice->status is the answer */
+    HTTP_NEEDS_BODY, /* ask again when r->body is whole */
+};
+
+struct http_choice {
+    void *memory;   /* the selector's own; NULL at first */
+    bool body_read; /* r->body is whole (there may be none) */
+    /* HTTP_CHOSEN: layers that stand in for this one, borrowed as long as the
+     * server lives, and what the request is for them. */
+    const struct http_layer *layers;
+    size_t layer_count;
+    struct str route_path;
+    struct str vendor, version, format; /* struct http_request */
+    /* HTTP_REFUSED: the answer.  HTTP_NONE_LEFT: what it is when nobody behind
+     * this layer has one either (0: as anywhere).  reason is borrowed as long
+     * as the server lives. */
+    int status;
+    const char *reason;
+    /* Header lines ("A: b\r\n") of what is answered among the chosen layers,
+     * or by the refusal; borrowed as long as the server lives. */
+    struct str lines;
+};
+
+/* Chooses among the layers of a layer.  It is asked when the walk comes to the
+ * layer, and again each time the chosen ones have passed.  Who knows the path
+ * but not the method ends the walk when no chosen layer is left: 405 with the
+ * methods of all that were chosen. */
+typedef enum http_select http_selector(struct http_request *r, void *state,
+                                       struct http_choice *choice);
+
 struct http_layer {
     const char *module;              /* for logs */
     const struct http_route *routes; /* may be made at run time */
+    http_selector *select;           /* instead of routes, or NULL */
     void *state;                     /* handed to the handlers; borrowed */
     unsigned place; /* of the module, in metrics: http_module_place() */
     http_error_body *error_body; /* NULL: as everywhere else */
@@ -167,6 +204,10 @@ struct http_request {
     struct str request_id; /* at most 128 of [A-Za-z0-9._-] */
     struct str trace_id;   /* W3C trace context: 32 lower-case hex digits */
     struct str user; /* whom the auth filter let in; empty: nobody asked */
+    /* What a layer of versions in front chose; each may be empty. */
+    struct str api_version; /* "v2" */
+    struct str api_vendor;  /* whose media types ("vnd.VENDOR-v2") name it */
+    struct str api_format;  /* "json": named with it ("+json") */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
 };
@@ -194,6 +235,8 @@ struct str http_shown_url(struct http_request *r);
 /* Adds a header to the answer; call before the answer is started. */
 void http_set_header(struct http_request *r, const char *name,
                      struct str value);
+/* Adds a name to the answer's Vary, once. */
+void http_vary(struct http_request *r, struct str name);
 /* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body.  What
  * the server's settings say is compressed on the way, unless the handler set
  * a Content-Encoding. */

@@ -361,9 +361,7 @@ get_module(const void *arg, struct str rest, struct line_value *v)
 
     (void)rest;
     if (x->route != NULL) {
-        const struct http_location *l = &x->c->server->locations[x->location];
-
-        line_value_text(v, str_from(l->layers[x->layer].module));
+        line_value_text(v, str_from(http_layer_now(x)->module));
     }
 }
 

@@ -188,10 +188,7 @@ code_place(int status)
 static unsigned
 module_of(const struct exchange *x)
 {
-    const struct http_server *s = x->c->server;
-
-    return x->route != NULL ? s->locations[x->location].layers[x->layer].place
-                            : 0;
+    return x->route != NULL ? http_layer_now(x)->place : 0;
 }
 
 void

@@ -107,12 +107,14 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->began_us = loop_now_us(c->loop);
     x->head = http_head_empty;
     x->note = STR_NONE;
+    x->reject_lines = STR_NONE;
     x->pub.pool = pool;
     x->pub.loop = c->loop;
     x->pub.peer = c->conn->peer;
     x->via = c->conn->via;
     x->pub.path = x->pub.route_path = STR("/");
     x->pub.body = x->pub.user = STR_NONE;
+    x->pub.api_version = x->pub.api_vendor = x->pub.api_format = STR_NONE;
     later_init(&x->resume, on_resume);
     buf_init(&x->out, SIZE_MAX / 2);
     c->x = x;

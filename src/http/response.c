@@ -205,6 +205,10 @@ add_fields(struct buf *b, const struct exchange *x)
 {
     int bad = 0;
 
+    for (const struct http_stage *s = x->stage; s != NULL; s = s->up) {
+        bad |= buf_add_str(b, s->lines);
+    }
+    bad |= buf_add_str(b, x->reject_lines);
     for (const struct http_field *f = x->fields; f != NULL; f = f->next) {
         bad |= add_line(b, f->name, f->value);
     }

@@ -174,7 +174,7 @@ enter(struct exchange *x, const struct http_location *l)
 
     x->pub.location = l;
     x->pub.route_path = rest.len > 0 ? rest : STR("/");
-    x->layer = 0;
+    http_stage_enter(x, l);
     x->allow_count = 0;
     x->body.limit = (uint64_t)l->client_max_body_size;
     x->entered = true;
@@ -212,17 +212,31 @@ find_route(struct exchange *x, const struct http_layer *layer)
     return NULL;
 }
 
-/* Finds the next route in this location, from the layer the walk is at. */
+/* Finds the next route in this location, from the layer the walk is at; or
+ * the walk ends there, or stands still until the body is read. */
 static bool
-advance_layer(struct exchange *x, const struct http_location *l)
+advance_layer(struct exchange *x)
 {
-    for (; x->layer < l->layer_count; x->layer++) {
-        x->route = find_route(x, &l->layers[x->layer]);
+    const struct http_layer *layer;
+
+    while ((layer = http_stage_layer(x)) != NULL) {
+        x->route = find_route(x, layer);
         if (x->route != NULL) {
             return true;
         }
+        x->stage->at++;
     }
-    return false;
+    return x->reject != 0 || x->needs_body;
+}
+
+/* Whether to say that a location knows the path but not the method.  What a
+ * selector of a longer location had to say comes first: a file server below
+ * "/" knows every path. */
+static bool
+method_is_wrong(const struct exchange *x)
+{
+    return x->allow_count > 0 &&
+           (x->last_word.status == 0 || x->last_location == x->location);
 }
 
 /* Goes on to the next route, or to the reason why there is none; or a filter
@@ -247,17 +261,17 @@ advance(struct exchange *x)
             x->waiting = result == FILTER_WAIT;
             return;
         }
-        if (advance_layer(x, l)) {
+        if (advance_layer(x)) {
             return;
         }
-        if (x->allow_count > 0) { /* it knows the path, not the method */
+        if (method_is_wrong(x)) {
             x->reject = 405;
             return;
         }
         x->entered = false;
         http_filter_undo(x);
     }
-    x->reject = 404;
+    http_stage_end(x);
 }
 
 static bool
@@ -267,7 +281,7 @@ body_too_long(const struct exchange *x)
            (x->head.length > 0 && (uint64_t)x->head.length > x->body.limit);
 }
 
-/* Whether the route's handler can have its turn. */
+/* Whether the route's handler, or the layer that chooses, can have its turn.*/
 static bool
 body_ready(struct exchange *x)
 {
@@ -275,7 +289,7 @@ body_ready(struct exchange *x)
         http_refuse(x, REFUSE_BODY_LONG);
         return false;
     }
-    if (x->route->body && !x->body.done) {
+    if ((x->needs_body || x->route->body) && !x->body.done) {
         x->body.keep = true;
         http_wait_for_body(x);
         return false;
@@ -300,9 +314,7 @@ reject_ready(struct exchange *x)
 static enum http_result
 call(struct exchange *x)
 {
-    const struct http_server *s = x->c->server;
-    const struct http_layer *layer =
-        &s->locations[x->location].layers[x->layer];
+    const struct http_layer *layer = http_layer_now(x);
 
     x->running = true;
     enum http_result result = x->route->handler(&x->pub, layer->state);
@@ -320,7 +332,7 @@ static void
 pass(struct exchange *x)
 {
     x->route = NULL;
-    x->layer++;
+    x->stage->at++;
     x->pub.context = NULL;
     x->on_cancel = NULL;
 }
@@ -357,6 +369,10 @@ http_route(struct exchange *x)
         }
         if (!body_ready(x)) {
             return;
+        }
+        if (x->needs_body) { /* it is there: ask again */
+            x->needs_body = false;
+            continue;
         }
         result = call(x);
         if (result == HTTP_PASS) {

@@ -215,8 +215,8 @@ live_player_sent(const struct live_player *p, struct live_sent *sent)
 {
     const struct session_record *r = p->record;
 
-    sent->bytes = atomic_load_explicit(&r->video_bytes, memory_order_relaxed) +
-                  atomic_load_explicit(&r->audio_bytes, memory_order_relaxed);
+    sent->bytes = atomic_load_explicit(&r->meter.video, memory_order_relaxed) +
+                  atomic_load_explicit(&r->meter.audio, memory_order_relaxed);
     sent->frames = p->sent_frames + p->at.frame - p->first_frame;
 }
 

@@ -22,49 +22,6 @@ static const char *const forwarded_words[] = { "auto", "x-forwarded",
                                                "forwarded", "off", NULL };
 static const char *const body_words[] = { "inherit", NULL };
 
-/* ---- layers ---- */
-
-static int
-choose_module(struct str value, struct conf_choice *choice, struct errmsg *err)
-{
-    const struct module *m = module_find(value);
-
-    if (m == NULL) {
-        return module_unknown(value, err);
-    }
-    choice->what = m;
-    choice->keys = m->keys;
-    choice->size = m->settings_size;
-    return 0;
-}
-
-static int
-check_module(const struct conf_extra *extra, struct errmsg *err)
-{
-    const struct module *m = extra->what;
-
-    return m->check == NULL ? 0 : m->check(extra->settings, err);
-}
-
-static int
-check_layer(const void *settings, struct errmsg *err)
-{
-    const struct http_layer_settings *s = settings;
-
-    if (s->module.what == NULL) {
-        return errmsg_set(err, "a layer needs a module");
-    }
-    return check_module(&s->module, err);
-}
-
-static const struct conf_key layer_keys[] = {
-    ROW_WHERE(http_layer_settings),
-    ROW(http_layer_settings, module, CONF_EXTRA, .choose = choose_module,
-        .help = "The module that answers here; its settings stand beside "
-                "it."),
-    CONF_END,
-};
-
 /* ---- locations ---- */
 
 static int
@@ -92,7 +49,7 @@ check_location(const void *settings, struct errmsg *err)
     if (s->module.what != NULL && s->layers.count > 0) {
         return errmsg_set(err, "a location has a module or layers, not both");
     }
-    return s->module.what == NULL ? 0 : check_module(&s->module, err);
+    return s->module.what == NULL ? 0 : settings_check_module(&s->module, err);
 }
 
 static const struct conf_key location_keys[] = {
@@ -122,47 +79,16 @@ static const struct conf_key location_keys[] = {
         .max = BODY_MAX, .preset = "inherit", .words = body_words,
         .help = "The largest body of a request; \"inherit\": as the "
                 "server."),
-    ROW(http_location_settings, module, CONF_EXTRA, .choose = choose_module,
+    ROW(http_location_settings, module, CONF_EXTRA,
+        .choose = settings_choose_module,
         .help = "The module that answers here; its settings stand beside "
                 "it."),
-    ROW(http_location_settings, layers, CONF_GROUPS, .keys = layer_keys,
-        .size = sizeof(struct http_layer_settings), .preset = "",
-        .check_group = check_layer,
+    ROW(http_location_settings, layers, CONF_GROUPS,
+        .keys = settings_layer_keys, .size = sizeof(struct http_layer_settings),
+        .preset = "", .check_group = settings_check_layer,
         .help = "Several modules instead of one, asked in this order."),
     CONF_END,
 };
-
-const struct conf_extra *
-settings_http_layer(const struct http_location_settings *l, size_t i)
-{
-    const struct http_layer_settings *all = l->layers.items;
-
-    if (l->module.what != NULL) {
-        return i == 0 ? &l->module : NULL;
-    }
-    return i < l->layers.count ? &all[i].module : NULL;
-}
-
-void
-settings_each_layer(const struct settings *s,
-                    void (*each)(void *arg, const struct conf_extra *l),
-                    void *arg)
-{
-    for (size_t i = 0; i < s->http.servers.count; i++) {
-        const struct http_server_settings *h =
-            settings_http_server(&s->http, i);
-        const struct http_location_settings *all = h->locations.items;
-
-        for (size_t k = 0; k < h->locations.count; k++) {
-            const struct conf_extra *layer;
-
-            for (size_t n = 0;
-                 (layer = settings_http_layer(&all[k], n)) != NULL; n++) {
-                each(arg, layer);
-            }
-        }
-    }
-}
 
 /* ---- servers ---- */
 

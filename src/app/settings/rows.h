@@ -9,8 +9,13 @@
 #include "app/settings/settings.h"
 #include "base/line_format.h"
 
-extern const struct conf_key settings_rtmp_keys[];    /* of struct rtmp_block */
-extern const struct conf_key settings_http_keys[];    /* of struct http_block */
+extern const struct conf_key settings_rtmp_keys[]; /* of struct rtmp_block */
+extern const struct conf_key settings_http_keys[]; /* of struct http_block */
+
+/* Of a layer or location: choose of its EXTRA row, and what is checked then. */
+int settings_choose_module(struct str value, struct conf_choice *choice,
+                           struct errmsg *err);
+int settings_check_module(const struct conf_extra *module, struct errmsg *err);
 extern const struct conf_key settings_control_keys[]; /* control_settings */
 extern const struct conf_key settings_sandbox_keys[]; /* sandbox_settings */
 extern const struct conf_key settings_store_keys[];   /* store_settings */

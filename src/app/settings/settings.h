@@ -132,6 +132,10 @@ struct http_layer_settings {
     struct conf_extra module; /* what: const struct module * */
 };
 
+/* Rows of one layer, wherever layers stand, and what checks it as a whole. */
+extern const struct conf_key settings_layer_keys[];
+int settings_check_layer(const void *layer, struct errmsg *err);
+
 enum auth_type { AUTH_TYPE_BEARER, AUTH_TYPE_BASIC, AUTH_TYPE_JWT };
 
 struct auth_settings {
@@ -206,7 +210,8 @@ const struct http_server_settings *settings_http_server(
 const struct conf_extra *settings_http_layer(
     const struct http_location_settings *l, size_t i);
 
-/* Calls each for every layer of every location of s. */
+/* Calls each for every layer of every location of s, and for those within
+ * layers. */
 void settings_each_layer(const struct settings *s,
                          void (*each)(void *arg, const struct conf_extra *l),
                          void *arg);

@@ -65,12 +65,14 @@ http_compressible(const struct exchange *x, int status, const char *type,
 }
 
 void
-http_vary(struct exchange *x, struct str name)
+http_vary(struct http_request *r, struct str name)
 {
+    struct exchange *x = exchange_of(r);
     struct http_field *f = find_field(x, "Vary");
 
-    if (f == NULL) {
-        http_set_header(&x->pub, "Vary", name);
+    /* What a selector says stays when the walk leaves the location. */
+    if (f == NULL || (f->of_filter && x->selecting)) {
+        http_set_header(r, "Vary", name);
     } else if (!has_word(f->value, name) && !has_word(f->value, STR("*"))) {
         f->value = pool_printf(x->pub.pool, "%.*s, %.*s", STR_ARGS(f->value),
                                STR_ARGS(name));
@@ -92,7 +94,7 @@ http_say_gzip(struct exchange *x)
 static bool
 wanted(struct exchange *x)
 {
-    http_vary(x, STR("Accept-Encoding"));
+    http_vary(&x->pub, STR("Accept-Encoding"));
     return x->head.version == 11 && http_accepts_gzip(&x->pub);
 }
 

@@ -18,8 +18,6 @@
 bool http_compressible(const struct exchange *x, int status, const char *type,
                        int64_t length);
 
-/* Adds a name to the answer's Vary, once. */
-void http_vary(struct exchange *x, struct str name);
 /* The answer's head says gzip; its ETag, if it has one, becomes weak: it is
  * the same to read, not the same bytes. */
 void http_say_gzip(struct exchange *x);

@@ -41,7 +41,7 @@ compresses(struct plan *p, const struct http_content *c)
         return false;
     }
     p->plain = false;
-    http_vary(p->x, STR("Accept-Encoding"));
+    http_vary(&p->x->pub, STR("Accept-Encoding"));
     return r->version == 11 && http_accepts_gzip(r) &&
            http_header(r, "Range") == NULL;
 }
@@ -55,7 +55,7 @@ choose(struct plan *p, const struct http_content *c)
     p->tag = p->file->tag;
     p->plain = !c->gzipped && c->type == NULL;
     if (c->varies) {
-        http_vary(p->x, STR("Accept-Encoding"));
+        http_vary(&p->x->pub, STR("Accept-Encoding"));
     }
     p->compress = compresses(p, c);
     if (p->compress) {

@@ -150,14 +150,38 @@ test_near(void **state)
     assert_null(n.best);
 }
 
+/* true and false are words of an enumeration that has them. */
+static void
+test_enum(void **state)
+{
+    static const char *const maybe[] = { "inherit", "false", "true", NULL };
+    static const char *const plain[] = { "a", "b", NULL };
+    struct conf_key key = { .name = "k", .type = CONF_ENUM, .words = maybe };
+    struct scalar yes = { .kind = SCALAR_BOOL, .number = 1 };
+    struct scalar no = { .kind = SCALAR_BOOL, .number = 0 };
+    struct scalar word = { .kind = SCALAR_STRING, .text = STR("inherit") };
+    struct errmsg err;
+    int value = -1;
+
+    (void)state;
+    assert_int_equal(value_read(&key, &yes, NULL, &value, &err), 0);
+    assert_int_equal(value, 2);
+    assert_int_equal(value_read(&key, &no, NULL, &value, &err), 0);
+    assert_int_equal(value, 1);
+    assert_int_equal(value_read(&key, &word, NULL, &value, &err), 0);
+    assert_int_equal(value, 0);
+    key.words = plain;
+    assert_int_equal(value_read(&key, &yes, NULL, &value, &err), -1);
+    assert_non_null(strstr(err.text, "\"a\" or \"b\""));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_print_number),
-        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_times),        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_print_number), cmocka_unit_test(test_near),
+        cmocka_unit_test(test_enum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

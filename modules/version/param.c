@@ -1,0 +1,125 @@
+/*
+ * Looking for a parameter.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "param.h"
+
+#include "http/path.h"
+#include "json/read.h"
+
+static bool
+is_coded(struct str s)
+{
+    return str_find(s, '%', 0) < s.len || str_find(s, '+', 0) < s.len;
+}
+
+static bool
+is_broken(struct str s)
+{
+    for (size_t i = str_find(s, '%', 0); i < s.len;
+         i = str_find(s, '%', i + 1)) {
+        if (s.len - i < 3 || str_hex_digit(s.ptr[i + 1]) < 0 ||
+            str_hex_digit(s.ptr[i + 2]) < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct str
+decoded(struct http_request *r, struct str s)
+{
+    return is_coded(s) ? http_query_decode(r->pool, s) : s;
+}
+
+/* "name[]", "name[x]": a list or a table of frameworks that know such. */
+static bool
+is_part_of(struct str key, struct str name)
+{
+    return key.len > name.len && str_starts(key, name) &&
+           key.ptr[name.len] == '[';
+}
+
+/* In "a=b&c=d", as queries and forms have it. */
+static enum param
+in_pairs(struct http_request *r, struct str pairs, struct str name,
+         struct str *value)
+{
+    enum param found = PARAM_ABSENT;
+
+    while (pairs.len > 0) {
+        struct str raw = str_cut(&pairs, '&');
+        struct str key = decoded(r, str_cut(&raw, '='));
+
+        if (is_part_of(key, name)) {
+            found = PARAM_ODD;
+        } else if (!str_eq(key, name)) {
+            continue;
+        } else if (is_broken(raw)) {
+            found = PARAM_BROKEN;
+        } else {
+            *value = decoded(r, raw);
+            found = str_trim(*value).len > 0 ? PARAM_GIVEN : PARAM_ABSENT;
+        }
+    }
+    return found;
+}
+
+static enum param
+in_json(struct http_request *r, struct str name, struct str *value)
+{
+    struct errmsg err;
+    const struct json_value *v = json_read(r->pool, r->body, &err);
+    const struct json_value *m = json_member(v, pool_str(r->pool, name).ptr);
+
+    if (m == NULL || m->kind == JSON_NULL) {
+        return PARAM_ABSENT; /* a body that is no JSON is the module's case */
+    }
+    if (m->kind != JSON_STRING && m->kind != JSON_NUMBER) {
+        return PARAM_ODD;
+    }
+    *value = m->text;
+    return str_trim(m->text).len > 0 ? PARAM_GIVEN : PARAM_ABSENT;
+}
+
+enum body_kind { BODY_OTHER, BODY_FORM, BODY_JSON };
+
+static enum body_kind
+kind_of_body(const struct http_request *r)
+{
+    const struct str *header = http_header(r, "Content-Type");
+    struct str rest, type;
+
+    if (header == NULL) {
+        return BODY_OTHER;
+    }
+    rest = *header;
+    type = str_trim(str_cut(&rest, ';'));
+    if (str_eq_nocase(type, STR("application/x-www-form-urlencoded"))) {
+        return BODY_FORM;
+    }
+    if (str_eq_nocase(type, STR("application/json")) ||
+        (type.len > 5 &&
+         str_eq_nocase(str_skip(type, type.len - 5), STR("+json")))) {
+        return BODY_JSON;
+    }
+    return BODY_OTHER;
+}
+
+enum param
+version_param(struct http_request *r, struct str name, bool body_read,
+              struct str *value)
+{
+    enum param found = in_pairs(r, r->query, name, value);
+    enum body_kind kind = found == PARAM_ABSENT ? kind_of_body(r) : BODY_OTHER;
+
+    if (kind == BODY_OTHER) {
+        return found;
+    }
+    if (!body_read) {
+        return PARAM_NEEDS_BODY;
+    }
+    return kind == BODY_FORM ? in_pairs(r, r->body, name, value)
+                             : in_json(r, name, value);
+}

@@ -1,0 +1,24 @@
+/*
+ * The version as a parameter of the query or of the body.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_VERSION_PARAM_H
+#define MODULES_VERSION_PARAM_H
+
+#include "http/http.h"
+
+enum param {
+    PARAM_ABSENT,     /* or blank */
+    PARAM_GIVEN,      /* *value */
+    PARAM_ODD,        /* a list or an object: no version */
+    PARAM_BROKEN,     /* its percent-encoding */
+    PARAM_NEEDS_BODY, /* not in the query; the body may have it */
+};
+
+/* The last one of that name in the query; else, once the body is read, in a
+ * form or a JSON object.  *value lies in the request or its pool. */
+enum param version_param(struct http_request *r, struct str name,
+                         bool body_read, struct str *value);
+
+#endif

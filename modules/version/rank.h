@@ -1,0 +1,41 @@
+/*
+ * How well each offer of a table fits a request.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_VERSION_RANK_H
+#define MODULES_VERSION_RANK_H
+
+#include "accept.h"
+
+/* Ranks of offers.  Above RANK_NAMED they are ordered by quality, then by how
+ * closely the request names the version. */
+enum {
+    RANK_NONE,    /* not for this request */
+    RANK_ANY,     /* a unit that serves any version: after all others */
+    RANK_DEFAULT, /* the request names no version */
+    RANK_NAMED,
+};
+
+/* What the request is to the offers of a table; in its pool. */
+struct plan {
+    bool ranked;
+    bool ends_here;      /* what no unit answers is answered by the layer */
+    enum reason reason;  /* NONE: units have the version */
+    int status;          /* for that reason */
+    uint64_t tried;      /* units, by their place */
+    struct marks *marks; /* strategy header; NULL: not looked at */
+    unsigned ranks[OFFERS_MAX];
+};
+
+enum ranked { RANKED, RANK_NEEDS_BODY, RANK_BROKEN };
+
+/* Fills the plan.  RANK_BROKEN: the version cannot be read (400). */
+enum ranked version_rank(struct http_request *r, const struct version_table *t,
+                         bool body_read, struct plan *plan);
+
+/* The path behind a unit's prefix, "/" at least; false: it is not below it. */
+bool version_behind_prefix(const struct table_unit *u, struct str path,
+                           struct str *rest);
+
+#endif

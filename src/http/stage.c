@@ -1,0 +1,177 @@
+/*
+ * Layers within layers: which layer the walk comes to next.
+ *
+ * A stage is a list of layers and the place in it.  A layer that chooses puts
+ * a stage above its own; when that is walked through, it is asked again, until
+ * it has none left.  All of it lies in the request's pool.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <assert.h>
+
+#include "http/exchange.h"
+
+/* ---- where the walk is ---- */
+
+/* What the request is at a stage. */
+static void
+show(struct exchange *x, struct http_stage *s)
+{
+    x->stage = s;
+    x->pub.route_path = s->route_path;
+    x->pub.api_vendor = s->vendor;
+    x->pub.api_version = s->version;
+    x->pub.api_format = s->format;
+}
+
+void
+http_stage_enter(struct exchange *x, const struct http_location *l)
+{
+    x->ground = (struct http_stage){
+        .layers = l->layers,
+        .count = l->layer_count,
+        .route_path = x->pub.route_path,
+        .vendor = STR_NONE,
+        .version = STR_NONE,
+        .format = STR_NONE,
+        .lines = STR_NONE,
+    };
+    show(x, &x->ground);
+}
+
+const struct http_layer *
+http_layer_now(const struct exchange *x)
+{
+    const struct http_stage *s = x->stage;
+
+    return s != NULL && s->at < s->count ? &s->layers[s->at] : NULL;
+}
+
+/* ---- choosing ---- */
+
+/* Begun when the walk comes to the layer, gone on with when it comes back. */
+static struct http_choosing *
+choosing_of(struct exchange *x)
+{
+    struct http_choosing *c = x->choosing;
+
+    if (c == NULL || c->stage != x->stage) {
+        c = pool_zero(x->pub.pool, sizeof(*c));
+        c->next = x->choosing;
+        c->stage = x->stage;
+        c->allowed = x->allow_count;
+        c->choice.lines = STR_NONE;
+        x->choosing = c;
+    }
+    return c;
+}
+
+static void
+climb(struct exchange *x, const struct http_choice *chosen)
+{
+    struct http_stage *s = pool_alloc(x->pub.pool, sizeof(*s));
+
+    *s = (struct http_stage){
+        .up = x->stage,
+        .layers = chosen->layers,
+        .count = chosen->layer_count,
+        .route_path = chosen->route_path,
+        .vendor = chosen->vendor,
+        .version = chosen->version,
+        .format = chosen->format,
+        .lines = chosen->lines,
+    };
+    show(x, s);
+}
+
+/* The walk ends with what a selector said; the operator is told as well. */
+static void
+refuse(struct exchange *x, const struct http_choice *said)
+{
+    x->reject = said->status;
+    x->reject_text = said->reason;
+    x->reject_lines = said->lines;
+    if (x->note.len == 0) {
+        x->note = str_from(said->reason);
+    }
+}
+
+/* No layer of it is left: on behind it, or the end; unless one knew the path
+ * and it is the method that is wrong. */
+static void
+give_up(struct exchange *x, const struct http_choosing *c, bool refused)
+{
+    x->choosing = c->next;
+    if (x->allow_count > c->allowed) {
+        x->reject = 405;
+        x->reject_lines = c->choice.lines;
+        return;
+    }
+    if (refused) {
+        refuse(x, &c->choice);
+        return;
+    }
+    if (x->last_word.status == 0) {
+        x->last_word = c->choice;
+        x->last_location = x->location;
+    }
+    x->stage->at++;
+}
+
+static void
+choose(struct exchange *x, const struct http_layer *layer)
+{
+    struct http_choosing *c = choosing_of(x);
+    enum http_select answer;
+
+    c->choice.body_read = x->body.done;
+    c->choice.status = 0;
+    c->choice.reason = NULL;
+    x->selecting = true;
+    answer = layer->select(&x->pub, layer->state, &c->choice);
+    x->selecting = false;
+    assert((c->choice.status == 0) == (c->choice.reason == NULL));
+    switch (answer) {
+    case HTTP_CHOSEN:
+        climb(x, &c->choice);
+        return;
+    case HTTP_NONE_LEFT:
+    case HTTP_REFUSED:
+        give_up(x, c, answer == HTTP_REFUSED);
+        return;
+    case HTTP_NEEDS_BODY:
+        assert(!c->choice.body_read);
+        x->needs_body = true;
+        return;
+    }
+}
+
+void
+http_stage_end(struct exchange *x)
+{
+    if (x->last_word.status != 0) {
+        refuse(x, &x->last_word);
+    } else {
+        x->reject = 404;
+    }
+}
+
+const struct http_layer *
+http_stage_layer(struct exchange *x)
+{
+    while (x->reject == 0 && !x->needs_body) {
+        const struct http_layer *layer = http_layer_now(x);
+
+        if (layer == NULL && x->stage->up == NULL) {
+            return NULL;
+        }
+        if (layer == NULL) {
+            show(x, x->stage->up);
+        } else if (layer->select == NULL) {
+            return layer;
+        } else {
+            choose(x, layer);
+        }
+    }
+    return NULL;
+}
