@@ -18,6 +18,7 @@
 #include "http/escape.h"
 #include "live/live.h"
 #include "proc/slot.h"
+#include "store/store.h"
 
 #define TEXT "text/plain; charset=utf-8"
 #define ANSWER_MAX 4096
@@ -104,6 +105,14 @@ check_memory(const struct status *s)
     return c;
 }
 
+static struct check
+check_store(const struct status *s)
+{
+    (void)s;
+    return (struct check){ "store", !store_is_down(),
+                           "the store does not answer" };
+}
+
 /* Workers of this generation that serve. */
 static unsigned
 count_ready(uint32_t generation)
@@ -132,10 +141,7 @@ check_started(const struct status *s)
 typedef struct check look_at(const struct status *s);
 
 static look_at *const ready_checks[] = {
-    check_shutdown,
-    check_state,
-    check_connections,
-    check_memory,
+    check_shutdown, check_state, check_connections, check_memory, check_store,
 };
 static look_at *const started_checks[] = { check_started };
 

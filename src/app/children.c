@@ -259,16 +259,6 @@ children_clear(struct children *c)
 }
 
 static void
-sweep_modules(uint32_t slot)
-{
-    for (size_t i = 0; modules[i] != NULL; i++) {
-        if (modules[i]->sweep != NULL) {
-            modules[i]->sweep(slot);
-        }
-    }
-}
-
-static void
 bury(struct child *c, int status)
 {
     bool spoke = crash_report(c);
@@ -280,7 +270,7 @@ bury(struct child *c, int status)
     bus_sweep(c->slot);
     metric_sweep(c->slot);
     census_sweep(c->slot);
-    sweep_modules(c->slot);
+    c->all->calls->sweep(c->all->arg, c->slot);
     slot_release(c->slot);
     c->pid = 0;
     if (!c->keep) {

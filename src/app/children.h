@@ -49,7 +49,10 @@ struct child_calls {
     void (*on_ready)(void *arg, struct child *c);
     /* It could not start. */
     void (*on_failed)(void *arg, const struct child *c, const char *why);
-    void (*on_gone)(void *arg); /* one was reaped */
+    /* One was reaped: what modules shared with it is given back, before its
+     * slot is used again. */
+    void (*sweep)(void *arg, uint32_t slot);
+    void (*on_gone)(void *arg);
 };
 
 struct children {

@@ -218,6 +218,18 @@ on_failed(void *arg, const struct child *c, const char *why)
 }
 
 static void
+sweep(void *arg, uint32_t slot)
+{
+    const struct master *m = arg;
+
+    for (size_t i = 0; m->table[i] != NULL; i++) {
+        if (m->table[i]->sweep != NULL) {
+            m->table[i]->sweep(slot);
+        }
+    }
+}
+
+static void
 on_gone(void *arg)
 {
     reload_on_gone(arg);
@@ -249,6 +261,7 @@ static const struct child_calls child_calls = {
     .in_child = in_child,
     .on_ready = on_ready,
     .on_failed = on_failed,
+    .sweep = sweep,
     .on_gone = on_gone,
 };
 

@@ -55,6 +55,7 @@ struct backend {
     void (*write)(struct store_call *c);
     /* Every TICK_MS while calls wait. */
     void (*tick)(void);
+    bool (*is_up)(void);
 };
 
 extern const struct backend sqlite_backend; /* store/reader.c */

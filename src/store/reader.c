@@ -240,4 +240,5 @@ const struct backend sqlite_backend = {
     .read = read_call,
     .write = link_write,
     .tick = tick,
+    .is_up = link_is_up,
 };

@@ -16,6 +16,7 @@
 #include "store/listen.h"
 
 #define TICK_MS 20
+#define DOWN_MS 1000 /* without whom it asks: longer than a restart takes */
 
 static const struct backend *const backends[] = {
     [STORE_SQLITE] = &sqlite_backend,
@@ -31,6 +32,7 @@ static struct {
     struct list ready;   /* by link: status is known */
     struct later later;
     struct timer tick;
+    int64_t down_since; /* clock_ms(); 0: it is up */
 } st;
 
 static uint64_t boot;
@@ -338,6 +340,19 @@ bool
 store_is_open(void)
 {
     return st.loop != NULL && !st.closed;
+}
+
+bool
+store_is_down(void)
+{
+    int64_t now = clock_ms();
+
+    if (!store_is_open() || st.backend->is_up()) {
+        st.down_since = 0;
+        return false;
+    }
+    st.down_since = st.down_since != 0 ? st.down_since : now;
+    return now - st.down_since >= DOWN_MS;
 }
 
 void

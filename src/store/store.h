@@ -82,6 +82,9 @@ int store_open(struct loop *l, const struct store_settings *s,
  * after it is STORE_DOWN.  Before or after the threads are freed. */
 void store_close(void);
 bool store_is_open(void);
+/* It is open, and there has been no keeper for a second (as far as somebody
+ * has looked: this is for who asks now and then). */
+bool store_is_down(void);
 
 /* ---- asking ---- */
 

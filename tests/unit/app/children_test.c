@@ -36,6 +36,7 @@ static struct {
     struct generation generation;
     struct conf *conf;
     unsigned gone, failed;
+    uint32_t swept; /* the last slot */
     pid_t pid;
     char why[128];
     _Atomic int *told; /* shared with the processes */
@@ -122,6 +123,13 @@ on_failed(void *arg, const struct child *c, const char *why)
 }
 
 static void
+sweep(void *arg, uint32_t slot)
+{
+    (void)arg;
+    t.swept = slot;
+}
+
+static void
 on_gone(void *arg)
 {
     (void)arg;
@@ -132,6 +140,7 @@ static const struct child_calls calls = {
     .in_child = in_child,
     .on_ready = on_ready,
     .on_failed = on_failed,
+    .sweep = sweep,
     .on_gone = on_gone,
 };
 
@@ -298,6 +307,7 @@ a_killed_child_is_back_at_once(void **state)
     assert_true(clock_ms() - killed < 1000);
     assert_true(first()->pid != pid);
     assert_false(slot_owner_alive(old));
+    assert_int_equal(t.swept, slot_owner_number(old));
     stop_all();
 }
 

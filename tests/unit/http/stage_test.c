@@ -42,7 +42,7 @@ on_pass(struct http_request *r, void *state)
 }
 
 static const char *
-own_errors(const struct http_request *r, int status, struct str message,
+own_errors(struct http_request *r, int status, struct str message,
            struct buf *out)
 {
     (void)r;
