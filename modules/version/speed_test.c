@@ -8,7 +8,7 @@
 
 #include "table_help.h"
 
-#define ROUNDS 40
+#define ROUNDS 400
 #define UNITS                                                                 \
     "units = ( { versions = [ \"v2\" ]; layers = ( { module = \"hello\"; } "  \
     "); deprecated = \"2026-01-02\"; }, { versions = [ \"v1\" ]; layers = ( " \
@@ -54,7 +54,7 @@ measure(const char *what, const char *text, const char *path,
 {
     struct help h = help_table(text);
     int64_t best = INT64_MAX;
-    const int times = 64;
+    const int times = 16;
 
     for (int i = 0; i < ROUNDS; i++) {
         int64_t start = cpu_ns();

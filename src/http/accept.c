@@ -10,17 +10,22 @@
 static int
 quality_value(struct str value)
 {
-    struct str before = str_cut(&value, '.');
-    int64_t whole, part = 0;
+    int part = 0;
 
-    if (!str_to_int(before, 0, 1, &whole) || value.len > 3 ||
-        (value.len > 0 && !str_to_int(value, 0, 999, &part))) {
+    if (value.len == 0 || value.len > 5 ||
+        (value.ptr[0] != '0' && value.ptr[0] != '1') ||
+        (value.len > 1 && value.ptr[1] != '.')) {
         return 1000;
     }
-    for (size_t i = value.len; i < 3; i++) {
-        part *= 10;
+    for (size_t i = 2; i < 5; i++) {
+        char c = i < value.len ? value.ptr[i] : '0';
+
+        if (c < '0' || c > '9') {
+            return 1000;
+        }
+        part = 10 * part + c - '0';
     }
-    return whole == 1 ? 1000 : (int)part;
+    return value.ptr[0] == '1' ? 1000 : part;
 }
 
 int
@@ -39,96 +44,92 @@ http_quality(struct str params)
 
 /* ---- media ranges ---- */
 
-static struct str
-take_token(struct str *from)
+/* These go on from at and return where they ended. */
+
+static size_t
+skip_token(struct str s, size_t at)
 {
-    size_t n = 0;
-
-    while (n < from->len && http_is_token((unsigned char)from->ptr[n])) {
-        n++;
+    while (at < s.len && http_is_token((unsigned char)s.ptr[at])) {
+        at++;
     }
-    struct str token = str_first(*from, n);
-
-    *from = str_skip(*from, n);
-    return token;
+    return at;
 }
 
-static void
-skip_space(struct str *from)
+static size_t
+skip_space(struct str s, size_t at)
 {
-    while (from->len > 0 && (from->ptr[0] == ' ' || from->ptr[0] == '\t')) {
-        *from = str_skip(*from, 1);
+    while (at < s.len && (s.ptr[at] == ' ' || s.ptr[at] == '\t')) {
+        at++;
     }
+    return at;
 }
 
 /* Up to a ';' or ',' that stands in no quoted string. */
-static void
-skip_value(struct str *from)
+static size_t
+skip_value(struct str s, size_t at)
 {
     bool quoted = false;
-    size_t n = 0;
 
-    for (; n < from->len; n++) {
-        char c = from->ptr[n];
+    for (; at < s.len; at++) {
+        char c = s.ptr[at];
 
         if (quoted && c == '\\') {
-            n++;
+            at++;
         } else if (c == '"') {
             quoted = !quoted;
         } else if (!quoted && (c == ';' || c == ',')) {
-            break;
+            return at;
         }
     }
-    *from = str_skip(*from, n);
+    return s.len;
 }
 
 /* The parameters of a member, to its end; its quality. */
-static int
-take_params(struct str *from)
+static size_t
+read_params(struct str s, size_t at, int *quality)
 {
-    int quality = -1;
+    *quality = -1;
+    at = skip_value(s, at);
+    while (at < s.len && s.ptr[at] == ';') {
+        size_t name = skip_space(s, at + 1);
 
-    skip_value(from);
-    while (from->len > 0 && from->ptr[0] == ';') {
-        *from = str_skip(*from, 1);
-        skip_space(from);
-        struct str start = *from;
-        struct str name = take_token(from);
+        at = skip_value(s, name);
+        if (*quality < 0 && at > name + 1 && (s.ptr[name] | 0x20) == 'q' &&
+            s.ptr[name + 1] == '=') {
+            struct str value = { s.ptr + name + 2, at - name - 2 };
 
-        skip_value(from);
-        if (quality < 0 && name.len == 1 && (name.ptr[0] | 0x20) == 'q') {
-            struct str value = str_first(start, start.len - from->len);
-
-            str_cut(&value, '=');
-            quality = quality_value(str_trim(value));
+            *quality = quality_value(str_trim(value));
         }
     }
-    return quality < 0 ? 1000 : quality;
+    if (*quality < 0) {
+        *quality = 1000;
+    }
+    return at;
 }
 
 bool
 http_media_next(struct str *list, struct http_media *out)
 {
-    while (list->len > 0) {
-        skip_space(list);
-        struct str start = *list;
+    const struct str s = *list;
 
-        out->major = take_token(list);
-        bool slash = list->len > 0 && list->ptr[0] == '/';
+    for (size_t at = 0; at < s.len; at++) { /* behind the comma */
+        size_t start = at = skip_space(s, at);
+        size_t slash = skip_token(s, start);
+        size_t end = slash < s.len ? skip_token(s, slash + 1) : slash;
+        bool good = end > slash + 1 && slash > start && s.ptr[slash] == '/';
 
-        *list = str_skip(*list, slash ? 1 : 0);
-        out->minor = take_token(list);
-        out->name = str_first(start, start.len - list->len);
-        skip_space(list);
-        bool whole =
-            list->len == 0 || list->ptr[0] == ';' || list->ptr[0] == ',';
-
-        out->quality = take_params(list);
-        *list = str_skip(*list, 1); /* the comma */
-        if (slash && whole && out->major.len > 0 && out->minor.len > 0) {
+        at = skip_space(s, good ? end : start);
+        good &= at == s.len || s.ptr[at] == ';' || s.ptr[at] == ',';
+        at = read_params(s, at, &out->quality);
+        if (good) {
+            out->name = (struct str){ s.ptr + start, end - start };
+            out->major = (struct str){ s.ptr + start, slash - start };
+            out->minor = (struct str){ s.ptr + slash + 1, end - slash - 1 };
+            *list = str_skip(s, at + 1);
             return true;
         }
     }
+    *list = STR_NONE;
     return false;
 }
 

@@ -45,16 +45,6 @@ move_to(struct http_scan *scan, enum state state)
     scan->mark = scan->at + 1;
 }
 
-/* Letters, digits and "!#$%&'*+-.^_`|~" as bits, 64 characters a word. */
-static const uint64_t token_bits[4] = { 0x03ff6cfa00000000, 0x57ffffffc7fffffe,
-                                        0, 0 };
-
-bool
-http_is_token(unsigned char c)
-{
-    return (token_bits[c >> 6] >> (c & 63) & 1) != 0;
-}
-
 static bool
 scan_method(struct step *s, uint8_t c)
 {

@@ -43,6 +43,15 @@ struct http_scan {
 ssize_t http_scan(struct http_scan *scan, const uint8_t *data, size_t n,
                   const struct http_limits *limits);
 
-bool http_is_token(unsigned char c); /* RFC 9110, 5.6.2: tchar */
+/* RFC 9110, 5.6.2: tchar.  Letters, digits and "!#$%&'*+-.^_`|~" as bits, 64
+ * characters a word. */
+static inline bool
+http_is_token(unsigned char c)
+{
+    static const uint64_t bits[4] = { 0x03ff6cfa00000000, 0x57ffffffc7fffffe, 0,
+                                      0 };
+
+    return (bits[c >> 6] >> (c & 63) & 1) != 0;
+}
 
 #endif
