@@ -101,7 +101,7 @@ relay_row_set(struct relay_row *row, const struct relay_view *v)
 void
 relay_tasks_sweep(uint32_t slot)
 {
-    uint32_t end = atomic_load(&table->end);
+    uint32_t end = table != NULL ? atomic_load(&table->end) : 0;
 
     for (uint32_t i = 0; i < end; i++) {
         struct relay_row *row = &table->rows[i];

@@ -423,7 +423,9 @@ keep(char **at, struct str s)
 {
     char *to = *at;
 
-    memcpy(to, s.ptr, s.len);
+    if (s.len > 0) { /* else it may be no text at all */
+        memcpy(to, s.ptr, s.len);
+    }
     *at += s.len;
     return str_of(to, s.len);
 }
