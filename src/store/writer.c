@@ -13,6 +13,7 @@
 #include "store/migrate.h"
 
 #define PATIENCE_MS 1000           /* while somebody else has a lock */
+#define COPY_DOUBLED 5             /* times, at most: 3.2 s */
 #define COPY_PATIENCE_MS 100       /* while readers are in the log */
 #define LOG_PART (4 << 20)         /* bytes of a log that is copied */
 #define LOG_WHOLE (16 << 20)       /* and that readers have to leave */
@@ -394,16 +395,27 @@ writer_wants_checkpoint(const struct writer *w)
     return sqlite_log_bytes(w->db) >= LOG_PART;
 }
 
+/* For readers that are in the log; more, the more there is in it. */
+static int
+copy_patience(int64_t bytes)
+{
+    int64_t times = bytes / LOG_WHOLE - 1;
+
+    return times < COPY_DOUBLED ? COPY_PATIENCE_MS << times
+                                : COPY_PATIENCE_MS << COPY_DOUBLED;
+}
+
 /* Readers hold it back only as long as a read takes.  When they do so again
- * and again, the log is taken from them: those that come then read the
- * database alone until the next commit. */
+ * and again, writes wait until all that are in the log have ended: those that
+ * come meanwhile do not hold it back. */
 bool
 writer_checkpoint(struct writer *w)
 {
-    bool done;
+    int64_t bytes = sqlite_log_bytes(w->db);
+    bool whole = bytes >= LOG_WHOLE, done;
 
-    sqlite_patience(w->db, COPY_PATIENCE_MS);
-    done = sqlite_checkpoint(w->db, sqlite_log_bytes(w->db) >= LOG_WHOLE);
+    sqlite_patience(w->db, whole ? copy_patience(bytes) : 0);
+    done = sqlite_checkpoint(w->db, whole);
     sqlite_patience(w->db, PATIENCE_MS);
     return done;
 }

