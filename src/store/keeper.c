@@ -43,7 +43,7 @@ static struct {
     struct later begin;
 
     struct writer_batch batch;
-    size_t expected; /* calls that the last batch had */
+    size_t expected; /* calls that a batch has of late */
     int64_t ended_us;
 
     struct list unsent; /* struct writer_call: answers */
@@ -220,13 +220,21 @@ finish_call(struct writer_call *c)
     answer(c);
 }
 
+/* As many as the last batch had; fewer are believed step by step, for a crowd
+ * that came in two parts once is a crowd all the same. */
+static size_t
+expect(size_t count)
+{
+    return count > k.expected ? count : (7 * k.expected + count) / 8;
+}
+
 static void
 finish_batch(void)
 {
     struct writer_batch *b = &k.batch;
 
     account(b);
-    k.expected = b->count;
+    k.expected = expect(b->count);
     k.ended_us = clock_us();
     LIST_EACH (node, &b->calls) {
         struct writer_call *c = LIST_ITEM(node, struct writer_call, link);

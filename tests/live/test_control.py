@@ -244,8 +244,8 @@ def test_others_do_not_keep_an_admin_out(weir, monkeypatch):
         os.seteuid(uid)
         try:
             s = socket.socket(socket.AF_UNIX)
+            s.connect("control.sock")  # waits while the queue is full
             s.settimeout(10)
-            s.connect("control.sock")
             return s
         finally:
             os.seteuid(0)
