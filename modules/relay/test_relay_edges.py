@@ -59,6 +59,22 @@ def test_connecting_while_egress_changes(control):
         wait_for(lambda: shown(w)["state"] == "connecting", 0.8)
 
 
+def test_what_became_wrong_can_be_stopped(control):
+    w = control(top=OPEN, apps=', { name = "more"; publish = "open"; }')
+    for app in ("live", "more"):
+        assert task(w, app=app, url=NOBODY) == OK
+        assert task(w, app=app, name="b", url=NOBODY) == OK
+    w.set_config(top=SHUT, locations=CONTROL)
+    w.reload()
+    assert task(w, name="c", url=NOBODY)[0] == 403
+    assert task(w, app="more", name="c", url=NOBODY)[0] == 404
+    for app in ("live", "more"):
+        assert task(w, app=app, oper="stop", url=NOBODY) == OK
+        assert ctl(w, "relay", "stop", "pull", app, "b").returncode == 0
+        assert task(w, app=app, oper="stop", url=NOBODY)[0] == 404
+    wait_for(lambda: relays(w) == [], 3, "an empty list")
+
+
 def test_more_relays_are_allowed(control):
     """Those that had no room begin when there is some."""
     pull = f'pull = ( {{ name = "file"; url = "{NOBODY}"; }} );'
