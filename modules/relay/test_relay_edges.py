@@ -75,6 +75,18 @@ def test_what_became_wrong_can_be_stopped(control):
     wait_for(lambda: relays(w) == [], 3, "an empty list")
 
 
+def test_wait_tells_nothing_of_other_relays(control):
+    w = control(top=OPEN)
+    assert "refused" in task(w, name="other", url=NOBODY, wait=1)[1]
+    pid = relayer(w)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert task(w, url=NOBODY, wait=1) == \
+            (502, "the relayer has not begun with it")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
 def test_more_relays_are_allowed(control):
     """Those that had no room begin when there is some."""
     pull = f'pull = ( {{ name = "file"; url = "{NOBODY}"; }} );'
