@@ -87,6 +87,18 @@ def test_wait_tells_nothing_of_other_relays(control):
         os.kill(pid, signal.SIGCONT)
 
 
+def test_urls_are_not_in_the_access_log(control):
+    w = control(top=OPEN)
+    url = "rtmp://me:pa55word@127.0.0.1:1/live/k3y?t=s3cret"
+    assert task(w, "push", url=url) == OK
+    get(w.http, "/control/push?oper=start&app=live&name=b&url=" + url)
+    w.wait_access_log("name=b")
+    w.stop()
+    text = w.access_log() + w.log()
+    for secret in ("pa55word", "k3y", "s3cret"):
+        assert secret not in text
+
+
 def test_more_relays_are_allowed(control):
     """Those that had no room begin when there is some."""
     pull = f'pull = ( {{ name = "file"; url = "{NOBODY}"; }} );'
