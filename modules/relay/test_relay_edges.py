@@ -129,6 +129,18 @@ def test_a_system_without_cas(weir, monkeypatch):
     f.stop()
 
 
+def test_a_wrong_tls_ca_is_found_in_the_file(weir, tmp_path):
+    w = weir()
+    empty = tmp_path / "empty.pem"
+    empty.write_text("")
+    for path in ("/nonexistent/ca.pem", str(empty), str(tmp_path)):
+        w.set_config(top=f'relays = {{ tls_ca = "{path}"; }};')
+        done = run("-t", "-c", f"{w.prefix}/weir.conf", "-p", w.prefix)
+        assert done.returncode == 1, path
+        assert "tls_ca" in done.stderr and path in done.stderr
+        w.reload(good=False)
+
+
 # ---- how soon it comes back ----
 
 @pytest.mark.soak
