@@ -88,6 +88,34 @@ is_configured(const struct rtmp_application_settings *app,
     return false;
 }
 
+static int
+refuse_configured(const struct relay_ask *a, struct errmsg *err)
+{
+    errmsg_set(err, "%s %.*s/%.*s is in the configuration: change it there",
+               relay_kind_name(a->kind), STR_ARGS(a->app), STR_ARGS(a->name));
+    return 409;
+}
+
+/* What was right once can be stopped whatever the configuration says now: it
+ * may have lost the application, and refuse the address. */
+static int
+check_stop(const struct rtmp_application_settings *app,
+           const struct relay_ask *a, struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    struct str url;
+    struct url u;
+    int rc = a->url.len > 0 ? url_parse(pool, a->url, &u, err) : 0;
+
+    pool_free(&pool);
+    if (rc == -1) {
+        return 400;
+    }
+    return app != NULL && is_configured(app, a, &url)
+               ? refuse_configured(a, err)
+               : 0;
+}
+
 int
 relay_ask_check(const struct settings *s, const struct relay_ask *a,
                 struct errmsg *err)
@@ -96,6 +124,9 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
     struct str url = STR_NONE;
     int status = 0;
 
+    if (!a->start) {
+        return check_stop(app, a, err);
+    }
     if (app == NULL) {
         errmsg_set(err, "there is no application \"%.*s\"", STR_ARGS(a->app));
         return 404;
@@ -105,18 +136,11 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
                    LIVE_NAME_MAX - 2);
         return 400;
     }
-    if (a->url.len > 0) {
-        status = check_url(s, a, err);
-    }
+    status = check_url(s, a, err);
     if (status != 0 || !is_configured(app, a, &url)) {
         return status;
     }
-    if (a->start && str_eq(url, a->url)) {
-        return 200;
-    }
-    errmsg_set(err, "%s %.*s/%.*s is in the configuration: change it there",
-               relay_kind_name(a->kind), STR_ARGS(a->app), STR_ARGS(a->name));
-    return 409;
+    return str_eq(url, a->url) ? 200 : refuse_configured(a, err);
 }
 
 /* ---- the store ---- */

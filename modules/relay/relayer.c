@@ -60,6 +60,22 @@ set_client(const struct plan *p)
     };
 }
 
+/* Attempts that are under way look at the old rules until they are told. */
+static void
+take_plan(const struct plan *plan, struct pool *pool)
+{
+    struct pool *old = relayer.pool;
+
+    relayer.pool = pool;
+    relayer.plan = *plan;
+    set_client(plan);
+    LIST_EACH (node, &relayer.tasks) {
+        task_rules_changed(LIST_ITEM(node, struct relay_task, link));
+    }
+    pool_free(&old);
+    wanted_plan();
+}
+
 static void
 configure(struct str description)
 {
@@ -72,11 +88,7 @@ configure(struct str description)
         pool_free(&pool);
         return;
     }
-    pool_free(&relayer.pool);
-    relayer.pool = pool;
-    relayer.plan = plan;
-    set_client(&plan);
-    wanted_plan();
+    take_plan(&plan, pool);
 }
 
 static bool
@@ -104,21 +116,35 @@ on_tick(struct timer *timer)
     timer_set(relayer.loop, timer, TICK_MS);
 }
 
+/* A system without CAs relays over plain RTMP all the same. */
 static int
-start_libraries(const struct settings *s, struct errmsg *err)
+start_tls(const struct settings *s, struct errmsg *err)
 {
-    struct resolver_options names = { 0 };
     struct tls_client_options tls = {
         .ca = s->relays.tls_ca,
         .insecure = !s->relays.tls_verify,
     };
 
-    relayer.resolver = resolver_new(relayer.loop, &names, err);
-    if (relayer.resolver == NULL) {
+    relayer.tls = tls_client_new(&tls, &relayer.no_tls);
+    if (relayer.tls == NULL && s->relays.tls_ca.len > 0) {
+        *err = relayer.no_tls;
         return -1;
     }
-    relayer.tls = tls_client_new(&tls, err);
     if (relayer.tls == NULL) {
+        log_warn("relays: %s: rtmps:// remotes cannot be verified, and are "
+                 "not connected to",
+                 relayer.no_tls.text);
+    }
+    return 0;
+}
+
+static int
+start_libraries(const struct settings *s, struct errmsg *err)
+{
+    struct resolver_options names = { 0 };
+
+    relayer.resolver = resolver_new(relayer.loop, &names, err);
+    if (relayer.resolver == NULL || start_tls(s, err) == -1) {
         return -1;
     }
     return live_hub_start(relayer.loop, &s->live, err);

@@ -82,8 +82,9 @@ struct relayer {
     struct loop *loop; /* borrowed */
     struct pool *pool; /* owned: of the plan */
     struct plan plan;
-    struct resolver *resolver;          /* owned */
-    struct tls_client *tls;             /* owned */
+    struct resolver *resolver; /* owned */
+    struct tls_client *tls;    /* owned; NULL: no_tls says why */
+    struct errmsg no_tls;
     struct rtmp_client_settings client; /* of all clients */
     struct list tasks;
     size_t count;
@@ -115,6 +116,9 @@ struct task_wish {
 struct relay_task *task_new(const struct task_wish *w);
 /* Says farewell to the remote; freed at the end of the turn. */
 void task_end(struct relay_task *t);
+/* The rules of what may be connected to are others: an attempt under way
+ * begins anew, and one that was refused is made again. */
+void task_rules_changed(struct relay_task *t);
 /* It is idle and its time has come: connects, or waits for the local side. */
 void task_look(struct relay_task *t);
 /* Its application, NULL: there is none of that name any more. */

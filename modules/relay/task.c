@@ -40,6 +40,16 @@ count_state(const struct relay_task *t, int64_t n)
     metric_add(m, metric_at(m, t->kind, t->view.state, 0), n);
 }
 
+/* It stops running: what failed before does not count after a good while. */
+static void
+forgive(struct relay_task *t)
+{
+    if (t->running_ms > 0 &&
+        loop_now(relayer.loop) - t->running_ms >= BACKOFF_STABLE_MS) {
+        t->failures = 0;
+    }
+}
+
 void
 task_set(struct relay_task *t, enum relay_state state, const char *reason)
 {
@@ -55,6 +65,7 @@ task_set(struct relay_task *t, enum relay_state state, const char *reason)
         count_state(t, 1);
     }
     str_copy(t->view.reason, sizeof(t->view.reason), str_from(reason));
+    forgive(t);
     t->running_ms = state == RELAY_RUNNING ? loop_now(relayer.loop) : 0;
     t->view.refused = t->view.refused && state != RELAY_RUNNING;
     log_limited(state == RELAY_CONNECTING ? LOG_INFO : LOG_NOTICE,
@@ -209,12 +220,10 @@ void
 task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
 {
     const struct metric *m = &relay_metrics[RELAY_FAILED];
-    int64_t now = loop_now(relayer.loop);
     int64_t delay;
 
-    if (t->running_ms > 0 && now - t->running_ms >= BACKOFF_STABLE_MS) {
-        t->failures = 0;
-    }
+    forgive(t);
+    t->running_ms = 0;
     t->failures++;
     t->view.failures++;
     t->view.failed_ms = clock_wall_ms();
@@ -321,11 +330,27 @@ dial(struct relay_task *t)
     };
     const struct metric *m = &relay_metrics[RELAY_ATTEMPTS];
 
+    if (t->parsed.tls && relayer.tls == NULL) {
+        task_failed(t, RELAY_FAILED_TLS, relayer.no_tls.text);
+        return;
+    }
     metric_add(m, metric_at(m, t->kind, 0, 0), 1);
     t->view.attempts++;
+    show(t);
     t->dial = outgoing_start(relayer.loop, &to, on_dialled, t);
     if (t->dial == NULL) {
         task_failed(t, RELAY_FAILED_HERE, "there is no room to connect");
+    }
+}
+
+void
+task_rules_changed(struct relay_task *t)
+{
+    if (t->dial != NULL) {
+        outgoing_cancel(&t->dial);
+        timer_set(relayer.loop, &t->timer, 0);
+    } else if (t->view.state == RELAY_BACKING_OFF && t->view.refused) {
+        timer_set(relayer.loop, &t->timer, 0);
     }
 }
 

@@ -90,12 +90,20 @@ end_change(struct relay_row *row)
     atomic_store_explicit(&row->sequence, (n | 1) + 1, memory_order_release);
 }
 
-void
-relay_row_set(struct relay_row *row, const struct relay_view *v)
+static void
+write_row(struct relay_row *row, const struct relay_view *v)
 {
     begin_change(row);
     row->view = *v;
     end_change(row);
+}
+
+void
+relay_row_set(struct relay_row *row, const struct relay_view *v)
+{
+    if (atomic_load(&row->owner) == slot_self_owner()) {
+        write_row(row, v);
+    }
 }
 
 void
@@ -175,7 +183,7 @@ relay_row_take(const struct relay_view *v)
         atomic_store(&table->end, end + 1);
     }
     row->old = false;
-    relay_row_set(row, v);
+    write_row(row, v);
     atomic_store(&row->owner, slot_self_owner());
     return row;
 }
@@ -183,8 +191,11 @@ relay_row_take(const struct relay_view *v)
 void
 relay_row_free(struct relay_row **row)
 {
+    slot_owner self = slot_self_owner();
+
     if (*row != NULL) {
-        atomic_store(&(*row)->owner, 0);
+        /* Not one that the next relayer has taken over meanwhile. */
+        atomic_compare_exchange_strong(&(*row)->owner, &self, 0);
         *row = NULL;
     }
 }
@@ -236,5 +247,6 @@ relay_tasks_find_id(uint64_t id, struct relay_view *v)
             return true;
         }
     }
+    memset(v, 0, sizeof(*v)); /* it holds what another relay says */
     return false;
 }

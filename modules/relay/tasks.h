@@ -88,6 +88,7 @@ void relay_row_free(struct relay_row **row);
 /* The next row at or behind *at, which is moved past it; false behind the
  * last. */
 bool relay_tasks_next(uint32_t *at, struct relay_view *v);
+/* False, and *v all zero: there is none. */
 bool relay_tasks_find_id(uint64_t id, struct relay_view *v);
 
 #endif

@@ -91,6 +91,8 @@ test_rows(void **state)
     relay_row_free(&a);
     assert_null(a);
     assert_false(relay_tasks_find_id(1, &seen));
+    assert_int_equal(seen.id, 0); /* and nothing of another */
+    assert_string_equal(seen.name, "");
     assert_int_equal(count(), 1);
     v = view("c", 3);
     a = relay_row_take(&v); /* where the first was */
@@ -140,6 +142,30 @@ test_death(void **state)
     assert_int_equal(seen.state, RELAY_CONNECTING);
 }
 
+/* Two relayers at once, for a moment: what the old one still has to say is of
+ * no row that the new one has taken over. */
+static void
+test_two_relayers(void **state)
+{
+    struct relay_view a = view("a", 1), seen;
+    struct relay_row *old = relay_row_take(&a), *new;
+    uint32_t first = process;
+
+    (void)state;
+    be_relayer();
+    new = relay_row_take(&a);
+    assert_ptr_equal(new, old);
+    slot_set_self(first);
+    a.state = RELAY_BACKING_OFF;
+    relay_row_set(old, &a);
+    relay_row_free(&old);
+    slot_set_self(process);
+    assert_true(relay_tasks_find_id(1, &seen));
+    assert_int_equal(seen.state, RELAY_CONNECTING);
+    relay_row_free(&new);
+    assert_int_equal(count(), 0);
+}
+
 static void
 test_names(void **state)
 {
@@ -157,10 +183,8 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_rows),
-        TEST(test_full),
-        TEST(test_death),
-        TEST(test_names),
+        TEST(test_rows),         TEST(test_full),  TEST(test_death),
+        TEST(test_two_relayers), TEST(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

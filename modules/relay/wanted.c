@@ -184,13 +184,6 @@ on_streams(struct timer *timer)
     }
 }
 
-void
-wanted_plan(void)
-{
-    wanted.full = false;
-    timer_set(relayer.loop, &wanted.streams, 0);
-}
-
 /* ---- the store ---- */
 
 static void ask(void);
@@ -257,19 +250,31 @@ on_heard(void *arg, struct str text)
     ask();
 }
 
+/* ---- both ---- */
+
+/* relays.max may have made room for what the store has, too. */
+void
+wanted_plan(void)
+{
+    wanted.full = false;
+    timer_set(relayer.loop, &wanted.streams, 0);
+    if (relayer.plan.store) {
+        ask();
+    }
+}
+
 void
 wanted_start(void)
 {
     timer_init(&wanted.streams, on_streams);
     timer_init(&wanted.again, on_again);
     want_config();
-    wanted_plan();
-    if (!relayer.plan.store) {
+    if (relayer.plan.store) {
+        store_listen(RELAY_TASKS_TOPIC, on_heard, NULL);
+    } else {
         relay_tasks_forget_old();
-        return;
     }
-    store_listen(RELAY_TASKS_TOPIC, on_heard, NULL);
-    ask();
+    wanted_plan();
 }
 
 void

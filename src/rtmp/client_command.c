@@ -214,6 +214,19 @@ hide(char *text, struct str secret)
     }
 }
 
+/* All of a query, and each value of it: some remotes take it apart. */
+static void
+hide_query(char *text, struct str query)
+{
+    hide(text, query);
+    while (query.len > 0) {
+        struct str value = str_cut(&query, '&');
+
+        str_cut(&value, '=');
+        hide(text, value);
+    }
+}
+
 /* What could break a line of a log gets a '?' instead; cut to fit. */
 static void
 copy_clean(char *dst, size_t size, struct str s)
@@ -265,8 +278,8 @@ read_info(const struct rtmp_client *c, struct amf_reader *args,
              both ? ": " : "",
              STR_ARGS(none ? STR("no reason is given") : info->description));
     hide(raw, c->full);
-    hide(raw, c->args);
-    hide(raw, str_skip(c->app, str_find(c->app, '?', 0) + 1));
+    hide_query(raw, c->args);
+    hide_query(raw, str_skip(c->app, str_find(c->app, '?', 0) + 1));
     hide(raw, c->password);
     if (c->publish) {
         hide(raw, c->name);

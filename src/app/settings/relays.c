@@ -7,6 +7,8 @@
 #include "app/settings/rows.h"
 
 #include "app/rows.h"
+#include "base/mem.h"
+#include "net/tls_client.h"
 #include "net/url.h"
 #include "rtmp/name.h"
 #include "rtmp/target.h"
@@ -65,10 +67,24 @@ check_name(struct str value, struct errmsg *err)
     return rtmp_name_check(value, false, err);
 }
 
+/* The relayer would find it too late: when the old one has ended. */
 static int
-check_file(struct str value, struct errmsg *err)
+check_ca(struct str value, struct errmsg *err)
 {
-    return value.len > 0 ? 0 : errmsg_set(err, "must not be empty");
+    char *path = mem_dup(value.ptr, value.len);
+    struct tls_client_options o = { .ca = str_of(path, value.len) };
+    struct tls_client *t = NULL;
+
+    if (value.len == 0) {
+        errmsg_set(err, "must not be empty");
+    } else {
+        t = tls_client_new(&o, err);
+    }
+    int rc = t != NULL ? 0 : -1;
+
+    tls_client_free(&t);
+    mem_free(&path);
+    return rc;
 }
 
 const struct conf_key settings_push_keys[] = {
@@ -106,7 +122,7 @@ const struct conf_key settings_relays_keys[] = {
         .help = "A remote that is pulled from and sends no media for so long, "
                 "or that is pushed to and answers nothing, is left and "
                 "connected to anew."),
-    ROW(relays_settings, tls_ca, CONF_STRING, .preset = "", .check = check_file,
+    ROW(relays_settings, tls_ca, CONF_STRING, .preset = "", .check = check_ca,
         .help = "File with the certificates (PEM) that rtmps:// remotes are "
                 "verified with; empty: those of the system."),
     ROW(relays_settings, tls_verify, CONF_BOOL, .preset = "true",

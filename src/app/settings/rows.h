@@ -32,7 +32,7 @@ extern const struct conf_key settings_tls_keys[];    /* of tls_settings */
 int settings_check_tls(const void *tls_settings, struct errmsg *err);
 
 /* Default of a "mask_args" row. */
-#define MASK_ARGS "key,token,access_token,password,passwd,secret,auth,sig"
+#define MASK_ARGS "key,token,access_token,password,passwd,secret,auth,sig,url"
 /* check of a "mask_args" row: can it be the name of an argument? */
 int settings_check_arg(struct str value, struct errmsg *err);
 

@@ -374,6 +374,22 @@ what_a_remote_repeats_is_masked(void **state)
                 "************* *************** ********???");
 }
 
+/* Servers check a token and say that this one is wrong. */
+static void
+a_value_that_is_repeated_is_masked(void **state)
+{
+    (void)state;
+    owner.wanted.args = STR("user=ab&token=s3cret&sign=0123456789");
+    owner.wanted.app = STR("live?ticket=app-ticket");
+    assert_int_equal(connect_again(), 0);
+    get_to_wish();
+    tell("onStatus", 0, "error", "NetStream.Play.Failed",
+         "bad s3cret, 0123456789 of app-ticket");
+    assert_over(RTMP_CLIENT_REFUSED,
+                "play was refused: NetStream.Play.Failed: bad ******, "
+                "********** of **********");
+}
+
 static void
 no_secret_is_cut_in_two(void **state)
 {
@@ -422,6 +438,7 @@ main(void)
         PLAY(what_is_wanted_cannot_be),
         PLAY(a_socket_that_is_dead),
         PUBLISH(what_a_remote_repeats_is_masked),
+        PLAY(a_value_that_is_repeated_is_masked),
         PUBLISH(no_secret_is_cut_in_two),
     };
 
