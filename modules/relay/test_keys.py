@@ -12,10 +12,10 @@ import pytest
 import media
 from feed import Feed, read_until
 from http_client import Http, get, request
-from keys_help import (KEYED, ask, at_once, deleted, error, keeper, key_of,
-                       refused, room_url, start_keyed)
+from keys_help import (KEYED, LOCATION, ask, at_once, deleted, error, keeper,
+                       key_of, refused, room_url, start_keyed)
 from rtmp_client import Refused, Rtmp, player, publisher
-from weir import descendants, stat_of, wait_for
+from weir import descendants, stat_of, title, wait_for
 
 @pytest.fixture
 def keyed(weir):
@@ -437,6 +437,52 @@ def test_keys_over_reloads_and_restarts(keyed):
     w.start()
     assert key_of(w, "movie") == key
     publisher(w.rtmp, "keyed", key).close()
+
+
+def keepers(w):
+    return [p for p in descendants(w.pid) if title(p) == "weir: keeper"]
+
+
+def with_keys(w):
+    w.set_config(workers=2, apps=KEYED % "", locations=LOCATION % "")
+
+
+def test_reloads_that_want_keys_and_do_not(weir):
+    """Who is live in an old generation hears of its key all the same."""
+    w = weir(workers=2)
+    assert keepers(w) == []
+    with_keys(w)
+    w.reload()
+    key = key_of(w, "movie")
+    with publisher(w.rtmp, "keyed", key) as live:
+        w.set_config(workers=2)
+        w.reload()
+        wait_for(lambda: keepers(w) == [], 10, "no keeper")
+        with_keys(w)
+        w.reload()
+        assert len(keepers(w)) == 1
+        assert key_of(w, "movie") == key
+        key_of(w, "movie", "reset")
+        with pytest.raises(Refused) as e:
+            live.status(timeout=5)
+        assert "reset or deleted" in e.value.text
+        live.wait_closed()
+
+
+def test_a_reload_that_wants_a_keeper_that_cannot_start(weir):
+    w = weir(workers=2)
+    path = f"{w.prefix}/run/weir.db"
+    os.makedirs(f"{w.prefix}/run", exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(b"this is no database, whatever it is called " * 100)
+    with_keys(w)
+    w.reload(good=False)
+    wait_for(lambda: keepers(w) == [], 10, "no keeper")
+    assert len(w.workers()) == 2
+    for end in ("", "-wal", "-shm"):
+        os.unlink(path + end)
+    w.reload()
+    assert key_of(w, "movie")
 
 
 class Broken:

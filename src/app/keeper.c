@@ -138,9 +138,14 @@ keeper_prepare(const struct settings *s, struct errmsg *err)
 
 /* ---- the role ---- */
 
+/* The master has made the database.  One that is gone since is not made anew:
+ * what was in it may come back, and others have it open. */
 static int
 start(struct loop *l, const struct settings *s, struct errmsg *err)
 {
+    if (access(s->store.path.ptr, F_OK) == -1) {
+        return errmsg_sys(err, "cannot open %.*s", STR_ARGS(s->store.path));
+    }
     return keeper_start(l, &s->store, err);
 }
 

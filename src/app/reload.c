@@ -338,7 +338,8 @@ open_next(struct master *m, struct errmsg *err)
         return errmsg_prefix(err, "error_log: ");
     }
     if (control_prepare(m->control, &next->settings->control, err) == -1 ||
-        keeper_prepare(next->settings, err) == -1) {
+        (!keeper_wanted(m->generation->settings) &&
+         keeper_prepare(next->settings, err) == -1)) {
         return -1;
     }
     return generation_open(m->reload.next, &m->listeners, err);

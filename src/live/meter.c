@@ -21,7 +21,7 @@ void
 meter_mark(struct meter *m, uint32_t bucket)
 {
     uint32_t last = atomic_load_explicit(&m->bucket, memory_order_relaxed);
-    struct meter_mark *mark = &m->marks[last % METER_MARKS];
+    struct meter_mark *mark = &m->marks[m->marked++ % METER_MARKS];
     uint64_t video = atomic_load_explicit(&m->video, memory_order_relaxed);
     uint64_t audio = atomic_load_explicit(&m->audio, memory_order_relaxed);
 

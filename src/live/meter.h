@@ -5,7 +5,7 @@
  * speed of what stands still, or of a process that died, falls to 0.  Time is
  * cut in buckets.  Whenever the owner comes to a new one it notes the totals
  * it leaves behind (a mark); the speed is what was added since the newest mark
- * before the window.
+ * before the window.  The last ones are kept, however far apart they are.
  *
  * An addition touches one cache line; a mark is made twice a second at most.
  *
@@ -32,6 +32,7 @@ struct meter {
     _Alignas(64) _Atomic uint64_t video; /* bytes */
     _Atomic uint64_t audio;
     _Atomic uint32_t bucket; /* of the last addition */
+    uint32_t marked;         /* owner: marks made */
     _Alignas(64) struct meter_mark marks[METER_MARKS];
 };
 

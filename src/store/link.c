@@ -119,7 +119,9 @@ link_on_hello(void *arg, struct bus_message *m)
     if (!link.open) {
         return;
     }
-    meet(m->from);
+    if (slot_owner_alive(m->from)) { /* else another is there by now */
+        meet(m->from);
+    }
     send_waiting();
     listen_missed();
 }

@@ -44,7 +44,9 @@ explain(const struct store_call *c, const struct errmsg *why)
                 s->name, why->text);
 }
 
-/* Makes the whole answer; STORE_BUSY: to be tried again. */
+/* Makes the whole answer; STORE_BUSY: to be tried again.  A file that is not
+ * at its path any more is not what the next keeper will write to: what it says
+ * may have been deleted since. */
 static enum store_status
 read_rows(struct sqlite *db, const struct store_call *c, struct buf *rows,
           struct errmsg *why)
@@ -52,6 +54,10 @@ read_rows(struct sqlite *db, const struct store_call *c, struct buf *rows,
     struct wire_answer head = { .status = STORE_OK, .steps = 1 };
     struct wire_out out = { .to = rows };
 
+    if (!sqlite_in_place(db)) {
+        errmsg_set(why, "its file was moved or removed");
+        return STORE_DOWN;
+    }
     buf_clear(rows);
     wire_put_answer(&out, &head);
     return sqlite_run(db, c->statement, c->params, c->count, &out, why);

@@ -109,7 +109,7 @@ find(struct writer *w, const struct store_value *key, char **text, size_t *len,
 
 /* Whether the answer is in the ledger; then it is given again. */
 static enum store_status
-replay(struct writer *w, struct writer_call *c)
+replay(struct writer *w, struct writer_call *c, bool *found)
 {
     struct store_value key[] = { store_int((int64_t)w->boot),
                                  store_int((int64_t)c->from),
@@ -118,11 +118,11 @@ replay(struct writer *w, struct writer_call *c)
     size_t len = 0;
     enum store_status status = find(w, key, &text, &len, &c->why);
 
-    if (status == STORE_OK && text != NULL) {
+    *found = status == STORE_OK && text != NULL;
+    if (*found) {
         buf_clear(&c->answer);
         buf_add(&c->answer, text, len);
         c->status = STORE_OK;
-        c->replayed = true;
     }
     mem_free(&text);
     return status;
@@ -266,13 +266,26 @@ concerns_all(enum store_status status)
     return status == STORE_FULL || status == STORE_DOWN || status == STORE_BUSY;
 }
 
+/* Whether it stands twice in this batch and was just done, which holds only if
+ * the transaction does: so it is not `replayed`. */
+static enum store_status
+find_twin(struct writer *w, struct writer_call *c, bool *found)
+{
+    *found = false;
+    return c->head.again != 0 ? replay(w, c, found) : STORE_OK;
+}
+
 /* STORE_OK, whatever came of the call, or why the transaction cannot go
  * on. */
 static enum store_status
 run_call(struct writer *w, struct writer_call *c)
 {
-    enum store_status status;
+    bool is_twin;
+    enum store_status status = find_twin(w, c, &is_twin);
 
+    if (status != STORE_OK || is_twin) {
+        return status;
+    }
     if (clock_ms() > c->head.due) { /* it was told STORE_DOWN by itself */
         set_status(c, STORE_DOWN);
         return STORE_OK;
@@ -303,7 +316,7 @@ replay_all(struct writer *w, struct writer_batch *b)
     LIST_EACH (node, &b->calls) {
         struct writer_call *c = LIST_ITEM(node, struct writer_call, link);
 
-        if (c->head.again != 0 && replay(w, c) != STORE_OK) {
+        if (c->head.again != 0 && replay(w, c, &c->replayed) != STORE_OK) {
             b->why = c->why;
             return STORE_DOWN;
         }

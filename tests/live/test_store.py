@@ -379,6 +379,23 @@ def test_a_database_that_is_gone_is_noticed(notes):
     assert ask(w, "add", name="a", text="x").status == 200
 
 
+def test_a_database_that_is_gone_is_not_made_anew(notes):
+    """A new keeper does not begin with an empty one beside what the workers
+    have open; it goes on when the file is back."""
+    w = notes(workers=1)
+    path = f"{w.prefix}/{DATABASE}"
+    assert ask(w, "add", name="a", text="x").status == 200
+    os.rename(path, f"{path}.old")
+    os.kill(keeper(w), signal.SIGKILL)
+    w.wait_log(r"keeper.* cannot start: .*weir\.db")
+    assert not os.path.exists(path)
+    w.reload(good=False)
+    assert not os.path.exists(path)
+    os.rename(f"{path}.old", path)
+    wait_for(lambda: ask(w, "add", name="b", text="x").status == 200, 10)
+    assert names_in(w) == ["a", "b"]
+
+
 # ---- what it does not start with ----
 
 def start_in(notes, tmp_path, prepare):

@@ -151,15 +151,33 @@ test_seldom(void **state)
     }
 }
 
+/* A silence after which marks come to stand where the one before the silence
+ * does: what was before it is not what was added of late. */
+static void
+test_after_a_silence_of_a_round_of_marks(void **state)
+{
+    (void)state;
+    meter_add(&m, START, 1000000, 0);
+    meter_add(&m, START + METER_MARKS * METER_BUCKET_MS, 1000, 0);
+    meter_add(&m, START + (METER_MARKS + 1) * METER_BUCKET_MS, 1000, 0);
+    assert_in_range(video_speed((METER_MARKS + 1) * METER_BUCKET_MS), 2800,
+                    3200);
+}
+
 int
 main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
     static const struct CMUnitTest tests[] = {
-        TEST(test_nothing),         TEST(test_totals),
-        TEST(test_young),           TEST(test_steady),
-        TEST(test_at_any_time),     TEST(test_falls_to_nothing),
-        TEST(test_after_a_silence), TEST(test_seldom),
+        TEST(test_nothing),
+        TEST(test_totals),
+        TEST(test_young),
+        TEST(test_steady),
+        TEST(test_at_any_time),
+        TEST(test_falls_to_nothing),
+        TEST(test_after_a_silence),
+        TEST(test_seldom),
+        TEST(test_after_a_silence_of_a_round_of_marks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

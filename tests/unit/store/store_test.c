@@ -202,6 +202,28 @@ a_read_that_takes_too_long_is_ended(void **state)
     assert_int_equal(told.status, STORE_OK);
 }
 
+/* What is open is not what the keeper would write to any more. */
+static void
+a_file_that_was_moved_is_not_read(void **state)
+{
+    char old[128];
+
+    (void)state;
+    snprintf(old, sizeof(old), "%s.old", notes_path);
+    assert_int_equal(open_store(5000, 16), 0);
+    assert_int_equal(rename(notes_path, old), 0);
+    read_note(GET, "a");
+    wait_for_calls(1);
+    assert_int_equal(told.status, STORE_DOWN);
+    read_note(ALL, "");
+    wait_for_calls(2);
+    assert_int_equal(told.status, STORE_DOWN);
+    assert_int_equal(rename(old, notes_path), 0);
+    read_note(GET, "a");
+    wait_for_calls(3);
+    assert_int_equal(told.status, STORE_OK);
+}
+
 /* ---- writes without an answer ---- */
 
 static void
@@ -309,6 +331,7 @@ main(void)
         TEST(parameters_go_by_their_numbers),
         TEST(more_rows_than_an_answer_has_room_for),
         TEST(a_read_that_takes_too_long_is_ended),
+        TEST(a_file_that_was_moved_is_not_read),
         TEST(without_a_keeper_a_write_is_down_in_time),
         TEST(a_keeper_that_is_mute_is_down_in_time),
         TEST(too_many_calls_are_busy),

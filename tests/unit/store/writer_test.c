@@ -156,6 +156,24 @@ what_was_done_is_answered_again_and_not_done_again(void **state)
     mem_free(&first);
 }
 
+/* Who hears late of a keeper that is gone asks the next one twice. */
+static void
+what_is_asked_twice_at_once_is_done_once(void **state)
+{
+    struct wanted step = { RETURN, "a", 41, true };
+    struct wire_request head = { .number = 5, .again = 1 };
+    struct writer_call *first, *second;
+
+    (void)state;
+    first = put(head, &step, 1);
+    second = put(head, &step, 1);
+    writer_run(w, &b);
+    assert_int_equal(first->status, STORE_OK);
+    assert_int_equal(second->status, STORE_OK);
+    assert_true(str_eq(buf_str(&first->answer), buf_str(&second->answer)));
+    expect_notes("a=41");
+}
+
 static void
 what_failed_may_be_tried_again(void **state)
 {
@@ -355,6 +373,7 @@ main(void)
         TEST(who_does_not_wait_any_more_gets_nothing_done),
         TEST(what_is_no_request_is_refused),
         TEST(what_was_done_is_answered_again_and_not_done_again),
+        TEST(what_is_asked_twice_at_once_is_done_once),
         TEST(what_failed_may_be_tried_again),
         TEST(the_ledger_forgets_what_was_answered),
         TEST(the_ledger_forgets_the_dead),
