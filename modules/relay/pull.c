@@ -89,6 +89,7 @@ ask_for_name(struct relay_task *t, const struct plan_app *app)
         .url = t->remote,
         .peer = rtmp_client_conn(t->client)->peer,
         .kind = LIVE_KIND_PULL,
+        .stream_id = t->stream_id,
         .conflict = LIVE_REFUSE,
         .chunk_size = app->chunk_size,
         .hold = app->hold,
@@ -132,7 +133,7 @@ on_ready(struct rtmp_client *c, uint32_t stream_id)
 {
     struct relay_task *t = rtmp_client_arg(c);
 
-    (void)stream_id;
+    t->stream_id = stream_id;
     t->ready = true;
     t->media_ms = loop_now(relayer.loop);
     rtmp_login_clear(&t->login);

@@ -69,6 +69,7 @@ struct relay_task {
 
     /* pull.c */
     struct live_publisher *publisher; /* owned */
+    uint32_t stream_id;               /* RTMP: of the remote's messages */
     bool started;                     /* the name is ours */
     int64_t media_ms;                 /* loop_now() when media last came */
     struct buf stash;                 /* what came before it was */
