@@ -29,7 +29,7 @@ struct request {            /* one that waits */
     int64_t end_ms;          /* loop_now() until when */
     uint64_t id;             /* of the task */
     enum store_status status;
-    bool other_url; /* it is there with another one */
+    enum relay_obstacle obstacle; /* to a start */
     /* How it is answered, once it has its turn again. */
     enum http_result (*answer)(struct request *q);
     struct relay_view seen; /* the task as it waits */
@@ -61,7 +61,16 @@ answer_missing(struct request *q)
 static enum http_result
 answer_not_written(struct request *q)
 {
-    if (q->other_url) {
+    if (q->obstacle == RELAY_RING) {
+        return relay_refuse(q->r, RELAY_REFUSED_TASK, 409,
+                            "%.*s/%.*s has a %s with this url: the stream "
+                            "would feed itself",
+                            STR_ARGS(q->ask.app), STR_ARGS(q->ask.name),
+                            relay_kind_name(q->ask.kind == RELAY_PULL
+                                                ? RELAY_PUSH
+                                                : RELAY_PULL));
+    }
+    if (q->obstacle == RELAY_OTHER_URL) {
         return relay_refuse(q->r, RELAY_REFUSED_TASK, 409,
                             "%.*s/%.*s has a %s with another url: stop it "
                             "first",
@@ -120,7 +129,9 @@ on_looked_up(void *arg, const struct store_result *r)
 
     q->call = NULL;
     q->status = r->status;
-    q->other_url = r->status == STORE_OK && r->answer->rows > 0;
+    if (r->status == STORE_OK) {
+        q->obstacle = relay_ask_obstacle(&q->ask, r);
+    }
     go_on(q, r->status == STORE_OK ? answer_not_written : answer_store);
 }
 

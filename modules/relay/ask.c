@@ -180,7 +180,19 @@ relay_ask_look(const struct relay_ask *a, store_done *done, void *arg)
         store_text(str_from(relay_kind_name(a->kind))),
         store_text(a->app),
         store_text(a->name),
+        store_text(a->url),
     };
 
-    return store_read(&relay_statements[SQL_TASK_URL], values, 3, done, arg);
+    return store_read(&relay_statements[SQL_TASK_WHY], values, 4, done, arg);
+}
+
+enum relay_obstacle
+relay_ask_obstacle(const struct relay_ask *a, const struct store_result *r)
+{
+    if (r->answer->rows == 0) {
+        return RELAY_NO_ROOM;
+    }
+    return str_eq(r->answer->cells[0].s, str_from(relay_kind_name(a->kind)))
+               ? RELAY_OTHER_URL
+               : RELAY_RING;
 }

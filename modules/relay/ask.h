@@ -23,12 +23,22 @@ int relay_ask_check(const struct settings *s, const struct relay_ask *a,
                     struct errmsg *err);
 
 /* max: relays.max.  The answer is STORE_OK (a start's id is in the first cell)
- * or STORE_MISSING: a stop of what is not there; a start that is there with
- * another URL (relay_ask_look() tells), or there is no room. */
+ * or STORE_MISSING: a stop of what is not there, or a start that something
+ * is in the way of (relay_ask_look() tells). */
 struct store_call *relay_ask_write(const struct relay_ask *a, int64_t max,
                                    store_done *done, void *arg);
-/* Reads the URL of such a task: a row, or none. */
+
+/* Why a start was not written. */
+enum relay_obstacle {
+    RELAY_NO_ROOM,   /* as many as relays.max */
+    RELAY_OTHER_URL, /* it is there with another one */
+    RELAY_RING,      /* the stream is already pulled from, or pushed to, what
+                        it was to go to, or come from: it would feed itself */
+};
+/* Asks for it: done reads it with relay_ask_obstacle() if it was STORE_OK. */
 struct store_call *relay_ask_look(const struct relay_ask *a, store_done *done,
                                   void *arg);
+enum relay_obstacle relay_ask_obstacle(const struct relay_ask *a,
+                                       const struct store_result *r);
 
 #endif

@@ -72,15 +72,21 @@ const struct store_statement relay_statements[] = {
                     .quick = true,
                     .sql = "select id, kind, app, name, url from relay_tasks "
                            "order by id" },
-    [SQL_TASK_URL] = { .name = "task_url",
+    [SQL_TASK_WHY] = { .name = "task_why",
                        .quick = true,
-                       .sql = "select url from relay_tasks "
-                              "where kind = $1 and app = $2 and name = $3" },
+                       .sql = "select kind from relay_tasks "
+                              "where app = $2 and name = $3 and "
+                              "(kind = $1 or url = $4) "
+                              "order by case when kind = $1 then 0 else 1 "
+                              "end" },
     [SQL_TASK_START] = { .name = "task_start",
                          .sql = "insert into relay_tasks "
                                 "(kind, app, name, url, created) "
                                 "select $1, $2, $3, $4, $5 where "
-                                "(select count(*) from relay_tasks) < $6 "
+                                "((select count(*) from relay_tasks) < $6 "
+                                "and not exists (select 1 from relay_tasks "
+                                "where kind <> $1 and app = $2 and name = $3 "
+                                "and url = $4)) "
                                 "or exists (select 1 from relay_tasks "
                                 "where kind = $1 and app = $2 and name = $3) "
                                 "on conflict (kind, app, name) "

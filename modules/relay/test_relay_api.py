@@ -93,6 +93,18 @@ def test_start_and_stop(weir, control):
     f.stop()
 
 
+def test_a_stream_does_not_feed_itself_through_a_remote(weir, control):
+    there = weir()
+    w = control()
+    url = there.rtmp_url("mirror")
+    assert task(w, "push", url=url) == OK
+    status, words = task(w, "pull", url=url)
+    assert (status, "feed itself" in words) == (409, True)
+    assert task(w, "push", url=url) == OK
+    assert task(w, "pull", url=there.rtmp_url("other")) == OK
+    assert task(w, "push", oper="stop", url=url) == OK
+
+
 def test_push_by_the_api(weir, control):
     there = weir()
     w = control()

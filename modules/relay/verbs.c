@@ -72,16 +72,18 @@ ask_of(const struct order *o)
 static void
 on_looked_up(void *arg, const struct store_result *r)
 {
+    static const char *const words[] = {
+        [RELAY_NO_ROOM] = "there are as many relays as relays.max allows",
+        [RELAY_OTHER_URL] = "it is there with another URL: stop it first",
+        [RELAY_RING] = "the stream would feed itself: the other kind of relay "
+                       "has this URL",
+    };
     struct pending *p = arg;
+    struct relay_ask ask = ask_of(&p->order);
 
-    if (r->status != STORE_OK) {
-        answer(p, false, store_status_text(r->status));
-    } else {
-        answer(p, false,
-               r->answer->rows > 0
-                   ? "it is there with another URL: stop it first"
-                   : "there are as many relays as relays.max allows");
-    }
+    answer(p, false,
+           r->status == STORE_OK ? words[relay_ask_obstacle(&ask, r)]
+                                 : store_status_text(r->status));
 }
 
 static void
