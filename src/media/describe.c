@@ -7,6 +7,29 @@
 
 #include <stdio.h>
 
+#include "media/bits.h"
+
+#define SIZE_MOST 65536 /* pixels; more is nonsense */
+
+void
+describe_size(struct media_video *v, struct bits *b, uint64_t width,
+              uint64_t height, uint64_t unit_x, uint64_t unit_y)
+{
+    uint64_t crop_x = 0, crop_y = 0;
+
+    if (bits_get(b, 1) != 0) {
+        crop_x = unit_x * bits_ue(b);
+        crop_x += unit_x * bits_ue(b);
+        crop_y = unit_y * bits_ue(b);
+        crop_y += unit_y * bits_ue(b);
+    }
+    if (!b->over && crop_x < width && crop_y < height &&
+        width - crop_x <= SIZE_MOST && height - crop_y <= SIZE_MOST) {
+        v->width = (uint32_t)(width - crop_x);
+        v->height = (uint32_t)(height - crop_y);
+    }
+}
+
 uint32_t
 describe_fps(uint64_t ticks_a_second, uint64_t ticks_a_frame)
 {

@@ -50,6 +50,13 @@ void describe_opus(struct media_audio *a, struct str header);
 /* "fLaC" and STREAMINFO (RFC 9639, 8.2). */
 void describe_flac(struct media_audio *a, struct str header);
 
+/* Width and height as shown: reads the cropping of a sequence parameter set
+ * (frame_cropping_flag, conformance_window_flag, and what follows), whose
+ * numbers are in units of so many pixels. */
+struct bits;
+void describe_size(struct media_video *v, struct bits *b, uint64_t width,
+                   uint64_t height, uint64_t unit_x, uint64_t unit_y);
+
 /* Thousandths of frames a second; 0 when that is no rate. */
 uint32_t describe_fps(uint64_t ticks_a_second, uint64_t ticks_a_frame);
 

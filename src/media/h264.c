@@ -137,20 +137,9 @@ read_size(struct media_video *v, struct bits *b, unsigned chroma)
     uint64_t height = map * 16 * (2 - frames_only);
     uint64_t unit_x = chroma == 1 || chroma == 2 ? 2 : 1;
     uint64_t unit_y = (chroma == 1 ? 2u : 1u) * (2 - frames_only);
-    uint64_t crop_x = 0, crop_y = 0;
 
     bits_skip(b, frames_only != 0 ? 1 : 2);
-    if (bits_get(b, 1) != 0) {
-        crop_x = unit_x * bits_ue(b);
-        crop_x += unit_x * bits_ue(b);
-        crop_y = unit_y * bits_ue(b);
-        crop_y += unit_y * bits_ue(b);
-    }
-    if (!b->over && crop_x < width && crop_y < height &&
-        width - crop_x <= 65536 && height - crop_y <= 65536) {
-        v->width = (uint32_t)(width - crop_x);
-        v->height = (uint32_t)(height - crop_y);
-    }
+    describe_size(v, b, width, height, unit_x, unit_y);
 }
 
 static void

@@ -80,19 +80,8 @@ read_size(struct media_video *v, struct bits *b, unsigned chroma)
     uint64_t height = bits_ue(b);
     uint64_t unit_x = chroma == 1 || chroma == 2 ? 2 : 1;
     uint64_t unit_y = chroma == 1 ? 2 : 1;
-    uint64_t crop_x = 0, crop_y = 0;
 
-    if (bits_get(b, 1) != 0) {
-        crop_x = unit_x * bits_ue(b);
-        crop_x += unit_x * bits_ue(b);
-        crop_y = unit_y * bits_ue(b);
-        crop_y += unit_y * bits_ue(b);
-    }
-    if (!b->over && crop_x < width && crop_y < height &&
-        width - crop_x <= 65536 && height - crop_y <= 65536) {
-        v->width = (uint32_t)(width - crop_x);
-        v->height = (uint32_t)(height - crop_y);
-    }
+    describe_size(v, b, width, height, unit_x, unit_y);
 }
 
 static void

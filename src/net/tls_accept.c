@@ -142,25 +142,12 @@ done(struct handshake *h)
 static void
 shake(struct handshake *h)
 {
-    ERR_clear_error();
-    errno = 0;
+    int r = tls_shake(h->ssl, h->loop, &h->io);
 
-    int r = SSL_do_handshake(h->ssl);
-
-    if (r == 1) {
+    if (r == TLS_SHAKEN) {
         done(h);
-        return;
-    }
-    switch (SSL_get_error(h->ssl, r)) {
-    case SSL_ERROR_WANT_READ:
-        io_want(h->loop, &h->io, IO_READ);
-        break;
-    case SSL_ERROR_WANT_WRITE:
-        io_want(h->loop, &h->io, IO_WRITE);
-        break;
-    default:
+    } else if (r != TLS_SHAKING) {
         fail(h, r);
-        break;
     }
 }
 

@@ -166,25 +166,13 @@ on_ready(struct io *io, unsigned ready)
     struct tls_handshake *h = LIST_ITEM(io, struct tls_handshake, io);
 
     (void)ready;
-    ERR_clear_error();
-    errno = 0;
 
-    int r = SSL_do_handshake(h->ssl);
+    int r = tls_shake(h->ssl, h->loop, &h->io);
 
-    if (r == 1) {
+    if (r == TLS_SHAKEN) {
         done(h);
-        return;
-    }
-    switch (SSL_get_error(h->ssl, r)) {
-    case SSL_ERROR_WANT_READ:
-        io_want(h->loop, &h->io, IO_READ);
-        break;
-    case SSL_ERROR_WANT_WRITE:
-        io_want(h->loop, &h->io, IO_WRITE);
-        break;
-    default:
+    } else if (r != TLS_SHAKING) {
         failed(h, r);
-        break;
     }
 }
 

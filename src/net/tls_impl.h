@@ -55,6 +55,12 @@ struct tls *tls_new(SSL *ssl); /* owns ssl */
 /* What both sides of a connection want of OpenSSL. */
 void tls_set_behaviour(SSL_CTX *ssl, bool ktls);
 
+/* tls_handshake.c */
+/* A step of a handshake: TLS_SHAKEN, TLS_SHAKING (io waits for what it needs)
+ * or, when it failed, what tls_failure() takes. */
+enum { TLS_SHAKEN = 1, TLS_SHAKING = 2 };
+int tls_shake(SSL *ssl, struct loop *l, struct io *io);
+
 /* tls_error.c: for what went wrong in OpenSSL's last call. */
 /* The oldest of its complaints, which is the cause, and forgets them all;
  * static text. */
