@@ -82,9 +82,9 @@ struct relayer {
     struct loop *loop; /* borrowed */
     struct pool *pool; /* owned: of the plan */
     struct plan plan;
-    struct resolver *resolver;          /* owned */
-    struct tls_client *tls;             /* owned */
-    struct rtmp_client_settings client; /* of all clients */
+    struct resolver *resolver; /* owned */
+    struct tls_client *tls;    /* owned */
+    struct rtmp_client_settings clients[RELAY_KINDS];
     struct list tasks;
     size_t count;
     bool draining; /* makes no new connections */

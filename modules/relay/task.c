@@ -261,7 +261,7 @@ begin_client(struct relay_task *t, const struct conn_socket *socket)
     char authority[512];
     const struct url *u = &t->parsed;
     struct rtmp_wanted wanted = {
-        .settings = &relayer.client,
+        .settings = &relayer.clients[t->kind],
         .publish = t->kind == RELAY_PUSH,
         .app = t->to.app,
         .name = t->to.name,
