@@ -40,24 +40,34 @@ relay_failure_name(unsigned why)
 
 /* ---- the plan ---- */
 
-/* Running clients look at the same struct, and get the new times.  Pings are
- * not for relays: a pull has to bring media, and there are servers that never
- * answer one to a publisher; those are watched by what TCP takes. */
+/* Running clients look at the same struct, and get the new times.  A remote
+ * that is pushed to need not say a word, and at a low rate TCP takes long to
+ * have no more room: it is pinged, and both times together are idle_timeout.
+ * Pings are not for pulls, which have to bring media. */
 static void
-set_client(const struct plan *p)
+set_client(const struct plan *p, enum relay_kind kind)
 {
-    relayer.client = (struct rtmp_client_settings){
+    int64_t ping = kind == RELAY_PUSH ? p->idle_timeout / 2 : NEVER_MS;
+
+    relayer.clients[kind] = (struct rtmp_client_settings){
         .chunk_size = 60000,
         .window_ack = 2500000,
         .handshake_timeout = p->connect_timeout,
         .connect_timeout = p->connect_timeout,
         .answer_timeout = p->connect_timeout,
-        .idle = NEVER_MS,
-        .ping_timeout = NEVER_MS,
+        .idle = ping,
+        .ping_timeout = ping,
         .send_timeout = p->idle_timeout,
         .max_message = 16 * MIB,
         .max_memory = 24 * MIB,
     };
+}
+
+static void
+set_clients(const struct plan *p)
+{
+    set_client(p, RELAY_PULL);
+    set_client(p, RELAY_PUSH);
 }
 
 /* Attempts that are under way look at the old rules until they are told. */
@@ -68,7 +78,7 @@ take_plan(const struct plan *plan, struct pool *pool)
 
     relayer.pool = pool;
     relayer.plan = *plan;
-    set_client(plan);
+    set_clients(plan);
     LIST_EACH (node, &relayer.tasks) {
         task_rules_changed(LIST_ITEM(node, struct relay_task, link));
     }
@@ -112,6 +122,8 @@ on_tick(struct timer *timer)
         node = node->next;
         task_tick(t);
     }
+    atomic_store_explicit(&slot_at(slot_self())->connections, rtmp_clients(),
+                          memory_order_relaxed);
     log_tell_held();
     timer_set(relayer.loop, timer, TICK_MS);
 }
@@ -168,7 +180,7 @@ start(struct loop *l, const struct settings *s, struct errmsg *err)
     if (rc == -1) {
         return errmsg_set(err, "the relays of weir.conf are too many");
     }
-    set_client(&relayer.plan);
+    set_clients(&relayer.plan);
     relay_verbs_serve(&relayer.plan.max);
     relay_tasks_begin();
     wanted_start();

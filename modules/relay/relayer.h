@@ -86,7 +86,7 @@ struct relayer {
     struct resolver *resolver; /* owned */
     struct tls_client *tls;    /* owned; NULL: no_tls says why */
     struct errmsg no_tls;
-    struct rtmp_client_settings client; /* of all clients */
+    struct rtmp_client_settings clients[RELAY_KINDS];
     struct list tasks;
     size_t count;
     bool draining; /* makes no new connections */

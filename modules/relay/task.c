@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "app/metrics.h"
 #include "app/rtmp_node.h"
 #include "backoff.h"
 #include "base/clock.h"
@@ -264,13 +265,27 @@ watch_host(int fd, int64_t ms)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
 }
 
+/* What goes over its connection counts for its application, as that of
+ * sessions does. */
+static void
+count_bytes(const struct relay_task *t)
+{
+    const struct metric *m = &app_metrics[APP_RTMP_BYTES];
+    struct conn *conn = rtmp_client_conn(t->client);
+    struct str name = t->stream;
+    unsigned app = metric_name_find(METRIC_APPS, str_cut(&name, '/'));
+
+    conn->meter_in = m->first + metric_at(m, METRIC_IN, app, 0);
+    conn->meter_out = m->first + metric_at(m, METRIC_OUT, app, 0);
+}
+
 static void
 begin_client(struct relay_task *t, const struct conn_socket *socket)
 {
     char authority[512];
     const struct url *u = &t->parsed;
     struct rtmp_wanted wanted = {
-        .settings = &relayer.client,
+        .settings = &relayer.clients[t->kind],
         .publish = t->kind == RELAY_PUSH,
         .app = t->to.app,
         .name = t->to.name,
@@ -293,6 +308,8 @@ begin_client(struct relay_task *t, const struct conn_socket *socket)
     pool_free(&pool);
     if (t->client == NULL) {
         task_failed(t, RELAY_FAILED_HERE, err.text);
+    } else {
+        count_bytes(t);
     }
 }
 

@@ -9,7 +9,8 @@
  * Not every server answers pings (livego and Node-Media-Server do not).  One
  * that is played has to, or to send something else; one that is published to
  * needs not if it never did.  Whether it still is there the system finds out
- * then: the ping is a byte that has to be acknowledged.
+ * then: the ping is a byte that has to be acknowledged.  So that it is known
+ * early which kind it is, the first ping goes out soon.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,7 +25,8 @@
 
 #define TEXT_LIMIT 4096
 #define LINGER_MS 2000
-#define TLS_ALERT 21 /* the first byte of a server that speaks TLS */
+#define FIRST_PING_MS 500 /* of one that is published to */
+#define TLS_ALERT 21      /* the first byte of a server that speaks TLS */
 
 /* Of this process: those whose connection is not closed. */
 static struct {
@@ -236,10 +238,14 @@ phase_deadline(const struct rtmp_client *c)
 static int64_t
 ping_deadline(const struct rtmp_client *c)
 {
-    return c->phase != CLIENT_READY || c->mute
-               ? INT64_MAX
-               : channel_ping_deadline(&c->ch, c->settings->idle,
-                                       c->settings->ping_timeout);
+    if (c->phase != CLIENT_READY || c->mute) {
+        return INT64_MAX;
+    }
+    int64_t due = channel_ping_deadline(&c->ch, c->settings->idle,
+                                        c->settings->ping_timeout);
+    int64_t first = c->since_ms + FIRST_PING_MS;
+
+    return c->publish && !c->pinged && first < due ? first : due;
 }
 
 static void
@@ -275,6 +281,7 @@ check_ping(struct rtmp_client *c, int64_t now)
         return;
     }
     if (c->ch.ping_ms == 0) {
+        c->pinged = true;
         words_init(&w, c->ch.chunk_size);
         channel_ping(&c->ch, now, &w);
         client_say(c, &w);

@@ -50,6 +50,7 @@ struct rtmp_client {
     uint8_t phase;      /* enum client_phase */
     bool publish;
     bool stopped; /* what is played is not there now */
+    bool pinged;  /* at least once */
     bool answers; /* the remote has answered a ping */
     bool mute;    /* a ping was not, though it may be well */
     bool checked; /* _checkbw was said */

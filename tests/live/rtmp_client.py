@@ -117,7 +117,10 @@ class Digest:
 class Rtmp:
     def __init__(self, port=None, host="127.0.0.1", path=None,
                  handshake="simple", timeout=10, receive_buffer=None,
-                 before=b"", tls=None):
+                 before=b"", tls=None, accepted=None):
+        if accepted:
+            self._begin(accepted, timeout)
+            return
         family = socket.AF_UNIX if path else \
             socket.AF_INET6 if ":" in host else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_STREAM)
@@ -131,6 +134,12 @@ class Rtmp:
         self.sock.sendall(before)  # PROXY protocol
         if tls:
             self.sock = tls.wrap_socket(self.sock, server_hostname="localhost")
+        self._begin(self.sock, timeout)
+        if handshake:
+            self.handshake(handshake)
+
+    def _begin(self, sock, timeout):
+        self.sock = sock
         self.timeout = timeout
         self.buffer = bytearray()
         self.chunk_in = 128   # what the server sends with
@@ -142,8 +151,6 @@ class Rtmp:
         self.tid = 0
         self.answer_pings = True
         self.acks = []        # acknowledgements the server sent
-        if handshake:
-            self.handshake(handshake)
 
     # ---- bytes ----
 
