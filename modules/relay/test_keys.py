@@ -204,14 +204,18 @@ def test_errors_of_filters_have_the_form(keyed):
     error(get(w.http, "/closed/get?room=a"), 403)
 
 
-def test_there_is_a_rate_unless_one_is_set(keyed):
-    w = keyed(workers=1, locations='{ path = "/usual"; module = "relay"; },')
-    with Http(w.http) as c:
-        answers = []
-        for _ in range(200):
-            c.send("GET", "/usual/get?room=movie")
-            answers.append(c.answer())
-    late = [a for a in answers if a.status != 200]
+def test_there_is_a_rate_for_other_hosts_unless_one_is_set(keyed):
+    w = keyed(workers=1, http='trusted_proxies = "127.0.0.1";',
+              locations='{ path = "/usual"; module = "relay"; },')
+
+    def asked(*headers):
+        with Http(w.http) as c:
+            for _ in range(200):
+                c.send("GET", "/usual/get?room=movie", *headers)
+                yield c.answer()
+
+    assert {a.status for a in asked()} == {200}
+    late = [a for a in asked("X-Forwarded-For: 192.0.2.1") if a.status != 200]
     assert 20 <= len(late) <= 150
     for a in late:
         error(a, 429)

@@ -98,6 +98,7 @@ http_filters_set(struct pool *pool, size_t server,
 
     for (size_t i = 0; i < n; i++) {
         rates[i] = make_rate(pool, server, l, &items[i], i);
+        rates[i].others_only = l->rate.count == 0;
     }
     out->cors = make_cors(pool, &l->cors);
     out->rates = rates;

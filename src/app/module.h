@@ -112,8 +112,8 @@ struct module {
     /* How error answers look where it is a layer, those of the filters and
      * of sizes too; NULL: as everywhere (http/http.h). */
     http_error_body *error_body;
-    /* How often a client may ask where it is a layer and the location has no
-     * rate: "20/s", by address; NULL: as often as it likes. */
+    /* How often a client on another host may ask where it is a layer and the
+     * location has no rate: "20/s", by address; NULL: as often as it likes. */
     const char *rate;
     /* What it adds to the control socket; they run in the master. */
     const struct control_verb *verbs;

@@ -153,6 +153,9 @@ http_rate_filter(struct exchange *x)
     for (size_t i = 0; i < l->rate_count; i++) {
         const struct http_rate *rate = &l->rates[i];
 
+        if (rate->others_only && addr_is_loopback(&x->pub.client)) {
+            continue;
+        }
         pace_take(key_of(x, rate), &rate->pace, clock_us(), &a);
         if (a.gave_up) {
             say_full();

@@ -21,6 +21,7 @@ struct http_rate {
     struct str header;   /* HEADER: its name */
     struct str identity; /* what makes its counts its own */
     struct pace_rule pace;
+    bool others_only; /* this host itself may ask as often as it likes */
 };
 
 /* "10/s", "600/m", "5000/h" as the microseconds for one; fits nothing more
