@@ -75,8 +75,7 @@ on_looked_up(void *arg, const struct store_result *r)
     static const char *const words[] = {
         [RELAY_NO_ROOM] = "there are as many relays as relays.max allows",
         [RELAY_OTHER_URL] = "it is there with another URL: stop it first",
-        [RELAY_RING] = "the stream would feed itself: the other kind of relay "
-                       "has this URL",
+        [RELAY_RING] = "the stream would feed itself through this URL",
     };
     struct pending *p = arg;
     struct relay_ask ask = ask_of(&p->order);
