@@ -288,7 +288,7 @@ def test_weirctl(weir, control):
     code, words = relay("start", "push", "live", "a", "rtmp://10.0.0.1/a/b")
     assert (code != 0, "egress" in words) == (True, True)
     assert relay("stop", "push", "live", "a")[0] == 0
-    assert "relay start push live a ***" in w.log()
+    w.wait_log(r"relay start push live a \*\*\*")
     assert "secret-key" not in w.log()
     code, words = relay("stop", "push", "live", "a")
     assert (code != 0, "no such relay" in words) == (True, True)

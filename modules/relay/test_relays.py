@@ -224,7 +224,7 @@ def test_pull_never_replaces_a_local_publisher(weir):
     with player(w.rtmp, "live", "a") as p:
         g.frames(20)
         read_until(p, "video 49")
-    assert "replaced" in w.log()
+    w.wait_log("replaced")
     g.stop()
     state(w, "pull live/a", "running", count=2)
     f.stop()

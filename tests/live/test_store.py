@@ -337,6 +337,7 @@ def test_a_full_disk_and_room_again(notes):
     assert ask(w, "add", name="c", text="x").status == 200
     assert sorted(names_in(w)) == ["a", "c"]
     assert keeper(w) == pid
+    w.wait_log(r"the store writes again")
     assert len(re.findall(r"\[crit\].*the store cannot write", w.log())) == 1
     assert len(re.findall(r"the store writes again", w.log())) == 1
 
@@ -453,4 +454,4 @@ def test_it_is_not_moved_by_a_reload(notes):
     w = notes()
     w.set_config(locations=LOCATION, top='store = { path = "run/b.db"; };')
     w.reload(good=False)
-    assert "store.path" in w.log()
+    w.wait_log(r"store\.path")
