@@ -85,10 +85,12 @@ def test_hups_while_a_reload_runs_are_one_more_reload(weir):
         time.sleep(0.002)
     w.wait_log("generation [2-9] is in force")
     one_generation(w, 2)
-    done = len(re.findall("is in force", w.log()))
-    begun = len(re.findall("reload: reading", w.log()))
-    wait_for(lambda: begun == len(re.findall("is in force", w.log())), 5)
-    assert 1 <= done <= 10
+
+    def count(words):
+        return len(re.findall(words, w.log()))
+    wait_for(lambda: count("reload: reading") == count("is in force"), 5,
+             "the end of each reload")
+    assert 1 <= count("is in force") <= 10
     assert get(w.http, "/healthz").status == 200
 
 
