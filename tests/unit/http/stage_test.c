@@ -200,22 +200,7 @@ tear_down(void **state)
 static const char *
 ask_with(const char *line, const char *body)
 {
-    static char answer[4096];
-    struct client c = client_open(l, &server);
-    struct buf b;
-
-    buf_init(&b, 4096);
-    buf_printf(&b, "%s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n", line);
-    if (*body != '\0') {
-        buf_printf(&b, "Content-Length: %zu\r\n", strlen(body));
-    }
-    buf_printf(&b, "\r\n%s", body);
-    client_send(&c, buf_str(&b));
-    buf_clear(&b);
-    assert_true(client_hears_end(&c));
-    str_copy(answer, sizeof(answer), buf_str(&c.got));
-    client_close(&c);
-    return answer;
+    return client_ask(l, &server, line, body);
 }
 
 static void
