@@ -199,11 +199,7 @@ check_format(struct str value, struct errmsg *err)
 
 static const struct conf_key server_keys[] = {
     ROW_WHERE(http_server_settings),
-    ROW(http_server_settings, listen, CONF_GROUPS, .min = 1,
-        .keys = settings_listen_keys, .size = sizeof(struct listen_settings),
-        .shorthand = "address",
-        .help = "Where it listens: addresses, or groups with an address and "
-                "what else holds for it."),
+    ROW_LISTEN(http_server_settings),
     ROW(http_server_settings, trusted_proxies, CONF_STRINGS, .preset = "",
         .check = access_check_name,
         .help = "Load balancers and proxies whose word on the client is "

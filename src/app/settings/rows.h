@@ -28,7 +28,13 @@ int settings_check_push_among(const struct conf_groups *all, size_t i,
                               struct errmsg *err);
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
-extern const struct conf_key settings_tls_keys[];    /* of tls_settings */
+/* The row "listen" of a server of any protocol. */
+#define ROW_LISTEN(type)                                                      \
+    ROW(type, listen, CONF_GROUPS, .min = 1, .keys = settings_listen_keys,    \
+        .size = sizeof(struct listen_settings), .shorthand = "address",       \
+        .help = "Where it listens: addresses, or groups with an address and " \
+                "what else holds for it.")
+extern const struct conf_key settings_tls_keys[]; /* of tls_settings */
 int settings_check_tls(const void *tls_settings, struct errmsg *err);
 
 /* Default of a "mask_args" row. */

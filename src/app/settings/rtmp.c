@@ -145,11 +145,7 @@ check_format(struct str value, struct errmsg *err)
 
 static const struct conf_key server_keys[] = {
     ROW_WHERE(rtmp_server_settings),
-    ROW(rtmp_server_settings, listen, CONF_GROUPS, .min = 1,
-        .keys = settings_listen_keys, .size = sizeof(struct listen_settings),
-        .shorthand = "address",
-        .help = "Where it listens: addresses, or groups with an address and "
-                "what else holds for it."),
+    ROW_LISTEN(rtmp_server_settings),
     ROW(rtmp_server_settings, trusted_proxies, CONF_STRINGS, .preset = "",
         .check = access_check_name,
         .help = "Load balancers whose word on the client is taken (PROXY "
