@@ -136,16 +136,21 @@ relay_check_site(struct http_request *r)
 
 /* ---- parameters ---- */
 
+/* How often it is given; *raw is the value of the last. */
 static size_t
-count_given(struct http_request *r, const char *name)
+find(struct http_request *r, const char *name, struct str *raw)
 {
     struct str rest = r->query, wanted = str_from(name);
     size_t n = 0;
 
     while (rest.len > 0) {
-        struct str raw = str_cut(&rest, '&');
+        struct str value = str_cut(&rest, '&');
+        struct str key = str_cut(&value, '=');
 
-        n += str_eq(http_query_decode(r->pool, str_cut(&raw, '=')), wanted);
+        if (str_eq(http_query_decode(r->pool, key), wanted)) {
+            *raw = value;
+            n++;
+        }
     }
     return n;
 }
@@ -161,17 +166,25 @@ wrong(struct http_request *r, const char *name, const char *what)
 static bool
 get(struct http_request *r, const char *name, size_t max, struct str *value)
 {
+    struct str raw;
+    size_t n = find(r, name, &raw);
     char text[64];
 
-    if (!http_query(r, name, value)) {
+    if (n == 0) {
         return wrong(r, name, "is missing");
     }
-    if (value->len == 0) {
-        return wrong(r, name, "is empty");
-    }
-    if (count_given(r, name) > 1) {
+    if (n > 1) {
         return wrong(r, name, "is given more than once");
     }
+    if (raw.len == 0) {
+        return wrong(r, name, "is empty");
+    }
+    if (!http_query_is_encoded(raw)) {
+        return wrong(r, name,
+                     "is ill-formed: \"%\" must be followed by two "
+                     "hexadecimal digits (\"%25\" is a percent sign)");
+    }
+    *value = http_query_decode(r->pool, raw);
     if (value->len > max) {
         snprintf(text, sizeof(text), "is longer than %zu bytes", max);
         return wrong(r, name, text);

@@ -108,6 +108,7 @@ BAD = [  # (query, what is said of room)
     ("room=a%00b", "UTF-8 without control"), ("room=%0A", "control"),
     ("room=a%7F", "control"), ("room=%FF", "UTF-8"), ("room=%C0%AF", "UTF-8"),
     ("room=%ED%A0%80", "UTF-8"),
+    ("room=%zz", "ill-formed"), ("room=a%4", "ill-formed"),
 ]
 
 

@@ -86,19 +86,6 @@ find_room(struct str query, struct str *value)
     return false;
 }
 
-static bool
-is_percent_encoded(struct str raw)
-{
-    for (size_t i = 0; i < raw.len; i++) {
-        if (raw.ptr[i] == '%' &&
-            (i + 2 >= raw.len || str_hex_digit(raw.ptr[i + 1]) < 0 ||
-             str_hex_digit(raw.ptr[i + 2]) < 0)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Whether a stream's key could look like this. */
 static bool
 is_key(struct str key)
@@ -131,7 +118,7 @@ on_livestat(struct http_request *r, void *state)
     (void)state;
     if (find_room(r->query, &raw)) {
         key = http_query_decode(r->pool, raw);
-        if (!is_percent_encoded(raw) || !is_key(key)) {
+        if (!http_query_is_encoded(raw) || !is_key(key)) {
             metric_add(&stat_metrics[STAT_REFUSED], 0, 1);
             http_set_header(r, "Cache-Control", STR("no-store"));
             return http_error(r, 400,

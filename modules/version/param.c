@@ -14,19 +14,6 @@ is_coded(struct str s)
     return str_find(s, '%', 0) < s.len || str_find(s, '+', 0) < s.len;
 }
 
-static bool
-is_broken(struct str s)
-{
-    for (size_t i = str_find(s, '%', 0); i < s.len;
-         i = str_find(s, '%', i + 1)) {
-        if (s.len - i < 3 || str_hex_digit(s.ptr[i + 1]) < 0 ||
-            str_hex_digit(s.ptr[i + 2]) < 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static struct str
 decoded(struct http_request *r, struct str s)
 {
@@ -56,7 +43,7 @@ in_pairs(struct http_request *r, struct str pairs, struct str name,
             found = PARAM_ODD;
         } else if (!str_eq(key, name)) {
             continue;
-        } else if (is_broken(raw)) {
+        } else if (!http_query_is_encoded(raw)) {
             found = PARAM_BROKEN;
         } else {
             *value = decoded(r, raw);

@@ -137,6 +137,18 @@ http_path_encode(struct pool *pool, struct str path)
     return (struct str){ dst, n };
 }
 
+bool
+http_query_is_encoded(struct str raw)
+{
+    for (size_t i = str_find(raw, '%', 0); i < raw.len;
+         i = str_find(raw, '%', i + 1)) {
+        if (decoded_byte(raw, i) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct str
 http_query_decode(struct pool *pool, struct str raw)
 {

@@ -125,6 +125,17 @@ test_query_decode(void **state)
     pool_free(&pool);
 }
 
+static void
+test_query_is_encoded(void **state)
+{
+    (void)state;
+    assert_true(http_query_is_encoded(STR("")));
+    assert_true(http_query_is_encoded(STR("a+b%2Bc%00")));
+    assert_false(http_query_is_encoded(STR("%")));
+    assert_false(http_query_is_encoded(STR("a%4")));
+    assert_false(http_query_is_encoded(STR("%41%zz")));
+}
+
 int
 main(void)
 {
@@ -132,6 +143,7 @@ main(void)
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_encode),
         cmocka_unit_test(test_query_decode),
+        cmocka_unit_test(test_query_is_encoded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
