@@ -4,7 +4,6 @@
 #include "ask.h"
 
 #include "base/clock.h"
-#include "net/egress.h"
 #include "net/url.h"
 #include "relay.h"
 #include "schema.h"
@@ -28,38 +27,14 @@ find_app(const struct settings *s, struct str name)
     return NULL;
 }
 
-/* An address that is written as such is refused at once; what a name means is
- * looked at when it is connected to. */
-static int
-check_egress(const struct settings *s, struct pool *pool, const struct url *u,
-             struct errmsg *err)
-{
-    const struct egress *rules =
-        egress_parse(pool, s->egress.items, s->egress.count);
-    struct str host =
-        str_eq(u->host, STR("localhost")) ? STR("127.0.0.1") : u->host;
-    struct addr a;
-
-    if (addr_parse_ip(host, &a) == -1) {
-        return 0;
-    }
-    return egress_check(rules, &a, err) == 0 ? 0 : 403;
-}
-
 static int
 check_url(const struct settings *s, const struct relay_ask *a,
           struct errmsg *err)
 {
-    struct pool *pool = pool_new(1024);
-    struct url u;
-    int status = 400;
-
-    if (url_parse(pool, a->url, &u, err) == 0 &&
-        settings_check_relay(s, a->app, a->name, a->url, err) == 0) {
-        status = check_egress(s, pool, &u, err);
+    if (settings_check_relay(s, a->app, a->name, a->url, err) == -1) {
+        return 400;
     }
-    pool_free(&pool);
-    return status;
+    return settings_check_egress(s, a->url, err) == -1 ? 403 : 0;
 }
 
 /* weir.conf has a relay of that identity; *url: to or from where. */

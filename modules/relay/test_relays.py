@@ -247,6 +247,21 @@ def test_relay_to_itself_is_found_in_the_file(weir):
         assert ("relay of a stream to itself" in done.stderr) == wrong
 
 
+def test_a_remote_that_egress_refuses_is_found_in_the_file(weir):
+    w = weir()
+    for url, rules, wrong in (
+            ("rtmp://10.1.0.7/live/a", "", True),
+            ("rtmp://127.0.0.1:19351/live/a", "", True),
+            ("rtmp://localhost:19351/live/a", "", True),
+            ("rtmp://10.1.0.7/live/a", 'egress = "allow 10.1.0.0/16";', False),
+            ("rtmp://camera.example/live/a", "", False)):
+        for relay in (push(url), pull(a=url)):
+            w.set_config(top=rules, app=relay)
+            done = run("-t", "-c", f"{w.prefix}/weir.conf", "-p", w.prefix)
+            assert (done.returncode == 1) == wrong, (relay, done.stderr)
+            assert (": egress: " in done.stderr) == wrong
+
+
 def test_relay_to_itself_is_refused_when_it_runs(weir):
     """Port 0: the file does not tell which address is our own."""
     w = weir(top=EGRESS)

@@ -8,6 +8,7 @@
 
 #include "app/rows.h"
 #include "base/mem.h"
+#include "net/egress.h"
 #include "net/tls_client.h"
 #include "net/url.h"
 #include "rtmp/name.h"
@@ -239,27 +240,57 @@ settings_check_relay(const struct settings *s, struct str app, struct str name,
     return rc;
 }
 
+int
+settings_check_egress(const struct settings *s, struct str url,
+                      struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    struct url u;
+    struct addr a;
+    int rc = url_parse(pool, url, &u, err);
+
+    if (rc == 0 && str_eq(u.host, STR("localhost"))) {
+        u.host = STR("127.0.0.1");
+    }
+    if (rc == 0 && addr_parse_ip(u.host, &a) == 0) {
+        rc = egress_check(egress_parse(pool, s->egress.items, s->egress.count),
+                          &a, err);
+    }
+    pool_free(&pool);
+    return rc;
+}
+
+/* One of the file that could never run: to itself, or refused by egress. */
+static void
+check_one(const struct settings *s, struct str app,
+          const struct push_settings *p, const char *what, FILE *out)
+{
+    struct errmsg err;
+
+    if (settings_check_relay(s, app, p->name, p->url, &err) == -1) {
+        errmsg_prefix(&err, "url ");
+    } else if (settings_check_egress(s, p->url, &err) == 0) {
+        return;
+    }
+    fprintf(out, "%s:%d: %s: %s\n", p->where.file, p->where.line, what,
+            err.text);
+}
+
 static void
 check_application(const struct settings *s,
                   const struct rtmp_application_settings *a, FILE *out)
 {
     const struct push_settings *push = a->push.items;
     const struct pull_settings *pull = a->pull.items;
-    struct errmsg err;
 
     for (size_t i = 0; i < a->push.count; i++) {
-        if (settings_check_relay(s, a->name, push[i].name, push[i].url, &err) ==
-            -1) {
-            fprintf(out, "%s:%d: push: url %s\n", push[i].where.file,
-                    push[i].where.line, err.text);
-        }
+        check_one(s, a->name, &push[i], "push", out);
     }
     for (size_t i = 0; i < a->pull.count; i++) {
-        if (settings_check_relay(s, a->name, pull[i].name, pull[i].url, &err) ==
-            -1) {
-            fprintf(out, "%s:%d: pull: url %s\n", pull[i].where.file,
-                    pull[i].where.line, err.text);
-        }
+        const struct push_settings p = { pull[i].where, pull[i].url,
+                                         pull[i].name };
+
+        check_one(s, a->name, &p, "pull", out);
     }
 }
 

@@ -278,6 +278,10 @@ struct relays_settings {
  * can be seen from here: -1 with err. */
 int settings_check_relay(const struct settings *s, struct str app,
                          struct str name, struct str url, struct errmsg *err);
+/* An address that is written as such in url, refused by s->egress: -1 with
+ * err.  What a name means is looked at when it is connected to. */
+int settings_check_egress(const struct settings *s, struct str url,
+                          struct errmsg *err);
 /* Says of each push and pull of the file what is wrong with it. */
 void settings_check_relays(const struct settings *s, FILE *out);
 
