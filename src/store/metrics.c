@@ -34,6 +34,14 @@ checkpoint_name(unsigned i)
     return i == 0 ? "whole" : "part";
 }
 
+static const char *
+lease_event_name(unsigned i)
+{
+    static const char *const names[] = { "taken", "given_back", "lost" };
+
+    return names[i];
+}
+
 /* Microseconds. */
 static const int64_t times[] = { 100,    250,    500,     1000,   2500,
                                  5000,   10000,  25000,   50000,  100000,
@@ -107,6 +115,17 @@ struct metric store_metrics[] = {
         .name = "weir_store_notices_lost_total",
         .help = "Notices that found a mailbox full; the process was told to "
                 "look at everything instead.",
+    },
+    [STORE_LEASES] = {
+        .name = "weir_store_leases",
+        .help = "What this weir alone does, of all on its database.",
+        .type = METRIC_GAUGE,
+    },
+    [STORE_LEASE_EVENTS] = {
+        .name = "weir_store_lease_events_total",
+        .help = "Leases that were taken, given back, and lost because this "
+                "weir could not reach the store in time.",
+        .labels = { { "event", lease_event_name, STORE_LEASE_EVENT_KINDS } },
     },
     METRIC_END,
 };

@@ -21,6 +21,15 @@ enum {
     STORE_WAL_BYTES,
     STORE_NO_ROOM, /* gauge: the disk is full */
     STORE_NOTICES_LOST,
+    STORE_LEASES,       /* gauge: held */
+    STORE_LEASE_EVENTS, /* enum store_lease_event */
+};
+
+enum store_lease_event {
+    STORE_LEASE_TAKEN,
+    STORE_LEASE_DROPPED, /* given back */
+    STORE_LEASE_LOST,    /* taken away, or its time was over */
+    STORE_LEASE_EVENT_KINDS
 };
 
 enum store_kind { STORE_KIND_READ, STORE_KIND_WRITE, STORE_KINDS };

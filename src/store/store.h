@@ -31,10 +31,12 @@ struct task_threads; /* event/task.h */
 /* The "store" block of weir.conf. */
 enum store_backend { STORE_SQLITE };
 struct store_settings {
-    int backend;     /* enum store_backend */
-    struct str path; /* of the database */
-    int64_t timeout; /* ms until a call is answered STORE_DOWN */
-    int64_t queue;   /* calls of a process that may wait */
+    int backend;         /* enum store_backend */
+    struct str path;     /* of the database */
+    int64_t timeout;     /* ms until a call is answered STORE_DOWN */
+    int64_t queue;       /* calls of a process that may wait */
+    struct str node;     /* see store/lease.h; empty: by host and pid file */
+    int64_t node_expiry; /* ms */
 };
 
 /* ---- schemas: static tables ---- */
