@@ -8,6 +8,7 @@
 #include <limits.h>
 
 #include "app/rows.h"
+#include "store/lease.h"
 
 #define ENDING 16 /* what is put behind the path of the database */
 
@@ -23,6 +24,23 @@ check_path(struct str value, struct errmsg *err)
     if (value.len > PATH_MAX - ENDING) {
         return errmsg_set(err, "must not be longer than %d bytes",
                           PATH_MAX - ENDING);
+    }
+    return 0;
+}
+
+/* It is shown, and a key of the database. */
+static int
+check_node(struct str value, struct errmsg *err)
+{
+    if (value.len > LEASE_NODE_MAX) {
+        return errmsg_set(err, "must not be longer than %d bytes",
+                          LEASE_NODE_MAX);
+    }
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.ptr[i] <= ' ' || value.ptr[i] > '~') {
+            return errmsg_set(err, "must be of printable ASCII without "
+                                   "spaces");
+        }
     }
     return 0;
 }
@@ -44,5 +62,14 @@ const struct conf_key settings_store_keys[] = {
         .preset = "1024",
         .help = "Requests of one process that may wait for the store; more "
                 "are refused."),
+    ROW(store_settings, node, CONF_STRING, .preset = "", .change = CONF_RESTART,
+        .check = check_node,
+        .help = "The name of this weir among those on the same database; no "
+                "two may have the same. Empty: host name, a colon and the "
+                "path of the pid file."),
+    ROW(store_settings, node_expiry, CONF_TIME, .min = 1000, .max = 300000,
+        .preset = "15s", .change = CONF_RESTART,
+        .help = "When this weir could not reach the database for so long, "
+                "others on it start the relays that it ran."),
     CONF_END,
 };
