@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/database_lock.h"
 #include "proc/life.h"
 #include "store/bus.h"
 #include "store/keeper.h"
@@ -133,7 +134,7 @@ keeper_prepare(const struct settings *s, struct errmsg *err)
             return errmsg_prefix(err, "store: ");
         }
     }
-    return 0;
+    return database_lock(s, err) == -1 ? errmsg_prefix(err, "store: ") : 0;
 }
 
 /* ---- the role ---- */

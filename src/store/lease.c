@@ -317,17 +317,35 @@ start_write(void)
     }
 }
 
+static bool
+needs_look(void)
+{
+    return leases.look_wanted && leases.look == NULL && leases.count > 0 &&
+           !leases.stopping;
+}
+
 static void
 start_look(void)
 {
-    if (leases.look_wanted && leases.count > 0 && !leases.stopping &&
-        lease_now() >= leases.look_at) {
-        const struct store_value role = store_text(str_from(leases.role));
+    const struct store_value role = store_text(str_from(leases.role));
 
+    if (needs_look() && lease_now() >= leases.look_at) {
         leases.look_wanted = false;
         leases.look = store_read(&lease_statements[LEASE_LOOK], &role, 1,
                                  on_looked, NULL);
     }
+}
+
+/* A look that came too soon is not left to the next tick. */
+static void
+set_tick(void)
+{
+    int64_t delay = lease_tick(), look = leases.look_at - lease_now();
+
+    if (needs_look() && look < delay) {
+        delay = look > 0 ? look : 0;
+    }
+    timer_set(leases.loop, &leases.tick, delay);
 }
 
 void
@@ -337,9 +355,8 @@ lease_act(void)
     if (leases.writing == WRITE_NONE && !leases.stopped) {
         start_write();
     }
-    if (leases.look == NULL) {
-        start_look();
-    }
+    start_look();
+    set_tick();
 }
 
 static void
@@ -352,8 +369,8 @@ on_act(struct later *later)
 static void
 on_tick(struct timer *timer)
 {
+    (void)timer;
     lease_act();
-    timer_set(leases.loop, timer, lease_tick());
 }
 
 /* ---- life ---- */

@@ -356,7 +356,7 @@ a_node_alone_goes_on_without_the_database(void **state)
     lease_want(a.lease);
     UNTIL(a.taken == 1 && fake_writes >= 3);
     fake_down = true;
-    for (end = clock_ms() + 2 * SHORT; clock_ms() < end;) {
+    for (end = clock_ms() + 3 * SHORT / 2; clock_ms() < end;) {
         loop_turn(l, 50);
     }
     assert_int_equal(a.lost, 0);
@@ -381,7 +381,7 @@ a_node_alone_gives_way_to_who_was_quicker(void **state)
     fake_down = true;
     sql("delete from store_node; delete from store_lease");
     let_other_have("a", LONG_AHEAD);
-    for (int64_t end = clock_ms() + 2 * SHORT; clock_ms() < end;) {
+    for (int64_t end = clock_ms() + 3 * SHORT / 2; clock_ms() < end;) {
         loop_turn(l, 50);
     }
     assert_int_equal(a.lost, 0);
