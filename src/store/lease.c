@@ -230,8 +230,10 @@ see(const struct store_value *cells)
         return;
     }
     l->seen = true;
-    if (l->held || cells[4].n == leases.session) {
-        return; /* what was read may be older than what is held */
+    /* What was read may be older than what is held; and what this node had
+     * before it was killed is still its own. */
+    if (l->held || str_eq(cells[1].s, str_from(leases.node))) {
+        return;
     }
     l->try_at =
         lease_now() + (cells[3].n > 0 ? cells[3].n : 0) + EXPIRED_SLACK_MS;

@@ -32,9 +32,9 @@
 #define FORGET_NODES(now) \
     "delete from store_node where expires <= " now " returning node"
 
-#define LOOK(now)                                                     \
-    "select l.name, n.node, l.state, n.expires - " now ", n.session " \
-    "from store_lease l join store_node n on n.session = l.session "  \
+#define LOOK(now)                                                    \
+    "select l.name, n.node, l.state, n.expires - " now " "           \
+    "from store_lease l join store_node n on n.session = l.session " \
     "where n.role = $1"
 
 static const struct store_migration migrations[] = {

@@ -21,7 +21,7 @@ enum lease_statement {
     LEASE_CLAIM,        /* session, names -> those that are ours now */
     LEASE_RELEASE,      /* session, names */
     LEASE_SAY,          /* session, pairs of name and state */
-    LEASE_LOOK,         /* role -> name, node, state, ms left, session */
+    LEASE_LOOK,         /* role -> name, node, state, ms left */
     LEASE_CLOSE,        /* session: its leases */
     LEASE_LEAVE,        /* session */
     LEASE_STATEMENTS
