@@ -13,7 +13,7 @@ enum {
     STORE_WAITING,   /* calls that are not answered */
     STORE_READ_TIME, /* microseconds from the call to its answer */
     STORE_WRITE_TIME,
-    STORE_COMMITS,     /* the keeper: result 0 done, 1 failed */
+    STORE_COMMITS,     /* result 0 done, 1 failed */
     STORE_COMMIT_TIME, /* microseconds of a whole transaction */
     STORE_BATCH,       /* calls of a transaction */
     STORE_REPLAYED,    /* calls answered from the ledger */
@@ -21,7 +21,11 @@ enum {
     STORE_WAL_BYTES,
     STORE_NO_ROOM, /* gauge: the disk is full */
     STORE_NOTICES_LOST,
+    STORE_RETRIES,     /* transactions made again */
+    STORE_CONNECTIONS, /* to the server: what became of them, see below */
 };
+
+enum { STORE_CONNECTED, STORE_NOT_CONNECTED, STORE_CONNECTION_LOST };
 
 enum store_kind { STORE_KIND_READ, STORE_KIND_WRITE, STORE_KINDS };
 
