@@ -17,6 +17,7 @@
 #include "proc/life.h"
 #include "store/bus.h"
 #include "store/keeper.h"
+#include "store/postgres_keeper.h"
 
 /* ---- who needs it ---- */
 
@@ -119,7 +120,7 @@ keeper_prepare(const struct settings *s, struct errmsg *err)
     uid_t owner = 0;
     char path[PATH_MAX];
 
-    if (!keeper_wanted(s)) {
+    if (!keeper_wanted(s) || s->store.backend == STORE_POSTGRES) {
         return 0;
     }
     if (geteuid() == 0 && s->user.len > 0 &&
@@ -144,10 +145,21 @@ keeper_prepare(const struct settings *s, struct errmsg *err)
 static int
 start(struct loop *l, const struct settings *s, struct errmsg *err)
 {
+    if (s->store.backend == STORE_POSTGRES) {
+        return postgres_keeper_start(l, &s->store, err);
+    }
     if (access(s->store.path.ptr, F_OK) == -1) {
         return errmsg_sys(err, "cannot open %.*s", STR_ARGS(s->store.path));
     }
     return keeper_start(l, &s->store, err);
+}
+
+/* One of the two was started. */
+static void
+stop(void)
+{
+    keeper_stop();
+    postgres_keeper_stop();
 }
 
 const struct role keeper_roles[] = {
@@ -156,6 +168,6 @@ const struct role keeper_roles[] = {
       .first = true,
       .wanted = keeper_wanted,
       .start = start,
-      .stop = keeper_stop },
+      .stop = stop },
     { .name = NULL },
 };

@@ -21,6 +21,7 @@
 
 static const struct backend *const backends[] = {
     [STORE_SQLITE] = &sqlite_backend,
+    [STORE_POSTGRES] = &postgres_backend,
 };
 
 static struct {

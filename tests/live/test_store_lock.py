@@ -14,7 +14,7 @@ LOCATION = ('{ path = "/control"; module = "relay"; '
 
 def parts(path, **more):
     return {"locations": LOCATION,
-            "top": f'store = {{ path = "{path}"; }};', **more}
+            "store": f'path = "{path}";', **more}
 
 
 def start_second(tmp_path, path):
@@ -44,7 +44,7 @@ def test_by_whatever_name_it_comes(weir, tmp_path):
 
 
 def test_it_is_held_through_reloads_and_from_one_on(weir, tmp_path):
-    w = weir(top='store = { path = "run/weir.db"; };')
+    w = weir(store='path = "run/weir.db";')
     w.set_config(**parts("run/weir.db"))
     w.reload()
     assert refused(tmp_path, w, f"{w.prefix}/run/weir.db")

@@ -13,7 +13,7 @@
 #define ENDING 16 /* what is put behind the path of the database */
 
 /* enum store_backend */
-static const char *const backends[] = { "sqlite", NULL };
+static const char *const backends[] = { "sqlite", "postgres", NULL };
 
 static int
 check_path(struct str value, struct errmsg *err)
@@ -45,15 +45,40 @@ check_node(struct str value, struct errmsg *err)
     return 0;
 }
 
+int
+settings_check_store(const void *settings, struct errmsg *err)
+{
+    const struct store_settings *s = settings;
+
+    if (s->backend == STORE_POSTGRES && s->conninfo.len == 0) {
+        return errmsg_set(err, "backend \"postgres\" needs conninfo");
+    }
+    if (s->backend == STORE_SQLITE && s->conninfo.len > 0) {
+        return errmsg_set(err, "conninfo goes with backend \"postgres\"");
+    }
+    return 0;
+}
+
 const struct conf_key settings_store_keys[] = {
     ROW(store_settings, backend, CONF_ENUM, .words = backends,
         .preset = "sqlite", .change = CONF_RESTART,
-        .help = "What keeps it: an SQLite database, which needs no server."),
+        .help = "What keeps it: sqlite is a database in a file, which needs no "
+                "server; postgres is a server that several weirs may share."),
     ROW(store_settings, path, CONF_STRING, .preset = "run/weir.db",
         .change = CONF_RESTART, .check = check_path,
-        .help = "The database; two more files lie beside it.  They are made "
-                "if they are not there, and belong to the user that weir "
-                "becomes."),
+        .help = "sqlite: the database; two more files lie beside it.  They "
+                "are made if they are not there, and belong to the user that "
+                "weir becomes."),
+    ROW(store_settings, conninfo, CONF_STRING, .preset = "", .secret = true,
+        .change = CONF_RESTART, .check = store_check_conninfo,
+        .help = "postgres: where the server is, as libpq reads it: "
+                "\"host=db1,db2 dbname=weir user=weir password=...\" or "
+                "\"postgresql://weir@db1/weir\".  libpq's environment "
+                "variables, password file and service file are not used."),
+    ROW(store_settings, connections, CONF_INT, .min = 1, .max = 16,
+        .preset = "2", .change = CONF_RESTART,
+        .help = "postgres: connections of a process for writes and long "
+                "reads.  It has one more, for short reads and notices."),
     ROW(store_settings, timeout, CONF_TIME, .min = 100, .max = 60000,
         .preset = "5s",
         .help = "A request that the store does not answer in this time "
