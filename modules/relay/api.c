@@ -91,7 +91,7 @@ answer_not_running(struct request *q)
     return relay_refuse(q->r, RELAY_REFUSED_TASK, v->refused ? 403 : 502,
                         "%s%s%s",
                         v->id == 0 ? "the relayer has not begun with it"
-                                   : relay_state_name(v->state),
+                                   : relay_state_name(relay_view_state(v)),
                         v->reason[0] != '\0' ? ": " : "", v->reason);
 }
 
@@ -110,7 +110,7 @@ on_look(struct timer *timer)
     struct request *q = LIST_ITEM(timer, struct request, timer);
     bool there = relay_tasks_find_id(q->id, &q->seen);
 
-    if (there && q->seen.state == RELAY_RUNNING) {
+    if (there && relay_view_state(&q->seen) == RELAY_RUNNING) {
         go_on(q, answer_ok);
     } else if ((there && q->seen.refused) ||
                loop_now(q->r->loop) >= q->end_ms) {
@@ -277,6 +277,28 @@ put_time(struct json_out *o, const char *key, int64_t wall_ms)
 }
 
 static void
+put_node(struct json_out *o, const struct relay_view *v)
+{
+    if (v->node[0] == '\0') {
+        json_put_null(o, "node");
+    } else {
+        json_put_str(o, "node", str_from(v->node));
+    }
+}
+
+/* Counted where it runs. */
+static void
+put_count(struct json_out *o, const char *key, const struct relay_view *v,
+          uint64_t n)
+{
+    if (v->state == RELAY_ELSEWHERE) {
+        json_put_null(o, key);
+    } else {
+        json_put_int(o, key, (int64_t)n);
+    }
+}
+
+static void
 put_task(struct json_out *o, const struct relay_view *v)
 {
     json_open(o);
@@ -285,14 +307,15 @@ put_task(struct json_out *o, const struct relay_view *v)
     json_put_str(o, "name", str_from(v->name));
     json_put_str(o, "url", str_from(v->url));
     json_put_str(o, "origin", str_from(relay_origin_name(v->origin)));
-    json_put_str(o, "state", str_from(relay_state_name(v->state)));
+    put_node(o, v);
+    json_put_str(o, "state", str_from(relay_state_name(relay_view_state(v))));
     put_time(o, "since", v->since_ms);
     json_put_str(o, "reason", str_from(v->reason));
-    json_put_int(o, "attempts", (int64_t)v->attempts);
-    json_put_int(o, "failures", (int64_t)v->failures);
-    put_time(o, "failed", v->failed_ms);
-    json_put_int(o, "bytes", (int64_t)v->bytes);
-    json_put_int(o, "frames", (int64_t)v->frames);
+    put_count(o, "attempts", v, v->attempts);
+    put_count(o, "failures", v, v->failures);
+    put_time(o, "failed", v->state == RELAY_ELSEWHERE ? 0 : v->failed_ms);
+    put_count(o, "bytes", v, v->bytes);
+    put_count(o, "frames", v, v->frames);
     json_close(o);
 }
 

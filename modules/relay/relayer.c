@@ -15,6 +15,7 @@
 
 #define TICK_MS 1000
 #define FAREWELL_MS 300 /* for last words to go out at a stop */
+#define RELEASE_MS 1000 /* for the database to know that, too */
 #define MIB (1024 * 1024)
 #define NEVER_MS (24 * 3600 * 1000)
 
@@ -183,17 +184,39 @@ start(struct loop *l, const struct settings *s, struct errmsg *err)
     set_clients(&relayer.plan);
     relay_verbs_serve(&relayer.plan.max);
     relay_tasks_begin();
+    share_start(s);
     wanted_start();
     timer_init(&tick, on_tick);
     timer_set(l, &tick, TICK_MS);
     return 0;
 }
 
-/* Streams that are relayed are played and sent on until the end. */
+/* Streams that are relayed are played and sent on until the end; what does not
+ * run now may run on another node. */
 static void
 drain(void)
 {
     relayer.draining = true;
+    LIST_EACH (node, &relayer.tasks) {
+        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+
+        if (t->client == NULL && t->dial == NULL) {
+            share_drop(t);
+        }
+    }
+}
+
+/* Other nodes begin when the remotes know. */
+static void
+give_leases_back(void)
+{
+    int64_t end = loop_now(relayer.loop) + RELEASE_MS;
+
+    lease_stop();
+    while (!lease_is_stopped() && loop_now(relayer.loop) < end) {
+        loop_turn(relayer.loop, 20);
+    }
+    lease_end();
 }
 
 /* The remotes are told, as far as they listen. */
@@ -204,12 +227,14 @@ stop(void)
 
     timer_stop(relayer.loop, &tick);
     relayer.draining = true;
+    lease_hold();
     wanted_stop();
     do {
         loop_turn(relayer.loop, 20);
     } while (rtmp_clients() > 0 && loop_now(relayer.loop) < end);
     rtmp_client_close_all("weir stops");
     loop_turn(relayer.loop, 0);
+    give_leases_back();
     live_hub_stop();
     resolver_free(&relayer.resolver);
     tls_client_free(&relayer.tls);

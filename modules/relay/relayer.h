@@ -4,6 +4,7 @@
  *   relayer.c  its life, and which tasks there are
  *   wanted.c   what the store and the plan (plan.h) ask for, made into tasks
  *   task.c     a task: its state, when it connects, what becomes of failures
+ *   share.c    which of the nodes on one database runs it
  *   pull.c     one that plays elsewhere and publishes here
  *   push.c     one that publishes elsewhere what is here
  *
@@ -41,6 +42,14 @@ enum relay_failure {
 };
 const char *relay_failure_name(unsigned why);
 
+struct relay_other { /* a node that runs a task which we do not run */
+    char node[LEASE_NODE_MAX + 1];
+    enum relay_state state;
+    bool refused;
+    int64_t since_ms;
+    char reason[256];
+};
+
 struct relay_task {
     struct list link;  /* in relayer.tasks */
     struct pool *pool; /* owned: what the texts lie in */
@@ -67,6 +76,10 @@ struct relay_task {
     struct rtmp_login login;
     struct later destroy;
 
+    /* share.c */
+    struct lease *lease;      /* owned; NULL: it is this node's anyway */
+    struct relay_other other; /* zero: nobody */
+
     /* pull.c */
     struct live_publisher *publisher; /* owned */
     uint32_t stream_id;               /* RTMP: of the remote's messages */
@@ -90,6 +103,7 @@ struct relayer {
     struct list tasks;
     size_t count;
     bool draining; /* makes no new connections */
+    char node[LEASE_NODE_MAX + 1];
 };
 extern struct relayer relayer;
 
@@ -125,6 +139,8 @@ void task_look(struct relay_task *t);
 /* Its application, NULL: there is none of that name any more. */
 const struct plan_app *task_app(const struct relay_task *t);
 void task_set(struct relay_task *t, enum relay_state state, const char *reason);
+/* Its view has changed. */
+void task_show(struct relay_task *t);
 /* Leaves the remote (farewell, if hard is false), the local stream, and all
  * that waits: the task is idle.  Its state is the caller's to set. */
 void task_leave(struct relay_task *t, const char *reason, bool hard);
@@ -138,6 +154,22 @@ void task_tick(struct relay_task *t);
 /* A client's end, for both kinds. */
 void task_client_closed(struct relay_task *t, enum rtmp_client_fate fate,
                         const char *reason);
+
+/* ---- share.c ---- */
+
+void share_start(const struct settings *s);
+void share_begin(struct relay_task *t);
+void share_end(struct relay_task *t);
+/* It is to run here: whether it may.  If not, task_look() is called when it
+ * may, or when something is known of the node that runs it. */
+bool share_take(struct relay_task *t);
+/* Another node may have it. */
+void share_drop(struct relay_task *t);
+bool share_is_ours(const struct relay_task *t);
+/* Tells other nodes its state, and the view who runs it. */
+void share_say(struct relay_task *t);
+/* Shows what the node that runs it says of it; false: none does. */
+bool share_show_other(struct relay_task *t);
 
 /* ---- pull.c, push.c ---- */
 

@@ -21,13 +21,15 @@
 
 /* How often the local side is looked at. */
 #define WAIT_MS 150
+#define OTHER_MS 1000        /* a pull that another node runs */
 #define STASH_MAX (4u << 20) /* bytes */
 
 /* ---- what is seen ---- */
 
-static void
-show(struct relay_task *t)
+void
+task_show(struct relay_task *t)
 {
+    share_say(t);
     if (t->row != NULL) {
         relay_row_set(t->row, &t->view);
     }
@@ -51,6 +53,13 @@ forgive(struct relay_task *t)
     }
 }
 
+static bool
+is_passing(enum relay_state state)
+{
+    return state == RELAY_CONNECTING || state == RELAY_STARTING ||
+           state == RELAY_ELSEWHERE;
+}
+
 void
 task_set(struct relay_task *t, enum relay_state state, const char *reason)
 {
@@ -69,11 +78,11 @@ task_set(struct relay_task *t, enum relay_state state, const char *reason)
     forgive(t);
     t->running_ms = state == RELAY_RUNNING ? loop_now(relayer.loop) : 0;
     t->view.refused = t->view.refused && state != RELAY_RUNNING;
-    log_limited(state == RELAY_CONNECTING ? LOG_INFO : LOG_NOTICE,
+    log_limited(is_passing(state) ? LOG_INFO : LOG_NOTICE,
                 "relay %s %.*s: %s%s%s", relay_kind_name(t->kind),
                 STR_ARGS(t->stream), relay_state_name(state),
                 reason[0] != '\0' ? ": " : "", reason);
-    show(t);
+    task_show(t);
 }
 
 /* ---- life ---- */
@@ -152,11 +161,13 @@ make_view(struct relay_task *t)
     v->id = t->id;
     v->kind = (uint8_t)t->kind;
     v->origin = (uint8_t)t->origin;
-    v->state = RELAY_CONNECTING;
+    v->state = RELAY_STARTING;
     v->since_ms = clock_wall_ms();
     str_copy(v->app, sizeof(v->app), t->app);
     str_copy(v->name, sizeof(v->name), t->name);
     str_copy(v->url, sizeof(v->url), t->remote);
+    str_copy(v->node, sizeof(v->node),
+             str_from(share_is_ours(t) ? relayer.node : ""));
     t->row = relay_row_take(v);
 }
 
@@ -175,6 +186,7 @@ task_new(const struct task_wish *w)
     later_init(&t->destroy, on_destroy);
     buf_init(&t->stash, STASH_MAX);
     make_texts(t, w);
+    share_begin(t);
     make_view(t);
     count_state(t, 1);
     list_append(&relayer.tasks, &t->link);
@@ -190,6 +202,7 @@ void
 task_end(struct relay_task *t)
 {
     task_leave(t, "the relay was stopped", false);
+    share_end(t);
     count_state(t, -1);
     relay_row_free(&t->row);
     list_remove(&t->link);
@@ -233,7 +246,7 @@ task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
     rtmp_login_clear(&t->login);
     task_leave(t, reason, false);
     task_set(t, RELAY_BACKING_OFF, reason);
-    show(t);
+    task_show(t);
     delay = backoff_delay(t->failures, (uint32_t)rand_below(UINT32_MAX));
     timer_set(relayer.loop, &t->timer, delay);
 }
@@ -353,7 +366,7 @@ dial(struct relay_task *t)
     }
     metric_add(m, metric_at(m, t->kind, 0, 0), 1);
     t->view.attempts++;
-    show(t);
+    task_show(t);
     t->dial = outgoing_start(relayer.loop, &to, on_dialled, t);
     if (t->dial == NULL) {
         task_failed(t, RELAY_FAILED_HERE, "there is no room to connect");
@@ -371,21 +384,44 @@ task_rules_changed(struct relay_task *t)
     }
 }
 
+/* It is not for this node, as far as this node can see. */
+static void
+pass_on(struct relay_task *t, enum relay_state state)
+{
+    if (!share_show_other(t)) {
+        task_set(t, state, "");
+    }
+    timer_set(relayer.loop, &t->timer,
+              t->kind == RELAY_PUSH ? WAIT_MS : OTHER_MS);
+}
+
+static void
+give_up(struct relay_task *t, const char *reason)
+{
+    share_drop(t);
+    if (t->other.node[0] != '\0') {
+        pass_on(t, RELAY_STARTING);
+    } else {
+        task_failed(t, RELAY_FAILED_HERE, reason);
+    }
+}
+
 void
 task_look(struct relay_task *t)
 {
     bool live = live_is_live(t->stream);
 
     if (relayer.draining) {
-        return;
-    }
-    if (task_app(t) == NULL) {
-        task_failed(t, RELAY_FAILED_HERE,
-                    "the configuration has no such application");
+        share_drop(t);
+    } else if (task_app(t) == NULL) {
+        give_up(t, "the configuration has no such application");
     } else if (t->remote.len == 0) {
-        task_failed(t, RELAY_FAILED_HERE, "its URL is not one of RTMP");
+        give_up(t, "its URL is not one of RTMP");
     } else if (t->kind == RELAY_PUSH && !live) {
-        task_wait(t, "");
+        share_drop(t);
+        pass_on(t, RELAY_WAITING);
+    } else if (!share_take(t)) {
+        pass_on(t, RELAY_STARTING);
     } else if (t->kind == RELAY_PULL && live) {
         task_wait(t, "");
     } else {
@@ -432,5 +468,5 @@ task_tick(struct relay_task *t)
     if (t->kind == RELAY_PUSH) {
         push_tick(t);
     }
-    show(t);
+    task_show(t);
 }

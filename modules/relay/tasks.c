@@ -47,6 +47,8 @@ relay_state_name(unsigned state)
         [RELAY_LOCAL] = "local publisher present",
         [RELAY_RUNNING] = "running",
         [RELAY_BACKING_OFF] = "backing off",
+        [RELAY_STARTING] = "starting",
+        [RELAY_ELSEWHERE] = "elsewhere",
     };
 
     return state < RELAY_STATES ? names[state] : NULL;
@@ -115,7 +117,8 @@ relay_tasks_sweep(uint32_t slot)
         struct relay_row *row = &table->rows[i];
         slot_owner owner = atomic_load(&row->owner);
 
-        if (owner != 0 && slot_owner_number(owner) == slot) {
+        if (owner != 0 && slot_owner_number(owner) == slot &&
+            row->view.state != RELAY_ELSEWHERE) {
             begin_change(row);
             row->view.state = RELAY_BACKING_OFF;
             row->view.since_ms = clock_wall_ms();
@@ -235,6 +238,13 @@ relay_tasks_next(uint32_t *at, struct relay_view *v)
         }
     }
     return false;
+}
+
+enum relay_state
+relay_view_state(const struct relay_view *v)
+{
+    return (enum relay_state)(v->state == RELAY_ELSEWHERE ? v->there
+                                                          : v->state);
 }
 
 bool

@@ -15,6 +15,7 @@
 #include "base/errmsg.h"
 #include "base/str.h"
 #include "rtmp/rtmp.h"
+#include "store/lease.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,6 +34,8 @@ enum relay_origin { RELAY_API, RELAY_CONFIG };
  *   local  --->      |              |
  *     ^              |              |
  *     +--------------+--------------+   the local side is not as needed
+ *
+ * A task of the store begins as starting, and may be elsewhere at any time.
  */
 enum relay_state {
     RELAY_CONNECTING,  /* until the first frame of a pull, or until a push is
@@ -41,6 +44,8 @@ enum relay_state {
     RELAY_LOCAL,       /* pull: somebody here publishes the stream */
     RELAY_RUNNING,     /* frames go through */
     RELAY_BACKING_OFF, /* it failed, and will connect again in a while */
+    RELAY_STARTING,    /* which node runs it is not known yet */
+    RELAY_ELSEWHERE,   /* another node on the same database runs it */
     RELAY_STATES
 };
 
@@ -51,7 +56,9 @@ const char *relay_origin_name(unsigned origin); /* "config" */
 struct relay_view {
     uint64_t id; /* of the store; 0: of weir.conf */
     uint8_t kind, origin, state;
-    bool refused; /* egress: it will not come to be */
+    uint8_t there; /* RELAY_ELSEWHERE: the state where it runs */
+    bool refused;  /* egress: it will not come to be */
+    char node[LEASE_NODE_MAX + 1]; /* that runs it; "": none */
     char app[RTMP_NAME_MAX + 1];
     char name[RTMP_NAME_MAX + 1];
     char url[512];          /* without what is secret in it; cut to fit */
@@ -88,6 +95,8 @@ void relay_row_free(struct relay_row **row);
 /* The next row at or behind *at, which is moved past it; false behind the
  * last. */
 bool relay_tasks_next(uint32_t *at, struct relay_view *v);
+/* Where it runs. */
+enum relay_state relay_view_state(const struct relay_view *v);
 /* False, and *v all zero: there is none. */
 bool relay_tasks_find_id(uint64_t id, struct relay_view *v);
 

@@ -166,6 +166,24 @@ test_two_relayers(void **state)
     assert_int_equal(count(), 0);
 }
 
+/* What another node runs is not hurt by the end of our relayer. */
+static void
+test_elsewhere(void **state)
+{
+    struct relay_view a = view("a", 1), seen;
+
+    (void)state;
+    a.state = RELAY_ELSEWHERE;
+    a.there = RELAY_RUNNING;
+    relay_row_take(&a);
+    relay_tasks_sweep(process);
+    assert_true(relay_tasks_find_id(1, &seen));
+    assert_int_equal(seen.state, RELAY_ELSEWHERE);
+    assert_int_equal(relay_view_state(&seen), RELAY_RUNNING);
+    seen.state = RELAY_WAITING;
+    assert_int_equal(relay_view_state(&seen), RELAY_WAITING);
+}
+
 static void
 test_names(void **state)
 {
@@ -183,8 +201,8 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_rows),         TEST(test_full),  TEST(test_death),
-        TEST(test_two_relayers), TEST(test_names),
+        TEST(test_rows),         TEST(test_full),      TEST(test_death),
+        TEST(test_two_relayers), TEST(test_elsewhere), TEST(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,6 @@
 import os
 import signal
 import socket
-import sqlite3
 
 import pytest
 
@@ -18,8 +17,14 @@ from rtmp_client import Refused, Rtmp, player, publisher
 from weir import descendants, stat_of, title, wait_for
 
 @pytest.fixture
-def keyed(weir):
-    """A weir with /control and an application that wants keys."""
+def keyed(store_backend, weir):
+    """A weir with /control and an application that wants keys, on both
+    databases."""
+    return lambda *a, **k: start_keyed(weir, *a, **k)
+
+
+@pytest.fixture
+def sqlite_keyed(weir):
     return lambda *a, **k: start_keyed(weir, *a, **k)
 
 
@@ -112,14 +117,13 @@ BAD = [  # (query, what is said of room)
 ]
 
 
-def test_what_cannot_be_a_room(keyed):
+def test_what_cannot_be_a_room(store_backend, keyed):
     w = keyed()
     for verb in ("get", "reset", "delete"):
         for query, said in BAD:
             words = error(get(w.http, f"/control/{verb}?{query}"), 400)
             assert "room" in words and said in words, (query, words)
-    with sqlite3.connect(f"{w.prefix}/run/weir.db") as db:
-        assert db.execute("select count(*) from relay_keys").fetchone()[0] == 0
+    assert store_backend.query(w, "select count(*) from relay_keys") == [(0,)]
 
 
 def test_methods(keyed):
@@ -327,7 +331,7 @@ def test_names_that_are_too_long_together(keyed):
     publisher(w.rtmp, "keyed", key).close()
 
 
-def test_without_a_location_keys_are_looked_up_too(weir):
+def test_without_a_location_keys_are_looked_up_too(store_backend, weir):
     w = weir(apps=KEYED % "")
     assert "not one" in refused(w, "movie")
     assert "no room" in refused(w, "x" * 48)
@@ -457,7 +461,7 @@ def with_keys(w):
     wait_for(lambda: ask(w, "get", "movie").status == 200, 5, "an answer")
 
 
-def test_reloads_that_want_keys_and_do_not(weir):
+def test_reloads_that_want_keys_and_do_not(store_backend, weir):
     """Who is live in an old generation hears of its key all the same."""
     w = weir(workers=2)
     assert keepers(w) == []
@@ -517,8 +521,8 @@ class Broken:
         os.kill(self.keeper, signal.SIGKILL)
 
 
-def test_grace_while_the_store_cannot_be_read(keyed):
-    w = keyed(workers=1, app='key_grace = "1h";', top='watchdog = "0";',
+def test_grace_while_the_store_cannot_be_read(sqlite_keyed):
+    w = sqlite_keyed(workers=1, app='key_grace = "1h";', top='watchdog = "0";',
               apps=', { name = "strict"; publish = "key"; key_grace = "0"; }')
     keys = {room: key_of(w, room) for room in ("seen", "unseen", "reset")}
     publisher(w.rtmp, "keyed", keys["seen"]).close()
@@ -538,9 +542,9 @@ def test_grace_while_the_store_cannot_be_read(keyed):
     publisher(w.rtmp, "keyed", keys["unseen"]).close()
 
 
-def test_without_the_keeper(keyed):
+def test_without_the_keeper(sqlite_keyed):
     """What is on the disk can be read; what must be written is told no."""
-    w = keyed(top='store = { timeout = "500ms"; }; watchdog = "0";')
+    w = sqlite_keyed(store='timeout = "500ms";', top='watchdog = "0";')
     key = key_of(w, "movie")
     pid = keeper(w)
     os.kill(pid, signal.SIGSTOP)

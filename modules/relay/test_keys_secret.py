@@ -49,7 +49,7 @@ def say(w, app, name, **more):
 
 
 @pytest.fixture
-def loud(weir):
+def loud(store_backend, weir):
     w = start_keyed(weir, workers=2, apps=APPS, rtmp=(
         f'access_log = "run/rtmp.log"; access_log_format = "{ALL}";'
         ' connect_timeout = "1s";'), top=(

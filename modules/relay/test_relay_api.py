@@ -24,7 +24,7 @@ CONTROL = '{ path = "/control"; module = "relay"; rate = { rate = "100000/s"; };
 
 
 @pytest.fixture
-def control(weir):
+def control(store_backend, weir):
     """A weir with /control; ask() it."""
     def start(**parts):
         parts.setdefault("top", EGRESS)

@@ -271,7 +271,8 @@ on_stop(struct control_call *call)
 static const struct control_column columns[] = {
     { "kind", 4 },     { "stream", 24 },  { "state", 28 },  { "origin", 6 },
     { "attempts", 8 }, { "failures", 8 }, { "kbytes", 10 }, { "frames", 10 },
-    { "since_s", 8 },  { "url", 40 },     { "reason", 0 },  { NULL, 0 },
+    { "since_s", 8 },  { "node", 24 },    { "url", 40 },    { "reason", 0 },
+    { NULL, 0 },
 };
 
 static enum control_result
@@ -289,13 +290,14 @@ on_show(struct control_call *call)
         str_copy(stream + n, sizeof(stream) - n, str_from(v.name));
         control_cell(call, str_from(relay_kind_name(v.kind)));
         control_cell(call, str_from(stream));
-        control_cell(call, str_from(relay_state_name(v.state)));
+        control_cell(call, str_from(relay_state_name(relay_view_state(&v))));
         control_cell(call, str_from(relay_origin_name(v.origin)));
         control_cell_int(call, (int64_t)v.attempts);
         control_cell_int(call, (int64_t)v.failures);
         control_cell_int(call, (int64_t)(v.bytes / 1024));
         control_cell_int(call, (int64_t)v.frames);
         control_cell_int(call, (clock_wall_ms() - v.since_ms) / 1000);
+        control_cell(call, v.node[0] != '\0' ? str_from(v.node) : STR("-"));
         control_cell(call, str_from(v.url));
         control_cell(call, str_from(v.reason));
         if (control_full(call)) {

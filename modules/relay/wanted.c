@@ -23,7 +23,8 @@ static struct {
     struct store_call *read; /* under way */
     bool stale;              /* changed since that was asked */
     bool full;               /* said so in the log */
-    struct list *at;         /* the task that was found last, in a round */
+    bool stopped;
+    struct list *at; /* the task that was found last, in a round */
 } wanted;
 
 /* ---- all kinds ---- */
@@ -229,7 +230,7 @@ static void
 ask(void)
 {
     wanted.stale = wanted.read != NULL;
-    if (wanted.read == NULL) {
+    if (wanted.read == NULL && !wanted.stopped) {
         wanted.read =
             store_read(&relay_statements[SQL_TASKS], NULL, 0, on_rows, NULL);
     }
@@ -280,6 +281,7 @@ wanted_start(void)
 void
 wanted_stop(void)
 {
+    wanted.stopped = true;
     timer_stop(relayer.loop, &wanted.streams);
     timer_stop(relayer.loop, &wanted.again);
     store_cancel(&wanted.read);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "net/resolve.h"
 #include "proc/sandbox.h"
+#include "store/store.h"
 
 #define LOOK_MS 1000
 
@@ -114,6 +115,7 @@ guard_enter(struct loop *l, const struct settings *s, struct errmsg *err)
     int rc;
 
     resolve_paths(add_path, &paths);
+    store_paths(add_path, &paths);
     o.paths = paths.items;
     o.path_count = paths.count;
     rc = sandbox_enter(&o, err);

@@ -13,9 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/database_lock.h"
 #include "proc/life.h"
 #include "store/bus.h"
 #include "store/keeper.h"
+#include "store/postgres_keeper.h"
 
 /* ---- who needs it ---- */
 
@@ -118,7 +120,7 @@ keeper_prepare(const struct settings *s, struct errmsg *err)
     uid_t owner = 0;
     char path[PATH_MAX];
 
-    if (!keeper_wanted(s)) {
+    if (!keeper_wanted(s) || s->store.backend == STORE_POSTGRES) {
         return 0;
     }
     if (geteuid() == 0 && s->user.len > 0 &&
@@ -133,7 +135,7 @@ keeper_prepare(const struct settings *s, struct errmsg *err)
             return errmsg_prefix(err, "store: ");
         }
     }
-    return 0;
+    return database_lock(s, err) == -1 ? errmsg_prefix(err, "store: ") : 0;
 }
 
 /* ---- the role ---- */
@@ -143,10 +145,21 @@ keeper_prepare(const struct settings *s, struct errmsg *err)
 static int
 start(struct loop *l, const struct settings *s, struct errmsg *err)
 {
+    if (s->store.backend == STORE_POSTGRES) {
+        return postgres_keeper_start(l, &s->store, err);
+    }
     if (access(s->store.path.ptr, F_OK) == -1) {
         return errmsg_sys(err, "cannot open %.*s", STR_ARGS(s->store.path));
     }
     return keeper_start(l, &s->store, err);
+}
+
+/* One of the two was started. */
+static void
+stop(void)
+{
+    keeper_stop();
+    postgres_keeper_stop();
 }
 
 const struct role keeper_roles[] = {
@@ -155,6 +168,6 @@ const struct role keeper_roles[] = {
       .first = true,
       .wanted = keeper_wanted,
       .start = start,
-      .stop = keeper_stop },
+      .stop = stop },
     { .name = NULL },
 };

@@ -21,7 +21,8 @@ bool keeper_wanted(const struct settings *s);
 void keeper_register(const struct module *const *table);
 /* Master, before processes for s are forked: makes the files where the
  * database will be, if there are none, and gives them to the user that the
- * processes become; the folder may be root's.  -1 with err and errno. */
+ * processes become; the folder may be root's.  Refuses a database that
+ * another weir has.  -1 with err and errno. */
 int keeper_prepare(const struct settings *s, struct errmsg *err);
 
 /* Worker or role, before its modules start and the sandbox is entered: opens

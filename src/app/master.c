@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "app/background.h"
+#include "app/database_lock.h"
 #include "app/guard.h"
 #include "app/keeper.h"
 #include "app/metrics.h"
@@ -254,6 +255,7 @@ in_child(void *arg, const struct child *c)
     control_forget(m->control);
     loop_free(&m->loop);
     pidfile_forget();
+    database_lock_forget();
     background_forget();
 }
 

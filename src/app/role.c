@@ -115,10 +115,10 @@ role_main(const struct role *r, const struct settings *s)
         process_ready();
         loop_run(life.process.loop);
         status = EXIT_SUCCESS;
-        store_close();
         if (r->stop != NULL) {
             r->stop();
         }
+        store_close();
     }
     process_end(&life.process);
     return status;

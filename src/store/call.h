@@ -22,8 +22,9 @@ struct store_call {
     int64_t due; /* clock_ms(): then it is STORE_DOWN */
     int64_t began_us;
     enum store_status status; /* to be told in a moment, see call_later() */
-    bool busy;                /* a thread has it */
+    bool busy;                /* a thread or a connection has it */
     bool over;                /* answered meanwhile: freed when it is back */
+    unsigned tries;           /* that failed and may be made again */
 
     /* A write; the bytes begin with the head. */
     struct wire_request head;
@@ -58,6 +59,7 @@ struct backend {
     bool (*is_up)(void);
 };
 
-extern const struct backend sqlite_backend; /* store/reader.c */
+extern const struct backend sqlite_backend;   /* store/reader.c */
+extern const struct backend postgres_backend; /* store/postgres.c */
 
 #endif

@@ -12,7 +12,14 @@ static const struct store_migration migrations[] = {
                 "  number INTEGER NOT NULL,"
                 "  answer BLOB NOT NULL,"
                 "  PRIMARY KEY (boot, owner, number)"
-                ") WITHOUT ROWID" },
+                ") WITHOUT ROWID",
+      .postgres = "CREATE TABLE store_ledger ("
+                  "  boot bigint NOT NULL,"
+                  "  owner bigint NOT NULL,"
+                  "  number bigint NOT NULL,"
+                  "  made timestamptz NOT NULL DEFAULT now(),"
+                  "  answer bytea NOT NULL,"
+                  "  PRIMARY KEY (boot, owner, number))" },
     { .sqlite = NULL },
 };
 

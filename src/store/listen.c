@@ -43,6 +43,16 @@ listen_forget(void)
 }
 
 void
+listen_tell(struct str topic, struct str text)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq(topic, str_from(listeners[i].topic))) {
+            listeners[i].heard(listeners[i].arg, text);
+        }
+    }
+}
+
+void
 listen_on_notice(void *arg, struct bus_message *m)
 {
     struct wire_in in = { .rest = str_of(m->data, m->len) };
@@ -50,9 +60,7 @@ listen_on_notice(void *arg, struct bus_message *m)
     struct store_value text = wire_get_value(&in);
 
     (void)arg;
-    for (size_t i = 0; i < count && !in.bad; i++) {
-        if (str_eq(topic.s, str_from(listeners[i].topic))) {
-            listeners[i].heard(listeners[i].arg, text.s);
-        }
+    if (!in.bad) {
+        listen_tell(topic.s, text.s);
     }
 }

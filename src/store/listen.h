@@ -11,5 +11,6 @@
 /* Some may have been missed: all look at everything. */
 void listen_missed(void);
 void listen_forget(void);
+void listen_tell(struct str topic, struct str text);
 
 #endif

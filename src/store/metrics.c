@@ -34,6 +34,22 @@ checkpoint_name(unsigned i)
     return i == 0 ? "whole" : "part";
 }
 
+static const char *
+connection_name(unsigned i)
+{
+    static const char *const names[] = { "made", "failed", "lost" };
+
+    return names[i];
+}
+
+static const char *
+lease_event_name(unsigned i)
+{
+    static const char *const names[] = { "taken", "given_back", "lost" };
+
+    return names[i];
+}
+
 /* Microseconds. */
 static const int64_t times[] = { 100,    250,    500,     1000,   2500,
                                  5000,   10000,  25000,   50000,  100000,
@@ -67,25 +83,25 @@ struct metric store_metrics[] = {
     },
     [STORE_COMMITS] = {
         .name = "weir_store_commits_total",
-        .help = "Transactions of the keeper.",
+        .help = "Transactions that write.",
         .labels = { { "result", commit_name, 2 } },
     },
     [STORE_COMMIT_TIME] = {
         .name = "weir_store_commit_seconds",
-        .help = "How long transactions of the keeper took.",
+        .help = "How long transactions that write took.",
         .type = METRIC_HISTOGRAM,
         .bounds = times, .bound_count = COUNT(times), .unit = 1000000,
     },
     [STORE_BATCH] = {
         .name = "weir_store_commit_writes",
-        .help = "Writes that one transaction of the keeper made.",
+        .help = "Writes that one transaction made.",
         .type = METRIC_HISTOGRAM,
         .bounds = sizes, .bound_count = COUNT(sizes),
     },
     [STORE_REPLAYED] = {
         .name = "weir_store_writes_replayed_total",
-        .help = "Writes that were asked again after the keeper died and had "
-                "been done.",
+        .help = "Writes that were asked again, after the keeper died or a "
+                "connection to the server was lost, and had been done.",
     },
     [STORE_CHECKPOINTS] = {
         .name = "weir_store_checkpoints_total",
@@ -107,6 +123,28 @@ struct metric store_metrics[] = {
         .name = "weir_store_notices_lost_total",
         .help = "Notices that found a mailbox full; the process was told to "
                 "look at everything instead.",
+    },
+    [STORE_RETRIES] = {
+        .name = "weir_store_retries_total",
+        .help = "PostgreSQL: transactions that were made again because others "
+                "were in their way.",
+    },
+    [STORE_CONNECTIONS] = {
+        .name = "weir_store_connections_total",
+        .help = "PostgreSQL: connections that were made, could not be made, "
+                "were lost.",
+        .labels = { { "result", connection_name, 3 } },
+    },
+    [STORE_LEASES] = {
+        .name = "weir_store_leases",
+        .help = "What this weir alone does, of all on its database.",
+        .type = METRIC_GAUGE,
+    },
+    [STORE_LEASE_EVENTS] = {
+        .name = "weir_store_lease_events_total",
+        .help = "Leases that were taken, given back, and lost because this "
+                "weir could not reach the store in time.",
+        .labels = { { "event", lease_event_name, STORE_LEASE_EVENT_KINDS } },
     },
     METRIC_END,
 };

@@ -13,7 +13,7 @@ enum {
     STORE_WAITING,   /* calls that are not answered */
     STORE_READ_TIME, /* microseconds from the call to its answer */
     STORE_WRITE_TIME,
-    STORE_COMMITS,     /* the keeper: result 0 done, 1 failed */
+    STORE_COMMITS,     /* result 0 done, 1 failed */
     STORE_COMMIT_TIME, /* microseconds of a whole transaction */
     STORE_BATCH,       /* calls of a transaction */
     STORE_REPLAYED,    /* calls answered from the ledger */
@@ -21,7 +21,20 @@ enum {
     STORE_WAL_BYTES,
     STORE_NO_ROOM, /* gauge: the disk is full */
     STORE_NOTICES_LOST,
+    STORE_RETRIES,      /* transactions made again */
+    STORE_CONNECTIONS,  /* to the server: what became of them, see below */
+    STORE_LEASES,       /* gauge: held */
+    STORE_LEASE_EVENTS, /* enum store_lease_event */
 };
+
+enum store_lease_event {
+    STORE_LEASE_TAKEN,
+    STORE_LEASE_DROPPED, /* given back */
+    STORE_LEASE_LOST,    /* taken away, or its time was over */
+    STORE_LEASE_EVENT_KINDS
+};
+
+enum { STORE_CONNECTED, STORE_NOT_CONNECTED, STORE_CONNECTION_LOST };
 
 enum store_kind { STORE_KIND_READ, STORE_KIND_WRITE, STORE_KINDS };
 

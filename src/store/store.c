@@ -13,6 +13,7 @@
 #include "base/rand.h"
 #include "store/bus.h"
 #include "store/call.h"
+#include "store/lease.h"
 #include "store/listen.h"
 
 #define TICK_MS 20
@@ -20,6 +21,7 @@
 
 static const struct backend *const backends[] = {
     [STORE_SQLITE] = &sqlite_backend,
+    [STORE_POSTGRES] = &postgres_backend,
 };
 
 static struct {
@@ -50,6 +52,7 @@ store_prepare(void)
         rand_bytes(&boot, sizeof(boot));
         boot |= 1;
     }
+    store_register(&lease_schema);
     bus_register(BUS_STORE_WRITE, keeper_on_write, NULL);
     bus_register(BUS_STORE_ANSWER, link_on_answer, NULL);
     bus_register(BUS_STORE_HELLO, link_on_hello, NULL);

@@ -29,12 +29,16 @@ struct task_threads; /* event/task.h */
 #define STORE_ROWS_MAX (4 << 20) /* bytes of one answer */
 
 /* The "store" block of weir.conf. */
-enum store_backend { STORE_SQLITE };
+enum store_backend { STORE_SQLITE, STORE_POSTGRES };
 struct store_settings {
-    int backend;     /* enum store_backend */
-    struct str path; /* of the database */
-    int64_t timeout; /* ms until a call is answered STORE_DOWN */
-    int64_t queue;   /* calls of a process that may wait */
+    int backend;         /* enum store_backend */
+    struct str node;     /* see store/lease.h; empty: by host and pid file */
+    int64_t node_expiry; /* ms */
+    struct str path;     /* SQLite: of the database */
+    struct str conninfo; /* PostgreSQL: where the server is */
+    int64_t connections; /* PostgreSQL: of a process, for writes */
+    int64_t timeout;     /* ms until a call is answered STORE_DOWN */
+    int64_t queue;       /* calls of a process that may wait */
 };
 
 /* ---- schemas: static tables ---- */
@@ -81,6 +85,10 @@ int store_open(struct loop *l, const struct store_settings *s,
 /* Answers what waits with STORE_DOWN and forgets who listens; what is asked
  * after it is STORE_DOWN.  Before or after the threads are freed. */
 void store_close(void);
+/* Files that the process reads while the store is open; none for SQLite. */
+void store_paths(void (*add)(void *arg, struct str path), void *arg);
+/* Whether libpq understands it; -1 with err, which quotes no secret. */
+int store_check_conninfo(struct str conninfo, struct errmsg *err);
 bool store_is_open(void);
 /* It is open, and there has been no keeper for a second (as far as somebody
  * has looked: this is for who asks now and then). */

@@ -25,6 +25,7 @@ worker_processes = {workers};
 {grace}
 pid = "run/weir.pid";
 error_log = {{ file = "{log}"; level = "info"; }};
+store = {{ {backend} {store} }};
 {top}
 live = {{ hold = "{hold}"; {live} }};
 rtmp = {{ servers = (
@@ -43,6 +44,7 @@ http = {{ servers = (
 
 DEFAULTS = {
     "workers": 1, "grace": 'stop_grace = "0";', "log": "stderr", "top": "",
+    "backend": "", "store": "",
     "hold": "2s", "live": "",
     "rtmp": "", "rtmp_listen": '"127.0.0.1:0"', "app": "", "apps": "",
     "http": "", "http_listen": '"127.0.0.1:0"', "locations": "", "flv": "",

@@ -3,11 +3,14 @@
 
 import os
 import signal
+import uuid
 
 import pytest
 
+import database
 import media
 import tls_files
+import weir as weir_py
 from weir import Weir
 
 LIMIT = 1800  # seconds a test may take
@@ -53,7 +56,16 @@ def pytest_runtest_makereport(item):
 
 
 @pytest.fixture
-def weir(request, tmp_path):
+def databases():
+    """Those of the test; they go when its weirs are gone."""
+    made = []
+    yield made
+    for d in made:
+        d.drop()
+
+
+@pytest.fixture
+def weir(request, tmp_path, databases):
     """Starts a weir; each is stopped and checked when the test is over."""
     started = request.node.weirs = []
 
@@ -66,6 +78,46 @@ def weir(request, tmp_path):
     yield start
     for w in reversed(started):
         w.finish(check=not getattr(request.node, "test_failed", False))
+
+
+def session_folder(config):
+    """One that all processes of the session know."""
+    folder = config._tmp_path_factory.getbasetemp()
+    return str(folder.parent if hasattr(config, "workerinput") else folder)
+
+
+def pytest_unconfigure(config):
+    """The last one out turns off the server."""
+    if not hasattr(config, "workerinput"):
+        database.end_common_server(session_folder(config))
+
+
+@pytest.fixture
+def postgres_server(request):
+    """The server of all tests; who stops it needs one of its own:
+    database.Server()."""
+    return database.common_server(session_folder(request.config))
+
+
+def use(monkeypatch, backend):
+    monkeypatch.setitem(weir_py.DEFAULTS, "backend", backend.settings)
+    return backend
+
+
+@pytest.fixture
+def postgres(request, monkeypatch, postgres_server, databases):
+    """A database of the test's own, which all weirs of it use."""
+    name = f"{request.node.name[:30]}_{uuid.uuid4().hex[:8]}"
+    databases.append(database.Postgres(postgres_server, "t_" + name))
+    return use(monkeypatch, databases[-1])
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_backend(request, monkeypatch):
+    """The test runs on both: its weirs keep their store there."""
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres")
+    return use(monkeypatch, database.Sqlite())
 
 
 @pytest.fixture

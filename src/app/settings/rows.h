@@ -19,9 +19,10 @@ int settings_check_module(const struct conf_extra *module, struct errmsg *err);
 extern const struct conf_key settings_control_keys[]; /* control_settings */
 extern const struct conf_key settings_sandbox_keys[]; /* sandbox_settings */
 extern const struct conf_key settings_store_keys[];   /* store_settings */
-extern const struct conf_key settings_relays_keys[];  /* relays_settings */
-extern const struct conf_key settings_push_keys[];    /* push_settings */
-extern const struct conf_key settings_pull_keys[];    /* pull_settings */
+int settings_check_store(const void *settings, struct errmsg *err);
+extern const struct conf_key settings_relays_keys[]; /* relays_settings */
+extern const struct conf_key settings_push_keys[];   /* push_settings */
+extern const struct conf_key settings_pull_keys[];   /* pull_settings */
 int settings_check_pull_among(const struct conf_groups *all, size_t i,
                               struct errmsg *err);
 int settings_check_push_among(const struct conf_groups *all, size_t i,

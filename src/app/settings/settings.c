@@ -177,6 +177,7 @@ const struct conf_key settings_keys[] = {
                 "it opens this host's own services."),
     ROW(settings, store, CONF_GROUP, .keys = settings_store_keys,
         .size = sizeof(struct store_settings), .preset = "",
+        .check_group = settings_check_store,
         .help = "What is kept when weir stops: stream keys, relays."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",

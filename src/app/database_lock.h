@@ -1,0 +1,22 @@
+/*
+ * One weir on one SQLite database: each has its own notices, and runs all
+ * that stands there.
+ *
+ * The lock is on a file beside the database, never on the database, where it
+ * would be in SQLite's way.  It is fcntl's: it belongs to the master, whose
+ * children do not inherit it, and is gone with it, however that died.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_DATABASE_LOCK_H
+#define APP_DATABASE_LOCK_H
+
+#include "app/settings/settings.h"
+
+/* Master, when the database is there: holds it until this process ends; does
+ * nothing when it holds it.  -1 with err: another weir has it (and which). */
+int database_lock(const struct settings *s, struct errmsg *err);
+/* Child: closes its copy of the descriptor. */
+void database_lock_forget(void);
+
+#endif

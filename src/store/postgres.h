@@ -1,0 +1,105 @@
+/*
+ * The PostgreSQL backend in a process that asks.
+ *
+ * One connection makes the quick reads, as they come, in a pipeline, and hears
+ * notices.  The others ("connections" of them) each make one write, or one
+ * read that may take long, at a time; one of them is always left to writes.
+ *
+ * A write is a transaction of two trips: its steps, and, when they did what
+ * they must, its row of the ledger, its notice and COMMIT.  Transactions are
+ * SERIALIZABLE, so that they are as if made one after another, as those of
+ * the SQLite keeper are; what the server cannot bring into an order it
+ * refuses, and it is done again.
+ *
+ * A connection that is lost before COMMIT was sent has done nothing.  When it
+ * is lost after that, the write is asked again and enters itself in the ledger
+ * first: if it is there already, it was done, and is answered what stands
+ * there; if the lost session is still at it, the server makes the one wait for
+ * the other.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef STORE_POSTGRES_H
+#define STORE_POSTGRES_H
+
+#include "store/call.h"
+#include "store/postgres_conn.h"
+#include "store/postgres_rows.h"
+
+#define PG_WORKERS 16 /* connections for writes and long reads, at most */
+
+/* A read on its way. */
+struct pg_reading {
+    struct pg_ask ask;
+    struct store_call *call;  /* busy while it is here */
+    struct pg_worker *worker; /* that makes it, or NULL: the reader */
+    struct pg_rows rows;
+    bool failed;
+    struct pg_fault fault; /* how */
+    struct errmsg why;
+};
+
+/* How far a connection is that makes one call at a time. */
+enum pg_phase {
+    PG_FREE,
+    PG_READ,   /* see struct pg_reading */
+    PG_STEPS,  /* BEGIN and the steps are on their way */
+    PG_COMMIT, /* so is COMMIT: what comes of it is not known if it is lost */
+    PG_UNDO,   /* ROLLBACK */
+    PG_LOOK,   /* it was done before: its answer is asked for */
+    PG_FORGET, /* rows of the ledger whose answers have arrived */
+};
+
+struct pg_worker {
+    struct pg_conn conn;
+    enum pg_phase phase;
+    struct pg_ask ask;
+    struct store_call *call; /* a write; busy while it is here */
+    struct pg_rows rows;     /* its answer */
+    int64_t began_us;
+    struct schema_place places[STORE_STEPS];
+    bool must_change[STORE_STEPS];
+    struct str topic, text; /* of its notice; STR_NONE: none */
+
+    /* Of the trip that is made. */
+    size_t begun; /* commands before the first step */
+    bool failed;
+    struct pg_fault fault; /* how */
+    struct errmsg why;
+    bool done_before; /* its row of the ledger is there */
+    bool found;       /* and was read */
+};
+
+struct postgres {
+    bool open;
+    struct loop *loop; /* borrowed */
+    int64_t timeout;
+    struct pg_target *target;  /* owned */
+    struct resolver *resolver; /* owned */
+    struct pg_conn reader;
+    struct pg_worker workers[PG_WORKERS];
+    size_t count;                    /* of workers */
+    struct list quick, slow, writes; /* struct store_call, by place */
+    struct later begin;
+    int64_t down_since; /* loop time; 0: it is up */
+    bool told_down;
+
+    uint64_t last; /* number of a write */
+    unsigned rows; /* of the ledger, since it was cleaned */
+    int64_t forgot_ms;
+};
+
+extern struct postgres pg; /* store/postgres.c */
+
+/* store/postgres.c: who is free is given what waits, in a moment. */
+void pg_begin(void);
+
+/* store/postgres_read.c: c leaves its queue. */
+void pg_read_on(struct pg_conn *conn, struct store_call *c,
+                struct pg_worker *w);
+
+/* store/postgres_write.c */
+void pg_write_init(struct pg_worker *w);
+void pg_write_on(struct pg_worker *w, struct store_call *c);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * What a SQLSTATE means for a call of the store.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef STORE_POSTGRES_ERROR_H
+#define STORE_POSTGRES_ERROR_H
+
+#include <libpq-fe.h>
+
+#include "store/store.h"
+
+enum pg_remedy {
+    PG_ANSWER, /* none: it is answered so */
+    PG_AGAIN,  /* asked again it may succeed */
+    PG_LEAVE,  /* the same, over a new connection */
+};
+
+struct pg_fault {
+    enum store_status status;
+    enum pg_remedy remedy;
+};
+
+/* state: five characters, or NULL for one that libpq found itself. */
+struct pg_fault pg_fault_of(const char *state);
+struct pg_fault pg_fault_of_result(const PGresult *r);
+
+/* What the server says, without values: they may be secret. */
+void pg_explain(const PGresult *r, struct errmsg *why);
+/* What a connection that failed says, in one line. */
+void pg_explain_conn(const PGconn *c, struct errmsg *why);
+/* Whether a connection failed for a reason that somebody has to mend: a wrong
+ * password, no such database, a right that is missing. */
+bool pg_conn_was_refused(const PGconn *c);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "store/postgres_rows.h"
+
+#include <string.h>
+
+#include "store/postgres_prepared.h"
+
+void
+pg_rows_init(struct pg_rows *r)
+{
+    buf_init(&r->bytes, WIRE_ANSWER_MAX);
+    r->out = (struct wire_out){ .to = &r->bytes };
+    r->begun = false;
+    r->changed = 0;
+}
+
+void
+pg_rows_clear(struct pg_rows *r)
+{
+    buf_clear(&r->bytes);
+}
+
+void
+pg_rows_begin(struct pg_rows *r, const struct wire_answer *head)
+{
+    buf_clear(&r->bytes);
+    r->out.full = false;
+    r->begun = false;
+    wire_put_answer(&r->out, head);
+}
+
+static bool
+may_be_whole(Oid type)
+{
+    return type == PG_TYPE_INT8 || type == PG_TYPE_INT4 ||
+           type == PG_TYPE_INT2 || type == PG_TYPE_NUMERIC;
+}
+
+static struct store_value
+value_at(const PGresult *result, int row, int column)
+{
+    struct str text = str_of(PQgetvalue(result, row, column),
+                             (size_t)PQgetlength(result, row, column));
+    Oid type = PQftype(result, column);
+    int64_t n;
+
+    if (PQgetisnull(result, row, column)) {
+        return (struct store_value){ .type = STORE_NULL };
+    }
+    if (type == PG_TYPE_BOOL) {
+        return store_int(str_eq(text, STR("t")));
+    }
+    if (may_be_whole(type) && str_to_int(text, INT64_MIN, INT64_MAX, &n)) {
+        return store_int(n);
+    }
+    return store_text(text);
+}
+
+static void
+add_row(struct pg_rows *r, const PGresult *result, int row)
+{
+    wire_put_row(&r->out);
+    for (int i = 0; i < PQnfields(result); i++) {
+        struct store_value v = value_at(result, row, i);
+
+        wire_put_value(&r->out, &v);
+    }
+}
+
+/* What a SELECT says of its rows is not what it changed. */
+static int64_t
+changed_by(PGresult *result)
+{
+    int64_t n = 0;
+
+    if (!str_starts(str_from(PQcmdStatus(result)), STR("SELECT"))) {
+        str_to_int(str_from(PQcmdTuples(result)), 0, INT64_MAX, &n);
+    }
+    return n;
+}
+
+/* libpq's own functions for the status want to be able to change it. */
+static PGresult *
+unlocked(const PGresult *result)
+{
+    PGresult *same;
+
+    memcpy(&same, &result, sizeof(same));
+    return same;
+}
+
+void
+pg_rows_add(struct pg_rows *r, const PGresult *result)
+{
+    if (!r->begun) {
+        wire_put_columns(&r->out, (unsigned)PQnfields(result));
+        r->begun = true;
+    }
+    for (int i = 0; i < PQntuples(result) && !r->out.full; i++) {
+        add_row(r, result, i);
+    }
+    if (PQresultStatus(result) != PGRES_SINGLE_TUPLE) {
+        r->changed = changed_by(unlocked(result));
+        wire_put_end(&r->out, r->changed);
+        r->begun = false;
+    }
+}
