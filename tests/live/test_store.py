@@ -18,7 +18,6 @@ import pytest
 import weir as weir_py
 from database import Sqlite
 from http_client import Http, get
-from test_module import build_with
 from weir import descendants, run, title, wait_for
 
 LOCATION = '{ path = "/notes"; module = "notes"; },'
@@ -26,11 +25,6 @@ DATABASE = "run/weir.db"
 # Nothing is given up because the machine is busy.
 PATIENT = 'store = { timeout = "60s"; }; keepalive_min_timeout = "1h";'
 COMMITS = 'weir_store_commits_total{result="success"}'
-
-
-@pytest.fixture(scope="module")
-def notes_binary(tmp_path_factory):
-    return build_with("notes", str(tmp_path_factory.mktemp("tree")))
 
 
 class Notes:
