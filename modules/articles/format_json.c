@@ -264,7 +264,7 @@ has_lone_surrogate(struct str s)
 }
 
 static struct article_text
-text_of(const struct json_value *in, const char *name)
+text_of(struct pool *pool, const struct json_value *in, const char *name)
 {
     const struct json_value *v = json_member(in, name);
 
@@ -272,7 +272,7 @@ text_of(const struct json_value *in, const char *name)
         return (struct article_text){ GIVEN_NOT, STR_NONE };
     }
     if (v->kind == JSON_STRING) {
-        return (struct article_text){ GIVEN_VALUE, v->text };
+        return (struct article_text){ GIVEN_VALUE, pool_str(pool, v->text) };
     }
     return (struct article_text){ v->kind == JSON_NULL ? GIVEN_NULL
                                                        : GIVEN_WRONG,
@@ -296,7 +296,8 @@ number_of(const struct json_value *in, const char *name)
 }
 
 static void
-read_author(const struct json_value *root, struct article_input *in)
+read_author(struct pool *pool, const struct json_value *root,
+            struct article_input *in)
 {
     const struct json_value *v = json_member(root, "author");
 
@@ -309,32 +310,42 @@ read_author(const struct json_value *root, struct article_input *in)
     }
     in->author = GIVEN_VALUE;
     in->author_id = number_of(v, "id");
-    in->author_name = text_of(v, "name");
+    in->author_name = text_of(pool, v, "name");
 }
 
 static enum article_read
-read_json(struct pool *pool, struct str body, struct article_input *in,
-          struct errmsg *err)
+read_members(struct pool *pool, const struct json_value *root,
+             struct article_input *in, struct errmsg *err)
 {
-    const struct json_value *root = json_read(pool, body, err);
-
-    if (root == NULL) {
-        return ARTICLE_BROKEN;
-    }
-    if (has_lone_surrogate(body)) {
-        errmsg_set(err, "not valid JSON: half a surrogate pair");
-        return ARTICLE_BROKEN;
-    }
     if (root->kind != JSON_OBJECT) {
         errmsg_set(err, "the body must be a JSON object");
         return ARTICLE_WRONG;
     }
-    in->title = text_of(root, "title");
-    in->content = text_of(root, "content");
-    in->created_at = text_of(root, "created_at");
-    in->updated_at = text_of(root, "updated_at");
-    read_author(root, in);
+    in->title = text_of(pool, root, "title");
+    in->content = text_of(pool, root, "content");
+    in->created_at = text_of(pool, root, "created_at");
+    in->updated_at = text_of(pool, root, "updated_at");
+    read_author(pool, root, in);
     return ARTICLE_READ;
+}
+
+/* The tree of a hostile body is many times as long as the body: it does not
+ * wait for the store with the request. */
+static enum article_read
+read_json(struct pool *pool, struct str body, struct article_input *in,
+          struct errmsg *err)
+{
+    struct pool *own = pool_new(4096);
+    const struct json_value *root = json_read(own, body, err);
+    enum article_read result = ARTICLE_BROKEN;
+
+    if (root != NULL && has_lone_surrogate(body)) {
+        errmsg_set(err, "not valid JSON: half a surrogate pair");
+    } else if (root != NULL) {
+        result = read_members(pool, root, in, err);
+    }
+    pool_free(&own);
+    return result;
 }
 
 const struct article_format article_format_json = {
