@@ -1,0 +1,364 @@
+/*
+ * Articles as JSON (RFC 8259).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "format.h"
+#include "json/json.h"
+#include "json/read.h"
+
+/* ---- writing ---- */
+
+/* Texts come from the store, where only valid UTF-8 gets, so that they need
+ * no mending; and pages are many and long.  What fails is kept to the end. */
+struct writer {
+    struct buf *to;
+    int bad; /* not 0: it is full */
+};
+
+static void
+add(struct writer *w, struct str s)
+{
+    w->bad |= buf_add(w->to, s.ptr, s.len);
+}
+
+static void
+add_number(struct writer *w, int64_t n)
+{
+    char text[24];
+    char *at = text + sizeof(text);
+    uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (n < 0) {
+        *--at = '-';
+    }
+    add(w, str_of(at, (size_t)(text + sizeof(text) - at)));
+}
+
+static void
+add_escaped(struct writer *w, char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    static const char shorts[] = "\bb\ff\nn\rr\tt\"\"\\\\";
+    char text[6] = {
+        '\\', 'u', '0', '0', digits[(unsigned char)c >> 4], digits[c & 15]
+    };
+
+    for (size_t i = 0; shorts[i] != '\0'; i += 2) {
+        if (shorts[i] == c) {
+            text[1] = shorts[i + 1];
+            add(w, str_of(text, 2));
+            return;
+        }
+    }
+    add(w, str_of(text, sizeof(text)));
+}
+
+static bool
+is_plain(char c)
+{
+    return (unsigned char)c >= ' ' && c != '"' && c != '\\';
+}
+
+static void
+add_text(struct writer *w, struct str s)
+{
+    size_t from = 0;
+
+    add(w, STR("\""));
+    for (size_t i = 0; i < s.len; i++) {
+        if (!is_plain(s.ptr[i])) {
+            add(w, str_of(s.ptr + from, i - from));
+            add_escaped(w, s.ptr[i]);
+            from = i + 1;
+        }
+    }
+    add(w, str_skip(s, from));
+    add(w, STR("\""));
+}
+
+static void
+add_time(struct writer *w, int64_t s)
+{
+    char text[ARTICLE_TIME_TEXT];
+
+    add_text(w, article_time_write(text, s));
+}
+
+static void
+add_author(struct writer *w, const struct author *a)
+{
+    add(w, STR("{\"id\":"));
+    add_number(w, a->id);
+    add(w, STR(",\"name\":"));
+    add_text(w, a->name);
+    add(w, STR(",\"created_at\":"));
+    add_time(w, a->created_at);
+    add(w, STR(",\"updated_at\":"));
+    add_time(w, a->updated_at);
+    add(w, STR("}"));
+}
+
+static void
+add_article(struct writer *w, const struct article *a)
+{
+    add(w, STR("{\"id\":"));
+    add_number(w, a->id);
+    add(w, STR(",\"title\":"));
+    add_text(w, a->title);
+    add(w, STR(",\"content\":"));
+    add_text(w, a->content);
+    add(w, STR(",\"author\":"));
+    add_author(w, &a->author);
+    add(w, STR(",\"updated_at\":"));
+    add_time(w, a->updated_at);
+    add(w, STR(",\"created_at\":"));
+    add_time(w, a->created_at);
+    add(w, STR("}"));
+}
+
+static struct writer
+begin(struct buf *out, const struct article_links *links)
+{
+    struct writer w = { out, 0 };
+
+    if (links != NULL) {
+        add(&w, STR("{\"data\":"));
+    }
+    return w;
+}
+
+static int
+end(struct writer *w, const struct article_links *links, bool pages)
+{
+    if (links != NULL) {
+        add(w, STR(",\"links\":{\"self\":"));
+        add_text(w, links->self);
+        if (pages && links->next.len > 0) {
+            add(w, STR(",\"next\":"));
+            add_text(w, links->next);
+        } else if (pages) {
+            add(w, STR(",\"next\":null"));
+        }
+        add(w, STR("}}"));
+    }
+    add(w, STR("\n"));
+    return w->bad != 0 ? -1 : 0;
+}
+
+static int
+write_article(struct buf *out, const struct article *a,
+              const struct article_links *links)
+{
+    struct writer w = begin(out, links);
+
+    add_article(&w, a);
+    return end(&w, links, false);
+}
+
+static int
+write_articles(struct buf *out, const struct article *a, size_t count,
+               const struct article_links *links)
+{
+    struct writer w = begin(out, links);
+
+    add(&w, STR("["));
+    for (size_t i = 0; i < count; i++) {
+        add(&w, i > 0 ? STR(",") : STR_NONE);
+        add_article(&w, &a[i]);
+    }
+    add(&w, STR("]"));
+    return end(&w, links, true);
+}
+
+static int
+write_author(struct buf *out, const struct author *a,
+             const struct article_links *links)
+{
+    struct writer w = begin(out, links);
+
+    add_author(&w, a);
+    return end(&w, links, false);
+}
+
+static int
+write_authors(struct buf *out, const struct author *a, size_t count,
+              const struct article_links *links)
+{
+    struct writer w = begin(out, links);
+
+    add(&w, STR("["));
+    for (size_t i = 0; i < count; i++) {
+        add(&w, i > 0 ? STR(",") : STR_NONE);
+        add_author(&w, &a[i]);
+    }
+    add(&w, STR("]"));
+    return end(&w, links, true);
+}
+
+/* Its words may have anything in them that a client sent. */
+static int
+write_error(struct buf *out, const struct article_error *e)
+{
+    struct json_out o;
+
+    json_begin(&o, out, false);
+    json_open(&o);
+    json_put_str(&o, "message", e->message);
+    json_put_str(&o, "type", STR("about:blank"));
+    json_put_str(&o, "title", str_from(http_status_text(e->status)));
+    json_put_int(&o, "status", e->status);
+    json_put_str(&o, "detail", e->detail);
+    json_close(&o);
+    return json_end(&o) == -1 ? -1 : buf_add_str(out, STR("\n"));
+}
+
+/* ---- reading ---- */
+
+/* The four hexadecimal digits behind "\u"; -1: there are none. */
+static int
+unit_at(struct str s, size_t at)
+{
+    int n = 0;
+
+    if (at + 6 > s.len || s.ptr[at] != '\\' || s.ptr[at + 1] != 'u') {
+        return -1;
+    }
+    for (size_t i = at + 2; i < at + 6; i++) {
+        int digit = str_hex_digit(s.ptr[i]);
+
+        if (digit < 0) {
+            return -1;
+        }
+        n = n * 16 + digit;
+    }
+    return n;
+}
+
+/* "\ud800" without its other half stands for no character (8.2). */
+static bool
+has_lone_surrogate(struct str s)
+{
+    for (size_t at = str_find(s, '\\', 0); at < s.len;
+         at = str_find(s, '\\', at)) {
+        int unit = unit_at(s, at);
+
+        if (unit >= 0xd800 && unit <= 0xdbff) {
+            int low = unit_at(s, at + 6);
+
+            if (low < 0xdc00 || low > 0xdfff) {
+                return true;
+            }
+            at += 12;
+        } else if (unit >= 0xdc00 && unit <= 0xdfff) {
+            return true;
+        } else {
+            at += 2;
+        }
+    }
+    return false;
+}
+
+static struct article_text
+text_of(struct pool *pool, const struct json_value *in, const char *name)
+{
+    const struct json_value *v = json_member(in, name);
+
+    if (v == NULL) {
+        return (struct article_text){ GIVEN_NOT, STR_NONE };
+    }
+    if (v->kind == JSON_STRING) {
+        return (struct article_text){ GIVEN_VALUE, pool_str(pool, v->text) };
+    }
+    return (struct article_text){ v->kind == JSON_NULL ? GIVEN_NULL
+                                                       : GIVEN_WRONG,
+                                  STR_NONE };
+}
+
+static struct article_number
+number_of(const struct json_value *in, const char *name)
+{
+    const struct json_value *v = json_member(in, name);
+    struct article_number out = { GIVEN_NOT, 0 };
+
+    if (v != NULL) {
+        out.given = v->kind == JSON_NULL ? GIVEN_NULL : GIVEN_WRONG;
+    }
+    if (v != NULL && v->kind == JSON_NUMBER &&
+        str_to_int(v->text, INT64_MIN, INT64_MAX, &out.n)) {
+        out.given = GIVEN_VALUE;
+    }
+    return out;
+}
+
+static void
+read_author(struct pool *pool, const struct json_value *root,
+            struct article_input *in)
+{
+    const struct json_value *v = json_member(root, "author");
+
+    if (v == NULL) {
+        return;
+    }
+    if (v->kind != JSON_OBJECT) {
+        in->author = v->kind == JSON_NULL ? GIVEN_NULL : GIVEN_WRONG;
+        return;
+    }
+    in->author = GIVEN_VALUE;
+    in->author_id = number_of(v, "id");
+    in->author_name = text_of(pool, v, "name");
+}
+
+static enum article_read
+read_members(struct pool *pool, const struct json_value *root,
+             struct article_input *in, struct errmsg *err)
+{
+    if (root->kind != JSON_OBJECT) {
+        errmsg_set(err, "the body must be a JSON object");
+        return ARTICLE_WRONG;
+    }
+    in->title = text_of(pool, root, "title");
+    in->content = text_of(pool, root, "content");
+    in->created_at = text_of(pool, root, "created_at");
+    in->updated_at = text_of(pool, root, "updated_at");
+    read_author(pool, root, in);
+    return ARTICLE_READ;
+}
+
+/* The tree of a hostile body is many times as long as the body: it does not
+ * wait for the store with the request. */
+static enum article_read
+read_json(struct pool *pool, struct str body, struct article_input *in,
+          struct errmsg *err)
+{
+    struct pool *own = pool_new(4096);
+    const struct json_value *root = json_read(own, body, err);
+    enum article_read result = ARTICLE_BROKEN;
+
+    if (root != NULL && has_lone_surrogate(body)) {
+        errmsg_set(err, "not valid JSON: half a surrogate pair");
+    } else if (root != NULL) {
+        result = read_members(pool, root, in, err);
+    }
+    pool_free(&own);
+    return result;
+}
+
+const struct article_format article_format_json = {
+    .name = "json",
+    .type = "application/json",
+    .suffix = "+json",
+    .content_type = "application/json; charset=UTF-8",
+    .problem_type = "application/problem+json",
+    .patch_type = "application/merge-patch+json",
+    .write_article = write_article,
+    .write_articles = write_articles,
+    .write_author = write_author,
+    .write_authors = write_authors,
+    .write_error = write_error,
+    .read = read_json,
+};

@@ -1,0 +1,275 @@
+/*
+ * Times and JSON as articles have them.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "format.h"
+
+#include <string.h>
+
+/* ---- times ---- */
+
+static void
+test_times_that_are_good(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        { "2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z" },
+        { "2026-01-01T07:00:00+07:00", "2026-01-01T00:00:00Z" },
+        { "2026-01-01t00:00:00z", "2026-01-01T00:00:00Z" },
+        { "2026-01-01T00:00:00.999Z", "2026-01-01T00:00:00Z" },
+        { "2025-12-31T23:30:00-00:30", "2026-01-01T00:00:00Z" },
+        { "2024-02-29T23:59:59Z", "2024-02-29T23:59:59Z" },
+        { "2000-02-29T00:00:00Z", "2000-02-29T00:00:00Z" },
+        { "1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z" },
+        { "0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z" },
+        { "9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z" },
+        { "1900-03-01T00:00:00Z", "1900-03-01T00:00:00Z" },
+    };
+    char text[ARTICLE_TIME_TEXT];
+    int64_t s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_true(article_time_read(str_from(rows[i].text), &s));
+        assert_string_equal(article_time_write(text, s).ptr, rows[i].shown);
+    }
+    assert_true(article_time_read(STR("2026-01-02T03:04:05Z"), &s));
+    assert_int_equal(s, 1767323045);
+}
+
+static void
+test_times_that_are_bad(void **state)
+{
+    static const char *const rows[] = {
+        "",
+        "yesterday",
+        "2026-01-02",
+        "2026-01-02T03:04:05",
+        "2026-01-02 03:04:05Z",
+        "2026-13-02T03:04:05Z",
+        "2026-00-02T03:04:05Z",
+        "2026-02-29T03:04:05Z",
+        "1900-02-29T03:04:05Z",
+        "2026-04-31T03:04:05Z",
+        "2026-01-02T24:00:00Z",
+        "2026-01-02T03:60:05Z",
+        "2026-01-02T03:04:60Z",
+        "2026-01-02T03:04:05.Z",
+        "2026-01-02T03:04:05+7:00",
+        "2026-01-02T03:04:05ZZ",
+        "-026-01-02T03:04:05Z",
+        "0000-12-31T00:00:00Z",
+        "0001-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01",
+        "2026-01-02T03:04:0",
+    };
+    int64_t s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_false(article_time_read(str_from(rows[i]), &s));
+    }
+}
+
+/* Every day of the calendar goes there and back. */
+static void
+test_all_days(void **state)
+{
+    char text[ARTICLE_TIME_TEXT];
+    int64_t s;
+
+    (void)state;
+    for (int64_t day = -719162; day <= 2932896; day++) {
+        struct str shown = article_time_write(text, day * 86400 + 86399);
+
+        assert_true(article_time_read(shown, &s));
+        assert_int_equal(s, day * 86400 + 86399);
+    }
+}
+
+/* ---- types ---- */
+
+static void
+test_types_of_bodies(void **state)
+{
+    static const char *const good[] = { "", "application/json",
+                                        "Application/JSON; charset=utf-8",
+                                        "application/vnd.weir-v1+json" };
+    static const char *const bad[] = { "text/plain", "application/jsonx",
+                                       "application/+json", "json",
+                                       "application/merge-patch+json" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_ptr_equal(article_format_of_body(str_from(good[i]), false),
+                         &article_format_json);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_null(article_format_of_body(str_from(bad[i]), false));
+    }
+    assert_ptr_equal(
+        article_format_of_body(STR("application/merge-patch+json"), true),
+        &article_format_json);
+}
+
+/* ---- JSON ---- */
+
+static enum article_read
+read_text(struct pool *pool, const char *text, struct article_input *in)
+{
+    struct errmsg err = { "" };
+    enum article_read result;
+
+    memset(in, 0, sizeof(*in));
+    result = article_format_json.read(pool, str_from(text), in, &err);
+    assert_int_equal(result == ARTICLE_READ, err.text[0] == '\0');
+    return result;
+}
+
+static void
+test_json_is_read(void **state)
+{
+    struct pool *pool = pool_new(1024);
+    struct article_input in;
+
+    (void)state;
+    assert_int_equal(
+        read_text(pool,
+                  "{\"title\":\"a\\u00e9\",\"content\":null,\"x\":[{}],"
+                  "\"author\":{\"id\":7,\"name\":5},\"created_at\":3}",
+                  &in),
+        ARTICLE_READ);
+    assert_int_equal(in.title.given, GIVEN_VALUE);
+    assert_string_equal(in.title.text.ptr, "a\xc3\xa9");
+    assert_int_equal(in.content.given, GIVEN_NULL);
+    assert_int_equal(in.created_at.given, GIVEN_WRONG);
+    assert_int_equal(in.updated_at.given, GIVEN_NOT);
+    assert_int_equal(in.author, GIVEN_VALUE);
+    assert_int_equal(in.author_id.given, GIVEN_VALUE);
+    assert_int_equal(in.author_id.n, 7);
+    assert_int_equal(in.author_name.given, GIVEN_WRONG);
+    pool_free(&pool);
+}
+
+static void
+test_json_that_is_broken(void **state)
+{
+    static const char *const rows[] = {
+        "{",
+        "  ",
+        "{'a':1}",
+        "{} {}",
+        "{\"title\":01}",
+        "{\"title\":NaN}",
+        "{\"title\":\"\xff\"}",
+        "{\"title\":\"\\ud800\"}",
+        "{\"title\":\"\\udc00\\ud800\"}",
+        "{\"title\":\"\\ud800\\ud800\"}",
+        "{\"title\":\"\\ud83d\"}",
+        "{\"title\":\"\\\\\\udead\"}",
+        "{\"title\":\"a\",\"title\":\"b\"}",
+        "\xef\xbb\xbf{}",
+        "[[[[[[[[[[[[[[[[[[[[[[[[",
+    };
+    struct pool *pool = pool_new(1024);
+    struct article_input in;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(read_text(pool, rows[i], &in), ARTICLE_BROKEN);
+    }
+    assert_int_equal(read_text(pool, "[]", &in), ARTICLE_WRONG);
+    assert_int_equal(read_text(pool, "null", &in), ARTICLE_WRONG);
+    assert_int_equal(read_text(pool, "{\"t\":\"\\ud83d\\ude00\"}", &in),
+                     ARTICLE_READ);
+    assert_int_equal(read_text(pool, "{\"t\":\"\\\\ud83d\"}", &in),
+                     ARTICLE_READ);
+    pool_free(&pool);
+}
+
+static void
+test_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        enum article_given given;
+    } rows[] = {
+        { "{\"author\":{\"id\":9223372036854775807}}", GIVEN_VALUE },
+        { "{\"author\":{\"id\":-1}}", GIVEN_VALUE },
+        { "{\"author\":{\"id\":9223372036854775808}}", GIVEN_WRONG },
+        { "{\"author\":{\"id\":1e400}}", GIVEN_WRONG },
+        { "{\"author\":{\"id\":1.0}}", GIVEN_WRONG },
+        { "{\"author\":{\"id\":\"1\"}}", GIVEN_WRONG },
+        { "{\"author\":{\"id\":null}}", GIVEN_NULL },
+        { "{\"author\":{}}", GIVEN_NOT },
+    };
+    struct pool *pool = pool_new(1024);
+    struct article_input in;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(read_text(pool, rows[i].text, &in), ARTICLE_READ);
+        assert_int_equal(in.author_id.given, rows[i].given);
+    }
+    pool_free(&pool);
+}
+
+static void
+test_json_is_written(void **state)
+{
+    static const struct article a = {
+        .id = 3,
+        .title = { "t\"", 2 },
+        .content = { "<p>", 3 },
+        .author = { .id = 1, .name = { "N", 1 } },
+        .created_at = 1767323045,
+        .updated_at = 1767323046,
+    };
+    const struct article_links links = { STR("/articles?num=1"), STR_NONE };
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 4096);
+    assert_int_equal(article_format_json.write_articles(&b, &a, 1, &links), 0);
+    buf_add(&b, "", 1);
+    assert_string_equal(
+        buf_data(&b),
+        "{\"data\":[{\"id\":3,\"title\":\"t\\\"\",\"content\":\"<p>\","
+        "\"author\":{\"id\":1,\"name\":\"N\","
+        "\"created_at\":\"1970-01-01T00:00:00Z\","
+        "\"updated_at\":\"1970-01-01T00:00:00Z\"},"
+        "\"updated_at\":\"2026-01-02T03:04:06Z\","
+        "\"created_at\":\"2026-01-02T03:04:05Z\"}],"
+        "\"links\":{\"self\":\"/articles?num=1\",\"next\":null}}\n");
+    buf_clear(&b);
+    buf_init(&b, 16);
+    assert_int_equal(article_format_json.write_article(&b, &a, NULL), -1);
+    buf_clear(&b);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_times_that_are_good),
+        cmocka_unit_test(test_times_that_are_bad),
+        cmocka_unit_test(test_all_days),
+        cmocka_unit_test(test_types_of_bodies),
+        cmocka_unit_test(test_json_is_read),
+        cmocka_unit_test(test_json_that_is_broken),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_json_is_written),
+    };
+
+    return cmocka_run_group_tests_name("articles_format", tests, NULL, NULL);
+}
