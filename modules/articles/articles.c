@@ -1,17 +1,185 @@
 /*
  * Articles with their authors, kept in the store.
  *
+ *     GET POST           /articles        pages, ascending by (created_at, id)
+ *     GET DELETE         /articles/:id
+ *     PUT PATCH          /articles/:id    where edit = true
+ *     GET                /authors, /authors/:id
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/module.h"
-#include "format.h"
+#include "articles.h"
+
+#include "answer.h"
+#include "app/worker.h"
+
+static const struct conf_key keys[] = {
+    { .name = "write_access",
+      .type = CONF_STRINGS,
+      .offset = offsetof(struct articles_settings, write_access),
+      .preset = "allow loopback, deny all",
+      .check = access_check_rule,
+      .help = "Who may create, change and delete articles, beside what access "
+              "of the location says: rules as there.  Others are answered "
+              "403." },
+    { .name = "envelope",
+      .type = CONF_BOOL,
+      .offset = offsetof(struct articles_settings, envelope),
+      .preset = "false",
+      .help = "Answers have the article, or the list of them, as data, beside "
+              "links to themselves and to the next page." },
+    { .name = "edit",
+      .type = CONF_BOOL,
+      .offset = offsetof(struct articles_settings, edit),
+      .preset = "false",
+      .help = "PUT and PATCH change articles; without it they are 405." },
+    { .name = "max_num",
+      .type = CONF_INT,
+      .offset = offsetof(struct articles_settings, max_num),
+      .min = 1,
+      .max = ARTICLES_NUM_MOST,
+      .preset = "100",
+      .help = "The most articles of a page, whatever num says." },
+    { .name = "max_title",
+      .type = CONF_INT,
+      .offset = offsetof(struct articles_settings, max_title),
+      .min = 1,
+      .max = ARTICLES_TITLE_MOST,
+      .preset = "255",
+      .help = "How many characters a title may have." },
+    { .name = "max_content",
+      .type = CONF_SIZE,
+      .offset = offsetof(struct articles_settings, max_content),
+      .min = 1,
+      .max = ARTICLES_CONTENT_MOST,
+      .preset = "1M",
+      .help = "How many bytes of UTF-8 a content may have; the body of the "
+              "request must fit client_max_body_size besides." },
+    { .name = "idempotency_time",
+      .type = CONF_TIME,
+      .offset = offsetof(struct articles_settings, idempotency_time),
+      .min = 1000,
+      .max = (int64_t)30 * 24 * 3600 * 1000,
+      .preset = "24h",
+      .help = "How long a POST with an Idempotency-Key gets the same answer "
+              "again." },
+    CONF_END,
+};
+
+/* ---- what is counted ---- */
+
+static const char *
+refused_name(unsigned i)
+{
+    static const char *const names[ARTICLES_REFUSED_REASONS] = {
+        [ARTICLES_REFUSED_ACCESS] = "write_access",
+        [ARTICLES_REFUSED_SITE] = "site",
+        [ARTICLES_REFUSED_PARAMETER] = "parameter",
+        [ARTICLES_REFUSED_BODY] = "body",
+        [ARTICLES_REFUSED_UNPARSABLE] = "unparsable",
+        [ARTICLES_REFUSED_TYPE] = "content_type",
+        [ARTICLES_REFUSED_ACCEPT] = "accept",
+        [ARTICLES_REFUSED_NOT_FOUND] = "not_found",
+        [ARTICLES_REFUSED_TITLE] = "title",
+        [ARTICLES_REFUSED_CONDITION] = "condition",
+        [ARTICLES_REFUSED_KEY] = "idempotency_key",
+        [ARTICLES_REFUSED_RACE] = "race",
+        [ARTICLES_REFUSED_STORE] = "store",
+    };
+
+    return names[i];
+}
+
+static const char *
+changed_name(unsigned i)
+{
+    static const char *const names[ARTICLES_CHANGES] = {
+        [ARTICLES_CREATED] = "created",
+        [ARTICLES_REPLAYED] = "replayed",
+        [ARTICLES_EDITED] = "edited",
+        [ARTICLES_DELETED] = "deleted",
+    };
+
+    return names[i];
+}
+
+struct metric articles_metrics[] = {
+    [ARTICLES_REFUSED] = { .name = "weir_articles_refused_total",
+                           .help = "Requests for articles that were refused.",
+                           .labels = { { "reason", refused_name,
+                                         ARTICLES_REFUSED_REASONS } } },
+    [ARTICLES_CHANGED] = { .name = "weir_articles_changes_total",
+                           .help = "Articles that were created, edited and "
+                                   "deleted, and answers to POST that were "
+                                   "given again.",
+                           .labels = { { "action", changed_name,
+                                         ARTICLES_CHANGES } } },
+    [ARTICLES_METRIC_COUNT] = METRIC_END,
+};
+
+/* ---- routes ---- */
+
+#define LIST                                                 \
+    { "GET", "/articles", articles_list, false },            \
+        { "POST", "/articles", articles_post, true },        \
+    {                                                        \
+        "OPTIONS", "/articles", articles_options_list, false \
+    }
+#define ITEM                                                     \
+    { "GET", "/articles/:id", articles_item, false },            \
+        { "DELETE", "/articles/:id", articles_remove, false },   \
+    {                                                            \
+        "OPTIONS", "/articles/:id", articles_options_item, false \
+    }
+#define AUTHORS                                                  \
+    { "GET", "/authors", articles_authors, false },              \
+        { "OPTIONS", "/authors", articles_options_read, false }, \
+        { "GET", "/authors/:id", articles_author, false },       \
+    {                                                            \
+        "OPTIONS", "/authors/:id", articles_options_read, false  \
+    }
 
 static const struct http_route routes[] = {
+    LIST,
+    ITEM,
+    AUTHORS,
     { .path = NULL },
 };
+
+static const struct http_route edit_routes[] = {
+    LIST,
+    ITEM,
+    { "PUT", "/articles/:id", articles_put, true },
+    { "PATCH", "/articles/:id", articles_patch, true },
+    AUTHORS,
+    { .path = NULL },
+};
+
+/* ---- life ---- */
+
+static int
+start(const struct module_layer *layer, void **state,
+      const struct http_route **r, struct errmsg *err)
+{
+    struct pool *pool = layer->worker->pool;
+    struct articles *a = pool_zero(pool, sizeof(*a));
+
+    (void)err;
+    a->settings = layer->settings;
+    a->writers = access_parse(pool, a->settings->write_access.items,
+                              a->settings->write_access.count);
+    *state = a;
+    *r = a->settings->edit ? edit_routes : routes;
+    return 0;
+}
 
 const struct module articles_module = {
     .name = "articles",
     .about = "articles with their authors: GET, POST, DELETE /articles",
-    .routes = routes,
+    .keys = keys,
+    .settings_size = sizeof(struct articles_settings),
+    .start = start,
+    .store = &articles_schema,
+    .error_body = answer_error_body,
+    .metrics = articles_metrics,
 };

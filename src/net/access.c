@@ -173,6 +173,13 @@ access_allows(const struct access_list *list, const struct addr *peer)
     return false;
 }
 
+bool
+access_allows_all(const struct access_list *list)
+{
+    return list == NULL || (list->count > 0 && list->rules[0].allow &&
+                            list->rules[0].what == WHAT_ALL);
+}
+
 /* ---- lists of names ---- */
 
 int

@@ -22,6 +22,8 @@ const struct access_list *access_parse(struct pool *pool,
                                        const struct str *rules, size_t count);
 /* A NULL list allows everybody. */
 bool access_allows(const struct access_list *list, const struct addr *peer);
+/* Its first rule lets everybody in: no address says anything. */
+bool access_allows_all(const struct access_list *list);
 
 /* The same for lists of WHAT alone. */
 int access_check_name(struct str name, struct errmsg *err);

@@ -1,0 +1,309 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "answer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "http/filter/cors.h"
+#include "http/path.h"
+
+#define TEXT_MAX 512         /* bytes of an error's words */
+#define BODY_MAX (32 << 20)  /* bytes: what the store gives, escaped */
+#define ERROR_MAX 8192       /* the same of an error */
+#define RETRY_AFTER STR("1") /* seconds */
+#define EXPOSED STR("X-Cursor, Link, ETag, Location, Retry-After, X-Request-ID")
+
+/* ---- what the browser is told ---- */
+
+bool
+answer_is_open(const struct http_request *r)
+{
+    return r->location->cors == NULL && access_allows_all(r->location->access);
+}
+
+void
+answer_set_headers(struct http_request *r)
+{
+    http_set_header(r, "Cache-Control", STR("no-cache"));
+    if (answer_is_open(r)) {
+        http_set_header(r, "Access-Control-Allow-Origin", STR("*"));
+        if (http_header(r, "Origin") != NULL) {
+            http_set_header(r, "Access-Control-Expose-Headers", EXPOSED);
+        }
+    }
+}
+
+/* ---- answers ---- */
+
+bool
+answer_choose(struct ask *a)
+{
+    int chosen = http_choose_format(a->request, article_accepts);
+
+    if (chosen >= 0) {
+        a->format = article_formats[chosen];
+        return true;
+    }
+    answer_refuse(a->request, ARTICLES_REFUSED_ACCEPT, 406, "Not Acceptable",
+                  "there is: %.*s",
+                  STR_ARGS(article_types(a->request->pool, false)));
+    return false;
+}
+
+void
+answer_init(struct buf *b)
+{
+    buf_init(b, BODY_MAX);
+}
+
+enum http_result
+answer_send(struct ask *a, int status, struct buf *body, int written)
+{
+    struct http_request *r = a->request;
+
+    if (written == -1) {
+        answer_refuse(r, ARTICLES_REFUSED_STORE, 500, "the answer is too long",
+                      NULL);
+    } else {
+        answer_set_headers(r);
+        http_reply(r, status, a->format->content_type, buf_str(body));
+    }
+    buf_clear(body);
+    return HTTP_DONE;
+}
+
+/* ---- errors ---- */
+
+static bool
+names_type(const struct http_request *r, const char *type)
+{
+    for (size_t i = 0; i < r->header_count; i++) {
+        struct str list = r->headers[i].value;
+        struct http_media range;
+
+        if (!str_eq_nocase(r->headers[i].name, STR("Accept"))) {
+            continue;
+        }
+        while (http_media_next(&list, &range)) {
+            if (range.quality > 0 &&
+                str_eq_nocase(range.name, str_from(type))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The form of an error, which everybody gets one of, and its type: problem
+ * details are called so towards who names them. */
+static const struct article_format *
+choose_error(struct http_request *r, const char **type)
+{
+    int chosen = http_choose_format(r, article_accepts);
+    const struct article_format *f = NULL;
+
+    for (size_t i = 0; chosen < 0 && article_formats[i] != NULL; i++) {
+        if (names_type(r, article_formats[i]->problem_type)) {
+            f = article_formats[i];
+            break;
+        }
+    }
+    if (f == NULL) {
+        f = article_formats[chosen < 0 ? 0 : chosen];
+    }
+    *type = names_type(r, f->problem_type) ? f->problem_type : f->content_type;
+    return f;
+}
+
+static enum http_result
+send_error(struct http_request *r, const struct article_error *e)
+{
+    const char *type;
+    const struct article_format *f = choose_error(r, &type);
+    struct buf b;
+
+    buf_init(&b, ERROR_MAX);
+    f->write_error(&b, e);
+    answer_set_headers(r);
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+    http_reply(r, e->status, type, buf_str(&b));
+    buf_clear(&b);
+    return HTTP_DONE;
+}
+
+enum http_result
+answer_refuse(struct http_request *r, enum articles_refused why, int status,
+              const char *message, const char *format, ...)
+{
+    char detail[TEXT_MAX];
+    va_list args;
+
+    str_copy(detail, sizeof(detail), str_from(message));
+    if (format != NULL) {
+        va_start(args, format);
+        vsnprintf(detail, sizeof(detail), format, args);
+        va_end(args);
+    }
+    metric_add(&articles_metrics[ARTICLES_REFUSED], why, 1);
+    http_note(r, "%s", detail);
+    return send_error(r, &(struct article_error){ .status = status,
+                                                  .message = str_from(message),
+                                                  .detail = str_from(detail) });
+}
+
+enum http_result
+answer_not_found(struct http_request *r)
+{
+    return answer_refuse(r, ARTICLES_REFUSED_NOT_FOUND, 404, ANSWER_NOT_FOUND,
+                         NULL);
+}
+
+enum http_result
+answer_refuse_store(struct http_request *r, enum store_status status)
+{
+    bool never = status == STORE_FAILED || status == STORE_CONFLICT ||
+                 status == STORE_MISSING;
+
+    if (!never) {
+        http_set_header(r, "Retry-After", RETRY_AFTER);
+    }
+    return answer_refuse(r, ARTICLES_REFUSED_STORE, never ? 500 : 503,
+                         store_status_text(status), NULL);
+}
+
+/* Other modules of the location have errors of their own: this one's are
+ * those below its paths. */
+static bool
+is_ours(const struct http_request *r)
+{
+    return r->location->layer_count == 1 ||
+           str_starts(r->route_path, STR("/articles")) ||
+           str_starts(r->route_path, STR("/authors"));
+}
+
+const char *
+answer_error_body(struct http_request *r, int status, struct str message,
+                  struct buf *out)
+{
+    const struct article_error e = { status, message, message };
+    const struct article_format *f;
+    const char *type;
+
+    if (!is_ours(r)) {
+        return NULL;
+    }
+    f = choose_error(r, &type);
+    answer_set_headers(r);
+    return f->write_error(out, &e) == 0 ? type : NULL;
+}
+
+/* ---- who may write ---- */
+
+/* "https://HOST:PORT" is of this host, as the client knows it. */
+static bool
+is_own(const struct http_request *r, struct str origin)
+{
+    size_t at = str_find(origin, ':', 0);
+
+    origin = str_skip(origin, at);
+    return str_starts(origin, STR("://")) &&
+           str_eq_nocase(str_skip(origin, 3), r->host);
+}
+
+/* Where an address is what lets somebody in, pages of other sites must not be
+ * able to make a browser at that address write. */
+static bool
+is_other_site(const struct http_request *r)
+{
+    const struct str *origin = http_header(r, "Origin");
+    const struct http_cors *cors = r->location->cors;
+
+    return origin != NULL && !is_own(r, *origin) &&
+           !(cors != NULL && cors_allows(cors, *origin));
+}
+
+bool
+answer_may_write(struct http_request *r, const struct articles *layer)
+{
+    char peer[ADDR_TEXT];
+
+    if (!access_allows(layer->writers, &r->client)) {
+        log_limited(LOG_INFO, "articles: %s may not write (write_access)",
+                    addr_text(&r->client, peer));
+        answer_refuse(r, ARTICLES_REFUSED_ACCESS, 403, "Forbidden",
+                      "write_access does not let you change articles");
+        return false;
+    }
+    if (!(access_allows_all(layer->writers) &&
+          access_allows_all(r->location->access)) &&
+        is_other_site(r)) {
+        log_limited(LOG_INFO,
+                    "articles: a page of another site may not write from %s",
+                    addr_text(&r->client, peer));
+        answer_refuse(r, ARTICLES_REFUSED_SITE, 403, "Forbidden",
+                      "pages of other sites may not change articles here");
+        return false;
+    }
+    return true;
+}
+
+/* ---- links ---- */
+
+static bool
+may_stand_in_query(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') ||
+           (c != '\0' && str_find(STR("-._~!$()*+,;=:@/?%"), c, 0) < 18);
+}
+
+static void
+add_encoded(struct buf *b, struct str raw)
+{
+    for (size_t i = 0; i < raw.len; i++) {
+        if (may_stand_in_query(raw.ptr[i])) {
+            buf_add(b, &raw.ptr[i], 1);
+        } else {
+            buf_printf(b, "%%%02X", (unsigned char)raw.ptr[i]);
+        }
+    }
+}
+
+struct str
+answer_link(struct http_request *r, struct str cursor)
+{
+    struct str rest = r->query, link;
+    struct buf b;
+    char mark = '?';
+
+    buf_init(&b, 4 * r->target.len + 4 * r->path.len + 256);
+    buf_add_str(&b, http_path_encode(r->pool, r->path));
+    while (rest.len > 0) {
+        struct str pair = str_cut(&rest, '&'), value = pair;
+        struct str name = http_query_decode(r->pool, str_cut(&value, '='));
+
+        if (pair.len == 0 || (cursor.len > 0 && str_eq(name, STR("cursor")))) {
+            continue;
+        }
+        buf_add(&b, &mark, 1);
+        add_encoded(&b, pair);
+        mark = '&';
+    }
+    if (cursor.len > 0) {
+        buf_printf(&b, "%ccursor=%.*s", mark, STR_ARGS(cursor));
+    }
+    link = pool_str(r->pool, buf_str(&b));
+    buf_clear(&b);
+    return link;
+}
+
+struct str
+answer_item_path(struct http_request *r, int64_t id)
+{
+    struct str path = http_path_encode(r->pool, r->path);
+
+    return pool_printf(r->pool, "%.*s/%lld", STR_ARGS(path), (long long)id);
+}

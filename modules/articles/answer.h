@@ -1,0 +1,55 @@
+/*
+ * What all answers of this module have in common: the form that the client
+ * likes best, errors, what other sites may read, who may write.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_ARTICLES_ANSWER_H
+#define MODULES_ARTICLES_ANSWER_H
+
+#include "ask.h"
+#include "tag.h"
+
+#define ANSWER_NOT_FOUND "your requested Item is not found"
+#define ANSWER_TAKEN "your Item already exist"
+#define ANSWER_BAD_PARAMETER "given Param is not valid"
+
+/* The form of a->request's answer is chosen.  False: it is answered 406. */
+bool answer_choose(struct ask *a);
+
+/* Headers that every answer has, made by the handlers themselves. */
+void answer_set_headers(struct http_request *r);
+/* A whole answer in a->format; body is written by the format's functions.
+ * written is what they returned. */
+enum http_result answer_send(struct ask *a, int status, struct buf *body,
+                             int written);
+/* Room for the body of an answer. */
+void answer_init(struct buf *b);
+
+/* Refuses: counts it, notes it in the log.  message is for programs, the
+ * format says what exactly (NULL: the message again). */
+enum http_result answer_refuse(struct http_request *r,
+                               enum articles_refused why, int status,
+                               const char *message, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+enum http_result answer_not_found(struct http_request *r);
+/* 503 with Retry-After; 500 if trying again is of no use. */
+enum http_result answer_refuse_store(struct http_request *r,
+                                     enum store_status status);
+/* The same form for all errors of the location. */
+http_error_body answer_error_body;
+
+/* Whether who asks may write here; if not it is answered 403. */
+bool answer_may_write(struct http_request *r, const struct articles *layer);
+
+/* "/api/articles?num=2": the path of the request, and its query without the
+ * cursor that is in it, but with this one unless it is empty; in the pool. */
+struct str answer_link(struct http_request *r, struct str cursor);
+/* The path of an article in the list that is at r->path. */
+struct str answer_item_path(struct http_request *r, int64_t id);
+
+/* Whether pages of any origin may read what is answered here: the location
+ * says nothing of origins, and anybody may ask. */
+bool answer_is_open(const struct http_request *r);
+
+#endif

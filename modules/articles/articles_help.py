@@ -1,0 +1,104 @@
+"""A weir with articles, and what one asks of it."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import json
+import os
+
+from http_client import Http, get, request
+from weir import descendants, title
+
+LAYER = '{ module = "articles"; %s }'
+# Of weir.conf: which store the tests of articles run on.
+STORE = os.environ.get("WEIR_STORE", "")
+DEFAULT = {"content": "c", "author": {"id": 1}}
+JSON = "Content-Type: application/json"
+
+
+def start(weir, layer="", before="", top="", **parts):
+    """A weir whose location "/" begins with a layer of articles."""
+    location = ('{ path = "/"; client_max_body_size = "3M"; layers = ( ' +
+                LAYER % layer + ', { module = "status"; }, { module = "flv"; },'
+                ' { module = "static"; root = "html"; } ); }')
+    parts.setdefault("workers", 2)
+    return weir(configuration(location, before, STORE + top, **parts))
+
+
+def configuration(location, before="", top="", workers=2, http="", access=""):
+    traced = "" if os.geteuid() == 0 else "sandbox = { core_dumps = true; };"
+    return f"""{traced}
+worker_processes = {workers};
+stop_grace = "0";
+pid = "run/weir.pid";
+error_log = {{ file = "stderr"; level = "info"; }};
+{top}
+rtmp = {{ servers = ( {{ listen = ( "127.0.0.1:0" );
+  applications = ( {{ name = "live"; publish = "open"; }} ); }} ); }};
+http = {{ servers = (
+  {{ listen = ( "127.0.0.1:0" ); access_log = "run/access.log"; {http}
+    locations = ( {before} {location} ); }} ); }};
+"""
+
+
+def body(title_text, **more):
+    return json.dumps({"title": title_text, **DEFAULT, **more}).encode()
+
+
+def post(w, title_text, *headers, **more):
+    return request(w.http, "POST", "/articles", JSON, *headers,
+                   body=body(title_text, **more))
+
+
+def made(w, title_text, **more):
+    """The article that was created."""
+    a = post(w, title_text, **more)
+    assert a.status == 201, a.body
+    return a.json()
+
+
+def make_many(w, count, prefix="n", **more):
+    """Their ids; over one connection, each when the last is answered."""
+    ids = []
+    with Http(w.http) as c:
+        for i in range(count):
+            c.send("POST", "/articles", JSON,
+                   body=body(f"{prefix} {i}", **more))
+            a = c.answer()
+            assert a.status == 201, a.body
+            ids.append(a.json()["id"])
+    return ids
+
+
+def walk(w, num=10, path="/articles", between=None, query=""):
+    """The pages, each a list of articles, to the last."""
+    pages, cursor = [], None
+    while True:
+        target = f"{path}?num={num}{query}"
+        a = get(w.http, target + (f"&cursor={cursor}" if cursor else ""))
+        assert a.status == 200, a.body
+        pages.append(a.json())
+        cursor = a.header("x-cursor")
+        if cursor is None:
+            return pages
+        assert cursor
+        if between:
+            between(pages[-1])
+
+
+def ids_of(pages):
+    return [a["id"] for page in pages for a in page]
+
+
+def error(a, status):
+    """The message of an error, whose form is checked."""
+    assert a.status == status, (a.status, a.body)
+    assert a.header("content-type") == "application/json; charset=UTF-8"
+    said = a.json()
+    assert list(said) == ["message", "type", "title", "status", "detail"]
+    assert said["type"] == "about:blank" and said["status"] == status
+    assert said["message"] and said["detail"]
+    return said["message"]
+
+
+def keeper(w):
+    return [pid for pid in descendants(w.pid)
+            if title(pid).startswith("weir: keeper")][0]

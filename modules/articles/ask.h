@@ -1,0 +1,54 @@
+/*
+ * One request that waits for the store.
+ *
+ *     struct mine { struct ask ask; ... };
+ *     struct mine *m = ask_begin(r, state, sizeof(*m));
+ *     m->ask.call = store_read(..., on_read, m);
+ *     return HTTP_WAIT;
+ *
+ * on_read() keeps what it needs and ends with ask_go_on(), which says how the
+ * request is answered when it has its turn again.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_ARTICLES_ASK_H
+#define MODULES_ARTICLES_ASK_H
+
+#include "articles.h"
+#include "schema.h"
+
+struct ask {                      /* the first member of what a handler has */
+    struct http_request *request; /* its pool has this */
+    struct articles *layer;
+    const struct article_format *format; /* of the answer */
+    struct store_call *call;             /* owned while it runs */
+    enum http_result (*answer)(struct ask *a);
+    enum store_status status; /* of the last call */
+};
+
+/* A zeroed struct of size bytes that begins with a struct ask; it becomes the
+ * request's context, and its call is cancelled with the request. */
+void *ask_begin(struct http_request *r, void *state, size_t size);
+void ask_go_on(struct ask *a, enum http_result (*answer)(struct ask *a));
+/* In a store_done: notes the result.  False: the store failed, and that will
+ * be answered. */
+bool ask_succeeded(struct ask *a, const struct store_result *r);
+/* The same where STORE_CONFLICT and STORE_MISSING are no failures. */
+bool ask_decided(struct ask *a, const struct store_result *r);
+
+/* Asks for the secret of cursors if the layer has it not: done is called with
+ * it there.  False: it is there, done will not be called. */
+bool ask_secret(struct ask *a, void (*done)(struct ask *a));
+
+/* From cells of SQL_ITEM and SQL_AUTHOR; texts are copied to the pool. */
+struct article ask_take_article(struct pool *pool,
+                                const struct store_value *cells);
+struct author ask_take_author(struct pool *pool,
+                              const struct store_value *cells);
+
+/* The last segment of the path as an id; false: it cannot be one. */
+bool ask_id(const struct http_request *r, int64_t *id);
+/* A number for the next edition of a row. */
+int64_t ask_edition(void);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Cursors: where a page ended, for the next one to go on from.
+ *
+ * To clients they are opaque.  They are signed with a secret of the store and
+ * bound to what was asked for, so that none but those that were given out are
+ * taken, and by every node of one store.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_ARTICLES_CURSOR_H
+#define MODULES_ARTICLES_CURSOR_H
+
+#include "base/pool.h"
+
+#define CURSOR_TEXT 45 /* 33 bytes in base64url, and a NUL */
+
+struct cursor { /* the last row that was shown */
+    int64_t created_at;
+    int64_t id;
+};
+
+/* filter: what the list was chosen by ("articles", "author 7"). */
+void cursor_write(char dst[CURSOR_TEXT], const struct cursor *c,
+                  struct str secret, struct str filter);
+/* False: it was not made by cursor_write() with these. */
+bool cursor_read(struct pool *pool, struct str text, struct str secret,
+                 struct str filter, struct cursor *out);
+
+#endif

@@ -1,0 +1,227 @@
+/*
+ * PUT and PATCH /articles/:id, where the layer has edit = true.
+ *
+ * The article is read, changed and written if nobody has changed it in
+ * between; if somebody has, all of it again.  PATCH takes a merge patch
+ * (RFC 7396): members that are there are changed, the others stay.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "answer.h"
+#include "base/clock.h"
+#include "write.h"
+
+#define ROUNDS 5 /* of reading and writing, while others edit it too */
+
+struct edit {
+    struct ask ask;
+    struct draft given; /* by the body */
+    struct store_value id;
+    struct article article; /* as it is, then as it becomes */
+    int64_t edition, author_edition;
+    int64_t now;
+    size_t author_at; /* the step with the author */
+    int rounds;
+};
+
+static void look(struct edit *e);
+
+/* ---- the answers ---- */
+
+static enum http_result
+answer_missing(struct ask *a)
+{
+    return answer_not_found(a->request);
+}
+
+static enum http_result
+answer_condition(struct ask *a)
+{
+    return answer_refuse(a->request, ARTICLES_REFUSED_CONDITION, 412,
+                         "Precondition Failed",
+                         "the article is not as If-Match or If-None-Match "
+                         "want it");
+}
+
+static enum http_result
+answer_taken(struct ask *a)
+{
+    return answer_refuse(a->request, ARTICLES_REFUSED_TITLE, 409, ANSWER_TAKEN,
+                         "another article has this title");
+}
+
+static enum http_result
+answer_race(struct ask *a)
+{
+    http_set_header(a->request, "Retry-After", STR("1"));
+    return answer_refuse(a->request, ARTICLES_REFUSED_RACE, 503,
+                         "Service Unavailable",
+                         "the article is being edited all the time");
+}
+
+static enum http_result
+answer_edited(struct ask *a)
+{
+    const struct edit *e = (const struct edit *)a;
+    struct http_request *r = a->request;
+    bool envelope = a->layer->settings->envelope;
+    struct article_links links = { STR_NONE, STR_NONE };
+    struct tag tag;
+    struct buf body;
+
+    metric_add(&articles_metrics[ARTICLES_CHANGED], ARTICLES_EDITED, 1);
+    tag_of_item(&tag, e->edition, e->author_edition, a->format, envelope);
+    http_set_header(r, "ETag", str_from(tag.text));
+    if (envelope) {
+        links.self = answer_link(r, STR_NONE);
+    }
+    answer_init(&body);
+    int written =
+        a->format->write_article(&body, &e->article, envelope ? &links : NULL);
+
+    return answer_send(a, 200, &body, written);
+}
+
+/* ---- writing ---- */
+
+static void
+on_written(void *arg, const struct store_result *r)
+{
+    struct edit *e = arg;
+
+    if (!ask_decided(&e->ask, r)) {
+        return;
+    }
+    if (r->status == STORE_OK) {
+        const struct store_value *author = r->answer[e->author_at].cells;
+
+        e->article.author = ask_take_author(e->ask.request->pool, author);
+        e->author_edition = author[AUTHOR_EDITION].n;
+        ask_go_on(&e->ask, answer_edited);
+    } else if (r->status == STORE_CONFLICT) {
+        ask_go_on(&e->ask, answer_taken);
+    } else if (e->rounds < ROUNDS) {
+        look(e);
+    } else {
+        ask_go_on(&e->ask, answer_race);
+    }
+}
+
+static void
+change(struct edit *e)
+{
+    const struct draft *d = &e->given;
+    struct article *a = &e->article;
+
+    a->title = d->has_title ? d->title : a->title;
+    a->content = d->has_content ? d->content : a->content;
+    a->author.id = d->has_author ? d->author_id : a->author.id;
+    a->created_at = d->has_created_at ? d->created_at : a->created_at;
+    a->updated_at = d->has_updated_at ? d->updated_at : e->now;
+}
+
+static void
+write_it(struct edit *e)
+{
+    struct write_steps *w = pool_zero(e->ask.request->pool, sizeof(*w));
+    const struct article *a = &e->article;
+    const struct draft all = { .title = a->title,
+                               .content = a->content,
+                               .author_id = a->author.id,
+                               .author_name = e->given.author_name,
+                               .created_at = a->created_at,
+                               .updated_at = a->updated_at };
+    int64_t before = e->edition;
+    struct store_value *v;
+
+    e->edition = ask_edition();
+    if (e->given.has_author) {
+        write_author(w, &all, e->now);
+    }
+    v = write_step(w, SQL_EDIT, 9, true);
+    write_article(v, &all, e->edition);
+    v[7] = e->id;
+    v[8] = store_int(before);
+    e->author_at = w->count;
+    write_step(w, SQL_AUTHOR, 1, false)[0] = store_int(a->author.id);
+    e->ask.call = store_write(w->steps, w->count, NULL, on_written, e);
+}
+
+/* ---- reading ---- */
+
+static void
+on_looked(void *arg, const struct store_result *r)
+{
+    struct edit *e = arg;
+    const struct store_value *cells;
+    struct tag tag;
+
+    if (!ask_succeeded(&e->ask, r)) {
+        return;
+    }
+    if (r->answer[0].rows == 0) {
+        ask_go_on(&e->ask, answer_missing);
+        return;
+    }
+    cells = r->answer[0].cells;
+    e->article = ask_take_article(e->ask.request->pool, cells);
+    e->edition = cells[ITEM_EDITION].n;
+    tag_of_item(&tag, e->edition, cells[ITEM_AUTHOR_EDITION].n, e->ask.format,
+                e->ask.layer->settings->envelope);
+    if (!tag_is_expected(e->ask.request, &tag) ||
+        tag_is_known(e->ask.request, &tag)) {
+        ask_go_on(&e->ask, answer_condition);
+        return;
+    }
+    change(e);
+    write_it(e);
+}
+
+static void
+look(struct edit *e)
+{
+    e->rounds++;
+    e->ask.call =
+        store_read(&articles_statements[SQL_ITEM], &e->id, 1, on_looked, e);
+}
+
+/* ---- requests ---- */
+
+static enum http_result
+serve(struct http_request *r, void *state, bool patch)
+{
+    struct edit *e = r->context;
+
+    if (e != NULL) {
+        return e->ask.answer(&e->ask);
+    }
+    if (!answer_may_write(r, state)) {
+        return HTTP_DONE;
+    }
+    e = ask_begin(r, state, sizeof(*e));
+    if (!answer_choose(&e->ask)) {
+        return HTTP_DONE;
+    }
+    e->id = store_int(0);
+    if (!ask_id(r, &e->id.n)) {
+        return answer_not_found(r);
+    }
+    if (!input_take(r, state, patch, &e->given)) {
+        return HTTP_DONE;
+    }
+    e->now = clock_wall_ms() / 1000;
+    look(e);
+    return HTTP_WAIT;
+}
+
+enum http_result
+articles_put(struct http_request *r, void *state)
+{
+    return serve(r, state, false);
+}
+
+enum http_result
+articles_patch(struct http_request *r, void *state)
+{
+    return serve(r, state, true);
+}

@@ -1,0 +1,234 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "input.h"
+
+#include <string.h>
+
+#include "answer.h"
+
+struct check {
+    const struct articles_settings *settings;
+    bool patch;
+    struct draft *draft;
+    struct errmsg *err;
+};
+
+static size_t
+characters(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.len; i++) {
+        n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
+    }
+    return n;
+}
+
+static bool
+is_blank(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (str_find(STR(" \t\r\n"), s.ptr[i], 0) == 4) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+wrong(const struct check *c, const char *field, const char *what)
+{
+    errmsg_set(c->err, "%s %s", field, what);
+    return false;
+}
+
+/* A string that must be there unless the body is a patch. */
+static bool
+check_text(const struct check *c, const char *field,
+           const struct article_text *in, bool *has, struct str *out)
+{
+    if (in->given == GIVEN_NOT && c->patch) {
+        return true;
+    }
+    if (in->given == GIVEN_NOT || in->given == GIVEN_NULL) {
+        return wrong(c, field, "is required");
+    }
+    if (in->given == GIVEN_WRONG) {
+        return wrong(c, field, "must be a string");
+    }
+    if (in->text.len == 0) {
+        return wrong(c, field, "must not be empty");
+    }
+    if (memchr(in->text.ptr, '\0', in->text.len) != NULL) {
+        return wrong(c, field, "must not have U+0000 in it");
+    }
+    *has = true;
+    *out = in->text;
+    return true;
+}
+
+static bool
+check_title(const struct check *c, const struct article_input *in)
+{
+    struct draft *d = c->draft;
+
+    if (!check_text(c, "title", &in->title, &d->has_title, &d->title)) {
+        return false;
+    }
+    if (d->has_title && is_blank(d->title)) {
+        return wrong(c, "title", "must not be blank");
+    }
+    if (characters(d->title) > (size_t)c->settings->max_title) {
+        errmsg_set(c->err, "title must have at most %lld characters",
+                   (long long)c->settings->max_title);
+        return false;
+    }
+    return true;
+}
+
+static bool
+check_content(const struct check *c, const struct article_input *in)
+{
+    struct draft *d = c->draft;
+
+    if (!check_text(c, "content", &in->content, &d->has_content, &d->content)) {
+        return false;
+    }
+    if (d->content.len > (size_t)c->settings->max_content) {
+        errmsg_set(c->err, "content must have at most %lld bytes",
+                   (long long)c->settings->max_content);
+        return false;
+    }
+    return true;
+}
+
+static bool
+check_name(const struct check *c, const struct article_text *in)
+{
+    bool has = false;
+
+    if (in->given == GIVEN_NOT || in->given == GIVEN_NULL ||
+        (in->given == GIVEN_VALUE && in->text.len == 0)) {
+        return true;
+    }
+    if (!check_text(c, "author.name", in, &has, &c->draft->author_name)) {
+        return false;
+    }
+    if (characters(in->text) > ARTICLES_NAME_MAX) {
+        errmsg_set(c->err, "author.name must have at most %d characters",
+                   ARTICLES_NAME_MAX);
+        return false;
+    }
+    return true;
+}
+
+static bool
+check_author(const struct check *c, const struct article_input *in)
+{
+    if (in->author == GIVEN_NOT && c->patch) {
+        return true;
+    }
+    if (in->author == GIVEN_WRONG) {
+        return wrong(c, "author", "must be an object with an id");
+    }
+    if (in->author != GIVEN_VALUE) {
+        return wrong(c, "author", "is required, with its id");
+    }
+    if (in->author_id.given == GIVEN_NOT || in->author_id.given == GIVEN_NULL) {
+        return wrong(c, "author.id", "is required");
+    }
+    if (in->author_id.given == GIVEN_WRONG || in->author_id.n < 1) {
+        return wrong(c, "author.id",
+                     "must be a whole number from 1 to 9223372036854775807");
+    }
+    c->draft->has_author = true;
+    c->draft->author_id = in->author_id.n;
+    return check_name(c, &in->author_name);
+}
+
+static bool
+check_time(const struct check *c, const char *field,
+           const struct article_text *in, bool *has, int64_t *out)
+{
+    if (in->given == GIVEN_NOT || in->given == GIVEN_NULL) {
+        return true;
+    }
+    if (in->given == GIVEN_WRONG || !article_time_read(in->text, out)) {
+        return wrong(c, field, "must be a time like 2026-01-02T03:04:05Z");
+    }
+    *has = true;
+    return true;
+}
+
+static bool
+check_all(const struct check *c, const struct article_input *in)
+{
+    struct draft *d = c->draft;
+
+    return check_title(c, in) && check_content(c, in) && check_author(c, in) &&
+           check_time(c, "created_at", &in->created_at, &d->has_created_at,
+                      &d->created_at) &&
+           check_time(c, "updated_at", &in->updated_at, &d->has_updated_at,
+                      &d->updated_at);
+}
+
+/* ---- the body ---- */
+
+static const struct article_format *
+choose(struct http_request *r, bool patch)
+{
+    const struct str *type = http_header(r, "Content-Type");
+    const struct article_format *f =
+        article_format_of_body(type != NULL ? *type : STR_NONE, patch);
+    struct str types;
+
+    if (f != NULL) {
+        return f;
+    }
+    types = article_types(r->pool, patch);
+    http_set_header(r, patch ? "Accept-Patch" : "Accept-Post", types);
+    answer_refuse(r, ARTICLES_REFUSED_TYPE, 415, "Unsupported Media Type",
+                  "Content-Type must be one of: %.*s", STR_ARGS(types));
+    return NULL;
+}
+
+static bool
+read_body(struct http_request *r, const struct article_format *f,
+          struct article_input *in)
+{
+    struct errmsg err = { "" };
+    enum article_read result = ARTICLE_WRONG;
+
+    if (r->body.len == 0) {
+        errmsg_set(&err, "the body is empty");
+    } else {
+        result = f->read(r->pool, r->body, in, &err);
+    }
+    if (result == ARTICLE_BROKEN) {
+        answer_refuse(r, ARTICLES_REFUSED_UNPARSABLE, 422, err.text, NULL);
+    } else if (result == ARTICLE_WRONG) {
+        answer_refuse(r, ARTICLES_REFUSED_BODY, 400, err.text, NULL);
+    }
+    return result == ARTICLE_READ;
+}
+
+bool
+input_take(struct http_request *r, const struct articles *layer, bool patch,
+           struct draft *d)
+{
+    struct article_input in = { .author = GIVEN_NOT };
+    struct errmsg err = { "" };
+    const struct check check = { layer->settings, patch, d, &err };
+    const struct article_format *f = choose(r, patch);
+
+    *d = (struct draft){ .title = STR_NONE };
+    if (f == NULL || !read_body(r, f, &in)) {
+        return false;
+    }
+    if (!check_all(&check, &in)) {
+        answer_refuse(r, ARTICLES_REFUSED_BODY, 400, err.text, NULL);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,26 @@
+/*
+ * What a body says, checked.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_ARTICLES_INPUT_H
+#define MODULES_ARTICLES_INPUT_H
+
+#include "ask.h"
+
+/* What is to become of an article; texts as in struct article_input. */
+struct draft {
+    bool has_title, has_content, has_author, has_created_at, has_updated_at;
+    struct str title, content;
+    int64_t author_id;
+    struct str author_name; /* empty: not given */
+    int64_t created_at, updated_at;
+};
+
+/* Reads the body of the request by its Content-Type and checks it.  patch:
+ * what is not there stays as it is; else title, content and author.id are
+ * required.  False: it is answered, 415, 422 or 400. */
+bool input_take(struct http_request *r, const struct articles *layer,
+                bool patch, struct draft *d);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * What pages of articles and of authors have in common.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_ARTICLES_PAGE_H
+#define MODULES_ARTICLES_PAGE_H
+
+#include "ask.h"
+#include "cursor.h"
+
+/* ?num=, from 1 to most.  A sign may stand in front; what is no number, and 0,
+ * is as if it were not there.  False: it is negative, and answered 400. */
+bool page_take_num(struct http_request *r, int64_t most, int64_t *num);
+/* Refuses a parameter: 400; what says which, and why. */
+enum http_result page_refuse(struct http_request *r, const char *what);
+enum http_result page_refuse_cursor(struct ask *a);
+
+/* There is a next page: sets X-Cursor and Link; the address of that page. */
+struct str page_set_next(struct ask *a, const struct cursor *last,
+                         struct str filter);
+/* Sets the page's ETag, from the n numbers that it shows and whether there is
+ * a next one.  True: the client has it, and is answered 304. */
+bool page_is_known(struct ask *a, const int64_t *shown, size_t n, bool more);
+
+#endif

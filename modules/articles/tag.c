@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "tag.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Two random numbers to one; which is which matters. */
+static uint64_t
+mix(uint64_t a, uint64_t b)
+{
+    return a * UINT64_C(0x9e3779b97f4a7c15) ^ (b << 1 | b >> 63);
+}
+
+static void
+write_tag(struct tag *t, const char *weak, const struct article_format *f,
+          bool envelope)
+{
+    snprintf(t->text, sizeof(t->text), "%s\"%s-%s%s\"", weak, t->edition,
+             f->name, envelope ? ".e" : "");
+}
+
+void
+tag_of_item(struct tag *t, int64_t edition, int64_t author_edition,
+            const struct article_format *f, bool envelope)
+{
+    snprintf(t->edition, sizeof(t->edition), "%016" PRIx64,
+             mix((uint64_t)edition, (uint64_t)author_edition));
+    write_tag(t, "", f, envelope);
+}
+
+void
+tag_of_list(struct tag *t, uint64_t hash, const struct article_format *f,
+            bool envelope)
+{
+    snprintf(t->edition, sizeof(t->edition), "%016" PRIx64, hash);
+    write_tag(t, "W/", f, envelope);
+}
+
+/* Without W/ and quotes. */
+static struct str
+bare(struct str tag)
+{
+    if (str_starts(tag, STR("W/"))) {
+        tag = str_skip(tag, 2);
+    }
+    return tag.len >= 2 ? str_of(tag.ptr + 1, tag.len - 2) : STR_NONE;
+}
+
+/* Takes the next tag off a list, bare; false: there is none, or what is there
+ * is none.  A comma may stand within the quotes. */
+static bool
+next_tag(struct str *list, struct str *tag)
+{
+    struct str s = *list;
+    size_t begin, end;
+
+    while (s.len > 0 && (*s.ptr == ',' || *s.ptr == ' ' || *s.ptr == '\t')) {
+        s = str_skip(s, 1);
+    }
+    begin = str_starts(s, STR("W/")) ? 2 : 0;
+    end = str_find(s, '"', begin + 1);
+    if (begin >= s.len || s.ptr[begin] != '"' || end >= s.len) {
+        return false;
+    }
+    *tag = bare(str_first(s, end + 1));
+    *list = str_skip(s, end + 1);
+    return true;
+}
+
+static bool
+list_has(struct str list, struct str wanted, bool whole)
+{
+    struct str tag;
+
+    if (str_eq(str_trim(list), STR("*"))) {
+        return true;
+    }
+    while (next_tag(&list, &tag)) {
+        if (whole ? str_eq(tag, wanted)
+                  : str_eq(str_first(tag, str_find(tag, '-', 0)), wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A list may be cut over several fields. */
+static bool
+any_has(const struct http_request *r, const char *name, struct str wanted,
+        bool whole)
+{
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (str_eq_nocase(r->headers[i].name, str_from(name)) &&
+            list_has(r->headers[i].value, wanted, whole)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+tag_is_expected(const struct http_request *r, const struct tag *t)
+{
+    return http_header(r, "If-Match") == NULL ||
+           any_has(r, "If-Match", str_from(t->edition), false);
+}
+
+bool
+tag_is_known(const struct http_request *r, const struct tag *t)
+{
+    return http_header(r, "If-None-Match") != NULL &&
+           any_has(r, "If-None-Match", bare(str_from(t->text)), true);
+}
+
+bool
+tag_is_asked_for(const struct http_request *r)
+{
+    return http_header(r, "If-Match") != NULL ||
+           http_header(r, "If-None-Match") != NULL;
+}
