@@ -2,9 +2,9 @@
  * Articles as XML.
  *
  * The elements have the names of JSON's members and stand in the same order:
- * <article>, <author>, <articles> of <article>, <authors> of <author>; the
- * envelope is <response> with <data> and <links>.  An error is the <problem>
- * of RFC 9457, appendix B, with <message>.
+ * <article>, <author>, <articles> of <article>, <authors> of <author>.  With
+ * an envelope that is in a <response>, and <links> behind it.  An error is the
+ * <problem> of RFC 9457, appendix B, with <message>.
  *
  * xsi:nil="true" is null.  Attributes, other namespaces and unknown elements
  * are ignored when they are read.
@@ -51,33 +51,33 @@ put_article(struct xml_out *o, const struct article *a)
     xml_close(o);
 }
 
-/* name is that of a list's root; NULL: one thing, which is a root itself. */
+/* list is the name of what the items are in; NULL: it is one alone. */
 static void
 begin(struct xml_out *o, struct buf *out, const struct article_links *links,
-      const char *name)
+      const char *list)
 {
     xml_begin(o, out);
     if (links != NULL) {
         xml_open(o, "response");
-        xml_open(o, "data");
-    } else if (name != NULL) {
-        xml_open(o, name);
+    }
+    if (list != NULL) {
+        xml_open(o, list);
     }
 }
 
 static int
 end(struct xml_out *o, const struct article_links *links, bool list)
 {
-    if (links != NULL) {
+    if (list) {
         xml_close(o);
+    }
+    if (links != NULL) {
         xml_open(o, "links");
         xml_put_str(o, "self", links->self);
         if (links->next.len > 0) {
             xml_put_str(o, "next", links->next);
         }
         xml_close(o);
-    }
-    if (links != NULL || list) {
         xml_close(o);
     }
     return xml_end(o);

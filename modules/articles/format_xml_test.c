@@ -135,7 +135,7 @@ test_no_article(void **state)
         { "<articles/>", ARTICLE_WRONG },
         { "<Article/>", ARTICLE_WRONG },
         { "<article xmlns='urn:x'/>", ARTICLE_WRONG },
-        { "<response><data><article/></data></response>", ARTICLE_WRONG },
+        { "<response><article/></response>", ARTICLE_WRONG },
     };
     struct pool *pool = pool_new(1024);
     struct article_input in;
@@ -194,20 +194,20 @@ test_written(void **state)
     buf_init(&b, 4096);
     holds(&b, xml->write_article(&b, &article, NULL), HEAD ARTICLE "\n");
     holds(&b, xml->write_article(&b, &article, &last),
-          HEAD "<response><data>" ARTICLE "</data><links><self>/a</self>"
+          HEAD "<response>" ARTICLE "<links><self>/a</self>"
                "</links></response>\n");
     holds(&b, xml->write_articles(&b, two, 2, NULL),
           HEAD "<articles>" ARTICLE ARTICLE "</articles>\n");
     holds(&b, xml->write_articles(&b, two, 0, NULL), HEAD "<articles/>\n");
     holds(&b, xml->write_articles(&b, two, 1, &links),
-          HEAD "<response><data>" ARTICLE "</data><links>"
+          HEAD "<response><articles>" ARTICLE "</articles><links>"
                "<self>/a?num=1&amp;author=2</self><next>/a?cursor=x</next>"
                "</links></response>\n");
     holds(&b, xml->write_author(&b, &article.author, NULL), HEAD AUTHOR "\n");
     holds(&b, xml->write_authors(&b, &article.author, 1, NULL),
           HEAD "<authors>" AUTHOR "</authors>\n");
     holds(&b, xml->write_authors(&b, &article.author, 1, &last),
-          HEAD "<response><data>" AUTHOR "</data><links><self>/a</self>"
+          HEAD "<response><authors>" AUTHOR "</authors><links><self>/a</self>"
                "</links></response>\n");
 }
 
