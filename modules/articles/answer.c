@@ -54,6 +54,50 @@ answer_choose(struct ask *a)
 }
 
 void
+answer_set_tag(struct ask *a, const struct tag *t)
+{
+    a->tag = pool_str(a->request->pool, str_from(t->text));
+    http_set_header(a->request, "ETag", a->tag);
+}
+
+bool
+answer_from_cache(struct ask *a)
+{
+    struct http_request *r = a->request;
+    const struct cached *c;
+
+    a->version = store_version();
+    c = cache_find(a->layer->cache, a->version, a->format, r->target);
+    if (c == NULL || http_header(r, "If-Match") != NULL) {
+        return false;
+    }
+    http_set_header(r, "ETag", c->tag);
+    if (c->cursor.len > 0) {
+        http_set_header(r, "X-Cursor", c->cursor);
+        http_set_header(r, "Link", c->link);
+    }
+    answer_set_headers(r);
+    if (tag_text_is_known(r, c->tag)) {
+        http_reply(r, 304, NULL, STR_NONE);
+    } else {
+        http_reply(r, 200, a->format->content_type, c->body);
+    }
+    return true;
+}
+
+static void
+keep(const struct ask *a, struct str body)
+{
+    cache_put(a->layer->cache, &(struct cached){ .version = a->version,
+                                                 .format = a->format,
+                                                 .target = a->request->target,
+                                                 .body = body,
+                                                 .tag = a->tag,
+                                                 .cursor = a->cursor,
+                                                 .link = a->link });
+}
+
+void
 answer_init(struct buf *b)
 {
     buf_init(b, BODY_MAX);
@@ -69,6 +113,7 @@ answer_send(struct ask *a, int status, struct buf *body, int written)
                       NULL);
     } else {
         answer_set_headers(r);
+        keep(a, buf_str(body));
         http_reply(r, status, a->format->content_type, buf_str(body));
     }
     buf_clear(body);

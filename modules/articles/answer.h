@@ -17,10 +17,15 @@
 /* The form of a->request's answer is chosen.  False: it is answered 406. */
 bool answer_choose(struct ask *a);
 
+/* Whether a GET was answered with what has been kept. */
+bool answer_from_cache(struct ask *a);
+/* Sets ETag. */
+void answer_set_tag(struct ask *a, const struct tag *t);
+
 /* Headers that every answer has, made by the handlers themselves. */
 void answer_set_headers(struct http_request *r);
 /* A whole answer in a->format; body is written by the format's functions.
- * written is what they returned. */
+ * written is what they returned.  The answer to a read is kept. */
 enum http_result answer_send(struct ask *a, int status, struct buf *body,
                              int written);
 /* Room for the body of an answer. */

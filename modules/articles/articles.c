@@ -66,6 +66,15 @@ static const struct conf_key keys[] = {
       .preset = "24h",
       .help = "How long a POST with an Idempotency-Key gets the same answer "
               "again." },
+    { .name = "cache",
+      .type = CONF_SIZE,
+      .offset = offsetof(struct articles_settings, cache),
+      .min = 65536,
+      .or_zero = true,
+      .preset = "4M",
+      .help = "What each worker keeps of answers it has made, to give them "
+              "again as long as nothing in the store has changed; 0: "
+              "nothing." },
     CONF_END,
 };
 
@@ -175,9 +184,18 @@ start(const struct module_layer *layer, void **state,
                               a->settings->write_access.count);
     a->openapi = openapi_make(a, pool);
     xml_init();
+    a->cache = cache_new(a->settings->cache);
     *state = a;
     *r = a->settings->edit ? edit_routes : routes;
     return 0;
+}
+
+static void
+stop(void *state)
+{
+    struct articles *a = state;
+
+    cache_free(&a->cache);
 }
 
 const struct module articles_module = {
@@ -186,6 +204,7 @@ const struct module articles_module = {
     .keys = keys,
     .settings_size = sizeof(struct articles_settings),
     .start = start,
+    .stop = stop,
     .store = &articles_schema,
     .error_body = answer_error_body,
     .metrics = articles_metrics,

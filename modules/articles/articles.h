@@ -10,6 +10,7 @@
 #define MODULES_ARTICLES_ARTICLES_H
 
 #include "app/module.h"
+#include "cache.h"
 #include "format.h"
 #include "proc/metric.h"
 
@@ -30,12 +31,14 @@ struct articles_settings { /* of a layer */
     int64_t max_title;        /* characters */
     int64_t max_content;      /* bytes */
     int64_t idempotency_time; /* ms */
+    int64_t cache;            /* bytes */
 };
 
 struct articles { /* a layer, in a worker */
     const struct articles_settings *settings;
     const struct access_list *writers;
     const struct openapi *openapi;
+    struct cache *cache; /* owned; NULL: none */
     /* What cursors are signed with: in the store, read when it is first
      * needed; empty until then. */
     char secret[ARTICLES_SECRET + 1];

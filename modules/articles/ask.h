@@ -24,6 +24,11 @@ struct ask {                      /* the first member of what a handler has */
     struct store_call *call;             /* owned while it runs */
     enum http_result (*answer)(struct ask *a);
     enum store_status status; /* of the last call */
+
+    /* Of a read whose answer may be kept (cache.h): the version of the store
+     * that was asked, 0 of others; and what the answer's headers say. */
+    uint64_t version;
+    struct str tag, cursor, link;
 };
 
 /* A zeroed struct of size bytes that begins with a struct ask; it becomes the

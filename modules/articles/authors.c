@@ -114,7 +114,7 @@ articles_authors(struct http_request *r, void *state)
         return p->ask.answer(&p->ask);
     }
     p = ask_begin(r, state, sizeof(*p));
-    if (!answer_choose(&p->ask) ||
+    if (!answer_choose(&p->ask) || answer_from_cache(&p->ask) ||
         !page_take_num(r, p->ask.layer->settings->max_num, &p->num)) {
         return HTTP_DONE;
     }
@@ -153,7 +153,7 @@ answer_author(struct ask *a)
     struct buf body;
 
     tag_of_item(&tag, 0, o->edition, a->format, envelope);
-    http_set_header(a->request, "ETag", str_from(tag.text));
+    answer_set_tag(a, &tag);
     if (tag_is_known(a->request, &tag)) {
         answer_set_headers(a->request);
         return http_reply(a->request, 304, NULL, STR_NONE);
@@ -198,6 +198,9 @@ articles_author(struct http_request *r, void *state)
     }
     o = ask_begin(r, state, sizeof(*o));
     if (!answer_choose(&o->ask)) {
+        return HTTP_DONE;
+    }
+    if (answer_from_cache(&o->ask)) {
         return HTTP_DONE;
     }
     if (!ask_id(r, &id.n)) {

@@ -9,126 +9,204 @@
 
 /* ---- writing ---- */
 
+/* Texts come from the store, where only valid UTF-8 gets, so that they need
+ * no mending; and pages are many and long.  What fails is kept to the end. */
+struct writer {
+    struct buf *to;
+    int bad; /* not 0: it is full */
+};
+
 static void
-put_time(struct json_out *o, const char *key, int64_t s)
+add(struct writer *w, struct str s)
+{
+    w->bad |= buf_add(w->to, s.ptr, s.len);
+}
+
+static void
+add_number(struct writer *w, int64_t n)
+{
+    char text[24];
+    char *at = text + sizeof(text);
+    uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (n < 0) {
+        *--at = '-';
+    }
+    add(w, str_of(at, (size_t)(text + sizeof(text) - at)));
+}
+
+static void
+add_escaped(struct writer *w, char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    static const char shorts[] = "\bb\ff\nn\rr\tt\"\"\\\\";
+    char text[6] = {
+        '\\', 'u', '0', '0', digits[(unsigned char)c >> 4], digits[c & 15]
+    };
+
+    for (size_t i = 0; shorts[i] != '\0'; i += 2) {
+        if (shorts[i] == c) {
+            text[1] = shorts[i + 1];
+            add(w, str_of(text, 2));
+            return;
+        }
+    }
+    add(w, str_of(text, sizeof(text)));
+}
+
+static bool
+is_plain(char c)
+{
+    return (unsigned char)c >= ' ' && c != '"' && c != '\\';
+}
+
+static void
+add_text(struct writer *w, struct str s)
+{
+    size_t from = 0;
+
+    add(w, STR("\""));
+    for (size_t i = 0; i < s.len; i++) {
+        if (!is_plain(s.ptr[i])) {
+            add(w, str_of(s.ptr + from, i - from));
+            add_escaped(w, s.ptr[i]);
+            from = i + 1;
+        }
+    }
+    add(w, str_skip(s, from));
+    add(w, STR("\""));
+}
+
+static void
+add_time(struct writer *w, int64_t s)
 {
     char text[ARTICLE_TIME_TEXT];
 
-    json_put_str(o, key, article_time_write(text, s));
+    add_text(w, article_time_write(text, s));
 }
 
 static void
-put_author(struct json_out *o, const struct author *a)
+add_author(struct writer *w, const struct author *a)
 {
-    json_open(o);
-    json_put_int(o, "id", a->id);
-    json_put_str(o, "name", a->name);
-    put_time(o, "created_at", a->created_at);
-    put_time(o, "updated_at", a->updated_at);
-    json_close(o);
+    add(w, STR("{\"id\":"));
+    add_number(w, a->id);
+    add(w, STR(",\"name\":"));
+    add_text(w, a->name);
+    add(w, STR(",\"created_at\":"));
+    add_time(w, a->created_at);
+    add(w, STR(",\"updated_at\":"));
+    add_time(w, a->updated_at);
+    add(w, STR("}"));
 }
 
 static void
-put_article(struct json_out *o, const struct article *a)
+add_article(struct writer *w, const struct article *a)
 {
-    json_open(o);
-    json_put_int(o, "id", a->id);
-    json_put_str(o, "title", a->title);
-    json_put_str(o, "content", a->content);
-    json_key(o, "author");
-    put_author(o, &a->author);
-    put_time(o, "updated_at", a->updated_at);
-    put_time(o, "created_at", a->created_at);
-    json_close(o);
+    add(w, STR("{\"id\":"));
+    add_number(w, a->id);
+    add(w, STR(",\"title\":"));
+    add_text(w, a->title);
+    add(w, STR(",\"content\":"));
+    add_text(w, a->content);
+    add(w, STR(",\"author\":"));
+    add_author(w, &a->author);
+    add(w, STR(",\"updated_at\":"));
+    add_time(w, a->updated_at);
+    add(w, STR(",\"created_at\":"));
+    add_time(w, a->created_at);
+    add(w, STR("}"));
 }
 
-static void
-begin(struct json_out *o, struct buf *out, const struct article_links *links)
+static struct writer
+begin(struct buf *out, const struct article_links *links)
 {
-    json_begin(o, out, false);
+    struct writer w = { out, 0 };
+
     if (links != NULL) {
-        json_open(o);
-        json_key(o, "data");
+        add(&w, STR("{\"data\":"));
     }
+    return w;
 }
 
 static int
-end(struct json_out *o, struct buf *out, const struct article_links *links,
-    bool pages)
+end(struct writer *w, const struct article_links *links, bool pages)
 {
     if (links != NULL) {
-        json_key(o, "links");
-        json_open(o);
-        json_put_str(o, "self", links->self);
+        add(w, STR(",\"links\":{\"self\":"));
+        add_text(w, links->self);
         if (pages && links->next.len > 0) {
-            json_put_str(o, "next", links->next);
+            add(w, STR(",\"next\":"));
+            add_text(w, links->next);
         } else if (pages) {
-            json_put_null(o, "next");
+            add(w, STR(",\"next\":null"));
         }
-        json_close(o);
-        json_close(o);
+        add(w, STR("}}"));
     }
-    return json_end(o) == -1 ? -1 : buf_add_str(out, STR("\n"));
+    add(w, STR("\n"));
+    return w->bad != 0 ? -1 : 0;
 }
 
 static int
 write_article(struct buf *out, const struct article *a,
               const struct article_links *links)
 {
-    struct json_out o;
+    struct writer w = begin(out, links);
 
-    begin(&o, out, links);
-    put_article(&o, a);
-    return end(&o, out, links, false);
+    add_article(&w, a);
+    return end(&w, links, false);
 }
 
 static int
 write_articles(struct buf *out, const struct article *a, size_t count,
                const struct article_links *links)
 {
-    struct json_out o;
+    struct writer w = begin(out, links);
 
-    begin(&o, out, links);
-    json_open_array(&o);
+    add(&w, STR("["));
     for (size_t i = 0; i < count; i++) {
-        put_article(&o, &a[i]);
+        add(&w, i > 0 ? STR(",") : STR_NONE);
+        add_article(&w, &a[i]);
     }
-    json_close(&o);
-    return end(&o, out, links, true);
+    add(&w, STR("]"));
+    return end(&w, links, true);
 }
 
 static int
 write_author(struct buf *out, const struct author *a,
              const struct article_links *links)
 {
-    struct json_out o;
+    struct writer w = begin(out, links);
 
-    begin(&o, out, links);
-    put_author(&o, a);
-    return end(&o, out, links, false);
+    add_author(&w, a);
+    return end(&w, links, false);
 }
 
 static int
 write_authors(struct buf *out, const struct author *a, size_t count,
               const struct article_links *links)
 {
-    struct json_out o;
+    struct writer w = begin(out, links);
 
-    begin(&o, out, links);
-    json_open_array(&o);
+    add(&w, STR("["));
     for (size_t i = 0; i < count; i++) {
-        put_author(&o, &a[i]);
+        add(&w, i > 0 ? STR(",") : STR_NONE);
+        add_author(&w, &a[i]);
     }
-    json_close(&o);
-    return end(&o, out, links, true);
+    add(&w, STR("]"));
+    return end(&w, links, true);
 }
 
+/* Its words may have anything in them that a client sent. */
 static int
 write_error(struct buf *out, const struct article_error *e)
 {
     struct json_out o;
 
-    begin(&o, out, NULL);
+    json_begin(&o, out, false);
     json_open(&o);
     json_put_str(&o, "message", e->message);
     json_put_str(&o, "type", STR("about:blank"));
@@ -136,7 +214,7 @@ write_error(struct buf *out, const struct article_error *e)
     json_put_int(&o, "status", e->status);
     json_put_str(&o, "detail", e->detail);
     json_close(&o);
-    return end(&o, out, NULL, false);
+    return json_end(&o) == -1 ? -1 : buf_add_str(out, STR("\n"));
 }
 
 /* ---- reading ---- */
@@ -186,7 +264,7 @@ has_lone_surrogate(struct str s)
 }
 
 static struct article_text
-text_of(const struct json_value *in, const char *name)
+text_of(struct pool *pool, const struct json_value *in, const char *name)
 {
     const struct json_value *v = json_member(in, name);
 
@@ -194,7 +272,7 @@ text_of(const struct json_value *in, const char *name)
         return (struct article_text){ GIVEN_NOT, STR_NONE };
     }
     if (v->kind == JSON_STRING) {
-        return (struct article_text){ GIVEN_VALUE, v->text };
+        return (struct article_text){ GIVEN_VALUE, pool_str(pool, v->text) };
     }
     return (struct article_text){ v->kind == JSON_NULL ? GIVEN_NULL
                                                        : GIVEN_WRONG,
@@ -218,7 +296,8 @@ number_of(const struct json_value *in, const char *name)
 }
 
 static void
-read_author(const struct json_value *root, struct article_input *in)
+read_author(struct pool *pool, const struct json_value *root,
+            struct article_input *in)
 {
     const struct json_value *v = json_member(root, "author");
 
@@ -231,32 +310,42 @@ read_author(const struct json_value *root, struct article_input *in)
     }
     in->author = GIVEN_VALUE;
     in->author_id = number_of(v, "id");
-    in->author_name = text_of(v, "name");
+    in->author_name = text_of(pool, v, "name");
 }
 
 static enum article_read
-read_json(struct pool *pool, struct str body, struct article_input *in,
-          struct errmsg *err)
+read_members(struct pool *pool, const struct json_value *root,
+             struct article_input *in, struct errmsg *err)
 {
-    const struct json_value *root = json_read(pool, body, err);
-
-    if (root == NULL) {
-        return ARTICLE_BROKEN;
-    }
-    if (has_lone_surrogate(body)) {
-        errmsg_set(err, "not valid JSON: half a surrogate pair");
-        return ARTICLE_BROKEN;
-    }
     if (root->kind != JSON_OBJECT) {
         errmsg_set(err, "the body must be a JSON object");
         return ARTICLE_WRONG;
     }
-    in->title = text_of(root, "title");
-    in->content = text_of(root, "content");
-    in->created_at = text_of(root, "created_at");
-    in->updated_at = text_of(root, "updated_at");
-    read_author(root, in);
+    in->title = text_of(pool, root, "title");
+    in->content = text_of(pool, root, "content");
+    in->created_at = text_of(pool, root, "created_at");
+    in->updated_at = text_of(pool, root, "updated_at");
+    read_author(pool, root, in);
     return ARTICLE_READ;
+}
+
+/* The tree of a hostile body is many times as long as the body: it does not
+ * wait for the store with the request. */
+static enum article_read
+read_json(struct pool *pool, struct str body, struct article_input *in,
+          struct errmsg *err)
+{
+    struct pool *own = pool_new(4096);
+    const struct json_value *root = json_read(own, body, err);
+    enum article_read result = ARTICLE_BROKEN;
+
+    if (root != NULL && has_lone_surrogate(body)) {
+        errmsg_set(err, "not valid JSON: half a surrogate pair");
+    } else if (root != NULL) {
+        result = read_members(pool, root, in, err);
+    }
+    pool_free(&own);
+    return result;
 }
 
 const struct article_format article_format_json = {

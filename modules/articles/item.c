@@ -33,7 +33,7 @@ answer_item(struct ask *a)
                              "Precondition Failed",
                              "the article is not the one of If-Match");
     }
-    http_set_header(r, "ETag", str_from(tag.text));
+    answer_set_tag(a, &tag);
     if (tag_is_known(r, &tag)) {
         answer_set_headers(r);
         return http_reply(r, 304, NULL, STR_NONE);
@@ -79,6 +79,9 @@ articles_item(struct http_request *r, void *state)
     }
     i = ask_begin(r, state, sizeof(*i));
     if (!answer_choose(&i->ask)) {
+        return HTTP_DONE;
+    }
+    if (answer_from_cache(&i->ask)) {
         return HTTP_DONE;
     }
     if (!ask_id(r, &id.n)) {

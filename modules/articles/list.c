@@ -216,7 +216,8 @@ articles_list(struct http_request *r, void *state)
         return p->ask.answer(&p->ask);
     }
     p = ask_begin(r, state, sizeof(*p));
-    if (!answer_choose(&p->ask) || !take_parameters(p)) {
+    if (!answer_choose(&p->ask) || answer_from_cache(&p->ask) ||
+        !take_parameters(p)) {
         return HTTP_DONE;
     }
     if (ask_secret(&p->ask, on_secret)) {

@@ -53,11 +53,11 @@ page_set_next(struct ask *a, const struct cursor *last, struct str filter)
     struct str link;
 
     cursor_write(text, last, str_from(a->layer->secret), filter);
-    http_set_header(r, "X-Cursor", str_from(text));
+    a->cursor = pool_str(r->pool, str_from(text));
+    http_set_header(r, "X-Cursor", a->cursor);
     link = answer_link(r, str_from(text));
-    http_set_header(
-        r, "Link",
-        pool_printf(r->pool, "<%.*s>; rel=\"next\"", STR_ARGS(link)));
+    a->link = pool_printf(r->pool, "<%.*s>; rel=\"next\"", STR_ARGS(link));
+    http_set_header(r, "Link", a->link);
     return link;
 }
 
@@ -69,7 +69,7 @@ page_is_known(struct ask *a, const int64_t *shown, size_t n, bool more)
     struct tag tag;
 
     tag_of_list(&tag, hash + more, a->format, a->layer->settings->envelope);
-    http_set_header(a->request, "ETag", str_from(tag.text));
+    answer_set_tag(a, &tag);
     if (!tag_is_known(a->request, &tag)) {
         return false;
     }

@@ -108,10 +108,16 @@ tag_is_expected(const struct http_request *r, const struct tag *t)
 }
 
 bool
-tag_is_known(const struct http_request *r, const struct tag *t)
+tag_text_is_known(const struct http_request *r, struct str text)
 {
     return http_header(r, "If-None-Match") != NULL &&
-           any_has(r, "If-None-Match", bare(str_from(t->text)), true);
+           any_has(r, "If-None-Match", bare(text), true);
+}
+
+bool
+tag_is_known(const struct http_request *r, const struct tag *t)
+{
+    return tag_text_is_known(r, str_from(t->text));
 }
 
 bool

@@ -33,6 +33,7 @@ void tag_of_list(struct tag *t, uint64_t hash, const struct article_format *f,
 bool tag_is_expected(const struct http_request *r, const struct tag *t);
 /* If-None-Match has the tag: a read is 304, anything else 412. */
 bool tag_is_known(const struct http_request *r, const struct tag *t);
+bool tag_text_is_known(const struct http_request *r, struct str text);
 /* Either of them is there. */
 bool tag_is_asked_for(const struct http_request *r);
 

@@ -287,6 +287,21 @@ on_flv(struct http_request *r, void *state)
     return play(r, layer, a, name);
 }
 
+/* The route below has every path; only those of streams are this module's. */
+static enum http_result
+on_options(struct http_request *r, void *state)
+{
+    struct str rest = str_skip(r->route_path, 1);
+    struct str app = str_cut(&rest, '/');
+
+    if (!str_ends(rest, STR(SUFFIX)) || rtmp_service_application(app) == NULL) {
+        return HTTP_PASS;
+    }
+    http_set_header(r, "Allow", STR("GET, HEAD, OPTIONS"));
+    allow_origin(r, state);
+    return http_reply(r, 204, NULL, STR_NONE);
+}
+
 static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **routes, struct errmsg *err)
@@ -303,6 +318,7 @@ start(const struct module_layer *layer, void **state,
 
 static const struct http_route routes[] = {
     { .method = "GET", .path = "/*", .handler = on_flv },
+    { .method = "OPTIONS", .path = "/*", .handler = on_options },
     { .path = NULL },
 };
 

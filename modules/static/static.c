@@ -348,8 +348,32 @@ on_file(struct http_request *r, void *state)
     return failed(r);
 }
 
+/* Of a file: what may be asked of it.  Without this, the route below would
+ * say so of every path. */
+static enum http_result
+on_options(struct http_request *r, void *state)
+{
+    const struct site *s = state;
+    struct http_opened *file = NULL;
+    enum http_found found;
+
+    if (is_hidden(r->route_path)) {
+        return HTTP_PASS;
+    }
+    found = http_files_open(s->files, name_of(r, s), loop_now(r->loop), &file);
+    if (found == HTTP_FILE_OPEN) {
+        http_opened_drop(file);
+    } else if (found == HTTP_FILE_NONE && s->settings->fallback.len == 0 &&
+               !str_ends(r->route_path, STR("/"))) {
+        return HTTP_PASS;
+    }
+    http_set_header(r, "Allow", STR("GET, HEAD, OPTIONS"));
+    return http_reply(r, 204, NULL, STR_NONE);
+}
+
 static const struct http_route routes[] = {
     { .method = "GET", .path = "/*", .handler = on_file },
+    { .method = "OPTIONS", .path = "/*", .handler = on_options },
     { .path = NULL },
 };
 

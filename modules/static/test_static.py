@@ -77,3 +77,14 @@ def test_static_conditional(weir):
     if tag:
         b = get(w.http, "/a.txt", f"If-None-Match: {tag}")
         assert b.status == 304
+
+
+def test_options(weir):
+    w = weir()
+    write(w, "a.txt", "a")
+    a = request(w.http, "OPTIONS", "/a.txt")
+    assert (a.status, a.header("allow")) == (204, "GET, HEAD, OPTIONS")
+    a = request(w.http, "OPTIONS", "/live/x.flv")
+    assert (a.status, a.header("allow")) == (204, "GET, HEAD, OPTIONS")
+    for path in ("/nothing", "/live/x.txt", "/other/x.flv", "/.hidden"):
+        assert request(w.http, "OPTIONS", path).status == 404, path

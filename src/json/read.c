@@ -8,14 +8,26 @@
 #include <stdlib.h>
 #include <yajl/yajl_parse.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
-#define NUMBER_MAX 64 /* bytes of one */
+#define NUMBER_MAX 64    /* bytes of one */
+#define MEMBERS_FIRST 64 /* places for names, at first */
+
+/* A member's name and the object that it is in. */
+struct member {
+    const struct json_value *in; /* NULL: a free place */
+    struct str name;
+};
 
 struct reading {
     struct pool *pool;
+    /* All names so far, found by their hash: who sends an object with very
+     * many of them costs no more than their bytes. */
+    struct member *members;
+    size_t members_size, members_used;        /* size is a power of two, or 0 */
     struct json_value *open[JSON_READ_DEPTH]; /* what we are inside of */
-    unsigned depth;
+    unsigned depth, values;
     struct json_value *root;
     struct str name; /* of the member whose value comes next */
     const char *why; /* our own refusal */
@@ -49,12 +61,17 @@ refuse(struct reading *r, const char *why)
     return 0;
 }
 
-/* A new value where the reading is. */
+/* A new value where the reading is; NULL: refused. */
 static struct json_value *
 add(struct reading *r, enum json_kind kind)
 {
-    struct json_value *v = pool_zero(r->pool, sizeof(*v));
+    struct json_value *v, *in;
 
+    if (r->values++ == JSON_READ_VALUES) {
+        refuse(r, "too many values");
+        return NULL;
+    }
+    v = pool_zero(r->pool, sizeof(*v));
     v->kind = kind;
     v->name = r->name;
     v->text = r->name = STR_NONE;
@@ -62,8 +79,7 @@ add(struct reading *r, enum json_kind kind)
         r->root = v;
         return v;
     }
-    struct json_value *in = r->open[r->depth - 1];
-
+    in = r->open[r->depth - 1];
     if (in->last != NULL) {
         in->last->next = v;
     } else {
@@ -76,15 +92,18 @@ add(struct reading *r, enum json_kind kind)
 static int
 on_null(void *arg)
 {
-    add(arg, JSON_NULL);
-    return 1;
+    return add(arg, JSON_NULL) != NULL;
 }
 
 static int
 on_bool(void *arg, int truth)
 {
-    add(arg, JSON_BOOL)->truth = truth != 0;
-    return 1;
+    struct json_value *v = add(arg, JSON_BOOL);
+
+    if (v != NULL) {
+        v->truth = truth != 0;
+    }
+    return v != NULL;
 }
 
 static int
@@ -97,30 +116,38 @@ on_number(void *arg, const char *text, size_t n)
         return refuse(r, "a number is too long");
     }
     v = add(r, JSON_NUMBER);
-    v->text = pool_str(r->pool, str_of(text, n));
-    v->number = strtod(v->text.ptr, NULL);
-    return 1;
+    if (v != NULL) {
+        v->text = pool_str(r->pool, str_of(text, n));
+        v->number = strtod(v->text.ptr, NULL);
+    }
+    return v != NULL;
 }
 
 static int
 on_string(void *arg, const unsigned char *text, size_t n)
 {
     struct reading *r = arg;
+    struct json_value *v = add(r, JSON_STRING);
 
-    add(r, JSON_STRING)->text = pool_str(r->pool, str_of(text, n));
-    return 1;
+    if (v != NULL) {
+        v->text = pool_str(r->pool, str_of(text, n));
+    }
+    return v != NULL;
 }
 
 static int
 open_value(struct reading *r, enum json_kind kind)
 {
+    struct json_value *v;
+
     if (r->depth == JSON_READ_DEPTH) {
         return refuse(r, "too many arrays and objects in one another");
     }
-    struct json_value *v = add(r, kind);
-
-    r->open[r->depth++] = v;
-    return 1;
+    v = add(r, kind);
+    if (v != NULL) {
+        r->open[r->depth++] = v;
+    }
+    return v != NULL;
 }
 
 static int
@@ -144,19 +171,57 @@ on_close(void *arg)
     return 1;
 }
 
+/* Where that member is, or would be. */
+static struct member *
+find_member(const struct reading *r, const struct json_value *in,
+            struct str name)
+{
+    size_t mask = r->members_size - 1;
+    size_t at = hash_str(name) + (uintptr_t)in / sizeof(*in);
+
+    while (r->members[at & mask].in != NULL &&
+           (r->members[at & mask].in != in ||
+            !str_eq(r->members[at & mask].name, name))) {
+        at++;
+    }
+    return &r->members[at & mask];
+}
+
+/* Half of the places are free at least. */
+static void
+make_room(struct reading *r)
+{
+    struct member *before = r->members;
+    size_t count = r->members_size;
+
+    if (2 * (r->members_used + 1) <= count) {
+        return;
+    }
+    r->members_size = count == 0 ? MEMBERS_FIRST : 2 * count;
+    r->members = mem_zero(r->members_size * sizeof(*r->members));
+    for (size_t i = 0; i < count; i++) {
+        if (before[i].in != NULL) {
+            *find_member(r, before[i].in, before[i].name) = before[i];
+        }
+    }
+    mem_free(&before);
+}
+
 static int
 on_name(void *arg, const unsigned char *text, size_t n)
 {
     struct reading *r = arg;
-    const struct json_value *v = r->open[r->depth - 1]->first;
-    struct str name = str_of(text, n);
+    const struct json_value *in = r->open[r->depth - 1];
+    struct member *m;
 
-    for (; v != NULL; v = v->next) {
-        if (str_eq(v->name, name)) {
-            return refuse(r, "a name stands twice in an object");
-        }
+    make_room(r);
+    m = find_member(r, in, str_of(text, n));
+    if (m->in != NULL) {
+        return refuse(r, "a name stands twice in an object");
     }
-    r->name = pool_str(r->pool, name);
+    r->name = pool_str(r->pool, str_of(text, n));
+    *m = (struct member){ in, r->name };
+    r->members_used++;
     return 1;
 }
 
@@ -185,6 +250,7 @@ json_read(struct pool *pool, struct str text, struct errmsg *err)
         status = yajl_complete_parse(h);
     }
     yajl_free(h);
+    mem_free(&r.members);
     if (status != yajl_status_ok || r.root == NULL) {
         errmsg_set(err, "not valid JSON%s%s", r.why != NULL ? ": " : "",
                    r.why != NULL ? r.why : "");

@@ -14,7 +14,8 @@
 
 #include <stdbool.h>
 
-#define JSON_READ_DEPTH 16 /* objects and arrays in one another, at most */
+#define JSON_READ_DEPTH 16      /* objects and arrays in one another, at most */
+#define JSON_READ_VALUES 100000 /* of a text: who reads it holds up others */
 
 enum json_kind {
     JSON_NULL,

@@ -56,6 +56,7 @@ struct backend {
     /* Every TICK_MS while calls wait. */
     void (*tick)(void);
     bool (*is_up)(void);
+    uint64_t (*version)(void); /* store_version(); NULL: always 0 */
 };
 
 extern const struct backend sqlite_backend; /* store/reader.c */

@@ -18,6 +18,7 @@
 #define QUICK_MS 500    /* for one read on the loop, at most */
 #define SHARE_US 5000   /* of a turn, for all of them */
 #define PATIENCE_MS 500 /* of a thread */
+#define PLACE_MS 100    /* so often it is looked whether the file is there */
 
 static struct {
     bool open;
@@ -26,6 +27,7 @@ static struct {
     struct sqlite *quick, *slow;  /* slow is NULL without threads */
     struct list quick_calls, slow_calls;
     struct later later;
+    int64_t looked_ms; /* when it was last seen that the file is in place */
 
     /* The one on a thread. */
     struct task task;
@@ -187,6 +189,22 @@ tick(void)
     }
 }
 
+/* A file that was moved is noticed by the next read; whoever needs none must
+ * not go on for long. */
+static uint64_t
+version(void)
+{
+    int64_t now = loop_now(r.loop);
+
+    if (now - r.looked_ms >= PLACE_MS) {
+        if (!sqlite_in_place(r.quick)) {
+            return 0;
+        }
+        r.looked_ms = now;
+    }
+    return sqlite_version(r.quick);
+}
+
 /* The first read maps the index of the log and reads the schema. */
 static struct sqlite *
 open_reader(struct str path, int patience, struct errmsg *err)
@@ -216,6 +234,7 @@ open_all(struct loop *l, const struct store_settings *s,
     }
     r.open = true;
     r.loop = l;
+    r.looked_ms = 0;
     r.threads = threads;
     r.task = (struct task){ .work = work, .done = done };
     list_init(&r.task.link);
@@ -247,4 +266,5 @@ const struct backend sqlite_backend = {
     .write = link_write,
     .tick = tick,
     .is_up = link_is_up,
+    .version = version,
 };

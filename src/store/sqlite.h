@@ -52,6 +52,10 @@ bool sqlite_in_transaction(const struct sqlite *db);
 /* The file that is open is the one at the path. */
 bool sqlite_in_place(const struct sqlite *db);
 
+/* A number for the state of the database that the next read would see; 0: it
+ * is just being changed, or not known. */
+uint64_t sqlite_version(struct sqlite *db);
+
 /* Bytes of the write-ahead log that are in use, after the last commit. */
 int64_t sqlite_log_bytes(const struct sqlite *db);
 /* Copies the log to the database.  whole: waits for readers to leave it and

@@ -355,6 +355,14 @@ store_is_down(void)
     return now - st.down_since >= DOWN_MS;
 }
 
+uint64_t
+store_version(void)
+{
+    return store_is_open() && st.backend->version != NULL
+               ? st.backend->version()
+               : 0;
+}
+
 void
 store_close(void)
 {

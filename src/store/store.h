@@ -102,6 +102,13 @@ enum store_status {
 /* Words for people and logs: "the store has no room left". */
 const char *store_status_text(enum store_status status);
 
+/* What the database holds now, as a number that is another one after every
+ * commit, whoever made it; 0: not known, as where it is on another host.
+ * Costs no system call.  A write that was answered has changed it for all
+ * processes: what was read after asking for a number is what there is as long
+ * as the number is the same. */
+uint64_t store_version(void);
+
 enum store_type { STORE_NULL, STORE_INT, STORE_TEXT };
 struct store_value {
     enum store_type type;

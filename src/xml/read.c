@@ -55,7 +55,7 @@ refuse_here(struct reading *r, struct str why)
 }
 
 static void
-on_error(void *arg, xmlErrorPtr e)
+on_xml_error(void *arg, xmlErrorPtr e)
 {
     struct str why = str_of_xml((const xmlChar *)e->message);
 
@@ -111,9 +111,9 @@ put(struct reading *r, struct xml_element *e)
 }
 
 static void
-on_open(void *arg, const xmlChar *name, const xmlChar *prefix,
-        const xmlChar *space, int spaces, const xmlChar **declared,
-        int attributes, int defaulted, const xmlChar **five)
+on_xml_open(void *arg, const xmlChar *name, const xmlChar *prefix,
+            const xmlChar *space, int spaces, const xmlChar **declared,
+            int attributes, int defaulted, const xmlChar **five)
 {
     struct reading *r = arg;
     struct xml_element *e;
@@ -140,8 +140,8 @@ on_open(void *arg, const xmlChar *name, const xmlChar *prefix,
 }
 
 static void
-on_close(void *arg, const xmlChar *name, const xmlChar *prefix,
-         const xmlChar *space)
+on_xml_close(void *arg, const xmlChar *name, const xmlChar *prefix,
+             const xmlChar *space)
 {
     struct reading *r = arg;
     struct buf *text;
@@ -159,7 +159,7 @@ on_close(void *arg, const xmlChar *name, const xmlChar *prefix,
 }
 
 static void
-on_text(void *arg, const xmlChar *text, int n)
+on_xml_text(void *arg, const xmlChar *text, int n)
 {
     struct reading *r = arg;
 
@@ -171,12 +171,12 @@ on_text(void *arg, const xmlChar *text, int n)
 
 static const xmlSAXHandler handlers = {
     .initialized = XML_SAX2_MAGIC,
-    .startElementNs = on_open,
-    .endElementNs = on_close,
-    .characters = on_text,
-    .ignorableWhitespace = on_text,
-    .cdataBlock = on_text,
-    .serror = on_error,
+    .startElementNs = on_xml_open,
+    .endElementNs = on_xml_close,
+    .characters = on_xml_text,
+    .ignorableWhitespace = on_xml_text,
+    .cdataBlock = on_xml_text,
+    .serror = on_xml_error,
 };
 
 /* ---- a document ---- */

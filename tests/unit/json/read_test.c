@@ -13,6 +13,8 @@
 
 #include "json/read.h"
 
+#include "base/buf.h"
+
 static struct pool *pool;
 
 static int
@@ -103,10 +105,57 @@ test_refused(void **state)
     take("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]");
 }
 
+/* Very many names, all of them different, and then one that is not. */
+static void
+test_many_members(void **state)
+{
+    enum { MANY = 50000 };
+    struct buf b;
+    struct errmsg err;
+
+    (void)state;
+    buf_init(&b, 4 << 20);
+    buf_printf(&b, "{\"x\":{\"0\":0}");
+    for (int i = 0; i < MANY; i++) {
+        buf_printf(&b, ",\"%d\":0", i);
+    }
+    assert_int_equal(buf_printf(&b, "}"), 0);
+    assert_non_null(json_read(pool, buf_str(&b), &err));
+    b.tail--;
+    assert_int_equal(buf_printf(&b, ",\"%d\":0}", MANY / 2), 0);
+    assert_null(json_read(pool, buf_str(&b), &err));
+    assert_string_equal(err.text,
+                        "not valid JSON: a name stands twice in an object");
+    buf_clear(&b);
+}
+
+static void
+test_too_many_values(void **state)
+{
+    struct buf b;
+    struct errmsg err;
+
+    (void)state;
+    buf_init(&b, 4 << 20);
+    buf_add_str(&b, STR("[0"));
+    for (int i = 2; i < JSON_READ_VALUES; i++) {
+        buf_add_str(&b, STR(",0"));
+    }
+    assert_int_equal(buf_add_str(&b, STR("]")), 0);
+    assert_non_null(json_read(pool, buf_str(&b), &err));
+    b.tail--;
+    assert_int_equal(buf_add_str(&b, STR(",0]")), 0);
+    assert_null(json_read(pool, buf_str(&b), &err));
+    assert_string_equal(err.text, "not valid JSON: too many values");
+    buf_clear(&b);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_many_members),
+        cmocka_unit_test(test_too_many_values),
         cmocka_unit_test(test_tree),
         cmocka_unit_test(test_refused),
     };
