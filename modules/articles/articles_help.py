@@ -3,9 +3,10 @@
 
 import json
 import os
+import threading
 
 from http_client import Http, get, request
-from weir import descendants, title
+from weir import descendants, title, wait_for
 
 LAYER = '{ module = "articles"; %s }'
 # Of weir.conf: which store the tests of articles run on.
@@ -14,16 +15,20 @@ DEFAULT = {"content": "c", "author": {"id": 1}}
 JSON = "Content-Type: application/json"
 
 
-def start(weir, layer="", before="", top="", **parts):
+def start(weir, layer="", before="", top="", size="3M", **parts):
     """A weir whose location "/" begins with a layer of articles."""
-    location = ('{ path = "/"; client_max_body_size = "3M"; layers = ( ' +
-                LAYER % layer + ', { module = "status"; }, { module = "flv"; },'
+    return weir(location_text(layer, before, top, size, **parts))
+
+
+def location_text(layer="", before="", top="", size="3M", **parts):
+    limit = f'client_max_body_size = "{size}";' if size else ""
+    location = (f'{{ path = "/"; {limit} layers = ( ' + LAYER % layer +
+                ', { module = "status"; }, { module = "flv"; },'
                 ' { module = "static"; root = "html"; } ); }')
-    parts.setdefault("workers", 2)
-    return weir(configuration(location, before, STORE + top, **parts))
+    return configuration(location, before, STORE + top, **parts)
 
 
-def configuration(location, before="", top="", workers=2, http="", access=""):
+def configuration(location, before="", top="", workers=2, http=""):
     traced = "" if os.geteuid() == 0 else "sandbox = { core_dumps = true; };"
     return f"""{traced}
 worker_processes = {workers};
@@ -102,3 +107,20 @@ def error(a, status):
 def keeper(w):
     return [pid for pid in descendants(w.pid)
             if title(pid).startswith("weir: keeper")][0]
+
+
+def at_once(calls):
+    """Their results, in their order; all begin together."""
+    results = [None] * len(calls)
+    gate = threading.Barrier(len(calls))
+
+    def work(i):
+        gate.wait()
+        results[i] = calls[i]()
+    threads = [threading.Thread(target=work, args=(i,))
+               for i in range(len(calls))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return results

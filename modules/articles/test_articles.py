@@ -1,0 +1,439 @@
+"""Articles as a client sees them."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import gzip
+import json
+
+import pytest
+
+import articles_help as a_
+from articles_help import JSON, body, error, made, post, start, walk
+from http_client import Http, get, request
+
+
+def put(w, number, *headers, method="PUT", kind=JSON, **members):
+    return request(w.http, method, f"/articles/{number}", kind, *headers,
+                   body=json.dumps(members).encode())
+
+
+# ---- reading ----
+
+def test_an_article_and_its_author(weir):
+    w = start(weir)
+    a = post(w, "one", created_at="2026-01-01T07:00:00.5+07:00",
+             author={"id": 7, "name": "Ada"})
+    assert a.status == 201
+    assert list(a.json()) == ["id", "title", "content", "author",
+                              "updated_at", "created_at"]
+    assert a.json()["created_at"] == "2026-01-01T00:00:00Z"
+    assert a.header("location") == f"http://test/articles/{a.json()['id']}"
+    again = get(w.http, f"/articles/{a.json()['id']}")
+    assert again.body == a.body and again.header("etag") == a.header("etag")
+    # The first name of an author is his; who has none gets one later.
+    assert made(w, "two", author={"id": 7, "name": "Bob"})["author"]["name"] \
+        == "Ada"
+    assert made(w, "three", author={"id": 8})["author"]["name"] == ""
+    assert made(w, "four", author={"id": 8, "name": "Eve"})["author"]["name"] \
+        == "Eve"
+    assert get(w.http, "/authors/8").json()["name"] == "Eve"
+    assert [x["id"] for x in get(w.http, "/authors").json()] == [7, 8]
+    assert [len(p) for p in walk(w, 1, "/authors")] == [1, 1]
+    error(get(w.http, "/authors/9"), 404)
+    by = get(w.http, "/articles?author=8").json()
+    assert [x["title"] for x in by] == ["three", "four"]
+    assert get(w.http, "/articles?author=99").json() == []
+    error(get(w.http, "/articles?author=x"), 400)
+
+
+def test_order_is_by_time_then_id(weir):
+    w = start(weir)
+    for i, at in enumerate(("2026-03-01", "2026-01-01", "2026-02-01",
+                            "2026-01-01")):
+        made(w, f"n{i}", created_at=at + "T00:00:00Z")
+    titles = [a["title"] for p in walk(w, 1) for a in p]
+    assert titles == ["n1", "n3", "n2", "n0"]
+
+
+def test_cursors_are_bound_to_what_was_asked(weir):
+    w = start(weir, workers=4)
+    a_.make_many(w, 3)
+    cursor = get(w.http, "/articles?num=1").header("x-cursor")
+    for path in (f"/articles?author=1&cursor={cursor}",
+                 f"/authors?cursor={cursor}", f"/articles?cursor={cursor}=",
+                 f"/articles?cursor={cursor[:-1]}", "/articles?cursor=x",
+                 f"/articles?cursor={cursor}A"):
+        assert error(get(w.http, path), 400) == "given Param is not valid"
+    for _ in range(12):  # any worker takes it
+        a = get(w.http, f"/articles?num=1&cursor={cursor}")
+        assert [x["title"] for x in a.json()] == ["n 1"]
+    link = get(w.http, "/articles?x=%3E&num=1&&cursor=").header("link")
+    assert link == f'</articles?x=%3E&num=1&cursor={cursor}>; rel="next"'
+    w.stop()
+    w.start()  # and after a restart
+    a = get(w.http, f"/articles?num=1&cursor={cursor}")
+    assert [x["title"] for x in a.json()] == ["n 1"]
+
+
+def test_pages_that_do_not_fit_are_shorter(weir):
+    w = start(weir, "max_num = 3;", http='client_max_body_size = "3M";')
+    ids = []
+    for i in range(7):
+        size = 900000 if i % 2 == 0 else 10
+        ids.append(made(w, f"n{i}", content="\n" * size)["id"])
+    for num in (1, 2, 3, 100):
+        pages = walk(w, num)
+        assert a_.ids_of(pages) == ids
+        assert max(len(p) for p in pages) <= min(num, 3)
+    assert a_.ids_of(walk(w, 100, query="&author=1")) == ids
+
+
+def test_head_and_options(weir):
+    w = start(weir, "edit = true;")
+    number = made(w, "one")["id"]
+    for path in ("/articles", f"/articles/{number}", "/authors", "/authors/1"):
+        whole, head = get(w.http, path), request(w.http, "HEAD", path)
+        assert head.status == 200 and head.body == b""
+        for name in ("content-length", "etag", "content-type"):
+            assert head.header(name) == whole.header(name) is not None
+        options = request(w.http, "OPTIONS", path)
+        assert options.status == 204
+        allow = options.header("allow")
+        refused = request(w.http, "LOCK", path)
+        assert refused.status == 405 or refused.status == 501
+        if refused.status == 405:
+            assert set(refused.header("allow").split(", ")) == \
+                set(allow.split(", "))
+    a = request(w.http, "OPTIONS", f"/articles/{number}")
+    assert "PATCH" in a.header("allow")
+    assert "application/merge-patch+json" in a.header("accept-patch")
+
+
+def test_gzip(weir):
+    w = start(weir, http="gzip = true; gzip_min_length = 100;")
+    number = made(w, "one", content="x" * 1000)["id"]
+    plain = get(w.http, f"/articles/{number}")
+    packed = get(w.http, f"/articles/{number}", "Accept-Encoding: gzip")
+    assert packed.header("content-encoding") == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    assert packed.header("etag") == "W/" + plain.header("etag")
+    # Its tag does for both: what is meant is the article.
+    tag = packed.header("etag")
+    assert get(w.http, f"/articles/{number}", f"If-None-Match: {tag}",
+               "Accept-Encoding: gzip").status == 304
+    assert request(w.http, "DELETE", f"/articles/{number}",
+                   f"If-Match: {tag}").status == 204
+
+
+# ---- conditions ----
+
+def test_conditions(weir):
+    w = start(weir, "edit = true;")
+    a = post(w, "one")
+    path, tag = f"/articles/{a.json()['id']}", a.header("etag")
+    same = get(w.http, path, f'If-None-Match: "x", {tag}')
+    assert same.status == 304 and same.body == b""
+    assert same.header("etag") == tag
+    assert get(w.http, path, "If-None-Match: *").status == 304
+    assert get(w.http, path, 'If-None-Match: "x"').status == 200
+    assert get(w.http, path, f"If-Match: {tag}").status == 200
+    error(get(w.http, path, 'If-Match: "x"'), 412)
+    changed = put(w, a.json()["id"], f"If-Match: {tag}", title="one",
+                  content="new", author={"id": 1})
+    assert changed.status == 200 and changed.header("etag") != tag
+    assert changed.json()["content"] == "new"
+    error(put(w, a.json()["id"], f"If-Match: {tag}", title="one",
+              content="lost", author={"id": 1}), 412)
+    error(request(w.http, "DELETE", path, f"If-Match: {tag}"), 412)
+    error(request(w.http, "DELETE", path, "If-None-Match: *"), 412)
+    assert get(w.http, path).body == changed.body
+    assert request(w.http, "DELETE", path, "If-Match: *").status == 204
+    error(request(w.http, "DELETE", path, "If-Match: *"), 404)
+
+
+def test_a_page_changes_its_tag_with_what_it_shows(weir):
+    w = start(weir, "edit = true;")
+    number = made(w, "one")["id"]
+    seen = set()
+
+    def look():
+        a = get(w.http, "/articles?num=2")
+        tag = a.header("etag")
+        assert tag.startswith('W/"') and tag not in seen
+        seen.add(tag)
+        assert get(w.http, "/articles?num=2",
+                   f"If-None-Match: {tag}").status == 304
+        return a.json()
+    look()
+    assert put(w, number, method="PATCH", content="new").status == 200
+    assert look()[0]["content"] == "new"
+    made(w, "two", author={"id": 1, "name": "Late"})
+    assert look()[0]["author"]["name"] == "Late"
+    made(w, "three")
+    assert len(look()) == 2  # there is a next page now
+
+
+# ---- editing ----
+
+def test_put_and_patch(weir):
+    w = start(weir, "edit = true;")
+    first = made(w, "one", created_at="2026-01-01T00:00:00Z",
+                 updated_at="2026-01-01T00:00:00Z")
+    made(w, "two")
+    number = first["id"]
+    a = put(w, number, method="PATCH", content="other",
+            kind="Content-Type: application/merge-patch+json")
+    assert a.status == 200
+    assert a.json()["title"] == "one" and a.json()["content"] == "other"
+    assert a.json()["created_at"] == "2026-01-01T00:00:00Z"
+    assert a.json()["updated_at"] > "2026-01-01T00:00:00Z"
+    assert get(w.http, f"/articles/{number}").body == a.body
+    a = put(w, number, title="uno", content="c", author={"id": 5},
+            updated_at="2026-02-02T00:00:00Z")
+    assert a.json()["author"]["id"] == 5
+    assert a.json()["updated_at"] == "2026-02-02T00:00:00Z"
+    assert "exist" in error(put(w, number, method="PATCH", title="two"), 409)
+    assert "title" in error(put(w, number, method="PATCH", title=None), 400)
+    assert "content" in error(put(w, number, title="x", author={"id": 1}),
+                              400)
+    error(put(w, 999, title="x", content="c", author={"id": 1}), 404)
+    refused = put(w, number, method="PATCH", kind="Content-Type: text/plain")
+    error(refused, 415)
+    assert "merge-patch" in refused.header("accept-patch")
+    assert get(w.http, f"/articles/{number}").json()["title"] == "uno"
+
+
+def test_edits_at_the_same_time_are_not_lost(weir):
+    w = start(weir, "edit = true;", workers=4)
+    number = made(w, "one")["id"]
+    seconds = [f"2026-01-01T00:00:{i:02}Z" for i in range(20)]
+    names = [f"title {i}" for i in range(20)]
+    a_.at_once([lambda m=m: put(w, number, method="PATCH", **m).status
+                for m in ([{"title": n} for n in names] +
+                          [{"created_at": s} for s in seconds])])
+    last = get(w.http, f"/articles/{number}").json()
+    assert last["title"] in names and last["created_at"] in seconds
+
+
+def test_editing_is_off_unless_set(weir):
+    w = start(weir)
+    number = made(w, "one")["id"]
+    for method in ("PUT", "PATCH"):
+        a = put(w, number, method=method, title="x")
+        error(a, 405)
+        assert set(a.header("allow").split(", ")) == \
+            {"GET", "HEAD", "DELETE", "OPTIONS"}
+
+
+# ---- bodies ----
+
+@pytest.mark.parametrize("members, word", [
+    ({"title": None}, "title"), ({"title": ""}, "title"),
+    ({"title": " \t\n"}, "title"), ({"title": 5}, "title"),
+    ({"title": "a\0b"}, "title"), ({"title": "x" * 256}, "title"),
+    ({"title": "\u00e9" * 256}, "title"), ({"content": None}, "content"),
+    ({"content": ["x"]}, "content"), ({"content": "\0"}, "content"),
+    ({"content": "x" * 101}, "content"), ({"author": None}, "author"),
+    ({"author": 1}, "author"), ({"author": {}}, "author.id"),
+    ({"author": {"id": 0}}, "author.id"),
+    ({"author": {"id": 1.5}}, "author.id"),
+    ({"author": {"id": "1"}}, "author.id"),
+    ({"author": {"id": 2 ** 63}}, "author.id"),
+    ({"author": {"id": 1, "name": 5}}, "author.name"),
+    ({"author": {"id": 1, "name": "x" * 201}}, "author.name"),
+    ({"created_at": "yesterday"}, "created_at"),
+    ({"updated_at": 5}, "updated_at"),
+])
+def test_what_is_wrong_is_named(shared, members, word):
+    sent = json.dumps({"title": "t", **a_.DEFAULT, **members}).encode()
+    a = request(shared.http, "POST", "/articles", JSON, body=sent)
+    assert error(a, 400).startswith(word + " ")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One weir for all rows of a table."""
+    from weir import Weir
+    w = Weir(tmp_path_factory.mktemp("shared"),
+             a_.location_text('max_content = 100;'))
+    yield w
+    w.finish()
+
+
+def test_bodies_that_are_no_json(shared):
+    bad = [b"{", b"[1,2", b"{} x", b'{"title": "\xff"}', b"\xef\xbb\xbf{}",
+           b'{"title": "\\ud800"}', b"[" * 500000, b'{"a":1,"a":2}',
+           b'{"a":' * 50000, b"[" + b"0," * 200000 + b"0]", b"{'a':1}",
+           b"1" * 500000, b'"' + b"\\u0000" * 100000]
+    for sent in bad:
+        error(request(shared.http, "POST", "/articles", JSON, body=sent), 422)
+    for sent in (b"[]", b"null", b'"x"', b"5", b""):
+        a = request(shared.http, "POST", "/articles", JSON,
+                    "Content-Length: 0" if not sent else "X: y", body=sent)
+        error(a, 400)
+    many = b"{" + b",".join(b'"%d":0' % i for i in range(90000)) + b"}"
+    error(request(shared.http, "POST", "/articles", JSON, body=many), 400)
+    assert get(shared.http, "/articles").json() == []
+
+
+def test_types(shared):
+    for kind in ("text/plain", "application/jsonx", "application/x-a+yaml",
+                 "application/merge-patch+json"):
+        a = request(shared.http, "POST", "/articles", f"Content-Type: {kind}",
+                    body=body("t"))
+        error(a, 415)
+        assert "application/json" in a.header("accept-post")
+    a = get(shared.http, "/articles", "Accept: image/png")
+    error(a, 406)
+    assert "application/json" in a.json()["detail"]
+    assert a.header("vary") == "Accept"
+
+
+def test_problem_details(shared):
+    for accept, kind in (("application/problem+json",
+                          "application/problem+json"),
+                         ("application/json, application/problem+json;q=0.1",
+                          "application/problem+json"),
+                         ("*/*", "application/json; charset=UTF-8"),
+                         ("application/problem+json;q=0, */*",
+                          "application/json; charset=UTF-8")):
+        a = get(shared.http, "/articles/77", f"Accept: {accept}")
+        wanted = 406 if accept == "application/problem+json" else 404
+        assert (a.status, a.header("content-type")) == (wanted, kind)
+        assert a.json()["status"] == wanted
+
+
+def test_a_body_that_is_too_long(weir):
+    w = start(weir, http='client_max_body_size = "1k";', size="")
+    error(post(w, "one", content="x" * 2000), 413)
+
+
+def test_titles_are_compared_exactly(weir):
+    w = start(weir)
+    for t in ("A", "a", "\u00e9", "e\u0301", "a ", "\U0001f600" * 255):
+        assert post(w, t).status == 201
+        assert error(post(w, t), 409) == "your Item already exist"
+    assert len(get(w.http, "/articles").json()) == 6
+
+
+def test_ids_are_not_used_again(weir):
+    w = start(weir)
+    ids = a_.make_many(w, 3)
+    assert request(w.http, "DELETE", f"/articles/{ids[-1]}").status == 204
+    assert made(w, "next")["id"] > ids[-1]
+
+
+# ---- Idempotency-Key ----
+
+def test_idempotency(weir):
+    w = start(weir, workers=4)
+    first = post(w, "one", "Idempotency-Key: k1")
+    assert first.status == 201
+    assert first.header("idempotent-replayed") is None
+    for _ in range(4):
+        again = post(w, "one", "Idempotency-Key: k1")
+        assert again.status == 201 and again.body == first.body
+        assert again.header("etag") == first.header("etag")
+        assert again.header("location") == first.header("location")
+        assert again.header("idempotent-replayed") == "true"
+    error(post(w, "two", "Idempotency-Key: k1"), 422)
+    error(post(w, "one", "Idempotency-Key: k2"), 409)
+    error(post(w, "one"), 409)
+    error(post(w, "x", "Idempotency-Key: " + "k" * 256), 400)
+    # Who was refused may try again with the same key.
+    assert request(w.http, "DELETE",
+                   f"/articles/{first.json()['id']}").status == 204
+    assert post(w, "one", "Idempotency-Key: k2").status == 201
+    # The answer is the same although the article is gone.
+    assert post(w, "one", "Idempotency-Key: k1").body == first.body
+
+
+def test_one_key_at_the_same_time(weir):
+    w = start(weir, workers=4)
+    answers = a_.at_once([lambda: post(w, "one", "Idempotency-Key: k")
+                          for _ in range(16)])
+    assert {a.status for a in answers} == {201}
+    assert len({a.body for a in answers}) == 1
+    assert sum(a.header("idempotent-replayed") is None for a in answers) == 1
+    assert len(get(w.http, "/articles").json()) == 1
+
+
+def test_keys_are_forgotten(weir):
+    w = start(weir, 'idempotency_time = "1s";')
+    a = post(w, "one", "Idempotency-Key: k")
+    request(w.http, "DELETE", f"/articles/{a.json()['id']}")
+
+    def forgotten():
+        return post(w, "one", "Idempotency-Key: k").json()["id"] != \
+            a.json()["id"]
+    a_.wait_for(forgotten, 10, "a new article")
+
+
+# ---- who may ----
+
+FAR = "X-Forwarded-For: 192.0.2.1"
+
+
+def test_write_access(weir):
+    w = start(weir, "edit = true;", http='trusted_proxies = "127.0.0.1";')
+    number = made(w, "one")["id"]
+    for a in (post(w, "two", FAR), put(w, number, FAR, title="x"),
+              put(w, number, FAR, method="PATCH", title="x"),
+              request(w.http, "DELETE", f"/articles/{number}", FAR)):
+        error(a, 403)
+    assert get(w.http, "/articles", FAR).json()[0]["title"] == "one"
+    w.wait_log(r"articles: 192\.0\.2\.1\S* may not write")
+    counted = get(w.http, "/metrics").body.decode()
+    assert 'weir_articles_refused_total{reason="write_access"} 4' in counted
+
+
+def test_pages_of_other_sites(weir):
+    w = start(weir)
+    a = get(w.http, "/articles", "Origin: https://other.example")
+    assert a.header("access-control-allow-origin") == "*"
+    exposed = a.header("access-control-expose-headers").split(", ")
+    assert {"X-Cursor", "Link", "ETag", "Location"} <= set(exposed)
+    error(post(w, "one", "Origin: https://other.example"), 403)
+    assert post(w, "one", "Origin: http://test").status == 201
+    open_ = start(weir, 'write_access = "allow all";')
+    assert post(open_, "one", "Origin: https://other.example").status == 201
+    assert error(get(open_.http, "/articles/9"), 404)
+
+
+def test_behind_access_and_cors(weir):
+    location = ('{ path = "/in"; module = "articles"; %s },')
+    w = start(weir, before=location % 'access = [ "deny all" ];' +
+              location.replace("/in", "/x") %
+              'cors = { allow_origins = "https://a.example"; '
+              'allow_methods = ["GET", "POST"]; '
+              'expose_headers = "X-Cursor"; };')
+    refused = get(w.http, "/in/articles")
+    error(refused, 403)
+    assert refused.header("access-control-allow-origin") is None
+    a = request(w.http, "POST", "/x/articles", JSON,
+                "Origin: https://a.example", body=body("one"))
+    assert a.status == 201
+    assert a.header("access-control-allow-origin") == "https://a.example"
+    assert a.header("location").endswith("/x/articles/1")
+    a = request(w.http, "POST", "/x/articles", JSON,
+                "Origin: https://b.example", body=body("two"))
+    error(a, 403)
+
+
+# ---- what other modules of the location answer ----
+
+def test_errors_of_other_paths_are_not_ours(weir):
+    w = start(weir)
+    a = get(w.http, "/nothing.html", "Accept: text/html")
+    assert a.status == 404
+    assert a.header("content-type").startswith("text/html")
+    error(get(w.http, "/articles/1/x"), 404)
+
+
+def test_many_requests_on_a_connection(weir):
+    w = start(weir)
+    with Http(w.http) as c:
+        for i in range(30):
+            c.send("POST", "/articles", JSON, body=body(f"n{i}"))
+            c.send("GET", f"/articles?num={i + 1}")
+            assert c.answer().status == 201
+            assert len(c.answer().json()) == i + 1

@@ -1,0 +1,77 @@
+"""Articles, and other modules, as versions of an API."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+from articles_help import JSON, body, error, start
+from http_client import get, request
+
+UNITS = """{ path = "/api"; layers = ( { module = "version"; %s
+  units = ( { versions = "v2"; layers = ( { module = "articles";
+                                            envelope = true; } ); },
+            { versions = "v1"; layers = ( { module = "articles"; } ); } );
+  } ); },"""
+V1 = "Accept: application/vnd.weir-v1+json"
+V2 = "Accept: application/vnd.weir-v2+json"
+
+
+def test_two_shapes_by_header(weir):
+    w = start(weir, before=UNITS %
+              'strategy = "header"; vendor = "weir"; strict = true;')
+    a = request(w.http, "POST", "/api/articles", JSON, V2, body=body("one"))
+    assert a.status == 201 and a.header("api-version") == "v2"
+    number = a.json()["data"]["id"]
+    assert a.header("location") == f"http://test/api/articles/{number}"
+    assert a.json()["links"] == {"self": f"/api/articles/{number}"}
+    request(w.http, "POST", "/api/articles", JSON, V1, body=body("two"))
+
+    plain = get(w.http, "/api/articles", V1)
+    assert [x["title"] for x in plain.json()] == ["one", "two"]
+    page = get(w.http, "/api/articles?num=1", V2)
+    assert list(page.json()) == ["data", "links"]
+    assert page.json()["data"] == plain.json()[:1]
+    links = page.json()["links"]
+    assert links["self"] == "/api/articles?num=1"
+    assert page.header("link") == f'<{links["next"]}>; rel="next"'
+    last = get(w.http, links["next"], V2)
+    assert last.json()["data"] == plain.json()[1:]
+    assert last.json()["links"] == {"self": links["next"], "next": None}
+    assert last.header("x-cursor") is None
+
+    one = get(w.http, f"/api/articles/{number}", V2)
+    assert one.json()["data"] == plain.json()[0]
+    assert one.header("etag") != \
+        get(w.http, f"/api/articles/{number}", V1).header("etag")
+    assert "Accept" in one.header("vary")
+    error(get(w.http, "/api/articles/99", V2), 404)
+    assert get(w.http, "/api/articles").status == 406
+    authors = get(w.http, "/api/authors", V2).json()
+    assert list(authors) == ["data", "links"]
+
+
+def test_links_keep_the_version(weir):
+    for how, first in (('strategy = "path";', "/api/v2/articles?num=1"),
+                       ('strategy = "param";', "/api/articles?apiver=v2&num=1"),
+                       ('strategy = "param";',
+                        "/api/articles?num=1&cursor=&apiver=v2")):
+        w = start(weir, before=UNITS % how)
+        for t in ("one", "two"):
+            request(w.http, "POST", "/articles", JSON, body=body(t))
+        a = get(w.http, first)
+        assert a.json()["data"][0]["title"] == "one"
+        a = get(w.http, a.json()["links"]["next"])
+        assert a.json()["data"][0]["title"] == "two"
+
+
+def test_other_modules_are_units(weir):
+    w = start(weir, before="""{ path = "/v"; layers = ( {
+      module = "version"; strategy = "path"; units = (
+        { versions = "v2"; layers = ( { module = "relay"; },
+                                      { module = "stat"; } ); },
+        { versions = "v1"; layers = ( { module = "stat"; } ); } ); } ); },""")
+    assert get(w.http, "/v/v2/get?room=r").status == 200
+    for version in ("v1", "v2"):
+        a = get(w.http, f"/v/{version}/livestat")
+        assert a.status == 200 and a.header("api-version") == version
+        a.json()
+    refused = get(w.http, "/v/v2/get")
+    assert refused.status == 400 and refused.json()["data"]
+    assert get(w.http, "/v/v1/get?room=r").status == 404
