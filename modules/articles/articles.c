@@ -5,6 +5,7 @@
  *     GET DELETE         /articles/:id
  *     PUT PATCH          /articles/:id    where edit = true
  *     GET                /authors, /authors/:id
+ *     GET                /openapi.json    what the layer serves
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,6 +13,8 @@
 
 #include "answer.h"
 #include "app/worker.h"
+#include "openapi.h"
+#include "xml/read.h"
 
 static const struct conf_key keys[] = {
     { .name = "write_access",
@@ -128,6 +131,10 @@ struct metric articles_metrics[] = {
 
 /* ---- routes ---- */
 
+#define DESCRIPTION                                     \
+    {                                                   \
+        "GET", "/openapi.json", articles_openapi, false \
+    }
 #define LIST                                                 \
     { "GET", "/articles", articles_list, false },            \
         { "POST", "/articles", articles_post, true },        \
@@ -149,10 +156,7 @@ struct metric articles_metrics[] = {
     }
 
 static const struct http_route routes[] = {
-    LIST,
-    ITEM,
-    AUTHORS,
-    { .path = NULL },
+    LIST, ITEM, AUTHORS, DESCRIPTION, { .path = NULL },
 };
 
 static const struct http_route edit_routes[] = {
@@ -161,6 +165,7 @@ static const struct http_route edit_routes[] = {
     { "PUT", "/articles/:id", articles_put, true },
     { "PATCH", "/articles/:id", articles_patch, true },
     AUTHORS,
+    DESCRIPTION,
     { .path = NULL },
 };
 
@@ -177,6 +182,8 @@ start(const struct module_layer *layer, void **state,
     a->settings = layer->settings;
     a->writers = access_parse(pool, a->settings->write_access.items,
                               a->settings->write_access.count);
+    a->openapi = openapi_make(a, pool);
+    xml_init();
     a->cache = cache_new(a->settings->cache);
     *state = a;
     *r = a->settings->edit ? edit_routes : routes;

@@ -37,6 +37,7 @@ struct articles_settings { /* of a layer */
 struct articles { /* a layer, in a worker */
     const struct articles_settings *settings;
     const struct access_list *writers;
+    const struct openapi *openapi;
     struct cache *cache; /* owned; NULL: none */
     /* What cursors are signed with: in the store, read when it is first
      * needed; empty until then. */
@@ -88,5 +89,6 @@ http_handler articles_put, articles_patch;                 /* edit.c */
 http_handler articles_authors, articles_author;            /* authors.c */
 http_handler articles_options_list, articles_options_item; /* options.c */
 http_handler articles_options_read;
+http_handler articles_openapi; /* openapi.c */
 
 #endif

@@ -7,11 +7,15 @@
 
 const struct article_format *const article_formats[] = {
     &article_format_json,
+    &article_format_xml,
+    &article_format_text_xml,
     NULL,
 };
 
 const struct http_format article_accepts[] = {
     { "json", "application/json" },
+    { "xml", "application/xml" },
+    { "xml", "text/xml" },
     { .name = NULL },
 };
 

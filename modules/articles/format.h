@@ -113,6 +113,9 @@ struct article_format {
 
 /* format_json.c */
 extern const struct article_format article_format_json;
+/* format_xml.c: the same, called application/xml and text/xml. */
+extern const struct article_format article_format_xml;
+extern const struct article_format article_format_text_xml;
 
 /* All of them, in the order of preference; the two tables go together: place
  * n of the one is place n of the other. */

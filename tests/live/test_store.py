@@ -23,7 +23,8 @@ from weir import descendants, run, title, wait_for
 LOCATION = '{ path = "/notes"; module = "notes"; },'
 DATABASE = "run/weir.db"
 # Nothing is given up because the machine is busy.
-PATIENT = 'store = { timeout = "60s"; }; keepalive_min_timeout = "1h";'
+PATIENT = {"store": 'timeout = "60s";',
+           "top": 'keepalive_min_timeout = "1h";'}
 COMMITS = 'weir_store_commits_total{result="success"}'
 
 
@@ -276,7 +277,7 @@ def test_a_writer_alone_does_not_wait_for_others(sqlite_notes):
 
 
 def test_the_keeper_is_killed_again_and_again(notes):
-    w = notes(workers=4, top=PATIENT)
+    w = notes(workers=4, **PATIENT)
     writers = Writers(w, 64)
     for i in range(4):
         writers.wait(50)
@@ -307,7 +308,7 @@ def test_a_keeper_that_is_away_is_told_to_balancers(sqlite_notes):
 
 
 def test_reloads_while_writing(notes):
-    w = notes(workers=2, top=PATIENT)
+    w = notes(workers=2, **PATIENT)
     writers = Writers(w, 16)
     for _ in range(4):
         writers.wait(50)
