@@ -27,7 +27,7 @@
     "  pull = ( { name = \"in\"; url = \"rtmps://u:p@host/a/b?c\"; } ); }"
 
 static const char everything[] =
-    "egress = [ \"allow loopback\", \"deny all\" ];"
+    "egress = [ \"allow loopback\", \"allow 192.0.2.1\", \"deny all\" ];"
     "relays = { max = 9; idle_timeout = \"7s\"; };"
     "rtmp = { servers = ( { listen = ( \"127.0.0.1:0\" ); chunk_size = 5000;"
     "  applications = ( " APPLICATION ","
@@ -75,7 +75,7 @@ test_comes_out_as_it_went_in(void **state)
     assert_true(p.tls_verify);
     assert_false(p.store);
     addr_parse_ip(STR("127.0.0.1"), &loopback);
-    addr_parse_ip(STR("192.0.2.1"), &other);
+    addr_parse_ip(STR("192.0.2.7"), &other);
     assert_int_equal(egress_check(p.egress, &loopback, &err), 0);
     assert_int_equal(egress_check(p.egress, &other, &err), -1);
     assert_int_equal(p.app_count, 2);
