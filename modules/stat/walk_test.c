@@ -23,12 +23,10 @@
 #define SESSIONS 10000
 #define PUBLISHERS 500
 
-/* Sanitizers make everything some ten times slower. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SLOWER 20
-#else
-#define SLOWER 1
-#endif
+/* Microseconds of processor time.  Usual are 20 000 for all and less than 1000
+ * for a step: no busy machine gets here, nor do sanitizers. */
+#define BLUNDER (2000 * 1000)
+#define BLUNDER_OF_STEP (200 * 1000)
 
 static void
 take(unsigned i)
@@ -91,13 +89,13 @@ teardown(void **state)
     return 0;
 }
 
-/* Processor time of this process, microseconds. */
+/* Processor time of this thread, microseconds. */
 static int64_t
 cpu_us(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
@@ -161,8 +159,8 @@ test_livestat(void **state)
                   o.rows, o.bytes, (long long)o.us, (long long)o.longest_us,
                   o.largest);
     assert_int_equal(o.rows, SESSIONS);
-    assert_true(o.us < 100 * 1000 * SLOWER);
-    assert_true(o.longest_us < 10 * 1000 * SLOWER);
+    assert_true(o.us < BLUNDER);
+    assert_true(o.longest_us < BLUNDER_OF_STEP);
     assert_true(o.largest < 256 * 1024);
     assert_true(str_starts(buf_str(&all), STR("{\"publishers\":[{\"key\":")));
     assert_true(str_ends(buf_str(&all), STR("}]}")));
@@ -180,7 +178,7 @@ test_one_room(void **state)
     o = walk(WALK_LIVESTAT, STR("live/room-7"), 0, &all);
     assert_int_equal(o.rows, SESSIONS / PUBLISHERS);
     assert_int_equal(count(buf_str(&all), "\"key\":\"live/room-7\""), o.rows);
-    assert_true(o.us < 100 * 1000 * SLOWER);
+    assert_true(o.us < BLUNDER);
     buf_clear(&all);
 }
 
