@@ -18,7 +18,7 @@
 #include "event/loop.h"
 #include "http/http.h"
 
-#define PATIENCE_MS 5000 /* then what was waited for does not happen */
+#define PATIENCE_MS 60000 /* then what was waited for does not happen */
 
 struct client {
     struct loop *loop; /* borrowed */
@@ -28,15 +28,15 @@ struct client {
 };
 
 /* Nothing times out unless a test wants it; no access log. */
-#define SERVE_SETTINGS                                               \
-    {                                                                \
-        .client_header_timeout = 5000, .client_body_timeout = 5000,  \
-        .send_timeout = 5000, .keepalive_timeout = 5000,             \
-        .keepalive_requests = 1000, .keepalive_time = 3600000,       \
-        .lingering_timeout = 2000, .lingering_time = 10000,          \
-        .lingering_size = 1 << 20, .client_max_head_size = 16384,    \
-        .client_max_uri_size = 8192, .client_max_header_size = 8192, \
-        .client_max_headers = 100, .access_log = -1,                 \
+#define SERVE_SETTINGS                                                  \
+    {                                                                   \
+        .client_header_timeout = 600000, .client_body_timeout = 600000, \
+        .send_timeout = 600000, .keepalive_timeout = 600000,            \
+        .keepalive_requests = 1000, .keepalive_time = 3600000,          \
+        .lingering_timeout = 2000, .lingering_time = 10000,             \
+        .lingering_size = 1 << 20, .client_max_head_size = 16384,       \
+        .client_max_uri_size = 8192, .client_max_header_size = 8192,    \
+        .client_max_headers = 100, .access_log = -1,                    \
     }
 
 static inline struct client

@@ -353,7 +353,6 @@ finish_ends_for_a_peer_that_sends(void **state)
         loop_turn(l, 5);
     }
     assert_true(clock_ms() - began >= 150);
-    assert_true(clock_ms() - began < 2000);
     close(s.peer);
 
     began = clock_ms();
@@ -363,7 +362,7 @@ finish_ends_for_a_peer_that_sends(void **state)
         send(s.peer, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
         loop_turn(l, 0);
     }
-    assert_true(clock_ms() - began < 20000);
+    assert_true(clock_ms() - began < bounded.linger_total_ms);
     close(s.peer);
 }
 

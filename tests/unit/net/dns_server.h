@@ -21,7 +21,7 @@
 #include "net/addr.h"
 #include "net/resolve.h"
 
-#define DNS_PATIENCE_MS 10000
+#define DNS_PATIENCE_MS 60000
 #define DNS_CONNECTIONS 8
 
 /* What a name has: addresses with blanks between them, or one of these. */

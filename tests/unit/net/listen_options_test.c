@@ -58,7 +58,7 @@ accepted(const struct listener *l)
 {
     struct pollfd p = { .fd = l->fds[0], .events = POLLIN };
 
-    assert_int_equal(poll(&p, 1, 5000), 1);
+    assert_int_equal(poll(&p, 1, 60000), 1);
     return accept(l->fds[0], NULL, NULL);
 }
 

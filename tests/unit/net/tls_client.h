@@ -11,7 +11,7 @@
 #include "conn_session.h"
 #include "tls_peer.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 static struct tls_context *context;
 static SSL_CTX *client_rules;

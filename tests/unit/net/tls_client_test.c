@@ -19,7 +19,7 @@
 #include "net/tls_client.h"
 #include "tls_peer.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 static X509 *
 read_certificate(const char *pem)

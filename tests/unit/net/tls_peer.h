@@ -146,7 +146,7 @@ usual_options(void)
         .client_ca = STR_NONE,
         .session_tickets = true,
         .session_timeout = 60000,
-        .handshake_timeout = 5000,
+        .handshake_timeout = 600000,
     };
 }
 

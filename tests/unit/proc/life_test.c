@@ -185,7 +185,7 @@ reads(int fd, const char *expected)
     char byte;
 
     for (const char *c = expected; *c != '\0'; c++) {
-        assert_int_equal(poll(&p, 1, 10000), 1);
+        assert_int_equal(poll(&p, 1, 100000), 1);
         assert_int_equal(read(fd, &byte, 1), 1);
         assert_int_equal(byte, *c);
     }

@@ -114,7 +114,7 @@ static void
 wait_for(const char *path)
 {
     struct stat st;
-    int64_t until = clock_ms() + 10000;
+    int64_t until = clock_ms() + 100000;
 
     while (clock_ms() < until) {
         if (stat(path, &st) == 0 && st.st_size > 0) {
@@ -418,7 +418,7 @@ static void
 a_closed_file_makes_room(void **state)
 {
     struct errmsg err;
-    int64_t until = clock_ms() + 10000;
+    int64_t until = clock_ms() + 100000;
     int first, next;
 
     (void)state;

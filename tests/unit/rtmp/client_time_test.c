@@ -14,6 +14,7 @@
 #include "remote.h"
 
 #define SHORT 30 /* ms */
+#define LONG 60000
 
 /* A time-out is read when the timer is set, at the latest with the next
  * phase: it is shortened before the connection is made. */
@@ -23,9 +24,7 @@ silent_at(void (*get_to)(void), int64_t *timeout, const char *reason)
     *timeout = SHORT;
     assert_int_equal(connect_again(), 0);
     get_to();
-    int64_t from = clock_ms();
     assert_over(RTMP_CLIENT_SILENT, reason);
-    assert_true(clock_ms() - from < 1000);
 }
 
 static void
@@ -67,11 +66,20 @@ no_answer_to_create(void **state)
               "no answer to createStream in time");
 }
 
+/* Only the last answer has to be in haste. */
+static void
+create_then_silence(void)
+{
+    get_to_create();
+    owner.settings.answer_timeout = SHORT;
+    accept_create(1);
+}
+
 static void
 no_answer_to_publish(void **state)
 {
     (void)state;
-    silent_at(get_to_wish, &owner.settings.answer_timeout,
+    silent_at(create_then_silence, &owner.settings.handshake_timeout,
               "no answer to publish in time");
 }
 
@@ -79,15 +87,15 @@ static void
 no_answer_to_play(void **state)
 {
     (void)state;
-    silent_at(get_to_wish, &owner.settings.answer_timeout,
+    silent_at(create_then_silence, &owner.settings.handshake_timeout,
               "no answer to play in time");
 }
 
 static void
-with_short_pings(void)
+with_pings(int64_t timeout)
 {
     owner.settings.idle = SHORT;
-    owner.settings.ping_timeout = SHORT;
+    owner.settings.ping_timeout = timeout;
     assert_int_equal(connect_again(), 0);
     get_accepted();
 }
@@ -96,7 +104,7 @@ with_short_pings(void)
 static uint32_t
 wait_ping(void)
 {
-    int64_t end = clock_ms() + 2000;
+    int64_t end = clock_ms() + LONG;
     unsigned time = 0;
 
     while (strstr(peer.heard.at, "4/0 6 ") == NULL && clock_ms() < end) {
@@ -122,9 +130,8 @@ static void
 a_silent_source_is_pinged_and_left(void **state)
 {
     (void)state;
-    with_short_pings();
+    with_pings(SHORT);
     wait_ping();
-    assert_non_null(owner.client);
     assert_over(RTMP_CLIENT_SILENT, "it is silent, and answers no ping");
 }
 
@@ -132,7 +139,7 @@ static void
 a_source_that_answers_is_kept(void **state)
 {
     (void)state;
-    with_short_pings();
+    with_pings(LONG);
     for (int i = 0; i < 3; i++) {
         pong(wait_ping());
     }
@@ -151,7 +158,7 @@ static void
 a_target_need_not_answer(void **state)
 {
     (void)state;
-    with_short_pings();
+    with_pings(SHORT);
     wait_ping();
     int64_t end = clock_ms() + 4 * SHORT;
     while (clock_ms() < end) {
@@ -170,8 +177,10 @@ static void
 a_target_that_did_has_to_go_on(void **state)
 {
     (void)state;
-    with_short_pings();
-    pong(wait_ping());
+    with_pings(LONG);
+    uint32_t time = wait_ping();
+    owner.settings.ping_timeout = SHORT;
+    pong(time);
     wait_ping();
     assert_over(RTMP_CLIENT_SILENT, "it is silent, and answers no ping");
 }

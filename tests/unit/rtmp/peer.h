@@ -386,11 +386,11 @@ start(void **state)
     }
     peer.settings = (struct rtmp_settings){
         .chunk_size = 60000,
-        .handshake_timeout = 60000,
-        .connect_timeout = 60000,
-        .ping_interval = 60000,
-        .ping_timeout = 60000,
-        .send_timeout = 60000,
+        .handshake_timeout = 600000,
+        .connect_timeout = 600000,
+        .ping_interval = 600000,
+        .ping_timeout = 600000,
+        .send_timeout = 600000,
         .max_message = 1 << 20,
         .max_memory = 2 << 20,
         .window_ack = 2500000,
@@ -422,11 +422,11 @@ stop(void **state)
     return rtmp_sessions() == 0 ? 0 : -1;
 }
 
-/* Turns the loop until the server closed, at most two seconds. */
+/* Turns the loop until the server closed, at most a minute. */
 static inline bool
 wait_closed(void)
 {
-    int64_t end = clock_ms() + 2000;
+    int64_t end = clock_ms() + 60000;
     while (!peer.closed && clock_ms() < end) {
         loop_turn(peer.loop, 10);
         turns();

@@ -136,12 +136,12 @@ wish(bool publish)
     owner.settings = (struct rtmp_client_settings){
         .chunk_size = 60000,
         .window_ack = 2500000,
-        .handshake_timeout = 60000,
-        .connect_timeout = 60000,
-        .answer_timeout = 60000,
-        .idle = 60000,
-        .ping_timeout = 60000,
-        .send_timeout = 60000,
+        .handshake_timeout = 600000,
+        .connect_timeout = 600000,
+        .answer_timeout = 600000,
+        .idle = 600000,
+        .ping_timeout = 600000,
+        .send_timeout = 600000,
         .max_message = 1 << 20,
         .max_memory = 2 << 20,
     };
@@ -347,11 +347,11 @@ get_accepted(void)
     forget(&peer.heard);
 }
 
-/* Turns the loop until the client is over, at most two seconds. */
+/* Turns the loop until the client is over, at most a minute. */
 static inline bool
 wait_over(void)
 {
-    int64_t end = clock_ms() + 2000;
+    int64_t end = clock_ms() + 60000;
 
     while (owner.client != NULL && clock_ms() < end) {
         loop_turn(peer.loop, 10);

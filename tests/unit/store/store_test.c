@@ -192,7 +192,7 @@ a_read_that_takes_too_long_is_ended(void **state)
     struct store_value many = store_int(1000000000000);
 
     (void)state;
-    assert_int_equal(open_store(100, 16), 0);
+    assert_int_equal(open_store(1000, 16), 0);
     store_read(&notes_statements[MANY], &many, 1, on_done, NULL);
     wait_for_calls(1);
     /* its rows are too many before it is too late, or the other way round */
@@ -230,7 +230,7 @@ static void
 without_a_keeper_a_write_is_down_in_time(void **state)
 {
     (void)state;
-    assert_int_equal(open_store(100, 16), 0);
+    assert_int_equal(open_store(1000, 16), 0);
     write_note("b");
     read_note(GET, "a");
     wait_for_calls(1);
@@ -246,7 +246,7 @@ a_keeper_that_is_mute_is_down_in_time(void **state)
 
     (void)state;
     atomic_store(&slot_at((uint32_t)slot)->state, SLOT_READY);
-    assert_int_equal(open_store(100, 16), 0);
+    assert_int_equal(open_store(1000, 16), 0);
     write_note("b");
     wait_for_calls(1);
     assert_int_equal(told.status, STORE_DOWN);
