@@ -6,11 +6,10 @@ tells who was believed.
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
-import random
 import socket
 import subprocess
 
-from weir import wait_for
+from weir import free_port, wait_for
 
 SOURCE = "127.0.0.9"
 TRUST = f'trusted_proxies = "{SOURCE}";'
@@ -22,7 +21,8 @@ global
     nbthread 1
 defaults
     mode {mode}
-    timeout connect 5s
+    timeout connect 60s
+    timeout check 60s
     timeout client 60s
     timeout server 60s
     {defaults}
@@ -37,19 +37,6 @@ daemon off; master_process off; error_log stderr info; pid {folder}/nginx.pid;
 events {{ worker_connections 500; }}
 {body}
 """
-
-
-def free_port():
-    """Not one of those that the system gives out: another test that starts
-    at the same time would get it."""
-    while True:
-        with socket.socket() as s:
-            port = random.randrange(15000, 32000)
-            try:
-                s.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass
 
 
 def listens(port):

@@ -10,6 +10,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from patience import busy
 from weir import wait_for
 
 ARGUMENTS = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage",
@@ -53,8 +54,8 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(
             service=Service("/usr/bin/chromedriver"), options=options)
-        self.driver.set_page_load_timeout(20)
-        self.driver.set_script_timeout(10)
+        self.driver.set_page_load_timeout(busy(20))
+        self.driver.set_script_timeout(busy(10))
 
     def open(self, url):
         self.driver.get(url)

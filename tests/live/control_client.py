@@ -6,7 +6,8 @@ import os
 import socket
 import subprocess
 
-from weir import BINARY
+from patience import busy
+from weir import BINARY, wait_for
 
 WEIRCTL = os.path.join(os.path.dirname(BINARY), "weirctl")
 
@@ -16,7 +17,7 @@ def connect(w, path="run/control.sock"):
     folder = os.open(os.path.dirname(f"{w.prefix}/{path}"), os.O_RDONLY)
     try:
         s = socket.socket(socket.AF_UNIX)
-        s.settimeout(10)
+        s.settimeout(busy(10))
         s.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
         return s
     finally:
@@ -67,7 +68,7 @@ class Control:
         return json.loads(lines[0])
 
     def ended(self, timeout=5):
-        self.s.settimeout(timeout)
+        self.s.settimeout(busy(timeout))
         try:
             while self.s.recv(65536):
                 pass
@@ -78,11 +79,19 @@ class Control:
             return False
 
 
+def wait_players(w, count=1):
+    """Until so many have said what they want to play."""
+    with Control(w) as c:
+        wait_for(lambda: len([r for r in c.json("show sess")
+                              if r["kind"] != "publisher"]) >= count, 10,
+                 "players")
+
+
 def ctl(w, *words, before=(), stdin=None, timeout=30):
     """weirctl to its end, where weir stands."""
     return subprocess.run([*before, WEIRCTL, *words], cwd=w.prefix,
-                          input=stdin, timeout=timeout, capture_output=True,
-                          text=True, check=False)
+                          input=stdin, timeout=busy(timeout),
+                          capture_output=True, text=True, check=False)
 
 
 def ctl_json(w, *words):

@@ -7,6 +7,7 @@ import threading
 import time
 
 import flv
+from patience import busy
 from rtmp_client import AUDIO, DATA, VIDEO, publisher
 
 STEP = 40  # ms between two video frames
@@ -111,7 +112,7 @@ def kind(type_, payload):
 def read_until(c, wanted, timeout=10):
     """Media messages up to the one that kinds() calls wanted."""
     got = []
-    end = time.monotonic() + timeout
+    end = time.monotonic() + busy(timeout)
     while True:
         left = end - time.monotonic()
         assert left > 0, f"{wanted} did not come: {kinds(got)}"

@@ -4,13 +4,15 @@
 import flv
 from feed import kind, kinds
 from http_client import Http
+from patience import busy
 from rtmp_client import Message
 
 
 class FlvPlayer:
     """GET /APP/NAME.flv, read tag by tag."""
 
-    def __init__(self, port, name, app="live", version="1.1", timeout=10):
+    def __init__(self, port, name, app="live", version="1.1",
+                 timeout=busy(10)):
         self.http = Http(port, timeout=timeout)
         self.http.send("GET", f"/{app}/{name}.flv", version=version)
         self.reader = flv.Reader()

@@ -5,6 +5,8 @@ import json
 import re
 import socket
 
+from patience import busy
+
 
 class Answer:
     def __init__(self, head, body):
@@ -30,7 +32,8 @@ class Answer:
 
 
 class Http:
-    def __init__(self, port=None, host="127.0.0.1", path=None, timeout=10):
+    def __init__(self, port=None, host="127.0.0.1", path=None,
+                 timeout=busy(10)):
         family = socket.AF_UNIX if path else \
             socket.AF_INET6 if ":" in host else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_STREAM)
@@ -113,7 +116,7 @@ class Http:
 
     def ended(self, timeout=5):
         """True when the server ends the connection without more bytes."""
-        self.sock.settimeout(timeout)
+        self.sock.settimeout(busy(timeout))
         try:
             return self.buffer == b"" and self.sock.recv(1) == b""
         except ConnectionResetError:

@@ -3,12 +3,14 @@
 
 import subprocess
 
+from patience import busy
+
 BOTH = ["-map", "0:v?", "-map", "0:a?"]
 QUIET = ["-hide_banner", "-loglevel", "error", "-nostdin"]
 
 
 def check(command, timeout=60):
-    done = subprocess.run(command, capture_output=True, timeout=timeout,
+    done = subprocess.run(command, capture_output=True, timeout=busy(timeout),
                           check=False)
     assert done.returncode == 0, \
         f"{command}: {done.returncode}\n{done.stderr.decode()[-3000:]}"
@@ -61,7 +63,7 @@ class Tool:
         self.text = ""
 
     def wait(self, timeout=30, expect=0):
-        self.text = self.process.communicate(timeout=timeout)[0].decode(
+        self.text = self.process.communicate(timeout=busy(timeout))[0].decode(
             errors="replace")
         if expect is not None:
             assert self.process.returncode == expect, \
@@ -77,8 +79,9 @@ class Tool:
         self.process.communicate()
 
 
-def ffmpeg_publish(source, url, rate=3.0, *more):
-    return Tool("ffmpeg", *QUIET, "-readrate", str(rate), "-i", source,
+def ffmpeg_publish(source, url, rate=3.0, *more, for_ever=False):
+    again = ["-stream_loop", "-1"] if for_ever else []
+    return Tool("ffmpeg", *QUIET, "-readrate", str(rate), *again, "-i", source,
                 "-c", "copy", *more, "-f", "flv", url)
 
 

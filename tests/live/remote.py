@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from weir import wait_for
+from weir import free_port, wait_for
 
 MODULE = "/usr/lib/nginx/modules/ngx_rtmp_module.so"
 
@@ -29,12 +29,6 @@ rtmp {{
     }}
 }}
 """
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def answers(port):

@@ -19,6 +19,7 @@ import struct
 import time
 
 import amf0
+from patience import busy
 
 SET_CHUNK_SIZE, ABORT, ACK, CONTROL, WINDOW, BANDWIDTH = 1, 2, 3, 4, 5, 6
 AUDIO, VIDEO, DATA3, COMMAND3, DATA, COMMAND, AGGREGATE = \
@@ -116,7 +117,7 @@ class Digest:
 
 class Rtmp:
     def __init__(self, port=None, host="127.0.0.1", path=None,
-                 handshake="simple", timeout=10, receive_buffer=None,
+                 handshake="simple", timeout=busy(10), receive_buffer=None,
                  before=b"", tls=None, accepted=None):
         if accepted:
             self._begin(accepted, timeout)
@@ -194,7 +195,7 @@ class Rtmp:
 
     def wait_closed(self, timeout=5):
         """Reads and forgets until the server ends the connection."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + busy(timeout)
         try:
             while True:
                 self.sock.settimeout(max(0.01, end - time.monotonic()))

@@ -11,6 +11,7 @@ import hashlib
 import os
 import socket
 import threading
+import time
 
 import amf0
 from feed import Feed
@@ -44,6 +45,7 @@ class Server:
     def __init__(self, auth=None, password="", host="127.0.0.1", pongs=True):
         self.auth, self.password, self.pongs = auth, password, pongs
         self.connects = []     # command objects of connect
+        self.times = []        # of these, seconds
         self.wishes = []       # (command, name)
         self.chunk_sizes = []  # as they were told
         self.frames = 0        # video messages
@@ -120,6 +122,7 @@ class Server:
 
     def _connect(self, c, tid, wish):
         self.connects.append(wish)
+        self.times.append(time.monotonic())
         why = self.auth and self._refusal(wish["app"])
         if why:
             c.command("_error", None, {

@@ -7,12 +7,15 @@ import socket
 import ssl
 import subprocess
 
+from patience import busy
+
 
 def openssl(*arguments, data=None, timeout=30):
     """Its standard output and standard error together."""
     done = subprocess.run(["openssl", *arguments], input=data, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=timeout, check=False, errors="replace")
+                          timeout=busy(timeout), check=False,
+                          errors="replace")
     return done.stdout
 
 
@@ -95,7 +98,7 @@ def context(root, **more):
     return c
 
 
-def connect(port, root, host="localhost", timeout=10, **more):
+def connect(port, root, host="localhost", timeout=busy(10), **more):
     """A socket behind its handshake, the certificate verified."""
     raw = socket.create_connection(("127.0.0.1", port), timeout)
     return context(root, **more).wrap_socket(raw, server_hostname=host)

@@ -8,10 +8,14 @@ at its processes, and checks at the end that it left nothing behind.
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
+import random
 import re
 import signal
+import socket
 import subprocess
 import time
+
+from patience import busy
 
 BINARY = os.environ.get("WEIR", os.path.abspath("build/weir"))
 SANITIZED = "sanitize" in BINARY  # several times slower
@@ -49,8 +53,19 @@ DEFAULTS = {
 TRACED = "" if os.geteuid() == 0 else "sandbox = { core_dumps = true; };"
 
 
+# Times that a client of ours may miss when the machine is busy: an hour each,
+# unless the test says something of them.
+UNHURRIED = {"http": ("client_header_timeout",),
+             "rtmp": ("handshake_timeout", "connect_timeout")}
+
+
 def configuration(**parts):
-    return TRACED + CONFIG.format(**{**DEFAULTS, **parts})
+    parts = {**DEFAULTS, **parts}
+    for part, names in UNHURRIED.items():
+        for name in names:
+            if name not in parts[part]:
+                parts[part] = f'{name} = "1h"; ' + parts[part]
+    return TRACED + CONFIG.format(**parts)
 
 
 def place(prefix, text):
@@ -62,14 +77,14 @@ def place(prefix, text):
 
 
 def wait_for(condition, timeout=5, what="condition"):
-    """Polls; the condition's true value."""
-    end = time.monotonic() + timeout
+    """Polls; the condition's true value.  timeout: on an idle machine."""
+    end = time.monotonic() + busy(timeout)
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"{what}: not within {timeout} s")
+            raise AssertionError(f"{what}: not within {busy(timeout)} s")
         time.sleep(0.01)
 
 
@@ -83,9 +98,23 @@ def read_text(path):
 
 def run(*arguments, prefix=None, timeout=30):
     """weir with arguments, to its end."""
-    return subprocess.run([BINARY, *arguments], cwd=prefix, timeout=timeout,
+    return subprocess.run([BINARY, *arguments], cwd=prefix,
+                          timeout=busy(timeout),
                           capture_output=True, text=True, errors="replace",
                           check=False)
+
+
+def free_port():
+    """Not one of those that the system gives out: another test or anybody's
+    connection would get it while nobody listens."""
+    while True:
+        with socket.socket() as s:
+            port = random.randrange(15000, 32000)
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 # ---- processes ----
@@ -260,8 +289,13 @@ class Weir:
         """HUP, until it is over; the generation in force."""
         word = r"generation (\d+) is in force" if good else "reload failed"
         count = len(re.findall(word, self.log()))
+        before = set(self.workers()) if good else set()
         self.kill(signal.SIGHUP)
-        return self.wait_log(word, timeout, count + 1)
+        match = self.wait_log(word, timeout, count + 1)
+        # One that has not yet heard of it would still accept.
+        wait_for(lambda: not before & set(self.workers()),
+                 what="old workers that drain")
+        return match
 
     def worker_of(self, sock):
         """The worker that has the other end of a connected socket."""
@@ -286,7 +320,7 @@ class Weir:
         os.kill(self.pid, number)
 
     def wait_exit(self, timeout=15):
-        self.status = self.process.wait(timeout)
+        self.status = self.process.wait(busy(timeout))
         return self.status
 
     def stop(self, number=signal.SIGTERM, timeout=15):
