@@ -3,9 +3,11 @@
 
 import time
 
+from control_client import wait_players
 from feed import Feed, kinds, read_until, video_numbers
 from flv_client import FlvPlayer
 from http_client import Http, get, request
+from patience import busy
 from rtmp_client import AUDIO, DATA, VIDEO, player
 from weir import wait_for
 
@@ -73,13 +75,13 @@ def test_unpublished_name_waits_then_404(weir):
     began = time.monotonic()
     a = get(w.http, "/live/nobody.flv")
     assert a.status == 404
-    assert 0.8 < time.monotonic() - began < 3
+    assert 0.9 < time.monotonic() - began < busy(0.4)  # 5 s unless told
 
 
 def test_unpublished_name_plays_when_published_while_waiting(weir):
-    w = weir(workers=2, flv='flv_wait = "5s";')
+    w = weir(workers=2, flv='flv_wait = "1h";')
     players = [FlvPlayer(w.http, "room") for _ in range(4)]
-    time.sleep(0.5)
+    wait_players(w, 4)
     f = Feed(w.rtmp).head().frames(5)
     for c in players:
         assert video_numbers(c.read_until("video 4")) == [0, 1, 2, 3, 4]
@@ -132,13 +134,11 @@ def test_cors_of_the_location_counts(weir):
 
 
 def test_other_methods_and_unknown_application(weir):
-    w = weir(flv='flv_wait = "100ms";')
+    w = weir(flv='flv_wait = "1h";')
     a = request(w.http, "POST", "/live/room.flv")
     assert a.status == 405
     assert "GET" in a.header("allow")
-    began = time.monotonic()
     assert get(w.http, "/nothere/room.flv").status == 404
-    assert time.monotonic() - began < 2
     assert get(w.http, "/live/.flv").status == 404
 
 
@@ -162,7 +162,7 @@ def test_end_of_the_stream_ends_the_answer(weir):
 
 
 def test_republish_within_hold_goes_on(weir):
-    w = weir(hold="5s")
+    w = weir(hold="1h")
     f = Feed(w.rtmp).head().frames(3)
     c = FlvPlayer(w.http, "room")
     old = c.read_until("video 2")
@@ -179,7 +179,7 @@ def test_same_payloads_over_rtmp_and_flv(weir):
     w = weir(workers=2)
     over_rtmp = player(w.rtmp, "live", "room")
     over_flv = FlvPlayer(w.http, "room")
-    time.sleep(0.2)
+    wait_players(w, 2)
     f = Feed(w.rtmp).head().frames(20)
     a = read_until(over_rtmp, "video 19")
     b = over_flv.read_until("video 19")

@@ -1,7 +1,6 @@
 """Stream keys: GET /control/get, /reset, /delete, and publishers by key."""
 # SPDX-License-Identifier: BSD-2-Clause
 
-import json
 import os
 import signal
 import socket
@@ -14,6 +13,7 @@ from feed import Feed, read_until
 from http_client import Http, get, request
 from keys_help import (KEYED, LOCATION, ask, at_once, deleted, error, keeper,
                        key_of, refused, room_url, start_keyed)
+from patience import busy
 from rtmp_client import Refused, Rtmp, player, publisher
 from weir import descendants, stat_of, title, wait_for
 
@@ -209,9 +209,10 @@ def test_there_is_a_rate_for_other_hosts_unless_one_is_set(keyed):
               locations='{ path = "/usual"; module = "relay"; },')
 
     def asked(*headers):
-        with Http(w.http) as c:
+        with Http(w.http) as c:  # at once: time brings more to spend
             for _ in range(200):
                 c.send("GET", "/usual/get?room=movie", *headers)
+            for _ in range(200):
                 yield c.answer()
 
     assert {a.status for a in asked()} == {200}
@@ -267,8 +268,9 @@ def test_ffmpeg_publishes_by_key(keyed, tool, sample, tmp_path):
     out = tmp_path / "out.flv"
     key = key_of(w, "movie")
     with player(w.rtmp, "keyed", "movie") as p:
-        tool(media.ffmpeg_publish(sample, w.rtmp_url(key, "keyed")))
-        p.read(9, timeout=20)  # video
+        tool(media.ffmpeg_publish(sample, w.rtmp_url(key, "keyed"),
+                                  for_ever=True))
+        p.read(9)  # video
     tool(media.ffmpeg_record(w.flv_url("movie", "keyed"), out, "-t", "1")
          ).wait()
     assert media.packets(out)
@@ -366,7 +368,7 @@ def test_the_old_key_is_no_good_at_once(keyed, verb):
                 assert "no room" in e.value.text
         del seen
         with pytest.raises(Refused) as e:
-            c.status(timeout=5)
+            c.status()
         assert e.value.code == "NetStream.Publish.BadName"
         assert "reset or deleted" in e.value.text
         c.wait_closed()
@@ -382,7 +384,7 @@ def test_others_stay(keyed):
     with live_on(w, keys["a"]) as a, live_on(w, keys["b"]) as b:
         key_of(w, "a", "reset")
         with pytest.raises(Refused):
-            a.status(timeout=5)
+            a.status()
         b.answer(b.command("_checkbw", None))
         f = Feed(w.rtmp, client=b).head().frames(2)
         with player(w.rtmp, "keyed", "b") as p:
@@ -409,7 +411,7 @@ def test_publishers_of_old_generations_are_closed_too(keyed):
         assert old in w.old_workers()
         key_of(w, "movie", "reset")
         with pytest.raises(Refused):
-            c.status(timeout=5)
+            c.status()
 
 
 # ---- the store ----
@@ -469,7 +471,7 @@ def test_reloads_that_want_keys_and_do_not(weir):
         assert key_of(w, "movie") == key
         key_of(w, "movie", "reset")
         with pytest.raises(Refused) as e:
-            live.status(timeout=5)
+            live.status()
         assert "reset or deleted" in e.value.text
         live.wait_closed()
 

@@ -89,7 +89,7 @@ def test_keys_are_nowhere(loud):
     with publisher(w.rtmp, "keyed", key + "?token=x") as c:
         key_of(w, "movie", "reset")
         with pytest.raises(Refused):
-            c.status(timeout=5)
+            c.status()
     refused(w, key)
     w.wait_log("reset or deleted")
     for when in (seen, texts(w)):

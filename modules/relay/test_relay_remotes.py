@@ -11,12 +11,13 @@ import pytest
 
 from feed import Feed, number, read_until
 from http_client import get
+from patience import busy
 from remote import Nginx
 from rtmp_client import VIDEO, player
 from rtmp_server import Server
 from weir import wait_for
 
-SHORT = 'egress = [ "allow loopback" ]; relays = { idle_timeout = "1s"; };'
+SHORT = 'egress = [ "allow loopback" ]; relays = { idle_timeout = "3s"; };'
 EGRESS = 'egress = [ "allow loopback" ];'
 PLACES = '{ path = "/control"; module = "relay"; },' \
     '{ path = "/stat"; module = "stat"; },'
@@ -48,7 +49,7 @@ def only(found):
 
 def read_frame(p, first):
     """Up to a frame of that number or a later one."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + busy(10)
     while True:
         m = p.read(VIDEO, timeout=max(0.01, end - time.monotonic()))
         if m.payload[1] == 1 and number(m.payload) >= first:
@@ -71,9 +72,7 @@ def check_silence(weir, url, stop, go, size):
         for p in (here, beyond):
             read_until(p, "key 25")  # a ping was asked, and answered
         stop()
-        begin = time.monotonic()
-        state(w, "push live/a", "backing off: .+", timeout=4)
-        assert time.monotonic() - begin < 3
+        state(w, "push live/a", "backing off: .+")
         shown = {r["name"]: r for r in relays(w)}
         assert shown["a"]["state"] != "running" and shown["a"]["reason"]
         assert shown["b"]["state"] == "running"
@@ -97,7 +96,7 @@ def test_pushed_to_nginx_that_stops(weir, tmp_path, size):
 
 
 def test_pushed_to_a_weir_that_stops(weir):
-    there = weir(workers=1)
+    there = weir(workers=1, top="watchdog = 0;")
     pid = there.workers()[0]
     check_silence(weir, there.rtmp_url("x"),
                   lambda: os.kill(pid, signal.SIGSTOP),
@@ -116,7 +115,7 @@ def test_pushed_to_one_that_answers_no_ping(weir):
         w = weir(top=SHORT, app=push(s.url("live/x")))
         f = Feed(w.rtmp, "a").head().run()
         state(w, "push live/a", "running")
-        wait_for(lambda: s.frames > 75, 10, "three seconds of frames")
+        wait_for(lambda: s.frames > 125, 10, "five seconds of frames")
         assert "backing off" not in w.log()
         f.stop()
 
@@ -182,10 +181,8 @@ def test_wrong_password(weir, auth):
         w = weir(top=EGRESS, locations=PLACES,
                  app=pull(s.url("live/x", "us:wr0ngword@")))
         state(w, "pull live/a", "backing off: the remote refused the password")
-        begin, count = time.monotonic(), len(s.connects)
-        assert count == 3
-        wait_for(lambda: len(s.connects) >= count + 3, 5, "another try")
-        assert time.monotonic() - begin > 0.9
+        wait_for(lambda: len(s.times) > 3, 5, "another try")
+        assert s.times[3] - s.times[2] > 0.9  # a try connects three times
         shown = only(relays(w))
         assert shown["reason"] == "the remote refused the password"
         assert "wr0ngword" not in str(shown)
@@ -218,7 +215,7 @@ def test_urls_arrive_unchanged(weir, path, app, name):
 
 def test_statistics_know_relays(weir):
     with Server() as s:
-        w = weir(top=EGRESS, locations=PLACES, hold="20s",
+        w = weir(top=EGRESS, locations=PLACES, hold="1h",
                  app=push(s.url("live/k3y?t=s3cret", "us:pa55word@")) +
                  pull(s.url("live/x?token=s3cret", "us:pa55word@"), "b"))
         f = Feed(w.rtmp, "a").head().run()
@@ -232,10 +229,12 @@ def test_statistics_know_relays(weir):
             return only(told()["players"])
 
         wait_for(lambda: pushed()["video_speed"] > 100000, 5, "a speed")
-        pulled = only([p for p in told()["publishers"]
-                       if p["key"].endswith("b")])
+        pulled = wait_for(lambda: [
+            p for p in told()["publishers"]
+            if p["key"].endswith("b") and p["video_total_bytes"] > 0], 5,
+            "a pulled frame")
+        pulled = only(pulled)
         assert pulled["url"] == s.url("live/x?token=***", "us:***@")
-        assert pulled["video_total_bytes"] > 0
         assert pushed()["url"].startswith(s.url("live/***", "us:***@"))
         sessions = get(w.http, "/stat/sessions").json()["sessions"]
         assert sorted(x["protocol"] for x in sessions) == \

@@ -10,6 +10,7 @@ import pytest
 
 import media
 from feed import Feed, kinds, number, read_until, video_numbers
+from patience import busy
 from remote import Nginx
 from rtmp_client import AUDIO, VIDEO, player
 from tls_files import context, listen
@@ -58,7 +59,7 @@ def check_whole(messages):
 
 def read_frames(p, first, seconds):
     """Until a frame of that number or a later one."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + busy(seconds)
     while True:
         m = p.read(AUDIO, VIDEO, timeout=max(0.01, end - time.monotonic()))
         if m.payload[1] == 1 and number(m.payload) >= first:
@@ -158,14 +159,14 @@ def test_pushed_to_a_remote_that_is_killed(weir, nginx):
     begin = time.monotonic()
     with player(n.port, "live", "x") as p:
         got = read_until(p, "meta", 3)
-        p.read(9, timeout=3)
-    assert time.monotonic() - begin < 3, kinds(got)
+        p.read(9, timeout=busy(3))
+    assert time.monotonic() - begin < busy(3), kinds(got)
     f.stop()
 
 
 def test_pulled_from_a_remote_that_is_killed(weir, nginx):
     n = nginx()
-    w = weir(top=EGRESS, hold="5s", app=pull(b=n.url("a")))
+    w = weir(top=EGRESS, hold="1h", app=pull(b=n.url("a")))
     with player(w.rtmp, "live", "b") as p:
         f = Feed(n.port, "a").head().run()
         read_until(p, "key 25")
@@ -175,7 +176,7 @@ def test_pulled_from_a_remote_that_is_killed(weir, nginx):
         begin = time.monotonic()
         g = Feed(n.port, "a", first=1000).head().run()
         read_frames(p, 1000, 3)
-        assert time.monotonic() - begin < 3
+        assert time.monotonic() - begin < busy(3)
         f.stop()
         g.stop()
 
@@ -197,7 +198,7 @@ def test_a_silent_remote_is_noticed(weir, nginx):
 
 def test_push_waits_for_the_stream_and_leaves_it(weir):
     there = weir()
-    w = weir(top=EGRESS, hold="1s",
+    w = weir(top=EGRESS, hold="4s",
              app=f'push = ( {{ name = "a"; url = "{there.rtmp_url("x")}"; }} );')
     state(w, "push live/a", "waiting for the local stream")
     assert "live/x" not in there.log()
@@ -279,7 +280,8 @@ def test_reload_changes_only_what_changed(weir):
         state(w, "pull live/c", "running")
         w.wait_log("relay pull live/b: ended")
         two.wait_log("stream live/t: published")
-        got += read_until(p, f"video {f.next + 50}")
+        later = f.next + 50
+        got += read_until(p, f"{'key' if later % 25 == 0 else 'video'} {later}")
         check_whole(got)
     assert relayer(w) == pid
     assert len(re.findall("relay pull live/a: running", w.log())) == 1
@@ -289,16 +291,16 @@ def test_reload_changes_only_what_changed(weir):
 def test_relayer_that_is_killed_comes_back(weir):
     there = weir()
     f = Feed(there.rtmp, "x").head().run()
-    w = weir(top=EGRESS, hold="5s", app=pull(a=there.rtmp_url("x")))
+    w = weir(top=EGRESS, hold="1h", app=pull(a=there.rtmp_url("x")))
     with player(w.rtmp, "live", "a") as p:
         read_until(p, "key 25")
         pid = relayer(w)
         begin = time.monotonic()
         os.kill(pid, signal.SIGKILL)
         state(w, "pull live/a", "running", count=2)
-        assert time.monotonic() - begin < 2
+        assert time.monotonic() - begin < busy(2)
         f.stop()
-        number = f.next
+        number = f.next // 25 * 25 + 25  # a key frame
         f = Feed(there.rtmp, "x", first=number).head().frames(30)
         read_until(p, f"video {number + 29}")
     assert relayer(w) != pid

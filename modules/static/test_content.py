@@ -11,6 +11,7 @@ import time
 import pytest
 
 from http_client import Http, get, request
+from patience import busy
 from weir import descriptors, resident, wait_for
 
 GZIP = 'gzip = true; gzip_min_length = "100";'
@@ -334,10 +335,10 @@ def test_ffmpeg_seeks(weir, tmp_path, sample):
         write(w, "a.flv", f.read())
     out = f"{w.prefix}/html/a.mp4"
     subprocess.run(["ffmpeg", "-v", "error", "-i", str(sample), "-c", "copy",
-                    out], check=True, timeout=60)
+                    out], check=True, timeout=busy(60))
     a = subprocess.run(["ffmpeg", "-v", "error", "-ss", "3", "-i",
                         w.http_url("/a.mp4"), "-frames:v", "5", "-f", "null",
-                        "-"], capture_output=True, timeout=60, check=True)
+                        "-"], capture_output=True, timeout=busy(60), check=True)
     assert a.stderr == b""
     wait_for(lambda: " 206 " in w.access_log(), what="a range")
 
@@ -538,7 +539,7 @@ def test_a_thousand_at_once(weir):
     small, large = TEXT[:700], os.urandom(300_000)
     write(w, "small.txt", small)
     write(w, "large.bin", large)
-    clients = [Http(w.http, timeout=60) for _ in range(1000)]
+    clients = [Http(w.http, timeout=busy(60)) for _ in range(1000)]
     for n, c in enumerate(clients):
         c.send("GET", "/large.bin" if n % 10 == 0 else "/small.txt")
     for n, c in enumerate(clients):

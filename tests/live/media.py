@@ -76,7 +76,8 @@ class Tool:
     def kill(self):
         if self.running():
             self.process.kill()
-        self.process.communicate()
+        if not self.process.stdout.closed:
+            self.process.communicate()
 
 
 def ffmpeg_publish(source, url, rate=3.0, *more, for_ever=False):

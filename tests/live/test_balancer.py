@@ -104,11 +104,11 @@ def test_ffmpeg_through_haproxy(weir, tool, tmp_path, sample):
                      mode="tcp"))
     url = f"rtmp://127.0.0.1:{h.port}/live/cam"
     out = tmp_path / "out.flv"
-    p = tool(media.ffmpeg_publish(sample, url))
+    p = tool(media.ffmpeg_publish(sample, url, for_ever=True))
     w.wait_log(r"stream live/cam: publish")
-    r = tool(media.ffmpeg_record(url, out))
-    p.wait(60)
-    r.wait(60)
+    tool(media.ffmpeg_record(url, out, "-t", "2")).wait(60)
+    p.kill()
+    w.wait_log(r"rtmp [0-9.]+:\d+: closed", count=2)
     assert len(media.packets(out)) > 50
     seen = re.findall(r"rtmp ([0-9.]+):\d+: closed", w.log())
     assert seen and set(seen) == {"127.0.0.1"}
@@ -125,7 +125,7 @@ CHECK = """option httpchk
 
 @pytest.mark.parametrize("how", ["", "send-proxy-v2 check-send-proxy"])
 def test_haproxy_sees_the_stop(weir, tool, tmp_path, how):
-    w = behind(weir, proxy=bool(how), top='stop_grace = "20s";', grace="")
+    w = behind(weir, proxy=bool(how), top='stop_grace = "1h";', grace="")
     h = tool(Haproxy(tmp_path, CHECK + server(w, how + " check")))
     wait_for(lambda: h.status("a") == "UP", 10, "UP")
     w.kill(signal.SIGQUIT)
@@ -242,7 +242,7 @@ def test_restarts_behind(weir, tool, tmp_path):
     """Two weirs, restarted in turn while requests come: nobody sees it."""
     listen = [f'"127.0.0.1:{free_port()}"' for _ in range(2)]
     both = [weir(http=TRUST, http_listen=x, grace="",
-                 top='stop_grace = "1500ms"; stop_drain = "5s";')
+                 top='stop_grace = "4s"; stop_drain = "1h";')
             for x in listen]
     h = tool(Haproxy(tmp_path, REUSE + CHECK + "\n    ".join(
         server(w, "check", name=f"s{i}") for i, w in enumerate(both))))

@@ -12,7 +12,7 @@ from feed import Feed
 from flv_client import FlvPlayer
 from http_client import get
 from media import QUIET, Tool
-from weir import wait_for
+from weir import free_port, wait_for
 
 STAT = '{ path = "/stat"; module = "stat"; },'
 DENIED = '{ path = "/stat"; module = "stat"; access = [ "deny all" ]; },'
@@ -107,9 +107,11 @@ def test_a_stream_from_its_first_picture_to_its_end(weir, tool, browser):
     b.click(f"{ROW} a")
     check_moving(b)
     check_speed(w, b)
-    assert re.search("^H.264 · .* · 320×180 · 25 fps$", fact(b, "Video"))
-    assert fact(b, "Key frame every") == "1.00 s · 25 frames"
-    assert fact(b, "Audio") == "AAC · LC · 44.1 kHz · 1 ch"
+    for term, shown in (("Video", "^H.264 · .* · 320×180 · 25 fps$"),
+                        ("Key frame every", r"^1\.00 s · 25 frames$"),
+                        ("Audio", r"^AAC · LC · 44\.1 kHz · 1 ch$")):
+        wait_for(lambda t=term, s=shown: re.search(s, fact(b, t) or ""), 5,
+                 f"{term}: {shown}")
     wait_for(lambda: fact(b, "Players") == "1", 5, "the page itself")
     before = fact(b, "Frames")
     other = FlvPlayer(w.http, "test")
@@ -207,8 +209,9 @@ def test_refused_statistics_say_what_to_do(weir, tool, browser):
 
 
 def test_lost_statistics_come_back(weir, browser):
-    w = console(weir)
-    ports = w.rtmp, w.http
+    parts = {"rtmp_listen": f'"127.0.0.1:{free_port()}"',
+             "http_listen": f'"127.0.0.1:{free_port()}"'}
+    w = console(weir, **parts)
     b = browser
     f = Feed(w.rtmp).head().frames(30)
     b.open(w.http_url("/"))
@@ -219,8 +222,6 @@ def test_lost_statistics_come_back(weir, browser):
     b.wait_text("#link", "^lost")
     b.wait_text("#notice", "connection to the statistics is lost")
     assert "live/room" in b.text(ROW)
-    w.set_config(locations=STAT, rtmp_listen=f'"127.0.0.1:{ports[0]}"',
-                 http_listen=f'"127.0.0.1:{ports[1]}"')
     w.status = None
     w.start()
     b.wait_text("#link", "^live$")

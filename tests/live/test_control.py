@@ -1,13 +1,14 @@
 """The control socket: protocol, bounds, what it tells and what it does."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import contextlib
+import json
 import os
 import random
 import re
 import signal
 import socket
 import stat
-import threading
 import time
 
 import pytest
@@ -16,6 +17,7 @@ from control_client import Control, connect
 from feed import Feed, read_until
 from flv_client import FlvPlayer
 from http_client import Http, get
+from patience import busy
 from rtmp_client import Closed, Rtmp, player
 from weir import (SANITIZED, configuration, descriptors, place, resident, run,
                   wait_for)
@@ -245,7 +247,7 @@ def test_others_do_not_keep_an_admin_out(weir, monkeypatch):
         try:
             s = socket.socket(socket.AF_UNIX)
             s.connect("control.sock")  # waits while the queue is full
-            s.settimeout(10)
+            s.settimeout(busy(10))
             return s
         finally:
             os.seteuid(0)
@@ -442,9 +444,11 @@ def test_errors_without_secrets(weir):
 
 def test_errors_of_filters_limits_and_time(weir):
     """What is refused after its head was read, or before one came."""
+    # A server of its own for the head that comes late.
+    late = ('client_header_timeout = "200ms"; locations = ( { path = "/"; '
+            'module = "status"; } ); }, { listen = "127.0.0.1:0";')
     w = weir(top='limits = { exempt = "deny all"; '
-                 'connections_per_address = 3; };',
-             http='client_header_timeout = "200ms";',
+                 'connections_per_address = 3; };', http=late,
              locations="""{ path = "/no"; access = [ "deny all" ];
                             module = "status"; },
                           { path = "/who"; module = "status";
@@ -455,7 +459,7 @@ def test_errors_of_filters_limits_and_time(weir):
     for path, status in (("/no/healthz", 403), ("/who/healthz", 401),
                          ("/few/healthz", 200),
                          ("/few/healthz?token=PSSTarg", 429)):
-        assert get(w.http, path).status == status, path
+        assert get(w.port("http", 1), path).status == status, path
     with Http(w.http) as c:
         c.raw("GET /late HT")
         assert c.answer().status == 408
@@ -521,18 +525,20 @@ def test_a_process_that_dies_is_seen(weir):
 
         def waiting():
             row = c.json("show proc")[1]
+            if row["state"] == "ready":  # it was not looked at in time
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(row["pid"], signal.SIGKILL)
             return row if row["pid"] == 0 else None
         row = wait_for(waiting, 5)
         assert row["failures"] >= 2 and row["starts_in_ms"] > 0
         assert row["name"] == "worker 0" and row["state"] == "crash loop"
-        assert c.json("show proc")[1]["state"] == "crash loop"
         wait_for(lambda: c.json("show proc")[1]["pid"] not in (0, old), 10)
         wait_for(lambda: c.json("show proc")[1]["state"] == "ready", 20)
 
 
 def test_two_thousand_sessions(weir):
     """They are listed whole, and others are answered meanwhile."""
-    w = weir(workers=2)
+    w = weir(workers=2, flv='flv_wait = "1h";')
     players = []
     for _ in range(2000):
         s = socket.create_connection(("127.0.0.1", w.http))
@@ -540,21 +546,14 @@ def test_two_thousand_sessions(weir):
         players.append(s)
     with Control(w) as c, Control(w) as other:
         wait_for(lambda: c.json("show info")["sessions"] == 2000, 20)
-        worst, stop = [0.0], threading.Event()
-
-        def ask():
-            while not stop.is_set():
-                began = time.monotonic()
-                assert other.ask("ping") == ["PONG"]
-                worst[0] = max(worst[0], time.monotonic() - began)
-        t = threading.Thread(target=ask)
-        t.start()
         for _ in range(5):
-            assert len(c.json("show sess")) == 2000
-            assert len(c.ask("show sess")) == 2001
-        stop.set()
-        t.join()
-        assert worst[0] < 1.0  # the machine may be busy
+            c.send("show sess; show sess --json; show sess --json")
+            # More than the socket holds: it is under way until it is read.
+            assert other.ask("ping") == ["PONG"]
+            assert len(c.answer()) == 2001
+            assert other.ask("ping") == ["PONG"]
+            for _ in range(2):
+                assert len(json.loads(c.answer()[0])) == 2000
         assert len({r["id"] for r in c.json("show sess")}) == 2000
         assert c.json("kick addr loopback")["kicked"] == 2000
         wait_for(lambda: c.json("show info")["sessions"] == 0, 10)
@@ -619,7 +618,7 @@ def test_kick_the_players_of_a_stream(weir):
 
 
 def test_kick_the_publisher(weir):
-    w = weir(workers=2, hold="5s")
+    w = weir(workers=2, hold="1h")
     f = Feed(w.rtmp).head().frames(2)
     players = [player(w.rtmp, "live", "room") for _ in range(4)]
     for p in players:
@@ -648,7 +647,7 @@ def test_kick_by_address(weir):
         assert c.json("kick addr 127.0.0.0/8") == {"kicked": 2}
         near.wait_closed()
         f.c.wait_closed()
-        assert c.json("show sess") == []
+        wait_for(lambda: c.json("show sess") == [], what="no session")
     f.stop()
 
 
@@ -658,7 +657,7 @@ def test_log_level_goes_back(weir):
         for old, new in (("info", "debug"), ("debug", "warn")):
             assert c.ask(f"set log level {new}") == [f"OK {old} -> {new}"]
             assert c.json("show info")["log_level"] == new
-        c.ask("set log level debug for 1s")
+        c.ask("set log level debug for 1h")
         for _ in range(8):  # every worker says a line of level debug
             with Rtmp(w.rtmp) as r:
                 r.connect("live")
@@ -669,15 +668,17 @@ def test_log_level_goes_back(weir):
         lines = re.findall(said, w.log())
         assert {int(pid) for pid in lines} <= set(w.workers())
         assert len(lines) == 8
+        c.ask("set log level debug for 1s")
         os.kill(w.workers()[0], signal.SIGKILL)  # its successor inherits it
         wait_for(lambda: len(w.workers()) == 2)
         wait_for(lambda: c.json("show info")["log_level"] == "info", 10)
-        count = w.log().count("[debug]")
         with Rtmp(w.rtmp) as r:
             r.connect("live")
-            r.command("fooBar", None)
+            r.command("barFoo", None)
             r.answer(r.command("_checkbw", None))
-        assert w.log().count("[debug]") == count
+            peer = f"127.0.0.1:{r.local_port()}"
+        w.wait_log(f"rtmp {peer}: closed")
+        assert "barFoo" not in w.log()
     w.allowed.append("")
 
 
@@ -696,7 +697,7 @@ def test_reopen(weir):
     os.rename(log, log + ".1")
     with Control(w) as c:
         assert c.ask("reopen") == ["OK"]
-    assert os.path.exists(log)
+    wait_for(lambda: os.path.exists(log), what="a new access log")
 
 
 def test_wait(weir):
@@ -705,12 +706,12 @@ def test_wait(weir):
         began = time.monotonic()
         assert c.ask("wait 200ms") == ["OK"]
         assert time.monotonic() - began >= 0.19
-        assert c.ask("wait 10s drained") == ["OK"]
-        assert c.ask("wait 10s gen 7 gone") == ["OK"]
+        assert c.ask("wait 1h drained") == ["OK"]
+        assert c.ask("wait 1h gen 7 gone") == ["OK"]
         assert c.ask("wait 100ms gen 1 gone")[0].startswith("ERR timeout ")
         assert c.ask("wait 0s stream live/room up")[0].startswith(
             "ERR timeout ")
-        c.send("wait 20s stream live/room up; ping")
+        c.send("wait 1h stream live/room up; ping")
         assert other.ask("ping") == ["PONG"]
         f = Feed(w.rtmp).head().frames(1)
         assert c.answer() == ["OK"]
@@ -750,7 +751,7 @@ def test_stop_answers_when_all_is_over(weir):
 
 
 def test_quit_waits_for_sessions(weir):
-    w = weir(workers=2, top='stop_drain = "20s";')
+    w = weir(workers=2, top='stop_drain = "1h";')
     f = Feed(w.rtmp).head().frames(2)
     with Control(w) as c, Control(w) as other:
         c.send("quit")
@@ -771,7 +772,7 @@ def test_quit_with_a_time(weir):
     with Control(w) as c:
         began = time.monotonic()
         assert c.json("quit 300ms") == {"ok": True, "text": "stopped"}
-        assert 0.25 < time.monotonic() - began < 10
+        assert time.monotonic() - began > 0.25
     with pytest.raises((Closed, OSError)):
         f.frames(1)
     assert w.wait_exit() == 0

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -76,13 +75,13 @@ def test_a_crash_says_where(crashing, how, number, function):
     said = w.wait_log(WORDS + rf"crashed: signal {int(number)} \(.*in thread "
                               r"(\d+)")[1]
     assert (int(said) == pid) == (how != "thread")
-    assert function in frames(w)
+    wait_for(lambda: function in frames(w), what=f"frames with {function}")
     if how in ("write", "abort"):
-        assert frames(w)[-1] == "_start"
+        wait_for(lambda: frames(w)[-1] == "_start", what="all frames")
         assert "loop_turn" in frames(w) and "worker_main" in frames(w)
     if how == "write":
         assert "address 0x0," in w.log()
-    assert re.search(WORDS + r"registers: \w+=0x", w.log())
+    w.wait_log(WORDS + r"registers: \w+=0x")
     assert restarts(w, "crash") == 1
     assert get(w.http, "/healthz").status == 200
 
@@ -140,15 +139,13 @@ def test_words_of_the_dead_are_not_those_of_its_successor(weir):
 def test_stuck_says_where(crashing):
     w = crashing(top='watchdog = "500ms";')
     pid = w.workers()[0]
-    began = time.monotonic()
     with ask(w, "loop"):
         w.wait_log(rf"\(pid {pid}\) is stuck for \d+ ms and is killed")
         w.wait_log(r"was ended by signal 9 \(Killed\)\n")
-    assert time.monotonic() - began < 5
     wait_for(w.workers, 5)
     w.wait_log(WORDS + "made no turn of its loop; it was in:")
+    wait_for(lambda: "worker_main" in frames(w), what="all frames")
     assert frames(w)[0] == "go_round"
-    assert "worker_main" in frames(w)
     assert restarts(w, "stuck") == 1
 
 

@@ -8,6 +8,7 @@ import socket
 import pytest
 
 import flv
+from patience import busy
 import weir as fixture
 from feed import Feed, kinds, read_until
 from rtmp_client import player
@@ -47,7 +48,7 @@ class RawFlv:
     """A player that keeps what it gets as it is."""
 
     def __init__(self, port):
-        self.s = socket.create_connection(("127.0.0.1", port), 10)
+        self.s = socket.create_connection(("127.0.0.1", port), busy(10))
         self.s.sendall(b"GET /live/room.flv HTTP/1.0\r\n\r\n")
         self.got = b""
 

@@ -5,7 +5,10 @@ import json
 import re
 import time
 
+import pytest
+
 from http_client import Http, get, request
+from patience import busy
 from weir import wait_for
 
 ECHO = """
@@ -112,20 +115,23 @@ def test_absolute_form_and_options_star(weir):
 
 
 def test_keepalive_limits(weir):
-    w = weir(http='keepalive_requests = 3; keepalive_timeout = "500ms";',
-             locations=ECHO)
+    w = weir(http="keepalive_requests = 3;", locations=ECHO)
     with Http(w.http) as c:
         for n in range(3):
             c.send("GET", "/e/hello")
             a = c.answer()
         assert a.header("connection") == "close"
         assert c.ended()
+
+
+def test_keepalive_timeout(weir):
+    w = weir(http='keepalive_timeout = "500ms";', locations=ECHO)
     with Http(w.http) as c:
+        began = time.monotonic()
         c.send("GET", "/e/hello")
         c.answer()
-        began = time.monotonic()
         assert c.ended()
-        assert 0.3 < time.monotonic() - began < 3
+        assert 0.4 < time.monotonic() - began < busy(3)  # 75 s unless told
 
 
 def test_slow_head_and_slow_body_are_ended(weir):
@@ -136,14 +142,11 @@ def test_slow_head_and_slow_body_are_ended(weir):
         assert c.answer().status == 408
         assert c.ended()
     with Http(w.http) as c:  # a head that trickles is slow as well
-        began = time.monotonic()
-        try:
-            for byte in b"GET /e/hello HTTP/1.1\r\nX-Long-Header: abcdef":
-                c.raw(bytes([byte]))
+        c.raw("GET /e/hello HTTP/1.1\r\nX-Long-Header: ")
+        with pytest.raises(OSError):
+            for _ in range(1000):
+                c.raw("a")
                 time.sleep(0.05)
-        except OSError:
-            pass
-        assert time.monotonic() - began < 5
     with Http(w.http) as c:
         c.send("POST", "/e/x/1", "Content-Length: 10")
         c.raw("abc")

@@ -6,11 +6,13 @@ import base64
 import ctypes
 import json
 import os
+import select
 import signal
 import subprocess
 import time
 
 from http_client import Http, get, request
+from patience import busy
 from weir import BINARY, configuration, place, run, wait_for
 
 TOKEN = "a-token-of-enough-letters"
@@ -39,7 +41,7 @@ def curl(w, path, *options):
     """(status, body)"""
     result = subprocess.run(
         ["curl", "-s", "-w", "\n%{http_code}", *options, w.http_url(path)],
-        capture_output=True, text=True, timeout=30, check=True)
+        capture_output=True, text=True, timeout=busy(30), check=True)
     body, status = result.stdout.rsplit("\n", 1)
     return int(status), body
 
@@ -78,15 +80,15 @@ def test_passwords_do_not_stop_the_worker(weir, tmp_path):
     w = weir(locations=location(
         "/in", f'auth = {{ type = "basic"; users_file = "{users}"; }};'))
     wrong = base64.b64encode(b"ann:y").decode()
-    waiting = [Http(w.http, timeout=60) for _ in range(40)]
+    waiting = [Http(w.http, timeout=busy(60)) for _ in range(40)]
     for c in waiting:
         c.send("GET", "/in/x", f"Authorization: Basic {wrong}")
-    slowest = 0
+    assert get(w.http, "/healthz").status == 200
+    # One check takes 0.2 s of a processor, forty take 8.
+    told = select.select([c.sock for c in waiting], [], [], 0)[0]
+    assert len(told) < 40
     for _ in range(20):
-        began = time.monotonic()
         assert get(w.http, "/healthz").status == 200
-        slowest = max(slowest, time.monotonic() - began)
-    assert slowest < 1, slowest  # one check takes 0.2 s, forty take 4
     for c in waiting[20:]:
         c.close()  # while it is checked
     statuses = [c.answer().status for c in waiting[:20]]
@@ -290,7 +292,7 @@ def test_rate_over_four_workers(weir):
         statuses.append(a.status)
         assert a.header("ratelimit-limit") == "20"
         if a.status == 429:
-            assert 3590 <= int(a.header("retry-after")) <= 3600
+            assert 3000 <= int(a.header("retry-after")) <= 3600
             assert a.header("ratelimit-remaining") == "0"
     assert sorted(statuses) == [200] * 20 + [429] * 12
     for c in connections:
@@ -310,12 +312,12 @@ def test_rate_over_four_workers(weir):
     w.allowed.append("signal 9")
     w.may_grow = True
     # A rate lets through what it says, in the long run.
-    end, good = time.monotonic() + 2, 0
-    while time.monotonic() < end:
+    began, good = time.monotonic(), 0
+    while time.monotonic() < began + 2:
         status = get(w.http, "/fast/x").status
         assert status in (200, 429)
         good += status == 200
-    assert good <= 10 + 2.1 * 100
+    assert good <= 10 + (time.monotonic() - began) * 1.05 * 100
 
 
 def test_rate_by_header(weir):

@@ -7,6 +7,7 @@ import threading
 import time
 
 from http_client import Http, get, request
+from patience import busy
 
 ECHO = """
     { path = "/e"; module = "echo"; name = "one";
@@ -176,7 +177,7 @@ def test_slow_reader_of_a_large_answer(weir):
     data = bytes(range(256)) * 40_000
     write(w, "large.bin", data)
     write(w, "a.html", b"hello")
-    with Http(w.http, timeout=30) as slow:
+    with Http(w.http, timeout=busy(30)) as slow:
         slow.send("GET", "/large.bin")
         done = threading.Event()
 

@@ -10,6 +10,7 @@ import pytest
 from feed import STEP, Feed, kinds, number, read_until, video_numbers
 from flv import avc_frame
 from flv_client import FlvPlayer
+from patience import busy
 from rtmp_client import (AUDIO, CONTROL, DATA, STREAM_BEGIN, STREAM_EOF,
                          VIDEO, Closed, Refused, Rtmp, player, publisher)
 
@@ -18,9 +19,9 @@ def media_time(messages):
     return [m.time for m in messages if m.type in (AUDIO, VIDEO)]
 
 
-def read_control(c, event, timeout=5):
+def read_control(c, event):
     while True:
-        m = c.read(CONTROL, timeout=timeout)
+        m = c.read(CONTROL)
         if struct.unpack(">H", m.payload[:2])[0] == event:
             return struct.unpack(">I", m.payload[2:6])[0]
 
@@ -98,12 +99,12 @@ def test_second_netstream_gets_its_own_message_stream_id(weir):
 
 def test_publisher_back_within_hold_continues(weir):
     """Players stay, and timestamps never go back."""
-    w = weir(workers=2, hold="5s")
+    w = weir(workers=2, hold="1h")
     f = Feed(w.rtmp).head().frames(10)
     players = [player(w.rtmp, "live", "room") for _ in range(4)]
     before = [read_until(c, "video 9") for c in players]
     f.stop()
-    time.sleep(0.5)
+    w.wait_log("publisher left")
     for c in players:
         c.silent(0.1, VIDEO)
     # The encoder starts again from 0, with frames 50...
@@ -121,10 +122,9 @@ def test_publisher_back_within_hold_continues(weir):
 
 
 def test_new_player_during_hold_waits_for_the_publisher(weir):
-    w = weir(workers=2, hold="5s")
+    w = weir(workers=2, hold="1h")
     Feed(w.rtmp).head().frames(10).stop()
-    w.wait_log("publish")
-    time.sleep(0.2)
+    w.wait_log("publisher left")
     with player(w.rtmp, "live", "room") as c:
         g = Feed(w.rtmp, first=50).head().frames(3)
         got = read_until(c, "video 52")
@@ -144,7 +144,7 @@ def test_hold_over_ends_players(weir):
         assert read_control(c, STREAM_EOF) == c.msid
         assert c.status("NetStream.Play.UnpublishNotify")
         c.wait_closed()
-        assert 0.7 < time.monotonic() - began < 3
+        assert 0.9 < time.monotonic() - began < busy(1)
 
 
 def test_hold_zero_ends_players_at_once(weir):
@@ -156,11 +156,11 @@ def test_hold_zero_ends_players_at_once(weir):
         began = time.monotonic()
         c.status("NetStream.Play.UnpublishNotify")
         c.wait_closed()
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < busy(1)
 
 
 def test_publisher_that_resets_is_held_too(weir):
-    w = weir(hold="5s")
+    w = weir(hold="1h")
     f = Feed(w.rtmp).head().frames(3)
     with player(w.rtmp, "live", "room") as c:
         read_until(c, "video 2")
@@ -174,13 +174,13 @@ def test_silent_publisher_is_closed_after_idle_timeout(weir):
     w = weir(app='idle_timeout = "1s";')
     f = Feed(w.rtmp).head().frames(3)
     began = time.monotonic()
-    f.c.wait_closed(5)
-    assert 0.7 < time.monotonic() - began < 4
+    f.c.wait_closed()
+    assert time.monotonic() - began > 0.9
     w.wait_log("idle|without a message|silent")
 
 
 def test_close_stream_and_publish_again_on_one_connection(weir):
-    w = weir(hold="5s")
+    w = weir(hold="1h")
     f = Feed(w.rtmp).head().frames(3)
     with player(w.rtmp, "live", "room") as c:
         read_until(c, "video 2")
@@ -259,10 +259,13 @@ def test_gather_delays_audio_but_never_loses_it(weir):
 def test_gather_does_not_delay_the_start_of_a_player(weir):
     w = weir(app='gather = "1s";')
     f = Feed(w.rtmp).head().frames(20)
-    began = time.monotonic()
-    with player(w.rtmp, "live", "room") as c:
-        read_until(c, "video 19")
-        assert time.monotonic() - began < 0.5
+    took = []
+    for _ in range(5):  # a delay would be in each
+        began = time.monotonic()
+        with player(w.rtmp, "live", "room") as c:
+            read_until(c, "video 19")
+            took.append(time.monotonic() - began)
+    assert min(took) < 0.9, took
     f.stop()
 
 
@@ -276,7 +279,7 @@ def test_large_frames_come_through_whole(weir):
 
 def test_arena_full_refuses_or_drops_but_never_crashes(weir):
     """Many streams in a small arena: old ones go on, none is stuck."""
-    w = weir(live='memory = "16M"; max_stream_memory = "4M";')
+    w = weir(live='memory = "16M"; max_stream_memory = "4M";', hold="100ms")
     feeds, refused = [], 0
     for n in range(24):
         try:
@@ -296,7 +299,7 @@ def test_arena_full_refuses_or_drops_but_never_crashes(weir):
     assert len(w.workers()) == 1
     for f in feeds:
         f.stop()
-    time.sleep(2.5)  # hold
+    w.wait_log("ended, no publisher came back", count=len(feeds))
     with player(w.rtmp, "live", "again") as c:
         f = Feed(w.rtmp, "again").head().frames(3)
         assert video_numbers(read_until(c, "video 2")) == [0, 1, 2]
@@ -350,7 +353,7 @@ def test_socket_timeouts_are_not_confused_with_silence(weir):
     f = Feed(w.rtmp).head().frames(1)
     with player(w.rtmp, "live", "room") as c:
         with pytest.raises((AssertionError, socket.timeout)):
-            c.silent(2, VIDEO)
+            c.silent(busy(2), VIDEO)
     f.stop()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from feed import Feed, read_until
 from http_client import Http, get
+from patience import busy
 from rtmp_client import Rtmp, player
 from weir import (BINARY, configuration, descendants, place, read_text,
                   run, stat_of, title, wait_for)
@@ -19,19 +20,17 @@ from weir import (BINARY, configuration, descendants, place, read_text,
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_fast_stop(weir, number):
-    w = weir(workers=2)
+    w = weir(workers=2, top='stop_drain = "1h";')
     f = Feed(w.rtmp).head().frames(2)
     c = player(w.rtmp, "live", "room")
-    began = time.monotonic()
     assert w.stop(number) == 0
-    assert time.monotonic() - began < 4
     c.wait_closed()
     f.stop()
     assert not os.path.exists(f"{w.prefix}/run/weir.pid")
 
 
 def test_graceful_stop_waits_for_sessions(weir):
-    w = weir(workers=2, top='stop_drain = "10s";')
+    w = weir(workers=2, top='stop_drain = "1h";')
     f = Feed(w.rtmp).head().frames(2)
     c = player(w.rtmp, "live", "room")
     read_until(c, "video 1")
@@ -62,23 +61,21 @@ def test_graceful_stop_ends_after_stop_drain(weir):
     c = player(w.rtmp, "live", "room")
     began = time.monotonic()
     assert w.stop(signal.SIGQUIT) == 0
-    assert 0.7 < time.monotonic() - began < 6
+    assert 0.9 < time.monotonic() - began < busy(2)  # 30 s unless told
     c.close()
 
 
 def test_term_after_quit_is_fast(weir):
-    w = weir(top='stop_drain = "30s";')
+    w = weir(top='stop_drain = "1h";')
     c = player(w.rtmp, "live", "room")
     w.kill(signal.SIGQUIT)
-    time.sleep(0.3)
-    began = time.monotonic()
+    w.wait_log("drains: 1 connections are open")
     assert w.stop(signal.SIGTERM) == 0
-    assert time.monotonic() - began < 4
     c.close()
 
 
 def test_answer_that_is_on_its_way_survives_a_graceful_stop(weir):
-    w = weir(top='stop_drain = "60s";')
+    w = weir(top='stop_drain = "1h";')
     data = os.urandom(20 << 20)
     with open(f"{w.prefix}/html/large", "wb") as f:
         f.write(data)
@@ -86,7 +83,7 @@ def test_answer_that_is_on_its_way_survives_a_graceful_stop(weir):
         c.send("GET", "/large")
         head = c.head()
         w.kill(signal.SIGQUIT)
-        time.sleep(0.3)
+        w.wait_log("drains: 1 connections are open")
         assert c._exactly(int(head.header("content-length"))) == data
     assert w.wait_exit() == 0
 
@@ -229,7 +226,7 @@ def test_json_log(weir, tmp_path):
         wait_for(lambda: "ready:" in read_text(log), 10, "ready")
     finally:
         p.terminate()
-        assert p.wait(15) == 0
+        assert p.wait(busy(15)) == 0
     rows = [json.loads(line) for line in read_text(log).splitlines()]
     assert {"time", "level", "pid", "message"} <= set(rows[0])
 
@@ -241,7 +238,7 @@ def test_log_words_of_peers_are_escaped(weir):
             c.connect("evil\n2026-01-01T00:00:00.000Z [alert] 1 forged")
         except Exception:  # noqa: refused, as it should be
             pass
-    time.sleep(0.3)
+    w.wait_log("connect .*refused")
     assert not re.search(r"^2026-01-01T00:00:00.000Z \[alert\]", w.log(),
                          re.M)
 
@@ -338,7 +335,7 @@ def test_systemd_notification(tmp_path):
     path = str(tmp_path / "notify")
     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     s.bind(path)
-    s.settimeout(10)
+    s.settimeout(busy(10))
     place(tmp_path, configuration(log="run/error.log"))
     p = subprocess.Popen([BINARY, "-c", "weir.conf", "-p", str(tmp_path)],
                          env={**os.environ, "NOTIFY_SOCKET": path})
@@ -346,6 +343,6 @@ def test_systemd_notification(tmp_path):
         assert b"READY=1" in s.recv(1000)
     finally:
         p.terminate()
-        assert p.wait(15) == 0
+        assert p.wait(busy(15)) == 0
     assert b"STOPPING=1" in s.recv(1000)
     s.close()

@@ -11,9 +11,10 @@ import pytest
 
 from feed import Feed, read_until, video_numbers
 from http_client import Http, get
+from patience import busy
 from rtmp_client import Rtmp, player
-from weir import (configuration, descendants, descriptors, read_text, run,
-                  stat_of, title, wait_for)
+from weir import (configuration, descendants, descriptors, free_port,
+                  read_text, run, stat_of, title, wait_for)
 
 
 def one_generation(w, workers):
@@ -194,7 +195,8 @@ def test_listener_added_and_removed(weir):
 
 def test_what_waits_at_a_removed_listener_is_served(weir):
     """Connections that nobody had accepted yet when it was removed."""
-    w = weir(http_listen='"127.0.0.1:0", "127.0.0.2:0"')
+    w = weir(http_listen='"127.0.0.1:0", "127.0.0.2:0"',
+             top="watchdog = 0;")
     port = w.port("http", 1)
     pid = w.workers()[0]
     os.kill(pid, signal.SIGSTOP)
@@ -203,9 +205,9 @@ def test_what_waits_at_a_removed_listener_is_served(weir):
         c = Http(port, host="127.0.0.2")
         c.send("GET", "/healthz")
         waiting.append(c)
-    w.set_config(http_listen='"127.0.0.1:0"')
+    w.set_config(http_listen='"127.0.0.1:0"', top="watchdog = 0;")
     w.kill(signal.SIGHUP)
-    w.wait_log("generation 2 is in force", 1.9)
+    w.wait_log("generation 2 is in force")
     os.kill(pid, signal.SIGCONT)
     for c in waiting:
         assert c.answer().status == 200
@@ -230,8 +232,8 @@ def test_port_zero_keeps_its_port(weir):
 
 
 def test_listener_moves_from_http_to_rtmp_and_to_all_addresses(weir):
-    w = weir(workers=2, http_listen='"127.0.0.1:0", "127.0.0.1:0"')
-    port = w.port("http", 1)
+    port = free_port()
+    w = weir(workers=2, http_listen=f'"127.0.0.1:0", "127.0.0.1:{port}"')
     w.set_config(workers=2, http_listen='"127.0.0.1:0"',
                  rtmp_listen=f'"127.0.0.1:0", "127.0.0.1:{port}"')
     w.reload()
@@ -367,23 +369,21 @@ def test_reload_drain(weir):
 
 
 def test_stop_ends_all_generations(weir):
-    w = weir(workers=2)
+    w = weir(workers=2, top='stop_drain = "1h"; reload_drain = "1h";')
     players = []
     for _ in range(3):
         players.append(player(w.rtmp, "live", "room"))
         w.reload()
     everybody = descendants(w.pid)
     assert len(everybody) > 2
-    began = time.monotonic()
     assert w.stop(signal.SIGTERM) == 0
-    assert time.monotonic() - began < 4
     for p in players:
         p.wait_closed()
     assert not any(stat_of(p) for p in everybody)
 
 
 def test_graceful_stop_lets_all_generations_drain(weir):
-    w = weir(workers=2, top='stop_drain = "20s";')
+    w = weir(workers=2, top='stop_drain = "1h";')
     players = []
     for _ in range(3):
         players.append(player(w.rtmp, "live", "room"))
@@ -399,7 +399,7 @@ def test_graceful_stop_lets_all_generations_drain(weir):
 # ---- HTTP ----
 
 def test_idle_connection_is_answered_once_more(weir):
-    w = weir()
+    w = weir(top='keepalive_min_timeout = "1h";')
     with Http(w.http) as c:
         c.send("GET", "/healthz")
         assert c.answer().header("connection") != "close"
@@ -413,18 +413,19 @@ def test_idle_connection_is_answered_once_more(weir):
 
 
 def test_idle_connection_ends_after_the_grace(weir):
-    w = weir(top='keepalive_min_timeout = "1s";')
+    w = weir(top='keepalive_min_timeout = "1s";',
+             http='keepalive_timeout = "1h";')
     with Http(w.http) as young, Http(w.http) as old:
         old.send("GET", "/healthz")
         old.answer()
         time.sleep(1.1)
+        began = time.monotonic()
         young.send("GET", "/healthz")
         young.answer()
         w.reload()
-        assert old.ended(1)
-        began = time.monotonic()
+        assert old.ended()
         assert young.ended()
-        assert 0.5 < time.monotonic() - began < 2
+        assert time.monotonic() - began > 0.9
     one_generation(w, 1)
 
 
@@ -446,7 +447,7 @@ def test_pipelined_requests_are_all_answered(weir):
 
 def test_ready_for_the_balancer_while_old_workers_drain(weir):
     """A reload is no reason to take this node out."""
-    w = weir()
+    w = weir(top='keepalive_min_timeout = "1h";')
     with Http(w.http) as c, player(w.rtmp, "live", "room"):
         c.send("GET", "/readyz")
         c.answer()
@@ -460,7 +461,7 @@ def test_ready_for_the_balancer_while_old_workers_drain(weir):
 # ---- dying ----
 
 def test_killed_old_worker_takes_only_its_own(weir):
-    w = weir(workers=2, hold="10s")
+    w = weir(workers=2, hold="1h")
     f = Feed(w.rtmp).head().frames(3)
     old = w.worker_of(f.c.sock)
     w.reload()
@@ -479,7 +480,7 @@ def new_children(w, known, act):
     """Calls act for children of the master that are new, as soon as they are
     there, until it returns True."""
     path = f"/proc/{w.pid}/task/{w.pid}/children"
-    end = time.monotonic() + 10
+    end = time.monotonic() + busy(10)
     while time.monotonic() < end:
         with open(path, encoding="ascii") as f:
             fresh = set(map(int, f.read().split())) - known
@@ -544,21 +545,29 @@ def test_workers_that_are_never_ready(weir):
         os.kill(pid, signal.SIGSTOP)
         stopped.append(pid)
         return True
+
+    def in_force():
+        return len(re.findall("is in force", w.log()))
+
+    def serves():
+        try:
+            return get(w.http, "/healthz", timeout=1).status == 200
+        except socket.timeout:  # asked the one that is stopped
+            return False
     for workers in range(3, 30):  # until one is caught before it is ready
         stopped, before = [], w.workers()
         known = set(descendants(w.pid))
-        count = len(re.findall("is in force", w.log()))
+        count = in_force()
         w.set_config(workers=workers % 3 + 2, top="watchdog = 0;")
         w.kill(signal.SIGHUP)
         new_children(w, known, stop)
-        time.sleep(0.5)
-        if len(re.findall("is in force", w.log())) == count:
+        while in_force() == count and "reload failed" not in w.log():
+            assert serves() or in_force() > count
+            time.sleep(0.05)
+        if in_force() == count:
             break
         os.kill(stopped[0], signal.SIGCONT)
         one_generation(w, workers % 3 + 2)
-    while "reload failed" not in w.log():
-        assert get(w.http, "/healthz").status == 200
-        time.sleep(0.05)
     assert "not ready within 10 s" in w.log()
     wait_for(lambda: set(descendants(w.pid)) == set(before))
     w.reload()
@@ -573,15 +582,16 @@ def test_killed_worker_is_back_within_100_ms(weir):
         began = time.monotonic()
         os.kill(victim, signal.SIGKILL)
         while len(w.workers()) < 2 or victim in w.workers():
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < busy(5)
         took.append(time.monotonic() - began)
         time.sleep(0.6)
-    assert min(took) < 0.1, took
+    assert min(took) < busy(0.1), took
 
 
 def test_killed_master_in_the_midst_of_reloads(weir):
-    w = weir(workers=2)
-    ports = (w.rtmp, w.http)
+    ports = (free_port(), free_port())
+    w = weir(workers=2, rtmp_listen=f'"127.0.0.1:{ports[0]}"',
+             http_listen=f'"127.0.0.1:{ports[1]}"')
     p = player(w.rtmp, "live", "room")
     w.reload()
     w.kill(signal.SIGHUP)
@@ -594,8 +604,6 @@ def test_killed_master_in_the_midst_of_reloads(weir):
     for port in ports:
         with pytest.raises(ConnectionRefusedError):
             get(port, "/healthz")
-    w.set_config(workers=2, rtmp_listen=f'"127.0.0.1:{ports[0]}"',
-                 http_listen=f'"127.0.0.1:{ports[1]}"')
     w.start()
     assert get(ports[1], "/healthz").status == 200
 
@@ -609,9 +617,11 @@ def test_stopped_process_is_noticed(weir):
 
 
 def test_continued_process_is_left_alone(weir):
-    w = weir(top='watchdog = "2s";')
+    """Stopped for longer than the watchdog's time on the whole, and not at
+    once."""
+    w = weir(top='watchdog = "3s";')
     victim = w.workers()[0]
-    for _ in range(4):
+    for _ in range(6):
         os.kill(victim, signal.SIGSTOP)
         time.sleep(0.6)
         os.kill(victim, signal.SIGCONT)
@@ -649,7 +659,7 @@ def test_systemd_is_told(tmp_path):
     path = str(tmp_path / "notify")
     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     s.bind(path)
-    s.settimeout(10)
+    s.settimeout(busy(10))
     place(tmp_path, configuration(log="run/error.log"))
     p = subprocess.Popen([BINARY, "-c", "weir.conf", "-p", str(tmp_path)],
                          env={**os.environ, "NOTIFY_SOCKET": path})
@@ -666,7 +676,7 @@ def test_systemd_is_told(tmp_path):
             assert s.recv(1000) == b"READY=1"
     finally:
         p.terminate()
-        assert p.wait(15) == 0
+        assert p.wait(busy(15)) == 0
     s.close()
 
 

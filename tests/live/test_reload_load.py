@@ -20,6 +20,7 @@ import flv
 from feed import Feed, number
 from flv_client import FlvPlayer
 from http_client import get
+from patience import busy
 from rtmp_client import VIDEO, Closed, player
 from weir import SANITIZED, run, wait_for
 
@@ -74,7 +75,8 @@ class Load:
         tasks = set()
         began, count = time.monotonic(), 0
         while not self.stopping:
-            while count < (time.monotonic() - began) * self.fresh:
+            while count < (time.monotonic() - began) * self.fresh and \
+                    len(tasks) < self.fresh:  # or a slow machine drowns
                 count += 1
                 task = asyncio.create_task(self.one())
                 tasks.add(task)
@@ -89,7 +91,7 @@ class Load:
 
     def stop(self):
         self.stopping = True
-        self.thread.join(30)
+        self.thread.join(busy(30))
         assert not self.thread.is_alive()
 
 
@@ -98,7 +100,7 @@ def reload_under_http(w, times, counts):
     load = Load(w.http)
     wait_for(lambda: load.done > 500, 20, "load")
     for n in range(times):
-        w.set_config(workers=counts[n % len(counts)])
+        w.set_config(workers=counts[n % len(counts)], top=PATIENT)
         w.reload()
         before = load.done
         wait_for(lambda: load.done > before + 200, 20, "load goes on")
@@ -107,25 +109,29 @@ def reload_under_http(w, times, counts):
     assert load.closed >= min(times, 8) * 8  # old workers did serve some
 
 
+# A client that is slow to ask again has its connection closed after the grace.
+PATIENT = 'keepalive_min_timeout = "1h"; max_generations = 16;'
+
+
 def test_http_over_reloads(weir):
-    w = weir(workers=WORKERS)
+    w = weir(workers=WORKERS, top=PATIENT)
     reload_under_http(w, 6, [WORKERS])
 
 
 def test_http_while_the_count_of_workers_changes(weir):
-    w = weir(workers=2)
+    w = weir(workers=2, top=PATIENT)
     reload_under_http(w, 8, [4, 2, 1, 6])
 
 
 @pytest.mark.soak
 def test_http_over_100_reloads(weir):
-    w = weir(workers=WORKERS)
+    w = weir(workers=WORKERS, top=PATIENT)
     reload_under_http(w, 100, [WORKERS])
 
 
 @pytest.mark.soak
 def test_http_over_100_reloads_with_other_counts_of_workers(weir):
-    w = weir(workers=2)
+    w = weir(workers=2, top=PATIENT)
     reload_under_http(w, 100, [4, 2, 1, 6, 3])
 
 
@@ -137,7 +143,7 @@ class Watcher(threading.Thread):
     def __init__(self, w, name, kind):
         super().__init__(daemon=True)
         if kind == "flv":
-            self.c = FlvPlayer(w.http, name, timeout=30)
+            self.c = FlvPlayer(w.http, name, timeout=busy(30))
         else:
             self.c = player(w.rtmp, "live", name)
         self.kind = kind
@@ -149,7 +155,7 @@ class Watcher(threading.Thread):
     def next_frame(self):
         while True:
             m = self.c.tag() if self.kind == "flv" else \
-                self.c.read(VIDEO, timeout=30)
+                self.c.read(VIDEO, timeout=busy(30))
             assert m, "the connection ended"
             if m.type == VIDEO and not flv.is_header(
                     flv.Tag(m.type, 0, m.payload)):
@@ -169,7 +175,7 @@ class Watcher(threading.Thread):
     def stop(self):
         self.stopping = True
         (self.c.http if self.kind == "flv" else self.c).sock.shutdown(2)
-        self.join(10)
+        self.join(busy(10))
         self.c.close()
 
 
@@ -204,7 +210,8 @@ def reload_under_streams(w, reloads, publishers, players, tries):
 
 
 def test_streams_over_reloads(weir):
-    w = weir(workers=WORKERS, top="max_generations = 16;")
+    w = weir(workers=WORKERS, top="max_generations = 16;",
+             live='window = "60s";')
     reload_under_streams(w, 5, 3, 12, 10)
 
 
@@ -218,7 +225,7 @@ def test_streams_over_100_reloads(weir):
 
 def test_encoder_that_comes_back_to_a_new_worker_takes_its_name(weir):
     """A publisher of the old generation is replaced by one of the new."""
-    w = weir(workers=2, hold="10s")
+    w = weir(workers=2, hold="1h")
     f = Feed(w.rtmp).head().frames(3)
     with player(w.rtmp, "live", "room") as p:
         w.reload()

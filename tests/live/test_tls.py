@@ -13,7 +13,9 @@ import time
 import pytest
 
 import media
+from control_client import wait_players
 from http_client import get
+from patience import busy
 from tls_files import connect, context, listen, openssl, tls_get
 from weir import SANITIZED, configuration, place, resident, run, wait_for
 
@@ -39,7 +41,7 @@ def curl(w, root, *arguments, path="/healthz", host="localhost", check=True):
         ["curl", "-sS", "--cacert", root, *arguments, "--resolve",
          f"{host}:{tls_port(w)}:127.0.0.1",
          f"https://{host}:{tls_port(w)}{path}"],
-        capture_output=True, timeout=60, check=False)
+        capture_output=True, timeout=busy(60), check=False)
     if check:
         assert done.returncode == 0, done.stderr.decode()
     return done.stdout if check else done.returncode
@@ -151,7 +153,7 @@ def test_clients_with_a_certificate_alone(https, certificates):
     ours = context(certificates.root)
     ours.load_cert_chain(certificates.path("friend.pem"),
                          certificates.path("friend.key"))
-    with socket.create_connection(("127.0.0.1", port), 10) as raw, \
+    with socket.create_connection(("127.0.0.1", port), busy(10)) as raw, \
             ours.wrap_socket(raw, server_hostname="localhost") as s:
         s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert s.recv(100).startswith(b"HTTP/1.1 200 OK")
@@ -172,7 +174,7 @@ def test_the_key_is_read_before_privileges_go(https, certificates, tmp_path):
 def visit(w, root, session, **more):
     """(session for the next one, reused, the worker)"""
     c = context(root, **more)
-    raw = socket.create_connection(("127.0.0.1", tls_port(w)), 10)
+    raw = socket.create_connection(("127.0.0.1", tls_port(w)), busy(10))
     with c.wrap_socket(raw, server_hostname="localhost") as s:
         s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert s.recv(1000).startswith(b"HTTP/1.1 200")
@@ -180,7 +182,7 @@ def visit(w, root, session, **more):
 
 
 def reuse(w, c, session):
-    raw = socket.create_connection(("127.0.0.1", tls_port(w)), 10)
+    raw = socket.create_connection(("127.0.0.1", tls_port(w)), busy(10))
     with c.wrap_socket(raw, server_hostname="localhost",
                        session=session) as s:
         s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -228,7 +230,7 @@ def test_byte_by_byte(https, certificates):
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = context(certificates.root).wrap_bio(incoming, outgoing,
                                               server_hostname="localhost")
-    with socket.create_connection(("127.0.0.1", tls_port(w)), 10) as s:
+    with socket.create_connection(("127.0.0.1", tls_port(w)), busy(10)) as s:
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
         def step(action):
@@ -250,8 +252,8 @@ def test_byte_by_byte(https, certificates):
 
 def test_a_handshake_has_its_time(https):
     w = https('handshake_timeout = "300ms";')
-    with socket.create_connection(("127.0.0.1", tls_port(w)), 10) as silent, \
-            socket.create_connection(("127.0.0.1", tls_port(w)), 10) as half:
+    with socket.create_connection(("127.0.0.1", tls_port(w)), busy(10)) as silent, \
+            socket.create_connection(("127.0.0.1", tls_port(w)), busy(10)) as half:
         half.sendall(b"\x16\x03\x01\x02\x00\x01")
         assert silent.recv(1) == b""
         assert half.recv(1) == b""
@@ -263,7 +265,7 @@ def test_garbage_and_peers_that_leave(https, certificates):
     w = https()
     for bytes_ in (b"\x16\x03\x01\x00\x05hello", b"\x16" + os.urandom(600),
                    b"\x16\x03\x01\xff\xff" + b"x" * 70000):
-        with socket.create_connection(("127.0.0.1", tls_port(w)), 10) as s:
+        with socket.create_connection(("127.0.0.1", tls_port(w)), busy(10)) as s:
             try:
                 s.sendall(bytes_)
                 while s.recv(1000):
@@ -271,10 +273,10 @@ def test_garbage_and_peers_that_leave(https, certificates):
             except ConnectionError:
                 pass
     w.wait_log("handshake failed: ", count=3)
-    with socket.create_connection(("127.0.0.1", tls_port(w)), 10) as s:
+    with socket.create_connection(("127.0.0.1", tls_port(w)), busy(10)) as s:
         s.sendall(b"\x16\x03\x01")
     w.wait_log("handshake failed: the peer closed the connection")
-    socket.create_connection(("127.0.0.1", tls_port(w)), 10).close()
+    socket.create_connection(("127.0.0.1", tls_port(w)), busy(10)).close()
     assert b"200 OK" in tls_get(tls_port(w), certificates.root)
 
 
@@ -291,16 +293,16 @@ def test_https_to_the_plain_port(https, certificates):
     w = https()
     with pytest.raises(ssl.SSLError):
         connect(w.http, certificates.root)
-    with socket.create_connection(("127.0.0.1", w.http), 10) as s:
+    with socket.create_connection(("127.0.0.1", w.http), busy(10)) as s:
         s.sendall(b"\x16\x03\x01\x00\x05hello")
         assert b"TLS handshake sent to a plain HTTP port" in s.recv(1000)
 
 
 def test_many_handshakes_at_once(https, certificates):
-    w = https(workers=2)
+    w = https('handshake_timeout = "1h";', workers=2)
     count = 100 if SANITIZED else 500
     c = context(certificates.root)
-    socks = [socket.create_connection(("127.0.0.1", tls_port(w)), 60)
+    socks = [socket.create_connection(("127.0.0.1", tls_port(w)), busy(60))
              for _ in range(count)]
 
     def one(raw):
@@ -351,7 +353,7 @@ def test_a_slow_client_gets_the_last_record(weir, certificates):
         f.write(data)
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-    raw.settimeout(10)
+    raw.settimeout(busy(10))
     raw.connect(("127.0.0.1", tls_port(w)))
     with context(certificates.root).wrap_socket(
             raw, server_hostname="localhost") as s:
@@ -370,7 +372,7 @@ def test_flv_over_https(https, certificates, tool, sample, tmp_path):
     player = tool(media.Tool(
         "curl", "-sS", "--fail", "--cacert", certificates.root, "-o", str(out),
         f"https://localhost:{tls_port(w)}/live/room.flv"))
-    time.sleep(0.7)  # the player has asked
+    wait_players(w)
     tool(media.ffmpeg_publish(sample, w.rtmp_url("room"))).wait()
     player.wait()
     assert media.by_stream(media.packets(out)) == \
@@ -409,7 +411,7 @@ def test_what_an_idle_connection_costs(https, certificates):
     before = resident(w.workers()[0])
     c = context(certificates.root)
     for _ in range(count):
-        raw = socket.create_connection(("127.0.0.1", tls_port(w)), 10)
+        raw = socket.create_connection(("127.0.0.1", tls_port(w)), busy(10))
         s = c.wrap_socket(raw, server_hostname="localhost")
         s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert s.recv(1000)

@@ -8,6 +8,7 @@ import signal
 import socket
 
 from feed import Feed, read_until
+from patience import busy
 from rtmp_client import Rtmp
 from tls_files import connect, context, listen
 from weir import wait_for
@@ -53,7 +54,7 @@ def test_a_new_certificate_without_a_lost_connection(weir, certificates,
     player.play("room", wait=False)
     f = Feed(w.rtmp).head().frames(2)
     read_until(player, "video 1")
-    raw = socket.create_connection(("127.0.0.1", w.port("https")), 10)
+    raw = socket.create_connection(("127.0.0.1", w.port("https")), busy(10))
     with c.wrap_socket(raw, server_hostname="localhost") as s:
         assert ask(s).startswith(b"HTTP/1.1 200")
         ticket = s.session
@@ -64,7 +65,7 @@ def test_a_new_certificate_without_a_lost_connection(weir, certificates,
              "the new certificate")
     f.frames(2)
     read_until(player, "video 3")
-    raw = socket.create_connection(("127.0.0.1", w.port("https")), 10)
+    raw = socket.create_connection(("127.0.0.1", w.port("https")), busy(10))
     with c.wrap_socket(raw, server_hostname="localhost", session=ticket) as s:
         assert s.session_reused, "a ticket from before is not taken any more"
         assert ask(s).startswith(b"HTTP/1.1 200")

@@ -7,7 +7,9 @@ import time
 import pytest
 
 import media
+from control_client import wait_players
 from feed import Feed, kinds, read_until, video_numbers
+from patience import busy
 from rtmp_client import Rtmp
 from tls_files import context, listen
 from weir import SANITIZED, resident, wait_for
@@ -39,7 +41,7 @@ def test_ffmpeg_publishes_and_plays(rtmps, tool, sample, tmp_path):
     urls = (rtmps_url(w, "room"), w.rtmp_url("room"), w.flv_url("room"))
     players = [tool(media.ffmpeg_record(url, out))
                for url, out in zip(urls, outs)]
-    time.sleep(0.7)  # the players have said what they want
+    wait_players(w, 3)
     tool(media.ffmpeg_publish(sample, rtmps_url(w, "room"))).wait()
     for p in players:
         p.wait()
@@ -117,7 +119,7 @@ def test_players_that_never_read_cost_one_record(rtmps, certificates):
 
 def test_plain_rtmp_to_the_rtmps_port_and_back(rtmps, certificates):
     w = rtmps()
-    with socket.create_connection(("127.0.0.1", w.port("rtmps")), 10) as s:
+    with socket.create_connection(("127.0.0.1", w.port("rtmps")), busy(10)) as s:
         s.sendall(b"\x03" + bytes(1536))
         try:
             assert s.recv(1) == b""
@@ -130,11 +132,11 @@ def test_plain_rtmp_to_the_rtmps_port_and_back(rtmps, certificates):
 
 
 def test_a_drain_lets_sessions_end(rtmps, certificates):
-    w = rtmps(top='stop_drain = "20s";')
+    w = rtmps(top='stop_drain = "1h";')
     c = player(w, certificates.root)
     f = Feed(w.rtmp).head().frames(2)
     read_until(c, "video 1")
-    half = socket.create_connection(("127.0.0.1", w.port("rtmps")), 10)
+    half = socket.create_connection(("127.0.0.1", w.port("rtmps")), busy(10))
     half.sendall(b"\x16\x03")
     wait_for(lambda: w.worker_of(half), 5)
     w.kill(3)  # QUIT

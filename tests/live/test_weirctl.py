@@ -15,6 +15,7 @@ import pytest
 
 from control_client import WEIRCTL, ctl, ctl_json
 from feed import Feed
+from patience import busy
 from weir import Weir, configuration, run, wait_for
 
 NOBODY = 65534
@@ -51,10 +52,8 @@ def test_failures(weir):
     assert r.returncode == 1 and '"ping"' in r.stderr and r.stdout == ""
     assert ctl(w, "kick", "sess", "1:5").returncode == 1
     assert ctl(w, "wait", "50ms", "stream", "live/x", "up").returncode == 4
-    began = time.monotonic()
-    r = ctl(w, "-t", "1", "wait", "30s")
+    r = ctl(w, "-t", "1", "wait", "1h")
     assert r.returncode == 4 and "in time" in r.stderr
-    assert time.monotonic() - began < 10
     assert ctl(w, "-x").returncode == 1
     assert ctl(w, "-t", "soon", "ping").returncode == 1
     r = ctl(w, "-s", "run/nothing.sock", "ping")
@@ -100,7 +99,7 @@ def test_the_master_dies_meanwhile(weir):
     w = weir()
     results = []
     t = threading.Thread(
-        target=lambda: results.append(ctl(w, "wait", "1m")))
+        target=lambda: results.append(ctl(w, "wait", "1h")))
     t.start()
     wait_for(lambda: ctl_json(w, "show", "info")["control_clients"] == 2)
     w.kill(signal.SIGKILL)
@@ -144,8 +143,7 @@ def test_stop(weir):
     f = Feed(w.rtmp).head().frames(1)
     r = ctl(w, "stop")
     assert r.returncode == 0 and r.stdout.endswith("OK stopped\n")
-    assert w.process.wait(5) == 0
-    w.status = 0
+    assert w.wait_exit() == 0
     f.stop()
 
 
@@ -157,7 +155,7 @@ def test_quit_from_a_script(weir):
 
 def read_terminal(fd, until, timeout=10):
     text = b""
-    end = time.monotonic() + timeout
+    end = time.monotonic() + busy(timeout)
     while until not in text:
         ready, _, _ = select.select([fd], [], [], end - time.monotonic())
         assert ready, text
@@ -219,7 +217,7 @@ def as_user(w, *words, uid=NOBODY, gid=NOBODY, groups=None):
     more = f"--groups={groups}" if groups else "--clear-groups"
     return subprocess.run(
         ["setpriv", f"--reuid={uid}", f"--regid={gid}", more, copy, *words],
-        cwd=w.prefix, capture_output=True, text=True, timeout=30, check=False)
+        cwd=w.prefix, capture_output=True, text=True, timeout=busy(30), check=False)
 
 
 @root

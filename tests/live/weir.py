@@ -55,8 +55,9 @@ TRACED = "" if os.geteuid() == 0 else "sandbox = { core_dumps = true; };"
 
 # Times that a client of ours may miss when the machine is busy: an hour each,
 # unless the test says something of them.
-UNHURRIED = {"http": ("client_header_timeout",),
-             "rtmp": ("handshake_timeout", "connect_timeout")}
+UNHURRIED = {"http": ("client_header_timeout", "keepalive_timeout"),
+             "rtmp": ("handshake_timeout", "connect_timeout", "ping_interval"),
+             "app": ("idle_timeout",)}
 
 
 def configuration(**parts):
