@@ -380,10 +380,13 @@ class Weir:
 
     def _sanitizer_report(self, name):
         """The leak checker of a child misses the master's log thread, which
-        a fork does not copy: that is no report."""
+        a fork does not copy, and threads that are killed under its hands: that
+        is no report."""
+        no_report = ("was not suspended. False leaks",
+                     "Unable to get registers from thread")
         lines = [line for line in
                  read_text(f"{self.prefix}/{name}").splitlines()
-                 if "was not suspended. False leaks" not in line]
+                 if not any(words in line for words in no_report)]
         return ["\n".join(lines)[:6000]] if lines else []
 
     def _check_logs(self, problems):
