@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/utf8.h"
 #include "store/bus.h"
 #include "store/call.h"
 #include "store/lease.h"
@@ -223,9 +224,33 @@ new_call(enum store_kind kind, store_done *call_done, void *arg)
     return c;
 }
 
+/* Not every database keeps what is no text. */
+static bool
+are_texts(const struct store_value *params, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct str s = params[i].s;
+
+        if (params[i].type == STORE_TEXT &&
+            (!utf8_valid(s) || str_find(s, '\0', 0) < s.len)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *
+what_is_wrong(bool whole, bool texts)
+{
+    if (!whole) {
+        return "has too many bytes";
+    }
+    return texts ? NULL : "has a text that is not UTF-8, or U+0000 in one";
+}
+
 /* Whether the backend may have it; else it is answered. */
 static bool
-may_go(struct store_call *c, bool whole)
+may_go(struct store_call *c, const char *wrong)
 {
     if (st.closed) {
         call_later(c, STORE_DOWN);
@@ -235,9 +260,8 @@ may_go(struct store_call *c, bool whole)
         call_later(c, STORE_BUSY);
         return false;
     }
-    if (!whole) {
-        log_error("a call of the store has more than %d bytes",
-                  WIRE_REQUEST_MAX);
+    if (wrong != NULL) {
+        log_limited(LOG_ERROR, "a call of the store %s", wrong);
         call_later(c, STORE_FAILED);
         return false;
     }
@@ -278,7 +302,7 @@ store_read(const struct store_statement *statement,
     for (size_t i = 0; i < count; i++) {
         c->params[i] = wire_get_value(&in);
     }
-    if (may_go(c, !out.full)) {
+    if (may_go(c, what_is_wrong(!out.full, are_texts(params, count)))) {
         st.backend->read(c);
     }
     return c;
@@ -290,6 +314,7 @@ store_write(const struct store_step *steps, size_t count,
 {
     struct store_call *c = new_call(STORE_KIND_WRITE, call_done, arg);
     struct wire_out out = { .to = &c->request };
+    bool texts = true;
 
     assert(count >= 1 && count <= STORE_STEPS);
     assert(notice == NULL || notice->text.len <= WIRE_NOTICE_MAX);
@@ -299,9 +324,15 @@ store_write(const struct store_step *steps, size_t count,
     for (size_t i = 0; i < count; i++) {
         assert(steps[i].count <= STORE_PARAMS);
         wire_put_step(&out, place_of(steps[i].statement), &steps[i]);
+        texts = texts && are_texts(steps[i].params, steps[i].count);
+    }
+    if (notice != NULL) {
+        struct store_value text = store_text(notice->text);
+
+        texts = texts && are_texts(&text, 1);
     }
     wire_put_notice(&out, notice);
-    if (may_go(c, !out.full)) {
+    if (may_go(c, what_is_wrong(!out.full, texts))) {
         st.backend->write(c);
     }
     return c;

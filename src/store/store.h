@@ -10,6 +10,9 @@
  * commit and answer answers the same again when it is back; what it had not
  * committed is asked again.
  *
+ * With PostgreSQL each process asks the server itself, and several weirs may
+ * have one database: what is said here holds for all of them together.
+ *
  * Every call is answered exactly once, by the loop and never within the call
  * that asks, unless it was cancelled.
  *
@@ -44,7 +47,23 @@ struct store_settings {
 /* ---- schemas: static tables ---- */
 
 /* Names its parameters $1 .. $16 in SQL that both backends understand, or has
- * a text for each. */
+ * a text for each.
+ *
+ * What both do the same, a schema that keeps to it need not care:
+ *   - there are numbers (bigint, 64 bit) and texts (text); a truth comes back
+ *     as 1 or 0, and an average, a date or a blob as text
+ *   - a parameter is of one kind, number or text, in all calls (or NULL): a
+ *     bigint column takes no text, a text column no number
+ *   - a text is UTF-8 without U+0000: whoever asks with another one is
+ *     answered STORE_FAILED, so what comes from outside is checked before
+ *   - texts are compared byte by byte: a text column that is ordered or
+ *     compared with < has COLLATE "C" in the text for PostgreSQL
+ *   - what is in an index has at most 2700 bytes together: PostgreSQL takes
+ *     no more, so a module limits it
+ *   - numbers that the database gives (autoincrement, bigserial) only grow
+ *     and have gaps; they are no count
+ *   - writes that do not wait for each other's answer are made in any order;
+ *     each sees all that those made before it did, or none */
 struct store_statement {
     const char *name;     /* "key_of_room"; NULL ends a table */
     const char *sql;      /* NULL: the next two */
@@ -55,8 +74,8 @@ struct store_statement {
     bool quick;
 };
 
-/* Number n of a schema is the n-th of its table; one that was released is
- * never changed. */
+/* In the words of both, if they differ.  Number n of a schema is the n-th of
+ * its table; one that was released is never changed. */
 struct store_migration {
     const char *sqlite;
     const char *postgres; /* NULL: the same */
@@ -77,9 +96,9 @@ void store_register(const struct store_schema *s);
 /* The master, before any fork. */
 void store_prepare(void);
 
-/* In a worker or role that asks, before it enters the sandbox: the database
- * is there, for the keeper has made it.  threads: for long reads; NULL: they
- * are made on the loop. */
+/* In a worker or role that asks, before it enters the sandbox: a file is
+ * there, for the keeper has made it; a server may be away.  threads: for long
+ * reads; NULL: they are made on the loop. */
 int store_open(struct loop *l, const struct store_settings *s,
                struct task_threads *threads, struct errmsg *err);
 /* Answers what waits with STORE_DOWN and forgets who listens; what is asked
@@ -104,8 +123,9 @@ enum store_status {
     STORE_DOWN,     /* no keeper, no server, or no answer in time: whether it
                        was done is not known */
     STORE_FULL,     /* no room on the disk: nothing is changed */
-    STORE_FAILED,   /* the statement is wrong (a constraint other than a
-                       uniqueness too): a bug, and logged as such */
+    STORE_FAILED,   /* the statement or a text of it is wrong (a constraint
+                       other than a uniqueness too): a bug, and logged as
+                       such */
 };
 /* Words for people and logs: "the store has no room left". */
 const char *store_status_text(enum store_status status);
@@ -162,7 +182,8 @@ struct store_step {
 /* What all processes are told once a write is on the disk. */
 struct store_notice {
     const char *topic; /* one of store_listen() */
-    struct str text;   /* at most 1024 bytes; no secrets */
+    struct str text;   /* at most 1024 bytes of UTF-8; no secrets.  A server
+                          lets commits that have one wait for each other */
 };
 
 /* All steps in their order, or none of them.  notice may be NULL. */

@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
@@ -43,6 +44,15 @@ class Server:
     def stop(self, mode="immediate"):
         server_do("stop", self.folder, mode)
 
+    def kill(self):
+        """All of it at once, as when the machine fails."""
+        for pid in self.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        server_do("gone", self.folder)
+
     def drop(self):
         server_do("drop", self.folder)
 
@@ -52,10 +62,13 @@ class Server:
             return int(f.read())
 
     def pids(self):
-        """Of the server and all its sessions."""
-        with open(f"{self.folder}/data/postmaster.pid",
-                  encoding="ascii") as f:
-            main = int(f.readline())
+        """Of the server and all its sessions; none if it does not run."""
+        try:
+            with open(f"{self.folder}/data/postmaster.pid",
+                      encoding="ascii") as f:
+                main = int(f.readline())
+        except FileNotFoundError:
+            return []
         children = subprocess.run(["pgrep", "-P", str(main)], text=True,
                                   capture_output=True, check=False).stdout
         return [main, *map(int, children.split())]

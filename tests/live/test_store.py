@@ -18,17 +18,11 @@ import pytest
 import weir as weir_py
 from database import Sqlite
 from http_client import Http, get
-from test_module import build_with
 from weir import descendants, run, title, wait_for
 
 LOCATION = '{ path = "/notes"; module = "notes"; },'
 DATABASE = "run/weir.db"
 COMMITS = 'weir_store_commits_total{result="success"}'
-
-
-@pytest.fixture(scope="module")
-def notes_binary(tmp_path_factory):
-    return build_with("notes", str(tmp_path_factory.mktemp("tree")))
 
 
 class Notes:

@@ -1,6 +1,8 @@
 """Fixtures of all live tests, those below modules/ included."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import fcntl
+import itertools
 import os
 import signal
 import uuid
@@ -64,9 +66,10 @@ def databases():
 def weir(request, tmp_path, databases):
     """Starts a weir; each is stopped and checked when the test is over."""
     started = request.node.weirs = []
+    numbers = itertools.count()
 
     def start(text=None, **parts):
-        folder = tmp_path / f"weir{len(started)}"
+        folder = tmp_path / f"weir{next(numbers)}"
         folder.mkdir()
         started.append(Weir(folder, text, **parts))
         return started[-1]
@@ -93,6 +96,22 @@ def postgres_server(request):
     """The server of all tests; who stops it needs one of its own:
     database.Server()."""
     return database.common_server(session_folder(request.config))
+
+
+@pytest.fixture(scope="session")
+def notes_binary(request):
+    """A weir with modules/notes of tests/live, which keeps notes in the store:
+    built once, by whoever comes first."""
+    from test_module import build_with  # needs what we make here
+    tree = f"{session_folder(request.config)}/notes"
+    with open(tree + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(tree + ".built"):
+            with open(tree + ".path", "w", encoding="utf-8") as f:
+                f.write(build_with("notes", tree))
+            os.rename(tree + ".path", tree + ".built")
+    with open(tree + ".built", encoding="utf-8") as f:
+        return f.read()
 
 
 def use(monkeypatch, backend):
