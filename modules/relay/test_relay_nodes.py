@@ -5,13 +5,16 @@ of."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
+import re
 import signal
+import socket
 import threading
-import time
 from urllib.parse import urlencode
 
 import pytest
 
+import database
+import weir as weir_py
 from control_client import ctl
 from feed import Feed
 from http_client import get
@@ -47,7 +50,28 @@ class Remote(Server):
 
 
 @pytest.fixture
-def node(weir, postgres):
+def own_server(monkeypatch):
+    """A database on a server that the test may stop."""
+    server = database.Server()
+    backend = database.Postgres(server, "relays")
+    monkeypatch.setitem(weir_py.DEFAULTS, "backend", backend.settings)
+    yield server
+    server.drop()
+
+
+@pytest.fixture
+def lone_node(own_server, weir):  # the server outlives the weirs
+    assert own_server
+    return starter(weir)
+
+
+@pytest.fixture
+def node(postgres, weir):
+    assert postgres
+    return starter(weir)
+
+
+def starter(weir):
     """Starts a weir on the test's database: node("a")."""
     def start(name, expiry="60s", **parts):
         w = weir(top=EGRESS, locations=PLACES,
@@ -89,7 +113,21 @@ def signal_all(w, number):
         os.kill(pid, number)
 
 
+def metric(w, name):
+    text = get(w.http, "/metrics").body.decode()
+    return sum(float(n) for n in
+               re.findall(rf"^{re.escape(name)} (\S+)$", text, re.M))
+
+
 # ---- one of them ----
+
+def test_a_weir_that_shares_nothing(weir):
+    w = weir(top=EGRESS, locations=PLACES)
+    with Remote() as r:
+        assert task(w, url=r.url("live/1"), wait=20) == OK
+        assert relays(w)[0]["node"] == \
+            f"{socket.gethostname()}:{w.prefix}/run/weir.pid"
+
 
 def test_each_relay_runs_once(node):
     with Remote() as r:
@@ -105,6 +143,7 @@ def test_each_relay_runs_once(node):
         assert task(b, name="y", url=r.url("live/2"), wait=20) == OK
         wait_for(lambda: runner(a, b, name="y"), 30, "one that runs it")
         wait_for(lambda: r.now == 2, 5, "two pulls")
+        assert sum(metric(w, "weir_store_leases") for w in (a, b)) == 2
         assert sorted(name for _, name in r.wishes) == ["1", "2"]
         assert task(b, oper="stop", url="rtmp://h/a/b") == OK
         assert task(a, oper="stop", name="y", url="rtmp://h/a/b") == OK
@@ -117,8 +156,8 @@ def test_what_failed_is_told_by_any_node(node):
     a, b = node("a"), node("b")
     assert task(a, url="rtmp://127.0.0.1:1/live/x") == OK
     for w in (a, b):
-        wait_for(lambda w=w: "Connection refused" in relays(w)[0]["reason"],
-                 10, "its reason")
+        wait_for(lambda w=w: any("Connection refused" in r["reason"]
+                                 for r in relays(w)), 10, "its reason")
         status, words = task(w, url="rtmp://127.0.0.1:1/live/x", wait=1)
         assert (status, "Connection refused" in words) == (502, True)
 
@@ -194,9 +233,41 @@ def test_a_weir_that_slept_gives_way(node):
         wait_runs(b, b)
         signal_all(a, signal.SIGCONT)
         a.wait_log("lease relay/1: lost")
+        assert metric(
+            a, 'weir_store_lease_events_total{event="lost"}') == 1
         wait_runs(b, a, b)
         wait_for(lambda: r.now == 1, 5, "one pull")
         assert len(r.wishes) == 2
+
+
+# ---- without the database ----
+
+def test_a_node_alone_goes_on_without_the_database(lone_node, own_server):
+    with Remote() as r:
+        a = lone_node("a", expiry="2s")
+        assert task(a, url=r.url("live/1"), wait=20) == OK
+        own_server.stop()
+        a.wait_log("what this node holds goes on", 30)
+        frames = relays(a)[0]["frames"]
+        own_server.start()
+        a.wait_log("leases are renewed", 30)
+        wait_for(lambda: relays(a)[0]["frames"] > frames, 10, "more frames")
+        assert relays(a)[0]["attempts"] == len(r.wishes) == 1
+        assert "lost" not in a.log()
+
+
+def test_one_of_several_stops_in_time(lone_node, own_server):
+    """And one of them begins when the database is back."""
+    with Remote() as r:
+        a, b = lone_node("a", expiry="2s"), lone_node("b", expiry="2s")
+        assert task(a, "pull", url=r.url("live/1"), wait=20) == OK
+        first = wait_for(lambda: runner(a, b), 30, "one that runs it")
+        own_server.stop()
+        first.wait_log("lease relay/1: lost: the store did not confirm", 30)
+        wait_for(lambda: r.now == 0, 10, "no connections")
+        own_server.start()
+        wait_for(lambda: runner(a, b), 30, "one that runs it")
+        assert r.most == 1
 
 
 # ---- pushes ----

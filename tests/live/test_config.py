@@ -63,6 +63,9 @@ MISTAKES = {
     "egress rule for unix sockets": (
         'pid = "run/weir.pid"', 'egress = "deny unix:"; pid = "run/weir.pid"',
         ["egress", "deny unix:", "must be"]),
+    "a node's name": ('pid = "run/weir.pid"',
+                      'pid = "run/weir.pid"; store = { node = "a b"; }',
+                      ["store.node", "printable ASCII"]),
     "unknown key, near": ('pid = "run/weir.pid"', 'pit = "run/weir.pid"',
                           ["pit", '"?pid']),
     "unknown key, far": ("worker_processes = 2", "xyzzy = 2", ["xyzzy"]),
