@@ -57,8 +57,10 @@ TRACED = "" if os.geteuid() == 0 else "sandbox = { core_dumps = true; };"
 
 # Times that a client of ours may miss when the machine is busy: an hour each,
 # unless the test says something of them.
-UNHURRIED = {"http": ("client_header_timeout", "keepalive_timeout"),
-             "rtmp": ("handshake_timeout", "connect_timeout", "ping_interval"),
+UNHURRIED = {"http": ("client_header_timeout", "keepalive_timeout",
+                      "send_timeout"),
+             "rtmp": ("handshake_timeout", "connect_timeout", "ping_interval",
+                      "send_timeout"),
              "app": ("idle_timeout",)}
 
 
