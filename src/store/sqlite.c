@@ -8,14 +8,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <sqlite3.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/mem.h"
+#include "store/sqlite_index.h"
 
 #define WEIR_ID 0x77656972         /* "weir": the database's application_id */
 #define FORMAT 1                   /* its user_version */
@@ -539,55 +538,13 @@ sqlite_in_place(const struct sqlite *db)
     return stat(db->path, &st) == 0 && st.st_ino == db->inode;
 }
 
-/* ---- what version it is ---- */
-
-#define INDEX_PART 32768 /* bytes that SQLite maps at a time */
-#define HEAD_WORDS 6     /* of 8 bytes: one copy of the index's header */
-
-/* The index of the log begins with a header that every commit changes (its
- * number, the last frame, sums over all frames), in two copies of which the
- * second is written first: https://www.sqlite.org/walformat.html, 2.1.  A read
- * begins by comparing it, too. */
-static const volatile uint64_t *
-map_index(struct sqlite *db)
-{
-    sqlite3_file *file = NULL;
-    volatile void *index = NULL;
-
-    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER,
-                             (void *)&file) != SQLITE_OK ||
-        file == NULL || file->pMethods == NULL ||
-        file->pMethods->iVersion < 2 ||
-        file->pMethods->xShmMap(file, 0, INDEX_PART, 0, &index) != SQLITE_OK) {
-        return NULL;
-    }
-    return index;
-}
-
 uint64_t
 sqlite_version(struct sqlite *db)
 {
-    static const uint8_t key[16] = "weir version";
-    uint64_t first[HEAD_WORDS], second[HEAD_WORDS], version;
-
     if (db->index == NULL) {
-        db->index = map_index(db);
+        db->index = sqlite_index_of(db->handle);
     }
-    if (db->index == NULL) {
-        return 0;
-    }
-    for (size_t i = 0; i < HEAD_WORDS; i++) {
-        first[i] = db->index[i];
-    }
-    atomic_thread_fence(memory_order_seq_cst);
-    for (size_t i = 0; i < HEAD_WORDS; i++) {
-        second[i] = db->index[HEAD_WORDS + i];
-    }
-    if (memcmp(first, second, sizeof(first)) != 0) {
-        return 0;
-    }
-    version = hash_keyed(key, str_of(first, sizeof(first)));
-    return version != 0 ? version : 1;
+    return db->index != NULL ? sqlite_index_version(db->index) : 0;
 }
 
 int64_t
