@@ -4,6 +4,7 @@ says."""
 
 import json
 
+import jsonschema
 import pytest
 
 from articles_help import DEFAULT, JSON, made, start
@@ -120,6 +121,25 @@ def test_each_status(weir, layer, accept):
         "createArticle", "replaceArticle", "changeArticle", "deleteArticle"}
     assert {status for operation, status in left} == {"403"}
     assert ("changeArticle" in json.dumps(d.document)) == ("edit" in layer)
+
+
+def test_what_is_not_told_is_noticed(weir):
+    w = start(weir)
+    made(w, "x")
+    whole = get(w.http, "/openapi.json").json()
+    schemas = whole["components"]["schemas"]
+    del schemas["Article"]["properties"]["updated_at"]
+    del schemas["Problem"]["properties"]["detail"]
+    d = Document(whole)
+    for accept in "application/json", "application/xml":
+        for target, path in (("/articles", "/articles"),
+                             ("/articles/9", "/articles/{id}")):
+            a = get(w.http, target, f"Accept: {accept}")
+            with pytest.raises((jsonschema.ValidationError, AssertionError)):
+                d.check_answer(path, "get", a)
+    del whole["components"]["headers"]["ETag"]
+    with pytest.raises(KeyError):
+        Document(whole).check()
 
 
 def test_where_writing_is_not_allowed(weir):
