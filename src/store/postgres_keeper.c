@@ -382,7 +382,7 @@ wait_for_tables(struct errmsg *err)
 {
     int64_t end = clock_ms() + FIRST_MS;
 
-    while (k.step != READY && !k.wrong && !k.told &&
+    while (k.step != READY && !k.told &&
            (k.conn.state == PG_READY || clock_ms() < end)) {
         loop_turn(k.conn.loop, 100);
     }
@@ -420,6 +420,7 @@ postgres_keeper_start(struct loop *l, const struct store_settings *s,
         .lost = on_lost,
     };
 
+    memset(&k, 0, sizeof(k));
     k.target = pg_target_new(s->conninfo, err);
     if (k.target == NULL) {
         return -1;

@@ -332,6 +332,34 @@ def test_nothing_is_refused_by_the_sandbox(notes, own):
     assert "sandbox refused" not in w.log()
 
 
+def test_tls(notes, own):
+    """What libpq reads for it can be read in the sandbox; a name that the
+    certificate does not have is not taken."""
+    start = dict(host="localhost", port=own.server.port, sslmode="verify-full")
+    good = own.conninfo(**start,
+                        sslrootcert=f"{own.server.folder}/server.crt")
+    w = notes(backend=backend_of(good), store=SHORT)
+    assert ask(w, "add", name="a", text="x").status == 200
+    tls = ("SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity "
+           f"USING (pid) WHERE datname = '{own.database}' AND "
+           "application_name LIKE 'weir %'")
+    assert own.query(w, tls) == [("t",)]
+    own.server.stop()
+    assert ask(w, "add", name="b", text="x").status == 503
+    own.server.start()
+    if own.server.port == start["port"]:
+        works_again(w, "b")
+        assert own.query(w, tls) == [("t",)]
+    assert metric(w, "weir_sandbox_refusals_total") == 0
+    w.set_config(locations=LOCATION,
+                 backend=backend_of(own.conninfo(**start)))
+    w.stop()
+    w.status = None
+    w.start()  # without a root nothing is taken: it starts all the same
+    w.wait_log(r"the store's server cannot be used: .*root certificate")
+    w.may_grow = True
+
+
 # ---- who it is, and where ----
 
 def backend_of(conninfo):

@@ -73,12 +73,12 @@ const struct conf_key settings_store_keys[] = {
         .change = CONF_RESTART, .check = store_check_conninfo,
         .help = "postgres: where the server is, as libpq reads it: "
                 "\"host=db1,db2 dbname=weir user=weir password=...\" or "
-                "\"postgresql://weir@db1/weir\".  libpq's environment "
+                "\"postgresql://weir@db1/weir\"; libpq's environment "
                 "variables, password file and service file are not used."),
     ROW(store_settings, connections, CONF_INT, .min = 1, .max = 16,
         .preset = "2", .change = CONF_RESTART,
         .help = "postgres: connections of a process for writes and long "
-                "reads.  It has one more, for short reads and notices."),
+                "reads; it has one more, for short reads and notices."),
     ROW(store_settings, timeout, CONF_TIME, .min = 100, .max = 60000,
         .preset = "5s",
         .help = "A request that the store does not answer in this time "
