@@ -90,7 +90,7 @@ const struct conf_key settings_store_keys[] = {
     ROW(store_settings, node, CONF_STRING, .preset = "", .change = CONF_RESTART,
         .check = check_node,
         .help = "The name of this weir among those on the same database; no "
-                "two may have the same. Empty: host name, a colon and the "
+                "two may have the same; empty: host name, a colon and the "
                 "path of the pid file."),
     ROW(store_settings, node_expiry, CONF_TIME, .min = 1000, .max = 300000,
         .preset = "15s", .change = CONF_RESTART,
