@@ -223,8 +223,9 @@ def judge(board, expected, a):
             (expected["x_cursor"] == "present") != bool(a.header("x-cursor")):
         return f"X-Cursor: {a.header('x-cursor')}"
     why = judge_headers(board, expected.get("headers", {}), a)
-    said = a.json() if a.body else None
-    if why is None and a.status >= 400 and a.body and "message" not in said:
+    other = "json" not in (a.header("content-type") or "json")
+    said = None if other or not a.body else a.json()
+    if why is None and a.status >= 400 and said and "message" not in said:
         why = f"no message: {said}"
     if why is None and said is not None:
         why = judge_json(expected, said)
