@@ -16,8 +16,28 @@
 static struct {
     char *start; /* argv[0]; NULL before title_init() */
     size_t size;
-    char **environment; /* the copy, which stays for ever */
+    /* The copy, which stays for ever; setenv() and unsetenv() take texts out
+     * of the list. */
+    char **environment, *texts;
 } title;
+
+static void
+copy_environment(size_t count)
+{
+    size_t size = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        size += strlen(environ[i]) + 1;
+    }
+    char *to = title.texts = mem_alloc(size);
+
+    title.environment = mem_zero((count + 1) * sizeof(char *));
+    for (size_t i = 0; i < count; i++) {
+        title.environment[i] = to;
+        to = stpcpy(to, environ[i]) + 1;
+    }
+    environ = title.environment;
+}
 
 /* Extends *end over s if s begins right there. */
 static void
@@ -44,12 +64,7 @@ title_init(int argc, char **argv)
         extend(&end, environ[count++]);
     }
     /* The environment is going to be written over. */
-    char **copy = mem_zero((count + 1) * sizeof(copy[0]));
-
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = mem_dup(environ[i], strlen(environ[i]));
-    }
-    environ = title.environment = copy;
+    copy_environment(count);
     title.start = argv[0];
     title.size = (size_t)(end - argv[0]);
 }
