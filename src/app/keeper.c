@@ -16,8 +16,8 @@
 #include "app/database_lock.h"
 #include "proc/life.h"
 #include "store/bus.h"
-#include "store/keeper.h"
-#include "store/postgres_keeper.h"
+#include "store/postgres/keeper.h"
+#include "store/sqlite/keeper.h"
 
 /* ---- who needs it ---- */
 

@@ -20,9 +20,9 @@
 /* The role's name, by which it is found. */
 #define KEEPER_NAME "keeper"
 
-bus_handler keeper_on_write;  /* store/keeper.c */
-bus_handler link_on_answer;   /* store/link.c */
-bus_handler link_on_hello;    /* store/link.c */
+bus_handler keeper_on_write;  /* store/sqlite/keeper.c */
+bus_handler link_on_answer;   /* store/sqlite/link.c */
+bus_handler link_on_hello;    /* store/sqlite/link.c */
 bus_handler listen_on_notice; /* store/listen.c */
 
 /* Of this start of weir; 0 before store_prepare(). */

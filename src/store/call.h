@@ -60,7 +60,7 @@ struct backend {
     uint64_t (*version)(void); /* store_version(); NULL: always 0 */
 };
 
-extern const struct backend sqlite_backend;   /* store/reader.c */
-extern const struct backend postgres_backend; /* store/postgres.c */
+extern const struct backend sqlite_backend;   /* store/sqlite/reader.c */
+extern const struct backend postgres_backend; /* store/postgres/postgres.c */
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "notes.h"
-#include "store/writer.h"
+#include "store/sqlite/writer.h"
 
 #define BOOT 77
 

@@ -20,8 +20,8 @@
 #include "base/mem.h"
 #include "notes.h"
 #include "store/lease.h"
-#include "store/sqlite.h"
-#include "store/writer.h"
+#include "store/sqlite/sqlite.h"
+#include "store/sqlite/writer.h"
 
 struct store_call {
     struct list link;

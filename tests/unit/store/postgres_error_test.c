@@ -11,7 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "store/postgres_error.h"
+#include "store/postgres/error.h"
 
 static void
 states_have_their_status(void **state)

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "store/postgres_target.h"
+#include "store/postgres/target.h"
 
 static void
 expect_target(const char *text, const char *wanted)

@@ -18,8 +18,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/bus.h"
-#include "store/postgres.h"
-#include "store/postgres_keeper.h"
+#include "store/postgres/keeper.h"
+#include "store/postgres/postgres.h"
 #include "store/schema.h"
 
 enum {

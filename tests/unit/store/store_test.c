@@ -16,8 +16,8 @@
 #include "notes.h"
 #include "proc/bus.h"
 #include "store/bus.h"
+#include "store/sqlite/writer.h"
 #include "store/wire.h"
-#include "store/writer.h"
 
 static struct loop *l;
 static struct task_threads *threads;

@@ -6,8 +6,8 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "store/postgres_conn.h"
-#include "store/postgres_prepared.h"
+#include "store/postgres/conn.h"
+#include "store/postgres/prepared.h"
 
 #define SHARE_US 5000 /* of a turn, for results */
 

@@ -7,12 +7,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef STORE_WRITER_H
-#define STORE_WRITER_H
+#ifndef STORE_SQLITE_WRITER_H
+#define STORE_SQLITE_WRITER_H
 
 #include "base/list.h"
 #include "proc/slot.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 struct writer;
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/link.h"
+#include "store/sqlite/link.h"
 
 #include "store/bus.h"
 #include "store/listen.h"

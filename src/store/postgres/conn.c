@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/postgres_conn.h"
+#include "store/postgres/conn.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "store/metrics.h"
-#include "store/postgres_prepared.h"
+#include "store/postgres/prepared.h"
 
 #define FIRST_WAIT_MS 100 /* before it is tried again */
 #define LONGEST_WAIT_MS 2000

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/postgres_prepared.h"
+#include "store/postgres/prepared.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef STORE_SQLITE_H
-#define STORE_SQLITE_H
+#ifndef STORE_SQLITE_SQLITE_H
+#define STORE_SQLITE_SQLITE_H
 
 #include "store/wire.h"
 

@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef STORE_KEEPER_H
-#define STORE_KEEPER_H
+#ifndef STORE_SQLITE_KEEPER_H
+#define STORE_SQLITE_KEEPER_H
 
 #include "store/store.h"
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/postgres_error.h"
+#include "store/postgres/error.h"
 
 #include <ctype.h>
 #include <string.h>

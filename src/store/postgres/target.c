@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/postgres_target.h"
+#include "store/postgres/target.h"
 
 #include <pwd.h>
 #include <stdlib.h>

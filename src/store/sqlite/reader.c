@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "event/task.h"
-#include "store/link.h"
-#include "store/sqlite.h"
+#include "store/sqlite/link.h"
+#include "store/sqlite/sqlite.h"
 
 #define QUICK_MS 500    /* for one read on the loop, at most */
 #define SHARE_US 5000   /* of a turn, for all of them */

@@ -3,14 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/writer.h"
+#include "store/sqlite/writer.h"
 
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/ledger.h"
-#include "store/migrate.h"
+#include "store/sqlite/migrate.h"
 
 #define PATIENCE_MS 1000           /* while somebody else has a lock */
 #define COPY_DOUBLED 5             /* times, at most: 3.2 s */

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "proc/slot.h"
 #include "store/bus.h"
-#include "store/postgres.h"
+#include "store/postgres/postgres.h"
 
 #define TRIES 1000      /* within store.timeout */
 #define FORGET_ROWS 64  /* of the ledger, at least, */

@@ -16,8 +16,8 @@
 #define STORE_POSTGRES_CONN_H
 
 #include "net/resolve.h"
-#include "store/postgres_error.h"
-#include "store/postgres_target.h"
+#include "store/postgres/error.h"
+#include "store/postgres/target.h"
 #include "store/schema.h"
 
 #define PG_COMMANDS (2 * STORE_STEPS + 8) /* of one question */
@@ -127,7 +127,7 @@ void pg_ask_script(struct pg_ask *a, struct pg_conn *c, const char *sql);
 
 bool pg_is_good(ExecStatusType status); /* no error, nothing left out */
 
-/* ---- for the connection: store/postgres_ask.c ---- */
+/* ---- for the connection: store/postgres/ask.c ---- */
 
 /* Its socket is ready. */
 void pg_talk(struct pg_conn *c, unsigned ready);

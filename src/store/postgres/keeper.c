@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/postgres_keeper.h"
+#include "store/postgres/keeper.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/postgres_conn.h"
+#include "store/postgres/conn.h"
 
 #define FIRST_MS 2000                     /* for the server to be reached */
 #define PATIENCE_MS ((int64_t)10 * 60000) /* for a migration */

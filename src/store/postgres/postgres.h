@@ -19,12 +19,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef STORE_POSTGRES_H
-#define STORE_POSTGRES_H
+#ifndef STORE_POSTGRES_POSTGRES_H
+#define STORE_POSTGRES_POSTGRES_H
 
 #include "store/call.h"
-#include "store/postgres_conn.h"
-#include "store/postgres_rows.h"
+#include "store/postgres/conn.h"
+#include "store/postgres/rows.h"
 
 #define PG_WORKERS 16 /* connections for writes and long reads, at most */
 
@@ -89,16 +89,16 @@ struct postgres {
     int64_t forgot_ms;
 };
 
-extern struct postgres pg; /* store/postgres.c */
+extern struct postgres pg; /* store/postgres/postgres.c */
 
-/* store/postgres.c: who is free is given what waits, in a moment. */
+/* store/postgres/postgres.c: who is free is given what waits, in a moment. */
 void pg_begin(void);
 
-/* store/postgres_read.c: c leaves its queue. */
+/* store/postgres/read.c: c leaves its queue. */
 void pg_read_on(struct pg_conn *conn, struct store_call *c,
                 struct pg_worker *w);
 
-/* store/postgres_write.c */
+/* store/postgres/write.c */
 void pg_write_init(struct pg_worker *w);
 void pg_write_on(struct pg_worker *w, struct store_call *c);
 

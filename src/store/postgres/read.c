@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
-#include "store/postgres.h"
+#include "store/postgres/postgres.h"
 
 #define TRIES 3 /* over connections that were left */
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/postgres.h"
+#include "store/postgres/postgres.h"
 
 #include <stdio.h>
 

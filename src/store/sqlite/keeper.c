@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/keeper.h"
+#include "store/sqlite/keeper.h"
 
 #include <signal.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "event/task.h"
 #include "store/bus.h"
 #include "store/metrics.h"
-#include "store/writer.h"
+#include "store/sqlite/writer.h"
 
 #define BATCH_MAX 256             /* calls of a transaction */
 #define GATHER_MS 5               /* for others to join */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "store/sqlite_index.h"
+#include "store/sqlite/index.h"
 
 #define WEIR_ID 0x77656972         /* "weir": the database's application_id */
 #define FORMAT 1                   /* its user_version */

@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef STORE_LINK_H
-#define STORE_LINK_H
+#ifndef STORE_SQLITE_LINK_H
+#define STORE_SQLITE_LINK_H
 
 #include "store/call.h"
 

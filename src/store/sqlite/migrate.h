@@ -3,10 +3,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef STORE_MIGRATE_H
-#define STORE_MIGRATE_H
+#ifndef STORE_SQLITE_MIGRATE_H
+#define STORE_SQLITE_MIGRATE_H
 
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 /* Each migration in a transaction of its own, those that were made before
  * compared.  -1 with err: the database is newer than this weir, one was

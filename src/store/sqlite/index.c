@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/sqlite_index.h"
+#include "store/sqlite/index.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>

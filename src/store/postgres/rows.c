@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/postgres_rows.h"
+#include "store/postgres/rows.h"
 
 #include <string.h>
 
-#include "store/postgres_prepared.h"
+#include "store/postgres/prepared.h"
 
 void
 pg_rows_init(struct pg_rows *r)

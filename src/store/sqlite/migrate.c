@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/migrate.h"
+#include "store/sqlite/migrate.h"
 
 #include "base/log.h"
 
