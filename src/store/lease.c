@@ -235,8 +235,12 @@ see(const struct store_value *cells)
     if (l->held || str_eq(cells[1].s, str_from(leases.node))) {
         return;
     }
-    l->try_at =
-        lease_now() + (cells[3].n > 0 ? cells[3].n : 0) + EXPIRED_SLACK_MS;
+    if (cells[3].n <= 0) { /* a dead one's: whoever wants it may have it */
+        l->try_at = 0;
+        l->handlers->on_seen(l->arg, STR_NONE, STR_NONE);
+        return;
+    }
+    l->try_at = lease_now() + cells[3].n + EXPIRED_SLACK_MS;
     l->handlers->on_seen(l->arg, cells[1].s, cells[2].s);
 }
 

@@ -225,6 +225,25 @@ the_end_of_anothers_time_is_not_missed(void **state)
     assert_int_equal(a.lost, 0);
 }
 
+/* Though nobody wants it, and so nobody deletes its row. */
+static void
+a_dead_node_is_not_said_to_have_it(void **state)
+{
+    struct owner a, b;
+
+    (void)state;
+    start_at(true, SHORT, "p");
+    let_other_have("a", "cast((julianday('now') - 2440587.5) * 86400000 as "
+                        "integer) + 300");
+    begin(&a, "a");
+    begin(&b, "b");
+    UNTIL(strcmp(a.node, "there") == 0);
+    UNTIL(a.node[0] == '\0');
+    assert_string_equal(a.state, "");
+    assert_int_equal(ask(LEASES, NULL, 0), 1);
+    assert_int_equal(a.taken, 0);
+}
+
 /* ---- giving back ---- */
 
 static void
@@ -478,6 +497,7 @@ main(void)
         TEST(what_another_has_is_waited_for),
         TEST(what_a_dead_node_had_is_free),
         TEST(the_end_of_anothers_time_is_not_missed),
+        TEST(a_dead_node_is_not_said_to_have_it),
         TEST(what_is_dropped_is_free),
         TEST(one_that_is_freed_while_it_is_claimed_is_given_back),
         TEST(a_stop_gives_all_back),
