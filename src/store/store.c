@@ -158,11 +158,10 @@ call_later(struct store_call *c, enum store_status status)
 }
 
 static void
-on_later(struct later *later)
+answer_ready(void)
 {
     struct list now;
 
-    (void)later;
     list_init(&now);
     list_splice(&now, &st.ready);
     while (!list_empty(&now)) {
@@ -170,6 +169,13 @@ on_later(struct later *later)
 
         call_answer(&c, c->status);
     }
+}
+
+static void
+on_later(struct later *later)
+{
+    (void)later;
+    answer_ready();
 }
 
 /* ---- time ---- */
@@ -410,6 +416,8 @@ store_close(void)
 
         call_answer(&c, STORE_DOWN);
     }
+    later_cancel(&st.later);
+    answer_ready();
     timer_stop(st.loop, &st.tick);
     st.backend->close();
     listen_forget();

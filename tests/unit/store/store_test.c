@@ -269,6 +269,21 @@ too_many_calls_are_busy(void **state)
 }
 
 static void
+its_end_tells_what_was_to_be_told_in_a_moment(void **state)
+{
+    (void)state;
+    assert_int_equal(open_store(60000, 16), 0);
+    for (int i = 0; i < 17; i++) {
+        write_note("b");
+    }
+    store_close();
+    assert_int_equal(told.calls, 17);
+    assert_int_equal(told.status, STORE_BUSY);
+    loop_turn(l, 0);
+    assert_int_equal(told.calls, 17);
+}
+
+static void
 a_cancelled_call_is_not_answered(void **state)
 {
     struct store_call *call;
@@ -335,6 +350,7 @@ main(void)
         TEST(without_a_keeper_a_write_is_down_in_time),
         TEST(a_keeper_that_is_mute_is_down_in_time),
         TEST(too_many_calls_are_busy),
+        TEST(its_end_tells_what_was_to_be_told_in_a_moment),
         TEST(a_cancelled_call_is_not_answered),
         TEST(after_its_end_all_is_down),
         TEST(there_is_no_store_without_a_database),
