@@ -101,6 +101,9 @@ on_lost(struct pg_conn *c, const struct errmsg *why)
 static void
 on_ready(struct pg_conn *c)
 {
+    if (is_up()) {
+        pg.down_since = 0; /* a call may not come before it is lost again */
+    }
     if (pg.told_down && is_up()) {
         pg.told_down = false;
         log_notice("the store's server can be used again");

@@ -480,6 +480,35 @@ notices_are_heard(void **state)
 }
 
 static void
+end_sessions(void)
+{
+    assert_int_equal(psql("postgres",
+                          "SELECT pg_terminate_backend(pid) FROM "
+                          "pg_stat_activity WHERE application_name <> 'psql' "
+                          "AND backend_type = 'client backend'"),
+                     0);
+    while (postgres_backend.is_up()) {
+        loop_turn(l, 1000);
+    }
+}
+
+/* A call that found it away long ago says nothing of now. */
+static void
+it_is_waited_for_each_time_it_is_away(void **state)
+{
+    (void)state;
+    assert_int_equal(open_store(60000), 0);
+    end_sessions();
+    pg.down_since = loop_now(l) - 120000;
+    while (!postgres_backend.is_up()) {
+        loop_turn(l, 1000);
+    }
+    end_sessions();
+    write_one(ADD, "a", 1, true);
+    expect(STORE_OK, "");
+}
+
+static void
 after_its_end_all_is_down(void **state)
 {
     (void)state;
@@ -558,6 +587,7 @@ main(void)
         TEST(big_texts),
         TEST(writes_at_once_are_as_if_one_by_one),
         TEST(notices_are_heard),
+        TEST(it_is_waited_for_each_time_it_is_away),
         TEST(after_its_end_all_is_down),
         TEST(a_cancelled_call_is_not_answered),
         TEST(migrations_are_made_once),
