@@ -348,9 +348,10 @@ on_done(struct pg_ask *a, bool lost)
 static void
 on_sweep(struct timer *t)
 {
-    (void)t;
     if (pg_conn_is_ready(&k.conn) && list_empty(&k.conn.asks)) {
         sweep();
+    } else { /* it is being asked whether it is there */
+        timer_set(k.conn.loop, t, SWEEP_MS);
     }
 }
 
