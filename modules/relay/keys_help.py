@@ -20,6 +20,8 @@ KEYED = ', { name = "keyed"; publish = "key"; %s }'
 def start_keyed(weir, relay="", app="", **parts):
     """A weir with /control and an application "keyed" that wants keys."""
     parts.setdefault("workers", 2)
+    if "idle_timeout" not in app:  # a busy machine makes publishers slow
+        app = 'idle_timeout = "1h"; ' + app
     parts["apps"] = KEYED % app + parts.pop("apps", "")
     parts["locations"] = parts.pop("locations", "") + LOCATION % relay
     return weir(**parts)

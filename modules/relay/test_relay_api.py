@@ -80,7 +80,7 @@ def test_start_and_stop(weir, control):
     with player(w.rtmp, "live", "a") as p:
         read_until(p, "key 25")
     wait_for(lambda: relays(w)[0]["frames"] > 25, 3, "counted frames")
-    assert relays(w)[0]["bytes"] > 25000
+    wait_for(lambda: relays(w)[0]["bytes"] > 25000, 3, "counted bytes")
     assert task(w, url=url) == OK
     assert task(w, url=url, wait=1) == OK
     assert relays(w)[0]["attempts"] == 1
