@@ -13,6 +13,7 @@
 #include "store/postgres/postgres.h"
 
 #define TRIES 1000      /* within store.timeout */
+#define LEAVE_TRIES 3   /* where it is likely that it never succeeds */
 #define FORGET_ROWS 64  /* of the ledger, at least, */
 #define FORGET_MS 1000  /* and not more often */
 #define SLOW_US 1000000 /* for a transaction to be told of */
@@ -327,11 +328,20 @@ tell(const struct pg_worker *w)
     }
 }
 
+/* What a new connection may mend is most likely wrong if it did not. */
+static bool
+may_try_again(struct pg_worker *w)
+{
+    unsigned limit = w->fault.status == STORE_FAILED ? LEAVE_TRIES : TRIES;
+
+    return w->fault.remedy != PG_ANSWER && w->call->tries++ < limit;
+}
+
 /* Nothing is done, or (done_before) all was. */
 static void
 end_failed(struct pg_worker *w)
 {
-    bool again = w->fault.remedy != PG_ANSWER && w->call->tries++ < TRIES;
+    bool again = may_try_again(w);
     bool leave = w->fault.remedy == PG_LEAVE;
 
     account(w, false);

@@ -35,6 +35,7 @@ enum {
     SLEEP,
     WRONG,
     TAKE,
+    NEVER,
     STATEMENTS
 };
 
@@ -71,6 +72,8 @@ static const struct store_statement statements[] = {
     [TAKE] = { .name = "take",
                .sql = "UPDATE note SET n = 0 WHERE n = (SELECT max(n) FROM "
                       "note)" },
+    [NEVER] = { .name = "never",
+                .sql = "SELECT count(*) FROM note FOR UPDATE" },
     [STATEMENTS] = { .name = NULL },
 };
 
@@ -282,7 +285,7 @@ ask_to_write(int statement, const char *name, int64_t n, bool must_change)
     struct store_step step = { &statements[statement], values, 2, must_change };
     struct store_notice notice = { "things", str_from(name) };
 
-    if (statement == RAISE || statement == TAKE) {
+    if (statement == RAISE || statement == TAKE || statement == NEVER) {
         step.count = 0;
     }
     store_write(&step, 1, &notice, on_done, NULL);
@@ -408,6 +411,21 @@ what_fails_hurts_nobody(void **state)
     expect(STORE_FAILED, "");
     read_one(MANY, store_int(3));
     expect(STORE_OK, "1 2 3 ");
+}
+
+/* The server says of it what it says of a plan that is too old, which a new
+ * connection mends. */
+static void
+what_never_works_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(open_store(60000), 0);
+    read_with(NEVER, NULL, 0);
+    expect(STORE_FAILED, "");
+    write_one(NEVER, "", 0, false);
+    expect(STORE_FAILED, "");
+    write_one(ADD, "a", 1, true);
+    expect(STORE_OK, "");
 }
 
 static void
@@ -583,6 +601,7 @@ main(void)
         TEST(values_have_their_kinds),
         TEST(what_is_no_text_is_refused),
         TEST(what_fails_hurts_nobody),
+        TEST(what_never_works_is_told),
         TEST(what_takes_too_long_is_ended),
         TEST(big_texts),
         TEST(writes_at_once_are_as_if_one_by_one),
