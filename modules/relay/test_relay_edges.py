@@ -44,19 +44,19 @@ def shown(w, name="a"):
 def test_connecting_while_egress_changes(control):
     """The attempt under way is judged by the rules in force."""
     with black_hole() as port:
-        parts = {"app": f'pull = ( {{ name = "a"; url = '
-                        f'"rtmp://127.0.0.1:{port}/live/x"; }} );'}
-        w = control(top=OPEN, **parts)
+        w = control(top=OPEN)
+        # One of weir.conf would be a mistake that the reload finds.
+        assert task(w, url=f"rtmp://127.0.0.1:{port}/live/x") == OK
         wait_for(lambda: (shown(w) or {}).get("attempts"), 3)
         assert shown(w)["state"] == "connecting"
 
         def shut_and_open(times):
             """Seconds until it goes on."""
-            w.set_config(top=SHUT, locations=CONTROL, **parts)
+            w.set_config(top=SHUT, locations=CONTROL)
             w.reload()
             w.wait_log("relay pull live/a: backing off: egress: 127.0.0.1 is "
                        'refused by "deny loopback"', 3, times)
-            w.set_config(top=OPEN, locations=CONTROL, **parts)
+            w.set_config(top=OPEN, locations=CONTROL)
             w.reload()
             begin = time.monotonic()
             wait_for(lambda: shown(w)["state"] == "connecting")
