@@ -92,8 +92,10 @@ class Haproxy(Front):
                          ["haproxy", "-f", "haproxy.cfg", "-db"])
 
     def _ready(self):
-        return os.path.exists(f"{self.folder}/admin.sock") and \
-            listens(self.port)
+        try:
+            return self.ask("show info") and listens(self.port)
+        except OSError:  # it is there, but does not listen yet
+            return False
 
     def ask(self, command):
         with socket.socket(socket.AF_UNIX) as s:
