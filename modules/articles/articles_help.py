@@ -5,37 +5,37 @@ import json
 import os
 import threading
 
+import weir as weir_py
 from http_client import Http, get, request
 from weir import descendants, title, wait_for
 
 LAYER = '{ module = "articles"; %s }'
-# Of weir.conf: which store the tests of articles run on.
-STORE = os.environ.get("WEIR_STORE", "")
 DEFAULT = {"content": "c", "author": {"id": 1}}
 JSON = "Content-Type: application/json"
 
 
-def start(weir, layer="", before="", top="", size="3M", **parts):
-    """A weir whose location "/" begins with a layer of articles."""
-    return weir(location_text(layer, before, top, size, **parts))
+def start(weir, layer="", before="", size="3M", **parts):
+    """A weir whose location "/" begins with a layer of articles; its store is
+    where the fixture store_backend or postgres says."""
+    return weir(location_text(layer, before, size, **parts))
 
 
-def location_text(layer="", before="", top="", size="3M", **parts):
+def location_text(layer="", before="", size="3M", **parts):
     limit = f'client_max_body_size = "{size}";' if size else ""
     location = (f'{{ path = "/"; {limit} layers = ( ' + LAYER % layer +
                 ', { module = "status"; }, { module = "flv"; },'
                 ' { module = "static"; root = "html"; } ); }')
-    return configuration(location, before, STORE + top, **parts)
+    return configuration(location, before, **parts)
 
 
-def configuration(location, before="", top="", workers=2, http=""):
+def configuration(location, before="", store="", workers=2, http=""):
     traced = "" if os.geteuid() == 0 else "sandbox = { core_dumps = true; };"
     return f"""{traced}
 worker_processes = {workers};
 stop_grace = "0";
 pid = "run/weir.pid";
 error_log = {{ file = "stderr"; level = "info"; }};
-{top}
+store = {{ {weir_py.DEFAULTS["backend"]} {store} }};
 rtmp = {{ servers = ( {{ listen = ( "127.0.0.1:0" );
   applications = ( {{ name = "live"; publish = "open"; }} ); }} ); }};
 http = {{ servers = (

@@ -6,7 +6,8 @@ import articles_cases as cases
 from articles_help import start
 
 
-def test_rows(weir):
+def test_rows(store_backend, weir):
+    assert store_backend
     board = cases.Board(start(weir))
     rows = cases.rows()
     assert len(rows) > 100

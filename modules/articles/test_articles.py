@@ -10,6 +10,8 @@ import articles_help as a_
 from articles_help import JSON, body, error, made, post, start, walk
 from http_client import Http, get, request
 
+pytestmark = pytest.mark.usefixtures("store_backend")
+
 
 def put(w, number, *headers, method="PUT", kind=JSON, **members):
     return request(w.http, method, f"/articles/{number}", kind, *headers,
@@ -395,8 +397,8 @@ def test_pages_of_other_sites(weir):
     error(post(w, "one", "Origin: https://other.example"), 403)
     assert post(w, "one", "Origin: http://test").status == 201
     open_ = start(weir, 'write_access = "allow all";')
-    assert post(open_, "one", "Origin: https://other.example").status == 201
-    assert error(get(open_.http, "/articles/9"), 404)
+    assert post(open_, "two", "Origin: https://other.example").status == 201
+    assert error(get(open_.http, "/articles/99"), 404)
 
 
 def test_behind_access_and_cors(weir):

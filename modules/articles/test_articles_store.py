@@ -13,6 +13,8 @@ import articles_help as a_
 from articles_help import JSON, body, error, ids_of, made, post, start, walk
 from http_client import Http, get, request
 
+pytestmark = pytest.mark.usefixtures("store_backend")
+SQLITE = pytest.mark.parametrize("store_backend", ["sqlite"], indirect=True)
 SOAK = bool(os.environ.get("WEIR_SOAK"))
 COMMITS = 'weir_store_commits_total{result="success"}'
 
@@ -138,6 +140,7 @@ def test_what_was_answered_is_seen_by_all_workers(weir):
         r.close()
 
 
+@SQLITE  # the other server puts commits together itself
 def test_many_writers_share_a_commit(weir):
     """64 at a time: 16 to a commit at least.  Where the machine is busy they
     may not come at a time: one of three tries has to show it."""
@@ -180,8 +183,9 @@ def test_what_was_answered_outlives_kills(weir):
     assert len(there) == sum(len(p) for p in walk(w, 100))
 
 
+@SQLITE  # no write of the other one needs the keeper
 def test_a_keeper_that_is_away(weir):
-    w = start(weir, top='store = { timeout = "300ms"; };')
+    w = start(weir, store='timeout = "300ms";')
     number = made(w, "one")["id"]
     w.allowed = [r"keeper"]
     keeper = a_.keeper(w)
@@ -211,7 +215,7 @@ def fill(w, count):
     db.close()
 
 
-@pytest.mark.skipif(bool(a_.STORE), reason="fills an SQLite file")
+@SQLITE  # fills its file
 def test_what_another_program_writes_is_seen(weir):
     w = start(weir, workers=1)
     for count in (1, 2):
@@ -226,7 +230,7 @@ def test_what_another_program_writes_is_seen(weir):
             assert len(get(w.http, "/articles").json()) == count
 
 
-@pytest.mark.skipif(bool(a_.STORE), reason="fills an SQLite file")
+@SQLITE  # fills its file
 def test_no_page_costs_more_than_another(weir):
     """An index finds it: asked in steps of the database's own machine, which
     no load of this one changes."""

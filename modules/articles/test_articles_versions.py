@@ -1,8 +1,12 @@
 """Articles, and other modules, as versions of an API."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import pytest
+
 from articles_help import JSON, body, error, start
 from http_client import get, request
+
+pytestmark = pytest.mark.usefixtures("store_backend")
 
 UNITS = """{ path = "/api"; layers = ( { module = "version"; %s
   units = ( { versions = "v2"; layers = ( { module = "articles";

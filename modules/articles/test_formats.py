@@ -6,9 +6,13 @@ import json
 import xml.etree.ElementTree as et
 from xml.sax.saxutils import escape
 
+import pytest
+
 import articles_cases as cases
 from articles_help import JSON, made, make_many, start
 from http_client import get, request
+
+pytestmark = pytest.mark.usefixtures("store_backend")
 
 XML = "Content-Type: application/xml"
 AS_XML = "Accept: application/xml"

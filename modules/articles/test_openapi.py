@@ -11,6 +11,8 @@ from articles_help import DEFAULT, JSON, made, start
 from http_client import get, request
 from openapi_help import Document
 
+pytestmark = pytest.mark.usefixtures("store_backend")
+
 XML = "Content-Type: application/xml"
 DENIED = 'write_access = [ "deny all" ];'
 
