@@ -207,6 +207,30 @@ answer_not_found(struct http_request *r)
 }
 
 enum http_result
+answer_missing(struct ask *a)
+{
+    return answer_not_found(a->request);
+}
+
+enum http_result
+answer_condition(struct ask *a)
+{
+    return answer_refuse(a->request, ARTICLES_REFUSED_CONDITION, 412,
+                         "Precondition Failed",
+                         "the article is not as If-Match or If-None-Match "
+                         "want it");
+}
+
+enum http_result
+answer_race(struct ask *a)
+{
+    http_set_header(a->request, "Retry-After", STR("1"));
+    return answer_refuse(a->request, ARTICLES_REFUSED_RACE, 503,
+                         "Service Unavailable",
+                         "the article is being edited all the time");
+}
+
+enum http_result
 answer_refuse_store(struct http_request *r, enum store_status status)
 {
     bool never = status == STORE_FAILED || status == STORE_CONFLICT ||

@@ -38,6 +38,10 @@ enum http_result answer_refuse(struct http_request *r,
                                const char *message, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 enum http_result answer_not_found(struct http_request *r);
+/* For ask_go_on(): 404; 412; 503, when others edit it all the time. */
+enum http_result answer_missing(struct ask *a);
+enum http_result answer_condition(struct ask *a);
+enum http_result answer_race(struct ask *a);
 /* 503 with Retry-After; 500 if trying again is of no use. */
 enum http_result answer_refuse_store(struct http_request *r,
                                      enum store_status status);

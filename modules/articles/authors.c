@@ -138,12 +138,6 @@ struct one {
 };
 
 static enum http_result
-answer_missing(struct ask *a)
-{
-    return answer_not_found(a->request);
-}
-
-static enum http_result
 answer_author(struct ask *a)
 {
     const struct one *o = (const struct one *)a;

@@ -29,34 +29,10 @@ static void look(struct edit *e);
 /* ---- the answers ---- */
 
 static enum http_result
-answer_missing(struct ask *a)
-{
-    return answer_not_found(a->request);
-}
-
-static enum http_result
-answer_condition(struct ask *a)
-{
-    return answer_refuse(a->request, ARTICLES_REFUSED_CONDITION, 412,
-                         "Precondition Failed",
-                         "the article is not as If-Match or If-None-Match "
-                         "want it");
-}
-
-static enum http_result
 answer_taken(struct ask *a)
 {
     return answer_refuse(a->request, ARTICLES_REFUSED_TITLE, 409, ANSWER_TAKEN,
                          "another article has this title");
-}
-
-static enum http_result
-answer_race(struct ask *a)
-{
-    http_set_header(a->request, "Retry-After", STR("1"));
-    return answer_refuse(a->request, ARTICLES_REFUSED_RACE, 503,
-                         "Service Unavailable",
-                         "the article is being edited all the time");
 }
 
 static enum http_result

@@ -12,12 +12,6 @@ struct item {
 };
 
 static enum http_result
-answer_missing(struct ask *a)
-{
-    return answer_not_found(a->request);
-}
-
-static enum http_result
 answer_item(struct ask *a)
 {
     const struct item *i = (const struct item *)a;
