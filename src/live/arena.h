@@ -114,6 +114,9 @@ struct stream {
     _Atomic uint64_t tail;     /* number of the next frame */
     _Atomic uint64_t head;     /* oldest frame kept */
     _Atomic uint64_t start;    /* newest frame a player can start at */
+    _Atomic uint64_t first;    /* the first one that it could start at with
+                                  the codec headers in force; below head when
+                                  it is no longer kept */
     _Atomic uint32_t prologue; /* segment, or SEGMENT_NONE */
     _Atomic uint64_t media_first, media_end; /* segments held: [first, end) */
     _Atomic uint64_t index_first, index_end;

@@ -99,6 +99,17 @@ player_stop(struct live_player *p, const char *reason)
     handlers->on_stop(arg, reason, close);
 }
 
+void
+player_await_name(struct live_player *p)
+{
+    list_remove(&p->link);
+    p->hs = NULL;
+    p->waiting = false;
+    p->early = !p->paused;
+    p->not_before = 0;
+    list_append(hub_bucket(record_name(p->record)), &p->link);
+}
+
 /* A stream of its name exists. */
 void
 player_meet(struct live_player *p, struct hub_stream *hs)
@@ -106,9 +117,21 @@ player_meet(struct live_player *p, struct hub_stream *hs)
     list_remove(&p->link);
     p->hs = hs;
     p->waiting = true;
-    p->not_before = p->gop_cache ? 0 : atomic_load(&hs->stream->tail);
     hs->gather = p->gather;
     list_append(&hs->waiting, &p->link);
+}
+
+/* It comes to a stream that is there already. */
+static void
+join(struct live_player *p, struct stream *s)
+{
+    uint64_t tail = atomic_load(&s->tail);
+
+    p->early =
+        atomic_load(&s->start) == FRAME_NONE || atomic_load(&s->writer) == 0;
+    p->not_before = p->early || !p->gop_cache ? tail : 0;
+    player_meet(p, hub_adopt(s));
+    wake_slot(slot_self(), stream_number(s)); /* started before we sleep */
 }
 
 struct live_player *
@@ -153,11 +176,10 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     later_init(&p->destroy, on_destroy);
     s = stream_find(what->name);
     if (s == NULL) {
-        list_append(hub_bucket(what->name), &p->link);
-        return p;
+        player_await_name(p);
+    } else {
+        join(p, s);
     }
-    player_meet(p, hub_adopt(s));
-    wake_slot(slot_self(), stream_number(s)); /* started before we sleep */
     return p;
 }
 
@@ -251,6 +273,7 @@ live_player_pause(struct live_player *p, bool pause)
 {
     p->paused = pause;
     if (pause) {
+        p->early = false; /* goes on with what is new */
         make_wait(p);
     } else if (p->hs != NULL) {
         wake_slot(slot_self(), stream_number(p->hs->stream));

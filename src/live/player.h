@@ -37,6 +37,7 @@ struct live_player {
     uint32_t rest_video, rest_audio; /* payload bytes of the whole frame */
     bool started;                    /* on_start was called */
     bool waiting;                    /* wants a frame to start at */
+    bool early;                      /* was here before there was one */
     bool paused;
     bool gop_cache;
     bool stopped; /* freed at the end of the turn */
@@ -63,6 +64,8 @@ player_count(struct live_player *p, uint64_t video, uint64_t audio)
     record_count(p->record, loop_now(hub.loop), video, audio);
 }
 
+/* No stream has its name: it waits for one, and gets that from the start. */
+void player_await_name(struct live_player *p);
 /* Out of all lists and counters; freed at the end of the turn. */
 void player_forget(struct live_player *p);
 /* Forgets it and tells its session. */

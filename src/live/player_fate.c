@@ -107,10 +107,7 @@ end_player(struct live_player *p)
         player_stop(p, "the stream is over");
         return;
     }
-    list_remove(&p->link);
-    p->hs = NULL;
-    p->waiting = false;
-    list_append(hub_bucket(record_name(p->record)), &p->link);
+    player_await_name(p);
     hub_release(hs);
     next = stream_find(record_name(p->record));
     if (next != NULL) { /* published anew before we looked */

@@ -3,6 +3,7 @@
  *
  * A player starts at the stream's newest start frame, behind the metadata and
  * codec headers in force; one that fell behind starts again in the same way.
+ * Who waited for the stream starts at its first one, however much came at once.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -138,19 +139,29 @@ send_prologue(struct live_player *p, bool first, uint32_t timestamp)
     return bad;
 }
 
+/* A frame that is kept, and that the player may start at. */
+static bool
+may_start_at(const struct live_player *p, uint64_t frame)
+{
+    return frame != FRAME_NONE && frame >= p->not_before &&
+           frame >= atomic_load(&p->hs->stream->head);
+}
+
 /* The frame to start at, or FRAME_NONE. */
 static uint64_t
 start_frame(const struct live_player *p)
 {
     struct stream *s = p->hs->stream;
+    uint64_t first = atomic_load(&s->first);
     uint64_t start = atomic_load(&s->start);
 
-    if (p->paused || start == FRAME_NONE || start < atomic_load(&s->head) ||
-        start < p->not_before || atomic_load(&s->writer) == 0 ||
-        player_shut_out(p)) {
+    if (p->paused || atomic_load(&s->writer) == 0 || player_shut_out(p)) {
         return FRAME_NONE;
     }
-    return start;
+    if (p->early && !p->started && may_start_at(p, first)) {
+        return first;
+    }
+    return may_start_at(p, start) ? start : FRAME_NONE;
 }
 
 /* Starts a waiting player; it is in no list of hs before and after. */

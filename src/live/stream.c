@@ -97,6 +97,7 @@ record_init(struct stream *s, const struct live_publish *p)
     s->created_ms = clock_ms();
     atomic_store(&s->hold_ms, p->hold);
     atomic_store(&s->start, FRAME_NONE);
+    atomic_store(&s->first, FRAME_NONE);
     atomic_store(&s->prologue, SEGMENT_NONE);
     atomic_store(&s->writer, slot_self_owner());
 }

@@ -26,11 +26,19 @@
 /* The last index segment a ring may hold and be told from the first. */
 #define INDEX_HELD_MAX (INDEX_RING / 2)
 
+/* What players could start at came with other codec headers. */
+static void
+forget_starts(struct stream *s)
+{
+    atomic_store(&s->start, FRAME_NONE);
+    atomic_store(&s->first, FRAME_NONE);
+}
+
 void
 writer_start(struct writer *w, struct stream *s)
 {
     *w = (struct writer){ .stream = s, .started_ms = clock_ms() };
-    atomic_store(&s->start, FRAME_NONE);
+    forget_starts(s);
     atomic_store(&s->tracks, 0);
     atomic_store(&s->video_interval, 0);
     prologue_forget(s);
@@ -348,7 +356,7 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
         return change != PROLOGUE_SAME;
     }
     if (change != PROLOGUE_SAME && type == MEDIA_VIDEO) {
-        atomic_store(&s->start, FRAME_NONE); /* what came before it differs */
+        forget_starts(s);
     }
     return true;
 }
@@ -396,6 +404,15 @@ is_start(const struct writer *w, struct media_info info, const struct frame *f)
         return (info.flags & MEDIA_KEY) != 0;
     }
     return f->type == MEDIA_AUDIO && is_audio_only(w, f);
+}
+
+static void
+note_start(struct stream *s, uint64_t frame)
+{
+    if (atomic_load(&s->first) == FRAME_NONE) {
+        atomic_store(&s->first, frame);
+    }
+    atomic_store(&s->start, frame);
 }
 
 static int
@@ -449,7 +466,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     w->wants_key = w->wants_key && !start;
     publish_frame(s, &f, payload);
     if (start) {
-        atomic_store(&s->start, atomic_load(&s->tail) - 1);
+        note_start(s, atomic_load(&s->tail) - 1);
     }
     if (type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
         note_video_interval(w, f.timestamp);

@@ -12,6 +12,7 @@ between.
 # SPDX-License-Identifier: BSD-2-Clause
 
 import collections
+import contextlib
 import hmac
 import os
 import socket
@@ -143,6 +144,7 @@ class Rtmp:
         self.sock = sock
         self.timeout = timeout
         self.buffer = bytearray()
+        self.held = None      # see one_send()
         self.chunk_in = 128   # what the server sends with
         self.chunk_out = 128  # what we send with
         self.state = {}       # csid -> what fmt 1, 2, 3 refer to
@@ -156,7 +158,20 @@ class Rtmp:
     # ---- bytes ----
 
     def raw(self, data):
-        self.sock.sendall(data)
+        if self.held is not None:
+            self.held += data
+        else:
+            self.sock.sendall(data)
+
+    @contextlib.contextmanager
+    def one_send(self):
+        """What is sent in it goes out together, by one send at its end."""
+        self.held = bytearray()
+        try:
+            yield
+            self.sock.sendall(self.held)
+        finally:
+            self.held = None
 
     def close(self):
         self.sock.close()

@@ -38,6 +38,23 @@ def test_play_before_publish_waits_and_gets_all(weir):
         f.stop()
 
 
+@pytest.mark.parametrize("gop_cache", ["true", "false"])
+def test_who_waited_gets_a_burst_from_its_start(weir, gop_cache):
+    """Groups of pictures that come faster than a worker looks: who was there
+    before them misses none, on no worker."""
+    w = weir(workers=2, app=f"gop_cache = {gop_cache};")
+    waiting = [player(w.rtmp, "live", "room") for _ in range(6)]
+    f = Feed(w.rtmp, gop=10, size=20)
+    with f.c.one_send():
+        f.head()
+        for _ in range(35):
+            f.frame()
+    for c in waiting:
+        assert video_numbers(read_until(c, "video 34")) == list(range(35))
+        c.close()
+    f.stop()
+
+
 def test_join_gets_headers_then_the_last_key_frame(weir):
     w = weir(workers=2)
     f = Feed(w.rtmp, gop=10).head().frames(25)

@@ -160,6 +160,94 @@ test_starts_at_the_last_key_frame(void **state)
     expect_nothing(&wire);
 }
 
+/* Frames that come at once, before the player is looked at. */
+static void
+write_group(uint32_t first, uint32_t count)
+{
+    for (uint32_t i = first; i < first + count; i++) {
+        write_frame(&author, i % 20 == 0 ? KEY : INTER, i * 40, 300);
+    }
+}
+
+static void
+expect_group(uint32_t first, uint32_t count)
+{
+    for (uint32_t i = first; i < first + count; i++) {
+        expect(&wire, i % 20 == 0 ? KEY : INTER, i * 40, 300);
+    }
+    expect_nothing(&wire);
+}
+
+static void
+test_who_waited_starts_at_the_first(void **state)
+{
+    (void)state;
+    watch(&wire, "live/a");
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 50);
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect_group(0, 50);
+}
+
+/* On the way to its first key frame, or on hold, a stream has no start. */
+static void
+test_who_came_before_the_first_key_frame(void **state)
+{
+    (void)state;
+    publish(&author, "live/a");
+    write_head();
+    watch(&wire, "live/a");
+    write_group(0, 50);
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect_group(0, 50);
+}
+
+/* Behind the codec header in force: earlier frames need another. */
+static void
+test_who_waited_starts_behind_the_codec_header(void **state)
+{
+    struct message m;
+
+    (void)state;
+    watch(&wire, "live/a");
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 20);
+    write_frame(&author, VIDEO_HEADER, 800, 60);
+    write_group(20, 45);
+    wire_settle(&wire);
+    for (int i = 0; i < 3; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.len, m.type == MEDIA_DATA    ? 80
+                                : m.type == MEDIA_VIDEO ? 60
+                                                        : 10);
+        mem_free(&m.payload);
+    }
+    expect_group(20, 45);
+}
+
+/* It asked for silence: it goes on with what is new. */
+static void
+test_who_paused_starts_at_the_last(void **state)
+{
+    struct viewer *v = watch(&wire, "live/a");
+
+    (void)state;
+    live_player_pause(v->p, true);
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 50);
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    live_player_pause(v->p, false);
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect_group(40, 10);
+}
+
 static void
 test_without_gop_cache_at_the_next(void **state)
 {
@@ -271,6 +359,10 @@ main(void)
         TEST(test_metadata_of_a_publisher_elsewhere),
         TEST(test_prologue_has_the_first_frames_time),
         TEST(test_starts_at_the_last_key_frame),
+        TEST(test_who_waited_starts_at_the_first),
+        TEST(test_who_came_before_the_first_key_frame),
+        TEST(test_who_waited_starts_behind_the_codec_header),
+        TEST(test_who_paused_starts_at_the_last),
         TEST(test_without_gop_cache_at_the_next),
         TEST(test_flv),
         TEST(test_another_stream_id),
