@@ -5,6 +5,8 @@
  */
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* How many bytes follow the first one, and what the first of these may be
  * (that alone shuts out overlong forms, surrogates and what is too large). */
 struct lead {
@@ -53,12 +55,32 @@ utf8_char(struct str s)
     return 0;
 }
 
+/* Whole words of ASCII at the front, bytes. */
+static size_t
+ascii_words(struct str s)
+{
+    uint64_t word;
+    size_t n = 0;
+
+    while (s.len - n >= sizeof(word)) {
+        memcpy(&word, s.ptr + n, sizeof(word));
+        if ((word & 0x8080808080808080u) != 0) {
+            break;
+        }
+        n += sizeof(word);
+    }
+    return n;
+}
+
 bool
 utf8_valid(struct str s)
 {
     while (s.len > 0) {
-        size_t n = utf8_char(s);
+        size_t n = ascii_words(s);
 
+        if (n == 0) {
+            n = utf8_char(s);
+        }
         if (n == 0) {
             return false;
         }

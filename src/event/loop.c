@@ -39,7 +39,17 @@ loop_new(struct errmsg *err)
     l->epoll_fd = fd;
     l->now = clock_ms();
     list_init(&l->later);
+    list_init(&l->in_turn);
     return l;
+}
+
+static void
+call_first(struct list *asked)
+{
+    struct later *later = LIST_ITEM(asked->next, struct later, link);
+
+    list_remove(&later->link);
+    later->call(later);
 }
 
 static void
@@ -50,10 +60,21 @@ run_later(struct loop *l)
     list_init(&now);
     list_splice(&now, &l->later);
     while (!list_empty(&now)) {
-        struct later *later = LIST_ITEM(now.next, struct later, link);
+        call_first(&now);
+    }
+}
 
-        list_remove(&later->link);
-        later->call(later);
+/* Until its share of the turn is used up. */
+static void
+run_in_turn(struct loop *l)
+{
+    int64_t share = loop_share();
+
+    while (!list_empty(&l->in_turn)) {
+        call_first(&l->in_turn);
+        if (loop_share_used(share)) {
+            return;
+        }
     }
 }
 
@@ -63,6 +84,7 @@ loop_free(struct loop **l)
     if (*l == NULL) {
         return;
     }
+    list_splice(&(*l)->later, &(*l)->in_turn);
     for (int i = 0; i < LAST_ROUNDS && !list_empty(&(*l)->later); i++) {
         run_later(*l);
     }
@@ -85,7 +107,7 @@ sleep_ms(struct loop *l, int64_t max_wait_ms)
     bool busy =
         l->hooks.before_sleep != NULL && l->hooks.before_sleep(l->hooks_arg);
 
-    if (busy || !list_empty(&l->later) || l->stop) {
+    if (busy || !list_empty(&l->later) || !list_empty(&l->in_turn) || l->stop) {
         return 0;
     }
     int64_t wait = timers_wait(l);
@@ -153,7 +175,7 @@ deliver(struct io *io, uint32_t events)
 static void
 deliver_batch(struct loop *l)
 {
-    struct loop_share share = loop_share();
+    int64_t share = loop_share();
 
     while (l->ready_next < l->ready_count) {
         const struct epoll_event *e = &l->ready[l->ready_next++];
@@ -161,7 +183,7 @@ deliver_batch(struct loop *l)
         if (e->data.ptr != NULL) {
             deliver(e->data.ptr, e->events);
         }
-        if (loop_share_used(&share)) {
+        if (loop_share_used(share)) {
             return;
         }
     }
@@ -173,6 +195,7 @@ loop_turn(struct loop *l, int64_t max_wait_ms)
     wait_for_events(l, max_wait_ms);
     deliver_batch(l);
     timers_run(l);
+    run_in_turn(l);
     run_later(l);
 }
 
@@ -288,6 +311,14 @@ loop_later(struct loop *l, struct later *later)
 {
     if (list_empty(&later->link)) {
         list_append(&l->later, &later->link);
+    }
+}
+
+void
+loop_in_turn(struct loop *l, struct later *later)
+{
+    if (list_empty(&later->link)) {
+        list_append(&l->in_turn, &later->link);
     }
 }
 

@@ -3,9 +3,9 @@
  *
  * One loop a process.  A turn is: before_sleep hook, wait for events (bounded
  * by the next timer), after_wake hook, then the callbacks of ready
- * descriptors, then due timers, then deferred calls.  Descriptors and timers
- * have 5 ms a turn each (so have the results of event/task.h); whose turn did
- * not come is told in the next one, before any that was told already.
+ * descriptors, then due timers, calls in turn and deferred calls.  All but the
+ * last have 5 ms a turn each (so have the results of event/task.h); whose turn
+ * did not come is told in the next one, before any that was told already.
  *
  * Objects are never freed inside a callback's caller: they stop their io and
  * timers at once and are freed by loop_later() at the end of the turn, so
@@ -98,6 +98,10 @@ void later_init(struct later *later, void (*call)(struct later *later));
 /* Calls it once at the end of this turn (or of the next, if asked for by a
  * deferred call); asking twice is asking once. */
 void loop_later(struct loop *l, struct later *later);
+/* Calls it once, in the order asked, in this turn or as many turns later as it
+ * takes: for work of a millisecond or more, of which there may be much at
+ * once.  Descriptors hold up the others of their batch; this does not. */
+void loop_in_turn(struct loop *l, struct later *later);
 void later_cancel(struct later *later);
 
 #endif

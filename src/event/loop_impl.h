@@ -13,29 +13,24 @@
 
 #define LOOP_BATCH 512 /* events taken by one epoll_wait() */
 
-/* A turn has three parts that others decide the length of: events, due timers
- * and the results of tasks.  Each has a share of LOOP_MS; what is left over is
- * the next turn's, before anything new.  So the hooks and the timers have
- * their turn however many peers send however much. */
+/* A turn has four parts that others decide the length of: events, due timers,
+ * calls in turn and the results of tasks.  Each has a share of LOOP_MS; what
+ * is left over is the next turn's, before anything new.  So the hooks and the
+ * timers have their turn however many peers send however much. */
 #define LOOP_MS 5
-#define LOOP_LOOK 16 /* calls between two looks at the clock */
 
-struct loop_share {
-    int64_t until; /* clock_ms() */
-    unsigned calls;
-};
-
-static inline struct loop_share
+/* clock_ms() when a share that begins now is used up. */
+static inline int64_t
 loop_share(void)
 {
-    return (struct loop_share){ .until = clock_ms() + LOOP_MS };
+    return clock_ms() + LOOP_MS;
 }
 
-/* After each call: whether the share is used up. */
+/* After each call. */
 static inline bool
-loop_share_used(struct loop_share *s)
+loop_share_used(int64_t share)
 {
-    return ++s->calls % LOOP_LOOK == 0 && clock_ms() >= s->until;
+    return clock_ms() >= share;
 }
 
 struct timer_entry {
@@ -56,7 +51,8 @@ struct loop {
     int64_t now;    /* clock_ms() after the last wait */
     int64_t now_us; /* the same as clock_us(); 0: before the first wait */
     struct timer_heap timers;
-    struct list later; /* struct later, asked for, not called */
+    struct list later;   /* struct later, asked for, not called */
+    struct list in_turn; /* the same, called for a share of each turn */
     struct loop_hooks hooks;
     void *hooks_arg;
     void (*on_turn)(void *arg, int64_t us);

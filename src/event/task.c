@@ -85,7 +85,7 @@ give_back(struct task_threads *t, struct list *finished)
 static void
 call_done(struct task_threads *t, bool all)
 {
-    struct loop_share share = loop_share();
+    int64_t share = loop_share();
     struct list finished;
 
     list_init(&finished);
@@ -97,7 +97,7 @@ call_done(struct task_threads *t, bool all)
 
         list_remove(&task->link);
         task->done(task);
-        if (!all && loop_share_used(&share)) {
+        if (!all && loop_share_used(share)) {
             break;
         }
     }

@@ -154,7 +154,7 @@ void
 timers_run(struct loop *l)
 {
     struct timer_heap *h = &l->timers;
-    struct loop_share share = loop_share();
+    int64_t share = loop_share();
 
     h->running = true;
     while (h->count > 0 && h->entries[0].due <= l->now) {
@@ -162,7 +162,7 @@ timers_run(struct loop *l)
 
         timer_stop(l, t);
         t->on_due(t);
-        if (loop_share_used(&share)) {
+        if (loop_share_used(share)) {
             break; /* thousands may be due at once: the rest, next turn */
         }
     }

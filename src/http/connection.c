@@ -202,8 +202,7 @@ take_body(struct http_connection *c, const uint8_t *data, size_t n)
     } else if (x->body.done) {
         c->phase = PHASE_BUSY;
         timer_stop(c->loop, &c->timer);
-        x->pub.body = buf_str(&x->body.bytes);
-        http_route(x);
+        http_body_came(x);
     }
     http_settle(c);
     return eaten < 0 ? n : (size_t)eaten;

@@ -140,7 +140,8 @@ struct exchange {
 
     /* The handler. */
     bool running, waiting;
-    struct later resume;
+    bool long_body;      /* whole: the handler has its turn before long */
+    struct later resume; /* in turn */
     void (*on_room)(void *arg);
     void *on_room_arg;
     void (*on_cancel)(void *arg);
@@ -195,6 +196,8 @@ void http_request_free(struct exchange *x);
 /* Counts, answers, closes. */
 void http_refuse(struct exchange *x, enum http_refusal why);
 void http_wait_for_body(struct exchange *x);
+/* The body is whole. */
+void http_body_came(struct exchange *x);
 
 /* route.c: goes on with the walk until it is answered or waits. */
 void http_route(struct exchange *x);

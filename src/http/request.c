@@ -15,6 +15,9 @@
 #include "proc/refused.h"
 
 #define LOGGED_LINE 2048 /* bytes kept of a head that was refused */
+/* Handlers of bodies of so many bytes have their turn apart from the events:
+ * to parse one may take a millisecond. */
+#define LONG_BODY (32 * 1024)
 
 /* ---- begin and end ---- */
 
@@ -89,10 +92,22 @@ on_resume(struct later *later)
     struct exchange *x = LIST_ITEM(later, struct exchange, resume);
     struct http_connection *c = x->c;
 
-    if (x->waiting) {
-        x->waiting = false;
+    if (x->waiting || x->long_body) {
+        x->waiting = x->long_body = false;
         http_route(x);
         http_settle(c);
+    }
+}
+
+void
+http_body_came(struct exchange *x)
+{
+    x->pub.body = buf_str(&x->body.bytes);
+    x->long_body = x->pub.body.len >= LONG_BODY;
+    if (x->long_body) {
+        loop_in_turn(x->c->loop, &x->resume);
+    } else {
+        http_route(x);
     }
 }
 
@@ -204,7 +219,7 @@ http_resume(struct http_request *r)
     struct exchange *x = exchange_of(r);
 
     if (x->c->conn != NULL) {
-        loop_later(x->c->loop, &x->resume);
+        loop_in_turn(x->c->loop, &x->resume);
     }
 }
 

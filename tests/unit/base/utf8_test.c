@@ -62,12 +62,33 @@ test_invalid(void **state)
     assert_false(utf8_valid(STR("abc\x80")));
 }
 
+/* Wherever it stands in a text of many words, long as a machine's or not. */
+static void
+test_amid_ascii(void **state)
+{
+    char text[40];
+
+    (void)state;
+    for (size_t len = 2; len <= sizeof(text); len++) {
+        for (size_t at = 0; at + 1 < len; at++) {
+            memset(text, 'a', sizeof(text));
+            assert_true(utf8_valid(str_of(text, len)));
+            text[at] = '\xc3';
+            assert_false(utf8_valid(str_of(text, len)));
+            text[at + 1] = '\xa4';
+            assert_true(utf8_valid(str_of(text, len)));
+            assert_false(utf8_valid(str_of(text, at + 1)));
+        }
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid),
         cmocka_unit_test(test_invalid),
+        cmocka_unit_test(test_amid_ascii),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

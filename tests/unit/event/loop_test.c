@@ -13,76 +13,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "event/loop.h"
-
-static struct loop *l;
-
-static int
-set_up(void **state)
-{
-    struct errmsg err;
-
-    (void)state;
-    l = loop_new(&err);
-    return l == NULL ? -1 : 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    loop_free(&l);
-    return 0;
-}
-
-/* One end of a socket pair that notes what it was told. */
-struct end {
-    struct io io;
-    int fd, peer;
-    unsigned ready; /* last told */
-    int calls;
-    void (*then)(struct end *e);
-    struct end *other;
-};
-
-static void
-on_ready(struct io *io, unsigned ready)
-{
-    struct end *e = LIST_ITEM(io, struct end, io);
-
-    e->ready = ready;
-    e->calls++;
-    if (e->then != NULL) {
-        e->then(e);
-    }
-}
-
-static void
-end_open(struct end *e, unsigned wanted)
-{
-    int pair[2];
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    *e = (struct end){ .fd = pair[0], .peer = pair[1] };
-    io_init(&e->io);
-    assert_int_equal(io_start(l, &e->io, e->fd, wanted, on_ready), 0);
-}
-
-static void
-end_close(struct end *e)
-{
-    io_stop(l, &e->io);
-    close(e->fd);
-    if (e->peer != -1) {
-        close(e->peer);
-    }
-}
+#include "turns.h"
 
 static void
 tells_what_is_wanted(void **state)
@@ -240,27 +174,6 @@ no_event_for_freed_memory(void **state)
     assert_int_equal(write(b->end.peer, "x", 1), 1);
     loop_turn(l, 1000); /* the sanitizer watches */
     assert_int_equal(freed, 2);
-}
-
-struct counted {
-    struct later later;
-    int calls;
-    bool again;
-    struct counted *cancel;
-};
-
-static void
-count_call(struct later *later)
-{
-    struct counted *c = LIST_ITEM(later, struct counted, later);
-
-    c->calls++;
-    if (c->again) {
-        loop_later(l, later);
-    }
-    if (c->cancel != NULL) {
-        later_cancel(&c->cancel->later);
-    }
 }
 
 static void
@@ -471,65 +384,6 @@ a_bad_descriptor_is_refused(void **state)
     io_stop(l, &io);
 }
 
-/* ---- many busy peers ---- */
-
-enum { BUSY = 100, TURNS = 40 };
-static int turns_slept; /* before_sleep was called */
-
-static void
-work_a_millisecond(struct end *e)
-{
-    int64_t until = clock_us() + 1000;
-
-    (void)e;
-    while (clock_us() < until) {
-    }
-}
-
-static bool
-count_turn(void *arg)
-{
-    (void)arg;
-    turns_slept++;
-    return false;
-}
-
-static void
-busy_peers_leave_the_others_their_turn(void **state)
-{
-    static const struct loop_hooks hooks = { .before_sleep = count_turn };
-    static struct end peers[BUSY];
-    int most = 0;
-
-    (void)state;
-    for (int i = 0; i < BUSY; i++) {
-        end_open(&peers[i], IO_READ);
-        peers[i].then = work_a_millisecond;
-        assert_int_equal(write(peers[i].peer, "x", 1), 1);
-    }
-    loop_set_hooks(l, &hooks, NULL);
-    turns_slept = 0;
-    for (int turn = 0; peers[BUSY - 1].calls == 0; turn++) {
-        int before = 0, after = 0;
-
-        assert_true(turn < TURNS);
-        for (int i = 0; i < BUSY; i++) {
-            before += peers[i].calls;
-        }
-        loop_turn(l, 0);
-        for (int i = 0; i < BUSY; i++) {
-            after += peers[i].calls;
-        }
-        most = after - before > most ? after - before : most;
-    }
-    assert_true(most <= 32);
-    assert_true(turns_slept >= BUSY / 32);
-    for (int i = 0; i < BUSY; i++) { /* nobody twice before all had it once */
-        assert_int_equal(peers[i].calls, 1);
-        end_close(&peers[i]);
-    }
-}
-
 static int64_t longest_us;
 
 static void
@@ -542,11 +396,8 @@ on_turn(void *arg, int64_t us)
 static void
 work_long(struct later *later)
 {
-    int64_t until = clock_us() + 5000;
-
     (void)later;
-    while (clock_us() < until) {
-    }
+    spend(5000);
 }
 
 static void
@@ -566,8 +417,6 @@ turns_are_measured(void **state)
     assert_int_equal(loop_now_us(l) / 1000, loop_now(l));
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 int
 main(void)
 {
@@ -581,7 +430,6 @@ main(void)
         TEST(loop_free_makes_the_last_calls),
         TEST(order_of_a_turn),
         TEST(busy_before_sleep_does_not_sleep),
-        TEST(busy_peers_leave_the_others_their_turn),
         TEST(stop_ends_the_run),
         TEST(run_until_a_callback_stops_it),
         TEST(a_child_may_free_the_loop_of_its_parent),
