@@ -277,13 +277,13 @@ read_info(const struct rtmp_client *c, struct amf_reader *args,
     snprintf(raw, sizeof(raw), "%.*s%s%.*s", STR_ARGS(info->code),
              both ? ": " : "",
              STR_ARGS(none ? STR("no reason is given") : info->description));
-    hide(raw, c->full);
+    if (c->publish) { /* what is played has a public name */
+        hide(raw, c->full);
+        hide(raw, c->name);
+    }
     hide_query(raw, c->args);
     hide_query(raw, str_skip(c->app, str_find(c->app, '?', 0) + 1));
     hide(raw, c->password);
-    if (c->publish) {
-        hide(raw, c->name);
-    }
     copy_clean(info->words, sizeof(info->words), str_trim(str_from(raw)));
 }
 

@@ -390,6 +390,22 @@ a_value_that_is_repeated_is_masked(void **state)
                 "********** of **********");
 }
 
+/* A public name may be a word that remotes use for something else. */
+static void
+a_name_that_is_played_is_no_secret(void **state)
+{
+    (void)state;
+    owner.wanted.name = STR("self");
+    owner.wanted.args = STR("token=s3cret");
+    assert_int_equal(connect_again(), 0);
+    get_to_wish();
+    tell("onStatus", 0, "error", "NetStream.Play.Failed",
+         "self?token=s3cret is a relay of a stream to itself");
+    assert_over(RTMP_CLIENT_REFUSED,
+                "play was refused: NetStream.Play.Failed: self?************ "
+                "is a relay of a stream to itself");
+}
+
 static void
 no_secret_is_cut_in_two(void **state)
 {
@@ -439,6 +455,7 @@ main(void)
         PLAY(a_socket_that_is_dead),
         PUBLISH(what_a_remote_repeats_is_masked),
         PLAY(a_value_that_is_repeated_is_masked),
+        PLAY(a_name_that_is_played_is_no_secret),
         PUBLISH(no_secret_is_cut_in_two),
     };
 
