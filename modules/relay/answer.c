@@ -46,6 +46,15 @@ relay_json(struct http_request *r, struct str json)
     return http_reply(r, 200, "application/json", json);
 }
 
+enum http_result
+relay_on_options(struct http_request *r, void *state)
+{
+    (void)state;
+    forbid_caching(r);
+    http_set_header(r, "Allow", STR("GET, HEAD, OPTIONS"));
+    return http_reply(r, 204, NULL, STR_NONE);
+}
+
 const char *
 relay_error_body(struct http_request *r, int status, struct str message,
                  struct buf *out)

@@ -22,6 +22,8 @@ enum http_result relay_ok(struct http_request *r);
 enum http_result relay_text(struct http_request *r, struct str text);
 /* 200, JSON. */
 enum http_result relay_json(struct http_request *r, struct str json);
+/* OPTIONS of any path here: 204 with Allow. */
+http_handler relay_on_options;
 /* Refuses: counts, says it in both logs, answers. */
 enum http_result relay_refuse(struct http_request *r, enum relay_refused why,
                               int status, const char *format, ...)

@@ -119,6 +119,12 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/get", .handler = relay_on_get },
     { .method = "GET", .path = "/reset", .handler = relay_on_reset },
     { .method = "GET", .path = "/delete", .handler = relay_on_delete },
+    { .method = "OPTIONS", .path = "/pull", .handler = relay_on_options },
+    { .method = "OPTIONS", .path = "/push", .handler = relay_on_options },
+    { .method = "OPTIONS", .path = "/relays", .handler = relay_on_options },
+    { .method = "OPTIONS", .path = "/get", .handler = relay_on_options },
+    { .method = "OPTIONS", .path = "/reset", .handler = relay_on_options },
+    { .method = "OPTIONS", .path = "/delete", .handler = relay_on_options },
     { .path = NULL },
 };
 

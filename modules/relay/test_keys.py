@@ -133,9 +133,6 @@ def test_methods(keyed):
             a = request(w.http, method, room_url(verb, "movie"))
             error(a, 405)
             assert a.header("allow") == "GET, HEAD, OPTIONS"
-        a = request(w.http, "OPTIONS", room_url(verb, "movie"))
-        assert a.status == 204
-        assert a.header("allow") == "GET, HEAD, OPTIONS"
         # HEAD only looks.
         assert request(w.http, "HEAD", room_url(verb, "movie")).status == 404
         assert request(w.http, "HEAD", f"/control/{verb}?room=").status == 400
@@ -144,7 +141,24 @@ def test_methods(keyed):
         a = request(w.http, "HEAD", room_url(verb, "movie"))
         assert a.status == 200 and a.header("cache-control") == "no-store"
     assert key_of(w, "movie") == key
-    assert get(w.http, "/control/nothing").status == 404
+
+
+def test_all_answers_have_one_form(keyed):
+    """Those of paths that nobody has, too, and of OPTIONS."""
+    w = keyed()
+    for path in ("/control", "/control/", "/control/nothing",
+                 "/control/get/", "/control/get/more"):
+        assert "nothing" in error(get(w.http, path), 404)
+        error(request(w.http, "POST", path), 405)
+    a = request(w.http, "HEAD", "/control/nothing")
+    assert a.status == 404 and a.header("cache-control") == "no-store"
+    for verb in ("get", "reset", "delete", "pull", "push", "relays"):
+        a = request(w.http, "OPTIONS", f"/control/{verb}?room=movie")
+        assert a.status == 204 and a.body == b""
+        assert a.header("allow") == "GET, HEAD, OPTIONS"
+        assert a.header("cache-control") == "no-store"
+    a = get(w.http, "/controls")  # is none of ours
+    assert a.status == 404 and "message" in a.json()
 
 
 SITES = [  # (headers, whether it is let in); the Host is "test"

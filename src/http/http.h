@@ -244,7 +244,8 @@ enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
 /* An error body: JSON {"status":404,"message":"..."}, problem details
  * (RFC 9457), HTML or text, as Accept likes it best; or as the module of the
- * layer (else of the location's first layer that says) has them. */
+ * layer (else of the location's first layer that says) has them; a path or
+ * method that nobody takes: as in the longest location. */
 enum http_result http_error(struct http_request *r, int status,
                             const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -167,7 +167,7 @@ lies_under(struct str path, struct str location)
 }
 
 static void
-enter(struct exchange *x, const struct http_location *l)
+stand_in(struct exchange *x, const struct http_location *l)
 {
     struct str rest =
         l->path.len > 1 ? str_skip(x->pub.path, l->path.len) : x->pub.path;
@@ -175,6 +175,12 @@ enter(struct exchange *x, const struct http_location *l)
     x->pub.location = l;
     x->pub.route_path = rest.len > 0 ? rest : STR("/");
     http_stage_enter(x, l);
+}
+
+static void
+enter(struct exchange *x, const struct http_location *l)
+{
+    stand_in(x, l);
     x->allow_count = 0;
     x->body.limit = (uint64_t)l->client_max_body_size;
     x->entered = true;
@@ -239,6 +245,22 @@ method_is_wrong(const struct exchange *x)
            (x->last_word.status == 0 || x->last_location == x->location);
 }
 
+/* No handler has an answer.  That is said as the modules of the longest
+ * location say such things: a file server below "/" has no better word. */
+static void
+return_to_longest(struct exchange *x)
+{
+    const struct http_server *s = x->c->server;
+
+    for (size_t i = 0; i < s->location_count; i++) {
+        if (lies_under(x->pub.path, s->locations[i].path)) {
+            stand_in(x, &s->locations[i]);
+            x->ground.at = x->ground.count; /* nobody's turn */
+            return;
+        }
+    }
+}
+
 /* Goes on to the next route, or to the reason why there is none; or a filter
  * waits. */
 static void
@@ -266,10 +288,14 @@ advance(struct exchange *x)
         }
         if (method_is_wrong(x)) {
             x->reject = 405;
+            return_to_longest(x);
             return;
         }
         x->entered = false;
         http_filter_undo(x);
+    }
+    if (x->last_word.status == 0) {
+        return_to_longest(x);
     }
     http_stage_end(x);
 }

@@ -258,6 +258,58 @@ test_handler_without_answer(void **state)
     assert_told("GET /two/broken", " 500 ");
 }
 
+static const char *
+own_body(struct http_request *r, int status, struct str message,
+         struct buf *out)
+{
+    buf_printf(out, "own %d at %.*s: %.*s", status, STR_ARGS(r->route_path),
+               STR_ARGS(message));
+    return "text/own";
+}
+
+/* Nobody has the path: the longest location says so, however many others had
+ * their turn after it. */
+static void
+test_nothing_in_the_form_of_the_longest(void **state)
+{
+    static const struct http_layer own[] = {
+        { .module = "a", .routes = routes_a, .error_body = own_body },
+    };
+    static const struct http_route posts[] = {
+        { "POST", "/own/post", on_pass, false },
+        { NULL, NULL, NULL, false },
+    };
+    static const struct http_layer silent[] = {
+        { .module = "none", .routes = posts },
+    };
+    static const struct http_location places[] = {
+        { .path = { "/own", 4 },
+          .client_max_body_size = 9,
+          .layers = own,
+          .layer_count = 1 },
+        { .path = { "/", 1 },
+          .client_max_body_size = 9,
+          .layers = silent,
+          .layer_count = 1 },
+    };
+    static const struct http_server both = { .settings = SERVE_SETTINGS,
+                                             .locations = places,
+                                             .location_count = 2 };
+
+    (void)state;
+    assert_non_null(strstr(client_ask(l, &both, "GET /own/none", ""),
+                           "own 404 at /none: nothing is here"));
+    assert_non_null(strstr(client_ask(l, &both, "GET /own/pass", ""),
+                           "own 404 at /pass: nothing is here"));
+    assert_non_null(strstr(client_ask(l, &both, "POST /own/none", "12345"),
+                           "own 404 at /none: "));
+    const char *answer = client_ask(l, &both, "PUT /own/post", "");
+    assert_non_null(strstr(answer, "own 405 at /post: "));
+    assert_non_null(strstr(answer, "Allow: POST, OPTIONS\r\n"));
+    assert_non_null(strstr(client_ask(l, &both, "GET /ownership", ""),
+                           "{\"status\":404,\"message\":"));
+}
+
 int
 main(void)
 {
@@ -269,6 +321,7 @@ main(void)
         TEST(test_methods),
         TEST(test_body_for_the_next),
         TEST(test_handler_without_answer),
+        TEST(test_nothing_in_the_form_of_the_longest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
