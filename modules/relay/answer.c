@@ -145,25 +145,6 @@ relay_check_site(struct http_request *r)
 
 /* ---- parameters ---- */
 
-/* How often it is given; *raw is the value of the last. */
-static size_t
-find(struct http_request *r, const char *name, struct str *raw)
-{
-    struct str rest = r->query, wanted = str_from(name);
-    size_t n = 0;
-
-    while (rest.len > 0) {
-        struct str value = str_cut(&rest, '&');
-        struct str key = str_cut(&value, '=');
-
-        if (str_eq(http_query_decode(r->pool, key), wanted)) {
-            *raw = value;
-            n++;
-        }
-    }
-    return n;
-}
-
 static bool
 wrong(struct http_request *r, const char *name, const char *what)
 {
@@ -176,7 +157,7 @@ static bool
 get(struct http_request *r, const char *name, size_t max, struct str *value)
 {
     struct str raw;
-    size_t n = find(r, name, &raw);
+    size_t n = http_query_count(r, name, &raw);
     char text[64];
 
     if (n == 0) {

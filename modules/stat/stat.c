@@ -71,21 +71,6 @@ struct metric stat_metrics[] = {
 
 /* ---- what is asked for ---- */
 
-/* The raw value of ?room=; false: it was not given. */
-static bool
-find_room(struct str query, struct str *value)
-{
-    while (query.len > 0) {
-        struct str rest = str_cut(&query, '&');
-
-        if (str_eq(str_cut(&rest, '='), STR("room"))) {
-            *value = rest;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether a stream's key could look like this. */
 static bool
 is_key(struct str key)
@@ -111,20 +96,27 @@ set_headers(struct http_request *r)
 }
 
 static enum http_result
+refuse_room(struct http_request *r)
+{
+    metric_add(&stat_metrics[STAT_REFUSED], 0, 1);
+    http_set_header(r, "Cache-Control", STR("no-store"));
+    return http_error(r, 400,
+                      "room must be a stream's key, APP/NAME, and given once: "
+                      "at most %d bytes of UTF-8 without control characters",
+                      LIVE_NAME_MAX - 1);
+}
+
+static enum http_result
 on_livestat(struct http_request *r, void *state)
 {
     struct str raw, key = STR_NONE;
+    size_t given = http_query_count(r, "room", &raw);
 
     (void)state;
-    if (find_room(r->query, &raw)) {
+    if (given > 0) {
         key = http_query_decode(r->pool, raw);
-        if (!http_query_is_encoded(raw) || !is_key(key)) {
-            metric_add(&stat_metrics[STAT_REFUSED], 0, 1);
-            http_set_header(r, "Cache-Control", STR("no-store"));
-            return http_error(r, 400,
-                              "room must be a stream's key, APP/NAME: at most "
-                              "%d bytes of UTF-8 without control characters",
-                              LIVE_NAME_MAX - 1);
+        if (given > 1 || !http_query_is_encoded(raw) || !is_key(key)) {
+            return refuse_room(r);
         }
     }
     set_headers(r);

@@ -98,7 +98,8 @@ def test_room(node):
         told = livestat(w, f"?x=1&room=live/{key}")
         found = told["publishers"] + told["players"]
         assert found and {r["key"] for r in found} == {f"live/{key}"}
-    assert livestat(w, "?room=live%2Fa")["publishers"]
+    for query in ("room=live%2Fa", "r%6fom=live/a", "x&room=live/a&y="):
+        assert len(livestat(w, "?" + query)["publishers"]) == 1, query
     assert livestat(w, "?room=live/none") == {"publishers": [], "players": []}
     assert livestat(w, "?room=other/a") == {"publishers": [], "players": []}
     assert len(livestat(w)["publishers"]) == 2
@@ -110,7 +111,8 @@ def test_room(node):
 
 @pytest.mark.parametrize("room", [
     "", "live", "/", "live/", "/room", "live/%ff", "live/%zz", "live/%4",
-    "live/%00", "live/a%0ab", "live/" + "x" * 300])
+    "live/%00", "live/a%0ab", "live/" + "x" * 300, "live/a&room=live/a",
+    "live/a&r%6fom=live/b"])
 def test_malformed_room(node, room):
     w = node()
     a = get(w.http, "/stat/livestat?room=" + room)

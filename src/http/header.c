@@ -48,3 +48,21 @@ http_query(struct http_request *r, const char *name, struct str *value)
     }
     return false;
 }
+
+size_t
+http_query_count(struct http_request *r, const char *name, struct str *raw)
+{
+    struct str rest = r->query, wanted = str_from(name);
+    size_t n = 0;
+
+    while (rest.len > 0) {
+        struct str value = str_cut(&rest, '&');
+        struct str key = str_cut(&value, '=');
+
+        if (str_eq(http_query_decode(r->pool, key), wanted)) {
+            *raw = value;
+            n++;
+        }
+    }
+    return n;
+}

@@ -217,6 +217,10 @@ const struct str *http_header(const struct http_request *r, const char *name);
 struct str http_param(const struct http_request *r, const char *name);
 /* First query parameter of that name, decoded into the pool; false: none. */
 bool http_query(struct http_request *r, const char *name, struct str *value);
+/* How often a query parameter of that name is given, the name being decoded;
+ * *raw is the value of the last, as sent (http/path.h decodes it). */
+size_t http_query_count(struct http_request *r, const char *name,
+                        struct str *raw);
 
 /* Headers of requests that a module makes to others on behalf of this one:
  * its trace with a new span, and what came with it (empty: leave it out). */

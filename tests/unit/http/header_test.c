@@ -59,6 +59,23 @@ assert_query(const char *query, const char *name, const char *expected)
 }
 
 static void
+test_query_count(void **state)
+{
+    struct pool *pool = pool_new(256);
+    struct http_request r = { .pool = pool,
+                              .query = STR("b&r%6fom=a%2Fb&ro=1&room=c%&") };
+    struct str raw;
+
+    (void)state;
+    assert_int_equal(http_query_count(&r, "none", &raw), 0);
+    assert_int_equal(http_query_count(&r, "b", &raw), 1);
+    assert_int_equal(raw.len, 0);
+    assert_int_equal(http_query_count(&r, "room", &raw), 2);
+    assert_true(str_eq(raw, STR("c%")));
+    pool_free(&pool);
+}
+
+static void
 test_query(void **state)
 {
     (void)state;
@@ -103,9 +120,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header),      cmocka_unit_test(test_param),
-        cmocka_unit_test(test_query),       cmocka_unit_test(test_mime_type),
-        cmocka_unit_test(test_status_text),
+        cmocka_unit_test(test_header),    cmocka_unit_test(test_param),
+        cmocka_unit_test(test_query),     cmocka_unit_test(test_query_count),
+        cmocka_unit_test(test_mime_type), cmocka_unit_test(test_status_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
