@@ -189,17 +189,20 @@ get_wait(struct http_request *r, int64_t *ms)
     return true;
 }
 
-/* A GET here changes something; a HEAD must not. */
-static bool
-check_method(struct http_request *r)
+/* HEAD changes nothing: it tells whether the relay is there. */
+static enum http_result
+answer_head(struct request *q)
 {
-    if (str_eq(r->method, STR("GET"))) {
-        return true;
+    struct relay_view v;
+    uint32_t at = 0;
+
+    while (relay_tasks_next(&at, &v)) {
+        if (v.kind == q->ask.kind && str_eq(str_from(v.app), q->ask.app) &&
+            str_eq(str_from(v.name), q->ask.name)) {
+            return relay_ok(q->r);
+        }
     }
-    http_set_header(r, "Allow", STR("GET"));
-    relay_refuse(r, RELAY_REFUSED_PARAMETER, 405,
-                 "only GET starts and stops relays");
-    return false;
+    return answer_missing(q);
 }
 
 static struct request *
@@ -229,12 +232,15 @@ run(struct http_request *r, const struct relay *relay, enum relay_kind kind)
     if (q != NULL) {
         return q->answer(q);
     }
-    if (!relay_check_site(r) || !check_method(r)) {
+    if (!relay_check_site(r)) {
         return HTTP_DONE;
     }
     q = read_request(r, relay, kind);
     if (q == NULL) {
         return HTTP_DONE;
+    }
+    if (str_eq(r->method, STR("HEAD"))) {
+        return answer_head(q);
     }
     status = relay_ask_check(relay->all, &q->ask, &err);
     if (status == 200) {

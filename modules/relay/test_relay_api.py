@@ -164,14 +164,36 @@ def test_methods_and_other_sites(control):
     one = control()
     target = "/control/pull?" + urlencode(
         {"oper": "start", "app": "live", "name": "a", "url": "rtmp://h/a/b"})
-    for method in ("POST", "PUT", "DELETE", "HEAD"):
+    for method in ("POST", "PUT", "DELETE"):
         answer = request(one.http, method, target)
         assert answer.status == 405, method
-        assert "GET" in answer.header("Allow")
+        assert answer.header("Allow") == "GET, HEAD, OPTIONS"
     for path in (target, "/control/relays"):
         answer = get(one.http, path, "Origin: http://evil.example")
         assert answer.status == 403
     assert relays(one) == []
+
+
+def test_head_only_looks(control):
+    w = control()
+    url = "rtmp://127.0.0.1:1/a/b"
+
+    def head(kind, **more):
+        given = {"oper": "start", "app": "live", "name": "a", "url": url}
+        given.update(more)
+        answer = request(w.http, "HEAD",
+                         f"/control/{kind}?{urlencode(given)}")
+        assert answer.header("Cache-Control") == "no-store"
+        assert answer.body == b""
+        return answer.status
+    assert [head(kind) for kind in ("pull", "push")] == [404, 404]
+    assert relays(w) == []
+    assert task(w, url=url) == OK
+    wait_for(lambda: head("pull") == 200, 10, "the relay")
+    assert head("pull", oper="stop") == 200
+    assert head("push") == head("pull", name="b") == 404
+    assert head("pull", oper="") == head("pull", url="x") == 400
+    assert len(relays(w)) == 1
 
 
 def test_wait_tells_why_not(control):
