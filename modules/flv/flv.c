@@ -61,7 +61,13 @@ static const struct conf_key keys[] = {
 
 /* ---- what is counted ---- */
 
-enum refused { REFUSED_ACCESS, REFUSED_NO_STREAM, REFUSED_LIVE, REFUSALS };
+enum refused {
+    REFUSED_ACCESS,
+    REFUSED_NO_STREAM,
+    REFUSED_KEY,
+    REFUSED_LIVE,
+    REFUSALS
+};
 
 static const char *
 refused_name(unsigned i)
@@ -69,6 +75,7 @@ refused_name(unsigned i)
     static const char *const names[REFUSALS] = {
         [REFUSED_ACCESS] = "access",
         [REFUSED_NO_STREAM] = "no_stream",
+        [REFUSED_KEY] = "key",
         [REFUSED_LIVE] = "live",
     };
 
@@ -270,17 +277,27 @@ on_flv(struct http_request *r, void *state)
     struct str rest = name;
     struct str app = str_cut(&rest, '/');
     const struct rtmp_application *a = rtmp_service_application(app);
+    bool secret;
 
     if (!str_ends(name, STR(SUFFIX)) || rest.len <= sizeof(SUFFIX) - 1 ||
         a == NULL) {
         return HTTP_PASS;
     }
+    name = str_first(name, name.len - (sizeof(SUFFIX) - 1));
+    rest = str_first(rest, rest.len - (sizeof(SUFFIX) - 1));
+    secret = rtmp_service_is_secret(a, rest);
+    if (secret) {
+        http_hide_target(r);
+    }
     if (!access_allows(a->play_access, &r->client)) {
         metric_add(&metrics[0], REFUSED_ACCESS, 1);
         return http_error(r, 403, "playing is not allowed from this address");
     }
-    name = str_first(name, name.len - (sizeof(SUFFIX) - 1));
     allow_origin(r, layer);
+    if (secret) {
+        metric_add(&metrics[0], REFUSED_KEY, 1);
+        return http_error(r, 404, RTMP_SERVICE_SECRET);
+    }
     if (str_eq(r->method, STR("HEAD"))) {
         return answer_head(r, name);
     }

@@ -264,6 +264,19 @@ on_publish(struct rtmp_request *r, struct rtmp_refusal *no)
     return HOOK_WAIT;
 }
 
+/* Keys are mistaken for rooms.  A room may have the form of a key, so who
+ * plays one is let in while it is published (rtmp_service_is_secret). */
+static bool
+is_secret(const struct rtmp_application *a, struct str name)
+{
+    while (a->settings->publish == PUBLISH_KEY && name.len > 0) {
+        if (key_is_well_formed(str_cut(&name, '/'))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 on_end(struct rtmp_request *r)
 {
@@ -287,5 +300,6 @@ on_end(struct rtmp_request *r)
 
 const struct rtmp_hooks relay_publish_hooks = {
     .on_publish = on_publish,
+    .is_secret = is_secret,
     .on_end = on_end,
 };

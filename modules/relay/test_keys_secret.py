@@ -7,14 +7,15 @@ import subprocess
 import pytest
 
 from feed import Feed, read_until
-from http_client import get
-from keys_help import key_of, refused, start_keyed
+from http_client import get, request
+from keys_help import KEY, key_of, refused, start_keyed
 from rtmp_client import Refused, Rtmp, player, publisher
 from weir import BINARY, descendants, read_text
 
 ALL = ("$remote_addr $command $app $name $args $tcurl $pageurl $swfurl "
        "$flashver $reason")
-APPS = """, { name = "far"; publish = "key"; publish_access = "deny all"; }
+APPS = """, { name = "far"; publish = "key"; publish_access = "deny all";
+   play_access = "deny all"; }
  , { name = "one"; publish = "key"; publish_conflict = "refuse"; }"""
 
 
@@ -31,6 +32,8 @@ def texts(w):
     found = {"log": w.log(), "access log": w.access_log(),
              "rtmp log": read_text(f"{w.prefix}/run/rtmp.log"),
              "metrics": get(w.http, "/metrics").body.decode()}
+    for what in ("livestat", "streams", "sessions", "server"):
+        found["/stat/" + what] = get(w.http, "/stat/" + what).body.decode()
     for words in ("streams", "sess", "errors", "events", "proc", "config"):
         found[words] = show(w, "show", words)
         found[words + " as JSON"] = show(w, "--json", "show", words)
@@ -50,7 +53,8 @@ def say(w, app, name, **more):
 
 @pytest.fixture
 def loud(store_backend, weir):
-    w = start_keyed(weir, workers=2, apps=APPS, rtmp=(
+    w = start_keyed(weir, workers=2, apps=APPS, locations=(
+        '{ path = "/stat"; module = "stat"; },'), rtmp=(
         f'access_log = "run/rtmp.log"; access_log_format = "{ALL}";'
         ' connect_timeout = "1s";'), top=(
         'control = { socket = "run/control.sock"; };'
@@ -98,3 +102,65 @@ def test_keys_are_nowhere(loud):
             assert key[:8] not in text, what
     assert "PUBLISH keyed movie" in read_text(f"{w.prefix}/run/rtmp.log")
     assert "PUBLISH keyed ***" in read_text(f"{w.prefix}/run/rtmp.log")
+
+
+def not_played(w, app, name, **more):
+    """Before Play.Start: the reason."""
+    with Rtmp(w.rtmp) as c:
+        c.connect(app, **more)
+        with pytest.raises(Refused) as e:
+            c.play(name)
+        c.wait_closed()
+    assert e.value.code == "NetStream.Play.Failed"
+    return e.value.text
+
+
+def test_a_key_that_is_played_is_nowhere(loud):
+    """Keys are mistaken for rooms: the player is told so, and nobody else."""
+    w = loud
+    key = key_of(w, "movie")
+    with publisher(w.rtmp, "keyed", key):
+        for app, name in (("keyed", key), ("keyed", key + "?token=x"),
+                          (f"keyed/{key}", ""), (f"keyed/{key}", "movie"),
+                          ("keyed", f"movie/{key}")):
+            url = f"rtmp://127.0.0.1/{app}"
+            words = not_played(w, app, name, tcUrl=url)
+            assert "stream key" in words and "room" in words
+        assert "address" in not_played(w, "far", key)
+        for method in ("GET", "HEAD"):
+            for name in (key, f"%{ord(key[0]):02x}{key[1:]}"):
+                a = request(w.http, method, f"/keyed/{name}.flv?x=1")
+                assert a.status == 404
+        assert "stream key" in get(w.http, f"/keyed/{key}.flv").body.decode()
+        assert get(w.http, f"/far/{key}.flv").status == 403
+        w.wait_log("play keyed.* refused: .*stream key", count=5)
+        w.wait_access_log(r'"GET \*\*\* HTTP/1.1" 403')
+        w.wait_access_log(r'"HEAD \*\*\* HTTP/1.1" 404')
+        for what, text in texts(w).items():
+            assert key not in text, what
+            assert key[:8] not in text, what
+            assert key[1:9] not in text, what
+    rtmp = read_text(f"{w.prefix}/run/rtmp.log")
+    assert rtmp.count("PLAY keyed ***") == 5 and "PLAY far ***" in rtmp
+    metrics = get(w.http, "/metrics").body.decode()
+    assert 'weir_flv_refused_total{reason="key"} 5' in metrics
+
+
+def test_a_room_may_look_like_a_key(loud):
+    """It is played while it is published, and shown then."""
+    w = loud
+    room = "0123456789abcdef" * 3
+    assert KEY.fullmatch(room.encode())
+    key = key_of(w, room)
+    assert "stream key" in not_played(w, "keyed", room)
+    assert get(w.http, f"/keyed/{room}.flv").status == 404
+    with publisher(w.rtmp, "keyed", key) as c:
+        feed = Feed(w.rtmp, client=c).head().frames(2)
+        assert request(w.http, "HEAD", f"/keyed/{room}.flv").status == 200
+        with player(w.rtmp, "keyed", room) as p:
+            read_until(p, "video 1")
+            told = get(w.http, "/stat/livestat").json()
+            assert [r["key"] for r in told["players"]] == [f"keyed/{room}"]
+        feed.frames(1)
+    with player(w.rtmp, "live", room):  # keys are nothing to this one
+        pass

@@ -16,10 +16,11 @@
 #include "event/loop.h"
 #include "http/http.h"
 
-struct worker;       /* app/worker.h */
-struct settings;     /* app/settings/settings.h */
-struct control_verb; /* app/control/verb.h */
-struct rtmp_request; /* rtmp/rtmp.h */
+struct worker;           /* app/worker.h */
+struct settings;         /* app/settings/settings.h */
+struct control_verb;     /* app/control/verb.h */
+struct rtmp_application; /* app/rtmp_service.h */
+struct rtmp_request;     /* rtmp/rtmp.h */
 struct rtmp_refusal;
 struct metric;       /* proc/metric.h */
 struct store_schema; /* store/store.h */
@@ -47,6 +48,10 @@ struct rtmp_hooks {
                                         struct rtmp_refusal *no);
     enum rtmp_hook_result (*on_play)(struct rtmp_request *r,
                                      struct rtmp_refusal *no);
+    /* Whether what a player of any protocol names in that application may be
+     * a secret, by its form.  If it is no stream that is published now the
+     * player is refused, before any other question, and it is shown nowhere. */
+    bool (*is_secret)(const struct rtmp_application *a, struct str name);
     /* The publish or play that this module was asked about is over, or was
      * refused by whomever.  If it still waits for a decision, that must not
      * be given any more: r is not valid after this call. */

@@ -93,11 +93,12 @@ get_app(const void *arg, struct str rest, struct line_value *v)
 }
 
 /* What the URL has behind the application may be a key, unless it is to be
- * played or all of the server's applications are open. */
+ * played and looks otherwise, or all of the server's applications are open. */
 static bool
 may_be_key(const struct subject *s)
 {
-    return !s->log->open && (is_publish(s->r) || s->r->stream_id == 0);
+    return s->r->secret ||
+           (!s->log->open && (is_publish(s->r) || s->r->stream_id == 0));
 }
 
 /* What a client publishes under may be a key: then the name that became of

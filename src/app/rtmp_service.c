@@ -12,6 +12,8 @@
  */
 #include "app/rtmp_service.h"
 
+#include <stdio.h>
+
 #include "app/metrics.h"
 #include "app/rtmp_live.h"
 #include "app/rtmp_log.h"
@@ -115,6 +117,33 @@ rtmp_service_rename(struct rtmp_request *r, struct str name)
 }
 
 /* ---- deciding ---- */
+
+static bool
+looks_secret(const struct rtmp_application *a, struct str name)
+{
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        const struct rtmp_hooks *hooks = modules[i]->rtmp;
+
+        if (hooks != NULL && hooks->is_secret != NULL &&
+            hooks->is_secret(a, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+rtmp_service_is_secret(const struct rtmp_application *a, struct str name)
+{
+    char whole[LIVE_NAME_MAX];
+    int len = snprintf(whole, sizeof(whole), "%.*s/%.*s",
+                       STR_ARGS(a->settings->name), STR_ARGS(name));
+
+    /* What is published was named by somebody who may: it is in the lists of
+     * streams already. */
+    return looks_secret(a, name) && (len < 0 || (size_t)len >= sizeof(whole) ||
+                                     !live_is_live(str_of(whole, (size_t)len)));
+}
 
 /* A relay of ours that came back to the very stream it is of. */
 static bool
@@ -228,12 +257,16 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
     struct netstream *n;
     enum rtmp_result result;
 
-    r->secret = publishing && a != NULL && a->settings->publish == PUBLISH_KEY;
+    r->secret = a != NULL && (publishing ? a->settings->publish == PUBLISH_KEY
+                                         : rtmp_service_is_secret(a, r->name));
     no->code =
         publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
     if (a == NULL || !is_allowed(a, publishing, r)) {
         return refuse(no, RTMP_REFUSED_ACCESS, no->code,
                       "not allowed from this address");
+    }
+    if (!publishing && r->secret) {
+        return refuse(no, RTMP_REFUSED_KEY, no->code, RTMP_SERVICE_SECRET);
     }
     n = rtmp_live_new(r, a, publishing);
     n->chunk_size = server_of(r)->session.chunk_size;

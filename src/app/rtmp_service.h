@@ -3,8 +3,8 @@
  * the rules of rtmp.servers[].applications[].
  *
  * Whether a name may be published or played is decided before the session
- * answers: the address, then the hooks of the modules in the order of their
- * table, then the application's own policy.
+ * answers: the address, a player's mistake of naming a key, then the hooks of
+ * the modules in the order of their table, then the application's own policy.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -34,6 +34,13 @@ void rtmp_service_stop(void); /* closes every session */
 
 /* The application of that name, NULL if there is none. */
 const struct rtmp_application *rtmp_service_application(struct str name);
+
+/* Whether what a player, of any protocol, names in that application may be a
+ * publisher's secret and is no stream that is published now: to be refused
+ * with those words, and shown nowhere. */
+#define RTMP_SERVICE_SECRET \
+    "this may be a stream key: what is played is the room's name"
+bool rtmp_service_is_secret(const struct rtmp_application *a, struct str name);
 
 /* ---- for hooks ---- */
 

@@ -118,6 +118,7 @@ struct exchange {
     bool selecting;               /* a selector is on the stack */
     bool entered;                 /* the walk is in a location */
     bool in_filter;               /* a filter of it has its turn */
+    bool hidden;                  /* the target is a secret */
     uint8_t filter;               /* the next one */
     struct auth_try *auth;        /* of that filter */
 

@@ -233,6 +233,8 @@ struct str http_absolute(struct http_request *r, struct str path);
 /* What was asked for, absolute and with its query, as it may be shown: values
  * of mask_args are "***".  In the pool. */
 struct str http_shown_url(struct http_request *r);
+/* The path holds a secret: "***" stands for the target in the access log. */
+void http_hide_target(struct http_request *r);
 
 /* ---- answering ---- */
 

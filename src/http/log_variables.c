@@ -6,6 +6,7 @@
  */
 #include "http/access_log.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -146,6 +147,12 @@ get_request(const void *arg, struct str rest, struct line_value *v)
     subject x = arg;
 
     (void)rest;
+    if (x->hidden) {
+        snprintf(v->room, sizeof(v->room), "%.*s *** HTTP/1.%d",
+                 STR_ARGS(x->head.method), x->head.version % 10);
+        line_value_text(v, str_from(v->room));
+        return;
+    }
     masked(v, x, x->head.line, false);
 }
 
@@ -164,7 +171,7 @@ get_request_uri(const void *arg, struct str rest, struct line_value *v)
     subject x = arg;
 
     (void)rest;
-    masked(v, x, x->head.target, false);
+    masked(v, x, x->hidden ? STR("***") : x->head.target, false);
 }
 
 static void
@@ -173,7 +180,7 @@ get_uri(const void *arg, struct str rest, struct line_value *v)
     subject x = arg;
 
     (void)rest;
-    line_value_text(v, x->pub.path);
+    line_value_text(v, x->hidden ? STR("***") : x->pub.path);
 }
 
 static void

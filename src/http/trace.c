@@ -221,6 +221,12 @@ path_and_query(struct str target)
     return str_skip(target, str_find(target, '/', 0));
 }
 
+void
+http_hide_target(struct http_request *r)
+{
+    exchange_of(r)->hidden = true;
+}
+
 struct str
 http_shown_url(struct http_request *r)
 {

@@ -315,13 +315,14 @@ default_code(enum stream_wish wish)
     return codes[wish];
 }
 
-/* For the operator.  What a publisher names may be a key: its begin is enough
- * to tell which. */
+/* For the operator.  What a publisher names may be a key, and what a player
+ * does by mistake: its begin is enough to tell which. */
 static void
 note_refusal(const struct net_stream *ns, const char *reason)
 {
     char text[2 * RTMP_NAME_MAX + 32];
-    bool masked = ns->wish != WISH_PLAY && ns->r.name.len > SHOWN_OF_KEY;
+    bool masked = (ns->wish != WISH_PLAY || ns->r.secret) &&
+                  ns->r.name.len > SHOWN_OF_KEY;
     struct str name = masked ? str_first(ns->r.name, SHOWN_OF_KEY) : ns->r.name;
     int len =
         snprintf(text, sizeof(text), "%s %.*s/%.*s%s", wish_name(ns->wish),

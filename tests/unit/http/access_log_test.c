@@ -42,8 +42,17 @@ on_wait(struct http_request *r, void *state)
     return HTTP_WAIT;
 }
 
+static enum http_result
+on_secret(struct http_request *r, void *state)
+{
+    (void)state;
+    http_hide_target(r);
+    return http_error(r, 404, "nothing");
+}
+
 static const struct http_route routes[] = {
     { "GET", "/get", on_get, false },
+    { "GET", "/secret/*", on_secret, false },
     { "GET", "/wait", on_wait, false },
     { NULL, NULL, NULL, false },
 };
@@ -169,6 +178,17 @@ test_combined(void **state)
                 " \"GET /wait HTTP/1\\.1\" 499 0 ");
 }
 
+static void
+test_a_target_that_is_secret(void **state)
+{
+    (void)state;
+    use_format("$request|$request_uri|$uri|$status");
+    assert_line(STR("GET /secret/key?a HTTP/1.0\r\nHost: a\r\n\r\n"),
+                "^GET \\*\\*\\* HTTP/1\\.0\\|\\*\\*\\*\\|\\*\\*\\*\\|404\n$");
+    assert_line(STR("GET /get HTTP/1.1\r\nHost: a\r\n\r\n"),
+                "^GET /get HTTP/1\\.1\\|/get\\|/get\\|200\n$");
+}
+
 /* One line, whatever the client sent. */
 static void
 test_refused(void **state)
@@ -241,9 +261,12 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_combined), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_json),     cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_combined),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_variables),
         cmocka_unit_test(test_masked),
+        cmocka_unit_test(test_a_target_that_is_secret),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
