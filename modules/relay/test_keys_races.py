@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from http_client import Http
-from keys_help import keeper, key_of, room_url, start_keyed
+from http_client import Http, request
+from keys_help import keeper, key_of, refused, room_url, start_keyed
 from patience import busy
 from rtmp_client import Refused, publisher
 
@@ -62,6 +62,7 @@ class Round:
         assert {a[2] for a in self.failed()} <= ({503} if self.kill else set())
         unsure = {a[1] for a in self.failed() if a[0] != "get"}
         for n, room in enumerate(self.rooms):
+            there = request(self.w.http, "HEAD", room_url("get", room)).status
             now = key_of(self.w, room)
             got, reset = self.keys(room, "get"), self.keys(room, "reset")
             if room in unsure:
@@ -73,7 +74,22 @@ class Round:
             elif n % 4 == 2:
                 assert len(reset) == 5 and now in reset, room
                 assert len(got - reset) <= 1, room
+            else:
+                self.check_deleted(n, there, now, got, reset)
             assert key_of(self.w, room) == now
+
+    def check_deleted(self, n, there, now, got, reset):
+        """A room that was deleted meanwhile, and perhaps last of all."""
+        ended = [a[2] for a in self.answers
+                 if a[:2] == ("delete", self.rooms[n])].count(200)
+        assert len(reset) == 3 and len(got - reset) <= 1 + ended
+        if there == 200:
+            assert now in got | reset
+        else:
+            assert there == 404 and ended > 0 and now not in got | reset
+        old = sorted((got | reset) - {now})
+        if n == 3:
+            assert "no room" in refused(self.w, old[0])
 
 
 def run_rounds(w, backend, count, kills):

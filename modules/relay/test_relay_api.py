@@ -14,8 +14,9 @@ import pytest
 from control_client import ctl
 from feed import Feed, read_until
 from http_client import Http, get, request
+from keys_help import KEYED, error, keeper, key_of
 from patience import busy
-from rtmp_client import player
+from rtmp_client import player, publisher
 from weir import (descendants, descriptors, free_port, resident, stat_of,
                   title, wait_for)
 
@@ -239,6 +240,74 @@ def test_a_relay_to_itself(control):
     url = f"rtmp://localhost:{port}/live/b"
     assert task(w, url=url) == OK
     assert task(w, url=url, oper="stop") == OK
+
+
+def itself(w, count):
+    """The relays, when so many were told that they are to themselves."""
+    def told():
+        found = [t for t in relays(w)
+                 if "a relay of a stream to itself" in t["reason"]]
+        return len(found) == count and found
+    return wait_for(told, 20, "refusals")
+
+
+def hosts():
+    """Names of this host that no configuration file has."""
+    try:
+        socket.getaddrinfo(socket.gethostname(), 1, socket.AF_INET)
+        return ["127.0.0.2", socket.gethostname()]
+    except OSError:  # nobody knows it
+        return ["127.0.0.2"]
+
+
+def test_a_relay_to_itself_by_other_names(control):
+    w = control(rtmp_listen='"0.0.0.0:0"',
+                top='egress = [ "allow loopback", "allow all" ];')
+    feeds = []
+    for n, host in enumerate(hosts()):
+        url = f"rtmp://{host}:{w.rtmp}/live"
+        feeds.append(Feed(w.rtmp, f"out{n}").head().frames(2))
+        assert task(w, "push", name=f"out{n}", url=url) == OK
+        assert task(w, "pull", name=f"in{n}", url=f"{url}/in{n}") == OK
+    assert len(itself(w, 2 * len(feeds))) == len(relays(w))
+    for f in feeds:
+        f.frames(2)
+        f.stop()
+
+
+def test_a_push_to_the_key_of_its_room(control):
+    w = control(apps=KEYED % "")
+    key = key_of(w, "movie")
+    with publisher(w.rtmp, "keyed", key) as c:
+        f = Feed(w.rtmp, client=c).head().frames(2)
+        url = w.rtmp_url(key, "keyed")
+        assert task(w, "push", app="keyed", name="movie", url=url) == OK
+        shown, = itself(w, 1)
+        assert shown["url"].endswith("/keyed/***")
+        assert shown["frames"] == 0
+        f.frames(2)
+    assert key[:8] not in w.log() + w.access_log()
+
+
+def test_without_the_keeper(weir):
+    """No relay is started or stopped that is not on the disk."""
+    w = weir(locations=CONTROL, store='timeout = "500ms";',
+             top=EGRESS + 'watchdog = "0";')
+    url = "rtmp://127.0.0.1:1/a/b"
+    assert task(w, name="old", url=url) == OK
+    pid = keeper(w)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for kind in ("pull", "push"):
+            for oper in ("start", "stop"):
+                answer = get(w.http, f"/control/{kind}?" + urlencode(
+                    {"oper": oper, "app": "live", "name": "a", "url": url}))
+                error(answer, 503)
+                assert int(answer.header("retry-after")) >= 1
+        wait_for(lambda: [t["name"] for t in relays(w)] == ["old"], 10)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_for(lambda: task(w, url=url) == OK, 10, "the keeper")
 
 
 # ---- what outlives what ----

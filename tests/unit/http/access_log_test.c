@@ -187,6 +187,7 @@ test_a_target_that_is_secret(void **state)
                 "^GET \\*\\*\\* HTTP/1\\.0\\|\\*\\*\\*\\|\\*\\*\\*\\|404\n$");
     assert_line(STR("GET /get HTTP/1.1\r\nHost: a\r\n\r\n"),
                 "^GET /get HTTP/1\\.1\\|/get\\|/get\\|200\n$");
+    use_format("combined");
 }
 
 /* One line, whatever the client sent. */
