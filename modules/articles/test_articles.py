@@ -268,6 +268,21 @@ def test_bodies_that_are_no_json(shared):
            b"1" * 500000, b'"' + b"\\u0000" * 100000]
     for sent in bad:
         error(request(shared.http, "POST", "/articles", JSON, body=sent), 422)
+    for text in (b"\xed\xa0\x80", b"\xc0\x80", b"\xe0\x80\x80", b"\xe2\x82",
+                 b"\xf0\x80\x80\x80", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80",
+                 b"\\ud800", b"\\udc00", b"\\udc00\\ud800", b"\\ud800\\ud800"):
+        for name in ("title", "content", "unknown"):
+            sent = json.dumps({"title": "t", "content": "c", "unknown": "u",
+                               "author": {"id": 1}, name: "@"}).encode()
+            a = request(shared.http, "POST", "/articles", JSON,
+                        body=sent.replace(b"@", b"a" + text))
+            said = error(a, 422)
+            assert ("surrogate" if b"u" in text else "UTF-8") in said
+        xml = (b"<article><title>a" + text + b"</title><content>c</content>"
+               b"<author><id>1</id></author></article>")
+        if b"u" not in text:
+            error(request(shared.http, "POST", "/articles",
+                          "Content-Type: application/xml", body=xml), 422)
     for sent in (b"[]", b"null", b'"x"', b"5", b""):
         a = request(shared.http, "POST", "/articles", JSON,
                     "Content-Length: 0" if not sent else "X: y", body=sent)
@@ -275,6 +290,19 @@ def test_bodies_that_are_no_json(shared):
     many = b"{" + b",".join(b'"%d":0' % i for i in range(90000)) + b"}"
     error(request(shared.http, "POST", "/articles", JSON, body=many), 400)
     assert get(shared.http, "/articles").json() == []
+
+
+@pytest.mark.parametrize("sent, words", [
+    (b"[" * 16 + b"]" * 16, "16 arrays and objects"),
+    (b"1" * 64, "63 bytes"),
+    (b"[" + b"0," * 100000 + b"0]", "100000 values"),
+    (b'{"a": 1, "a": 1}', "twice"),
+], ids=["depth", "number", "values", "twice"])
+def test_limits_are_told(shared, sent, words):
+    """Of what is ignored, too."""
+    whole = b'{"title": "t", "content": "c", "author": {"id": 1}, "x": %s}'
+    a = request(shared.http, "POST", "/articles", JSON, body=whole % sent)
+    assert words in error(a, 422)
 
 
 def test_types(shared):
