@@ -53,11 +53,28 @@ answer_choose(struct ask *a)
     return false;
 }
 
-void
-answer_set_tag(struct ask *a, const struct tag *t)
+bool
+answer_is_expected(struct ask *a, const struct tag *t)
+{
+    if (tag_is_expected(a->request, t)) {
+        return true;
+    }
+    answer_refuse(a->request, ARTICLES_REFUSED_CONDITION, 412,
+                  "Precondition Failed", "it is not the one of If-Match");
+    return false;
+}
+
+bool
+answer_is_known(struct ask *a, const struct tag *t)
 {
     a->tag = pool_str(a->request->pool, str_from(t->text));
     http_set_header(a->request, "ETag", a->tag);
+    if (!tag_is_known(a->request, t)) {
+        return false;
+    }
+    answer_set_headers(a->request);
+    http_reply(a->request, 304, NULL, STR_NONE);
+    return true;
 }
 
 bool

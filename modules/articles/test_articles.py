@@ -153,6 +153,37 @@ def test_conditions(weir):
     error(request(w.http, "DELETE", path, "If-Match: *"), 404)
 
 
+def test_conditions_of_all_that_is_read(weir):
+    w = start(weir, "edit = true;")
+    a_.make_many(w, 3)
+    number = get(w.http, "/articles").json()[0]["id"]
+    for path in (f"/articles/{number}", "/articles", "/articles?num=2",
+                 "/authors", "/authors/1", "/openapi.json"):
+        for _ in range(2):  # made, and perhaps kept
+            tag = get(w.http, path).header("etag")
+            for expected in ("*", tag, f'"x", {tag}',
+                             tag[2:] if tag.startswith("W/") else "W/" + tag):
+                a = get(w.http, path, f"If-Match: {expected}")
+                assert (a.status, a.header("etag")) == (200, tag), path
+                a = get(w.http, path, f"If-Match: {expected}",
+                        f"If-None-Match: {tag}")
+                assert a.status == 304 and a.header("etag") == tag
+            for other in ('"zz"', "zz", '"x", "y"', ""):
+                a = get(w.http, path, f"If-Match: {other}")
+                error(a, 412)
+                assert a.header("x-cursor") is a.header("link") is None
+            # What is not expected is not looked for (RFC 9110, 13.2.2).
+            error(get(w.http, path, 'If-Match: "zz"', "If-None-Match: *"), 412)
+            assert get(w.http, path, "If-None-Match: *").status == 304
+            head = request(w.http, "HEAD", path, 'If-Match: "zz"')
+            assert head.status == 412 and head.body == b""
+    error(get(w.http, "/authors/99", "If-Match: *"), 404)
+    # Changed: the tag from before is not there any more.
+    tag = get(w.http, "/articles").header("etag")
+    assert put(w, number, method="PATCH", content="new").status == 200
+    error(get(w.http, "/articles", f"If-Match: {tag}"), 412)
+
+
 def test_a_page_changes_its_tag_with_what_it_shows(weir):
     w = start(weir, "edit = true;")
     number = made(w, "one")["id"]

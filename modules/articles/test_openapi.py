@@ -48,15 +48,16 @@ def requests(a):
                               ("getAuthor", author)):
         rows += [(operation, 200, target, [], b""),
                  (operation, 304, target, [fits], b""),
+                 (operation, 412, target, [misfits], b""),
                  (operation, 406, target, [other], b"")]
     rows += [("getDescription", 200, "/openapi.json", [], b""),
              ("getDescription", 304, "/openapi.json", [fits], b""),
+             ("getDescription", 412, "/openapi.json", [misfits], b""),
              ("listArticles", 200, "/articles?num=1", [], b""),
              ("listArticles", 400, "/articles?num=-1", [], b""),
              ("listAuthors", 200, "/authors?num=1", [], b""),
              ("listAuthors", 400, "/authors?cursor=x", [], b""),
              ("getArticle", 404, "/articles/999999", [], b""),
-             ("getArticle", 412, item, [misfits], b""),
              ("getAuthor", 404, "/authors/999999", [], b"")]
     for operation, target, done in (("createArticle", "/articles", 201),
                                     ("replaceArticle", item, 200),
