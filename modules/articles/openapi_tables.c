@@ -37,24 +37,36 @@ static const struct openapi_property new_author[] = {
     { .name = NULL },
 };
 
+#define TEXTS                                                             \
+    { .name = "title",                                                    \
+      .kind = KIND_TEXT,                                                  \
+      .limit = LIMIT_TITLE,                                               \
+      .help = "Not blank; no other article may have it, byte by byte." }, \
+    {                                                                     \
+        .name = "content", .kind = KIND_TEXT, .limit = LIMIT_CONTENT,     \
+        .help = "The limit is of bytes in UTF-8.",                        \
+    }
+#define TIMES(unless)                                              \
+    { .name = "created_at",                                        \
+      .kind = KIND_TIME,                                           \
+      .optional = true,                                            \
+      .help = unless },                                            \
+    {                                                              \
+        .name = "updated_at", .kind = KIND_TIME, .optional = true, \
+        .help = "Now, unless it is given.",                        \
+    }
+
 static const struct openapi_property new_article[] = {
-    { .name = "title",
-      .kind = KIND_TEXT,
-      .limit = LIMIT_TITLE,
-      .help = "Not blank; no other article may have it, byte by byte." },
-    { .name = "content",
-      .kind = KIND_TEXT,
-      .limit = LIMIT_CONTENT,
-      .help = "The limit is of bytes in UTF-8." },
+    TEXTS,
     { .name = "author", .kind = KIND_REF, .ref = "NewAuthor" },
-    { .name = "created_at",
-      .kind = KIND_TIME,
-      .optional = true,
-      .help = "Now, unless it is given." },
-    { .name = "updated_at",
-      .kind = KIND_TIME,
-      .optional = true,
-      .help = "Now, unless it is given." },
+    TIMES("Now, unless it is given."),
+    { .name = NULL },
+};
+
+static const struct openapi_property article_patch[] = {
+    TEXTS,
+    { .name = "author", .kind = KIND_REF, .ref = "AuthorPatch" },
+    TIMES("As it is, unless it is given."),
     { .name = NULL },
 };
 
@@ -101,10 +113,15 @@ const struct openapi_schema openapi_schemas[] = {
     { .name = "NewArticle", .xml = "article", .properties = new_article },
     { .name = "ArticlePatch",
       .xml = "article",
-      .properties = new_article,
+      .properties = article_patch,
       .when = WHEN_EDIT,
       .partial = true },
     { .name = "NewAuthor", .xml = "author", .properties = new_author },
+    { .name = "AuthorPatch",
+      .xml = "author",
+      .properties = new_author,
+      .when = WHEN_EDIT,
+      .partial = true },
     { .name = "ArticleList",
       .xml = "articles",
       .list = "Article",

@@ -236,6 +236,47 @@ def test_put_and_patch(weir):
     assert get(w.http, f"/articles/{number}").json()["title"] == "uno"
 
 
+def test_a_patch_changes_what_it_names(weir):
+    """RFC 7396: in the author too, where null and what is required meet."""
+    w = start(weir, "edit = true;")
+    whole = made(w, "one", author={"id": 7})
+    number = whole["id"]
+
+    def patch(**members):
+        return put(w, number, method="PATCH", **members)
+
+    for nothing in ({}, {"author": {}}, {"other": {"a": None}},
+                    {"author": {"name": None}}, {"author": {"other": 1}},
+                    {"created_at": None}):
+        a = patch(**nothing, updated_at=whole["updated_at"])
+        assert (a.status, a.json()) == (200, whole), nothing
+    a = patch(author={"name": "Ada"})
+    assert a.status == 200
+    assert (a.json()["author"]["id"], a.json()["author"]["name"]) == \
+        (7, "Ada")
+    assert get(w.http, "/authors/7").json()["name"] == "Ada"
+    assert get(w.http, f"/articles/{number}").body == a.body
+    a = patch(author={"name": "Bob"})  # he has one
+    assert a.json()["author"]["name"] == "Ada"
+    a = patch(author={"id": 8})
+    assert (a.json()["author"]["id"], a.json()["author"]["name"]) == (8, "")
+    assert a.json()["title"] == "one" and a.json()["content"] == "c"
+    for members, word in (({"author": None}, "author "),
+                          ({"author": {"id": None}}, "author.id "),
+                          ({"author": {"id": 0}}, "author.id "),
+                          ({"author": {"name": 5}}, "author.name "),
+                          ({"author": []}, "author "),
+                          ({"content": None}, "content "),
+                          ({"title": None, "content": "x"}, "title ")):
+        assert error(patch(**members), 400).startswith(word)
+    for body_ in (b"[]", b"null", b'"x"'):
+        error(request(w.http, "PATCH", f"/articles/{number}", JSON,
+                      body=body_), 400)
+    assert get(w.http, f"/articles/{number}").json()["author"]["id"] == 8
+    # PUT takes no part of an author.
+    error(put(w, number, title="t", content="c", author={"name": "N"}), 400)
+
+
 def test_edits_at_the_same_time_are_not_lost(weir):
     w = start(weir, "edit = true;", workers=4)
     number = made(w, "one")["id"]

@@ -73,6 +73,11 @@ def requests(a):
                  (operation, 415, target, ["Content-Type: a/b"], b"x"),
                  (operation, 422, target, [JSON], b"{"),
                  (operation, 422, target, [XML], b"<article>")]
+        if operation == "changeArticle":
+            rows += [(operation, 200, target, [JSON],
+                      b'{"author": {"name": "N"}}'),
+                     (operation, 200, target, [XML], b"<article><author>"
+                      b"<name>N</name></author></article>")]
         if operation != "createArticle":
             rows += [(operation, 404, "/articles/999999", [JSON],
                       as_json("nowhere")),
@@ -123,6 +128,10 @@ def test_each_status(weir, layer, accept):
     assert {operation for operation, status in left} <= {
         "createArticle", "replaceArticle", "changeArticle", "deleteArticle"}
     assert {status for operation, status in left} == {"403"}
+    schemas = d.document["components"]["schemas"]
+    assert {n for n, s in schemas.items() if "properties" in s and
+            "required" not in s} == \
+        ({"ArticlePatch", "AuthorPatch"} if "edit" in layer else set())
     assert ("changeArticle" in json.dumps(d.document)) == ("edit" in layer)
 
 
