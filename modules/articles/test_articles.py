@@ -396,12 +396,23 @@ def test_write_access(weir):
     assert 'weir_articles_refused_total{reason="write_access"} 4' in counted
 
 
+EXPOSED = {"X-Cursor", "Link", "ETag", "Location", "Retry-After",
+           "Idempotent-Replayed", "API-Version", "API-Supported-Versions",
+           "Deprecation", "Sunset"}
+
+
+def exposed(a):
+    """By all fields of that name."""
+    return {name.strip() for field, value in a.headers
+            if field == "access-control-expose-headers"
+            for name in value.split(",")}
+
+
 def test_pages_of_other_sites(weir):
     w = start(weir)
     a = get(w.http, "/articles", "Origin: https://other.example")
     assert a.header("access-control-allow-origin") == "*"
-    exposed = a.header("access-control-expose-headers").split(", ")
-    assert {"X-Cursor", "Link", "ETag", "Location"} <= set(exposed)
+    assert EXPOSED <= exposed(a)
     error(post(w, "one", "Origin: https://other.example"), 403)
     assert post(w, "one", "Origin: http://test").status == 201
     open_ = start(weir, 'write_access = "allow all";')
@@ -415,7 +426,7 @@ def test_behind_access_and_cors(weir):
               location.replace("/in", "/x") %
               'cors = { allow_origins = "https://a.example"; '
               'allow_methods = ["GET", "POST"]; '
-              'expose_headers = "X-Cursor"; };')
+              'expose_headers = "X-Mine"; };')
     refused = get(w.http, "/in/articles")
     error(refused, 403)
     assert refused.header("access-control-allow-origin") is None
@@ -424,6 +435,19 @@ def test_behind_access_and_cors(weir):
     assert a.status == 201
     assert a.header("access-control-allow-origin") == "https://a.example"
     assert a.header("location").endswith("/x/articles/1")
+    assert exposed(a) == EXPOSED | {"X-Mine", "X-Request-ID", "Accept-Post",
+                                    "Accept-Patch"}
+    for path in ("/x/articles", "/x/articles/1", "/x/articles/99",
+                 "/x/authors", "/x/openapi.json"):
+        for _ in range(2):  # made, and kept
+            for method in ("GET", "HEAD"):
+                a = request(w.http, method, path, "Origin: https://a.example")
+                assert EXPOSED | {"X-Mine"} <= exposed(a), path
+            a = get(w.http, path, "Origin: https://b.example")
+            assert not exposed(a) and not exposed(get(w.http, path))
+    a = get(w.http, "/x/articles", "Origin: https://a.example",
+            "If-None-Match: *")
+    assert a.status == 304 and EXPOSED <= exposed(a)
     a = request(w.http, "POST", "/x/articles", JSON,
                 "Origin: https://b.example", body=body("two"))
     error(a, 403)
