@@ -12,6 +12,7 @@ import pytest
 import articles_help as a_
 from articles_help import JSON, body, error, ids_of, made, post, start, walk
 from http_client import Http, get, request
+from weir import descendants, title as title_of
 
 pytestmark = pytest.mark.usefixtures("store_backend")
 SQLITE = pytest.mark.parametrize("store_backend", ["sqlite"], indirect=True)
@@ -27,12 +28,17 @@ def metric(w, name):
 
 
 class Writers:
-    """Threads that post articles until they are told to end; answers that did
-    not come are asked for again under the same Idempotency-Key."""
+    """Threads that post articles, and delete some of them, until they are told
+    to end.  keyed: what got no answer is sent again with its Idempotency-Key;
+    else nothing is ever sent twice, so that 409 and 404 can only be about
+    itself.  What got no answer may be done, or not."""
 
-    def __init__(self, w, count):
-        self.w, self.port, self.going = w, w.http, True
-        self.made, self.others, self.lock = {}, [], threading.Lock()
+    def __init__(self, w, count, keyed=True):
+        self.w, self.keyed, self.going = w, keyed, True
+        self.made, self.gone, self.unknown = {}, set(), set()
+        self.others, self.lock = [], threading.Lock()
+        self.up = threading.Event()  # there is somebody to ask
+        self.up.set()
         self.threads = [threading.Thread(target=self._run, args=(n,))
                         for n in range(count)]
         for t in self.threads:
@@ -40,38 +46,85 @@ class Writers:
 
     def _run(self, number):
         client, n = None, 0
-        while self.going or client is None:
-            title = f"w{number} {n}"
-            try:
-                client = client or Http(self.port)
-                client.send("POST", "/articles", JSON,
-                            f"Idempotency-Key: {title}", body=body(title))
-                a = client.answer()
-            except (OSError, EOFError):
-                client = None
-                if not self.going:
-                    break
-                continue
+        while self.going:
+            client = self._post(client, f"w{number} {n}")
             n += 1
-            with self.lock:
-                if a.status == 201 and title not in self.made:
-                    self.made[title] = a.json()["id"]
-                elif a.status != 201:
-                    self.others.append((title, a.status, a.body))
-            if a.header("connection") == "close":
-                client.close()
-                client = None
+            if not self.keyed and n % 3 == 0:
+                client = self._delete(client, f"w{number} {n - 1}")
         if client:
             client.close()
 
+    def _ask(self, client, *sent, again=False, **more):
+        """(client, answer); None instead of what is not there."""
+        while True:
+            try:
+                client = client or Http(self.w.http)
+            except (OSError, IndexError):  # it is being started again
+                self.up.wait()
+                if self.going:
+                    continue
+                return None, None
+            try:
+                client.send(*sent, **more)
+                a = client.answer()
+            except (OSError, EOFError):
+                client.close()
+                client = None
+                if again and self.going:
+                    continue
+                return None, None
+            if a.header("connection") == "close":
+                client.close()
+                client = None
+            return client, a
+
+    def _post(self, client, title):
+        key = [f"Idempotency-Key: {title}"] if self.keyed else []
+        client, a = self._ask(client, "POST", "/articles", JSON, *key,
+                              body=body(title), again=self.keyed)
+        with self.lock:
+            if a is None:
+                self.unknown.add(title)
+            elif a.status == 201:
+                self.made[title] = a.json()["id"]
+            else:
+                self.others.append((title, a.status, a.body))
+        return client
+
+    def _delete(self, client, title):
+        number = self.made.get(title)
+        if number is None:
+            return client
+        with self.lock:  # from here on it may be gone
+            del self.made[title]
+            self.unknown.add(title)
+        client, a = self._ask(client, "DELETE", f"/articles/{number}")
+        with self.lock:
+            if a is not None and a.status == 204:
+                self.unknown.remove(title)
+                self.gone.add(title)
+            elif a is not None:
+                self.others.append((title, a.status, a.body))
+        return client
+
     def wait(self, more):
-        wanted = len(self.made) + more
-        a_.wait_for(lambda: len(self.made) >= wanted, 60, "articles")
+        def count():
+            return len(self.made) + len(self.gone)
+        wanted = count() + more
+        a_.wait_for(lambda: count() >= wanted, 60, "articles")
 
     def end(self):
         self.going = False
+        self.up.set()
         for t in self.threads:
             t.join()
+
+    def check(self, there):
+        """there: the id of each title."""
+        for title, number in self.made.items():
+            assert there.get(title) == number, title
+        assert not self.gone & set(there)
+        assert set(there) <= set(self.made) | self.unknown
 
 
 # ---- at the same time ----
@@ -163,24 +216,44 @@ def test_many_writers_share_a_commit(weir):
 
 # ---- killed ----
 
-def test_what_was_answered_outlives_kills(weir):
-    w = start(weir, workers=3)
+def kill_all(w, writers):
+    """The master, and with it the others; then it is started again."""
+    family = descendants(w.pid)
+    writers.up.clear()
+    w.kill(signal.SIGKILL)
+    w.wait_exit()
+    a_.wait_for(lambda: not any(title_of(p) for p in family), 10,
+                "the end of all")
+    w.status = None
+    w.start()
+    writers.up.set()
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_what_was_answered_outlives_kills(weir, keyed):
+    w = start(weir, workers=3, store='timeout = "60s";')
     w.allowed = [r"worker", r"keeper", r"signal 9"]
     w.may_grow = True
-    writers = Writers(w, 16)
-    for i in range(3 if not SOAK else 30):
+    writers = Writers(w, 16, keyed)
+    try:
+        for _ in range(1 if not SOAK else 10):
+            for i in range(3):
+                writers.wait(30)
+                os.kill(a_.keeper(w), signal.SIGKILL)
+                writers.wait(30)
+                w.wait_log(r"the keeper is ready", 20, i + 2)
+                os.kill(w.workers()[i % 3], signal.SIGKILL)
+            writers.wait(30)
+            kill_all(w, writers)
         writers.wait(30)
-        os.kill(a_.keeper(w), signal.SIGKILL)
-        writers.wait(30)
-        w.wait_log(r"the keeper is ready", 20, i + 2)
-        os.kill(w.workers()[i % 3], signal.SIGKILL)
-    writers.wait(30)
-    writers.end()
-    assert not writers.others  # no 409 on itself
-    there = {a["title"]: a["id"] for p in walk(w, 100) for a in p}
-    for title, number in writers.made.items():
-        assert there.get(title) == number, title
-    assert len(there) == sum(len(p) for p in walk(w, 100))
+    finally:
+        writers.end()
+    assert not writers.others  # no 409 or 404 on itself
+    pages = walk(w, 100)
+    there = {a["title"]: a["id"] for p in pages for a in p}
+    assert len(there) == len(ids_of(pages)) == len(set(ids_of(pages)))
+    writers.check(there)
+    assert keyed or writers.gone
 
 
 @SQLITE  # no write of the other one needs the keeper
