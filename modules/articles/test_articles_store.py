@@ -4,6 +4,8 @@
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
@@ -28,10 +30,11 @@ def metric(w, name):
 
 
 class Writers:
-    """Threads that post articles, and delete some of them, until they are told
-    to end.  keyed: what got no answer is sent again with its Idempotency-Key;
-    else nothing is ever sent twice, so that 409 and 404 can only be about
-    itself.  What got no answer may be done, or not."""
+    """Threads that post articles until they are told to end.  keyed: one after
+    the other, and what got no answer is sent again with its Idempotency-Key.
+    Else nothing is ever sent twice, so that 409 or 404 could only be about
+    itself; several at a time, so that the keeper is always at it; and some are
+    deleted.  What got no answer may be done, or not."""
 
     def __init__(self, w, count, keyed=True):
         self.w, self.keyed, self.going = w, keyed, True
@@ -39,73 +42,87 @@ class Writers:
         self.others, self.lock = [], threading.Lock()
         self.up = threading.Event()  # there is somebody to ask
         self.up.set()
+        self.client = {}
         self.threads = [threading.Thread(target=self._run, args=(n,))
                         for n in range(count)]
         for t in self.threads:
             t.start()
 
     def _run(self, number):
-        client, n = None, 0
+        n = 0
         while self.going:
-            client = self._post(client, f"w{number} {n}")
-            n += 1
-            if not self.keyed and n % 3 == 0:
-                client = self._delete(client, f"w{number} {n - 1}")
+            titles = [f"w{number} {n + i}" for i in range(self._at_once())]
+            self._post(titles)
+            if not self.keyed:
+                self._delete(titles[::3])
+            n += len(titles)
+        self._close()
+
+    def _at_once(self):
+        return 1 if self.keyed else 8
+
+    def _close(self):
+        client = self.client.pop(threading.get_ident(), None)
         if client:
             client.close()
 
-    def _ask(self, client, *sent, again=False, **more):
-        """(client, answer); None instead of what is not there."""
-        while True:
+    def _connection(self):
+        """None: the end came before there was one."""
+        me = threading.get_ident()
+        while me not in self.client:
             try:
-                client = client or Http(self.w.http)
+                self.client[me] = Http(self.w.http)
             except (OSError, IndexError):  # it is being started again
                 self.up.wait()
-                if self.going:
-                    continue
-                return None, None
-            try:
-                client.send(*sent, **more)
-                a = client.answer()
-            except (OSError, EOFError):
-                client.close()
-                client = None
-                if again and self.going:
-                    continue
-                return None, None
-            if a.header("connection") == "close":
-                client.close()
-                client = None
-            return client, a
+                if not self.going:
+                    return None
+        return self.client[me]
 
-    def _post(self, client, title):
-        key = [f"Idempotency-Key: {title}"] if self.keyed else []
-        client, a = self._ask(client, "POST", "/articles", JSON, *key,
-                              body=body(title), again=self.keyed)
-        with self.lock:
-            if a is None:
-                self.unknown.add(title)
-            elif a.status == 201:
-                self.made[title] = a.json()["id"]
-            else:
-                self.others.append((title, a.status, a.body))
-        return client
+    def _ask(self, requests):
+        """Their answers, as many as came.  A connection that is to be closed
+        has not looked at the requests behind."""
+        answers = []
+        client = self._connection()
+        try:
+            for method, path, *headers, sent in requests if client else ():
+                client.send(method, path, *headers, body=sent)
+            while client and len(answers) < len(requests):
+                answers.append(client.answer())
+                if answers[-1].header("connection") == "close":
+                    self._close()
+                    break
+        except (OSError, EOFError):
+            self._close()
+        return answers
 
-    def _delete(self, client, title):
-        number = self.made.get(title)
-        if number is None:
-            return client
-        with self.lock:  # from here on it may be gone
-            del self.made[title]
-            self.unknown.add(title)
-        client, a = self._ask(client, "DELETE", f"/articles/{number}")
+    def _post(self, titles):
+        requests = [("POST", "/articles", JSON,
+                     *([f"Idempotency-Key: {t}"] if self.keyed else []),
+                     body(t)) for t in titles]
+        answers = self._ask(requests)
+        while self.keyed and self.going and not answers:
+            answers = self._ask(requests)
         with self.lock:
-            if a is not None and a.status == 204:
-                self.unknown.remove(title)
-                self.gone.add(title)
-            elif a is not None:
-                self.others.append((title, a.status, a.body))
-        return client
+            self.unknown |= set(titles[len(answers):])
+            for title, a in zip(titles, answers):
+                if a.status == 201:
+                    self.made[title] = a.json()["id"]
+                else:
+                    self.others.append((title, a.status, a.body))
+
+    def _delete(self, titles):
+        with self.lock:  # from here on they may be gone
+            ids = {t: self.made.pop(t) for t in titles if t in self.made}
+            self.unknown |= set(ids)
+        answers = self._ask([("DELETE", f"/articles/{n}", b"")
+                             for n in ids.values()])
+        with self.lock:
+            for title, a in zip(ids, answers):
+                if a.status == 204:
+                    self.unknown.remove(title)
+                    self.gone.add(title)
+                else:
+                    self.others.append((title, a.status, a.body))
 
     def wait(self, more):
         def count():
@@ -216,6 +233,34 @@ def test_many_writers_share_a_commit(weir):
 
 # ---- killed ----
 
+# A process of its own: threads of this one would make it late.
+KILLER = """
+import os, random, signal, sys, time
+pid, log = int(sys.argv[1]), sys.argv[2]
+def written():
+    at = os.stat(log)
+    return at.st_size, at.st_mtime_ns
+before, end = written(), time.monotonic() + 1
+while written() == before and time.monotonic() < end:
+    pass
+end = time.monotonic() + random.uniform(0, 0.0003)
+while time.monotonic() < end:
+    pass
+os.kill(pid, signal.SIGKILL)
+"""
+
+
+def kill_keeper(w):
+    """While it writes, if it has a file: what is in its log then is done,
+    though nobody was answered yet."""
+    pid, log = a_.keeper(w), f"{w.prefix}/run/weir.db-wal"
+    if os.path.exists(log):
+        subprocess.run([sys.executable, "-S", "-c", KILLER, str(pid), log],
+                       check=True)
+    else:
+        os.kill(pid, signal.SIGKILL)
+
+
 def kill_all(w, writers):
     """The master, and with it the others; then it is started again."""
     family = descendants(w.pid)
@@ -236,10 +281,10 @@ def test_what_was_answered_outlives_kills(weir, keyed):
     w.may_grow = True
     writers = Writers(w, 16, keyed)
     try:
-        for _ in range(1 if not SOAK else 10):
+        for _ in range(2 if not SOAK else 20):
             for i in range(3):
                 writers.wait(30)
-                os.kill(a_.keeper(w), signal.SIGKILL)
+                kill_keeper(w)
                 writers.wait(30)
                 w.wait_log(r"the keeper is ready", 20, i + 2)
                 os.kill(w.workers()[i % 3], signal.SIGKILL)
