@@ -14,7 +14,12 @@
 #define BODY_MAX (32 << 20)  /* bytes: what the store gives, escaped */
 #define ERROR_MAX 8192       /* the same of an error */
 #define RETRY_AFTER STR("1") /* seconds */
-#define EXPOSED STR("X-Cursor, Link, ETag, Location, Retry-After, X-Request-ID")
+/* What scripts of other origins may see: all that we say, and a layer of
+ * versions in front of us. */
+#define EXPOSED                                                         \
+    STR("X-Cursor, Link, ETag, Location, Retry-After, X-Request-ID, "   \
+        "Idempotent-Replayed, Accept-Post, Accept-Patch, API-Version, " \
+        "API-Supported-Versions, Deprecation, Sunset")
 
 /* ---- what the browser is told ---- */
 
@@ -24,15 +29,26 @@ answer_is_open(const struct http_request *r)
     return r->location->cors == NULL && access_allows_all(r->location->access);
 }
 
+/* Whether that origin may, whoever says so. */
+static bool
+may_read(const struct http_request *r, struct str origin)
+{
+    const struct http_cors *cors = r->location->cors;
+
+    return cors != NULL ? cors_allows(cors, origin) : answer_is_open(r);
+}
+
 void
 answer_set_headers(struct http_request *r)
 {
+    const struct str *origin = http_header(r, "Origin");
+
     http_set_header(r, "Cache-Control", STR("no-cache"));
     if (answer_is_open(r)) {
         http_set_header(r, "Access-Control-Allow-Origin", STR("*"));
-        if (http_header(r, "Origin") != NULL) {
-            http_set_header(r, "Access-Control-Expose-Headers", EXPOSED);
-        }
+    }
+    if (origin != NULL && may_read(r, *origin)) {
+        http_set_header(r, "Access-Control-Expose-Headers", EXPOSED);
     }
 }
 
@@ -53,11 +69,28 @@ answer_choose(struct ask *a)
     return false;
 }
 
-void
-answer_set_tag(struct ask *a, const struct tag *t)
+bool
+answer_is_expected(struct ask *a, const struct tag *t)
+{
+    if (tag_is_expected(a->request, t)) {
+        return true;
+    }
+    answer_refuse(a->request, ARTICLES_REFUSED_CONDITION, 412,
+                  "Precondition Failed", "it is not the one of If-Match");
+    return false;
+}
+
+bool
+answer_is_known(struct ask *a, const struct tag *t)
 {
     a->tag = pool_str(a->request->pool, str_from(t->text));
     http_set_header(a->request, "ETag", a->tag);
+    if (!tag_is_known(a->request, t)) {
+        return false;
+    }
+    answer_set_headers(a->request);
+    http_reply(a->request, 304, NULL, STR_NONE);
+    return true;
 }
 
 bool

@@ -19,8 +19,11 @@ bool answer_choose(struct ask *a);
 
 /* Whether a GET was answered with what has been kept. */
 bool answer_from_cache(struct ask *a);
-/* Sets ETag. */
-void answer_set_tag(struct ask *a, const struct tag *t);
+/* The conditions of a GET, in the order of RFC 9110, 13.2.2.  False: If-Match
+ * does not have what is there, which was answered 412. */
+bool answer_is_expected(struct ask *a, const struct tag *t);
+/* Sets ETag.  True: the client has it (If-None-Match), and is answered 304. */
+bool answer_is_known(struct ask *a, const struct tag *t);
 
 /* Headers that every answer has, made by the handlers themselves. */
 void answer_set_headers(struct http_request *r);

@@ -31,14 +31,19 @@ answer_page(struct ask *a)
     struct page *p = (struct page *)a;
     bool envelope = a->layer->settings->envelope;
     struct article_links links = { STR_NONE, STR_NONE };
+    struct tag tag;
     struct buf body;
 
+    page_tag(&tag, a, p->shown, 2 * p->count, p->more);
+    if (!answer_is_expected(a, &tag)) {
+        return HTTP_DONE;
+    }
     if (p->more) {
         const struct cursor last = { 0, p->authors[p->count - 1].id };
 
         links.next = page_set_next(a, &last, FILTER);
     }
-    if (page_is_known(a, p->shown, 2 * p->count, p->more)) {
+    if (answer_is_known(a, &tag)) {
         return HTTP_DONE;
     }
     if (envelope) {
@@ -147,10 +152,8 @@ answer_author(struct ask *a)
     struct buf body;
 
     tag_of_item(&tag, 0, o->edition, a->format, envelope);
-    answer_set_tag(a, &tag);
-    if (tag_is_known(a->request, &tag)) {
-        answer_set_headers(a->request);
-        return http_reply(a->request, 304, NULL, STR_NONE);
+    if (!answer_is_expected(a, &tag) || answer_is_known(a, &tag)) {
+        return HTTP_DONE;
     }
     if (envelope) {
         links.self = answer_link(a->request, STR_NONE);

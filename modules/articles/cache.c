@@ -8,7 +8,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define PLACES 1024         /* a power of two */
+#define PLACES_LEAST 1024 /* a power of two */
+#define PLACES_MOST (1 << 20)
+#define PLACE_BYTES 512     /* so many of the limit for each place */
 #define BODY_MAX (64 << 10) /* bytes of one that is kept */
 
 struct place {
@@ -19,18 +21,24 @@ struct place {
 
 struct cache {
     size_t limit, used; /* bytes */
-    struct place places[PLACES];
+    size_t count;       /* of places: a power of two */
+    struct place places[];
 };
 
 struct cache *
 cache_new(int64_t bytes)
 {
     struct cache *c;
+    size_t count = PLACES_LEAST;
 
     if (bytes == 0) {
         return NULL;
     }
-    c = mem_zero(sizeof(*c));
+    while (count < PLACES_MOST && count < (size_t)bytes / PLACE_BYTES) {
+        count *= 2;
+    }
+    c = mem_zero(sizeof(*c) + count * sizeof(c->places[0]));
+    c->count = count;
     c->limit = (size_t)bytes;
     return c;
 }
@@ -46,7 +54,7 @@ drop(struct cache *c, struct place *p)
 static void
 drop_all(struct cache *c)
 {
-    for (size_t i = 0; i < PLACES; i++) {
+    for (size_t i = 0; i < c->count; i++) {
         drop(c, &c->places[i]);
     }
 }
@@ -61,10 +69,11 @@ cache_free(struct cache **c)
 }
 
 static size_t
-place_of(const struct article_format *format, struct str target)
+place_of(const struct cache *c, const struct article_format *format,
+         struct str target)
 {
     return (hash_str(target) + (uintptr_t)format / sizeof(void *)) &
-           (PLACES - 1);
+           (c->count - 1);
 }
 
 const struct cached *
@@ -76,7 +85,7 @@ cache_find(const struct cache *c, uint64_t version,
     if (c == NULL || version == 0) {
         return NULL;
     }
-    p = &c->places[place_of(format, target)];
+    p = &c->places[place_of(c, format, target)];
     return p->bytes != NULL && p->answer.version == version &&
                    p->answer.format == format &&
                    str_eq(p->answer.target, target)
@@ -107,7 +116,7 @@ cache_put(struct cache *c, const struct cached *a)
     if (c == NULL || a->version == 0 || size > BODY_MAX || size > c->limit) {
         return;
     }
-    p = &c->places[place_of(a->format, a->target)];
+    p = &c->places[place_of(c, a->format, a->target)];
     drop(c, p);
     if (c->used + size > c->limit) {
         drop_all(c);

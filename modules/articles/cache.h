@@ -6,9 +6,9 @@
  * version it was made of, whichever process writes.  Where the store has none
  * nothing is kept.
  *
- * A fixed number of places; another answer that hashes to the same place takes
- * it.  Long answers are not kept, and all are dropped when they have become too
- * many bytes.
+ * A place for each 512 bytes that may be kept; another answer that hashes to
+ * the same place takes it.  Long answers are not kept, and all are dropped when
+ * they have become too many bytes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -3,7 +3,9 @@
  *
  * The article is read, changed and written if nobody has changed it in
  * between; if somebody has, all of it again.  PATCH takes a merge patch
- * (RFC 7396): members that are there are changed, the others stay.
+ * (RFC 7396) of what PUT takes: members that are there are changed, the others
+ * stay, those of author too; null takes one away, so what is required cannot
+ * be null.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -91,7 +93,7 @@ change(struct edit *e)
 
     a->title = d->has_title ? d->title : a->title;
     a->content = d->has_content ? d->content : a->content;
-    a->author.id = d->has_author ? d->author_id : a->author.id;
+    a->author.id = d->author_id != 0 ? d->author_id : a->author.id;
     a->created_at = d->has_created_at ? d->created_at : a->created_at;
     a->updated_at = d->has_updated_at ? d->updated_at : e->now;
 }

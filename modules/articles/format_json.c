@@ -219,50 +219,6 @@ write_error(struct buf *out, const struct article_error *e)
 
 /* ---- reading ---- */
 
-/* The four hexadecimal digits behind "\u"; -1: there are none. */
-static int
-unit_at(struct str s, size_t at)
-{
-    int n = 0;
-
-    if (at + 6 > s.len || s.ptr[at] != '\\' || s.ptr[at + 1] != 'u') {
-        return -1;
-    }
-    for (size_t i = at + 2; i < at + 6; i++) {
-        int digit = str_hex_digit(s.ptr[i]);
-
-        if (digit < 0) {
-            return -1;
-        }
-        n = n * 16 + digit;
-    }
-    return n;
-}
-
-/* "\ud800" without its other half stands for no character (8.2). */
-static bool
-has_lone_surrogate(struct str s)
-{
-    for (size_t at = str_find(s, '\\', 0); at < s.len;
-         at = str_find(s, '\\', at)) {
-        int unit = unit_at(s, at);
-
-        if (unit >= 0xd800 && unit <= 0xdbff) {
-            int low = unit_at(s, at + 6);
-
-            if (low < 0xdc00 || low > 0xdfff) {
-                return true;
-            }
-            at += 12;
-        } else if (unit >= 0xdc00 && unit <= 0xdfff) {
-            return true;
-        } else {
-            at += 2;
-        }
-    }
-    return false;
-}
-
 static struct article_text
 text_of(struct pool *pool, const struct json_value *in, const char *name)
 {
@@ -339,9 +295,7 @@ read_json(struct pool *pool, struct str body, struct article_input *in,
     const struct json_value *root = json_read(own, body, err);
     enum article_read result = ARTICLE_BROKEN;
 
-    if (root != NULL && has_lone_surrogate(body)) {
-        errmsg_set(err, "not valid JSON: half a surrogate pair");
-    } else if (root != NULL) {
+    if (root != NULL) {
         result = read_members(pool, root, in, err);
     }
     pool_free(&own);

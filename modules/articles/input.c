@@ -124,6 +124,23 @@ check_name(const struct check *c, const struct article_text *in)
 }
 
 static bool
+check_author_id(const struct check *c, const struct article_number *id)
+{
+    if (id->given == GIVEN_NOT && c->patch) {
+        return true;
+    }
+    if (id->given == GIVEN_NOT || id->given == GIVEN_NULL) {
+        return wrong(c, "author.id", "is required");
+    }
+    if (id->given == GIVEN_WRONG || id->n < 1) {
+        return wrong(c, "author.id",
+                     "must be a whole number from 1 to 9223372036854775807");
+    }
+    c->draft->author_id = id->n;
+    return true;
+}
+
+static bool
 check_author(const struct check *c, const struct article_input *in)
 {
     if (in->author == GIVEN_NOT && c->patch) {
@@ -135,16 +152,9 @@ check_author(const struct check *c, const struct article_input *in)
     if (in->author != GIVEN_VALUE) {
         return wrong(c, "author", "is required, with its id");
     }
-    if (in->author_id.given == GIVEN_NOT || in->author_id.given == GIVEN_NULL) {
-        return wrong(c, "author.id", "is required");
-    }
-    if (in->author_id.given == GIVEN_WRONG || in->author_id.n < 1) {
-        return wrong(c, "author.id",
-                     "must be a whole number from 1 to 9223372036854775807");
-    }
     c->draft->has_author = true;
-    c->draft->author_id = in->author_id.n;
-    return check_name(c, &in->author_name);
+    return check_author_id(c, &in->author_id) &&
+           check_name(c, &in->author_name);
 }
 
 static bool

@@ -12,7 +12,7 @@
 struct draft {
     bool has_title, has_content, has_author, has_created_at, has_updated_at;
     struct str title, content;
-    int64_t author_id;
+    int64_t author_id;      /* 0: the one that it has (of a patch) */
     struct str author_name; /* empty: not given */
     int64_t created_at, updated_at;
 };

@@ -15,25 +15,17 @@ static enum http_result
 answer_item(struct ask *a)
 {
     const struct item *i = (const struct item *)a;
-    struct http_request *r = a->request;
     bool envelope = a->layer->settings->envelope;
     struct article_links links = { STR_NONE, STR_NONE };
     struct tag tag;
     struct buf body;
 
     tag_of_item(&tag, i->edition, i->author_edition, a->format, envelope);
-    if (!tag_is_expected(r, &tag)) {
-        return answer_refuse(r, ARTICLES_REFUSED_CONDITION, 412,
-                             "Precondition Failed",
-                             "the article is not the one of If-Match");
-    }
-    answer_set_tag(a, &tag);
-    if (tag_is_known(r, &tag)) {
-        answer_set_headers(r);
-        return http_reply(r, 304, NULL, STR_NONE);
+    if (!answer_is_expected(a, &tag) || answer_is_known(a, &tag)) {
+        return HTTP_DONE;
     }
     if (envelope) {
-        links.self = answer_link(r, STR_NONE);
+        links.self = answer_link(a->request, STR_NONE);
     }
     answer_init(&body);
     int written =

@@ -58,12 +58,17 @@ answer_page(struct ask *a)
     bool envelope = a->layer->settings->envelope;
     struct article_links links = { STR_NONE, STR_NONE };
     char filter[FILTER_TEXT];
+    struct tag tag;
     struct buf body;
 
+    page_tag(&tag, a, p->shown, SHOWN * p->count, p->more);
+    if (!answer_is_expected(a, &tag)) {
+        return HTTP_DONE;
+    }
     if (p->more) {
         links.next = page_set_next(a, &p->last, filter_of(p, filter));
     }
-    if (page_is_known(a, p->shown, SHOWN * p->count, p->more)) {
+    if (answer_is_known(a, &tag)) {
         return HTTP_DONE;
     }
     if (envelope) {

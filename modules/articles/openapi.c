@@ -136,6 +136,11 @@ articles_openapi(struct http_request *r, void *state)
     struct tag tag;
 
     make_tag(&tag, o, head);
+    if (!tag_is_expected(r, &tag)) {
+        return answer_refuse(r, ARTICLES_REFUSED_CONDITION, 412,
+                             "Precondition Failed",
+                             "it is not the one of If-Match");
+    }
     http_set_header(r, "ETag", str_from(tag.text));
     answer_set_headers(r);
     if (tag_is_known(r, &tag)) {

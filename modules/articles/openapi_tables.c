@@ -37,24 +37,36 @@ static const struct openapi_property new_author[] = {
     { .name = NULL },
 };
 
+#define TEXTS                                                             \
+    { .name = "title",                                                    \
+      .kind = KIND_TEXT,                                                  \
+      .limit = LIMIT_TITLE,                                               \
+      .help = "Not blank; no other article may have it, byte by byte." }, \
+    {                                                                     \
+        .name = "content", .kind = KIND_TEXT, .limit = LIMIT_CONTENT,     \
+        .help = "The limit is of bytes in UTF-8.",                        \
+    }
+#define TIMES(unless)                                              \
+    { .name = "created_at",                                        \
+      .kind = KIND_TIME,                                           \
+      .optional = true,                                            \
+      .help = unless },                                            \
+    {                                                              \
+        .name = "updated_at", .kind = KIND_TIME, .optional = true, \
+        .help = "Now, unless it is given.",                        \
+    }
+
 static const struct openapi_property new_article[] = {
-    { .name = "title",
-      .kind = KIND_TEXT,
-      .limit = LIMIT_TITLE,
-      .help = "Not blank; no other article may have it, byte by byte." },
-    { .name = "content",
-      .kind = KIND_TEXT,
-      .limit = LIMIT_CONTENT,
-      .help = "The limit is of bytes in UTF-8." },
+    TEXTS,
     { .name = "author", .kind = KIND_REF, .ref = "NewAuthor" },
-    { .name = "created_at",
-      .kind = KIND_TIME,
-      .optional = true,
-      .help = "Now, unless it is given." },
-    { .name = "updated_at",
-      .kind = KIND_TIME,
-      .optional = true,
-      .help = "Now, unless it is given." },
+    TIMES("Now, unless it is given."),
+    { .name = NULL },
+};
+
+static const struct openapi_property article_patch[] = {
+    TEXTS,
+    { .name = "author", .kind = KIND_REF, .ref = "AuthorPatch" },
+    TIMES("As it is, unless it is given."),
     { .name = NULL },
 };
 
@@ -101,10 +113,15 @@ const struct openapi_schema openapi_schemas[] = {
     { .name = "NewArticle", .xml = "article", .properties = new_article },
     { .name = "ArticlePatch",
       .xml = "article",
-      .properties = new_article,
+      .properties = article_patch,
       .when = WHEN_EDIT,
       .partial = true },
     { .name = "NewAuthor", .xml = "author", .properties = new_author },
+    { .name = "AuthorPatch",
+      .xml = "author",
+      .properties = new_author,
+      .when = WHEN_EDIT,
+      .partial = true },
     { .name = "ArticleList",
       .xml = "articles",
       .list = "Article",
@@ -152,7 +169,7 @@ const struct openapi_parameter openapi_parameters[] = {
     { "author", "query", NULL, KIND_ID, "Articles of this author alone." },
     { "id", "path", NULL, KIND_ID, NULL },
     { "IfMatch", "header", "If-Match", KIND_TEXT,
-      "Entity tags: the request is done if the article has one of them." },
+      "Entity tags: 412 unless what is there has one of them." },
     { "IfNoneMatch", "header", "If-None-Match", KIND_TEXT,
       "Entity tags: 304 if what would be answered has one of them." },
     { "IdempotencyKey", "header", "Idempotency-Key", KIND_TEXT,
@@ -242,12 +259,13 @@ const struct openapi_operation openapi_operations[] = {
       "listArticles",
       WHEN_ALWAYS,
       "A page of articles",
-      { "num", "cursor", "author", "IfNoneMatch" },
+      { "num", "cursor", "author", "IfMatch", "IfNoneMatch" },
       NULL,
       { { 200, "ArticleList", WHEN_ALWAYS },
         { 304, "NotModified", WHEN_ALWAYS },
         { 400, "BadRequest", WHEN_ALWAYS },
         { 406, "NotAcceptable", WHEN_ALWAYS },
+        { 412, "PreconditionFailed", WHEN_ALWAYS },
         { 0, "Error", WHEN_ALWAYS } } },
     { "/articles",
       "post",
@@ -331,34 +349,37 @@ const struct openapi_operation openapi_operations[] = {
       "listAuthors",
       WHEN_ALWAYS,
       "A page of authors",
-      { "num", "cursor", "IfNoneMatch" },
+      { "num", "cursor", "IfMatch", "IfNoneMatch" },
       NULL,
       { { 200, "AuthorList", WHEN_ALWAYS },
         { 304, "NotModified", WHEN_ALWAYS },
         { 400, "BadRequest", WHEN_ALWAYS },
         { 406, "NotAcceptable", WHEN_ALWAYS },
+        { 412, "PreconditionFailed", WHEN_ALWAYS },
         { 0, "Error", WHEN_ALWAYS } } },
     { "/authors/{id}",
       "get",
       "getAuthor",
       WHEN_ALWAYS,
       "One author",
-      { "id", "IfNoneMatch" },
+      { "id", "IfMatch", "IfNoneMatch" },
       NULL,
       { { 200, "Author", WHEN_ALWAYS },
         { 304, "NotModified", WHEN_ALWAYS },
         { 404, "NotFound", WHEN_ALWAYS },
         { 406, "NotAcceptable", WHEN_ALWAYS },
+        { 412, "PreconditionFailed", WHEN_ALWAYS },
         { 0, "Error", WHEN_ALWAYS } } },
     { "/openapi.json",
       "get",
       "getDescription",
       WHEN_ALWAYS,
       "This document",
-      { "IfNoneMatch" },
+      { "IfMatch", "IfNoneMatch" },
       NULL,
       { { 200, "Description", WHEN_ALWAYS },
         { 304, "NotModified", WHEN_ALWAYS },
+        { 412, "PreconditionFailed", WHEN_ALWAYS },
         { 0, "Error", WHEN_ALWAYS } } },
     { .path = NULL },
 };

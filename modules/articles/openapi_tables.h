@@ -83,7 +83,7 @@ struct openapi_answer {
     enum openapi_when when;
 };
 
-#define OPENAPI_PARAMETERS 5
+#define OPENAPI_PARAMETERS 6
 #define OPENAPI_ANSWERS 12
 struct openapi_operation {
     const char *path; /* those of one path stand together */

@@ -61,19 +61,12 @@ page_set_next(struct ask *a, const struct cursor *last, struct str filter)
     return link;
 }
 
-bool
-page_is_known(struct ask *a, const int64_t *shown, size_t n, bool more)
+void
+page_tag(struct tag *t, const struct ask *a, const int64_t *shown, size_t n,
+         bool more)
 {
     static const uint8_t key[16] = "weir articles";
     uint64_t hash = hash_keyed(key, str_of(shown, n * sizeof(*shown)));
-    struct tag tag;
 
-    tag_of_list(&tag, hash + more, a->format, a->layer->settings->envelope);
-    answer_set_tag(a, &tag);
-    if (!tag_is_known(a->request, &tag)) {
-        return false;
-    }
-    answer_set_headers(a->request);
-    http_reply(a->request, 304, NULL, STR_NONE);
-    return true;
+    tag_of_list(t, hash + more, a->format, a->layer->settings->envelope);
 }

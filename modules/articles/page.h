@@ -8,6 +8,7 @@
 
 #include "ask.h"
 #include "cursor.h"
+#include "tag.h"
 
 /* ?num=, from 1 to most.  A sign may stand in front; what is no number, and 0,
  * is as if it were not there.  False: it is negative, and answered 400. */
@@ -19,8 +20,9 @@ enum http_result page_refuse_cursor(struct ask *a);
 /* There is a next page: sets X-Cursor and Link; the address of that page. */
 struct str page_set_next(struct ask *a, const struct cursor *last,
                          struct str filter);
-/* Sets the page's ETag, from the n numbers that it shows and whether there is
- * a next one.  True: the client has it, and is answered 304. */
-bool page_is_known(struct ask *a, const int64_t *shown, size_t n, bool more);
+/* The tag of a page, from the n numbers that it shows and whether there is a
+ * next one. */
+void page_tag(struct tag *t, const struct ask *a, const int64_t *shown,
+              size_t n, bool more);
 
 #endif

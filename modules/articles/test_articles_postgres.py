@@ -69,9 +69,7 @@ def test_the_server_is_killed(own, weir):
     # Who was refused was told so; nobody is in his own way.
     assert {status for _, status, _ in writers.others} <= {503}
     # Not through weir: some worker may not be connected again.
-    there = dict(own.query(w, "SELECT title, id FROM articles"))
-    for title, number in writers.made.items():
-        assert there.get(title) == number, title
+    writers.check(dict(own.query(w, "SELECT title, id FROM articles")))
 
 
 def test_a_server_that_does_not_answer(own, weir):

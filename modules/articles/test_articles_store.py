@@ -4,6 +4,8 @@
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,6 +14,7 @@ import pytest
 import articles_help as a_
 from articles_help import JSON, body, error, ids_of, made, post, start, walk
 from http_client import Http, get, request
+from weir import descendants, title as title_of
 
 pytestmark = pytest.mark.usefixtures("store_backend")
 SQLITE = pytest.mark.parametrize("store_backend", ["sqlite"], indirect=True)
@@ -27,51 +30,118 @@ def metric(w, name):
 
 
 class Writers:
-    """Threads that post articles until they are told to end; answers that did
-    not come are asked for again under the same Idempotency-Key."""
+    """Threads that post articles until they are told to end.  keyed: one after
+    the other, and what got no answer is sent again with its Idempotency-Key.
+    Else nothing is ever sent twice, so that 409 or 404 could only be about
+    itself; several at a time, so that the keeper is always at it; and some are
+    deleted.  What got no answer may be done, or not."""
 
-    def __init__(self, w, count):
-        self.w, self.port, self.going = w, w.http, True
-        self.made, self.others, self.lock = {}, [], threading.Lock()
+    def __init__(self, w, count, keyed=True):
+        self.w, self.keyed, self.going = w, keyed, True
+        self.made, self.gone, self.unknown = {}, set(), set()
+        self.others, self.lock = [], threading.Lock()
+        self.up = threading.Event()  # there is somebody to ask
+        self.up.set()
+        self.client = {}
         self.threads = [threading.Thread(target=self._run, args=(n,))
                         for n in range(count)]
         for t in self.threads:
             t.start()
 
     def _run(self, number):
-        client, n = None, 0
-        while self.going or client is None:
-            title = f"w{number} {n}"
-            try:
-                client = client or Http(self.port)
-                client.send("POST", "/articles", JSON,
-                            f"Idempotency-Key: {title}", body=body(title))
-                a = client.answer()
-            except (OSError, EOFError):
-                client = None
-                if not self.going:
-                    break
-                continue
-            n += 1
-            with self.lock:
-                if a.status == 201 and title not in self.made:
-                    self.made[title] = a.json()["id"]
-                elif a.status != 201:
-                    self.others.append((title, a.status, a.body))
-            if a.header("connection") == "close":
-                client.close()
-                client = None
+        n = 0
+        while self.going:
+            titles = [f"w{number} {n + i}" for i in range(self._at_once())]
+            self._post(titles)
+            if not self.keyed:
+                self._delete(titles[::3])
+            n += len(titles)
+        self._close()
+
+    def _at_once(self):
+        return 1 if self.keyed else 8
+
+    def _close(self):
+        client = self.client.pop(threading.get_ident(), None)
         if client:
             client.close()
 
+    def _connection(self):
+        """None: the end came before there was one."""
+        me = threading.get_ident()
+        while me not in self.client:
+            try:
+                self.client[me] = Http(self.w.http)
+            except (OSError, IndexError):  # it is being started again
+                self.up.wait()
+                if not self.going:
+                    return None
+        return self.client[me]
+
+    def _ask(self, requests):
+        """Their answers, as many as came.  A connection that is to be closed
+        has not looked at the requests behind."""
+        answers = []
+        client = self._connection()
+        try:
+            for method, path, *headers, sent in requests if client else ():
+                client.send(method, path, *headers, body=sent)
+            while client and len(answers) < len(requests):
+                answers.append(client.answer())
+                if answers[-1].header("connection") == "close":
+                    self._close()
+                    break
+        except (OSError, EOFError):
+            self._close()
+        return answers
+
+    def _post(self, titles):
+        requests = [("POST", "/articles", JSON,
+                     *([f"Idempotency-Key: {t}"] if self.keyed else []),
+                     body(t)) for t in titles]
+        answers = self._ask(requests)
+        while self.keyed and self.going and not answers:
+            answers = self._ask(requests)
+        with self.lock:
+            self.unknown |= set(titles[len(answers):])
+            for title, a in zip(titles, answers):
+                if a.status == 201:
+                    self.made[title] = a.json()["id"]
+                else:
+                    self.others.append((title, a.status, a.body))
+
+    def _delete(self, titles):
+        with self.lock:  # from here on they may be gone
+            ids = {t: self.made.pop(t) for t in titles if t in self.made}
+            self.unknown |= set(ids)
+        answers = self._ask([("DELETE", f"/articles/{n}", b"")
+                             for n in ids.values()])
+        with self.lock:
+            for title, a in zip(ids, answers):
+                if a.status == 204:
+                    self.unknown.remove(title)
+                    self.gone.add(title)
+                else:
+                    self.others.append((title, a.status, a.body))
+
     def wait(self, more):
-        wanted = len(self.made) + more
-        a_.wait_for(lambda: len(self.made) >= wanted, 60, "articles")
+        def count():
+            return len(self.made) + len(self.gone)
+        wanted = count() + more
+        a_.wait_for(lambda: count() >= wanted, 60, "articles")
 
     def end(self):
         self.going = False
+        self.up.set()
         for t in self.threads:
             t.join()
+
+    def check(self, there):
+        """there: the id of each title."""
+        for title, number in self.made.items():
+            assert there.get(title) == number, title
+        assert not self.gone & set(there)
+        assert set(there) <= set(self.made) | self.unknown
 
 
 # ---- at the same time ----
@@ -163,24 +233,72 @@ def test_many_writers_share_a_commit(weir):
 
 # ---- killed ----
 
-def test_what_was_answered_outlives_kills(weir):
-    w = start(weir, workers=3)
+# A process of its own: threads of this one would make it late.
+KILLER = """
+import os, random, signal, sys, time
+pid, log = int(sys.argv[1]), sys.argv[2]
+def written():
+    at = os.stat(log)
+    return at.st_size, at.st_mtime_ns
+before, end = written(), time.monotonic() + 1
+while written() == before and time.monotonic() < end:
+    pass
+end = time.monotonic() + random.uniform(0, 0.0003)
+while time.monotonic() < end:
+    pass
+os.kill(pid, signal.SIGKILL)
+"""
+
+
+def kill_keeper(w):
+    """While it writes, if it has a file: what is in its log then is done,
+    though nobody was answered yet."""
+    pid, log = a_.keeper(w), f"{w.prefix}/run/weir.db-wal"
+    if os.path.exists(log):
+        subprocess.run([sys.executable, "-S", "-c", KILLER, str(pid), log],
+                       check=True)
+    else:
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_all(w, writers):
+    """The master, and with it the others; then it is started again."""
+    family = descendants(w.pid)
+    writers.up.clear()
+    w.kill(signal.SIGKILL)
+    w.wait_exit()
+    a_.wait_for(lambda: not any(title_of(p) for p in family), 10,
+                "the end of all")
+    w.status = None
+    w.start()
+    writers.up.set()
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_what_was_answered_outlives_kills(weir, keyed):
+    w = start(weir, workers=3, store='timeout = "60s";')
     w.allowed = [r"worker", r"keeper", r"signal 9"]
     w.may_grow = True
-    writers = Writers(w, 16)
-    for i in range(3 if not SOAK else 30):
+    writers = Writers(w, 16, keyed)
+    try:
+        for _ in range(2 if not SOAK else 20):
+            for i in range(3):
+                writers.wait(30)
+                kill_keeper(w)
+                writers.wait(30)
+                w.wait_log(r"the keeper is ready", 20, i + 2)
+                os.kill(w.workers()[i % 3], signal.SIGKILL)
+            writers.wait(30)
+            kill_all(w, writers)
         writers.wait(30)
-        os.kill(a_.keeper(w), signal.SIGKILL)
-        writers.wait(30)
-        w.wait_log(r"the keeper is ready", 20, i + 2)
-        os.kill(w.workers()[i % 3], signal.SIGKILL)
-    writers.wait(30)
-    writers.end()
-    assert not writers.others  # no 409 on itself
-    there = {a["title"]: a["id"] for p in walk(w, 100) for a in p}
-    for title, number in writers.made.items():
-        assert there.get(title) == number, title
-    assert len(there) == sum(len(p) for p in walk(w, 100))
+    finally:
+        writers.end()
+    assert not writers.others  # no 409 or 404 on itself
+    pages = walk(w, 100)
+    there = {a["title"]: a["id"] for p in pages for a in p}
+    assert len(there) == len(ids_of(pages)) == len(set(ids_of(pages)))
+    writers.check(there)
+    assert keyed or writers.gone
 
 
 @SQLITE  # no write of the other one needs the keeper

@@ -48,15 +48,16 @@ def requests(a):
                               ("getAuthor", author)):
         rows += [(operation, 200, target, [], b""),
                  (operation, 304, target, [fits], b""),
+                 (operation, 412, target, [misfits], b""),
                  (operation, 406, target, [other], b"")]
     rows += [("getDescription", 200, "/openapi.json", [], b""),
              ("getDescription", 304, "/openapi.json", [fits], b""),
+             ("getDescription", 412, "/openapi.json", [misfits], b""),
              ("listArticles", 200, "/articles?num=1", [], b""),
              ("listArticles", 400, "/articles?num=-1", [], b""),
              ("listAuthors", 200, "/authors?num=1", [], b""),
              ("listAuthors", 400, "/authors?cursor=x", [], b""),
              ("getArticle", 404, "/articles/999999", [], b""),
-             ("getArticle", 412, item, [misfits], b""),
              ("getAuthor", 404, "/authors/999999", [], b"")]
     for operation, target, done in (("createArticle", "/articles", 201),
                                     ("replaceArticle", item, 200),
@@ -72,6 +73,11 @@ def requests(a):
                  (operation, 415, target, ["Content-Type: a/b"], b"x"),
                  (operation, 422, target, [JSON], b"{"),
                  (operation, 422, target, [XML], b"<article>")]
+        if operation == "changeArticle":
+            rows += [(operation, 200, target, [JSON],
+                      b'{"author": {"name": "N"}}'),
+                     (operation, 200, target, [XML], b"<article><author>"
+                      b"<name>N</name></author></article>")]
         if operation != "createArticle":
             rows += [(operation, 404, "/articles/999999", [JSON],
                       as_json("nowhere")),
@@ -122,6 +128,10 @@ def test_each_status(weir, layer, accept):
     assert {operation for operation, status in left} <= {
         "createArticle", "replaceArticle", "changeArticle", "deleteArticle"}
     assert {status for operation, status in left} == {"403"}
+    schemas = d.document["components"]["schemas"]
+    assert {n for n, s in schemas.items() if "properties" in s and
+            "required" not in s} == \
+        ({"ArticlePatch", "AuthorPatch"} if "edit" in layer else set())
     assert ("changeArticle" in json.dumps(d.document)) == ("edit" in layer)
 
 

@@ -10,9 +10,11 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
-#define NUMBER_MAX 64    /* bytes of one */
 #define MEMBERS_FIRST 64 /* places for names, at first */
+#define NUMBER_TEXT(n) NUMBER_TEXT_(n)
+#define NUMBER_TEXT_(n) #n
 
 /* A member's name and the object that it is in. */
 struct member {
@@ -68,7 +70,8 @@ add(struct reading *r, enum json_kind kind)
     struct json_value *v, *in;
 
     if (r->values++ == JSON_READ_VALUES) {
-        refuse(r, "too many values");
+        refuse(r, "JSON of more than " NUMBER_TEXT(
+                      JSON_READ_VALUES) " values is not taken");
         return NULL;
     }
     v = pool_zero(r->pool, sizeof(*v));
@@ -112,8 +115,9 @@ on_number(void *arg, const char *text, size_t n)
     struct reading *r = arg;
     struct json_value *v;
 
-    if (n >= NUMBER_MAX) {
-        return refuse(r, "a number is too long");
+    if (n > JSON_READ_NUMBER) {
+        return refuse(r, "JSON with a number of more than " NUMBER_TEXT(
+                             JSON_READ_NUMBER) " bytes is not taken");
     }
     v = add(r, JSON_NUMBER);
     if (v != NULL) {
@@ -141,7 +145,9 @@ open_value(struct reading *r, enum json_kind kind)
     struct json_value *v;
 
     if (r->depth == JSON_READ_DEPTH) {
-        return refuse(r, "too many arrays and objects in one another");
+        return refuse(r, "JSON of more than " NUMBER_TEXT(
+                             JSON_READ_DEPTH) " arrays and objects in one "
+                                              "another is not taken");
     }
     v = add(r, kind);
     if (v != NULL) {
@@ -217,7 +223,7 @@ on_name(void *arg, const unsigned char *text, size_t n)
     make_room(r);
     m = find_member(r, in, str_of(text, n));
     if (m->in != NULL) {
-        return refuse(r, "a name stands twice in an object");
+        return refuse(r, "not valid JSON: a name stands twice in an object");
     }
     r->name = pool_str(r->pool, str_of(text, n));
     *m = (struct member){ in, r->name };
@@ -237,12 +243,71 @@ static const yajl_callbacks callbacks = {
     .yajl_end_array = on_close,
 };
 
-const struct json_value *
-json_read(struct pool *pool, struct str text, struct errmsg *err)
+/* ---- texts ---- */
+
+/* The four hexadecimal digits behind "\u"; -1: there are none. */
+static int
+unit_at(struct str s, size_t at)
+{
+    int n = 0;
+
+    if (at + 6 > s.len || s.ptr[at] != '\\' || s.ptr[at + 1] != 'u') {
+        return -1;
+    }
+    for (size_t i = at + 2; i < at + 6; i++) {
+        int digit = str_hex_digit(s.ptr[i]);
+
+        if (digit < 0) {
+            return -1;
+        }
+        n = n * 16 + digit;
+    }
+    return n;
+}
+
+/* "\ud800" without its other half stands for no character (8.2). */
+static bool
+has_lone_surrogate(struct str s)
+{
+    for (size_t at = str_find(s, '\\', 0); at < s.len;
+         at = str_find(s, '\\', at)) {
+        int unit = unit_at(s, at);
+
+        if (unit >= 0xd800 && unit <= 0xdbff) {
+            int low = unit_at(s, at + 6);
+
+            if (low < 0xdc00 || low > 0xdfff) {
+                return true;
+            }
+            at += 12;
+        } else if (unit >= 0xdc00 && unit <= 0xdfff) {
+            return true;
+        } else {
+            at += 2;
+        }
+    }
+    return false;
+}
+
+/* yajl lets surrogates, overlong forms and more than U+10FFFF pass, and makes
+ * one of half a pair. */
+static const char *
+wrong_text(struct str text)
+{
+    if (!utf8_valid(text)) {
+        return "not valid JSON: not UTF-8";
+    }
+    return has_lone_surrogate(text) ? "not valid JSON: half a surrogate pair"
+                                    : NULL;
+}
+
+/* ---- all of it ---- */
+
+static bool
+parse(struct reading *r, struct str text)
 {
     yajl_alloc_funcs memory = { parse_alloc, parse_resize, parse_free, NULL };
-    struct reading r = { .pool = pool, .name = STR_NONE };
-    yajl_handle h = yajl_alloc(&callbacks, &memory, &r);
+    yajl_handle h = yajl_alloc(&callbacks, &memory, r);
     yajl_status status =
         yajl_parse(h, (const unsigned char *)text.ptr, text.len);
 
@@ -250,13 +315,21 @@ json_read(struct pool *pool, struct str text, struct errmsg *err)
         status = yajl_complete_parse(h);
     }
     yajl_free(h);
-    mem_free(&r.members);
-    if (status != yajl_status_ok || r.root == NULL) {
-        errmsg_set(err, "not valid JSON%s%s", r.why != NULL ? ": " : "",
-                   r.why != NULL ? r.why : "");
-        return NULL;
+    mem_free(&r->members);
+    return status == yajl_status_ok && r->root != NULL;
+}
+
+const struct json_value *
+json_read(struct pool *pool, struct str text, struct errmsg *err)
+{
+    struct reading r = { .pool = pool, .name = STR_NONE };
+
+    r.why = wrong_text(text);
+    if (r.why == NULL && parse(&r, text)) {
+        return r.root;
     }
-    return r.root;
+    errmsg_set(err, "%s", r.why != NULL ? r.why : "not valid JSON");
+    return NULL;
 }
 
 const struct json_value *

@@ -1,8 +1,9 @@
 /*
  * Reading a JSON text (RFC 8259) into a tree, through yajl.
  *
- * Strict: one whole value and nothing behind it, valid UTF-8, no name twice
- * in an object (who reads it after us might take the other one).
+ * Strict: one whole value and nothing behind it, valid UTF-8, no half of a
+ * surrogate pair (so all texts are valid UTF-8), no name twice in an object
+ * (who reads it after us might take the other one).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,6 +17,7 @@
 
 #define JSON_READ_DEPTH 16      /* objects and arrays in one another, at most */
 #define JSON_READ_VALUES 100000 /* of a text: who reads it holds up others */
+#define JSON_READ_NUMBER 63     /* bytes of one */
 
 enum json_kind {
     JSON_NULL,
@@ -37,7 +39,7 @@ struct json_value {
 };
 
 /* The value of text; all of it lies in the pool.  Callers bound the text's
- * size first.  NULL with err. */
+ * size first.  NULL with err, which tells a limit from a mistake. */
 const struct json_value *json_read(struct pool *pool, struct str text,
                                    struct errmsg *err);
 

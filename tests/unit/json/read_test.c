@@ -81,6 +81,21 @@ test_refused(void **state)
         "[1,]",
         "'a'",
         "\"\xff\"",
+        "\"\xed\xa0\x80\"",     /* a surrogate */
+        "\"\xed\xbf\xbf\"",     /* the last of them */
+        "\"\xc0\x80\"",         /* overlong */
+        "\"\xe0\x80\x80\"",     /* overlong */
+        "\"\xf0\x80\x80\x80\"", /* overlong */
+        "\"\xf4\x90\x80\x80\"", /* above U+10FFFF */
+        "\"\xf5\x80\x80\x80\"", /* the same */
+        "\"\xe2\x82\"",         /* cut */
+        "{\"\xed\xa0\x80\":1}", /* in a name */
+        "\"\\ud800\"",          /* half a pair */
+        "\"\\ud800x\"",         /* the same */
+        "\"\\udc00\"",          /* the other half */
+        "\"\\ud800\\ud800\"",   /* two firsts */
+        "\"\\udc00\\ud800\"",   /* the wrong way round */
+        "{\"\\udfff\":1}",      /* in a name */
         "{\"a\"}",
         "nul",
         "[1] x",
@@ -103,6 +118,46 @@ test_refused(void **state)
     }
     take("{\"a\":1,\"b\":{\"a\":2}}"); /* the same name elsewhere */
     take("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]");
+}
+
+static void
+test_pairs(void **state)
+{
+    (void)state;
+    assert_true(
+        str_eq(take("\"\\ud83d\\ude00\"")->text, STR("\xf0\x9f\x98\x80")));
+    /* No escape, but a backslash and letters. */
+    assert_true(str_eq(take("\"\\\\ud800\"")->text, STR("\\ud800")));
+    assert_true(
+        str_eq(take("\"\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf\"")->text,
+               STR("\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf")));
+}
+
+/* A limit is told from a mistake. */
+static void
+test_limits_are_told(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        { "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]",
+          "JSON of more than 16 arrays and objects in one another is not "
+          "taken" },
+        { "1111111111111111111111111111111111111111111111111111111111111111",
+          "JSON with a number of more than 63 bytes is not taken" },
+        { "\"\xed\xa0\x80\"", "not valid JSON: not UTF-8" },
+        { "\"\\ud800\"", "not valid JSON: half a surrogate pair" },
+        { "{", "not valid JSON" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct errmsg err;
+
+        assert_null(json_read(pool, str_from(rows[i].text), &err));
+        assert_string_equal(err.text, rows[i].why);
+    }
+    take("111111111111111111111111111111111111111111111111111111111111111");
 }
 
 /* Very many names, all of them different, and then one that is not. */
@@ -146,7 +201,8 @@ test_too_many_values(void **state)
     b.tail--;
     assert_int_equal(buf_add_str(&b, STR(",0]")), 0);
     assert_null(json_read(pool, buf_str(&b), &err));
-    assert_string_equal(err.text, "not valid JSON: too many values");
+    assert_string_equal(err.text,
+                        "JSON of more than 100000 values is not taken");
     buf_clear(&b);
 }
 
@@ -158,6 +214,8 @@ main(void)
         cmocka_unit_test(test_too_many_values),
         cmocka_unit_test(test_tree),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_limits_are_told),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
