@@ -3,6 +3,7 @@
  */
 #include "ask.h"
 
+#include "app/settings/relay_target.h"
 #include "base/clock.h"
 #include "net/url.h"
 #include "relay.h"
@@ -112,10 +113,14 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
         return 400;
     }
     status = check_url(s, a, err);
-    if (status != 0 || !is_configured(app, a, &url)) {
-        return status;
+    if (status == 0 && is_configured(app, a, &url)) {
+        return str_eq(url, a->url) ? 200 : refuse_configured(a, err);
     }
-    return str_eq(url, a->url) ? 200 : refuse_configured(a, err);
+    if (status == 0 && relay_target_check(s, a->kind == RELAY_PULL, a->app,
+                                          a->name, a->url, err) == -1) {
+        return 409;
+    }
+    return status;
 }
 
 /* ---- the store ---- */
@@ -131,6 +136,37 @@ write_one(enum relay_statement statement, const struct store_value *values,
     return store_write(&step, 1, &notice, done, arg);
 }
 
+/* What the URL means; itself, if that cannot be told. */
+static struct str
+target_of(struct pool *pool, const struct relay_ask *a)
+{
+    struct relay_target t;
+    struct errmsg err;
+
+    return relay_target_read(pool, a->url, a->name, &t, &err) == 0 ? t.text
+                                                                   : a->url;
+}
+
+static struct store_call *
+write_start(const struct relay_ask *a, int64_t max, store_done *done, void *arg)
+{
+    struct pool *pool = pool_new(1024);
+    struct store_call *call;
+    const struct store_value values[] = {
+        store_text(str_from(relay_kind_name(a->kind))),
+        store_text(a->app),
+        store_text(a->name),
+        store_text(a->url),
+        store_int(clock_wall_ms()),
+        store_int(max),
+        store_text(target_of(pool, a)),
+    };
+
+    call = write_one(SQL_TASK_START, values, 7, done, arg);
+    pool_free(&pool);
+    return call;
+}
+
 struct store_call *
 relay_ask_write(const struct relay_ask *a, int64_t max, store_done *done,
                 void *arg)
@@ -139,26 +175,28 @@ relay_ask_write(const struct relay_ask *a, int64_t max, store_done *done,
         store_text(str_from(relay_kind_name(a->kind))),
         store_text(a->app),
         store_text(a->name),
-        store_text(a->url),
-        store_int(clock_wall_ms()),
-        store_int(max),
     };
 
-    return a->start ? write_one(SQL_TASK_START, values, 6, done, arg)
+    return a->start ? write_start(a, max, done, arg)
                     : write_one(SQL_TASK_STOP, values, 3, done, arg);
 }
 
 struct store_call *
 relay_ask_look(const struct relay_ask *a, store_done *done, void *arg)
 {
+    struct pool *pool = pool_new(1024);
+    struct store_call *call;
     const struct store_value values[] = {
         store_text(str_from(relay_kind_name(a->kind))),
         store_text(a->app),
         store_text(a->name),
         store_text(a->url),
+        store_text(target_of(pool, a)),
     };
 
-    return store_read(&relay_statements[SQL_TASK_WHY], values, 4, done, arg);
+    call = store_read(&relay_statements[SQL_TASK_WHY], values, 5, done, arg);
+    pool_free(&pool);
+    return call;
 }
 
 enum relay_obstacle

@@ -137,6 +137,9 @@ on_ready(struct rtmp_client *c, uint32_t stream_id)
     t->ready = true;
     t->media_ms = loop_now(relayer.loop);
     rtmp_login_clear(&t->login);
+    if (ring_plays(t)) {
+        return;
+    }
     task_set(t, RELAY_CONNECTING, "connected, but no media has come yet");
 }
 

@@ -5,6 +5,7 @@
  *   wanted.c   what the store and the plan (plan.h) ask for, made into tasks
  *   task.c     a task: its state, when it connects, what becomes of failures
  *   share.c    which of the nodes on one database runs it
+ *   ring.c     streams that would feed themselves
  *   pull.c     one that plays elsewhere and publishes here
  *   push.c     one that publishes elsewhere what is here
  *
@@ -16,6 +17,7 @@
 #ifndef MODULES_RELAY_RELAYER_H
 #define MODULES_RELAY_RELAYER_H
 
+#include "app/settings/relay_target.h"
 #include "live/live.h"
 #include "net/outgoing.h"
 #include "net/url.h"
@@ -86,6 +88,13 @@ struct relay_task {
     bool started;                     /* the name is ours */
     int64_t media_ms;                 /* loop_now() when media last came */
     struct buf stash;                 /* what came before it was */
+
+    /* ring.c */
+    struct relay_target target; /* url; all empty: it is a wrong one */
+    struct addr server;         /* it was last connected to */
+    char source[LIVE_NAME_MAX]; /* what it plays of this node; "": nothing */
+    bool ring;                  /* it failed because it would feed itself */
+    uint64_t ring_seen;         /* ring.c's */
 
     /* push.c */
     struct live_player *player; /* owned */
@@ -170,6 +179,22 @@ bool share_is_ours(const struct relay_task *t);
 void share_say(struct relay_task *t);
 /* Shows what the node that runs it says of it; false: none does. */
 bool share_show_other(struct relay_task *t);
+
+/* ---- ring.c ---- */
+
+/* It is in relayer.tasks now, or not any more: pulls that it would feed are
+ * ended, or begin. */
+void ring_begin(struct relay_task *t);
+void ring_end(struct relay_task *t);
+/* The plan is new. */
+void ring_plan(struct relay_task *t);
+/* A pull that brings back what a push takes away; why says which. */
+bool ring_holds(struct relay_task *t, struct errmsg *why);
+/* It is connected.  True: to where the other one of a ring is; a pull then
+ * has failed, and the socket is closed. */
+bool ring_connects(struct relay_task *t, const struct conn_socket *socket);
+/* A pull is about to play.  True: what is made of itself; it has failed. */
+bool ring_plays(struct relay_task *t);
 
 /* ---- pull.c, push.c ---- */
 

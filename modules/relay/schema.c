@@ -36,6 +36,8 @@ static const struct store_migration migrations[] = {
                   "url text not null, "
                   "created bigint not null, "
                   "unique (kind, app, name))" },
+    /* What url means (relay_target.h); null: not known, the row is older. */
+    { .sqlite = "alter table relay_tasks add column target text" },
     { .sqlite = NULL },
 };
 
@@ -76,21 +78,21 @@ const struct store_statement relay_statements[] = {
                        .quick = true,
                        .sql = "select kind from relay_tasks "
                               "where app = $2 and name = $3 and "
-                              "(kind = $1 or url = $4) "
+                              "(kind = $1 or url = $4 or target = $5) "
                               "order by case when kind = $1 then 0 else 1 "
                               "end" },
     [SQL_TASK_START] = { .name = "task_start",
                          .sql = "insert into relay_tasks "
-                                "(kind, app, name, url, created) "
-                                "select $1, $2, $3, $4, $5 where "
+                                "(kind, app, name, url, created, target) "
+                                "select $1, $2, $3, $4, $5, $7 where "
                                 "((select count(*) from relay_tasks) < $6 "
                                 "and not exists (select 1 from relay_tasks "
                                 "where kind <> $1 and app = $2 and name = $3 "
-                                "and url = $4)) "
+                                "and (url = $4 or target = $7))) "
                                 "or exists (select 1 from relay_tasks "
                                 "where kind = $1 and app = $2 and name = $3) "
                                 "on conflict (kind, app, name) "
-                                "do update set url = excluded.url "
+                                "do update set target = excluded.target "
                                 "where relay_tasks.url = excluded.url "
                                 "returning id" },
     [SQL_TASK_STOP] = { .name = "task_stop",

@@ -151,6 +151,7 @@ make_texts(struct relay_task *t, const struct task_wish *w)
                    t->kind == RELAY_PUSH ? URL_HIDE_KEY : URL_HIDE_SECRETS);
         t->remote = pool_str(t->pool, str_from(text));
     }
+    relay_target_read(t->pool, t->url, t->name, &t->target, &err);
 }
 
 static void
@@ -195,6 +196,7 @@ task_new(const struct task_wish *w)
              STR_ARGS(t->stream), t->kind == RELAY_PULL ? "from" : "to",
              STR_ARGS(t->remote));
     timer_set(relayer.loop, &t->timer, 0);
+    ring_begin(t);
     return t;
 }
 
@@ -207,6 +209,7 @@ task_end(struct relay_task *t)
     relay_row_free(&t->row);
     list_remove(&t->link);
     relayer.count--;
+    ring_end(t);
     log_info("relay %s %.*s: ended", relay_kind_name(t->kind),
              STR_ARGS(t->stream));
     loop_later(relayer.loop, &t->destroy);
@@ -344,7 +347,9 @@ on_dialled(void *arg, const struct conn_socket *socket,
         task_failed(t, causes[failure->cause], failure->why.text);
         return;
     }
-    begin_client(t, socket);
+    if (!ring_connects(t, socket)) {
+        begin_client(t, socket);
+    }
 }
 
 static void
@@ -376,6 +381,7 @@ dial(struct relay_task *t)
 void
 task_rules_changed(struct relay_task *t)
 {
+    ring_plan(t);
     if (t->dial != NULL) {
         outgoing_cancel(&t->dial);
         timer_set(relayer.loop, &t->timer, 0);
@@ -410,6 +416,7 @@ void
 task_look(struct relay_task *t)
 {
     bool live = live_is_live(t->stream);
+    struct errmsg why;
 
     if (relayer.draining) {
         share_drop(t);
@@ -417,6 +424,8 @@ task_look(struct relay_task *t)
         give_up(t, "the configuration has no such application");
     } else if (t->remote.len == 0) {
         give_up(t, "its URL is not one of RTMP");
+    } else if (ring_holds(t, &why)) {
+        give_up(t, why.text);
     } else if (t->kind == RELAY_PUSH && !live) {
         share_drop(t);
         pass_on(t, RELAY_WAITING);

@@ -266,7 +266,8 @@ def test_a_remote_that_egress_refuses_is_found_in_the_file(weir):
 def test_relay_to_itself_is_refused_when_it_runs(weir):
     """Port 0: the file does not tell which address is our own."""
     w = weir(top=EGRESS)
-    w.set_config(top=EGRESS, app=push(f"rtmp://127.0.0.1:{w.rtmp}/live") +
+    w.set_config(top=EGRESS, app=f'push = ( {{ name = "a"; '
+                 f'url = "rtmp://127.0.0.1:{w.rtmp}/live"; }} );' +
                  pull(p=w.rtmp_url("p")))
     w.reload()
     f = Feed(w.rtmp, "a").head().frames(5)

@@ -11,6 +11,7 @@
 
 #include "app/rows.h"
 #include "app/settings/filters.h"
+#include "app/settings/relay_target.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/egress.h"
@@ -233,6 +234,7 @@ find_conflicts(struct pool *pool, const struct settings *s)
         check_across(settings_http_server(&s->http, i), &s->rtmp, out);
     }
     settings_check_relays(s, out);
+    relay_target_check_file(s, out);
     settings_make_auth(pool, s, out);
     fclose(out);
     mistakes = len > 0 ? mem_dup(text, len) : NULL;

@@ -1,0 +1,40 @@
+/*
+ * Where relays go to and come from, in a form that can be compared: a stream
+ * that is pushed to where it is pulled from feeds itself, with its own last
+ * frames, for ever.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_SETTINGS_RELAY_TARGET_H
+#define APP_SETTINGS_RELAY_TARGET_H
+
+#include "app/settings/settings.h"
+#include "base/pool.h"
+
+#include <stdio.h>
+
+struct relay_target {
+    struct str host;   /* lower case; "localhost" for 127.0.0.1 and ::1, too */
+    uint16_t port;     /* 0: the one of its scheme.  rtmp:// and rtmps:// of a
+                          host, each at its own port, are one server. */
+    struct str stream; /* "app/name", without queries */
+    struct str text;   /* "host/app/name", "host:port/app/name": equal ones are
+                          the same stream of the same server */
+};
+
+/* url as settings_check_relay() takes it, of a relay of a stream that is called
+ * name here.  Texts live in pool; text is a secret as url is.  0, or -1 with
+ * err and *out empty. */
+int relay_target_read(struct pool *pool, struct str url, struct str name,
+                      struct relay_target *out, struct errmsg *err);
+
+/* Whether a pull of app/name from url would bring back what a push of s takes
+ * there (pull), or a push would take there what a pull of s brings back: -1
+ * with err. */
+int relay_target_check(const struct settings *s, bool pull, struct str app,
+                       struct str name, struct str url, struct errmsg *err);
+
+/* Says of each pull of the file which push of it would feed it. */
+void relay_target_check_file(const struct settings *s, FILE *out);
+
+#endif
