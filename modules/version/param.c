@@ -28,7 +28,8 @@ is_part_of(struct str key, struct str name)
            key.ptr[name.len] == '[';
 }
 
-/* In "a=b&c=d", as queries and forms have it. */
+/* In "a=b&c=d", as queries and forms have it.  The last one of that name, but
+ * none of them may be broken. */
 static enum param
 in_pairs(struct http_request *r, struct str pairs, struct str name,
          struct str *value)
@@ -44,7 +45,7 @@ in_pairs(struct http_request *r, struct str pairs, struct str name,
         } else if (!str_eq(key, name)) {
             continue;
         } else if (!http_query_is_encoded(raw)) {
-            found = PARAM_BROKEN;
+            return PARAM_BROKEN;
         } else {
             *value = decoded(r, raw);
             found = str_trim(*value).len > 0 ? PARAM_GIVEN : PARAM_ABSENT;

@@ -73,6 +73,7 @@ RULES = [
     ("/param", "/x?apiver=v1", [], 200, "v1", "v1"),
     ("/param", "/x?apiver=v1&apiver=v2", [], 200, "v2", "v2"),
     ("/param", "/x?apiver=%zz", [], 400, None, None),
+    ("/param", "/x?apiver=%zz&apiver=v1", [], 400, None, None),
     ("/param", "/x?apiver[]=v1", [], 404, None, None),
     ("/v", "/x", ["Accept-Version: v1", "Accept-Version: v2"], 200, "NEXT",
      None),

@@ -371,6 +371,8 @@ test_param(void **state)
         { "%61piver=%76%31", NULL, "", "1=v1 404" },
         { "apiver=%zz", NULL, "", "!400" },
         { "apiver=v1%", NULL, "", "!400" },
+        { "apiver=%zz&apiver=v1", NULL, "", "!400" },
+        { "apiver=v1&apiver=%zz&apiver=", NULL, "", "!400" },
         { "apiver=v1%4", NULL, "", "!400" },
         { "other=%zz&apiver=v1", NULL, "", "1=v1 404" },
         { "apiver=%ff", NULL, "", "404" },
