@@ -2,7 +2,9 @@
 are in test_cases.py."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import json
 import re
+import subprocess
 import threading
 
 import pytest
@@ -265,6 +267,20 @@ def test_versions_in_bodies(weir):
     a = request(w.http, "POST", "/api/x", "Content-Type: text/plain",
                 body=b"apiver=v1")
     assert a.json()["version"] == "v2"
+
+
+def test_versions_in_a_form_with_files(weir, tmp_path):
+    w = weir(locations=at("/api", layer("param", {}, [
+        unit(["v2"], echo("v2", ["POST /x"])),
+        unit(["v1"], echo("v1", ["POST /x"]))]),
+        more='client_max_body_size = "256K";'))
+    upload = tmp_path / "upload"
+    upload.write_bytes(b"\r\n--x\r\nname=\"apiver\"\r\n\r\nv2\r\n" * 4000)
+    done = subprocess.run(
+        ["curl", "-sS", "-F", f"file=@{upload}", "-F", "apiver=v1",
+         f"http://127.0.0.1:{w.http}/api/x"],
+        capture_output=True, check=True, timeout=60)
+    assert json.loads(done.stdout)["version"] == "v1"
 
 
 def test_layers_that_wait(weir):

@@ -353,6 +353,11 @@ ask_param(const struct help *h, const char *query, const char *type,
 
 #define FORM "application/x-www-form-urlencoded"
 #define JSON "application/json; charset=utf-8"
+#define PARTS "multipart/form-data; boundary=b"
+#define FIELD(name, value)                                                    \
+    "--b\r\nContent-Disposition: form-data; name=" name "\r\n\r\n" value "\r" \
+                                                                         "\n"
+#define END "--b--\r\n"
 
 static void
 test_param(void **state)
@@ -385,6 +390,38 @@ test_param(void **state)
         { "apiver=v2", FORM, "apiver=v1", "0=v2 404" },
         { "apiver=", FORM, "apiver=v1", "1=v1 404" },
         { "", FORM, "apiver=%zz", "!400" },
+        { "", PARTS, FIELD("\"apiver\"", "v1") END, "1=v1 404" },
+        { "", PARTS, FIELD("apiver", "v1") END, "1=v1 404" },
+        { "apiver=v2", PARTS, FIELD("apiver", "v1") END, "0=v2 404" },
+        { "", "Multipart/Form-Data; charset=utf-8; Boundary=\"b\"",
+          "--b\r\ncontent-type: text/plain\r\n"
+          "CONTENT-DISPOSITION: form-data ; x=\"a;name=y\"; name=\"apiver\"\r\n"
+          "\r\nv1\r\n--b--",
+          "1=v1 404" },
+        { "", PARTS, FIELD("a", "b") FIELD("apiver", "v1") END, "1=v1 404" },
+        { "", PARTS, "preamble\r\n" FIELD("apiver", "v1") END, "1=v1 404" },
+        { "", PARTS, FIELD("apiver", "v1") FIELD("apiver", "v2") END,
+          "0=v2 404" },
+        { "", PARTS, FIELD("apiver", "v1") FIELD("apiver", "") END,
+          "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("apiver", "") END, "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("apivers", "v1") END, "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("\"apiver[]\"", "v1") END, "404" },
+        { "", PARTS, FIELD("apiver", "%zz") END, "404" }, /* no encoding */
+        { "", PARTS, FIELD("apiver; filename=a", "v1") END, "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("file", "name=\"apiver\"\r\n\r\nv1") END,
+          "0=v2 1=v1 404" },
+        { "", PARTS, "--b\r\n\r\nv1\r\n" END, "0=v2 1=v1 404" },
+        { "", PARTS, END FIELD("apiver", "v1") END, "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("apiver", "v1"), "0=v2 1=v1 404" }, /* cut short */
+        { "", PARTS, "--b", "0=v2 1=v1 404" },
+        { "", PARTS, "", "0=v2 1=v1 404" },
+        { "", "multipart/form-data", FIELD("apiver", "v1") END,
+          "0=v2 1=v1 404" },
+        { "", "multipart/form-data; boundary=", FIELD("apiver", "v1") END,
+          "0=v2 1=v1 404" },
+        { "", "multipart/form-data; boundary=\"b", FIELD("apiver", "v1") END,
+          "1=v1 404" },
         { "", "text/plain", "apiver=v1", "0=v2 1=v1 404" },
         { "", JSON, "{\"apiver\":\"v1\"}", "1=v1 404" },
         { "", "application/ld+JSON", "{\"apiver\":\"v1\"}", "1=v1 404" },
