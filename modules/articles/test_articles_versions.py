@@ -3,7 +3,7 @@
 
 import pytest
 
-from articles_help import JSON, body, error, start
+from articles_help import JSON, body, error, made, start
 from http_client import get, request
 
 pytestmark = pytest.mark.usefixtures("store_backend")
@@ -13,6 +13,7 @@ UNITS = """{ path = "/api"; layers = ( { module = "version"; %s
                                             envelope = true; } ); },
             { versions = "v1"; layers = ( { module = "articles"; } ); } );
   } ); },"""
+XML = "application/xml; charset=UTF-8"
 V1 = "Accept: application/vnd.weir-v1+json"
 V2 = "Accept: application/vnd.weir-v2+json"
 
@@ -79,3 +80,17 @@ def test_other_modules_are_units(weir):
     refused = get(w.http, "/v/v2/get")
     assert refused.status == 400 and refused.json()["data"]
     assert get(w.http, "/v/v1/get?room=r").status == 404
+
+
+def test_no_to_one_form_leaves_the_others(weir):
+    w = start(weir, before=UNITS % 'strategy = "header"; vendor = "weir";')
+    made(w, "one")
+    for accept in ("application/json;q=0, */*",
+                   "application/json;q=0, application/*",
+                   "application/vnd.weir+json;q=0, */*",
+                   "application/vnd.weir-v2+json;q=0, */*"):
+        a = get(w.http, "/api/articles/1", f"Accept: {accept}")
+        assert (a.status, a.header("content-type")) == (200, XML), accept
+        assert a.header("api-version") == "v2"
+    a = get(w.http, "/api/articles/1", "Accept: application/json;q=0")
+    assert a.status == 406

@@ -128,6 +128,23 @@ rank_path(struct ranking *k, const struct table_unit *u, struct str rest)
 
 /* ---- header: Accept ---- */
 
+/* The closest member that names an offer, down to least.  What only says no to
+ * one form of it leaves the others to the next. */
+static enum closeness
+closest(const struct mark *const by[CLOSENESSES], enum closeness least,
+        bool *excluded)
+{
+    enum closeness close = CLOSE_VERSION;
+
+    while (close > least && by[close]->quality <= 0 &&
+           !mark_excludes(by[close])) {
+        *excluded |= by[close]->quality == 0;
+        close--;
+    }
+    *excluded |= by[close]->quality == 0;
+    return close;
+}
+
 /* Every offer by the closest member that names it. */
 static enum reason
 rank_accept(struct ranking *k, const struct table_unit *u)
@@ -141,19 +158,15 @@ rank_accept(struct ranking *k, const struct table_unit *u)
     enum closeness least = u->strict ? CLOSE_VERSION : CLOSE_ANY;
 
     for (size_t i = u->first; i < u->first + u->count; i++) {
-        enum closeness close = CLOSE_VERSION;
+        enum closeness close;
 
         by[CLOSE_VERSION] = &m->names[k->t->offers[i].name];
-        while (close > least && by[close]->quality < 0) {
-            close--;
-        }
-        if (by[close]->quality < 0) {
+        close = closest(by, least, &k->excluded[u->vendor]);
+        if (by[close]->quality <= 0) {
             continue;
         }
-        if (by[close]->quality == 0) {
-            k->excluded[u->vendor] = true;
-        } else if (close == CLOSE_VERSION || k->t->default_version.len == 0 ||
-                   is_default(k, u, i)) {
+        if (close == CLOSE_VERSION || k->t->default_version.len == 0 ||
+            is_default(k, u, i)) {
             k->plan->ranks[i] = rank_of(by[close]->quality, close);
             k->matched[u->vendor] = true;
         }
@@ -181,7 +194,7 @@ rank_accept_rest(struct ranking *k, size_t unit)
     for (size_t i = u->first; i < u->first + u->count; i++) {
         const struct mark *named = &m->names[k->t->offers[i].name];
 
-        if (named->quality != 0 &&
+        if (!mark_excludes(named) &&
             (k->t->default_version.len == 0 || is_default(k, u, i))) {
             k->plan->ranks[i] = RANK_DEFAULT;
         }

@@ -67,10 +67,10 @@ static struct str
 format_of(const struct offer *o, const struct table_unit *u,
           const struct marks *m)
 {
-    if (m->names[o->name].quality >= 0) {
+    if (m->names[o->name].quality > 0) {
         return m->names[o->name].format;
     }
-    if (m->vendors[u->vendor].quality >= 0) {
+    if (m->vendors[u->vendor].quality > 0) {
         return m->vendors[u->vendor].format;
     }
     return m->json.quality > 0 ? m->json.format : STR_NONE;

@@ -117,6 +117,17 @@ test_accept(void **state)
         { "*/*;q=0", "406" },
         { "application/json;q=0", "406" },
         { "application/json;q=0, application/cbor", "0=v2 1=v1 404" },
+        { "application/json;q=0, */*", "0=v2 1=v1 404" },
+        { "application/json;q=0, application/*", "0=v2 1=v1 404" },
+        { "application/json;q=0, application/*;q=0, */*", "406" },
+        { A("+json;q=0") ", */*", "0=v2 1=v1 404" },
+        { A(";q=0") ", */*", "406" },
+        { A(";q=0") ", " A("+json;q=0") ", */*", "406" },
+        { A("+json;q=0") ", " A(";q=0") ", */*", "406" },
+        { A("-v2+json;q=0") ", */*", "0=v2 1=v1 404" },
+        { A("-v2+json;q=0") ", */*;q=0.1, " A("-v1;q=0.2"), "1=v1 0=v2 404" },
+        { A("-v2+json;q=0"), "406" },
+        { A("-v2+json;q=0") ", text/html", "0=v2 1=v1 404" },
         { "application/vnd.other-v1, text/html", "404" },
         { "application/vnd.other-v1, */*;q=0.1", "0=v2 1=v1 404" },
         { "text/vnd.acme-v1", "0=v2 1=v1 404" },
@@ -356,7 +367,7 @@ ask_param(const struct help *h, const char *query, const char *type,
 #define PARTS "multipart/form-data; boundary=b"
 #define FIELD(name, value)                                                    \
     "--b\r\nContent-Disposition: form-data; name=" name "\r\n\r\n" value "\r" \
-                                                                         "\n"
+    "\n"
 #define END "--b--\r\n"
 
 static void
