@@ -94,3 +94,24 @@ def test_no_to_one_form_leaves_the_others(weir):
         assert a.header("api-version") == "v2"
     a = get(w.http, "/api/articles/1", "Accept: application/json;q=0")
     assert a.status == 406
+
+
+def test_version_and_format_are_one_choice(weir):
+    w = start(weir, before=UNITS % 'strategy = "header"; vendor = "weir";')
+    v1, v2 = "application/vnd.weir-v1", "application/vnd.weir-v2"
+    for accept in (f"{v2}+yaml, {v1}+json", f"{v2}+yaml, {v1}+json;q=0.5",
+                   f"{v2}+yaml;q=0.9, {v2}+json;q=0.2, {v1}+json;q=0.8"):
+        a = request(w.http, "POST", "/api/articles", JSON,
+                    f"Accept: {accept}", body=body(accept))
+        assert a.status == 201 and a.header("api-version") == "v1"
+        assert a.json()["title"] == accept  # v1 has no envelope
+        a = get(w.http, f"/api/articles/{a.json()['id']}", f"Accept: {accept}")
+        assert (a.status, a.header("api-version")) == (200, "v1")
+    refused = f"Accept: {v2}+yaml"
+    error(get(w.http, "/api/articles/1", refused), 406)
+    error(request(w.http, "POST", "/api/articles", JSON, refused,
+                  body=body("refused")), 406)
+    assert len(get(w.http, "/api/articles", V1).json()) == 3
+    # It has one form only, and whose formats are asked does not matter.
+    assert get(w.http, "/api/openapi.json", refused).status == 200
+    assert request(w.http, "DELETE", "/api/articles/1", refused).status == 204

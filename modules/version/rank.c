@@ -5,15 +5,17 @@
  */
 #include "rank.h"
 
+#include <assert.h>
+
 #include "param.h"
 
 /* How closely a request names a version. */
 enum closeness {
-    CLOSE_ANY,
-    CLOSE_MAJOR,
-    CLOSE_JSON,
-    CLOSE_VENDOR,
-    CLOSE_VERSION,
+    CLOSE_ANY = HTTP_BY_ANY,
+    CLOSE_MAJOR = HTTP_BY_MAJOR,
+    CLOSE_JSON = HTTP_BY_TYPE,
+    CLOSE_VENDOR = HTTP_BY_VENDOR,
+    CLOSE_VERSION = HTTP_BY_VERSION,
     CLOSENESSES
 };
 
@@ -374,6 +376,35 @@ conclude(struct ranking *k)
     }
     plan->ends_here |= !asked && !t->cascade;
 }
+
+/* ---- formats ---- */
+
+struct http_wish
+version_wish(const struct table_unit *u, unsigned rank)
+{
+    struct http_wish w = { 0, HTTP_BY_ANY };
+
+    if (u->strategy == STRATEGY_HEADER && rank >= RANK_NAMED) {
+        w.quality = (int)((rank - RANK_NAMED) / CLOSENESSES);
+        w.by = (rank - RANK_NAMED) % CLOSENESSES;
+    }
+    return w;
+}
+
+void
+version_rank_again(struct plan *plan, const struct version_table *t,
+                   struct http_wish best)
+{
+    unsigned again = best.quality > 0
+                         ? rank_of(best.quality, (enum closeness)best.by)
+                         : RANK_NONE;
+
+    assert(again < plan->ranks[plan->asked]);
+    plan->ranks[plan->asked] = again;
+    plan->tried &= ~((uint64_t)1 << t->offers[plan->asked].unit);
+}
+
+/* ---- all in all ---- */
 
 static bool
 is_preflight(const struct http_request *r)

@@ -24,6 +24,7 @@ struct plan {
     enum reason reason;  /* NONE: units have the version */
     int status;          /* for that reason */
     uint64_t tried;      /* units, by their place */
+    size_t asked;        /* the offer that was asked last */
     struct marks *marks; /* strategy header; NULL: not looked at */
     unsigned ranks[OFFERS_MAX];
 };
@@ -33,6 +34,13 @@ enum ranked { RANKED, RANK_NEEDS_BODY, RANK_BROKEN };
 /* Fills the plan.  RANK_BROKEN: the version cannot be read (400). */
 enum ranked version_rank(struct http_request *r, const struct version_table *t,
                          bool body_read, struct plan *plan);
+
+/* What an offer was chosen for, by its rank. */
+struct http_wish version_wish(const struct table_unit *u, unsigned rank);
+/* The offer that was asked last has no format of the resource that is wished
+ * for as much: it may be asked again by what it has. */
+void version_rank_again(struct plan *plan, const struct version_table *t,
+                        struct http_wish best);
 
 /* The path behind a unit's prefix, "/" at least; false: it is not below it. */
 bool version_behind_prefix(const struct table_unit *u, struct str path,

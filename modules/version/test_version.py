@@ -214,6 +214,70 @@ def test_formats(weir):
             assert a.json()["format"] == name, headers
 
 
+V1, V2 = "application/vnd.acme-v1", "application/vnd.acme-v2"
+# Accept, status, version, format; units v2 (json, xml), v1 (json, xml, csv)
+TOGETHER = [
+    (f"{V2}+yaml, {V1}+json", 200, "v1", "json"),
+    (f"{V2}+yaml, {V1}+json;q=0.5", 200, "v1", "json"),
+    (f"{V2}+yaml;q=0.9, {V2}+json;q=0.2, {V1}+json;q=0.8", 200, "v1", "json"),
+    (f"{V2}+yaml;q=0.9, {V2}+json;q=0.8, {V1}+json;q=0.2", 200, "v2", "json"),
+    (f"{V2}+yaml;q=0.9, {V2}+json;q=0.5, {V1}+json;q=0.5", 200, "v2", "json"),
+    (f"{V2}+yaml, {V1}+toml", 406, "v2", None),
+    (f"{V1}+toml, {V2}+yaml;q=0.5", 406, "v1", None),
+    (f"{V2}+yaml, */*;q=0.1", 200, "v2", "json"),
+    (f"{V2}+yaml, {V1};q=0.1", 200, "v1", "json"),
+    (f"{V2}+yaml;q=0.5, */*;q=0.5, {V1}+xml;q=0.5", 200, "v1", "json"),
+    # an explicit version comes before what fits any
+    (f"{V1}, application/json", 200, "v1", "json"),
+    (f"{V1}+yaml, {V1};q=0.5, application/json;q=0.5", 200, "v1", "json"),
+    # no version named: whoever has the format, in their order
+    ("application/csv", 200, "v1", "csv"),
+    ("application/csv, */*;q=0.1", 200, "v2", "json"),
+    ("image/png", 406, "v2", None),
+    ("application/vnd.acme+csv", 200, "v1", "csv"),
+    ("application/vnd.acme+csv, application/vnd.acme+json;q=0.9", 200, "v1",
+     "csv"),
+    ("application/json;q=0, */*", 200, "v2", "xml"),
+    (f"{V2}+json;q=0, {V2}+xml;q=0, */*", 200, "v1", "json"),
+]
+
+
+def test_version_and_format_are_one_choice(weir):
+    units = [unit(["v2"], echo("v2", ["GET /x", "GET /only-v2"],
+                               formats=["json", "xml"])),
+             unit(["v1"], echo("v1", ["GET /x", "POST /only-v2"],
+                               formats=["json", "xml", "csv"]))]
+    both = [unit(["v1", "v2"], echo("both", ["GET /x"],
+                                    formats=["json", "xml"]))]
+    w = weir(locations=at("/h", layer("header", HEADER, units),
+                          echo("NEXT", ["* /*"])) +
+             at("/p", layer("path", {}, units)) +
+             at("/b", layer("header", HEADER, both)))
+    for accept, status, version, name in TOGETHER:
+        a = get(w.http, "/h/x", "Accept: " + accept)
+        assert a.status == status, accept
+        assert names(a, "api-version") == [version], accept
+        assert names(a, "vary") == ["Accept"], accept
+        if status == 200:
+            assert (a.json()["version"], a.json()["format"]) == \
+                (version, name), accept
+    # Nobody else has the resource, or has it for another method: 406 of the
+    # one that has it, not 404 or 405, and not the next layer.
+    a = get(w.http, "/h/only-v2", f"Accept: {V2}+yaml, {V1}+json")
+    assert a.status == 406 and names(a, "api-version") == ["v2"]
+    # The path says which version: another is no answer.
+    a = get(w.http, "/p/v2/x", "Accept: application/csv")
+    assert a.status == 406 and names(a, "api-version") == ["v2"]
+    a = get(w.http, "/b/x", f"Accept: {V2}+yaml, {V1}+json")
+    assert (a.status, a.json()["version"]) == (200, "v1")
+    with Http(w.http) as c:  # one answer each, and the connection goes on
+        for _ in range(2):
+            c.send("GET", "/h/x", f"Accept: {V2}+yaml")
+            assert c.answer().status == 406
+            c.send("GET", "/h/x", f"Accept: {V2}+yaml, {V1}+json")
+            assert c.answer().json()["version"] == "v1"
+
+
 # ---- any module is a unit's layer ----
 
 def test_other_modules(weir):

@@ -82,13 +82,15 @@ take(const struct http_request *r, const struct version_table *t,
 {
     struct plan *plan = choice->memory;
     const struct table_unit *u = &t->units[o->unit];
-    bool named = plan->ranks[o - t->offers] >= RANK_NAMED;
+    unsigned rank = plan->ranks[o - t->offers];
 
+    plan->asked = (size_t)(o - t->offers);
     plan->tried |= (uint64_t)1 << o->unit;
     choice->layers = u->layers;
     choice->layer_count = u->layer_count;
     choice->lines = o->lines;
     choice->version = o->version;
+    choice->wish = version_wish(u, rank);
     choice->vendor = choice->format = STR_NONE;
     version_behind_prefix(u, r->route_path, &choice->route_path);
     if (o->version.len > 0 && u->strategy == STRATEGY_HEADER) {
@@ -97,7 +99,7 @@ take(const struct http_request *r, const struct version_table *t,
     if (choice->vendor.len > 0 && plan->marks != NULL) {
         choice->format = format_of(o, u, plan->marks);
     }
-    if (u->strategy == STRATEGY_PATH && named) {
+    if (u->strategy == STRATEGY_PATH && rank >= RANK_NAMED) {
         choice->route_path = str_skip(choice->route_path, 1 + o->version.len);
         if (choice->route_path.len == 0) {
             choice->route_path = STR("/");
@@ -163,6 +165,9 @@ version_select(struct http_request *r, void *state, struct http_choice *choice)
         case RANKED:
             break;
         }
+    }
+    if (choice->unfit != NULL) {
+        version_rank_again(plan, t, *choice->unfit);
     }
     best = best_left(t, plan);
     return best != NULL ? take(r, t, best, choice) : leave(t, choice);

@@ -154,6 +154,53 @@ test_accept_of_one_unit(void **state)
     check_rows(HEADER BOTH, "Accept", rows);
 }
 
+/* What is asked when the one before had only that wish for its formats. */
+static void
+ask_again(const struct version_table *t, struct exchange *x,
+          struct http_choice *choice, int quality, const char *expected)
+{
+    const struct http_wish best = { quality, HTTP_BY_VERSION };
+
+    choice->unfit = &best;
+    assert_int_equal(version_select(&x->pub, (void *)(uintptr_t)t, choice),
+                     HTTP_CHOSEN);
+    choice->unfit = NULL;
+    assert_true(str_eq(choice->version, str_from(expected)));
+}
+
+static void
+test_formats_that_are_not_there(void **state)
+{
+    const struct http_header header = {
+        STR("Accept"), STR(A("-v2+yaml;q=0.9") ", " A("-v2+json;q=0.2") ", " A(
+                           "-v1+yaml;q=0.8") ", " A("-v1+json;q=0.3"))
+    };
+    const char *const texts[] = { HEADER TWO, HEADER BOTH };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct help h = table(texts[i]);
+        struct exchange *x = help_request("/x", &header, 1);
+        struct http_choice choice = { .body_read = true };
+
+        version_select(&x->pub, h.table, &choice);
+        assert_int_equal(choice.wish.quality, 900);
+        assert_true(str_eq(choice.version, STR("v2")));
+        ask_again(h.table, x, &choice, 200, "v1");
+        assert_int_equal(choice.wish.quality, 800);
+        ask_again(h.table, x, &choice, 300, "v1");
+        assert_int_equal(choice.wish.quality, 300);
+        ask_again(h.table, x, &choice, 0, "v2");
+        assert_int_equal(choice.wish.quality, 200);
+        assert_int_equal(choice.wish.by, HTTP_BY_VERSION);
+        choice.unfit = &(struct http_wish){ 0, HTTP_BY_ANY };
+        assert_int_equal(version_select(&x->pub, h.table, &choice),
+                         HTTP_NONE_LEFT);
+        help_request_free(x);
+        help_free(&h);
+    }
+}
+
 static void
 test_accept_strict(void **state)
 {
@@ -370,12 +417,30 @@ ask_param(const struct help *h, const char *query, const char *type,
     "\n"
 #define END "--b--\r\n"
 
+struct param_row {
+    const char *query, *type, *body, *expected; /* NULL: the end */
+};
+
+static void
+check_params(const struct param_row *rows)
+{
+    struct help h = table("strategy = \"param\"; " TWO);
+
+    for (; rows->expected != NULL; rows++) {
+        const char *told = ask_param(&h, rows->query, rows->type, rows->body);
+
+        if (strcmp(told, rows->expected) != 0) {
+            fail_msg("?%s %s: %s, not %s", rows->query, rows->body, told,
+                     rows->expected);
+        }
+    }
+    help_free(&h);
+}
+
 static void
 test_param(void **state)
 {
-    static const struct {
-        const char *query, *type, *body, *expected;
-    } rows[] = {
+    static const struct param_row rows[] = {
         { "", NULL, "", "0=v2 1=v1 404" },
         { "apiver=v1", NULL, "", "1=v1 404" },
         { "a=b&apiver=v1&c", NULL, "", "1=v1 404" },
@@ -401,6 +466,28 @@ test_param(void **state)
         { "apiver=v2", FORM, "apiver=v1", "0=v2 404" },
         { "apiver=", FORM, "apiver=v1", "1=v1 404" },
         { "", FORM, "apiver=%zz", "!400" },
+        { "", "text/plain", "apiver=v1", "0=v2 1=v1 404" },
+        { "", JSON, "{\"apiver\":\"v1\"}", "1=v1 404" },
+        { "", "application/ld+JSON", "{\"apiver\":\"v1\"}", "1=v1 404" },
+        { "", JSON, "{\"apiver\":null}", "0=v2 1=v1 404" },
+        { "", JSON, "{\"apiver\":[\"v1\"]}", "404" },
+        { "", JSON, "{\"apiver\":{\"apiver\":\"v1\"}}", "404" },
+        { "", JSON, "{\"apiver\":9}", "404" },
+        { "", JSON, "{\"a\":{\"apiver\":\"v1\"}}", "0=v2 1=v1 404" },
+        { "", JSON, "[\"apiver\"]", "0=v2 1=v1 404" },
+        { "", JSON, "{\"apiver\":", "0=v2 1=v1 404" },
+        { "", JSON, "", "0=v2 1=v1 404" },
+        { NULL, NULL, NULL, NULL },
+    };
+
+    (void)state;
+    check_params(rows);
+}
+
+static void
+test_param_in_a_form_with_files(void **state)
+{
+    static const struct param_row rows[] = {
         { "", PARTS, FIELD("\"apiver\"", "v1") END, "1=v1 404" },
         { "", PARTS, FIELD("apiver", "v1") END, "1=v1 404" },
         { "apiver=v2", PARTS, FIELD("apiver", "v1") END, "0=v2 404" },
@@ -433,31 +520,11 @@ test_param(void **state)
           "0=v2 1=v1 404" },
         { "", "multipart/form-data; boundary=\"b", FIELD("apiver", "v1") END,
           "1=v1 404" },
-        { "", "text/plain", "apiver=v1", "0=v2 1=v1 404" },
-        { "", JSON, "{\"apiver\":\"v1\"}", "1=v1 404" },
-        { "", "application/ld+JSON", "{\"apiver\":\"v1\"}", "1=v1 404" },
-        { "", JSON, "{\"apiver\":null}", "0=v2 1=v1 404" },
-        { "", JSON, "{\"apiver\":[\"v1\"]}", "404" },
-        { "", JSON, "{\"apiver\":{\"apiver\":\"v1\"}}", "404" },
-        { "", JSON, "{\"apiver\":9}", "404" },
-        { "", JSON, "{\"a\":{\"apiver\":\"v1\"}}", "0=v2 1=v1 404" },
-        { "", JSON, "[\"apiver\"]", "0=v2 1=v1 404" },
-        { "", JSON, "{\"apiver\":", "0=v2 1=v1 404" },
-        { "", JSON, "", "0=v2 1=v1 404" },
+        { NULL, NULL, NULL, NULL },
     };
-    struct help h = table("strategy = \"param\"; " TWO);
 
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *told =
-            ask_param(&h, rows[i].query, rows[i].type, rows[i].body);
-
-        if (strcmp(told, rows[i].expected) != 0) {
-            fail_msg("?%s %s: %s, not %s", rows[i].query, rows[i].body, told,
-                     rows[i].expected);
-        }
-    }
-    help_free(&h);
+    check_params(rows);
 }
 
 static void
@@ -517,6 +584,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accept),
         cmocka_unit_test(test_accept_of_one_unit),
+        cmocka_unit_test(test_formats_that_are_not_there),
         cmocka_unit_test(test_accept_strict),
         cmocka_unit_test(test_accept_without_cascade),
         cmocka_unit_test(test_default_version),
@@ -528,6 +596,7 @@ main(void)
         cmocka_unit_test(test_nested_units),
         cmocka_unit_test(test_strategies_together),
         cmocka_unit_test(test_param),
+        cmocka_unit_test(test_param_in_a_form_with_files),
         cmocka_unit_test(test_preflight),
         cmocka_unit_test(test_lines),
     };

@@ -221,10 +221,11 @@ advance_layer(struct exchange *x)
 
     while ((layer = http_stage_layer(x)) != NULL) {
         x->route = find_route(x, layer);
-        if (x->route != NULL) {
+        if (x->route == NULL) {
+            x->stage->at++;
+        } else if (http_stage_fits(x, layer)) {
             return true;
         }
-        x->stage->at++;
     }
     return x->reject != 0 || x->needs_body;
 }

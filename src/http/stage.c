@@ -9,6 +9,7 @@
  */
 #include <assert.h>
 
+#include "http/accept.h"
 #include "http/exchange.h"
 
 /* ---- where the walk is ---- */
@@ -79,6 +80,7 @@ climb(struct exchange *x, const struct http_choice *chosen)
         .vendor = chosen->vendor,
         .version = chosen->version,
         .format = chosen->format,
+        .wish = chosen->wish,
         .lines = chosen->lines,
     };
     show(x, s);
@@ -96,11 +98,63 @@ refuse(struct exchange *x, const struct http_choice *said)
     }
 }
 
+/* ---- formats ---- */
+
+/* Any one will do for who was chosen for no format, if it is acceptable. */
+static bool
+fits(struct http_wish best, struct http_wish wanted)
+{
+    return best.quality > wanted.quality ||
+           (best.quality == wanted.quality && best.quality > 0 &&
+            best.by >= wanted.by);
+}
+
+bool
+http_stage_fits(struct exchange *x, const struct http_layer *layer)
+{
+    struct http_stage *s = x->stage;
+    struct http_choosing *c = x->choosing;
+    struct http_wish best;
+
+    if (layer->formats == NULL || s->up == NULL || x->takes_any) {
+        return true;
+    }
+    best = http_best_wish(&x->pub, layer->formats);
+    if (fits(best, s->wish)) {
+        return true;
+    }
+    assert(c->stage == s->up);
+    http_vary(&x->pub, STR("Accept"));
+    c->best = best;
+    c->choice.unfit = &c->best;
+    if (best.quality == 0 && c->unfit == NULL) {
+        c->unfit = s;
+        c->unfit_at = s->at;
+    }
+    s->at = s->count;
+    return false;
+}
+
+/* Back to where the resource is, to be told there what there is of it. */
+static void
+insist(struct exchange *x, const struct http_choosing *c)
+{
+    x->takes_any = true;
+    c->unfit->at = c->unfit_at;
+    show(x, c->unfit);
+}
+
+/* ---- choosing, on ---- */
+
 /* No layer of it is left: on behind it, or the end; unless one knew the path
- * and it is the method that is wrong. */
+ * and it is the format or the method that is wrong. */
 static void
 give_up(struct exchange *x, const struct http_choosing *c, bool refused)
 {
+    if (c->unfit != NULL && !x->takes_any) {
+        insist(x, c);
+        return;
+    }
     x->choosing = c->next;
     if (x->allow_count > c->allowed) {
         x->reject = 405;
@@ -130,6 +184,7 @@ choose(struct exchange *x, const struct http_layer *layer)
     x->selecting = true;
     answer = layer->select(&x->pub, layer->state, &c->choice);
     x->selecting = false;
+    c->choice.unfit = NULL;
     assert((c->choice.status == 0) == (c->choice.reason == NULL));
     switch (answer) {
     case HTTP_CHOSEN:
