@@ -115,3 +115,27 @@ def test_version_and_format_are_one_choice(weir):
     # It has one form only, and whose formats are asked does not matter.
     assert get(w.http, "/api/openapi.json", refused).status == 200
     assert request(w.http, "DELETE", "/api/articles/1", refused).status == 204
+
+
+def test_location_keeps_the_version(weir):
+    w = start(weir, before=UNITS % 'strategy = "param"; parameter = "ver s";')
+    form = '"ver s":"v1"'
+    for query, text in (("?ver+s=v1", body("one")),
+                        ("", body("two").replace(b"{", f"{{{form},".encode(),
+                                                 1))):
+        a = request(w.http, "POST", "/api/articles" + query, JSON, body=text)
+        assert a.status == 201 and a.header("api-version") == "v1"
+        number = a.json()["id"]
+        there = f"/api/articles/{number}?ver%20s=v1"
+        assert a.header("location") == f"http://test{there}"
+        got = get(w.http, there)
+        assert got.header("api-version") == "v1"
+        assert got.json()["id"] == number
+    a = request(w.http, "POST", "/api/articles?ver+s=v2", JSON,
+                body=body("three"))
+    there = f"/api/articles/{a.json()['data']['id']}?ver%20s=v2"
+    assert a.json()["links"] == {"self": there}
+    assert a.header("location") == f"http://test{there}"
+    # Who names none gets a link that names none.
+    a = request(w.http, "POST", "/api/articles", JSON, body=body("four"))
+    assert "?" not in a.header("location")

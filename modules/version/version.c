@@ -91,6 +91,7 @@ take(const struct http_request *r, const struct version_table *t,
     choice->lines = o->lines;
     choice->version = o->version;
     choice->wish = version_wish(u, rank);
+    choice->query = rank >= RANK_NAMED ? o->query : STR_NONE;
     choice->vendor = choice->format = STR_NONE;
     version_behind_prefix(u, r->route_path, &choice->route_path);
     if (o->version.len > 0 && u->strategy == STRATEGY_HEADER) {

@@ -69,7 +69,7 @@ struct http_stage {
     const struct http_layer *layers;
     size_t count, at;
     struct str route_path; /* what the request is for them */
-    struct str vendor, version, format;
+    struct str vendor, version, format, query;
     struct http_wish wish; /* what they were chosen for */
     struct str lines;      /* of the head, while the walk is here */
 };

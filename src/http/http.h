@@ -88,7 +88,7 @@ struct http_choice {
     const struct http_layer *layers;
     size_t layer_count;
     struct str route_path;
-    struct str vendor, version, format; /* struct http_request */
+    struct str vendor, version, format, query; /* struct http_request */
     struct http_wish wish; /* what they are chosen for; quality 0: no matter,
                               so that any format of theirs will do */
     /* HTTP_REFUSED: the answer.  HTTP_NONE_LEFT: what it is when nobody behind
@@ -234,6 +234,8 @@ struct http_request {
     struct str api_version; /* "v2" */
     struct str api_vendor;  /* whose media types ("vnd.VENDOR-v2") name it */
     struct str api_format;  /* "json": named with it ("+json") */
+    struct str api_query;   /* "apiver=v2": what a link to the same version has
+                               to have in its query */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
 };

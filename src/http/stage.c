@@ -23,6 +23,7 @@ show(struct exchange *x, struct http_stage *s)
     x->pub.api_vendor = s->vendor;
     x->pub.api_version = s->version;
     x->pub.api_format = s->format;
+    x->pub.api_query = s->query;
 }
 
 void
@@ -35,6 +36,7 @@ http_stage_enter(struct exchange *x, const struct http_location *l)
         .vendor = STR_NONE,
         .version = STR_NONE,
         .format = STR_NONE,
+        .query = STR_NONE,
         .lines = STR_NONE,
     };
     show(x, &x->ground);
@@ -61,10 +63,21 @@ choosing_of(struct exchange *x)
         c->next = x->choosing;
         c->stage = x->stage;
         c->allowed = x->allow_count;
-        c->choice.lines = STR_NONE;
+        c->choice.lines = c->choice.query = STR_NONE;
         x->choosing = c;
     }
     return c;
+}
+
+/* What links need for what was chosen there and for this. */
+static struct str
+join_queries(struct exchange *x, struct str below, struct str chosen)
+{
+    if (below.len == 0 || chosen.len == 0) {
+        return below.len == 0 ? chosen : below;
+    }
+    return pool_printf(x->pub.pool, "%.*s&%.*s", STR_ARGS(below),
+                       STR_ARGS(chosen));
 }
 
 static void
@@ -80,6 +93,7 @@ climb(struct exchange *x, const struct http_choice *chosen)
         .vendor = chosen->vendor,
         .version = chosen->version,
         .format = chosen->format,
+        .query = join_queries(x, x->stage->query, chosen->query),
         .wish = chosen->wish,
         .lines = chosen->lines,
     };
