@@ -139,3 +139,39 @@ def test_location_keeps_the_version(weir):
     # Who names none gets a link that names none.
     a = request(w.http, "POST", "/api/articles", JSON, body=body("four"))
     assert "?" not in a.header("location")
+
+
+STRATEGIES = {"header": ["/api/articles", "Accept: application/vnd.weir-v9"],
+              "accept_version_header": ["/api/articles", "Accept-Version: v9"],
+              "path": ["/api/v9/articles"],
+              "param": ["/api/articles?apiver=v9"]}
+
+
+@pytest.mark.parametrize("cors", [False, True])
+def test_refusals_have_the_shape_of_articles(weir, cors):
+    units = UNITS
+    if cors:
+        units = UNITS.replace("layers", 'cors = { allow_origins = '
+                              '"http://a.example"; }; layers', 1)
+    before = "".join(units.replace("/api", f"/{n}") %
+                     f'strategy = "{n}"; vendor = "weir"; strict = true;'
+                     for n in STRATEGIES)
+    w = start(weir, before=before)
+    for name, (path, *headers) in STRATEGIES.items():
+        path = path.replace("/api", f"/{name}")
+        for accept in ([], ["Accept: text/html, */*;q=0.1"]):
+            if accept and name == "header":
+                headers = []  # it names no version at all
+            a = get(w.http, path, "Origin: http://a.example", *headers,
+                    *accept)
+            message = error(a, 406 if "header" in name else 404)
+            assert message.endswith("versions: v2, v1")
+            assert a.header("access-control-allow-origin") == \
+                ("http://a.example" if cors else "*")
+            assert a.header("api-supported-versions") == "v2, v1"
+    a = get(w.http, "/accept_version_header/articles", "Accept-Version: v9",
+            "Accept: application/problem+json")
+    assert a.header("content-type") == "application/problem+json"
+    assert a.json()["message"]
+    a = get(w.http, "/accept_version_header/none", "Accept-Version: v2")
+    assert error(a, 404) == "nothing is here in that version"

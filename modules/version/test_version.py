@@ -161,11 +161,17 @@ def test_errors(weir):
     a = get(w.http, "/h/x", "Accept: application/problem+json")
     assert a.status == 406
     assert a.header("content-type") == "application/problem+json"
+    said = a.json()
+    assert list(said) == ["message", "type", "title", "status", "detail"]
+    assert said["message"] == said["detail"]
+    # An API's errors are no pages, not for browsers either.
+    a = get(w.http, "/h/x", "Accept: text/html,*/*;q=0.8")
+    assert a.header("content-type") == "application/json"
     a = get(w.http, "/v/x", "Accept-Version: v9")
     assert a.status == 406 and names(a, "vary") == ["Accept-Version"]
     w.wait_access_log(r"GET /v/x .* 406 ")
     metrics = Metrics(w)
-    assert metrics["missing"] == 2 and metrics["unknown"] == 1
+    assert metrics["missing"] == 3 and metrics["unknown"] == 1
 
 
 class Metrics(dict):

@@ -119,6 +119,7 @@ struct exchange {
     struct http_choice last_word; /* its status, reason and lines, when no
                                      layer has an answer; status 0: none */
     size_t last_location;         /* of that */
+    bool api_says;                /* the end is what a selector said */
     bool needs_body;              /* a layer wants it before it chooses */
     bool takes_any; /* no format that there is fits: no more about them */
     bool selecting; /* a selector is on the stack */
@@ -219,7 +220,8 @@ const struct http_layer *http_stage_layer(struct exchange *x);
 /* Whether the layer has the format that its stage was chosen for; if not, the
  * walk has left the stage. */
 bool http_stage_fits(struct exchange *x, const struct http_layer *layer);
-/* No layer has an answer: what is said then. */
+/* No layer has an answer: what is said then, in the location whose layer has
+ * the last word. */
 void http_stage_end(struct exchange *x);
 /* The layer whose turn it is; NULL: none. */
 const struct http_layer *http_layer_now(const struct exchange *x);

@@ -270,9 +270,11 @@ void http_vary(struct http_request *r, struct str name);
  * a Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
-/* An error body: JSON {"status":404,"message":"..."}, problem details
- * (RFC 9457), HTML or text, as Accept likes it best; or as the module of the
- * layer (else of the location's first layer that says) has them. */
+/* An error body: JSON {"message":"...","type":"about:blank","title":"Not
+ * Found", "status":404,"detail":"..."} (RFC 9457 with a message, and called so
+ * towards who names it), HTML or text, as Accept likes it best; or as the
+ * module of the layer (else of the location's first layer that says) has them.
+ */
 enum http_result http_error(struct http_request *r, int status,
                             const char *format, ...)
     __attribute__((format(printf, 3, 4)));

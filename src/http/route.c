@@ -240,6 +240,16 @@ method_is_wrong(const struct exchange *x)
            (x->last_word.status == 0 || x->last_location == x->location);
 }
 
+/* What a selector has to say when nobody has an answer is said where it is: in
+ * the form of the errors there, for the pages that may read there. */
+static void
+go_back(struct exchange *x)
+{
+    x->location = x->last_location;
+    enter(x, &x->c->server->locations[x->location]);
+    http_cors_headers(x);
+}
+
 /* Goes on to the next route, or to the reason why there is none; or a filter
  * waits. */
 static void
@@ -271,6 +281,9 @@ advance(struct exchange *x)
         }
         x->entered = false;
         http_filter_undo(x);
+    }
+    if (x->last_word.status != 0) {
+        go_back(x);
     }
     http_stage_end(x);
 }

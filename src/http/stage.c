@@ -107,6 +107,7 @@ refuse(struct exchange *x, const struct http_choice *said)
     x->reject = said->status;
     x->reject_text = said->reason;
     x->reject_lines = said->lines;
+    x->api_says = true;
     if (x->note.len == 0) {
         x->note = str_from(said->reason);
     }
@@ -173,6 +174,7 @@ give_up(struct exchange *x, const struct http_choosing *c, bool refused)
     if (x->allow_count > c->allowed) {
         x->reject = 405;
         x->reject_lines = c->choice.lines;
+        x->api_says = true;
         return;
     }
     if (refused) {
