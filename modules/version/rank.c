@@ -379,6 +379,13 @@ conclude(struct ranking *k)
 
 /* ---- formats ---- */
 
+bool
+version_is_named(unsigned rank)
+{
+    return rank >= RANK_NAMED &&
+           (rank - RANK_NAMED) % CLOSENESSES == CLOSE_VERSION;
+}
+
 struct http_wish
 version_wish(const struct table_unit *u, unsigned rank)
 {

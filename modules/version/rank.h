@@ -20,11 +20,14 @@ enum {
 /* What the request is to the offers of a table; in its pool. */
 struct plan {
     bool ranked;
-    bool ends_here;      /* what no unit answers is answered by the layer */
-    enum reason reason;  /* NONE: units have the version */
-    int status;          /* for that reason */
-    uint64_t tried;      /* units, by their place */
-    size_t asked;        /* the offer that was asked last */
+    bool ends_here;     /* what no unit answers is answered by the layer */
+    enum reason reason; /* NONE: units have the version */
+    int status;         /* for that reason */
+    uint64_t tried;     /* units, by their place */
+    size_t asked;       /* the offer that was asked last */
+    /* What the request names, of what was asked; more than one: none. */
+    const struct offer *named;
+    bool named_many;
     struct marks *marks; /* strategy header; NULL: not looked at */
     unsigned ranks[OFFERS_MAX];
 };
@@ -35,6 +38,8 @@ enum ranked { RANKED, RANK_NEEDS_BODY, RANK_BROKEN };
 enum ranked version_rank(struct http_request *r, const struct version_table *t,
                          bool body_read, struct plan *plan);
 
+/* Whether the request names the very version. */
+bool version_is_named(unsigned rank);
 /* What an offer was chosen for, by its rank. */
 struct http_wish version_wish(const struct table_unit *u, unsigned rank);
 /* The offer that was asked last has no format of the resource that is wished

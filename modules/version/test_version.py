@@ -146,6 +146,36 @@ def test_headers(weir):
     assert names(a, "api-version") == ["v2"] and not names(a, "vary")
 
 
+def test_errors_of_a_version_say_which(weir):
+    units = [unit(["v2"], echo("v2", ["GET /x"])),
+             unit(["v1"], echo("v1", ["GET /x"]), deprecated="2026-01-02",
+                  sunset="2027-01-02", link=["https://a.example/v2"])]
+    w = weir(locations=at("/h", layer("header", HEADER, units)) +
+             at("/v", layer("accept_version_header", {}, units)) +
+             at("/p", layer("path", {}, units)) +
+             at("/q", layer("param", {"cascade": False}, units)))
+    for base, query, *headers in (("/h", "", ACME + "-v1"),
+                                  ("/v", "", "Accept-Version: v1"),
+                                  ("/p/v1", ""), ("/q", "?apiver=v1")):
+        for method, path, status in (("POST", "/x", 405), ("GET", "/no", 404),
+                                     ("OPTIONS", "/x", 204)):
+            a = request(w.http, method, base + path + query, *headers)
+            assert a.status == status, base
+            assert names(a, "api-version") == ["v1"], (base, path)
+            assert names(a, "api-supported-versions") == ["v2, v1"]
+            assert names(a, "deprecation") == ["@1767312000"]
+            assert names(a, "sunset") == ["Sat, 02 Jan 2027 00:00:00 GMT"]
+            assert names(a, "link") == [
+                '<https://a.example/v2>; rel="successor-version"']
+    # None is named, or two are: it is nobody's error.
+    for accept in ([], ["Accept: */*"], [ACME + "-v1, application/vnd.acme-v2"]):
+        for method, path, status in (("POST", "/x", 405), ("GET", "/no", 404)):
+            a = request(w.http, method, "/h" + path, *accept)
+            assert a.status == status and not names(a, "api-version"), accept
+            assert names(a, "api-supported-versions") == ["v2, v1"]
+            assert not names(a, "deprecation")
+
+
 def test_errors(weir):
     w = weir(locations=at("/h", layer("header", {**HEADER, "strict": True},
                                       BOTH)) +

@@ -76,6 +76,19 @@ format_of(const struct offer *o, const struct table_unit *u,
     return m->json.quality > 0 ? m->json.format : STR_NONE;
 }
 
+static void
+note_named(struct plan *plan, const struct offer *o, unsigned rank)
+{
+    if (!version_is_named(rank)) {
+        return;
+    }
+    if (plan->named != NULL && !str_eq(plan->named->version, o->version)) {
+        plan->named_many = true;
+    } else if (plan->named == NULL) {
+        plan->named = o;
+    }
+}
+
 static enum http_select
 take(const struct http_request *r, const struct version_table *t,
      const struct offer *o, struct http_choice *choice)
@@ -85,6 +98,7 @@ take(const struct http_request *r, const struct version_table *t,
     unsigned rank = plan->ranks[o - t->offers];
 
     plan->asked = (size_t)(o - t->offers);
+    note_named(plan, o, rank);
     plan->tried |= (uint64_t)1 << o->unit;
     choice->layers = u->layers;
     choice->layer_count = u->layer_count;
@@ -109,13 +123,16 @@ take(const struct http_request *r, const struct version_table *t,
     return HTTP_CHOSEN;
 }
 
-/* No unit has an answer. */
+/* No unit has an answer.  That there is none, or none by that method, is said
+ * of the version that was asked for. */
 static enum http_select
 leave(const struct version_table *t, struct http_choice *choice)
 {
     const struct plan *plan = choice->memory;
 
-    choice->lines = t->lines;
+    choice->lines = plan->named != NULL && !plan->named_many
+                        ? plan->named->lines
+                        : t->lines;
     choice->status = plan->reason != REASON_NONE ? plan->status : 404;
     choice->reason = t->reasons[plan->reason];
     if (plan->reason != REASON_NONE) {
