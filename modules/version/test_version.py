@@ -204,6 +204,26 @@ def test_errors(weir):
     assert metrics["missing"] == 3 and metrics["unknown"] == 1
 
 
+def test_refusals_of_filters_vary(weir):
+    filters = {"access": ('access = "deny all";', 403),
+               "rate": ('rate = ( { rate = "1/m"; } );', 429),
+               "auth": ('auth = ( { type = "bearer"; tokens = '
+                        '"0123456789abcdef0123"; } );', 401),
+               "size": ('client_max_body_size = "4";', 413)}
+    kinds = {"header": "Accept", "accept_version_header": "Accept-Version"}
+    w = weir(locations="".join(
+        at(f"/{f}-{k}", layer(k, HEADER, [unit(["v2"], echo("v2", ["* /x"])),
+                                          unit(["v1"])]), more=more)
+        for f, (more, _) in filters.items() for k in kinds))
+    for name, (_, status) in filters.items():
+        for kind, field in kinds.items():
+            for _ in range(2):  # the second comes too fast
+                a = request(w.http, "POST", f"/{name}-{kind}/x", body=b"12345")
+            assert a.status == status, name
+            assert names(a, "vary") == [field], name
+            assert names(a, "api-supported-versions") == ["v2, v1"], name
+
+
 class Metrics(dict):
     """weir_version_unmatched_total by reason."""
 

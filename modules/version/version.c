@@ -160,7 +160,7 @@ plan_of(struct http_request *r, const struct version_table *t,
     if (plan == NULL) {
         plan = pool_zero(r->pool, sizeof(*plan));
         choice->memory = plan;
-        if (t->vary.len > 0) {
+        if (t->vary.len > 0) { /* within units it was not known before */
             http_vary(r, t->vary);
         }
     }
@@ -233,6 +233,15 @@ start(const struct module_layer *layer, void **state,
 }
 
 static void
+describe(const void *state, struct http_layer *layer)
+{
+    const struct version_table *t = state;
+
+    layer->vary = t->vary;
+    layer->lines = t->lines;
+}
+
+static void
 layers(const void *settings, module_each_layers *each, void *arg)
 {
     units_each_layers(settings, each, arg);
@@ -247,5 +256,6 @@ const struct module version_module = {
     .start = start,
     .select = version_select,
     .layers = layers,
+    .describe = describe,
     .metrics = metrics,
 };

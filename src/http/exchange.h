@@ -212,6 +212,9 @@ void http_route(struct exchange *x);
 void http_reject(struct exchange *x);
 
 /* stage.c */
+/* The answer is given before the layers were asked: what they say of it all
+ * the same. */
+void http_stage_refuse(struct exchange *x);
 /* Into a location's layers. */
 void http_stage_enter(struct exchange *x, const struct http_location *l);
 /* Goes to the next layer with routes, through layers of layers and out of

@@ -120,6 +120,9 @@ struct http_layer {
      * a layer of layers in front may look for a better one; NULL: nothing. */
     const struct http_format *formats;
     http_error_body *error_body; /* NULL: as everywhere else */
+    /* Of a layer of layers: what is said of every answer of the location, by
+     * filters too.  Vary; header lines of refusals.  Empty: nothing. */
+    struct str vary, lines;
 };
 
 struct http_location {

@@ -27,6 +27,18 @@ show(struct exchange *x, struct http_stage *s)
 }
 
 void
+http_stage_refuse(struct exchange *x)
+{
+    const struct http_stage *s = x->stage;
+
+    for (size_t i = 0; s != NULL && s->up == NULL && i < s->count; i++) {
+        if (s->layers[i].lines.len > 0 && x->reject_lines.len == 0) {
+            x->reject_lines = s->layers[i].lines;
+        }
+    }
+}
+
+void
 http_stage_enter(struct exchange *x, const struct http_location *l)
 {
     x->ground = (struct http_stage){
@@ -40,6 +52,11 @@ http_stage_enter(struct exchange *x, const struct http_location *l)
         .lines = STR_NONE,
     };
     show(x, &x->ground);
+    for (size_t i = 0; i < l->layer_count; i++) {
+        if (l->layers[i].vary.len > 0) {
+            http_vary(&x->pub, l->layers[i].vary);
+        }
+    }
 }
 
 const struct http_layer *
