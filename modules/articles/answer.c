@@ -407,5 +407,7 @@ answer_item_path(struct http_request *r, int64_t id)
 {
     struct str path = http_path_encode(r->pool, r->path);
 
-    return pool_printf(r->pool, "%.*s/%lld", STR_ARGS(path), (long long)id);
+    return pool_printf(r->pool, "%.*s/%lld%s%.*s", STR_ARGS(path),
+                       (long long)id, r->api_query.len > 0 ? "?" : "",
+                       STR_ARGS(r->api_query));
 }

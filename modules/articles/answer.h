@@ -57,7 +57,8 @@ bool answer_may_write(struct http_request *r, const struct articles *layer);
 /* "/api/articles?num=2": the path of the request, and its query without the
  * cursor that is in it, but with this one unless it is empty; in the pool. */
 struct str answer_link(struct http_request *r, struct str cursor);
-/* The path of an article in the list that is at r->path. */
+/* The path of an article in the list that is at r->path, with the query that
+ * leads to the same version. */
 struct str answer_item_path(struct http_request *r, int64_t id);
 
 /* Whether pages of any origin may read what is answered here: the location

@@ -191,6 +191,13 @@ start(const struct module_layer *layer, void **state,
 }
 
 static void
+describe(const void *state, struct http_layer *layer)
+{
+    (void)state;
+    layer->formats = article_accepts;
+}
+
+static void
 stop(void *state)
 {
     struct articles *a = state;
@@ -204,6 +211,7 @@ const struct module articles_module = {
     .keys = keys,
     .settings_size = sizeof(struct articles_settings),
     .start = start,
+    .describe = describe,
     .stop = stop,
     .store = &articles_schema,
     .error_body = answer_error_body,

@@ -274,6 +274,14 @@ start(const struct module_layer *layer, void **state,
 }
 
 static void
+describe(const void *state, struct http_layer *layer)
+{
+    const struct echo *e = state;
+
+    layer->formats = e->formats;
+}
+
+static void
 stop(void *state)
 {
     struct echo *e = state;
@@ -296,5 +304,6 @@ const struct module echo_module = {
     .keys = keys,
     .settings_size = sizeof(struct settings),
     .start = start,
+    .describe = describe,
     .stop = stop,
 };

@@ -7,10 +7,12 @@
 
 #include "http/accept.h"
 
+/* Of two that exclude, the one that excludes more. */
 static void
 set(struct mark *m, int quality, struct str format)
 {
-    if (quality > m->quality) {
+    if (quality > m->quality ||
+        (quality == m->quality && quality == 0 && format.len == 0)) {
         m->quality = quality;
         m->format = format;
     }

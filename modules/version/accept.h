@@ -16,6 +16,13 @@ struct mark {
     struct str format; /* "json" of "+json"; empty: none */
 };
 
+/* Whether it says no to a version as such, and not to one form of it. */
+static inline bool
+mark_excludes(const struct mark *m)
+{
+    return m->quality == 0 && m->format.len == 0;
+}
+
 struct marks {
     struct mark any;      /* every type */
     struct mark major;    /* application, any subtype */

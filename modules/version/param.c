@@ -20,15 +20,15 @@ decoded(struct http_request *r, struct str s)
     return is_coded(s) ? http_query_decode(r->pool, s) : s;
 }
 
-/* "name[]", "name[x]": a list or a table of frameworks that know such. */
-static bool
-is_part_of(struct str key, struct str name)
+bool
+version_param_is_part(struct str key, struct str name)
 {
     return key.len > name.len && str_starts(key, name) &&
            key.ptr[name.len] == '[';
 }
 
-/* In "a=b&c=d", as queries and forms have it. */
+/* In "a=b&c=d", as queries and forms have it.  The last one of that name, but
+ * none of them may be broken. */
 static enum param
 in_pairs(struct http_request *r, struct str pairs, struct str name,
          struct str *value)
@@ -39,12 +39,12 @@ in_pairs(struct http_request *r, struct str pairs, struct str name,
         struct str raw = str_cut(&pairs, '&');
         struct str key = decoded(r, str_cut(&raw, '='));
 
-        if (is_part_of(key, name)) {
+        if (version_param_is_part(key, name)) {
             found = PARAM_ODD;
         } else if (!str_eq(key, name)) {
             continue;
         } else if (!http_query_is_encoded(raw)) {
-            found = PARAM_BROKEN;
+            return PARAM_BROKEN;
         } else {
             *value = decoded(r, raw);
             found = str_trim(*value).len > 0 ? PARAM_GIVEN : PARAM_ABSENT;
@@ -70,21 +70,26 @@ in_json(struct http_request *r, struct str name, struct str *value)
     return str_trim(m->text).len > 0 ? PARAM_GIVEN : PARAM_ABSENT;
 }
 
-enum body_kind { BODY_OTHER, BODY_FORM, BODY_JSON };
+enum body_kind { BODY_OTHER, BODY_FORM, BODY_PARTS, BODY_JSON };
 
-static enum body_kind
-kind_of_body(const struct http_request *r)
+static struct str
+type_of_body(const struct http_request *r)
 {
     const struct str *header = http_header(r, "Content-Type");
-    struct str rest, type;
 
-    if (header == NULL) {
-        return BODY_OTHER;
-    }
-    rest = *header;
-    type = str_trim(str_cut(&rest, ';'));
+    return header != NULL ? *header : STR_NONE;
+}
+
+static enum body_kind
+kind_of_body(struct str rest)
+{
+    struct str type = str_trim(str_cut(&rest, ';'));
+
     if (str_eq_nocase(type, STR("application/x-www-form-urlencoded"))) {
         return BODY_FORM;
+    }
+    if (str_eq_nocase(type, STR("multipart/form-data"))) {
+        return BODY_PARTS;
     }
     if (str_eq_nocase(type, STR("application/json")) ||
         (type.len > 5 &&
@@ -94,19 +99,37 @@ kind_of_body(const struct http_request *r)
     return BODY_OTHER;
 }
 
+static enum param
+in_body(struct http_request *r, enum body_kind kind, struct str name,
+        struct str *value)
+{
+    switch (kind) {
+    case BODY_FORM:
+        return in_pairs(r, r->body, name, value);
+    case BODY_PARTS:
+        return version_form_field(r->pool, type_of_body(r), r->body, name,
+                                  value);
+    case BODY_JSON:
+        return in_json(r, name, value);
+    case BODY_OTHER:
+        break;
+    }
+    return PARAM_ABSENT;
+}
+
 enum param
 version_param(struct http_request *r, struct str name, bool body_read,
               struct str *value)
 {
     enum param found = in_pairs(r, r->query, name, value);
-    enum body_kind kind = found == PARAM_ABSENT ? kind_of_body(r) : BODY_OTHER;
+    enum body_kind kind;
 
-    if (kind == BODY_OTHER) {
+    if (found != PARAM_ABSENT) {
         return found;
     }
-    if (!body_read) {
+    kind = kind_of_body(type_of_body(r));
+    if (kind != BODY_OTHER && !body_read) {
         return PARAM_NEEDS_BODY;
     }
-    return kind == BODY_FORM ? in_pairs(r, r->body, name, value)
-                             : in_json(r, name, value);
+    return in_body(r, kind, name, value);
 }

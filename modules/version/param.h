@@ -21,4 +21,13 @@ enum param {
 enum param version_param(struct http_request *r, struct str name,
                          bool body_read, struct str *value);
 
+/* form.c: the last field of that name in a body of multipart/form-data; type
+ * is the Content-Type with its boundary.  *value lies in the body. */
+enum param version_form_field(struct pool *pool, struct str type,
+                              struct str body, struct str name,
+                              struct str *value);
+
+/* "name[]", "name[x]": a list or a table of frameworks that know such. */
+bool version_param_is_part(struct str key, struct str name);
+
 #endif

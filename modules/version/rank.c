@@ -5,15 +5,17 @@
  */
 #include "rank.h"
 
+#include <assert.h>
+
 #include "param.h"
 
 /* How closely a request names a version. */
 enum closeness {
-    CLOSE_ANY,
-    CLOSE_MAJOR,
-    CLOSE_JSON,
-    CLOSE_VENDOR,
-    CLOSE_VERSION,
+    CLOSE_ANY = HTTP_BY_ANY,
+    CLOSE_MAJOR = HTTP_BY_MAJOR,
+    CLOSE_JSON = HTTP_BY_TYPE,
+    CLOSE_VENDOR = HTTP_BY_VENDOR,
+    CLOSE_VERSION = HTTP_BY_VERSION,
     CLOSENESSES
 };
 
@@ -128,6 +130,23 @@ rank_path(struct ranking *k, const struct table_unit *u, struct str rest)
 
 /* ---- header: Accept ---- */
 
+/* The closest member that names an offer, down to least.  What only says no to
+ * one form of it leaves the others to the next. */
+static enum closeness
+closest(const struct mark *const by[CLOSENESSES], enum closeness least,
+        bool *excluded)
+{
+    enum closeness close = CLOSE_VERSION;
+
+    while (close > least && by[close]->quality <= 0 &&
+           !mark_excludes(by[close])) {
+        *excluded |= by[close]->quality == 0;
+        close--;
+    }
+    *excluded |= by[close]->quality == 0;
+    return close;
+}
+
 /* Every offer by the closest member that names it. */
 static enum reason
 rank_accept(struct ranking *k, const struct table_unit *u)
@@ -141,19 +160,15 @@ rank_accept(struct ranking *k, const struct table_unit *u)
     enum closeness least = u->strict ? CLOSE_VERSION : CLOSE_ANY;
 
     for (size_t i = u->first; i < u->first + u->count; i++) {
-        enum closeness close = CLOSE_VERSION;
+        enum closeness close;
 
         by[CLOSE_VERSION] = &m->names[k->t->offers[i].name];
-        while (close > least && by[close]->quality < 0) {
-            close--;
-        }
-        if (by[close]->quality < 0) {
+        close = closest(by, least, &k->excluded[u->vendor]);
+        if (by[close]->quality <= 0) {
             continue;
         }
-        if (by[close]->quality == 0) {
-            k->excluded[u->vendor] = true;
-        } else if (close == CLOSE_VERSION || k->t->default_version.len == 0 ||
-                   is_default(k, u, i)) {
+        if (close == CLOSE_VERSION || k->t->default_version.len == 0 ||
+            is_default(k, u, i)) {
             k->plan->ranks[i] = rank_of(by[close]->quality, close);
             k->matched[u->vendor] = true;
         }
@@ -181,7 +196,7 @@ rank_accept_rest(struct ranking *k, size_t unit)
     for (size_t i = u->first; i < u->first + u->count; i++) {
         const struct mark *named = &m->names[k->t->offers[i].name];
 
-        if (named->quality != 0 &&
+        if (!mark_excludes(named) &&
             (k->t->default_version.len == 0 || is_default(k, u, i))) {
             k->plan->ranks[i] = RANK_DEFAULT;
         }
@@ -361,6 +376,42 @@ conclude(struct ranking *k)
     }
     plan->ends_here |= !asked && !t->cascade;
 }
+
+/* ---- formats ---- */
+
+bool
+version_is_named(unsigned rank)
+{
+    return rank >= RANK_NAMED &&
+           (rank - RANK_NAMED) % CLOSENESSES == CLOSE_VERSION;
+}
+
+struct http_wish
+version_wish(const struct table_unit *u, unsigned rank)
+{
+    struct http_wish w = { 0, HTTP_BY_ANY };
+
+    if (u->strategy == STRATEGY_HEADER && rank >= RANK_NAMED) {
+        w.quality = (int)((rank - RANK_NAMED) / CLOSENESSES);
+        w.by = (rank - RANK_NAMED) % CLOSENESSES;
+    }
+    return w;
+}
+
+void
+version_rank_again(struct plan *plan, const struct version_table *t,
+                   struct http_wish best)
+{
+    unsigned again = best.quality > 0
+                         ? rank_of(best.quality, (enum closeness)best.by)
+                         : RANK_NONE;
+
+    assert(again < plan->ranks[plan->asked]);
+    plan->ranks[plan->asked] = again;
+    plan->tried &= ~((uint64_t)1 << t->offers[plan->asked].unit);
+}
+
+/* ---- all in all ---- */
 
 static bool
 is_preflight(const struct http_request *r)

@@ -20,10 +20,14 @@ enum {
 /* What the request is to the offers of a table; in its pool. */
 struct plan {
     bool ranked;
-    bool ends_here;      /* what no unit answers is answered by the layer */
-    enum reason reason;  /* NONE: units have the version */
-    int status;          /* for that reason */
-    uint64_t tried;      /* units, by their place */
+    bool ends_here;     /* what no unit answers is answered by the layer */
+    enum reason reason; /* NONE: units have the version */
+    int status;         /* for that reason */
+    uint64_t tried;     /* units, by their place */
+    size_t asked;       /* the offer that was asked last */
+    /* What the request names, of what was asked; more than one: none. */
+    const struct offer *named;
+    bool named_many;
     struct marks *marks; /* strategy header; NULL: not looked at */
     unsigned ranks[OFFERS_MAX];
 };
@@ -33,6 +37,15 @@ enum ranked { RANKED, RANK_NEEDS_BODY, RANK_BROKEN };
 /* Fills the plan.  RANK_BROKEN: the version cannot be read (400). */
 enum ranked version_rank(struct http_request *r, const struct version_table *t,
                          bool body_read, struct plan *plan);
+
+/* Whether the request names the very version. */
+bool version_is_named(unsigned rank);
+/* What an offer was chosen for, by its rank. */
+struct http_wish version_wish(const struct table_unit *u, unsigned rank);
+/* The offer that was asked last has no format of the resource that is wished
+ * for as much: it may be asked again by what it has. */
+void version_rank_again(struct plan *plan, const struct version_table *t,
+                        struct http_wish best);
 
 /* The path behind a unit's prefix, "/" at least; false: it is not below it. */
 bool version_behind_prefix(const struct table_unit *u, struct str path,

@@ -5,6 +5,8 @@
  */
 #include "table.h"
 
+#include "http/path.h"
+
 static unsigned
 vendor_place(struct version_table *t, struct str vendor)
 {
@@ -57,6 +59,14 @@ list_versions(const struct units *units, struct pool *pool)
     return list;
 }
 
+static struct str
+query_of(struct pool *pool, struct str parameter, struct str version)
+{
+    return pool_printf(pool, "%.*s=%.*s",
+                       STR_ARGS(http_query_encode(pool, parameter)),
+                       STR_ARGS(http_query_encode(pool, version)));
+}
+
 static void
 add_offers(struct version_table *t, const struct unit *from, struct str all,
            struct pool *pool)
@@ -68,10 +78,14 @@ add_offers(struct version_table *t, const struct unit *from, struct str all,
         struct offer *o = &t->offers[t->offer_count++];
 
         o->unit = (unsigned)t->unit_count;
+        o->query = STR_NONE;
         o->version = v->count > 0 ? v->items[v->count - 1 - i] : STR_NONE;
         o->lines = version_lines(pool, from, o->version, all);
         if (u->strategy == STRATEGY_HEADER && v->count > 0) {
             o->name = name_place(t, u->vendor, o->version);
+        }
+        if (u->strategy == STRATEGY_PARAM && v->count > 0) {
+            o->query = query_of(pool, u->parameter, o->version);
         }
     }
 }

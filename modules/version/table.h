@@ -42,6 +42,7 @@ struct offer {
     struct str version; /* empty: any */
     unsigned name;      /* strategy header: place in names */
     struct str lines;   /* of the answer's head */
+    struct str query;   /* strategy param: "apiver=v2" */
 };
 
 struct version_name {

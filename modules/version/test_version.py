@@ -2,7 +2,9 @@
 are in test_cases.py."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import json
 import re
+import subprocess
 import threading
 
 import pytest
@@ -73,6 +75,7 @@ RULES = [
     ("/param", "/x?apiver=v1", [], 200, "v1", "v1"),
     ("/param", "/x?apiver=v1&apiver=v2", [], 200, "v2", "v2"),
     ("/param", "/x?apiver=%zz", [], 400, None, None),
+    ("/param", "/x?apiver=%zz&apiver=v1", [], 400, None, None),
     ("/param", "/x?apiver[]=v1", [], 404, None, None),
     ("/v", "/x", ["Accept-Version: v1", "Accept-Version: v2"], 200, "NEXT",
      None),
@@ -143,6 +146,36 @@ def test_headers(weir):
     assert names(a, "api-version") == ["v2"] and not names(a, "vary")
 
 
+def test_errors_of_a_version_say_which(weir):
+    units = [unit(["v2"], echo("v2", ["GET /x"])),
+             unit(["v1"], echo("v1", ["GET /x"]), deprecated="2026-01-02",
+                  sunset="2027-01-02", link=["https://a.example/v2"])]
+    w = weir(locations=at("/h", layer("header", HEADER, units)) +
+             at("/v", layer("accept_version_header", {}, units)) +
+             at("/p", layer("path", {}, units)) +
+             at("/q", layer("param", {"cascade": False}, units)))
+    for base, query, *headers in (("/h", "", ACME + "-v1"),
+                                  ("/v", "", "Accept-Version: v1"),
+                                  ("/p/v1", ""), ("/q", "?apiver=v1")):
+        for method, path, status in (("POST", "/x", 405), ("GET", "/no", 404),
+                                     ("OPTIONS", "/x", 204)):
+            a = request(w.http, method, base + path + query, *headers)
+            assert a.status == status, base
+            assert names(a, "api-version") == ["v1"], (base, path)
+            assert names(a, "api-supported-versions") == ["v2, v1"]
+            assert names(a, "deprecation") == ["@1767312000"]
+            assert names(a, "sunset") == ["Sat, 02 Jan 2027 00:00:00 GMT"]
+            assert names(a, "link") == [
+                '<https://a.example/v2>; rel="successor-version"']
+    # None is named, or two are: it is nobody's error.
+    for accept in ([], ["Accept: */*"], [ACME + "-v1, application/vnd.acme-v2"]):
+        for method, path, status in (("POST", "/x", 405), ("GET", "/no", 404)):
+            a = request(w.http, method, "/h" + path, *accept)
+            assert a.status == status and not names(a, "api-version"), accept
+            assert names(a, "api-supported-versions") == ["v2, v1"]
+            assert not names(a, "deprecation")
+
+
 def test_errors(weir):
     w = weir(locations=at("/h", layer("header", {**HEADER, "strict": True},
                                       BOTH)) +
@@ -158,11 +191,37 @@ def test_errors(weir):
     a = get(w.http, "/h/x", "Accept: application/problem+json")
     assert a.status == 406
     assert a.header("content-type") == "application/problem+json"
+    said = a.json()
+    assert list(said) == ["message", "type", "title", "status", "detail"]
+    assert said["message"] == said["detail"]
+    # An API's errors are no pages, not for browsers either.
+    a = get(w.http, "/h/x", "Accept: text/html,*/*;q=0.8")
+    assert a.header("content-type") == "application/json"
     a = get(w.http, "/v/x", "Accept-Version: v9")
     assert a.status == 406 and names(a, "vary") == ["Accept-Version"]
     w.wait_access_log(r"GET /v/x .* 406 ")
     metrics = Metrics(w)
-    assert metrics["missing"] == 2 and metrics["unknown"] == 1
+    assert metrics["missing"] == 3 and metrics["unknown"] == 1
+
+
+def test_refusals_of_filters_vary(weir):
+    filters = {"access": ('access = "deny all";', 403),
+               "rate": ('rate = ( { rate = "1/m"; } );', 429),
+               "auth": ('auth = ( { type = "bearer"; tokens = '
+                        '"0123456789abcdef0123"; } );', 401),
+               "size": ('client_max_body_size = "4";', 413)}
+    kinds = {"header": "Accept", "accept_version_header": "Accept-Version"}
+    w = weir(locations="".join(
+        at(f"/{f}-{k}", layer(k, HEADER, [unit(["v2"], echo("v2", ["* /x"])),
+                                          unit(["v1"])]), more=more)
+        for f, (more, _) in filters.items() for k in kinds))
+    for name, (_, status) in filters.items():
+        for kind, field in kinds.items():
+            for _ in range(2):  # the second comes too fast
+                a = request(w.http, "POST", f"/{name}-{kind}/x", body=b"12345")
+            assert a.status == status, name
+            assert names(a, "vary") == [field], name
+            assert names(a, "api-supported-versions") == ["v2, v1"], name
 
 
 class Metrics(dict):
@@ -209,6 +268,70 @@ def test_formats(weir):
         assert names(a, "api-version") == ["v1"], headers
         if status == 200:
             assert a.json()["format"] == name, headers
+
+
+V1, V2 = "application/vnd.acme-v1", "application/vnd.acme-v2"
+# Accept, status, version, format; units v2 (json, xml), v1 (json, xml, csv)
+TOGETHER = [
+    (f"{V2}+yaml, {V1}+json", 200, "v1", "json"),
+    (f"{V2}+yaml, {V1}+json;q=0.5", 200, "v1", "json"),
+    (f"{V2}+yaml;q=0.9, {V2}+json;q=0.2, {V1}+json;q=0.8", 200, "v1", "json"),
+    (f"{V2}+yaml;q=0.9, {V2}+json;q=0.8, {V1}+json;q=0.2", 200, "v2", "json"),
+    (f"{V2}+yaml;q=0.9, {V2}+json;q=0.5, {V1}+json;q=0.5", 200, "v2", "json"),
+    (f"{V2}+yaml, {V1}+toml", 406, "v2", None),
+    (f"{V1}+toml, {V2}+yaml;q=0.5", 406, "v1", None),
+    (f"{V2}+yaml, */*;q=0.1", 200, "v2", "json"),
+    (f"{V2}+yaml, {V1};q=0.1", 200, "v1", "json"),
+    (f"{V2}+yaml;q=0.5, */*;q=0.5, {V1}+xml;q=0.5", 200, "v1", "json"),
+    # an explicit version comes before what fits any
+    (f"{V1}, application/json", 200, "v1", "json"),
+    (f"{V1}+yaml, {V1};q=0.5, application/json;q=0.5", 200, "v1", "json"),
+    # no version named: whoever has the format, in their order
+    ("application/csv", 200, "v1", "csv"),
+    ("application/csv, */*;q=0.1", 200, "v2", "json"),
+    ("image/png", 406, "v2", None),
+    ("application/vnd.acme+csv", 200, "v1", "csv"),
+    ("application/vnd.acme+csv, application/vnd.acme+json;q=0.9", 200, "v1",
+     "csv"),
+    ("application/json;q=0, */*", 200, "v2", "xml"),
+    (f"{V2}+json;q=0, {V2}+xml;q=0, */*", 200, "v1", "json"),
+]
+
+
+def test_version_and_format_are_one_choice(weir):
+    units = [unit(["v2"], echo("v2", ["GET /x", "GET /only-v2"],
+                               formats=["json", "xml"])),
+             unit(["v1"], echo("v1", ["GET /x", "POST /only-v2"],
+                               formats=["json", "xml", "csv"]))]
+    both = [unit(["v1", "v2"], echo("both", ["GET /x"],
+                                    formats=["json", "xml"]))]
+    w = weir(locations=at("/h", layer("header", HEADER, units),
+                          echo("NEXT", ["* /*"])) +
+             at("/p", layer("path", {}, units)) +
+             at("/b", layer("header", HEADER, both)))
+    for accept, status, version, name in TOGETHER:
+        a = get(w.http, "/h/x", "Accept: " + accept)
+        assert a.status == status, accept
+        assert names(a, "api-version") == [version], accept
+        assert names(a, "vary") == ["Accept"], accept
+        if status == 200:
+            assert (a.json()["version"], a.json()["format"]) == \
+                (version, name), accept
+    # Nobody else has the resource, or has it for another method: 406 of the
+    # one that has it, not 404 or 405, and not the next layer.
+    a = get(w.http, "/h/only-v2", f"Accept: {V2}+yaml, {V1}+json")
+    assert a.status == 406 and names(a, "api-version") == ["v2"]
+    # The path says which version: another is no answer.
+    a = get(w.http, "/p/v2/x", "Accept: application/csv")
+    assert a.status == 406 and names(a, "api-version") == ["v2"]
+    a = get(w.http, "/b/x", f"Accept: {V2}+yaml, {V1}+json")
+    assert (a.status, a.json()["version"]) == (200, "v1")
+    with Http(w.http) as c:  # one answer each, and the connection goes on
+        for _ in range(2):
+            c.send("GET", "/h/x", f"Accept: {V2}+yaml")
+            assert c.answer().status == 406
+            c.send("GET", "/h/x", f"Accept: {V2}+yaml, {V1}+json")
+            assert c.answer().json()["version"] == "v1"
 
 
 # ---- any module is a unit's layer ----
@@ -264,6 +387,20 @@ def test_versions_in_bodies(weir):
     a = request(w.http, "POST", "/api/x", "Content-Type: text/plain",
                 body=b"apiver=v1")
     assert a.json()["version"] == "v2"
+
+
+def test_versions_in_a_form_with_files(weir, tmp_path):
+    w = weir(locations=at("/api", layer("param", {}, [
+        unit(["v2"], echo("v2", ["POST /x"])),
+        unit(["v1"], echo("v1", ["POST /x"]))]),
+        more='client_max_body_size = "256K";'))
+    upload = tmp_path / "upload"
+    upload.write_bytes(b"\r\n--x\r\nname=\"apiver\"\r\n\r\nv2\r\n" * 4000)
+    done = subprocess.run(
+        ["curl", "-sS", "-F", f"file=@{upload}", "-F", "apiver=v1",
+         f"http://127.0.0.1:{w.http}/api/x"],
+        capture_output=True, check=True, timeout=60)
+    assert json.loads(done.stdout)["version"] == "v1"
 
 
 def test_layers_that_wait(weir):

@@ -67,13 +67,26 @@ static struct str
 format_of(const struct offer *o, const struct table_unit *u,
           const struct marks *m)
 {
-    if (m->names[o->name].quality >= 0) {
+    if (m->names[o->name].quality > 0) {
         return m->names[o->name].format;
     }
-    if (m->vendors[u->vendor].quality >= 0) {
+    if (m->vendors[u->vendor].quality > 0) {
         return m->vendors[u->vendor].format;
     }
     return m->json.quality > 0 ? m->json.format : STR_NONE;
+}
+
+static void
+note_named(struct plan *plan, const struct offer *o, unsigned rank)
+{
+    if (!version_is_named(rank)) {
+        return;
+    }
+    if (plan->named != NULL && !str_eq(plan->named->version, o->version)) {
+        plan->named_many = true;
+    } else if (plan->named == NULL) {
+        plan->named = o;
+    }
 }
 
 static enum http_select
@@ -82,13 +95,17 @@ take(const struct http_request *r, const struct version_table *t,
 {
     struct plan *plan = choice->memory;
     const struct table_unit *u = &t->units[o->unit];
-    bool named = plan->ranks[o - t->offers] >= RANK_NAMED;
+    unsigned rank = plan->ranks[o - t->offers];
 
+    plan->asked = (size_t)(o - t->offers);
+    note_named(plan, o, rank);
     plan->tried |= (uint64_t)1 << o->unit;
     choice->layers = u->layers;
     choice->layer_count = u->layer_count;
     choice->lines = o->lines;
     choice->version = o->version;
+    choice->wish = version_wish(u, rank);
+    choice->query = rank >= RANK_NAMED ? o->query : STR_NONE;
     choice->vendor = choice->format = STR_NONE;
     version_behind_prefix(u, r->route_path, &choice->route_path);
     if (o->version.len > 0 && u->strategy == STRATEGY_HEADER) {
@@ -97,7 +114,7 @@ take(const struct http_request *r, const struct version_table *t,
     if (choice->vendor.len > 0 && plan->marks != NULL) {
         choice->format = format_of(o, u, plan->marks);
     }
-    if (u->strategy == STRATEGY_PATH && named) {
+    if (u->strategy == STRATEGY_PATH && rank >= RANK_NAMED) {
         choice->route_path = str_skip(choice->route_path, 1 + o->version.len);
         if (choice->route_path.len == 0) {
             choice->route_path = STR("/");
@@ -106,13 +123,16 @@ take(const struct http_request *r, const struct version_table *t,
     return HTTP_CHOSEN;
 }
 
-/* No unit has an answer. */
+/* No unit has an answer.  That there is none, or none by that method, is said
+ * of the version that was asked for. */
 static enum http_select
 leave(const struct version_table *t, struct http_choice *choice)
 {
     const struct plan *plan = choice->memory;
 
-    choice->lines = t->lines;
+    choice->lines = plan->named != NULL && !plan->named_many
+                        ? plan->named->lines
+                        : t->lines;
     choice->status = plan->reason != REASON_NONE ? plan->status : 404;
     choice->reason = t->reasons[plan->reason];
     if (plan->reason != REASON_NONE) {
@@ -140,7 +160,7 @@ plan_of(struct http_request *r, const struct version_table *t,
     if (plan == NULL) {
         plan = pool_zero(r->pool, sizeof(*plan));
         choice->memory = plan;
-        if (t->vary.len > 0) {
+        if (t->vary.len > 0) { /* within units it was not known before */
             http_vary(r, t->vary);
         }
     }
@@ -163,6 +183,9 @@ version_select(struct http_request *r, void *state, struct http_choice *choice)
         case RANKED:
             break;
         }
+    }
+    if (choice->unfit != NULL) {
+        version_rank_again(plan, t, *choice->unfit);
     }
     best = best_left(t, plan);
     return best != NULL ? take(r, t, best, choice) : leave(t, choice);
@@ -210,6 +233,15 @@ start(const struct module_layer *layer, void **state,
 }
 
 static void
+describe(const void *state, struct http_layer *layer)
+{
+    const struct version_table *t = state;
+
+    layer->vary = t->vary;
+    layer->lines = t->lines;
+}
+
+static void
 layers(const void *settings, module_each_layers *each, void *arg)
 {
     units_each_layers(settings, each, arg);
@@ -224,5 +256,6 @@ const struct module version_module = {
     .start = start,
     .select = version_select,
     .layers = layers,
+    .describe = describe,
     .metrics = metrics,
 };

@@ -117,6 +117,17 @@ test_accept(void **state)
         { "*/*;q=0", "406" },
         { "application/json;q=0", "406" },
         { "application/json;q=0, application/cbor", "0=v2 1=v1 404" },
+        { "application/json;q=0, */*", "0=v2 1=v1 404" },
+        { "application/json;q=0, application/*", "0=v2 1=v1 404" },
+        { "application/json;q=0, application/*;q=0, */*", "406" },
+        { A("+json;q=0") ", */*", "0=v2 1=v1 404" },
+        { A(";q=0") ", */*", "406" },
+        { A(";q=0") ", " A("+json;q=0") ", */*", "406" },
+        { A("+json;q=0") ", " A(";q=0") ", */*", "406" },
+        { A("-v2+json;q=0") ", */*", "0=v2 1=v1 404" },
+        { A("-v2+json;q=0") ", */*;q=0.1, " A("-v1;q=0.2"), "1=v1 0=v2 404" },
+        { A("-v2+json;q=0"), "406" },
+        { A("-v2+json;q=0") ", text/html", "0=v2 1=v1 404" },
         { "application/vnd.other-v1, text/html", "404" },
         { "application/vnd.other-v1, */*;q=0.1", "0=v2 1=v1 404" },
         { "text/vnd.acme-v1", "0=v2 1=v1 404" },
@@ -141,6 +152,53 @@ test_accept_of_one_unit(void **state)
 
     (void)state;
     check_rows(HEADER BOTH, "Accept", rows);
+}
+
+/* What is asked when the one before had only that wish for its formats. */
+static void
+ask_again(const struct version_table *t, struct exchange *x,
+          struct http_choice *choice, int quality, const char *expected)
+{
+    const struct http_wish best = { quality, HTTP_BY_VERSION };
+
+    choice->unfit = &best;
+    assert_int_equal(version_select(&x->pub, (void *)(uintptr_t)t, choice),
+                     HTTP_CHOSEN);
+    choice->unfit = NULL;
+    assert_true(str_eq(choice->version, str_from(expected)));
+}
+
+static void
+test_formats_that_are_not_there(void **state)
+{
+    const struct http_header header = {
+        STR("Accept"), STR(A("-v2+yaml;q=0.9") ", " A("-v2+json;q=0.2") ", " A(
+                           "-v1+yaml;q=0.8") ", " A("-v1+json;q=0.3"))
+    };
+    const char *const texts[] = { HEADER TWO, HEADER BOTH };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct help h = table(texts[i]);
+        struct exchange *x = help_request("/x", &header, 1);
+        struct http_choice choice = { .body_read = true };
+
+        version_select(&x->pub, h.table, &choice);
+        assert_int_equal(choice.wish.quality, 900);
+        assert_true(str_eq(choice.version, STR("v2")));
+        ask_again(h.table, x, &choice, 200, "v1");
+        assert_int_equal(choice.wish.quality, 800);
+        ask_again(h.table, x, &choice, 300, "v1");
+        assert_int_equal(choice.wish.quality, 300);
+        ask_again(h.table, x, &choice, 0, "v2");
+        assert_int_equal(choice.wish.quality, 200);
+        assert_int_equal(choice.wish.by, HTTP_BY_VERSION);
+        choice.unfit = &(struct http_wish){ 0, HTTP_BY_ANY };
+        assert_int_equal(version_select(&x->pub, h.table, &choice),
+                         HTTP_NONE_LEFT);
+        help_request_free(x);
+        help_free(&h);
+    }
 }
 
 static void
@@ -353,13 +411,36 @@ ask_param(const struct help *h, const char *query, const char *type,
 
 #define FORM "application/x-www-form-urlencoded"
 #define JSON "application/json; charset=utf-8"
+#define PARTS "multipart/form-data; boundary=b"
+#define FIELD(name, value)                                                    \
+    "--b\r\nContent-Disposition: form-data; name=" name "\r\n\r\n" value "\r" \
+    "\n"
+#define END "--b--\r\n"
+
+struct param_row {
+    const char *query, *type, *body, *expected; /* NULL: the end */
+};
+
+static void
+check_params(const struct param_row *rows)
+{
+    struct help h = table("strategy = \"param\"; " TWO);
+
+    for (; rows->expected != NULL; rows++) {
+        const char *told = ask_param(&h, rows->query, rows->type, rows->body);
+
+        if (strcmp(told, rows->expected) != 0) {
+            fail_msg("?%s %s: %s, not %s", rows->query, rows->body, told,
+                     rows->expected);
+        }
+    }
+    help_free(&h);
+}
 
 static void
 test_param(void **state)
 {
-    static const struct {
-        const char *query, *type, *body, *expected;
-    } rows[] = {
+    static const struct param_row rows[] = {
         { "", NULL, "", "0=v2 1=v1 404" },
         { "apiver=v1", NULL, "", "1=v1 404" },
         { "a=b&apiver=v1&c", NULL, "", "1=v1 404" },
@@ -371,6 +452,8 @@ test_param(void **state)
         { "%61piver=%76%31", NULL, "", "1=v1 404" },
         { "apiver=%zz", NULL, "", "!400" },
         { "apiver=v1%", NULL, "", "!400" },
+        { "apiver=%zz&apiver=v1", NULL, "", "!400" },
+        { "apiver=v1&apiver=%zz&apiver=", NULL, "", "!400" },
         { "apiver=v1%4", NULL, "", "!400" },
         { "other=%zz&apiver=v1", NULL, "", "1=v1 404" },
         { "apiver=%ff", NULL, "", "404" },
@@ -394,20 +477,54 @@ test_param(void **state)
         { "", JSON, "[\"apiver\"]", "0=v2 1=v1 404" },
         { "", JSON, "{\"apiver\":", "0=v2 1=v1 404" },
         { "", JSON, "", "0=v2 1=v1 404" },
+        { NULL, NULL, NULL, NULL },
     };
-    struct help h = table("strategy = \"param\"; " TWO);
 
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *told =
-            ask_param(&h, rows[i].query, rows[i].type, rows[i].body);
+    check_params(rows);
+}
 
-        if (strcmp(told, rows[i].expected) != 0) {
-            fail_msg("?%s %s: %s, not %s", rows[i].query, rows[i].body, told,
-                     rows[i].expected);
-        }
-    }
-    help_free(&h);
+static void
+test_param_in_a_form_with_files(void **state)
+{
+    static const struct param_row rows[] = {
+        { "", PARTS, FIELD("\"apiver\"", "v1") END, "1=v1 404" },
+        { "", PARTS, FIELD("apiver", "v1") END, "1=v1 404" },
+        { "apiver=v2", PARTS, FIELD("apiver", "v1") END, "0=v2 404" },
+        { "", "Multipart/Form-Data; charset=utf-8; Boundary=\"b\"",
+          "--b\r\ncontent-type: text/plain\r\n"
+          "CONTENT-DISPOSITION: form-data ; x=\"a;name=y\"; name=\"apiver\"\r\n"
+          "\r\nv1\r\n--b--",
+          "1=v1 404" },
+        { "", PARTS, FIELD("a", "b") FIELD("apiver", "v1") END, "1=v1 404" },
+        { "", PARTS, "preamble\r\n" FIELD("apiver", "v1") END, "1=v1 404" },
+        { "", PARTS, FIELD("apiver", "v1") FIELD("apiver", "v2") END,
+          "0=v2 404" },
+        { "", PARTS, FIELD("apiver", "v1") FIELD("apiver", "") END,
+          "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("apiver", "") END, "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("apivers", "v1") END, "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("\"apiver[]\"", "v1") END, "404" },
+        { "", PARTS, FIELD("apiver", "%zz") END, "404" }, /* no encoding */
+        { "", PARTS, FIELD("apiver; filename=a", "v1") END, "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("file", "name=\"apiver\"\r\n\r\nv1") END,
+          "0=v2 1=v1 404" },
+        { "", PARTS, "--b\r\n\r\nv1\r\n" END, "0=v2 1=v1 404" },
+        { "", PARTS, END FIELD("apiver", "v1") END, "0=v2 1=v1 404" },
+        { "", PARTS, FIELD("apiver", "v1"), "0=v2 1=v1 404" }, /* cut short */
+        { "", PARTS, "--b", "0=v2 1=v1 404" },
+        { "", PARTS, "", "0=v2 1=v1 404" },
+        { "", "multipart/form-data", FIELD("apiver", "v1") END,
+          "0=v2 1=v1 404" },
+        { "", "multipart/form-data; boundary=", FIELD("apiver", "v1") END,
+          "0=v2 1=v1 404" },
+        { "", "multipart/form-data; boundary=\"b", FIELD("apiver", "v1") END,
+          "1=v1 404" },
+        { NULL, NULL, NULL, NULL },
+    };
+
+    (void)state;
+    check_params(rows);
 }
 
 static void
@@ -431,42 +548,13 @@ test_preflight(void **state)
     help_free(&h);
 }
 
-/* ---- what the answers say ---- */
-
-static void
-test_lines(void **state)
-{
-    struct help h = help_table("units = ( " UNIT(
-        "\"v3\"") ", { versions = [ \"v1\", \"v2\" ]; "
-                  "deprecated = \"2026-01-02\"; sunset = "
-                  "\"2027-01-02T03:04:05Z\"; "
-                  "link = [ \"https://a.example/v3\", "
-                  "\"<https://a.example/why>; rel=\\\"deprecation\\\"\" "
-                  "]; " ECHO " } );");
-
-    (void)state;
-    assert_string_equal(h.table->offers[0].lines.ptr,
-                        "API-Version: v3\r\n"
-                        "API-Supported-Versions: v3, v1, v2\r\n");
-    assert_string_equal(
-        h.table->offers[1].lines.ptr,
-        "API-Version: v2\r\n"
-        "API-Supported-Versions: v3, v1, v2\r\n"
-        "Deprecation: @1767312000\r\n"
-        "Sunset: Sat, 02 Jan 2027 03:04:05 GMT\r\n"
-        "Link: <https://a.example/v3>; rel=\"successor-version\"\r\n"
-        "Link: <https://a.example/why>; rel=\"deprecation\"\r\n");
-    assert_string_equal(h.table->lines.ptr,
-                        "API-Supported-Versions: v3, v1, v2\r\n");
-    help_free(&h);
-}
-
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accept),
         cmocka_unit_test(test_accept_of_one_unit),
+        cmocka_unit_test(test_formats_that_are_not_there),
         cmocka_unit_test(test_accept_strict),
         cmocka_unit_test(test_accept_without_cascade),
         cmocka_unit_test(test_default_version),
@@ -478,8 +566,8 @@ main(void)
         cmocka_unit_test(test_nested_units),
         cmocka_unit_test(test_strategies_together),
         cmocka_unit_test(test_param),
+        cmocka_unit_test(test_param_in_a_form_with_files),
         cmocka_unit_test(test_preflight),
-        cmocka_unit_test(test_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,9 @@ start_module(struct http_service *s, const struct module *m,
         .state = started->state,
         .error_body = m->error_body != NULL ? m->error_body : s->inner,
     };
+    if (m->describe != NULL) {
+        m->describe(started->state, out);
+    }
     return 0;
 }
 

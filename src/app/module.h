@@ -112,6 +112,8 @@ struct module {
     /* And shows all of them: each list in its settings that has rows
      * settings_layer_keys.  start() makes them by http_service_layers(). */
     void (*layers)(const void *settings, module_each_layers *each, void *arg);
+    /* What else a started layer is: formats, vary, lines. */
+    void (*describe)(const void *state, struct http_layer *layer);
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
     /* How error answers look where it is a layer, those of the filters and

@@ -37,6 +37,10 @@ struct http_format {
 int http_choose_format(struct http_request *r,
                        const struct http_format *formats);
 
+/* How the best of them is wished for; without an Accept all the more. */
+struct http_wish http_best_wish(const struct http_request *r,
+                                const struct http_format *formats);
+
 /* Whether the answer may be gzip: Accept-Encoding names it, or "*", with a
  * quality above 0 and not below that of "identity" where that is named. */
 bool http_accepts_gzip(const struct http_request *r);

@@ -54,9 +54,11 @@ wish(struct str accept, enum form form)
     return quality;
 }
 
+/* What a layer of layers says is of an API: no pages. */
 static enum form
 choose(const struct http_request *r)
 {
+    bool pages = !exchange_of(r)->api_says;
     const struct str *accept = http_header(r, "Accept");
     enum form chosen = FORM_JSON;
     int most;
@@ -68,7 +70,7 @@ choose(const struct http_request *r)
     for (enum form f = FORM_HTML; f < FORM_COUNT; f++) {
         int w = wish(*accept, f);
 
-        if (w > most) {
+        if (w > most && (f != FORM_HTML || pages)) {
             most = w;
             chosen = f;
         }
@@ -89,12 +91,14 @@ write_html(struct buf *b, int status, struct str message)
     buf_add_str(b, STR("</p></body></html>\n"));
 }
 
-/* RFC 9457. */
+/* For programs that look for a message, and those that know RFC 9457. */
 static void
-write_problem(struct buf *b, int status, struct str message)
+write_json(struct buf *b, int status, struct str message)
 {
+    buf_add_str(b, STR("{\"message\":"));
+    http_json_string(b, message);
     buf_printf(b,
-               "{\"type\":\"about:blank\",\"title\":\"%s\","
+               ",\"type\":\"about:blank\",\"title\":\"%s\","
                "\"status\":%d,\"detail\":",
                http_status_text(status), status);
     http_json_string(b, message);
@@ -109,7 +113,7 @@ write_body(struct buf *b, enum form form, int status, struct str message)
         write_html(b, status, message);
         return "text/html; charset=utf-8";
     case FORM_PROBLEM:
-        write_problem(b, status, message);
+        write_json(b, status, message);
         return "application/problem+json";
     case FORM_TEXT:
         buf_printf(b, "%d %.*s\n", status, STR_ARGS(message));
@@ -118,9 +122,7 @@ write_body(struct buf *b, enum form form, int status, struct str message)
     case FORM_COUNT:
         break;
     }
-    buf_printf(b, "{\"status\":%d,\"message\":", status);
-    http_json_string(b, message);
-    buf_add_str(b, STR("}\n"));
+    write_json(b, status, message);
     return "application/json";
 }
 

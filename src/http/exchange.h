@@ -69,8 +69,9 @@ struct http_stage {
     const struct http_layer *layers;
     size_t count, at;
     struct str route_path; /* what the request is for them */
-    struct str vendor, version, format;
-    struct str lines; /* of the head, while the walk is here */
+    struct str vendor, version, format, query;
+    struct http_wish wish; /* what they were chosen for */
+    struct str lines;      /* of the head, while the walk is here */
 };
 
 /* What the layer at of a stage said when it was asked to choose. */
@@ -78,7 +79,11 @@ struct http_choosing {
     struct http_choosing *next;
     const struct http_stage *stage;
     struct http_choice choice;
-    size_t allowed; /* allow_count before any of its layers was asked */
+    size_t allowed;        /* allow_count before any of its layers was asked */
+    struct http_wish best; /* of what did not fit */
+    struct http_stage *unfit; /* the first without an acceptable format; where
+                                 the walk was in it */
+    size_t unfit_at;
 };
 
 struct http_field { /* of the answer */
@@ -114,13 +119,15 @@ struct exchange {
     struct http_choice last_word; /* its status, reason and lines, when no
                                      layer has an answer; status 0: none */
     size_t last_location;         /* of that */
+    bool api_says;                /* the end is what a selector said */
     bool needs_body;              /* a layer wants it before it chooses */
-    bool selecting;               /* a selector is on the stack */
-    bool entered;                 /* the walk is in a location */
-    bool in_filter;               /* a filter of it has its turn */
-    bool hidden;                  /* the target is a secret */
-    uint8_t filter;               /* the next one */
-    struct auth_try *auth;        /* of that filter */
+    bool takes_any; /* no format that there is fits: no more about them */
+    bool selecting; /* a selector is on the stack */
+    bool entered;   /* the walk is in a location */
+    bool in_filter; /* a filter of it has its turn */
+    bool hidden;    /* the target is a secret */
+    uint8_t filter; /* the next one */
+    struct auth_try *auth; /* of that filter */
 
     /* The answer. */
     int status; /* 0: not begun */
@@ -206,12 +213,19 @@ void http_route(struct exchange *x);
 void http_reject(struct exchange *x);
 
 /* stage.c */
+/* The answer is given before the layers were asked: what they say of it all
+ * the same. */
+void http_stage_refuse(struct exchange *x);
 /* Into a location's layers. */
 void http_stage_enter(struct exchange *x, const struct http_location *l);
 /* Goes to the next layer with routes, through layers of layers and out of
  * them; NULL when there is none left, x->reject or x->needs_body is set. */
 const struct http_layer *http_stage_layer(struct exchange *x);
-/* No layer has an answer: what is said then. */
+/* Whether the layer has the format that its stage was chosen for; if not, the
+ * walk has left the stage. */
+bool http_stage_fits(struct exchange *x, const struct http_layer *layer);
+/* No layer has an answer: what is said then, in the location whose layer has
+ * the last word. */
 void http_stage_end(struct exchange *x);
 /* The layer whose turn it is; NULL: none. */
 const struct http_layer *http_layer_now(const struct exchange *x);

@@ -30,10 +30,11 @@ take(struct str *s, struct str prefix)
 /* The same for the vendor's media types, of the version that was chosen. */
 static enum closeness
 vendor_closeness(const struct http_request *r, struct str minor,
-                 const struct http_format *f)
+                 const struct http_format *f, enum http_closeness *by)
 {
     bool version;
 
+    *by = HTTP_BY_TYPE; /* if it is one */
     if (r->api_vendor.len == 0 || !take(&minor, STR("vnd.")) ||
         !take(&minor, r->api_vendor)) {
         return CLOSE_NOT;
@@ -42,6 +43,7 @@ vendor_closeness(const struct http_request *r, struct str minor,
     if (version && !take(&minor, r->api_version)) {
         return CLOSE_NOT;
     }
+    *by = version ? HTTP_BY_VERSION : HTTP_BY_VENDOR;
     if (minor.len == 0 || str_eq(minor, STR("+*"))) {
         return CLOSE_VENDOR;
     }
@@ -53,16 +55,18 @@ vendor_closeness(const struct http_request *r, struct str minor,
 
 static enum closeness
 closeness(const struct http_request *r, const struct http_media *range,
-          const struct http_format *f)
+          const struct http_format *f, enum http_closeness *by)
 {
     struct str minor = str_from(f->type), major = str_cut(&minor, '/');
     enum closeness close = CLOSE_NOT;
 
+    *by = HTTP_BY_ANY;
     if (str_eq(range->name, STR("*/*"))) {
         return CLOSE_ANY;
     }
+    *by = HTTP_BY_TYPE;
     if (str_eq_nocase(range->major, STR("application"))) {
-        close = vendor_closeness(r, range->minor, f);
+        close = vendor_closeness(r, range->minor, f, by);
     }
     if (close != CLOSE_NOT || !str_eq_nocase(range->major, major)) {
         return close;
@@ -70,52 +74,116 @@ closeness(const struct http_request *r, const struct http_media *range,
     if (str_eq_nocase(range->minor, minor)) {
         return CLOSE_TYPE;
     }
+    *by = HTTP_BY_MAJOR;
     return str_eq(range->minor, STR("*")) ? CLOSE_MAJOR : CLOSE_NOT;
 }
 
-/* What the closest member wishes; of several as close, the most.  Anything is
- * welcome to who says nothing. */
-static int
-wish(const struct http_request *r, const struct http_format *f, bool *says)
-{
-    enum closeness best = CLOSE_NOT;
-    int quality = 0;
+/* What the members of Accept say about a format. */
+struct wish {
+    enum closeness close;
+    int quality;                   /* of the closest */
+    int most[HTTP_BY_VERSION + 1]; /* the highest of each kind */
+};
 
+static void
+add_wishes(const struct http_request *r, const struct http_format *f,
+           struct str list, struct wish *w)
+{
+    struct http_media range;
+
+    while (http_media_next(&list, &range)) {
+        enum http_closeness by;
+        enum closeness close = closeness(r, &range, f, &by);
+
+        if (close == CLOSE_NOT) {
+            continue;
+        }
+        if (close > w->close ||
+            (close == w->close && range.quality > w->quality)) {
+            w->close = close;
+            w->quality = range.quality;
+        }
+        if (range.quality > w->most[by]) {
+            w->most[by] = range.quality;
+        }
+    }
+}
+
+/* The closest member counts; of several as close, the one that wishes most.
+ * Anything is welcome to who says nothing.  That a version is named by a
+ * member which does not decide, but wishes as much, counts for the version. */
+static struct http_wish
+wish(const struct http_request *r, const struct http_format *f)
+{
+    struct wish w = { .close = CLOSE_NOT };
+    struct http_wish best = { 0, HTTP_BY_VERSION };
+
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (str_eq_nocase(r->headers[i].name, STR("Accept"))) {
+            add_wishes(r, f, r->headers[i].value, &w);
+        }
+    }
+    best.quality = w.quality;
+    while (best.by > HTTP_BY_ANY && w.most[best.by] < w.quality) {
+        best.by--;
+    }
+    return best;
+}
+
+static bool
+says_anything(const struct http_request *r)
+{
     for (size_t i = 0; i < r->header_count; i++) {
         struct str list = r->headers[i].value;
         struct http_media range;
 
-        if (!str_eq_nocase(r->headers[i].name, STR("Accept"))) {
-            continue;
-        }
-        while (http_media_next(&list, &range)) {
-            enum closeness close = closeness(r, &range, f);
-
-            *says = true;
-            if (close > best || (close == best && close != CLOSE_NOT &&
-                                 range.quality > quality)) {
-                best = close;
-                quality = range.quality;
-            }
+        if (str_eq_nocase(r->headers[i].name, STR("Accept")) &&
+            http_media_next(&list, &range)) {
+            return true;
         }
     }
-    return quality;
+    return false;
+}
+
+static bool
+is_more(struct http_wish a, struct http_wish b)
+{
+    return a.quality > b.quality ||
+           (a.quality == b.quality && a.quality > 0 && a.by > b.by);
+}
+
+struct http_wish
+http_best_wish(const struct http_request *r, const struct http_format *formats)
+{
+    struct http_wish best = { 0, HTTP_BY_ANY };
+
+    if (!says_anything(r)) {
+        return (struct http_wish){ 1000, HTTP_BY_VERSION };
+    }
+    for (int i = 0; formats[i].name != NULL; i++) {
+        struct http_wish w = wish(r, &formats[i]);
+
+        best = is_more(w, best) ? w : best;
+    }
+    return best;
 }
 
 int
 http_choose_format(struct http_request *r, const struct http_format *formats)
 {
     int chosen = -1, most = 0;
-    bool says = false;
 
     http_vary(r, STR("Accept"));
+    if (!says_anything(r)) {
+        return 0;
+    }
     for (int i = 0; formats[i].name != NULL; i++) {
-        int quality = wish(r, &formats[i], &says);
+        int quality = wish(r, &formats[i]).quality;
 
         if (quality > most) {
             most = quality;
             chosen = i;
         }
     }
-    return says ? chosen : 0;
+    return chosen;
 }

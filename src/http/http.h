@@ -26,6 +26,7 @@ struct task_threads; /* event/task.h */
 struct http_auth;    /* http/filter/auth.h */
 struct http_cors;    /* http/filter/cors.h */
 struct http_rate;    /* http/filter/rate.h */
+struct http_format;  /* http/accept.h */
 
 enum http_result {
     HTTP_DONE, /* answered, or taken over */
@@ -53,6 +54,21 @@ struct http_route {
 typedef const char *http_error_body(struct http_request *r, int status,
                                     struct str message, struct buf *out);
 
+/* How closely members of Accept name what there is, and how much (thousandths)
+ * they wish for it. */
+enum http_closeness {
+    HTTP_BY_ANY,     /* every type */
+    HTTP_BY_MAJOR,   /* application, any subtype */
+    HTTP_BY_TYPE,    /* application/json */
+    HTTP_BY_VENDOR,  /* application/vnd.acme, +json */
+    HTTP_BY_VERSION, /* application/vnd.acme-v2, +json */
+};
+
+struct http_wish {
+    int quality; /* 0: not acceptable */
+    enum http_closeness by;
+};
+
 /* What a layer of layers says when the walk comes to it. */
 enum http_select {
     HTTP_CHOSEN,     /* walk through choice->layers */
@@ -64,12 +80,17 @@ enum http_select {
 struct http_choice {
     void *memory;   /* the selector's own; NULL at first */
     bool body_read; /* r->body is whole (there may be none) */
+    /* NULL; or the layers chosen last have the resource, but no format of it
+     * that is wished for as they were: what the best one is. */
+    const struct http_wish *unfit;
     /* HTTP_CHOSEN: layers that stand in for this one, borrowed as long as the
      * server lives, and what the request is for them. */
     const struct http_layer *layers;
     size_t layer_count;
     struct str route_path;
-    struct str vendor, version, format; /* struct http_request */
+    struct str vendor, version, format, query; /* struct http_request */
+    struct http_wish wish; /* what they are chosen for; quality 0: no matter,
+                              so that any format of theirs will do */
     /* HTTP_REFUSED: the answer.  HTTP_NONE_LEFT: what it is when nobody behind
      * this layer has one either (0: as anywhere).  reason is borrowed as long
      * as the server lives. */
@@ -81,9 +102,11 @@ struct http_choice {
 };
 
 /* Chooses among the layers of a layer.  It is asked when the walk comes to the
- * layer, and again each time the chosen ones have passed.  Who knows the path
- * but not the method ends the walk when no chosen layer is left: 405 with the
- * methods of all that were chosen. */
+ * layer, and again each time the chosen ones have passed or have no format of
+ * the resource that fits (struct http_layer).  When no chosen layer is left,
+ * who had no acceptable format ends the walk: the first one is asked after all
+ * and answers as it does (406).  So does who knows the path but not the method:
+ * 405 with the methods of all that were chosen. */
 typedef enum http_select http_selector(struct http_request *r, void *state,
                                        struct http_choice *choice);
 
@@ -93,7 +116,13 @@ struct http_layer {
     http_selector *select;           /* instead of routes, or NULL */
     void *state;                     /* handed to the handlers; borrowed */
     unsigned place; /* of the module, in metrics: http_module_place() */
+    /* What its routes let a client choose from by http_choose_format(), so that
+     * a layer of layers in front may look for a better one; NULL: nothing. */
+    const struct http_format *formats;
     http_error_body *error_body; /* NULL: as everywhere else */
+    /* Of a layer of layers: what is said of every answer of the location, by
+     * filters too.  Vary; header lines of refusals.  Empty: nothing. */
+    struct str vary, lines;
 };
 
 struct http_location {
@@ -208,6 +237,8 @@ struct http_request {
     struct str api_version; /* "v2" */
     struct str api_vendor;  /* whose media types ("vnd.VENDOR-v2") name it */
     struct str api_format;  /* "json": named with it ("+json") */
+    struct str api_query;   /* "apiver=v2": what a link to the same version has
+                               to have in its query */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
 };
@@ -248,10 +279,11 @@ void http_vary(struct http_request *r, struct str name);
  * a Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
-/* An error body: JSON {"status":404,"message":"..."}, problem details
- * (RFC 9457), HTML or text, as Accept likes it best; or as the module of the
- * layer (else of the location's first layer that says) has them; a path or
- * method that nobody takes: as in the longest location. */
+/* An error body: JSON {"message":"...","type":"about:blank","title":"Not
+ * Found", "status":404,"detail":"..."} (RFC 9457 with a message, and called so
+ * towards who names it), HTML or text, as Accept likes it best; or as the
+ * module of the layer (else of the location's first layer that says) has them;
+ * a path or method that nobody takes: as in the longest location. */
 enum http_result http_error(struct http_request *r, int status,
                             const char *format, ...)
     __attribute__((format(printf, 3, 4)));

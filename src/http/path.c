@@ -108,24 +108,23 @@ http_path_decode(struct pool *pool, struct str raw, struct str *out)
 }
 
 static bool
-stands_for_itself(unsigned char c)
+stands_for_itself(unsigned char c, const char *beside)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("/-._~!$&'()*+,;=:@", c) != NULL);
+           (c >= '0' && c <= '9') || (c != '\0' && strchr(beside, c) != NULL);
 }
 
-struct str
-http_path_encode(struct pool *pool, struct str path)
+static struct str
+encode(struct pool *pool, struct str text, const char *beside)
 {
     static const char hex[] = "0123456789ABCDEF";
-    char *dst = pool_alloc(pool, path.len * 3 + 1);
+    char *dst = pool_alloc(pool, text.len * 3 + 1);
     size_t n = 0;
 
-    for (size_t i = 0; i < path.len; i++) {
-        unsigned char c = (unsigned char)path.ptr[i];
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
 
-        if (stands_for_itself(c)) {
+        if (stands_for_itself(c, beside)) {
             dst[n++] = (char)c;
         } else {
             dst[n++] = '%';
@@ -135,6 +134,18 @@ http_path_encode(struct pool *pool, struct str path)
     }
     dst[n] = '\0';
     return (struct str){ dst, n };
+}
+
+struct str
+http_path_encode(struct pool *pool, struct str path)
+{
+    return encode(pool, path, "/-._~!$&'()*+,;=:@");
+}
+
+struct str
+http_query_encode(struct pool *pool, struct str text)
+{
+    return encode(pool, text, "-._~");
 }
 
 bool

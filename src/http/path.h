@@ -18,6 +18,8 @@ struct str http_path_encode(struct pool *pool, struct str path);
 /* Decodes one query name or value: '+' is a space; what is no valid
  * encoding stands for itself. */
 struct str http_query_decode(struct pool *pool, struct str raw);
+/* Percent-encodes what cannot stand in a name or value of a query. */
+struct str http_query_encode(struct pool *pool, struct str text);
 /* Whether every '%' of it begins a valid encoding. */
 bool http_query_is_encoded(struct str raw);
 

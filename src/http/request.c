@@ -69,6 +69,7 @@ void
 http_refuse(struct exchange *x, enum http_refusal why)
 {
     note_refusal(x, why, x->head.line, 0);
+    http_stage_refuse(x);
     refuse(x, why);
 }
 

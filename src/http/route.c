@@ -227,10 +227,11 @@ advance_layer(struct exchange *x)
 
     while ((layer = http_stage_layer(x)) != NULL) {
         x->route = find_route(x, layer);
-        if (x->route != NULL) {
+        if (x->route == NULL) {
+            x->stage->at++;
+        } else if (http_stage_fits(x, layer)) {
             return true;
         }
-        x->stage->at++;
     }
     return x->reject != 0 || x->needs_body;
 }
@@ -259,6 +260,16 @@ return_to_longest(struct exchange *x)
             return;
         }
     }
+}
+
+/* What a selector has to say when nobody has an answer is said where it is: in
+ * the form of the errors there, for the pages that may read there. */
+static void
+go_back(struct exchange *x)
+{
+    x->location = x->last_location;
+    enter(x, &x->c->server->locations[x->location]);
+    http_cors_headers(x);
 }
 
 /* Goes on to the next route, or to the reason why there is none; or a filter
@@ -294,7 +305,9 @@ advance(struct exchange *x)
         x->entered = false;
         http_filter_undo(x);
     }
-    if (x->last_word.status == 0) {
+    if (x->last_word.status != 0) {
+        go_back(x);
+    } else {
         return_to_longest(x);
     }
     http_stage_end(x);

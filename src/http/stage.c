@@ -9,6 +9,7 @@
  */
 #include <assert.h>
 
+#include "http/accept.h"
 #include "http/exchange.h"
 
 /* ---- where the walk is ---- */
@@ -22,6 +23,19 @@ show(struct exchange *x, struct http_stage *s)
     x->pub.api_vendor = s->vendor;
     x->pub.api_version = s->version;
     x->pub.api_format = s->format;
+    x->pub.api_query = s->query;
+}
+
+void
+http_stage_refuse(struct exchange *x)
+{
+    const struct http_stage *s = x->stage;
+
+    for (size_t i = 0; s != NULL && s->up == NULL && i < s->count; i++) {
+        if (s->layers[i].lines.len > 0 && x->reject_lines.len == 0) {
+            x->reject_lines = s->layers[i].lines;
+        }
+    }
 }
 
 void
@@ -34,9 +48,15 @@ http_stage_enter(struct exchange *x, const struct http_location *l)
         .vendor = STR_NONE,
         .version = STR_NONE,
         .format = STR_NONE,
+        .query = STR_NONE,
         .lines = STR_NONE,
     };
     show(x, &x->ground);
+    for (size_t i = 0; i < l->layer_count; i++) {
+        if (l->layers[i].vary.len > 0) {
+            http_vary(&x->pub, l->layers[i].vary);
+        }
+    }
 }
 
 const struct http_layer *
@@ -60,10 +80,21 @@ choosing_of(struct exchange *x)
         c->next = x->choosing;
         c->stage = x->stage;
         c->allowed = x->allow_count;
-        c->choice.lines = STR_NONE;
+        c->choice.lines = c->choice.query = STR_NONE;
         x->choosing = c;
     }
     return c;
+}
+
+/* What links need for what was chosen there and for this. */
+static struct str
+join_queries(struct exchange *x, struct str below, struct str chosen)
+{
+    if (below.len == 0 || chosen.len == 0) {
+        return below.len == 0 ? chosen : below;
+    }
+    return pool_printf(x->pub.pool, "%.*s&%.*s", STR_ARGS(below),
+                       STR_ARGS(chosen));
 }
 
 static void
@@ -79,6 +110,8 @@ climb(struct exchange *x, const struct http_choice *chosen)
         .vendor = chosen->vendor,
         .version = chosen->version,
         .format = chosen->format,
+        .query = join_queries(x, x->stage->query, chosen->query),
+        .wish = chosen->wish,
         .lines = chosen->lines,
     };
     show(x, s);
@@ -91,20 +124,74 @@ refuse(struct exchange *x, const struct http_choice *said)
     x->reject = said->status;
     x->reject_text = said->reason;
     x->reject_lines = said->lines;
+    x->api_says = true;
     if (x->note.len == 0) {
         x->note = str_from(said->reason);
     }
 }
 
+/* ---- formats ---- */
+
+/* Any one will do for who was chosen for no format, if it is acceptable. */
+static bool
+fits(struct http_wish best, struct http_wish wanted)
+{
+    return best.quality > wanted.quality ||
+           (best.quality == wanted.quality && best.quality > 0 &&
+            best.by >= wanted.by);
+}
+
+bool
+http_stage_fits(struct exchange *x, const struct http_layer *layer)
+{
+    struct http_stage *s = x->stage;
+    struct http_choosing *c = x->choosing;
+    struct http_wish best;
+
+    if (layer->formats == NULL || s->up == NULL || x->takes_any) {
+        return true;
+    }
+    best = http_best_wish(&x->pub, layer->formats);
+    if (fits(best, s->wish)) {
+        return true;
+    }
+    assert(c->stage == s->up);
+    http_vary(&x->pub, STR("Accept"));
+    c->best = best;
+    c->choice.unfit = &c->best;
+    if (best.quality == 0 && c->unfit == NULL) {
+        c->unfit = s;
+        c->unfit_at = s->at;
+    }
+    s->at = s->count;
+    return false;
+}
+
+/* Back to where the resource is, to be told there what there is of it. */
+static void
+insist(struct exchange *x, const struct http_choosing *c)
+{
+    x->takes_any = true;
+    c->unfit->at = c->unfit_at;
+    show(x, c->unfit);
+}
+
+/* ---- choosing, on ---- */
+
 /* No layer of it is left: on behind it, or the end; unless one knew the path
- * and it is the method that is wrong. */
+ * and it is the format or the method that is wrong. */
 static void
 give_up(struct exchange *x, const struct http_choosing *c, bool refused)
 {
+    if (c->unfit != NULL && !x->takes_any) {
+        insist(x, c);
+        return;
+    }
     x->choosing = c->next;
     if (x->allow_count > c->allowed) {
         x->reject = 405;
         x->reject_lines = c->choice.lines;
+        x->api_says = true;
         return;
     }
     if (refused) {
@@ -130,6 +217,7 @@ choose(struct exchange *x, const struct http_layer *layer)
     x->selecting = true;
     answer = layer->select(&x->pub, layer->state, &c->choice);
     x->selecting = false;
+    c->choice.unfit = NULL;
     assert((c->choice.status == 0) == (c->choice.reason == NULL));
     switch (answer) {
     case HTTP_CHOSEN:

@@ -155,6 +155,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     headers[2] = (struct http_header){ STR("Accept"), text };
     if ((data[0] & 1) != 0) {
         headers[0].value = STR("application/json");
+    } else if ((data[0] & 2) != 0) {
+        headers[0].value = STR("multipart/form-data; boundary=b");
     }
     uint64_t once = walk(t, text, headers, 3);
 

@@ -66,6 +66,7 @@ http_filter_reject(struct exchange *x, enum http_refusal why,
 {
     http_refusal_add(why);
     http_refusal_say(why, REFUSED_HTTP, &x->pub.client, x->head.line);
+    http_stage_refuse(x);
     x->reject = http_refusal_status(why);
     x->reject_text = pool_str(x->pub.pool, str_from(message)).ptr;
     if (x->note.len == 0) {

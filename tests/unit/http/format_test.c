@@ -99,6 +99,8 @@ static const struct http_format formats[] = {
     { NULL, NULL },
 };
 
+static struct http_wish wished; /* for the last one that was chosen */
+
 /* The name of what is chosen; "none". */
 static const char *
 chosen(const char *accept, const char *vendor, const char *version)
@@ -117,6 +119,7 @@ chosen(const char *accept, const char *vendor, const char *version)
     x->pub.headers = &header;
     x->pub.header_count = accept != NULL ? 1 : 0;
     place = http_choose_format(&x->pub, formats);
+    wished = http_best_wish(&x->pub, formats);
     assert_non_null(x->fields);
     assert_string_equal(x->fields->name, "Vary");
     assert_true(str_eq(x->fields->value, STR("Accept")));
@@ -181,13 +184,46 @@ test_vendor_formats(void **state)
     assert_string_equal(chosen("application/vnd.acme-v2+xml", "", ""), "none");
 }
 
+static void
+assert_wish(const char *accept, int quality, enum http_closeness by)
+{
+    chosen(accept, "acme", "v2");
+    if (wished.quality != quality || (quality > 0 && wished.by != by)) {
+        fail_msg("%s: %d by %d", accept, wished.quality, (int)wished.by);
+    }
+}
+
+static void
+test_best_wish(void **state)
+{
+    (void)state;
+    assert_wish(NULL, 1000, HTTP_BY_VERSION);
+    assert_wish("garbage", 1000, HTTP_BY_VERSION);
+    assert_wish("*/*;q=0.3", 300, HTTP_BY_ANY);
+    assert_wish("application/*;q=0.3, */*;q=0.2", 300, HTTP_BY_MAJOR);
+    assert_wish("application/xml;q=0.3", 300, HTTP_BY_TYPE);
+    assert_wish("application/vnd.acme+json;q=0.3", 300, HTTP_BY_VENDOR);
+    assert_wish("application/vnd.acme;q=0.3", 300, HTTP_BY_VENDOR);
+    assert_wish("application/vnd.acme-v2;q=0.3", 300, HTTP_BY_VERSION);
+    assert_wish("application/vnd.acme-v2+yaml", 0, HTTP_BY_ANY);
+    assert_wish("application/vnd.acme-v2+yaml, */*;q=0.1", 100, HTTP_BY_ANY);
+    assert_wish("application/json;q=0, */*;q=0.1", 100, HTTP_BY_ANY);
+    assert_wish("image/png", 0, HTTP_BY_ANY);
+    assert_wish("*/*;q=0", 0, HTTP_BY_ANY);
+    /* JSON by its type, but the version is wished for as much. */
+    assert_wish("application/vnd.acme-v2, application/json", 1000,
+                HTTP_BY_VERSION);
+    assert_wish("application/vnd.acme-v2;q=0.5, application/json", 1000,
+                HTTP_BY_TYPE);
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members),        cmocka_unit_test(test_quoted),
         cmocka_unit_test(test_garbage),        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_vendor_formats),
+        cmocka_unit_test(test_vendor_formats), cmocka_unit_test(test_best_wish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

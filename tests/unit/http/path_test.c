@@ -108,6 +108,8 @@ test_encode(void **state)
     assert_int_equal(http_path_decode(pool, encoded, &back), 0);
     assert_true(str_eq(back, str_of(all, sizeof(all))));
     assert_true(str_eq(http_path_encode(pool, STR("/a b%")), STR("/a%20b%25")));
+    assert_true(str_eq(http_query_encode(pool, STR("a-b_c.~ &=+#/%")),
+                       STR("a-b_c.~%20%26%3D%2B%23%2F%25")));
     pool_free(&pool);
 }
 
