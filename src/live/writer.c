@@ -17,8 +17,6 @@
 #include "live/prologue.h"
 #include "live/stream.h"
 
-/* A publisher's clock that jumps back further than this was set anew. */
-#define CLOCK_BACK_MS 1000
 /* A stream without video starts players at any sound, but only after video
  * had this long to appear: undeclared, declared by metadata. */
 #define AUDIO_ONLY_MS 500
@@ -38,6 +36,7 @@ void
 writer_start(struct writer *w, struct stream *s)
 {
     *w = (struct writer){ .stream = s, .started_ms = clock_ms() };
+    timeline_start(&w->time, s);
     forget_starts(s);
     atomic_store(&s->tracks, 0);
     atomic_store(&s->video_interval, 0);
@@ -47,45 +46,6 @@ writer_start(struct writer *w, struct stream *s)
 }
 
 /* ---- time ---- */
-
-/* Where this publisher's clock stands on the stream's: a later publisher goes
- * on by the time that went by in between. */
-static void
-join_clock(struct writer *w, uint32_t timestamp, int64_t now)
-{
-    struct stream *s = w->stream;
-    int64_t gap;
-
-    gap = now - atomic_load(&s->last_arrived_ms);
-    gap = gap < 1 ? 1 : gap;
-    w->offset = atomic_load(&s->last_timestamp) + (uint32_t)gap - timestamp;
-}
-
-/* The stream's time of a frame; mends clocks that jump back. */
-static uint32_t
-stream_time(struct writer *w, enum media_type type, uint32_t timestamp,
-            int64_t now)
-{
-    struct stream *s = w->stream;
-    uint32_t last = atomic_load(&s->last_timestamp);
-    bool later = atomic_load(&s->sessions) > 1 && atomic_load(&s->tail) > 0;
-    uint32_t time = timestamp + w->offset;
-
-    if (type == MEDIA_DATA) {
-        return w->joined || !later ? time : last;
-    }
-    if (!w->joined && later) {
-        join_clock(w, timestamp, now);
-    } else if (w->joined && (int32_t)(time - last) < -CLOCK_BACK_MS) {
-        log_limited(LOG_INFO,
-                    "stream %.*s: publisher's clock went back %u ms, mended",
-                    STR_ARGS(stream_name(s)), last - time);
-        metric_add(&live_metrics[LIVE_CLOCK_MENDED], 0, 1);
-        join_clock(w, timestamp, now);
-    }
-    w->joined = true;
-    return timestamp + w->offset;
-}
 
 static void
 note_video_interval(struct writer *w, uint32_t time)
@@ -311,10 +271,7 @@ publish_frame(struct stream *s, const struct frame *f, const uint8_t *payload)
     atomic_fetch_add_explicit(&s->bytes, f->payload_len, memory_order_relaxed);
     atomic_store_explicit(&s->last_arrived_ms, f->arrived_ms,
                           memory_order_relaxed);
-    if (f->type != MEDIA_DATA) {
-        atomic_store_explicit(&s->last_timestamp, f->timestamp,
-                              memory_order_relaxed);
-    }
+    timeline_note(s, f);
     atomic_store_explicit(&s->tail, number + 1, memory_order_release);
 }
 
@@ -390,7 +347,7 @@ is_audio_only(const struct writer *w, const struct frame *f)
 
     return (atomic_load(&w->stream->tracks) & TRACK_VIDEO) == 0 &&
            (f->arrived_ms - w->started_ms >= grace ||
-            (int32_t)(f->timestamp - w->first_time) >= grace);
+            (int32_t)(f->timestamp - w->time.first) >= grace);
 }
 
 /* Whether a player can start at this frame. */
@@ -451,7 +408,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     if (!note_headers(w, type, info, str_of(payload, len))) {
         return 0;
     }
-    f.timestamp = stream_time(w, type, timestamp, now);
+    f.timestamp = timeline_place(&w->time, s, &f, timestamp);
     start = is_start(w, info, &f);
     if (w->wants_key && !start && (info.flags & MEDIA_HEADER) == 0) {
         return drop(w);
