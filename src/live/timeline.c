@@ -56,7 +56,18 @@ join_clock(struct timeline *t, struct stream *s, const struct frame *f,
 
     gap = gap < 1 ? 1 : gap;
     t->offset = latest(s) + (uint32_t)gap - timestamp;
-    t->kinds[0].known = t->kinds[1].known = false;
+    for (unsigned i = 0; i < 2; i++) {
+        t->kinds[i].known = false;
+        t->kinds[i].behind = (atomic_load(&s->timed) & 1u << i) != 0;
+    }
+}
+
+/* No frame before its kind's last one, as long as a new clock is behind. */
+static uint32_t
+never_back(struct timeline_kind *k, uint32_t last, uint32_t time)
+{
+    k->behind = k->behind && !is_later(time, last);
+    return k->behind ? last + 1 : time;
 }
 
 /* Data are placed by the clock of sound and pictures, but not before this
@@ -75,6 +86,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
                uint32_t timestamp)
 {
     struct timeline_kind *k = &t->kinds[kind_of(f)];
+    uint32_t last = atomic_load(&s->last_times[kind_of(f)]);
     int32_t ahead = (int32_t)(timestamp + t->offset - k->last);
 
     if (f->type == MEDIA_DATA) {
@@ -84,7 +96,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         join_clock(t, s, f, timestamp);
     } else if (k->known && ahead < -CLOCK_BACK_MS) {
         if ((f->flags & MEDIA_HEADER) != 0) {
-            return k->last; /* many encoders send one again with time 0 */
+            return last; /* many encoders send one again with time 0 */
         }
         log_limited(LOG_INFO,
                     "stream %.*s: publisher's clock went back %u ms, mended",
@@ -98,7 +110,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         t->joined = true;
         t->first = k->last;
     }
-    return k->last;
+    return never_back(k, last, k->last);
 }
 
 void

@@ -5,7 +5,9 @@
  * the stream was, by the time that went by; a clock that jumps back is set
  * anew in the same way.  Sound and pictures share one offset, so that what
  * belongs together stays together; but each is compared with its own last
- * time only: one may be far behind the other all the time.
+ * time only: one may be far behind the other all the time.  Where the one that
+ * did not set the offset would go back, its frames stand 1 ms apart until it is
+ * past its own last time.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -23,6 +25,7 @@ struct timeline {
     struct timeline_kind {
         bool known;
         uint32_t last; /* of the newest frame, with the offset added */
+        bool behind;   /* still before what an earlier clock had reached */
     } kinds[2];        /* sound, pictures */
 };
 

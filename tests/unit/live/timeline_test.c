@@ -157,6 +157,46 @@ test_both_jump_back(void **state)
     assert_int_equal(placed(SOUND, 40), first - 1460);
 }
 
+/* A later publisher's sound is behind the picture that set its clock. */
+static void
+test_neither_goes_back_after_republish(void **state)
+{
+    uint32_t first, sound;
+
+    (void)state;
+    placed(KEY, 760);
+    placed(SOUND, 760);
+    publish_again();
+    first = placed(KEY, 5000);
+    assert_true(first > 760);
+    sound = placed(SOUND_HEADER, 4600);
+    assert_int_equal(sound, 761);
+    for (uint32_t i = 0; i <= 400; i += 20) {
+        uint32_t time = placed(SOUND, 4600 + i);
+
+        assert_true(time > sound);
+        assert_true(time - sound <= 21);
+        sound = time;
+    }
+    assert_true(sound >= first); /* past it with the next one */
+    assert_int_equal(placed(INTER, 5040), first + 40);
+    assert_int_equal(placed(SOUND, 5040), first + 40);
+}
+
+/* A little out of order is left alone again when the clock has caught up. */
+static void
+test_caught_up(void **state)
+{
+    uint32_t first;
+
+    (void)state;
+    placed(KEY, 1000);
+    publish_again();
+    first = placed(KEY, 0);
+    placed(INTER, 80);
+    assert_int_equal(placed(INTER, 40), first + 40);
+}
+
 /* A header that is sent again with time 0 is no clock. */
 static void
 test_header_with_time_zero(void **state)
@@ -195,6 +235,8 @@ main(void)
         TEST(test_sound_far_behind_the_picture),
         TEST(test_picture_far_behind_the_sound),
         TEST(test_both_jump_back),
+        TEST(test_neither_goes_back_after_republish),
+        TEST(test_caught_up),
         TEST(test_header_with_time_zero),
         TEST(test_data_before_the_first_frame),
     };
