@@ -83,18 +83,19 @@ place_data(const struct timeline *t, struct stream *s, uint32_t timestamp)
 
 uint32_t
 timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
-               uint32_t timestamp)
+               uint32_t timestamp, bool leading)
 {
     struct timeline_kind *k = &t->kinds[kind_of(f)];
     uint32_t last = atomic_load(&s->last_times[kind_of(f)]);
-    int32_t ahead = (int32_t)(timestamp + t->offset - k->last);
+    uint32_t time = timestamp + t->offset;
+    int32_t ahead = (int32_t)(time - k->last);
 
     if (f->type == MEDIA_DATA) {
         return place_data(t, s, timestamp);
     }
     if (!t->joined && t->later) {
         join_clock(t, s, f, timestamp);
-    } else if (k->known && ahead < -CLOCK_BACK_MS) {
+    } else if (leading && k->known && ahead < -CLOCK_BACK_MS) {
         if ((f->flags & MEDIA_HEADER) != 0) {
             return last; /* many encoders send one again with time 0 */
         }
@@ -104,13 +105,16 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         metric_add(&live_metrics[LIVE_CLOCK_MENDED], 0, 1);
         join_clock(t, s, f, timestamp);
     }
-    k->known = true;
-    k->last = timestamp + t->offset;
+    time = timestamp + t->offset;
+    if (leading) {
+        k->known = true;
+        k->last = time;
+    }
     if (!t->joined) {
         t->joined = true;
-        t->first = k->last;
+        t->first = time;
     }
-    return never_back(k, last, k->last);
+    return never_back(k, last, time);
 }
 
 void

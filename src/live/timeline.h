@@ -24,7 +24,7 @@ struct timeline {
     uint32_t first;  /* the stream's, of that frame */
     struct timeline_kind {
         bool known;
-        uint32_t last; /* of the newest frame, with the offset added */
+        uint32_t last; /* of its leading track, with the offset added */
         bool behind;   /* still before what an earlier clock had reached */
     } kinds[2];        /* sound, pictures */
 };
@@ -32,9 +32,11 @@ struct timeline {
 /* Writer: a new publisher. */
 void timeline_start(struct timeline *t, struct stream *s);
 /* Writer: the stream's time of a frame, whose type, flags and arrival are set,
- * and to which the publisher gave this timestamp. */
+ * and to which the publisher gave this timestamp.  Of several tracks of its
+ * kind one leads; the others are not asked whether the clock went back. */
 uint32_t timeline_place(struct timeline *t, struct stream *s,
-                        const struct frame *f, uint32_t timestamp);
+                        const struct frame *f, uint32_t timestamp,
+                        bool leading);
 /* Writer: the frame is about to be published. */
 void timeline_note(struct stream *s, const struct frame *f);
 

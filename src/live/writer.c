@@ -338,6 +338,29 @@ note_track(struct stream *s, enum media_type type, struct media_info info)
     }
 }
 
+/* Whether the message is of the track that leads its kind: of several the one
+ * with the lowest number tells where players start and what time it is. */
+static bool
+is_leading(struct writer *w, enum media_type type, struct media_info info)
+{
+    unsigned kind = type == MEDIA_VIDEO ? 1 : 0;
+    struct writer_track *lead = &w->leads[kind];
+
+    if (type == MEDIA_DATA || info.codec == CODEC_NONE) {
+        return true;
+    }
+    if (lead->seen && info.track < lead->id) {
+        w->time.kinds[kind].known = false;
+        if (type == MEDIA_VIDEO) {
+            forget_starts(w->stream);
+        }
+    }
+    if (!lead->seen || info.track < lead->id) {
+        *lead = (struct writer_track){ true, info.track };
+    }
+    return info.track == lead->id;
+}
+
 /* No video came although it had the time to, by the clock or by the stream's
  * own (a publisher may send faster than that). */
 static bool
@@ -402,14 +425,15 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
         .type = (uint8_t)type,
         .flags = info.flags,
     };
+    bool leading = is_leading(w, type, info);
     bool start;
 
     note_track(s, type, info);
     if (!note_headers(w, type, info, str_of(payload, len))) {
         return 0;
     }
-    f.timestamp = timeline_place(&w->time, s, &f, timestamp);
-    start = is_start(w, info, &f);
+    f.timestamp = timeline_place(&w->time, s, &f, timestamp, leading);
+    start = leading && is_start(w, info, &f);
     if (w->wants_key && !start && (info.flags & MEDIA_HEADER) == 0) {
         return drop(w);
     }
@@ -425,7 +449,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     if (start) {
         note_start(s, atomic_load(&s->tail) - 1);
     }
-    if (type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
+    if (leading && type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
         note_video_interval(w, f.timestamp);
         measure_picture(&w->measure, s, info.flags, f.timestamp);
     }

@@ -14,6 +14,10 @@ struct writer {
     struct stream *stream;
     int64_t started_ms;
     struct timeline time;
+    struct writer_track {
+        bool seen;
+        uint8_t id;
+    } leads[2];          /* the lowest track of sound, of pictures */
     bool wants_key;      /* frames were lost: nothing until a key frame */
     bool video_declared; /* by metadata */
     uint32_t last_video; /* timestamp of the last video frame */

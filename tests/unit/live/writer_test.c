@@ -340,6 +340,54 @@ test_starts_at_key_frames(void **state)
     assert_int_equal(atomic_load(&s->audio_codec), CODEC_AAC);
 }
 
+/* A picture of a track of Enhanced RTMP. */
+static void
+append_track(uint8_t track, bool key, uint32_t timestamp)
+{
+    uint8_t payload[20] = {
+        key ? 0x96 : 0xa6, 0x01, 'a', 'v', '0', '1', track
+    };
+
+    assert_int_equal(
+        writer_append(&w, MEDIA_VIDEO, timestamp, payload, sizeof(payload)), 0);
+}
+
+/* Of several tracks the lowest one's key frames are it. */
+static void
+test_starts_of_the_first_track(void **state)
+{
+    (void)state;
+    append_track(2, true, 0);
+    assert_int_equal(start(), 0);
+    append_track(1, false, 0);
+    assert_int_equal(start(), FRAME_NONE);
+    append_track(2, true, 40);
+    assert_int_equal(start(), FRAME_NONE);
+    append_track(1, true, 40);
+    assert_int_equal(start(), 3);
+    append(&w, INTER, 80, 40); /* without a number: track 0 */
+    append_track(1, true, 80);
+    append(&w, KEY, 120, 40);
+    append_track(1, true, 120);
+    assert_int_equal(start(), 6);
+    assert_int_equal(atomic_load(&s->first), 6);
+    assert_int_equal(atomic_load(&s->key_frames), 3);
+}
+
+/* A track that is far behind the leading one is no clock that went back. */
+static void
+test_time_of_the_first_track(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 30; i++) {
+        append(&w, INTER, 5000 + i * 40, 40);
+        append_track(1, false, i * 40);
+        assert_int_equal(time_of_last(), i * 40);
+    }
+    append(&w, INTER, 6200, 40);
+    assert_int_equal(time_of_last(), 6200);
+}
+
 static void
 test_sound_alone_after_a_grace(void **state)
 {
@@ -420,6 +468,8 @@ main(void)
         TEST(test_arena_is_full),
         TEST(test_repeated_metadata_is_dropped),
         TEST(test_starts_at_key_frames),
+        TEST(test_starts_of_the_first_track),
+        TEST(test_time_of_the_first_track),
         TEST(test_sound_alone_after_a_grace),
         TEST(test_sound_first_of_a_later_publisher),
         TEST(test_declared_video_is_waited_for),
