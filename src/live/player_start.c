@@ -147,7 +147,8 @@ may_start_at(const struct live_player *p, uint64_t frame)
            frame >= atomic_load(&p->hs->stream->head);
 }
 
-/* The frame to start at, or FRAME_NONE. */
+/* The frame to start at, or FRAME_NONE.  Who came before the first one gets it
+ * even from a publisher that has left again; others wait for the next one. */
 static uint64_t
 start_frame(const struct live_player *p)
 {
@@ -155,13 +156,16 @@ start_frame(const struct live_player *p)
     uint64_t first = atomic_load(&s->first);
     uint64_t start = atomic_load(&s->start);
 
-    if (p->paused || atomic_load(&s->writer) == 0 || player_shut_out(p)) {
+    if (p->paused || player_shut_out(p)) {
         return FRAME_NONE;
     }
     if (p->early && !p->started && may_start_at(p, first)) {
         return first;
     }
-    return may_start_at(p, start) ? start : FRAME_NONE;
+    if (atomic_load(&s->writer) == 0 || !may_start_at(p, start)) {
+        return FRAME_NONE;
+    }
+    return start;
 }
 
 /* Starts a waiting player; it is in no list of hs before and after. */

@@ -55,6 +55,45 @@ def test_who_waited_gets_a_burst_from_its_start(weir, gop_cache):
     f.stop()
 
 
+@pytest.mark.parametrize("leave", ["deleteStream", "close"])
+def test_who_waited_gets_a_burst_whose_publisher_left(weir, leave):
+    """What hold keeps is there for those who waited for it."""
+    w = weir(workers=2, hold="1h")
+    waiting = [player(w.rtmp, "live", "room") for _ in range(6)]
+    f = Feed(w.rtmp, gop=10, size=20)
+    with f.c.one_send():
+        f.head()
+        for _ in range(35):
+            f.frame()
+        if leave == "deleteStream":
+            f.c.command("deleteStream", None, f.c.msid)
+    f.c.close()
+    for c in waiting:
+        assert video_numbers(read_until(c, "video 34")) == list(range(35))
+        c.close()
+
+
+def test_burst_at_a_hold(weir):
+    """Who came while nobody published gets the next publisher's burst from
+    its start, and nothing of the last one's."""
+    w = weir(workers=2, hold="1h")
+    Feed(w.rtmp, gop=10, size=20).head().frames(15).stop()
+    w.wait_log("publisher left")
+    waiting = [player(w.rtmp, "live", "room") for _ in range(6)]
+    for c in waiting:
+        c.silent(0.05, AUDIO, VIDEO)
+    f = Feed(w.rtmp, gop=10, size=20, first=100)
+    with f.c.one_send():
+        f.head()
+        for _ in range(35):
+            f.frame()
+    for c in waiting:
+        got = video_numbers(read_until(c, "video 134"))
+        assert got == list(range(100, 135))
+        c.close()
+    f.stop()
+
+
 def test_join_gets_headers_then_the_last_key_frame(weir):
     w = weir(workers=2)
     f = Feed(w.rtmp, gop=10).head().frames(25)

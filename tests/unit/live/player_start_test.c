@@ -191,6 +191,54 @@ test_who_waited_starts_at_the_first(void **state)
     expect_group(0, 50);
 }
 
+/* The publisher has left before anybody looked. */
+static void
+test_who_waited_gets_what_is_on_hold(void **state)
+{
+    (void)state;
+    watch(&wire, "live/a");
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 50);
+    live_unpublish(&author.p);
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect_group(0, 50);
+}
+
+/* Who comes to a stream on hold gets nothing of its last publisher, and all of
+ * the next one. */
+static void
+test_who_came_on_hold_waits(void **state)
+{
+    struct viewer *v;
+
+    (void)state;
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 50);
+    live_unpublish(&author.p);
+    v = watch(&wire, "live/a");
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    assert_int_equal(v->starts, 0);
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0, 300);
+    write_frame(&author, KEY, 40, 300);
+    live_unpublish(&author.p);
+    wire_settle(&wire);
+    expect_head(&wire);
+    for (int i = 0; i < 2; i++) {
+        struct message m;
+
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.len, 300);
+        mem_free(&m.payload);
+    }
+    expect_nothing(&wire);
+}
+
 /* On the way to its first key frame, or on hold, a stream has no start. */
 static void
 test_who_came_before_the_first_key_frame(void **state)
@@ -360,6 +408,8 @@ main(void)
         TEST(test_prologue_has_the_first_frames_time),
         TEST(test_starts_at_the_last_key_frame),
         TEST(test_who_waited_starts_at_the_first),
+        TEST(test_who_waited_gets_what_is_on_hold),
+        TEST(test_who_came_on_hold_waits),
         TEST(test_who_came_before_the_first_key_frame),
         TEST(test_who_waited_starts_behind_the_codec_header),
         TEST(test_who_paused_starts_at_the_last),
