@@ -148,7 +148,8 @@ may_start_at(const struct live_player *p, uint64_t frame)
 }
 
 /* The frame to start at, or FRAME_NONE.  Who came before the first one gets it
- * even from a publisher that has left again; others wait for the next one. */
+ * even from a publisher that has left again, and waits while the newest one
+ * came with other codec headers. */
 static uint64_t
 start_frame(const struct live_player *p)
 {
@@ -159,7 +160,8 @@ start_frame(const struct live_player *p)
     if (p->paused || player_shut_out(p)) {
         return FRAME_NONE;
     }
-    if (p->early && !p->started && may_start_at(p, first)) {
+    if (p->early && !p->started &&
+        (first == FRAME_NONE || may_start_at(p, first))) {
         return first;
     }
     if (atomic_load(&s->writer) == 0 || !may_start_at(p, start)) {

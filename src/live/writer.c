@@ -283,6 +283,25 @@ contains(struct str haystack, struct str needle)
     return memmem(haystack.ptr, haystack.len, needle.ptr, needle.len) != NULL;
 }
 
+/* A codec header that was not in force: players cannot start in front of it,
+ * for they get it first.  One that is new beside others changes nothing for the
+ * frames before it.  Pictures do not wait for a sound that changes: only who
+ * waits for the first frame waits for the next one then. */
+static void
+outdate_starts(const struct writer *w, enum media_type type,
+               struct media_info info, bool changed)
+{
+    struct stream *s = w->stream;
+    bool pictures = (atomic_load(&s->tracks) & TRACK_VIDEO) != 0;
+
+    if (type == MEDIA_VIDEO ? changed || info.track == w->leads[1].id
+                            : changed && !pictures) {
+        forget_starts(s);
+    } else if (changed) {
+        atomic_store(&s->first, FRAME_NONE);
+    }
+}
+
 /* Returns false when the message must not be sent: repeated metadata. */
 static bool
 note_headers(struct writer *w, enum media_type type, struct media_info info,
@@ -312,8 +331,8 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
         w->video_declared = contains(payload, STR("videocodecid"));
         return change != PROLOGUE_SAME;
     }
-    if (change != PROLOGUE_SAME && type == MEDIA_VIDEO) {
-        forget_starts(s);
+    if (change != PROLOGUE_SAME) {
+        outdate_starts(w, type, info, change != PROLOGUE_NEW);
     }
     return true;
 }

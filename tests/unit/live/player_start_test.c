@@ -277,6 +277,33 @@ test_who_waited_starts_behind_the_codec_header(void **state)
     expect_group(20, 45);
 }
 
+/* The same for sound. */
+static void
+test_who_waited_starts_behind_the_header_of_sound(void **state)
+{
+    struct message m;
+
+    (void)state;
+    watch(&wire, "live/a");
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 20);
+    write_frame(&author, SOUND_HEADER, 800, 11);
+    write_group(15, 5);
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    write_group(20, 45);
+    wire_settle(&wire);
+    for (int i = 0; i < 3; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.len, m.type == MEDIA_DATA    ? 80
+                                : m.type == MEDIA_VIDEO ? 40
+                                                        : 11);
+        mem_free(&m.payload);
+    }
+    expect_group(20, 45);
+}
+
 /* It asked for silence: it goes on with what is new. */
 static void
 test_who_paused_starts_at_the_last(void **state)
@@ -412,6 +439,7 @@ main(void)
         TEST(test_who_came_on_hold_waits),
         TEST(test_who_came_before_the_first_key_frame),
         TEST(test_who_waited_starts_behind_the_codec_header),
+        TEST(test_who_waited_starts_behind_the_header_of_sound),
         TEST(test_who_paused_starts_at_the_last),
         TEST(test_without_gop_cache_at_the_next),
         TEST(test_flv),

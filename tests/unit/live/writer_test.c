@@ -340,6 +340,46 @@ test_starts_at_key_frames(void **state)
     assert_int_equal(atomic_load(&s->audio_codec), CODEC_AAC);
 }
 
+static uint64_t
+first(void)
+{
+    return atomic_load(&s->first);
+}
+
+/* What came with another header of sound is no first frame; pictures can be
+ * started at all the same. */
+static void
+test_header_of_sound_changes(void **state)
+{
+    (void)state;
+    append(&w, VIDEO_HEADER, 0, 40);
+    append(&w, KEY, 0, 40);
+    append(&w, SOUND_HEADER, 0, 10); /* the first one changes nothing */
+    append(&w, SOUND, 0, 40);
+    append(&w, SOUND_HEADER, 0, 10); /* the same again */
+    assert_int_equal(first(), 1);
+    append(&w, SOUND_HEADER, 1, 10);
+    assert_int_equal(first(), FRAME_NONE);
+    assert_int_equal(start(), 1);
+    append(&w, KEY, 40, 40);
+    assert_int_equal(first(), tail() - 1);
+}
+
+static void
+test_header_of_sound_alone_changes(void **state)
+{
+    (void)state;
+    w.started_ms -= 600;
+    append(&w, SOUND_HEADER, 0, 10);
+    append(&w, SOUND, 0, 40);
+    assert_int_equal(start(), 1);
+    append(&w, SOUND_HEADER, 1, 10);
+    assert_int_equal(start(), FRAME_NONE);
+    append(&w, SOUND, 20, 40);
+    assert_int_equal(first(), 3);
+    assert_int_equal(start(), 3);
+}
+
 /* A picture of a track of Enhanced RTMP. */
 static void
 append_track(uint8_t track, bool key, uint32_t timestamp)
@@ -372,6 +412,25 @@ test_starts_of_the_first_track(void **state)
     assert_int_equal(start(), 6);
     assert_int_equal(atomic_load(&s->first), 6);
     assert_int_equal(atomic_load(&s->key_frames), 3);
+}
+
+/* Another track's header changes nothing when it comes, for the first time. */
+static void
+test_header_of_another_track(void **state)
+{
+    uint8_t header[] = { 0x96, 0x00, 'a', 'v', '0', '1', 1, 'x' };
+
+    (void)state;
+    append(&w, VIDEO_HEADER, 0, 40);
+    append(&w, KEY, 0, 40);
+    writer_append(&w, MEDIA_VIDEO, 0, header, sizeof(header));
+    assert_int_equal(start(), 1);
+    writer_append(&w, MEDIA_VIDEO, 0, header, sizeof(header));
+    assert_int_equal(first(), 1);
+    header[7]++;
+    writer_append(&w, MEDIA_VIDEO, 0, header, sizeof(header));
+    assert_int_equal(first(), FRAME_NONE);
+    assert_int_equal(start(), FRAME_NONE);
 }
 
 /* A track that is far behind the leading one is no clock that went back. */
@@ -468,7 +527,10 @@ main(void)
         TEST(test_arena_is_full),
         TEST(test_repeated_metadata_is_dropped),
         TEST(test_starts_at_key_frames),
+        TEST(test_header_of_sound_changes),
+        TEST(test_header_of_sound_alone_changes),
         TEST(test_starts_of_the_first_track),
+        TEST(test_header_of_another_track),
         TEST(test_time_of_the_first_track),
         TEST(test_sound_alone_after_a_grace),
         TEST(test_sound_first_of_a_later_publisher),
