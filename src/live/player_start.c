@@ -147,6 +147,23 @@ may_start_at(const struct live_player *p, uint64_t frame)
            frame >= atomic_load(&p->hs->stream->head);
 }
 
+/* Where who came before the first start begins: there; of sound alone at any
+ * frame that came after it. */
+static uint64_t
+first_frame(const struct live_player *p)
+{
+    struct stream *s = p->hs->stream;
+    /* In this order: a new publisher forgets the first before it writes. */
+    uint64_t tail = atomic_load(&s->tail);
+    uint64_t first = atomic_load(&s->first);
+    bool pictures = (atomic_load(&s->tracks) & TRACK_VIDEO) != 0;
+
+    if (!pictures && first < p->not_before && p->not_before < tail) {
+        return p->not_before;
+    }
+    return first;
+}
+
 /* The frame to start at, or FRAME_NONE.  Who came before the first one gets it
  * even from a publisher that has left again, and waits while the newest one
  * came with other codec headers. */
@@ -154,15 +171,17 @@ static uint64_t
 start_frame(const struct live_player *p)
 {
     struct stream *s = p->hs->stream;
-    uint64_t first = atomic_load(&s->first);
     uint64_t start = atomic_load(&s->start);
+    uint64_t first;
 
     if (p->paused || player_shut_out(p)) {
         return FRAME_NONE;
     }
-    if (p->early && !p->started &&
-        (first == FRAME_NONE || may_start_at(p, first))) {
-        return first;
+    if (p->early && !p->started) {
+        first = first_frame(p);
+        if (first == FRAME_NONE || may_start_at(p, first)) {
+            return first;
+        }
     }
     if (atomic_load(&s->writer) == 0 || !may_start_at(p, start)) {
         return FRAME_NONE;

@@ -35,7 +35,9 @@ forget_starts(struct stream *s)
 void
 writer_start(struct writer *w, struct stream *s)
 {
-    *w = (struct writer){ .stream = s, .started_ms = clock_ms() };
+    *w = (struct writer){ .stream = s,
+                          .started_ms = clock_ms(),
+                          .first_sound = FRAME_NONE };
     timeline_start(&w->time, s);
     forget_starts(s);
     atomic_store(&s->tracks, 0);
@@ -288,14 +290,18 @@ contains(struct str haystack, struct str needle)
  * frames before it.  Pictures do not wait for a sound that changes: only who
  * waits for the first frame waits for the next one then. */
 static void
-outdate_starts(const struct writer *w, enum media_type type,
-               struct media_info info, bool changed)
+outdate_starts(struct writer *w, enum media_type type, struct media_info info,
+               bool changed)
 {
     struct stream *s = w->stream;
     bool pictures = (atomic_load(&s->tracks) & TRACK_VIDEO) != 0;
+    bool video = type == MEDIA_VIDEO;
+    bool matters = changed || info.track == w->leads[video ? 1 : 0].id;
 
-    if (type == MEDIA_VIDEO ? changed || info.track == w->leads[1].id
-                            : changed && !pictures) {
+    if (!video && matters) {
+        w->first_sound = FRAME_NONE;
+    }
+    if (video ? matters : changed && !pictures) {
         forget_starts(s);
     } else if (changed) {
         atomic_store(&s->first, FRAME_NONE);
@@ -405,11 +411,26 @@ is_start(const struct writer *w, struct media_info info, const struct frame *f)
     return f->type == MEDIA_AUDIO && is_audio_only(w, f);
 }
 
+/* A frame of sound, just published. */
 static void
-note_start(struct stream *s, uint64_t frame)
+note_sound(struct writer *w, struct media_info info, uint64_t frame)
 {
+    if (w->first_sound == FRAME_NONE && info.codec != CODEC_NONE &&
+        (info.flags & (MEDIA_HEADER | MEDIA_END)) == 0) {
+        w->first_sound = frame;
+    }
+}
+
+/* Of sound alone the first start is its beginning, from before it was known
+ * that no picture comes. */
+static void
+note_start(const struct writer *w, const struct frame *f, uint64_t frame)
+{
+    struct stream *s = w->stream;
+
     if (atomic_load(&s->first) == FRAME_NONE) {
-        atomic_store(&s->first, frame);
+        atomic_store(&s->first,
+                     f->type == MEDIA_AUDIO ? w->first_sound : frame);
     }
     atomic_store(&s->start, frame);
 }
@@ -465,8 +486,11 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     }
     w->wants_key = w->wants_key && !start;
     publish_frame(s, &f, payload);
+    if (type == MEDIA_AUDIO) {
+        note_sound(w, info, atomic_load(&s->tail) - 1);
+    }
     if (start) {
-        note_start(s, atomic_load(&s->tail) - 1);
+        note_start(w, &f, atomic_load(&s->tail) - 1);
     }
     if (leading && type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
         note_video_interval(w, f.timestamp);

@@ -17,10 +17,11 @@ struct writer {
     struct writer_track {
         bool seen;
         uint8_t id;
-    } leads[2];          /* the lowest track of sound, of pictures */
-    bool wants_key;      /* frames were lost: nothing until a key frame */
-    bool video_declared; /* by metadata */
-    uint32_t last_video; /* timestamp of the last video frame */
+    } leads[2];           /* the lowest track of sound, of pictures */
+    uint64_t first_sound; /* behind the newest header of sound */
+    bool wants_key;       /* frames were lost: nothing until a key frame */
+    bool video_declared;  /* by metadata */
+    uint32_t last_video;  /* timestamp of the last video frame */
     bool has_last_video;
     struct measure measure;
 };

@@ -299,6 +299,19 @@ def test_audio_only_stream_plays(weir):
     f.stop()
 
 
+def test_who_waited_for_sound_alone_gets_all_of_it(weir):
+    """Also what came before it was clear that there is no picture."""
+    w = weir(workers=2)
+    waiting = [player(w.rtmp, "live", "room") for _ in range(4)]
+    f = Feed(w.rtmp, video=False).head().frames(30)
+    for c in waiting:
+        got = kinds(read_until(c, "audio 29"))
+        assert got == ["meta", "audio header"] + \
+            [f"audio {n}" for n in range(30)]
+        c.close()
+    f.stop()
+
+
 def test_gather_delays_audio_but_never_loses_it(weir):
     for gather in ('"0s"', '"50ms"', '"350ms"'):
         w = weir(app=f"gather = {gather};")

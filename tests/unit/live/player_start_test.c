@@ -304,6 +304,51 @@ test_who_waited_starts_behind_the_header_of_sound(void **state)
     expect_group(20, 45);
 }
 
+static void
+write_sound(uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        write_frame(&author, SOUND, i * 20, 60);
+    }
+}
+
+/* That no picture comes is known when the grace is over; who waited gets what
+ * came until then. */
+static void
+test_who_waited_for_sound_alone(void **state)
+{
+    struct message m;
+    struct wire later;
+
+    (void)state;
+    wire_open(&later, 0);
+    watch(&wire, "live/a");
+    publish(&author, "live/a");
+    write_frame(&author, SOUND_HEADER, 0, 10);
+    write_sound(0, 20);
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    watch(&later, "live/a"); /* in the midst of it */
+    write_sound(20, 40);
+    wire_settle(&wire);
+    wire_settle(&later);
+    assert_true(wire_next(&wire, &m));
+    assert_int_equal(m.len, 10);
+    mem_free(&m.payload);
+    assert_true(wire_next(&later, &m));
+    assert_int_equal(m.len, 10);
+    mem_free(&m.payload);
+    for (uint32_t i = 0; i < 40; i++) {
+        expect(&wire, SOUND, i * 20, 60);
+        if (i >= 20) {
+            expect(&later, SOUND, i * 20, 60);
+        }
+    }
+    expect_nothing(&wire);
+    expect_nothing(&later);
+    wire_close(&later);
+}
+
 /* It asked for silence: it goes on with what is new. */
 static void
 test_who_paused_starts_at_the_last(void **state)
@@ -440,6 +485,7 @@ main(void)
         TEST(test_who_came_before_the_first_key_frame),
         TEST(test_who_waited_starts_behind_the_codec_header),
         TEST(test_who_waited_starts_behind_the_header_of_sound),
+        TEST(test_who_waited_for_sound_alone),
         TEST(test_who_paused_starts_at_the_last),
         TEST(test_without_gop_cache_at_the_next),
         TEST(test_flv),

@@ -369,15 +369,19 @@ static void
 test_header_of_sound_alone_changes(void **state)
 {
     (void)state;
-    w.started_ms -= 600;
+    append(&w, SOUND, 0, 40);
     append(&w, SOUND_HEADER, 0, 10);
     append(&w, SOUND, 0, 40);
-    assert_int_equal(start(), 1);
+    append(&w, SOUND, 20, 40);
+    w.started_ms -= 600;
+    append(&w, SOUND, 40, 40);
+    assert_int_equal(first(), 2); /* behind the header */
+    assert_int_equal(start(), 4);
     append(&w, SOUND_HEADER, 1, 10);
     assert_int_equal(start(), FRAME_NONE);
-    append(&w, SOUND, 20, 40);
-    assert_int_equal(first(), 3);
-    assert_int_equal(start(), 3);
+    append(&w, SOUND, 60, 40);
+    assert_int_equal(first(), 6);
+    assert_int_equal(start(), 6);
 }
 
 /* A picture of a track of Enhanced RTMP. */
