@@ -368,6 +368,27 @@ test_who_paused_starts_at_the_last(void **state)
     expect_group(40, 10);
 }
 
+/* It goes on before there is anything: it has waited for all of it. */
+static void
+test_who_paused_before_all_starts_at_the_first(void **state)
+{
+    struct viewer *v = watch(&wire, "live/a");
+
+    (void)state;
+    live_player_pause(v->p, true);
+    live_player_pause(v->p, false);
+    publish(&author, "live/a");
+    wire_settle(&wire);
+    live_player_pause(v->p, true);
+    live_player_pause(v->p, false);
+    write_head();
+    write_group(0, 50);
+    live_player_pause(v->p, false); /* says nothing new */
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect_group(0, 50);
+}
+
 static void
 test_without_gop_cache_at_the_next(void **state)
 {
@@ -487,6 +508,7 @@ main(void)
         TEST(test_who_waited_starts_behind_the_header_of_sound),
         TEST(test_who_waited_for_sound_alone),
         TEST(test_who_paused_starts_at_the_last),
+        TEST(test_who_paused_before_all_starts_at_the_first),
         TEST(test_without_gop_cache_at_the_next),
         TEST(test_flv),
         TEST(test_another_stream_id),
