@@ -66,6 +66,14 @@ add_message(struct buf *to, const struct live_player *p, uint32_t chunk_size,
                       str_of(payload, item->len));
 }
 
+/* Pictures that are switched off have no header either: they start anew when
+ * they are switched on.  Sound then goes on at once, so its header is there. */
+static bool
+gets_item(const struct live_player *p, const struct prologue_item *item)
+{
+    return item->type != MEDIA_VIDEO || !p->view.no_video;
+}
+
 /* The items of the prologue that are metadata, or those that are not. */
 static int
 add_items(struct buf *to, const struct live_player *p, bool metadata,
@@ -77,7 +85,7 @@ add_items(struct buf *to, const struct live_player *p, bool metadata,
     for (uint32_t i = 0; prologue != NULL && i < prologue->count; i++) {
         const struct prologue_item *item = &prologue->items[i];
 
-        if ((item->type == MEDIA_DATA) == metadata) {
+        if ((item->type == MEDIA_DATA) == metadata && gets_item(p, item)) {
             bad |= add_message(to, p, p->hs->stream->chunk_size, item,
                                prologue->bytes + item->offset, timestamp);
         }
@@ -111,6 +119,9 @@ count_headers(struct live_player *p)
     for (uint32_t i = 0; prologue != NULL && i < prologue->count; i++) {
         const struct prologue_item *item = &prologue->items[i];
 
+        if (!gets_item(p, item)) {
+            continue;
+        }
         video += item->type == MEDIA_VIDEO ? item->len : 0;
         audio += item->type == MEDIA_AUDIO ? item->len : 0;
     }

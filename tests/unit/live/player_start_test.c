@@ -410,6 +410,40 @@ test_without_gop_cache_at_the_next(void **state)
     expect_nothing(&wire);
 }
 
+/* Neither headers nor pictures; both with the key frame behind the wish. */
+static void
+test_picture_switched_off_before_the_start(void **state)
+{
+    struct viewer *v = watch(&wire, "live/a");
+    struct message m;
+
+    (void)state;
+    live_player_receive(v->p, MEDIA_VIDEO, false);
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0, 300);
+    write_frame(&author, SOUND, 20, 60);
+    wire_settle(&wire);
+    for (int i = 0; i < 2; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.type, i == 0 ? MEDIA_DATA : MEDIA_AUDIO);
+        mem_free(&m.payload);
+    }
+    expect(&wire, SOUND, 20, 60);
+    live_player_receive(v->p, MEDIA_VIDEO, true);
+    write_frame(&author, INTER, 40, 300);
+    write_frame(&author, KEY, 80, 300);
+    wire_settle(&wire);
+    for (int i = 0; i < 2; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.timestamp, 80);
+        assert_int_equal(m.len, m.type == MEDIA_VIDEO ? 40 : 10);
+        mem_free(&m.payload);
+    }
+    expect(&wire, KEY, 80, 300);
+    expect_nothing(&wire);
+}
+
 static void
 test_flv(void **state)
 {
@@ -510,6 +544,7 @@ main(void)
         TEST(test_who_paused_starts_at_the_last),
         TEST(test_who_paused_before_all_starts_at_the_first),
         TEST(test_without_gop_cache_at_the_next),
+        TEST(test_picture_switched_off_before_the_start),
         TEST(test_flv),
         TEST(test_another_stream_id),
         TEST(test_leaving_in_on_start),
