@@ -120,7 +120,8 @@ struct stream {
     _Atomic uint32_t prologue; /* segment, or SEGMENT_NONE */
     _Atomic uint64_t media_first, media_end; /* segments held: [first, end) */
     _Atomic uint64_t index_first, index_end;
-    _Atomic uint32_t last_timestamp;
+    _Atomic uint32_t last_times[2]; /* latest timestamp of sound, picture */
+    _Atomic uint32_t timed;         /* which of them there is: TRACK_ bits */
     _Atomic int64_t last_arrived_ms;
     _Atomic uint32_t video_interval; /* ms between video frames, smoothed;
                                         0: no video */

@@ -121,15 +121,22 @@ player_meet(struct live_player *p, struct hub_stream *hs)
     list_append(&hs->waiting, &p->link);
 }
 
-/* It comes to a stream that is there already. */
+/* From now on it wants a frame of the stream to start at. */
 static void
-join(struct live_player *p, struct stream *s)
+await_start(struct live_player *p, struct stream *s)
 {
     uint64_t tail = atomic_load(&s->tail);
 
     p->early =
         atomic_load(&s->start) == FRAME_NONE || atomic_load(&s->writer) == 0;
     p->not_before = p->early || !p->gop_cache ? tail : 0;
+}
+
+/* It comes to a stream that is there already. */
+static void
+join(struct live_player *p, struct stream *s)
+{
+    await_start(p, s);
     player_meet(p, hub_adopt(s));
     wake_slot(slot_self(), stream_number(s)); /* started before we sleep */
 }
@@ -271,11 +278,19 @@ make_wait(struct live_player *p)
 void
 live_player_pause(struct live_player *p, bool pause)
 {
+    if (pause == p->paused) {
+        return;
+    }
     p->paused = pause;
     if (pause) {
         p->early = false; /* goes on with what is new */
         make_wait(p);
-    } else if (p->hs != NULL) {
+    } else if (p->hs == NULL) {
+        p->early = true;
+    } else {
+        if (!p->started) {
+            await_start(p, p->hs->stream);
+        }
         wake_slot(slot_self(), stream_number(p->hs->stream));
     }
 }

@@ -66,6 +66,14 @@ add_message(struct buf *to, const struct live_player *p, uint32_t chunk_size,
                       str_of(payload, item->len));
 }
 
+/* Pictures that are switched off have no header either: they start anew when
+ * they are switched on.  Sound then goes on at once, so its header is there. */
+static bool
+gets_item(const struct live_player *p, const struct prologue_item *item)
+{
+    return item->type != MEDIA_VIDEO || !p->view.no_video;
+}
+
 /* The items of the prologue that are metadata, or those that are not. */
 static int
 add_items(struct buf *to, const struct live_player *p, bool metadata,
@@ -77,7 +85,7 @@ add_items(struct buf *to, const struct live_player *p, bool metadata,
     for (uint32_t i = 0; prologue != NULL && i < prologue->count; i++) {
         const struct prologue_item *item = &prologue->items[i];
 
-        if ((item->type == MEDIA_DATA) == metadata) {
+        if ((item->type == MEDIA_DATA) == metadata && gets_item(p, item)) {
             bad |= add_message(to, p, p->hs->stream->chunk_size, item,
                                prologue->bytes + item->offset, timestamp);
         }
@@ -111,6 +119,9 @@ count_headers(struct live_player *p)
     for (uint32_t i = 0; prologue != NULL && i < prologue->count; i++) {
         const struct prologue_item *item = &prologue->items[i];
 
+        if (!gets_item(p, item)) {
+            continue;
+        }
         video += item->type == MEDIA_VIDEO ? item->len : 0;
         audio += item->type == MEDIA_AUDIO ? item->len : 0;
     }
@@ -147,21 +158,46 @@ may_start_at(const struct live_player *p, uint64_t frame)
            frame >= atomic_load(&p->hs->stream->head);
 }
 
-/* The frame to start at, or FRAME_NONE. */
+/* Where who came before the first start begins: there; of sound alone at any
+ * frame that came after it. */
+static uint64_t
+first_frame(const struct live_player *p)
+{
+    struct stream *s = p->hs->stream;
+    /* In this order: a new publisher forgets the first before it writes. */
+    uint64_t tail = atomic_load(&s->tail);
+    uint64_t first = atomic_load(&s->first);
+    bool pictures = (atomic_load(&s->tracks) & TRACK_VIDEO) != 0;
+
+    if (!pictures && first < p->not_before && p->not_before < tail) {
+        return p->not_before;
+    }
+    return first;
+}
+
+/* The frame to start at, or FRAME_NONE.  Who came before the first one gets it
+ * even from a publisher that has left again, and waits while the newest one
+ * came with other codec headers. */
 static uint64_t
 start_frame(const struct live_player *p)
 {
     struct stream *s = p->hs->stream;
-    uint64_t first = atomic_load(&s->first);
     uint64_t start = atomic_load(&s->start);
+    uint64_t first;
 
-    if (p->paused || atomic_load(&s->writer) == 0 || player_shut_out(p)) {
+    if (p->paused || player_shut_out(p)) {
         return FRAME_NONE;
     }
-    if (p->early && !p->started && may_start_at(p, first)) {
-        return first;
+    if (p->early && !p->started) {
+        first = first_frame(p);
+        if (first == FRAME_NONE || may_start_at(p, first)) {
+            return first;
+        }
     }
-    return may_start_at(p, start) ? start : FRAME_NONE;
+    if (atomic_load(&s->writer) == 0 || !may_start_at(p, start)) {
+        return FRAME_NONE;
+    }
+    return start;
 }
 
 /* Starts a waiting player; it is in no list of hs before and after. */

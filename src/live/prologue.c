@@ -95,7 +95,7 @@ prologue_put(struct stream *s, enum media_type type, struct media_info info,
         .track = info.track,
     };
     struct prologue *new;
-    uint32_t segment;
+    uint32_t segment, before;
     bool fits;
 
     if (has_same(old, type, info, payload)) {
@@ -110,8 +110,12 @@ prologue_put(struct stream *s, enum media_type type, struct media_info info,
     if (fits) {
         add_item(new, &like, payload.ptr, (uint32_t)payload.len);
     }
+    before = old != NULL ? old->count : 0;
     put_in_force(s, segment); /* without an older one in any case */
-    return fits ? PROLOGUE_NEW : PROLOGUE_FULL;
+    if (!fits) {
+        return PROLOGUE_FULL;
+    }
+    return new->count > before ? PROLOGUE_NEW : PROLOGUE_CHANGED;
 }
 
 void

@@ -15,7 +15,8 @@ const struct prologue *prologue_of(struct stream *s);
 
 enum prologue_change {
     PROLOGUE_SAME, /* this very content was there */
-    PROLOGUE_NEW,
+    PROLOGUE_NEW,  /* the first of its kind */
+    PROLOGUE_CHANGED,
     PROLOGUE_FULL, /* too large to keep: new players go without it */
 };
 

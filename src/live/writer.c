@@ -17,8 +17,6 @@
 #include "live/prologue.h"
 #include "live/stream.h"
 
-/* A publisher's clock that jumps back further than this was set anew. */
-#define CLOCK_BACK_MS 1000
 /* A stream without video starts players at any sound, but only after video
  * had this long to appear: undeclared, declared by metadata. */
 #define AUDIO_ONLY_MS 500
@@ -37,7 +35,10 @@ forget_starts(struct stream *s)
 void
 writer_start(struct writer *w, struct stream *s)
 {
-    *w = (struct writer){ .stream = s, .started_ms = clock_ms() };
+    *w = (struct writer){ .stream = s,
+                          .started_ms = clock_ms(),
+                          .first_sound = FRAME_NONE };
+    timeline_start(&w->time, s);
     forget_starts(s);
     atomic_store(&s->tracks, 0);
     atomic_store(&s->video_interval, 0);
@@ -47,45 +48,6 @@ writer_start(struct writer *w, struct stream *s)
 }
 
 /* ---- time ---- */
-
-/* Where this publisher's clock stands on the stream's: a later publisher goes
- * on by the time that went by in between. */
-static void
-join_clock(struct writer *w, uint32_t timestamp, int64_t now)
-{
-    struct stream *s = w->stream;
-    int64_t gap;
-
-    gap = now - atomic_load(&s->last_arrived_ms);
-    gap = gap < 1 ? 1 : gap;
-    w->offset = atomic_load(&s->last_timestamp) + (uint32_t)gap - timestamp;
-}
-
-/* The stream's time of a frame; mends clocks that jump back. */
-static uint32_t
-stream_time(struct writer *w, enum media_type type, uint32_t timestamp,
-            int64_t now)
-{
-    struct stream *s = w->stream;
-    uint32_t last = atomic_load(&s->last_timestamp);
-    bool later = atomic_load(&s->sessions) > 1 && atomic_load(&s->tail) > 0;
-    uint32_t time = timestamp + w->offset;
-
-    if (type == MEDIA_DATA) {
-        return w->joined || !later ? time : last;
-    }
-    if (!w->joined && later) {
-        join_clock(w, timestamp, now);
-    } else if (w->joined && (int32_t)(time - last) < -CLOCK_BACK_MS) {
-        log_limited(LOG_INFO,
-                    "stream %.*s: publisher's clock went back %u ms, mended",
-                    STR_ARGS(stream_name(s)), last - time);
-        metric_add(&live_metrics[LIVE_CLOCK_MENDED], 0, 1);
-        join_clock(w, timestamp, now);
-    }
-    w->joined = true;
-    return timestamp + w->offset;
-}
 
 static void
 note_video_interval(struct writer *w, uint32_t time)
@@ -311,10 +273,7 @@ publish_frame(struct stream *s, const struct frame *f, const uint8_t *payload)
     atomic_fetch_add_explicit(&s->bytes, f->payload_len, memory_order_relaxed);
     atomic_store_explicit(&s->last_arrived_ms, f->arrived_ms,
                           memory_order_relaxed);
-    if (f->type != MEDIA_DATA) {
-        atomic_store_explicit(&s->last_timestamp, f->timestamp,
-                              memory_order_relaxed);
-    }
+    timeline_note(s, f);
     atomic_store_explicit(&s->tail, number + 1, memory_order_release);
 }
 
@@ -324,6 +283,29 @@ static bool
 contains(struct str haystack, struct str needle)
 {
     return memmem(haystack.ptr, haystack.len, needle.ptr, needle.len) != NULL;
+}
+
+/* A codec header that was not in force: players cannot start in front of it,
+ * for they get it first.  One that is new beside others changes nothing for the
+ * frames before it.  Pictures do not wait for a sound that changes: only who
+ * waits for the first frame waits for the next one then. */
+static void
+outdate_starts(struct writer *w, enum media_type type, struct media_info info,
+               bool changed)
+{
+    struct stream *s = w->stream;
+    bool pictures = (atomic_load(&s->tracks) & TRACK_VIDEO) != 0;
+    bool video = type == MEDIA_VIDEO;
+    bool matters = changed || info.track == w->leads[video ? 1 : 0].id;
+
+    if (!video && matters) {
+        w->first_sound = FRAME_NONE;
+    }
+    if (video ? matters : changed && !pictures) {
+        forget_starts(s);
+    } else if (changed) {
+        atomic_store(&s->first, FRAME_NONE);
+    }
 }
 
 /* Returns false when the message must not be sent: repeated metadata. */
@@ -355,8 +337,8 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
         w->video_declared = contains(payload, STR("videocodecid"));
         return change != PROLOGUE_SAME;
     }
-    if (change != PROLOGUE_SAME && type == MEDIA_VIDEO) {
-        forget_starts(s);
+    if (change != PROLOGUE_SAME) {
+        outdate_starts(w, type, info, change != PROLOGUE_NEW);
     }
     return true;
 }
@@ -381,6 +363,29 @@ note_track(struct stream *s, enum media_type type, struct media_info info)
     }
 }
 
+/* Whether the message is of the track that leads its kind: of several the one
+ * with the lowest number tells where players start and what time it is. */
+static bool
+is_leading(struct writer *w, enum media_type type, struct media_info info)
+{
+    unsigned kind = type == MEDIA_VIDEO ? 1 : 0;
+    struct writer_track *lead = &w->leads[kind];
+
+    if (type == MEDIA_DATA || info.codec == CODEC_NONE) {
+        return true;
+    }
+    if (lead->seen && info.track < lead->id) {
+        w->time.kinds[kind].known = false;
+        if (type == MEDIA_VIDEO) {
+            forget_starts(w->stream);
+        }
+    }
+    if (!lead->seen || info.track < lead->id) {
+        *lead = (struct writer_track){ true, info.track };
+    }
+    return info.track == lead->id;
+}
+
 /* No video came although it had the time to, by the clock or by the stream's
  * own (a publisher may send faster than that). */
 static bool
@@ -390,7 +395,7 @@ is_audio_only(const struct writer *w, const struct frame *f)
 
     return (atomic_load(&w->stream->tracks) & TRACK_VIDEO) == 0 &&
            (f->arrived_ms - w->started_ms >= grace ||
-            (int32_t)(f->timestamp - w->first_time) >= grace);
+            (int32_t)(f->timestamp - w->time.first) >= grace);
 }
 
 /* Whether a player can start at this frame. */
@@ -406,11 +411,26 @@ is_start(const struct writer *w, struct media_info info, const struct frame *f)
     return f->type == MEDIA_AUDIO && is_audio_only(w, f);
 }
 
+/* A frame of sound, just published. */
 static void
-note_start(struct stream *s, uint64_t frame)
+note_sound(struct writer *w, struct media_info info, uint64_t frame)
 {
+    if (w->first_sound == FRAME_NONE && info.codec != CODEC_NONE &&
+        (info.flags & (MEDIA_HEADER | MEDIA_END)) == 0) {
+        w->first_sound = frame;
+    }
+}
+
+/* Of sound alone the first start is its beginning, from before it was known
+ * that no picture comes. */
+static void
+note_start(const struct writer *w, const struct frame *f, uint64_t frame)
+{
+    struct stream *s = w->stream;
+
     if (atomic_load(&s->first) == FRAME_NONE) {
-        atomic_store(&s->first, frame);
+        atomic_store(&s->first,
+                     f->type == MEDIA_AUDIO ? w->first_sound : frame);
     }
     atomic_store(&s->start, frame);
 }
@@ -445,14 +465,15 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
         .type = (uint8_t)type,
         .flags = info.flags,
     };
+    bool leading = is_leading(w, type, info);
     bool start;
 
     note_track(s, type, info);
     if (!note_headers(w, type, info, str_of(payload, len))) {
         return 0;
     }
-    f.timestamp = stream_time(w, type, timestamp, now);
-    start = is_start(w, info, &f);
+    f.timestamp = timeline_place(&w->time, s, &f, timestamp, leading);
+    start = leading && is_start(w, info, &f);
     if (w->wants_key && !start && (info.flags & MEDIA_HEADER) == 0) {
         return drop(w);
     }
@@ -465,10 +486,13 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     }
     w->wants_key = w->wants_key && !start;
     publish_frame(s, &f, payload);
-    if (start) {
-        note_start(s, atomic_load(&s->tail) - 1);
+    if (type == MEDIA_AUDIO) {
+        note_sound(w, info, atomic_load(&s->tail) - 1);
     }
-    if (type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
+    if (start) {
+        note_start(w, &f, atomic_load(&s->tail) - 1);
+    }
+    if (leading && type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
         note_video_interval(w, f.timestamp);
         measure_picture(&w->measure, s, info.flags, f.timestamp);
     }

@@ -7,17 +7,21 @@
 #define LIVE_WRITER_H
 
 #include "live/measure.h"
+#include "live/timeline.h"
 
 /* What the writing process keeps to itself; lost with it without harm. */
 struct writer {
     struct stream *stream;
     int64_t started_ms;
-    uint32_t offset;     /* added to the publisher's timestamps */
-    bool joined;         /* offset is set: the first frame has come */
-    uint32_t first_time; /* the stream's, of that frame */
-    bool wants_key;      /* frames were lost: nothing until a key frame */
-    bool video_declared; /* by metadata */
-    uint32_t last_video; /* timestamp of the last video frame */
+    struct timeline time;
+    struct writer_track {
+        bool seen;
+        uint8_t id;
+    } leads[2];           /* the lowest track of sound, of pictures */
+    uint64_t first_sound; /* behind the newest header of sound */
+    bool wants_key;       /* frames were lost: nothing until a key frame */
+    bool video_declared;  /* by metadata */
+    uint32_t last_video;  /* timestamp of the last video frame */
     bool has_last_video;
     struct measure measure;
 };

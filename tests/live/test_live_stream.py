@@ -55,6 +55,45 @@ def test_who_waited_gets_a_burst_from_its_start(weir, gop_cache):
     f.stop()
 
 
+@pytest.mark.parametrize("leave", ["deleteStream", "close"])
+def test_who_waited_gets_a_burst_whose_publisher_left(weir, leave):
+    """What hold keeps is there for those who waited for it."""
+    w = weir(workers=2, hold="1h")
+    waiting = [player(w.rtmp, "live", "room") for _ in range(6)]
+    f = Feed(w.rtmp, gop=10, size=20)
+    with f.c.one_send():
+        f.head()
+        for _ in range(35):
+            f.frame()
+        if leave == "deleteStream":
+            f.c.command("deleteStream", None, f.c.msid)
+    f.c.close()
+    for c in waiting:
+        assert video_numbers(read_until(c, "video 34")) == list(range(35))
+        c.close()
+
+
+def test_burst_at_a_hold(weir):
+    """Who came while nobody published gets the next publisher's burst from
+    its start, and nothing of the last one's."""
+    w = weir(workers=2, hold="1h")
+    Feed(w.rtmp, gop=10, size=20).head().frames(15).stop()
+    w.wait_log("publisher left")
+    waiting = [player(w.rtmp, "live", "room") for _ in range(6)]
+    for c in waiting:
+        c.silent(0.05, AUDIO, VIDEO)
+    f = Feed(w.rtmp, gop=10, size=20, first=100)
+    with f.c.one_send():
+        f.head()
+        for _ in range(35):
+            f.frame()
+    for c in waiting:
+        got = video_numbers(read_until(c, "video 134"))
+        assert got == list(range(100, 135))
+        c.close()
+    f.stop()
+
+
 def test_join_gets_headers_then_the_last_key_frame(weir):
     w = weir(workers=2)
     f = Feed(w.rtmp, gop=10).head().frames(25)
@@ -257,6 +296,19 @@ def test_audio_only_stream_plays(weir):
         numbers = [number(m.payload) for m in got
                    if m.type == AUDIO and m.payload[1] == 1]
         assert numbers == list(range(numbers[0], 81))
+    f.stop()
+
+
+def test_who_waited_for_sound_alone_gets_all_of_it(weir):
+    """Also what came before it was clear that there is no picture."""
+    w = weir(workers=2)
+    waiting = [player(w.rtmp, "live", "room") for _ in range(4)]
+    f = Feed(w.rtmp, video=False).head().frames(30)
+    for c in waiting:
+        got = kinds(read_until(c, "audio 29"))
+        assert got == ["meta", "audio header"] + \
+            [f"audio {n}" for n in range(30)]
+        c.close()
     f.stop()
 
 

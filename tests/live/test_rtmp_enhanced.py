@@ -117,6 +117,23 @@ def test_multitrack_passes(weir):
     p.close()
 
 
+def test_players_start_with_the_first_track(weir):
+    """The second track's key frame is not where the picture begins."""
+    w = weir()
+    p = publisher(w.rtmp, "live", "room")
+    sent = [video(b"av01", SEQUENCE_START, True, b"c")]
+    for n in range(10):
+        sent.append(video(b"av01", CODED, n == 2, b"%d" % n * 50))
+        head = 0x80 | (KEY if n == 7 else INTER) << 4 | MULTITRACK
+        sent.append(bytes([head, CODED]) + b"av01\1" + b"%d" % n * 50)
+    for n, body in enumerate(sent):
+        p.send(VIDEO, body, 20 * n, p.msid, csid=6)
+    p.answer(p.command("_checkbw", None))
+    with player(w.rtmp, "live", "room") as c:
+        assert read_count(c, 17) == [(VIDEO, b) for b in sent[:1] + sent[5:]]
+    p.close()
+
+
 def test_codec_header_changes_in_the_middle(weir):
     """A publisher that changes its resolution: late players get the header
     that belongs to the key frame they start at."""

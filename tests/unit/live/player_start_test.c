@@ -191,6 +191,54 @@ test_who_waited_starts_at_the_first(void **state)
     expect_group(0, 50);
 }
 
+/* The publisher has left before anybody looked. */
+static void
+test_who_waited_gets_what_is_on_hold(void **state)
+{
+    (void)state;
+    watch(&wire, "live/a");
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 50);
+    live_unpublish(&author.p);
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect_group(0, 50);
+}
+
+/* Who comes to a stream on hold gets nothing of its last publisher, and all of
+ * the next one. */
+static void
+test_who_came_on_hold_waits(void **state)
+{
+    struct viewer *v;
+
+    (void)state;
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 50);
+    live_unpublish(&author.p);
+    v = watch(&wire, "live/a");
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    assert_int_equal(v->starts, 0);
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0, 300);
+    write_frame(&author, KEY, 40, 300);
+    live_unpublish(&author.p);
+    wire_settle(&wire);
+    expect_head(&wire);
+    for (int i = 0; i < 2; i++) {
+        struct message m;
+
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.len, 300);
+        mem_free(&m.payload);
+    }
+    expect_nothing(&wire);
+}
+
 /* On the way to its first key frame, or on hold, a stream has no start. */
 static void
 test_who_came_before_the_first_key_frame(void **state)
@@ -229,6 +277,78 @@ test_who_waited_starts_behind_the_codec_header(void **state)
     expect_group(20, 45);
 }
 
+/* The same for sound. */
+static void
+test_who_waited_starts_behind_the_header_of_sound(void **state)
+{
+    struct message m;
+
+    (void)state;
+    watch(&wire, "live/a");
+    publish(&author, "live/a");
+    write_head();
+    write_group(0, 20);
+    write_frame(&author, SOUND_HEADER, 800, 11);
+    write_group(15, 5);
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    write_group(20, 45);
+    wire_settle(&wire);
+    for (int i = 0; i < 3; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.len, m.type == MEDIA_DATA    ? 80
+                                : m.type == MEDIA_VIDEO ? 40
+                                                        : 11);
+        mem_free(&m.payload);
+    }
+    expect_group(20, 45);
+}
+
+static void
+write_sound(uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        write_frame(&author, SOUND, i * 20, 60);
+    }
+}
+
+/* That no picture comes is known when the grace is over; who waited gets what
+ * came until then. */
+static void
+test_who_waited_for_sound_alone(void **state)
+{
+    struct message m;
+    struct wire later;
+
+    (void)state;
+    wire_open(&later, 0);
+    watch(&wire, "live/a");
+    publish(&author, "live/a");
+    write_frame(&author, SOUND_HEADER, 0, 10);
+    write_sound(0, 20);
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    watch(&later, "live/a"); /* in the midst of it */
+    write_sound(20, 40);
+    wire_settle(&wire);
+    wire_settle(&later);
+    assert_true(wire_next(&wire, &m));
+    assert_int_equal(m.len, 10);
+    mem_free(&m.payload);
+    assert_true(wire_next(&later, &m));
+    assert_int_equal(m.len, 10);
+    mem_free(&m.payload);
+    for (uint32_t i = 0; i < 40; i++) {
+        expect(&wire, SOUND, i * 20, 60);
+        if (i >= 20) {
+            expect(&later, SOUND, i * 20, 60);
+        }
+    }
+    expect_nothing(&wire);
+    expect_nothing(&later);
+    wire_close(&later);
+}
+
 /* It asked for silence: it goes on with what is new. */
 static void
 test_who_paused_starts_at_the_last(void **state)
@@ -248,6 +368,27 @@ test_who_paused_starts_at_the_last(void **state)
     expect_group(40, 10);
 }
 
+/* It goes on before there is anything: it has waited for all of it. */
+static void
+test_who_paused_before_all_starts_at_the_first(void **state)
+{
+    struct viewer *v = watch(&wire, "live/a");
+
+    (void)state;
+    live_player_pause(v->p, true);
+    live_player_pause(v->p, false);
+    publish(&author, "live/a");
+    wire_settle(&wire);
+    live_player_pause(v->p, true);
+    live_player_pause(v->p, false);
+    write_head();
+    write_group(0, 50);
+    live_player_pause(v->p, false); /* says nothing new */
+    wire_settle(&wire);
+    expect_head(&wire);
+    expect_group(0, 50);
+}
+
 static void
 test_without_gop_cache_at_the_next(void **state)
 {
@@ -265,6 +406,40 @@ test_without_gop_cache_at_the_next(void **state)
     write_frame(&author, KEY, 80, 300);
     wire_settle(&wire);
     expect_head(&wire);
+    expect(&wire, KEY, 80, 300);
+    expect_nothing(&wire);
+}
+
+/* Neither headers nor pictures; both with the key frame behind the wish. */
+static void
+test_picture_switched_off_before_the_start(void **state)
+{
+    struct viewer *v = watch(&wire, "live/a");
+    struct message m;
+
+    (void)state;
+    live_player_receive(v->p, MEDIA_VIDEO, false);
+    publish(&author, "live/a");
+    write_head();
+    write_frame(&author, KEY, 0, 300);
+    write_frame(&author, SOUND, 20, 60);
+    wire_settle(&wire);
+    for (int i = 0; i < 2; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.type, i == 0 ? MEDIA_DATA : MEDIA_AUDIO);
+        mem_free(&m.payload);
+    }
+    expect(&wire, SOUND, 20, 60);
+    live_player_receive(v->p, MEDIA_VIDEO, true);
+    write_frame(&author, INTER, 40, 300);
+    write_frame(&author, KEY, 80, 300);
+    wire_settle(&wire);
+    for (int i = 0; i < 2; i++) {
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.timestamp, 80);
+        assert_int_equal(m.len, m.type == MEDIA_VIDEO ? 40 : 10);
+        mem_free(&m.payload);
+    }
     expect(&wire, KEY, 80, 300);
     expect_nothing(&wire);
 }
@@ -360,10 +535,16 @@ main(void)
         TEST(test_prologue_has_the_first_frames_time),
         TEST(test_starts_at_the_last_key_frame),
         TEST(test_who_waited_starts_at_the_first),
+        TEST(test_who_waited_gets_what_is_on_hold),
+        TEST(test_who_came_on_hold_waits),
         TEST(test_who_came_before_the_first_key_frame),
         TEST(test_who_waited_starts_behind_the_codec_header),
+        TEST(test_who_waited_starts_behind_the_header_of_sound),
+        TEST(test_who_waited_for_sound_alone),
         TEST(test_who_paused_starts_at_the_last),
+        TEST(test_who_paused_before_all_starts_at_the_first),
         TEST(test_without_gop_cache_at_the_next),
+        TEST(test_picture_switched_off_before_the_start),
         TEST(test_flv),
         TEST(test_another_stream_id),
         TEST(test_leaving_in_on_start),

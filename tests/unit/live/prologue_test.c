@@ -72,7 +72,7 @@ test_newest_of_each_kind(void **state)
                          STR("video, second track")),
                      PROLOGUE_NEW);
     assert_int_equal(put(MEDIA_DATA, MEDIA_META, 0, STR("meta, longer")),
-                     PROLOGUE_NEW);
+                     PROLOGUE_CHANGED);
     assert_int_equal(put(MEDIA_DATA, MEDIA_META, 0, STR("meta, longer")),
                      PROLOGUE_SAME);
     assert_int_equal(prologue_of(s)->count, 4);
@@ -143,7 +143,8 @@ test_too_many(void **state)
     }
     assert_int_equal(put(MEDIA_AUDIO, MEDIA_HEADER, 200, STR("x")),
                      PROLOGUE_FULL);
-    assert_int_equal(put(MEDIA_AUDIO, MEDIA_HEADER, 3, STR("y")), PROLOGUE_NEW);
+    assert_int_equal(put(MEDIA_AUDIO, MEDIA_HEADER, 3, STR("y")),
+                     PROLOGUE_CHANGED);
     assert_true(has(MEDIA_AUDIO, 3, STR("y")));
     assert_int_equal(prologue_of(s)->count, PROLOGUE_ITEMS);
 }

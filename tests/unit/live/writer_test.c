@@ -303,64 +303,6 @@ test_arena_is_full(void **state)
     assert_int_equal(start(), tail() - 1);
 }
 
-/* ---- time of later publishers ---- */
-
-static void
-publish_again(void)
-{
-    stream_leave(s);
-    assert_ptr_equal(fixture_stream("live/a"), s);
-    writer_start(&w, s);
-}
-
-static void
-test_goes_on_after_republish(void **state)
-{
-    uint64_t before;
-
-    (void)state;
-    append(&w, KEY, 5000, 100);
-    before = tail();
-    publish_again();
-    assert_int_equal(start(), FRAME_NONE);
-    append(&w, META, 0, 60);
-    assert_int_equal(time_of_last(), 5000);
-    append(&w, VIDEO_HEADER, 0, 40);
-    assert_true(time_of_last() > 5000);
-    assert_true(time_of_last() < 15000);
-    append(&w, KEY, 40, 100);
-    assert_int_equal(time_of_last(), frame_at(s, before + 1)->timestamp + 40);
-    publish_again();
-    append(&w, KEY, 90000000, 100);
-    assert_true(time_of_last() > frame_at(s, before + 2)->timestamp);
-    assert_true(time_of_last() < 25000);
-}
-
-/* A publisher that sent nothing leaves no trace in the next one's times. */
-static void
-test_republish_of_an_empty_stream(void **state)
-{
-    (void)state;
-    publish_again();
-    append(&w, KEY, 1234, 100);
-    assert_int_equal(time_of_last(), 1234);
-}
-
-static void
-test_clock_that_jumps_back(void **state)
-{
-    (void)state;
-    append(&w, KEY, 100000, 100);
-    append(&w, SOUND, 99500, 100); /* a little out of order: left alone */
-    assert_int_equal(time_of_last(), 99500);
-    append(&w, INTER, 100040, 100);
-    append(&w, KEY, 10, 100);
-    assert_true(time_of_last() > 100040 && time_of_last() < 110000);
-    append(&w, INTER, 50, 100);
-    assert_int_equal(time_of_last(), frame_at(s, tail() - 2)->timestamp + 40);
-    append(&w, INTER, 50 + 0x80000000u, 100); /* half the circle away */
-}
-
 /* ---- what players start with ---- */
 
 static void
@@ -398,6 +340,117 @@ test_starts_at_key_frames(void **state)
     assert_int_equal(atomic_load(&s->audio_codec), CODEC_AAC);
 }
 
+static uint64_t
+first(void)
+{
+    return atomic_load(&s->first);
+}
+
+/* What came with another header of sound is no first frame; pictures can be
+ * started at all the same. */
+static void
+test_header_of_sound_changes(void **state)
+{
+    (void)state;
+    append(&w, VIDEO_HEADER, 0, 40);
+    append(&w, KEY, 0, 40);
+    append(&w, SOUND_HEADER, 0, 10); /* the first one changes nothing */
+    append(&w, SOUND, 0, 40);
+    append(&w, SOUND_HEADER, 0, 10); /* the same again */
+    assert_int_equal(first(), 1);
+    append(&w, SOUND_HEADER, 1, 10);
+    assert_int_equal(first(), FRAME_NONE);
+    assert_int_equal(start(), 1);
+    append(&w, KEY, 40, 40);
+    assert_int_equal(first(), tail() - 1);
+}
+
+static void
+test_header_of_sound_alone_changes(void **state)
+{
+    (void)state;
+    append(&w, SOUND, 0, 40);
+    append(&w, SOUND_HEADER, 0, 10);
+    append(&w, SOUND, 0, 40);
+    append(&w, SOUND, 20, 40);
+    w.started_ms -= 600;
+    append(&w, SOUND, 40, 40);
+    assert_int_equal(first(), 2); /* behind the header */
+    assert_int_equal(start(), 4);
+    append(&w, SOUND_HEADER, 1, 10);
+    assert_int_equal(start(), FRAME_NONE);
+    append(&w, SOUND, 60, 40);
+    assert_int_equal(first(), 6);
+    assert_int_equal(start(), 6);
+}
+
+/* A picture of a track of Enhanced RTMP. */
+static void
+append_track(uint8_t track, bool key, uint32_t timestamp)
+{
+    uint8_t payload[20] = {
+        key ? 0x96 : 0xa6, 0x01, 'a', 'v', '0', '1', track
+    };
+
+    assert_int_equal(
+        writer_append(&w, MEDIA_VIDEO, timestamp, payload, sizeof(payload)), 0);
+}
+
+/* Of several tracks the lowest one's key frames are it. */
+static void
+test_starts_of_the_first_track(void **state)
+{
+    (void)state;
+    append_track(2, true, 0);
+    assert_int_equal(start(), 0);
+    append_track(1, false, 0);
+    assert_int_equal(start(), FRAME_NONE);
+    append_track(2, true, 40);
+    assert_int_equal(start(), FRAME_NONE);
+    append_track(1, true, 40);
+    assert_int_equal(start(), 3);
+    append(&w, INTER, 80, 40); /* without a number: track 0 */
+    append_track(1, true, 80);
+    append(&w, KEY, 120, 40);
+    append_track(1, true, 120);
+    assert_int_equal(start(), 6);
+    assert_int_equal(atomic_load(&s->first), 6);
+    assert_int_equal(atomic_load(&s->key_frames), 3);
+}
+
+/* Another track's header changes nothing when it comes, for the first time. */
+static void
+test_header_of_another_track(void **state)
+{
+    uint8_t header[] = { 0x96, 0x00, 'a', 'v', '0', '1', 1, 'x' };
+
+    (void)state;
+    append(&w, VIDEO_HEADER, 0, 40);
+    append(&w, KEY, 0, 40);
+    writer_append(&w, MEDIA_VIDEO, 0, header, sizeof(header));
+    assert_int_equal(start(), 1);
+    writer_append(&w, MEDIA_VIDEO, 0, header, sizeof(header));
+    assert_int_equal(first(), 1);
+    header[7]++;
+    writer_append(&w, MEDIA_VIDEO, 0, header, sizeof(header));
+    assert_int_equal(first(), FRAME_NONE);
+    assert_int_equal(start(), FRAME_NONE);
+}
+
+/* A track that is far behind the leading one is no clock that went back. */
+static void
+test_time_of_the_first_track(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 30; i++) {
+        append(&w, INTER, 5000 + i * 40, 40);
+        append_track(1, false, i * 40);
+        assert_int_equal(time_of_last(), i * 40);
+    }
+    append(&w, INTER, 6200, 40);
+    assert_int_equal(time_of_last(), 6200);
+}
+
 static void
 test_sound_alone_after_a_grace(void **state)
 {
@@ -413,6 +466,23 @@ test_sound_alone_after_a_grace(void **state)
     append(&w, INTER, 60, 40); /* there are pictures after all */
     append(&w, SOUND, 60, 40);
     assert_int_equal(start(), 3);
+}
+
+/* The grace is counted from this publisher's first frame. */
+static void
+test_sound_first_of_a_later_publisher(void **state)
+{
+    (void)state;
+    append(&w, KEY, 90000, 40);
+    stream_leave(s);
+    assert_ptr_equal(fixture_stream("live/a"), s);
+    writer_start(&w, s);
+    append(&w, SOUND_HEADER, 0, 10);
+    append(&w, SOUND, 0, 40);
+    append(&w, SOUND, 20, 40);
+    assert_int_equal(start(), FRAME_NONE);
+    append(&w, KEY, 40, 40);
+    assert_int_equal(start(), tail() - 1);
 }
 
 static void
@@ -459,12 +529,15 @@ main(void)
         TEST(test_gop_larger_than_the_cap),
         TEST(test_frame_that_cannot_fit),
         TEST(test_arena_is_full),
-        TEST(test_goes_on_after_republish),
-        TEST(test_republish_of_an_empty_stream),
-        TEST(test_clock_that_jumps_back),
         TEST(test_repeated_metadata_is_dropped),
         TEST(test_starts_at_key_frames),
+        TEST(test_header_of_sound_changes),
+        TEST(test_header_of_sound_alone_changes),
+        TEST(test_starts_of_the_first_track),
+        TEST(test_header_of_another_track),
+        TEST(test_time_of_the_first_track),
         TEST(test_sound_alone_after_a_grace),
+        TEST(test_sound_first_of_a_later_publisher),
         TEST(test_declared_video_is_waited_for),
         TEST(test_distance_between_pictures),
     };

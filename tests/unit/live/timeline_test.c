@@ -1,0 +1,245 @@
+/*
+ * The time of a stream: one publisher after another, clocks that jump, and
+ * sound that is far behind its pictures.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "arena_fixture.h"
+
+static struct stream *s;
+static struct writer w;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    fixture_arena();
+    s = fixture_stream("live/a");
+    writer_start(&w, s);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    fixture_arena_end();
+    return 0;
+}
+
+static uint64_t
+tail(void)
+{
+    return atomic_load(&s->tail);
+}
+
+static uint64_t
+start(void)
+{
+    return atomic_load(&s->start);
+}
+
+static uint32_t
+time_of_last(void)
+{
+    return frame_at(s, tail() - 1)->timestamp;
+}
+
+/* Appends a frame; its time in the stream. */
+static uint32_t
+placed(enum kind kind, uint32_t timestamp)
+{
+    assert_int_equal(append(&w, kind, timestamp, 40), 0);
+    return time_of_last();
+}
+
+static void
+publish_again(void)
+{
+    stream_leave(s);
+    assert_ptr_equal(fixture_stream("live/a"), s);
+    writer_start(&w, s);
+}
+
+static void
+test_goes_on_after_republish(void **state)
+{
+    uint64_t before;
+
+    (void)state;
+    append(&w, KEY, 5000, 100);
+    before = tail();
+    publish_again();
+    assert_int_equal(start(), FRAME_NONE);
+    append(&w, META, 0, 60);
+    assert_int_equal(time_of_last(), 5000);
+    append(&w, VIDEO_HEADER, 0, 40);
+    assert_true(time_of_last() > 5000);
+    assert_true(time_of_last() < 15000);
+    append(&w, KEY, 40, 100);
+    assert_int_equal(time_of_last(), frame_at(s, before + 1)->timestamp + 40);
+    publish_again();
+    append(&w, KEY, 90000000, 100);
+    assert_true(time_of_last() > frame_at(s, before + 2)->timestamp);
+    assert_true(time_of_last() < 25000);
+}
+
+/* A publisher that sent nothing leaves no trace in the next one's times. */
+static void
+test_republish_of_an_empty_stream(void **state)
+{
+    (void)state;
+    publish_again();
+    append(&w, KEY, 1234, 100);
+    assert_int_equal(time_of_last(), 1234);
+}
+
+static void
+test_clock_that_jumps_back(void **state)
+{
+    (void)state;
+    append(&w, KEY, 100000, 100);
+    append(&w, SOUND, 99500, 100); /* a little out of order: left alone */
+    assert_int_equal(time_of_last(), 99500);
+    append(&w, INTER, 100040, 100);
+    append(&w, KEY, 10, 100);
+    assert_true(time_of_last() > 100040 && time_of_last() < 110000);
+    append(&w, INTER, 50, 100);
+    assert_int_equal(time_of_last(), frame_at(s, tail() - 2)->timestamp + 40);
+    append(&w, INTER, 50 + 0x80000000u, 100); /* half the circle away */
+}
+
+/* More than what is taken for a jump, all the time. */
+static void
+test_sound_far_behind_the_picture(void **state)
+{
+    (void)state;
+    assert_int_equal(placed(VIDEO_HEADER, 0), 0);
+    assert_int_equal(placed(SOUND_HEADER, 0), 0);
+    for (uint32_t i = 0; i < 60; i++) {
+        assert_int_equal(placed(INTER, i * 40 + 1500), i * 40 + 1500);
+        assert_int_equal(placed(SOUND, i * 40), i * 40);
+    }
+}
+
+static void
+test_picture_far_behind_the_sound(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 60; i++) {
+        assert_int_equal(placed(SOUND, i * 40 + 5000), i * 40 + 5000);
+        assert_int_equal(placed(INTER, i * 40), i * 40);
+    }
+}
+
+/* Both clocks are set anew, one after the other: one mending for both, and
+ * the distance between them stays. */
+static void
+test_both_jump_back(void **state)
+{
+    uint32_t first;
+
+    (void)state;
+    placed(INTER, 101500);
+    placed(SOUND, 100000);
+    first = placed(INTER, 1500);
+    assert_true(first > 101500 && first < 105000);
+    assert_int_equal(placed(SOUND, 0), first - 1500);
+    assert_int_equal(placed(INTER, 1540), first + 40);
+    assert_int_equal(placed(SOUND, 40), first - 1460);
+}
+
+/* A later publisher's sound is behind the picture that set its clock. */
+static void
+test_neither_goes_back_after_republish(void **state)
+{
+    uint32_t first, sound;
+
+    (void)state;
+    placed(KEY, 760);
+    placed(SOUND, 760);
+    publish_again();
+    first = placed(KEY, 5000);
+    assert_true(first > 760);
+    sound = placed(SOUND_HEADER, 4600);
+    assert_int_equal(sound, 761);
+    for (uint32_t i = 0; i <= 400; i += 20) {
+        uint32_t time = placed(SOUND, 4600 + i);
+
+        assert_true(time > sound);
+        assert_true(time - sound <= 21);
+        sound = time;
+    }
+    assert_true(sound >= first); /* past it with the next one */
+    assert_int_equal(placed(INTER, 5040), first + 40);
+    assert_int_equal(placed(SOUND, 5040), first + 40);
+}
+
+/* A little out of order is left alone again when the clock has caught up. */
+static void
+test_caught_up(void **state)
+{
+    uint32_t first;
+
+    (void)state;
+    placed(KEY, 1000);
+    publish_again();
+    first = placed(KEY, 0);
+    placed(INTER, 80);
+    assert_int_equal(placed(INTER, 40), first + 40);
+}
+
+/* A header that is sent again with time 0 is no clock. */
+static void
+test_header_with_time_zero(void **state)
+{
+    (void)state;
+    placed(KEY, 100000);
+    placed(SOUND, 100000);
+    assert_int_equal(placed(SOUND_HEADER, 0), 100000);
+    assert_int_equal(placed(VIDEO_HEADER, 0), 100000);
+    assert_int_equal(placed(INTER, 100040), 100040);
+    assert_int_equal(placed(SOUND, 100040), 100040);
+}
+
+/* Metadata that say 0 behind a later publisher's first frame. */
+static void
+test_data_before_the_first_frame(void **state)
+{
+    uint32_t first;
+
+    (void)state;
+    placed(KEY, 1000);
+    publish_again();
+    first = placed(KEY, 500000);
+    assert_int_equal(placed(META, 0), first);
+    assert_int_equal(placed(META, 500010), first + 10);
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_goes_on_after_republish),
+        TEST(test_republish_of_an_empty_stream),
+        TEST(test_clock_that_jumps_back),
+        TEST(test_sound_far_behind_the_picture),
+        TEST(test_picture_far_behind_the_sound),
+        TEST(test_both_jump_back),
+        TEST(test_neither_goes_back_after_republish),
+        TEST(test_caught_up),
+        TEST(test_header_with_time_zero),
+        TEST(test_data_before_the_first_frame),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
