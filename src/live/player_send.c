@@ -215,6 +215,9 @@ player_file(struct live_player *p, enum sent sent)
     switch (sent) {
     case SENT_ALL:
         list_append(&hs->current, &p->link);
+        if (!hs->live) { /* it may be the end: looked at before we sleep */
+            wake_slot(slot_self(), stream_number(hs->stream));
+        }
         return;
     case SENT_SOME:
         list_append(&hs->behind, &p->link);
