@@ -230,6 +230,7 @@ static const struct live_player_handlers viewer_handlers = {
     viewer_on_hold,
     viewer_on_resume,
     viewer_on_stop,
+    NULL,
 };
 
 static inline struct live_play
