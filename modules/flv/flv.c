@@ -4,7 +4,8 @@
  * The answer has no length and no chunks, it ends with the connection: so
  * players of HTTP/1.0 and 1.1 get the very same bytes as the stream has them
  * in shared memory.  The head is held back until the stream starts, because
- * only then is known that it exists; after flv_wait the answer is 404.
+ * only then is known what it has; a name that nobody publishes is answered
+ * 404 after flv_wait, one that is live starts whenever a key frame comes.
  *
  * One struct viewing lives from the request to the end of its connection.
  *
@@ -20,6 +21,9 @@
 #include <stdio.h>
 
 #define SUFFIX ".flv"
+/* How often it is looked, at least, whether a stream without a start is still
+ * published, ms. */
+#define LOOK_AGAIN_MS 1000
 
 struct flv_settings {
     int64_t flv_wait; /* ms */
@@ -36,6 +40,7 @@ struct viewing {
     struct http_request *request; /* until the connection closes */
     struct conn *conn;
     struct live_player *player; /* owned */
+    struct str name;            /* "app/name", in the request's memory */
     struct timer wait;          /* flv_wait */
 };
 
@@ -120,7 +125,13 @@ static void
 on_waited(struct timer *timer)
 {
     struct viewing *v = LIST_ITEM(timer, struct viewing, wait);
+    int64_t again = v->layer->settings->flv_wait;
 
+    if (live_is_live(v->name)) { /* its next key frame may be far */
+        again = again > LOOK_AGAIN_MS ? again : LOOK_AGAIN_MS;
+        timer_set(v->layer->loop, timer, again);
+        return;
+    }
     metric_add(&metrics[0], REFUSED_NO_STREAM, 1);
     answer_error(v, 404, "nobody publishes this stream");
 }
@@ -234,6 +245,7 @@ play(struct http_request *r, const struct flv_layer *layer,
 
     v->layer = layer;
     v->request = r;
+    v->name = name;
     timer_init(&v->wait, on_waited);
     v->conn = http_take_over(r, &conn_handlers, v);
     what = what_to_play(r, a, name, v->conn);

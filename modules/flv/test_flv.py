@@ -78,6 +78,25 @@ def test_unpublished_name_waits_then_404(weir):
     assert 0.9 < time.monotonic() - began < busy(0.4)  # 5 s unless told
 
 
+def test_live_stream_without_a_start_is_not_404(weir):
+    """The next key frame is further away than flv_wait: what asks after it
+    gets its 404 before."""
+    w = weir(workers=2, app="gop_cache = false;", flv='flv_wait = "200ms";')
+    f = Feed(w.rtmp).head().frames(3)
+    players = [FlvPlayer(w.http, "room") for _ in range(4)]
+    wait_players(w, 4)
+    for _ in range(3):
+        assert get(w.http, "/live/nobody.flv").status == 404
+    f.frames(30)
+    for c in players:
+        assert video_numbers(c.read_until("video 32")) == list(range(25, 33))
+        c.close()
+    waits = Http(w.http)
+    waits.send("GET", "/live/room.flv")
+    f.stop()
+    assert waits.answer().status == 404  # since nobody publishes it any more
+
+
 def test_unpublished_name_plays_when_published_while_waiting(weir):
     w = weir(workers=2, flv='flv_wait = "1h";')
     players = [FlvPlayer(w.http, "room") for _ in range(4)]

@@ -188,6 +188,7 @@ join(struct events *e, struct http_request *r)
     e->count++;
     metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, 1);
     http_on_cancel(r, on_cancel, s);
+    http_set_endless(r);
     if (buf_len(&e->made) > 0) {
         tell(s);
     } else if (e->count == 1) {

@@ -194,6 +194,7 @@ on_play_stop(void *arg, const char *reason, bool close)
 
 static const struct live_player_handlers player_handlers = {
     .on_start = on_play_start,
+    .on_turn = on_play_start,
     .on_hold = on_play_hold,
     .on_resume = on_play_resume,
     .on_stop = on_play_stop,

@@ -301,10 +301,13 @@ on_eof(void *arg)
     struct http_connection *c = arg;
 
     c->eof = true;
-    if (c->phase == PHASE_BUSY && c->x->waiting) {
+    if (c->phase == PHASE_BUSY && c->x->endless) {
         conn_close(c->conn, "client closed the connection");
     } else {
-        http_settle_later(c); /* what it sent before is still served */
+        /* What it sent before is still served: it may have ended its side
+         * only.  If it is gone, that costs the answer, which ends in a reset.
+         */
+        http_settle_later(c);
     }
 }
 

@@ -308,6 +308,10 @@ enum http_result http_send_file(struct http_request *r, int status,
 void http_on_cancel(struct http_request *r, void (*on_cancel)(void *arg),
                     void *arg);
 void http_resume(struct http_request *r);
+/* The answer goes on for as long as the client listens.  A client that ends
+ * its side only still gets an answer that was under way, but here this is how
+ * it leaves: its connection is closed then. */
+void http_set_endless(struct http_request *r);
 
 /* Gives the connection away (FLV): the request ends and is logged when the
  * taker closes the connection; r stays valid until then.  Unread input is

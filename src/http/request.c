@@ -215,6 +215,12 @@ http_on_cancel(struct http_request *r, void (*on_cancel)(void *arg), void *arg)
 }
 
 void
+http_set_endless(struct http_request *r)
+{
+    exchange_of(r)->endless = true;
+}
+
+void
 http_resume(struct http_request *r)
 {
     struct exchange *x = exchange_of(r);

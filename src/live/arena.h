@@ -105,6 +105,9 @@ struct stream {
     _Atomic slot_owner writer;
     _Atomic slot_owner takeover;
     _Atomic int64_t hold_until; /* clock_ms() */
+    _Atomic int64_t owed_until; /* its end waits for no player after that */
+    int64_t told_until;         /* master: the hold_until that is over, as
+                                   readers were told */
     _Atomic int64_t hold_ms;    /* as its publisher's application has it */
     _Atomic uint64_t ended_epoch;
     _Atomic int64_t replaced_ms[2]; /* the last two replacements */
@@ -140,6 +143,9 @@ struct stream {
     _Atomic uint64_t key_frames;
 
     _Atomic uint64_t readers[SLOT_MAX / 64]; /* slots that have players */
+    _Atomic uint64_t owing[SLOT_MAX / 64];   /* slots that may have players
+                                                without all of it, or have not
+                                                looked who waits for it */
     _Atomic uint32_t media[MEDIA_RING];
     _Atomic uint32_t index[INDEX_RING];
 };
@@ -173,6 +179,7 @@ struct session_record {
 /* What a process has been told and not yet looked at. */
 #define WAKE_WORDS 1024u /* 64 streams each: 65536 at most */
 struct wake_page {
+    _Atomic uint32_t hub; /* somebody looks at it */
     _Atomic uint32_t pending;
     _Atomic uint64_t summary[WAKE_WORDS / 64];
     _Atomic uint64_t dirty[WAKE_WORDS];

@@ -53,6 +53,7 @@ free_hub_stream(struct hub_stream *hs)
 
     if (hub_stream_valid(hs)) {
         set_reader(hs->stream, false);
+        stream_set_owing(hs->stream, slot_self(), false);
     }
     pass_forget(hs);
     if (hub.streams[n] == hs) {
@@ -87,6 +88,9 @@ hub_release(struct hub_stream *hs)
 {
     if (is_idle(hs)) {
         loop_later(hub.loop, &hs->idle);
+    }
+    if (!hs->live) { /* it may have been the last that was owed something */
+        wake_slot(slot_self(), stream_number(hs->stream));
     }
 }
 
@@ -140,6 +144,7 @@ hub_adopt(struct stream *s)
         struct hub_stream *hs = hub.streams[n] = new_hub_stream(s);
 
         set_reader(s, true);
+        stream_set_owing(s, slot_self(), true);
         hs->reached = hs->looked = atomic_load(&s->tail);
         hs->live = atomic_load(&s->writer) != 0;
         players_match_name(hs);
@@ -227,8 +232,8 @@ look_for_frames(struct hub_stream *hs)
     if (tail <= hs->reached) {
         return;
     }
-    if (list_empty(&hs->current)) {
-        hub_release_frames(hs);
+    if (list_empty(&hs->current) || !hs->live) {
+        hub_release_frames(hs); /* nothing comes that it could wait for */
         return;
     }
     look_for_video(hs, tail);
@@ -244,9 +249,30 @@ look_for_frames(struct hub_stream *hs)
     }
 }
 
+/* Nobody publishes it: players that have all of it go when the hold is over,
+ * and when all have, the stream need not wait for us.  sessions: of publishers,
+ * before we looked. */
+static void
+look_at_end(struct hub_stream *hs, uint32_t sessions)
+{
+    struct stream *s = hs->stream;
+
+    if (stream_hold_is_over(s)) {
+        players_leave(hs);
+    }
+    if (!list_empty(&hs->behind) || !list_empty(&hs->blocked)) {
+        return; /* looked at again when they have it */
+    }
+    stream_set_owing(s, slot_self(), false);
+    if (atomic_load(&s->sessions) != sessions) {
+        stream_set_owing(s, slot_self(), true); /* another came meanwhile */
+    }
+}
+
 void
 hub_look(struct hub_stream *hs)
 {
+    uint32_t sessions = atomic_load(&hs->stream->sessions);
     bool live;
 
     publisher_look(hs);
@@ -257,6 +283,9 @@ hub_look(struct hub_stream *hs)
     }
     look_for_frames(hs);
     players_start(hs);
+    if (!hs->live) {
+        look_at_end(hs, sessions);
+    }
     if (!list_empty(&hs->blocked)) {
         players_check_stalls(hs);
         hub.check_stalls = true;
@@ -275,8 +304,12 @@ look_at(uint32_t n)
         give_up(hs);
         hs = NULL;
     }
-    if (hs == NULL && stream_is_open(s) && players_wait_for(stream_name(s))) {
-        hs = hub_adopt(s);
+    if (hs == NULL && stream_is_open(s)) {
+        if (players_wait_for(stream_name(s))) {
+            hs = hub_adopt(s);
+        } else {
+            stream_set_owing(s, slot_self(), false);
+        }
     }
     if (hs != NULL) {
         hub_look(hs);
@@ -415,6 +448,7 @@ live_hub_start(struct loop *l, const struct live_settings *s,
         return errmsg_sys(err, "live: cannot watch the wake descriptor");
     }
     pass_start(s->io_uring);
+    atomic_store(&arena.pages[self].hub, 1);
     after_wake(NULL);
     loop_set_hooks(l, &hooks, NULL);
     return 0;

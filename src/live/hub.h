@@ -76,6 +76,8 @@ void player_meet(struct live_player *p, struct hub_stream *hs);
 void players_start(struct hub_stream *hs);
 void players_tell(struct hub_stream *hs, bool live);
 void players_end(struct hub_stream *hs);
+/* The same for those only that have had all there is. */
+void players_leave(struct hub_stream *hs);
 /* Somebody here waits for a stream of that name. */
 bool players_wait_for(struct str name);
 /* They have met it now. */

@@ -139,6 +139,9 @@ struct live_player_handlers {
      * is gone when this is called; close is true when the connection must
      * be closed (it stands in the middle of a frame). */
     void (*on_stop)(void *arg, const char *reason, bool close);
+    /* It sends again after another player of the connection did: what comes
+     * is cut in chunks of that size.  NULL: there is no other. */
+    void (*on_turn)(void *arg, uint32_t chunk_size);
 };
 
 /* Waits for the stream if there is none.  NULL with err (too many). */

@@ -14,6 +14,9 @@
 #include "live/metrics.h"
 #include "live/stream.h"
 
+/* How often it is looked whether others are done with a stream. */
+#define LOOK_AGAIN_MS 10
+
 static void
 retire_ring(_Atomic uint32_t *ring, uint32_t size, _Atomic uint64_t *first,
             const _Atomic uint64_t *end)
@@ -43,19 +46,39 @@ end_stream(struct stream *s)
     metric_add(&live_metrics[LIVE_ENDED], 0, 1);
 }
 
+/* Its hold is over, but not all that was published has gone to who can take
+ * it.  Players that have it all are stopped meanwhile; a publisher that comes
+ * now goes on with the stream as in the hold. */
+static bool
+waits_for_players(struct stream *s, int64_t hold_until)
+{
+    if (atomic_load(&s->owed_until) <= clock_ms() || !stream_is_owed(s)) {
+        return false;
+    }
+    if (s->told_until != hold_until) {
+        s->told_until = hold_until;
+        wake_readers(s);
+    }
+    return true;
+}
+
 /* Ends it if its time is over; ms until then, or -1 if it is not on hold. */
 static int64_t
 housekeep_open(struct stream *s)
 {
     slot_owner nobody = 0;
-    int64_t left;
+    int64_t until, left;
 
     if (atomic_load(&s->writer) != 0) {
         return -1;
     }
-    left = atomic_load(&s->hold_until) - clock_ms();
+    until = atomic_load(&s->hold_until);
+    left = until - clock_ms();
     if (left > 0) {
         return left;
+    }
+    if (waits_for_players(s, until)) {
+        return LOOK_AGAIN_MS;
     }
     if (!atomic_compare_exchange_strong(&s->writer, &nobody,
                                         slot_self_owner())) {
@@ -81,7 +104,7 @@ housekeep(void)
         if (key_state(key) == STREAM_OPEN) {
             left = housekeep_open(s);
         } else if (key_state(key) == STREAM_ENDED) {
-            left = 10;
+            left = LOOK_AGAIN_MS;
             if (atomic_load(&s->ended_epoch) <= oldest) {
                 atomic_store(&arena.keys[i], STREAM_FREE);
                 left = -1;
@@ -194,6 +217,7 @@ sweep_stream(struct stream *s, slot_owner dead)
     slot_owner asked = dead;
 
     atomic_fetch_and(&s->readers[slot / 64], ~(UINT64_C(1) << slot % 64));
+    stream_set_owing(s, slot, false);
     atomic_compare_exchange_strong(&s->takeover, &asked, 0);
     if (atomic_load(&s->writer) == dead) {
         log_notice("stream %.*s: its publisher's process died, on hold",

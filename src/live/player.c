@@ -82,6 +82,9 @@ player_forget(struct live_player *p)
     if (p->conn->busy == p) {
         p->conn->busy = NULL;
     }
+    if (p->conn->last == p) {
+        p->conn->last = NULL;
+    }
     if (hs != NULL) {
         hub_release(hs);
     }

@@ -57,6 +57,9 @@ enum sent {
 bool player_mid_frame(const struct live_player *p);
 /* Another NetStream of its connection stands inside a frame. */
 bool player_shut_out(const struct live_player *p);
+/* Where another player of its connection has sent last: tells its session, at
+ * a frame's boundary.  false: it was stopped. */
+bool player_take_turn(struct live_player *p);
 /* Payload bytes that went out. */
 static inline void
 player_count(struct live_player *p, uint64_t video, uint64_t audio)

@@ -50,27 +50,31 @@ players_match_name(struct hub_stream *hs)
     }
 }
 
-/* Calls f for each player of the stream, whatever f does to the lists. */
+/* Calls f for each player of a list, whatever f does to lists. */
+static void
+each_of(struct list *players, void (*f)(struct live_player *p))
+{
+    struct list done;
+
+    list_init(&done);
+    while (!list_empty(players)) {
+        struct live_player *p =
+            LIST_ITEM(players->next, struct live_player, link);
+
+        list_remove(&p->link);
+        list_append(&done, &p->link);
+        f(p);
+    }
+    list_splice(players, &done);
+}
+
 static void
 each_player(struct hub_stream *hs, void (*f)(struct live_player *p))
 {
-    struct list *lists[] = { &hs->waiting, &hs->current, &hs->behind,
-                             &hs->blocked };
-
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        struct list done;
-
-        list_init(&done);
-        while (!list_empty(lists[i])) {
-            struct live_player *p =
-                LIST_ITEM(lists[i]->next, struct live_player, link);
-
-            list_remove(&p->link);
-            list_append(&done, &p->link);
-            f(p);
-        }
-        list_splice(lists[i], &done);
-    }
+    each_of(&hs->waiting, f);
+    each_of(&hs->current, f);
+    each_of(&hs->behind, f);
+    each_of(&hs->blocked, f);
 }
 
 static void
@@ -120,6 +124,22 @@ void
 players_end(struct hub_stream *hs)
 {
     each_player(hs, end_player);
+}
+
+/* Who never started goes on waiting: somebody may come yet. */
+static void
+leave_player(struct live_player *p)
+{
+    if (p->started) {
+        player_stop(p, "the stream is over");
+    }
+}
+
+void
+players_leave(struct hub_stream *hs)
+{
+    each_of(&hs->current, leave_player);
+    each_of(&hs->waiting, leave_player);
 }
 
 /* ---- players that take nothing ---- */

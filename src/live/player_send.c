@@ -112,6 +112,23 @@ catch_up(struct live_player *p)
     return SENT_SOME;
 }
 
+bool
+player_take_turn(struct live_player *p)
+{
+    if (p->conn->last == p) {
+        return true;
+    }
+    pass_flush(); /* before its session is told anything */
+    if (p->stopped) {
+        return false; /* with its connection, by another's failure */
+    }
+    p->conn->last = p;
+    if (p->handlers->on_turn != NULL) {
+        p->handlers->on_turn(p->arg, p->hs->stream->chunk_size);
+    }
+    return !p->stopped;
+}
+
 /* Something waits for the end of the frame it stands in. */
 static bool
 wants_boundary(const struct live_player *p)
@@ -155,9 +172,19 @@ player_sent(struct live_player *p, const struct batch *b, size_t n)
 static enum sent
 send_frames(struct live_player *p)
 {
-    const struct batch *b = next_batch(p);
+    const struct batch *b;
     ssize_t n = 0;
 
+    if (p->conn->last != p) {
+        if (!player_take_turn(p)) {
+            return SENT_GONE;
+        }
+        if (conn_unsent(p->conn) > 0) { /* what was said just now */
+            p->conn->notify_writable = true;
+            return SENT_BLOCKED;
+        }
+    }
+    b = next_batch(p);
     if (b != &hub.own && pass_send(p, b)) {
         return SENT_ASKED;
     }
@@ -209,12 +236,16 @@ player_file(struct live_player *p, enum sent sent)
     if (sent == SENT_GONE || sent == SENT_ASKED) {
         return;
     }
-    if (!player_shut_out(p)) {
-        p->conn->busy = player_mid_frame(p) ? p : NULL;
+    if (!player_shut_out(p)) { /* with words, for they have an order, too */
+        p->conn->busy =
+            player_mid_frame(p) || buf_len(&p->words) > 0 ? p : NULL;
     }
     switch (sent) {
     case SENT_ALL:
         list_append(&hs->current, &p->link);
+        if (!hs->live) { /* it may be the end: looked at before we sleep */
+            wake_slot(slot_self(), stream_number(hs->stream));
+        }
         return;
     case SENT_SOME:
         list_append(&hs->behind, &p->link);

@@ -216,7 +216,10 @@ start(struct live_player *p, uint64_t frame)
     if (first) {
         metric_observe(&live_metrics[LIVE_FIRST_FRAME], 0,
                        loop_now(hub.loop) - p->asked_ms);
+        p->conn->last = p;
         p->handlers->on_start(p->arg, hs->stream->chunk_size);
+    } else {
+        player_take_turn(p);
     }
     if (!p->stopped && send_prologue(p, first, timestamp) != 0) {
         player_stop(p, "the connection takes nothing at the start");

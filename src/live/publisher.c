@@ -98,9 +98,8 @@ begin(struct live_publisher *p, struct hub_stream *hs)
         stop(other, LIVE_STOPPED_REPLACED, "replaced by a newer publisher");
     }
     for (uint32_t slot = 0; slot < slots_end(); slot++) {
-        int kind = atomic_load(&slot_at(slot)->kind);
-
-        if (kind == SLOT_WORKER || kind == SLOT_ROLE) {
+        if (atomic_load(&arena.pages[slot].hub) != 0) {
+            stream_set_owing(hs->stream, slot, true);
             wake_slot(slot, stream_number(hs->stream));
         }
     }

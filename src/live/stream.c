@@ -48,6 +48,36 @@ stream_is_live(struct stream *s)
     return stream_is_open(s) && atomic_load(&s->writer) != 0;
 }
 
+bool
+stream_hold_is_over(struct stream *s)
+{
+    return atomic_load(&s->writer) == 0 &&
+           atomic_load(&s->hold_until) <= clock_ms();
+}
+
+void
+stream_set_owing(struct stream *s, uint32_t slot, bool owing)
+{
+    uint64_t bit = UINT64_C(1) << slot % 64;
+
+    if (owing) {
+        atomic_fetch_or(&s->owing[slot / 64], bit);
+    } else {
+        atomic_fetch_and(&s->owing[slot / 64], ~bit);
+    }
+}
+
+bool
+stream_is_owed(struct stream *s)
+{
+    uint64_t any = 0;
+
+    for (uint32_t w = 0; w < SLOT_MAX / 64; w++) {
+        any |= atomic_load(&s->owing[w]);
+    }
+    return any != 0;
+}
+
 /* Position of a record other than skip whose key bears the name and may have
  * it: CLAIMED or OPEN.  stream_count when there is none. */
 static uint32_t
@@ -219,13 +249,16 @@ stream_unask(struct stream *s)
 
 /* From owner to nobody; whoever finds owner dead may do it as well.  What never
  * had a frame is not held: nobody could have seen it, and names taken without
- * media must not fill the table. */
+ * media must not fill the table.  Players are owed its frames for as long as a
+ * stream that goes on would keep them. */
 static void
 put_on_hold(struct stream *s, slot_owner owner)
 {
     int64_t hold = atomic_load(&s->tail) > 0 ? atomic_load(&s->hold_ms) : 0;
 
     atomic_store(&s->hold_until, clock_ms() + hold);
+    atomic_store(&s->owed_until,
+                 atomic_load(&s->last_arrived_ms) + arena.settings.window);
     atomic_compare_exchange_strong(&s->writer, &owner, 0);
     wake_readers(s);
     wake_slot(0, stream_number(s)); /* the master watches the time */

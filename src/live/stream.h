@@ -45,6 +45,13 @@ int stream_note_replaced(struct stream *s, struct errmsg *err);
 void stream_leave(struct stream *s);
 
 bool stream_is_live(struct stream *s);
+/* Nobody publishes it, and the time for somebody to come back is up: players
+ * that have all of it are stopped.  The stream itself ends (master.c) when no
+ * slot owes some of it to a player; at owed_until in any case. */
+bool stream_hold_is_over(struct stream *s);
+/* Whether a slot has players without all of it, or has not looked yet. */
+void stream_set_owing(struct stream *s, uint32_t slot, bool owing);
+bool stream_is_owed(struct stream *s); /* by any */
 
 /* ---- keys, for the master's sweep ---- */
 

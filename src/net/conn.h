@@ -76,6 +76,7 @@ struct conn {
     struct addr via;      /* who connected to us: peer, or its proxy */
     void *busy;           /* who has sent half of something: others
                                    keep out until it is NULL again */
+    const void *last;     /* of several who send: who did so last */
     int64_t opened_ms;    /* loop_now() */
     int64_t last_read_ms; /* bytes last came / last went */
     int64_t last_write_ms;

@@ -83,7 +83,8 @@ static const struct conf_key live_keys[] = {
         .help = "The most one stream may take of memory."),
     ROW(live_settings, hold, CONF_TIME, .min = 0, .max = DAYS(1),
         .preset = "10s",
-        .help = "How long players wait for a publisher that went."),
+        .help = "How long players wait for a publisher that went; however "
+                "short, they get what was published, within window."),
     ROW(live_settings, gather, CONF_TIME, .min = 0, .max = 10000,
         .preset = "auto", .words = word_auto,
         .help = "How long frames may wait to be sent together; \"auto\": "

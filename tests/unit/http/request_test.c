@@ -19,7 +19,7 @@ static struct client c;
 static struct {
     struct http_request *request;
     int calls, cancels;
-    bool resume_at_once, pass;
+    bool resume_at_once, pass, endless;
     struct conn *taken;
     int closes, eaten;
 } seen;
@@ -39,6 +39,9 @@ on_wait(struct http_request *r, void *state)
     if (seen.calls++ == 0) {
         r->context = &seen;
         http_on_cancel(r, on_cancel, &seen);
+        if (seen.endless) {
+            http_set_endless(r);
+        }
         if (seen.resume_at_once) {
             http_resume(r);
         }
@@ -265,6 +268,33 @@ test_cancel_instead_of_resume(void **state)
     assert_int_equal(seen.calls, 1);
 }
 
+/* It ended its side only, and reads on. */
+static void
+test_end_of_the_clients_side_cancels_nothing(void **state)
+{
+    (void)state;
+    client_say(&c, WAIT "GET /behind HTTP/1.1\r\nHost: a\r\n\r\n");
+    shutdown(c.fd, SHUT_WR);
+    client_idle(&c, 5);
+    assert_int_equal(seen.cancels, 0);
+    http_resume(seen.request);
+    assert_true(client_hears(&c, "\r\n\r\nresumed"));
+    assert_true(client_hears(&c, "\r\n\r\nnext"));
+    assert_true(client_hears_end(&c));
+}
+
+static void
+test_end_of_the_clients_side_ends_the_endless(void **state)
+{
+    (void)state;
+    seen.endless = true;
+    start_waiting();
+    shutdown(c.fd, SHUT_WR);
+    assert_true(client_hears_end(&c));
+    assert_int_equal(seen.cancels, 1);
+    assert_int_equal(seen.calls, 1);
+}
+
 static void
 test_no_cancel_after_the_answer(void **state)
 {
@@ -359,6 +389,8 @@ main(void)
         TEST(test_cancel),
         TEST(test_cancel_while_data_waits),
         TEST(test_cancel_instead_of_resume),
+        TEST(test_end_of_the_clients_side_cancels_nothing),
+        TEST(test_end_of_the_clients_side_ends_the_endless),
         TEST(test_no_cancel_after_the_answer),
         TEST(test_answer_without_resume),
         TEST(test_take_over),

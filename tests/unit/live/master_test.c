@@ -273,6 +273,81 @@ test_lives_while_published(void **state)
     assert_true(stream_is_live(s));
 }
 
+static bool
+told(uint32_t slot)
+{
+    return atomic_exchange(&arena.pages[slot].pending, 0) != 0;
+}
+
+/* Players of a process have not had all of it: they are given time. */
+static void
+test_waits_for_who_is_owed(void **state)
+{
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+    struct stream *s = stream_on_hold(slot, 20);
+
+    (void)state;
+    atomic_fetch_or(&s->readers[0], UINT64_C(1) << slot);
+    stream_set_owing(s, slot, true);
+    told(slot);
+    assert_false(ends_within(s, 100));
+    assert_true(stream_hold_is_over(s));
+    assert_true(told(slot));
+    assert_false(ends_within(s, 50));
+    assert_false(told(slot)); /* once is enough */
+    stream_set_owing(s, slot, false);
+    assert_true(ends_within(s, 100000));
+}
+
+static void
+test_waits_no_longer_than_the_window(void **state)
+{
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+    int64_t before = clock_ms();
+    struct stream *s;
+
+    (void)state;
+    arena.settings.window = 150;
+    s = stream_on_hold(slot, 0);
+    stream_set_owing(s, slot, true);
+    assert_true(ends_within(s, 100000));
+    assert_true(clock_ms() - before >= 150);
+}
+
+static void
+test_the_dead_are_owed_nothing(void **state)
+{
+    uint32_t writer = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+    uint32_t reader = (uint32_t)slot_take(SLOT_WORKER, "reader", 1, 0);
+    struct stream *s = stream_on_hold(writer, 0);
+
+    (void)state;
+    arena.settings.window = 600000;
+    stream_set_owing(s, reader, true);
+    assert_true(stream_is_owed(s));
+    bury(reader);
+    assert_false(stream_is_owed(s));
+    assert_true(ends_within(s, 100000));
+}
+
+/* A publisher that comes then goes on with it. */
+static void
+test_who_comes_back_meanwhile_goes_on(void **state)
+{
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+    struct stream *s = stream_on_hold(slot, 0);
+
+    (void)state;
+    stream_set_owing(s, slot, true);
+    assert_false(ends_within(s, 50));
+    slot_set_self(slot);
+    assert_ptr_equal(fixture_stream("live/a"), s);
+    slot_set_self(0);
+    stream_set_owing(s, slot, false);
+    assert_false(ends_within(s, 50));
+    assert_true(stream_is_live(s));
+}
+
 int
 main(void)
 {
@@ -285,6 +360,10 @@ main(void)
         TEST(test_ends_when_hold_is_over),
         TEST(test_freed_when_all_have_seen_it),
         TEST(test_lives_while_published),
+        TEST(test_waits_for_who_is_owed),
+        TEST(test_waits_no_longer_than_the_window),
+        TEST(test_the_dead_are_owed_nothing),
+        TEST(test_who_comes_back_meanwhile_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,10 +226,7 @@ viewer_on_stop(void *arg, const char *reason, bool close)
 }
 
 static const struct live_player_handlers viewer_handlers = {
-    viewer_on_start,
-    viewer_on_hold,
-    viewer_on_resume,
-    viewer_on_stop,
+    viewer_on_start, viewer_on_hold, viewer_on_resume, viewer_on_stop, NULL,
 };
 
 static inline struct live_play
