@@ -245,7 +245,8 @@ run(struct http_request *r, const struct relay *relay, enum relay_kind kind)
     }
     r->context = q;
     http_on_cancel(r, on_cancel, q);
-    q->call = relay_ask_write(&q->ask, relay->all->relays.max, on_written, q);
+    q->call =
+        relay_ask_write(&q->ask, relay_ask_room(relay->all), on_written, q);
     return HTTP_WAIT;
 }
 

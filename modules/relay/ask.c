@@ -118,6 +118,37 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
     return str_eq(url, a->url) ? 200 : refuse_configured(a, err);
 }
 
+/* Pushes of all streams count by the streams that there are, as they do in
+ * the relayer. */
+static size_t
+count_named(const struct rtmp_application_settings *app)
+{
+    const struct push_settings *push = app->push.items;
+    size_t count = app->pull.count;
+
+    for (size_t i = 0; i < app->push.count; i++) {
+        count += push[i].name.len > 0;
+    }
+    return count;
+}
+
+int64_t
+relay_ask_room(const struct settings *s)
+{
+    size_t taken = relay_tasks_of_all();
+
+    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
+        const struct rtmp_server_settings *r =
+            settings_rtmp_server(&s->rtmp, i);
+        const struct rtmp_application_settings *a = r->applications.items;
+
+        for (size_t k = 0; k < r->applications.count; k++) {
+            taken += count_named(&a[k]);
+        }
+    }
+    return s->relays.max - (int64_t)taken;
+}
+
 /* ---- the store ---- */
 
 static struct store_call *
@@ -132,7 +163,7 @@ write_one(enum relay_statement statement, const struct store_value *values,
 }
 
 struct store_call *
-relay_ask_write(const struct relay_ask *a, int64_t max, store_done *done,
+relay_ask_write(const struct relay_ask *a, int64_t room, store_done *done,
                 void *arg)
 {
     const struct store_value values[] = {
@@ -141,7 +172,7 @@ relay_ask_write(const struct relay_ask *a, int64_t max, store_done *done,
         store_text(a->name),
         store_text(a->url),
         store_int(clock_wall_ms()),
-        store_int(max),
+        store_int(room),
     };
 
     return a->start ? write_one(SQL_TASK_START, values, 6, done, arg)

@@ -22,10 +22,13 @@ struct relay_ask {
 int relay_ask_check(const struct settings *s, const struct relay_ask *a,
                     struct errmsg *err);
 
-/* max: relays.max.  The answer is STORE_OK (a start's id is in the first cell)
- * or STORE_MISSING: a stop of what is not there, or a start that something
- * is in the way of (relay_ask_look() tells). */
-struct store_call *relay_ask_write(const struct relay_ask *a, int64_t max,
+/* How many relays the store may have: what those of weir.conf leave of
+ * relays.max. */
+int64_t relay_ask_room(const struct settings *s);
+/* room: as relay_ask_room() says.  The answer is STORE_OK (a start's id is in
+ * the first cell) or STORE_MISSING: a stop of what is not there, or a start
+ * that something is in the way of (relay_ask_look() tells). */
+struct store_call *relay_ask_write(const struct relay_ask *a, int64_t room,
                                    store_done *done, void *arg);
 
 /* Why a start was not written. */

@@ -20,8 +20,8 @@ enum relay_statement {
     SQL_COUNT_DELETED,
     SQL_TASKS,    /* all tasks: id, kind, app, name, url */
     SQL_TASK_WHY, /* kind, app, name, url -> kinds in the way, own first */
-    /* kind, app, name, url, now, relays.max -> id: changes a row unless it is
-     * there with another URL, or there are so many */
+    /* kind, app, name, url, now, most -> id: changes a row unless it is there
+     * with another URL, or there are so many */
     SQL_TASK_START,
     SQL_TASK_STOP, /* kind, app, name */
     SQL_COUNT

@@ -161,6 +161,7 @@ make_view(struct relay_task *t)
     v->id = t->id;
     v->kind = (uint8_t)t->kind;
     v->origin = (uint8_t)t->origin;
+    v->of_all = t->of_all;
     v->state = RELAY_STARTING;
     v->since_ms = clock_wall_ms();
     str_copy(v->app, sizeof(v->app), t->app);
@@ -191,7 +192,7 @@ task_new(const struct task_wish *w)
     count_state(t, 1);
     list_append(&relayer.tasks, &t->link);
     relayer.count++;
-    log_info("relay %s %.*s: begins, %s %.*s", relay_kind_name(t->kind),
+    log_info("relay %s %.*s: wanted, %s %.*s", relay_kind_name(t->kind),
              STR_ARGS(t->stream), t->kind == RELAY_PULL ? "from" : "to",
              STR_ARGS(t->remote));
     timer_set(relayer.loop, &t->timer, 0);
@@ -207,6 +208,7 @@ task_end(struct relay_task *t)
     relay_row_free(&t->row);
     list_remove(&t->link);
     relayer.count--;
+    relayer.with_room -= t->has_room;
     log_info("relay %s %.*s: ended", relay_kind_name(t->kind),
              STR_ARGS(t->stream));
     loop_later(relayer.loop, &t->destroy);
@@ -406,6 +408,19 @@ give_up(struct relay_task *t, const char *reason)
     }
 }
 
+/* Another node may have more. */
+static void
+wait_for_room(struct relay_task *t)
+{
+    struct errmsg why;
+
+    errmsg_set(&why, "no room: relays.max is %lld",
+               (long long)relayer.plan.max);
+    if (!share_show_other(t)) {
+        task_set(t, RELAY_NOT_STARTED, why.text);
+    }
+}
+
 void
 task_look(struct relay_task *t)
 {
@@ -413,6 +428,8 @@ task_look(struct relay_task *t)
 
     if (relayer.draining) {
         share_drop(t);
+    } else if (!t->has_room) {
+        wait_for_room(t);
     } else if (task_app(t) == NULL) {
         give_up(t, "the configuration has no such application");
     } else if (t->remote.len == 0) {

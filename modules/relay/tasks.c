@@ -49,6 +49,7 @@ relay_state_name(unsigned state)
         [RELAY_BACKING_OFF] = "backing off",
         [RELAY_STARTING] = "starting",
         [RELAY_ELSEWHERE] = "elsewhere",
+        [RELAY_NOT_STARTED] = "not started",
     };
 
     return state < RELAY_STATES ? names[state] : NULL;
@@ -245,6 +246,19 @@ relay_view_state(const struct relay_view *v)
 {
     return (enum relay_state)(v->state == RELAY_ELSEWHERE ? v->there
                                                           : v->state);
+}
+
+size_t
+relay_tasks_of_all(void)
+{
+    struct relay_view v;
+    uint32_t at = 0;
+    size_t count = 0;
+
+    while (relay_tasks_next(&at, &v)) {
+        count += v.of_all;
+    }
+    return count;
 }
 
 bool

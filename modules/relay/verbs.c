@@ -30,6 +30,7 @@ enum { BUS_RELAY_ORDER = BUS_MODULE, BUS_RELAY_ANSWER };
 struct order { /* master -> relayer */
     uint64_t number;
     uint8_t start, kind;
+    int64_t room; /* relay_ask_room() */
     char app[RTMP_NAME_MAX + 1], name[RTMP_NAME_MAX + 1];
     char url[RELAY_URL_MAX + 1];
 };
@@ -42,19 +43,14 @@ struct answer { /* relayer -> master */
 
 /* ---- the relayer ---- */
 
-struct pending {
-    struct order order;
-    int64_t max;
-};
-
 static void
-answer(struct pending *p, bool done, const char *text)
+answer(struct order *o, bool done, const char *text)
 {
-    struct answer a = { .number = p->order.number, .done = done };
+    struct answer a = { .number = o->number, .done = done };
 
     str_copy(a.text, sizeof(a.text), str_from(text));
     bus_send(0, BUS_RELAY_ANSWER, &a, sizeof(a), -1);
-    mem_free(&p);
+    mem_free(&o);
 }
 
 static struct relay_ask
@@ -77,10 +73,10 @@ on_looked_up(void *arg, const struct store_result *r)
         [RELAY_OTHER_URL] = "it is there with another URL: stop it first",
         [RELAY_RING] = "the stream would feed itself through this URL",
     };
-    struct pending *p = arg;
-    struct relay_ask ask = ask_of(&p->order);
+    struct order *o = arg;
+    struct relay_ask ask = ask_of(o);
 
-    answer(p, false,
+    answer(o, false,
            r->status == STORE_OK ? words[relay_ask_obstacle(&ask, r)]
                                  : store_status_text(r->status));
 }
@@ -88,15 +84,15 @@ on_looked_up(void *arg, const struct store_result *r)
 static void
 on_written(void *arg, const struct store_result *r)
 {
-    struct pending *p = arg;
-    struct relay_ask ask = ask_of(&p->order);
+    struct order *o = arg;
+    struct relay_ask ask = ask_of(o);
 
     if (r->status == STORE_MISSING && ask.start) {
-        relay_ask_look(&ask, on_looked_up, p);
+        relay_ask_look(&ask, on_looked_up, o);
     } else if (r->status == STORE_MISSING) {
-        answer(p, false, "there is no such relay");
+        answer(o, false, "there is no such relay");
     } else {
-        answer(p, r->status == STORE_OK,
+        answer(o, r->status == STORE_OK,
                r->status == STORE_OK ? "" : store_status_text(r->status));
     }
 }
@@ -104,23 +100,23 @@ on_written(void *arg, const struct store_result *r)
 static void
 on_order(void *arg, struct bus_message *m)
 {
-    const int64_t *max = arg;
-    struct pending *p;
+    struct order *o;
     struct relay_ask ask;
 
-    if (m->len != sizeof(p->order) || slot_owner_number(m->from) != 0) {
+    (void)arg;
+    if (m->len != sizeof(*o) || slot_owner_number(m->from) != 0) {
         return;
     }
-    p = mem_zero(sizeof(*p));
-    memcpy(&p->order, m->data, sizeof(p->order));
-    ask = ask_of(&p->order);
-    relay_ask_write(&ask, *max, on_written, p);
+    o = mem_zero(sizeof(*o));
+    memcpy(o, m->data, sizeof(*o));
+    ask = ask_of(o);
+    relay_ask_write(&ask, o->room, on_written, o);
 }
 
 void
-relay_verbs_serve(const int64_t *max)
+relay_verbs_serve(void)
 {
-    bus_register(BUS_RELAY_ORDER, on_order, (void *)(uintptr_t)max);
+    bus_register(BUS_RELAY_ORDER, on_order, NULL);
 }
 
 /* ---- the master ---- */
@@ -171,9 +167,11 @@ static enum control_result
 send_order(struct control_call *call, struct waiting *w,
            const struct relay_ask *ask)
 {
+    const struct settings *s = control_master(call)->generation->settings;
     struct order o = { .number = ++numbers,
                        .start = ask->start,
-                       .kind = (uint8_t)ask->kind };
+                       .kind = (uint8_t)ask->kind,
+                       .room = relay_ask_room(s) };
     int slot = find_relayer();
 
     str_copy(o.app, sizeof(o.app), ask->app);

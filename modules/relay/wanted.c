@@ -3,7 +3,8 @@
  * weir.conf.
  *
  * Whatever changes, all that is wanted is looked at again, and a task that is
- * still wanted is left alone.
+ * still wanted is left alone.  All that is wanted is a task; relays.max have
+ * room, the others wait in the list until one of these ends.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,7 +23,6 @@ static struct {
     struct timer streams, again;
     struct store_call *read; /* under way */
     bool stale;              /* changed since that was asked */
-    bool full;               /* said so in the log */
     bool stopped;
     struct list *at; /* the task that was found last, in a round */
 } wanted;
@@ -64,20 +64,15 @@ want(const struct task_wish *w)
 
     if (t != NULL) {
         t->seen = true;
-        return;
+    } else if (relayer.count < RELAY_TASKS_MAX) {
+        task_new(w);
+    } else {
+        log_limited(LOG_ERROR,
+                    "relay %s %.*s/%.*s is not listed: there are %d, with and "
+                    "without room",
+                    relay_kind_name(w->kind), STR_ARGS(w->app),
+                    STR_ARGS(w->name), RELAY_TASKS_MAX);
     }
-    if (relayer.count >= (size_t)relayer.plan.max) {
-        if (!wanted.full) {
-            log_error("relay %s %.*s/%.*s and perhaps more are not started: "
-                      "relays.max is %lld",
-                      relay_kind_name(w->kind), STR_ARGS(w->app),
-                      STR_ARGS(w->name), (long long)relayer.plan.max);
-        }
-        wanted.full = true;
-        return;
-    }
-    wanted.full = false;
-    task_new(w);
 }
 
 static void
@@ -106,6 +101,31 @@ end_unseen(enum relay_origin origin)
             task_end(t);
         }
     }
+}
+
+/* Those that have no room get what there is, in the order in which they came;
+ * the others learn what relays.max is now. */
+static void
+give_room(enum relay_origin origin)
+{
+    LIST_EACH (node, &relayer.tasks) {
+        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+
+        if (t->origin == origin && !t->has_room) {
+            t->has_room = relayer.with_room < (size_t)relayer.plan.max;
+            relayer.with_room += t->has_room;
+            timer_set(relayer.loop, &t->timer, 0);
+        }
+    }
+}
+
+/* What is not wanted any more makes room before that is given to others. */
+static void
+end_round(enum relay_origin origin)
+{
+    end_unseen(origin);
+    give_room(RELAY_CONFIG);
+    give_room(RELAY_API);
 }
 
 /* ---- weir.conf ---- */
@@ -173,7 +193,7 @@ want_config(void)
             want_streams(p);
         }
     }
-    end_unseen(RELAY_CONFIG);
+    end_round(RELAY_CONFIG);
     return all;
 }
 
@@ -219,7 +239,7 @@ on_rows(void *arg, const struct store_result *r)
     for (size_t i = 0; i < r->answer->rows; i++) {
         want_row(r->answer->cells + i * r->answer->columns);
     }
-    end_unseen(RELAY_API);
+    end_round(RELAY_API);
     relay_tasks_forget_old();
     if (wanted.stale) {
         ask();
@@ -253,11 +273,9 @@ on_heard(void *arg, struct str text)
 
 /* ---- both ---- */
 
-/* relays.max may have made room for what the store has, too. */
 void
 wanted_plan(void)
 {
-    wanted.full = false;
     timer_set(relayer.loop, &wanted.streams, 0);
     if (relayer.plan.store) {
         ask();
