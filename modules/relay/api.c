@@ -52,6 +52,12 @@ answer_store(struct request *q)
 static enum http_result
 answer_missing(struct request *q)
 {
+    struct errmsg err;
+
+    if (relay_ask_is_of_file(q->relay->all, &q->ask)) {
+        return relay_refuse(q->r, RELAY_REFUSED_TASK,
+                            relay_ask_refuse(&q->ask, &err), "%s", err.text);
+    }
     return relay_refuse(q->r, RELAY_REFUSED_TASK, 404,
                         "there is no %s of %.*s/%.*s",
                         relay_kind_name(q->ask.kind), STR_ARGS(q->ask.app),

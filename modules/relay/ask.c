@@ -55,7 +55,7 @@ is_configured(const struct rtmp_application_settings *app,
      * same place. */
     for (size_t i = 0; a->kind == RELAY_PUSH && i < app->push.count; i++) {
         if ((push[i].name.len == 0 || str_eq(push[i].name, a->name)) &&
-            str_eq(push[i].url, a->url)) {
+            (!a->start || str_eq(push[i].url, a->url))) {
             *url = push[i].url;
             return true;
         }
@@ -63,8 +63,17 @@ is_configured(const struct rtmp_application_settings *app,
     return false;
 }
 
-static int
-refuse_configured(const struct relay_ask *a, struct errmsg *err)
+bool
+relay_ask_is_of_file(const struct settings *s, const struct relay_ask *a)
+{
+    const struct rtmp_application_settings *app = find_app(s, a->app);
+    struct str url;
+
+    return app != NULL && is_configured(app, a, &url);
+}
+
+int
+relay_ask_refuse(const struct relay_ask *a, struct errmsg *err)
 {
     errmsg_set(err, "%s %.*s/%.*s is in the configuration: change it there",
                relay_kind_name(a->kind), STR_ARGS(a->app), STR_ARGS(a->name));
@@ -72,23 +81,16 @@ refuse_configured(const struct relay_ask *a, struct errmsg *err)
 }
 
 /* What was right once can be stopped whatever the configuration says now: it
- * may have lost the application, and refuse the address. */
+ * may have lost the application, refuse the address, or have the relay, too. */
 static int
-check_stop(const struct rtmp_application_settings *app,
-           const struct relay_ask *a, struct errmsg *err)
+check_stop(const struct relay_ask *a, struct errmsg *err)
 {
     struct pool *pool = pool_new(1024);
-    struct str url;
     struct url u;
     int rc = a->url.len > 0 ? url_parse(pool, a->url, &u, err) : 0;
 
     pool_free(&pool);
-    if (rc == -1) {
-        return 400;
-    }
-    return app != NULL && is_configured(app, a, &url)
-               ? refuse_configured(a, err)
-               : 0;
+    return rc == -1 ? 400 : 0;
 }
 
 int
@@ -100,7 +102,7 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
     int status = 0;
 
     if (!a->start) {
-        return check_stop(app, a, err);
+        return check_stop(a, err);
     }
     if (app == NULL) {
         errmsg_set(err, "there is no application \"%.*s\"", STR_ARGS(a->app));
@@ -115,7 +117,7 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
     if (status != 0 || !is_configured(app, a, &url)) {
         return status;
     }
-    return str_eq(url, a->url) ? 200 : refuse_configured(a, err);
+    return str_eq(url, a->url) ? 200 : relay_ask_refuse(a, err);
 }
 
 /* Pushes of all streams count by the streams that there are, as they do in

@@ -21,6 +21,11 @@ struct relay_ask {
  * has this very relay), or an error with its words in err. */
 int relay_ask_check(const struct settings *s, const struct relay_ask *a,
                     struct errmsg *err);
+/* weir.conf has what is to be stopped, whatever its URL. */
+bool relay_ask_is_of_file(const struct settings *s, const struct relay_ask *a);
+/* 409 and err: it has to be changed there.  For a stop: if the store has none,
+ * too. */
+int relay_ask_refuse(const struct relay_ask *a, struct errmsg *err);
 
 /* How many relays the store may have: what those of weir.conf leave of
  * relays.max. */

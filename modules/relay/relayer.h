@@ -133,6 +133,8 @@ struct task_wish {
 struct relay_task *task_new(const struct task_wish *w);
 /* Says farewell to the remote; freed at the end of the turn. */
 void task_end(struct relay_task *t);
+/* One of the API's is weir.conf's from now on, and goes on. */
+void task_adopt(struct relay_task *t, bool of_all);
 /* The rules of what may be connected to are others: an attempt under way
  * begins anew, and one that was refused is made again. */
 void task_rules_changed(struct relay_task *t);

@@ -214,6 +214,28 @@ task_end(struct relay_task *t)
     loop_later(relayer.loop, &t->destroy);
 }
 
+/* It is this node's now, whoever had it. */
+void
+task_adopt(struct relay_task *t, bool of_all)
+{
+    bool waits =
+        t->view.state == RELAY_STARTING || t->view.state == RELAY_ELSEWHERE;
+
+    share_end(t);
+    memset(&t->other, 0, sizeof(t->other));
+    t->view.id = t->id = 0;
+    t->origin = RELAY_CONFIG;
+    t->view.origin = RELAY_CONFIG;
+    t->view.of_all = t->of_all = of_all;
+    t->seen = true;
+    log_info("relay %s %.*s: is of the configuration now",
+             relay_kind_name(t->kind), STR_ARGS(t->stream));
+    task_show(t);
+    if (waits) {
+        timer_set(relayer.loop, &t->timer, 0);
+    }
+}
+
 void
 task_leave(struct relay_task *t, const char *reason, bool hard)
 {

@@ -30,6 +30,7 @@ enum { BUS_RELAY_ORDER = BUS_MODULE, BUS_RELAY_ANSWER };
 struct order { /* master -> relayer */
     uint64_t number;
     uint8_t start, kind;
+    bool of_file; /* relay_ask_is_of_file() */
     int64_t room; /* relay_ask_room() */
     char app[RTMP_NAME_MAX + 1], name[RTMP_NAME_MAX + 1];
     char url[RELAY_URL_MAX + 1];
@@ -90,7 +91,9 @@ on_written(void *arg, const struct store_result *r)
     if (r->status == STORE_MISSING && ask.start) {
         relay_ask_look(&ask, on_looked_up, o);
     } else if (r->status == STORE_MISSING) {
-        answer(o, false, "there is no such relay");
+        answer(o, false,
+               o->of_file ? "it is in the configuration: change it there"
+                          : "there is no such relay");
     } else {
         answer(o, r->status == STORE_OK,
                r->status == STORE_OK ? "" : store_status_text(r->status));
@@ -171,6 +174,7 @@ send_order(struct control_call *call, struct waiting *w,
     struct order o = { .number = ++numbers,
                        .start = ask->start,
                        .kind = (uint8_t)ask->kind,
+                       .of_file = relay_ask_is_of_file(s, ask),
                        .room = relay_ask_room(s) };
     int slot = find_relayer();
 

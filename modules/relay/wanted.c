@@ -29,12 +29,19 @@ static struct {
 
 /* ---- all kinds ---- */
 
+/* Whoever wants it. */
+static bool
+is_same(const struct relay_task *t, const struct task_wish *w)
+{
+    return t->kind == w->kind && str_eq(t->app, w->app) &&
+           str_eq(t->name, w->name) && str_eq(t->url, w->url);
+}
+
 static bool
 is_task(const struct relay_task *t, const struct task_wish *w)
 {
-    return t->origin == w->origin && t->id == w->id && t->kind == w->kind &&
-           t->of_all == w->of_all && str_eq(t->app, w->app) &&
-           str_eq(t->name, w->name) && str_eq(t->url, w->url);
+    return t->origin == w->origin && t->id == w->id && t->of_all == w->of_all &&
+           is_same(t, w);
 }
 
 /* Wishes come in the order of the tasks, nearly always: looks from the last
@@ -57,6 +64,22 @@ find(const struct task_wish *w)
     return NULL;
 }
 
+/* What the API started and weir.conf has now goes on as the file's. */
+static bool
+adopt(const struct task_wish *w)
+{
+    LIST_EACH (node, &relayer.tasks) {
+        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+
+        if (w->origin == RELAY_CONFIG && t->origin == RELAY_API &&
+            is_same(t, w)) {
+            task_adopt(t, w->of_all);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 want(const struct task_wish *w)
 {
@@ -64,6 +87,8 @@ want(const struct task_wish *w)
 
     if (t != NULL) {
         t->seen = true;
+    } else if (adopt(w)) {
+        return;
     } else if (relayer.count < RELAY_TASKS_MAX) {
         task_new(w);
     } else {
@@ -129,6 +154,37 @@ end_round(enum relay_origin origin)
 }
 
 /* ---- weir.conf ---- */
+
+/* The file wins: what it has is not run for the API, too. */
+static bool
+is_of_file(const struct task_wish *w)
+{
+    const struct plan_task t = { w->kind, w->app, w->name, w->url };
+
+    return plan_has(&relayer.plan, &t);
+}
+
+/* Those that were not adopted: pushes that wait for one of all streams. */
+static void
+end_doubles(void)
+{
+    struct list *node = relayer.tasks.next;
+
+    while (node != &relayer.tasks) {
+        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+        const struct task_wish w = {
+            .kind = t->kind,
+            .app = t->app,
+            .name = t->name,
+            .url = t->url,
+        };
+
+        node = node->next;
+        if (t->origin == RELAY_API && is_of_file(&w)) {
+            task_end(t);
+        }
+    }
+}
 
 /* The streams of an application, all of which are pushed. */
 static void
@@ -221,7 +277,9 @@ want_row(const struct store_value *cells)
     };
 
     w.kind = str_eq(cells[1].s, STR("pull")) ? RELAY_PULL : RELAY_PUSH;
-    want(&w);
+    if (!is_of_file(&w)) {
+        want(&w);
+    }
 }
 
 static void
@@ -273,10 +331,12 @@ on_heard(void *arg, struct str text)
 
 /* ---- both ---- */
 
+/* The file first: what it has no more, the store may have. */
 void
 wanted_plan(void)
 {
-    timer_set(relayer.loop, &wanted.streams, 0);
+    on_streams(&wanted.streams);
+    end_doubles();
     if (relayer.plan.store) {
         ask();
     }
@@ -287,13 +347,13 @@ wanted_start(void)
 {
     timer_init(&wanted.streams, on_streams);
     timer_init(&wanted.again, on_again);
-    want_config();
     if (relayer.plan.store) {
         store_listen(RELAY_TASKS_TOPIC, on_heard, NULL);
-    } else {
-        relay_tasks_forget_old();
     }
     wanted_plan();
+    if (!relayer.plan.store) {
+        relay_tasks_forget_old();
+    }
 }
 
 void
