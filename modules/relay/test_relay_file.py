@@ -6,7 +6,7 @@ import re
 from control_client import ctl
 from feed import Feed, read_until
 from rtmp_client import player
-from test_relay_api import CONTROL, OK, control, relays, task
+from test_relay_api import CONTROL, OK, control, relayer, relays, task
 from weir import wait_for
 
 __all__ = ["control"]
@@ -105,3 +105,16 @@ def test_a_push_of_all_streams_comes_into_the_file(weir, control):
     assert task(w, "push", oper="stop", url=url) == OK
     change(w)
     wait_list(w, ("api", "waiting for the local stream"))
+
+
+def test_weirctl_without_a_store(weir):
+    """There is none where no location asks for relays; what runs goes on."""
+    w = weir(top=OPEN, app=one("pull", NOBODY))
+    pid = relayer(w)
+    for words, why in (
+            (("stop", "pull", "live", "a"), "it is in the configuration"),
+            (("stop", "pull", "live", "b"), "no location has module relay"),
+            (("start", "pull", "live", "b", NOBODY), "no location has")):
+        done = ctl(w, "relay", *words)
+        assert (done.returncode, why in done.stderr) == (1, True), done.stderr
+    assert relayer(w) == pid

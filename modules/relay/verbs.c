@@ -19,10 +19,12 @@
 #include "proc/bus.h"
 #include "proc/slot.h"
 #include "relay.h"
+#include "relayer.h"
 #include "rtmp/name.h"
 
 #define LOOK_MS 10
 #define ANSWER_MS 10000
+#define IN_FILE "it is in the configuration: change it there"
 #define ANSWERS 64 /* that nobody has looked at yet, at most */
 
 enum { BUS_RELAY_ORDER = BUS_MODULE, BUS_RELAY_ANSWER };
@@ -91,13 +93,21 @@ on_written(void *arg, const struct store_result *r)
     if (r->status == STORE_MISSING && ask.start) {
         relay_ask_look(&ask, on_looked_up, o);
     } else if (r->status == STORE_MISSING) {
-        answer(o, false,
-               o->of_file ? "it is in the configuration: change it there"
-                          : "there is no such relay");
+        answer(o, false, o->of_file ? IN_FILE : "there is no such relay");
     } else {
         answer(o, r->status == STORE_OK,
                r->status == STORE_OK ? "" : store_status_text(r->status));
     }
+}
+
+/* Without one there is nothing to ask. */
+static void
+answer_no_store(struct order *o)
+{
+    answer(o, false,
+           o->start == 0 && o->of_file
+               ? IN_FILE
+               : "no location has module relay, which keeps relays");
 }
 
 static void
@@ -112,6 +122,10 @@ on_order(void *arg, struct bus_message *m)
     }
     o = mem_zero(sizeof(*o));
     memcpy(o, m->data, sizeof(*o));
+    if (!relayer.plan.store) {
+        answer_no_store(o);
+        return;
+    }
     ask = ask_of(o);
     relay_ask_write(&ask, o->room, on_written, o);
 }
