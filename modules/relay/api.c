@@ -321,6 +321,7 @@ put_task(struct json_out *o, const struct relay_view *v)
     put_count(o, "attempts", v, v->attempts);
     put_count(o, "failures", v, v->failures);
     put_time(o, "failed", v->state == RELAY_ELSEWHERE ? 0 : v->failed_ms);
+    json_put_str(o, "last_failure", str_from(v->last_failure));
     put_count(o, "bytes", v, v->bytes);
     put_count(o, "frames", v, v->frames);
     json_close(o);

@@ -47,7 +47,7 @@ struct relay_other { /* a node that runs a task which we do not run */
     enum relay_state state;
     bool refused;
     int64_t since_ms;
-    char reason[256];
+    char reason[256], last_failure[256];
 };
 
 struct relay_task {

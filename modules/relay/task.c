@@ -265,6 +265,8 @@ task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
     t->failures++;
     t->view.failures++;
     t->view.failed_ms = clock_wall_ms();
+    str_copy(t->view.last_failure, sizeof(t->view.last_failure),
+             str_from(reason));
     t->view.refused = why == RELAY_FAILED_EGRESS;
     metric_add(m, metric_at(m, t->kind, why, 0), 1);
     rtmp_login_clear(&t->login);

@@ -67,6 +67,7 @@ struct relay_view {
     char name[RTMP_NAME_MAX + 1];
     char url[512];          /* without what is secret in it; cut to fit */
     char reason[256];       /* of the state: what failed, what it waits for */
+    char last_failure[256]; /* why it failed last, kept; "": it did not */
     int64_t since_ms;       /* clock_wall_ms(): in this state */
     int64_t failed_ms;      /* clock_wall_ms() of the last failure, 0: none */
     uint64_t attempts;      /* connections it tried */

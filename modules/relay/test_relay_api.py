@@ -76,7 +76,7 @@ def test_start_and_stop(weir, control):
     assert (shown["state"], shown["reason"], shown["origin"]) == \
         ("running", "", "api")
     assert shown["attempts"] == 1 and shown["failures"] == 0
-    assert shown["failed"] is None
+    assert shown["failed"] is None and shown["last_failure"] == ""
     with player(w.rtmp, "live", "a") as p:
         read_until(p, "key 25")
     wait_for(lambda: relays(w)[0]["frames"] > 25, 3, "counted frames")
@@ -184,6 +184,26 @@ def test_wait_tells_why_not(control):
     assert status in (403, 502)
     shown = {t["name"]: t for t in relays(w)}
     assert shown["a"]["failures"] >= 1 and shown["a"]["failed"]
+
+
+def test_the_last_failure_is_kept(weir, control):
+    """When it runs again, too."""
+    port = free_port()
+    w = control()
+    url = f"rtmp://us:pa55word@127.0.0.1:{port}/live/x"
+    assert task(w, url=url) == OK
+    shown, = wait_for(lambda: [t for t in relays(w) if t["failures"]], 5)
+    assert shown["last_failure"] == shown["reason"]
+    there = weir(rtmp_listen=f'"127.0.0.1:{port}"')
+    f = Feed(there.rtmp, "x").head().run()
+    assert task(w, url=url, wait=60) == OK
+    shown, = relays(w)
+    assert (shown["state"], shown["reason"]) == ("running", "")
+    assert "Connection refused" in shown["last_failure"] and shown["failed"]
+    words = ctl(w, "show", "relays").stdout
+    assert "Connection refused" in words
+    assert "pa55word" not in str(shown) + words
+    f.stop()
 
 
 def test_no_more_than_max(control):

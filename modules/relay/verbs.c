@@ -285,10 +285,11 @@ on_stop(struct control_call *call)
 }
 
 static const struct control_column columns[] = {
-    { "kind", 4 },     { "stream", 24 },  { "state", 28 },  { "origin", 6 },
-    { "attempts", 8 }, { "failures", 8 }, { "kbytes", 10 }, { "frames", 10 },
-    { "since_s", 8 },  { "node", 24 },    { "url", 40 },    { "reason", 0 },
-    { NULL, 0 },
+    { "kind", 4 },         { "stream", 24 },  { "state", 28 },
+    { "origin", 6 },       { "attempts", 8 }, { "failures", 8 },
+    { "kbytes", 10 },      { "frames", 10 },  { "since_s", 8 },
+    { "node", 24 },        { "url", 40 },     { "reason", 40 },
+    { "last_failure", 0 }, { NULL, 0 },
 };
 
 static enum control_result
@@ -316,6 +317,7 @@ on_show(struct control_call *call)
         control_cell(call, v.node[0] != '\0' ? str_from(v.node) : STR("-"));
         control_cell(call, str_from(v.url));
         control_cell(call, str_from(v.reason));
+        control_cell(call, str_from(v.last_failure));
         if (control_full(call)) {
             return CONTROL_MORE;
         }
