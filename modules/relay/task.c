@@ -14,6 +14,7 @@
 #include "app/rtmp_node.h"
 #include "backoff.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
@@ -159,6 +160,7 @@ make_view(struct relay_task *t)
     struct relay_view *v = &t->view;
 
     v->id = t->id;
+    v->url_hash = hash_str(t->url);
     v->kind = (uint8_t)t->kind;
     v->origin = (uint8_t)t->origin;
     v->of_all = t->of_all;

@@ -57,7 +57,8 @@ const char *relay_state_name(unsigned state);   /* "backing off" */
 const char *relay_origin_name(unsigned origin); /* "config" */
 
 struct relay_view {
-    uint64_t id; /* of the store; 0: of weir.conf */
+    uint64_t id;       /* of the store; 0: of weir.conf */
+    uint64_t url_hash; /* hash_str() of the whole URL */
     uint8_t kind, origin, state;
     uint8_t there; /* RELAY_ELSEWHERE: the state where it runs */
     bool refused;  /* egress: it will not come to be */
@@ -106,5 +107,9 @@ enum relay_state relay_view_state(const struct relay_view *v);
 size_t relay_tasks_of_all(void);
 /* False, and *v all zero: there is none. */
 bool relay_tasks_find_id(uint64_t id, struct relay_view *v);
+/* One of weir.conf; url with its secrets. */
+bool relay_tasks_find_config(enum relay_kind kind, struct str app,
+                             struct str name, struct str url,
+                             struct relay_view *v);
 
 #endif

@@ -107,6 +107,31 @@ def test_a_push_of_all_streams_comes_into_the_file(weir, control):
     wait_list(w, ("api", "waiting for the local stream"))
 
 
+def test_wait_for_one_of_the_file(weir, control):
+    there = weir()
+    f = Feed(there.rtmp, "x").head().run()
+    # The same to who must not know the key.
+    keys = [there.rtmp_url("key" + k) for k in "123"]
+    w = control(top=OPEN, hold="1h", app=one("pull", NOBODY) + "push = ( " +
+                f'{{ name = "p"; url = "{NOBODY}"; }}, ' + ", ".join(
+                    f'{{ name = "p"; url = "{u}"; }}' for u in keys) + " );")
+    status, words = task(w, url=NOBODY, wait=1)
+    assert (status, "Connection refused" in words) == (502, True)
+    assert task(w, "push", name="p", url=keys[1], wait=1) == \
+        (502, "waiting for the local stream")
+    g = Feed(w.rtmp, "p").head().run()
+    for url in keys:
+        assert task(w, "push", name="p", url=url, wait=60) == OK
+        assert task(w, "push", name="p", url=url) == OK
+    status, words = task(w, "push", name="p", url=NOBODY, wait=1)
+    assert (status, "Connection refused" in words) == (502, True)
+    change(w, one("pull", there.rtmp_url("x")))
+    assert task(w, url=there.rtmp_url("x"), wait=60) == OK
+    assert relays(w)[0]["state"] == "running"
+    g.stop()
+    f.stop()
+
+
 def test_weirctl_without_a_store(weir):
     """There is none where no location asks for relays; what runs goes on."""
     w = weir(top=OPEN, app=one("pull", NOBODY))
