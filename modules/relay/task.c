@@ -276,6 +276,9 @@ task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
     task_set(t, RELAY_BACKING_OFF, reason);
     task_show(t);
     delay = backoff_delay(t->failures, (uint32_t)rand_below(UINT32_MAX));
+    log_limited(LOG_INFO, "relay %s %.*s: again in %lld ms",
+                relay_kind_name(t->kind), STR_ARGS(t->stream),
+                (long long)delay);
     timer_set(relayer.loop, &t->timer, delay);
 }
 
