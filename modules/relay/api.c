@@ -27,11 +27,12 @@ struct request {            /* one that waits */
     struct store_call *call; /* owned while it runs */
     struct timer timer;      /* waits for running */
     int64_t end_ms;          /* loop_now() until when */
-    uint64_t id;             /* of the task */
+    uint64_t id;             /* of the task, or 0: it is of weir.conf */
     enum store_status status;
     enum relay_obstacle obstacle; /* to a start */
     /* How it is answered, once it has its turn again. */
     enum http_result (*answer)(struct request *q);
+    bool there;             /* there was one at the last look */
     struct relay_view seen; /* the task as it waits */
 };
 
@@ -52,6 +53,12 @@ answer_store(struct request *q)
 static enum http_result
 answer_missing(struct request *q)
 {
+    struct errmsg err;
+
+    if (relay_ask_is_of_file(q->relay->all, &q->ask)) {
+        return relay_refuse(q->r, RELAY_REFUSED_TASK,
+                            relay_ask_refuse(&q->ask, &err), "%s", err.text);
+    }
     return relay_refuse(q->r, RELAY_REFUSED_TASK, 404,
                         "there is no %s of %.*s/%.*s",
                         relay_kind_name(q->ask.kind), STR_ARGS(q->ask.app),
@@ -90,8 +97,8 @@ answer_not_running(struct request *q)
 
     return relay_refuse(q->r, RELAY_REFUSED_TASK, v->refused ? 403 : 502,
                         "%s%s%s",
-                        v->id == 0 ? "the relayer has not begun with it"
-                                   : relay_state_name(relay_view_state(v)),
+                        q->there ? relay_state_name(relay_view_state(v))
+                                 : "the relayer has not begun with it",
                         v->reason[0] != '\0' ? ": " : "", v->reason);
 }
 
@@ -108,16 +115,26 @@ static void
 on_look(struct timer *timer)
 {
     struct request *q = LIST_ITEM(timer, struct request, timer);
-    bool there = relay_tasks_find_id(q->id, &q->seen);
+    const struct relay_ask *a = &q->ask;
 
-    if (there && relay_view_state(&q->seen) == RELAY_RUNNING) {
+    q->there = q->id > 0 ? relay_tasks_find_id(q->id, &q->seen)
+                         : relay_tasks_find_config(a->kind, a->app, a->name,
+                                                   a->url, &q->seen);
+    if (q->there && relay_view_state(&q->seen) == RELAY_RUNNING) {
         go_on(q, answer_ok);
-    } else if ((there && q->seen.refused) ||
+    } else if ((q->there && q->seen.refused) ||
                loop_now(q->r->loop) >= q->end_ms) {
         go_on(q, answer_not_running);
     } else {
         timer_set(q->r->loop, timer, LOOK_MS);
     }
+}
+
+static void
+begin_wait(struct request *q)
+{
+    q->end_ms = loop_now(q->r->loop) + q->wait;
+    timer_set(q->r->loop, &q->timer, 0);
 }
 
 /* ---- the store ---- */
@@ -150,8 +167,7 @@ on_written(void *arg, const struct store_result *r)
         go_on(q, answer_store);
     } else if (q->ask.start && q->wait > 0 && r->answer->rows > 0) {
         q->id = (uint64_t)r->answer->cells[0].n;
-        q->end_ms = loop_now(q->r->loop) + q->wait;
-        timer_set(q->r->loop, &q->timer, 0);
+        begin_wait(q);
     } else {
         go_on(q, answer_ok);
     }
@@ -243,15 +259,20 @@ run(struct http_request *r, const struct relay *relay, enum relay_kind kind)
         return answer_head(q);
     }
     status = relay_ask_check(relay->all, &q->ask, &err);
-    if (status == 200) {
+    if (status == 200 && q->wait == 0) {
         return relay_ok(r);
     }
-    if (status != 0) {
+    if (status != 0 && status != 200) {
         return relay_refuse(r, RELAY_REFUSED_TASK, status, "%s", err.text);
     }
     r->context = q;
     http_on_cancel(r, on_cancel, q);
-    q->call = relay_ask_write(&q->ask, relay->all->relays.max, on_written, q);
+    if (status == 200) {
+        begin_wait(q);
+        return HTTP_WAIT;
+    }
+    q->call =
+        relay_ask_write(&q->ask, relay_ask_room(relay->all), on_written, q);
     return HTTP_WAIT;
 }
 
@@ -320,6 +341,7 @@ put_task(struct json_out *o, const struct relay_view *v)
     put_count(o, "attempts", v, v->attempts);
     put_count(o, "failures", v, v->failures);
     put_time(o, "failed", v->state == RELAY_ELSEWHERE ? 0 : v->failed_ms);
+    json_put_str(o, "last_failure", str_from(v->last_failure));
     put_count(o, "bytes", v, v->bytes);
     put_count(o, "frames", v, v->frames);
     json_close(o);

@@ -56,7 +56,7 @@ is_configured(const struct rtmp_application_settings *app,
      * same place. */
     for (size_t i = 0; a->kind == RELAY_PUSH && i < app->push.count; i++) {
         if ((push[i].name.len == 0 || str_eq(push[i].name, a->name)) &&
-            str_eq(push[i].url, a->url)) {
+            (!a->start || str_eq(push[i].url, a->url))) {
             *url = push[i].url;
             return true;
         }
@@ -64,8 +64,17 @@ is_configured(const struct rtmp_application_settings *app,
     return false;
 }
 
-static int
-refuse_configured(const struct relay_ask *a, struct errmsg *err)
+bool
+relay_ask_is_of_file(const struct settings *s, const struct relay_ask *a)
+{
+    const struct rtmp_application_settings *app = find_app(s, a->app);
+    struct str url;
+
+    return app != NULL && is_configured(app, a, &url);
+}
+
+int
+relay_ask_refuse(const struct relay_ask *a, struct errmsg *err)
 {
     errmsg_set(err, "%s %.*s/%.*s is in the configuration: change it there",
                relay_kind_name(a->kind), STR_ARGS(a->app), STR_ARGS(a->name));
@@ -73,23 +82,16 @@ refuse_configured(const struct relay_ask *a, struct errmsg *err)
 }
 
 /* What was right once can be stopped whatever the configuration says now: it
- * may have lost the application, and refuse the address. */
+ * may have lost the application, refuse the address, or have the relay, too. */
 static int
-check_stop(const struct rtmp_application_settings *app,
-           const struct relay_ask *a, struct errmsg *err)
+check_stop(const struct relay_ask *a, struct errmsg *err)
 {
     struct pool *pool = pool_new(1024);
-    struct str url;
     struct url u;
     int rc = a->url.len > 0 ? url_parse(pool, a->url, &u, err) : 0;
 
     pool_free(&pool);
-    if (rc == -1) {
-        return 400;
-    }
-    return app != NULL && is_configured(app, a, &url)
-               ? refuse_configured(a, err)
-               : 0;
+    return rc == -1 ? 400 : 0;
 }
 
 int
@@ -101,7 +103,7 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
     int status = 0;
 
     if (!a->start) {
-        return check_stop(app, a, err);
+        return check_stop(a, err);
     }
     if (app == NULL) {
         errmsg_set(err, "there is no application \"%.*s\"", STR_ARGS(a->app));
@@ -114,13 +116,44 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
     }
     status = check_url(s, a, err);
     if (status == 0 && is_configured(app, a, &url)) {
-        return str_eq(url, a->url) ? 200 : refuse_configured(a, err);
+        return str_eq(url, a->url) ? 200 : relay_ask_refuse(a, err);
     }
     if (status == 0 && relay_target_check(s, a->kind == RELAY_PULL, a->app,
                                           a->name, a->url, err) == -1) {
         return 409;
     }
     return status;
+}
+
+/* Pushes of all streams count by the streams that there are, as they do in
+ * the relayer. */
+static size_t
+count_named(const struct rtmp_application_settings *app)
+{
+    const struct push_settings *push = app->push.items;
+    size_t count = app->pull.count;
+
+    for (size_t i = 0; i < app->push.count; i++) {
+        count += push[i].name.len > 0;
+    }
+    return count;
+}
+
+int64_t
+relay_ask_room(const struct settings *s)
+{
+    size_t taken = relay_tasks_of_all();
+
+    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
+        const struct rtmp_server_settings *r =
+            settings_rtmp_server(&s->rtmp, i);
+        const struct rtmp_application_settings *a = r->applications.items;
+
+        for (size_t k = 0; k < r->applications.count; k++) {
+            taken += count_named(&a[k]);
+        }
+    }
+    return s->relays.max - (int64_t)taken;
 }
 
 /* ---- the store ---- */
@@ -148,7 +181,8 @@ target_of(struct pool *pool, const struct relay_ask *a)
 }
 
 static struct store_call *
-write_start(const struct relay_ask *a, int64_t max, store_done *done, void *arg)
+write_start(const struct relay_ask *a, int64_t room, store_done *done,
+            void *arg)
 {
     struct pool *pool = pool_new(1024);
     struct store_call *call;
@@ -158,7 +192,7 @@ write_start(const struct relay_ask *a, int64_t max, store_done *done, void *arg)
         store_text(a->name),
         store_text(a->url),
         store_int(clock_wall_ms()),
-        store_int(max),
+        store_int(room),
         store_text(target_of(pool, a)),
     };
 
@@ -168,7 +202,7 @@ write_start(const struct relay_ask *a, int64_t max, store_done *done, void *arg)
 }
 
 struct store_call *
-relay_ask_write(const struct relay_ask *a, int64_t max, store_done *done,
+relay_ask_write(const struct relay_ask *a, int64_t room, store_done *done,
                 void *arg)
 {
     const struct store_value values[] = {
@@ -177,7 +211,7 @@ relay_ask_write(const struct relay_ask *a, int64_t max, store_done *done,
         store_text(a->name),
     };
 
-    return a->start ? write_start(a, max, done, arg)
+    return a->start ? write_start(a, room, done, arg)
                     : write_one(SQL_TASK_STOP, values, 3, done, arg);
 }
 

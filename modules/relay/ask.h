@@ -21,11 +21,19 @@ struct relay_ask {
  * has this very relay), or an error with its words in err. */
 int relay_ask_check(const struct settings *s, const struct relay_ask *a,
                     struct errmsg *err);
+/* weir.conf has what is to be stopped, whatever its URL. */
+bool relay_ask_is_of_file(const struct settings *s, const struct relay_ask *a);
+/* 409 and err: it has to be changed there.  For a stop: if the store has none,
+ * too. */
+int relay_ask_refuse(const struct relay_ask *a, struct errmsg *err);
 
-/* max: relays.max.  The answer is STORE_OK (a start's id is in the first cell)
- * or STORE_MISSING: a stop of what is not there, or a start that something
- * is in the way of (relay_ask_look() tells). */
-struct store_call *relay_ask_write(const struct relay_ask *a, int64_t max,
+/* How many relays the store may have: what those of weir.conf leave of
+ * relays.max. */
+int64_t relay_ask_room(const struct settings *s);
+/* room: as relay_ask_room() says.  The answer is STORE_OK (a start's id is in
+ * the first cell) or STORE_MISSING: a stop of what is not there, or a start
+ * that something is in the way of (relay_ask_look() tells). */
+struct store_call *relay_ask_write(const struct relay_ask *a, int64_t room,
                                    store_done *done, void *arg);
 
 /* Why a start was not written. */

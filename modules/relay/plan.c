@@ -219,6 +219,21 @@ plan_app(const struct plan *p, struct str name)
     return NULL;
 }
 
+bool
+plan_has(const struct plan *p, const struct plan_task *t)
+{
+    for (size_t i = 0; i < p->task_count; i++) {
+        const struct plan_task *o = &p->tasks[i];
+
+        if (o->kind == t->kind && str_eq(o->app, t->app) &&
+            (o->name.len == 0 || str_eq(o->name, t->name)) &&
+            str_eq(o->url, t->url)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- wanting ---- */
 
 static void

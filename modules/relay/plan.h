@@ -45,6 +45,8 @@ void plan_write(const struct settings *s, struct buf *out);
  * not such bytes. */
 int plan_read(struct str bytes, struct pool *pool, struct plan *out);
 const struct plan_app *plan_app(const struct plan *p, struct str name);
+/* weir.conf has this relay, or a push of all streams that is it, too. */
+bool plan_has(const struct plan *p, const struct plan_task *t);
 
 /* Whether a weir with these settings relays anything, or may be asked to. */
 bool plan_wants_relayer(const struct settings *s);

@@ -182,7 +182,7 @@ start(struct loop *l, const struct settings *s, struct errmsg *err)
         return errmsg_set(err, "the relays of weir.conf are too many");
     }
     set_clients(&relayer.plan);
-    relay_verbs_serve(&relayer.plan.max);
+    relay_verbs_serve();
     relay_tasks_begin();
     share_start(s);
     wanted_start();

@@ -49,7 +49,7 @@ struct relay_other { /* a node that runs a task which we do not run */
     enum relay_state state;
     bool refused;
     int64_t since_ms;
-    char reason[256];
+    char reason[256], last_failure[256];
 };
 
 struct relay_task {
@@ -58,8 +58,9 @@ struct relay_task {
     uint64_t id;       /* of the store, or 0 */
     enum relay_kind kind;
     enum relay_origin origin;
-    bool of_all; /* made for a stream, because all of them are pushed */
-    bool seen;   /* relayer.c's */
+    bool of_all;   /* made for a stream, because all of them are pushed */
+    bool seen;     /* wanted.c's */
+    bool has_room; /* one of relays.max; else it is not started */
     struct str app, name;
     struct str stream;     /* "app/name" */
     struct str url;        /* with its secrets */
@@ -110,8 +111,9 @@ struct relayer {
     struct errmsg no_tls;
     struct rtmp_client_settings clients[RELAY_KINDS];
     struct list tasks;
-    size_t count;
-    bool draining; /* makes no new connections */
+    size_t count;     /* of them */
+    size_t with_room; /* and of those that are started */
+    bool draining;    /* makes no new connections */
     char node[LEASE_NODE_MAX + 1];
 };
 extern struct relayer relayer;
@@ -135,11 +137,13 @@ struct task_wish {
     struct str app, name, url;
 };
 
-/* In relayer.tasks, and begins.  A wrong URL is a state of the task, not an
- * error: it was written into the store by another weir. */
+/* In relayer.tasks; begins when it is given room.  A wrong URL is a state of
+ * the task, not an error: it was written into the store by another weir. */
 struct relay_task *task_new(const struct task_wish *w);
 /* Says farewell to the remote; freed at the end of the turn. */
 void task_end(struct relay_task *t);
+/* One of the API's is weir.conf's from now on, and goes on. */
+void task_adopt(struct relay_task *t, bool of_all);
 /* The rules of what may be connected to are others: an attempt under way
  * begins anew, and one that was refused is made again. */
 void task_rules_changed(struct relay_task *t);

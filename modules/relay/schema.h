@@ -21,7 +21,7 @@ enum relay_statement {
     SQL_TASKS,    /* all tasks: id, kind, app, name, url */
     SQL_TASK_WHY, /* kind, app, name, url, target -> kinds in the way, own
                      first */
-    /* kind, app, name, url, now, relays.max, target -> id: changes a row unless
+    /* kind, app, name, url, now, most, target -> id: changes a row unless
      * it is there with another URL, or there are so many, or the stream would
      * feed itself */
     SQL_TASK_START,

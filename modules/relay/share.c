@@ -3,7 +3,7 @@
  * (store/lease.h).
  *
  * What a node says of a task that it runs is its state, since when, whether it
- * was refused, and the reason, with tabs between.
+ * was refused, why it failed last, and the reason, with tabs between.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,17 +16,29 @@
 #include "app/node_name.h"
 #include "base/log.h"
 
+/* Both texts of a view, and room for a state, a number and a flag. */
+#define SAID_MAX 600
+_Static_assert(SAID_MAX <= LEASE_STATE_MAX, "a lease holds what is said");
+_Static_assert(sizeof((struct relay_view){ 0 }.reason) +
+                       sizeof((struct relay_view){ 0 }.last_failure) + 80 <
+                   SAID_MAX,
+               "what is said is never cut");
+
 /* ---- how it is said ---- */
 
 static void
 say(struct relay_task *t)
 {
     const struct relay_view *v = &t->view;
-    char text[LEASE_STATE_MAX];
-    int n = snprintf(text, sizeof(text), "%s\t%" PRId64 "\t%d\t%s",
-                     relay_state_name(v->state), v->since_ms, v->refused,
-                     v->reason);
+    char text[SAID_MAX], failure[sizeof(v->last_failure)];
+    int n;
 
+    for (size_t i = 0; i < sizeof(failure); i++) {
+        failure[i] = v->last_failure[i] == '\t' ? ' ' : v->last_failure[i];
+    }
+    n = snprintf(text, sizeof(text), "%s\t%" PRId64 "\t%d\t%s\t%s",
+                 relay_state_name(v->state), v->since_ms, v->refused, failure,
+                 v->reason);
     lease_say(t->lease, str_of(text, (size_t)n));
 }
 
@@ -48,12 +60,14 @@ read_state(struct relay_other *o, struct str text)
     struct str state = str_cut(&text, '\t');
     struct str since = str_cut(&text, '\t');
     struct str refused = str_cut(&text, '\t');
+    struct str failure = str_cut(&text, '\t');
 
     o->state = state_named(state);
     if (!str_to_int(since, 0, INT64_MAX, &o->since_ms)) {
         o->since_ms = 0;
     }
     o->refused = str_eq(refused, STR("1"));
+    str_copy(o->last_failure, sizeof(o->last_failure), failure);
     str_copy(o->reason, sizeof(o->reason), text);
 }
 
@@ -173,6 +187,8 @@ share_show_other(struct relay_task *t)
     task_set(t, RELAY_ELSEWHERE, o->reason);
     t->view.since_ms = o->since_ms;
     t->view.refused = o->refused;
+    str_copy(t->view.last_failure, sizeof(t->view.last_failure),
+             str_from(o->last_failure));
     task_show(t);
     return true;
 }

@@ -14,6 +14,7 @@
 #include "app/rtmp_node.h"
 #include "backoff.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
@@ -160,8 +161,10 @@ make_view(struct relay_task *t)
     struct relay_view *v = &t->view;
 
     v->id = t->id;
+    v->url_hash = hash_str(t->url);
     v->kind = (uint8_t)t->kind;
     v->origin = (uint8_t)t->origin;
+    v->of_all = t->of_all;
     v->state = RELAY_STARTING;
     v->since_ms = clock_wall_ms();
     str_copy(v->app, sizeof(v->app), t->app);
@@ -192,7 +195,7 @@ task_new(const struct task_wish *w)
     count_state(t, 1);
     list_append(&relayer.tasks, &t->link);
     relayer.count++;
-    log_info("relay %s %.*s: begins, %s %.*s", relay_kind_name(t->kind),
+    log_info("relay %s %.*s: wanted, %s %.*s", relay_kind_name(t->kind),
              STR_ARGS(t->stream), t->kind == RELAY_PULL ? "from" : "to",
              STR_ARGS(t->remote));
     timer_set(relayer.loop, &t->timer, 0);
@@ -210,9 +213,32 @@ task_end(struct relay_task *t)
     list_remove(&t->link);
     relayer.count--;
     ring_end(t);
+    relayer.with_room -= t->has_room;
     log_info("relay %s %.*s: ended", relay_kind_name(t->kind),
              STR_ARGS(t->stream));
     loop_later(relayer.loop, &t->destroy);
+}
+
+/* It is this node's now, whoever had it. */
+void
+task_adopt(struct relay_task *t, bool of_all)
+{
+    bool waits =
+        t->view.state == RELAY_STARTING || t->view.state == RELAY_ELSEWHERE;
+
+    share_end(t);
+    memset(&t->other, 0, sizeof(t->other));
+    t->view.id = t->id = 0;
+    t->origin = RELAY_CONFIG;
+    t->view.origin = RELAY_CONFIG;
+    t->view.of_all = t->of_all = of_all;
+    t->seen = true;
+    log_info("relay %s %.*s: is of the configuration now",
+             relay_kind_name(t->kind), STR_ARGS(t->stream));
+    task_show(t);
+    if (waits) {
+        timer_set(relayer.loop, &t->timer, 0);
+    }
 }
 
 void
@@ -244,6 +270,8 @@ task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
     t->failures++;
     t->view.failures++;
     t->view.failed_ms = clock_wall_ms();
+    str_copy(t->view.last_failure, sizeof(t->view.last_failure),
+             str_from(reason));
     t->view.refused = why == RELAY_FAILED_EGRESS;
     metric_add(m, metric_at(m, t->kind, why, 0), 1);
     rtmp_login_clear(&t->login);
@@ -251,6 +279,9 @@ task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
     task_set(t, RELAY_BACKING_OFF, reason);
     task_show(t);
     delay = backoff_delay(t->failures, (uint32_t)rand_below(UINT32_MAX));
+    log_limited(LOG_INFO, "relay %s %.*s: again in %lld ms",
+                relay_kind_name(t->kind), STR_ARGS(t->stream),
+                (long long)delay);
     timer_set(relayer.loop, &t->timer, delay);
 }
 
@@ -412,6 +443,19 @@ give_up(struct relay_task *t, const char *reason)
     }
 }
 
+/* Another node may have more. */
+static void
+wait_for_room(struct relay_task *t)
+{
+    struct errmsg why;
+
+    errmsg_set(&why, "no room: relays.max is %lld",
+               (long long)relayer.plan.max);
+    if (!share_show_other(t)) {
+        task_set(t, RELAY_NOT_STARTED, why.text);
+    }
+}
+
 void
 task_look(struct relay_task *t)
 {
@@ -420,6 +464,8 @@ task_look(struct relay_task *t)
 
     if (relayer.draining) {
         share_drop(t);
+    } else if (!t->has_room) {
+        wait_for_room(t);
     } else if (task_app(t) == NULL) {
         give_up(t, "the configuration has no such application");
     } else if (t->remote.len == 0) {

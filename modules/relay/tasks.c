@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "proc/shared.h"
 #include "proc/slot.h"
 
@@ -49,6 +50,7 @@ relay_state_name(unsigned state)
         [RELAY_BACKING_OFF] = "backing off",
         [RELAY_STARTING] = "starting",
         [RELAY_ELSEWHERE] = "elsewhere",
+        [RELAY_NOT_STARTED] = "not started",
     };
 
     return state < RELAY_STATES ? names[state] : NULL;
@@ -158,8 +160,8 @@ static bool
 is_same_task(const struct relay_view *a, const struct relay_view *b)
 {
     return a->id == b->id && a->kind == b->kind && a->origin == b->origin &&
-           strcmp(a->app, b->app) == 0 && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->url, b->url) == 0;
+           a->url_hash == b->url_hash && strcmp(a->app, b->app) == 0 &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->url, b->url) == 0;
 }
 
 struct relay_row *
@@ -247,6 +249,19 @@ relay_view_state(const struct relay_view *v)
                                                           : v->state);
 }
 
+size_t
+relay_tasks_of_all(void)
+{
+    struct relay_view v;
+    uint32_t at = 0;
+    size_t count = 0;
+
+    while (relay_tasks_next(&at, &v)) {
+        count += v.of_all;
+    }
+    return count;
+}
+
 bool
 relay_tasks_find_id(uint64_t id, struct relay_view *v)
 {
@@ -258,5 +273,23 @@ relay_tasks_find_id(uint64_t id, struct relay_view *v)
         }
     }
     memset(v, 0, sizeof(*v)); /* it holds what another relay says */
+    return false;
+}
+
+bool
+relay_tasks_find_config(enum relay_kind kind, struct str app, struct str name,
+                        struct str url, struct relay_view *v)
+{
+    uint64_t hash = hash_str(url);
+    uint32_t at = 0;
+
+    while (relay_tasks_next(&at, v)) {
+        if (v->origin == RELAY_CONFIG && v->kind == kind &&
+            v->url_hash == hash && str_eq(str_from(v->app), app) &&
+            str_eq(str_from(v->name), name)) {
+            return true;
+        }
+    }
+    memset(v, 0, sizeof(*v));
     return false;
 }

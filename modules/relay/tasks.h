@@ -20,7 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RELAY_TASKS_MAX 4096 /* rows; the limit in force is relays.max */
+/* Rows: as many as relays.max can be, and as many that have no room. */
+#define RELAY_TASKS_MAX 8192
 
 enum relay_kind { RELAY_PULL, RELAY_PUSH, RELAY_KINDS };
 
@@ -36,6 +37,7 @@ enum relay_origin { RELAY_API, RELAY_CONFIG };
  *     +--------------+--------------+   the local side is not as needed
  *
  * A task of the store begins as starting, and may be elsewhere at any time.
+ * One that may not run is not started.
  */
 enum relay_state {
     RELAY_CONNECTING,  /* until the first frame of a pull, or until a push is
@@ -46,6 +48,7 @@ enum relay_state {
     RELAY_BACKING_OFF, /* it failed, and will connect again in a while */
     RELAY_STARTING,    /* which node runs it is not known yet */
     RELAY_ELSEWHERE,   /* another node on the same database runs it */
+    RELAY_NOT_STARTED, /* it may not run now: the reason tells why */
     RELAY_STATES
 };
 
@@ -54,15 +57,18 @@ const char *relay_state_name(unsigned state);   /* "backing off" */
 const char *relay_origin_name(unsigned origin); /* "config" */
 
 struct relay_view {
-    uint64_t id; /* of the store; 0: of weir.conf */
+    uint64_t id;       /* of the store; 0: of weir.conf */
+    uint64_t url_hash; /* hash_str() of the whole URL */
     uint8_t kind, origin, state;
     uint8_t there; /* RELAY_ELSEWHERE: the state where it runs */
     bool refused;  /* egress: it will not come to be */
+    bool of_all;   /* listed because all streams of its application are */
     char node[LEASE_NODE_MAX + 1]; /* that runs it; "": none */
     char app[RTMP_NAME_MAX + 1];
     char name[RTMP_NAME_MAX + 1];
     char url[512];          /* without what is secret in it; cut to fit */
-    char reason[256];       /* of the last failure, or what it waits for; "" */
+    char reason[256];       /* of the state: what failed, what it waits for */
+    char last_failure[256]; /* why it failed last, kept; "": it did not */
     int64_t since_ms;       /* clock_wall_ms(): in this state */
     int64_t failed_ms;      /* clock_wall_ms() of the last failure, 0: none */
     uint64_t attempts;      /* connections it tried */
@@ -97,7 +103,13 @@ void relay_row_free(struct relay_row **row);
 bool relay_tasks_next(uint32_t *at, struct relay_view *v);
 /* Where it runs. */
 enum relay_state relay_view_state(const struct relay_view *v);
+/* How many are of_all. */
+size_t relay_tasks_of_all(void);
 /* False, and *v all zero: there is none. */
 bool relay_tasks_find_id(uint64_t id, struct relay_view *v);
+/* One of weir.conf; url with its secrets. */
+bool relay_tasks_find_config(enum relay_kind kind, struct str app,
+                             struct str name, struct str url,
+                             struct relay_view *v);
 
 #endif

@@ -106,21 +106,6 @@ def test_urls_are_not_in_the_access_log(control):
         assert secret not in text
 
 
-def test_more_relays_are_allowed(control):
-    """Those that had no room begin when there is some."""
-    pull = f'pull = ( {{ name = "file"; url = "{NOBODY}"; }} );'
-    w = control(top=OPEN + "relays = { max = 2; };", app=pull)
-    for name in ("a", "b"):
-        assert task(w, name=name, url=NOBODY) == OK
-    wait_for(lambda: shown(w), 3)
-    w.wait_log(r"live/b and perhaps more are not started: relays\.max is 2")
-    assert len(relays(w)) == 2
-    w.set_config(top=OPEN + "relays = { max = 3; };", app=pull,
-                 locations=CONTROL)
-    w.reload()
-    wait_for(lambda: shown(w, "b"), 3, "the relay there was no room for")
-
-
 # ---- whom rtmps:// remotes are verified with ----
 
 def test_a_system_without_cas(weir, monkeypatch):

@@ -240,6 +240,16 @@ def test_a_weir_that_slept_gives_way(node):
         assert len(r.wishes) == 2
 
 
+def test_all_nodes_tell_the_last_failure(node):
+    a, b = node("a"), node("b")
+    with Remote() as r:
+        url = r.url("live/1")
+    assert task(a, url=url) == OK
+    wait_for(lambda: ["refused" in t["last_failure"]
+                      for w in (a, b) for t in relays(w)] == [True, True], 30,
+             "the reason of its failure")
+
+
 # ---- without the database ----
 
 def test_a_node_alone_goes_on_without_the_database(lone_node, own_server):

@@ -19,10 +19,12 @@
 #include "proc/bus.h"
 #include "proc/slot.h"
 #include "relay.h"
+#include "relayer.h"
 #include "rtmp/name.h"
 
 #define LOOK_MS 10
 #define ANSWER_MS 10000
+#define IN_FILE "it is in the configuration: change it there"
 #define ANSWERS 64 /* that nobody has looked at yet, at most */
 
 enum { BUS_RELAY_ORDER = BUS_MODULE, BUS_RELAY_ANSWER };
@@ -30,6 +32,8 @@ enum { BUS_RELAY_ORDER = BUS_MODULE, BUS_RELAY_ANSWER };
 struct order { /* master -> relayer */
     uint64_t number;
     uint8_t start, kind;
+    bool of_file; /* relay_ask_is_of_file() */
+    int64_t room; /* relay_ask_room() */
     char app[RTMP_NAME_MAX + 1], name[RTMP_NAME_MAX + 1];
     char url[RELAY_URL_MAX + 1];
 };
@@ -42,19 +46,14 @@ struct answer { /* relayer -> master */
 
 /* ---- the relayer ---- */
 
-struct pending {
-    struct order order;
-    int64_t max;
-};
-
 static void
-answer(struct pending *p, bool done, const char *text)
+answer(struct order *o, bool done, const char *text)
 {
-    struct answer a = { .number = p->order.number, .done = done };
+    struct answer a = { .number = o->number, .done = done };
 
     str_copy(a.text, sizeof(a.text), str_from(text));
     bus_send(0, BUS_RELAY_ANSWER, &a, sizeof(a), -1);
-    mem_free(&p);
+    mem_free(&o);
 }
 
 static struct relay_ask
@@ -77,10 +76,10 @@ on_looked_up(void *arg, const struct store_result *r)
         [RELAY_OTHER_URL] = "it is there with another URL: stop it first",
         [RELAY_RING] = "the stream would feed itself through this URL",
     };
-    struct pending *p = arg;
-    struct relay_ask ask = ask_of(&p->order);
+    struct order *o = arg;
+    struct relay_ask ask = ask_of(o);
 
-    answer(p, false,
+    answer(o, false,
            r->status == STORE_OK ? words[relay_ask_obstacle(&ask, r)]
                                  : store_status_text(r->status));
 }
@@ -88,39 +87,53 @@ on_looked_up(void *arg, const struct store_result *r)
 static void
 on_written(void *arg, const struct store_result *r)
 {
-    struct pending *p = arg;
-    struct relay_ask ask = ask_of(&p->order);
+    struct order *o = arg;
+    struct relay_ask ask = ask_of(o);
 
     if (r->status == STORE_MISSING && ask.start) {
-        relay_ask_look(&ask, on_looked_up, p);
+        relay_ask_look(&ask, on_looked_up, o);
     } else if (r->status == STORE_MISSING) {
-        answer(p, false, "there is no such relay");
+        answer(o, false, o->of_file ? IN_FILE : "there is no such relay");
     } else {
-        answer(p, r->status == STORE_OK,
+        answer(o, r->status == STORE_OK,
                r->status == STORE_OK ? "" : store_status_text(r->status));
     }
+}
+
+/* Without one there is nothing to ask. */
+static void
+answer_no_store(struct order *o)
+{
+    answer(o, false,
+           o->start == 0 && o->of_file
+               ? IN_FILE
+               : "no location has module relay, which keeps relays");
 }
 
 static void
 on_order(void *arg, struct bus_message *m)
 {
-    const int64_t *max = arg;
-    struct pending *p;
+    struct order *o;
     struct relay_ask ask;
 
-    if (m->len != sizeof(p->order) || slot_owner_number(m->from) != 0) {
+    (void)arg;
+    if (m->len != sizeof(*o) || slot_owner_number(m->from) != 0) {
         return;
     }
-    p = mem_zero(sizeof(*p));
-    memcpy(&p->order, m->data, sizeof(p->order));
-    ask = ask_of(&p->order);
-    relay_ask_write(&ask, *max, on_written, p);
+    o = mem_zero(sizeof(*o));
+    memcpy(o, m->data, sizeof(*o));
+    if (!relayer.plan.store) {
+        answer_no_store(o);
+        return;
+    }
+    ask = ask_of(o);
+    relay_ask_write(&ask, o->room, on_written, o);
 }
 
 void
-relay_verbs_serve(const int64_t *max)
+relay_verbs_serve(void)
 {
-    bus_register(BUS_RELAY_ORDER, on_order, (void *)(uintptr_t)max);
+    bus_register(BUS_RELAY_ORDER, on_order, NULL);
 }
 
 /* ---- the master ---- */
@@ -171,9 +184,12 @@ static enum control_result
 send_order(struct control_call *call, struct waiting *w,
            const struct relay_ask *ask)
 {
+    const struct settings *s = control_master(call)->generation->settings;
     struct order o = { .number = ++numbers,
                        .start = ask->start,
-                       .kind = (uint8_t)ask->kind };
+                       .kind = (uint8_t)ask->kind,
+                       .of_file = relay_ask_is_of_file(s, ask),
+                       .room = relay_ask_room(s) };
     int slot = find_relayer();
 
     str_copy(o.app, sizeof(o.app), ask->app);
@@ -269,10 +285,11 @@ on_stop(struct control_call *call)
 }
 
 static const struct control_column columns[] = {
-    { "kind", 4 },     { "stream", 24 },  { "state", 28 },  { "origin", 6 },
-    { "attempts", 8 }, { "failures", 8 }, { "kbytes", 10 }, { "frames", 10 },
-    { "since_s", 8 },  { "node", 24 },    { "url", 40 },    { "reason", 0 },
-    { NULL, 0 },
+    { "kind", 4 },         { "stream", 24 },  { "state", 28 },
+    { "origin", 6 },       { "attempts", 8 }, { "failures", 8 },
+    { "kbytes", 10 },      { "frames", 10 },  { "since_s", 8 },
+    { "node", 24 },        { "url", 40 },     { "reason", 40 },
+    { "last_failure", 0 }, { NULL, 0 },
 };
 
 static enum control_result
@@ -300,6 +317,7 @@ on_show(struct control_call *call)
         control_cell(call, v.node[0] != '\0' ? str_from(v.node) : STR("-"));
         control_cell(call, str_from(v.url));
         control_cell(call, str_from(v.reason));
+        control_cell(call, str_from(v.last_failure));
         if (control_full(call)) {
             return CONTROL_MORE;
         }

@@ -6,11 +6,9 @@
 #ifndef MODULES_RELAY_VERBS_H
 #define MODULES_RELAY_VERBS_H
 
-#include <stdint.h>
-
 /* Master, before any fork: hears the relayer's answers. */
 void relay_verbs_listen(void);
-/* The relayer: follows orders; *max is relays.max, whenever one comes. */
-void relay_verbs_serve(const int64_t *max);
+/* The relayer: follows orders. */
+void relay_verbs_serve(void);
 
 #endif

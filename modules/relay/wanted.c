@@ -3,7 +3,8 @@
  * weir.conf.
  *
  * Whatever changes, all that is wanted is looked at again, and a task that is
- * still wanted is left alone.
+ * still wanted is left alone.  All that is wanted is a task; relays.max have
+ * room, the others wait in the list until one of these ends.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,19 +23,25 @@ static struct {
     struct timer streams, again;
     struct store_call *read; /* under way */
     bool stale;              /* changed since that was asked */
-    bool full;               /* said so in the log */
     bool stopped;
     struct list *at; /* the task that was found last, in a round */
 } wanted;
 
 /* ---- all kinds ---- */
 
+/* Whoever wants it. */
+static bool
+is_same(const struct relay_task *t, const struct task_wish *w)
+{
+    return t->kind == w->kind && str_eq(t->app, w->app) &&
+           str_eq(t->name, w->name) && str_eq(t->url, w->url);
+}
+
 static bool
 is_task(const struct relay_task *t, const struct task_wish *w)
 {
-    return t->origin == w->origin && t->id == w->id && t->kind == w->kind &&
-           t->of_all == w->of_all && str_eq(t->app, w->app) &&
-           str_eq(t->name, w->name) && str_eq(t->url, w->url);
+    return t->origin == w->origin && t->id == w->id && t->of_all == w->of_all &&
+           is_same(t, w);
 }
 
 /* Wishes come in the order of the tasks, nearly always: looks from the last
@@ -57,6 +64,22 @@ find(const struct task_wish *w)
     return NULL;
 }
 
+/* What the API started and weir.conf has now goes on as the file's. */
+static bool
+adopt(const struct task_wish *w)
+{
+    LIST_EACH (node, &relayer.tasks) {
+        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+
+        if (w->origin == RELAY_CONFIG && t->origin == RELAY_API &&
+            is_same(t, w)) {
+            task_adopt(t, w->of_all);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 want(const struct task_wish *w)
 {
@@ -64,20 +87,17 @@ want(const struct task_wish *w)
 
     if (t != NULL) {
         t->seen = true;
+    } else if (adopt(w)) {
         return;
+    } else if (relayer.count < RELAY_TASKS_MAX) {
+        task_new(w);
+    } else {
+        log_limited(LOG_ERROR,
+                    "relay %s %.*s/%.*s is not listed: there are %d, with and "
+                    "without room",
+                    relay_kind_name(w->kind), STR_ARGS(w->app),
+                    STR_ARGS(w->name), RELAY_TASKS_MAX);
     }
-    if (relayer.count >= (size_t)relayer.plan.max) {
-        if (!wanted.full) {
-            log_error("relay %s %.*s/%.*s and perhaps more are not started: "
-                      "relays.max is %lld",
-                      relay_kind_name(w->kind), STR_ARGS(w->app),
-                      STR_ARGS(w->name), (long long)relayer.plan.max);
-        }
-        wanted.full = true;
-        return;
-    }
-    wanted.full = false;
-    task_new(w);
 }
 
 static void
@@ -108,7 +128,63 @@ end_unseen(enum relay_origin origin)
     }
 }
 
+/* Those that have no room get what there is, in the order in which they came;
+ * the others learn what relays.max is now. */
+static void
+give_room(enum relay_origin origin)
+{
+    LIST_EACH (node, &relayer.tasks) {
+        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+
+        if (t->origin == origin && !t->has_room) {
+            t->has_room = relayer.with_room < (size_t)relayer.plan.max;
+            relayer.with_room += t->has_room;
+            timer_set(relayer.loop, &t->timer, 0);
+        }
+    }
+}
+
+/* What is not wanted any more makes room before that is given to others. */
+static void
+end_round(enum relay_origin origin)
+{
+    end_unseen(origin);
+    give_room(RELAY_CONFIG);
+    give_room(RELAY_API);
+}
+
 /* ---- weir.conf ---- */
+
+/* The file wins: what it has is not run for the API, too. */
+static bool
+is_of_file(const struct task_wish *w)
+{
+    const struct plan_task t = { w->kind, w->app, w->name, w->url };
+
+    return plan_has(&relayer.plan, &t);
+}
+
+/* Those that were not adopted: pushes that wait for one of all streams. */
+static void
+end_doubles(void)
+{
+    struct list *node = relayer.tasks.next;
+
+    while (node != &relayer.tasks) {
+        struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
+        const struct task_wish w = {
+            .kind = t->kind,
+            .app = t->app,
+            .name = t->name,
+            .url = t->url,
+        };
+
+        node = node->next;
+        if (t->origin == RELAY_API && is_of_file(&w)) {
+            task_end(t);
+        }
+    }
+}
 
 /* The streams of an application, all of which are pushed. */
 static void
@@ -173,7 +249,7 @@ want_config(void)
             want_streams(p);
         }
     }
-    end_unseen(RELAY_CONFIG);
+    end_round(RELAY_CONFIG);
     return all;
 }
 
@@ -201,7 +277,9 @@ want_row(const struct store_value *cells)
     };
 
     w.kind = str_eq(cells[1].s, STR("pull")) ? RELAY_PULL : RELAY_PUSH;
-    want(&w);
+    if (!is_of_file(&w)) {
+        want(&w);
+    }
 }
 
 static void
@@ -219,7 +297,7 @@ on_rows(void *arg, const struct store_result *r)
     for (size_t i = 0; i < r->answer->rows; i++) {
         want_row(r->answer->cells + i * r->answer->columns);
     }
-    end_unseen(RELAY_API);
+    end_round(RELAY_API);
     relay_tasks_forget_old();
     if (wanted.stale) {
         ask();
@@ -253,12 +331,12 @@ on_heard(void *arg, struct str text)
 
 /* ---- both ---- */
 
-/* relays.max may have made room for what the store has, too. */
+/* The file first: what it has no more, the store may have. */
 void
 wanted_plan(void)
 {
-    wanted.full = false;
-    timer_set(relayer.loop, &wanted.streams, 0);
+    on_streams(&wanted.streams);
+    end_doubles();
     if (relayer.plan.store) {
         ask();
     }
@@ -269,13 +347,13 @@ wanted_start(void)
 {
     timer_init(&wanted.streams, on_streams);
     timer_init(&wanted.again, on_again);
-    want_config();
     if (relayer.plan.store) {
         store_listen(RELAY_TASKS_TOPIC, on_heard, NULL);
-    } else {
-        relay_tasks_forget_old();
     }
     wanted_plan();
+    if (!relayer.plan.store) {
+        relay_tasks_forget_old();
+    }
 }
 
 void

@@ -26,7 +26,7 @@
 
 #define LEASE_NAME_MAX 64   /* bytes, of ASCII */
 #define LEASE_NODE_MAX 200  /* bytes of a node's name */
-#define LEASE_STATE_MAX 512 /* bytes of a state */
+#define LEASE_STATE_MAX 768 /* bytes of a state */
 
 extern const struct store_schema lease_schema;
 

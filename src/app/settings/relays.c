@@ -113,7 +113,8 @@ const struct conf_key settings_pull_keys[] = {
 
 const struct conf_key settings_relays_keys[] = {
     ROW(relays_settings, max, CONF_INT, .min = 0, .max = 4096, .preset = "1024",
-        .help = "Relays at once, those of weir.conf among them."),
+        .help = "Relays at once, those of weir.conf among them, which must not "
+                "be more (a push of all streams is one at least)."),
     ROW(relays_settings, connect_timeout, CONF_TIME, .min = 500,
         .max = HOURS(1), .preset = "10s",
         .help = "How long the name, the connection, TLS and the remote's "
@@ -260,50 +261,71 @@ settings_check_egress(const struct settings *s, struct str url,
     return rc;
 }
 
+struct check { /* of the relays of a file */
+    const struct settings *s;
+    FILE *out;
+    int64_t count; /* so far */
+};
+
+/* The first that there is no room for is told. */
+static void
+count_one(struct check *c, const struct push_settings *p, const char *what)
+{
+    int64_t max = c->s->relays.max;
+
+    if (c->count++ == max) {
+        fprintf(c->out,
+                "%s:%d: %s: there are more than relays.max allows (%lld)\n",
+                p->where.file, p->where.line, what, (long long)max);
+    }
+}
+
 /* One of the file that could never run: to itself, or refused by egress. */
 static void
-check_one(const struct settings *s, struct str app,
-          const struct push_settings *p, const char *what, FILE *out)
+check_one(struct check *c, struct str app, const struct push_settings *p,
+          const char *what)
 {
     struct errmsg err;
 
-    if (settings_check_relay(s, app, p->name, p->url, &err) == -1) {
+    count_one(c, p, what);
+    if (settings_check_relay(c->s, app, p->name, p->url, &err) == -1) {
         errmsg_prefix(&err, "url ");
-    } else if (settings_check_egress(s, p->url, &err) == 0) {
+    } else if (settings_check_egress(c->s, p->url, &err) == 0) {
         return;
     }
-    fprintf(out, "%s:%d: %s: %s\n", p->where.file, p->where.line, what,
+    fprintf(c->out, "%s:%d: %s: %s\n", p->where.file, p->where.line, what,
             err.text);
 }
 
 static void
-check_application(const struct settings *s,
-                  const struct rtmp_application_settings *a, FILE *out)
+check_application(struct check *c, const struct rtmp_application_settings *a)
 {
     const struct push_settings *push = a->push.items;
     const struct pull_settings *pull = a->pull.items;
 
     for (size_t i = 0; i < a->push.count; i++) {
-        check_one(s, a->name, &push[i], "push", out);
+        check_one(c, a->name, &push[i], "push");
     }
     for (size_t i = 0; i < a->pull.count; i++) {
         const struct push_settings p = { pull[i].where, pull[i].url,
                                          pull[i].name };
 
-        check_one(s, a->name, &p, "pull", out);
+        check_one(c, a->name, &p, "pull");
     }
 }
 
 void
 settings_check_relays(const struct settings *s, FILE *out)
 {
+    struct check check = { s, out, 0 };
+
     for (size_t i = 0; i < s->rtmp.servers.count; i++) {
         const struct rtmp_server_settings *r =
             settings_rtmp_server(&s->rtmp, i);
         const struct rtmp_application_settings *a = r->applications.items;
 
         for (size_t k = 0; k < r->applications.count; k++) {
-            check_application(s, &a[k], out);
+            check_application(&check, &a[k]);
         }
     }
 }

@@ -252,6 +252,11 @@ rtmp_mistakes(void **state)
     refuses("rtmp = { servers = ( { listen = \"0\";\n"
             "applications = ( ); } ); };\n",
             2, "applications must not be empty");
+    refuses("relays = { max = 1; }; rtmp = { servers = ( { listen = \"0\"; "
+            "applications = ( { name = \"live\"; push = (\n"
+            "{ url = \"rtmp://a.example/a\"; },\n"
+            "{ url = \"rtmp://a.example/b\"; } ); } ); } ); };\n",
+            3, "relays.max allows (1)");
 }
 
 static void
