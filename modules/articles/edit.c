@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "write.h"
 
-#define ROUNDS 5 /* of reading and writing, while others edit it too */
+#define ROUNDS 20 /* of reading and writing, while others edit it too */
 
 struct edit {
     struct ask ask;

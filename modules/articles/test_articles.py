@@ -282,11 +282,14 @@ def test_edits_at_the_same_time_are_not_lost(weir):
     number = made(w, "one")["id"]
     seconds = [f"2026-01-01T00:00:{i:02}Z" for i in range(20)]
     names = [f"title {i}" for i in range(20)]
-    a_.at_once([lambda m=m: put(w, number, method="PATCH", **m).status
-                for m in ([{"title": n} for n in names] +
-                          [{"created_at": s} for s in seconds])])
+    told = a_.at_once([lambda m=m: put(w, number, method="PATCH", **m).status
+                       for m in ([{"title": n} for n in names] +
+                                 [{"created_at": s} for s in seconds])])
+    assert set(told) <= {200, 503} and told.count(200) > 0
     last = get(w.http, f"/articles/{number}").json()
-    assert last["title"] in names and last["created_at"] in seconds
+    # Who was told 503 met others too often; nobody's 200 is undone by another.
+    assert (last["title"] in names) == (200 in told[:20])
+    assert (last["created_at"] in seconds) == (200 in told[20:])
 
 
 def test_editing_is_off_unless_set(weir):
