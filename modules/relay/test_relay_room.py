@@ -48,7 +48,7 @@ def test_a_file_with_too_many(weir):
     def check():
         return run("-t", "-c", f"{w.prefix}/weir.conf", "-p", w.prefix)
     for kind, app in (("pull", pulls("a", "b")), ("pull", pulls("a") + "\n" +
-                      f'push = ( {{ name = "a"; url = "{NOBODY}"; }} );'),
+                      f'push = ( {{ name = "a"; url = "{NOBODY}z"; }} );'),
                       ("push", f'push = ( "{NOBODY}",\n "{NOBODY}y" );')):
         w.set_config(top=most(1), app=app)
         done = check()
@@ -113,9 +113,9 @@ def test_streams_of_which_all_are_pushed(control):
     g = Feed(w.rtmp, "b").head().frames(5)
     wait_for(lambda: no_room(w), 5, "one without room")
     assert no_room(w) == {"b": "no room: relays.max is 1"}
-    assert task(w, name="c", url=NOBODY)[0] == 507
+    assert task(w, name="c", url=NOBODY + "z")[0] == 507
     f.stop()
     wait_begun(w, "b")
     g.stop()
     wait_for(lambda: relays(w) == [], 5, "an empty list")
-    assert task(w, name="c", url=NOBODY) == OK
+    assert task(w, name="c", url=NOBODY + "z") == OK
