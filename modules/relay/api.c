@@ -51,6 +51,15 @@ answer_store(struct request *q)
 }
 
 static enum http_result
+answer_none(struct request *q)
+{
+    return relay_refuse(q->r, RELAY_REFUSED_TASK, 404,
+                        "there is no %s of %.*s/%.*s",
+                        relay_kind_name(q->ask.kind), STR_ARGS(q->ask.app),
+                        STR_ARGS(q->ask.name));
+}
+
+static enum http_result
 answer_missing(struct request *q)
 {
     struct errmsg err;
@@ -59,10 +68,7 @@ answer_missing(struct request *q)
         return relay_refuse(q->r, RELAY_REFUSED_TASK,
                             relay_ask_refuse(&q->ask, &err), "%s", err.text);
     }
-    return relay_refuse(q->r, RELAY_REFUSED_TASK, 404,
-                        "there is no %s of %.*s/%.*s",
-                        relay_kind_name(q->ask.kind), STR_ARGS(q->ask.app),
-                        STR_ARGS(q->ask.name));
+    return answer_none(q);
 }
 
 static enum http_result
@@ -133,6 +139,7 @@ on_look(struct timer *timer)
 static void
 begin_wait(struct request *q)
 {
+    http_set_endless(q->r); /* not for a client that has gone */
     q->end_ms = loop_now(q->r->loop) + q->wait;
     timer_set(q->r->loop, &q->timer, 0);
 }
@@ -218,7 +225,7 @@ answer_head(struct request *q)
             return relay_ok(q->r);
         }
     }
-    return answer_missing(q);
+    return answer_none(q);
 }
 
 static struct request *

@@ -20,8 +20,8 @@
 
 static struct {
     size_t held;      /* pulls that failed for this */
-    uint64_t changes; /* of pushes, or of the plan */
-} ring;
+    uint64_t changes; /* of pushes, or of the plan; what no task has seen */
+} ring = { .changes = 1 };
 
 static void
 mark(struct relay_task *t)

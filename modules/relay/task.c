@@ -227,6 +227,10 @@ task_adopt(struct relay_task *t, bool of_all)
         t->view.state == RELAY_STARTING || t->view.state == RELAY_ELSEWHERE;
 
     share_end(t);
+    if (t->view.state == RELAY_ELSEWHERE) { /* what failed there */
+        t->view.refused = false;
+        t->view.last_failure[0] = '\0';
+    }
     memset(&t->other, 0, sizeof(t->other));
     t->view.id = t->id = 0;
     t->origin = RELAY_CONFIG;

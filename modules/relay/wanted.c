@@ -337,6 +337,8 @@ wanted_plan(void)
 {
     on_streams(&wanted.streams);
     end_doubles();
+    give_room(RELAY_CONFIG);
+    give_room(RELAY_API);
     if (relayer.plan.store) {
         ask();
     }

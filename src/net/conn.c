@@ -397,6 +397,9 @@ conn_set_user_timeout(struct conn *c, int64_t ms)
 void
 conn_socket_close(const struct conn_socket *s)
 {
+    struct tls *tls = s->tls;
+
+    tls_free(&tls);
     if (s->census != 0) {
         census_leave(s->census, true);
     }
