@@ -380,10 +380,9 @@ it_is_secured_where_that_is_wanted(void **state)
     attempt_tls(&t);
     assert_string_equal(heard.failure.why.text, "");
     assert_non_null(heard.socket.tls);
-    tls_free(&heard.socket.tls);
-    close(heard.socket.fd);
-    tls_free(&accepted.tls);
-    close(accepted.fd);
+    conn_socket_close(&heard.socket); /* with its TLS: else it is a leak */
+    conn_socket_close(&accepted);
+    heard.socket = accepted = (struct conn_socket){ .fd = -1 };
 
     t = target("dead.test");
     t.tls = client;
