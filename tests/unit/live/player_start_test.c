@@ -253,12 +253,25 @@ test_who_came_before_the_first_key_frame(void **state)
     expect_group(0, 50);
 }
 
+/* Codec headers of these lengths. */
+static void
+expect_head_of(uint32_t video, uint32_t sound)
+{
+    for (int i = 0; i < 3; i++) {
+        struct message m;
+
+        assert_true(wire_next(&wire, &m));
+        assert_int_equal(m.len, m.type == MEDIA_DATA    ? 80
+                                : m.type == MEDIA_VIDEO ? video
+                                                        : sound);
+        mem_free(&m.payload);
+    }
+}
+
 /* Behind the codec header in force: earlier frames need another. */
 static void
 test_who_waited_starts_behind_the_codec_header(void **state)
 {
-    struct message m;
-
     (void)state;
     watch(&wire, "live/a");
     publish(&author, "live/a");
@@ -267,13 +280,7 @@ test_who_waited_starts_behind_the_codec_header(void **state)
     write_frame(&author, VIDEO_HEADER, 800, 60);
     write_group(20, 45);
     wire_settle(&wire);
-    for (int i = 0; i < 3; i++) {
-        assert_true(wire_next(&wire, &m));
-        assert_int_equal(m.len, m.type == MEDIA_DATA    ? 80
-                                : m.type == MEDIA_VIDEO ? 60
-                                                        : 10);
-        mem_free(&m.payload);
-    }
+    expect_head_of(60, 10);
     expect_group(20, 45);
 }
 
@@ -281,8 +288,6 @@ test_who_waited_starts_behind_the_codec_header(void **state)
 static void
 test_who_waited_starts_behind_the_header_of_sound(void **state)
 {
-    struct message m;
-
     (void)state;
     watch(&wire, "live/a");
     publish(&author, "live/a");
@@ -294,13 +299,7 @@ test_who_waited_starts_behind_the_header_of_sound(void **state)
     expect_nothing(&wire);
     write_group(20, 45);
     wire_settle(&wire);
-    for (int i = 0; i < 3; i++) {
-        assert_true(wire_next(&wire, &m));
-        assert_int_equal(m.len, m.type == MEDIA_DATA    ? 80
-                                : m.type == MEDIA_VIDEO ? 40
-                                                        : 11);
-        mem_free(&m.payload);
-    }
+    expect_head_of(40, 11);
     expect_group(20, 45);
 }
 
