@@ -13,6 +13,8 @@
 #include "app/metrics.h"
 #include "app/module.h"
 #include "app/settings/settings.h"
+#include "app/trial.h"
+#include "base/heap.h"
 #include "base/mem.h"
 #include "config.h"
 #include "proc/life.h"
@@ -89,22 +91,41 @@ load(const char *file)
     return c;
 }
 
+/* What it names can be opened, by us or by the weir that runs on it. */
+static int
+try_to_open(const struct settings *s)
+{
+    struct errmsg ignored;
+    char *mistakes;
+    pid_t running = pidfile_read(s->pid.ptr, &ignored);
+
+    if (trial_open(s, trial_ask_system, &running, &mistakes) == -1) {
+        fputs(mistakes, stderr);
+        mem_free(&mistakes);
+        return -1;
+    }
+    return 0;
+}
+
 static int
 check(const struct options *o)
 {
     struct conf *c = load(o->file);
+    int status = EXIT_DONE;
 
     if (c == NULL) {
         return EXIT_WRONG;
     }
     if (o->action == 'T') {
         conf_print(c, stdout);
+    } else if (try_to_open(settings_of(c)) == -1) {
+        status = EXIT_WRONG;
     } else {
         settings_warn(settings_of(c));
         printf("%s: ok\n", o->file);
     }
     conf_free(&c);
-    return EXIT_DONE;
+    return status;
 }
 
 static int
@@ -200,6 +221,7 @@ main(int argc, char **argv)
     struct options o;
     int status;
 
+    heap_tune();
     fill_standard_descriptors();
     status = parse_options(argc, argv, &o);
     if (status != EXIT_DONE) {

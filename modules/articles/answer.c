@@ -304,29 +304,6 @@ answer_error_body(struct http_request *r, int status, struct str message,
 
 /* ---- who may write ---- */
 
-/* "https://HOST:PORT" is of this host, as the client knows it. */
-static bool
-is_own(const struct http_request *r, struct str origin)
-{
-    size_t at = str_find(origin, ':', 0);
-
-    origin = str_skip(origin, at);
-    return str_starts(origin, STR("://")) &&
-           str_eq_nocase(str_skip(origin, 3), r->host);
-}
-
-/* Where an address is what lets somebody in, pages of other sites must not be
- * able to make a browser at that address write. */
-static bool
-is_other_site(const struct http_request *r)
-{
-    const struct str *origin = http_header(r, "Origin");
-    const struct http_cors *cors = r->location->cors;
-
-    return origin != NULL && !is_own(r, *origin) &&
-           !(cors != NULL && cors_allows(cors, *origin));
-}
-
 bool
 answer_may_write(struct http_request *r, const struct articles *layer)
 {
@@ -339,17 +316,7 @@ answer_may_write(struct http_request *r, const struct articles *layer)
                       "write_access does not let you change articles");
         return false;
     }
-    if (!(access_allows_all(layer->writers) &&
-          access_allows_all(r->location->access)) &&
-        is_other_site(r)) {
-        log_limited(LOG_INFO,
-                    "articles: a page of another site may not write from %s",
-                    addr_text(&r->client, peer));
-        answer_refuse(r, ARTICLES_REFUSED_SITE, 403, "Forbidden",
-                      "pages of other sites may not change articles here");
-        return false;
-    }
-    return true;
+    return access_allows_all(layer->writers) || http_check_host(r);
 }
 
 /* ---- links ---- */

@@ -85,7 +85,6 @@ refused_name(unsigned i)
 {
     static const char *const names[ARTICLES_REFUSED_REASONS] = {
         [ARTICLES_REFUSED_ACCESS] = "write_access",
-        [ARTICLES_REFUSED_SITE] = "site",
         [ARTICLES_REFUSED_PARAMETER] = "parameter",
         [ARTICLES_REFUSED_BODY] = "body",
         [ARTICLES_REFUSED_UNPARSABLE] = "unparsable",
@@ -193,8 +192,10 @@ start(const struct module_layer *layer, void **state,
 static void
 describe(const void *state, struct http_layer *layer)
 {
-    (void)state;
+    const struct articles *a = state;
+
     layer->formats = article_accepts;
+    layer->open = access_allows_all(a->writers);
 }
 
 static void

@@ -48,7 +48,6 @@ struct articles { /* a layer, in a worker */
 
 enum articles_refused {
     ARTICLES_REFUSED_ACCESS,     /* write_access */
-    ARTICLES_REFUSED_SITE,       /* a page of another site */
     ARTICLES_REFUSED_PARAMETER,  /* 400: num, cursor, author */
     ARTICLES_REFUSED_BODY,       /* 400 */
     ARTICLES_REFUSED_UNPARSABLE, /* 422 */

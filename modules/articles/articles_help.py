@@ -30,6 +30,7 @@ def location_text(layer="", before="", size="3M", **parts):
 
 def configuration(location, before="", store="", workers=2, http=""):
     traced = "" if os.geteuid() == 0 else "sandbox = { core_dumps = true; };"
+    hosts = "" if "hosts =" in http else weir_py.HOSTS
     return f"""{traced}
 worker_processes = {workers};
 stop_grace = "0";
@@ -39,7 +40,7 @@ store = {{ {weir_py.DEFAULTS["backend"]} {store} }};
 rtmp = {{ servers = ( {{ listen = ( "127.0.0.1:0" );
   applications = ( {{ name = "live"; publish = "open"; }} ); }} ); }};
 http = {{ servers = (
-  {{ listen = ( "127.0.0.1:0" ); access_log = "run/access.log"; {http}
+  {{ listen = ( "127.0.0.1:0" ); access_log = "run/access.log"; {hosts} {http}
     locations = ( {before} {location} ); }} ); }};
 """
 

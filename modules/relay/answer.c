@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "http/escape.h"
-#include "http/filter/cors.h"
 #include "http/path.h"
 #include "rtmp/name.h"
 
@@ -94,53 +93,6 @@ relay_refuse_store(struct http_request *r, enum store_status status)
     http_set_header(r, "Retry-After", STR(RETRY_AFTER));
     return relay_refuse(r, RELAY_REFUSED_STORE, 503, "%s",
                         store_status_text(status));
-}
-
-/* ---- other sites ---- */
-
-/* "https://HOST:PORT/..." is of this host, as the client knows it. */
-static bool
-is_own(const struct http_request *r, struct str url)
-{
-    size_t at = str_find(url, ':', 0);
-
-    url = str_skip(url, at);
-    if (!str_starts(url, STR("://"))) {
-        return false; /* "null" */
-    }
-    url = str_skip(url, 3);
-    return str_eq_nocase(str_first(url, str_find(url, '/', 0)), r->host);
-}
-
-static bool
-is_same_site(const struct http_request *r)
-{
-    const struct str *site = http_header(r, "Sec-Fetch-Site");
-    const struct str *origin = http_header(r, "Origin");
-    const struct str *referer = http_header(r, "Referer");
-    const struct http_cors *cors = r->location->cors;
-
-    if (origin != NULL && cors != NULL && cors_allows(cors, *origin)) {
-        return true;
-    }
-    if (origin != NULL && !is_own(r, *origin)) {
-        return false;
-    }
-    if (site != NULL) { /* "none": the user typed the address */
-        return str_eq(*site, STR("same-origin")) || str_eq(*site, STR("none"));
-    }
-    return origin != NULL || referer == NULL || is_own(r, *referer);
-}
-
-bool
-relay_check_site(struct http_request *r)
-{
-    if (is_same_site(r)) {
-        return true;
-    }
-    relay_refuse(r, RELAY_REFUSED_SITE, 403,
-                 "pages of other sites may not ask here");
-    return false;
 }
 
 /* ---- parameters ---- */

@@ -34,12 +34,6 @@ enum http_result relay_refuse_store(struct http_request *r,
 /* The same form for all errors of the location. */
 http_error_body relay_error_body;
 
-/* A request here may change something although it is a GET, so pages of other
- * sites must not be able to make a browser ask.  What a browser says of the
- * page is Sec-Fetch-Site, Origin and Referer; who sends none of them is no
- * browser.  Origins that the location's cors allows may ask.  403. */
-bool relay_check_site(struct http_request *r);
-
 /* Parameters of the query: given once, not empty, of the right form; else
  * 400, saying which and what is allowed. */
 bool relay_get_room(struct http_request *r, struct str *room);

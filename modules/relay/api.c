@@ -255,7 +255,7 @@ run(struct http_request *r, const struct relay *relay, enum relay_kind kind)
     if (q != NULL) {
         return q->answer(q);
     }
-    if (!relay_check_site(r)) {
+    if (!http_check_site(r)) {
         return HTTP_DONE;
     }
     q = read_request(r, relay, kind);
@@ -363,7 +363,7 @@ relay_list(struct http_request *r, void *state)
     uint32_t at = 0;
 
     (void)state;
-    if (!relay_check_site(r)) {
+    if (!http_check_site(r)) {
         return HTTP_DONE;
     }
     json_begin_own(&o, false);

@@ -266,7 +266,7 @@ serve(struct http_request *r, void *state, void (*begin)(struct ask *a))
     if (a != NULL) {
         return a->answer(a);
     }
-    if (!relay_check_site(r) || !relay_get_room(r, &room)) {
+    if (!http_check_site(r) || !relay_get_room(r, &room)) {
         return HTTP_DONE;
     }
     a = pool_zero(r->pool, sizeof(*a));

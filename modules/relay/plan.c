@@ -195,7 +195,10 @@ plan_read(struct str bytes, struct pool *pool, struct plan *out)
     count = get_count(&r);
     rules = pool_zero(pool, (count + 1) * sizeof(*rules));
     for (size_t i = 0; i < count; i++) {
+        struct errmsg why;
+
         rules[i] = get_str(&r);
+        r.bad = r.bad || egress_check_rule(rules[i], &why) == -1;
     }
     if (r.bad) {
         return -1;

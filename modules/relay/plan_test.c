@@ -120,6 +120,30 @@ test_other_bytes(void **state)
     buf_clear(&bytes);
 }
 
+/* Each rule of egress is one: what takes them apart trusts that. */
+static void
+test_rules_that_are_none(void **state)
+{
+    struct conf *c = load(everything);
+    struct pool *pool = pool_new(1024);
+    struct buf bytes;
+    struct plan p;
+    char *rule;
+
+    (void)state;
+    buf_init(&bytes, PLAN_MAX);
+    plan_write(settings_of(c), &bytes);
+    conf_free(&c);
+    rule = memmem(buf_data(&bytes), buf_len(&bytes), "deny all", 8);
+    assert_non_null(rule);
+    memcpy(rule, "deny a11", 8);
+    assert_int_equal(plan_read(buf_str(&bytes), pool, &p), -1);
+    memcpy(rule, "dony all", 8);
+    assert_int_equal(plan_read(buf_str(&bytes), pool, &p), -1);
+    buf_clear(&bytes);
+    pool_free(&pool);
+}
+
 static void
 test_who_wants_a_relayer(void **state)
 {
@@ -147,6 +171,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comes_out_as_it_went_in),
         cmocka_unit_test(test_other_bytes),
+        cmocka_unit_test(test_rules_that_are_none),
         cmocka_unit_test(test_who_wants_a_relayer),
     };
 

@@ -31,7 +31,6 @@ static const char *
 refused_name(unsigned i)
 {
     static const char *const names[RELAY_REFUSED_REASONS] = {
-        [RELAY_REFUSED_SITE] = "site",
         [RELAY_REFUSED_PARAMETER] = "parameter",
         [RELAY_REFUSED_TASK] = "task",
         [RELAY_REFUSED_NO_ROOM] = "no_room",

@@ -46,7 +46,6 @@ enum relay_metric {
 };
 
 enum relay_refused {
-    RELAY_REFUSED_SITE,      /* a page of another site asked */
     RELAY_REFUSED_PARAMETER, /* missing or wrong */
     RELAY_REFUSED_TASK,      /* of pull and push: unknown, taken, no room */
     RELAY_REFUSED_NO_ROOM,   /* it has no key */

@@ -19,7 +19,7 @@
 struct relay_row {
     _Atomic slot_owner owner;  /* 0: free */
     _Atomic uint32_t sequence; /* odd while the view changes */
-    bool old;                  /* the writer's: of an earlier relayer */
+    uint8_t old;               /* the writer's, 1: of an earlier relayer */
     struct relay_view view;
 };
 
@@ -29,7 +29,6 @@ struct table {
 };
 
 static struct table *table;
-static int table_fd = -1;
 
 const char *
 relay_kind_name(unsigned kind)
@@ -64,13 +63,22 @@ relay_origin_name(unsigned origin)
     return origin <= RELAY_CONFIG ? names[origin] : NULL;
 }
 
+/* No row from here on was ever taken. */
+static uint32_t
+rows_end(void)
+{
+    uint32_t end = table != NULL ? atomic_load(&table->end) : 0;
+
+    return end < RELAY_TASKS_MAX ? end : RELAY_TASKS_MAX;
+}
+
 int
 relay_tasks_create(struct errmsg *err)
 {
     if (table != NULL) {
         return 0; /* it outlives a master that is made again (tests) */
     }
-    table = shared_create("relays", sizeof(*table), &table_fd, err);
+    table = shared_create("relays", sizeof(*table), SHARED_ALL, err);
     return table == NULL ? -1 : 0;
 }
 
@@ -113,7 +121,7 @@ relay_row_set(struct relay_row *row, const struct relay_view *v)
 void
 relay_tasks_sweep(uint32_t slot)
 {
-    uint32_t end = table != NULL ? atomic_load(&table->end) : 0;
+    uint32_t end = rows_end();
 
     for (uint32_t i = 0; i < end; i++) {
         struct relay_row *row = &table->rows[i];
@@ -134,23 +142,23 @@ relay_tasks_sweep(uint32_t slot)
 void
 relay_tasks_begin(void)
 {
-    uint32_t end = atomic_load(&table->end);
+    uint32_t end = rows_end();
 
     for (uint32_t i = 0; i < end; i++) {
-        table->rows[i].old = true;
+        table->rows[i].old = 1;
     }
 }
 
 void
 relay_tasks_forget_old(void)
 {
-    uint32_t end = atomic_load(&table->end);
+    uint32_t end = rows_end();
 
     for (uint32_t i = 0; i < end; i++) {
         struct relay_row *row = &table->rows[i];
 
         if (row->old) {
-            row->old = false;
+            row->old = 0;
             atomic_store(&row->owner, 0);
         }
     }
@@ -167,7 +175,7 @@ is_same_task(const struct relay_view *a, const struct relay_view *b)
 struct relay_row *
 relay_row_take(const struct relay_view *v)
 {
-    uint32_t end = atomic_load(&table->end);
+    uint32_t end = rows_end();
     struct relay_row *row = NULL;
 
     for (uint32_t i = 0; i < end; i++) {
@@ -181,13 +189,13 @@ relay_row_take(const struct relay_view *v)
         }
     }
     if (row == NULL) {
-        if (end == RELAY_TASKS_MAX) {
+        if (end >= RELAY_TASKS_MAX) {
             return NULL;
         }
         row = &table->rows[end];
         atomic_store(&table->end, end + 1);
     }
-    row->old = false;
+    row->old = 0;
     write_row(row, v);
     atomic_store(&row->owner, slot_self_owner());
     return row;
@@ -207,6 +215,34 @@ relay_row_free(struct relay_row **row)
 
 /* ---- reading ---- */
 
+static uint8_t
+below(uint8_t n, unsigned most)
+{
+    return n < most ? n : 0;
+}
+
+/* A copy is made what it should be, whoever wrote the row. */
+static void
+bound(struct relay_view *v)
+{
+    int64_t now = clock_wall_ms();
+
+    v->kind = below(v->kind, RELAY_KINDS);
+    v->origin = below(v->origin, RELAY_CONFIG + 1);
+    v->state = below(v->state, RELAY_STATES);
+    v->there = below(v->there, RELAY_STATES);
+    v->refused = v->refused != 0;
+    v->of_all = v->of_all != 0;
+    v->node[sizeof(v->node) - 1] = '\0';
+    v->app[sizeof(v->app) - 1] = '\0';
+    v->name[sizeof(v->name) - 1] = '\0';
+    v->url[sizeof(v->url) - 1] = '\0';
+    v->reason[sizeof(v->reason) - 1] = '\0';
+    v->last_failure[sizeof(v->last_failure) - 1] = '\0';
+    v->since_ms = v->since_ms >= 0 && v->since_ms < now ? v->since_ms : now;
+    v->failed_ms = v->failed_ms > 0 && v->failed_ms < now ? v->failed_ms : 0;
+}
+
 /* False: it is free, or its writer is at it all the time. */
 static bool
 read_row(struct relay_row *row, struct relay_view *v)
@@ -222,6 +258,7 @@ read_row(struct relay_row *row, struct relay_view *v)
             atomic_thread_fence(memory_order_acquire);
             if (atomic_load_explicit(&row->sequence, memory_order_relaxed) ==
                 n) {
+                bound(v);
                 return true;
             }
         }
@@ -232,7 +269,7 @@ read_row(struct relay_row *row, struct relay_view *v)
 bool
 relay_tasks_next(uint32_t *at, struct relay_view *v)
 {
-    uint32_t end = atomic_load(&table->end);
+    uint32_t end = rows_end();
 
     while (*at < end) {
         if (read_row(&table->rows[(*at)++], v)) {

@@ -3,9 +3,11 @@
  *
  * It lies in shared memory that the master makes before any fork.  The role
  * relayer alone writes it, a row for each task; workers and the master read
- * rows under a sequence counter.  A relayer that dies leaves its rows, so that
- * a list is not empty while it is started again: relay_tasks_sweep() says in
- * them what happened, the next relayer forgets them when it has its own.
+ * rows under a sequence counter.  Any process could write there, so readers
+ * get copies, whose numbers and texts are within their bounds.  A relayer that
+ * dies leaves its rows, so that a list is not empty while it is started again:
+ * relay_tasks_sweep() says in them what happened, the next relayer forgets them
+ * when it has its own.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -60,9 +62,9 @@ struct relay_view {
     uint64_t id;       /* of the store; 0: of weir.conf */
     uint64_t url_hash; /* hash_str() of the whole URL */
     uint8_t kind, origin, state;
-    uint8_t there; /* RELAY_ELSEWHERE: the state where it runs */
-    bool refused;  /* egress: it will not come to be */
-    bool of_all;   /* listed because all streams of its application are */
+    uint8_t there;   /* RELAY_ELSEWHERE: the state where it runs */
+    uint8_t refused; /* 1: egress: it will not come to be */
+    uint8_t of_all;  /* 1: listed because all streams of its app are */
     char node[LEASE_NODE_MAX + 1]; /* that runs it; "": none */
     char app[RTMP_NAME_MAX + 1];
     char name[RTMP_NAME_MAX + 1];

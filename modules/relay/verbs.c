@@ -40,7 +40,7 @@ struct order { /* master -> relayer */
 
 struct answer { /* relayer -> master */
     uint64_t number;
-    bool done;
+    uint8_t done;
     char text[128]; /* why not */
 };
 
@@ -117,7 +117,7 @@ on_order(void *arg, struct bus_message *m)
     struct relay_ask ask;
 
     (void)arg;
-    if (m->len != sizeof(*o) || slot_owner_number(m->from) != 0) {
+    if (m->len != sizeof(*o)) {
         return;
     }
     o = mem_zero(sizeof(*o));
@@ -133,7 +133,8 @@ on_order(void *arg, struct bus_message *m)
 void
 relay_verbs_serve(void)
 {
-    bus_register(BUS_RELAY_ORDER, on_order, NULL);
+    bus_register(BUS_RELAY_ORDER, BUS_MASTER, sizeof(struct order), on_order,
+                 NULL);
 }
 
 /* ---- the master ---- */
@@ -157,17 +158,17 @@ on_answer(void *arg, struct bus_message *m)
 void
 relay_verbs_listen(void)
 {
-    bus_register(BUS_RELAY_ANSWER, on_answer, NULL);
+    bus_register(BUS_RELAY_ANSWER, "relayer", sizeof(struct answer), on_answer,
+                 NULL);
 }
 
 static int
 find_relayer(void)
 {
     for (uint32_t i = 1; i < slots_end(); i++) {
-        struct slot *s = slot_at(i);
+        const struct slot_card *s = slot_card(i);
 
-        if (atomic_load(&s->kind) == SLOT_ROLE &&
-            atomic_load(&s->state) == SLOT_READY &&
+        if (atomic_load(&s->kind) == SLOT_ROLE && slot_state(i) == SLOT_READY &&
             strcmp(s->name, "relayer") == 0) {
             return (int)i;
         }
@@ -217,8 +218,8 @@ look_for_answer(struct control_call *call, const struct waiting *w)
     if (a->number != w->number) {
         return control_fail(call, "failed", "the relayer did not answer");
     }
-    return a->done ? control_ok(call, "%s", "")
-                   : control_fail(call, "failed", "%s", a->text);
+    return a->done != 0 ? control_ok(call, "%s", "")
+                        : control_fail(call, "failed", "%s", a->text);
 }
 
 static int
@@ -303,8 +304,8 @@ on_show(struct control_call *call)
     while (relay_tasks_next(at, &v)) {
         size_t n = str_copy(stream, sizeof(stream), str_from(v.app));
 
-        stream[n++] = '/';
-        str_copy(stream + n, sizeof(stream) - n, str_from(v.name));
+        n = str_append(stream, sizeof(stream), n, STR("/"));
+        str_append(stream, sizeof(stream), n, str_from(v.name));
         control_cell(call, str_from(relay_kind_name(v.kind)));
         control_cell(call, str_from(stream));
         control_cell(call, str_from(relay_state_name(relay_view_state(&v))));

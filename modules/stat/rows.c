@@ -61,7 +61,7 @@ row_livestat(struct json_out *o, const struct live_session_view *v)
 void
 row_session(struct json_out *o, const struct live_session_view *v)
 {
-    struct slot *slot = slot_at(slot_owner_number(v->owner));
+    const struct slot_card *card = slot_card(slot_owner_number(v->owner));
 
     json_open(o);
     put_id(o, v->owner, v->id);
@@ -77,8 +77,8 @@ row_session(struct json_out *o, const struct live_session_view *v)
     put_count(o, "audio_total_bytes", v->audio_bytes);
     put_count(o, "audio_speed", v->audio_speed);
     put_count(o, "dropped", v->dropped);
-    put_text(o, "process", slot->name);
-    json_put_int(o, "pid", atomic_load(&slot->pid));
+    put_text(o, "process", card != NULL ? card->name : "");
+    json_put_int(o, "pid", card != NULL ? atomic_load(&card->pid) : 0);
     json_close(o);
 }
 

@@ -30,15 +30,17 @@ state_name(int state)
 }
 
 static void
-put_process(struct json_out *o, uint32_t number, struct slot *s)
+put_process(struct json_out *o, uint32_t number, uint64_t connections)
 {
+    const struct slot_card *s = slot_card(number);
+
     json_open(o);
     json_put_int(o, "slot", number);
     json_put_str(o, "name", str_from(s->name));
     json_put_int(o, "pid", atomic_load(&s->pid));
     json_put_int(o, "generation", atomic_load(&s->generation));
-    json_put_str(o, "state", str_from(state_name(atomic_load(&s->state))));
-    json_put_int(o, "connections", (int64_t)atomic_load(&s->connections));
+    json_put_str(o, "state", str_from(state_name(slot_state(number))));
+    json_put_int(o, "connections", (int64_t)connections);
     json_close(o);
 }
 
@@ -46,20 +48,20 @@ put_process(struct json_out *o, uint32_t number, struct slot *s)
 static int64_t
 put_processes(struct json_out *o)
 {
-    int64_t connections = 0;
+    uint64_t sum = 0;
 
     json_key(o, "processes");
     json_open_array(o);
     for (uint32_t i = 0; i < slots_end(); i++) {
-        struct slot *s = slot_at(i);
+        if (atomic_load(&slot_card(i)->kind) != SLOT_FREE) {
+            uint64_t connections = atomic_load(&slot_at(i)->connections);
 
-        if (atomic_load(&s->kind) != SLOT_FREE) {
-            connections += (int64_t)atomic_load(&s->connections);
-            put_process(o, i, s);
+            sum += connections;
+            put_process(o, i, connections);
         }
     }
     json_close(o);
-    return connections;
+    return (int64_t)sum;
 }
 
 static int64_t
@@ -112,7 +114,7 @@ put_live(struct json_out *o)
 void
 row_server(struct json_out *o)
 {
-    struct slot *master = slot_at(0);
+    const struct slot_card *master = slot_card(0);
     int64_t uptime = clock_ms() - atomic_load(&master->started_ms);
     int64_t connections;
 

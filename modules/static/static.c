@@ -21,6 +21,7 @@
 #include "http/file/content.h"
 #include "http/path.h"
 #include "listing.h"
+#include "proc/life.h"
 
 #define EXPIRES_OFF -1
 #define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
@@ -384,10 +385,15 @@ open_root(const struct static_settings *s, struct errmsg *err)
 {
     int fd = open(s->root.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd == -1) {
-        return errmsg_sys(err, "root \"%.*s\"", STR_ARGS(s->root));
+    if (fd != -1 && access(s->root.ptr, X_OK) == 0) {
+        return fd;
     }
-    return fd;
+    errmsg_sys(err, "%s cannot enter root \"%.*s\"", privilege_who(),
+               STR_ARGS(s->root));
+    if (fd != -1) {
+        close(fd);
+    }
+    return -1;
 }
 
 static int

@@ -43,6 +43,9 @@ status_metrics(struct http_request *r, void *state)
     if (!access_allows(s->metrics_access, &r->client)) {
         return http_error(r, 403, "metrics are not told to this address");
     }
+    if (!access_allows_all(s->metrics_access) && !http_check_host(r)) {
+        return HTTP_DONE;
+    }
     buf_init(&text, METRICS_SIZE);
     http_set_header(r, "Cache-Control", STR("no-store"));
     http_set_header(r, "Vary", STR("Accept"));

@@ -54,7 +54,7 @@ check_shutdown(const struct status *s)
     (void)s;
     return (struct check){
         "shutdown",
-        atomic_load(&slot_at(0)->state) != SLOT_DRAINING,
+        slot_state(0) != SLOT_DRAINING,
         "shutting down",
     };
 }
@@ -62,10 +62,8 @@ check_shutdown(const struct status *s)
 static bool
 is_ready_worker(uint32_t i)
 {
-    const struct slot *slot = slot_at(i);
-
-    return atomic_load(&slot->kind) == SLOT_WORKER &&
-           atomic_load(&slot->state) == SLOT_READY;
+    return atomic_load(&slot_card(i)->kind) == SLOT_WORKER &&
+           slot_state(i) == SLOT_READY;
 }
 
 static struct check
@@ -121,7 +119,7 @@ count_ready(uint32_t generation)
 
     for (uint32_t i = 1; i < slots_count(); i++) {
         n += is_ready_worker(i) &&
-             atomic_load(&slot_at(i)->generation) == generation;
+             atomic_load(&slot_card(i)->generation) == generation;
     }
     return n;
 }

@@ -111,14 +111,6 @@ background_tell(int status, const char *text)
     }
     /* The one who waits may have been ended: then nobody wants to know. */
     (void)!writev(told, message, 2);
-    background_forget();
-}
-
-void
-background_forget(void)
-{
-    if (told != -1) {
-        close(told);
-        told = -1;
-    }
+    close(told);
+    told = -1;
 }

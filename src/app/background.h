@@ -17,7 +17,5 @@ int background_enter(struct errmsg *err);
  * nothing).  status is what the waiting process exits with; text is said on
  * its standard error unless it is "". */
 void background_tell(int status, const char *text);
-/* A child of the daemon has nothing to tell. */
-void background_forget(void);
 
 #endif

@@ -32,7 +32,6 @@
 static const int64_t back_off[] = { 0, 100, 500, 1000, 5000 };
 #define CRASH_LOOP 3 /* starts in a row that ended soon */
 #define BACK_OFFS (sizeof(back_off) / sizeof(back_off[0]))
-#define DESCRIPTION_MAX ((size_t)16 << 20) /* bytes: settings for a role */
 
 static unsigned
 kind_of(const struct child *c)
@@ -93,6 +92,22 @@ count_restart(const struct child *c, enum app_restart why)
     metric_add(m, metric_at(m, c->role != NULL, why, 0), 1);
 }
 
+/* A worker takes the sockets that it accepts on, a role none. */
+static pid_t
+fork_with_sockets(const struct child *c)
+{
+    size_t count = 0;
+    int *fds = c->role == NULL
+                   ? generation_sockets(c->generation, c->index, &count)
+                   : NULL;
+    pid_t pid = life_fork(c->slot, fds, count);
+    int why = errno;
+
+    mem_free(&fds);
+    errno = why;
+    return pid;
+}
+
 static int
 fork_child(struct child *c)
 {
@@ -105,7 +120,7 @@ fork_child(struct child *c)
         return -1;
     }
     c->slot = (uint32_t)slot;
-    c->pid = life_fork(c->slot);
+    c->pid = fork_with_sockets(c);
     if (c->pid == 0) {
         be_child(c);
     }
@@ -236,8 +251,8 @@ children_init(struct children *c, struct loop *l,
 {
     *c = (struct children){ .loop = l, .calls = calls, .arg = arg };
     list_init(&c->list);
-    bus_register(BUS_READY, on_ready, c);
-    bus_register(BUS_FAILED, on_failed, c);
+    bus_register(BUS_READY, BUS_ANYBODY, 0, on_ready, c);
+    bus_register(BUS_FAILED, BUS_ANYBODY, sizeof(struct errmsg), on_failed, c);
 }
 
 /* ---- the end of one ---- */
@@ -265,7 +280,7 @@ bury(struct child *c, int status)
 
     child_end_log(c, status, spoke);
     c->stopped = false;
-    atomic_store(&slot_at(c->slot)->state, SLOT_GONE);
+    slot_bury(c->slot);
     live_sweep(c->slot);
     bus_sweep(c->slot);
     metric_sweep(c->slot);
@@ -308,7 +323,7 @@ children_reap(struct children *c)
                         &usage)) > 0) {
         struct child *child = find(c, pid);
 
-        if (child == NULL) {
+        if (child == NULL) { /* an orphan of one: ancestry_adopt() */
             continue;
         }
         if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
@@ -499,7 +514,7 @@ tell_settings(const struct child *c)
     char name[CHILD_NAME];
     struct buf text;
 
-    buf_init(&text, DESCRIPTION_MAX);
+    buf_init(&text, ROLE_SETTINGS_MAX);
     c->role->describe(c->generation->settings, &text);
     if (bus_send(c->slot, BUS_SETTINGS, buf_data(&text), buf_len(&text), -1) ==
         -1) {

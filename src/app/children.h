@@ -44,7 +44,7 @@ struct child {
 
 /* What the master wants to be told. */
 struct child_calls {
-    /* In the child, before anything: give up what is the master's. */
+    /* In the child, before anything; of descriptors it has its own only. */
     void (*in_child)(void *arg, const struct child *c);
     void (*on_ready)(void *arg, struct child *c);
     /* It could not start. */

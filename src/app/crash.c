@@ -1,6 +1,7 @@
 /*
- * Formatting last words: what happened, registers, the way there, and how to
- * get files and lines of it.
+ * Formatting last words: what happened, the way there, and how to get files
+ * and lines of it.  A child wrote them: they are bounded, and nothing in them
+ * is used but to be told.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -18,7 +19,7 @@
 #define LINE 1500 /* of the places for addr2line */
 
 struct report {
-    const struct last_words *w;
+    struct last_words w;
     char who[CHILD_NAME + 24]; /* "worker 0 (pid 12)" */
     char places[LINE];         /* " 0x12 0x34", of our own code */
     size_t len;
@@ -27,11 +28,10 @@ struct report {
 static void
 tell_what(const struct report *r)
 {
-    const struct last_words *w = r->w;
-    int number = atomic_load(&w->signal);
+    const struct last_words *w = &r->w;
     char cause[64] = "";
 
-    if (number == last_words_signal()) {
+    if (w->signal == last_words_signal()) {
         log_crit("%s made no turn of its loop; it was in:", r->who);
         return;
     }
@@ -41,27 +41,10 @@ tell_what(const struct report *r)
         snprintf(cause, sizeof(cause), ", address 0x%llx",
                  (unsigned long long)w->address);
     }
-    log_crit("%s crashed: signal %d (%s)%s, in thread %d", r->who, number,
-             strsignal(number), cause, (int)w->thread);
-}
-
-static void
-tell_registers(const struct report *r)
-{
-    char text[LINE] = "";
-    size_t len = 0;
-
-    for (unsigned i = 0; last_words_register(i) != NULL; i++) {
-        int n = snprintf(text + len, sizeof(text) - len, " %s=0x%llx",
-                         last_words_register(i),
-                         (unsigned long long)r->w->registers[i]);
-
-        if (n < 0 || (size_t)n >= sizeof(text) - len) {
-            break;
-        }
-        len += (size_t)n;
-    }
-    log_crit("%s registers:%s", r->who, text);
+    log_crit("%s crashed: signal %d (%s)%s, in thread %d, stack pointer "
+             "0x%llx",
+             r->who, w->signal, strsignal(w->signal), cause, (int)w->thread,
+             (unsigned long long)w->sp);
 }
 
 static void
@@ -99,19 +82,18 @@ tell_lines(const struct report *r)
 bool
 crash_report(const struct child *c)
 {
-    struct report r = { .w = last_words_of(c->slot) };
+    struct report r = { .len = 0 };
     char name[CHILD_NAME];
 
-    if (r.w == NULL) {
+    if (!last_words_read(c->slot, &r.w)) {
         return false;
     }
     snprintf(r.who, sizeof(r.who), "%s (pid %d)", child_name(c, name),
              (int)c->pid);
     tell_what(&r);
-    tell_registers(&r);
-    tell_frame(&r, 0, r.w->ip);
-    for (uint32_t i = 0; i < atomic_load(&r.w->count); i++) {
-        tell_frame(&r, i + 1, r.w->frames[i]);
+    tell_frame(&r, 0, r.w.ip);
+    for (uint32_t i = 0; i < r.w.count; i++) {
+        tell_frame(&r, i + 1, r.w.frames[i]);
     }
     tell_lines(&r);
     last_words_forget(c->slot);

@@ -99,12 +99,3 @@ database_lock(const struct settings *s, struct errmsg *err)
     held.owner = getpid();
     return 0;
 }
-
-void
-database_lock_forget(void)
-{
-    if (held.fd != -1 && held.owner != getpid()) {
-        close(held.fd);
-        held.fd = -1;
-    }
-}

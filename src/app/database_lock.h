@@ -16,7 +16,5 @@
 /* Master, when the database is there: holds it until this process ends; does
  * nothing when it holds it.  -1 with err: another weir has it (and which). */
 int database_lock(const struct settings *s, struct errmsg *err);
-/* Child: closes its copy of the descriptor. */
-void database_lock_forget(void);
 
 #endif

@@ -17,6 +17,7 @@ door_to(const struct binding *b)
     return (struct door){
         .binding = b,
         .rtmp = str_eq(str_from(b->proto), STR("rtmp")),
+        .at_loopback = addr_is_loopback(&b->listener->addr),
     };
 }
 
@@ -50,6 +51,7 @@ enter(void *arg, const struct conn_socket *socket)
     struct door *d = arg;
     struct conn_socket in = *socket;
 
+    in.at_loopback = d->at_loopback;
     if (!access_names(trusted(d), &in.peer) &&
         !admission_allow(&in, d->rtmp ? REFUSED_RTMP : REFUSED_HTTP)) {
         return;

@@ -14,6 +14,7 @@
 struct door { /* of a listener; outlives the connections that wait at it */
     const struct binding *binding;
     bool rtmp;                 /* else HTTP */
+    bool at_loopback;          /* what it is bound to */
     struct loop *loop;         /* set by the worker, ... */
     struct http_service *http; /* ... borrowed */
 };

@@ -161,6 +161,9 @@ find_open(const struct generation *g, struct list *listeners,
     LIST_EACH (node, listeners) {
         struct listener *l = LIST_ITEM(node, struct listener, link);
 
+        if (l->retired && l->addr.family == AF_UNIX) {
+            continue; /* its path is gone */
+        }
         if (listener_is_at(l, where, b->settings->address) &&
             (!free_port || str_eq(str_from(l->proto), str_from(b->proto))) &&
             !is_bound(g, l)) {
@@ -179,6 +182,23 @@ overlaps_one(struct list *listeners, const struct addr_listen *where)
         }
     }
     return false;
+}
+
+bool
+generation_would_have(struct list *listeners, const struct addr_listen *where)
+{
+    const struct listen_options beside = { .beside = true };
+    struct errmsg ignored;
+
+    LIST_EACH (node, listeners) {
+        const struct listener *l = LIST_ITEM(node, struct listener, link);
+
+        if (listener_is_at(l, where, STR_NONE)) {
+            return true;
+        }
+    }
+    return overlaps_one(listeners, where) &&
+           listener_try(where, "", &beside, &ignored) == 0;
 }
 
 /* The kernel gives a peer up that takes nothing, or acknowledges nothing,
@@ -357,15 +377,41 @@ generation_keep_listeners(struct generation *g)
 }
 
 void
-generation_close_others(const struct generation *keep, struct list *listeners)
+generation_retire_others(const struct generation *keep, struct list *listeners)
 {
     LIST_EACH (node, listeners) {
         struct listener *l = LIST_ITEM(node, struct listener, link);
 
-        if (keep == NULL || !is_bound(keep, l)) {
-            list_remove(&l->link);
+        if (!l->retired && (keep == NULL || !is_bound(keep, l))) {
+            listener_retire(l);
+        }
+    }
+}
+
+bool
+generation_close_retired(const struct generation *next, struct list *listeners)
+{
+    bool left = false;
+
+    LIST_EACH (node, listeners) {
+        struct listener *l = LIST_ITEM(node, struct listener, link);
+
+        if (l->retired && next != NULL && is_bound(next, l)) {
+            left = true;
+        } else if (l->retired) {
             listener_close(&l);
         }
+    }
+    return left;
+}
+
+void
+generation_close_all(struct list *listeners)
+{
+    LIST_EACH (node, listeners) {
+        struct listener *l = LIST_ITEM(node, struct listener, link);
+
+        listener_close(&l);
     }
 }
 
@@ -386,16 +432,36 @@ announce_kernel_tls(const struct generation *g)
     }
 }
 
-void
-generation_forget_others(const struct generation *g, struct list *listeners)
-{
-    LIST_EACH (node, listeners) {
-        struct listener *l = LIST_ITEM(node, struct listener, link);
+/* ---- who accepts on what ---- */
 
-        if (!is_bound(g, l)) {
-            listener_forget(l);
+bool
+generation_gives(const struct generation *g, const struct listener *l,
+                 unsigned socket, uint32_t index)
+{
+    return l->addr.family == AF_UNIX || socket % g->workers == index;
+}
+
+int *
+generation_sockets(const struct generation *g, uint32_t index, size_t *count)
+{
+    size_t most = 1;
+
+    for (size_t i = 0; i < g->binding_count; i++) {
+        most += g->bindings[i].listener->count;
+    }
+    int *fds = mem_alloc(most * sizeof(*fds));
+
+    *count = 0;
+    for (size_t i = 0; i < g->binding_count; i++) {
+        const struct listener *l = g->bindings[i].listener;
+
+        for (unsigned k = 0; k < l->count; k++) {
+            if (generation_gives(g, l, k, index)) {
+                fds[(*count)++] = l->fds[k];
+            }
         }
     }
+    return fds;
 }
 
 void

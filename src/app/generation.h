@@ -55,12 +55,26 @@ void generation_unopen(struct generation *g, struct list *listeners);
 /* It is in force: listeners have the names and protocols of this file, and
  * the sockets that were opened for it. */
 void generation_keep_listeners(struct generation *g);
-/* Closes the listeners that keep does not use; NULL: all. */
-void generation_close_others(const struct generation *keep,
-                             struct list *listeners);
-/* Child of g: closes its copies of the listeners that g does not use. */
-void generation_forget_others(const struct generation *g,
+/* Retires the listeners that keep does not use; NULL: all.  They stay in the
+ * list until generation_close_retired(). */
+void generation_retire_others(const struct generation *keep,
                               struct list *listeners);
+/* Closes those that are retired and that next, if there is one, does not want
+ * back; whether some are left. */
+bool generation_close_retired(const struct generation *next,
+                              struct list *listeners);
+void generation_close_all(struct list *listeners);
+/* Whether a reload would have that address, which is in use: it is a
+ * listener's, or nobody but a listener is in its way. */
+bool generation_would_have(struct list *listeners,
+                           const struct addr_listen *where);
+/* Whether worker index of g accepts on that socket of l: every workers-th is
+ * its, and the only one of a unix listener is everybody's. */
+bool generation_gives(const struct generation *g, const struct listener *l,
+                      unsigned socket, uint32_t index);
+/* All sockets that it accepts on, count of them; for mem_free(). */
+int *generation_sockets(const struct generation *g, uint32_t index,
+                        size_t *count);
 /* g writes no log file any more, or not yet. */
 void generation_forget_logs(struct generation *g);
 /* Whether g writes this log file. */

@@ -9,7 +9,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/resolve.h"
+#include "proc/life.h"
 #include "proc/sandbox.h"
+#include "proc/shared.h"
 #include "store/store.h"
 
 #define LOOK_MS 1000
@@ -44,7 +46,12 @@ guard_tell(const struct settings *s)
 {
     struct sandbox o = options_of(s);
 
+    privilege_tell(s->user);
     sandbox_tell(&o);
+    if (!shared_is_sealed()) {
+        log_notice("this kernel (before Linux 5.1) does not keep children from "
+                   "making the master's shared memory writable again");
+    }
 }
 
 /* ---- paths ---- */
@@ -108,7 +115,8 @@ on_look(struct timer *t)
 }
 
 int
-guard_enter(struct loop *l, const struct settings *s, struct errmsg *err)
+guard_enter(struct loop *l, const struct settings *s, bool writes,
+            struct errmsg *err)
 {
     struct sandbox o = options_of(s);
     struct paths paths = find_paths(s);
@@ -118,6 +126,7 @@ guard_enter(struct loop *l, const struct settings *s, struct errmsg *err)
     store_paths(add_path, &paths);
     o.paths = paths.items;
     o.path_count = paths.count;
+    o.file_sizes = writes;
     rc = sandbox_enter(&o, err);
     mem_free(&paths.items);
     if (rc == 0) {

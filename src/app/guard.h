@@ -12,8 +12,10 @@
 
 /* Child, before privileges are dropped. */
 void guard_prepare(const struct settings *s);
-/* Child, when all it needs is open; what is refused from now on is logged. */
-int guard_enter(struct loop *l, const struct settings *s, struct errmsg *err);
+/* Child, when all it needs is open; what is refused from now on is logged.
+ * writes: it keeps files of its own, whose sizes it changes. */
+int guard_enter(struct loop *l, const struct settings *s, bool writes,
+                struct errmsg *err);
 void guard_leave(struct loop *l); /* no more looks; the sandbox stays */
 
 /* Master: logs what is in force. */

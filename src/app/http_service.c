@@ -8,7 +8,9 @@
  */
 #include "app/http_service.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "app/http_filters.h"
 #include "app/module.h"
@@ -27,6 +29,7 @@ struct started {
 struct http_service {
     struct worker *worker; /* borrowed */
     struct http_server *servers;
+    struct str own_name; /* of this host */
     struct list started; /* struct started, in the pool */
     /* Of the layers within the layer that is being started, the first one. */
     http_error_body *inner;
@@ -180,6 +183,9 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     server->trusted = access_parse_names(
         s->worker->pool, h->trusted_proxies.items, h->trusted_proxies.count);
     server->forwarded_header = h->forwarded_header;
+    server->hosts = h->hosts.items;
+    server->host_count = h->hosts.count;
+    server->own_name = s->own_name;
     server->settings.gzip_types = h->gzip_types.items;
     server->settings.gzip_type_count = h->gzip_types.count;
     server->settings.mask.names = h->mask_args.items;
@@ -196,6 +202,16 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     return 0;
 }
 
+static struct str
+own_name(struct pool *pool)
+{
+    char name[HOST_NAME_MAX + 1] = "";
+
+    return gethostname(name, sizeof(name) - 1) == 0
+               ? pool_str(pool, str_from(name))
+               : STR_NONE;
+}
+
 struct http_service *
 http_service_start(struct worker *w, struct errmsg *err)
 {
@@ -203,6 +219,7 @@ http_service_start(struct worker *w, struct errmsg *err)
     struct http_service *s = pool_zero(w->pool, sizeof(*s));
 
     s->worker = w;
+    s->own_name = own_name(w->pool);
     s->servers = pool_zero(w->pool, (n + 1) * sizeof(*s->servers));
     list_init(&s->started);
     for (size_t i = 0; i < n; i++) {

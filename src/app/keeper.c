@@ -75,20 +75,32 @@ keeper_connect(struct loop *l, const struct settings *s,
 
 /* ---- files ---- */
 
-/* A file that is there stays as it is: it may be somebody's. */
+static bool
+is_roots_alone(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
+           st.st_nlink == 1;
+}
+
+/* One that is there and is not root's stays as it is: it may be somebody's.
+ * Root's is of a weir whose processes were root's. */
 static int
 make_file(const char *path, uid_t owner, struct errmsg *err)
 {
-    int fd =
-        open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int rc;
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                  0600);
+    int rc = 0;
 
     if (fd == -1) {
-        return errno == EEXIST ? 0 : errmsg_sys(err, "cannot make %s", path);
+        return access(path, F_OK) == 0
+                   ? 0
+                   : errmsg_sys(err, "cannot make %s", path);
     }
-    rc = owner != 0 && fchown(fd, owner, (gid_t)-1) == -1 ? -1 : 0;
-    if (rc == -1) {
-        errmsg_sys(err, "cannot give %s to its user", path);
+    if (owner != 0 && is_roots_alone(fd) &&
+        fchown(fd, owner, (gid_t)-1) == -1) {
+        rc = errmsg_sys(err, "cannot give %s to its user", path);
     }
     close(fd);
     return rc;
@@ -123,8 +135,8 @@ keeper_prepare(const struct settings *s, struct errmsg *err)
     if (!keeper_wanted(s) || s->store.backend == STORE_POSTGRES) {
         return 0;
     }
-    if (geteuid() == 0 && s->user.len > 0 &&
-        privilege_user_id(s->user, &owner, err) == -1) {
+    if (geteuid() == 0 &&
+        privilege_user_id(privilege_user(s->user), &owner, err) == -1) {
         return -1;
     }
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -148,8 +160,9 @@ start(struct loop *l, const struct settings *s, struct errmsg *err)
     if (s->store.backend == STORE_POSTGRES) {
         return postgres_keeper_start(l, &s->store, err);
     }
-    if (access(s->store.path.ptr, F_OK) == -1) {
-        return errmsg_sys(err, "cannot open %.*s", STR_ARGS(s->store.path));
+    if (access(s->store.path.ptr, R_OK | W_OK) == -1) {
+        return errmsg_sys(err, "%s cannot open %.*s", privilege_who(),
+                          STR_ARGS(s->store.path));
     }
     return keeper_start(l, &s->store, err);
 }

@@ -29,6 +29,7 @@
 #include "base/mem.h"
 #include "live/live.h"
 #include "net/tls_ticket.h"
+#include "proc/ancestry.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/logring.h"
@@ -39,6 +40,26 @@
 #define BIND_TRIES 20       /* to open what is in use ... */
 #define BIND_WAIT_MS 50     /* ... so long after the last one */
 
+/* ---- listeners ---- */
+
+static void
+on_retired(struct timer *t)
+{
+    struct master *m = LIST_ITEM(t, struct master, retired);
+
+    /* What a reload that runs wants back is looked at again: it may fail. */
+    if (generation_close_retired(m->reload.next, &m->listeners)) {
+        timer_set(m->loop, t, LISTENER_RETIRES_MS);
+    }
+}
+
+void
+master_retire_listeners(struct master *m, const struct generation *keep)
+{
+    generation_retire_others(keep, &m->listeners);
+    timer_set(m->loop, &m->retired, LISTENER_RETIRES_MS);
+}
+
 /* ---- phases ---- */
 
 void
@@ -48,11 +69,12 @@ master_stop(struct master *m)
         return;
     }
     reload_abort(m);
-    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
+    slot_say(SLOT_DRAINING);
     if (m->phase < LEAVING) { /* else it was said then */
         notify_send("STOPPING=1");
     }
     m->phase = STOPPING;
+    generation_close_all(&m->listeners);
     children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGTERM);
     timer_set(m->loop, &m->deadline, KILL_WAIT_MS);
     if (children_running(&m->children, CHILD_WORKERS | CHILD_ROLES) == 0) {
@@ -83,8 +105,8 @@ drain(struct master *m)
         notify_send("STOPPING=1");
     }
     m->phase = DRAINING;
-    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
-    generation_close_others(NULL, &m->listeners);
+    slot_say(SLOT_DRAINING);
+    master_retire_listeners(m, NULL);
     children_signal(&m->children, CHILD_WORKERS | CHILD_ROLES, SIGQUIT);
     timer_set(m->loop, &m->deadline, m->drain_limit);
     look_at_children(m);
@@ -98,7 +120,7 @@ leave(struct master *m)
     reload_abort(m);
     notify_send("STOPPING=1");
     m->phase = LEAVING;
-    atomic_store(&slot_at(0)->state, SLOT_DRAINING);
+    slot_say(SLOT_DRAINING);
     timer_set(m->loop, &m->deadline, m->generation->settings->stop_grace);
 }
 
@@ -237,26 +259,17 @@ on_gone(void *arg)
     look_at_children(arg);
 }
 
-/* The child has the master's loop in its hands: the epoll instance is the
- * same as ours, so nothing may be taken out of it, only descriptors are
- * closed. */
+/* The master's descriptors are closed, and what it had on its loop is not the
+ * child's to do: the loop is left as it is, and never turns again. */
 static void
 in_child(void *arg, const struct child *c)
 {
-    struct master *m = arg;
+    const struct master *m = arg;
     const struct error_log_settings *log = &c->generation->settings->error_log;
 
     if (c->generation != m->generation) {
         log_set((enum log_level)log->level, (enum log_format)log->format);
     }
-    generation_forget_others(c->generation, &m->listeners);
-    signals_forget(&m->signals);
-    reload_forget(m);
-    control_forget(m->control);
-    loop_free(&m->loop);
-    pidfile_forget();
-    database_lock_forget();
-    background_forget();
 }
 
 static const struct child_calls child_calls = {
@@ -346,6 +359,7 @@ start_loop(struct master *m, struct errmsg *err)
         return -1;
     }
     timer_init(&m->deadline, on_deadline);
+    timer_init(&m->retired, on_retired);
     reload_init(m);
     tls_tickets_start(m->loop);
     if (live_master_start(m->loop, err) == -1) {
@@ -396,12 +410,15 @@ run(struct master *m)
     guard_tell(m->generation->settings);
     process_meter_start(m->loop);
     start_children(m);
+    listener_watch_start(&m->listener_watch, m->loop, &m->listeners);
     notify_watchdog_start(m->loop, is_well, m);
     loop_run(m->loop);
     notify_watchdog_stop();
+    listener_watch_stop(&m->listener_watch);
     watchdog_stop(&m->watchdog);
     process_meter_stop();
     timer_stop(m->loop, &m->deadline);
+    timer_stop(m->loop, &m->retired);
     control_stop(&m->control);
     tls_tickets_stop(m->loop);
     live_master_stop();
@@ -432,7 +449,7 @@ open_and_listen(struct master *m, struct errmsg *err)
     if (generation_listen(m->generation, err) == -1) {
         int why = errno;
 
-        generation_close_others(NULL, &m->listeners);
+        generation_close_all(&m->listeners);
         errno = why;
         return -1;
     }
@@ -467,7 +484,8 @@ start(struct master *m, struct errmsg *err)
     const struct generation *g = m->generation;
     sigset_t set = our_signals();
 
-    if (g->settings->daemon && background_enter(err) == -1) {
+    if ((g->settings->daemon && background_enter(err) == -1) ||
+        ancestry_adopt(err) == -1) {
         return -1;
     }
     /* Who reads the pid file may signal at once: it waits for the loop. */
@@ -503,7 +521,7 @@ master_run(const char *file, const struct module *const *table)
         run(&m);
     }
     end_loop(&m);
-    generation_close_others(NULL, &m.listeners);
+    generation_close_all(&m.listeners);
     shared_state_destroy();
     generation_free(&m.generation);
     mem_free(&m.file);

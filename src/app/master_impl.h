@@ -10,6 +10,7 @@
 #include "app/children.h"
 #include "app/control/control.h"
 #include "app/generation.h"
+#include "app/listener_watch.h"
 #include "app/master.h"
 #include "app/reload.h"
 #include "app/watchdog.h"
@@ -21,11 +22,13 @@ struct master {
     char *file;                    /* owned: the configuration's path */
     struct generation *generation; /* owned: what is in force */
     struct list listeners;         /* owned: struct listener */
+    struct timer retired;          /* until those that are retired are closed */
     const struct module *const *table;
     struct loop *loop;       /* owned */
     struct signals *signals; /* owned */
     struct children children;
     struct watchdog watchdog;
+    struct listener_watch listener_watch;
     struct reload reload;
     struct control *control; /* owned */
     enum phase phase;
@@ -40,6 +43,10 @@ void master_stop(struct master *m);
 /* As QUIT does: after stop_grace, or at once when it is asked for again, what
  * is there may end by itself for limit ms. */
 void master_drain(struct master *m, int64_t limit);
+/* Closes the listeners that keep does not use (NULL: all), a little later:
+ * what is under way there is accepted first, by workers that are told to drain
+ * now. */
+void master_retire_listeners(struct master *m, const struct generation *keep);
 /* As USR1 does; says in the log how it went.  0, or -1 with err. */
 int master_reopen(struct errmsg *err);
 

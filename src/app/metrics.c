@@ -60,6 +60,7 @@ control_name(unsigned i)
         [APP_CONTROL_CLIENTS] = "clients",
         [APP_CONTROL_LEVEL] = "level",
         [APP_CONTROL_SLOW] = "slow",
+        [APP_CONTROL_DESCENDANT] = "descendant",
     };
 
     return names[i];
@@ -182,6 +183,13 @@ struct metric app_metrics[] = {
                 "more with each reload.",
         .type = METRIC_GAUGE,
     },
+    [APP_GENERATIONS] = {
+        .name = "weir_generations",
+        .help = "Generations that have workers, the one in force among them; "
+                "a reload that makes more than max_generations closes the "
+                "oldest.",
+        .type = METRIC_GAUGE,
+    },
     [APP_START_TIME] = {
         .name = "weir_start_time_seconds",
         .help = "When weir was started.",
@@ -301,7 +309,14 @@ metrics_in_force(const struct generation *g)
     metric_set(&app_metrics[APP_GENERATION], 0, g->number);
     if (metric_sum(&app_metrics[APP_START_TIME], 0) == 0) {
         metric_set(&app_metrics[APP_START_TIME], 0, now);
+        metrics_generations(1);
     }
+}
+
+void
+metrics_generations(int64_t count)
+{
+    metric_set(&app_metrics[APP_GENERATIONS], 0, count);
 }
 
 void

@@ -25,6 +25,8 @@ void metrics_register(const struct module *const *table);
 void metrics_learn(const struct generation *g);
 /* Master: g is in force, at the start or by a reload. */
 void metrics_in_force(const struct generation *g);
+/* Master: how many have workers, those that are being closed not counted. */
+void metrics_generations(int64_t count);
 /* Place of a listener, for struct conn_socket. */
 uint16_t metrics_listener(const struct listener *l);
 /* Master: a reload was done (metrics_in_force() too) or refused. */
@@ -56,6 +58,7 @@ enum {
     APP_RELOAD_OK,
     APP_RELOAD_TIME, /* milliseconds */
     APP_GENERATION,
+    APP_GENERATIONS,
     APP_START_TIME, /* milliseconds */
 };
 
@@ -78,9 +81,10 @@ enum app_kill { APP_KILL_STUCK, APP_KILL_STOP, APP_KILL_COUNT };
 
 /* Why a client of the control socket was sent away. */
 enum app_control {
-    APP_CONTROL_CLIENTS, /* too many are there */
-    APP_CONTROL_LEVEL,   /* it may nothing */
-    APP_CONTROL_SLOW,    /* it does not read, or does not end its line */
+    APP_CONTROL_CLIENTS,    /* too many are there */
+    APP_CONTROL_LEVEL,      /* it may nothing */
+    APP_CONTROL_SLOW,       /* it does not read, or does not end its line */
+    APP_CONTROL_DESCENDANT, /* it is one of our own processes */
     APP_CONTROL_COUNT
 };
 

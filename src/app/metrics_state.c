@@ -30,12 +30,8 @@ collect_workers(const struct metric *m, struct metric_out *out)
     int64_t counts[SLOT_GONE + 1] = { 0 };
 
     for (uint32_t i = 0; i < slots_count(); i++) {
-        struct slot *s = slot_at(i);
-        int state = atomic_load(&s->state);
-
-        if (atomic_load(&s->kind) == SLOT_WORKER && state >= 0 &&
-            state <= SLOT_GONE) {
-            counts[state]++;
+        if (atomic_load(&slot_card(i)->kind) == SLOT_WORKER) {
+            counts[slot_state(i)]++;
         }
     }
     for (int i = 0; i < SLOT_GONE; i++) {
@@ -48,12 +44,12 @@ static int64_t
 sum_of(unsigned which)
 {
     const struct metric *m = &app_metrics[which];
-    int64_t sum = 0;
+    uint64_t sum = 0;
 
     for (unsigned kind = 0; kind < APP_KINDS; kind++) {
-        sum += metric_sum(m, metric_at(m, kind, 0, 0));
+        sum += (uint64_t)metric_sum(m, metric_at(m, kind, 0, 0));
     }
-    return sum;
+    return (int64_t)sum;
 }
 
 static void

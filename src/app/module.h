@@ -58,6 +58,10 @@ struct rtmp_hooks {
     void (*on_end)(struct rtmp_request *r);
 };
 
+#define ROLE_SETTINGS_MAX                               \
+    ((size_t)16 << 20) /* bytes that describe() may add \
+                        */
+
 /* A process that a module needs once, or that must outlive a reload. */
 struct role {
     const char *name; /* "relayer": in ps, logs; NULL ends a table */

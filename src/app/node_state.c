@@ -11,14 +11,14 @@
 
 #include "proc/shared.h"
 
-static _Atomic int *word; /* shared; NULL while it is not made */
-static int word_fd = -1;
+static _Atomic int *word; /* shared, the master's; NULL while not made */
 
 int
 node_state_create(struct errmsg *err)
 {
     if (word == NULL) {
-        word = shared_create("weir node state", sizeof(*word), &word_fd, err);
+        word =
+            shared_create("weir node state", sizeof(*word), SHARED_MASTER, err);
     }
     return word != NULL ? 0 : -1;
 }
@@ -26,14 +26,17 @@ node_state_create(struct errmsg *err)
 void
 node_state_destroy(void)
 {
-    shared_destroy((void *)(uintptr_t)word, sizeof(*word), &word_fd);
+    shared_destroy((void *)(uintptr_t)word);
     word = NULL;
 }
 
 enum node_state
 node_state(void)
 {
-    return word != NULL ? (enum node_state)atomic_load(word) : NODE_READY;
+    int state = word != NULL ? atomic_load(word) : NODE_READY;
+
+    return state >= NODE_READY && state <= NODE_MAINT ? (enum node_state)state
+                                                      : NODE_READY;
 }
 
 void

@@ -18,7 +18,7 @@ on_log_level(void *arg, struct bus_message *m)
     int level;
 
     (void)arg;
-    if (m->len != sizeof(level) || slot_owner_number(m->from) != 0) {
+    if (m->len != sizeof(level)) {
         return;
     }
     memcpy(&level, m->data, sizeof(level));
@@ -60,7 +60,7 @@ on_kick(void *arg, struct bus_message *m)
     struct pool *pool;
 
     (void)arg;
-    if (m->len != sizeof(order) || slot_owner_number(m->from) != 0) {
+    if (m->len != sizeof(order)) {
         return;
     }
     memcpy(&order, m->data, sizeof(order));
@@ -74,8 +74,9 @@ on_kick(void *arg, struct bus_message *m)
 void
 orders_follow(void)
 {
-    bus_register(BUS_LOG_LEVEL, on_log_level, NULL);
-    bus_register(BUS_KICK, on_kick, NULL);
+    bus_register(BUS_LOG_LEVEL, BUS_MASTER, sizeof(int), on_log_level, NULL);
+    bus_register(BUS_KICK, BUS_MASTER, sizeof(struct kick_order), on_kick,
+                 NULL);
 }
 
 /* ---- the master ---- */
@@ -83,7 +84,7 @@ orders_follow(void)
 static bool
 is_child(uint32_t slot)
 {
-    int kind = atomic_load(&slot_at(slot)->kind);
+    int kind = atomic_load(&slot_card(slot)->kind);
 
     return kind == SLOT_WORKER || kind == SLOT_ROLE;
 }
@@ -97,7 +98,7 @@ orders_log_level(enum log_level level)
     for (uint32_t i = 1; i < slots_count(); i++) {
         if (is_child(i) &&
             bus_send(i, BUS_LOG_LEVEL, &word, sizeof(word), -1) == -1) {
-            log_warn("%s cannot be told the log level", slot_at(i)->name);
+            log_warn("%s cannot be told the log level", slot_card(i)->name);
         }
     }
 }

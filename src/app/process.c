@@ -11,6 +11,7 @@
 #include "app/guard.h"
 #include "app/orders.h"
 #include "base/log.h"
+#include "net/unsent.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 
@@ -57,13 +58,14 @@ process_start(struct process *p, const struct settings *s, struct errmsg *err)
     if (p->signals == NULL || privilege_drop(s->user, s->group, err) == -1) {
         return -1;
     }
+    unsent_start(p->loop, s->http.max_unsent);
     return life_watch(p->loop, on_master_gone, p, err);
 }
 
 void
 process_ready(void)
 {
-    atomic_store(&slot_at(slot_self())->state, SLOT_READY);
+    slot_say(SLOT_READY);
     if (bus_send(0, BUS_READY, NULL, 0, -1) == -1) {
         log_error("cannot tell the master that this process is ready");
     }
@@ -85,6 +87,7 @@ process_end(struct process *p)
         return;
     }
     guard_leave(p->loop);
+    unsent_stop();
     signals_free(&p->signals);
     bus_close();
     life_destroy();

@@ -33,7 +33,7 @@ struct usage {
 };
 
 static unsigned
-kind_of(const struct slot *s)
+kind_of(const struct slot_card *s)
 {
     int kind = atomic_load(&s->kind);
 
@@ -46,7 +46,7 @@ kind_of(const struct slot *s)
 static void
 count_cpu(uint32_t number, int64_t us)
 {
-    const struct slot *s = slot_at(number);
+    const struct slot_card *s = slot_card(number);
     uint32_t incarnation = atomic_load(&s->incarnation);
 
     if (meter.seen[number].incarnation != incarnation) {
@@ -125,7 +125,7 @@ on_look(struct timer *timer)
     struct usage u = { .most_files = 0 };
 
     for (uint32_t i = 0; i < slots_count(); i++) {
-        const struct slot *s = slot_at(i);
+        const struct slot_card *s = slot_card(i);
         pid_t pid = atomic_load(&s->pid);
 
         if (atomic_load(&s->kind) != SLOT_FREE && pid > 0) {

@@ -14,9 +14,11 @@
 #include "app/metrics.h"
 #include "app/notify.h"
 #include "app/orders.h"
+#include "app/reload_dry.h"
 #include "app/replaced.h"
 #include "app/roles.h"
 #include "app/shared_state.h"
+#include "app/trial.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -191,13 +193,23 @@ find_restarts(const struct master *m, const struct generation *g)
     return text;
 }
 
+/* Takes the last newline off. */
+static void
+trim_end(char *text)
+{
+    size_t len = text != NULL ? strlen(text) : 0;
+
+    if (len > 0 && text[len - 1] == '\n') {
+        text[len - 1] = '\0';
+    }
+}
+
 /* The file as it is now; NULL with every mistake in *text. */
 static struct generation *
 read_file(const struct master *m, char **text)
 {
     struct generation *g =
         generation_load(m->generation->number + 1, m->file, text);
-    size_t len;
 
     if (g != NULL) {
         *text = find_restarts(m, g);
@@ -205,26 +217,43 @@ read_file(const struct master *m, char **text)
             generation_free(&g);
         }
     }
-    len = *text != NULL ? strlen(*text) : 0;
-    if (len > 0 && (*text)[len - 1] == '\n') {
-        (*text)[len - 1] = '\0';
-    }
+    trim_end(*text);
     return g;
 }
 
+/* Reading /proc could take long where there are many connections. */
+static const char *
+other_owner(void *arg, const struct addr_listen *where, struct errmsg *err)
+{
+    struct master *m = arg;
+
+    if (generation_would_have(&m->listeners, where)) {
+        return NULL;
+    }
+    errmsg_set(err, "in use by another program");
+    return err->text;
+}
+
 int
-reload_test(struct master *m, char **text)
+reload_test(struct master *m, bool describe, char **text)
 {
     struct generation *g = read_file(m, text);
     struct errmsg ok;
+    int rc;
 
     if (g == NULL) {
         return -1;
     }
+    rc = trial_open(g->settings, other_owner, m, text);
+    if (rc == 0 && describe) {
+        *text = reload_describe(m, g);
+    } else if (rc == 0) {
+        errmsg_set(&ok, "%s: ok", m->file);
+        *text = mem_dup(ok.text, strlen(ok.text));
+    }
     generation_free(&g);
-    errmsg_set(&ok, "%s: ok", m->file);
-    *text = mem_dup(ok.text, strlen(ok.text));
-    return 0;
+    trim_end(*text);
+    return rc;
 }
 
 /* ---- putting in force ---- */
@@ -235,13 +264,25 @@ tell_success(struct master *m)
     size_t workers = children_workers(&m->children, m->generation);
     size_t all = children_running(&m->children, CHILD_WORKERS);
     struct errmsg text;
+    char *answered = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&answered, &len);
 
     errmsg_set(&text,
                "generation %u is in force: %zu workers, %zu old ones "
                "drain",
                m->generation->number, workers, all - workers);
     log_notice("%s", text.text);
-    over(m, true, text.text);
+    if (out == NULL) {
+        over(m, true, text.text);
+        return;
+    }
+    fprintf(out, "%s\n", text.text);
+    replaced_foretell(m, m->generation->settings->max_generations, out);
+    fclose(out);
+    trim_end(answered);
+    over(m, true, answered);
+    mem_free(&answered);
 }
 
 /* All new workers are ready: from the first line that changes something to
@@ -266,12 +307,12 @@ put_in_force(struct master *m)
     children_serve(&m->children, next);
     generation_announce(next);
     roles_move(&m->children, m->table, next);
-    generation_close_others(next, &m->listeners);
+    master_retire_listeners(m, next);
     children_replace(&m->children, old);
     replaced_add(m, old, s->reload_drain);
     watchdog_limit(&m->watchdog, s->watchdog);
-    tell_success(m);
     replaced_limit(m);
+    tell_success(m);
     replaced_look(m);
     replaced_close_logs(m);
 }
@@ -282,7 +323,7 @@ free_slots(void)
     uint32_t n = 0;
 
     for (uint32_t i = 1; i < slots_count(); i++) {
-        n += i >= slots_end() || atomic_load(&slot_at(i)->kind) == SLOT_FREE;
+        n += i >= slots_end() || atomic_load(&slot_card(i)->kind) == SLOT_FREE;
     }
     return n;
 }
@@ -466,12 +507,6 @@ reload_init(struct master *m)
     list_init(&r->old);
     timer_init(&r->deadline, on_deadline);
     later_init(&r->begin, on_begin);
-}
-
-void
-reload_forget(struct master *m)
-{
-    later_cancel(&m->reload.begin); /* the loop makes what calls are left */
 }
 
 void

@@ -46,16 +46,14 @@ typedef void reload_done(void *arg, bool ok, const char *text);
  * while a reload runs (or weir starts): the file is read once more after it,
  * for all who asked. */
 void reload_ask(struct master *m, reload_done *done, void *arg);
-/* Reads and checks the file as a reload would, and changes nothing: 0, or -1
- * with every mistake in *text (both times for mem_free()). */
-int reload_test(struct master *m, char **text);
+/* Reads and checks the file as a reload would, tries what it would open, and
+ * changes nothing: 0, with what the reload would do in *text if describe says
+ * so, or -1 with every mistake there (for mem_free()). */
+int reload_test(struct master *m, bool describe, char **text);
 
 /* ---- for the master ---- */
 
 void reload_init(struct master *m);
-/* In a child: what the master was asked a moment before the fork is not the
- * child's to do. */
-void reload_forget(struct master *m);
 /* Nothing runs any more; who asked has been told that weir stops. */
 void reload_clear(struct master *m);
 /* Weir starts to serve: what was asked before may begin. */

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "app/master_impl.h"
+#include "app/metrics.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/logring.h"
@@ -42,12 +43,24 @@ replaced_close_logs(const struct master *m)
     }
 }
 
+int64_t
+replaced_count(const struct master *m)
+{
+    int64_t n = 1;
+
+    LIST_EACH (node, &m->reload.old) {
+        n += !LIST_ITEM(node, struct replaced, link)->closing;
+    }
+    return n;
+}
+
 static void
 close_generation(struct replaced *o, const char *why)
 {
     struct master *m = o->m;
 
     o->closing = true;
+    metrics_generations(replaced_count(m));
     log_notice("generation %u is closed: %s; %llu connections end",
                o->g->number, why,
                (unsigned long long)children_connections(&m->children, o->g));
@@ -79,6 +92,7 @@ add(struct master *m, struct generation *g, int64_t ms)
     timer_init(&o->end, on_end);
     timer_set(m->loop, &o->end, ms);
     list_append(&m->reload.old, &o->link);
+    metrics_generations(replaced_count(m));
     return o;
 }
 
@@ -94,6 +108,7 @@ replaced_add_failed(struct master *m, struct generation *g)
     struct replaced *o = add(m, g, KILL_WAIT_MS);
 
     o->closing = o->failed = true;
+    metrics_generations(replaced_count(m));
 }
 
 static void
@@ -123,6 +138,7 @@ replaced_look(struct master *m)
         some = true;
     }
     if (some) {
+        metrics_generations(replaced_count(m));
         replaced_close_logs(m);
     }
 }
@@ -140,16 +156,32 @@ oldest(const struct master *m)
     return NULL;
 }
 
-/* With the one in force. */
-static int64_t
-count_generations(const struct master *m)
+/* Who has no connections any more has ended by then. */
+static uint64_t
+still_open(const struct replaced *o)
 {
-    int64_t n = 1;
+    return o->closing ? 0 : children_connections(&o->m->children, o->g);
+}
+
+void
+replaced_foretell(const struct master *m, int64_t max, FILE *out)
+{
+    int64_t over = 2 - max; /* with the one in force and the next */
 
     LIST_EACH (node, &m->reload.old) {
-        n += !LIST_ITEM(node, struct replaced, link)->closing;
+        over += still_open(LIST_ITEM(node, struct replaced, link)) > 0;
     }
-    return n;
+    LIST_EACH (node, &m->reload.old) {
+        const struct replaced *o = LIST_ITEM(node, struct replaced, link);
+        uint64_t open = still_open(o);
+
+        if (open > 0 && over-- > 0) {
+            fprintf(out,
+                    "generation %u is closed by the next reload: %llu "
+                    "connections end\n",
+                    o->g->number, (unsigned long long)open);
+        }
+    }
 }
 
 bool
@@ -171,7 +203,7 @@ replaced_limit(struct master *m)
 
     errmsg_set(&why, "more than max_generations (%lld) have workers",
                (long long)max);
-    while (count_generations(m) > max && replaced_close_oldest(m, why.text)) {
+    while (replaced_count(m) > max && replaced_close_oldest(m, why.text)) {
     }
 }
 

@@ -10,6 +10,8 @@
 #include "app/generation.h"
 #include "event/loop.h"
 
+#include <stdio.h>
+
 struct master;
 
 struct replaced {
@@ -29,6 +31,12 @@ void replaced_add_failed(struct master *m, struct generation *g);
 void replaced_look(struct master *m);
 /* Closes the oldest while there are more than max_generations. */
 void replaced_limit(struct master *m);
+/* Generations that have workers and are not being closed, the one in force
+ * among them. */
+int64_t replaced_count(const struct master *m);
+/* Which generations the next reload closes because there may be max, a line
+ * each: "generation 2 is closed by the next reload: 3 connections end". */
+void replaced_foretell(const struct master *m, int64_t max, FILE *out);
 /* Closes the oldest that is not being closed; false: there is none. */
 bool replaced_close_oldest(struct master *m, const char *why);
 /* Closes the log files that no generation writes. */

@@ -48,7 +48,7 @@ on_drain(void *arg)
 {
     const struct life *life = arg;
 
-    atomic_store(&slot_at(slot_self())->state, SLOT_DRAINING);
+    slot_say(SLOT_DRAINING);
     if (life->role->drain != NULL) {
         life->role->drain();
     }
@@ -67,9 +67,7 @@ on_settings(void *arg, struct bus_message *m)
 {
     const struct life *life = arg;
 
-    if (slot_owner_number(m->from) == 0) {
-        life->role->configure(str_of(m->data, m->len));
-    }
+    life->role->configure(str_of(m->data, m->len));
 }
 
 static int
@@ -84,7 +82,8 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
         return -1;
     }
     if (life->role->configure != NULL) {
-        bus_register(BUS_SETTINGS, on_settings, life);
+        bus_register(BUS_SETTINGS, BUS_MASTER, ROLE_SETTINGS_MAX, on_settings,
+                     life);
     }
     metrics_watch_loop(life->process.loop);
     loop_set_hooks(life->process.loop, &hooks, slot_at(slot_self()));
@@ -95,7 +94,7 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
     if (life->role->start(life->process.loop, s, err) == -1) {
         return -1;
     }
-    return guard_enter(life->process.loop, s, err);
+    return guard_enter(life->process.loop, s, life->role == keeper_roles, err);
 }
 
 int

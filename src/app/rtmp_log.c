@@ -233,7 +233,7 @@ get_worker(const void *arg, struct str rest, struct line_value *v)
 {
     (void)arg;
     (void)rest;
-    line_value_number(v, slot_at(slot_self())->index);
+    line_value_number(v, slot_card(slot_self())->index);
 }
 
 const struct line_variable rtmp_log_variables[] = {

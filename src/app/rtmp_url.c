@@ -29,7 +29,7 @@ split(struct str url, struct str *scheme, struct str *host)
 static void
 add(char *dst, size_t *n, struct str s)
 {
-    *n += str_copy(dst + *n, RTMP_URL_MAX - *n, s);
+    *n = str_append(dst, RTMP_URL_MAX, *n, s);
 }
 
 struct str

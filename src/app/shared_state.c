@@ -178,7 +178,7 @@ shared_state_create(const struct generation *g,
 int
 shared_state_start(const struct generation *g, struct errmsg *err)
 {
-    atomic_store(&slot_at(0)->state, SLOT_READY);
+    slot_say(SLOT_READY);
     if (logring_start(err) == -1) {
         return -1;
     }

@@ -27,8 +27,8 @@ stuck_for(struct child *c, int64_t now, int64_t passed)
     int64_t began = atomic_load(&s->turn_began_ms);
 
     if (c->stopped) {
-        c->stuck_ms += passed; /* asleep or not, it does nothing */
-    } else if (began == 0 || began > now) {
+        c->stuck_ms += passed;              /* asleep or not, it does nothing */
+    } else if (began <= 0 || began > now) { /* asleep, or it makes no sense */
         c->stuck_ms = 0;
     } else if (turns != c->seen_turns || c->stuck_ms == 0) {
         c->stuck_ms = now - began < passed ? now - began : passed;
@@ -44,15 +44,13 @@ stuck_for(struct child *c, int64_t now, int64_t passed)
 static bool
 waits_for_words(struct child *c)
 {
-    const struct last_words *w = last_words_of(c->slot);
-
     if (c->stopped || last_words_signal() == 0) {
         return false;
     }
     if (c->asked == 0) {
         kill(c->pid, last_words_signal());
     }
-    return c->asked++ < ANSWER && (w == NULL || !atomic_load(&w->whole));
+    return c->asked++ < ANSWER && !last_words_whole(c->slot);
 }
 
 /* It was asked, but goes on. */

@@ -22,6 +22,7 @@
 #include "app/process.h"
 #include "app/rtmp_service.h"
 #include "base/clock.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "live/live.h"
 #include "net/metrics.h"
@@ -46,7 +47,7 @@ struct opening {
     struct door door;          /* where its connections go */
     uint16_t place;            /* of the listener, in metrics */
     struct acceptor *acceptor; /* owned */
-    int fd;                    /* owned: our copy of the listener's */
+    int fd;                    /* owned: our copy; -1: closed */
 };
 
 struct serving {
@@ -55,13 +56,15 @@ struct serving {
     struct http_service *http; /* owned */
     bool hub, rtmp;            /* started */
     struct opening *doors;     /* in the pool */
-    size_t door_count;
-    bool open;      /* told to accept connections */
-    bool full;      /* at worker_connections: accepts nothing */
-    bool draining;  /* told to end with its last connection */
-    bool ending;    /* told to stop: sessions hear the reason */
-    int64_t end_ms; /* clock_ms(): until when they may */
+    size_t door_count;         /* 0: all are closed */
+    int64_t doors_end_ms;      /* draining: clock_ms() when they are */
+    bool open;                 /* told to accept connections */
+    bool full;                 /* at worker_connections: accepts nothing */
+    bool draining;             /* told to end with its last connection */
+    bool ending;               /* told to stop: sessions hear the reason */
+    int64_t end_ms;            /* clock_ms(): until when they may */
     struct timer look;
+    struct timer heap; /* heap_look() */
 };
 
 static size_t
@@ -134,15 +137,6 @@ on_accept(void *arg, const struct conn_socket *accepted)
     look(s);
 }
 
-/* Which sockets of a listener are worker index's: every workers-th, and the
- * only one of a unix listener is everybody's. */
-static bool
-is_ours(const struct listener *l, unsigned socket, const struct worker *w)
-{
-    return l->addr.family == AF_UNIX ||
-           socket % w->generation->workers == w->index;
-}
-
 static size_t
 count_sockets(const struct generation *g)
 {
@@ -154,8 +148,8 @@ count_sockets(const struct generation *g)
     return n;
 }
 
-/* Keeps our own copies of the sockets and closes the others: a socket that
- * the master gives up must not live on in somebody who never looks at it. */
+/* The sockets of other workers were closed by the fork: one that the master
+ * gives up must not live on in somebody who never looks at it. */
 static void
 take_sockets(struct serving *s)
 {
@@ -166,8 +160,7 @@ take_sockets(struct serving *s)
         struct listener *l = g->bindings[i].listener;
 
         for (unsigned k = 0; k < l->count; k++) {
-            if (!is_ours(l, k, &s->w)) {
-                close(l->fds[k]);
+            if (!generation_gives(g, l, k, s->w.index)) {
                 continue;
             }
             s->doors[s->door_count++] = (struct opening){
@@ -214,6 +207,25 @@ on_serve(void *arg, struct bus_message *m)
     }
 }
 
+static void
+close_door(struct opening *d)
+{
+    acceptor_stop(&d->acceptor);
+    if (d->fd != -1) {
+        close(d->fd);
+        d->fd = -1;
+    }
+}
+
+static void
+close_doors(struct serving *s)
+{
+    for (size_t i = 0; i < s->door_count; i++) {
+        close_door(&s->doors[i]);
+    }
+    s->door_count = 0;
+}
+
 /* Nobody may look at what waits once we are gone: it is taken before. */
 static void
 empty_doors(struct serving *s)
@@ -225,14 +237,36 @@ empty_doors(struct serving *s)
     }
 }
 
+/* Sockets that live on in others are left to them at once; those that the
+ * master closes are accepted on for a while. */
 static void
-close_doors(struct serving *s)
+leave_doors(struct serving *s)
 {
+    bool some = false;
+
+    empty_doors(s);
     for (size_t i = 0; i < s->door_count; i++) {
-        acceptor_stop(&s->doors[i].acceptor);
-        close(s->doors[i].fd);
+        struct opening *d = &s->doors[i];
+
+        if (d->acceptor != NULL && listener_retires(d->fd)) {
+            acceptor_pause(d->acceptor, false); /* full or not */
+            some = true;
+        } else {
+            close_door(d);
+        }
     }
-    s->door_count = 0;
+    s->door_count = some ? s->door_count : 0;
+    s->doors_end_ms = clock_ms() + LISTENER_RETIRES_MS;
+}
+
+/* The last look before a retired listener is closed for good. */
+static void
+end_doors(struct serving *s)
+{
+    if (s->draining && s->door_count > 0 && clock_ms() >= s->doors_end_ms) {
+        empty_doors(s);
+        close_doors(s);
+    }
 }
 
 /* ---- the end ---- */
@@ -241,8 +275,7 @@ close_doors(struct serving *s)
 static bool
 node_leaves(void)
 {
-    return atomic_load(&slot_at(0)->state) == SLOT_DRAINING ||
-           node_state() != NODE_READY;
+    return slot_state(0) == SLOT_DRAINING || node_state() != NODE_READY;
 }
 
 static void
@@ -254,7 +287,8 @@ on_look(struct timer *t)
     look(s);
     log_tell_held();
     http_leave(node_leaves());
-    if ((s->draining && connections() == 0) ||
+    end_doors(s);
+    if ((s->draining && s->door_count == 0 && connections() == 0) ||
         (s->ending && (rtmp_sessions() == 0 || clock_ms() >= s->end_ms))) {
         loop_stop(s->w.loop);
         return;
@@ -271,9 +305,8 @@ on_drain(void *arg)
         return;
     }
     s->draining = true;
-    atomic_store(&slot_at(slot_self())->state, SLOT_DRAINING);
-    empty_doors(s);
-    close_doors(s);
+    slot_say(SLOT_DRAINING);
+    leave_doors(s);
     log_info("worker %u of generation %u drains: %zu connections are open",
              s->w.index, s->w.generation->number, connections());
     title_set("weir: worker %u (generation %u, draining)", s->w.index,
@@ -285,7 +318,7 @@ on_drain(void *arg)
 static const char *
 why_it_ends(const struct serving *s)
 {
-    bool all = atomic_load(&slot_at(0)->state) != SLOT_READY;
+    bool all = slot_state(0) != SLOT_READY;
 
     return s->draining && !all ? "weir has a newer configuration, and the time "
                                  "of sessions from before it is over"
@@ -332,12 +365,22 @@ stop(struct serving *s)
     task_threads_free(&s->w.threads);
     if (s->w.loop != NULL) {
         timer_stop(s->w.loop, &s->look);
+        timer_stop(s->w.loop, &s->heap);
     }
     process_end(&s->process);
     pool_free(&s->w.pool);
 }
 
 /* ---- the start ---- */
+
+static void
+on_heap(struct timer *t)
+{
+    struct serving *s = LIST_ITEM(t, struct serving, heap);
+
+    heap_look();
+    timer_set(s->w.loop, &s->heap, HEAP_LOOK_MS);
+}
 
 static int
 start_services(struct serving *s, struct errmsg *err)
@@ -360,7 +403,7 @@ start_services(struct serving *s, struct errmsg *err)
     }
     rtmp_service_start(&s->w);
     s->rtmp = true;
-    return guard_enter(s->w.loop, settings, err);
+    return guard_enter(s->w.loop, settings, false, err);
 }
 
 static int
@@ -375,8 +418,9 @@ start(struct serving *s, struct errmsg *err)
     if (start_services(s, err) == -1) {
         return -1;
     }
-    bus_register(BUS_SERVE, on_serve, s);
+    bus_register(BUS_SERVE, BUS_MASTER, 0, on_serve, s);
     timer_set(s->w.loop, &s->look, SLOW_LOOK_MS);
+    timer_set(s->w.loop, &s->heap, HEAP_LOOK_MS);
     return 0;
 }
 
@@ -393,6 +437,7 @@ worker_main(const struct generation *g, uint32_t index)
     s.process.arg = &s;
     s.w.pool = pool_new(4096);
     timer_init(&s.look, on_look);
+    timer_init(&s.heap, on_heap);
     if (start(&s, &err) == -1) {
         process_failed(&s.process, &err);
     } else {

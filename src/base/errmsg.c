@@ -26,9 +26,7 @@ errmsg_set(struct errmsg *e, const char *format, ...)
 static void
 append(struct errmsg *e, const char *text)
 {
-    size_t len = strlen(e->text);
-
-    str_copy(e->text + len, sizeof(e->text) - len, str_from(text));
+    str_append(e->text, sizeof(e->text), strlen(e->text), str_from(text));
 }
 
 int

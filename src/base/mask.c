@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Where a secret ends. */
-enum end { END_WORD, END_LINE };
+enum end { END_WORD, END_QUERY, END_QUOTE, END_LINE };
 
 static const struct {
     struct str word; /* lower case */
@@ -28,79 +28,98 @@ static const struct {
 static bool
 is_end(char c, enum end end)
 {
-    if (c == '\r' || c == '\n' || c == '\0') {
-        return true;
-    }
-    return end == END_WORD && (c == ' ' || c == '\t' || c == '&' || c == '"' ||
-                               c == ';' || c == ',');
+    static const char *const ends[] = {
+        [END_WORD] = " \t&\";,",
+        [END_QUERY] = " \t\"",
+        [END_QUOTE] = "\"",
+        [END_LINE] = "",
+    };
+
+    return c == '\r' || c == '\n' || c == '\0' || strchr(ends[end], c) != NULL;
 }
 
-static size_t
-hide(char *text, size_t len, size_t at, enum end end)
+/* Whether a value follows the word that rest begins with: *end, and where in
+ * rest it may begin. */
+static bool
+is_word(struct str rest, enum end *end, size_t *begin)
 {
-    while (at < len && (text[at] == ' ' || text[at] == '\t')) {
-        at++;
-    }
-    if (at < len && text[at] == '"') {
-        at++;
-    }
-    while (at < len && !is_end(text[at], end)) {
-        text[at++] = '*';
-    }
-    return at;
-}
-
-/* Where the value begins that follows the word at this place; 0: there is
- * none. */
-static size_t
-value_after(const char *text, size_t len, size_t at, enum end *end)
-{
-    struct str rest = str_of(text + at, len - at);
-
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         struct str w = words[i].word;
         struct str here = str_first(rest, w.len);
-        size_t next = at + w.len;
+        bool line = words[i].end == END_LINE;
 
-        if (here.len < w.len || !str_eq_nocase(here, w)) {
-            continue;
-        }
-        *end = words[i].end;
-        if (words[i].end == END_LINE) {
-            return next;
-        }
-        if (next < len && (text[next] == '=' || text[next] == ':')) {
-            return next + 1;
+        if (here.len == w.len && str_eq_nocase(here, w) &&
+            (line || (rest.len > w.len &&
+                      (rest.ptr[w.len] == '=' || rest.ptr[w.len] == ':')))) {
+            *end = words[i].end;
+            *begin = w.len + !line;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-/* The whole query, up to the blank behind it. */
-static size_t
-hide_query(char *text, size_t len, size_t at)
+/* A stretch of the text, and what ends it. */
+struct secret {
+    size_t begin, until;
+    enum end end;
+};
+
+/* Whether one is told of at this place; its begin and end are set. */
+static bool
+find(struct str text, size_t at, struct secret *s)
 {
-    while (at < len && text[at] != ' ' && text[at] != '\t' &&
-           text[at] != '\r' && text[at] != '\n' && text[at] != '"') {
-        text[at++] = '*';
+    struct str rest = str_skip(text, at);
+
+    if (text.ptr[at] == '?') {
+        *s = (struct secret){ at + 1, 0, END_QUERY };
+        return true;
     }
-    return at;
+    if (!is_word(rest, &s->end, &s->begin)) {
+        return false;
+    }
+    for (s->begin += at; s->begin < text.len && (text.ptr[s->begin] == ' ' ||
+                                                 text.ptr[s->begin] == '\t');
+         s->begin++) {
+    }
+    if (s->begin < text.len && text.ptr[s->begin] == '"') {
+        s->begin++;
+        s->end = s->end == END_LINE ? END_LINE : END_QUOTE;
+    }
+    return true;
 }
 
+/* What both are of, which begin one within the other or the other behind what
+ * leads to it. */
+static struct secret
+join(struct secret outer, struct secret inner)
+{
+    return (struct secret){
+        outer.begin,
+        inner.begin > outer.until ? inner.begin : outer.until,
+        inner.end > outer.end ? inner.end : outer.end,
+    };
+}
+
+/* One that begins within another and ends no later is not looked at: each byte
+ * is passed few times. */
 void
 mask_secrets(char *text, size_t len)
 {
-    size_t at = 0;
+    struct secret hidden = { 0, 0, END_WORD }, s;
 
-    while (at < len) {
-        enum end end = END_WORD;
-        size_t value;
-
-        if (text[at] == '?') {
-            at = hide_query(text, len, at + 1);
-            continue;
+    for (size_t at = 0; at < len; at++) {
+        if (find(str_of(text, len), at, &s) &&
+            (s.begin >= hidden.until || s.end > hidden.end)) {
+            s.until = s.begin;
+            hidden = at < hidden.until ? join(hidden, s) : s;
+            while (hidden.until < len &&
+                   !is_end(text[hidden.until], hidden.end)) {
+                hidden.until++;
+            }
         }
-        value = value_after(text, len, at, &end);
-        at = value != 0 ? hide(text, len, value, end) : at + 1;
+        if (at >= hidden.begin && at < hidden.until) {
+            text[at] = '*';
+        }
     }
 }

@@ -198,6 +198,12 @@ str_copy(char *dst, size_t size, struct str s)
     return n;
 }
 
+size_t
+str_append(char *dst, size_t size, size_t len, struct str s)
+{
+    return len < size ? len + str_copy(dst + len, size - len, s) : len;
+}
+
 int
 str_hex_digit(char c)
 {

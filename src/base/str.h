@@ -48,6 +48,9 @@ int str_hex_digit(char c);
 /* Copies s into dst (size bytes, NUL added, cut to fit); returns bytes
  * copied without the NUL. */
 size_t str_copy(char *dst, size_t size, struct str s);
+/* The same behind the len bytes that are in dst; returns how many are there
+ * now, NUL not counted.  A len of size or more is a dst that is full. */
+size_t str_append(char *dst, size_t size, size_t len, struct str s);
 
 /* Writes s to dst so that it can stand in a log line: bytes below 0x20, 0x7f,
  * '"', '\\' and invalid UTF-8 become \xHH.  Cut to fit, NUL added. */

@@ -69,15 +69,6 @@ signals_new(struct loop *l, const sigset_t *set,
 }
 
 void
-signals_forget(struct signals **s)
-{
-    if (*s != NULL) {
-        close((*s)->fd);
-        mem_free(s);
-    }
-}
-
-void
 signals_free(struct signals **s)
 {
     if (*s == NULL) {

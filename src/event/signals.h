@@ -19,7 +19,5 @@ struct signals *signals_new(struct loop *l, const sigset_t *set,
                             void (*on_signal)(void *arg, int number), void *arg,
                             struct errmsg *err);
 void signals_free(struct signals **s);
-/* In a child, for its parent's: leaves the parent's loop alone. */
-void signals_forget(struct signals **s);
 
 #endif

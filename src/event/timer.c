@@ -87,6 +87,16 @@ grow(struct timer_heap *h)
     h->entries = mem_resize(h->entries, h->size * sizeof(h->entries[0]));
 }
 
+/* Memory of thousands of timers is not kept for a few. */
+static void
+shrink(struct timer_heap *h)
+{
+    if (h->size > FIRST_SIZE && h->count < h->size / 4) {
+        h->size /= 2;
+        h->entries = mem_resize(h->entries, h->size * sizeof(h->entries[0]));
+    }
+}
+
 void
 timer_init(struct timer *t, void (*on_due)(struct timer *t))
 {
@@ -137,6 +147,7 @@ timer_stop(struct loop *l, struct timer *t)
     if (at - 1 < h->count) {
         place(h, at - 1, h->entries[h->count]);
     }
+    shrink(h);
 }
 
 int64_t

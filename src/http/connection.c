@@ -328,6 +328,7 @@ on_close(void *arg, const char *reason)
     http_connection_closed(c);
     c->phase = PHASE_GONE;
     c->conn = NULL;
+    unsent_set(&c->unsent, 0, 0);
     timer_stop(c->loop, &c->timer);
     http_settle_later(c);
     if (x != NULL) {
@@ -432,6 +433,19 @@ body_timed_out(struct http_connection *c)
     http_settle(c);
 }
 
+/* Too much is kept for all clients together, and this one takes it slowest. */
+static void
+cut(struct unsent *u)
+{
+    struct http_connection *c = LIST_ITEM(u, struct http_connection, unsent);
+
+    http_refusal_add(REFUSE_UNSENT);
+    http_refusal_say(REFUSE_UNSENT, REFUSED_HTTP, &c->x->pub.client,
+                     c->x->head.line);
+    c->end = HTTP_END_UNSENT;
+    conn_reset(c->conn, http_refusal_text(REFUSE_UNSENT));
+}
+
 static void
 timed_out(struct http_connection *c)
 {
@@ -494,6 +508,7 @@ http_connection_begin(struct http_connection *c,
 
     timer_init(&c->timer, on_due);
     later_init(&c->later, on_later);
+    unsent_init(&c->unsent, cut);
     c->conn = conn_new(c->loop, socket, &handlers, c, &limits);
     if (c->conn == NULL) {
         return -1;

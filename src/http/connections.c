@@ -32,6 +32,7 @@ http_accept(struct loop *l, const struct http_server *s,
     c->loop = l;
     c->server = s;
     c->not_tls = socket->not_tls;
+    c->at_loopback = socket->at_loopback;
     if (http_connection_begin(c, socket) == -1) {
         mem_free(&c);
         return;

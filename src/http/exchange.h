@@ -22,6 +22,7 @@
 #include "http/metrics.h"
 #include "http/parse.h"
 #include "http/trace.h"
+#include "net/unsent.h"
 
 /* How long a body may pause that is only read to be dropped before the
  * answer; then the connection ends with the answer. */
@@ -43,9 +44,10 @@ struct http_connection {
     struct conn *conn; /* owned, borrowed while taken, NULL when gone */
     struct loop *loop;
     const struct http_server *server;
-    struct exchange *x; /* owned; NULL between requests */
-    struct timer timer; /* its meaning depends on the phase */
-    struct later later; /* what must not happen on a handler's stack */
+    struct exchange *x;   /* owned; NULL between requests */
+    struct timer timer;   /* its meaning depends on the phase */
+    struct later later;   /* what must not happen on a handler's stack */
+    struct unsent unsent; /* memory of an answer that is not taken */
     struct http_scan scan;
     size_t offered;    /* bytes of on_data() behind what is taken now */
     uint32_t number;   /* among the connections of this process */
@@ -57,6 +59,7 @@ struct http_connection {
     uint8_t end;       /* enum http_end, why it will end */
     bool in_data;      /* on_data() is on the stack */
     bool not_tls;      /* plain, at an address for https: told so */
+    bool at_loopback;  /* its listener is at a loopback address */
 };
 
 struct http_file;
@@ -232,7 +235,8 @@ void http_stage_end(struct exchange *x);
 const struct http_layer *http_layer_now(const struct exchange *x);
 
 /* response.c */
-/* Sends what out holds; false while some of it is left (or it broke). */
+/* Sends what out holds; false while some of it is left, or a file waits for
+ * room (or it broke). */
 bool http_flush(struct exchange *x);
 /* Status line and headers into out; length -1: not known. */
 void http_begin_answer(struct exchange *x, int status, const char *type,
@@ -247,6 +251,12 @@ void http_send_piece(struct exchange *x, struct str data,
 void http_send_end(struct exchange *x);
 /* Sends behind what out holds, keeps what the socket does not take. */
 void http_send_bytes(struct exchange *x, const struct iovec *iov, int count);
+/* Sends what the socket takes, while out is empty, and keeps nothing: how many
+ * bytes that were.  Next http_has_room() is asked. */
+size_t http_send_unkept(struct exchange *x, struct str data);
+/* Whether the socket took all so far; false: http_settle() is called when it
+ * has, and the time of a stalled answer runs. */
+bool http_has_room(struct exchange *x);
 
 /* file.c */
 void http_file_pump(struct exchange *x); /* out is empty: goes on */

@@ -120,6 +120,9 @@ struct http_layer {
      * a layer of layers in front may look for a better one; NULL: nothing. */
     const struct http_format *formats;
     http_error_body *error_body; /* NULL: as everywhere else */
+    /* Where its location has neither cors nor auth and restricts no access,
+     * pages of any site may change what is here. */
+    bool open;
     /* Of a layer of layers: what is said of every answer of the location, by
      * filters too.  Vary; header lines of refusals.  Empty: nothing. */
     struct str vary, lines;
@@ -176,8 +179,11 @@ struct http_server {
     struct http_settings settings;
     struct task_threads *threads; /* borrowed; read cold files.  NULL: files
                                      are read on the loop (tests) */
-    const struct access_list *trusted;     /* proxies; NULL: nobody */
-    int forwarded_header;                  /* enum http_forwarded_header */
+    const struct access_list *trusted; /* proxies; NULL: nobody */
+    int forwarded_header;              /* enum http_forwarded_header */
+    const struct str *hosts; /* names beside own_name (http/filter/host.h) */
+    size_t host_count;
+    struct str own_name;                   /* this host's; may be empty */
     const struct http_location *locations; /* longest path first */
     size_t location_count;
 };
@@ -266,6 +272,16 @@ struct str http_absolute(struct http_request *r, struct str path);
 struct str http_shown_url(struct http_request *r);
 /* The path holds a secret: "***" stands for the target in the access log. */
 void http_hide_target(struct http_request *r);
+
+/* For handlers whose GET changes something, and for such as tell a page what
+ * no other may make a browser ask: false when a page of another site stands
+ * behind the request; it is answered 403 then.  Methods other than GET, HEAD
+ * and OPTIONS are looked at before their handlers are called. */
+bool http_check_site(struct http_request *r);
+/* For handlers that let somebody in by the client's address, as the location's
+ * access does: false when the request came from near under a name that is none
+ * of the server's; it is answered 421 then. */
+bool http_check_host(struct http_request *r);
 
 /* ---- answering ---- */
 

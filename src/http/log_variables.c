@@ -404,7 +404,7 @@ get_connection_requests(const void *arg, struct str rest, struct line_value *v)
 static void
 get_worker(const void *arg, struct str rest, struct line_value *v)
 {
-    const struct slot *s = slot_at(slot_self());
+    const struct slot_card *s = slot_card(slot_self());
 
     (void)arg;
     (void)rest;

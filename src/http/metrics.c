@@ -63,6 +63,7 @@ end_name(unsigned i)
         [HTTP_END_STOP] = "stop",
         [HTTP_END_SHED] = "shed",
         [HTTP_END_TAKEN] = "module",
+        [HTTP_END_UNSENT] = "max_unsent",
     };
 
     return names[i];

@@ -36,6 +36,7 @@ enum http_end {
     HTTP_END_STOP,
     HTTP_END_SHED,
     HTTP_END_TAKEN, /* by a module */
+    HTTP_END_UNSENT,
     HTTP_END_COUNT
 };
 

@@ -52,6 +52,7 @@ static const struct {
     [REFUSE_TLS] = { 400, "TLS handshake sent to a plain HTTP port" },
     [REFUSE_HEAD_SLOW] = { 408, "the request head took too long" },
     [REFUSE_BODY_SLOW] = { 408, "the request body took too long" },
+    [REFUSE_MISDIRECTED] = { 421, "unknown name in Host (hosts)" },
     [REFUSE_ACCESS] = { 403, "address not allowed" },
     [REFUSE_RATE] = { 429, "asked too often" },
     [REFUSE_ORIGIN] = { 403, "origin not allowed" },
@@ -59,11 +60,13 @@ static const struct {
     [REFUSE_RIGHT] = { 403, "not authorized" },
     [REFUSE_AUTHORIZATION] = { 400, "malformed Authorization" },
     [REFUSE_BUSY] = { 503, "too many passwords to check" },
+    [REFUSE_SITE] = { 403, "asked by a page of another site" },
     [REFUSE_CONNECTIONS] = { 503, "too many connections of this address" },
     [REFUSE_INCOMPLETE] = { 503, "too many half-open connections of this "
                                  "address" },
     [REFUSE_SHED] = { 503, "idle while connections ran short" },
     [REFUSE_READS_SLOW] = { 408, "client takes the answer too slowly" },
+    [REFUSE_UNSENT] = { 503, "slowest client while too much was kept unsent" },
 };
 
 /* As the label of the counter: stable, whatever the words become. */
@@ -105,6 +108,7 @@ static const char *const names[REFUSE_COUNT] = {
     [REFUSE_TLS] = "tls",
     [REFUSE_HEAD_SLOW] = "head_slow",
     [REFUSE_BODY_SLOW] = "body_slow",
+    [REFUSE_MISDIRECTED] = "misdirected",
     [REFUSE_ACCESS] = "access",
     [REFUSE_RATE] = "rate",
     [REFUSE_ORIGIN] = "origin",
@@ -112,10 +116,12 @@ static const char *const names[REFUSE_COUNT] = {
     [REFUSE_RIGHT] = "right",
     [REFUSE_AUTHORIZATION] = "authorization",
     [REFUSE_BUSY] = "busy",
+    [REFUSE_SITE] = "site",
     [REFUSE_CONNECTIONS] = "connections",
     [REFUSE_INCOMPLETE] = "incomplete",
     [REFUSE_SHED] = "shed",
     [REFUSE_READS_SLOW] = "reads_slow",
+    [REFUSE_UNSENT] = "unsent",
 };
 
 const char *

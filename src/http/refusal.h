@@ -55,18 +55,21 @@ enum http_refusal {
     REFUSE_HEAD_SLOW, /* time-outs */
     REFUSE_BODY_SLOW,
     /* The filters of a location; the connection may go on. */
-    REFUSE_ACCESS, /* the client's address */
+    REFUSE_MISDIRECTED, /* the name in Host is none of ours */
+    REFUSE_ACCESS,      /* the client's address */
     REFUSE_RATE,
     REFUSE_ORIGIN,        /* cors: preflight from another origin */
     REFUSE_AUTH,          /* no proof, or a wrong one */
     REFUSE_RIGHT,         /* who it is is known, and may not */
     REFUSE_AUTHORIZATION, /* malformed */
     REFUSE_BUSY,          /* too many passwords to check */
+    REFUSE_SITE,          /* a page of another site would change something */
     /* Whole connections; those of RTMP are counted here, too. */
     REFUSE_CONNECTIONS, /* too many of the address */
     REFUSE_INCOMPLETE,  /* too many of it without a whole head */
     REFUSE_SHED,        /* idle, and its place was needed */
     REFUSE_READS_SLOW,  /* takes an answer too slowly */
+    REFUSE_UNSENT,      /* the slowest, when too much is kept for all */
     REFUSE_COUNT
 };
 

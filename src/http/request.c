@@ -31,6 +31,7 @@ http_request_free(struct exchange *x)
     http_body_clear(&x->body);
     gzip_free(&x->gzip);
     buf_clear(&x->out);
+    unsent_set(&x->c->unsent, 0, 0);
     metric_add(&http_metrics[HTTP_IN_FLIGHT], 0, -1);
     pool_free(&pool);
 }
@@ -257,6 +258,7 @@ http_take_over(struct http_request *r, const struct conn_handlers *h, void *arg)
     if (buf_len(&x->out) > 0) {
         conn_write(conn, buf_data(&x->out), buf_len(&x->out));
         buf_clear(&x->out);
+        unsent_set(&x->c->unsent, 0, 0);
     }
     if (!c->in_data) {
         buf_clear(&conn->in);

@@ -57,6 +57,18 @@ keep_rest(struct exchange *x, const struct iovec *iov, int count, size_t sent)
     }
 }
 
+/* What the answer keeps while it is not taken is all that the request has. */
+static void
+note_unsent(struct exchange *x)
+{
+    size_t kept = x->out.size;
+
+    if (kept > 0) {
+        kept += x->body.bytes.size + pool_size(x->pub.pool);
+    }
+    unsent_set(&x->c->unsent, kept, x->c->conn->bytes_out);
+}
+
 void
 http_send_bytes(struct exchange *x, const struct iovec *iov, int count)
 {
@@ -85,6 +97,37 @@ http_send_bytes(struct exchange *x, const struct iovec *iov, int count)
     buf_take(&x->out, of_kept);
     keep_rest(x, iov, count, (size_t)sent - of_kept);
     buf_trim(&x->out);
+    note_unsent(x);
+}
+
+size_t
+http_send_unkept(struct exchange *x, struct str data)
+{
+    struct iovec iov = { (void *)(uintptr_t)data.ptr, data.len };
+
+    if (x->broken || x->c->conn == NULL || buf_len(&x->out) > 0) {
+        return 0;
+    }
+    ssize_t sent = conn_writev(x->c->conn, &iov, 1);
+
+    if (sent < 0) {
+        fail(x);
+        return 0;
+    }
+    return (size_t)sent;
+}
+
+bool
+http_has_room(struct exchange *x)
+{
+    if (x->broken || x->c->conn == NULL || buf_len(&x->out) > 0) {
+        return false;
+    }
+    if (!conn_has_room(x->c->conn)) {
+        http_answer_stalls(x->c);
+        return false;
+    }
+    return true;
 }
 
 bool
@@ -92,6 +135,9 @@ http_flush(struct exchange *x)
 {
     if (buf_len(&x->out) > 0) {
         http_send_bytes(x, NULL, 0);
+    }
+    if (x->file != NULL && !x->ended) {
+        return http_has_room(x); /* it keeps nothing that could be looked at */
     }
     return !x->broken && buf_len(&x->out) == 0;
 }

@@ -230,6 +230,9 @@ advance_layer(struct exchange *x)
         if (x->route == NULL) {
             x->stage->at++;
         } else if (http_stage_fits(x, layer)) {
+            if (http_site_filter(x, layer) != FILTER_PASS) {
+                x->route = NULL;
+            }
             return true;
         }
     }

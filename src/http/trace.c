@@ -145,7 +145,7 @@ join_tracestate(struct http_request *r)
             value.len == 0) {
             continue;
         }
-        if (all.len + 1 + value.len > STATE_MAX + 1) {
+        if (all.len + (all.len > 0) + value.len > STATE_MAX) {
             return STR_NONE;
         }
         all = all.len == 0 ? value

@@ -3,18 +3,16 @@
  * any fork.  Only src/live includes this header.
  *
  * It holds, behind a head: the keys of all streams (which name stands in
- * which record), the stream records, the session records, one wake page for
- * each slot, a state word for each segment, and the segments themselves.
- * Everything is an index or an offset, never a pointer.
+ * which record) and the table to find them by, the stream records, the session
+ * records, one wake page for each slot, a state word for each segment, and the
+ * segments themselves. Everything is an index or an offset, never a pointer.
  *
- * Giving segments back (quiescent states).  A segment is FREE, USED by a
- * stream, or RETIRED at an epoch.  Retiring first moves the stream's head so
- * that no cursor may enter it any more, then draws a new epoch.  Each process
- * writes down the epoch it sees at the top of every turn of its loop
- * (slot->epoch_seen; "all" while it sleeps).  A retired segment is taken
- * again only when every process has seen its epoch: so nobody can be reading
- * it, by construction.  There are no lists to break: a process killed
- * anywhere leaves words that the sweep can read.
+ * Giving segments back: live/segment.h.
+ *
+ * Every process can write all of this, and one of them may be in the hands of
+ * a stranger.  So the master, which nothing confines, believes no word of it:
+ * what becomes an address, the end of a loop or a time is read once, by one of
+ * the functions below, and held against what the master knows by itself.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -23,13 +21,13 @@
 
 #include "live/live.h"
 #include "live/meter.h"
+#include "live/names.h"
+#include "live/segment.h"
 #include "media/describe.h"
 #include "proc/slot.h"
 
 #include <stdatomic.h>
 
-#define ARENA_MAGIC UINT64_C(0x77656972206c6976) /* "weir liv" */
-#define ARENA_LAYOUT 1
 #define SEGMENT_SIZE 65536u
 #define SEGMENT_NONE UINT32_MAX
 #define FRAME_NONE UINT64_MAX
@@ -41,8 +39,6 @@
 #define INDEX_FRAMES 1024u
 /* The most a stream may be allowed to hold, bytes. */
 #define STREAM_MEMORY_MAX (MEDIA_RING / 2 * SEGMENT_SIZE)
-
-enum segment_kind { SEGMENT_FREE, SEGMENT_USED, SEGMENT_RETIRED };
 
 enum stream_state {
     STREAM_FREE,
@@ -96,9 +92,9 @@ struct stream {
                                     because it outlives what follows */
     /* Set while the record is CLAIMED, then constant. */
     char name[LIVE_NAME_MAX];
-    uint32_t name_len;
+    _Atomic uint32_t name_len; /* see stream_name() */
     uint32_t chunk_size;
-    int64_t created_ms;
+    _Atomic int64_t created_ms;
 
     /* Who writes; 0: nobody, on hold until hold_until.  The one who asks for
      * the name stands in takeover until the writer lets go. */
@@ -106,7 +102,7 @@ struct stream {
     _Atomic slot_owner takeover;
     _Atomic int64_t hold_until; /* clock_ms() */
     _Atomic int64_t owed_until; /* its end waits for no player after that */
-    int64_t told_until;         /* master: the hold_until that is over, as
+    _Atomic int64_t told_until; /* master: the hold_until that is over, as
                                    readers were told */
     _Atomic int64_t hold_ms;    /* as its publisher's application has it */
     _Atomic uint64_t ended_epoch;
@@ -167,10 +163,10 @@ struct session_record {
     _Atomic uint32_t role; /* enum session_role */
     uint32_t serial;
     uint32_t stream_id;
-    uint32_t kind; /* enum live_kind */
-    int64_t started_ms;
+    _Atomic uint32_t kind; /* enum live_kind */
+    _Atomic int64_t started_ms;
     struct addr peer;
-    uint16_t name_len, url_len;
+    _Atomic uint16_t name_len, url_len;
     _Atomic uint64_t dropped;
     struct meter meter;
     char text[LIVE_NAME_MAX + 768]; /* name, then url */
@@ -186,55 +182,81 @@ struct wake_page {
 };
 
 struct arena_head {
-    uint64_t magic;
-    uint32_t layout;
-    uint32_t segment_size;
-    uint32_t stream_count, session_count, segment_count, slot_count;
     _Atomic uint64_t epoch;
     _Atomic uint32_t session_serial;
     _Atomic uint32_t session_end; /* no record from here on was ever taken */
+    _Atomic uint64_t names_entered;
 };
 
-/* The mapping as this process sees it. */
+/* The mapping as this process sees it; how much there is of everything is
+ * known to each process by itself. */
 struct arena {
     struct live_settings settings;
+    uint32_t stream_count, session_count, segment_count, slot_count;
     struct arena_head *head;
     _Atomic uint64_t *keys; /* stream_count */
+    struct name_bucket *names;
+    _Atomic uint64_t *taken; /* a bit for each record (names.c) */
     struct stream *streams;
     struct session_record *sessions;
     struct wake_page *pages;  /* slot_count */
     _Atomic uint64_t *states; /* segment_count */
     uint8_t *segments;
-    uint32_t segment_hint; /* this process looks from here */
+    /* Which segments are retired, which are free: bits of segments, then bits
+     * of words of those (segment.c). */
+    _Atomic uint64_t *hints[SEGMENT_HINTS];
+    uint32_t name_buckets; /* as made */
     uint32_t session_hint;
-    size_t size;
-    int fd;
 };
 extern struct arena arena;
 
 /* ---- segments ---- */
 
-/* A segment for stream number n, or SEGMENT_NONE. */
-uint32_t segment_take(uint32_t n);
-/* After the stream's head has moved past it. */
-void segment_retire(uint32_t segment);
-
+/* Within the arena, whoever wrote the number. */
 static inline uint8_t *
 segment_bytes(uint32_t segment)
 {
-    return arena.segments + (size_t)segment * SEGMENT_SIZE;
-}
+    size_t at = segment < arena.segment_count ? segment : 0;
 
-bool segment_used_by(uint32_t segment, uint32_t n);
+    return arena.segments + at * SEGMENT_SIZE;
+}
 
 /* A new epoch: everything stored before it is seen by whoever sees it. */
 uint64_t epoch_advance(void);
 /* The oldest epoch any process may still be in. */
 uint64_t epoch_oldest(void);
 
+/* ---- words of others ---- */
+
+/* How many places of a ring of size are held from *first on. */
+static inline uint32_t
+ring_held(uint64_t first, uint64_t end, uint32_t size)
+{
+    return end - first < size ? (uint32_t)(end - first) : size;
+}
+
+/* A time of clock_ms(), most at the latest. */
+static inline int64_t
+shared_time(const _Atomic int64_t *at, int64_t most)
+{
+    int64_t time = atomic_load_explicit(at, memory_order_relaxed);
+
+    return time < 0 ? 0 : time < most ? time : most;
+}
+
+/* No session record from here on was ever taken. */
+static inline uint32_t
+sessions_end(void)
+{
+    uint32_t end = atomic_load(&arena.head->session_end);
+
+    return end < arena.session_count ? end : arena.session_count;
+}
+
 /* ---- waking ---- */
 
-/* Marks stream n for a slot and wakes its process if it sleeps. */
+/* Marks stream n for a slot and wakes its process if it sleeps; a slot that
+ * does not exist is nobody. */
 void wake_slot(uint32_t slot, uint32_t n);
 /* The same for every slot with players of the stream. */
 void wake_readers(struct stream *s);

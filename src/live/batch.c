@@ -120,9 +120,11 @@ add_own_header(struct filling *fill, uint32_t stream_id, uint32_t len)
         return false;
     }
     header = b->headers[b->count];
-    media_rtmp_header(header, (enum media_type)fill->frame->type,
-                      fill->frame->timestamp, len, stream_id);
-    return add_range(fill, header, fill->frame->header_len);
+    /* As long as it was written, whatever the frame says of its own. */
+    size_t n = media_rtmp_header(header, (enum media_type)fill->frame->type,
+                                 fill->frame->timestamp, len, stream_id);
+
+    return add_range(fill, header, (uint32_t)n);
 }
 
 /* The header between two chunks, where they are not the arena's. */

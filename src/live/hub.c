@@ -117,6 +117,7 @@ new_hub_stream(struct stream *s)
     list_init(&hs->current);
     list_init(&hs->behind);
     list_init(&hs->blocked);
+    list_init(&hs->rests);
     timer_init(&hs->gather_timer, on_gathered);
     later_init(&hs->idle, on_idle);
     return hs;
@@ -413,7 +414,7 @@ on_stall_timer(struct timer *timer)
 {
     bool left = false;
 
-    for (uint32_t n = 0; n < arena.head->stream_count; n++) {
+    for (uint32_t n = 0; n < arena.stream_count; n++) {
         if (hub.streams[n] != NULL && hub_stream_valid(hub.streams[n])) {
             left |= players_check_stalls(hub.streams[n]);
         }
@@ -433,10 +434,9 @@ live_hub_start(struct loop *l, const struct live_settings *s,
     memset(&hub, 0, sizeof(hub));
     arena.settings.window = s->window;
     arena.settings.max_stream_memory = s->max_stream_memory;
-    arena.segment_hint = self * 16 % arena.head->segment_count;
-    arena.session_hint = self * 64 % arena.head->session_count;
+    arena.session_hint = self * 64 % arena.session_count;
     hub.loop = l;
-    hub.streams = mem_zero(arena.head->stream_count * sizeof(*hub.streams));
+    hub.streams = mem_zero(arena.stream_count * sizeof(*hub.streams));
     list_init(&hub.active);
     for (size_t i = 0; i < HUB_BUCKETS; i++) {
         list_init(&hub.nameless[i]);
@@ -461,7 +461,7 @@ live_hub_stop(void)
         return;
     }
     players_forget_all();
-    for (uint32_t n = 0; n < arena.head->stream_count; n++) {
+    for (uint32_t n = 0; n < arena.stream_count; n++) {
         if (hub.streams[n] != NULL) {
             free_hub_stream(hub.streams[n]);
         }

@@ -32,6 +32,7 @@ struct hub_stream {
     struct live_publisher *publisher; /* of this process, writing */
     struct live_publisher *asking;    /* waits for another's hand-over */
     struct list waiting, current, behind, blocked;
+    struct list rests;   /* struct rest */
     uint64_t reached;    /* frames before it are released to players */
     uint64_t looked;     /* frames before it were looked at */
     int64_t released_ms; /* clock_ms() of the last release */

@@ -88,7 +88,7 @@ live_kick(const struct live_kick *k)
     for (size_t i = 0; i < HUB_BUCKETS; i++) {
         count += kick_players(k, &hub.nameless[i]);
     }
-    for (uint32_t n = 0; n < arena.head->stream_count; n++) {
+    for (uint32_t n = 0; n < arena.stream_count; n++) {
         if (hub.streams[n] != NULL) {
             count += kick_stream(k, hub.streams[n]);
         }

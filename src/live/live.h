@@ -23,6 +23,9 @@
 
 #define LIVE_NAME_MAX 256 /* bytes of "app/name", NUL included */
 #define LIVE_URL_MAX 1024 /* of an address in statistics, NUL included */
+/* The most that live.hold and live.window may say, ms. */
+#define LIVE_HOLD_MAX (INT64_C(24) * 3600 * 1000)
+#define LIVE_WINDOW_MAX (INT64_C(600) * 1000)
 #define LIVE_GATHER_AUTO (-1)
 
 /* The "live" block of weir.conf. */
@@ -61,6 +64,7 @@ enum live_kind {
     LIVE_KIND_FLV,  /* a client over HTTP-FLV */
     LIVE_KIND_PULL, /* publishes what a relay plays elsewhere */
     LIVE_KIND_PUSH, /* plays what a relay publishes elsewhere */
+    LIVE_KINDS
 };
 const char *live_kind_name(enum live_kind kind); /* "rtmp" */
 
@@ -85,8 +89,9 @@ struct live_publish {
 struct live_publisher_handlers {
     /* The name is this publisher's: frames may be written. */
     void (*on_start)(void *arg);
-    /* It cannot be had, or is lost (replaced, kicked): reason for the peer
-     * and the log.  The publisher is gone when this is called. */
+    /* It cannot be had, or is lost (replaced, kicked, codec headers that
+     * change too often): reason for the peer and the log.  The publisher is
+     * gone when this is called. */
     void (*on_stop)(void *arg, const char *reason);
 };
 

@@ -11,39 +11,76 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "live/metrics.h"
 #include "live/stream.h"
 
 /* How often it is looked whether others are done with a stream. */
 #define LOOK_AGAIN_MS 10
+/* How often it is looked at all, should nobody wake us who has to. */
+#define LOOK_MS 1000
+/* How often memory is given back, and looked for when there is none. */
+#define TRIM_MS 100
+#define TRIM_LOOK_MS 1000
 
-static void
-retire_ring(_Atomic uint32_t *ring, uint32_t size, _Atomic uint64_t *first,
-            const _Atomic uint64_t *end)
+/* Gives back what a ring of stream n names; false: some of that cannot be. */
+static bool
+retire_ring(uint32_t n, const _Atomic uint32_t *ring, uint32_t size,
+            const _Atomic uint64_t *first, const _Atomic uint64_t *end)
 {
-    for (uint64_t i = atomic_load(first); i < atomic_load(end); i++) {
-        segment_retire(atomic_load(&ring[i % size]));
+    uint64_t from = atomic_load(first);
+    uint64_t count = atomic_load(end) - from;
+    bool good = count <= size;
+
+    for (uint64_t i = 0; count <= size && i < count; i++) {
+        good &= segment_retire(atomic_load(&ring[(from + i) % size]), n);
     }
-    atomic_store(first, atomic_load(end));
+    return good;
+}
+
+/* All segments that a stream names; what it has of others, segments_trim()
+ * finds. */
+static void
+retire_segments(struct stream *s)
+{
+    uint32_t n = stream_number(s);
+    uint32_t prologue = atomic_load(&s->prologue);
+    bool good =
+        retire_ring(n, s->media, MEDIA_RING, &s->media_first, &s->media_end);
+
+    good &=
+        retire_ring(n, s->index, INDEX_RING, &s->index_first, &s->index_end);
+    good &= prologue == SEGMENT_NONE || segment_retire(prologue, n);
+    if (!good) {
+        log_limited(LOG_ERROR, "stream %.*s: its record was damaged",
+                    STR_ARGS(stream_name(s)));
+    }
 }
 
 static void
 end_stream(struct stream *s)
 {
-    uint32_t n = stream_number(s);
-    uint32_t prologue = atomic_load(&s->prologue);
-
-    atomic_store(&arena.keys[n], STREAM_ENDED);
+    atomic_store(&arena.keys[stream_number(s)], STREAM_ENDED);
     wake_readers(s);
-    retire_ring(s->media, MEDIA_RING, &s->media_first, &s->media_end);
-    retire_ring(s->index, INDEX_RING, &s->index_first, &s->index_end);
-    if (prologue != SEGMENT_NONE) {
-        segment_retire(prologue);
-    }
+    retire_segments(s);
     atomic_store(&s->ended_epoch, epoch_advance());
     log_limited(LOG_INFO, "stream %.*s: ended, no publisher came back",
                 STR_ARGS(stream_name(s)));
     metric_add(&live_metrics[LIVE_ENDED], 0, 1);
+}
+
+/* Until when something lasts: ms from now at the most, and said so in the
+ * record where it tells of a later time. */
+static int64_t
+until_of(_Atomic int64_t *at, int64_t most)
+{
+    int64_t told = atomic_load(at);
+    int64_t until = shared_time(at, clock_ms() + most);
+
+    if (told != until) {
+        atomic_compare_exchange_strong(at, &told, until);
+    }
+    return until;
 }
 
 /* Its hold is over, but not all that was published has gone to who can take
@@ -52,11 +89,13 @@ end_stream(struct stream *s)
 static bool
 waits_for_players(struct stream *s, int64_t hold_until)
 {
-    if (atomic_load(&s->owed_until) <= clock_ms() || !stream_is_owed(s)) {
+    int64_t owed = until_of(&s->owed_until, LIVE_WINDOW_MAX);
+
+    if (owed <= clock_ms() || !stream_is_owed(s)) {
         return false;
     }
-    if (s->told_until != hold_until) {
-        s->told_until = hold_until;
+    if (atomic_load(&s->told_until) != hold_until) {
+        atomic_store(&s->told_until, hold_until);
         wake_readers(s);
     }
     return true;
@@ -72,7 +111,7 @@ housekeep_open(struct stream *s)
     if (atomic_load(&s->writer) != 0) {
         return -1;
     }
-    until = atomic_load(&s->hold_until);
+    until = until_of(&s->hold_until, LIVE_HOLD_MAX);
     left = until - clock_ms();
     if (left > 0) {
         return left;
@@ -88,15 +127,28 @@ housekeep_open(struct stream *s)
     return 1;
 }
 
+/* Whether everybody has seen the end of a stream.  An epoch that is still to
+ * come is none that it ended in. */
+static bool
+is_seen(struct stream *s, uint64_t oldest)
+{
+    uint64_t now = atomic_load(&arena.head->epoch);
+
+    if (atomic_load(&s->ended_epoch) > now) {
+        atomic_store(&s->ended_epoch, now);
+    }
+    return atomic_load(&s->ended_epoch) <= oldest;
+}
+
 /* Ends what is over, frees what everybody has seen the end of.  Returns ms
- * until it is worth another look, -1 if there is nothing to wait for. */
+ * until it is worth another look. */
 static int64_t
 housekeep(void)
 {
-    int64_t soonest = -1;
+    int64_t soonest = LOOK_MS;
     uint64_t oldest = epoch_oldest();
 
-    for (uint32_t i = 0; i < arena.head->stream_count; i++) {
+    for (uint32_t i = 0; i < arena.stream_count; i++) {
         struct stream *s = &arena.streams[i];
         uint64_t key = atomic_load(&arena.keys[i]);
         int64_t left = -1;
@@ -105,35 +157,33 @@ housekeep(void)
             left = housekeep_open(s);
         } else if (key_state(key) == STREAM_ENDED) {
             left = LOOK_AGAIN_MS;
-            if (atomic_load(&s->ended_epoch) <= oldest) {
-                atomic_store(&arena.keys[i], STREAM_FREE);
+            if (is_seen(s, oldest)) {
+                names_release(i);
                 left = -1;
             }
+        } else {
+            names_mend(i);
         }
-        if (left >= 0 && (soonest < 0 || left < soonest)) {
-            soonest = left;
+        if (left >= 0 && left < soonest) {
+            soonest = left < 100 ? left : 100;
         }
     }
-    return soonest > 100 ? 100 : soonest;
+    return soonest;
 }
 
 static struct {
     struct loop *loop;
     struct io wake_io;
     struct timer timer;
+    struct timer trim_timer;
     uint32_t sleeps; /* odd: tells one sleep from the next */
 } watch;
 
 static void
 keep(void)
 {
-    int64_t next;
-
     atomic_store(&arena.pages[0].pending, 0);
-    next = housekeep();
-    if (next >= 0) {
-        timer_set(watch.loop, &watch.timer, next);
-    }
+    timer_set(watch.loop, &watch.timer, housekeep());
     watch.sleeps += 2;
     atomic_store(&slot_at(0)->asleep, watch.sleeps | 1);
     if (atomic_load(&arena.pages[0].pending) != 0) {
@@ -154,9 +204,15 @@ on_wake(struct io *io, unsigned ready)
     uint64_t count;
 
     (void)ready;
-    while (read(io->fd, &count, sizeof(count)) > 0) {
+    if (read(io->fd, &count, sizeof(count)) > 0) {
+        keep();
     }
-    keep();
+}
+
+static void
+on_trim(struct timer *timer)
+{
+    timer_set(watch.loop, timer, segments_trim() ? TRIM_MS : TRIM_LOOK_MS);
 }
 
 int
@@ -164,12 +220,14 @@ live_master_start(struct loop *l, struct errmsg *err)
 {
     watch.loop = l;
     timer_init(&watch.timer, on_timer);
+    timer_init(&watch.trim_timer, on_trim);
     io_init(&watch.wake_io);
     atomic_store(&slot_at(0)->epoch_seen, UINT64_MAX); /* reads no media */
     if (io_start(l, &watch.wake_io, slot_eventfd(0), IO_READ, on_wake) != 0) {
         return errmsg_sys(err, "live: cannot watch the wake descriptor");
     }
     keep();
+    on_trim(&watch.trim_timer);
     return 0;
 }
 
@@ -178,8 +236,29 @@ live_master_stop(void)
 {
     if (watch.loop != NULL) {
         timer_stop(watch.loop, &watch.timer);
+        timer_stop(watch.loop, &watch.trim_timer);
         io_stop(watch.loop, &watch.wake_io);
         watch.loop = NULL;
+    }
+}
+
+static void
+note(uint64_t *noted, uint32_t segment)
+{
+    if (segment < arena.segment_count) {
+        noted[segment / 64] |= UINT64_C(1) << segment % 64;
+    }
+}
+
+static void
+note_ring(uint64_t *noted, const _Atomic uint32_t *ring, uint32_t size,
+          const _Atomic uint64_t *first, const _Atomic uint64_t *end)
+{
+    uint64_t from = atomic_load(first);
+    uint32_t count = ring_held(from, atomic_load(end), size);
+
+    for (uint32_t i = 0; i < count; i++) {
+        note(noted, atomic_load(&ring[(from + i) % size]));
     }
 }
 
@@ -187,27 +266,18 @@ live_master_stop(void)
 static void
 sweep_segments(struct stream *s)
 {
+    uint64_t *noted = mem_zero((arena.segment_count / 64 + 1) * sizeof(*noted));
     uint32_t n = stream_number(s);
-    uint32_t prologue = atomic_load(&s->prologue);
 
-    for (uint32_t i = 0; i < arena.head->segment_count; i++) {
-        bool noted = i == prologue;
-
-        if (!segment_used_by(i, n)) {
-            continue;
-        }
-        for (uint64_t k = atomic_load(&s->media_first);
-             !noted && k < atomic_load(&s->media_end); k++) {
-            noted = atomic_load(&s->media[k % MEDIA_RING]) == i;
-        }
-        for (uint64_t k = atomic_load(&s->index_first);
-             !noted && k < atomic_load(&s->index_end); k++) {
-            noted = atomic_load(&s->index[k % INDEX_RING]) == i;
-        }
-        if (!noted) {
-            segment_retire(i);
+    note(noted, atomic_load(&s->prologue));
+    note_ring(noted, s->media, MEDIA_RING, &s->media_first, &s->media_end);
+    note_ring(noted, s->index, INDEX_RING, &s->index_first, &s->index_end);
+    for (uint32_t i = 0; i < arena.segment_count; i++) {
+        if ((noted[i / 64] >> i % 64 & 1) == 0) {
+            segment_retire(i, n);
         }
     }
+    mem_free(&noted);
 }
 
 static void
@@ -220,8 +290,9 @@ sweep_stream(struct stream *s, slot_owner dead)
     stream_set_owing(s, slot, false);
     atomic_compare_exchange_strong(&s->takeover, &asked, 0);
     if (atomic_load(&s->writer) == dead) {
-        log_notice("stream %.*s: its publisher's process died, on hold",
-                   STR_ARGS(stream_name(s)));
+        log_limited(LOG_NOTICE,
+                    "stream %.*s: its publisher's process died, on hold",
+                    STR_ARGS(stream_name(s)));
         metric_add(&live_metrics[LIVE_ORPHANED], 0, 1);
         sweep_segments(s);
         stream_leave(s);
@@ -231,7 +302,7 @@ sweep_stream(struct stream *s, slot_owner dead)
 static void
 sweep_sessions(slot_owner dead)
 {
-    for (uint32_t i = 0; i < atomic_load(&arena.head->session_end); i++) {
+    for (uint32_t i = 0; i < sessions_end(); i++) {
         if (atomic_load(&arena.sessions[i].owner) == dead) {
             atomic_store(&arena.sessions[i].owner, 0);
         }
@@ -243,11 +314,11 @@ live_sweep(uint32_t slot)
 {
     slot_owner dead = slot_owner_of(slot);
 
-    for (uint32_t i = 0; i < arena.head->stream_count; i++) {
+    for (uint32_t i = 0; i < arena.stream_count; i++) {
         uint64_t key = atomic_load(&arena.keys[i]);
 
         if (key_state(key) == STREAM_CLAIMED && key_slot(key) == slot) {
-            atomic_store(&arena.keys[i], STREAM_FREE);
+            names_release(i);
         } else if (key_state(key) == STREAM_OPEN) {
             sweep_stream(&arena.streams[i], dead);
         }

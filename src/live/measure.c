@@ -127,6 +127,9 @@ copy_descriptions(struct stream *s, struct live_stream_view *v)
         v->audio = s->audio;
         atomic_thread_fence(memory_order_seq_cst);
         if (before % 2 == 0 && atomic_load(&s->described) == before) {
+            v->video.profile[sizeof(v->video.profile) - 1] = '\0';
+            v->video.level[sizeof(v->video.level) - 1] = '\0';
+            v->audio.profile[sizeof(v->audio.profile) - 1] = '\0';
             return true;
         }
     }

@@ -38,7 +38,8 @@ lost_name(unsigned i)
 static const char *
 stopped_name(unsigned i)
 {
-    static const char *const names[] = { "replaced", "no_answer", "kicked" };
+    static const char *const names[] = { "replaced", "no_answer", "kicked",
+                                         "headers" };
 
     return names[i];
 }
@@ -123,8 +124,8 @@ struct metric live_metrics[] = {
     },
     [LIVE_HEADERS_LOST] = {
         .name = "weir_live_headers_lost_total",
-        .help = "Metadata and codec headers too large to be kept for players "
-                "that come later.",
+        .help = "Metadata and codec headers too large, or changing too often, "
+                "to be kept for players that come later.",
     },
     METRIC_END,
 };

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "live/metrics.h"
+#include "live/rest.h"
 
 /* Words of the session that wait for the end of a frame, bytes. */
 #define WORDS_MAX (64 * 1024)
@@ -30,7 +31,6 @@ on_destroy(struct later *later)
     struct live_player *p = LIST_ITEM(later, struct live_player, destroy);
 
     buf_clear(&p->words);
-    mem_free(&p->rest);
     mem_free(&p);
 }
 
@@ -85,6 +85,7 @@ player_forget(struct live_player *p)
     if (p->conn->last == p) {
         p->conn->last = NULL;
     }
+    rest_drop(p);
     if (hs != NULL) {
         hub_release(hs);
     }
@@ -167,7 +168,7 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
         errmsg_set(err,
                    "no room for another session: live.max_sessions "
                    "is %u",
-                   arena.head->session_count);
+                   arena.session_count);
         return NULL;
     }
     p->conn = what->conn;
@@ -205,9 +206,9 @@ finish_frame(struct live_player *p)
         return;
     }
     if (p->rest != NULL) {
-        failed = conn_write(p->conn, p->rest + p->rest_done,
-                            p->rest_len - p->rest_done);
-        mem_free(&p->rest);
+        failed = conn_write(p->conn, p->rest->bytes + p->rest_done,
+                            p->rest->len - p->rest_done);
+        rest_drop(p);
         p->at = end;
     } else if (p->hs == NULL || !hub_stream_valid(p->hs) ||
                p->at.frame < atomic_load(&p->hs->stream->head)) {
@@ -332,7 +333,7 @@ players_forget_all(void)
     for (size_t i = 0; i < HUB_BUCKETS; i++) {
         forget_each(&hub.nameless[i]);
     }
-    for (uint32_t n = 0; n < arena.head->stream_count; n++) {
+    for (uint32_t n = 0; n < arena.stream_count; n++) {
         struct hub_stream *hs = hub.streams[n];
 
         if (hs != NULL) {

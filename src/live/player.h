@@ -14,6 +14,8 @@
 
 #include "live/hub.h"
 
+struct rest;
+
 struct live_player {
     struct list link;      /* in one list of hs, or in a bucket of the hub */
     struct hub_stream *hs; /* NULL while there is no such stream */
@@ -31,13 +33,13 @@ struct live_player {
     int64_t asked_ms; /* clock_ms() of live_play() */
     unsigned app;     /* its place among METRIC_APPS */
     struct batch_view view;
-    struct buf words; /* of the session, for the next boundary */
-    uint8_t *rest;    /* owned: what was saved of a frame about to go */
-    uint32_t rest_len, rest_done;
-    uint32_t rest_video, rest_audio; /* payload bytes of the whole frame */
-    bool started;                    /* on_start was called */
-    bool waiting;                    /* wants a frame to start at */
-    bool early;                      /* was here before there was one */
+    struct buf words;  /* of the session, for the next boundary */
+    struct rest *rest; /* live/rest.h; NULL: its frame is in the arena */
+    struct list in_rest;
+    uint32_t rest_done; /* bytes of that frame that went out */
+    bool started;       /* on_start was called */
+    bool waiting;       /* wants a frame to start at */
+    bool early;         /* was here before there was one */
     bool paused;
     bool gop_cache;
     bool stopped; /* freed at the end of the turn */

@@ -7,11 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "live/player.h"
-
-#include <string.h>
-
-#include "base/mem.h"
+#include "live/rest.h"
 
 /* A player whose socket takes nothing for this long is closed. */
 #define STALL_MS 30000
@@ -144,43 +140,6 @@ players_leave(struct hub_stream *hs)
 
 /* ---- players that take nothing ---- */
 
-/* What is to be counted when the frame is out. */
-static void
-note_rest(struct live_player *p, const struct frame *f)
-{
-    p->rest_video = f->type == MEDIA_VIDEO ? f->payload_len : 0;
-    p->rest_audio = f->type == MEDIA_AUDIO ? f->payload_len : 0;
-}
-
-/* Copies what is left of the player's frame, before it goes. */
-static bool
-save_rest(struct live_player *p)
-{
-    struct stream *s = p->hs->stream;
-    uint32_t size = batch_frame_size(s, &p->view, p->at.frame) - p->at.offset;
-    uint8_t *rest = try_alloc(size);
-    struct cursor at = p->at;
-    uint32_t done = 0;
-
-    if (rest == NULL) {
-        return false;
-    }
-    while (done < size) {
-        batch_fill(&hub.own, s, &p->view, at, p->at.frame + 1);
-        for (int i = 0; i < hub.own.count; i++) {
-            memcpy(rest + done, hub.own.ranges[i].iov_base,
-                   hub.own.ranges[i].iov_len);
-            done += (uint32_t)hub.own.ranges[i].iov_len;
-        }
-        at = hub.own.to;
-    }
-    p->rest = rest;
-    note_rest(p, frame_at(s, p->at.frame));
-    p->rest_len = size;
-    p->rest_done = 0;
-    return true;
-}
-
 /* A frame in the older part of the window will go before long. */
 static bool
 about_to_go(const struct live_player *p, int64_t now)
@@ -209,7 +168,7 @@ check_stall(struct live_player *p, int64_t now)
         return true;
     }
     if (p->at.frame < atomic_load(&p->hs->stream->head) ||
-        (about_to_go(p, now) && !save_rest(p))) {
+        (about_to_go(p, now) && rest_save(p) == -1)) {
         player_too_slow(p, "too slow: its frame is no longer kept");
         return false;
     }

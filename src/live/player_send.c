@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "live/metrics.h"
+#include "live/rest.h"
 
 static enum sent
 lose(struct live_player *p, enum live_lost why, const char *reason)
@@ -48,18 +49,19 @@ player_break(struct live_player *p)
 static enum sent
 send_rest(struct live_player *p)
 {
-    struct iovec iov = { p->rest + p->rest_done, p->rest_len - p->rest_done };
+    struct rest *r = p->rest;
+    struct iovec iov = { r->bytes + p->rest_done, r->len - p->rest_done };
     ssize_t n = conn_writev(p->conn, &iov, 1);
 
     if (n < 0) {
         return player_break(p);
     }
-    p->rest_done += (uint32_t)n;
-    if (p->rest_done < p->rest_len) {
+    rest_took(p, (size_t)n);
+    if (p->rest_done < r->len) {
         return SENT_BLOCKED;
     }
-    mem_free(&p->rest);
-    player_count(p, p->rest_video, p->rest_audio);
+    player_count(p, r->video, r->audio);
+    rest_drop(p);
     p->at = (struct cursor){ .frame = p->at.frame + 1 };
     return SENT_SOME;
 }

@@ -11,6 +11,11 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
+#define CHANGE_MS (1000 / PROLOGUE_RATE) /* what one change costs */
+#define RETIRED_MAX (2 * PROLOGUE_BURST)
+
 static bool
 same_kind(const struct prologue_item *item, enum media_type type,
           struct media_info info)
@@ -74,19 +79,62 @@ has_same(const struct prologue *p, enum media_type type, struct media_info info,
     return false;
 }
 
+/* ---- what a writer may take ---- */
+
+/* True: it has one change less. */
+static bool
+may_change(struct prologue_writer *w, struct media_info info)
+{
+    int64_t now = clock_ms();
+    int64_t *spent = &w->spent_until[info.flags & MEDIA_META ? 1 : 0];
+    int64_t from = *spent > now ? *spent : now;
+
+    if (from + CHANGE_MS > now + PROLOGUE_BURST * CHANGE_MS) {
+        return false;
+    }
+    *spent = from + CHANGE_MS;
+    return true;
+}
+
 static void
-put_in_force(struct stream *s, uint32_t segment)
+note_retired(struct prologue_writer *w, uint64_t epoch)
+{
+    if (w->count == RETIRED_MAX) {
+        w->first = (w->first + 1) % RETIRED_MAX;
+        w->count--;
+    }
+    w->retired[(w->first + w->count) % RETIRED_MAX] = epoch;
+    w->count++;
+}
+
+uint64_t
+prologue_held(struct prologue_writer *w, struct stream *s)
+{
+    uint64_t oldest = w->count > 0 ? epoch_oldest() : 0;
+
+    while (w->count > 0 && w->retired[w->first] <= oldest) {
+        w->first = (w->first + 1) % RETIRED_MAX;
+        w->count--;
+    }
+    return w->count + (atomic_load(&s->prologue) != SEGMENT_NONE ? 1 : 0);
+}
+
+/* ---- changing it ---- */
+
+static void
+put_in_force(struct prologue_writer *w, struct stream *s, uint32_t segment)
 {
     uint32_t old = atomic_exchange(&s->prologue, segment);
 
     if (old != SEGMENT_NONE) {
-        segment_retire(old);
+        segment_retire(old, stream_number(s));
+        note_retired(w, atomic_load(&arena.head->epoch));
     }
 }
 
 enum prologue_change
-prologue_put(struct stream *s, enum media_type type, struct media_info info,
-             struct str payload)
+prologue_put(struct prologue_writer *w, struct stream *s, enum media_type type,
+             struct media_info info, struct str payload)
 {
     const struct prologue *old = prologue_of(s);
     struct prologue_item like = {
@@ -101,6 +149,9 @@ prologue_put(struct stream *s, enum media_type type, struct media_info info,
     if (has_same(old, type, info, payload)) {
         return PROLOGUE_SAME;
     }
+    if (!may_change(w, info)) {
+        return PROLOGUE_OFTEN;
+    }
     segment = segment_take(stream_number(s));
     if (segment == SEGMENT_NONE) {
         return PROLOGUE_FULL;
@@ -111,7 +162,7 @@ prologue_put(struct stream *s, enum media_type type, struct media_info info,
         add_item(new, &like, payload.ptr, (uint32_t)payload.len);
     }
     before = old != NULL ? old->count : 0;
-    put_in_force(s, segment); /* without an older one in any case */
+    put_in_force(w, s, segment); /* without an older one in any case */
     if (!fits) {
         return PROLOGUE_FULL;
     }
@@ -119,7 +170,8 @@ prologue_put(struct stream *s, enum media_type type, struct media_info info,
 }
 
 void
-prologue_forget(struct stream *s)
+prologue_begin(struct prologue_writer *w, struct stream *s)
 {
-    put_in_force(s, SEGMENT_NONE);
+    *w = (struct prologue_writer){ 0 };
+    put_in_force(w, s, SEGMENT_NONE);
 }

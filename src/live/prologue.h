@@ -10,6 +10,23 @@
 
 #include "live/arena.h"
 
+/* Each change takes a fresh segment, and the old one is nobody's until all
+ * processes have made a turn.  So a writer has only so many changes: a burst
+ * (several tracks begin at once, and may all change), then so many a second;
+ * codec headers and metadata each. */
+#define PROLOGUE_BURST 32
+#define PROLOGUE_RATE 4 /* a second */
+
+/* What the writer keeps to itself about the headers of its stream. */
+struct prologue_writer {
+    int64_t spent_until[2]; /* clock_ms() when all changes made are forgiven:
+                               of codec headers, of metadata */
+    /* Epochs at which segments were retired that may not be free yet, oldest
+     * first. */
+    uint64_t retired[2 * PROLOGUE_BURST];
+    uint32_t first, count;
+};
+
 /* The one in force; NULL when there is none.  Good until the turn ends. */
 const struct prologue *prologue_of(struct stream *s);
 
@@ -17,13 +34,18 @@ enum prologue_change {
     PROLOGUE_SAME, /* this very content was there */
     PROLOGUE_NEW,  /* the first of its kind */
     PROLOGUE_CHANGED,
-    PROLOGUE_FULL, /* too large to keep: new players go without it */
+    PROLOGUE_FULL,  /* too large to keep: new players go without it */
+    PROLOGUE_OFTEN, /* one change too many: the older one stays in force */
 };
 
+/* A writer begins: what an earlier one put in is forgotten. */
+void prologue_begin(struct prologue_writer *w, struct stream *s);
 /* Writer: puts an item in, over an older one of its kind. */
-enum prologue_change prologue_put(struct stream *s, enum media_type type,
-                                  struct media_info info, struct str payload);
-/* Writer: forgets all. */
-void prologue_forget(struct stream *s);
+enum prologue_change prologue_put(struct prologue_writer *w, struct stream *s,
+                                  enum media_type type, struct media_info info,
+                                  struct str payload);
+/* Segments that the headers of the stream take: the one in force, and those of
+ * this writer that are not free for others yet. */
+uint64_t prologue_held(struct prologue_writer *w, struct stream *s);
 
 #endif

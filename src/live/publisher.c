@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "live/metrics.h"
+#include "proc/refused.h"
 
 /* How long a name may be in other hands before we give up. */
 #define CLAIM_TIMEOUT_MS 3000
@@ -29,7 +30,7 @@ struct live_publisher {
     struct live_publish what; /* name points into name */
     char name[LIVE_NAME_MAX];
     int64_t deadline;   /* clock_ms(), for the claim */
-    struct timer timer; /* retry, or the claim's end */
+    struct timer timer; /* retry, or the claim's end; writing: its own */
     struct later destroy;
 };
 
@@ -180,18 +181,51 @@ claim(struct live_publisher *p, struct errmsg *err)
         return errmsg_set(err,
                           "no room for another stream: live.max_streams "
                           "is %u",
-                          arena.head->stream_count);
+                          arena.stream_count);
     }
     return -1;
 }
 
-/* A retry is due, or the old publisher's process did not answer in time. */
+/* The stream stays, on hold. */
+static void
+leave(struct live_publisher *p)
+{
+    const struct hub_stream *hs = p->hs;
+
+    if (hs != NULL && (p->writing || !stream_unask(hs->stream)) &&
+        atomic_load(&hs->stream->writer) == slot_self_owner()) {
+        stream_leave(hs->stream);
+    }
+}
+
+/* Not from within live_write(): its caller may have more to write. */
+static void
+stop_unsteady(struct live_publisher *p)
+{
+    static const char reason[] = "its codec headers change too often";
+
+    refused_note(&(struct refused){
+        .proto = REFUSED_RTMP,
+        .peer = addr_text(&p->what.peer, (char[ADDR_TEXT]){ 0 }),
+        .reason = reason,
+        .bytes = STR_NONE,
+    });
+    leave(p);
+    stop(p, LIVE_STOPPED_HEADERS, reason);
+}
+
+/* A retry is due, the old publisher's process did not answer in time, or what
+ * is written cannot be kept. */
 static void
 on_timer(struct timer *timer)
 {
     struct live_publisher *p = LIST_ITEM(timer, struct live_publisher, timer);
     struct errmsg err = { "" };
 
+    if (p->writing) {
+        stop_unsteady(p);
+        return;
+    }
     if (p->hs == NULL) {
         if (claim(p, &err) != 0) {
             stop(p, LIVE_STOPPED_CLAIM, err.text);
@@ -240,7 +274,7 @@ live_publish(const struct live_publish *what,
         errmsg_set(err,
                    "no room for another session: live.max_sessions "
                    "is %u",
-                   arena.head->session_count);
+                   arena.session_count);
         forget(p);
         return NULL;
     }
@@ -267,23 +301,20 @@ int
 live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
            const uint8_t *payload, size_t len)
 {
+    int result;
+
     if (!p->writing || p->hs == NULL) {
         return -1;
     }
     count(p, type, len);
-    return writer_append(&p->writer, type, timestamp, payload, len);
-}
-
-/* The stream stays, on hold. */
-static void
-leave(struct live_publisher *p)
-{
-    const struct hub_stream *hs = p->hs;
-
-    if (hs != NULL && (p->writing || !stream_unask(hs->stream)) &&
-        atomic_load(&hs->stream->writer) == slot_self_owner()) {
-        stream_leave(hs->stream);
+    if (p->writer.unsteady) {
+        return -1;
     }
+    result = writer_append(&p->writer, type, timestamp, payload, len);
+    if (p->writer.unsteady) {
+        timer_set(hub.loop, &p->timer, 0);
+    }
+    return result;
 }
 
 void

@@ -15,7 +15,7 @@
 static void
 fill(struct session_record *r, const struct record_text *t)
 {
-    size_t room;
+    size_t name, room;
 
     atomic_fetch_add(&r->sequence, 1); /* odd: readers wait */
     do {
@@ -23,13 +23,14 @@ fill(struct session_record *r, const struct record_text *t)
     } while (r->serial == 0); /* which means none */
     atomic_store(&r->role, (uint32_t)t->role);
     r->stream_id = t->stream_id;
-    r->kind = (uint32_t)t->kind;
-    r->started_ms = clock_ms();
+    atomic_store(&r->kind, (uint32_t)t->kind);
+    atomic_store(&r->started_ms, clock_ms());
     r->peer = t->peer;
-    r->name_len = (uint16_t)str_copy(r->text, LIVE_NAME_MAX, t->name);
-    room = sizeof(r->text) - r->name_len;
+    name = str_copy(r->text, LIVE_NAME_MAX, t->name);
+    room = sizeof(r->text) - name;
     room = room < LIVE_URL_MAX ? room : LIVE_URL_MAX;
-    r->url_len = (uint16_t)str_copy(r->text + r->name_len, room, t->url);
+    atomic_store(&r->name_len, (uint16_t)name);
+    atomic_store(&r->url_len, (uint16_t)str_copy(r->text + name, room, t->url));
     meter_clear(&r->meter);
     atomic_store(&r->dropped, 0);
     atomic_fetch_add(&r->sequence, 1);
@@ -49,7 +50,7 @@ note_use(uint32_t at)
 struct session_record *
 record_take(const struct record_text *t)
 {
-    uint32_t count = arena.head->session_count;
+    uint32_t count = arena.session_count;
     uint32_t at = arena.session_hint;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -88,7 +89,7 @@ record_free(struct session_record **r)
 struct str
 record_name(const struct session_record *r)
 {
-    return str_of(r->text, r->name_len);
+    return str_of(r->text, atomic_load(&r->name_len));
 }
 
 void
@@ -97,11 +98,12 @@ record_publishes(struct session_record *r)
     atomic_store(&r->role, (uint32_t)SESSION_PUBLISHER);
 }
 
-/* The words of a record that may change meanwhile: nothing is believed. */
+/* A record may change meanwhile, or be anybody's work: nothing is believed. */
 static void
 copy_text(const struct session_record *r, struct live_session_view *v)
 {
-    size_t name = r->name_len, url = r->url_len;
+    size_t name = atomic_load_explicit(&r->name_len, memory_order_relaxed);
+    size_t url = atomic_load_explicit(&r->url_len, memory_order_relaxed);
 
     name = name < sizeof(v->name) ? name : sizeof(v->name) - 1;
     url = url < sizeof(v->url) ? url : sizeof(v->url) - 1;
@@ -118,12 +120,15 @@ static void
 copy_record(const struct session_record *r, struct live_session_view *v)
 {
     uint32_t role = atomic_load_explicit(&r->role, memory_order_relaxed);
-    struct meter_view m = meter_read(&r->meter, clock_ms(), r->started_ms);
+    uint32_t kind = atomic_load_explicit(&r->kind, memory_order_relaxed);
+    int64_t now = clock_ms();
+    int64_t started = shared_time(&r->started_ms, now);
+    struct meter_view m = meter_read(&r->meter, now, started);
 
     v->id = r->serial;
     v->publisher = role != SESSION_PLAYER;
     v->asking = role == SESSION_ASKING;
-    v->kind = (enum live_kind)r->kind;
+    v->kind = kind < LIVE_KINDS ? (enum live_kind)kind : LIVE_KIND_RTMP;
     v->peer = r->peer;
     v->stream_id = r->stream_id;
     v->video_bytes = m.video;
@@ -131,7 +136,7 @@ copy_record(const struct session_record *r, struct live_session_view *v)
     v->video_speed = m.video_speed;
     v->audio_speed = m.audio_speed;
     v->dropped = atomic_load_explicit(&r->dropped, memory_order_relaxed);
-    v->started_ms = r->started_ms;
+    v->started_ms = started;
     copy_text(r, v);
 }
 
@@ -159,7 +164,7 @@ record_view(const struct session_record *r, struct live_session_view *v)
 bool
 live_next_session(uint32_t *at, struct live_session_view *v)
 {
-    uint32_t end = atomic_load(&arena.head->session_end);
+    uint32_t end = sessions_end();
 
     while (*at < end) {
         const struct session_record *r = &arena.sessions[(*at)++];

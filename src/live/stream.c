@@ -1,5 +1,5 @@
 /*
- * Streams by name: the table of keys, claiming, asking, holding.
+ * Streams by name: claiming, asking, holding.
  *
  * Every step is one compare-and-swap or can be repeated by the sweep: a process
  * killed between two of them leaves an owner that the master finds.  Frames are
@@ -18,16 +18,12 @@
 
 #define REPLACE_WINDOW_MS 10000
 
-static bool
-key_same_name(uint64_t a, uint64_t b)
-{
-    return a >> KEY_HASH_SHIFT == b >> KEY_HASH_SHIFT;
-}
-
 struct str
 stream_name(const struct stream *s)
 {
-    return str_of(s->name, s->name_len);
+    uint32_t len = atomic_load_explicit(&s->name_len, memory_order_relaxed);
+
+    return str_of(s->name, len < sizeof(s->name) ? len : sizeof(s->name) - 1);
 }
 
 static _Atomic uint64_t *
@@ -78,38 +74,31 @@ stream_is_owed(struct stream *s)
     return any != 0;
 }
 
-/* Position of a record other than skip whose key bears the name and may have
- * it: CLAIMED or OPEN.  stream_count when there is none. */
+/* A record other than skip whose key bears the name's hash; RECORD_NONE when
+ * there is none. */
 static uint32_t
-find_key(uint64_t key, uint32_t skip)
+find_other(uint64_t hash, uint32_t skip)
 {
-    uint32_t count = arena.head->stream_count;
+    struct names_look look = { .hash = hash };
+    uint32_t n;
 
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t other = atomic_load(&arena.keys[i]);
-        enum stream_state state = key_state(other);
-
-        if (i != skip && (state == STREAM_CLAIMED || state == STREAM_OPEN) &&
-            key_same_name(other, key)) {
-            return i;
-        }
-    }
-    return count;
+    do {
+        n = names_next(&look);
+    } while (n != RECORD_NONE && n == skip);
+    return n;
 }
 
 struct stream *
 stream_find(struct str name)
 {
-    uint32_t count = arena.head->stream_count;
-    uint64_t key = key_make(STREAM_OPEN, 0, hash_str(name));
+    struct names_look look = { .hash = hash_str(name) };
+    uint32_t n;
 
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t other =
-            atomic_load_explicit(&arena.keys[i], memory_order_acquire);
+    while ((n = names_next(&look)) != RECORD_NONE) {
+        struct stream *s = &arena.streams[n];
 
-        if (key_state(other) == STREAM_OPEN && key_same_name(other, key) &&
-            str_eq(stream_name(&arena.streams[i]), name)) {
-            return &arena.streams[i];
+        if (stream_is_open(s) && str_eq(stream_name(s), name)) {
+            return s;
         }
     }
     return NULL;
@@ -122,9 +111,10 @@ record_init(struct stream *s, const struct live_publish *p)
 
     atomic_fetch_add(&s->generation, 1);
     memset((uint8_t *)s + kept, 0, sizeof(*s) - kept);
-    s->name_len = (uint32_t)str_copy(s->name, sizeof(s->name), p->name);
+    atomic_store(&s->name_len,
+                 (uint32_t)str_copy(s->name, sizeof(s->name), p->name));
     s->chunk_size = p->chunk_size;
-    s->created_ms = clock_ms();
+    atomic_store(&s->created_ms, clock_ms());
     atomic_store(&s->hold_ms, p->hold);
     atomic_store(&s->start, FRAME_NONE);
     atomic_store(&s->first, FRAME_NONE);
@@ -132,34 +122,23 @@ record_init(struct stream *s, const struct live_publish *p)
     atomic_store(&s->writer, slot_self_owner());
 }
 
-static uint32_t
-claim_free_record(uint64_t claimed)
-{
-    uint32_t count = arena.head->stream_count;
-
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t free_key = STREAM_FREE;
-
-        if (atomic_load(&arena.keys[i]) == STREAM_FREE &&
-            atomic_compare_exchange_strong(&arena.keys[i], &free_key,
-                                           claimed)) {
-            return i;
-        }
-    }
-    return count;
-}
-
 static enum stream_answer
 make_stream(const struct live_publish *p, uint64_t hash, struct stream **out)
 {
     uint64_t claimed = key_make(STREAM_CLAIMED, slot_self(), hash);
-    uint32_t n = claim_free_record(claimed);
+    uint32_t n = names_claim(claimed);
 
-    if (n == arena.head->stream_count) {
+    if (n == RECORD_NONE) {
         return STREAM_NO_ROOM;
     }
-    if (find_key(claimed, n) != arena.head->stream_count) {
-        atomic_store(&arena.keys[n], STREAM_FREE);
+    if (!names_enter(n)) {
+        names_release(n);
+        return STREAM_NO_ROOM;
+    }
+    /* The second look: others that want the name can find us now, so of two at
+     * least one finds the other. */
+    if (find_other(hash, n) != RECORD_NONE) {
+        names_release(n);
         return STREAM_RETRY;
     }
     record_init(&arena.streams[n], p);
@@ -172,12 +151,11 @@ enum stream_answer
 stream_claim(const struct live_publish *p, struct stream **out)
 {
     uint64_t hash = hash_str(p->name);
-    uint64_t key = key_make(STREAM_OPEN, 0, hash);
-    uint32_t n = find_key(key, arena.head->stream_count);
+    uint32_t n = find_other(hash, RECORD_NONE);
     slot_owner nobody = 0;
     struct stream *s;
 
-    if (n == arena.head->stream_count) {
+    if (n == RECORD_NONE) {
         return make_stream(p, hash, out);
     }
     s = *out = &arena.streams[n];
@@ -254,11 +232,12 @@ stream_unask(struct stream *s)
 static void
 put_on_hold(struct stream *s, slot_owner owner)
 {
-    int64_t hold = atomic_load(&s->tail) > 0 ? atomic_load(&s->hold_ms) : 0;
+    int64_t now = clock_ms();
+    int64_t hold = shared_time(&s->hold_ms, LIVE_HOLD_MAX);
 
-    atomic_store(&s->hold_until, clock_ms() + hold);
+    atomic_store(&s->hold_until, atomic_load(&s->tail) > 0 ? now + hold : now);
     atomic_store(&s->owed_until,
-                 atomic_load(&s->last_arrived_ms) + arena.settings.window);
+                 shared_time(&s->last_arrived_ms, now) + arena.settings.window);
     atomic_compare_exchange_strong(&s->writer, &owner, 0);
     wake_readers(s);
     wake_slot(0, stream_number(s)); /* the master watches the time */

@@ -25,6 +25,8 @@ enum stream_answer {
 /* The open stream of that name, or NULL. */
 struct stream *stream_find(struct str name);
 bool stream_is_open(struct stream *s);
+/* Borrowed from shared memory: never longer than a name may be, but its bytes
+ * are its owner's. */
 struct str stream_name(const struct stream *s);
 
 /* Asks for the right to write it, making it if need be. */

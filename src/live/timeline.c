@@ -62,12 +62,15 @@ join_clock(struct timeline *t, struct stream *s, const struct frame *f,
     }
 }
 
-/* No frame before its kind's last one, as long as a new clock is behind. */
+/* No frame before its kind's last one, as long as a new clock is behind: until
+ * the leading track has caught up. */
 static uint32_t
-never_back(struct timeline_kind *k, uint32_t last, uint32_t time)
+never_back(struct timeline_kind *k, uint32_t last, uint32_t time, bool leading)
 {
-    k->behind = k->behind && !is_later(time, last);
-    return k->behind ? last + 1 : time;
+    bool behind = k->behind && !is_later(time, last);
+
+    k->behind = leading ? behind : k->behind;
+    return behind ? last + 1 : time;
 }
 
 /* Data are placed by the clock of sound and pictures, but not before this
@@ -97,7 +100,8 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         join_clock(t, s, f, timestamp);
     } else if (leading && k->known && ahead < -CLOCK_BACK_MS) {
         if ((f->flags & MEDIA_HEADER) != 0) {
-            return last; /* many encoders send one again with time 0 */
+            /* Many encoders send one again with time 0. */
+            return k->behind ? last : k->last;
         }
         log_limited(LOG_INFO,
                     "stream %.*s: publisher's clock went back %u ms, mended",
@@ -106,7 +110,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         join_clock(t, s, f, timestamp);
     }
     time = timestamp + t->offset;
-    if (leading) {
+    if (leading && (!k->known || is_later(time, k->last))) {
         k->known = true;
         k->last = time;
     }
@@ -114,7 +118,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         t->joined = true;
         t->first = time;
     }
-    return never_back(k, last, time);
+    return never_back(k, last, time, leading);
 }
 
 void

@@ -24,7 +24,7 @@ struct timeline {
     uint32_t first;  /* the stream's, of that frame */
     struct timeline_kind {
         bool known;
-        uint32_t last; /* of its leading track, with the offset added */
+        uint32_t last; /* latest of its leading track, with the offset */
         bool behind;   /* still before what an earlier clock had reached */
     } kinds[2];        /* sound, pictures */
 };

@@ -15,7 +15,7 @@
 const char *
 live_kind_name(enum live_kind kind)
 {
-    static const char *const names[] = {
+    static const char *const names[LIVE_KINDS] = {
         [LIVE_KIND_RTMP] = "rtmp",
         [LIVE_KIND_FLV] = "flv",
         [LIVE_KIND_PULL] = "pull",
@@ -36,7 +36,7 @@ live_is_live(struct str name)
 bool
 live_next_name(uint32_t *at, char name[LIVE_NAME_MAX])
 {
-    while (*at < arena.head->stream_count) {
+    while (*at < arena.stream_count) {
         struct stream *s = &arena.streams[(*at)++];
 
         if (stream_is_live(s)) {
@@ -51,7 +51,7 @@ void
 live_count_streams(uint32_t *live, uint32_t *hold)
 {
     *live = *hold = 0;
-    for (uint32_t i = 0; i < arena.head->stream_count; i++) {
+    for (uint32_t i = 0; i < arena.stream_count; i++) {
         if (stream_is_open(&arena.streams[i])) {
             *(stream_is_live(&arena.streams[i]) ? live : hold) += 1;
         }
@@ -123,7 +123,7 @@ struct live_tally *
 live_tally_new(void)
 {
     struct live_tally *t = mem_zero(sizeof(*t));
-    uint32_t count = arena.head->stream_count;
+    uint32_t count = arena.stream_count;
     uint32_t size = 16;
 
     while (size < 2 * count) {
@@ -156,19 +156,22 @@ live_tally_free(struct live_tally **t)
 static uint32_t
 memory_of(struct stream *s)
 {
-    uint64_t segments =
-        atomic_load(&s->media_end) - atomic_load(&s->media_first) +
-        atomic_load(&s->index_end) - atomic_load(&s->index_first) +
-        (atomic_load(&s->prologue) != SEGMENT_NONE);
+    uint32_t segments = ring_held(atomic_load(&s->media_first),
+                                  atomic_load(&s->media_end), MEDIA_RING) +
+                        ring_held(atomic_load(&s->index_first),
+                                  atomic_load(&s->index_end), INDEX_RING) +
+                        (atomic_load(&s->prologue) != SEGMENT_NONE);
 
-    return (uint32_t)(segments * SEGMENT_SIZE);
+    return segments * SEGMENT_SIZE;
 }
 
 static void
 view_stream(struct stream *s, const struct tally_stream *t,
             struct live_stream_view *v)
 {
-    struct meter_view m = meter_read(&s->meter, clock_ms(), s->created_ms);
+    int64_t now = clock_ms();
+    int64_t created = shared_time(&s->created_ms, now);
+    struct meter_view m = meter_read(&s->meter, now, created);
 
     str_copy(v->name, sizeof(v->name), stream_name(s));
     v->live = stream_is_live(s);
@@ -188,14 +191,14 @@ view_stream(struct stream *s, const struct tally_stream *t,
     v->audio_bytes = m.audio;
     v->video_speed = m.video_speed;
     v->audio_speed = m.audio_speed;
-    v->started_ms = s->created_ms;
+    v->started_ms = created;
 }
 
 bool
 live_next_stream(const struct live_tally *t, uint32_t *at,
                  struct live_stream_view *v)
 {
-    while (*at < arena.head->stream_count) {
+    while (*at < arena.stream_count) {
         uint32_t n = (*at)++;
 
         if (stream_is_open(&arena.streams[n])) {

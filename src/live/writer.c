@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/metrics.h"
-#include "live/prologue.h"
 #include "live/stream.h"
 
 /* A stream without video starts players at any sound, but only after video
@@ -42,7 +41,7 @@ writer_start(struct writer *w, struct stream *s)
     forget_starts(s);
     atomic_store(&s->tracks, 0);
     atomic_store(&s->video_interval, 0);
-    prologue_forget(s);
+    prologue_begin(&w->headers, s);
     measure_start(s);
     atomic_fetch_add(&s->sessions, 1);
 }
@@ -87,12 +86,12 @@ segments_held(struct stream *s)
 }
 
 static void
-retire_before(_Atomic uint32_t *ring, uint32_t size, _Atomic uint64_t *first,
-              uint64_t keep)
+retire_before(uint32_t n, const _Atomic uint32_t *ring, uint32_t size,
+              _Atomic uint64_t *first, uint64_t keep)
 {
     for (uint64_t i = atomic_load(first); i < keep; i++) {
         atomic_store(first, i + 1);
-        segment_retire(atomic_load(&ring[i % size]));
+        segment_retire(atomic_load(&ring[i % size]), n);
     }
 }
 
@@ -109,13 +108,14 @@ move_head(struct stream *s, uint64_t keep)
         atomic_store(&s->start, FRAME_NONE);
     }
     atomic_store(&s->head, keep);
-    retire_before(s->media, MEDIA_RING, &s->media_first,
+    retire_before(stream_number(s), s->media, MEDIA_RING, &s->media_first,
                   position / SEGMENT_SIZE);
     /* The last frame's index stays: it tells where the stream ends. */
     if (keep == tail && keep > 0) {
         keep--;
     }
-    retire_before(s->index, INDEX_RING, &s->index_first, keep / INDEX_FRAMES);
+    retire_before(stream_number(s), s->index, INDEX_RING, &s->index_first,
+                  keep / INDEX_FRAMES);
 }
 
 /* The first frame that has no byte in the oldest segment of media held, or
@@ -169,13 +169,25 @@ keep_window(struct stream *s, int64_t now)
     }
 }
 
+/* Segments that frames may take: what headers leave of the stream's cap, and
+ * half of it in any case. */
+static uint64_t
+frames_cap(struct writer *w)
+{
+    uint64_t cap = (uint64_t)arena.settings.max_stream_memory / SEGMENT_SIZE;
+    uint64_t headers = prologue_held(&w->headers, w->stream);
+
+    return cap - (headers < cap / 2 ? headers : cap / 2);
+}
+
 /* One more segment at the end of a ring; makes room within the stream's cap
  * by giving up the oldest frames.  0 or -1. */
 static int
-extend(struct stream *s, _Atomic uint32_t *ring, uint32_t size,
+extend(struct writer *w, _Atomic uint32_t *ring, uint32_t size,
        _Atomic uint64_t *end)
 {
-    uint64_t cap = (uint64_t)arena.settings.max_stream_memory / SEGMENT_SIZE;
+    struct stream *s = w->stream;
+    uint64_t cap = frames_cap(w);
     uint32_t segment;
 
     while (segments_held(s) >= cap &&
@@ -192,14 +204,14 @@ extend(struct stream *s, _Atomic uint32_t *ring, uint32_t size,
     return 0;
 }
 
-/* Room for one more frame of len wire bytes at position. */
 static int
-make_room(struct stream *s, uint64_t position, uint64_t len)
+take_room(struct writer *w, uint64_t position, uint64_t len)
 {
+    struct stream *s = w->stream;
     uint64_t frame = atomic_load(&s->tail);
 
     while (atomic_load(&s->media_end) * SEGMENT_SIZE < position + len) {
-        if (extend(s, s->media, MEDIA_RING, &s->media_end) != 0) {
+        if (extend(w, s->media, MEDIA_RING, &s->media_end) != 0) {
             return -1;
         }
     }
@@ -208,7 +220,35 @@ make_room(struct stream *s, uint64_t position, uint64_t len)
             INDEX_HELD_MAX) {
             move_head(s, (atomic_load(&s->index_first) + 1) * INDEX_FRAMES);
         }
-        return extend(s, s->index, INDEX_RING, &s->index_end);
+        return extend(w, s->index, INDEX_RING, &s->index_end);
+    }
+    return 0;
+}
+
+/* What was taken behind position for a frame that cannot be had: it would fill
+ * the stream's cap, which then has no room for any other frame. */
+static void
+give_back(struct stream *s, uint64_t position)
+{
+    uint64_t end = (position + SEGMENT_SIZE - 1) / SEGMENT_SIZE;
+    uint64_t taken = atomic_load(&s->media_end);
+
+    if (taken > end) {
+        atomic_store(&s->media_end, end); /* a sweep finds what is not noted */
+    }
+    for (uint64_t i = end; i < taken; i++) {
+        segment_retire(atomic_load(&s->media[i % MEDIA_RING]),
+                       stream_number(s));
+    }
+}
+
+/* Room for one more frame of len wire bytes at position. */
+static int
+make_room(struct writer *w, uint64_t position, uint64_t len)
+{
+    if (take_room(w, position, len) != 0) {
+        give_back(w->stream, position);
+        return -1;
     }
     return 0;
 }
@@ -320,8 +360,9 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
         measure_codec(s, type, info.codec, payload);
         return true;
     }
-    change = prologue_put(s, type, info, payload);
-    if (change == PROLOGUE_FULL) {
+    change = prologue_put(&w->headers, s, type, info, payload);
+    w->unsteady = change == PROLOGUE_OFTEN && (info.flags & MEDIA_META) == 0;
+    if (change == PROLOGUE_FULL || (change == PROLOGUE_OFTEN && !w->unsteady)) {
         metric_add(&live_metrics[LIVE_HEADERS_LOST], 0, 1);
         log_limited(LOG_WARN,
                     "stream %.*s: %s of %zu bytes cannot be kept for players "
@@ -472,6 +513,9 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     if (!note_headers(w, type, info, str_of(payload, len))) {
         return 0;
     }
+    if (w->unsteady) {
+        return -1;
+    }
     f.timestamp = timeline_place(&w->time, s, &f, timestamp, leading);
     start = leading && is_start(w, info, &f);
     if (w->wants_key && !start && (info.flags & MEDIA_HEADER) == 0) {
@@ -481,7 +525,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     f.wire_len =
         (uint32_t)media_rtmp_size(f.timestamp, f.payload_len, s->chunk_size);
     keep_window(s, now);
-    if (make_room(s, f.position, f.wire_len) != 0) {
+    if (make_room(w, f.position, f.wire_len) != 0) {
         return drop(w);
     }
     w->wants_key = w->wants_key && !start;

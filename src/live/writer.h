@@ -7,6 +7,7 @@
 #define LIVE_WRITER_H
 
 #include "live/measure.h"
+#include "live/prologue.h"
 #include "live/timeline.h"
 
 /* What the writing process keeps to itself; lost with it without harm. */
@@ -24,13 +25,16 @@ struct writer {
     uint32_t last_video;  /* timestamp of the last video frame */
     bool has_last_video;
     struct measure measure;
+    struct prologue_writer headers;
+    bool unsteady; /* its codec headers change too often: it has to be stopped,
+                      for new players would get one that is not in force */
 };
 
 /* The process has the right to write s.  An earlier publisher's codec headers
  * are forgotten: they are not this one's. */
 void writer_start(struct writer *w, struct stream *s);
 
-/* 0; -1: dropped and counted. */
+/* 0; -1: dropped and counted, or w->unsteady. */
 int writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
                   const uint8_t *payload, size_t len);
 

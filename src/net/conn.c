@@ -502,6 +502,17 @@ conn_close(struct conn *c, const char *reason)
 }
 
 void
+conn_reset(struct conn *c, const char *reason)
+{
+    struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+    if (!c->closed) {
+        setsockopt(c->io.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+        conn_close(c, reason);
+    }
+}
+
+void
 conn_finish(struct conn *c, int64_t linger_ms, const char *reason)
 {
     if (c->closed || c->finishing) {

@@ -126,6 +126,7 @@ struct conn_socket {
     bool secure;       /* peer's side is TLS with a proxy */
     struct tls *tls;   /* owned; NULL: plain */
     bool not_tls;      /* plain, but of an address that is for TLS */
+    bool at_loopback;  /* its listener is bound to a loopback address */
     uint16_t listener; /* place of its listener in METRIC_LISTENERS */
     uint64_t census;   /* it was counted as incomplete under this; 0: not */
 };
@@ -153,6 +154,9 @@ int conn_write(struct conn *c, const void *data, size_t n);
  * be called), CONN_ERROR that it failed.  conn->out must be empty. */
 ssize_t conn_writev(struct conn *c, const struct iovec *iov, int count);
 size_t conn_unsent(const struct conn *c); /* bytes in conn->out */
+/* Whether the socket takes bytes as far as is known; false: on_writable will
+ * be called when it does. */
+bool conn_has_room(struct conn *c);
 
 /* conn_writev() in two halves, for who makes many sends at once
  * (net/send_ring.h).  While this is true, bytes may be sent to c->io.fd as they
@@ -172,6 +176,9 @@ void conn_offer(struct conn *c);
 void conn_read(struct conn *c);
 
 void conn_close(struct conn *c, const char *reason);
+/* The same, and what the socket still has for the peer is forgotten: the peer
+ * sees a reset. */
+void conn_reset(struct conn *c, const char *reason);
 /* Whether the peer still has to show what it wants: counted for its client,
  * nothing else.  A new connection has to. */
 void conn_set_incomplete(struct conn *c, bool incomplete);

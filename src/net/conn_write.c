@@ -99,6 +99,13 @@ conn_writev(struct conn *c, const struct iovec *iov, int count)
 }
 
 bool
+conn_has_room(struct conn *c)
+{
+    c->notify_writable |= c->want_write;
+    return !c->want_write;
+}
+
+bool
 conn_is_direct(const struct conn *c)
 {
     return c->ops == &conn_plain && !c->want_write && !c->finishing &&

@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
+#include "net/syn_filter.h"
 
 #define BACKLOG 4096
 #define DEFER_SECONDS 1 /* the kernel waits a little longer */
@@ -289,6 +291,37 @@ listener_open(const struct addr_listen *where, const char *name,
     return l;
 }
 
+static int
+try_unix(const struct addr_listen *where)
+{
+    char path[ADDR_PATH_MAX + 1];
+
+    str_copy(path, sizeof(path), where->path);
+    return check_path(path) == -1 ? -1 : path_try(path);
+}
+
+int
+listener_try(const struct addr_listen *where, const char *name,
+             const struct listen_options *o, struct errmsg *err)
+{
+    struct listen_options one = *o;
+
+    if (where->addr.family == AF_UNIX) {
+        return try_unix(where) == -1
+                   ? errmsg_sys(err, "cannot listen on %s", name)
+                   : 0;
+    }
+    one.sockets = 1;
+    one.later = true;
+    struct listener *l = listener_open(where, name, "", &one, err);
+    bool good = l != NULL;
+
+    if (good) {
+        listener_close(&l);
+    }
+    return good ? 0 : -1;
+}
+
 /* ---- over reloads ---- */
 
 int
@@ -331,6 +364,10 @@ listener_shrink(struct listener *l)
 int
 listener_start(struct listener *l, struct errmsg *err)
 {
+    for (unsigned i = 0; l->retired && i < l->started; i++) {
+        syn_filter_detach(l->fds[i]);
+    }
+    l->retired = false;
     return start_sockets(l) == 0
                ? 0
                : errmsg_sys(err, "cannot listen on %s", l->name);
@@ -361,10 +398,27 @@ listener_overlaps(const struct listener *l, const struct addr_listen *where)
            where->addr.port != 0 && where->addr.port == l->addr.port;
 }
 
-void
-listener_forget(struct listener *l)
+static bool
+is_listening(int fd)
 {
-    drop_sockets(l, 0);
+    int listening = 0;
+    socklen_t len = sizeof(listening);
+
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) == 0 &&
+           listening;
+}
+
+unsigned
+listener_revive(struct listener *l)
+{
+    unsigned revived = 0;
+
+    for (unsigned i = 0; i < l->started; i++) {
+        if (!is_listening(l->fds[i]) && start_socket(l, l->fds[i]) == 0) {
+            revived++;
+        }
+    }
+    return revived;
 }
 
 void
@@ -376,6 +430,34 @@ listener_tune(struct listener *l, const struct listen_options *o)
     }
 }
 
+static void
+remove_path(struct listener *l)
+{
+    if (l->path[0] != '\0' && l->owner == getpid()) {
+        unlink(l->path);
+        l->path[0] = '\0';
+    }
+}
+
+void
+listener_retire(struct listener *l)
+{
+    l->retired = true;
+    remove_path(l);
+    for (unsigned i = 0; i < l->started; i++) {
+        syn_filter_attach(l->fds[i]);
+        if (l->addr.family != AF_UNIX) { /* or it waits for a first byte */
+            set_option(l->fds[i], IPPROTO_TCP, TCP_DEFER_ACCEPT, 0);
+        }
+    }
+}
+
+bool
+listener_retires(int fd)
+{
+    return syn_filter_is_there(fd);
+}
+
 void
 listener_close(struct listener **l)
 {
@@ -383,9 +465,7 @@ listener_close(struct listener **l)
         return;
     }
     list_remove(&(*l)->link);
-    if ((*l)->path[0] != '\0' && (*l)->owner == getpid()) {
-        unlink((*l)->path);
-    }
+    remove_path(*l);
     for (unsigned i = 0; i < (*l)->count; i++) {
         close((*l)->fds[i]);
     }

@@ -30,6 +30,10 @@ struct listen_options {
     bool deferred;           /* TCP_DEFER_ACCEPT: comes with its first byte */
 };
 
+/* How long a listener that is retired is still accepted on before it is closed:
+ * for handshakes that are under way.  Who needs longer for one is reset. */
+#define LISTENER_RETIRES_MS 250
+
 /* A listening address with its sockets; the master's. */
 struct listener {
     struct list link;
@@ -44,6 +48,7 @@ struct listener {
     unsigned count;
     unsigned started; /* how many of them listen */
     unsigned kept;    /* those in force: see listener_keep() */
+    bool retired;     /* see listener_retire() */
     pid_t owner;      /* who opened it, and alone removes path */
 };
 
@@ -56,6 +61,10 @@ struct listener *listener_open(const struct addr_listen *where,
                                const char *name, const char *proto,
                                const struct listen_options *o,
                                struct errmsg *err);
+/* Whether it could: binds and closes again, a unix socket not even that.  -1
+ * with err and errno; EADDRINUSE: somebody listens there, perhaps we. */
+int listener_try(const struct addr_listen *where, const char *name,
+                 const struct listen_options *o, struct errmsg *err);
 /* More sockets, up to count; they are bound, but do not listen yet: nobody is
  * led to them who would be lost if they were closed again.  -1 with err, and
  * there are as many as before. */
@@ -63,7 +72,7 @@ int listener_grow(struct listener *l, unsigned count, struct errmsg *err);
 /* What there is now is in force / gives up what came since. */
 void listener_keep(struct listener *l);
 void listener_shrink(struct listener *l);
-/* All sockets listen from now on; -1 with err. */
+/* All sockets listen from now on, also if it was retired; -1 with err. */
 int listener_start(struct listener *l, struct errmsg *err);
 /* Whether that is where l listens already: by its text, or by what it is
  * bound to. */
@@ -72,9 +81,17 @@ bool listener_is_at(const struct listener *l, const struct addr_listen *where,
 /* Whether both cannot be bound without sharing. */
 bool listener_overlaps(const struct listener *l,
                        const struct addr_listen *where);
+/* It is about to be closed: nobody is led to it any more (a unix path is gone
+ * at once), while workers take what waits there and what is on its way.  A TCP
+ * one can be started again. */
+void listener_retire(struct listener *l);
+/* Worker: whether the listener that fd is a socket of was retired. */
+bool listener_retires(int fd);
 void listener_close(struct listener **l); /* unix: removes the path */
-/* Child: the copies of the sockets are closed, nothing else happens. */
-void listener_forget(struct listener *l);
+/* The sockets are shared with every worker, and one that was taken over can
+ * end a socket's listening for all (shutdown(), connect() to nowhere): those
+ * that should listen and do not listen again.  How many there were. */
+unsigned listener_revive(struct listener *l);
 /* Puts other options in force on an open listener (not sockets, ip6only);
  * connections that are there keep theirs. */
 void listener_tune(struct listener *l, const struct listen_options *o);

@@ -195,5 +195,17 @@ struct metric net_metrics[] = {
         .help = "Addresses that were not connected to because of the egress "
                 "rules.",
     },
+    [NET_UNSENT] = {
+        .name = "weir_http_unsent_bytes",
+        .help = "Bytes of answers, and of frames for players, that are kept "
+                "in memory because clients do not take them; "
+                "http.max_unsent bounds it.",
+        .type = METRIC_GAUGE,
+    },
+    [NET_UNSENT_CUT] = {
+        .name = "weir_http_unsent_cut_total",
+        .help = "Times that what was kept for a client, or a frame for its "
+                "players, was given up because of http.max_unsent.",
+    },
     METRIC_END,
 };

@@ -22,6 +22,8 @@ enum {
     NET_RESOLVED,       /* enum net_resolved */
     NET_OUTGOING,       /* enum net_outgoing */
     NET_EGRESS_REFUSED,
+    NET_UNSENT,     /* net/unsent.h */
+    NET_UNSENT_CUT, /* the same */
 };
 
 enum net_rejected {

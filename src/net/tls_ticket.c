@@ -7,9 +7,9 @@
 
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/rand.h"
+#include "proc/shared.h"
 
 /* One more than are in use would do; a reader that was put to sleep within
  * tls_ticket_find() has the others' time to wake up. */
@@ -20,22 +20,16 @@ struct ring {
     struct tls_ticket_key keys[RING];
 };
 
-static struct ring *ring; /* shared memory */
+static struct ring *ring; /* shared memory, the master's */
 static struct timer due;
 
 int
 tls_tickets_create(struct errmsg *err)
 {
-    void *memory = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-    if (memory == MAP_FAILED) {
-        return errmsg_sys(err, "cannot make the ring of ticket keys");
+    ring = shared_create("weir ticket keys", sizeof(*ring), SHARED_SECRET, err);
+    if (ring == NULL) {
+        return -1;
     }
-    /* Neither in core dumps nor, where it is allowed, on a swap device. */
-    madvise(memory, sizeof(*ring), MADV_DONTDUMP);
-    mlock(memory, sizeof(*ring));
-    ring = memory;
     /* No process ever finds a key of zeros in the ring. */
     rand_bytes(ring->keys, sizeof(ring->keys));
     atomic_store(&ring->newest, RING);
@@ -47,7 +41,7 @@ tls_tickets_destroy(void)
 {
     if (ring != NULL) {
         explicit_bzero(ring, sizeof(*ring));
-        munmap(ring, sizeof(*ring));
+        shared_destroy(ring);
         ring = NULL;
     }
 }

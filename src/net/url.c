@@ -347,7 +347,7 @@ struct out {
 static void
 put(struct out *o, struct str s)
 {
-    o->len += str_copy(o->dst + o->len, o->size - o->len, s);
+    o->len = str_append(o->dst, o->size, o->len, s);
 }
 
 static void

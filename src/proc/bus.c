@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/bus_wire.h"
+#include "proc/descriptors.h"
 #include "proc/metrics.h"
 
 #define DATA_MAX 67108864           /* bytes of one message */
@@ -27,6 +29,7 @@
 #define QUEUE_BYTES 4194304         /* of data */
 #define MAILBOX_BYTES (1024 * 1024) /* asked of the kernel, may give less */
 #define BATCH 64                    /* messages read in a turn */
+#define SWEPT_MOST 100000           /* of a dead process; more is a flood */
 
 /* A message that waits. */
 struct packet {
@@ -50,11 +53,38 @@ static struct {
     pid_t pid;         /* whose queues and io these are */
     struct io io;      /* of our mailbox */
     uint8_t *buffer;   /* owned; what was received */
-    struct {
+    struct reader {
         bus_handler *handler;
         void *arg;
+        const char *from; /* NULL: anybody */
+        size_t most;      /* bytes */
     } handlers[BUS_TYPES];
 } bus;
+
+/* ---- mailboxes ---- */
+
+static int
+make_mailbox(struct mailbox *b, uint32_t slot)
+{
+    int pair[2], bytes = MAILBOX_BYTES, on = 1;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                   pair) == -1) {
+        return -1;
+    }
+    setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    if (setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == -1) {
+        close(pair[0]);
+        close(pair[1]);
+        return -1;
+    }
+    *b = (struct mailbox){ .in = pair[0], .out = pair[1] };
+    descriptors_keep_for(slot, b->in);
+    descriptors_keep(b->out);
+    list_init(&b->queue);
+    io_init(&b->writable);
+    return 0;
+}
 
 /* ---- waiting messages ---- */
 
@@ -88,8 +118,8 @@ flush(struct mailbox *b)
             if (errno == EAGAIN) {
                 return;
             }
-            log_error("a message to slot %u was lost: %s",
-                      slot_owner_number(p->wire.head.to), strerror(errno));
+            log_limited(LOG_ERROR, "a message to slot %u was lost: %s",
+                        slot_owner_number(p->wire.head.to), strerror(errno));
             metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
         }
         drop_packet(b, p);
@@ -229,31 +259,77 @@ call_handler(struct bus_wire *w, const void *data)
     }
     bus.handlers[m.type].handler(bus.handlers[m.type].arg, &m);
     if (m.fd != -1) {
-        close(m.fd);
+        bus_wire_close_fd(m.fd);
     }
+}
+
+/* The one that alone may send it. */
+static bool
+is_from(slot_owner sender, const char *name)
+{
+    const struct slot_card *c = slot_card(slot_owner_number(sender));
+    int kind = atomic_load(&c->kind);
+
+    return (kind == SLOT_MASTER || kind == SLOT_ROLE) &&
+           str_eq(str_from(c->name), str_from(name));
+}
+
+/* Why a message is not taken; NULL: it is. */
+static const char *
+objection(const struct bus_wire *w)
+{
+    const struct bus_head *h = &w->head;
+    const struct reader *r =
+        h->type < BUS_TYPES ? &bus.handlers[h->type] : NULL;
+
+    if (!slot_owner_is(h->from, w->pid)) {
+        return "it is not from whom it says";
+    }
+    if (r == NULL || r->handler == NULL) {
+        return "its type is unknown";
+    }
+    if (r->from != NULL && !is_from(h->from, r->from)) {
+        return "this process may not send it";
+    }
+    if (h->len > r->most || (slot_self() == 0 && h->len > BUS_INLINE)) {
+        return "it is too long";
+    }
+    return NULL;
+}
+
+static void
+refuse(const struct bus_wire *w, const char *why)
+{
+    log_limited(LOG_ERROR,
+                "a message of type %u, %llu bytes, from process %d, slot %u, "
+                "was refused: %s",
+                w->head.type, (unsigned long long)w->head.len, (int)w->pid,
+                slot_owner_number(w->head.from), why);
+    metric_add(&proc_metrics[PROC_BUS_LOST], 3, 1);
 }
 
 static void
 dispatch(struct bus_wire *w)
 {
     const struct bus_head *h = &w->head;
+    const char *why;
     void *big = NULL;
 
     if (h->to != slot_self_owner()) {
         return; /* meant for one that had this slot before */
     }
-    if (h->type >= BUS_TYPES || bus.handlers[h->type].handler == NULL) {
-        log_alert("a message of unknown type %u came from slot %u", h->type,
-                  slot_owner_number(h->from));
+    why = objection(w);
+    if (why != NULL) {
+        refuse(w, why);
         return;
     }
     if (h->flags & BUS_BIG) {
-        if (h->len <= DATA_MAX) {
-            big = bus_wire_load(w->fds[0], (size_t)h->len);
-        }
+        big = bus_wire_load(w->fds[0], (size_t)h->len);
         if (big == NULL) {
-            log_error("a message of %llu bytes from slot %u was lost",
-                      (unsigned long long)h->len, slot_owner_number(h->from));
+            log_limited(LOG_ERROR,
+                        "a message of %llu bytes from slot %u was "
+                        "lost",
+                        (unsigned long long)h->len, slot_owner_number(h->from));
             metric_add(&proc_metrics[PROC_BUS_LOST], 1, 1);
             return;
         }
@@ -262,47 +338,80 @@ dispatch(struct bus_wire *w)
     mem_free(&big);
 }
 
+/* Somebody shut a mailbox down for all who hold it: the next process of the
+ * slot gets another one. */
+static int
+mend(uint32_t slot)
+{
+    struct mailbox *b = &bus.boxes[slot], next;
+
+    log_limited(LOG_ERROR, "a mailbox of the bus was shut down by a process");
+    drop_queue(b);
+    if (bus.loop != NULL) {
+        io_stop(bus.loop, &b->writable);
+    }
+    if (make_mailbox(&next, slot) == -1) {
+        return -1;
+    }
+    descriptors_close(b->in);
+    descriptors_close(b->out);
+    b->in = next.in;
+    b->out = next.out;
+    return 0;
+}
+
+static void on_readable(struct io *io, unsigned ready);
+
+/* Our own mailbox was shut down.  The master makes another one, for processes
+ * to come; a child is of no use without and ends, to be started again. */
+static void
+on_ended(void)
+{
+    struct mailbox *b = &bus.boxes[slot_self()];
+
+    io_stop(bus.loop, &bus.io);
+    if (slot_self() != 0) {
+        log_limited(LOG_ERROR, "the mailbox of this process was shut down");
+        kill(getpid(), SIGTERM);
+    } else if (mend(0) == -1 ||
+               io_start(bus.loop, &bus.io, b->in, IO_READ, on_readable) == -1) {
+        log_error("the master hears its processes no more: %s",
+                  strerror(errno));
+    }
+}
+
 static void
 on_readable(struct io *io, unsigned ready)
 {
+    enum bus_came came = BUS_MESSAGE;
     struct bus_wire w;
-    int rc = 1;
 
     (void)ready;
-    for (int i = 0; i < BATCH && io->fd != -1 && rc != 0; i++) {
-        rc = bus_wire_recv(io->fd, bus.buffer, &w);
-        if (rc == 1) {
+    for (int i = 0; i < BATCH && io->fd != -1 &&
+                    (came == BUS_MESSAGE || came == BUS_DAMAGED);
+         i++) {
+        came = bus_wire_recv(io->fd, bus.buffer, &w);
+        if (came == BUS_MESSAGE) {
             dispatch(&w);
             bus_wire_close(&w);
         }
     }
+    if (came == BUS_ENDED) {
+        on_ended();
+    }
 }
 
 void
-bus_register(uint32_t type, bus_handler *handler, void *arg)
+bus_register(uint32_t type, const char *from, size_t most, bus_handler *handler,
+             void *arg)
 {
-    assert(type < BUS_TYPES);
-    bus.handlers[type].handler = handler;
-    bus.handlers[type].arg = arg;
+    assert(type < BUS_TYPES && most <= DATA_MAX);
+    bus.handlers[type] = (struct reader){
+        .handler = handler, .arg = arg, .from = from, .most = most
+    };
 }
 
 /* ---- life ---- */
-
-static int
-make_mailbox(struct mailbox *b)
-{
-    int pair[2], bytes = MAILBOX_BYTES;
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-                   pair) == -1) {
-        return -1;
-    }
-    setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-    *b = (struct mailbox){ .in = pair[0], .out = pair[1] };
-    list_init(&b->queue);
-    io_init(&b->writable);
-    return 0;
-}
 
 int
 bus_create(struct errmsg *err)
@@ -315,22 +424,13 @@ bus_create(struct errmsg *err)
     bus.buffer = mem_alloc(BUS_INLINE + sizeof(struct bus_head));
     bus.pid = getpid();
     for (bus.count = 0; bus.count < count; bus.count++) {
-        if (make_mailbox(&bus.boxes[bus.count]) == -1) {
+        if (make_mailbox(&bus.boxes[bus.count], bus.count) == -1) {
             errmsg_sys(err, "cannot make %u mailboxes", count);
             bus_destroy();
             return -1;
         }
     }
     return 0;
-}
-
-static void
-close_reader(struct mailbox *b)
-{
-    if (b->in != -1) {
-        close(b->in);
-        b->in = -1;
-    }
 }
 
 void
@@ -342,8 +442,10 @@ bus_destroy(void)
     bus_close();
     for (uint32_t i = 0; i < bus.count; i++) {
         drop_queue(&bus.boxes[i]);
-        close_reader(&bus.boxes[i]);
-        close(bus.boxes[i].out);
+        if (bus.boxes[i].in != -1) {
+            descriptors_close(bus.boxes[i].in);
+        }
+        descriptors_close(bus.boxes[i].out);
     }
     mem_free(&bus.boxes);
     mem_free(&bus.buffer);
@@ -365,7 +467,7 @@ forget_parent(void)
         io_init(&bus.boxes[i].writable);
         drop_queue(&bus.boxes[i]);
         if (i != slot_self()) {
-            close_reader(&bus.boxes[i]);
+            bus.boxes[i].in = -1; /* closed by the fork */
         }
     }
 }
@@ -403,14 +505,21 @@ void
 bus_sweep(uint32_t slot)
 {
     struct mailbox *b = &bus.boxes[slot];
+    enum bus_came came;
     struct bus_wire w;
+    int swept = 0;
 
     assert(slot < bus.count && slot != slot_self() && b->in != -1);
     drop_queue(b);
     if (bus.loop != NULL) {
         io_stop(bus.loop, &b->writable);
     }
-    while (bus_wire_recv(b->in, bus.buffer, &w) != 0) {
+    do {
+        came = bus_wire_recv(b->in, bus.buffer, &w);
         bus_wire_close(&w);
+    } while ((came == BUS_MESSAGE || came == BUS_DAMAGED) &&
+             ++swept < SWEPT_MOST);
+    if (came != BUS_NOTHING && mend(slot) == -1) {
+        log_error("a mailbox cannot be made again: %s", strerror(errno));
     }
 }

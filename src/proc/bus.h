@@ -7,6 +7,12 @@
  * what does not fit a mailbox is queued by the sender up to a bound, then
  * bus_send() fails and the caller's policy decides.
  *
+ * Who sent a message is the kernel's word (SCM_CREDENTIALS), held against the
+ * cards of the slots.  What comes from another than it says, of a type that the
+ * sender has no business with, or longer than that type may be, is dropped,
+ * counted and logged, within limits.  The master takes no message above 32 KB:
+ * nobody makes it read for long.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef PROC_BUS_H
@@ -25,6 +31,10 @@ struct bus_message {
 };
 
 typedef void bus_handler(void *arg, struct bus_message *m);
+
+/* The process that alone may send a type, by the name on its card. */
+#define BUS_MASTER "master"
+#define BUS_ANYBODY NULL
 
 enum {                  /* types of the core; modules start at BUS_MODULE */
        BUS_READY = 1,   /* process -> master: serving */
@@ -50,12 +60,14 @@ void bus_destroy(void);
  * descriptors too. */
 void bus_sweep(uint32_t slot);
 
-/* Master, and each child after its fork: starts to read our mailbox; in a
- * child closes the receiving ends of the others. */
+/* Master, and each child after its fork: starts to read our mailbox. */
 int bus_open(struct loop *l, struct errmsg *err);
 void bus_close(void); /* drops what still waits to be sent */
-/* Before or after bus_open(); a child inherits what its parent registered. */
-void bus_register(uint32_t type, bus_handler *handler, void *arg);
+/* Messages of that type from that process (a role's name, BUS_MASTER,
+ * BUS_ANYBODY), of most bytes at most.  Before or after bus_open(); a child
+ * inherits what its parent registered. */
+void bus_register(uint32_t type, const char *from, size_t most,
+                  bus_handler *handler, void *arg);
 
 /* 0, or -1: no such process, or its mailbox and our queue are full, or more
  * than 64 MB.  data and fd stay the caller's (fd may be closed at once). */

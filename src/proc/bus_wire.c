@@ -1,14 +1,16 @@
 /*
  * One message of the bus as it crosses a mailbox.
  *
- * A sender is another process of ours, but may be of another mind: what came
- * is checked, and descriptors that nobody expected are closed.
+ * A sender is another process of ours, but may be in the hands of a stranger:
+ * what came is checked, who sent it is asked of the kernel, and descriptors
+ * that nobody expected are closed.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "proc/bus_wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,9 +23,18 @@
 
 #define MAGIC 0x77656972 /* "weir" */
 
+#define SCM_MOST 253 /* descriptors that the kernel takes in one message */
+
 union control {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(sizeof(int) * BUS_FDS)];
+};
+
+/* Room for all that can come, so that nothing is dropped but by us. */
+union control_in {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(sizeof(int) * SCM_MOST) +
+               CMSG_SPACE(sizeof(struct ucred))];
 };
 
 static void
@@ -64,18 +75,47 @@ bus_wire_send(int fd, const struct bus_wire *w)
     return sent == -1 ? -1 : 0;
 }
 
-/* Takes the descriptors out of a message that came. */
-static void
+/* Keeps as many of the descriptors as can be meant; false: there were more. */
+static bool
+take_fds(const struct cmsghdr *h, struct bus_wire *w)
+{
+    size_t n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++) {
+        int fd;
+
+        memcpy(&fd, CMSG_DATA(h) + i * sizeof(fd), sizeof(fd));
+        if (w->fd_count < BUS_FDS) {
+            w->fds[w->fd_count++] = fd;
+        } else {
+            bus_wire_close_fd(fd);
+            all = false;
+        }
+    }
+    return all;
+}
+
+/* Takes what came beside the bytes: descriptors, and who sent it.  false: more
+ * than can be meant. */
+static bool
 detach(struct msghdr *m, struct bus_wire *w)
 {
+    bool all = true;
+
     for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h != NULL;
          h = CMSG_NXTHDR(m, h)) {
-        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) {
-            continue;
+        if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS) {
+            all &= take_fds(h, w);
+        } else if (h->cmsg_level == SOL_SOCKET &&
+                   h->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred sender;
+
+            memcpy(&sender, CMSG_DATA(h), sizeof(sender));
+            w->pid = sender.pid;
         }
-        w->fd_count = (unsigned)((h->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-        memcpy(w->fds, CMSG_DATA(h), w->fd_count * sizeof(int));
     }
+    return all;
 }
 
 static bool
@@ -90,11 +130,11 @@ is_whole(const struct msghdr *m, const struct bus_wire *w, size_t n)
            data == ((h->flags & BUS_BIG) ? 0 : h->len);
 }
 
-int
+enum bus_came
 bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w)
 {
     struct iovec iov = { buffer, BUS_INLINE + sizeof(w->head) };
-    union control c;
+    union control_in c;
     struct msghdr m = { .msg_iov = &iov,
                         .msg_iovlen = 1,
                         .msg_control = c.bytes,
@@ -106,29 +146,43 @@ bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w)
         n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     } while (n == -1 && errno == EINTR);
     if (n == -1) {
-        return 0;
+        return BUS_NOTHING;
     }
-    detach(&m, w);
-    if (n == 0 && w->fd_count == 0) {
-        return 0; /* no writer is left */
+    if (n == 0 && m.msg_controllen == 0) {
+        return BUS_ENDED; /* no writer is left, or one ended it for all */
     }
+    bool good = detach(&m, w);
+
     if ((size_t)n >= sizeof(w->head)) {
         memcpy(&w->head, buffer, sizeof(w->head));
-        if (is_whole(&m, w, (size_t)n)) {
-            return 1;
+        if (good && is_whole(&m, w, (size_t)n)) {
+            return BUS_MESSAGE;
         }
     }
-    log_alert("a damaged message of %zd bytes came over the bus", n);
+    log_limited(LOG_ERROR,
+                "a damaged message of %zd bytes came over the bus from process "
+                "%d",
+                n, (int)w->pid);
     metric_add(&proc_metrics[PROC_BUS_LOST], 2, 1);
     bus_wire_close(w);
-    return -1;
+    return BUS_DAMAGED;
+}
+
+/* The last close of a socket waits for its peer if it was told to linger. */
+void
+bus_wire_close_fd(int fd)
+{
+    static const struct linger none = { 0, 0 };
+
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+    close(fd);
 }
 
 void
 bus_wire_close(struct bus_wire *w)
 {
     for (unsigned i = 0; i < w->fd_count; i++) {
-        close(w->fds[i]);
+        bus_wire_close_fd(w->fds[i]);
     }
     w->fd_count = 0;
 }
@@ -160,7 +214,9 @@ bus_wire_load(int fd, size_t len)
     uint8_t *data;
     size_t done = 0;
 
-    if (fstat(fd, &st) == -1 || (uint64_t)st.st_size < len) {
+    /* Seals are for memory alone, whose reading never waits. */
+    if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
+        (uint64_t)st.st_size < len || fcntl(fd, F_GET_SEALS) == -1) {
         return NULL;
     }
     data = try_alloc(len);

@@ -29,22 +29,31 @@ struct bus_wire {
     const void *data; /* inline part */
     int fds[BUS_FDS]; /* in the order of the flags */
     unsigned fd_count;
+    pid_t pid; /* of the sender, as the kernel knows it; 0: it does not say */
 };
 
 /* 0; -1 with errno (EAGAIN: the mailbox is full). */
 int bus_wire_send(int fd, const struct bus_wire *w);
 
+enum bus_came {
+    BUS_NOTHING,
+    BUS_MESSAGE,
+    BUS_DAMAGED, /* logged, its descriptors closed */
+    BUS_ENDED,   /* nothing will ever come again */
+};
+
 /* Reads one message into buffer (BUS_INLINE + sizeof(struct bus_head) bytes);
- * w->data points there and the caller owns w->fds.  1; 0 when there is none;
- * -1 when it was damaged: logged, its descriptors closed. */
-int bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w);
+ * w->data points there and the caller owns w->fds. */
+enum bus_came bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w);
 
 void bus_wire_close(struct bus_wire *w); /* its descriptors */
+/* One that came along, whatever it is: never waits. */
+void bus_wire_close_fd(int fd);
 
 /* A memfd with a copy of data; -1 with errno. */
 int bus_wire_store(const void *data, size_t len);
 /* Its copy in memory, to be freed by the caller; NULL when it is shorter
- * than len or memory is out. */
+ * than len, or anything else than memory, or memory is out. */
 void *bus_wire_load(int fd, size_t len);
 
 #endif

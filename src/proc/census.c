@@ -6,7 +6,6 @@
 #include "proc/census.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 
 #include "proc/shared.h"
@@ -24,8 +23,7 @@ static struct {
     struct set *sets; /* shared; those of slot 0, of slot 1, ... */
     size_t per_slot;
     uint32_t slots;
-    int fd;
-} all = { .fd = -1 };
+} all;
 
 int
 census_create(size_t keys, uint32_t slots, struct errmsg *err)
@@ -34,16 +32,16 @@ census_create(size_t keys, uint32_t slots, struct errmsg *err)
 
     all.per_slot = pages * PAGE_SETS;
     all.slots = slots;
-    all.sets = shared_create(
-        "weir-census", slots * all.per_slot * sizeof(struct set), &all.fd, err);
+    all.sets =
+        shared_create("weir-census", slots * all.per_slot * sizeof(struct set),
+                      SHARED_ALL, err);
     return all.sets == NULL ? -1 : 0;
 }
 
 void
 census_destroy(void)
 {
-    shared_destroy(all.sets, all.slots * all.per_slot * sizeof(struct set),
-                   &all.fd);
+    shared_destroy(all.sets);
     all.sets = NULL;
 }
 
@@ -51,11 +49,9 @@ census_destroy(void)
 void
 census_sweep(uint32_t slot)
 {
-    size_t size = all.per_slot * sizeof(struct set);
     struct set *sets = &all.sets[slot * all.per_slot];
 
-    if (fallocate(all.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  (off_t)(slot * size), (off_t)size) == 0) {
+    if (shared_empty(sets, all.per_slot * sizeof(struct set))) {
         return;
     }
     for (size_t i = 0; i < all.per_slot * WAYS; i++) {
@@ -164,18 +160,19 @@ census_mark(uint64_t key, bool incomplete)
 static bool
 is_living(uint32_t slot)
 {
-    struct slot *s = slot_at(slot);
+    const struct slot_card *c = slot_card(slot);
 
-    return atomic_load_explicit(&s->kind, memory_order_relaxed) != SLOT_FREE &&
-           atomic_load_explicit(&s->state, memory_order_relaxed) != SLOT_GONE;
+    return atomic_load_explicit(&c->kind, memory_order_relaxed) != SLOT_FREE &&
+           atomic_load_explicit(&c->state, memory_order_relaxed) != SLOT_GONE;
 }
 
 struct census
 census_of(uint64_t key)
 {
     struct census sum = { 0, 0 };
+    uint32_t end = slots_end() < all.slots ? slots_end() : all.slots;
 
-    for (uint32_t i = 0; i < all.slots; i++) {
+    for (uint32_t i = 0; i < end; i++) {
         const _Atomic uint64_t *at = is_living(i) ? find(i, key, NULL) : NULL;
 
         if (at != NULL) {

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -22,34 +23,38 @@
 
 #define STACK_SIZE 65536 /* a stack that has overflown is of no use */
 
+/* A slot's place.  All processes can write to it. */
+struct words {
+    _Atomic int signal;     /* 0: nothing was said */
+    _Atomic uint32_t whole; /* 1: nothing is going to be added */
+    _Atomic uint32_t count; /* of said.frames; said.count is not used */
+    struct last_words said;
+};
+
 static struct {
-    struct last_words *all; /* shared; NULL while there is no room */
+    struct words *all; /* shared; NULL while there is no room */
     uint32_t slots;
-    size_t size;
-    int fd;
-    struct last_words *own; /* NULL: not a child */
-} words = { .fd = -1 };
+    struct words *own; /* NULL: not a child */
+} words;
 
 static _Alignas(16) char stack[STACK_SIZE];
 
 int
 last_words_create(uint32_t slots, struct errmsg *err)
 {
-    size_t size = slots * sizeof(struct last_words);
-
-    words.all = shared_create("weir last words", size, &words.fd, err);
+    words.all = shared_create("weir last words", slots * sizeof(struct words),
+                              SHARED_ALL, err);
     if (words.all == NULL) {
         return -1;
     }
     words.slots = slots;
-    words.size = size;
     return 0;
 }
 
 void
 last_words_destroy(void)
 {
-    shared_destroy(words.all, words.size, &words.fd);
+    shared_destroy(words.all);
     words.all = words.own = NULL;
     words.slots = 0;
 }
@@ -60,22 +65,40 @@ last_words_signal(void)
     return words.all != NULL ? SIGRTMIN + 1 : 0;
 }
 
-const struct last_words *
-last_words_of(uint32_t slot)
+bool
+last_words_read(uint32_t slot, struct last_words *out)
 {
-    const struct last_words *w = slot < words.slots ? &words.all[slot] : NULL;
+    const struct words *w = slot < words.slots ? &words.all[slot] : NULL;
+    int number = w != NULL ? atomic_load(&w->signal) : 0;
+    uint32_t count;
 
-    return w != NULL && atomic_load(&w->signal) != 0 ? w : NULL;
+    if (number == 0) {
+        return false;
+    }
+    count = atomic_load(&w->count);
+    *out = w->said;
+    out->signal = number;
+    out->count = count < LAST_WORDS_FRAMES ? count : LAST_WORDS_FRAMES;
+    return true;
+}
+
+bool
+last_words_whole(uint32_t slot)
+{
+    const struct words *w = slot < words.slots ? &words.all[slot] : NULL;
+
+    return w != NULL && atomic_load(&w->signal) != 0 &&
+           atomic_load(&w->whole) != 0;
 }
 
 void
 last_words_forget(uint32_t slot)
 {
     if (slot < words.slots) {
-        struct last_words *w = &words.all[slot];
+        struct words *w = &words.all[slot];
 
         atomic_store(&w->count, 0);
-        atomic_store(&w->whole, false);
+        atomic_store(&w->whole, 0);
         atomic_store(&w->signal, 0);
     }
 }
@@ -83,89 +106,65 @@ last_words_forget(uint32_t slot)
 /* ---- registers ---- */
 
 #if defined(__x86_64__)
-
-/* In the order of gregs. */
-static const char *const names[] = { "r8",  "r9",  "r10", "r11", "r12", "r13",
-                                     "r14", "r15", "rdi", "rsi", "rbp", "rbx",
-                                     "rdx", "rax", "rcx", "rsp", "rip" };
-#define NAMES (sizeof(names) / sizeof(names[0]))
+#define POINTERS true
 
 static void
-copy_registers(struct last_words *w, const ucontext_t *c)
+copy_pointers(struct last_words *w, const ucontext_t *c)
 {
-    for (unsigned i = 0; i < NAMES; i++) {
-        w->registers[i] = (uint64_t)c->uc_mcontext.gregs[i];
-    }
     w->ip = (uint64_t)c->uc_mcontext.gregs[REG_RIP];
     w->sp = (uint64_t)c->uc_mcontext.gregs[REG_RSP];
 }
 
 /* Who called a function that is none: the return address is on top. */
 static uint64_t
-caller(const struct last_words *w)
+caller(const ucontext_t *c)
 {
     uint64_t address;
 
-    memcpy(&address, (const void *)(uintptr_t)w->sp, sizeof(address));
+    memcpy(&address, (const void *)(uintptr_t)c->uc_mcontext.gregs[REG_RSP],
+           sizeof(address));
     return address;
 }
 
 #elif defined(__aarch64__)
-
-static const char *const names[] = {
-    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
-    "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
-    "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30"
-};
-#define NAMES (sizeof(names) / sizeof(names[0]))
+#define POINTERS true
 
 static void
-copy_registers(struct last_words *w, const ucontext_t *c)
+copy_pointers(struct last_words *w, const ucontext_t *c)
 {
-    for (unsigned i = 0; i < NAMES; i++) {
-        w->registers[i] = c->uc_mcontext.regs[i];
-    }
     w->ip = c->uc_mcontext.pc;
     w->sp = c->uc_mcontext.sp;
 }
 
 static uint64_t
-caller(const struct last_words *w)
+caller(const ucontext_t *c)
 {
-    return w->registers[30];
+    return c->uc_mcontext.regs[30];
 }
 
 #else /* the walk alone */
-
-static const char *const names[] = { NULL };
-#define NAMES 0U
+#define POINTERS false
 
 static void
-copy_registers(struct last_words *w, const ucontext_t *c)
+copy_pointers(struct last_words *w, const ucontext_t *c)
 {
     (void)c;
     w->ip = w->sp = 0;
 }
 
 static uint64_t
-caller(const struct last_words *w)
+caller(const ucontext_t *c)
 {
-    (void)w;
+    (void)c;
     return 0;
 }
 
 #endif
 
-const char *
-last_words_register(unsigned i)
-{
-    return i < NAMES ? names[i] : NULL;
-}
-
 /* ---- the handler ---- */
 
 struct walk {
-    struct last_words *w;
+    struct words *w;
     bool inside; /* of what was interrupted: behind the handler's frames */
 };
 
@@ -173,44 +172,44 @@ static _Unwind_Reason_Code
 on_frame(struct _Unwind_Context *context, void *arg)
 {
     struct walk *walk = arg;
-    struct last_words *w = walk->w;
+    struct words *w = walk->w;
     uint64_t ip = _Unwind_GetIP(context);
     uint32_t n = atomic_load(&w->count);
 
     if (!walk->inside) {
-        walk->inside = ip == w->ip;
+        walk->inside = ip == w->said.ip;
         return _URC_NO_REASON;
     }
-    if (n == LAST_WORDS_FRAMES || ip == 0) {
+    if (n >= LAST_WORDS_FRAMES || ip == 0) {
         return _URC_END_OF_STACK;
     }
-    w->frames[n] = ip;
+    w->said.frames[n] = ip;
     atomic_store(&w->count, n + 1);
     return _URC_NO_REASON;
 }
 
 static void
-say(struct last_words *w, int number, const siginfo_t *info,
-    const void *context)
+say(struct words *w, int number, const siginfo_t *info, const void *context)
 {
-    struct walk walk = { .w = w, .inside = NAMES == 0 };
+    struct walk walk = { .w = w, .inside = !POINTERS };
     int none = 0;
 
     /* Of two threads that crash the first is heard. */
     if (!atomic_compare_exchange_strong(&w->signal, &none, number)) {
         return;
     }
-    copy_registers(w, context);
-    w->code = info->si_code;
-    w->thread = gettid();
-    w->sender = info->si_code <= 0 ? info->si_pid : 0;
-    w->address = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
+    copy_pointers(&w->said, context);
+    w->said.code = info->si_code;
+    w->said.thread = gettid();
+    w->said.sender = info->si_code <= 0 ? info->si_pid : 0;
+    w->said.address =
+        info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
     _Unwind_Backtrace(on_frame, &walk);
     if (atomic_load(&w->count) == 0) {
-        w->frames[0] = caller(w);
+        w->said.frames[0] = caller(context);
         atomic_store(&w->count, 1);
     }
-    atomic_store(&w->whole, true);
+    atomic_store(&w->whole, 1);
 }
 
 static void

@@ -15,25 +15,22 @@
 
 #include "base/errmsg.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define LAST_WORDS_FRAMES 64
-#define LAST_WORDS_REGISTERS 34
 
+/* Of the registers the two pointers alone: in the others keys may stand. */
 struct last_words {
-    _Atomic int signal; /* 0: nothing was said */
-    _Atomic bool whole; /* nothing is going to be added */
-    int code;           /* si_code */
+    int signal;
+    int code; /* si_code */
     pid_t thread;
     pid_t sender;     /* of a signal that somebody sent; else 0 */
     uint64_t address; /* that could not be used (SEGV, BUS, ILL, FPE) */
     uint64_t ip, sp;
-    uint64_t registers[LAST_WORDS_REGISTERS];
     /* Return addresses, the innermost first; ip is not among them. */
-    _Atomic uint32_t count;
+    uint32_t count; /* LAST_WORDS_FRAMES at most */
     uint64_t frames[LAST_WORDS_FRAMES];
 };
 
@@ -47,11 +44,11 @@ void last_words_listen(uint32_t slot);
 
 /* The signal that asks for words; 0 while there is no room for any. */
 int last_words_signal(void);
-/* What was said in slot; NULL if nothing. */
-const struct last_words *last_words_of(uint32_t slot);
+/* Copies what was said in slot; false: nothing.  Its numbers are whatever the
+ * process, or another one, wrote. */
+bool last_words_read(uint32_t slot, struct last_words *out);
+/* Whether something was said, to which nothing is going to be added. */
+bool last_words_whole(uint32_t slot);
 void last_words_forget(uint32_t slot);
-
-/* Name of registers[i]; NULL behind the last. */
-const char *last_words_register(unsigned i);
 
 #endif

@@ -9,11 +9,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "proc/descriptors.h"
 #include "proc/last_words.h"
 #include "proc/metric.h"
+#include "proc/shared.h"
 #include "proc/slot.h"
 
 static struct {
@@ -30,7 +34,7 @@ static void
 close_end(int *fd)
 {
     if (*fd != -1) {
-        close(*fd);
+        descriptors_close(*fd);
         *fd = -1;
     }
 }
@@ -45,6 +49,7 @@ life_create(struct errmsg *err)
         return errmsg_sys(err, "cannot make the life pipe");
     }
     life.read_end = ends[0];
+    descriptors_keep(life.read_end);
     life.write_end = ends[1];
     life.master = getpid();
     io_init(&life.io);
@@ -84,7 +89,6 @@ life_watch(struct loop *l, void (*on_master_gone)(void *arg), void *arg,
            struct errmsg *err)
 {
     assert(life.read_end != -1 && life.loop == NULL);
-    close_end(&life.write_end);
     life.on_master_gone = on_master_gone;
     life.arg = arg;
     later_init(&life.gone, tell);
@@ -114,8 +118,26 @@ reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static void
+become(uint32_t slot, const int *own, size_t count)
+{
+    struct errmsg err;
+
+    slot_set_self(slot);
+    metrics_set_self();
+    if (shared_enter_child(&err) == -1) {
+        log_alert("%s", err.text);
+        _exit(EXIT_FAILURE);
+    }
+    descriptors_close_others(slot, own, count);
+    life.write_end = -1;
+    setpgid(0, 0);
+    reset_signals();
+    last_words_listen(slot);
+}
+
 pid_t
-life_fork(uint32_t slot)
+life_fork(uint32_t slot, const int *own, size_t count)
 {
     sigset_t all, old;
     pid_t pid;
@@ -126,16 +148,11 @@ life_fork(uint32_t slot)
     sigprocmask(SIG_SETMASK, &all, &old);
     pid = fork();
     if (pid == 0) {
-        close_end(&life.write_end);
-        slot_set_self(slot);
-        metrics_set_self();
-        setpgid(0, 0);
-        reset_signals();
-        last_words_listen(slot);
+        become(slot, own, count);
         return 0;
     }
     if (pid > 0) {
-        atomic_store(&slot_at(slot)->pid, pid);
+        slot_set_pid(slot, pid);
     }
     sigprocmask(SIG_SETMASK, &old, NULL);
     return pid;

@@ -26,10 +26,21 @@ int life_watch(struct loop *l, void (*on_master_gone)(void *arg), void *arg,
 void title_init(int argc, char **argv);
 void title_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Becomes user (and its groups, or group) for good, no new privileges;
- * verifies that root cannot come back.  Empty user: stays who it is, without
- * new privileges. */
+/* Who the children become where the settings say `user`: that one.  Where they
+ * say nothing and root has started weir: "weir" if there is such a user, else
+ * "nobody"; the same for the whole life of the process and of its children.
+ * Empty: they stay who they are. */
+struct str privilege_user(struct str user);
+/* Logs whom that is, where it is to be known: at level notice that weir chose,
+ * at level warn that it is root. */
+void privilege_tell(struct str user);
+/* Becomes privilege_user(user) (and its groups, or group) for good, no new
+ * privileges; verifies that root cannot come back.  Who it is already it
+ * stays. */
 int privilege_drop(struct str user, struct str group, struct errmsg *err);
+/* "user \"nobody\"", or its number: who this process is now; for messages.
+ * Static, until the next call; errno stays. */
+const char *privilege_who(void);
 /* Whether there is such a user / group: 0, or -1 with err. */
 int privilege_find_user(struct str user, struct errmsg *err);
 int privilege_find_group(struct str group, struct errmsg *err);
@@ -38,17 +49,17 @@ int privilege_find_group(struct str group, struct errmsg *err);
 int privilege_user_id(struct str user, uid_t *id, struct errmsg *err);
 int privilege_group_id(struct str group, gid_t *id, struct errmsg *err);
 
-/* Forks; in the child resets signals (SIGPIPE stays ignored), sets the slot,
- * listens for last words and leaves the terminal's process group.  Returns as
- * fork(). */
-pid_t life_fork(uint32_t slot);
+/* Forks; in the child gives up writing to what is the master's, closes all
+ * descriptors but those of the list (proc/descriptors.h) and the count ones in
+ * own, resets signals (SIGPIPE stays ignored), sets the slot, listens for last
+ * words and leaves the terminal's process group.  Returns as fork(). */
+pid_t life_fork(uint32_t slot, const int *own, size_t count);
 
 /* Pid file: created with a lock that lives as long as the process (not its
  * children: after daemonise()); -1 with err when another weir holds it ("is
  * running as pid 123"). */
 int pidfile_create(const char *path, struct errmsg *err);
 void pidfile_remove(void);
-void pidfile_forget(void); /* child: closes its copy of the descriptor */
 /* Pid of the weir that holds path; -1 with err. */
 pid_t pidfile_read(const char *path, struct errmsg *err);
 

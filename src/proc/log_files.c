@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "proc/metrics.h"
 
 #define PENDING_MAX 131072
@@ -40,6 +41,24 @@ is_regular(int fd)
     struct stat st;
 
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int
+logring_try(const char *path, struct errmsg *err)
+{
+    int fd;
+
+    if (standard_fd(path) != -1) {
+        return 0;
+    }
+    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd != -1) {
+        close(fd);
+        return 0;
+    }
+    return errno == ENOENT && path_try(path) == 0
+               ? 0
+               : errmsg_sys(err, "cannot open log file %s", path);
 }
 
 /* A descriptor of our own for path, "stderr" and "stdout" too. */
@@ -353,19 +372,6 @@ log_files_given_up(void)
 }
 
 /* ---- the end ---- */
-
-void
-log_files_forget(void)
-{
-    for (unsigned i = 0; i < log_files.count; i++) {
-        struct log_file *f = &log_files.at[i];
-
-        if (f->fd != -1) {
-            close(f->fd);
-            f->fd = -1;
-        }
-    }
-}
 
 void
 log_files_destroy(void)

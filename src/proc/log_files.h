@@ -44,8 +44,6 @@ struct log_files {
 };
 extern struct log_files log_files;
 
-/* In a child: files are the master's alone. */
-void log_files_forget(void);
 void log_files_destroy(void); /* the thread is gone */
 
 /* ---- the drain thread's ---- */

@@ -57,16 +57,15 @@ struct slot_ring {
 
 static struct {
     struct shared_head *memory; /* shared; NULL while not created */
-    size_t size;
-    int fd;
-    pthread_mutex_t lock; /* writers of this process */
+    pthread_mutex_t lock;       /* writers of this process */
     bool forks_handled;
     pthread_t thread;
     sem_t started;      /* posted by the thread */
+    sem_t ended;        /* and when it does nothing more */
     pid_t thread_owner; /* the process that started it; 0: none */
     bool stuck;         /* the thread did not end: its memory stays */
     _Atomic bool stopping;
-} logs = { .fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+} logs = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct slot_ring *
 ring_of(uint32_t slot)
@@ -78,13 +77,10 @@ ring_of(uint32_t slot)
 
 /* ---- writers ---- */
 
-/* In a child.  Files are the master's alone: a copy of their descriptors
- * would hold on to the space of a log that was rotated away. */
 static void
 after_fork(void)
 {
     pthread_mutex_init(&logs.lock, NULL); /* another thread may have held it */
-    log_files_forget();
 }
 
 static void
@@ -260,6 +256,7 @@ run_thread(void *arg)
             poll(NULL, 0, GATHER_MS);
         }
     }
+    sem_post(&logs.ended);
     return NULL;
 }
 
@@ -269,8 +266,10 @@ int
 logring_create(struct errmsg *err)
 {
     assert(logs.memory == NULL && slots_count() > 0);
-    logs.size = sizeof(*logs.memory) + (size_t)slots_count() * LOGRING_SIZE;
-    logs.memory = shared_create("weir logs", logs.size, &logs.fd, err);
+    logs.memory = shared_create("weir logs",
+                                sizeof(*logs.memory) +
+                                    (size_t)slots_count() * LOGRING_SIZE,
+                                SHARED_ALL, err);
     if (logs.memory == NULL) {
         return -1;
     }
@@ -289,6 +288,7 @@ logring_start(struct errmsg *err)
     assert(logs.memory != NULL && logs.thread_owner == 0);
     logs.stopping = false;
     sem_init(&logs.started, 0, 0);
+    sem_init(&logs.ended, 0, 0);
     sigfillset(&all); /* signals are for the loop's thread */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     errno = pthread_create(&logs.thread, NULL, run_thread, NULL);
@@ -304,6 +304,18 @@ logring_start(struct errmsg *err)
     return 0;
 }
 
+/* Whether the thread ended before until. */
+static bool
+has_ended(const struct timespec *until)
+{
+    int rc;
+
+    do {
+        rc = sem_clockwait(&logs.ended, CLOCK_MONOTONIC, until);
+    } while (rc == -1 && errno == EINTR);
+    return rc == 0;
+}
+
 void
 logring_stop(void)
 {
@@ -316,8 +328,10 @@ logring_stop(void)
     wake_drain();
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += STOP_MS / 1000 + 1;
-    logs.stuck =
-        pthread_clockjoin_np(logs.thread, NULL, CLOCK_MONOTONIC, &until) != 0;
+    logs.stuck = !has_ended(&until);
+    if (!logs.stuck) {
+        pthread_join(logs.thread, NULL);
+    }
     logs.thread_owner = 0;
 }
 
@@ -328,6 +342,6 @@ logring_destroy(void)
         return;
     }
     log_files_destroy();
-    shared_destroy(logs.memory, logs.size, &logs.fd);
+    shared_destroy(logs.memory);
     logs.memory = NULL;
 }

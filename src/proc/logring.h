@@ -26,6 +26,9 @@ int logring_create(struct errmsg *err);
  * -1 with err.  The first is the error log, number 0; after that the same path
  * twice gives the same number, which is never 0. */
 int logring_open(struct str path, struct errmsg *err);
+/* Whether it could be opened; a file that is not there is not made.  -1 with
+ * err. */
+int logring_try(const char *path, struct errmsg *err);
 /* The error log goes to another file from now on; -1 with err and it stays
  * where it was.  What lines wait go there too. */
 int logring_move(struct str path, struct errmsg *err);

@@ -19,20 +19,21 @@ struct name_list {
     char names[METRIC_NAMES][METRIC_NAME_MAX];
 };
 
-/* At the front of the shared memory; an area for each slot follows. */
+/* The master's; the areas of the slots are memory of their own. */
 struct shared_head {
-    _Atomic bool used[SLOT_MAX]; /* somebody has counted there */
+    _Atomic uint8_t used[SLOT_MAX]; /* 1: somebody has counted there */
     struct name_list lists[METRIC_LISTS];
 };
 
 static struct {
-    struct shared_head *head; /* shared; NULL while not created */
-    size_t size, stride;      /* bytes of all, of one slot's area */
-    int fd;
+    struct shared_head *head;           /* shared; NULL while not created */
+    uint8_t *areas;                     /* shared */
+    size_t stride;                      /* bytes of one slot's area */
+    struct name_list own[METRIC_LISTS]; /* the master's, which it believes */
     struct metric *tables[TABLES_MAX];
     unsigned table_count;
     uint32_t cells; /* given away; cell 0 is nobody's */
-} all = { .fd = -1, .cells = 1 };
+} all = { .cells = 1 };
 
 _Atomic int64_t *metric_own;
 
@@ -45,9 +46,7 @@ whole_pages(size_t n)
 static _Atomic int64_t *
 area_of(uint32_t slot)
 {
-    uint8_t *areas = (uint8_t *)all.head + whole_pages(sizeof(*all.head));
-
-    return (_Atomic int64_t *)(void *)(areas + (size_t)slot * all.stride);
+    return (_Atomic int64_t *)(void *)(all.areas + (size_t)slot * all.stride);
 }
 
 /* ---- tables ---- */
@@ -117,9 +116,12 @@ metrics_create(struct errmsg *err)
     };
 
     all.stride = whole_pages(all.cells * sizeof(int64_t));
-    all.size =
-        whole_pages(sizeof(*all.head)) + (size_t)slots_count() * all.stride;
-    all.head = shared_create("weir metrics", all.size, &all.fd, err);
+    all.areas = shared_create("weir metrics", slots_count() * all.stride,
+                              SHARED_ALL, err);
+    if (all.areas != NULL) {
+        all.head = shared_create("weir metric names", sizeof(*all.head),
+                                 SHARED_MASTER, err);
+    }
     if (all.head == NULL) {
         return -1;
     }
@@ -134,10 +136,11 @@ void
 metrics_destroy(void)
 {
     metric_own = NULL;
-    if (all.head != NULL) {
-        shared_destroy(all.head, all.size, &all.fd);
-    }
+    shared_destroy(all.head);
+    shared_destroy(all.areas);
     all.head = NULL;
+    all.areas = NULL;
+    memset(all.own, 0, sizeof(all.own));
     all.table_count = 0;
     all.cells = 1;
 }
@@ -147,7 +150,7 @@ metrics_set_self(void)
 {
     if (all.head != NULL) {
         metric_own = area_of(slot_self());
-        atomic_store(&all.head->used[slot_self()], true);
+        atomic_store(&all.head->used[slot_self()], 1);
     }
 }
 
@@ -202,17 +205,25 @@ metric_observe(const struct metric *m, uint32_t at, int64_t value)
 }
 
 int64_t
+metric_of(const struct metric *m, uint32_t at, uint32_t slot)
+{
+    if (all.head == NULL ||
+        !atomic_load_explicit(&all.head->used[slot], memory_order_relaxed)) {
+        return 0;
+    }
+    return atomic_load_explicit(&area_of(slot)[m->first + at],
+                                memory_order_relaxed);
+}
+
+int64_t
 metric_sum(const struct metric *m, uint32_t at)
 {
-    int64_t sum = 0;
+    uint64_t sum = 0; /* a sum of anything is one, if a wrong one */
 
     for (uint32_t i = 0; all.head != NULL && i < slots_count(); i++) {
-        if (atomic_load_explicit(&all.head->used[i], memory_order_relaxed)) {
-            sum += atomic_load_explicit(&area_of(i)[m->first + at],
-                                        memory_order_relaxed);
-        }
+        sum += (uint64_t)metric_of(m, at, i);
     }
-    return sum;
+    return (int64_t)sum;
 }
 
 /* ---- names ---- */
@@ -225,8 +236,9 @@ name_at(enum metric_list list, unsigned i)
     if (all.head == NULL) {
         return NULL;
     }
-    l = &all.head->lists[list];
-    return i < atomic_load_explicit(&l->count, memory_order_acquire)
+    l = slot_self() == 0 ? &all.own[list] : &all.head->lists[list];
+    return i < METRIC_NAMES &&
+                   i < atomic_load_explicit(&l->count, memory_order_acquire)
                ? l->names[i]
                : NULL;
 }
@@ -244,22 +256,27 @@ metric_name_find(enum metric_list list, struct str name)
     return 0;
 }
 
+static void
+put_name(struct name_list *l, unsigned at, struct str name)
+{
+    str_copy(l->names[at], METRIC_NAME_MAX, name);
+    atomic_store_explicit(&l->count, at + 1, memory_order_release);
+}
+
 unsigned
 metric_name_add(enum metric_list list, struct str name)
 {
     unsigned at = metric_name_find(list, name);
-    struct name_list *l;
 
     if (at != 0 || all.head == NULL || name.len >= METRIC_NAME_MAX) {
         return at;
     }
-    l = &all.head->lists[list];
-    at = atomic_load(&l->count);
+    at = atomic_load(&all.own[list].count);
     if (at == METRIC_NAMES) {
         return 0;
     }
-    str_copy(l->names[at], METRIC_NAME_MAX, name);
-    atomic_store_explicit(&l->count, at + 1, memory_order_release);
+    put_name(&all.own[list], at, name);
+    put_name(&all.head->lists[list], at, name);
     return at;
 }
 

@@ -108,6 +108,8 @@ void metric_observe(const struct metric *m, uint32_t at, int64_t value);
 
 /* All processes together. */
 int64_t metric_sum(const struct metric *m, uint32_t at);
+/* What the process of a slot has told, or one before it there. */
+int64_t metric_of(const struct metric *m, uint32_t at, uint32_t slot);
 
 /* ---- names from the configuration ---- */
 

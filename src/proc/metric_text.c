@@ -157,23 +157,23 @@ static void
 write_histogram(struct metric_out *o, const struct metric *m,
                 const char *labels, uint32_t at)
 {
-    int64_t count = 0;
+    uint64_t count = 0;
     char number[64];
 
     for (unsigned i = 0; i < m->bound_count; i++) {
-        count += metric_sum(m, at + i);
+        count += (uint64_t)metric_sum(m, at + i);
         write_number(number, sizeof(number) - 2, m->bounds[i], m->unit);
         if (o->format == METRIC_OPENMETRICS && strchr(number, '.') == NULL) {
             strncat(number, ".0", 3);
         }
-        write_bucket(o, m, labels, number, count);
+        write_bucket(o, m, labels, number, (int64_t)count);
     }
-    count += metric_sum(m, at + m->bound_count);
-    write_bucket(o, m, labels, "+Inf", count);
+    count += (uint64_t)metric_sum(m, at + m->bound_count);
+    write_bucket(o, m, labels, "+Inf", (int64_t)count);
     write_number(number, sizeof(number), metric_sum(m, at + m->bound_count + 1),
                  m->unit);
     write_sample(o, m, "_sum", labels, number);
-    write_number(number, sizeof(number), count, 1);
+    write_number(number, sizeof(number), (int64_t)count, 1);
     write_sample(o, m, "_count", labels, number);
 }
 

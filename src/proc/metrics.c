@@ -14,7 +14,8 @@ log_reason(unsigned i)
 static const char *
 bus_reason(unsigned i)
 {
-    static const char *const names[] = { "not_sent", "not_read", "damaged" };
+    static const char *const names[] = { "not_sent", "not_read", "damaged",
+                                         "refused" };
 
     return names[i];
 }
@@ -29,7 +30,7 @@ struct metric proc_metrics[] = {
     [PROC_BUS_LOST] = {
         .name = "weir_bus_messages_lost_total",
         .help = "Messages between weir's processes that were lost.",
-        .labels = { { "reason", bus_reason, 3 } },
+        .labels = { { "reason", bus_reason, 4 } },
     },
     [PROC_SANDBOX_REFUSED] = {
         .name = "weir_sandbox_refusals_total",

@@ -10,7 +10,8 @@
 
 enum {
     PROC_LOG_DROPPED, /* reason: 0 no room, 1 cannot be written */
-    PROC_BUS_LOST,    /* reason: 0 send failed, 1 cannot be read, 2 damaged */
+    PROC_BUS_LOST,    /* reason: 0 send failed, 1 cannot be read, 2 damaged,
+                         3 refused */
     PROC_SANDBOX_REFUSED,
 };
 

@@ -23,22 +23,21 @@ struct set {
 static struct {
     struct set *sets; /* shared */
     size_t count;
-    int fd;
-} table = { .fd = -1 };
+} table;
 
 int
 pace_create(size_t keys, struct errmsg *err)
 {
     table.count = (keys + WAYS - 1) / WAYS;
     table.sets = shared_create("weir-pace", table.count * sizeof(struct set),
-                               &table.fd, err);
+                               SHARED_ALL, err);
     return table.sets == NULL ? -1 : 0;
 }
 
 void
 pace_destroy(void)
 {
-    shared_destroy(table.sets, table.count * sizeof(struct set), &table.fd);
+    shared_destroy(table.sets);
     table.sets = NULL;
 }
 

@@ -130,16 +130,6 @@ pidfile_remove(void)
     mem_free(&held.path);
 }
 
-void
-pidfile_forget(void)
-{
-    if (held.path != NULL && held.owner != getpid()) {
-        close(held.fd);
-        held.fd = -1;
-        mem_free(&held.path);
-    }
-}
-
 pid_t
 pidfile_read(const char *path, struct errmsg *err)
 {

@@ -8,9 +8,12 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "base/log.h"
 
 #define NAME_SIZE 256
 
@@ -56,6 +59,63 @@ find_group(struct str group, struct identity *who, struct errmsg *err)
     who->one_group = true;
     return 0;
 }
+
+/* ---- who ---- */
+
+struct str
+privilege_user(struct str user)
+{
+    static struct str chosen;
+    struct identity ignored;
+    struct errmsg err;
+
+    if (user.len > 0 || (chosen.len == 0 && geteuid() != 0)) {
+        return user;
+    }
+    if (chosen.len == 0) {
+        chosen = find_user(STR("weir"), &ignored, &err) == 0 ? STR("weir")
+                                                             : STR("nobody");
+    }
+    return chosen;
+}
+
+void
+privilege_tell(struct str user)
+{
+    uid_t id;
+    struct errmsg err;
+
+    if (geteuid() != 0) {
+        return;
+    }
+    if (user.len == 0) {
+        log_notice("workers run as user \"%.*s\": root has started weir, and "
+                   "user is not set",
+                   STR_ARGS(privilege_user(user)));
+    } else if (privilege_user_id(user, &id, &err) == 0 && id == 0) {
+        log_warn("workers run as root: user = \"%.*s\"", STR_ARGS(user));
+    }
+}
+
+const char *
+privilege_who(void)
+{
+    static char text[NAME_SIZE + 16];
+    char room[4096];
+    struct passwd pw, *found = NULL;
+    int why = errno;
+
+    getpwuid_r(geteuid(), &pw, room, sizeof(room), &found);
+    errno = why;
+    if (found != NULL) {
+        snprintf(text, sizeof(text), "user \"%.200s\"", pw.pw_name);
+    } else {
+        snprintf(text, sizeof(text), "user %u", (unsigned)geteuid());
+    }
+    return text;
+}
+
+/* ---- becoming somebody ---- */
 
 int
 privilege_find_user(struct str user, struct errmsg *err)
@@ -123,6 +183,7 @@ privilege_drop(struct str user, struct str group, struct errmsg *err)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) {
         return errmsg_sys(err, "cannot give up new privileges");
     }
+    user = privilege_user(user);
     if (user.len == 0) {
         return 0;
     }
@@ -130,10 +191,10 @@ privilege_drop(struct str user, struct str group, struct errmsg *err)
         (group.len > 0 && find_group(group, &who, err) == -1)) {
         return -1;
     }
+    if (who.uid == geteuid() && who.gid == getegid()) {
+        return verify(&who, err); /* started as that user */
+    }
     if (geteuid() != 0) {
-        if (who.uid == geteuid() && who.gid == getegid()) {
-            return verify(&who, err); /* started as that user */
-        }
         return errmsg_set(err, "cannot become user \"%s\": not started as root",
                           who.user);
     }

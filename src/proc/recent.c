@@ -22,21 +22,19 @@ struct place {
     int64_t wall_ms;
     uint32_t tag;
     int32_t pid;
-    uint32_t len;
+    _Atomic uint32_t len;
     char text[RECENT_TEXT];
 };
 
 struct head {
     _Alignas(64) _Atomic uint64_t last; /* number drawn last */
-    _Atomic uint64_t cleared;           /* this one and older are forgotten */
     struct place places[];
 };
 
 struct recent {
     struct head *head; /* shared */
     uint32_t count;
-    size_t size;
-    int fd;
+    uint64_t cleared; /* for this process this one and older are forgotten */
 };
 
 struct recent *
@@ -45,8 +43,9 @@ recent_create(const char *name, uint32_t count, struct errmsg *err)
     struct recent *r = mem_zero(sizeof(*r));
 
     r->count = count;
-    r->size = sizeof(struct head) + count * sizeof(struct place);
-    r->head = shared_create(name, r->size, &r->fd, err);
+    r->head =
+        shared_create(name, sizeof(struct head) + count * sizeof(struct place),
+                      SHARED_ALL, err);
     if (r->head == NULL) {
         mem_free(&r);
     }
@@ -57,14 +56,15 @@ void
 recent_destroy(struct recent **r)
 {
     if (*r != NULL) {
-        shared_destroy((*r)->head, (*r)->size, &(*r)->fd);
+        shared_destroy((*r)->head);
         mem_free(r);
     }
 }
 
 /* ---- the state of a place ---- */
 
-#define PID_BITS 23 /* more than Linux gives */
+#define PID_BITS 23                       /* more than Linux gives */
+#define WALL_MAX INT64_C(253402300800000) /* the end of the year 9999 */
 
 static uint64_t
 state_of(uint64_t n, pid_t writer)
@@ -117,7 +117,7 @@ recent_put(struct recent *r, uint32_t tag, struct str text)
     p->wall_ms = clock_wall_ms();
     p->tag = tag;
     p->pid = (int32_t)getpid();
-    p->len = (uint32_t)text.len;
+    atomic_store_explicit(&p->len, (uint32_t)text.len, memory_order_relaxed);
     memcpy(p->text, text.ptr, text.len);
     atomic_store(&p->state, state_of(n, 0));
 }
@@ -127,14 +127,17 @@ recent_put(struct recent *r, uint32_t tag, struct str text)
 static bool
 copy(struct place *p, uint64_t n, struct recent_record *out)
 {
+    uint32_t len;
+
     if (atomic_load(&p->state) != state_of(n, 0)) {
         return false;
     }
     out->number = n;
-    out->wall_ms = p->wall_ms;
+    out->wall_ms = p->wall_ms > 0 && p->wall_ms < WALL_MAX ? p->wall_ms : 0;
     out->tag = p->tag;
     out->pid = p->pid;
-    out->len = p->len < RECENT_TEXT ? p->len : RECENT_TEXT;
+    len = atomic_load_explicit(&p->len, memory_order_relaxed);
+    out->len = len < RECENT_TEXT ? len : RECENT_TEXT;
     memcpy(out->text, p->text, out->len);
     out->text[out->len] = '\0';
     atomic_thread_fence(memory_order_seq_cst);
@@ -145,18 +148,19 @@ bool
 recent_next(struct recent *r, uint64_t after, struct recent_record *out)
 {
     uint64_t last = recent_last(r);
-    uint64_t cleared;
 
     if (last == 0) {
         return false;
     }
-    cleared = atomic_load(&r->head->cleared);
-    after = after > cleared ? after : cleared;
+    after = after > r->cleared ? after : r->cleared;
+    if (after >= last) {
+        return false; /* so the loop ends, whatever last is */
+    }
     if (last > r->count && after < last - r->count) {
         after = last - r->count;
     }
-    for (uint64_t n = after + 1; n <= last; n++) {
-        if (copy(&r->head->places[n % r->count], n, out)) {
+    for (uint64_t n = after; n < last; n++) {
+        if (copy(&r->head->places[(n + 1) % r->count], n + 1, out)) {
             return true;
         }
     }
@@ -173,6 +177,6 @@ void
 recent_clear(struct recent *r)
 {
     if (r != NULL) {
-        atomic_store(&r->head->cleared, atomic_load(&r->head->last));
+        r->cleared = recent_last(r);
     }
 }

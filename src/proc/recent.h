@@ -3,8 +3,8 @@
  * newest takes the place of the oldest, nobody waits.
  *
  * A record is there when its number stands in front of it; a writer that is
- * killed half way leaves a place that the next round takes.  The text comes
- * from outside: readers believe its length only.
+ * killed half way leaves a place that the next round takes.  Readers believe
+ * nothing in it: they get copies, bounded, and come to an end.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -38,7 +38,7 @@ void recent_put(struct recent *r, uint32_t tag, struct str text);
 bool recent_next(struct recent *r, uint64_t after, struct recent_record *out);
 /* Number of the newest record that was begun; 0: none. */
 uint64_t recent_last(struct recent *r);
-/* Forgets what is there: readers find only what comes later. */
+/* Forgets what is there: this process finds only what comes later. */
 void recent_clear(struct recent *r);
 
 #endif

@@ -63,6 +63,13 @@ drop_capabilities(void)
     return (int)syscall(SYS_capset, &head, none);
 }
 
+/* Who has become another user cannot be dumped or traced. */
+static int
+allow_dumps(void)
+{
+    return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
 /* Core dumps that go to a program are not stopped by a limit of 0, but by
  * this; and a process of the same user cannot look into our memory. */
 static int
@@ -73,7 +80,8 @@ forbid_dumps(void)
     if (setrlimit(RLIMIT_CORE, &none) == -1) {
         return -1;
     }
-    return sandbox_is_wide() ? 0 : prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    return sandbox_is_wide() ? allow_dumps()
+                             : prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 static bool
@@ -93,15 +101,17 @@ sandbox_enter(const struct sandbox *s, struct errmsg *err)
     if (s->capabilities && drop_capabilities() == -1) {
         return errmsg_sys(err, "cannot give up capabilities");
     }
-    if (!s->core_dumps && forbid_dumps() == -1) {
-        return errmsg_sys(err, "cannot forbid core dumps");
+    if (s->core_dumps ? allow_dumps() == -1 : forbid_dumps() == -1) {
+        return errmsg_sys(err, "cannot %s core dumps",
+                          s->core_dumps ? "allow" : "forbid");
     }
     if (has_landlock(s) &&
         sandbox_restrict_files(s->paths, s->path_count) == -1) {
         return errmsg_sys(err, "cannot restrict files (sandbox.landlock)");
     }
     if (s->seccomp != SANDBOX_SECCOMP_OFF && sandbox_has_filter() &&
-        (sandbox_catch() == -1 || sandbox_filter(enforce) == -1)) {
+        (sandbox_catch() == -1 ||
+         sandbox_filter(enforce, s->file_sizes) == -1)) {
         return errmsg_sys(err, "cannot filter system calls (sandbox.seccomp)");
     }
     return 0;

@@ -37,6 +37,7 @@ struct sandbox {
     bool landlock;
     bool capabilities;       /* true: given up */
     bool core_dumps;         /* true: the system's limit stays */
+    bool file_sizes;         /* of files it has open, it may change */
     const struct str *paths; /* directories and files that may be read */
     size_t path_count;
 };

@@ -16,6 +16,9 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/tls.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -65,12 +68,9 @@ static const int plain[] = {
     SYS_faccessat2,
     SYS_readlinkat,
     SYS_getdents64,
-    SYS_fcntl,
     SYS_dup,
     SYS_dup3,
     SYS_pipe2,
-    SYS_ftruncate,
-    SYS_fallocate,
     SYS_fadvise64,
     SYS_readahead,
     SYS_flock,
@@ -109,7 +109,6 @@ static const int plain[] = {
     SYS_shutdown,
     SYS_getsockname,
     SYS_getpeername,
-    SYS_setsockopt,
     SYS_getsockopt,
     SYS_sendto,
     SYS_recvfrom,
@@ -277,6 +276,28 @@ allow_values(struct filter *f, int call, unsigned argument,
                      (unsigned)(sizeof(values) / sizeof(values[0]))); \
     } while (0)
 
+/* Locks, and what is harmless.  Neither seals nor who is signalled of a file.
+ * What waits for nobody never waits: eventfds and sockets are shared with the
+ * master, which must not be made to wait for them. */
+static void
+add_fcntl(struct filter *f)
+{
+    static const uint32_t commands[] = { F_GETFD,         F_SETFD,    F_GETFL,
+                                         F_DUPFD_CLOEXEC, F_GETLK,    F_SETLK,
+                                         F_SETLKW,        F_GET_SEALS };
+    unsigned first = begin(f, SYS_fcntl);
+
+    load_argument(f, 1);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        allow_if(f, commands[i]);
+    }
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, F_SETFL);
+    load_argument(f, 2);
+    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, O_NONBLOCK);
+    allow_if(f, O_NONBLOCK);
+    end(f, first);
+}
+
 /* Signals to this process alone; 0, which asks whether there is one, to
  * all. */
 static void
@@ -308,6 +329,40 @@ add_limits(struct filter *f)
     end(f, first);
 }
 
+/* What connections need.  Not what turns a listening socket, which all
+ * workers share, against the others: filters, locks on them, the choice among
+ * sockets of one port. */
+static void
+add_socket_options(struct filter *f)
+{
+    static const int allowed[][2] = {
+        { SOL_SOCKET, SO_KEEPALIVE },
+        { SOL_SOCKET, SO_LINGER },
+        { SOL_SOCKET, SO_SNDBUF },
+        { SOL_SOCKET, SO_RCVBUF },
+        { IPPROTO_TCP, TCP_NODELAY },
+        { IPPROTO_TCP, TCP_NOTSENT_LOWAT },
+        { IPPROTO_TCP, TCP_USER_TIMEOUT },
+        { IPPROTO_TCP, TCP_KEEPIDLE },
+        { IPPROTO_TCP, TCP_KEEPINTVL },
+        { IPPROTO_TCP, TCP_KEEPCNT },
+        { IPPROTO_TCP, TCP_ULP },
+        { SOL_TLS, TLS_TX },
+        { SOL_TLS, TLS_RX },
+        { IPPROTO_IP, IP_RECVERR },
+        { IPPROTO_IPV6, IPV6_RECVERR },
+    };
+    unsigned first = begin(f, SYS_setsockopt);
+
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
+        load_argument(f, 1);
+        add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, (uint32_t)allowed[i][0]);
+        load_argument(f, 2);
+        allow_if(f, (uint32_t)allowed[i][1]);
+    }
+    end(f, first);
+}
+
 static void
 add_narrow(struct filter *f)
 {
@@ -334,7 +389,7 @@ add_calls(struct filter *f, const int *calls, size_t count)
 }
 
 static void
-build(struct filter *f)
+build(struct filter *f, bool file_sizes)
 {
     load(f, offsetof(struct seccomp_data, arch));
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH);
@@ -346,8 +401,13 @@ build(struct filter *f)
     } else {
         add_narrow(f);
     }
+    if (file_sizes) {
+        allow_if(f, SYS_ftruncate);
+    }
+    add_fcntl(f);
     VALUES(SYS_socket, 0, AF_UNIX, AF_INET, AF_INET6);
-    VALUES(SYS_ioctl, 1, FIONREAD, FIONBIO, FIOCLEX, TCGETS);
+    add_socket_options(f);
+    VALUES(SYS_ioctl, 1, FIONREAD, FIOCLEX, TCGETS);
     /* Its flags cannot be looked at: C libraries then use clone(). */
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_clone3);
     give(f, SECCOMP_RET_ERRNO | ENOSYS);
@@ -369,13 +429,13 @@ sandbox_has_filter(void)
 }
 
 int
-sandbox_filter(bool enforce)
+sandbox_filter(bool enforce, bool file_sizes)
 {
     struct filter f = {
         .refuse = enforce ? SECCOMP_RET_TRAP : SECCOMP_RET_LOG,
     };
 
-    build(&f);
+    build(&f, file_sizes);
     struct sock_fprog program = { .len = f.len, .filter = f.code };
 
     /* Threads that are there already get it too. */

@@ -12,8 +12,8 @@
 
 /* Whether the kernel filters system calls, on a processor we know. */
 bool sandbox_has_filter(void);
-/* -1 with errno. */
-int sandbox_filter(bool enforce);
+/* file_sizes: of open files, they may be changed.  -1 with errno. */
+int sandbox_filter(bool enforce, bool file_sizes);
 /* The handler of SIGSYS for refused calls; before sandbox_filter(). */
 int sandbox_catch(void);
 

@@ -1,6 +1,13 @@
 /*
  * Memory shared by the master and everything it forks.
  *
+ * Each region is a memfd of its own.  It is sealed as soon as it has its size,
+ * so that nobody can make it shorter under the others.  Its descriptor is the
+ * master's: a child gives up its copy right after the fork, and with it all
+ * ways to the region but the mapping.  A region of the master's is read-only
+ * there: it is mapped anew, and the seal keeps it so, whatever the child calls
+ * (Linux 5.1; without the seal it could be made writable again).
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef PROC_SHARED_H
@@ -8,11 +15,29 @@
 
 #include "base/errmsg.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* A memfd of size bytes, mapped shared, zeroed, touched lazily; its
- * descriptor (close-on-exec) in *fd.  NULL with err. */
-void *shared_create(const char *name, size_t size, int *fd, struct errmsg *err);
-void shared_destroy(void *memory, size_t size, int *fd);
+enum shared_writers {
+    SHARED_ALL,    /* every process writes to it */
+    SHARED_MASTER, /* children read it */
+    SHARED_SECRET, /* the same, and it is kept out of dumps and off the disk */
+};
+
+/* Master, before any fork: size bytes, mapped, zeroed, touched lazily.  NULL
+ * with err.  name must live on. */
+void *shared_create(const char *name, size_t size, enum shared_writers writers,
+                    struct errmsg *err);
+void shared_destroy(void *memory); /* NULL is fine */
+
+/* Master: the pages from at on are given back, which empties them.  False:
+ * they were not. */
+bool shared_empty(void *at, size_t size);
+
+/* A child that was just forked: what is the master's can only be read from now
+ * on.  -1 with err, and it must not go on. */
+int shared_enter_child(struct errmsg *err);
+/* Whether the kernel keeps it so. */
+bool shared_is_sealed(void);
 
 #endif

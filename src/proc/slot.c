@@ -1,8 +1,9 @@
 /*
  * The table of slots and their eventfds.
  *
- * Only the master takes and releases slots; owners write the counters of
- * their own.  An owner is its slot's number below its incarnation.
+ * Only the master takes and releases slots.  It writes a card twice, for itself
+ * and for the others: from the others' it never reads.  An owner is its slot's
+ * number below its incarnation.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,63 +17,109 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "proc/descriptors.h"
 #include "proc/shared.h"
 
-/* At the front of the shared memory; the slots follow. */
+/* The master's: at the front of the cards. */
 struct table_head {
     _Alignas(64) _Atomic uint32_t end;
 };
 
 static struct {
     struct table_head *head; /* shared; NULL while there is no table */
-    struct slot *slots;      /* behind it */
+    struct slot_card *cards; /* shared: behind it */
+    struct slot_card *own;   /* owned: the same, as the master wrote them */
+    struct slot *slots;      /* shared */
     int *eventfds;           /* owned */
     uint32_t count;
-    uint32_t self;
-    size_t size; /* of the shared memory */
-    int fd;      /* of it */
-} table = { .fd = -1 };
+    _Atomic uint32_t end, self; /* the log thread reads them as well */
+} table;
 
 static void
-fill(struct slot *s, enum slot_kind kind, const char *name, uint32_t index,
-     uint32_t generation)
+write_card(struct slot_card *to, const struct slot_card *c)
 {
-    uint32_t incarnation = atomic_load(&s->incarnation) + 1;
+    memcpy(to->name, c->name, sizeof(to->name));
+    to->index = c->index;
+    atomic_store(&to->state, atomic_load(&c->state));
+    atomic_store(&to->pid, atomic_load(&c->pid));
+    atomic_store(&to->incarnation, atomic_load(&c->incarnation));
+    atomic_store(&to->generation, atomic_load(&c->generation));
+    atomic_store(&to->started_ms, atomic_load(&c->started_ms));
+    atomic_store(&to->kind, atomic_load(&c->kind));
+}
 
-    str_copy(s->name, sizeof(s->name), str_from(name));
-    s->index = index;
+/* All but epoch_seen and asleep, which a reader of the arena needs. */
+static void
+clear_words(struct slot *s)
+{
     atomic_store(&s->state, SLOT_STARTING);
-    atomic_store(&s->pid, 0);
-    atomic_store(&s->incarnation, incarnation != 0 ? incarnation : 1);
-    atomic_store(&s->generation, generation);
-    atomic_store(&s->started_ms, clock_ms());
     atomic_store(&s->turns, 0);
     atomic_store(&s->turn_began_ms, 0);
-    atomic_store(&s->epoch_seen, UINT64_MAX);
-    atomic_store(&s->asleep, 0);
     atomic_store(&s->connections, 0);
     atomic_store(&s->accepted, 0);
     atomic_store(&s->log_dropped, 0);
-    atomic_store(&s->kind, (int)kind);
 }
 
-static size_t
-table_size(uint32_t count)
+static void
+fill(uint32_t number, enum slot_kind kind, const char *name, uint32_t index,
+     uint32_t generation)
 {
-    return sizeof(struct table_head) + count * sizeof(struct slot);
+    struct slot_card *c = &table.own[number];
+    struct slot *s = &table.slots[number];
+    uint32_t incarnation = atomic_load(&c->incarnation) + 1;
+
+    atomic_store(&s->epoch_seen, UINT64_MAX);
+    atomic_store(&s->asleep, 0);
+    clear_words(s);
+    str_copy(c->name, sizeof(c->name), str_from(name));
+    c->index = index;
+    atomic_store(&c->state, SLOT_STARTING);
+    atomic_store(&c->pid, 0);
+    atomic_store(&c->incarnation, incarnation != 0 ? incarnation : 1);
+    atomic_store(&c->generation, generation);
+    atomic_store(&c->started_ms, clock_ms());
+    atomic_store(&c->kind, (int)kind);
+    write_card(&table.cards[number], c);
+}
+
+/* All slots in use lie below the end. */
+static void
+reach(uint32_t number)
+{
+    if (table.end <= number) {
+        table.end = number + 1;
+        atomic_store(&table.head->end, table.end);
+    }
+}
+
+static int
+make_memory(uint32_t count, struct errmsg *err)
+{
+    table.head = shared_create(
+        "weir cards", sizeof(*table.head) + count * sizeof(struct slot_card),
+        SHARED_MASTER, err);
+    if (table.head == NULL) {
+        return -1;
+    }
+    table.cards = (struct slot_card *)(void *)(table.head + 1);
+    table.slots = shared_create("weir slots", count * sizeof(struct slot),
+                                SHARED_ALL, err);
+    if (table.slots == NULL) {
+        slots_destroy();
+        return -1;
+    }
+    table.own = mem_zero(count * sizeof(*table.own));
+    table.eventfds = mem_alloc(count * sizeof(int));
+    return 0;
 }
 
 int
 slots_create(uint32_t count, struct errmsg *err)
 {
     assert(table.head == NULL && count > 0 && count <= SLOT_MAX);
-    table.head = shared_create("weir slots", table_size(count), &table.fd, err);
-    if (table.head == NULL) {
+    if (make_memory(count, err) == -1) {
         return -1;
     }
-    table.size = table_size(count);
-    table.slots = (struct slot *)(void *)(table.head + 1);
-    table.eventfds = mem_alloc(count * sizeof(int));
     for (table.count = 0; table.count < count; table.count++) {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
@@ -81,11 +128,12 @@ slots_create(uint32_t count, struct errmsg *err)
             slots_destroy();
             return -1;
         }
+        descriptors_keep(fd);
         table.eventfds[table.count] = fd;
         atomic_store(&table.slots[table.count].epoch_seen, UINT64_MAX);
     }
-    atomic_store(&table.head->end, 1);
-    fill(&table.slots[0], SLOT_MASTER, "master", 0, 0);
+    fill(0, SLOT_MASTER, "master", 0, 0);
+    reach(0);
     slot_set_self(0);
     return 0;
 }
@@ -97,13 +145,13 @@ slots_destroy(void)
         return;
     }
     for (uint32_t i = 0; i < table.count; i++) {
-        close(table.eventfds[i]);
+        descriptors_close(table.eventfds[i]);
     }
     mem_free(&table.eventfds);
-    shared_destroy(table.head, table.size, &table.fd);
-    table.head = NULL;
-    table.slots = NULL;
-    table.count = table.self = 0;
+    mem_free(&table.own);
+    shared_destroy(table.slots);
+    shared_destroy(table.head);
+    memset(&table, 0, sizeof(table));
 }
 
 uint32_t
@@ -115,7 +163,13 @@ slots_count(void)
 uint32_t
 slots_end(void)
 {
-    return table.head != NULL ? atomic_load(&table.head->end) : 0;
+    uint32_t end;
+
+    if (table.self == 0) {
+        return table.end;
+    }
+    end = atomic_load(&table.head->end);
+    return end < table.count ? end : table.count;
 }
 
 struct slot *
@@ -124,21 +178,19 @@ slot_at(uint32_t number)
     return number < table.count ? &table.slots[number] : NULL;
 }
 
+const struct slot_card *
+slot_card(uint32_t number)
+{
+    if (number >= table.count) {
+        return NULL;
+    }
+    return table.self == 0 ? &table.own[number] : &table.cards[number];
+}
+
 int
 slot_eventfd(uint32_t number)
 {
     return number < table.count ? table.eventfds[number] : -1;
-}
-
-/* All slots in use lie below the end. */
-static void
-reach(uint32_t number)
-{
-    uint32_t end = slots_end();
-
-    while (end <= number &&
-           !atomic_compare_exchange_weak(&table.head->end, &end, number + 1)) {
-    }
 }
 
 int
@@ -146,18 +198,38 @@ slot_take(enum slot_kind kind, const char *name, uint32_t index,
           uint32_t generation)
 {
     for (uint32_t i = 1; i < table.count; i++) {
-        struct slot *s = &table.slots[i];
-
-        if (atomic_load(&s->kind) == SLOT_FREE) {
+        if (atomic_load(&table.own[i].kind) == SLOT_FREE) {
             eventfd_t old;
 
             eventfd_read(table.eventfds[i], &old); /* a wake nobody took */
             reach(i);
-            fill(s, kind, name, index, generation);
+            fill(i, kind, name, index, generation);
             return (int)i;
         }
     }
     return -1;
+}
+
+void
+slot_set_pid(uint32_t number, pid_t pid)
+{
+    assert(number < table.count);
+    atomic_store(&table.own[number].pid, pid);
+    atomic_store(&table.cards[number].pid, pid);
+}
+
+static void
+set_state(uint32_t number, enum slot_state state)
+{
+    atomic_store(&table.own[number].state, (int)state);
+    atomic_store(&table.cards[number].state, (int)state);
+}
+
+void
+slot_bury(uint32_t number)
+{
+    assert(number < table.count);
+    set_state(number, SLOT_GONE);
 }
 
 void
@@ -170,8 +242,8 @@ slot_release(uint32_t number)
     atomic_store(&s->asleep, 0);
     atomic_store(&s->turn_began_ms, 0);
     atomic_store(&s->connections, 0);
-    atomic_store(&s->pid, 0);
-    atomic_store(&s->kind, SLOT_FREE);
+    atomic_store(&table.own[number].kind, SLOT_FREE);
+    atomic_store(&table.cards[number].kind, SLOT_FREE);
 }
 
 void
@@ -179,8 +251,42 @@ slot_set_self(uint32_t number)
 {
     assert(number < table.count);
     table.self = number;
-    reach(number);
-    atomic_store(&table.slots[number].pid, getpid());
+    slot_set_pid(number, getpid());
+}
+
+void
+slot_say(enum slot_state state)
+{
+    if (table.self == 0) {
+        set_state(0, state);
+    } else {
+        atomic_store(&table.slots[table.self].state, (int)state);
+    }
+}
+
+enum slot_state
+slot_state(uint32_t number)
+{
+    const struct slot_card *c = slot_card(number);
+    int state;
+
+    if (c == NULL) {
+        return SLOT_GONE;
+    }
+    state = atomic_load(&c->state);
+    if (state != SLOT_GONE && number != 0) {
+        state = atomic_load(&table.slots[number].state);
+    }
+    switch (state) {
+    case SLOT_READY:
+        return SLOT_READY;
+    case SLOT_DRAINING:
+        return SLOT_DRAINING;
+    case SLOT_GONE:
+        return SLOT_GONE;
+    default:
+        return SLOT_STARTING;
+    }
 }
 
 uint32_t
@@ -198,12 +304,12 @@ slot_self_owner(void)
 slot_owner
 slot_owner_of(uint32_t number)
 {
-    const struct slot *s = slot_at(number);
+    const struct slot_card *c = slot_card(number);
 
-    if (s == NULL) {
+    if (c == NULL) {
         return 0;
     }
-    return (uint64_t)atomic_load(&s->incarnation) << 32 | number;
+    return (uint64_t)atomic_load(&c->incarnation) << 32 | number;
 }
 
 uint32_t
@@ -215,11 +321,20 @@ slot_owner_number(slot_owner o)
 bool
 slot_owner_alive(slot_owner o)
 {
-    struct slot *s = slot_at(slot_owner_number(o));
+    const struct slot_card *c = slot_card(slot_owner_number(o));
 
-    return o != 0 && s != NULL && atomic_load(&s->kind) != SLOT_FREE &&
-           atomic_load(&s->state) != SLOT_GONE &&
-           atomic_load(&s->incarnation) == (uint32_t)(o >> 32);
+    return o != 0 && c != NULL && atomic_load(&c->kind) != SLOT_FREE &&
+           atomic_load(&c->state) != SLOT_GONE &&
+           atomic_load(&c->incarnation) == (uint32_t)(o >> 32);
+}
+
+bool
+slot_owner_is(slot_owner o, pid_t pid)
+{
+    const struct slot_card *c = slot_card(slot_owner_number(o));
+
+    return o != 0 && c != NULL && atomic_load(&c->pid) == pid &&
+           atomic_load(&c->incarnation) == (uint32_t)(o >> 32);
 }
 
 void

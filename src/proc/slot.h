@@ -1,8 +1,9 @@
 /*
  * Slots: one shared record for every process weir may have.
  *
- * The master makes the table before any fork (shared anonymous memory) and
- * never moves it.  Slot 0 is the master's.  Everything in shared memory that
+ * The master makes the table before any fork and never moves it.  Slot 0 is
+ * the master's.  A slot is two records: its card, which the master alone can
+ * write, and what its process says.  Everything in shared memory that
  * somebody could leave behind carries the owner's slot and incarnation; when
  * the master reaps a process it sweeps what that owner had, then frees the
  * slot.
@@ -34,16 +35,23 @@ enum slot_state {
 /* Who owns a thing in shared memory; 0 is nobody. */
 typedef uint64_t slot_owner;
 
+/* Who has the slot.  The master writes it, the others read; it believes its
+ * own copy alone. */
+struct slot_card {
+    _Alignas(64) _Atomic int kind; /* enum slot_kind */
+    _Atomic int state;             /* see slot_state() */
+    _Atomic pid_t pid;             /* of who had it last, once it is free */
+    _Atomic uint32_t incarnation;  /* grows with each use of the slot; > 0 */
+    _Atomic uint32_t generation;   /* of the configuration it runs on */
+    _Atomic int64_t started_ms;    /* clock_ms() */
+    char name[SLOT_NAME_MAX];      /* "worker 0", "relayer" */
+    uint32_t index;                /* among its kind: worker number */
+};
+
+/* What the process says of itself; any process can write it. */
 struct slot {
     /* Slots share no cache line: each process writes its own all the time. */
-    _Alignas(64) _Atomic int kind; /* enum slot_kind */
-    _Atomic int state;             /* enum slot_state */
-    _Atomic pid_t pid;
-    _Atomic uint32_t incarnation; /* grows with each use of the slot; > 0 */
-    _Atomic uint32_t generation;  /* of the configuration it runs on */
-    _Atomic int64_t started_ms;   /* clock_ms() */
-    char name[SLOT_NAME_MAX];     /* "worker 0", "relayer" */
-    uint32_t index;               /* among its kind: worker number */
+    _Alignas(64) _Atomic int state; /* see slot_say() */
 
     /* Event loop liveness: turns made; when the current turn began, 0 while
      * asleep in epoll_wait.  The master's watchdog reads them. */
@@ -70,24 +78,35 @@ uint32_t slots_count(void);
 /* All slots that were ever taken lie below it: what goes over all of them
  * need not touch the others. */
 uint32_t slots_end(void);
-struct slot *slot_at(uint32_t number);
+struct slot *slot_at(uint32_t number);              /* NULL: there is none */
+const struct slot_card *slot_card(uint32_t number); /* the same */
 int slot_eventfd(uint32_t number);
 
 /* Master: takes a free slot for a process about to be forked; -1 when all
  * are taken. */
 int slot_take(enum slot_kind kind, const char *name, uint32_t index,
               uint32_t generation);
+void slot_set_pid(uint32_t number, pid_t pid);
+void slot_bury(uint32_t number);    /* its process was reaped: SLOT_GONE */
 void slot_release(uint32_t number); /* after the sweep */
 
-/* Which slot this process is (set right after fork). */
+/* Which slot this process is (set right after fork, while the card can still be
+ * written). */
 void slot_set_self(uint32_t number);
 uint32_t slot_self(void);
 slot_owner slot_self_owner(void);
+
+/* What this process says of itself: SLOT_READY or SLOT_DRAINING. */
+void slot_say(enum slot_state state);
+/* As the master knows it, else as the process says. */
+enum slot_state slot_state(uint32_t number);
 
 slot_owner slot_owner_of(uint32_t number);
 uint32_t slot_owner_number(slot_owner o);
 /* Whether that very process still runs as far as the master knows. */
 bool slot_owner_alive(slot_owner o);
+/* Whether it has that pid, or had it: nobody has taken the slot since. */
+bool slot_owner_is(slot_owner o, pid_t pid);
 
 /* Wakes a sleeping process through its eventfd. */
 void slot_wake(uint32_t number);

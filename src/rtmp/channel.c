@@ -6,6 +6,7 @@
 #include "rtmp/channel.h"
 
 #include "base/bytes.h"
+#include "rtmp/parts.h"
 
 #define IN_LIMIT 65536
 #define BURST 64       /* what is taken in one turn */
@@ -30,10 +31,17 @@ channel_open(struct channel *ch, struct loop *l,
 void
 channel_clear(struct channel *ch)
 {
+    parts_forget(ch);
     chunk_reader_clear(&ch->reader);
 }
 
 /* ---- receiving ---- */
+
+void
+channel_begin_turn(struct channel *ch)
+{
+    ch->burst = BURST;
+}
 
 size_t
 channel_feed(struct channel *ch, const uint8_t *data, size_t n,
@@ -41,8 +49,8 @@ channel_feed(struct channel *ch, const uint8_t *data, size_t n,
 {
     size_t eaten = 0;
 
-    ch->burst = BURST;
-    while (eaten < n && ch->burst > 0) {
+    channel_begin_turn(ch);
+    while (eaten < n && ch->burst > 0 && ch->rest == NULL) {
         ssize_t ate = step(arg, data + eaten, n - eaten);
 
         if (ate <= 0) {
@@ -50,7 +58,7 @@ channel_feed(struct channel *ch, const uint8_t *data, size_t n,
         }
         eaten += (size_t)ate;
     }
-    if (eaten < n && ch->burst == 0 && !ch->conn->closed) {
+    if (eaten < n && ch->burst == 0 && ch->rest == NULL && !ch->conn->closed) {
         conn_offer(ch->conn);
     }
     return eaten;

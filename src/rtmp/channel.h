@@ -35,6 +35,7 @@ struct channel {
     uint32_t acked;       /* conn->bytes_in of the last acknowledgement */
     uint32_t said_window; /* the window we last told */
     uint8_t burst;        /* what may still be taken in this turn */
+    struct parts_rest *rest; /* owned: of an aggregate (parts.h), or NULL */
 };
 
 /* Takes over a socket; ack_window: as long as the peer tells none.  0; -1,
@@ -55,6 +56,8 @@ typedef ssize_t channel_step(void *arg, const uint8_t *p, size_t n);
  * messages keeps nobody else waiting.  Returns the bytes eaten. */
 size_t channel_feed(struct channel *ch, const uint8_t *data, size_t n,
                     channel_step *step, void *arg);
+/* The turn's share is whole again. */
+void channel_begin_turn(struct channel *ch);
 /* Counts a message that is taken. */
 void channel_charge_message(struct channel *ch, uint8_t type);
 /* Something was taken that costs as much as so many messages of media. */

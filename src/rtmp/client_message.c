@@ -89,12 +89,13 @@ on_media(void *arg, enum media_type type, const struct chunk_message *m)
 static void
 on_parts(struct rtmp_client *c, const struct chunk_message *m)
 {
+    struct errmsg err;
+
     if (c->publish || c->phase < CLIENT_ACCEPT) {
         return;
     }
-    if (parts_read(&c->ch, m, on_media, c) == -1) {
-        client_end(c, RTMP_CLIENT_PROTOCOL,
-                   "an aggregate of too many messages");
+    if (parts_read(&c->ch, m, on_media, c, &err) == -1) {
+        client_end(c, RTMP_CLIENT_PROTOCOL, err.text);
     }
 }
 

@@ -40,9 +40,10 @@ on_media(void *arg, enum media_type type, const struct chunk_message *m)
 static void
 on_parts(struct rtmp_session *s, const struct chunk_message *m)
 {
-    if (parts_read(&s->ch, m, on_media, s) == -1) {
-        session_finish(session_ends(s, END_PROTOCOL),
-                       "an aggregate of too many messages");
+    struct errmsg err;
+
+    if (parts_read(&s->ch, m, on_media, s, &err) == -1) {
+        session_finish(session_ends(s, END_PROTOCOL), err.text);
     }
 }
 

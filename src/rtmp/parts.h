@@ -1,6 +1,6 @@
 /*
  * Media out of messages: AMF3 data without its wrapper, aggregates taken
- * apart.
+ * apart, over as many turns as it takes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,9 +15,13 @@ typedef bool parts_fn(void *arg, enum media_type type,
                       const struct chunk_message *m);
 
 /* Audio, video, data or an aggregate of them; anything else has none.  Each
- * part of an aggregate is charged to the channel.  0; -1: an aggregate of too
- * many parts. */
+ * part of an aggregate is charged to the channel.  What is left of it when the
+ * turn's share is used up is copied; f is called for it in later turns, and
+ * until then nothing more is read.  0; -1 with err: an aggregate of too many
+ * parts, or no memory for it. */
 int parts_read(struct channel *ch, const struct chunk_message *m, parts_fn *f,
-               void *arg);
+               void *arg, struct errmsg *err);
+/* Drops the rest of an aggregate, if there is one. */
+void parts_forget(struct channel *ch);
 
 #endif

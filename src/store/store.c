@@ -54,10 +54,13 @@ store_prepare(void)
         boot |= 1;
     }
     store_register(&lease_schema);
-    bus_register(BUS_STORE_WRITE, keeper_on_write, NULL);
-    bus_register(BUS_STORE_ANSWER, link_on_answer, NULL);
-    bus_register(BUS_STORE_HELLO, link_on_hello, NULL);
-    bus_register(BUS_STORE_NOTICE, listen_on_notice, NULL);
+    bus_register(BUS_STORE_WRITE, BUS_ANYBODY, WIRE_REQUEST_MAX,
+                 keeper_on_write, NULL);
+    bus_register(BUS_STORE_ANSWER, KEEPER_NAME, WIRE_ANSWER_MAX, link_on_answer,
+                 NULL);
+    bus_register(BUS_STORE_HELLO, KEEPER_NAME, 0, link_on_hello, NULL);
+    bus_register(BUS_STORE_NOTICE, KEEPER_NAME, WIRE_NOTICE_BYTES,
+                 listen_on_notice, NULL);
 }
 
 const char *

@@ -15,7 +15,8 @@
 
 #define WIRE_REQUEST_MAX (8 << 20) /* bytes */
 #define WIRE_ANSWER_MAX (STORE_ROWS_MAX + 65536)
-#define WIRE_NOTICE_MAX 1024 /* bytes of its text */
+#define WIRE_NOTICE_MAX 1024                         /* bytes of its text */
+#define WIRE_NOTICE_BYTES (2 * WIRE_NOTICE_MAX + 64) /* with its topic */
 
 /* Adds to a buffer; full is set when something did not fit. */
 struct wire_out {

@@ -4,6 +4,12 @@
  * All values are read, and all members inside them; what is read must lie
  * within the input.
  *
+ * covers: src/rtmp/amf3.c
+ * covers: src/rtmp/amf.c:amf_read,amf_read_string,amf_read_number,amf_read_bool
+ * covers: src/rtmp/amf.c:take_name,take_string,take,take_double,read_value,fail
+ * covers: src/rtmp/amf.c:read_bool,read_named,read_object,read_array,read_date
+ * covers: src/rtmp/amf.c:read_amf3
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdlib.h>

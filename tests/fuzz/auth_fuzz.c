@@ -5,6 +5,8 @@
  * taken as the header and payload of a token, split at the first NUL, that
  * is signed rightly, so that what lies behind the signature is reached too.
  *
+ * covers: src/http/filter/authorization.c src/http/filter/jwt.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdint.h>

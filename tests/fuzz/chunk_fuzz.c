@@ -4,6 +4,8 @@
  * The first byte chooses the pieces, the rest is the wire.  Read whole
  * and read in pieces must give the same messages, or fail both.
  *
+ * covers: src/rtmp/chunk.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdlib.h>

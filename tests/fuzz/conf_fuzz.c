@@ -6,6 +6,9 @@
  * The input is the file t.conf in a directory that has a.conf and b.conf
  * too, so that includes are tried.
  *
+ * covers: src/conf/conf.c src/conf/fill.c src/conf/lex.c src/conf/parse.c
+ * covers: src/conf/reader.c src/conf/source.c src/conf/value.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../unit/conf/sample.h"

@@ -4,6 +4,8 @@
  * The input is C0 C1, repeated to full length; its last byte also chooses
  * whether a right digest is put in, so that the digest answers are reached.
  *
+ * covers: src/rtmp/handshake.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdlib.h>
@@ -24,6 +26,30 @@ put_digest(uint8_t *c1, size_t at)
     memcpy(rest + place, c1 + place + 32, sizeof(rest) - place);
     digest_hmac_sha256("Genuine Adobe Flash Player 001", 30, rest, sizeof(rest),
                        c1 + place);
+}
+
+/* We ask: our own answer is taken, and any other is judged. */
+static void
+conclude(const uint8_t *data, size_t size)
+{
+    uint8_t ask[HANDSHAKE_ASK], answer[HANDSHAKE_ANSWER] = { 3 };
+    uint8_t c2[HANDSHAKE_BLOCK] = { 0 };
+    struct errmsg err = { "" };
+
+    handshake_ask(ask);
+    handshake_answer(ask, answer);
+    if (handshake_conclude(ask, answer, c2, &err) == -1) {
+        abort();
+    }
+    for (size_t i = 1; i < sizeof(answer); i++) {
+        answer[i] = i % 7 == 0 ? answer[i] : data[i % size];
+    }
+    if (handshake_conclude(ask, answer, c2, &err) == -1 && err.text[0] == 0) {
+        abort();
+    }
+    handshake_answer(ask, answer);
+    answer[1 + data[0] * 6 + data[1] % 6] ^= data[0] | 1;
+    handshake_conclude(ask, answer, c2, &err);
 }
 
 int
@@ -54,5 +80,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(ask);
     free(answer);
+    conclude(data, size);
     return 0;
 }

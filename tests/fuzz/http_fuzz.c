@@ -5,6 +5,10 @@
  * we take, llhttp (strict) takes too, with the same body and the same end.
  * The first byte of the input chooses the cuts.
  *
+ * covers: src/http/scan.c src/http/parse.c src/http/judge.c
+ * covers: src/http/body.c:http_body_init,http_body_eat,next_piece,take_piece
+ * covers: src/http/chunk.c src/http/path.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <llhttp.h>
@@ -29,6 +33,25 @@ struct outcome {
     size_t begin;
     struct buf body;
 };
+
+/* What was decoded is decoded as the same when it is encoded again. */
+static void
+try_path(struct pool *pool, struct str path)
+{
+    struct str again, encoded = http_path_encode(pool, path);
+
+    if (path.ptr[0] != '/' || http_path_decode(pool, encoded, &again) == -1 ||
+        !str_eq(again, path)) {
+        abort();
+    }
+    encoded = http_query_encode(pool, path);
+    if (!http_query_is_encoded(encoded) ||
+        !str_eq(http_query_decode(pool, encoded), path)) {
+        abort();
+    }
+    http_query_is_encoded(path);
+    http_query_decode(pool, path);
+}
 
 static size_t
 next_cut(uint32_t *seed, size_t at, size_t n)
@@ -95,7 +118,9 @@ read_request(const uint8_t *data, size_t n, uint32_t seed)
         o.why = http_parse(pool, &scan, data, o.len, &head);
     }
     if (len > 0 && o.why == REFUSE_NONE) {
-        http_path_decode(pool, head.path, &path);
+        if (http_path_decode(pool, head.path, &path) == 0) {
+            try_path(pool, path);
+        }
         http_query_decode(pool, head.query);
         read_body(&o, &head, data + o.len, n - o.len, seed);
     }

@@ -3,6 +3,9 @@
  *
  * The first byte chooses the message type, the rest is the payload.
  *
+ * covers: src/media/inspect.c src/media/describe.c src/media/h264.c
+ * covers: src/media/hevc.c src/media/av1.c src/media/audio.c src/media/bits.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdlib.h>

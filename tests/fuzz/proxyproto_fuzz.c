@@ -4,6 +4,8 @@
  * What is found of a header must not depend on how much of it, or behind it,
  * is there; what a right header says lies within it.
  *
+ * covers: src/net/proxyproto.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdlib.h>

@@ -4,6 +4,8 @@
  * What was taken apart is in its usual form; what is shown of it is bounded,
  * and is a URL again with the same host and nothing of the password.
  *
+ * covers: src/net/url.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdlib.h>

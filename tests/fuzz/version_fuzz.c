@@ -6,6 +6,9 @@
  * members put in, says the same.  The first byte of the input chooses the
  * strategy and where to cut.
  *
+ * covers: modules/version/accept.c modules/version/form.c
+ * covers: modules/version/param.c modules/version/rank.c src/http/accept.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdio.h>
@@ -36,6 +39,14 @@ static const char *const texts[] = {
     "strategy = \"path\"; " UNITS,
 };
 #define TABLES (sizeof(texts) / sizeof(texts[0]))
+
+static const char *const bodies[] = {
+    "application/x-www-form-urlencoded",
+    "application/json",
+    "multipart/form-data; boundary=b",
+    "text/plain",
+};
+#define BODIES (sizeof(bodies) / sizeof(bodies[0]))
 
 static struct version_table *
 make_table(const char *text)
@@ -137,8 +148,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct version_table *tables[TABLES];
     struct http_header headers[4] = {
-        { STR("Content-Type"), STR("application/x-www-form-urlencoded") },
+        { STR("Content-Type"), STR_NONE },
     };
+    struct http_header coding;
     char padded[4096];
 
     for (size_t i = 0; i < TABLES && tables[TABLES - 1] == NULL; i++) {
@@ -153,11 +165,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     headers[1] = (struct http_header){ STR("Accept-Version"), text };
     headers[2] = (struct http_header){ STR("Accept"), text };
-    if ((data[0] & 1) != 0) {
-        headers[0].value = STR("application/json");
-    } else if ((data[0] & 2) != 0) {
-        headers[0].value = STR("multipart/form-data; boundary=b");
-    }
+    headers[0].value = str_from(bodies[data[0] / TABLES % BODIES]);
+    coding = (struct http_header){ STR("Accept-Encoding"), text };
+    http_accepts_gzip(
+        &(struct http_request){ .headers = &coding, .header_count = 1 });
     uint64_t once = walk(t, text, headers, 3);
 
     headers[2].value = str_first(text, cut);

@@ -4,6 +4,8 @@
  * Whatever comes: it is a tree within its bounds, or refused with a reason;
  * what was read can be written, and is read again as the same.
  *
+ * covers: src/xml/read.c src/xml/scan.c
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdlib.h>
@@ -27,6 +29,10 @@ write_out(struct xml_out *o, const struct xml_element *e, unsigned depth)
         xml_attribute(o, "a", e->attributes->value);
     }
     xml_text(o, e->text);
+    if (xml_blank(e->text) && e->text.len > 0 && xml_child(e, "e") == e &&
+        xml_attribute_of(e, "", "a") == NULL) {
+        abort();
+    }
     for (const struct xml_element *c = e->first; c != NULL; c = c->next) {
         write_out(o, c, depth + 1);
     }

@@ -42,10 +42,10 @@ def number_of(text):
 
 
 class Browser:
-    def __init__(self, profile, width=1280, height=900):
+    def __init__(self, profile, *arguments, width=1280, height=900):
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
-        for argument in ARGUMENTS:
+        for argument in [*ARGUMENTS, *arguments]:
             options.add_argument(argument)
         if os.geteuid() == 0:
             options.add_argument("--no-sandbox")

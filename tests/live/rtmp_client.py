@@ -81,6 +81,17 @@ def chunks(kind, stamp, payload, msid, csid, size=128, fmt=0, delta=None,
     return b"".join(out)
 
 
+def aggregate(*parts):
+    """The payload of one: (type, time, payload) each."""
+    out = b""
+    for kind, stamp, payload in parts:
+        head = bytes([kind]) + struct.pack(">I", len(payload))[1:]
+        head += struct.pack(">I", stamp)[1:] + bytes([stamp >> 24])
+        head += b"\0\0\0"
+        out += head + payload + struct.pack(">I", len(payload) + 11)
+    return out
+
+
 class Digest:
     """The handshake with digests ("complex") as Flash players do it."""
     PLAYER = b"Genuine Adobe Flash Player 001"

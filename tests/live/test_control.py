@@ -129,6 +129,17 @@ def test_failures(weir, line, code):
         assert c.ask("ping") == ["PONG"]
 
 
+@pytest.mark.parametrize("verb", ["help", "help wait", "show", "kick",
+                                  "set log", "wait", "reload", "stop"])
+def test_many_long_words(weir, verb):
+    """Words may be longer than the places they are put together in."""
+    w = weir()
+    with Control(w) as c:
+        for count in range(1, 22):
+            c.ask(f"{verb} {' '.join(['A' * 300] * count)}")
+            assert c.ask("ping") == ["PONG"]
+
+
 def test_prompt(weir):
     w = weir()
     with Control(w) as c:

@@ -202,3 +202,56 @@ def closes(w):
     with Http(w.http) as c:
         c.send("GET", "/healthz")
         return c.answer().header("connection") == "close"
+
+
+# ---- what a reload does to old generations ----
+
+def limit_of(w, name):
+    rows = {row["name"]: row for row in ctl_json(w, "show", "limits")}
+    return rows[name]["used"], rows[name]["limit"]
+
+
+def test_sessions_that_the_next_reload_closes_are_foretold(weir):
+    """One reload before, where they can still be waited for."""
+    w = weir(top="max_generations = 3;")
+    closes = "generation 1 is closed by the next reload: 1 connections end"
+    with player(w.rtmp, "live", "room") as old:
+        assert limit_of(w, "max_generations") == (1, 3)
+        with Control(w) as c:
+            assert len(c.ask("reload")) == 1, "nothing is foretold"
+            w.wait_log("worker 0 of generation 1 drains")
+            with player(w.rtmp, "live", "room"):
+                assert closes not in c.ask("reload --dry")
+                answer = c.ask("reload")
+                assert answer[1:] == [closes]
+                assert limit_of(w, "max_generations") == (3, 3)
+                text = get(w.http, "/metrics").body.decode()
+                assert "\nweir_generations 3\n" in text
+                assert closes in c.ask("reload --dry")
+                assert "generation 3 is in force" in answer[0]
+                assert "is closed" not in w.log()
+                c.ask("reload")
+                w.wait_log("generation 1 is closed: more than")
+                old.wait_closed()
+                wait_for(lambda: limit_of(w, "max_generations") == (2, 3),
+                         what="generation 3 ends: it has no connections")
+    w.wait_log("generation 2 has ended")
+
+
+def test_a_reload_is_rehearsed(weir):
+    w = weir(workers=2, http_listen='"127.0.0.1:0", "127.0.0.2:0"')
+    before = w.workers()
+    w.set_config(workers=3, http_listen='"127.0.0.1:0", "127.0.0.3:0"')
+    with Control(w) as c:
+        lines = c.ask("reload --dry")
+        assert lines[0].endswith("weir.conf: ok")
+        assert set(lines[1:]) == {
+            "workers: 3, now 2", "listener added: 127.0.0.3:0",
+            "listener removed: 127.0.0.2:0", "listeners kept: 2"}
+        assert ctl(w, "reload", "--wet").returncode != 0
+    w.set_config(live='max_streams = 7;', log="nowhere/error.log")
+    r = ctl(w, "reload", "--dry")
+    assert r.returncode != 0
+    assert "a reload cannot change live.max_streams" in r.stdout + r.stderr
+    assert w.workers() == before
+    assert "reload: reading" not in w.log()

@@ -81,7 +81,9 @@ def test_a_crash_says_where(crashing, how, number, function):
         assert "loop_turn" in frames(w) and "worker_main" in frames(w)
     if how == "write":
         assert "address 0x0," in w.log()
-    w.wait_log(WORDS + r"registers: \w+=0x")
+    w.wait_log(WORDS + r"crashed: .* stack pointer 0x[0-9a-f]+")
+    assert not re.search(WORDS + r".*(registers|\b(r\d+|[a-z]ax|x\d+)=0x)",
+                         w.log())
     assert restarts(w, "crash") == 1
     assert get(w.http, "/healthz").status == 200
 
@@ -167,7 +169,18 @@ def test_a_worker_that_was_taken_over(crashing, how, answer):
             w.http, "/metrics").body.decode()
 
 
+def test_listening_sockets_are_not_a_workers_to_end(crashing):
+    """They are shared: a new worker would wait at them for ever."""
+    w = crashing(workers=2)
+    assert get(w.http, "/crash/shutdown").body == b"done"
+    w.wait_log(r"\[error\].* of 2 sockets of 127.0.0.1:0 did not listen any "
+               r"more: a worker shut them down; they listen again")
+    for _ in range(20):
+        wait_for(lambda: get(w.http, "/healthz").status == 200)
+
+
 def test_without_a_sandbox_it_could(crashing):
     w = crashing(top='sandbox = { seccomp = "off"; landlock = false; };')
     assert get(w.http, "/crash/open").body == b"done"
     assert get(w.http, "/crash/listen").body == b"done"
+    assert w.stop() == 0  # that socket is on nobody's list

@@ -2,13 +2,16 @@
 different sizes."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import os
+import signal
+
 import pytest
 
 import amf0
 import flv
 from control_client import wait_players
 from feed import Feed, number
-from rtmp_client import COMMAND, VIDEO, Rtmp
+from rtmp_client import AGGREGATE, COMMAND, VIDEO, Rtmp, aggregate
 
 # A second server for the same names, with chunks of its own.
 OTHER = """ ); }}, {{ listen = "127.0.0.1:0"; chunk_size = {size};
@@ -101,3 +104,29 @@ def test_the_one_left_goes_on(weir):
     c.close()
     f.stop()
     g.stop()
+
+
+def test_a_large_aggregate_keeps_nobody_waiting(weir):
+    """Both have sent before the worker looks: the one frame is handled before
+    the end of the aggregate that came before it."""
+    w = weir(top='watchdog = "0";', app='gather = "0";')
+    large, small = [Feed(w.rtmp, name, audio=False).head().frames(1)
+                    for name in "ab"]
+    large.c.set_chunk_size(1 << 20)
+    c, a, b = play_both(w)
+    read_both(c, {a: 0, b: 0})
+    body = aggregate(*((VIDEO, n * 40, flv.avc_frame(n, 20))
+                       for n in range(1, 1001)))
+    os.kill(w.workers()[0], signal.SIGSTOP)
+    try:
+        large.c.send(AGGREGATE, body, 40, large.c.msid, csid=6)
+        small.frame()
+    finally:
+        os.kill(w.workers()[0], signal.SIGCONT)
+    order = [(m.msid, number(m.payload))
+             for m in (c.read(VIDEO) for _ in range(1001))]
+    assert [n for msid, n in order if msid == a] == list(range(1, 1001))
+    assert order.index((b, 1)) < order.index((a, 1000))
+    c.close()
+    large.stop()
+    small.stop()

@@ -3,8 +3,12 @@
 
 import pytest
 
+import flv
+from control_client import Control
 from feed import Feed, read_until, video_numbers
-from rtmp_client import Closed, Refused, Rtmp, player, publisher
+from http_client import get
+from rtmp_client import (AUDIO, DATA, VIDEO, Closed, Refused, Rtmp, player,
+                         publisher)
 from weir import wait_for
 
 
@@ -239,3 +243,52 @@ def test_applications_do_not_share_names(weir):
         assert video_numbers(read_until(c, "key 0")) == [0]
     f.stop()
     g.stop()
+
+
+def header(n):
+    return flv.AVC_HEADER + bytes([n >> 8, n & 0xff])
+
+
+def test_codec_headers_that_change_too_often(weir):
+    """Each takes memory that nobody can use for a while."""
+    w = weir(workers=2)
+    f = Feed(w.rtmp).head().frames(1)
+    try:
+        for n in range(200):
+            f.c.send(VIDEO, header(n), f.time(), f.c.msid, csid=6)
+    except OSError:
+        pass
+    f.c.wait_closed()
+    w.wait_log("publisher stopped: its codec headers change too often")
+    text = get(w.http, "/metrics").body.decode()
+    assert 'weir_live_publishers_stopped_total{reason="headers"} 1' in text
+    with Control(w) as c:
+        assert "its codec headers change too often" in \
+            [row["reason"] for row in c.json("show errors")]
+    again = Feed(w.rtmp, first=100).head().frames(1)
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, "key 100")
+    again.stop()
+
+
+def test_codec_headers_of_many_tracks_and_of_spots(weir):
+    """Seven tracks of each kind begin at once; later headers and metadata
+    change several times, as they do at the seams of a programme."""
+    w = weir()
+    f = Feed(w.rtmp, gop=1).head()
+    for track in range(1, 7):
+        f.c.send(VIDEO, b"\x96\x00avc1" + bytes([track]) + header(track)[5:],
+                 0, f.c.msid, csid=6)
+        f.c.send(AUDIO, b"\x95\x00mp4a" + bytes([track, 0x12, 0x10]), 0,
+                 f.c.msid, csid=4)
+    for n in range(4):
+        f.c.send(DATA, flv.metadata(title=f"part {n}"), f.time(), f.c.msid,
+                 csid=4)
+        f.c.send(VIDEO, header(n), f.time(), f.c.msid, csid=6)
+        f.c.send(AUDIO, flv.AAC_HEADER + bytes([n]), f.time(), f.c.msid,
+                 csid=4)
+        f.frames(1)
+    text = get(w.http, "/metrics").body.decode()
+    assert "weir_live_headers_lost_total 0" in text
+    assert 'weir_rtmp_publishers{app="live"} 1' in text
+    f.stop()

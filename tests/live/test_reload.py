@@ -193,6 +193,37 @@ def test_listener_added_and_removed(weir):
         get(old_port, "/healthz")
 
 
+# A weir with a role that goes on over reloads: the keeper.
+ROLE = ', { name = "keys"; publish = "key"; }'
+
+
+def can_bind(port):
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", port))
+            s.listen()
+            return True
+        except OSError:
+            return False
+
+
+def test_a_removed_port_is_anybodys_and_can_be_had_back(weir):
+    """No process holds on to it: roles were forked when it was there."""
+    port = free_port()
+    both = f'"127.0.0.1:0", "127.0.0.1:{port}"'
+    w = weir(workers=2, apps=ROLE, http_listen=both)
+    for _ in range(2):
+        assert get(port, "/healthz").status == 200
+        w.set_config(workers=2, apps=ROLE)
+        w.reload()
+        wait_for(lambda: can_bind(port), 5, "the port is free")
+        with pytest.raises(ConnectionRefusedError):
+            get(port, "/healthz")
+        w.set_config(workers=2, apps=ROLE, http_listen=both)
+        w.reload()
+    assert get(port, "/healthz").status == 200
+
+
 def test_what_waits_at_a_removed_listener_is_served(weir):
     """Connections that nobody had accepted yet when it was removed."""
     w = weir(http_listen='"127.0.0.1:0", "127.0.0.2:0"',

@@ -10,7 +10,7 @@ import flv
 from feed import Feed, number, read_until, video_numbers
 from rtmp_client import (ABORT, ACK, AGGREGATE, AUDIO, COMMAND3, CONTROL,
                          DATA, DATA3, PING, SET_CHUNK_SIZE, VIDEO, WINDOW,
-                         Rtmp, basic_header, chunks, player, publisher)
+                         Rtmp, aggregate, basic_header, chunks, player, publisher)
 from weir import resident, wait_for
 
 
@@ -172,16 +172,6 @@ def test_new_header_in_the_middle_of_a_message(pair):
         expect(c, 2)
     except (AssertionError, OSError):
         p.wait_closed()
-
-
-def aggregate(*parts):
-    out = b""
-    for kind, stamp, payload in parts:
-        head = bytes([kind]) + struct.pack(">I", len(payload))[1:]
-        head += struct.pack(">I", stamp)[1:] + bytes([stamp >> 24])
-        head += b"\0\0\0"
-        out += head + payload + struct.pack(">I", len(payload) + 11)
-    return out
 
 
 def test_aggregate_is_taken_apart(pair):

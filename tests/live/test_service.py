@@ -45,6 +45,19 @@ def test_paths_are_filled_in(installed):
     assert f"ExecReload={prefix}/sbin/weirctl " in text
 
 
+def test_the_user_is_named_and_can_be_made(installed, tmp_path):
+    prefix = installed[:installed.index("/lib/systemd")]
+    for name in ("weir.conf", "weir.conf.sample"):
+        with open(f"{prefix}/etc/weir/{name}", encoding="utf-8") as f:
+            assert re.findall(r'^user = "(.*?)";', f.read(), re.M) == ["weir"]
+    os.makedirs(tmp_path / "etc")
+    subprocess.run(["systemd-sysusers", f"--root={tmp_path}",
+                    f"{prefix}/lib/sysusers.d/weir.conf"],
+                   check=True, capture_output=True)
+    with open(tmp_path / "etc/passwd", encoding="utf-8") as f:
+        assert re.search(r"^weir:", f.read(), re.M)
+
+
 def test_the_console_is_installed(installed):
     """All of it, where the installed configuration looks for it."""
     prefix = installed[:installed.index("/lib/systemd")]

@@ -8,6 +8,7 @@ import ssl
 import subprocess
 
 from patience import busy
+from weir import open_way
 
 
 def openssl(*arguments, data=None, timeout=30):
@@ -25,6 +26,7 @@ class Certificates:
     def __init__(self, folder):
         self.folder = str(folder)
         os.makedirs(self.folder, exist_ok=True)
+        open_way(self.folder)  # workers read the root
         self._sign("root", None, "basicConstraints=critical,CA:TRUE")
         self._sign("middle", "root", "basicConstraints=critical,CA:TRUE")
         self.root = self.path("root.pem")

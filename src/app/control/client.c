@@ -140,13 +140,12 @@ text_of(const struct control_call *call, char *dst, size_t size)
     char text[512];
     size_t len = 0;
 
-    for (size_t i = 0; i < call->count && len + 1 < sizeof(text); i++) {
-        if (i > 0) {
-            text[len++] = ' ';
-        }
-        len +=
-            str_copy(text + len, sizeof(text) - len,
-                     is_secret(call->words[i]) ? STR("***") : call->words[i]);
+    for (size_t i = 0; i < call->count; i++) {
+        struct str word = call->words[i];
+
+        len = str_append(text, sizeof(text), len, i > 0 ? STR(" ") : STR_NONE);
+        len = str_append(text, sizeof(text), len,
+                         is_secret(word) ? STR("***") : word);
     }
     mask_secrets(text, len);
     str_escape(dst, size, str_of(text, len));
@@ -223,7 +222,7 @@ void
 control_resume(struct control_call *call)
 {
     call->wanted = true;
-    if (call->client->conn != NULL && !call->client->control->forgotten) {
+    if (call->client->conn != NULL) {
         loop_later(loop_of(call->client), &call->client->step);
     }
 }

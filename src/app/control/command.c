@@ -132,9 +132,9 @@ said_like(struct str name, const struct str *words, size_t count, char *room,
 {
     size_t len = str_copy(room, size, words[0]);
 
-    if (str_find(name, ' ', 0) < name.len && count > 1 && len + 2 < size) {
-        room[len++] = ' ';
-        len += str_copy(room + len, size - len, words[1]);
+    if (str_find(name, ' ', 0) < name.len && count > 1) {
+        len = str_append(room, size, len, STR(" "));
+        len = str_append(room, size, len, words[1]);
     }
     return str_of(room, len);
 }

@@ -15,6 +15,7 @@
 #include "app/metrics.h"
 #include "app/orders.h"
 #include "base/mem.h"
+#include "proc/ancestry.h"
 
 #define GROUPS_MAX 65536 /* what the kernel allows */
 
@@ -42,24 +43,28 @@ groups_of(int fd, size_t *count)
     return list;
 }
 
-/* What it is called, for the log only: anybody may call itself anything. */
+/* What it is called ("comm") or was started as ("cmdline"), for the log only:
+ * anybody may call itself anything. */
 static void
-name_of(pid_t pid, char *dst, size_t size)
+words_of(pid_t pid, const char *file, char *dst, size_t size)
 {
-    char path[64], name[16];
+    char path[64], text[64];
     ssize_t n = -1;
     int fd;
 
-    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd != -1) {
-        n = read(fd, name, sizeof(name));
+        n = read(fd, text, sizeof(text));
         close(fd);
     }
-    while (n > 0 && name[n - 1] == '\n') {
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\0')) {
         n--;
     }
-    str_escape(dst, size, str_of(name, n > 0 ? (size_t)n : 0));
+    for (ssize_t i = 0; i < n; i++) {
+        text[i] = text[i] == '\0' ? ' ' : text[i];
+    }
+    str_escape(dst, size, str_of(text, n > 0 ? (size_t)n : 0));
 }
 
 static int
@@ -75,7 +80,7 @@ read_peer(struct control *c, int fd, struct control_peer *p)
                                 .uid = cred.uid,
                                 .gid = cred.gid };
     p->groups = groups_of(fd, &p->group_count);
-    name_of(p->pid, p->name, sizeof(p->name));
+    words_of(p->pid, "comm", p->name, sizeof(p->name));
     p->level = control_rules_level(&c->rules, p);
     return 0;
 }
@@ -104,6 +109,25 @@ count_refused(enum app_control why)
     metric_add(&app_metrics[APP_CONTROL_REFUSED], why, 1);
 }
 
+/* What weir has started talks with strangers and may be taken over: it may
+ * nothing here, whoever it runs as.  Without proof that a peer is nothing of
+ * that kind it is taken for it. */
+static bool
+is_stranger(int fd, const struct control_peer *p)
+{
+    struct errmsg why = { "weir has started it" };
+    char title[128];
+
+    if (ancestry_of_peer(fd, p->pid, &why) == ANCESTRY_STRANGER) {
+        return true;
+    }
+    words_of(p->pid, "cmdline", title, sizeof(title));
+    count_refused(APP_CONTROL_DESCENDANT);
+    log_limited(LOG_WARN, "control: pid %d uid %d (%s, \"%s\") is refused: %s",
+                (int)p->pid, (int)p->uid, p->name, title, why.text);
+    return false;
+}
+
 static void
 on_accept(void *arg, const struct conn_socket *socket)
 {
@@ -112,6 +136,11 @@ on_accept(void *arg, const struct conn_socket *socket)
 
     if (read_peer(c, socket->fd, &peer) == -1) {
         close(socket->fd);
+    } else if (!is_stranger(socket->fd, &peer)) {
+        refuse(socket->fd, "ERR denied processes that weir has started, or "
+                           "that cannot be told from these, may nothing "
+                           "here\n\n");
+        mem_free(&peer.groups);
     } else if (peer.level == CONTROL_NONE) {
         count_refused(APP_CONTROL_LEVEL);
         log_limited(LOG_NOTICE,
@@ -203,27 +232,6 @@ control_stop(struct control **cp)
     control_socket_close(&c->socket);
     control_rules_clear(&c->rules);
     mem_free(cp);
-}
-
-void
-control_forget(struct control *c)
-{
-    if (c == NULL) {
-        return;
-    }
-    c->forgotten = true;
-    control_socket_forget(&c->socket);
-    control_socket_forget(&c->next);
-    LIST_EACH (node, &c->clients) {
-        struct control_client *client =
-            LIST_ITEM(node, struct control_client, link);
-
-        later_cancel(&client->step); /* the loop makes what calls are left */
-        if (client->conn != NULL) {
-            later_cancel(&client->conn->offer);
-            close(client->conn->io.fd);
-        }
-    }
 }
 
 /* ---- reload ---- */

@@ -26,8 +26,6 @@ struct control;
 struct control *control_start(struct master *m, struct errmsg *err);
 /* Tells who waits for the end, closes all, removes the socket. */
 void control_stop(struct control **c);
-/* In a child: closes what is the master's. */
-void control_forget(struct control *c);
 
 /* A reload: opens what other settings name and is not open, and changes
  * nothing yet; -1 with err.  Then either takes them (the old socket closes,

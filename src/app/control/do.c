@@ -104,7 +104,7 @@ send_away(const struct kick_order *order)
     for (uint32_t i = 0; i < slots_count(); i++) {
         if ((told[i / 64] >> i % 64 & 1) != 0 && orders_kick(i, order) == -1) {
             log_error("control: %s cannot be told to send sessions away",
-                      slot_at(i)->name);
+                      slot_card(i)->name);
         }
     }
     return count;

@@ -98,7 +98,6 @@ struct control {
     struct list clients;
     unsigned count;
     struct timer log_level; /* until it goes back */
-    bool forgotten;         /* this is a child: it is the master's */
 };
 
 enum control_shape {

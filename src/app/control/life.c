@@ -31,9 +31,8 @@ on_help(struct control_call *call)
     size_t len = 0;
 
     for (size_t i = 0; i < control_words(call); i++) {
-        len += str_copy(prefix + len, sizeof(prefix) - len - 1,
-                        control_word(call, i));
-        prefix[len++] = ' ';
+        len = str_append(prefix, sizeof(prefix), len, control_word(call, i));
+        len = str_append(prefix, sizeof(prefix), len, STR(" "));
     }
     buf_init(&text, HELP_MAX);
     if (control_help(&text, str_trim(str_of(prefix, len))) == 0) {
@@ -88,7 +87,7 @@ on_test(struct control_call *call)
     int result;
 
     if (file.len == 0) {
-        result = reload_test(control_master(call), &text);
+        result = reload_test(control_master(call), false, &text);
     } else if (!control_may(call, CONTROL_ADMIN)) {
         /* What is wrong is told with the line it stands in. */
         return control_fail(call, "denied",
@@ -157,11 +156,33 @@ on_reloaded(void *arg, bool ok, const char *text)
     control_resume(a->call);
 }
 
+/* What it would do. */
+static enum control_result
+rehearse(struct control_call *call)
+{
+    char *text = NULL;
+
+    if (!str_eq(control_word(call, 0), STR("--dry"))) {
+        return control_usage(call);
+    }
+    if (reload_test(control_master(call), true, &text) == -1) {
+        control_fail(call, "failed", "%s", text);
+    } else {
+        control_lines(call, str_from(text));
+    }
+    mem_free(&text);
+    return CONTROL_DONE;
+}
+
 static enum control_result
 on_reload(struct control_call *call)
 {
-    struct reload_call *r = control_state(call, sizeof(*r), drop_reload);
+    struct reload_call *r;
 
+    if (control_words(call) > 0) {
+        return rehearse(call);
+    }
+    r = control_state(call, sizeof(*r), drop_reload);
     if (r->asked == NULL) {
         r->asked = mem_zero(sizeof(*r->asked));
         r->asked->call = call;
@@ -308,7 +329,7 @@ static bool
 is_gone(const struct master *m, int64_t generation)
 {
     for (uint32_t i = 1; i < slots_count(); i++) {
-        struct slot *s = slot_at(i);
+        const struct slot_card *s = slot_card(i);
         uint32_t its = atomic_load(&s->generation);
 
         if (atomic_load(&s->kind) != SLOT_WORKER) {
@@ -372,10 +393,10 @@ const struct control_verb control_life_verbs[] = {
     { "test", "[FILE]",
       "Checks the configuration as reload would; another FILE needs admin.",
       CONTROL_OPERATOR, 1, on_test },
-    { "reload", NULL,
+    { "reload", "[--dry]",
       "Reads the configuration again; answers when it is in force, or why "
-      "not.",
-      CONTROL_ADMIN, 0, on_reload },
+      "not. --dry tells what it would do.",
+      CONTROL_ADMIN, 1, on_reload },
     { "stop", "[TIME]", "Stops fast; with TIME: gracefully, that long at most.",
       CONTROL_ADMIN, 1, on_stop },
     { "quit", "[TIME]", "Stops gracefully; TIME instead of stop_drain.",

@@ -18,6 +18,7 @@
 #include "app/metrics.h"
 #include "app/module.h"
 #include "app/node_state.h"
+#include "app/replaced.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "config.h"
@@ -60,7 +61,7 @@ on_build(struct control_call *call)
 
 struct sums {
     int64_t processes, draining;
-    int64_t connections, accepted, log_dropped;
+    uint64_t connections, accepted, log_dropped;
 };
 
 static struct sums
@@ -71,14 +72,14 @@ add_slots(void)
     for (uint32_t i = 0; i < slots_count(); i++) {
         struct slot *slot = slot_at(i);
 
-        if (atomic_load(&slot->kind) == SLOT_FREE) {
+        if (atomic_load(&slot_card(i)->kind) == SLOT_FREE) {
             continue;
         }
         s.processes++;
-        s.draining += atomic_load(&slot->state) == SLOT_DRAINING;
-        s.connections += (int64_t)atomic_load(&slot->connections);
-        s.accepted += (int64_t)atomic_load(&slot->accepted);
-        s.log_dropped += (int64_t)atomic_load(&slot->log_dropped);
+        s.draining += slot_state(i) == SLOT_DRAINING;
+        s.connections += atomic_load(&slot->connections);
+        s.accepted += atomic_load(&slot->accepted);
+        s.log_dropped += atomic_load(&slot->log_dropped);
     }
     return s;
 }
@@ -112,7 +113,7 @@ on_info(struct control_call *call)
     control_pair(call, "version", STR(WEIR_VERSION));
     control_pair_int(call, "pid", getpid());
     control_pair_int(call, "uptime_s",
-                     seconds_since(atomic_load(&slot_at(0)->started_ms)));
+                     seconds_since(atomic_load(&slot_card(0)->started_ms)));
     control_pair(call, "file", str_from(m->file));
     control_pair(call, "phase", str_from(phase_name(m->phase)));
     control_pair(call, "state", str_from(node_state_name(node_state())));
@@ -127,9 +128,9 @@ on_info(struct control_call *call)
     control_pair_int(call, "processes", s.processes);
     control_pair_int(call, "draining", s.draining);
     control_pair(call, "log_level", str_from(log_level_name(log_level())));
-    control_pair_int(call, "log_lines_dropped", s.log_dropped);
-    control_pair_int(call, "connections", s.connections);
-    control_pair_int(call, "accepted", s.accepted);
+    control_pair_int(call, "log_lines_dropped", (int64_t)s.log_dropped);
+    control_pair_int(call, "connections", (int64_t)s.connections);
+    control_pair_int(call, "accepted", (int64_t)s.accepted);
     control_pair_int(call, "streams", v.streams);
     control_pair_int(call, "sessions", v.sessions);
     control_pair_int(call, "live_memory_used",
@@ -171,7 +172,7 @@ resident_kb(pid_t pid)
 }
 
 static const char *
-state_name(int state)
+state_name(enum slot_state state)
 {
     switch (state) {
     case SLOT_STARTING:
@@ -180,27 +181,29 @@ state_name(int state)
         return "ready";
     case SLOT_DRAINING:
         return "draining";
-    default:
-        return "gone";
+    case SLOT_GONE:
+        break;
     }
+    return "gone";
 }
 
 /* The master's, and those of its child c. */
 static void
 show_slot(struct control_call *call, uint32_t number, const struct child *c)
 {
+    const struct slot_card *card = slot_card(number);
     struct slot *s = slot_at(number);
-    int state = atomic_load(&s->state);
-    pid_t pid = atomic_load(&s->pid);
+    enum slot_state state = slot_state(number);
+    pid_t pid = atomic_load(&card->pid);
 
     control_cell_int(call, number);
     control_cell_int(call, pid);
-    control_cell(call, str_from(s->name));
-    control_cell_int(call, atomic_load(&s->generation));
+    control_cell(call, str_from(card->name));
+    control_cell_int(call, atomic_load(&card->generation));
     control_cell(call, str_from(c == NULL || state == SLOT_DRAINING
                                     ? state_name(state)
                                     : child_state(c)));
-    control_cell_int(call, seconds_since(atomic_load(&s->started_ms)));
+    control_cell_int(call, seconds_since(atomic_load(&card->started_ms)));
     control_cell_int(call, (int64_t)atomic_load(&s->connections));
     control_cell_int(call, (int64_t)atomic_load(&s->accepted));
     control_cell_int(call, resident_kb(pid));
@@ -377,6 +380,8 @@ on_limits(struct control_call *call)
                (int64_t)v.segments * v.segment_size);
     show_limit(call, "live.max_streams", v.streams, s->live.max_streams);
     show_limit(call, "live.max_sessions", v.sessions, s->live.max_sessions);
+    show_limit(call, "max_generations", replaced_count(control_master(call)),
+               s->max_generations);
     show_limit(call, "processes", add_slots().processes, slots_count());
     show_limit(call, "master_open_files", open_files(),
                (int64_t)files.rlim_cur);

@@ -63,7 +63,7 @@ show_stream(struct control_call *call, const struct live_stream_view *v)
     control_cell_int(call, ms / 1000);
     control_cell(call, codec(v->video_codec));
     control_cell(call, codec(v->audio_codec));
-    control_cell_int(call, ms > 0 ? (int64_t)v->bytes * 8 / ms : 0);
+    control_cell_int(call, ms > 0 ? (int64_t)(v->bytes * 8 / (uint64_t)ms) : 0);
     control_cell_int(call, v->players);
     control_cell_int(call, (int64_t)v->frames);
     control_cell_int(call, (int64_t)v->dropped);
@@ -176,7 +176,7 @@ static void
 show_session(struct control_call *call, const struct live_session_view *v,
              struct str id)
 {
-    struct slot *slot = slot_at(slot_owner_number(v->owner));
+    const struct slot_card *card = slot_card(slot_owner_number(v->owner));
     char peer[ADDR_TEXT];
 
     control_cell(call, id);
@@ -187,7 +187,7 @@ show_session(struct control_call *call, const struct live_session_view *v,
     control_cell_int(call, (int64_t)(v->video_bytes / 1024));
     control_cell_int(call, (int64_t)(v->audio_bytes / 1024));
     control_cell_int(call, (int64_t)v->dropped);
-    control_cell_int(call, slot != NULL ? atomic_load(&slot->pid) : 0);
+    control_cell_int(call, card != NULL ? atomic_load(&card->pid) : 0);
     control_cell(call, str_from(v->url));
 }
 

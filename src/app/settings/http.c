@@ -12,6 +12,7 @@
 #include "app/rows.h"
 #include "app/settings/filters.h"
 #include "http/access_log.h"
+#include "http/filter/host.h"
 #include "net/access.h"
 
 #define KIB(n) ((int64_t)(n)*1024)
@@ -206,6 +207,14 @@ static const struct conf_key server_keys[] = {
                 "taken (PROXY protocol, X-Forwarded-*, Forwarded, "
                 "X-Request-ID): addresses, ADDRESS/BITS, \"loopback\", "
                 "\"private\", \"linklocal\", \"unix:\", \"all\"."),
+    ROW(http_server_settings, hosts, CONF_STRINGS, .preset = "",
+        .check = http_host_check,
+        .help = "Names of this server, as \"media.example.org\" or "
+                "\"*.example.org\", beside addresses, localhost and the "
+                "host's own name.  Where an address lets somebody in "
+                "(access, write_access, metrics_access, a listener at a "
+                "loopback address) or auth is asked for, a request from a "
+                "loopback or private address under another name is 421."),
     ROW(http_server_settings, forwarded_header, CONF_ENUM, .preset = "auto",
         .words = forwarded_words,
         .help = "Which header of a trusted proxy names the client; \"auto\": "
@@ -302,6 +311,11 @@ static const struct conf_key server_keys[] = {
 };
 
 const struct conf_key settings_http_keys[] = {
+    ROW(http_block, max_unsent, CONF_SIZE, .min = KIB(1024),
+        .max = KIB(1024) * 1024 * 1024, .preset = "256M",
+        .help = "The most memory that all processes together keep of answers, "
+                "and of frames for players, that clients do not take: over "
+                "it, the slowest are cut."),
     ROW(http_block, servers, CONF_GROUPS, .keys = server_keys,
         .size = sizeof(struct http_server_settings), .preset = "",
         .check_group = check_server, .check_among = check_server_among,

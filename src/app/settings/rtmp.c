@@ -71,8 +71,8 @@ static const struct conf_key application_keys[] = {
         .preset = "inherit", .words = gather_words,
         .help = "As live.gather, for this application; \"inherit\": what "
                 "live.gather says."),
-    ROW(rtmp_application_settings, hold, CONF_TIME, .min = 0, .max = HOURS(24),
-        .preset = "inherit", .words = hold_words,
+    ROW(rtmp_application_settings, hold, CONF_TIME, .min = 0,
+        .max = LIVE_HOLD_MAX, .preset = "inherit", .words = hold_words,
         .help = "As live.hold, for this application; \"inherit\": what "
                 "live.hold says."),
     ROW(rtmp_application_settings, push, CONF_GROUPS,

@@ -68,20 +68,21 @@ check_live(const void *settings, struct errmsg *err)
 static const struct conf_key live_keys[] = {
     ROW(live_settings, memory, CONF_SIZE, .min = MIB(4),
         .max = MIB(1024 * 1024), .preset = "512M", .change = CONF_RESTART,
-        .help = "Shared memory for live media, taken as streams need it."),
+        .help = "Shared memory for live media, taken as streams need it, and "
+                "given back."),
     ROW(live_settings, max_streams, CONF_INT, .min = 1, .max = 65536,
         .preset = "4096", .change = CONF_RESTART,
         .help = "Streams at once, those on hold included."),
     ROW(live_settings, max_sessions, CONF_INT, .min = 1, .max = 10000000,
         .preset = "65536", .change = CONF_RESTART,
         .help = "Publishers and players at once."),
-    ROW(live_settings, window, CONF_TIME, .min = 500, .max = 600000,
+    ROW(live_settings, window, CONF_TIME, .min = 500, .max = LIVE_WINDOW_MAX,
         .preset = "8s",
         .help = "What is kept of a stream for players that fall behind."),
     ROW(live_settings, max_stream_memory, CONF_SIZE, .min = MIB(1),
         .max = MIB(64), .preset = "16M",
         .help = "The most one stream may take of memory."),
-    ROW(live_settings, hold, CONF_TIME, .min = 0, .max = DAYS(1),
+    ROW(live_settings, hold, CONF_TIME, .min = 0, .max = LIVE_HOLD_MAX,
         .preset = "10s",
         .help = "How long players wait for a publisher that went; however "
                 "short, they get what was published, within window."),
@@ -123,8 +124,9 @@ const struct conf_key settings_keys[] = {
         .help = "File with the master's process number."),
     ROW(settings, user, CONF_STRING, .preset = "", .change = CONF_RESTART,
         .check = privilege_find_user,
-        .help = "User that all processes but the master become; empty: as "
-                "started."),
+        .help = "User that all processes but the master become; empty: when "
+                "root starts weir, \"weir\" if there is such a user, else "
+                "\"nobody\"; otherwise as started.  \"root\" keeps root."),
     ROW(settings, group, CONF_STRING, .preset = "", .change = CONF_RESTART,
         .check = privilege_find_group,
         .help = "Group to go with user; empty: the user's own."),

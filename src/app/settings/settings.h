@@ -187,6 +187,7 @@ struct http_server_settings {
     struct conf_where where;
     struct conf_groups listen; /* struct listen_settings */
     struct conf_strings trusted_proxies;
+    struct conf_strings hosts;
     int forwarded_header;  /* enum http_forwarded_header */
     struct str access_log; /* "" and "off": none */
     int64_t client_max_body_size;
@@ -200,6 +201,7 @@ struct http_server_settings {
 
 struct settings;
 struct http_block {
+    int64_t max_unsent;         /* bytes, over the node */
     struct conf_groups servers; /* struct http_server_settings */
 };
 

@@ -2,8 +2,11 @@
  * Files as answers, a piece at a time, whole or in parts.
  *
  * A piece that the page cache has is read at once (RWF_NOWAIT); one that
- * would wait for the disk is read by a task thread.  The next piece is read
- * when the socket has taken the one before.
+ * would wait for the disk is read by a task thread.  A piece is read when the
+ * socket has room, into memory that all files of the process share or, for a
+ * thread, that lasts until the piece is sent.  What the socket does not take
+ * of it is forgotten and read again: a client that does not read costs no
+ * memory of ours.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -41,8 +44,11 @@ struct http_file {
     ssize_t result;               /* of a task: bytes, or -errno */
     bool working;                 /* the task runs */
     bool small;                   /* pieces of GZIP_PIECE */
-    uint8_t bytes[PIECE];
+    uint8_t *bytes;               /* owned while a thread reads into it */
 };
+
+/* Where pieces are read to on the loop; made by the first. */
+static uint8_t *piece;
 
 static void
 free_file(struct http_file *f)
@@ -53,6 +59,7 @@ free_file(struct http_file *f)
     } else {
         close(f->fd);
     }
+    mem_free(&f->bytes);
     mem_free(&f);
 }
 
@@ -104,19 +111,18 @@ next_part(struct http_file *f)
 }
 
 static void
-send_piece(struct http_file *f, ssize_t n)
+send_piece(struct http_file *f, const uint8_t *bytes, size_t n)
 {
     struct exchange *x = f->x;
-    struct iovec iov = { f->bytes, (size_t)n };
 
-    f->offset += n;
-    f->left -= n;
     if (x->gzip != NULL) {
-        http_send_piece(x, str_of(f->bytes, (size_t)n), GZIP_MORE);
+        http_send_piece(x, str_of(bytes, n), GZIP_MORE);
     } else {
-        x->body_sent += (uint64_t)n;
-        http_send_bytes(x, &iov, 1);
+        n = http_send_unkept(x, str_of(bytes, n));
+        x->body_sent += n;
     }
+    f->offset += (int64_t)n;
+    f->left -= (int64_t)n;
     if (f->left == 0) {
         next_part(f);
     }
@@ -124,10 +130,10 @@ send_piece(struct http_file *f, ssize_t n)
 
 /* n as from a read: bytes, or -errno.  False when it failed. */
 static bool
-take_result(struct http_file *f, ssize_t n)
+take_result(struct http_file *f, const uint8_t *bytes, ssize_t n)
 {
     if (n > 0) {
-        send_piece(f, n);
+        send_piece(f, bytes, (size_t)n);
         return !f->x->broken;
     }
     fail(f, n == 0 ? "the file became shorter" : strerror((int)-n));
@@ -137,12 +143,12 @@ take_result(struct http_file *f, ssize_t n)
 /* ---- on a thread ---- */
 
 static ssize_t
-read_waiting(struct http_file *f)
+read_waiting(struct http_file *f, uint8_t *to)
 {
     ssize_t n;
 
     do {
-        n = pread(f->fd, f->bytes, piece_size(f), f->offset);
+        n = pread(f->fd, to, piece_size(f), f->offset);
     } while (n == -1 && errno == EINTR);
     return n == -1 ? -errno : n;
 }
@@ -152,7 +158,7 @@ work(struct task *task)
 {
     struct http_file *f = LIST_ITEM(task, struct http_file, task);
 
-    f->result = read_waiting(f);
+    f->result = read_waiting(f, f->bytes);
 }
 
 static void
@@ -163,9 +169,12 @@ done(struct task *task)
     f->working = false;
     if (f->x == NULL) {
         free_file(f);
-    } else if (take_result(f, task->cancelled ? -EIO : f->result)) {
+        return;
+    }
+    if (take_result(f, f->bytes, task->cancelled ? -EIO : f->result)) {
         http_settle_later(f->x->c);
     }
+    mem_free(&f->bytes);
 }
 
 static void
@@ -175,9 +184,11 @@ read_later(struct http_file *f)
 
     f->task = (struct task){ .work = work, .done = done };
     list_init(&f->task.link);
-    if (task_run(threads, &f->task) == 0) {
+    f->bytes = try_alloc(piece_size(f));
+    if (f->bytes != NULL && task_run(threads, &f->task) == 0) {
         f->working = true;
     } else {
+        mem_free(&f->bytes);
         timer_set(f->loop, &f->again, BUSY_MS);
     }
 }
@@ -195,11 +206,11 @@ on_again(struct timer *t)
 static ssize_t
 read_now(struct http_file *f)
 {
-    struct iovec iov = { f->bytes, piece_size(f) };
+    struct iovec iov = { piece, piece_size(f) };
     ssize_t n;
 
     if (f->x->c->server->threads == NULL) {
-        return read_waiting(f);
+        return read_waiting(f, piece);
     }
     do {
         n = preadv2(f->fd, &iov, 1, f->offset, RWF_NOWAIT);
@@ -220,6 +231,9 @@ http_file_pump(struct exchange *x)
     }
     int pieces = x->gzip != NULL ? 1 : PIECES_A_TURN;
 
+    if (piece == NULL) {
+        piece = mem_alloc(PIECE);
+    }
     for (int i = 0; i < pieces && f->left > 0; i++) {
         ssize_t n = read_now(f);
 
@@ -227,7 +241,7 @@ http_file_pump(struct exchange *x)
             read_later(f);
             return;
         }
-        if (!take_result(f, n) || buf_len(&x->out) > 0) {
+        if (!take_result(f, piece, n) || !http_has_room(x)) {
             return;
         }
     }
@@ -273,6 +287,7 @@ start(struct exchange *x, int fd)
     f->parts = 0;
     f->working = false;
     f->small = x->gzip != NULL;
+    f->bytes = NULL;
     timer_init(&f->again, on_again);
     x->file = f;
     return f;

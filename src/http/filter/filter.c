@@ -22,8 +22,8 @@ access_filter(struct exchange *x)
 }
 
 static enum filter_result (*const filters[])(struct exchange *x) = {
-    cors_headers,        access_filter,    http_rate_filter,
-    http_cors_preflight, http_auth_filter,
+    cors_headers,     http_host_filter,    access_filter,
+    http_rate_filter, http_cors_preflight, http_auth_filter,
 };
 #define FILTERS (sizeof(filters) / sizeof(filters[0]))
 
@@ -60,17 +60,32 @@ http_filter_undo(struct exchange *x)
     x->pub.user = STR_NONE;
 }
 
+static void
+note(struct exchange *x, enum http_refusal why)
+{
+    http_refusal_add(why);
+    http_refusal_say(why, REFUSED_HTTP, &x->pub.client, x->head.line);
+    if (x->note.len == 0) {
+        x->note = str_from(http_refusal_text(why));
+    }
+}
+
 enum filter_result
 http_filter_reject(struct exchange *x, enum http_refusal why,
                    const char *message)
 {
-    http_refusal_add(why);
-    http_refusal_say(why, REFUSED_HTTP, &x->pub.client, x->head.line);
+    note(x, why);
     http_stage_refuse(x);
     x->reject = http_refusal_status(why);
     x->reject_text = pool_str(x->pub.pool, str_from(message)).ptr;
-    if (x->note.len == 0) {
-        x->note = str_from(http_refusal_text(why));
-    }
     return FILTER_REJECT;
+}
+
+bool
+http_filter_answer(struct exchange *x, enum http_refusal why,
+                   const char *message)
+{
+    note(x, why);
+    http_error(&x->pub, http_refusal_status(why), "%s", message);
+    return false;
 }

@@ -3,7 +3,8 @@
  * same for all of them.
  *
  * Order: the headers of cors (so that pages of other origins can read what
- * is refused, too), access, rate, the preflight of cors, auth.
+ * is refused, too), host, access, rate, the preflight of cors, auth.  When a
+ * handler was found, site.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,11 +29,19 @@ void http_filter_undo(struct exchange *x);
 enum filter_result http_filter_reject(struct exchange *x, enum http_refusal why,
                                       const char *message);
 
+/* The same for a handler, which answers at once; false. */
+bool http_filter_answer(struct exchange *x, enum http_refusal why,
+                        const char *message);
+
 /* ---- each of them ---- */
 
 void http_cors_headers(struct exchange *x);
+enum filter_result http_host_filter(struct exchange *x);
 enum filter_result http_cors_preflight(struct exchange *x);
 enum filter_result http_rate_filter(struct exchange *x);
 enum filter_result http_auth_filter(struct exchange *x);
+/* Before a handler of that layer: methods that change something. */
+enum filter_result http_site_filter(struct exchange *x,
+                                    const struct http_layer *layer);
 
 #endif

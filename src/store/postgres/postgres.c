@@ -180,7 +180,7 @@ init_conns(const struct store_settings *s)
         .lost = on_lost,
     };
 
-    snprintf(o.name, sizeof(o.name), "weir %s", slot_at(slot_self())->name);
+    snprintf(o.name, sizeof(o.name), "weir %s", slot_card(slot_self())->name);
     pg.count = (size_t)s->connections;
     for (size_t i = 0; i < pg.count; i++) {
         pg_conn_init(&pg.workers[i].conn, &o);

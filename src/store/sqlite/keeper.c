@@ -66,7 +66,7 @@ try_again_later(void)
 static bool
 may_listen(uint32_t slot)
 {
-    int kind = atomic_load(&slot_at(slot)->kind);
+    int kind = atomic_load(&slot_card(slot)->kind);
 
     return slot != slot_self() && (kind == SLOT_WORKER || kind == SLOT_ROLE) &&
            slot_owner_alive(slot_owner_of(slot));
@@ -110,7 +110,7 @@ notify_of(const struct writer_call *c)
     if (c->topic.len == 0) {
         return;
     }
-    buf_init(&message, 2 * WIRE_NOTICE_MAX + 64);
+    buf_init(&message, WIRE_NOTICE_BYTES);
     struct wire_out out = { .to = &message };
     struct store_value topic = store_text(c->topic), text = store_text(c->text);
 
@@ -381,8 +381,9 @@ keeper_on_write(void *arg, struct bus_message *m)
     }
     c = writer_call_new(m->from, str_of(m->data, m->len));
     if (c == NULL) {
-        log_alert("a damaged request came to the keeper from slot %u",
-                  slot_owner_number(m->from));
+        log_limited(LOG_ERROR,
+                    "a damaged request came to the keeper from slot %u",
+                    slot_owner_number(m->from));
         return;
     }
     if (k.count >= WAITING_MAX || k.bytes >= WAITING_BYTES) {

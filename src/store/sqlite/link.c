@@ -21,10 +21,9 @@ static slot_owner
 find_keeper(void)
 {
     for (uint32_t i = 1; i < slots_end(); i++) {
-        const struct slot *s = slot_at(i);
+        const struct slot_card *s = slot_card(i);
 
-        if (atomic_load(&s->kind) == SLOT_ROLE &&
-            atomic_load(&s->state) == SLOT_READY &&
+        if (atomic_load(&s->kind) == SLOT_ROLE && slot_state(i) == SLOT_READY &&
             str_eq(str_from(s->name), STR(KEEPER_NAME))) {
             return slot_owner_of(i);
         }

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/sqlite/index.h"
+#include "store/sqlite/place.h"
 
 #define WEIR_ID 0x77656972         /* "weir": the database's application_id */
 #define FORMAT 1                   /* its user_version */
@@ -482,7 +483,7 @@ sqlite_open(struct str path, bool writes, struct errmsg *err)
     str_copy(db->path, sizeof(db->path), path);
     flags |= writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                     : SQLITE_OPEN_READONLY;
-    rc = sqlite3_open_v2(db->path, &db->handle, flags, NULL);
+    rc = sqlite3_open_v2(db->path, &db->handle, flags, sqlite_place());
     if (db->handle == NULL) {
         errmsg_set(err, "out of memory");
     } else if (rc != SQLITE_OK) {

@@ -227,6 +227,10 @@ run_step(struct writer *w, struct writer_call *c, struct wire_in *in,
         errmsg_set(&c->why, "its request is damaged");
         return STORE_FAILED;
     }
+    if (step.place.schema == 0) { /* transactions, and what was done already */
+        errmsg_set(&c->why, "a statement of the keeper's own");
+        return STORE_FAILED;
+    }
     status =
         sqlite_run(w->db, step.place, step.params, step.count, out, &c->why);
     if (status == STORE_OK && step.must_change && sqlite_changed(w->db) == 0) {

@@ -137,7 +137,6 @@ nothing_is_told_in_the_foreground(void **state)
 {
     (void)state;
     background_tell(2, "nobody listens");
-    background_forget();
 }
 
 int

@@ -88,6 +88,9 @@ start_stuck(struct loop *l, const struct settings *s, struct errmsg *err)
 static const struct role good = { .name = "good",
                                   .count = 2,
                                   .start = start_good };
+static const struct role single = { .name = "single",
+                                    .count = 1,
+                                    .start = start_good };
 static const struct role bad = { .name = "bad",
                                  .count = 1,
                                  .start = start_bad };
@@ -282,8 +285,8 @@ roles_say_ready_and_end_when_told(void **state)
     assert_int_equal(children_running(&t.children, CHILD_WORKERS), 0);
     wait_for(all_ready, 5000);
     assert_string_equal(child_name(first(), name), "good 0");
-    assert_int_equal(atomic_load(&slot_at(first()->slot)->state), SLOT_READY);
-    assert_int_equal(atomic_load(&slot_at(first()->slot)->pid), first()->pid);
+    assert_int_equal(slot_state(first()->slot), SLOT_READY);
+    assert_int_equal(atomic_load(&slot_card(first()->slot)->pid), first()->pid);
     stop_all();
     assert_int_equal(t.gone, 2);
 }
@@ -308,6 +311,41 @@ a_killed_child_is_back_at_once(void **state)
     assert_true(first()->pid != pid);
     assert_false(slot_owner_alive(old));
     assert_int_equal(t.swept, slot_owner_number(old));
+    stop_all();
+}
+
+static bool
+first_is_back(void)
+{
+    return first()->pid > 0 && first()->ready;
+}
+
+static void
+kill_first(void)
+{
+    wait_for(first_is_back, 5000);
+    t.gone = 0;
+    kill(first()->pid, SIGKILL);
+    wait_for(one_gone, 5000);
+    wait_for(first_is_back, 5000);
+}
+
+/* Starts that ended soon add up; a good while of life makes up for them. */
+static void
+what_failed_before_is_forgiven(void **state)
+{
+    (void)state;
+    children_start_role(&t.children, &t.generation, &single);
+    for (unsigned i = 1; i <= 3; i++) {
+        kill_first();
+        assert_int_equal(first()->attempt, i);
+    }
+    assert_true(child_in_crash_loop(first()));
+    first()->started_ms -= 10000; /* it lived for so long */
+    assert_false(child_in_crash_loop(first()));
+    kill_first();
+    assert_int_equal(first()->attempt, 1); /* started again at once */
+    assert_false(child_in_crash_loop(first()));
     stop_all();
 }
 
@@ -412,7 +450,7 @@ roles_live_through_reloads(void **state)
     children_move_role(&t.children, &picky, &next);
     assert_true(first()->restarts);
     wait_for(another_pid, 5000);
-    assert_int_equal(atomic_load(&slot_at(first()->slot)->generation), 2);
+    assert_int_equal(atomic_load(&slot_card(first()->slot)->generation), 2);
     assert_false(first()->restarts);
     stop_all();
 }
@@ -533,6 +571,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(roles_say_ready_and_end_when_told, begin),
         cmocka_unit_test_setup(a_killed_child_is_back_at_once, begin),
+        cmocka_unit_test_setup(what_failed_before_is_forgiven, begin),
         cmocka_unit_test_setup(
             a_child_that_cannot_start_says_why_and_is_given_time, begin),
         cmocka_unit_test_setup(a_stuck_child_is_killed, begin),

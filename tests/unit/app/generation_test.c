@@ -118,7 +118,7 @@ each_address_has_a_socket_for_each_worker(void **state)
     assert_int_equal(g->bindings[0].listener->count, 3);
     assert_string_equal(g->bindings[0].listener->proto, "rtmp");
     assert_true(g->bindings[0].listener->addr.port != 0);
-    generation_close_others(NULL, &listeners);
+    generation_close_all(&listeners);
     assert_true(list_empty(&listeners));
     generation_free(&g);
 }
@@ -135,9 +135,15 @@ the_next_generation_takes_over_what_is_open(void **state)
     assert_ptr_not_equal(old->bindings[0].listener, old->bindings[1].listener);
     assert_ptr_equal(new->bindings[0].listener, old->bindings[0].listener);
     assert_int_equal(count(&listeners), 3);
-    generation_close_others(new, &listeners);
+    generation_retire_others(new, &listeners);
+    assert_true(old->bindings[1].listener->retired);
+    assert_int_equal(count(&listeners), 3);
+    /* One that comes after it may want it back. */
+    assert_true(generation_close_retired(old, &listeners));
+    assert_int_equal(count(&listeners), 3);
+    assert_false(generation_close_retired(NULL, &listeners));
     assert_int_equal(count(&listeners), 2);
-    generation_close_others(NULL, &listeners);
+    generation_close_all(&listeners);
     generation_free(&old);
     generation_free(&new);
 }
@@ -163,13 +169,13 @@ what_cannot_be_opened_changes_nothing(void **state)
     assert_non_null(strstr(err.text, "127.0.0.3"));
     assert_int_equal(count(&listeners), 1);
     assert_int_equal(old->bindings[0].listener->count, 3);
-    generation_close_others(NULL, &listeners);
+    generation_close_all(&listeners);
     listener_close(&taken);
     /* It may be tried again. */
     assert_int_equal(generation_open(new, &listeners, &err), 0);
     assert_int_equal(new->binding_count, 3);
     assert_int_equal(count(&listeners), 3);
-    generation_close_others(NULL, &listeners);
+    generation_close_all(&listeners);
     generation_free(&old);
     generation_free(&new);
 }
@@ -197,7 +203,7 @@ sockets_grow_with_the_workers(void **state)
     generation_unopen(new, &listeners); /* it failed at the last step */
     assert_int_equal(l->count, 3);
     assert_int_equal(l->started, 3);
-    generation_close_others(NULL, &listeners);
+    generation_close_all(&listeners);
     generation_free(&old);
     generation_free(&new);
 }
@@ -221,7 +227,7 @@ an_address_is_known_whatever_it_is_called(void **state)
     assert_true(new->bindings[1].listener->any);
     generation_keep_listeners(new);
     assert_true(l->name[0] != '\0');
-    generation_close_others(NULL, &listeners);
+    generation_close_all(&listeners);
     generation_free(&old);
     generation_free(&new);
 }

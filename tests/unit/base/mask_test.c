@@ -50,8 +50,21 @@ test_words(void **state)
     (void)state;
     check("token=abc&x=1 password: pass", "token=***&x=1 password: ****");
     check("\"secret\":\"s\"", "\"secret\":\"s\"");
-    check("secret=\"s t\"", "secret=\"* t\"");
+    check("secret=\"s t\" x", "secret=\"***\" x");
+    check("secret=\"s t\nx", "secret=\"***\nx");
     check("stream key=", "stream key=");
+}
+
+/* What is told of within a secret may go on behind its end. */
+static void
+test_secrets_within_each_other(void **state)
+{
+    (void)state;
+    check("?Authorization: Basic Zm9v\nx", "?*************************\nx");
+    check("?a password: pass x", "?* password: **** x");
+    check("?apassword: pass x", "?*************** x");
+    check("key=password:\"s t\" x", "key=*************\" x");
+    check("cookie: key=a b", "cookie: *******");
 }
 
 static void
@@ -81,8 +94,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_headers), cmocka_unit_test(test_queries),
-        cmocka_unit_test(test_words),   cmocka_unit_test(test_nothing_to_mask),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_secrets_within_each_other),
+        cmocka_unit_test(test_nothing_to_mask),
         cmocka_unit_test(test_bounds),
     };
 

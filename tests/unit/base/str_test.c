@@ -138,6 +138,25 @@ test_copy(void **state)
 }
 
 static void
+test_append(void **state)
+{
+    char dst[6] = "";
+
+    (void)state;
+    assert_int_equal(str_append(dst, 4, 0, STR("ab")), 2);
+    assert_int_equal(str_append(dst, 4, 2, STR_NONE), 2);
+    assert_int_equal(str_append(dst, 4, 2, STR("cdef")), 3);
+    assert_string_equal(dst, "abc");
+    assert_int_equal(str_append(dst, 4, 3, STR("d")), 3);
+    assert_string_equal(dst, "abc");
+    dst[4] = 'x';
+    assert_int_equal(str_append(dst, 4, 4, STR("d")), 4);
+    assert_int_equal(str_append(dst, 4, 5, STR("d")), 5);
+    assert_int_equal(str_append(dst, 0, 0, STR("d")), 0);
+    assert_memory_equal(dst, "abc\0x", 6);
+}
+
+static void
 escapes_to(const char *from, size_t len, size_t size, const char *expected)
 {
     char *dst = mem_alloc(size); /* so that an overrun is seen */
@@ -205,11 +224,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from),      cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_parts),     cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_to_int),    cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_escape),    cmocka_unit_test(test_distance),
-        cmocka_unit_test(test_hex_digit),
+        cmocka_unit_test(test_from),     cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_to_int),   cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_append),   cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_distance), cmocka_unit_test(test_hex_digit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

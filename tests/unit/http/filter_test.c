@@ -126,8 +126,11 @@ static struct http_location locations[] = {
       .layers = layers,
       .layer_count = 1 },
 };
+static const struct str hosts[] = { { "a", 1 } };
 static struct http_server server = {
     .settings = SERVE_SETTINGS,
+    .hosts = hosts,
+    .host_count = 1,
     .locations = locations,
     .location_count = 4,
 };

@@ -11,7 +11,9 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <linux/sockios.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 
 #include "http/metrics.h"
 #include "proc/slot.h"
@@ -131,38 +133,72 @@ test_long_bodies_leave_the_others_their_turn(void **state)
     }
 }
 
+static bool
+is_read(int i)
+{
+    int unread = 0;
+
+    assert_int_equal(ioctl(parsers[i].fd, SIOCOUTQ, &unread), 0);
+    return unread == 0;
+}
+
+/* The next one whose request came whole and waits for its turn, or PARSERS. */
 static int
-not_handled(int after)
+waiting(int after)
 {
     do {
         after++;
-        assert_true(after < PARSERS);
-    } while (handled[after]);
+    } while (after < PARSERS && (handled[after] || !is_read(after)));
     return after;
 }
 
-/* What came whole is handled, and answered while there is somebody. */
+static void
+close_parsers(int but)
+{
+    for (int i = 0; i < PARSERS; i++) {
+        assert_true(i == but || client_hears(&parsers[i], "\r\n\r\nparsed"));
+        client_close(&parsers[i]);
+    }
+    while (http_connections() > 0) {
+        loop_turn(l, 1000);
+    }
+}
+
+/* Until two of them wait.  A machine that is busy with others may let none
+ * wait: each is handled before the next is read. */
+static void
+open_until_two_wait(int *one, int *other)
+{
+    for (;;) {
+        open_parsers();
+        while (parsed < PARSERS) {
+            loop_turn(l, -1);
+            *one = waiting(-1);
+            *other = *one < PARSERS ? waiting(*one) : PARSERS;
+            if (parsed > 0 && *other < PARSERS) {
+                return;
+            }
+        }
+        close_parsers(-1);
+    }
+}
+
+/* What came whole is handled and answered, though its client has ended its
+ * side.  One that hung up altogether disturbs nobody; whether it is handled
+ * depends on whose turn comes first. */
 static void
 test_clients_of_long_bodies_that_leave(void **state)
 {
     int half, gone;
 
     (void)state;
-    open_parsers();
-    loop_turn(l, -1);
-    assert_true(parsed > 0);
-    half = not_handled(-1);
-    gone = not_handled(half);
+    open_until_two_wait(&half, &gone);
     shutdown(parsers[half].fd, SHUT_WR);
     client_close(&parsers[gone]);
+    close_parsers(gone);
     for (int i = 0; i < PARSERS; i++) {
-        assert_true(i == gone || client_hears(&parsers[i], "\r\n\r\nparsed"));
-        client_close(&parsers[i]);
+        assert_true(handled[i] || i == gone);
     }
-    while (http_connections() > 0) {
-        loop_turn(l, 1000);
-    }
-    assert_int_equal(parsed, PARSERS);
 }
 
 int

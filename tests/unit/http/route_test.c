@@ -118,10 +118,13 @@ static struct http_location locations[] = {
       .layers = two,
       .layer_count = 3 },
 };
+static const struct str hosts[] = { { "a", 1 } };
 static const struct http_server server = {
     .settings = SERVE_SETTINGS,
     .locations = locations,
     .location_count = 5,
+    .hosts = hosts,
+    .host_count = 1,
 };
 
 static int

@@ -188,6 +188,14 @@ states(void **state)
     http_trace_begin(&request, false, &trace);
     assert_int_equal(trace.state.len, 0);
 
+    headers[1].value = str_of(longest, 256); /* with the comma between them */
+    add("tracestate", longest + 513 - 255);
+    http_trace_begin(&request, false, &trace);
+    assert_int_equal(trace.state.len, 512);
+    headers[2].value = str_of(longest, 256);
+    http_trace_begin(&request, false, &trace);
+    assert_int_equal(trace.state.len, 0);
+
     continues("00-" TRACE "-" PARENT "-01");
     for (int i = 0; i < 32; i++) {
         add("tracestate", "a=1");

@@ -25,14 +25,16 @@
 static struct loop *fixture_loop;
 /* Whether the next hub has a ring (where the kernel grants one). */
 static bool fixture_io_uring;
+/* Records of streams in the next arena. */
+static int64_t fixture_streams = 8;
 
-/* 8 MB, 8 streams of at most 2 MB, 64 sessions; this process is a worker. */
+/* 8 MB, streams of at most 2 MB, 64 sessions; this process is a worker. */
 static inline void
 fixture_arena(void)
 {
-    static const struct live_settings settings = {
+    const struct live_settings settings = {
         .memory = 8 * 1024 * 1024,
-        .max_streams = 8,
+        .max_streams = fixture_streams,
         .max_sessions = 64,
         .window = 8000,
         .max_stream_memory = 2 * 1024 * 1024,

@@ -234,6 +234,7 @@ write_random(uint32_t count, uint32_t most, uint32_t timestamp)
         enum kind kind = (enum kind)(random() % (EMPTY + 1));
         uint32_t len = (uint32_t)random() % most;
 
+        memset(&w.headers.spent_until, 0, sizeof(w.headers.spent_until));
         assert_int_equal(
             append(&w, kind, timestamp + i * 10, kind == EMPTY ? 0 : len), 0);
     }

@@ -199,7 +199,7 @@ test_own_turn_holds_back_its_own_segments(void **state)
     (void)state;
     for (int i = 0; i < 10; i++) {
         segment = segment_take(7);
-        segment_retire(segment);
+        segment_retire(segment, 7);
         assert_int_not_equal(segment_take(7), segment);
     }
     while (segment_take(7) != SEGMENT_NONE) {
@@ -211,6 +211,61 @@ test_own_turn_holds_back_its_own_segments(void **state)
 }
 
 /* ---- another process ---- */
+
+/* Another process publishes live/b while this one looks at live/a: where it
+ * has looked already, and before it says that it sleeps. */
+static void
+publish_elsewhere(void *arg, uint32_t chunk_size)
+{
+    uint32_t self = slot_self();
+    uint32_t other = (uint32_t)slot_take(SLOT_WORKER, "writer", 1, 0);
+    struct stream *s;
+    struct writer w;
+
+    slot_set_self(other);
+    s = fixture_stream("live/b");
+    writer_start(&w, s);
+    append(&w, KEY, 0, 100);
+    wake_slot(self, stream_number(s));
+    slot_set_self(self);
+    viewer_on_start(arg, chunk_size);
+}
+
+static void
+note_due(struct timer *t)
+{
+    timer_init(t, NULL);
+}
+
+static void
+test_what_comes_before_it_sleeps_is_seen(void **state)
+{
+    struct live_player_handlers handlers = viewer_handlers;
+    struct live_play what = viewer_play(&wire, "live/a");
+    struct viewer *a = &wire.viewers[0], *b;
+    struct timer slept;
+    struct wire other;
+    struct errmsg err;
+
+    (void)state;
+    wire_open(&other, 0);
+    b = watch(&other, "live/b");
+    handlers.on_start = publish_elsewhere;
+    a->p = live_play(&what, &handlers, a, &err);
+    assert_non_null(a->p);
+    fixture_turns(4);
+    publish(&author, "live/a");
+    write_frame(&author, KEY, 0, 100);
+    timer_init(&slept, note_due);
+    timer_set(fixture_loop, &slept, 20000);
+    while (b->starts == 0 && slept.on_due != NULL) {
+        loop_turn(fixture_loop, -1);
+    }
+    assert_int_equal(a->starts, 1);
+    assert_non_null(slept.on_due); /* else it slept until then */
+    timer_stop(fixture_loop, &slept);
+    wire_close(&other);
+}
 
 #define FRAMES 3000u
 #define NO_WAKE_MS 100000 /* what a lost wake costs */
@@ -331,6 +386,7 @@ main(void)
         TEST(test_start_does_not_wait),
         TEST(test_epochs_are_passed),
         TEST(test_own_turn_holds_back_its_own_segments),
+        TEST(test_what_comes_before_it_sleeps_is_seen),
         TEST(test_sleeps_and_is_woken),
         TEST(test_stops_with_players_left),
         TEST(test_views),

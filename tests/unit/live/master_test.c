@@ -12,11 +12,13 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "arena_fixture.h"
+#include "live/metrics.h"
 
 #define MURDERS 60
 
@@ -31,6 +33,16 @@ setup(void **state)
     slot_set_self(0); /* the master */
     fixture_loop = loop_new(&err);
     assert_int_equal(live_master_start(fixture_loop, &err), 0);
+    return 0;
+}
+
+/* So many that looking at all takes its time. */
+static int
+setup_many(void **state)
+{
+    fixture_streams = 65536;
+    setup(state);
+    fixture_streams = 8;
     return 0;
 }
 
@@ -77,7 +89,7 @@ segments_held(void)
 {
     uint64_t held = 0;
 
-    for (uint32_t i = 0; i < arena.head->stream_count; i++) {
+    for (uint32_t i = 0; i < arena.stream_count; i++) {
         struct stream *s = &arena.streams[i];
 
         if (stream_is_open(s)) {
@@ -103,7 +115,7 @@ check_all_frames(struct stream *s)
 static void
 bury(uint32_t slot)
 {
-    atomic_store(&slot_at(slot)->state, SLOT_GONE);
+    slot_bury(slot);
     live_sweep(slot);
     slot_release(slot);
 }
@@ -140,9 +152,34 @@ test_writers_killed_anywhere(void **state)
         assert_int_equal(segments_in_use(), segments_held());
         check_all_frames(s);
     }
-    for (uint32_t i = 1; i < arena.head->stream_count; i++) {
+    for (uint32_t i = 1; i < arena.stream_count; i++) {
         assert_int_equal(atomic_load(&arena.keys[i]), STREAM_FREE);
     }
+}
+
+/* It was killed between taking a segment and noting it. */
+static void
+test_segments_not_yet_noted_are_freed(void **state)
+{
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+    struct stream *s;
+    struct writer w;
+
+    (void)state;
+    slot_set_self(slot);
+    s = fixture_stream("live/a");
+    writer_start(&w, s);
+    append(&w, VIDEO_HEADER, 0, 40);
+    append(&w, KEY, 0, 1000);
+    for (int i = 0; i < 3; i++) {
+        assert_int_not_equal(segment_take(stream_number(s)), SEGMENT_NONE);
+    }
+    slot_set_self(0);
+    assert_int_equal(segments_in_use(), segments_held() + 3);
+    bury(slot);
+    assert_int_equal(segments_in_use(), segments_held());
+    assert_true(segments_held() > 0);
+    check_all_frames(s);
 }
 
 static void
@@ -156,6 +193,60 @@ test_claim_of_the_dead_is_freed(void **state)
     bury(slot);
     assert_int_equal(atomic_load(&arena.keys[3]), STREAM_FREE);
     assert_int_not_equal(atomic_load(&arena.keys[4]), STREAM_FREE);
+}
+
+/* Who comes to its slot next hears nothing of what it was to look at, and
+ * publishers do not wait for its look. */
+static void
+test_what_the_dead_was_told_is_gone(void **state)
+{
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "reader", 0, 0);
+    struct wake_page *page = &arena.pages[slot];
+    uint64_t told = 0;
+
+    (void)state;
+    atomic_store(&page->hub, 1);
+    atomic_store(&slot_at(slot)->asleep, 1);
+    wake_slot(slot, 0);
+    wake_slot(slot, 7);
+    bury(slot);
+    for (uint32_t i = 0; i < WAKE_WORDS; i++) {
+        told |= atomic_load(&page->dirty[i]);
+        told |= atomic_load(&page->summary[i % (WAKE_WORDS / 64)]);
+    }
+    assert_int_equal(told, 0);
+    assert_int_equal(atomic_load(&page->pending), 0);
+    assert_int_equal(atomic_load(&page->hub), 0);
+    assert_int_equal(atomic_load(&slot_at(slot)->epoch_seen), UINT64_MAX);
+    assert_int_equal(atomic_load(&slot_at(slot)->asleep), 0);
+}
+
+static int64_t
+counted(unsigned metric)
+{
+    static _Atomic int64_t cells[8192];
+
+    if (metric_own == NULL) {
+        metric_register(live_metrics);
+        metric_own = cells;
+    }
+    return metric_own[live_metrics[metric].first];
+}
+
+static void
+test_streams_of_the_dead_are_counted(void **state)
+{
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+    int64_t before = counted(LIVE_ORPHANED);
+
+    (void)state;
+    slot_set_self(slot);
+    fixture_stream("live/a");
+    fixture_stream("live/b");
+    slot_set_self(0);
+    fixture_stream("live/c");
+    bury(slot);
+    assert_int_equal(counted(LIVE_ORPHANED), before + 2);
 }
 
 /* Another process asked for the stream: it gets it from the dead one. */
@@ -242,6 +333,55 @@ test_ends_when_hold_is_over(void **state)
     assert_true(clock_ms() - before >= 100);
     assert_int_equal(segments_in_use(), 0);
     assert_null(stream_find(STR("live/a")));
+}
+
+#define ROUNDS 300
+
+/* Puts a stream on hold while the master is looking, again and again, and says
+ * whether each came to its end. */
+static int
+hold_in_between(uint32_t slot)
+{
+    struct live_publish what = fixture_publish("live/a");
+
+    slot_set_self(slot);
+    what.hold = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        int64_t end = clock_ms() + 20000;
+        struct stream *s = NULL;
+
+        while (stream_claim(&what, &s) != STREAM_YOURS) {
+        }
+        wake_slot(0, 5);
+        while (atomic_load(&arena.pages[0].pending) != 0 && clock_ms() < end) {
+        }
+        stream_leave(s); /* while it looks, most likely */
+        while (stream_is_open(s)) {
+            if (clock_ms() > end) {
+                return 1;
+            }
+            sched_yield();
+        }
+    }
+    return 0;
+}
+
+/* Between two looks of its own nobody is overheard. */
+static void
+test_what_comes_while_it_looks_is_seen(void **state)
+{
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+    pid_t pid = fork();
+    int status = -1;
+
+    (void)state;
+    if (pid == 0) {
+        _exit(hold_in_between(slot));
+    }
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        loop_turn(fixture_loop, 5);
+    }
+    assert_int_equal(status, 0);
 }
 
 /* Its record is not used anew before every process has seen the end. */
@@ -354,10 +494,15 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_writers_killed_anywhere),
+        TEST(test_segments_not_yet_noted_are_freed),
         TEST(test_claim_of_the_dead_is_freed),
+        TEST(test_what_the_dead_was_told_is_gone),
+        TEST(test_streams_of_the_dead_are_counted),
         TEST(test_who_asked_the_dead_gets_it),
         TEST(test_question_of_the_dead_is_gone),
         TEST(test_ends_when_hold_is_over),
+        cmocka_unit_test_setup_teardown(test_what_comes_while_it_looks_is_seen,
+                                        setup_many, teardown),
         TEST(test_freed_when_all_have_seen_it),
         TEST(test_lives_while_published),
         TEST(test_waits_for_who_is_owed),

@@ -257,6 +257,43 @@ test_broken_player_takes_others_along(void **state)
     close_crowd(12);
 }
 
+/* What the others of the pass had been sent when a session was told. */
+static struct live_sent sent_then[12];
+
+static void
+note_others(void *arg, const char *reason, bool close)
+{
+    for (int i = 0; i < 12; i++) {
+        if (&wires[i].viewers[0] != arg) {
+            live_player_sent(wires[i].viewers[0].p, &sent_then[i]);
+        }
+    }
+    viewer_on_stop(arg, reason, close);
+}
+
+/* A session that is told of its end may ask about any other: the results of
+ * the pass are noted by then. */
+static void
+test_results_are_noted_before_a_loss_is_told(void **state)
+{
+    struct live_player_handlers handlers = viewer_handlers;
+
+    (void)state;
+    handlers.on_stop = note_others;
+    open_crowd(12, 0);
+    write_frame(&author, KEY, 0, 400);
+    settle_all(12);
+    wires[5].viewers[0].p->handlers = &handlers;
+    shutdown(wires[5].peer, SHUT_RDWR);
+    write_frame(&author, INTER, 40, 400);
+    fixture_turns(1);
+    assert_int_equal(wires[5].viewers[0].stops, 1);
+    for (int i = 0; i < 12 && hub.pass.ring != NULL; i++) {
+        assert_int_equal(sent_then[i].frames, i == 5 ? 0 : 2);
+    }
+    close_crowd(12);
+}
+
 /* All of them break in one pass. */
 static void
 test_everybody_breaks(void **state)
@@ -337,6 +374,7 @@ main(void)
         TEST(test_small_sockets_beside_large_ones),
         TEST(test_several_streams_in_a_pass),
         TEST(test_broken_player_takes_others_along),
+        TEST(test_results_are_noted_before_a_loss_is_told),
         TEST(test_everybody_breaks),
         TEST(test_both_of_a_connection_break),
         TEST(test_last_player_of_a_stream_breaks),

@@ -132,6 +132,113 @@ test_end(void **state)
     expect(&wires[1], KEY, 7, 100);
 }
 
+static bool
+until_gone(const char *name)
+{
+    int64_t end = clock_ms() + 100000;
+
+    while (stream_find(str_from(name)) != NULL && clock_ms() < end) {
+        loop_turn(fixture_loop, 10);
+    }
+    return stream_find(str_from(name)) == NULL;
+}
+
+/* Its end does not wait for the window when all have all of it, nor when
+ * nobody plays it. */
+static void
+test_end_waits_for_nobody_who_has_it_all(void **state)
+{
+    struct viewer *v = watch(&wires[0], "live/a");
+
+    (void)state;
+    arena.settings.window = 600000;
+    publish_for(0);
+    write_frame(&author, KEY, 0, 100);
+    settle();
+    live_unpublish(&author.p);
+    assert_true(until_gone("live/a"));
+    assert_int_equal(v->stops, 1);
+    publish_for(0);
+    write_frame(&author, KEY, 0, 100);
+    fixture_turns(2);
+    live_unpublish(&author.p);
+    assert_true(until_gone("live/a"));
+}
+
+/* Each process may have players: the end waits until it has looked. */
+static void
+test_end_waits_for_processes_that_have_not_looked(void **state)
+{
+    uint32_t other = (uint32_t)slot_take(SLOT_WORKER, "other", 1, 0);
+    struct stream *s;
+
+    (void)state;
+    atomic_store(&arena.pages[other].hub, 1);
+    publish_for(0);
+    s = stream_find(STR("live/a"));
+    write_frame(&author, KEY, 0, 100);
+    live_unpublish(&author.p);
+    for (int i = 0; i < 10; i++) {
+        loop_turn(fixture_loop, 20);
+    }
+    assert_true(stream_hold_is_over(s));
+    assert_ptr_equal(stream_find(STR("live/a")), s);
+    stream_set_owing(s, other, false); /* now it has */
+    assert_true(until_gone("live/a"));
+    slot_release(other);
+}
+
+/* Who comes in the hold and has not all of it yet is waited for. */
+static void
+test_end_waits_for_who_came_in_the_hold(void **state)
+{
+    uint32_t other = (uint32_t)slot_take(SLOT_WORKER, "other", 1, 0);
+    uint32_t self = slot_self();
+    struct stream *s;
+    struct writer w;
+
+    (void)state;
+    slot_set_self(other);
+    s = fixture_stream("live/a");
+    writer_start(&w, s);
+    append(&w, KEY, 0, 100);
+    stream_leave(s);
+    slot_set_self(self);
+    assert_false(stream_is_owed(s));
+    watch(&wires[0], "live/a");
+    assert_true(stream_is_owed(s));
+    settle();
+    assert_false(stream_is_owed(s)); /* it waits for a publisher to start */
+    live_stop_playing(&wires[0].viewers[0].p);
+    fixture_turns(2);
+    stream_set_owing(s, self, true); /* as who publishes does */
+    wake_slot(self, stream_number(s));
+    fixture_turns(2);
+    assert_false(stream_is_owed(s)); /* nobody plays it here */
+    slot_release(other);
+}
+
+/* A process that stops has no players any more. */
+static void
+test_end_does_not_wait_for_a_hub_that_stopped(void **state)
+{
+    struct errmsg err;
+    struct stream *s;
+
+    (void)state;
+    watch(&wires[0], "live/a");
+    publish_for(10000);
+    s = stream_find(STR("live/a"));
+    write_frame(&author, KEY, 0, 100000);
+    fixture_turns(5);
+    live_unpublish(&author.p);
+    fixture_turns(2);
+    assert_true(stream_is_owed(s));
+    live_hub_stop();
+    assert_false(stream_is_owed(s));
+    assert_int_equal(live_hub_start(fixture_loop, &arena.settings, &err), 0);
+}
+
 /* The end meets a player inside a frame: its connection must go. */
 static void
 test_end_inside_a_frame(void **state)
@@ -139,6 +246,7 @@ test_end_inside_a_frame(void **state)
     struct viewer *v = watch(&wires[0], "live/a");
 
     (void)state;
+    arena.settings.window = 100; /* it is waited for as long */
     publish_for(0);
     write_frame(&author, KEY, 0, 100000);
     fixture_turns(5);
@@ -188,7 +296,7 @@ test_ended_and_published_anew_unseen(void **state)
     settle();
     live_unpublish(&author.p);
     atomic_store(&arena.keys[stream_number(old)], STREAM_ENDED);
-    atomic_store(&arena.keys[stream_number(filler)], STREAM_FREE);
+    names_release(stream_number(filler));
     publish_for(10000);
     assert_true(stream_find(STR("live/a")) < old);
     write_frame(&author, KEY, 0, 100);
@@ -279,6 +387,10 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_hold_and_resume),
         TEST(test_end),
+        TEST(test_end_waits_for_nobody_who_has_it_all),
+        TEST(test_end_waits_for_processes_that_have_not_looked),
+        TEST(test_end_waits_for_who_came_in_the_hold),
+        TEST(test_end_does_not_wait_for_a_hub_that_stopped),
         TEST(test_end_inside_a_frame),
         TEST(test_stopping_others_in_on_stop),
         TEST(test_ended_and_published_anew_unseen),

@@ -81,7 +81,7 @@ dropped_by_players(void)
 {
     uint64_t n = 0;
 
-    for (uint32_t i = 0; i < arena.head->session_count; i++) {
+    for (uint32_t i = 0; i < arena.session_count; i++) {
         n += atomic_load(&arena.sessions[i].dropped);
     }
     return n;

@@ -238,7 +238,7 @@ test_leaves_anywhere(void **state)
     conn_close(wire.conn, "gone");
     assert_null(v->p);
     fixture_turns(2);
-    for (uint32_t i = 0; i < arena.head->session_count; i++) {
+    for (uint32_t i = 0; i < arena.session_count; i++) {
         uint64_t owner = atomic_load(&arena.sessions[i].owner);
 
         assert_true(owner == 0 ||

@@ -15,6 +15,7 @@
 #include "live/prologue.h"
 
 static struct stream *s;
+static struct prologue_writer w;
 
 static int
 setup(void **state)
@@ -22,6 +23,7 @@ setup(void **state)
     (void)state;
     fixture_arena();
     s = fixture_stream("live/a");
+    prologue_begin(&w, s);
     return 0;
 }
 
@@ -38,7 +40,15 @@ put(enum media_type type, uint8_t flags, uint8_t track, struct str payload)
 {
     struct media_info info = { .flags = flags, .track = track };
 
-    return prologue_put(s, type, info, payload);
+    return prologue_put(&w, s, type, info, payload);
+}
+
+/* However often it was changed before. */
+static enum prologue_change
+put_late(enum media_type type, uint8_t flags, struct str payload)
+{
+    w.spent_until[0] = w.spent_until[1] = 0;
+    return put(type, flags, 0, payload);
 }
 
 static bool
@@ -95,7 +105,7 @@ test_readers_keep_what_they_saw(void **state)
     atomic_store(&slot_at(reader)->epoch_seen, atomic_load(&arena.head->epoch));
     seen = prologue_of(s);
     for (int i = 0; i < 300; i++) {
-        put(MEDIA_VIDEO, MEDIA_HEADER, 0, str_of(&i, sizeof(i)));
+        put_late(MEDIA_VIDEO, MEDIA_HEADER, str_of(&i, sizeof(i)));
     }
     assert_int_equal(seen->count, 1);
     assert_memory_equal(seen->bytes, "first", 5);
@@ -106,10 +116,10 @@ test_forgotten(void **state)
 {
     (void)state;
     put(MEDIA_VIDEO, MEDIA_HEADER, 0, STR("video"));
-    prologue_forget(s);
+    prologue_begin(&w, s);
     assert_null(prologue_of(s));
     assert_int_equal(segments_in_use(), 0);
-    prologue_forget(s);
+    prologue_begin(&w, s);
 }
 
 /* One that does not fit is left out, and the older one with it. */
@@ -149,6 +159,74 @@ test_too_many(void **state)
     assert_int_equal(prologue_of(s)->count, PROLOGUE_ITEMS);
 }
 
+/* Changes until one is too many. */
+static int
+put_often(enum media_type type, uint8_t flags)
+{
+    for (int i = 0;; i++) {
+        if (put(type, flags, 0, str_of(&i, sizeof(i))) == PROLOGUE_OFTEN) {
+            return i;
+        }
+    }
+}
+
+/* More only for the time that went by. */
+static int
+at_most(int burst, int64_t began)
+{
+    return burst + (int)((clock_ms() - began) * PROLOGUE_RATE / 1000) + 1;
+}
+
+static void
+test_a_burst_then_so_many_a_second(void **state)
+{
+    int64_t began = clock_ms();
+    int n = put_often(MEDIA_VIDEO, MEDIA_HEADER);
+
+    (void)state;
+    assert_in_range(n, PROLOGUE_BURST, at_most(PROLOGUE_BURST, began));
+    n--; /* the one before stays in force, and may be said again */
+    assert_true(has(MEDIA_VIDEO, 0, str_of(&n, sizeof(n))));
+    assert_int_equal(put(MEDIA_VIDEO, MEDIA_HEADER, 0, str_of(&n, sizeof(n))),
+                     PROLOGUE_SAME);
+    w.spent_until[0] -= 1000; /* a second later */
+    began = clock_ms();
+    n = put_often(MEDIA_VIDEO, MEDIA_HEADER);
+    assert_in_range(n, PROLOGUE_RATE, at_most(PROLOGUE_RATE, began));
+}
+
+static void
+test_metadata_leaves_headers_their_share(void **state)
+{
+    int64_t began = clock_ms();
+
+    (void)state;
+    assert_in_range(put_often(MEDIA_DATA, MEDIA_META), PROLOGUE_BURST,
+                    at_most(PROLOGUE_BURST, began));
+    assert_in_range(put_often(MEDIA_VIDEO, MEDIA_HEADER), PROLOGUE_BURST,
+                    at_most(PROLOGUE_BURST, began));
+}
+
+/* Whoever may still read an old one keeps it from being used again. */
+static void
+test_old_ones_are_held_until_they_are_free(void **state)
+{
+    uint32_t reader = (uint32_t)slot_take(SLOT_WORKER, "reader", 1, 0);
+
+    (void)state;
+    atomic_store(&slot_at(slot_self())->epoch_seen, UINT64_MAX);
+    assert_int_equal(prologue_held(&w, s), 0);
+    put(MEDIA_VIDEO, MEDIA_HEADER, 0, STR("first"));
+    assert_int_equal(prologue_held(&w, s), 1);
+    atomic_store(&slot_at(reader)->epoch_seen, atomic_load(&arena.head->epoch));
+    for (int i = 0; i < 5; i++) {
+        put(MEDIA_VIDEO, MEDIA_HEADER, 0, str_of(&i, sizeof(i)));
+    }
+    assert_int_equal(prologue_held(&w, s), 6);
+    atomic_store(&slot_at(reader)->epoch_seen, atomic_load(&arena.head->epoch));
+    assert_int_equal(prologue_held(&w, s), 1);
+}
+
 int
 main(void)
 {
@@ -159,6 +237,9 @@ main(void)
         TEST(test_forgotten),
         TEST(test_too_large),
         TEST(test_too_many),
+        TEST(test_a_burst_then_so_many_a_second),
+        TEST(test_metadata_leaves_headers_their_share),
+        TEST(test_old_ones_are_held_until_they_are_free),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

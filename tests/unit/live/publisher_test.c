@@ -25,7 +25,6 @@ static struct other {
     _Atomic int starts, stops;
     _Atomic int leave; /* set: it unpublishes */
 } * other;
-static int other_fd;
 static pid_t other_pid;
 static uint32_t other_slot;
 
@@ -63,7 +62,7 @@ setup(void **state)
     fixture_hub();
     wire_open(&wire, 0);
     first = second = third = (struct author){ 0 };
-    other = shared_create("other", sizeof(*other), &other_fd, &err);
+    other = shared_create("other", sizeof(*other), SHARED_ALL, &err);
     other_pid = 0;
     return 0;
 }
@@ -74,7 +73,7 @@ end_other(void)
     if (other_pid > 0) {
         kill(other_pid, SIGKILL);
         waitpid(other_pid, NULL, 0);
-        atomic_store(&slot_at(other_slot)->state, SLOT_GONE);
+        slot_bury(other_slot);
         live_sweep(other_slot);
         slot_release(other_slot);
         other_pid = 0;
@@ -92,7 +91,7 @@ teardown(void **state)
     live_unpublish(&third.p);
     fixture_turns(2);
     fixture_hub_end();
-    shared_destroy(other, sizeof(*other), &other_fd);
+    shared_destroy(other);
     return 0;
 }
 
@@ -237,6 +236,38 @@ test_a_stream_nobody_wants(void **state)
     wake_slot(slot_self(), stream_number(s));
     fixture_turns(3);
     assert_int_equal(atomic_load(&s->writer), 0);
+}
+
+static void
+test_headers_that_change_too_often(void **state)
+{
+    (void)state;
+    publish(&first, "live/a");
+    for (uint32_t i = 0; i < 1000; i++) {
+        write_frame(&first, VIDEO_HEADER, i, 40);
+    }
+    assert_int_equal(first.stops, 0); /* not while it writes */
+    assert_true(until(&first.stops));
+    assert_string_equal(first.reason, "its codec headers change too often");
+    assert_false(live_is_live(STR("live/a")));
+    publish(&second, "live/a");
+    assert_true(live_is_live(STR("live/a")));
+}
+
+/* Metadata that changes all the time is passed on. */
+static void
+test_metadata_that_changes_too_often(void **state)
+{
+    (void)state;
+    publish(&first, "live/a");
+    for (uint32_t i = 0; i < 1000; i++) {
+        write_frame(&first, META, i, 40);
+    }
+    write_frame(&first, VIDEO_HEADER, 1000, 40);
+    write_frame(&first, KEY, 1000, 40);
+    fixture_turns(10);
+    assert_int_equal(first.stops, 0);
+    assert_int_equal(atomic_load(&stream_find(STR("live/a"))->tail), 1002);
 }
 
 /* ---- two processes ---- */
@@ -393,6 +424,8 @@ main(void)
         TEST(test_no_room),
         TEST(test_name_too_long),
         TEST(test_a_stream_nobody_wants),
+        TEST(test_headers_that_change_too_often),
+        TEST(test_metadata_that_changes_too_often),
         TEST(test_replaces_across_processes),
         TEST(test_refused_across_processes),
         TEST(test_gets_it_from_the_dead),

@@ -113,7 +113,7 @@ test_all_taken(void **state)
         last = r;
         count++;
     }
-    assert_int_equal(count, arena.head->session_count);
+    assert_int_equal(count, arena.session_count);
     r = last;
     record_free(&last);
     assert_ptr_equal(take("live/b", "u"), r);
@@ -140,7 +140,7 @@ test_the_dead_are_swept(void **state)
     }
     seen.count = 0;
     live_each_session(note, &seen);
-    assert_int_equal(seen.count, arena.head->session_count);
+    assert_int_equal(seen.count, arena.session_count);
 }
 
 /* A look at all sessions, and the sweep, stay where records were taken: the

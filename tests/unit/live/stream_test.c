@@ -12,7 +12,10 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +27,16 @@ setup(void **state)
 {
     (void)state;
     fixture_arena();
+    return 0;
+}
+
+/* So many that looking for a name takes its time. */
+static int
+setup_many(void **state)
+{
+    fixture_streams = 16384;
+    setup(state);
+    fixture_streams = 8;
     return 0;
 }
 
@@ -129,7 +142,7 @@ test_a_record_used_anew_is_another(void **state)
 
     (void)state;
     atomic_store(&s->tail, 77);
-    atomic_store(&arena.keys[stream_number(s)], STREAM_FREE);
+    names_release(stream_number(s));
     again = fixture_stream("live/b");
     assert_ptr_equal(again, s);
     assert_int_equal(atomic_load(&s->generation), generation + 1);
@@ -140,7 +153,7 @@ test_a_record_used_anew_is_another(void **state)
 
 /* ---- several processes ---- */
 
-#define ROUNDS 1000
+#define ROUNDS 3000
 #define CLAIMERS 3
 
 struct race {
@@ -158,6 +171,7 @@ claim_in_turn(struct race *race, int me)
         char name[32];
 
         while (atomic_load(&race->round) < round) {
+            sched_yield();
         }
         snprintf(name, sizeof(name), "live/%u", round);
         do {
@@ -188,14 +202,15 @@ static void
 test_processes_claim_one_name(void **state)
 {
     struct errmsg err;
-    int fd, status;
-    struct race *race = shared_create("race", sizeof(*race), &fd, &err);
+    int status;
+    struct race *race = shared_create("race", sizeof(*race), SHARED_ALL, &err);
 
     (void)state;
     for (int i = 0; i < CLAIMERS; i++) {
         int slot = slot_take(SLOT_WORKER, "claimer", (uint32_t)i, 0);
 
         if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would end it */
             slot_set_self((uint32_t)slot);
             claim_in_turn(race, i);
             _exit(0);
@@ -205,19 +220,20 @@ test_processes_claim_one_name(void **state)
         atomic_store(&race->arrived, 0);
         atomic_store(&race->round, round);
         while (atomic_load(&race->arrived) < CLAIMERS) {
+            sched_yield();
         }
         assert_int_equal(atomic_load(&race->odd), 0);
         assert_int_equal(atomic_load(&race->yours), round);
         assert_int_equal(used_records(), 1);
-        for (uint32_t n = 0; n < arena.head->stream_count; n++) {
-            atomic_store(&arena.keys[n], STREAM_FREE);
+        for (uint32_t n = 0; n < arena.stream_count; n++) {
+            names_release(n);
         }
     }
     for (int i = 0; i < CLAIMERS; i++) {
         wait(&status);
         assert_int_equal(status, 0);
     }
-    shared_destroy(race, sizeof(*race), &fd);
+    shared_destroy(race);
 }
 
 /* ---- changing hands ---- */
@@ -342,6 +358,8 @@ main(void)
         TEST(test_asks_to_come_again),
         TEST(test_a_record_used_anew_is_another),
         TEST(test_processes_claim_one_name),
+        cmocka_unit_test_setup_teardown(test_processes_claim_one_name,
+                                        setup_many, teardown),
         TEST(test_asked_and_handed_over),
         TEST(test_question_taken_back),
         TEST(test_leaving_gives_it_to_who_asked),

@@ -224,6 +224,54 @@ test_data_before_the_first_frame(void **state)
     assert_int_equal(placed(META, 500010), first + 10);
 }
 
+/* Each a little out of order, all together a clock that jumps back. */
+static void
+test_clock_that_creeps_back(void **state)
+{
+    (void)state;
+    assert_int_equal(placed(KEY, 9000), 9000);
+    assert_int_equal(placed(INTER, 8100), 8100);
+    assert_true(placed(INTER, 7200) > 9000);
+    assert_true(placed(INTER, 7240) > 9000);
+}
+
+/* A picture of one of several tracks; its time in the stream. */
+static uint32_t
+placed_of(bool leading, uint32_t timestamp, uint8_t flags)
+{
+    struct frame f = { .type = MEDIA_VIDEO,
+                       .flags = flags,
+                       .arrived_ms = clock_ms() };
+
+    f.timestamp = timeline_place(&w.time, s, &f, timestamp, leading);
+    timeline_note(s, &f);
+    return f.timestamp;
+}
+
+/* It is no sign that the leading one has caught up with an earlier clock. */
+static void
+test_track_that_runs_ahead(void **state)
+{
+    uint32_t ahead;
+
+    (void)state;
+    placed_of(true, 1000, MEDIA_KEY);
+    publish_again();
+    placed_of(false, 500000, 0);
+    ahead = placed_of(false, 600000, 0);
+    assert_true(placed_of(true, 500000, MEDIA_KEY) > ahead);
+}
+
+static void
+test_header_again_beside_a_track_that_runs_ahead(void **state)
+{
+    (void)state;
+    placed_of(true, 100000, MEDIA_KEY);
+    placed_of(false, 900000, 0);
+    assert_int_equal(placed_of(true, 0, MEDIA_HEADER), 100000);
+    assert_int_equal(placed_of(true, 100040, 0), 100040);
+}
+
 int
 main(void)
 {
@@ -239,6 +287,9 @@ main(void)
         TEST(test_caught_up),
         TEST(test_header_with_time_zero),
         TEST(test_data_before_the_first_frame),
+        TEST(test_clock_that_creeps_back),
+        TEST(test_track_that_runs_ahead),
+        TEST(test_header_again_beside_a_track_that_runs_ahead),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,6 +281,28 @@ test_frame_that_cannot_fit(void **state)
     check_frame(tail() - 1, INTER, 160, 1000);
 }
 
+/* No frame is left, and the next one still follows the last. */
+static void
+test_last_index_stays(void **state)
+{
+    uint32_t n = stream_number(s);
+    const struct frame *last;
+    uint64_t end;
+
+    (void)state;
+    for (uint32_t i = 0; i < INDEX_FRAMES; i++) {
+        assert_int_equal(append(&w, i == 0 ? KEY : INTER, i, 20), 0);
+    }
+    last = frame_at(s, tail() - 1);
+    end = last->position + last->wire_len;
+    assert_int_equal(append(&w, INTER, 2000, 3 * 1024 * 1024), -1);
+    assert_int_equal(head(), tail());
+    assert_true(segment_used_by(atomic_load(&s->index[0]), n));
+    assert_int_equal(append(&w, KEY, 2040, 1000), 0);
+    assert_int_equal(frame_at(s, tail() - 1)->position, end);
+    check_frame(tail() - 1, KEY, 2040, 1000);
+}
+
 /* Somebody else has all there is: drop, and go on when it is given back. */
 static void
 test_arena_is_full(void **state)
@@ -295,12 +317,33 @@ test_arena_is_full(void **state)
     assert_int_equal(append(&w, INTER, 40, 100000), -1);
     assert_int_equal(append(&w, INTER, 60, 10), -1); /* waits for a key */
     while (count > 0) {
-        segment_retire(taken[--count]);
+        segment_retire(taken[--count], 7);
     }
     assert_int_equal(append(&w, INTER, 80, 10), -1);
     assert_int_equal(append(&w, KEY, 120, 100000), 0);
     check_frame(tail() - 1, KEY, 120, 100000);
     assert_int_equal(start(), tail() - 1);
+}
+
+/* What headers took and nobody can use yet is part of it. */
+static void
+test_cap_holds_headers_too(void **state)
+{
+    uint32_t reader = (uint32_t)slot_take(SLOT_WORKER, "reader", 1, 0);
+    uint64_t frames;
+
+    (void)state;
+    atomic_store(&slot_at(reader)->epoch_seen, atomic_load(&arena.head->epoch));
+    for (uint32_t i = 0; i < 13; i++) {
+        append(&w, VIDEO_HEADER, i, 40);
+    }
+    for (uint32_t i = 0; i < 200; i++) {
+        append(&w, i == 0 ? KEY : INTER, i * 40, 50000);
+    }
+    frames = atomic_load(&s->media_end) - atomic_load(&s->media_first) +
+             atomic_load(&s->index_end) - atomic_load(&s->index_first);
+    assert_int_equal(prologue_held(&w.headers, s), 13);
+    assert_in_range(frames, 16, 32 - 13);
 }
 
 /* ---- what players start with ---- */
@@ -526,8 +569,10 @@ main(void)
         TEST(test_window_goes_the_gop_stays),
         TEST(test_window_is_kept),
         TEST(test_cap_is_kept),
+        TEST(test_cap_holds_headers_too),
         TEST(test_gop_larger_than_the_cap),
         TEST(test_frame_that_cannot_fit),
+        TEST(test_last_index_stays),
         TEST(test_arena_is_full),
         TEST(test_repeated_metadata_is_dropped),
         TEST(test_starts_at_key_frames),

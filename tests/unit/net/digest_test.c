@@ -11,7 +11,11 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "net/digest.h"
 
@@ -110,6 +114,47 @@ comparing(void **state)
     assert_true(digest_equal("a", "b", 0));
 }
 
+static void
+on_fault(int number)
+{
+    (void)number;
+    _exit(42);
+}
+
+/* How a process ends that compares what differs in the first byte, when the
+ * last page of one cannot be read: it was read all the same. */
+static int
+end_of_comparing(size_t page)
+{
+    uint8_t *a = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *b = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (a == MAP_FAILED || b == MAP_FAILED) {
+        return 1;
+    }
+    a[0] = 1;
+    mprotect(b + page, page, PROT_NONE);
+    signal(SIGSEGV, on_fault);
+    return digest_equal(a, b, 2 * page) ? 2 : 3;
+}
+
+static void
+comparing_goes_to_the_end(void **state)
+{
+    pid_t pid = fork();
+    int status = -1;
+
+    (void)state;
+    if (pid == 0) {
+        _exit(end_of_comparing((size_t)sysconf(_SC_PAGESIZE)));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 42);
+}
+
 int
 main(void)
 {
@@ -119,6 +164,7 @@ main(void)
         cmocka_unit_test(nothing_has_a_digest_too),
         cmocka_unit_test(rfc_1321),
         cmocka_unit_test(comparing),
+        cmocka_unit_test(comparing_goes_to_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

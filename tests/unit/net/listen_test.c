@@ -258,6 +258,37 @@ our_own_address_in_use(void **state)
     listener_close(&l);
 }
 
+static bool
+can_connect(uint16_t port)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons(port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    bool connected = connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0;
+
+    close(fd);
+    return connected;
+}
+
+/* As a process that has copies of the sockets can do. */
+static void
+sockets_that_were_shut_down_listen_again(void **state)
+{
+    struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+    struct listener *l = must_open("127.0.0.1:0", 2);
+
+    (void)state;
+    assert_int_equal(listener_revive(l), 0);
+    assert_int_equal(shutdown(l->fds[0], SHUT_RD), 0);
+    assert_int_equal(connect(l->fds[1], &nowhere, sizeof(nowhere)), 0);
+    assert_false(can_connect(l->addr.port));
+    assert_int_equal(listener_revive(l), 2);
+    assert_true(can_connect(l->addr.port));
+    assert_int_equal(listener_revive(l), 0);
+    listener_close(&l);
+}
+
 /* The other process listens with SO_REUSEPORT, as another weir would. */
 static void
 address_of_another_process_in_use(void **state)
@@ -457,6 +488,7 @@ main(void)
         cmocka_unit_test(any_serves_both_families),
         cmocka_unit_test(both_wildcards_beside_each_other),
         cmocka_unit_test(our_own_address_in_use),
+        cmocka_unit_test(sockets_that_were_shut_down_listen_again),
         cmocka_unit_test(address_of_another_process_in_use),
         cmocka_unit_test(opened_again_after_connections),
         cmocka_unit_test(addresses_that_cannot_be_had),

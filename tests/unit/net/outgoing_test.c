@@ -13,6 +13,7 @@
 /* clang-format on */
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "counted.h"
 #include "dns_server.h"
@@ -40,6 +41,24 @@ static const struct egress *egress;
 static struct tls_context *server;
 static uint16_t port;
 static int listener, full, fillers[4];
+
+/* An IP that the next TCP socket is bound to, with the port of the listener;
+ * NULL: none.  The kernel might choose it, but hardly ever does. */
+static const char *bind_next;
+
+int
+socket(int domain, int type, int protocol)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+    int fd = (int)syscall(SYS_socket, domain, type, protocol);
+
+    if (bind_next != NULL && (type & SOCK_STREAM) != 0) {
+        inet_pton(AF_INET, bind_next, &in.sin_addr);
+        bind_next = NULL;
+        assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+    }
+    return fd;
+}
 
 static int
 listen_at(const char *ip, int backlog)
@@ -302,6 +321,23 @@ who_refused_tells_more_than_who_was_silent(void **state)
                         told("127.0.0.2", "Connection refused"));
 }
 
+/* A port that nobody listens on may connect to itself: then nobody is there,
+ * and the next address is tried. */
+static void
+who_is_connected_to_itself_is_refused(void **state)
+{
+    struct outgoing_target t = target("127.0.0.4");
+    size_t open = open_descriptors();
+
+    (void)state;
+    bind_next = "127.0.0.4";
+    assert_string_equal(failure_of(&t, OUTGOING_CONNECT),
+                        told("127.0.0.4", "Connection refused"));
+    assert_null(bind_next);
+    bind_next = "127.0.0.2";
+    connects("dead.test", open);
+}
+
 static void
 egress_is_asked_about_every_address(void **state)
 {
@@ -459,6 +495,7 @@ main(void)
         cmocka_unit_test(who_is_silent_has_a_head_start_and_no_more),
         cmocka_unit_test(each_failure_is_told),
         cmocka_unit_test(who_refused_tells_more_than_who_was_silent),
+        cmocka_unit_test(who_is_connected_to_itself_is_refused),
         cmocka_unit_test(egress_is_asked_about_every_address),
         cmocka_unit_test(it_is_secured_where_that_is_wanted),
         cmocka_unit_test(a_handshake_has_an_end),

@@ -36,6 +36,19 @@ static const struct dns_name names[] = {
 static struct loop *l;
 static struct resolver *resolver;
 
+/* Who is silent is given up after so long, or later. */
+#define PATIENT_MS (DNS_PATIENCE_MS / 2)
+#define IMPATIENT_MS 50
+
+static struct resolver *
+resolver_with(int try_ms)
+{
+    struct resolver_options o = { .servers = dns.servers, .try_ms = try_ms };
+    struct errmsg err;
+
+    return resolver_new(l, &o, &err);
+}
+
 static int
 set_up(void **state)
 {
@@ -44,10 +57,7 @@ set_up(void **state)
     (void)state;
     l = loop_new(&err);
     dns_start(l, names, sizeof(names) / sizeof(names[0]));
-
-    struct resolver_options o = { .servers = dns.servers, .try_ms = 50 };
-
-    resolver = resolver_new(l, &o, &err);
+    resolver = resolver_with(PATIENT_MS);
     return resolver == NULL ? -1 : 0;
 }
 
@@ -225,9 +235,13 @@ silence_has_an_end(void **state)
                         "cannot resolve \"silent.test\": no answer within 20 "
                         "ms");
     /* c-ares has patience for two tries. */
+    resolver_free(&resolver);
+    resolver = resolver_with(IMPATIENT_MS);
     assert_string_equal(answer("silent.test"),
                         "cannot resolve \"silent.test\": the name servers do "
                         "not answer");
+    resolver_free(&resolver);
+    resolver = resolver_with(PATIENT_MS);
     assert_int_equal(counted(NET_RESOLVED, NET_RESOLVED_TIMED_OUT), before + 2);
 }
 
@@ -357,7 +371,7 @@ a_changed_resolv_conf_is_noticed(void **state)
     char path[] = "/tmp/weir-resolv-XXXXXX";
     struct resolver_options o = { .path = path,
                                   .port = dns.port,
-                                  .try_ms = 50 };
+                                  .try_ms = IMPATIENT_MS };
     struct errmsg err;
 
     (void)state;
@@ -399,11 +413,7 @@ a_process_without_a_resolver_reads_nothing(void **state)
     resolver_free(&resolver);
     resolve_paths(add_path, NULL);
     assert_int_equal(path_count, 0);
-
-    struct resolver_options o = { .servers = dns.servers, .try_ms = 50 };
-    struct errmsg err;
-
-    resolver = resolver_new(l, &o, &err);
+    resolver = resolver_with(PATIENT_MS);
     resolve_paths(add_path, NULL);
     assert_true(path_count >= 3);
 }
@@ -423,11 +433,11 @@ resolve_in_sandbox(void)
     if (sandbox_enter(&s, &err) == -1) {
         return 1;
     }
-    if (strstr(ask(STR("localhost"), 5000), "127.0.0.1") == NULL) {
+    if (strstr(ask(STR("localhost"), PATIENT_MS), "127.0.0.1") == NULL) {
         return 2;
     }
-    if (strcmp(ask(STR("one.test"), 5000), "192.0.2.1") != 0 ||
-        strcmp(ask(STR("cut.test"), 5000), "192.0.2.7") != 0) {
+    if (strcmp(ask(STR("one.test"), PATIENT_MS), "192.0.2.1") != 0 ||
+        strcmp(ask(STR("cut.test"), PATIENT_MS), "192.0.2.7") != 0) {
         return 3;
     }
     return sandbox_refused(&last) == 0 ? 0 : 4;

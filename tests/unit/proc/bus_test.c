@@ -11,198 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include <fcntl.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "base/log.h"
-#include "base/mem.h"
-#include "proc/bus.h"
-
-#define ECHO BUS_MODULE        /* is answered with the same */
-#define COUNT (BUS_MODULE + 1) /* a number in a row */
-#define SUM (BUS_MODULE + 2)   /* asks how many came, in order */
-#define DONE (BUS_MODULE + 3)
-
-static struct loop *l;
-
-struct inbox {
-    int calls;
-    slot_owner from;
-    uint8_t *data; /* owned copy */
-    size_t len;
-    int fd;
-    bool take_fd, close_bus;
-};
-static struct inbox inbox;
-
-static size_t
-open_descriptors(void)
-{
-    size_t n = 0;
-
-    for (int fd = 0; fd < 1000; fd++) {
-        n += fcntl(fd, F_GETFD) != -1;
-    }
-    return n;
-}
-
-static void
-on_message(void *arg, struct bus_message *m)
-{
-    struct inbox *in = arg;
-
-    in->calls++;
-    in->from = m->from;
-    in->len = m->len;
-    mem_free(&in->data);
-    in->data = mem_alloc(m->len + 1);
-    memcpy(in->data, m->data, m->len);
-    in->fd = m->fd;
-    if (in->take_fd) {
-        m->fd = -1;
-    }
-    if (in->close_bus) {
-        bus_close();
-    }
-}
-
-static int
-set_up(void **state)
-{
-    struct errmsg err;
-
-    (void)state;
-    l = loop_new(&err);
-    if (l == NULL || slots_create(4, &err) == -1 || bus_create(&err) == -1 ||
-        bus_open(l, &err) == -1) {
-        return -1;
-    }
-    inbox = (struct inbox){ .fd = -1 };
-    bus_register(ECHO, on_message, &inbox);
-    bus_register(DONE, on_message, &inbox);
-    bus_register(SUM, on_message, &inbox);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    log_set_sink(NULL, NULL);
-    mem_free(&inbox.data);
-    bus_destroy();
-    slots_destroy();
-    loop_free(&l);
-    return 0;
-}
-
-/* ---- a child that answers ---- */
-
-struct child {
-    struct loop *loop;
-    uint32_t next; /* the number of COUNT that is due */
-    bool in_order, stop;
-};
-
-static void
-child_echo(void *arg, struct bus_message *m)
-{
-    (void)arg;
-    bus_send(slot_owner_number(m->from), m->type, m->data, m->len, m->fd);
-}
-
-static void
-child_count(void *arg, struct bus_message *m)
-{
-    struct child *c = arg;
-    uint32_t number;
-
-    memcpy(&number, m->data, sizeof(number));
-    c->in_order = c->in_order && number == c->next++;
-}
-
-static void
-child_sum(void *arg, struct bus_message *m)
-{
-    struct child *c = arg;
-    uint32_t sum = c->in_order ? c->next : 0;
-
-    bus_send(slot_owner_number(m->from), SUM, &sum, sizeof(sum), -1);
-}
-
-static void
-child_done(void *arg, struct bus_message *m)
-{
-    struct child *c = arg;
-
-    (void)m;
-    c->stop = true;
-}
-
-static void
-run_child(uint32_t slot)
-{
-    struct child c = { .in_order = true };
-    struct errmsg err;
-
-    slot_set_self(slot);
-    c.loop = loop_new(&err);
-    if (bus_open(c.loop, &err) == -1) {
-        _exit(1);
-    }
-    bus_register(ECHO, child_echo, &c);
-    bus_register(COUNT, child_count, &c);
-    bus_register(SUM, child_sum, &c);
-    bus_register(DONE, child_done, &c);
-    while (!c.stop) {
-        loop_turn(c.loop, -1);
-    }
-    _exit(0);
-}
-
-static uint32_t
-take_slot(void)
-{
-    int n = slot_take(SLOT_WORKER, "w", 0, 1);
-
-    assert_true(n > 0);
-    return (uint32_t)n;
-}
-
-static pid_t
-start_child(uint32_t slot)
-{
-    pid_t pid = fork();
-
-    assert_int_not_equal(pid, -1);
-    if (pid == 0) {
-        run_child(slot);
-    }
-    return pid;
-}
-
-static void
-end_child(uint32_t slot, pid_t pid)
-{
-    int status;
-
-    assert_int_equal(bus_send(slot, DONE, NULL, 0, -1), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    bus_sweep(slot);
-    slot_release(slot);
-}
-
-static void
-wait_calls(int calls)
-{
-    while (inbox.calls < calls) {
-        loop_turn(l, -1);
-    }
-}
+#include "bus_child.h"
 
 static void
 there_and_back(void **state)
@@ -269,7 +78,8 @@ a_descriptor_nobody_took_is_closed(void **state)
     size_t before = open_descriptors();
 
     (void)state;
-    assert_int_equal(bus_send(0, ECHO, "x", 1, 0), 0); /* to ourselves */
+    assert_int_equal(bus_send(slot_self(), ECHO, "x", 1, 0),
+                     0); /* to ourselves */
     wait_calls(1);
     assert_true(inbox.fd > 2);
     assert_int_equal(open_descriptors(), before);
@@ -327,18 +137,8 @@ to_nobody(void **state)
     (void)state;
     assert_int_equal(bus_send(99, ECHO, "x", 1, -1), -1);
     assert_int_equal(bus_send(3, ECHO, "x", 1, -1), -1); /* free */
-    atomic_store(&slot_at(slot)->state, SLOT_GONE);
+    slot_bury(slot);
     assert_int_equal(bus_send(slot, ECHO, "x", 1, -1), -1);
-}
-
-static int complaints;
-
-static void
-count_complaints(void *arg, const char *line, size_t len)
-{
-    (void)arg;
-    (void)len;
-    complaints += strstr(line, "unknown type 99") != NULL;
 }
 
 static void
@@ -347,10 +147,9 @@ unknown_types_are_logged_and_dropped(void **state)
     size_t before = open_descriptors();
 
     (void)state;
-    complaints = 0;
-    log_set_sink(count_complaints, NULL);
-    assert_int_equal(bus_send(0, 99, "x", 1, 0), 0);
-    assert_int_equal(bus_send(0, ECHO, "y", 1, -1), 0);
+    listen_for("its type is unknown");
+    assert_int_equal(bus_send(slot_self(), 99, "x", 1, 0), 0);
+    assert_int_equal(bus_send(slot_self(), ECHO, "y", 1, -1), 0);
     wait_calls(1);
     assert_int_equal(inbox.data[0], 'y');
     assert_int_equal(complaints, 1);
@@ -420,8 +219,8 @@ closed_within_a_handler(void **state)
 {
     (void)state;
     inbox.close_bus = true;
-    assert_int_equal(bus_send(0, ECHO, "a", 1, -1), 0);
-    assert_int_equal(bus_send(0, ECHO, "b", 1, -1), 0);
+    assert_int_equal(bus_send(slot_self(), ECHO, "a", 1, -1), 0);
+    assert_int_equal(bus_send(slot_self(), ECHO, "b", 1, -1), 0);
     loop_turn(l, 1000);
     loop_turn(l, 0);
     assert_int_equal(inbox.calls, 1);

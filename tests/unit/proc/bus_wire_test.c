@@ -13,6 +13,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -48,10 +50,15 @@ open_descriptors(void)
 static int
 set_up(void **state)
 {
+    int on = 1;
+
     (void)state;
     complaints = 0;
     log_set_sink(count_complaints, NULL);
-    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) == -1) {
+        return -1;
+    }
+    return setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 }
 
 static int
@@ -72,20 +79,21 @@ whole_messages(void **state)
     struct bus_wire got;
 
     (void)state;
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_NOTHING);
     assert_int_equal(bus_wire_send(pair[1], &w), 0);
     w.head.len = 0;
     assert_int_equal(bus_wire_send(pair[1], &w), 0);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_MESSAGE);
     assert_int_equal(got.head.type, 7);
     assert_int_equal(got.head.from, 1);
+    assert_int_equal(got.pid, getpid()); /* whatever the head says */
     assert_int_equal(got.head.to, 2);
     assert_int_equal(got.head.len, 5);
     assert_memory_equal(got.data, "hello", 5);
     assert_int_equal(got.fd_count, 0);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_MESSAGE);
     assert_int_equal(got.head.len, 0);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_NOTHING);
     assert_int_equal(complaints, 0);
 }
 
@@ -104,7 +112,7 @@ descriptors_come_along(void **state)
     w.fds[0] = ends[1];
     assert_int_equal(bus_wire_send(pair[1], &w), 0);
     close(ends[1]);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_MESSAGE);
     assert_int_equal(got.fd_count, 1);
     assert_true(fcntl(got.fds[0], F_GETFD) & FD_CLOEXEC);
     assert_int_equal(write(got.fds[0], "x", 1), 1);
@@ -122,7 +130,7 @@ is_damaged(const struct bus_wire *w)
     int said = complaints;
 
     assert_int_equal(bus_wire_send(pair[1], w), 0);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_DAMAGED);
     assert_int_equal(complaints, said + 1);
     assert_int_equal(open_descriptors(), before);
 }
@@ -144,24 +152,25 @@ damage_is_noticed(void **state)
     is_damaged(&w);
 
     assert_int_equal(write(pair[1], "short", 5), 5);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_DAMAGED);
     memset(buffer, 0, sizeof(buffer)); /* no magic */
     assert_int_equal(write(pair[1], buffer, 100), 100);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_DAMAGED);
     uint8_t *big = mem_zero(sizeof(buffer) + 1);
 
     assert_int_equal(write(pair[1], big, sizeof(buffer) + 1),
                      sizeof(buffer) + 1);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_DAMAGED);
     mem_free(&big);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), 0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_NOTHING);
 }
 
-/* Three descriptors do not fit what is made ready for them. */
+/* Nothing is put behind the place that is made ready for them, and none is
+ * left open: one of them may be a socket whose last close would wait. */
 static void
 more_descriptors_than_expected(void **state)
 {
-    int fds[3] = { 0, 1, 2 };
+    int fds[200] = { 0, 1, 2 };
     char control[CMSG_SPACE(sizeof(fds))] = { 0 };
     struct iovec iov = { buffer, 10 };
     struct msghdr m = { .msg_iov = &iov,
@@ -178,8 +187,59 @@ more_descriptors_than_expected(void **state)
     h->cmsg_len = CMSG_LEN(sizeof(fds));
     memcpy(CMSG_DATA(h), fds, sizeof(fds));
     assert_int_equal(sendmsg(pair[1], &m, 0), 10);
-    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), -1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_DAMAGED);
     assert_int_equal(open_descriptors(), before);
+}
+
+/* Only memory is read, and only as much as there is. */
+static void
+what_is_no_memory_is_not_read(void **state)
+{
+    FILE *file = tmpfile();
+    int fd = bus_wire_store("hello", 5), ends[2];
+    uint8_t *data = bus_wire_load(fd, 5);
+
+    (void)state;
+    assert_memory_equal(data, "hello", 5);
+    mem_free(&data);
+    assert_null(bus_wire_load(fd, 6));
+    assert_int_equal(ftruncate(fd, 2), 0);
+    assert_null(bus_wire_load(fd, 5));
+    close(fd);
+    assert_int_equal(pipe(ends), 0);
+    assert_null(bus_wire_load(ends[0], 0));
+    assert_null(bus_wire_load(ends[0], 5)); /* which would wait for ever */
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(fputs("hello", file) + fflush(file) >= 0, 1);
+    assert_null(bus_wire_load(fileno(file), 5)); /* of a disk that hangs */
+    fclose(file);
+}
+
+/* Its peer takes nothing, and the last close would wait for that. */
+static void
+a_lingering_socket_is_closed_at_once(void **state)
+{
+    struct linger wait = { .l_onoff = 1, .l_linger = 1000 };
+    struct sockaddr_in a = { .sin_family = AF_INET };
+    socklen_t len = sizeof(a);
+    int listening = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), peer;
+    static char bytes[1 << 20];
+
+    (void)state;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(listening, (struct sockaddr *)&a, sizeof(a)), 0);
+    assert_int_equal(listen(listening, 1), 0);
+    getsockname(listening, (struct sockaddr *)&a, &len);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, len), 0);
+    peer = accept(listening, NULL, NULL);
+    while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0) {
+    }
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &wait, sizeof(wait));
+    bus_wire_close_fd(fd);
+    close(peer);
+    close(listening);
 }
 
 static void
@@ -195,7 +255,7 @@ full_says_again(void **state)
         sent++;
     }
     assert_int_equal(errno, EAGAIN);
-    while (bus_wire_recv(pair[0], buffer, &got) == 1) {
+    while (bus_wire_recv(pair[0], buffer, &got) == BUS_MESSAGE) {
         assert_int_equal(got.head.len, BUS_INLINE);
         came++;
     }
@@ -236,9 +296,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(whole_messages),    TEST(descriptors_come_along),
-        TEST(damage_is_noticed), TEST(more_descriptors_than_expected),
-        TEST(full_says_again),   TEST(stored_and_loaded),
+        TEST(whole_messages),
+        TEST(descriptors_come_along),
+        TEST(damage_is_noticed),
+        TEST(more_descriptors_than_expected),
+        TEST(what_is_no_memory_is_not_read),
+        TEST(a_lingering_socket_is_closed_at_once),
+        TEST(full_says_again),
+        TEST(stored_and_loaded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ test_processes_and_their_end(void **state)
     census_enter(KEY(1));
     is(KEY(1), 3, 3);
     /* The second one dies. */
-    atomic_store(&slot_at((uint32_t)second)->state, SLOT_GONE);
+    slot_bury((uint32_t)second);
     is(KEY(1), 1, 1);
     census_sweep((uint32_t)second);
     slot_release((uint32_t)second);

@@ -20,6 +20,7 @@
 
 #include "proc/last_words.h"
 #include "proc/symbols.h"
+#include "region.h"
 
 #define SLOT 3
 
@@ -49,7 +50,7 @@ is_in(const struct last_words *w, const char *function)
     char place[256];
     uint64_t offset;
 
-    for (uint32_t i = 0; i < atomic_load(&w->count); i++) {
+    for (uint32_t i = 0; i < w->count; i++) {
         symbols_tell(w->frames[i], true, place, sizeof(place), &offset);
         if (strstr(place, function) != NULL) {
             return true;
@@ -85,38 +86,42 @@ touch(void)
 static void
 crashes_are_told(void **state)
 {
-    const struct last_words *w;
+    struct last_words w;
     int status;
 
     (void)state;
-    assert_null(last_words_of(SLOT));
+    assert_false(last_words_read(SLOT, &w));
+    assert_false(last_words_whole(SLOT));
     status = run(touch);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-    w = last_words_of(SLOT);
-    assert_non_null(w);
-    assert_int_equal(atomic_load(&w->signal), SIGSEGV);
-    assert_true(atomic_load(&w->whole));
-    assert_int_equal(w->address % 4096, 16);
-    assert_int_equal(w->sender, 0);
-    assert_true(is_in(w, "touch+") && is_in(w, "main+"));
-    assert_null(last_words_of(SLOT + 1));
+    assert_true(last_words_read(SLOT, &w));
+    assert_int_equal(w.signal, SIGSEGV);
+    assert_true(last_words_whole(SLOT));
+    assert_int_equal(w.address % 4096, 16);
+    assert_int_equal(w.sender, 0);
+    assert_true(is_in(&w, "touch+") && is_in(&w, "main+"));
+    assert_false(last_words_read(SLOT + 1, &w));
     last_words_forget(SLOT);
-    assert_null(last_words_of(SLOT));
+    assert_false(last_words_read(SLOT, &w));
+    assert_false(last_words_read(UINT32_MAX, &w));
 }
 
 static void
 signals_end_a_process_as_before(void **state)
 {
+    struct last_words w;
     int status;
 
     (void)state;
     status = run(signal_oneself);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
-    assert_true(last_words_of(SLOT)->sender == last_words_of(SLOT)->thread);
+    assert_true(last_words_read(SLOT, &w));
+    assert_true(w.sender == w.thread);
     last_words_forget(SLOT);
     status = run(give_up);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    assert_true(is_in(last_words_of(SLOT), "give_up+"));
+    assert_true(last_words_read(SLOT, &w));
+    assert_true(is_in(&w, "give_up+"));
     last_words_forget(SLOT);
 }
 
@@ -134,13 +139,13 @@ answer(void)
 static void
 a_question_is_answered_and_life_goes_on(void **state)
 {
-    const struct last_words *w;
+    struct last_words w;
 
     (void)state;
     assert_int_equal(run(answer), 0);
-    w = last_words_of(SLOT);
-    assert_int_equal(atomic_load(&w->signal), last_words_signal());
-    assert_true(is_in(w, "answer+"));
+    assert_true(last_words_read(SLOT, &w));
+    assert_int_equal(w.signal, last_words_signal());
+    assert_true(is_in(&w, "answer+"));
     last_words_forget(SLOT);
 }
 
@@ -153,22 +158,38 @@ say_nothing(void)
 static void
 the_killed_say_nothing(void **state)
 {
+    struct last_words w;
+
     (void)state;
     assert_true(WIFSIGNALED(run(say_nothing)));
-    assert_null(last_words_of(SLOT));
+    assert_false(last_words_read(SLOT, &w));
 }
 
 static void
 without_room_nothing_is_caught(void **state)
 {
+    struct last_words w;
     struct errmsg err;
 
     (void)state;
     last_words_destroy();
     assert_int_equal(last_words_signal(), 0);
     assert_int_equal(WTERMSIG(run(signal_oneself)), SIGBUS);
-    assert_null(last_words_of(SLOT));
+    assert_false(last_words_read(SLOT, &w));
     assert_int_equal(last_words_create(8, &err), 0);
+}
+
+static void
+no_more_is_told_than_there_is_room_for(void **state)
+{
+    struct region r = region_find("weir last words");
+    struct last_words w;
+
+    (void)state;
+    memset(r.bytes, 0x7f, r.size);
+    assert_true(last_words_read(SLOT, &w));
+    assert_int_equal(w.count, LAST_WORDS_FRAMES);
+    memset(r.bytes, 0, r.size);
 }
 
 /* ---- names ---- */
@@ -220,6 +241,7 @@ main(void)
         cmocka_unit_test(signals_end_a_process_as_before),
         cmocka_unit_test(a_question_is_answered_and_life_goes_on),
         cmocka_unit_test(the_killed_say_nothing),
+        cmocka_unit_test(no_more_is_told_than_there_is_room_for),
         cmocka_unit_test(without_room_nothing_is_caught),
         cmocka_unit_test(places_have_names),
     };

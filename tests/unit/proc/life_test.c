@@ -58,7 +58,7 @@ look_at_child(uint32_t slot)
     sigaction(SIGUSR1, NULL, &usr1);
     sigaction(SIGPIPE, NULL, &sigpipe);
     sigprocmask(SIG_SETMASK, NULL, &mask);
-    if (slot_self() != slot || slot_at(slot)->pid != getpid()) {
+    if (slot_self() != slot || slot_card(slot)->pid != getpid()) {
         return 1;
     }
     if (usr1.sa_handler != SIG_DFL || sigpipe.sa_handler != SIG_IGN) {
@@ -86,13 +86,13 @@ a_forked_child_is_its_own(void **state)
     sigprocmask(SIG_BLOCK, &set, NULL);
     assert_int_equal(life_create(&err), 0);
     uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
-    pid_t pid = life_fork(slot);
+    pid_t pid = life_fork(slot, NULL, 0);
 
     assert_int_not_equal(pid, -1);
     if (pid == 0) {
         _exit(look_at_child(slot));
     }
-    assert_int_equal(slot_at(slot)->pid, pid);
+    assert_int_equal(slot_card(slot)->pid, pid);
     assert_int_equal(slot_self(), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
@@ -136,7 +136,7 @@ run_worker(int report, bool late)
     sigaddset(&quit, SIGQUIT);
     signals_new(l, &quit, on_signal, NULL, &err);
     if (late) {
-        while (kill(getppid(), 0) == 0 && getppid() == slot_at(0)->pid) {
+        while (kill(getppid(), 0) == 0 && getppid() == slot_card(0)->pid) {
             poll(NULL, 0, 1);
         }
     }
@@ -169,8 +169,7 @@ run_master(int report, int go, bool late)
     for (int i = 0; i < 2; i++) {
         int slot = slot_take(SLOT_WORKER, "w", 0, 1);
 
-        if (life_fork((uint32_t)slot) == 0) {
-            close(go);
+        if (life_fork((uint32_t)slot, &report, 1) == 0) {
             run_worker(report, late);
         }
     }

@@ -44,6 +44,8 @@ set_up(void **state)
     if (slots_create(8, &err) == -1 || logring_create(&err) == -1) {
         return -1;
     }
+    while (slot_take(SLOT_WORKER, "writer", 0, 0) != -1) {
+    }
     for (int i = 0; i < 4; i++) {
         snprintf(paths[i], sizeof(paths[i]), "%s/log%d", folder, i);
     }
@@ -173,26 +175,35 @@ write_lines(void *arg)
     return NULL;
 }
 
+/* ThreadSanitizer starts none in a fork of a process that has threads. */
+#ifdef __SANITIZE_THREAD__
+#define FORKS_HAVE_THREADS false
+#else
+#define FORKS_HAVE_THREADS true
+#endif
+
 static void
-write_as_child(int number)
+write_in_threads(int number, bool at_once)
 {
     static char names[THREADS][16];
     pthread_t threads[THREADS];
 
-    slot_set_self((uint32_t)number + 1);
     for (int i = 0; i < THREADS; i++) {
         snprintf(names[i], sizeof(names[i]), "p%d t%d", number, i);
-        pthread_create(&threads[i], NULL, write_lines, names[i]);
+        if (at_once) {
+            pthread_create(&threads[i], NULL, write_lines, names[i]);
+        } else {
+            write_lines(names[i]);
+        }
     }
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS && at_once; i++) {
         pthread_join(threads[i], NULL);
     }
-    _exit(0);
 }
 
 /* Each writer's lines are all there, whole and in its order. */
 static void
-check_lines(char *text)
+check_lines(char *text, int processes)
 {
     int next[CHILDREN][THREADS] = { 0 };
     int total = 0;
@@ -209,7 +220,23 @@ check_lines(char *text)
         assert_int_equal(i, next[p][t]++);
         total++;
     }
-    assert_int_equal(total, CHILDREN * THREADS * LINES);
+    assert_int_equal(total, processes * THREADS * LINES);
+}
+
+static void
+threads_at_once(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    assert_int_equal(logring_open(str_from(paths[1]), &err), 1);
+    start();
+    write_in_threads(0, true);
+    logring_stop();
+    char *text = content(paths[1]);
+
+    check_lines(text, 1);
+    mem_free(&text);
 }
 
 static void
@@ -225,7 +252,9 @@ processes_and_threads_at_once(void **state)
     for (int i = 0; i < CHILDREN; i++) {
         pids[i] = fork();
         if (pids[i] == 0) {
-            write_as_child(i);
+            slot_set_self((uint32_t)i + 1);
+            write_in_threads(i, FORKS_HAVE_THREADS);
+            _exit(0);
         }
     }
     for (int i = 0; i < CHILDREN; i++) {
@@ -235,7 +264,7 @@ processes_and_threads_at_once(void **state)
     logring_stop();
     char *text = content(paths[1]);
 
-    check_lines(text);
+    check_lines(text, CHILDREN);
     mem_free(&text);
 }
 
@@ -550,6 +579,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(lines_reach_their_files),
+        TEST(threads_at_once),
         TEST(processes_and_threads_at_once),
         TEST(lines_of_a_killed_process_are_written),
         TEST(too_many_lines_are_dropped_counted_and_told),

@@ -19,6 +19,7 @@
 
 #include "proc/metric_text.h"
 #include "proc/slot.h"
+#include "region.h"
 
 enum { PLAIN, LABELLED, OPEN, LASTED, APPS, RARE, ASKED };
 
@@ -271,6 +272,28 @@ test_no_room(void **state)
     buf_clear(&b);
 }
 
+/* Numbers and counts that nobody counted. */
+static void
+test_whatever_stands_there(void **state)
+{
+    struct region r = region_find("weir metrics");
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 1 << 20);
+    for (int fill = 0x7f; fill < 256; fill += 0x80) {
+        memset(r.bytes, fill, r.size);
+        metric_sum(&metrics[PLAIN], 0);
+        metric_text(&b, METRIC_PROMETHEUS);
+        buf_clear(&b);
+    }
+    assert_string_equal(metric_app_name(0), "other");
+    unsigned place = metric_name_add(METRIC_APPS, STR("new"));
+
+    assert_true(place > 0);
+    assert_int_equal(metric_name_find(METRIC_APPS, STR("new")), place);
+}
+
 /* Without memory for it, counting does nothing. */
 static void
 test_not_created(void **state)
@@ -290,10 +313,15 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_summed),     TEST(test_swept),
-        TEST(test_names),      TEST(test_places),
-        TEST(test_prometheus), TEST(test_openmetrics),
-        TEST(test_no_room),    cmocka_unit_test(test_not_created),
+        TEST(test_summed),
+        TEST(test_swept),
+        TEST(test_names),
+        TEST(test_places),
+        TEST(test_prometheus),
+        TEST(test_openmetrics),
+        TEST(test_no_room),
+        TEST(test_whatever_stands_there),
+        cmocka_unit_test(test_not_created),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

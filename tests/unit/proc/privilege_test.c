@@ -86,16 +86,39 @@ takes_one_group(void)
                : 2;
 }
 
+/* Empty for who is not root; "weir" or "nobody" for root. */
 static int
-stays_who_it_is(void)
+becomes_the_usual_one(void)
 {
     struct errmsg err;
-    uid_t uid = geteuid();
+    uid_t uid = geteuid(), wanted = uid;
+    struct str user = privilege_user(STR(""));
 
-    return privilege_drop(STR(""), STR(""), &err) == 0 && geteuid() == uid &&
+    if ((uid == 0) != (user.len > 0) ||
+        (user.len > 0 && privilege_user_id(user, &wanted, &err) == -1)) {
+        return 1;
+    }
+    if (privilege_drop(STR(""), STR(""), &err) == -1 || geteuid() != wanted ||
+        (uid == 0 && geteuid() == 0)) {
+        return 2;
+    }
+    return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 3;
+}
+
+/* Who names the user that it is has decided so. */
+static int
+stays_root(void)
+{
+    struct errmsg err;
+
+    if (!str_eq(privilege_user(STR("root")), STR("root")) ||
+        privilege_drop(STR("root"), STR(""), &err) == -1 || geteuid() != 0) {
+        return 1;
+    }
+    return strcmp(privilege_who(), "user \"root\"") == 0 &&
                    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
                ? 0
-               : 1;
+               : 2;
 }
 
 static void
@@ -110,10 +133,20 @@ becomes_a_user_for_good(void **state)
 }
 
 static void
-without_a_user_nothing_changes(void **state)
+without_a_user_nobody_stays_root(void **state)
 {
     (void)state;
-    in_child(stays_who_it_is);
+    in_child(becomes_the_usual_one);
+}
+
+static void
+root_by_name(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    in_child(stays_root);
 }
 
 static int
@@ -147,7 +180,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(becomes_a_user_for_good),
-        cmocka_unit_test(without_a_user_nothing_changes),
+        cmocka_unit_test(without_a_user_nobody_stays_root),
+        cmocka_unit_test(root_by_name),
         cmocka_unit_test(unknown_names),
     };
 

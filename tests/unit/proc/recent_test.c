@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "proc/recent.h"
+#include "region.h"
 
 static struct recent *ring;
 
@@ -67,6 +68,59 @@ test_in_order(void **state)
     assert_true(recent_next(ring, 1, &r));
     assert_int_equal(r.tag, 8);
     assert_false(recent_next(ring, 2, &r));
+}
+
+/* Everything is that byte, and the newest record has that number. */
+static void
+read_after(uint64_t last, int fill)
+{
+    struct region r = region_find("test");
+    struct recent_record out;
+
+    memset(r.bytes, fill, r.size);
+    memcpy(r.bytes, &last, sizeof(last));
+    for (uint64_t n = 0; n < 100; n++) {
+        if (recent_next(ring, n == 0 ? 0 : last + 50 - n, &out)) {
+            assert_true(out.len <= RECENT_TEXT);
+        }
+    }
+    assert_false(recent_next(ring, UINT64_MAX, &out));
+    recent_put(ring, 1, STR("text"));
+}
+
+/* Words that no writer would leave: neither a loop without end, nor a record
+ * beyond its room. */
+static void
+test_whatever_stands_there(void **state)
+{
+    static const uint64_t lasts[] = { 5, UINT64_C(1) << 40, INT64_MAX,
+                                      UINT64_C(1) << 63, UINT64_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lasts) / sizeof(lasts[0]); i++) {
+        for (int fill = 0; fill < 256; fill += 51) {
+            read_after(lasts[i], fill);
+        }
+    }
+    recent_clear(ring);
+}
+
+static void
+test_a_length_beyond_its_room(void **state)
+{
+    struct region r = region_find("test");
+    struct recent_record out;
+    uint32_t len = 4, wrong = 0x7fffffff;
+
+    (void)state;
+    recent_put(ring, 1, STR("text"));
+    for (size_t i = 64; i + 4 <= r.size; i += 4) { /* wherever it stands */
+        if (memcmp(r.bytes + i, &len, 4) == 0) {
+            memcpy(r.bytes + i, &wrong, 4);
+        }
+    }
+    assert_true(recent_next(ring, 0, &out));
+    assert_int_equal(out.len, RECENT_TEXT);
 }
 
 static void
@@ -188,6 +242,10 @@ main(void)
         cmocka_unit_test_setup_teardown(test_the_oldest_goes, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_whatever_stands_there, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_length_beyond_its_room, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_cleared, set_up, tear_down),
         cmocka_unit_test(test_not_made),
         cmocka_unit_test_setup_teardown(test_several_processes, set_up,

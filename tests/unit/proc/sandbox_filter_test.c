@@ -385,6 +385,45 @@ try_create(void)
     return refusal(open(path, O_WRONLY | O_CREAT, 0600));
 }
 
+/* Files that are there can be written neither. */
+static int
+try_open_for(int flags)
+{
+    int fd = open(inside, flags | O_CLOEXEC);
+
+    if (fd != -1) {
+        close(fd);
+        return 0;
+    }
+    return errno;
+}
+
+static int
+try_open_to_write(void)
+{
+    return try_open_for(O_WRONLY);
+}
+
+static int
+try_open_for_both(void)
+{
+    return try_open_for(O_RDWR);
+}
+
+static int
+try_truncate_by_open(void)
+{
+    return try_open_for(O_RDONLY | O_TRUNC);
+}
+
+#ifdef SYS_open
+static int
+try_old_open_to_write(void)
+{
+    return refusal(syscall(SYS_open, inside, O_WRONLY | O_CLOEXEC, 0));
+}
+#endif
+
 static int
 try_unlink(void)
 {
@@ -435,6 +474,12 @@ static const struct call calls[] = {
     { "prctl PR_SET_DUMPABLE", try_dumpable, true },
     { "seccomp", try_seccomp, false },
     { "creating a file", try_create, true },
+    { "opening a file to write", try_open_to_write, true },
+    { "opening a file for both", try_open_for_both, true },
+    { "emptying a file by opening", try_truncate_by_open, true },
+#ifdef SYS_open
+    { "open() to write", try_old_open_to_write, true },
+#endif
     { "unlink", try_unlink, true },
 };
 

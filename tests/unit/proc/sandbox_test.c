@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -175,6 +176,53 @@ read_inside(void)
     return openat2_of("inside") == 0 ? 0 : 2;
 }
 
+/* ---- sockets that others share ---- */
+
+/* What would keep everybody from a socket that others share. */
+static int
+set_option(int level, int name, const void *value, socklen_t len)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    return fd == -1 ? 1 : refusal(setsockopt(fd, level, name, value, len));
+}
+
+static int
+try_socket_filter(void)
+{
+    struct sock_filter none = { BPF_RET | BPF_K, 0, 0, 0 };
+    struct sock_fprog program = { 1, &none };
+
+    return set_option(SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+static int
+try_choosing_among_sockets(void)
+{
+    struct sock_filter first = { BPF_RET | BPF_K, 0, 0, 0 };
+    struct sock_fprog program = { 1, &first };
+
+    return set_option(SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program,
+                      sizeof(program));
+}
+
+static int
+try_locking_a_filter(void)
+{
+    int on = 1;
+
+    return set_option(SOL_SOCKET, SO_LOCK_FILTER, &on, sizeof(on));
+}
+
+static void
+shared_sockets_are_left_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(run(try_socket_filter), EPERM);
+    assert_int_equal(run(try_choosing_among_sockets), EPERM);
+    assert_int_equal(run(try_locking_a_filter), EPERM);
+}
+
 /* ---- what goes on ---- */
 
 static void *
@@ -245,7 +293,7 @@ map_and_allocate(void)
     char *p = calloc(1, 8 << 20);
     int fd = memfd_create("x", MFD_CLOEXEC);
 
-    if (p == NULL || fd == -1 || ftruncate(fd, 4096) == -1) {
+    if (p == NULL || fd == -1 || write(fd, "x", 1) != 1) {
         return 1;
     }
     free(p);
@@ -392,6 +440,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_outside_cannot_be_opened),
+        cmocka_unit_test(shared_sockets_are_left_alone),
         cmocka_unit_test(work_goes_on),
         cmocka_unit_test(privileges_are_gone),
     };

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "proc/slot.h"
+#include "region.h"
 
 static int
 set_up(void **state)
@@ -41,10 +42,10 @@ the_master_has_slot_0(void **state)
     (void)state;
     assert_int_equal(slots_count(), 3);
     assert_int_equal(slot_self(), 0);
-    assert_int_equal(slot_at(0)->kind, SLOT_MASTER);
-    assert_int_equal(slot_at(0)->pid, getpid());
+    assert_int_equal(slot_card(0)->kind, SLOT_MASTER);
+    assert_int_equal(slot_card(0)->pid, getpid());
     assert_true(slot_owner_alive(slot_self_owner()));
-    assert_int_equal(slot_at(1)->kind, SLOT_FREE);
+    assert_int_equal(slot_card(1)->kind, SLOT_FREE);
     assert_true(slot_at(1)->epoch_seen == UINT64_MAX);
     assert_null(slot_at(3));
     assert_int_equal(slot_eventfd(3), -1);
@@ -60,14 +61,14 @@ taken_until_there_are_none(void **state)
 
     assert_true(a > 0 && b > 0 && a != b);
     assert_int_equal(slot_take(SLOT_WORKER, "worker 8", 8, 4), -1);
-    struct slot *s = slot_at((uint32_t)a);
+    const struct slot_card *s = slot_card((uint32_t)a);
 
     assert_int_equal(s->kind, SLOT_WORKER);
-    assert_int_equal(s->state, SLOT_STARTING);
+    assert_int_equal(slot_state((uint32_t)a), SLOT_STARTING);
     assert_string_equal(s->name, "worker 7");
     assert_int_equal(s->index, 7);
     assert_int_equal(s->generation, 4);
-    assert_int_equal(strlen(slot_at((uint32_t)b)->name), SLOT_NAME_MAX - 1);
+    assert_int_equal(strlen(slot_card((uint32_t)b)->name), SLOT_NAME_MAX - 1);
     slot_release((uint32_t)a);
     assert_int_equal(slot_take(SLOT_WORKER, "worker 9", 9, 5), a);
 }
@@ -82,7 +83,7 @@ owners_are_told_apart(void **state)
     assert_true(first != 0);
     assert_int_equal(slot_owner_number(first), n);
     assert_true(slot_owner_alive(first));
-    atomic_store(&slot_at(n)->state, SLOT_GONE);
+    slot_bury(n);
     assert_false(slot_owner_alive(first));
     slot_release(n);
     assert_false(slot_owner_alive(first));
@@ -115,7 +116,7 @@ a_new_use_starts_from_nothing(void **state)
     assert_int_equal(slot_take(SLOT_WORKER, "w", 0, 2), n);
     assert_int_equal(s->turns + s->turn_began_ms, 0);
     assert_int_equal(s->asleep + s->accepted + s->log_dropped, 0);
-    assert_true(s->started_ms > 0);
+    assert_true(slot_card(n)->started_ms > 0);
 }
 
 static void
@@ -138,10 +139,80 @@ a_child_wakes_another_slot(void **state)
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    assert_int_equal(slot_at(n)->pid, pid); /* seen in the shared table */
+    assert_int_equal(slot_card(n)->pid, 0); /* the parent believes itself */
+    slot_set_pid(n, pid);
+    assert_int_equal(slot_card(n)->pid, pid);
     assert_int_equal(eventfd_read(slot_eventfd(0), &count), 0);
     assert_int_equal(count, 2);
     assert_int_equal(eventfd_read(slot_eventfd(0), &count), -1);
+}
+
+/* What a process says of itself, and what only the master says. */
+static void
+states(void **state)
+{
+    uint32_t n = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
+
+    (void)state;
+    atomic_store(&slot_at(0)->state, SLOT_DRAINING); /* not its own word */
+    assert_int_equal(slot_state(0), SLOT_STARTING);
+    slot_say(SLOT_READY);
+    assert_int_equal(slot_state(0), SLOT_READY);
+    slot_set_self(n);
+    assert_int_equal(slot_state(0), SLOT_READY);
+    slot_say(SLOT_DRAINING);
+    slot_set_self(0);
+    assert_int_equal(slot_state(n), SLOT_DRAINING);
+    atomic_store(&slot_at(n)->state, 77);
+    assert_int_equal(slot_state(n), SLOT_STARTING);
+    slot_bury(n);
+    assert_int_equal(slot_state(n), SLOT_GONE);
+    assert_int_equal(slot_state(99), SLOT_GONE);
+}
+
+/* Whatever stands in the memory of both, the master goes by its own. */
+static void
+the_master_believes_itself(void **state)
+{
+    uint32_t n = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
+    struct region cards = region_find("weir cards");
+    struct region slots = region_find("weir slots");
+    slot_owner owner = slot_owner_of(n);
+
+    (void)state;
+    slot_set_pid(n, 77);
+    memset(cards.bytes, 0xff, cards.size);
+    memset(slots.bytes, 0xff, slots.size);
+    assert_int_equal(slots_end(), n + 1);
+    assert_int_equal(slot_owner_of(n), owner);
+    assert_true(slot_owner_alive(owner) && slot_owner_is(owner, 77));
+    assert_int_equal(slot_card(n)->kind, SLOT_WORKER);
+    assert_string_equal(slot_card(n)->name, "w");
+    slot_release(n);
+    assert_int_equal(slot_take(SLOT_WORKER, "w", 0, 1), n);
+    slot_set_self(1); /* others are not led out of the table */
+    atomic_store((_Atomic uint32_t *)(void *)cards.bytes, UINT32_MAX);
+    assert_int_equal(slots_end(), slots_count());
+    slot_set_self(0);
+}
+
+static void
+pids_of_owners(void **state)
+{
+    uint32_t n = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
+    slot_owner first = slot_owner_of(n);
+
+    (void)state;
+    slot_set_pid(n, 77);
+    assert_true(slot_owner_is(first, 77));
+    assert_false(slot_owner_is(first, 78));
+    assert_false(slot_owner_is(0, 77) || slot_owner_is(UINT64_MAX, 77));
+    slot_release(n);
+    assert_true(slot_owner_is(first, 77)); /* what it sent may still come */
+    assert_int_equal(slot_take(SLOT_WORKER, "w", 0, 1), n);
+    slot_set_pid(n, 77);
+    assert_false(slot_owner_is(first, 77));
+    assert_true(slot_owner_is(slot_owner_of(n), 77));
 }
 
 static void
@@ -164,6 +235,10 @@ slots_share_no_cache_line(void **state)
     (void)state;
     assert_int_equal(sizeof(struct slot) % 64, 0);
     assert_int_equal((uintptr_t)slot_at(1) % 64, 0);
+    assert_int_equal(sizeof(struct slot_card) % 64, 0);
+    slot_set_self(1);
+    assert_int_equal((uintptr_t)slot_card(1) % 64, 0);
+    slot_set_self(0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -175,7 +250,8 @@ main(void)
         TEST(the_master_has_slot_0),      TEST(taken_until_there_are_none),
         TEST(owners_are_told_apart),      TEST(a_new_use_starts_from_nothing),
         TEST(a_child_wakes_another_slot), TEST(an_old_wake_is_not_inherited),
-        TEST(slots_share_no_cache_line),
+        TEST(slots_share_no_cache_line),  TEST(states),
+        TEST(the_master_believes_itself), TEST(pids_of_owners),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

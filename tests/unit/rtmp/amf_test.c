@@ -240,18 +240,30 @@ amf3_that_cannot_be_passed_over(void **state)
     CHECK(ONE "\x11\x09\xff\xff\xff\xff\x01\x03", "1,");
 }
 
+/* Whether a null inside of so many arrays is read. */
+static bool
+reads_amf3_inside_of(size_t arrays)
+{
+    uint8_t bytes[2 + 3 * AMF_DEPTH_MAX] = { 0x11 };
+    struct amf_reader r;
+    struct amf_value v;
+
+    assert_true(arrays <= AMF_DEPTH_MAX);
+    for (size_t i = 0; i < arrays; i++) {
+        memcpy(bytes + 1 + 3 * i, "\x09\x03\x01", 3);
+    }
+    bytes[1 + 3 * arrays] = 1;
+    amf_reader_init(&r, bytes, 2 + 3 * arrays);
+    return amf_read(&r, NULL, &v);
+}
+
 static void
 amf3_depth_is_bounded(void **state)
 {
     (void)state;
-    uint8_t bytes[1 + 3 * 100] = { 0x11 };
-    struct amf_reader r;
-    struct amf_value v;
-    for (size_t i = 0; i < 100; i++) {
-        memcpy(bytes + 1 + 3 * i, "\x09\x03\x01", 3);
-    }
-    amf_reader_init(&r, bytes, sizeof(bytes));
-    assert_false(amf_read(&r, NULL, &v));
+    assert_true(reads_amf3_inside_of(1));
+    assert_true(reads_amf3_inside_of(AMF_DEPTH_MAX - 1));
+    assert_false(reads_amf3_inside_of(AMF_DEPTH_MAX));
 }
 
 static void

@@ -75,6 +75,7 @@ struct wanted {
     int64_t n;
     bool must_change;
 };
+#define KEEPERS 1000 /* a statement of schema 0 */
 
 static inline struct writer_call *
 put(struct wire_request head, const struct wanted *steps, size_t count)
@@ -93,7 +94,9 @@ put(struct wire_request head, const struct wanted *steps, size_t count)
         struct store_step step = { .params = values,
                                    .count = 2,
                                    .must_change = steps[i].must_change };
-        struct schema_place place = { 1, (uint16_t)steps[i].statement };
+        struct schema_place place = { steps[i].statement < KEEPERS,
+                                      (uint16_t)(steps[i].statement %
+                                                 KEEPERS) };
 
         wire_put_step(&out, place, &step);
     }

@@ -6,6 +6,7 @@
 #include "lease_store.h"
 
 #include "base/clock.h"
+#include "store/lease_impl.h"
 
 #define FAR 60000  /* ms: nothing expires while a test runs */
 #define SHORT 1000 /* ms: expires while it runs */
@@ -342,6 +343,66 @@ a_node_that_was_given_up_loses_all(void **state)
     assert_false(lease_is_held(a.lease));
 }
 
+/* How much longer the database lets the node have its leases than the node
+ * itself believes, ms; at least so much, for reading both takes time. */
+static int64_t
+margin(void)
+{
+    int64_t before, left;
+
+    do {
+        before = lease_now();
+        left = ask("select expires - cast((julianday('now') - 2440587.5) * "
+                   "86400000 as integer) from store_node where node = 'here'",
+                   NULL, 0);
+    } while (lease_now() - before > 50);
+    return left - (leases.valid_to - before) + 50;
+}
+
+/* It stops before another one can have begun. */
+static void
+a_node_stops_before_its_time_is_over(void **state)
+{
+    struct owner a;
+
+    (void)state;
+    start_at(true, FAR, "p");
+    begin(&a, "a");
+    lease_want(a.lease);
+    UNTIL(a.taken == 1);
+    assert_true(margin() >= FAR / 8);
+    /* A renewal that gets no answer leaves time for another one. */
+    assert_true(leases.valid_to - leases.renew_at >=
+                leases.renew_at - leases.sent_at);
+}
+
+/* What is granted when its time is over is not used, but asked for again. */
+static void
+an_answer_that_comes_too_late_gives_nothing(void **state)
+{
+    struct owner a;
+    unsigned before;
+
+    (void)state;
+    start_at(true, FAR, "p");
+    begin(&a, "a");
+    UNTIL(ask("select count(*) from store_node", NULL, 0) == 1 &&
+          list_empty(&fake_calls));
+    lease_want(a.lease);
+    for (before = fake_writes; fake_writes == before;) {
+        loop_turn(l, 0);
+    }
+    assert_int_equal(ask(LEASES, NULL, 0), 1);
+    leases.sent_at -= FAR; /* it took so long */
+    for (before = fake_writes; fake_writes == before;) {
+        assert_int_equal(a.taken, 0);
+        assert_false(lease_is_held(a.lease));
+        loop_turn(l, 0);
+    }
+    assert_int_equal(a.taken, 0);
+    UNTIL(a.taken == 1);
+}
+
 /* And has it again when nobody wanted it meanwhile. */
 static void
 a_node_that_cannot_renew_stops_in_time(void **state)
@@ -503,6 +564,8 @@ main(void)
         TEST(a_stop_gives_all_back),
         TEST(a_stop_does_not_wait_for_a_store_that_is_down),
         TEST(a_node_that_was_given_up_loses_all),
+        TEST(a_node_stops_before_its_time_is_over),
+        TEST(an_answer_that_comes_too_late_gives_nothing),
         TEST(a_node_that_cannot_renew_stops_in_time),
         TEST(a_node_alone_goes_on_without_the_database),
         TEST(a_node_alone_gives_way_to_who_was_quicker),

@@ -245,11 +245,92 @@ a_keeper_that_is_mute_is_down_in_time(void **state)
     int slot = slot_take(SLOT_ROLE, KEEPER_NAME, 0, 1);
 
     (void)state;
-    atomic_store(&slot_at((uint32_t)slot)->state, SLOT_READY);
+    atomic_store(&slot_at((uint32_t)slot)->state, SLOT_READY); /* it says */
     assert_int_equal(open_store(1000, 16), 0);
     write_note("b");
     wait_for_calls(1);
     assert_int_equal(told.status, STORE_DOWN);
+}
+
+static uint32_t
+start_keeper(void)
+{
+    uint32_t slot = (uint32_t)slot_take(SLOT_ROLE, KEEPER_NAME, 0, 1);
+
+    atomic_store(&slot_at(slot)->state, SLOT_READY);
+    return slot;
+}
+
+static void
+kill_keeper(uint32_t slot)
+{
+    atomic_store(&slot_at(slot)->state, SLOT_GONE);
+    bus_sweep(slot);
+    slot_release(slot);
+}
+
+static struct {
+    unsigned count;
+    struct wire_request requests[4];
+} heard;
+
+static void
+hear(void *arg, struct bus_message *m)
+{
+    struct wire_in in = { .rest = str_of(m->data, m->len) };
+
+    (void)arg;
+    assert_true(heard.count < 4);
+    assert_true(wire_get_request(&in, &heard.requests[heard.count++]));
+}
+
+/* What its mailbox has, read as if this process were the keeper. */
+static void
+hear_requests(uint32_t keeper, unsigned count)
+{
+    uint32_t self = slot_self();
+    struct errmsg err;
+
+    heard.count = 0;
+    bus_close();
+    slot_set_self(keeper);
+    bus_register(BUS_STORE_WRITE, BUS_ANYBODY, 65536, hear, NULL);
+    assert_int_equal(bus_open(l, &err), 0);
+    while (heard.count < count) {
+        loop_turn(l, 10);
+    }
+    bus_close();
+    slot_set_self(self);
+    assert_int_equal(bus_open(l, &err), 0);
+}
+
+/* The next keeper has to look in its ledger for what its predecessor may have
+ * done, and for that alone. */
+static void
+what_is_sent_again_says_so(void **state)
+{
+    uint32_t keeper = start_keeper();
+
+    (void)state;
+    assert_int_equal(open_store(600000, 16), 0);
+    write_note("b");
+    write_note("c");
+    hear_requests(keeper, 2);
+    assert_int_equal(heard.requests[0].again, 0);
+    assert_int_equal(heard.requests[1].again, 0);
+    kill_keeper(keeper);
+    write_note("d"); /* there is nobody to send it to */
+    keeper = start_keeper();
+    hear_requests(keeper, 3);
+    assert_int_equal(heard.requests[0].again, 1);
+    assert_int_equal(heard.requests[1].again, 1);
+    assert_int_equal(heard.requests[2].again, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(heard.requests[i].number,
+                         heard.requests[0].number + i);
+        assert_int_equal(heard.requests[i].oldest, heard.requests[0].number);
+    }
+    assert_int_equal(told.calls, 0);
 }
 
 static void
@@ -295,7 +376,6 @@ a_cancelled_call_is_not_answered(void **state)
     assert_null(call);
     store_cancel(&call);
     call = read_note(ALL, "");
-    loop_turn(l, 0);
     store_cancel(&call);
     read_note(ALL, ""); /* behind the one on the thread */
     wait_for_calls(1);
@@ -349,6 +429,7 @@ main(void)
         TEST(a_file_that_was_moved_is_not_read),
         TEST(without_a_keeper_a_write_is_down_in_time),
         TEST(a_keeper_that_is_mute_is_down_in_time),
+        TEST(what_is_sent_again_says_so),
         TEST(too_many_calls_are_busy),
         TEST(its_end_tells_what_was_to_be_told_in_a_moment),
         TEST(a_cancelled_call_is_not_answered),

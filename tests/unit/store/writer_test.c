@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "batches.h"
+#include "store/ledger.h"
 
 /* ---- batches ---- */
 
@@ -100,6 +101,29 @@ too_many_rows_are_a_mistake(void **state)
     assert_int_equal(c->status, STORE_FAILED);
     assert_non_null(strstr(c->why.text, "more than"));
     assert_int_equal(other->status, STORE_OK);
+}
+
+/* Nobody ends the keeper's transaction, or writes down what was not done. */
+static void
+the_keepers_own_statements_are_not_for_others(void **state)
+{
+    (void)state;
+    for (int statement = 0; statement <= LEDGER_OTHERS; statement++) {
+        struct wanted step = { KEEPERS + statement, "x", 1, false };
+        char name[2] = { (char)('a' + statement), '\0' };
+        struct writer_call *before = ask(ADD, name, 1, true);
+        struct writer_call *c =
+            put((struct wire_request){ .number = ++number }, &step, 1);
+        struct writer_call *behind = ask(SET, name, 2, true);
+
+        writer_run(w, &b);
+        assert_int_equal(c->status, STORE_FAILED);
+        assert_non_null(strstr(c->why.text, "the keeper's own"));
+        assert_int_equal(before->status, STORE_OK);
+        assert_int_equal(behind->status, STORE_OK);
+        clear();
+    }
+    expect_notes("a=2 b=2 c=2 d=2 e=2 f=2 g=2 h=2 i=2 j=2 k=2 l=2");
 }
 
 static void
@@ -370,6 +394,7 @@ main(void)
         TEST(all_steps_of_a_call_or_none),
         TEST(rows_come_back),
         TEST(too_many_rows_are_a_mistake),
+        TEST(the_keepers_own_statements_are_not_for_others),
         TEST(who_does_not_wait_any_more_gets_nothing_done),
         TEST(what_is_no_request_is_refused),
         TEST(what_was_done_is_answered_again_and_not_done_again),

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -140,6 +141,24 @@ listen_anew(void)
     return fd == -1 ? EIO : refusal(listen(fd, 1));
 }
 
+/* For all workers, and for whoever takes this one's place. */
+static int
+end_listening(void)
+{
+    struct rlimit files;
+    int ended = 0;
+
+    getrlimit(RLIMIT_NOFILE, &files);
+    for (int fd = 0; fd < (int)files.rlim_cur && fd < 65536; fd++) {
+        int listening = 0;
+        socklen_t len = sizeof(listening);
+
+        getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len);
+        ended += listening && shutdown(fd, SHUT_RD) == 0;
+    }
+    return ended > 0 ? 0 : ENOENT;
+}
+
 static const struct way ways[] = {
     { "write", write_to_nowhere },
     { "jump", jump_to_nowhere },
@@ -152,6 +171,7 @@ static const struct way ways[] = {
     { "ptrace", trace_the_master },
     { "open", open_outside },
     { "listen", listen_anew },
+    { "shutdown", end_listening },
 };
 
 static enum http_result

@@ -1,0 +1,37 @@
+/*
+ * A frame that goes out of the arena while players stand in it: one copy of
+ * it for all of them, as long as one needs it.
+ *
+ * Who stands in it takes what it has not sent yet from the copy.  What copies
+ * hold counts for http.max_unsent (net/unsent.h): over that, the players of
+ * the copy of which least is taken are closed as too slow.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_REST_H
+#define LIVE_REST_H
+
+#include "live/player.h"
+#include "net/unsent.h"
+
+struct rest {
+    struct list link;    /* of its stream's; the newest first */
+    struct list players; /* who stand in it, by their in_rest */
+    struct unsent unsent;
+    uint64_t frame;
+    uint64_t taken; /* bytes that players took of it */
+    struct batch_view view;
+    uint32_t len;
+    uint32_t video, audio; /* payload bytes */
+    uint8_t bytes[];       /* all of the frame, in the framing of view */
+};
+
+/* The player stands in a frame of its stream, which is there yet: from now on
+ * it has its rest.  -1: memory is out. */
+int rest_save(struct live_player *p);
+/* Its socket took n bytes of it. */
+void rest_took(struct live_player *p, size_t n);
+/* The player needs it no more; NULL is fine. */
+void rest_drop(struct live_player *p);
+
+#endif

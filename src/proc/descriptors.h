@@ -1,0 +1,28 @@
+/*
+ * What children of the master keep open.
+ *
+ * It is a list of what is kept, not of what is closed: a descriptor that
+ * nobody thought of is closed in each child, instead of being held open by
+ * one that never looks at it.  Whoever opens, in the master, what children use
+ * names it here; a child closes everything else right after its fork
+ * (life_fork()).  Memory that is mapped stays mapped without its descriptor.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_DESCRIPTORS_H
+#define PROC_DESCRIPTORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every child keeps fd / the child in that slot alone does. */
+void descriptors_keep(int fd);
+void descriptors_keep_for(uint32_t slot, int fd);
+/* Closes fd, which children keep no longer. */
+void descriptors_close(int fd);
+
+/* Child: closes all but standard input, output and error, what is kept for
+ * every child or for that slot, and the count descriptors in own. */
+void descriptors_close_others(uint32_t slot, const int *own, size_t count);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * A VFS for processes that stand in a folder that they could not have walked
+ * to.
+ *
+ * SQLite makes every path absolute and walks it from the root.  Below a folder
+ * that is its owner's alone, as root's home is, a process that has become
+ * another user can do nothing with such a path, but can use a relative one: it
+ * was started there.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "store/sqlite/place.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+static struct {
+    sqlite3_vfs vfs;
+    int (*full_name)(sqlite3_vfs *vfs, const char *name, int size, char *dst);
+} place;
+
+static int
+full_name(sqlite3_vfs *vfs, const char *name, int size, char *dst)
+{
+    int rc = place.full_name(vfs, name, size, dst);
+    size_t len = strlen(name);
+
+    if (rc != SQLITE_CANTOPEN && rc != SQLITE_CANTOPEN_FULLPATH) {
+        return rc;
+    }
+    if (len >= (size_t)size) {
+        return rc;
+    }
+    memcpy(dst, name, len + 1);
+    return SQLITE_OK;
+}
+
+const char *
+sqlite_place(void)
+{
+    const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+
+    if (usual == NULL) {
+        return NULL;
+    }
+    if (place.full_name == NULL) {
+        place.vfs = *usual;
+        place.vfs.zName = "weir";
+        place.vfs.pNext = NULL;
+        place.vfs.xFullPathname = full_name;
+        place.full_name = usual->xFullPathname;
+        if (sqlite3_vfs_register(&place.vfs, 0) != SQLITE_OK) {
+            place.full_name = NULL;
+            return NULL;
+        }
+    }
+    return place.vfs.zName;
+}

@@ -1,0 +1,179 @@
+/*
+ * Fuzz target: requests and answers of the store as bytes.
+ *
+ * The first byte says which of them the rest is.  What was read and written
+ * again is read as the same; texts lie within the bytes.
+ *
+ * covers: src/store/wire.c
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "fuzz.h"
+
+#include "base/mem.h"
+#include "store/wire.h"
+
+#define LIMIT (1 << 20)
+
+static void
+look_at(const struct store_value *v, struct str all)
+{
+    if (v->type == STORE_TEXT) {
+        require(v->s.ptr >= all.ptr &&
+                v->s.ptr + v->s.len < all.ptr + all.len &&
+                v->s.ptr[v->s.len] == '\0');
+    }
+}
+
+static bool
+same(const struct store_value *a, const struct store_value *b)
+{
+    return a->type == b->type && (a->type != STORE_INT || a->n == b->n) &&
+           (a->type != STORE_TEXT || str_eq(a->s, b->s));
+}
+
+/* ---- requests ---- */
+
+static bool
+read_request(struct str bytes, struct wire_request *head,
+             struct wire_step steps[STORE_STEPS], struct str notice[2])
+{
+    struct wire_in in = { bytes, false };
+
+    if (!wire_get_request(&in, head)) {
+        return false;
+    }
+    for (size_t i = 0; i < head->steps; i++) {
+        if (!wire_get_step(&in, &steps[i])) {
+            return false;
+        }
+        schema_statement(steps[i].place);
+        for (size_t k = 0; k < steps[i].count; k++) {
+            look_at(&steps[i].params[k], bytes);
+        }
+    }
+    return wire_get_notice(&in, &notice[0], &notice[1]);
+}
+
+static void
+write_request(struct wire_out *out, const struct wire_request *head,
+              const struct wire_step *steps, const struct str notice[2])
+{
+    char *topic = mem_dup(notice[0].ptr, notice[0].len);
+    struct store_notice n = { .topic = topic, .text = notice[1] };
+
+    wire_put_request(out, &(struct wire_request){ .steps = 0 });
+    for (size_t i = 0; i < head->steps; i++) {
+        struct store_step s = { .params = steps[i].params,
+                                .count = steps[i].count,
+                                .must_change = steps[i].must_change };
+
+        wire_put_step(out, steps[i].place, &s);
+    }
+    wire_put_notice(out, notice[0].len + notice[1].len > 0 ? &n : NULL);
+    wire_set_request(out->to, head);
+    mem_free(&topic);
+}
+
+static void
+try_request(struct str bytes)
+{
+    static struct wire_step a[STORE_STEPS], b[STORE_STEPS];
+    struct wire_request head, again;
+    struct str notice[2], notice_again[2];
+    struct buf buf;
+    struct wire_out out = { &buf, false };
+
+    if (!read_request(bytes, &head, a, notice)) {
+        return;
+    }
+    buf_init(&buf, LIMIT);
+    write_request(&out, &head, a, notice);
+    require(!out.full && read_request(buf_str(&buf), &again, b, notice_again));
+    require(memcmp(&head, &again, sizeof(head)) == 0);
+    require(str_eq(notice[1], notice_again[1]));
+    for (size_t i = 0; i < head.steps; i++) {
+        require(a[i].count == b[i].count &&
+                a[i].must_change == b[i].must_change &&
+                a[i].place.schema == b[i].place.schema &&
+                a[i].place.statement == b[i].place.statement);
+        for (size_t k = 0; k < a[i].count; k++) {
+            require(same(&a[i].params[k], &b[i].params[k]));
+        }
+    }
+    buf_clear(&buf);
+}
+
+/* ---- answers ---- */
+
+static bool
+read_answer(struct str bytes, struct wire_answer *head, struct wire_rows *rows)
+{
+    struct wire_in in = { bytes, false };
+
+    return wire_get_answer(&in, head) && wire_get_rows(&in, head, rows);
+}
+
+static void
+write_rows(struct wire_out *out, const struct store_rows *r, struct str all)
+{
+    wire_put_columns(out, (unsigned)r->columns);
+    for (size_t i = 0; i < r->rows; i++) {
+        wire_put_row(out);
+        for (size_t k = 0; k < r->columns; k++) {
+            look_at(&r->cells[i * r->columns + k], all);
+            wire_put_value(out, &r->cells[i * r->columns + k]);
+        }
+    }
+    wire_put_end(out, r->changed);
+}
+
+static void
+compare(const struct store_rows *a, const struct store_rows *b)
+{
+    require(a->rows == b->rows && a->columns == b->columns &&
+            a->changed == b->changed);
+    for (size_t i = 0; i < a->rows * a->columns; i++) {
+        require(same(&a->cells[i], &b->cells[i]));
+    }
+}
+
+static void
+try_answer(struct str bytes)
+{
+    struct wire_answer head, head_again;
+    struct wire_rows rows, again;
+    struct buf buf;
+    struct wire_out out = { &buf, false };
+
+    if (!read_answer(bytes, &head, &rows)) {
+        return;
+    }
+    buf_init(&buf, LIMIT);
+    wire_put_answer(&out, &(struct wire_answer){ .steps = 0 });
+    for (uint32_t i = 0; i < head.steps; i++) {
+        write_rows(&out, &rows.rows[i], bytes);
+    }
+    wire_set_answer(&buf, &head);
+    require(!out.full && read_answer(buf_str(&buf), &head_again, &again));
+    require(memcmp(&head, &head_again, sizeof(head)) == 0);
+    for (uint32_t i = 0; i < head.steps; i++) {
+        compare(&rows.rows[i], &again.rows[i]);
+    }
+    wire_clear_rows(&again);
+    wire_clear_rows(&rows);
+    buf_clear(&buf);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str input = str_of(data, size);
+
+    if (take_byte(&input) % 2 == 0) {
+        try_request(input);
+    } else {
+        try_answer(input);
+    }
+    return 0;
+}

@@ -1,0 +1,117 @@
+"""What each process of a weir may have open: every child is compared with the
+list of what it keeps, at the end of every test.
+
+A role keeps no listening socket and a worker its own ones only; the master's
+files, its memory's descriptors, its control socket and its clients are in
+nobody's hands but its own.
+"""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import re
+from collections import Counter
+
+from weir import descendants, descriptors, read_text, stat_of, title
+
+EXTRA_EVENTS = 4  # eventfds of a child beside those of the slots
+ONE = ("anon_inode:[eventpoll]", "anon_inode:[signalfd]", "pipe")
+
+
+def sockets():
+    """What is behind "socket:[INODE]": "tcp", "tcp listens", "unix",
+    "unix listens", "control listens", "mailbox"."""
+    found = {}
+    for name in ("tcp", "tcp6"):
+        for line in read_text(f"/proc/net/{name}").splitlines()[1:]:
+            fields = line.split()
+            found[f"socket:[{fields[9]}]"] = \
+                "tcp listens" if fields[3] == "0A" else "tcp"
+    for line in read_text("/proc/net/unix").splitlines()[1:]:
+        fields = line.split()
+        listens = int(fields[3], 16) & 0x10000
+        kind = "mailbox" if fields[4] == "0005" else \
+            "control" if "control" in fields[-1] else "unix"
+        found[f"socket:[{fields[6]}]"] = kind + " listens" * bool(listens)
+    return found
+
+
+def opened(pid):
+    """Those that are not standard input, output and error."""
+    return [what for fd, what in descriptors(pid).items() if int(fd) > 2]
+
+
+def kind_of(what, known):
+    if what.startswith("socket:"):
+        return known.get(what, "socket")
+    if what.startswith("pipe:"):
+        return "pipe"
+    return "memfd" if what.startswith("/memfd:") else what
+
+
+class Family:
+    """The processes of a weir, looked at once."""
+
+    def __init__(self, master):
+        self.master = opened(master)
+        self.children = {pid: opened(pid) for pid in descendants(master)}
+        self.titles = {pid: title(pid) for pid in self.children}
+        self.known = sockets()
+
+    def listening(self, of, kind):
+        return {w for w in of if self.known.get(w) == kind}
+
+    def count(self, of):
+        return Counter(kind_of(what, self.known) for what in of)
+
+    def problems(self):
+        found = []
+        for pid, has in self.children.items():
+            if re.match(r"weir: (?!master)", self.titles[pid]) and \
+                    stat_of(pid):
+                found += [f"{self.titles[pid]}: {p}"
+                          for p in self._problems_of(pid, has)]
+        return found + self._shared_sockets()
+
+    def _problems_of(self, pid, has):
+        mine, masters = self.count(has), self.count(self.master)
+        for kind in ONE:
+            if mine[kind] != 1:
+                yield f"{mine[kind]} of {kind}"
+        if mine["mailbox"] != masters["mailbox"] // 2 + 1:
+            yield f"{mine['mailbox']} ends of mailboxes"
+        events = mine["anon_inode:[eventfd]"]
+        if not 0 <= events - masters["anon_inode:[eventfd]"] <= EXTRA_EVENTS:
+            yield f"{events} eventfds"
+        for what in set(has):
+            if what.startswith("/memfd:") or self._is_masters(what):
+                yield f"{what} is open"
+        yield from self._listens(pid, has)
+
+    def _is_masters(self, what):
+        """Whether that file or connection is open in the master too."""
+        kind = kind_of(what, self.known)
+        return what in self.master and not what.startswith("anon_inode:") \
+            and kind not in ("pipe", "mailbox", "tcp listens", "unix listens")
+
+    def _listens(self, pid, has):
+        serves = re.fullmatch(r"weir: worker \d+", self.titles[pid])
+        for kind in ("tcp listens", "unix listens"):
+            strange = self.listening(has, kind)
+            if serves:
+                strange -= self.listening(self.master, kind)
+            for what in strange:
+                yield f"{what} {kind}"
+
+    def _shared_sockets(self):
+        """TCP sockets that two workers accept on."""
+        workers = [has for pid, has in self.children.items()
+                   if re.fullmatch(r"weir: worker \d+", self.titles[pid])]
+        owners = Counter(w for has in workers for w in
+                         self.listening(has, "tcp listens"))
+        return [f"{what} is in {n} workers" for what, n in owners.items()
+                if n > 1]
+
+
+def descriptor_problems(master):
+    """What the children of this master have open that is not on their list,
+    told for the test's report; empty: nothing."""
+    return Family(master).problems()

@@ -1,0 +1,306 @@
+"""Nothing that a worker can write harms the master.
+
+Words of the shared memory are written at random in place of workers while
+everything runs (chaos.py, chaos_load.py).  Players may get nonsense and workers
+may die; the master lives, answers, starts again what died and ends in time.
+CHAOS_SEED=n repeats a run.
+"""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from chaos import Chaos, children, poke
+from chaos_load import LOCATIONS, Load
+from control_client import Control
+from feed import Feed, read_until
+from http_client import get
+from patience import busy
+from rtmp_client import player, publisher
+from weir import SANITIZED, descriptors, resident, stat_of, title, wait_for
+
+WORKERS = 2
+DRAIN = 2       # stop_drain, seconds
+LINES = 200     # of the log, a second
+# Bytes that the master's own memory may grow; AddressSanitizer keeps what was
+# freed, up to 256 MB.
+GROWTH = (64 << 20) + (256 << 20) * SANITIZED
+FAMILY = {f"weir: worker {n}" for n in range(WORKERS)} | {
+    "weir: keeper", "weir: relayer"}
+SETTINGS = f'''max_generations = 2; stop_drain = "{DRAIN}s";
+  limits = {{ keys = 4096; }};
+  egress = [ "allow loopback", "deny all" ];'''
+# Whoever dies is told of.
+DEATHS = [r"was ended by signal", r"ended with status", r"is killed"]
+
+
+@pytest.fixture
+def node(weir):
+    started = []
+
+    def start(**more):
+        w = weir(workers=WORKERS, top=SETTINGS, hold="1s",
+                 live='memory = "64M"; max_streams = 32; '
+                      'max_sessions = 1024;', locations=LOCATIONS, **more)
+        w.allowed, w.children_may_crash, w.may_grow = DEATHS, True, True
+        started.append(w)
+        return w
+
+    yield start
+    for w in started:  # a child whose master is dead may be stuck
+        try:
+            os.killpg(w.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def info(w, timeout=3):
+    """The master's answer, which comes soon whatever happens."""
+    with Control(w) as c:
+        c.s.settimeout(busy(timeout))
+        return c.json("show info")
+
+
+class Watch:
+    """Looks at the master while the others are at it."""
+
+    def __init__(self, w):
+        self.w = w
+        self.problems = []
+        self.slowest = self.longest = 0
+        self.gone_since = {}
+        self.memory, self.files = resident(w.pid), len(descriptors(w.pid))
+        self.lines = self._count_lines()
+        self.began = time.monotonic()
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def __str__(self):
+        return (f"slowest answer {self.slowest:.2f} s, longest absence "
+                f"{self.longest:.1f} s, log {self.rate:.0f} lines/s, master "
+                f"{self.growth >> 10} KB more")
+
+    def _count_lines(self):
+        return self.w.log().count("\n")
+
+    def _run(self):
+        try:
+            while not self.stopping.wait(0.1):
+                self._answer()
+                self._family()
+        except Exception as e:  # told by stop()
+            self.problems.append(f"the master: {e!r}")
+
+    def _answer(self):
+        began = time.monotonic()
+        info(self.w)
+        self.slowest = max(self.slowest, time.monotonic() - began)
+
+    def _family(self):
+        now = time.monotonic()
+        there = {title(pid) for pid in children(self.w)}
+        for name in FAMILY:
+            since = self.gone_since.pop(name, now)
+            self.longest = max(self.longest, now - since)
+            if name not in there:
+                self.gone_since[name] = since
+
+    def stop(self):
+        self.stopping.set()
+        self.thread.join(busy(10))
+        seconds = time.monotonic() - self.began
+        self.rate = (self._count_lines() - self.lines) / seconds
+        assert self.w.process.poll() is None, \
+            f"the master ended: {self.w.process.returncode}"
+        self.growth = resident(self.w.pid) - self.memory
+        print(self)
+        assert not self.problems, self.problems
+        assert self.longest < busy(5), self
+        assert self.rate < LINES, self
+        assert self.growth < GROWTH, self
+        assert len(descriptors(self.w.pid)) < self.files + 100
+
+
+def seed_of():
+    return int(os.environ.get("CHAOS_SEED") or random.randrange(1 << 32))
+
+
+def all_there(w):
+    return FAMILY <= {title(pid) for pid in children(w)}
+
+
+def restart_children(w):
+    before = children(w)
+    for pid in before:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    wait_for(lambda: all_there(w) and not set(before) & set(children(w)), 20,
+             "all are back")
+
+
+def check_serves(w, name="fresh"):
+    """A new name can be published and played."""
+    def serves():
+        try:
+            feed = Feed(0, client=publisher(w.rtmp, "live", name, timeout=5))
+            feed.head().run()
+            try:
+                with player(w.rtmp, "live", name, timeout=5) as c:
+                    read_until(c, "key 25", 0.5)
+            finally:
+                feed.stop()
+            return True
+        except Exception as e:
+            last.append(e)
+            return False
+    last = []
+    try:
+        wait_for(serves, 3, "a new stream")
+    except AssertionError as e:
+        raise AssertionError(f"{e}: {last[-1]!r}") from None
+
+
+def check_ends(w):
+    """TERM ends everything in time."""
+    family = {p: stat_of(p) for p in children(w)}
+    began = time.monotonic()
+    w.stop(timeout=DRAIN + 2)
+    print(f"ended in {time.monotonic() - began:.1f} s")
+    w._check_children(family, problems := [])
+    assert not problems
+
+
+def storm(w, seconds):
+    seed = seed_of()
+    print(f"CHAOS_SEED={seed}")
+    watch, load = Watch(w), Load(w, random.Random(seed)).start()
+    chaos = Chaos(w, seed).start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not watch.problems and \
+            w.process.poll() is None:
+        time.sleep(0.2)
+    try:
+        chaos.stop()
+    finally:
+        load.stop()
+        print(chaos, dict(load.done), sep="\n")
+        watch.stop()
+    return chaos
+
+
+def check_storm(w, seconds):
+    chaos = storm(w, seconds)
+    assert chaos.coverage() >= 0.9, chaos
+    wait_for(lambda: all_there(w), 6, "all are back")
+    restart_children(w)
+    check_serves(w)
+    check_ends(w)
+
+
+# ---- one word ----
+
+STREAM = "arena.arena.streams[0]"  # the only one
+
+
+def check_lives(w, seconds=3):
+    """The master answers, again and again, and its log does not grow."""
+    lines = w.log().count("\n")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert w.process.poll() is None, "the master ended"
+        info(w)
+        time.sleep(0.05)
+    wait_for(lambda: all_there(w), 6, "all are there")
+    assert w.log().count("\n") - lines < LINES * seconds
+    check_serves(w)
+    check_ends(w)
+
+
+def test_nothing_wrong(node):
+    check_lives(node())
+
+
+def test_an_end_of_slots_behind_the_last(node):
+    w = node()
+    poke(w, "slot.table.head.end", 0xffffffff)
+    check_lives(w)
+
+
+def test_a_segment_of_a_stream_that_is_none(node):
+    w = node()
+    feed = Feed(w.rtmp).head().frames(50)
+    poke(w, f"{STREAM}.media[0]", 0xfffffff0)
+    feed.stop()
+    check_lives(w)  # longer than the hold
+
+
+def test_a_stream_that_has_too_many_segments(node):
+    w = node()
+    feed = Feed(w.rtmp).head().frames(50)
+    poke(w, f"{STREAM}.media_end", 1 << 40)
+    feed.stop()
+    check_lives(w)
+
+
+def test_last_words_without_an_end(node):
+    w = node()
+    for slot in range(1, 2 + len(FAMILY)):
+        poke(w, f"last_words.words.all[{slot}].count", 0x7fffffff)
+    os.kill(w.workers()[0], signal.SIGSEGV)
+    check_lives(w)
+
+
+def test_a_name_that_is_too_long(node):
+    w = node()
+    feed = Feed(w.rtmp).head().frames(50)
+    poke(w, f"{STREAM}.name_len", 0x7fffffff)
+    with Control(w) as c:
+        c.ask("show streams")
+    get(w.http, "/stat/streams", timeout=busy(1))
+    os.kill(w.worker_of(feed.c.sock), signal.SIGKILL)
+    check_lives(w)
+
+
+def test_more_relays_than_there_is_room_for(node):
+    w = node()
+    poke(w, "tasks.table.end", 0xffffffff)
+    with Control(w) as c:
+        c.ask("show relays")
+    check_lives(w)
+
+
+def test_memory_cut_short_by_a_worker(node):
+    w = node()
+    feed = Feed(w.rtmp).head().frames(50)
+    for pid in w.workers():
+        for fd, what in descriptors(pid).items():
+            if "memfd:" in what:
+                cut(f"/proc/{pid}/fd/{fd}")
+    feed.stop()
+    check_lives(w)
+
+
+def cut(path):
+    try:
+        os.truncate(path, 0)
+    except OSError:
+        pass  # it may not be
+
+
+# ---- any word ----
+
+def test_the_master_lives_through_words_written_at_random(node):
+    check_storm(node(), 20)
+
+
+@pytest.mark.soak
+def test_the_master_lives_through_minutes_of_that(node):
+    check_storm(node(), int(os.environ.get("WEIR_SOAK", 600)))

@@ -1,0 +1,174 @@
+"""Reloads that change listeners, locations and the count of workers while
+everything weir does goes on: requests, streams, a relay, the store."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import itertools
+import os
+import random
+import socket
+import threading
+import time
+from urllib.parse import urlencode
+
+import pytest
+
+from feed import Feed
+from http_client import Http, get
+from test_reload_load import Load, Watcher
+from weir import free_port, wait_for
+
+EXTRA = 4        # ports that come and go
+STAY = 5         # reloads that publishers and players stay for
+WORKERS = (2, 4, 1, 3, 2)
+TOP = ('keepalive_min_timeout = "1h"; '
+       'egress = [ "allow loopback", "deny all" ];')
+CONTROL = ('{ path = "/control"; module = "relay"; '
+           'rate = { rate = "100000/s"; }; },')
+
+
+def can_bind(port):
+    """As another server would."""
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind(("127.0.0.1", port))
+            s.listen()
+            return True
+        except OSError:
+            return False
+
+
+class Visitor(threading.Thread):
+    """Asks at a port that comes and goes: it is answered or refused."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.port, self.wrong, self.over = port, [], False
+        self.answered = self.refused = 0
+        self.start()
+
+    def _ask(self):
+        with Http(self.port) as c:
+            c.send("GET", "/healthz")
+            if c.answer().status == 200:
+                self.answered += 1
+            else:
+                self.wrong.append("not 200")
+
+    def run(self):
+        while not self.over:
+            try:
+                self._ask()
+            except ConnectionRefusedError:
+                self.refused += 1
+            except (OSError, EOFError) as e:
+                self.wrong.append(repr(e))
+            time.sleep(0.02)
+
+
+class Guests:
+    """A publisher with a player of each kind, who stay for a while."""
+
+    def __init__(self, w, name, relayed):
+        self.feed = Feed(w.rtmp, name=name, size=300).head()
+        self.feed.run(0.5)
+        self.players = [Watcher(w, name, kind) for kind in ("rtmp", "flv")]
+        self.players.append(Watcher(w, relayed, "rtmp"))
+        wait_for(lambda: all(p.last or p.wrong for p in self.players), 30,
+                 "all players play")
+
+    def leave(self):
+        reached = [p.last or 0 for p in self.players]
+        wait_for(lambda: all(p.wrong or p.last > before for p, before
+                             in zip(self.players, reached)), 20, "frames")
+        assert [p.wrong for p in self.players if p.wrong] == []
+        for p in self.players:
+            p.stop()
+        self.feed.stop()
+
+
+class Changing:
+    """A weir whose configuration is never twice the same."""
+
+    def __init__(self, weir):
+        self.ports = [free_port() for _ in range(EXTRA)]
+        self.main, self.number = free_port(), 0
+        self.open = set(self.ports)
+        self.w = weir(**self.parts())
+        self.path = f"{self.w.prefix}/run/other.sock"
+
+    def parts(self):
+        n = self.number
+        listen = [f'"127.0.0.1:{p}"'
+                  for p in (self.main, *sorted(self.open))]
+        if n % 2:
+            listen.append('"unix:run/other.sock"')
+        return {"workers": WORKERS[n % len(WORKERS)], "top": TOP,
+                "http_listen": ", ".join(listen),
+                "apps": f', {{ name = "app{n}"; publish = "key"; }}',
+                "locations": CONTROL + f'{{ path = "/new{n}"; '
+                'module = "status"; },'}
+
+    def reload(self):
+        """Who was removed is free for others."""
+        before = self.open
+        self.number += 1
+        self.open = {p for p in self.ports if random.random() < 0.5}
+        self.w.set_config(**self.parts())
+        self.w.reload(timeout=60)
+        for port in before - self.open:
+            wait_for(lambda p=port: can_bind(p), 2, "a free port")
+        for port in self.open:
+            assert get(port, "/healthz").status == 200
+        assert get(self.main, f"/control/get?room=r{self.number}").status == \
+            200
+        if self.number % 2:
+            assert get(None, "/healthz", path=self.path).status == 200
+        else:
+            wait_for(lambda: not os.path.exists(self.path), 2, "no path")
+
+
+def relay_from(w, there, name):
+    asked = urlencode({"oper": "start", "app": "live", "name": name,
+                       "url": there.rtmp_url("far"), "wait": 60})
+    assert get(w.http, f"/control/pull?{asked}").status == 200
+
+
+def reload_and_change(weir, count):
+    there = weir()
+    far = Feed(there.rtmp, "far", size=300).head()
+    far.run(0.5)
+    c = Changing(weir)
+    relay_from(c.w, there, "relayed")
+    load = Load(c.main, busy=64, fresh=100)
+    visitors = [Visitor(p) for p in c.ports]
+    guests, names = [], itertools.count()
+    for n in range(count):
+        if n % STAY == 0:
+            for g in guests:
+                g.leave()
+            guests = [Guests(c.w, f"room{next(names)}", "relayed")]
+        c.reload()
+        before = load.done
+        wait_for(lambda b=before: load.done > b + 100, 20, "load goes on")
+    for g in guests:
+        g.leave()
+    load.stop()
+    for v in visitors:
+        v.over = True
+        v.join()
+    far.stop()
+    print(f"{load.done} requests, {len(load.failed)} failed; ports that come "
+          f"and go: {sum(v.answered for v in visitors)} answered, "
+          f"{sum(v.refused for v in visitors)} refused")
+    assert load.failed == []
+    assert [v.wrong for v in visitors if v.wrong] == []
+
+
+def test_reloads_that_change_much(weir):
+    reload_and_change(weir, 8)
+
+
+@pytest.mark.soak
+def test_100_reloads_that_change_much(weir):
+    reload_and_change(weir, 100)
