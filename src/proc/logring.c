@@ -3,8 +3,9 @@
  *
  * A writer puts a line in the ring of its slot under a lock of its process,
  * and wakes the drain thread if that sleeps (a flag in shared memory, and a
- * futex on it).  The thread moves lines to a bounded buffer for each file and
- * writes those.  A pipe or terminal that takes nothing is passed over, so it
+ * futex on it).  The master's own ring is not shared: what it says of others
+ * is nobody else's to change.  The thread moves lines to a bounded buffer for
+ * each file and writes those.  A pipe or terminal that takes nothing is passed over, so it
  * costs its own lines only; a disk that hangs holds up this thread, nobody
  * else.
  *
@@ -42,7 +43,8 @@
 #define REPORT_MS 1000   /* how often losses are told */
 #define ROUND_LINES 4096 /* taken from one slot before the next one's turn */
 
-/* At the front of the shared memory; one ring a slot follows. */
+/* At the front of the shared memory; a ring follows for each slot but the
+ * master's. */
 struct shared_head {
     _Alignas(4096) _Atomic uint32_t sleeping; /* the drain thread's futex */
 };
@@ -54,6 +56,12 @@ struct slot_ring {
 };
 
 #define RING_SIZE (LOGRING_SIZE - sizeof(struct slot_ring))
+
+/* The master's, which no other process sees. */
+static union {
+    struct slot_ring ring;
+    uint8_t room[LOGRING_SIZE];
+} master_ring;
 
 static struct {
     struct shared_head *memory; /* shared; NULL while not created */
@@ -72,7 +80,11 @@ ring_of(uint32_t slot)
 {
     uint8_t *rings = (uint8_t *)(logs.memory + 1);
 
-    return (struct slot_ring *)(void *)(rings + (size_t)slot * LOGRING_SIZE);
+    if (slot == 0) {
+        return &master_ring.ring;
+    }
+    return (struct slot_ring *)(void *)(rings +
+                                        (size_t)(slot - 1) * LOGRING_SIZE);
 }
 
 /* ---- writers ---- */
@@ -124,6 +136,20 @@ logring_sink(void *arg, const char *line, size_t len)
 
 /* ---- the thread ---- */
 
+/* One record is one line, whatever a process wrote there. */
+static void
+make_one_line(uint8_t *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if ((line[i] < ' ' && line[i] != '\t') || line[i] == 0x7f) {
+            line[i] = '?';
+        }
+    }
+    if (len > 0) {
+        line[len - 1] = '\n';
+    }
+}
+
 static void
 take_line(uint32_t slot, struct log_file *f, size_t len)
 {
@@ -136,6 +162,7 @@ take_line(uint32_t slot, struct log_file *f, size_t len)
 
     ring_take(r, RING_SIZE, dst, len);
     if (dst != NULL) {
+        make_one_line(dst, len);
         buf_commit(&f->pending, len);
     } else {
         f->lost++;
@@ -268,11 +295,12 @@ logring_create(struct errmsg *err)
     assert(logs.memory == NULL && slots_count() > 0);
     logs.memory = shared_create("weir logs",
                                 sizeof(*logs.memory) +
-                                    (size_t)slots_count() * LOGRING_SIZE,
+                                    (size_t)(slots_count() - 1) * LOGRING_SIZE,
                                 SHARED_ALL, err);
     if (logs.memory == NULL) {
         return -1;
     }
+    memset(&master_ring.ring, 0, sizeof(master_ring.ring));
     if (!logs.forks_handled) {
         pthread_atfork(NULL, NULL, after_fork);
         logs.forks_handled = true;

@@ -1,6 +1,7 @@
 /*
- * Log lines on their way to files: a bounded ring for each slot in shared
- * memory, emptied by one thread of the master.
+ * Log lines on their way to files: a bounded ring for each slot, emptied by one
+ * thread of the master.  The rings of children lie in shared memory, which any
+ * of them may write to; the master's own does not.
  *
  * Writers never wait: a line that does not fit is dropped and counted
  * (slot->log_dropped) and the drain thread says so in the error log: "N log
@@ -43,7 +44,8 @@ int logring_start(struct errmsg *err);
 void logring_stop(void);
 void logring_destroy(void); /* after logring_stop(); closes the files */
 
-/* Any process, any thread: a whole line with its newline, 64 KB at most. */
+/* Any process, any thread: a whole line with its newline, 64 KB at most.
+ * Control characters in it become '?', its last byte a newline. */
 void logring_write(int file, const char *line, size_t len);
 /* The error log, for log_set_sink(). */
 void logring_sink(void *arg, const char *line, size_t len);

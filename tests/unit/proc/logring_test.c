@@ -294,6 +294,70 @@ lines_of_a_killed_process_are_written(void **state)
     is(paths[0], "last words\nits successor\n");
 }
 
+/* Damages all that a child can write of the logs. */
+static void
+scribble(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    void *begin, *end;
+    int found = 0;
+
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        if (strstr(line, "weir logs") != NULL &&
+            sscanf(line, "%p-%p rw-s", &begin, &end) == 2) {
+            memset(begin, 0xff, (size_t)((char *)end - (char *)begin));
+            found++;
+        }
+    }
+    (void)fclose(maps);
+    assert_int_equal(found, 1);
+}
+
+static void
+nobody_changes_what_the_master_says(void **state)
+{
+    int status;
+
+    (void)state;
+    write_text(0, "worker 0 was ended by signal 11\n");
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        slot_set_self(1);
+        scribble();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    start();
+    logring_stop();
+    contains(paths[0], "worker 0 was ended by signal 11\n");
+}
+
+static void
+what_a_child_writes_is_one_line(void **state)
+{
+    static const char line[] = "a\nb\tc\x1b[2J\x7f";
+    int status;
+
+    (void)state;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        slot_set_self(1);
+        logring_write(0, line, sizeof(line));
+        logring_write(0, "", 0);
+        write_text(0, "next\n");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    start();
+    logring_stop();
+    is(paths[0], "a?b\tc?[2J?\nnext\n");
+}
+
 static void
 too_many_lines_are_dropped_counted_and_told(void **state)
 {
@@ -582,6 +646,8 @@ main(void)
         TEST(threads_at_once),
         TEST(processes_and_threads_at_once),
         TEST(lines_of_a_killed_process_are_written),
+        TEST(nobody_changes_what_the_master_says),
+        TEST(what_a_child_writes_is_one_line),
         TEST(too_many_lines_are_dropped_counted_and_told),
         TEST(a_stalled_pipe_costs_only_its_own),
         TEST(a_pipe_that_goes_on_gets_everything),
