@@ -285,11 +285,10 @@ def test_edits_at_the_same_time_are_not_lost(weir):
     told = a_.at_once([lambda m=m: put(w, number, method="PATCH", **m).status
                        for m in ([{"title": n} for n in names] +
                                  [{"created_at": s} for s in seconds])])
-    assert set(told) <= {200, 503} and told.count(200) > 0
+    assert set(told) == {200}
     last = get(w.http, f"/articles/{number}").json()
-    # Who was told 503 met others too often; nobody's 200 is undone by another.
-    assert (last["title"] in names) == (200 in told[:20])
-    assert (last["created_at"] in seconds) == (200 in told[20:])
+    # Nobody's is undone by who changed something else.
+    assert last["title"] in names and last["created_at"] in seconds
 
 
 def test_editing_is_off_unless_set(weir):
