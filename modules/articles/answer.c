@@ -93,6 +93,20 @@ answer_is_known(struct ask *a, const struct tag *t)
     return true;
 }
 
+/* The vendor's type for who names it, else the form's own. */
+static const char *
+type_of(const struct ask *a)
+{
+    const struct http_format format = { a->format->name, a->format->type };
+    struct str type = http_vendor_type(a->request, &format);
+
+    if (type.len == 0) {
+        return a->format->content_type;
+    }
+    return pool_printf(a->request->pool, "%.*s; charset=UTF-8", STR_ARGS(type))
+        .ptr;
+}
+
 bool
 answer_from_cache(struct ask *a)
 {
@@ -113,7 +127,7 @@ answer_from_cache(struct ask *a)
     if (tag_text_is_known(r, c->tag)) {
         http_reply(r, 304, NULL, STR_NONE);
     } else {
-        http_reply(r, 200, a->format->content_type, c->body);
+        http_reply(r, 200, type_of(a), c->body);
     }
     return true;
 }
@@ -147,7 +161,7 @@ answer_send(struct ask *a, int status, struct buf *body, int written)
     } else {
         answer_set_headers(r);
         keep(a, buf_str(body));
-        http_reply(r, status, a->format->content_type, buf_str(body));
+        http_reply(r, status, type_of(a), buf_str(body));
     }
     buf_clear(body);
     return HTTP_DONE;

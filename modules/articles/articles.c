@@ -13,7 +13,6 @@
 
 #include "answer.h"
 #include "app/worker.h"
-#include "openapi.h"
 #include "xml/read.h"
 
 static const struct conf_key keys[] = {
@@ -181,7 +180,6 @@ start(const struct module_layer *layer, void **state,
     a->settings = layer->settings;
     a->writers = access_parse(pool, a->settings->write_access.items,
                               a->settings->write_access.count);
-    a->openapi = openapi_make(a, pool);
     xml_init();
     a->cache = cache_new(a->settings->cache);
     *state = a;

@@ -67,6 +67,24 @@ query_of(struct pool *pool, struct str parameter, struct str version)
                        STR_ARGS(http_query_encode(pool, version)));
 }
 
+static struct http_api
+api_of(const struct unit *u, struct str version)
+{
+    static const enum http_api_by by[STRATEGIES] = {
+        [STRATEGY_PATH] = HTTP_API_PATH,
+        [STRATEGY_HEADER] = HTTP_API_ACCEPT,
+        [STRATEGY_ACCEPT_VERSION] = HTTP_API_VERSION,
+        [STRATEGY_PARAM] = HTTP_API_PARAM,
+    };
+    struct http_api api = { .by = by[u->strategy],
+                            .version = version,
+                            .vendor = u->vendor,
+                            .parameter = u->parameter };
+
+    version_dates(u, &api.deprecated, &api.sunset);
+    return api;
+}
+
 static void
 add_offers(struct version_table *t, const struct unit *from, struct str all,
            struct pool *pool)
@@ -81,6 +99,7 @@ add_offers(struct version_table *t, const struct unit *from, struct str all,
         o->query = STR_NONE;
         o->version = v->count > 0 ? v->items[v->count - 1 - i] : STR_NONE;
         o->lines = version_lines(pool, from, o->version, all);
+        o->api = api_of(from, o->version);
         if (u->strategy == STRATEGY_HEADER && v->count > 0) {
             o->name = name_place(t, u->vendor, o->version);
         }

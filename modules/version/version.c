@@ -104,6 +104,7 @@ take(const struct http_request *r, const struct version_table *t,
     choice->layer_count = u->layer_count;
     choice->lines = o->lines;
     choice->version = o->version;
+    choice->api = o->version.len > 0 ? &o->api : NULL;
     choice->wish = version_wish(u, rank);
     choice->query = rank >= RANK_NAMED ? o->query : STR_NONE;
     choice->vendor = choice->format = STR_NONE;

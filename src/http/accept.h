@@ -37,6 +37,12 @@ struct http_format {
 int http_choose_format(struct http_request *r,
                        const struct http_format *formats);
 
+/* The vendor's type of the version that a layer in front chose, in that
+ * format, where Accept names it whole: "application/vnd.acme-v2+json", in the
+ * pool.  Otherwise empty: the answer has the format's own type. */
+struct str http_vendor_type(struct http_request *r,
+                            const struct http_format *format);
+
 /* How the best of them is wished for; without an Accept all the more. */
 struct http_wish http_best_wish(const struct http_request *r,
                                 const struct http_format *formats);

@@ -73,6 +73,7 @@ struct http_stage {
     size_t count, at;
     struct str route_path; /* what the request is for them */
     struct str vendor, version, format, query;
+    const struct http_api *api;
     struct http_wish wish; /* what they were chosen for */
     struct str lines;      /* of the head, while the walk is here */
 };

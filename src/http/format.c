@@ -187,3 +187,21 @@ http_choose_format(struct http_request *r, const struct http_format *formats)
     }
     return chosen;
 }
+
+struct str
+http_vendor_type(struct http_request *r, const struct http_format *format)
+{
+    struct wish w = { .close = CLOSE_NOT };
+
+    for (size_t i = 0; i < r->header_count && r->api_vendor.len > 0; i++) {
+        if (str_eq_nocase(r->headers[i].name, STR("Accept"))) {
+            add_wishes(r, format, r->headers[i].value, &w);
+        }
+    }
+    if (w.close != CLOSE_VERSION || w.quality == 0) {
+        return STR_NONE;
+    }
+    return pool_printf(r->pool, "application/vnd.%.*s-%.*s+%s",
+                       STR_ARGS(r->api_vendor), STR_ARGS(r->api_version),
+                       format->name);
+}

@@ -40,17 +40,29 @@ may_be_changed(const struct exchange *x)
 }
 
 static bool
-type_listed(const struct http_settings *s, const char *type)
+name_listed(const struct http_settings *s, struct str name)
 {
-    struct str params = str_from(type);
-    struct str name = str_trim(str_cut(&params, ';'));
-
     for (size_t i = 0; i < s->gzip_type_count; i++) {
         if (str_eq_nocase(name, s->gzip_types[i])) {
             return true;
         }
     }
     return false;
+}
+
+/* Types of vendors go with what they are made of. */
+static bool
+type_listed(const struct http_settings *s, const char *type)
+{
+    struct str params = str_from(type);
+    struct str name = str_trim(str_cut(&params, ';'));
+    bool vendor = str_starts(name, STR("application/vnd."));
+
+    return name_listed(s, name) ||
+           (vendor && str_ends(name, STR("+json")) &&
+            name_listed(s, STR("application/json"))) ||
+           (vendor && str_ends(name, STR("+xml")) &&
+            name_listed(s, STR("application/xml")));
 }
 
 bool
