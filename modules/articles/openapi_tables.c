@@ -33,7 +33,7 @@ static const struct openapi_property new_author[] = {
       .kind = KIND_TEXT,
       .limit = LIMIT_NAME,
       .optional = true,
-      .help = "Kept where none is known yet." },
+      .help = "The author's name from now on, in all articles." },
     { .name = NULL },
 };
 

@@ -32,8 +32,14 @@ def test_an_article_and_its_author(weir):
     assert a.header("location") == f"http://test/articles/{a.json()['id']}"
     again = get(w.http, f"/articles/{a.json()['id']}")
     assert again.body == a.body and again.header("etag") == a.header("etag")
-    # The first name of an author is his; who has none gets one later.
-    assert made(w, "two", author={"id": 7, "name": "Bob"})["author"]["name"] \
+    # The name given last is his, everywhere; who gives none leaves it.
+    assert made(w, "bob", author={"id": 7, "name": "Bob"})["author"]["name"] \
+        == "Bob"
+    assert get(w.http, "/authors/7").json()["name"] == "Bob"
+    assert {a["author"]["name"] for a in get(w.http, "/articles").json()} == \
+        {"Bob"}
+    made(w, "ada", author={"id": 7, "name": "Ada"})
+    assert made(w, "two", author={"id": 7, "name": ""})["author"]["name"] \
         == "Ada"
     assert made(w, "three", author={"id": 8})["author"]["name"] == ""
     assert made(w, "four", author={"id": 8, "name": "Eve"})["author"]["name"] \
@@ -256,8 +262,10 @@ def test_a_patch_changes_what_it_names(weir):
         (7, "Ada")
     assert get(w.http, "/authors/7").json()["name"] == "Ada"
     assert get(w.http, f"/articles/{number}").body == a.body
-    a = patch(author={"name": "Bob"})  # he has one
-    assert a.json()["author"]["name"] == "Ada"
+    assert a.json()["author"]["updated_at"] >= whole["updated_at"]
+    a = patch(author={"name": "Bob"})
+    assert a.json()["author"]["name"] == "Bob"
+    assert get(w.http, f"/articles/{number}").body == a.body
     a = patch(author={"id": 8})
     assert (a.json()["author"]["id"], a.json()["author"]["name"]) == (8, "")
     assert a.json()["title"] == "one" and a.json()["content"] == "c"
@@ -275,6 +283,31 @@ def test_a_patch_changes_what_it_names(weir):
     assert get(w.http, f"/articles/{number}").json()["author"]["id"] == 8
     # PUT takes no part of an author.
     error(put(w, number, title="t", content="c", author={"name": "N"}), 400)
+
+
+def test_edits_that_change_nothing_leave_the_tag(weir):
+    w = start(weir, "edit = true;")
+    long_ago = "2026-01-01T00:00:00Z"
+    whole = made(w, "one", author={"id": 7, "name": "Ada"},
+                 updated_at=long_ago)
+    number = whole["id"]
+    path = f"/articles/{number}"
+    tag = get(w.http, path).header("etag")
+    for method, members in (("PATCH", {}), ("PATCH", {"title": "one"}),
+                            ("PATCH", {"author": {"name": "Ada"}}),
+                            ("PATCH", {"author": {"id": 7}}),
+                            ("PATCH", {"updated_at": long_ago}),
+                            ("PUT", {"title": "one", "content": "c",
+                                     "author": {"id": 7}}), ("PUT", whole)):
+        a = put(w, number, method=method, **members)
+        assert (a.status, a.json(), a.header("etag")) == (200, whole, tag), \
+            members
+    for members in ({"content": "d"}, {"author": {"name": "Bob"}},
+                    {"updated_at": long_ago}, {"author": {"id": 8}}):
+        a = put(w, number, method="PATCH", **members)
+        assert a.header("etag") != tag, members
+        tag = get(w.http, path).header("etag")
+        assert tag == a.header("etag")
 
 
 def test_edits_at_the_same_time_are_not_lost(weir):
