@@ -135,9 +135,9 @@ articles_openapi(struct http_request *r, void *state)
     }
     http_set_header(r, "ETag", str_from(tag.text));
     answer_set_headers(r);
-    if (tag_is_known(r, &tag)) {
-        return http_reply(r, 304, NULL, STR_NONE);
-    }
     text = pool_printf(r->pool, "%.*s\n", STR_ARGS(text));
+    if (tag_is_known(r, &tag)) {
+        return http_not_modified(r, TYPE, text.len);
+    }
     return http_reply(r, 200, TYPE, text);
 }

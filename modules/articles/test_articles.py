@@ -236,9 +236,10 @@ def test_put_and_patch(weir):
     assert "content" in error(put(w, number, title="x", author={"id": 1}),
                               400)
     error(put(w, 999, title="x", content="c", author={"id": 1}), 404)
-    refused = put(w, number, method="PATCH", kind="Content-Type: text/plain")
-    error(refused, 415)
-    assert "merge-patch" in refused.header("accept-patch")
+    for kind in "text/plain", "application/json-patch+json":
+        refused = put(w, number, method="PATCH", kind=f"Content-Type: {kind}")
+        error(refused, 415)
+        assert "merge-patch" in refused.header("accept-patch")
     assert get(w.http, f"/articles/{number}").json()["title"] == "uno"
 
 
@@ -283,6 +284,51 @@ def test_a_patch_changes_what_it_names(weir):
     assert get(w.http, f"/articles/{number}").json()["author"]["id"] == 8
     # PUT takes no part of an author.
     error(put(w, number, title="t", content="c", author={"name": "N"}), 400)
+
+
+@pytest.mark.parametrize("cache", ["4M", "0"])
+def test_not_modified_says_what_its_200_says(weir, cache):
+    """Vary and ETag, by which caches know what they have; compressed, too
+    short for that, and for who takes no gzip."""
+    w = start(weir, f'cache = "{cache}";', http="gzip = true;")
+    long, short = (made(w, t, content="c" * n)["id"]
+                   for t, n in (("long", 5000), ("short", 1)))
+    for path in (f"/articles/{long}", f"/articles/{short}", "/articles?num=1",
+                 "/authors", "/authors/1", "/openapi.json"):
+        for more in ([], ["Accept-Encoding: gzip"],
+                     ["Accept-Encoding: gzip", "Accept: application/xml"]):
+            a = get(w.http, path, *more)
+            assert a.status == 200
+            tag = a.header("etag")
+            assert (a.header("content-encoding") == "gzip") == \
+                bool(more and len(a.body) > 0 and tag.startswith("W/") and
+                     a.header("content-encoding"))
+            for _ in range(2):
+                b = get(w.http, path, f"If-None-Match: {tag}", *more)
+                assert b.status == 304 and b.body == b""
+                for name in ("etag", "vary", "cache-control", "x-cursor",
+                             "link", "access-control-allow-origin"):
+                    assert b.header(name) == a.header(name), (path, more, name)
+
+
+def test_browsers_get_json(weir):
+    """Their Accept likes pages best, which there are none of, then XML, which
+    nobody who looks at an address in a browser has asked for."""
+    w = start(weir)
+    made(w, "one")
+    chrome = ("text/html,application/xhtml+xml,application/xml;q=0.9,"
+              "image/avif,image/webp,*/*;q=0.8")
+    json_, xml = "application/json", "application/xml"
+    for accept, kind in ((chrome, json_), ("text/html, */*;q=0.1", json_),
+                         ("text/html, application/xml;q=0.9", xml),
+                         ("text/html;q=0.5, application/xml, */*;q=0.1", xml),
+                         ("application/xml;q=0.9, */*;q=0.8", xml),
+                         ("text/html;q=0, application/xml, */*;q=0.8", xml),
+                         (chrome + ",application/json;q=0", xml)):
+        for path, status in (("/articles", 200), ("/articles/99", 404)):
+            a = get(w.http, path, f"Accept: {accept}")
+            assert (a.status, a.header("content-type")) == \
+                (status, kind + "; charset=UTF-8"), accept
 
 
 def test_edits_that_change_nothing_leave_the_tag(weir):

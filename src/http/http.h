@@ -313,6 +313,10 @@ void http_vary(struct http_request *r, struct str name);
  * a Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
+/* 304: the headers that tell caches apart, ETag and Vary, are those that its
+ * 200 would have, with a body of that type and length. */
+enum http_result http_not_modified(struct http_request *r, const char *type,
+                                   size_t length);
 /* An error body: JSON {"message":"...","type":"about:blank","title":"Not
  * Found", "status":404,"detail":"..."} (RFC 9457 with a message, and called so
  * towards who names it), HTML or text, as Accept likes it best; or as the
