@@ -216,6 +216,8 @@ void http_body_came(struct exchange *x);
 void http_route(struct exchange *x);
 /* Says what x->reject stands for. */
 void http_reject(struct exchange *x);
+/* Allow of what the server has no answer for anywhere: all that it serves. */
+void http_allow_all(struct exchange *x);
 
 /* stage.c */
 /* The answer is given before the layers were asked: what they say of it all
