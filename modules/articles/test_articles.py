@@ -311,6 +311,29 @@ def test_not_modified_says_what_its_200_says(weir, cache):
                     assert b.header(name) == a.header(name), (path, more, name)
 
 
+def test_a_slash_behind_the_path(weir):
+    w = start(weir, "edit = true; envelope = true;")
+    a = request(w.http, "POST", "/articles/", JSON, body=body("one"))
+    assert a.status == 201
+    number = a.json()["data"]["id"]
+    assert a.header("location") == f"http://test/articles/{number}"
+    post(w, "two")
+    for path in ("/articles", f"/articles/{number}", "/authors",
+                 "/authors/1", "/articles?num=1"):
+        slashed = path.replace("?", "/?") if "?" in path else path + "/"
+        for method in "GET", "HEAD", "OPTIONS":
+            one, two = (request(w.http, method, p) for p in (path, slashed))
+            assert (one.status, one.body, one.header("etag"),
+                    one.header("allow"), one.header("x-cursor")) == \
+                (two.status, two.body, two.header("etag"),
+                 two.header("allow"), two.header("x-cursor"))
+            assert two.status in (200, 204)
+    assert put(w, f"{number}/", method="PATCH", title="uno").status == 200
+    assert request(w.http, "DELETE", f"/articles/{number}/").status == 204
+    assert get(w.http, "/articles//").status in (200, 404)
+    error(get(w.http, f"/articles/{number}/x"), 404)
+
+
 def test_browsers_get_json(weir):
     """Their Accept likes pages best, which there are none of, then XML, which
     nobody who looks at an address in a browser has asked for."""
