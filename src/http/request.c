@@ -45,7 +45,7 @@ refuse(struct exchange *x, enum http_refusal why)
     x->close = true;
     x->note = str_from(http_refusal_text(why));
     if (why == REFUSE_CONNECT || why == REFUSE_TRACE) {
-        http_set_header(&x->pub, "Allow", STR_NONE);
+        http_allow_all(x);
     }
     http_error(&x->pub, http_refusal_status(why), "%s", http_refusal_text(why));
 }

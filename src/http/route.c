@@ -380,11 +380,24 @@ pass(struct exchange *x)
 }
 
 static void
-route_star(struct exchange *x)
+allow_every(struct exchange *x)
 {
     static const struct http_route every = { "*", "*", NULL, false };
 
     allow_route(x, &every);
+}
+
+void
+http_allow_all(struct exchange *x)
+{
+    allow_every(x);
+    set_allow(x);
+}
+
+static void
+route_star(struct exchange *x)
+{
+    allow_every(x);
     x->reject = 405;
 }
 
