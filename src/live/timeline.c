@@ -46,13 +46,14 @@ timeline_start(struct timeline *t, struct stream *s)
     *t = (struct timeline){ .later = atomic_load(&s->timed) != 0 };
 }
 
-/* This frame comes as much later than the stream's last one as it arrived
- * later.  What the clock said before says nothing any more. */
+/* This frame comes as much later than the stream's last sound or picture as it
+ * arrived later; data have the time of those.  What the clock said before says
+ * nothing any more. */
 static void
 join_clock(struct timeline *t, struct stream *s, const struct frame *f,
            uint32_t timestamp)
 {
-    int64_t gap = f->arrived_ms - atomic_load(&s->last_arrived_ms);
+    int64_t gap = f->arrived_ms - atomic_load(&s->timed_ms);
 
     gap = gap < 1 ? 1 : gap;
     t->offset = latest(s) + (uint32_t)gap - timestamp;
@@ -137,4 +138,5 @@ timeline_note(struct stream *s, const struct frame *f)
                               memory_order_relaxed);
     }
     atomic_store_explicit(&s->timed, timed | 1u << kind, memory_order_relaxed);
+    atomic_store_explicit(&s->timed_ms, f->arrived_ms, memory_order_relaxed);
 }
