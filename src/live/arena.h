@@ -71,10 +71,10 @@ _Static_assert(sizeof(struct index_segment) <= SEGMENT_SIZE, "index segment");
 
 /* What a new player needs first: metadata and codec headers, newest of each
  * kind; one segment, replaced as a whole. */
-#define PROLOGUE_ITEMS 16u
+#define PROLOGUE_ITEMS 32u
 struct prologue_item {
     uint8_t type;  /* enum media_type */
-    uint8_t flags; /* MEDIA_META or MEDIA_HEADER */
+    uint8_t flags; /* one of MEDIA_KEPT */
     uint8_t track;
     uint32_t offset, len; /* payload in bytes[] */
 };

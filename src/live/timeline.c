@@ -100,7 +100,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
     if (!t->joined && t->later) {
         join_clock(t, s, f, timestamp);
     } else if (leading && k->known && ahead < -CLOCK_BACK_MS) {
-        if ((f->flags & MEDIA_HEADER) != 0) {
+        if ((f->flags & MEDIA_KEPT) != 0) {
             /* Many encoders send one again with time 0. */
             return k->behind ? last : k->last;
         }

@@ -24,7 +24,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     enum media_type type = types[data[0] % 3];
     struct media_info info = media_inspect(type, data + 1, size - 1);
-    if ((info.flags & MEDIA_KEY) != 0 && (info.flags & MEDIA_HEADER) != 0) {
+    if ((info.flags & MEDIA_KEY) != 0 && (info.flags & MEDIA_KEPT) != 0) {
         abort();
     }
     struct str all = { (const char *)data + 1, size - 1 };
