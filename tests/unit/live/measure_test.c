@@ -166,6 +166,24 @@ test_half_changed(void **state)
     assert_int_equal(look().video.width, 322);
 }
 
+/* Colours are no picture: nobody starts there, and they are not measured. */
+static void
+test_metadata_of_a_track(void **state)
+{
+    static const uint8_t colours[] = { 0x94, 'h', 'v', 'c', '1', 2 };
+    uint64_t at;
+
+    (void)state;
+    append(&writer, KEY, 0, 40);
+    at = atomic_load(&stream->start);
+    append(&writer, INTER, 40, 40);
+    assert_int_equal(
+        writer_append(&writer, MEDIA_VIDEO, 41, colours, sizeof(colours)), 0);
+    append(&writer, INTER, 80, 40);
+    assert_int_equal(atomic_load(&stream->start), at);
+    assert_int_equal(atomic_load(&stream->video_interval), 40);
+}
+
 int
 main(void)
 {
@@ -174,7 +192,7 @@ main(void)
         TEST(test_nothing_is_known), TEST(test_rates),
         TEST(test_groups),           TEST(test_gap),
         TEST(test_headers),          TEST(test_no_header),
-        TEST(test_half_changed),
+        TEST(test_half_changed),     TEST(test_metadata_of_a_track),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -555,25 +555,6 @@ test_distance_between_pictures(void **state)
     assert_int_equal(atomic_load(&s->video_interval), 40);
 }
 
-/* Colours are no picture: nobody starts there, and nothing is measured. */
-static void
-test_metadata_of_a_track_is_no_picture(void **state)
-{
-    static const uint8_t colours[] = { 0x94, 'h', 'v', 'c', '1', 2 };
-    uint64_t at;
-
-    (void)state;
-    append(&w, VIDEO_HEADER, 0, 40);
-    append(&w, KEY, 0, 40);
-    at = tail() - 1;
-    append(&w, INTER, 40, 40);
-    assert_int_equal(
-        writer_append(&w, MEDIA_VIDEO, 41, colours, sizeof(colours)), 0);
-    append(&w, INTER, 80, 40);
-    assert_int_equal(start(), at);
-    assert_int_equal(atomic_load(&s->video_interval), 40);
-}
-
 int
 main(void)
 {
@@ -604,7 +585,6 @@ main(void)
         TEST(test_sound_first_of_a_later_publisher),
         TEST(test_declared_video_is_waited_for),
         TEST(test_distance_between_pictures),
-        TEST(test_metadata_of_a_track_is_no_picture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
