@@ -201,11 +201,13 @@ special_name(const struct addr *a)
                : NULL;
 }
 
-/* 0, or -1 with why: what stands behind "is refused". */
+/* 0, or -1 with why: what stands behind "is refused", and what would allow
+ * it. */
 static int
 judge(const struct egress *e, const struct addr *a, struct errmsg *why)
 {
     const char *special = special_name(a);
+    char text[ADDR_TEXT];
     bool passed = false;
 
     if (in_ranges(never, sizeof(never) / sizeof(never[0]), a)) {
@@ -218,16 +220,21 @@ judge(const struct egress *e, const struct addr *a, struct errmsg *why)
             continue;
         }
         if (!r->allow) {
-            return errmsg_set(why, " by \"%.*s\"", STR_ARGS(r->text));
+            return errmsg_set(why,
+                              " by \"%.*s\": \"allow %s\" before it in egress "
+                              "would allow it",
+                              STR_ARGS(r->text), addr_ip_text(a, text));
         }
         if (special == NULL || !r->all) {
             return 0;
         }
         passed = true;
     }
-    return passed ? errmsg_set(why, ": \"allow all\" leaves out %s addresses",
-                               special)
-                  : errmsg_set(why, ": no rule allows it");
+    return errmsg_set(why, ": %s%s%s: \"allow %s\" in egress would allow it",
+                      passed ? "\"allow all\" leaves out "
+                             : "no rule allows it",
+                      passed ? special : "", passed ? " addresses" : "",
+                      addr_ip_text(a, text));
 }
 
 int

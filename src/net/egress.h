@@ -41,7 +41,8 @@ const struct egress *egress_parse(struct pool *pool, const struct str *rules,
                                   size_t count);
 
 /* 0: weir may connect to it, whatever the port; -1 with err: "egress: 10.0.0.1
- * is refused by "deny private"".  Anything but IPv4 and IPv6 is refused. */
+ * is refused by "deny private"", and what would allow it.  Anything but IPv4
+ * and IPv6 is refused. */
 int egress_check(const struct egress *e, const struct addr *to,
                  struct errmsg *err);
 

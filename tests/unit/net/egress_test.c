@@ -173,7 +173,8 @@ an_inner_address_has_to_be_allowed_as_well(void **state)
     assert_string_equal(verdict(rules, "64:ff9b::808:808"), "");
     assert_string_equal(verdict(rules, "64:ff9b::a00:1"),
                         "egress: 64:ff9b::a00:1, which means 10.0.0.1, is "
-                        "refused by \"deny private\"");
+                        "refused by \"deny private\": \"allow 10.0.0.1\" "
+                        "before it in egress would allow it");
     assert_string_equal(
         verdict("allow 10.0.0.1,deny private,allow all", "64:ff9b::a00:1"), "");
 }
@@ -183,15 +184,26 @@ who_is_refused_hears_why(void **state)
 {
     (void)state;
     assert_string_equal(verdict(EGRESS_PRESET, "10.0.0.1"),
-                        "egress: 10.0.0.1 is refused by \"deny private\"");
+                        "egress: 10.0.0.1 is refused by \"deny private\": "
+                        "\"allow 10.0.0.1\" before it in egress would allow "
+                        "it");
     assert_string_equal(verdict(EGRESS_PRESET, "::1"),
                         "egress: ::1 is refused: \"allow all\" leaves out "
-                        "loopback addresses");
+                        "loopback addresses: \"allow ::1\" in egress would "
+                        "allow it");
     assert_string_equal(verdict(EGRESS_PRESET, "198.18.0.1"),
                         "egress: 198.18.0.1 is refused: \"allow all\" leaves "
-                        "out reserved addresses");
+                        "out reserved addresses: \"allow 198.18.0.1\" in "
+                        "egress would allow it");
     assert_string_equal(verdict("allow 8.8.8.8", "127.0.0.1"),
-                        "egress: 127.0.0.1 is refused: no rule allows it");
+                        "egress: 127.0.0.1 is refused: no rule allows it: "
+                        "\"allow 127.0.0.1\" in egress would allow it");
+    /* It is so. */
+    assert_string_equal(verdict("allow 10.0.0.1," EGRESS_PRESET, "10.0.0.1"),
+                        "");
+    assert_string_equal(verdict(EGRESS_PRESET ",allow ::1", "::1"), "");
+    assert_string_equal(verdict("allow 8.8.8.8,allow 127.0.0.1", "127.0.0.1"),
+                        "");
     assert_string_equal(verdict("allow all", "224.0.0.1"),
                         "egress: 224.0.0.1 is refused: it is not the address "
                         "of one host");
