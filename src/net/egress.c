@@ -106,10 +106,14 @@ static const struct range never[] = {
 static const struct range reserved[] = {
     IN4(24, 192, 0, 0),                 /* protocol assignments */
     IN4(15, 198, 18),                   /* benchmarks */
+    IN4(24, 192, 0, 2),                 /* documentation, RFC 5737 */
+    IN4(24, 198, 51, 100),              /* the same */
+    IN4(24, 203, 0, 113),               /* the same */
     IN4(4, 240),                        /* future use */
     IN6(48, 0, 0x64, 0xff, 0x9b, 0, 1), /* NAT64 of the own network */
     IN6(10, 0xfe, 0xc0),                /* site-local, RFC 3879 */
     IN6(64, 0x01, 0, 0, 0, 0, 0, 0, 0), /* discarded, RFC 6666 */
+    IN6(32, 0x20, 0x01, 0x0d, 0xb8),    /* documentation, RFC 3849 */
 };
 
 static bool
