@@ -357,7 +357,7 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
     enum prologue_change change;
 
     if ((info.flags & MEDIA_KEPT) == 0) {
-        measure_codec(s, type, info.codec, payload);
+        measure_frame(s, type, info, payload);
         return true;
     }
     change = prologue_put(&w->headers, s, type, info, payload);
