@@ -180,6 +180,41 @@ def test_publisher_back_within_hold_continues(weir):
     g.stop()
 
 
+@pytest.mark.parametrize("start", [-2000, -1000, 0, 5000])
+def test_play_for_a_while(weir, start):
+    """The duration of play, in milliseconds of the stream; others go on."""
+    w = weir(workers=2)
+    f = Feed(w.rtmp, gop=10).head().frames(15)
+    with player(w.rtmp, "live", "room") as other, Rtmp(w.rtmp) as c:
+        c.connect("live")
+        m = c.create_stream()
+        c.command("play", None, "room", start, 10 * STEP, msid=m)
+        c.status("NetStream.Play.Start")
+        assert video_numbers(read_until(c, "video 14")) == list(range(10, 15))
+        f.frames(10)
+        assert video_numbers(read_until(c, "video 19")) == list(range(15, 20))
+        assert read_control(c, STREAM_EOF) == m
+        c.status("NetStream.Play.Stop")
+        c.wait_closed()
+        assert video_numbers(read_until(other, "video 24")) == \
+            list(range(10, 25))
+    f.stop()
+
+
+@pytest.mark.parametrize("duration", [-1000, 0, float("nan"), "3", None])
+def test_play_of_no_duration_goes_on(weir, duration):
+    w = weir()
+    f = Feed(w.rtmp, gop=10).head().frames(1)
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        c.command("play", None, "room", -2000, duration,
+                  msid=c.create_stream())
+        c.status("NetStream.Play.Start")
+        f.frames(54)
+        assert video_numbers(read_until(c, "video 54"))[-1] == 54
+    f.stop()
+
+
 def test_new_player_during_hold_waits_for_the_publisher(weir):
     w = weir(workers=2, hold="1h")
     Feed(w.rtmp).head().frames(10).stop()
