@@ -266,6 +266,25 @@ def test_methods_and_other_sites(control):
     assert relays(one) == []
 
 
+def test_heads_that_are_refused(control):
+    """In the form of all other errors here."""
+    w = control()
+    for target, headers, status in (
+            ("/control/get?room=" + "a" * 20000, (), 414),
+            ("/control/" + "a/" * 10000, (), 414),
+            ("/control/relays", ("X: " + "a" * 20000,), 431),
+            ("/control/relays", ("Host: other",), 400),
+            ("/control/relays", ("Expect: miracles",), 417)):
+        answer = get(w.http, target, *headers)
+        assert answer.status == status
+        assert set(answer.json()) == {"status", "data"}
+        assert answer.json()["status"] == status
+        assert answer.header("Cache-Control") == "no-store"
+    answer = get(w.http, "/" + "a" * 20000)
+    assert (answer.status, answer.json()["status"]) == (414, 414)
+    assert "detail" in answer.json()
+
+
 def test_head_only_looks(control):
     w = control()
     url = "rtmp://127.0.0.1:1/a/b"
