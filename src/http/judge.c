@@ -42,6 +42,15 @@ is_address_char(char c)
            (c >= 'A' && c <= 'F');
 }
 
+/* It may be left out behind the colon. */
+static bool
+is_port(struct str s)
+{
+    int64_t port;
+
+    return s.len == 0 || (s.len <= 5 && str_to_int(s, 0, 65535, &port));
+}
+
 bool
 http_is_authority(struct str s)
 {
@@ -64,7 +73,7 @@ http_is_authority(struct str s)
             return false;
         }
     }
-    return port.len <= 5 && all_in(port, is_digit);
+    return is_port(port);
 }
 
 /* Cuts "http://host" off an absolute target; false if it is something

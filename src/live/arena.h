@@ -72,10 +72,10 @@ _Static_assert(sizeof(struct index_segment) <= SEGMENT_SIZE, "index segment");
 
 /* What a new player needs first: metadata and codec headers, newest of each
  * kind; one segment, replaced as a whole. */
-#define PROLOGUE_ITEMS 16u
+#define PROLOGUE_ITEMS 32u
 struct prologue_item {
     uint8_t type;  /* enum media_type */
-    uint8_t flags; /* MEDIA_META or MEDIA_HEADER */
+    uint8_t flags; /* one of MEDIA_KEPT */
     uint8_t track;
     uint32_t offset, len; /* payload in bytes[] */
 };
@@ -120,9 +120,10 @@ struct stream {
     _Atomic uint32_t prologue; /* segment, or SEGMENT_NONE */
     _Atomic uint64_t media_first, media_end; /* segments held: [first, end) */
     _Atomic uint64_t index_first, index_end;
-    _Atomic uint32_t last_times[2]; /* latest timestamp of sound, picture */
-    _Atomic uint32_t timed;         /* which of them there is: TRACK_ bits */
-    _Atomic int64_t last_arrived_ms;
+    _Atomic uint32_t last_times[2];  /* latest timestamp of sound, picture */
+    _Atomic uint32_t timed;          /* which of them there is: TRACK_ bits */
+    _Atomic int64_t timed_ms;        /* clock_ms() when one of them came last */
+    _Atomic int64_t last_arrived_ms; /* the same, of data, too */
     _Atomic uint32_t video_interval; /* ms between video frames, smoothed;
                                         0: no video */
     _Atomic uint32_t tracks;         /* of this session: 1 audio, 2 video */

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from control_client import Control
 from feed import Feed
 from http_client import get
 from weir import wait_for
@@ -33,6 +34,25 @@ def used(w):
     text = get(w.http, "/metrics").body.decode()
     return int(re.search(r'weir_live_memory_bytes\{state="used"\} (\d+)',
                          text)[1])
+
+
+def test_what_may_be_used_again_is_told_apart(weir):
+    """In the words of the control socket as in the metrics."""
+    w = weir(hold="0")
+    f = Feed(w.rtmp, size=60_000, audio=False).head().frames(20)
+    assert used(w) > 20 * 60_000
+    with Control(w) as c:
+        def limit():
+            return next(row for row in c.json("show limits")
+                        if row["name"] == "live.memory")
+        info = c.json("show info")
+        assert info["live_memory_used"] == used(w) == limit()["used"]
+        f.stop()
+        wait_for(lambda: used(w) == 0, 10, "the stream's end")
+        info = c.json("show info")
+        assert info["live_memory_used"] == limit()["used"] == 0
+        assert info["live_memory_retired"] >= 0
+        assert info["live_memory"] == limit()["limit"]
 
 
 class Maker:
