@@ -105,19 +105,16 @@ cut_authority(struct str *rest, struct str *authority)
 static bool
 is_method(struct str method)
 {
-    static const char *const known[] = {
-        "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT",
-        "TRACE", "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT",
-        "COPY", "LABEL", "LINK", "LOCK", "M-SEARCH", "MERGE", "MKACTIVITY",
-        "MKCALENDAR", "MKCOL", "MKREDIRECTREF", "MKWORKSPACE", "MOVE",
-        "NOTIFY", "ORDERPATCH", "PROPFIND", "PROPPATCH", "PURGE", "QUERY",
-        "REBIND", "REPORT", "SEARCH", "SOURCE", "SUBSCRIBE", "UNBIND",
-        "UNCHECKOUT", "UNLINK", "UNLOCK", "UNSUBSCRIBE", "UPDATE",
-        "UPDATEREDIRECTREF", "VERSION-CONTROL",
-    };
+    struct str known = STR(
+        "GET HEAD POST PUT DELETE OPTIONS PATCH CONNECT TRACE ACL "
+        "BASELINE-CONTROL BIND CHECKIN CHECKOUT COPY LABEL LINK LOCK M-SEARCH "
+        "MERGE MKACTIVITY MKCALENDAR MKCOL MKREDIRECTREF MKWORKSPACE MOVE "
+        "NOTIFY ORDERPATCH PROPFIND PROPPATCH PURGE QUERY REBIND REPORT SEARCH "
+        "SOURCE SUBSCRIBE UNBIND UNCHECKOUT UNLINK UNLOCK UNSUBSCRIBE UPDATE "
+        "UPDATEREDIRECTREF VERSION-CONTROL");
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (str_eq(method, str_from(known[i]))) {
+    while (known.len > 0) {
+        if (str_eq(str_cut(&known, ' '), method)) {
             return true;
         }
     }

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/http/oracle.h"
 #include "base/mem.h"
 #include "http/body.h"
 #include "http/parse.h"
 #include "http/path.h"
-#include "../unit/http/oracle.h"
 
 #define BODY_LIMIT 100000
 
@@ -173,9 +173,9 @@ ask_oracle(const struct outcome *mine, const uint8_t *data)
     llhttp_errno_t rc = llhttp_execute(&p, (const char *)data + mine->begin,
                                        mine->len - mine->begin);
 
-    /* It knows fewer methods.  Its own slip: it takes ";a=b" but not ";a=b;c" (RFC 9112, 7.1.1). */
-    if (rc == HPE_INVALID_METHOD ||
-        (rc == HPE_INVALID_CHUNK_SIZE && !o.done)) {
+    /* It knows fewer methods.  Its own slip: it takes ";a=b" but not ";a=b;c"
+     * (RFC 9112, 7.1.1). */
+    if (rc == HPE_INVALID_METHOD || (rc == HPE_INVALID_CHUNK_SIZE && !o.done)) {
         buf_clear(&o.body);
         return;
     }
