@@ -16,6 +16,7 @@
 #include "app/trial.h"
 #include "base/heap.h"
 #include "base/mem.h"
+#include "base/places.h"
 #include "config.h"
 #include "proc/life.h"
 
@@ -30,7 +31,7 @@ static const char usage[] =
     "usage: weir [-c FILE] [-p PREFIX] [-t | -T | -s SIGNAL]\n"
     "       weir -K | -M | -V | -v | -h\n"
     "\n"
-    "  -c FILE    configuration (" WEIR_CONF ")\n"
+    "  -c FILE    configuration (%s)\n"
     "  -p PREFIX  directory that relative paths stand on (the current one)\n"
     "  -t         check the configuration and end\n"
     "  -T         print the configuration in force, defaults filled in\n"
@@ -41,10 +42,17 @@ static const char usage[] =
     "  -v         print the version\n"
     "  -h         print this\n";
 
+static void
+print_usage(FILE *out)
+{
+    fprintf(out, usage, places_conf);
+}
+
 static int
 wrong(const char *what, const char *which)
 {
-    fprintf(stderr, "weir: %s%s\n%s", what, which, usage);
+    fprintf(stderr, "weir: %s%s\n", what, which);
+    print_usage(stderr);
     return EXIT_WRONG;
 }
 
@@ -53,10 +61,10 @@ parse_options(int argc, char **argv, struct options *o)
 {
     int c;
 
-    *o = (struct options){ .file = WEIR_CONF };
+    *o = (struct options){ .file = places_conf };
     while ((c = getopt(argc, argv, "c:p:s:tTKMVvh")) != -1) {
         if (c == '?') {
-            fputs(usage, stderr); /* getopt has said what is wrong */
+            print_usage(stderr); /* getopt has said what is wrong */
             return EXIT_WRONG;
         }
         if (c == 'c') {
@@ -187,6 +195,8 @@ print_build(void)
 #ifdef WEIR_LIBRARIES
     printf("libraries: %s\n", WEIR_LIBRARIES);
 #endif
+    printf("paths:     %s, %s, %s, %s\n", places_conf, places_pid,
+           places_control, places_database);
     printf("modules:\n");
     for (size_t i = 0; modules[i] != NULL; i++) {
         printf("  %-10s %s\n", modules[i]->name, modules[i]->about);
@@ -250,7 +260,7 @@ main(int argc, char **argv)
         printf("weir %s\n", WEIR_VERSION);
         break;
     case 'h':
-        fputs(usage, stdout);
+        print_usage(stdout);
         break;
     default:
         title_init(argc, argv);

@@ -13,11 +13,11 @@
 #include "app/control/control.h"
 #include "app/settings/settings.h"
 #include "base/mem.h"
+#include "base/places.h"
 #include "config.h"
 #include "weirctl/link.h"
 #include "weirctl/prompt.h"
 
-#define SOCKET "run/control.sock"
 #define TIMEOUT_MS 60000 /* for what takes no time of its own */
 #define HELP_MAX 65536
 
@@ -32,7 +32,7 @@ static const char usage[] =
     "               [COMMAND...]\n"
     "       weirctl -h | -v\n"
     "\n"
-    "  -s SOCKET   the control socket (" SOCKET ")\n"
+    "  -s SOCKET   the control socket (%s)\n"
     "  -c FILE     or the one that this configuration names\n"
     "  -p PREFIX   directory that relative paths stand on (the current one)\n"
     "  -t SECONDS  how long to wait for the answer; 0: for ever\n"
@@ -42,10 +42,17 @@ static const char usage[] =
     "commands.  Exit status: 0 done, 1 failed, 2 cannot connect, 3 denied,\n"
     "4 no answer in time.\n";
 
+static void
+print_usage(FILE *out)
+{
+    fprintf(out, usage, places_control);
+}
+
 static int
 wrong(const char *what)
 {
-    fprintf(stderr, "weirctl: %s\n%s", what, usage);
+    fprintf(stderr, "weirctl: %s\n", what);
+    print_usage(stderr);
     return ASK_FAILED;
 }
 
@@ -78,10 +85,10 @@ parse_option(struct options *o, int c)
         printf("weirctl %s\n", WEIR_VERSION);
         return 1 + ASK_OK;
     case 'h':
-        fputs(usage, stdout);
+        print_usage(stdout);
         return 1 + ASK_OK;
     default:
-        fputs(usage, stderr); /* getopt has said what is wrong */
+        print_usage(stderr); /* getopt has said what is wrong */
         return 1 + ASK_FAILED;
     }
 }
@@ -140,7 +147,8 @@ find_socket(const struct options *o, char *dst, size_t size)
     if (o->file != NULL) {
         return path_from_file(o, dst, size);
     }
-    str_copy(dst, size, str_from(o->socket != NULL ? o->socket : SOCKET));
+    str_copy(dst, size,
+             str_from(o->socket != NULL ? o->socket : places_control));
     return 0;
 }
 
