@@ -51,6 +51,7 @@ def test_failures(weir):
     r = ctl(w, "png")
     assert r.returncode == 1 and '"ping"' in r.stderr and r.stdout == ""
     assert ctl(w, "kick", "sess", "1:5").returncode == 1
+    assert ctl(w, "kick", "stream", "live/nobody").returncode == 1
     assert ctl(w, "wait", "50ms", "stream", "live/x", "up").returncode == 4
     r = ctl(w, "-t", "1", "wait", "1h")
     assert r.returncode == 4 and "in time" in r.stderr

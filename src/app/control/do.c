@@ -115,10 +115,13 @@ kicked(struct control_call *call, const struct kick_order *order)
 {
     int64_t count = send_away(order);
 
-    if (count <= 0 && order->serial != 0) {
-        return control_fail(call, "missing", "there is no such session");
+    if (count <= 0) {
+        return control_fail(call, "missing",
+                            order->serial != 0
+                                ? "there is no such session"
+                                : "nobody is there who is meant");
     }
-    control_pair_int(call, "kicked", count > 0 ? count : 0);
+    control_pair_int(call, "kicked", count);
     return CONTROL_DONE;
 }
 
