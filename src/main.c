@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/control/control.h"
 #include "app/master.h"
 #include "app/metrics.h"
 #include "app/module.h"
@@ -29,7 +30,7 @@ struct options {
 
 static const char usage[] =
     "usage: weir [-c FILE] [-p PREFIX] [-t | -T | -s SIGNAL]\n"
-    "       weir -K | -M | -V | -v | -h\n"
+    "       weir -K | -M | -C | -V | -v | -h\n"
     "\n"
     "  -c FILE    configuration (%s)\n"
     "  -p PREFIX  directory that relative paths stand on (the current one)\n"
@@ -38,6 +39,7 @@ static const char usage[] =
     "  -s SIGNAL  tell the running weir: stop, quit, reopen, reload\n"
     "  -K         print every key of the configuration\n"
     "  -M         print every metric\n"
+    "  -C         print every command of the control socket\n"
     "  -V         print how this weir was built, and its modules\n"
     "  -v         print the version\n"
     "  -h         print this\n";
@@ -62,7 +64,7 @@ parse_options(int argc, char **argv, struct options *o)
     int c;
 
     *o = (struct options){ .file = places_conf };
-    while ((c = getopt(argc, argv, "c:p:s:tTKMVvh")) != -1) {
+    while ((c = getopt(argc, argv, "c:p:s:tTKMCVvh")) != -1) {
         if (c == '?') {
             print_usage(stderr); /* getopt has said what is wrong */
             return EXIT_WRONG;
@@ -252,6 +254,9 @@ main(int argc, char **argv)
         break;
     case 'M':
         print_metrics();
+        break;
+    case 'C':
+        control_print_commands(stdout);
         break;
     case 'V':
         print_build();

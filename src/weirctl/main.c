@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "app/control/control.h"
-#include "app/settings/settings.h"
 #include "base/mem.h"
 #include "base/places.h"
+#include "conf/conf.h"
 #include "config.h"
+#include "weirctl/commands.h"
 #include "weirctl/link.h"
 #include "weirctl/prompt.h"
 
 #define TIMEOUT_MS 60000 /* for what takes no time of its own */
-#define HELP_MAX 65536
 
 struct options {
     const char *socket, *file, *prefix;
@@ -119,16 +119,15 @@ parse_options(int argc, char **argv, struct options *o)
 static int
 path_from_file(const struct options *o, char *dst, size_t size)
 {
-    char *mistakes = NULL;
-    struct conf *c = settings_load(o->file, &mistakes);
+    char *mistakes, *named;
 
-    if (c == NULL) {
+    if (conf_peek(o->file, "control.socket", &named, &mistakes) == -1) {
         fputs(mistakes, stderr);
         mem_free(&mistakes);
         return -1;
     }
-    str_copy(dst, size, settings_of(c)->control.socket);
-    conf_free(&c);
+    str_copy(dst, size, str_from(named != NULL ? named : places_control));
+    mem_free(&named);
     if (*dst == '\0') {
         fprintf(stderr, "weirctl: %s names no control socket\n", o->file);
         return -1;
@@ -215,14 +214,18 @@ look_at(void *arg, struct str command)
 static int
 help_alone(struct str line)
 {
-    struct buf text;
-    size_t count;
+    struct str prefix = str_trim(str_skip(line, strlen("help")));
+    int status = ASK_FAILED;
 
-    buf_init(&text, HELP_MAX);
-    count = control_help(&text, str_trim(str_skip(line, strlen("help"))));
-    fwrite(buf_data(&text), 1, buf_len(&text), stdout);
-    buf_clear(&text);
-    return count > 0 ? ASK_OK : ASK_FAILED;
+    for (const struct command *c = commands; c->words != NULL; c++) {
+        if (str_starts(str_from(c->words), prefix)) {
+            printf("%s%s%s\n    %s (%s)\n", c->words,
+                   *c->arguments != '\0' ? " " : "", c->arguments, c->help,
+                   c->level);
+            status = ASK_OK;
+        }
+    }
+    return status;
 }
 
 static int

@@ -3,6 +3,7 @@
 
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -44,6 +45,25 @@ def test_which_socket(weir, tmp_path):
                        cwd=tmp_path, capture_output=True, check=False)
     assert r.returncode == 0
     assert ctl(w, "-s", "a", "-c", "b", "ping").returncode == 1
+
+
+def test_a_file_that_weir_would_refuse_still_names_the_socket(weir):
+    w = weir()
+    with open(f"{w.prefix}/other.conf", "w", encoding="utf-8") as f:
+        f.write('gop_cache = "on";\n')
+    assert ctl(w, "-c", "other.conf", "ping").stdout == "PONG\n"
+    with open(f"{w.prefix}/other.conf", "w", encoding="utf-8") as f:
+        f.write('control = { socket = "" };\n')
+    r = ctl(w, "-c", "other.conf", "ping")
+    assert r.returncode == 2 and "names no control socket" in r.stderr
+
+
+def test_it_is_linked_with_what_it_uses():
+    out = subprocess.run(["readelf", "-d", WEIRCTL], capture_output=True,
+                         text=True, check=True).stdout
+    needed = set(re.findall(r"NEEDED.*\[(.*?)\.so", out))
+    assert needed <= {"libconfig", "libedit", "libc", "libasan", "libubsan",
+                      "libm", "libgcc_s"}
 
 
 def test_failures(weir):

@@ -68,9 +68,8 @@ control_split(struct str *rest, struct str *words, size_t *count,
 
 /* ---- the table ---- */
 
-/* All commands one after the other: ours, then those of modules. */
-static const struct control_verb *
-verb_at(size_t n)
+const struct control_verb *
+control_verb_at(size_t n)
 {
     static const struct control_verb *const ours[] = {
         control_life_verbs,
@@ -96,14 +95,6 @@ verb_at(size_t n)
         }
     }
     return NULL;
-}
-
-const char *
-control_command_name(size_t n)
-{
-    const struct control_verb *v = verb_at(n);
-
-    return v != NULL ? v->words : NULL;
 }
 
 /* How many words the verb has, if the command begins with them; else 0. */
@@ -146,7 +137,7 @@ unknown(const struct str *words, size_t count, struct errmsg *err)
     size_t best = NEAR + 1;
     char said[128];
 
-    for (size_t n = 0; (v = verb_at(n)) != NULL; n++) {
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
         struct str name = str_from(v->words);
         struct str like = said_like(name, words, count, said, sizeof(said));
         size_t d = str_distance(like, name, NEAR);
@@ -171,7 +162,7 @@ control_find(const struct str *words, size_t count, size_t *skip,
     const struct control_verb *v, *found = NULL;
 
     *skip = 0;
-    for (size_t n = 0; (v = verb_at(n)) != NULL; n++) {
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
         size_t len = matches(v, words, count);
 
         if (len > *skip) {
@@ -191,7 +182,7 @@ control_help(struct buf *out, struct str prefix)
     const struct control_verb *v;
     size_t count = 0;
 
-    for (size_t n = 0; (v = verb_at(n)) != NULL; n++) {
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
         if (!str_starts(str_from(v->words), prefix)) {
             continue;
         }
@@ -202,6 +193,18 @@ control_help(struct buf *out, struct str prefix)
                    control_level_name(v->level));
     }
     return count;
+}
+
+void
+control_print_commands(FILE *out)
+{
+    const struct control_verb *v;
+
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
+        fprintf(out, "%s  %s  %s  %s\n", v->words,
+                v->arguments != NULL ? v->arguments : "-",
+                control_level_name(v->level), v->help);
+    }
 }
 
 /* ---- what a command asks of its call ---- */

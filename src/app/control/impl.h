@@ -169,6 +169,10 @@ int control_split(struct str *rest, struct str *words, size_t *count,
 const struct control_verb *control_find(const struct str *words, size_t count,
                                         size_t *skip, struct errmsg *err);
 
+/* The n-th of all commands, ours and then those of modules; NULL behind the
+ * last. */
+const struct control_verb *control_verb_at(size_t n);
+
 extern const struct control_verb control_show_verbs[];
 extern const struct control_verb control_live_verbs[];
 extern const struct control_verb control_do_verbs[];

@@ -115,14 +115,42 @@ test_empty_file(void **state)
                               "number from 0 to 65535\n");
 }
 
+/* Whatever else is wrong in the file, as long as it can be taken apart. */
+static void
+test_peek(void **state)
+{
+    char *value, *mistakes;
+
+    (void)state;
+    help_write("in.conf",
+               STR("control = { mode = \"0600\"; socket = \"a\"; };"));
+    help_write("t.conf", STR("prot = 1;\n@include \"in.conf\"\n"));
+    assert_int_equal(conf_peek("t.conf", "control.socket", &value, &mistakes),
+                     0);
+    assert_string_equal(value, "a");
+    mem_free(&value);
+    assert_int_equal(conf_peek("t.conf", "control.x", &value, &mistakes), 0);
+    assert_null(value);
+    assert_int_equal(conf_peek("t.conf", "prot.x", &value, &mistakes), 0);
+    assert_null(value);
+    help_write("t.conf", STR("control = { socket = ;"));
+    assert_int_equal(conf_peek("t.conf", "control.socket", &value, &mistakes),
+                     -1);
+    assert_non_null(strstr(mistakes, "t.conf:1: "));
+    mem_free(&mistakes);
+    assert_int_equal(conf_peek("none.conf", "a", &value, &mistakes), -1);
+    assert_string_equal(mistakes, "none.conf: cannot open: No such file or "
+                                  "directory\n");
+    mem_free(&mistakes);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_all_mistakes),
-        cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_empty_file),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_all_mistakes),
+        cmocka_unit_test(test_no_file),  cmocka_unit_test(test_empty_file),
+        cmocka_unit_test(test_peek),
     };
 
     return cmocka_run_group_tests(tests, help_enter, help_leave);
