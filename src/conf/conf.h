@@ -127,8 +127,7 @@ const void *conf_settings(const struct conf *c);
 /* One string of a file by its path ("control.socket"), whatever the rest says.
  * *value, for mem_free(), is NULL where there is none.  -1 with *mistakes, as
  * conf_load() has them: the file cannot be read, or not be taken apart. */
-int conf_peek(const char *path, const char *key, char **value,
-              char **mistakes);
+int conf_peek(const char *path, const char *key, char **value, char **mistakes);
 struct pool *conf_pool(const struct conf *c); /* lives as long as c */
 
 /* The settings marked CONF_RESTART in which b differs from a, one a line:
