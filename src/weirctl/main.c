@@ -231,7 +231,7 @@ help_alone(struct str line)
 static int
 ask(const struct session *s, struct str line)
 {
-    struct ask a = { .path = s->path, .line = line };
+    struct ask a = { .path = s->path, .line = line, .json = s->o->json };
     struct errmsg err = { "" };
     struct look look = { 0, false };
     struct buf json;
@@ -252,7 +252,9 @@ ask(const struct session *s, struct str line)
         str_starts(line, STR("help"))) {
         status = help_alone(line);
     } else if (err.text[0] != '\0') {
-        fprintf(stderr, "weirctl: %s\n", err.text);
+        link_print_failure(
+            s->o->json, status == ASK_DENIED ? STR("denied") : STR("connect"),
+            str_from(err.text));
     }
     buf_clear(&json);
     return status;

@@ -1,6 +1,7 @@
 """weirctl: exit statuses, which socket, prompt, who may what."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import json
 import os
 import pty
 import re
@@ -63,7 +64,7 @@ def test_it_is_linked_with_what_it_uses():
                          text=True, check=True).stdout
     needed = set(re.findall(r"NEEDED.*\[(.*?)\.so", out))
     assert needed <= {"libconfig", "libedit", "libc", "libasan", "libubsan",
-                      "libm", "libgcc_s"}
+                      "libm", "libgcc_s", "libyajl"}
 
 
 def test_failures(weir):
@@ -79,6 +80,32 @@ def test_failures(weir):
     assert ctl(w, "-t", "soon", "ping").returncode == 1
     r = ctl(w, "-s", "run/nothing.sock", "ping")
     assert r.returncode == 2 and "run/nothing.sock" in r.stderr
+
+
+def test_failures_in_json(weir):
+    """On standard output, with their code, as answers are."""
+    w = weir()
+
+    def failure(*words):
+        r = ctl(w, "--json", *words)
+        assert r.returncode != 0 and r.stderr == ""
+        found = json.loads(r.stdout)
+        assert found["ok"] is False and set(found) == {"ok", "code", "text"}
+        return found["code"], found["text"]
+
+    assert failure("kick", "sess", "1:5") == (
+        "missing", "there is no such session")
+    assert failure("png")[0] == "unknown"
+    assert failure("kick", "sess")[0] == "usage"
+    assert failure("wait", "50ms", "stream", "live/x", "up")[0] == "timeout"
+    assert failure("-s", "run/nothing.sock", "ping")[0] == "connect"
+    with open(f"{w.prefix}/two.conf", "w", encoding="utf-8") as f:
+        f.write('prot = 1;\npib = "x";\n')
+    code, text = failure("test", "two.conf")
+    assert code == "failed" and len(text.splitlines()) >= 2
+    r = ctl(w, "--json", "png; ping; kick sess 1:5")
+    assert [json.loads(d)["ok"] for d in r.stdout.split("\n\n")] == [
+        False, True, False]
 
 
 def test_first_failure_counts(weir):

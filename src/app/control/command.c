@@ -130,8 +130,10 @@ said_like(struct str name, const struct str *words, size_t count, char *room,
     return str_of(room, len);
 }
 
-static int
-unknown(const struct str *words, size_t count, struct errmsg *err)
+/* The command whose words are least far from what was said; NULL: none is
+ * near. */
+static const struct control_verb *
+nearest_to(const struct str *words, size_t count)
 {
     const struct control_verb *v, *nearest = NULL;
     size_t best = NEAR + 1;
@@ -147,12 +149,56 @@ unknown(const struct str *words, size_t count, struct errmsg *err)
             nearest = v;
         }
     }
-    str_escape(said, sizeof(said), words[0]);
-    if (nearest == NULL) {
-        return errmsg_set(err, "no command \"%s\"; help lists them", said);
+    return nearest;
+}
+
+/* Commands that begin with a text, as "..., ..."; how many. */
+static size_t
+list_those_with(struct str begin, char *list, size_t size)
+{
+    const struct control_verb *v;
+    size_t count = 0, len = 0;
+
+    *list = '\0';
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
+        if (str_starts(str_from(v->words), begin)) {
+            len =
+                str_append(list, size, len, count++ > 0 ? STR(", ") : STR_NONE);
+            len = str_append(list, size, len, str_from(v->words));
+        }
     }
-    return errmsg_set(err, "no such command; did you mean \"%s\"?",
-                      nearest->words);
+    return count;
+}
+
+/* Says what could have been meant: what the words are the beginning of, what
+ * they are like, or what goes with the first of them. */
+static int
+unknown(const struct str *words, size_t count, struct errmsg *err)
+{
+    const struct control_verb *nearest = nearest_to(words, count);
+    char said[128], list[384];
+    size_t len = str_copy(said, sizeof(said), words[0]);
+    size_t first = len;
+
+    if (count > 1) {
+        len = str_append(said, sizeof(said), len, STR(" "));
+        first = len;
+        len = str_append(said, sizeof(said), len, words[1]);
+    }
+    if (list_those_with(str_of(said, len), list, sizeof(list)) > 0) {
+        return errmsg_set(err, "no such command; there %s: %s",
+                          strchr(list, ',') != NULL ? "are" : "is", list);
+    }
+    if (nearest != NULL) {
+        return errmsg_set(err, "no such command; did you mean \"%s\"?",
+                          nearest->words);
+    }
+    if (list_those_with(str_of(said, first), list, sizeof(list)) > 0) {
+        return errmsg_set(err, "no such command; there %s: %s",
+                          strchr(list, ',') != NULL ? "are" : "is", list);
+    }
+    str_escape(said, sizeof(said), words[0]);
+    return errmsg_set(err, "no command \"%s\"; help lists them", said);
 }
 
 const struct control_verb *

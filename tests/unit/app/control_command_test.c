@@ -126,6 +126,13 @@ test_not_found(void **state)
 
     (void)state;
     assert_null(find("show", &skip, &err));
+    assert_non_null(strstr(err.text, "there are: show info, show proc, "));
+    assert_null(find("show str", &skip, &err));
+    assert_string_equal(err.text, "no such command; there is: show streams");
+    assert_null(find("show str live/a", &skip, &err));
+    assert_non_null(strstr(err.text, "there is: show streams"));
+    assert_null(find("show xyzzy", &skip, &err));
+    assert_non_null(strstr(err.text, "there are: show info, show proc, "));
     assert_null(find("shw info", &skip, &err));
     assert_non_null(strstr(err.text, "\"show info\""));
     assert_null(find("relod", &skip, &err));
