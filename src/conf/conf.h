@@ -107,6 +107,9 @@ struct conf_key {
      * nearest).  The key's absence is no mistake here. */
     int (*choose)(struct str value, struct conf_choice *choice,
                   struct errmsg *err);
+    /* EXTRA: the key that stands in this one's place; a group may not have
+     * both. */
+    const char *instead;
 };
 
 #define CONF_END     \

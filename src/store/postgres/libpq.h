@@ -18,9 +18,10 @@
 #define LIBPQ_FUNCTIONS(X)                                                    \
     X(clear)                                                                  \
     X(cmdStatus)                                                              \
-    X(cmdTuples) X(connectPoll) X(connectStartParams) X(conninfoFree)         \
-        X(conninfoParse) X(consumeInput) X(enterPipelineMode) X(errorMessage) \
-            X(finish) X(flush) X(freemem) X(ftype) X(getResult) X(getisnull)  \
+    X(cmdTuples)                                                              \
+    X(connectPoll) X(connectStartParams) X(conninfoFree) X(conninfoParse)     \
+        X(consumeInput) X(enterPipelineMode) X(errorMessage) X(finish)        \
+            X(flush) X(freemem) X(ftype) X(getResult) X(getisnull)            \
                 X(getlength) X(getvalue) X(isBusy) X(nfields) X(notifies)     \
                     X(ntuples) X(pipelineStatus) X(pipelineSync)              \
                         X(resultErrorField) X(resultStatus) X(sendPrepare)    \
