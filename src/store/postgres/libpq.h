@@ -15,21 +15,18 @@
 
 #include "base/errmsg.h"
 
-#define LIBPQ_FUNCTIONS(X)                                                    \
-    X(clear)                                                                  \
-    X(cmdStatus)                                                              \
-    X(cmdTuples)                                                              \
-    X(connectPoll) X(connectStartParams) X(conninfoFree) X(conninfoParse)     \
-        X(consumeInput) X(enterPipelineMode) X(errorMessage) X(finish)        \
-            X(flush) X(freemem) X(ftype) X(getResult) X(getisnull)            \
-                X(getlength) X(getvalue) X(isBusy) X(nfields) X(notifies)     \
-                    X(ntuples) X(pipelineStatus) X(pipelineSync)              \
-                        X(resultErrorField) X(resultStatus) X(sendPrepare)    \
-                            X(sendQuery) X(sendQueryParams)                   \
-                                X(sendQueryPrepared) X(setErrorVerbosity)     \
-                                    X(setNoticeProcessor) X(setSingleRowMode) \
-                                        X(setnonblocking) X(socket) X(status) \
-                                            X(transactionStatus)
+/* clang-format off */
+#define LIBPQ_FUNCTIONS(X) \
+    X(clear) X(cmdStatus) X(cmdTuples) X(connectPoll) X(connectStartParams) \
+    X(conninfoFree) X(conninfoParse) X(consumeInput) X(enterPipelineMode) \
+    X(errorMessage) X(finish) X(flush) X(freemem) X(ftype) X(getResult) \
+    X(getisnull) X(getlength) X(getvalue) X(isBusy) X(nfields) X(notifies) \
+    X(ntuples) X(pipelineStatus) X(pipelineSync) X(resultErrorField) \
+    X(resultStatus) X(sendPrepare) X(sendQuery) X(sendQueryParams) \
+    X(sendQueryPrepared) X(setErrorVerbosity) X(setNoticeProcessor) \
+    X(setSingleRowMode) X(setnonblocking) X(socket) X(status) \
+    X(transactionStatus)
+/* clang-format on */
 
 struct libpq {
 #define LIBPQ_MEMBER(name) __typeof__(PQ##name) *name;
