@@ -142,6 +142,8 @@ int conf_same_start(const struct conf *a, const struct conf *b,
 /* weir -T: what is in force, defaults filled in, secrets masked; output can
  * be read again by conf_load(). */
 void conf_print(const struct conf *c, FILE *out);
+/* The same without what has its default. */
+void conf_print_changed(const struct conf *c, FILE *out);
 /* weir -K: a line for every key, prefix.key first. */
 void conf_print_keys(const struct conf_key *keys, const char *prefix,
                      FILE *out);

@@ -790,3 +790,14 @@ def test_quit_with_a_time(weir):
         f.frames(1)
     assert w.wait_exit() == 0
     f.stop()
+
+
+def test_show_config_changed(weir):
+    """What somebody has set, without the rest."""
+    w = weir(top='stop_drain = "31s";')
+    with Control(w) as c:
+        text = "\n".join(c.ask("show config changed"))
+        whole = "\n".join(c.ask("show config"))
+        assert 'stop_drain = "31s";' in text and "watchdog" not in text
+        assert "watchdog" in whole and len(text) < len(whole) / 2
+        assert c.ask("show config all")[0].startswith("ERR usage ")

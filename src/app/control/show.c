@@ -303,14 +303,24 @@ on_listeners(struct control_call *call)
 static enum control_result
 on_config(struct control_call *call)
 {
+    const struct conf *c = control_master(call)->generation->conf;
+    bool changed = control_words(call) == 1;
     char *text = NULL;
     size_t len = 0;
-    FILE *file = open_memstream(&text, &len);
+    FILE *file;
 
+    if (changed && !str_eq(control_word(call, 0), STR("changed"))) {
+        return control_usage(call);
+    }
+    file = open_memstream(&text, &len);
     if (file == NULL) {
         return control_fail(call, "failed", "out of memory");
     }
-    conf_print(control_master(call)->generation->conf, file);
+    if (changed) {
+        conf_print_changed(c, file);
+    } else {
+        conf_print(c, file);
+    }
     fclose(file);
     control_lines(call, str_of(text, len));
     mem_free(&text);
@@ -417,8 +427,10 @@ const struct control_verb control_show_verbs[] = {
       on_proc },
     { "show listeners", NULL, "Addresses, and connections that wait there.",
       CONTROL_USER, 0, on_listeners },
-    { "show config", NULL, "The settings in force, secrets masked.",
-      CONTROL_OPERATOR, 0, on_config },
+    { "show config", "[changed]",
+      "The settings in force, secrets masked; changed: those that differ from "
+      "their defaults.",
+      CONTROL_OPERATOR, 1, on_config },
     { "show limits", NULL, "What is in use of what is limited.", CONTROL_USER,
       0, on_limits },
     { "show metrics", NULL, "All numbers, in the format of Prometheus.",
