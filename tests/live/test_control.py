@@ -27,6 +27,11 @@ TABLES = {
                  "failures starts_in_ms",
     "show listeners": "proto address sockets queued backlog",
     "show limits": "name used limit",
+    "show fd": "slot pid name open limit conns",
+    "show memory": "slot pid name rss_kb private_kb file_kb shared_kb peak_kb "
+                   "swap_kb threads",
+    "show activity": "slot pid name cpu_ms turns in_turn_ms accepted "
+                     "log_dropped waits preempted",
     "show streams": "name state publisher uptime_s video audio kbps players "
                     "frames dropped memory_kb",
     "show sess": "id kind stream peer uptime_s video_kb audio_kb dropped pid "
@@ -801,3 +806,30 @@ def test_show_config_changed(weir):
         assert 'stop_drain = "31s";' in text and "watchdog" not in text
         assert "watchdog" in whole and len(text) < len(whole) / 2
         assert c.ask("show config all")[0].startswith("ERR usage ")
+
+
+def test_each_process_is_looked_at(weir):
+    w = weir(workers=2)
+    http = Http(w.http)
+    with Control(w) as c:
+        files = c.json("show fd")
+        memory = c.json("show memory")
+        before = {r["pid"]: r for r in c.json("show activity")}
+        assert get(w.http, "/healthz").status
+        after = {r["pid"]: r for r in c.json("show activity")}
+    pids = {w.master(), *w.workers()}
+    assert {r["pid"] for r in files} == {r["pid"] for r in memory} == pids
+    assert set(before) == pids
+    assert sum(r["conns"] for r in files) >= 1
+    for r in files:
+        if os.geteuid() == 0 and r["pid"] != w.master():
+            assert r["open"] == len(os.listdir(f"/proc/{r['pid']}/fd"))
+        assert 3 < r["open"] < r["limit"], r
+    for r in memory:
+        assert 0 < r["private_kb"] < r["rss_kb"] <= r["peak_kb"]
+        assert r["threads"] >= 1
+    for pid, r in after.items():
+        assert r["turns"] >= before[pid]["turns"] and r["waits"] > 0
+    assert sum(r["accepted"] for r in after.values()) > \
+        sum(r["accepted"] for r in before.values())
+    http.close()

@@ -74,6 +74,7 @@ control_verb_at(size_t n)
     static const struct control_verb *const ours[] = {
         control_life_verbs,
         control_show_verbs,
+        control_process_verbs,
         control_live_verbs,
         control_do_verbs,
     };

@@ -7,6 +7,7 @@
  *   control_out.c        the shapes of answers
  *   control_command.c    the table: finding a command in a line, help
  *   control_show.c       commands that tell of processes and settings
+ *   control_show_proc.c  ... of each process
  *   control_show_live.c  ... of streams, sessions, errors, events
  *   control_do.c         commands that change something
  *   control_life.c       reload, stop, waiting
@@ -174,6 +175,7 @@ const struct control_verb *control_find(const struct str *words, size_t count,
 const struct control_verb *control_verb_at(size_t n);
 
 extern const struct control_verb control_show_verbs[];
+extern const struct control_verb control_process_verbs[];
 extern const struct control_verb control_live_verbs[];
 extern const struct control_verb control_do_verbs[];
 extern const struct control_verb control_life_verbs[];
