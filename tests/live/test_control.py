@@ -25,7 +25,7 @@ from weir import (SANITIZED, configuration, descriptors, place, resident, run,
 TABLES = {
     "show proc": "slot pid name gen state uptime_s conns accepted rss_kb "
                  "failures starts_in_ms",
-    "show listeners": "proto address sockets queued backlog",
+    "show listeners": "proto address sockets queued backlog state",
     "show limits": "name used limit",
     "show fd": "slot pid name open limit conns",
     "show memory": "slot pid name rss_kb private_kb file_kb shared_kb peak_kb "
@@ -833,3 +833,39 @@ def test_each_process_is_looked_at(weir):
     assert sum(r["accepted"] for r in after.values()) > \
         sum(r["accepted"] for r in before.values())
     http.close()
+
+
+def test_a_listener_is_disabled_and_enabled(weir):
+    """The others go on, and so do connections that are there."""
+    w = weir(workers=2)
+    address = f"127.0.0.1:{w.http}"
+
+    def state(c):
+        return [r["state"] for r in c.json("show listeners")
+                if r["address"] == address]
+
+    def is_answered(timeout=0.5):
+        try:
+            socket.create_connection(("127.0.0.1", w.http), timeout).close()
+            return True
+        except socket.timeout:
+            return False
+
+    there = Http(w.http)
+    with Control(w) as c:
+        assert state(c) == ["ready"] and is_answered(busy(5))
+        assert c.ask(f"disable listener {address}") == ["OK"]
+        assert state(c) == ["disabled"] and not is_answered()
+        there.send("GET", "/healthz")
+        assert there.answer().status == 200
+        with socket.create_connection(("127.0.0.1", w.rtmp), busy(5)):
+            pass
+        assert c.ask(f"enable listener {address}") == ["OK"]
+        assert state(c) == ["ready"] and is_answered(busy(5))
+        assert c.ask(f"disable listener {address}") == ["OK"]
+        assert "is in force" in c.ask("reload")[0]
+        assert state(c) == ["ready"] and is_answered(busy(5))
+        assert c.ask("disable listener 127.0.0.1:9")[0].startswith(
+            "ERR missing ")
+        assert c.ask("disable listener")[0].startswith("ERR usage ")
+    there.close()

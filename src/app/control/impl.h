@@ -174,6 +174,10 @@ const struct control_verb *control_find(const struct str *words, size_t count,
  * last. */
 const struct control_verb *control_verb_at(size_t n);
 
+#define CONTROL_ADDRESS (ADDR_TEXT + sizeof(((struct listener *)0)->path) + 8)
+/* What "show listeners" calls it: "127.0.0.1:80", "unix:run/http". */
+void control_listener_text(const struct listener *l, char *dst);
+
 extern const struct control_verb control_show_verbs[];
 extern const struct control_verb control_process_verbs[];
 extern const struct control_verb control_live_verbs[];

@@ -252,9 +252,19 @@ on_proc(struct control_call *call)
 /* ---- listeners ---- */
 
 static const struct control_column listener_columns[] = {
-    { "proto", 6 },  { "address", 24 }, { "sockets", 7 },
-    { "queued", 6 }, { "backlog", 0 },  { NULL, 0 },
+    { "proto", 6 },   { "address", 24 }, { "sockets", 7 }, { "queued", 6 },
+    { "backlog", 7 }, { "state", 0 },    { NULL, 0 },
 };
+
+void
+control_listener_text(const struct listener *l, char *dst)
+{
+    if (l->addr.family == AF_UNIX) {
+        snprintf(dst, CONTROL_ADDRESS, "unix:%s", l->path);
+    } else {
+        addr_text(&l->addr, dst);
+    }
+}
 
 /* Connections that wait to be accepted, and how many may, of all sockets. */
 static void
@@ -280,20 +290,19 @@ on_listeners(struct control_call *call)
     control_table(call, listener_columns);
     LIST_EACH (node, &m->listeners) {
         const struct listener *l = LIST_ITEM(node, struct listener, link);
-        char text[ADDR_TEXT + sizeof(l->path)];
+        char text[CONTROL_ADDRESS];
         int64_t queued, most;
 
         add_queues(l, &queued, &most);
-        if (l->addr.family == AF_UNIX) {
-            snprintf(text, sizeof(text), "unix:%s", l->path);
-        } else {
-            addr_text(&l->addr, text);
-        }
+        control_listener_text(l, text);
         control_cell(call, str_from(l->proto));
         control_cell(call, str_from(text));
         control_cell_int(call, l->count);
         control_cell_int(call, queued);
         control_cell_int(call, most);
+        control_cell(call, l->retired    ? STR("leaving")
+                           : l->disabled ? STR("disabled")
+                                         : STR("ready"));
     }
     return CONTROL_DONE;
 }
