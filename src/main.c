@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/control/control.h"
 #include "app/master.h"
 #include "app/metrics.h"
 #include "app/module.h"
@@ -16,6 +17,7 @@
 #include "app/trial.h"
 #include "base/heap.h"
 #include "base/mem.h"
+#include "base/places.h"
 #include "config.h"
 #include "proc/life.h"
 
@@ -28,23 +30,31 @@ struct options {
 
 static const char usage[] =
     "usage: weir [-c FILE] [-p PREFIX] [-t | -T | -s SIGNAL]\n"
-    "       weir -K | -M | -V | -v | -h\n"
+    "       weir -K | -M | -C | -V | -v | -h\n"
     "\n"
-    "  -c FILE    configuration (" WEIR_CONF ")\n"
+    "  -c FILE    configuration (%s)\n"
     "  -p PREFIX  directory that relative paths stand on (the current one)\n"
     "  -t         check the configuration and end\n"
     "  -T         print the configuration in force, defaults filled in\n"
     "  -s SIGNAL  tell the running weir: stop, quit, reopen, reload\n"
     "  -K         print every key of the configuration\n"
     "  -M         print every metric\n"
+    "  -C         print every command of the control socket\n"
     "  -V         print how this weir was built, and its modules\n"
     "  -v         print the version\n"
     "  -h         print this\n";
 
+static void
+print_usage(FILE *out)
+{
+    fprintf(out, usage, places_conf);
+}
+
 static int
 wrong(const char *what, const char *which)
 {
-    fprintf(stderr, "weir: %s%s\n%s", what, which, usage);
+    fprintf(stderr, "weir: %s%s\n", what, which);
+    print_usage(stderr);
     return EXIT_WRONG;
 }
 
@@ -53,10 +63,10 @@ parse_options(int argc, char **argv, struct options *o)
 {
     int c;
 
-    *o = (struct options){ .file = WEIR_CONF };
-    while ((c = getopt(argc, argv, "c:p:s:tTKMVvh")) != -1) {
+    *o = (struct options){ .file = places_conf };
+    while ((c = getopt(argc, argv, "c:p:s:tTKMCVvh")) != -1) {
         if (c == '?') {
-            fputs(usage, stderr); /* getopt has said what is wrong */
+            print_usage(stderr); /* getopt has said what is wrong */
             return EXIT_WRONG;
         }
         if (c == 'c') {
@@ -187,6 +197,8 @@ print_build(void)
 #ifdef WEIR_LIBRARIES
     printf("libraries: %s\n", WEIR_LIBRARIES);
 #endif
+    printf("paths:     %s, %s, %s, %s\n", places_conf, places_pid,
+           places_control, places_database);
     printf("modules:\n");
     for (size_t i = 0; modules[i] != NULL; i++) {
         printf("  %-10s %s\n", modules[i]->name, modules[i]->about);
@@ -243,6 +255,9 @@ main(int argc, char **argv)
     case 'M':
         print_metrics();
         break;
+    case 'C':
+        control_print_commands(stdout);
+        break;
     case 'V':
         print_build();
         break;
@@ -250,7 +265,7 @@ main(int argc, char **argv)
         printf("weir %s\n", WEIR_VERSION);
         break;
     case 'h':
-        fputs(usage, stdout);
+        print_usage(stdout);
         break;
     default:
         title_init(argc, argv);

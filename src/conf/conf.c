@@ -5,8 +5,11 @@
  */
 #include "conf/layout.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "conf/fill.h"
+#include "conf/parse.h"
 
 struct conf *
 conf_load(const char *path, const struct conf_key *keys, size_t size,
@@ -55,4 +58,37 @@ struct pool *
 conf_pool(const struct conf *c)
 {
     return c->pool;
+}
+
+static void
+peek(struct source *source, const char *key, char **value)
+{
+    const char *found;
+    config_t tree;
+
+    if (conf_parse(source, &tree) == 0 &&
+        config_lookup_string(&tree, key, &found) == CONFIG_TRUE) {
+        *value = mem_dup(found, strlen(found));
+    }
+    config_destroy(&tree);
+}
+
+int
+conf_peek(const char *path, const char *key, char **value, char **mistakes)
+{
+    struct pool *pool = pool_new(1024);
+    struct source source;
+
+    *value = *mistakes = NULL;
+    source_init(&source, pool);
+    source_read(&source, path);
+    if (!source.broken) {
+        peek(&source, key, value);
+    }
+    if (*value == NULL) {
+        *mistakes = source_report(&source);
+    }
+    source_clear(&source);
+    pool_free(&pool);
+    return *mistakes == NULL ? 0 : -1;
 }

@@ -107,6 +107,9 @@ struct conf_key {
      * nearest).  The key's absence is no mistake here. */
     int (*choose)(struct str value, struct conf_choice *choice,
                   struct errmsg *err);
+    /* EXTRA: the key that stands in this one's place; a group may not have
+     * both. */
+    const char *instead;
 };
 
 #define CONF_END     \
@@ -123,6 +126,11 @@ struct conf *conf_load(const char *path, const struct conf_key *keys,
                        size_t size, char **mistakes);
 void conf_free(struct conf **c);
 const void *conf_settings(const struct conf *c);
+
+/* One string of a file by its path ("control.socket"), whatever the rest says.
+ * *value, for mem_free(), is NULL where there is none.  -1 with *mistakes, as
+ * conf_load() has them: the file cannot be read, or not be taken apart. */
+int conf_peek(const char *path, const char *key, char **value, char **mistakes);
 struct pool *conf_pool(const struct conf *c); /* lives as long as c */
 
 /* The settings marked CONF_RESTART in which b differs from a, one a line:
@@ -134,6 +142,8 @@ int conf_same_start(const struct conf *a, const struct conf *b,
 /* weir -T: what is in force, defaults filled in, secrets masked; output can
  * be read again by conf_load(). */
 void conf_print(const struct conf *c, FILE *out);
+/* The same without what has its default. */
+void conf_print_changed(const struct conf *c, FILE *out);
 /* weir -K: a line for every key, prefix.key first. */
 void conf_print_keys(const struct conf_key *keys, const char *prefix,
                      FILE *out);

@@ -396,6 +396,16 @@ own_value(const struct given *given, const struct conf_key *own, void *out,
     return c == NULL || str_eq(scalar_of(c).text, *value);
 }
 
+/* An empty list is none. */
+static bool
+has_some(const struct given *given, const char *name)
+{
+    const config_setting_t *c = find(given, name);
+
+    return c != NULL &&
+           (!config_setting_is_aggregate(c) || config_setting_length(c) > 0);
+}
+
 /* Finds out what an EXTRA row chooses; false if that is a mistake. */
 static bool
 choose(struct reader *r, const struct scope *in, const struct given *given,
@@ -408,6 +418,11 @@ choose(struct reader *r, const struct scope *in, const struct given *given,
 
     if (value->len == 0 && c == NULL) {
         return true;
+    }
+    if (key->instead != NULL && c != NULL && has_some(given, key->instead)) {
+        errmsg_set(&err, "must have %s or %s, not both", key->name,
+                   key->instead);
+        return reader_mistake(r, in, NULL, at, err.text);
     }
     if (key->choose(*value, choice, &err) == -1) {
         return reader_mistake(r, in, key->name, at, err.text);

@@ -418,6 +418,9 @@ source_lex(struct source *s, uint32_t i)
                        .line = 1,
                        .blank = true };
 
+    if (looking_at(&l, STR("\xef\xbb\xbf"))) {
+        l.at += 3; /* a byte order mark, which some editors write */
+    }
     while (!at_end(&l)) {
         if (step(&l) == -1) {
             return -1;

@@ -8,6 +8,7 @@
  */
 #include "conf/parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TWICE_MAX 100 /* so many keys set twice are told in one go */
@@ -22,11 +23,45 @@ error_token(const struct source *s, const config_t *tree)
     return token < s->count ? token : s->count - 1;
 }
 
+static bool
+is_text(struct str s)
+{
+    return s.len > 0 && ((s.ptr[0] >= 'a' && s.ptr[0] <= 'z') ||
+                         (s.ptr[0] >= 'A' && s.ptr[0] <= 'Z'));
+}
+
+/* What is meant by who writes as other programs want it; empty: who knows. */
+static void
+hint(const struct source *s, size_t at, char *dst, size_t size)
+{
+    struct str here = source_text(s, at);
+    struct str before = at > 1 ? source_text(s, at - 1) : STR_NONE;
+    bool value = is_text(here) || s->tokens[at].is_string ||
+                 (here.len > 0 && here.ptr[0] >= '0' && here.ptr[0] <= '9');
+    char name[64];
+
+    *dst = '\0';
+    source_show(name, sizeof(name), before);
+    if (is_text(before) && str_eq(here, STR("{"))) {
+        snprintf(dst, size, " (a group is written %s = { ... };)", name);
+    } else if (is_text(before) && (value || str_eq(here, STR(";")))) {
+        snprintf(dst, size, " (a setting is written with \"=\": %s = ...)",
+                 name);
+    } else if ((str_eq(before, STR("=")) || str_eq(before, STR(":"))) &&
+               (str_eq(here, STR("on")) || str_eq(here, STR("off")) ||
+                str_eq(here, STR("yes")) || str_eq(here, STR("no")))) {
+        snprintf(dst, size, " (write true or false)");
+    } else if (is_text(here) && !is_text(before)) {
+        source_show(name, sizeof(name), here);
+        snprintf(dst, size, " (a text stands in quotes: \"%s\")", name);
+    }
+}
+
 static void
 say_syntax(struct source *s, const config_t *tree)
 {
     size_t at = error_token(s, tree);
-    char token[64], line[128];
+    char token[64], line[128], more[128];
 
     if ((size_t)config_error_line(tree) > s->count) {
         source_say(s, s->count - 1, "syntax error at the end of the file");
@@ -34,7 +69,9 @@ say_syntax(struct source *s, const config_t *tree)
     }
     source_show(token, sizeof(token), source_text(s, at));
     source_show(line, sizeof(line), source_line(s, at));
-    source_say(s, at, "%s at %s in: %s", config_error_text(tree), token, line);
+    hint(s, at, more, sizeof(more));
+    source_say(s, at, "%s at %s%s in: %s", config_error_text(tree), token, more,
+               line);
 }
 
 /* Has libconfig found a key that its group has already? */

@@ -13,6 +13,7 @@
 struct printer {
     FILE *out;
     int depth;
+    bool changed; /* leaves out what has its default */
 };
 
 static void print_rows(struct printer *p, const struct conf_key *keys,
@@ -141,6 +142,81 @@ print_extra(struct printer *p, const struct conf_key *table,
     }
 }
 
+static bool
+has_preset_text(const struct conf_key *key, const void *field)
+{
+    struct conf_key plain = *key;
+    struct pool *pool = pool_new(256);
+    void *preset = pool_zero(pool, sizeof(struct str) + sizeof(int64_t));
+    struct scalar v = value_preset(key);
+    struct buf a, b;
+    struct errmsg unused;
+    bool same;
+
+    plain.check = NULL;
+    plain.secret = false; /* or all would be "***" */
+    buf_init(&a, SIZE_MAX / 2);
+    buf_init(&b, SIZE_MAX / 2);
+    value_print(&plain, field, &a);
+    same = value_read(&plain, &v, pool, preset, &unused) == 0;
+    if (same) {
+        value_print(&plain, preset, &b);
+        same = str_eq(buf_str(&a), buf_str(&b));
+    }
+    buf_clear(&a);
+    buf_clear(&b);
+    pool_free(&pool);
+    return same;
+}
+
+static bool
+has_preset_items(const struct conf_key *key, const struct conf_strings *list)
+{
+    struct str rest = str_from(key->preset);
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (rest.len == 0 ||
+            !str_eq(str_trim(str_cut(&rest, ',')), list->items[i])) {
+            return false;
+        }
+    }
+    return rest.len == 0;
+}
+
+/* Whether leaving the key out would say the same. */
+static bool
+has_default(const struct conf_key *key, const void *field)
+{
+    const struct conf_groups *groups = field;
+
+    switch (key->type) {
+    case CONF_GROUP:
+        for (const struct conf_key *k = key->keys; k->name != NULL; k++) {
+            if (k->type == CONF_EXTRA ||
+                !has_default(k, (const char *)field + k->offset)) {
+                return false;
+            }
+        }
+        return true;
+    case CONF_GROUPS:
+        return key->preset != NULL && groups->count == 0;
+    case CONF_STRINGS:
+        return key->preset != NULL && has_preset_items(key, field);
+    case CONF_STRING:
+    case CONF_INT:
+    case CONF_BOOL:
+    case CONF_TIME:
+    case CONF_SIZE:
+    case CONF_ENUM:
+        return key->preset != NULL && has_preset_text(key, field);
+    case CONF_WHERE:
+        return true;
+    case CONF_EXTRA:
+        break;
+    }
+    return false;
+}
+
 static void
 print_rows(struct printer *p, const struct conf_key *keys, const void *settings)
 {
@@ -149,7 +225,8 @@ print_rows(struct printer *p, const struct conf_key *keys, const void *settings)
 
         if (k->type == CONF_EXTRA) {
             print_extra(p, keys, k, field);
-        } else if (k->type != CONF_WHERE) {
+        } else if (k->type != CONF_WHERE &&
+                   !(p->changed && has_default(k, field))) {
             print_value(p, k, field);
         }
     }
@@ -158,7 +235,15 @@ print_rows(struct printer *p, const struct conf_key *keys, const void *settings)
 void
 conf_print(const struct conf *c, FILE *out)
 {
-    struct printer p = { out, 0 };
+    struct printer p = { out, 0, false };
+
+    print_rows(&p, c->keys, c->settings);
+}
+
+void
+conf_print_changed(const struct conf *c, FILE *out)
+{
+    struct printer p = { out, 0, true };
 
     print_rows(&p, c->keys, c->settings);
 }

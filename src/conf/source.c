@@ -308,6 +308,10 @@ source_read(struct source *s, const char *path)
                    STR_ARGS(source_text(s, at)));
         s->broken = true;
     }
+    if (!s->broken && s->count == 1) { /* the root */
+        source_say(s, 0, "there is no setting in this file");
+        s->broken = true;
+    }
 }
 
 /* The path of an included file: relative to the one that includes it. */

@@ -29,7 +29,7 @@ static const struct unit size_units[] = {
 void
 near_start(struct near_name *n, struct str wanted)
 {
-    *n = (struct near_name){ wanted, NULL, wanted.len / 2 + 2 };
+    *n = (struct near_name){ wanted, NULL, wanted.len / 3 + 2 };
 }
 
 void
@@ -280,6 +280,10 @@ value_refuse(const struct conf_key *key, const struct scalar *v,
     }
     if (v != NULL && !key->secret) {
         say_value(v, &text);
+    }
+    if (v != NULL && v->kind == SCALAR_INT && key->shorthand != NULL) {
+        buf_printf(&text, ", or a text in quotes: \"%lld\"",
+                   (long long)v->number);
     }
     if (v != NULL && v->kind == SCALAR_STRING && key->type == CONF_ENUM) {
         say_near(key, v->text, &text);

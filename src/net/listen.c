@@ -364,8 +364,8 @@ listener_shrink(struct listener *l)
 int
 listener_start(struct listener *l, struct errmsg *err)
 {
-    for (unsigned i = 0; l->retired && i < l->started; i++) {
-        syn_filter_detach(l->fds[i]);
+    if (l->retired || l->disabled) {
+        listener_enable(l);
     }
     l->retired = false;
     return start_sockets(l) == 0
@@ -449,6 +449,33 @@ listener_retire(struct listener *l)
         if (l->addr.family != AF_UNIX) { /* or it waits for a first byte */
             set_option(l->fds[i], IPPROTO_TCP, TCP_DEFER_ACCEPT, 0);
         }
+    }
+}
+
+int
+listener_disable(struct listener *l, struct errmsg *err)
+{
+    if (l->addr.family == AF_UNIX) {
+        return errmsg_set(err, "a unix socket cannot be disabled");
+    }
+    l->disabled = true;
+    for (unsigned i = 0; i < l->started; i++) {
+        if (!syn_filter_is_there(l->fds[i]) &&
+            syn_filter_attach(l->fds[i]) == -1) {
+            errmsg_sys(err, "the system has no filter for %s", l->name);
+            listener_enable(l);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void
+listener_enable(struct listener *l)
+{
+    l->disabled = false;
+    for (unsigned i = 0; i < l->started; i++) {
+        syn_filter_detach(l->fds[i]);
     }
 }
 

@@ -49,6 +49,7 @@ struct listener {
     unsigned started; /* how many of them listen */
     unsigned kept;    /* those in force: see listener_keep() */
     bool retired;     /* see listener_retire() */
+    bool disabled;    /* see listener_disable() */
     pid_t owner;      /* who opened it, and alone removes path */
 };
 
@@ -85,6 +86,11 @@ bool listener_overlaps(const struct listener *l,
  * at once), while workers take what waits there and what is on its way.  A TCP
  * one can be started again. */
 void listener_retire(struct listener *l);
+/* TCP: who connects from now on is not answered (and, as TCP does, asks again
+ * for a while), until it is enabled or started; connections stay.  -1 with
+ * err: the system cannot. */
+int listener_disable(struct listener *l, struct errmsg *err);
+void listener_enable(struct listener *l);
 /* Worker: whether the listener that fd is a socket of was retired. */
 bool listener_retires(int fd);
 void listener_close(struct listener **l); /* unix: removes the path */

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "json/json.h"
 
 #define LINE_LIMIT (16 * 1024 * 1024) /* of an answer: JSON is one line */
 #define READ_SIZE 65536
@@ -22,6 +23,9 @@
 /* What has been read of the answers. */
 struct reading {
     struct buf in;
+    bool json;
+    struct buf failure; /* the text of this one, in JSON: it may have lines */
+    char code[32];
     bool inside; /* of an answer: its first line was seen */
     bool failed; /* this answer is a failure */
     unsigned answers;
@@ -111,23 +115,76 @@ status_of(struct str code)
     return str_eq(code, STR("timeout")) ? ASK_TIMEOUT : ASK_FAILED;
 }
 
+void
+link_print_failure(bool json, struct str code, struct str text)
+{
+    struct json_out o;
+    struct buf line;
+
+    if (!json) {
+        fprintf(stderr, "weirctl: %.*s\n", STR_ARGS(text));
+        return;
+    }
+    buf_init(&line, LINE_LIMIT);
+    json_begin(&o, &line, false);
+    json_open(&o);
+    json_put_bool(&o, "ok", false);
+    json_put_str(&o, "code", code);
+    json_put_str(&o, "text", text);
+    json_close(&o);
+    json_end(&o);
+    printf("%.*s\n", STR_ARGS(buf_str(&line)));
+    buf_clear(&line);
+}
+
 static void
 take_failure(struct reading *r, struct str line)
 {
     struct str rest = str_skip(line, strlen("ERR "));
-    int status = status_of(str_cut(&rest, ' '));
+    struct str code = str_cut(&rest, ' ');
+    int status = status_of(code);
 
     r->failed = true;
     if (r->status == ASK_OK) {
         r->status = status;
     }
-    fprintf(stderr, "weirctl: %.*s\n", STR_ARGS(rest));
+    if (r->json) {
+        str_copy(r->code, sizeof(r->code), code);
+        buf_add_str(&r->failure, rest);
+    } else {
+        link_print_failure(false, code, rest);
+    }
+}
+
+/* Another line of a failure. */
+static void
+take_more(struct reading *r, struct str line)
+{
+    if (r->json) {
+        buf_printf(&r->failure, "\n%.*s", STR_ARGS(line));
+    } else {
+        fprintf(stderr, "%.*s\n", STR_ARGS(line));
+    }
+}
+
+static void
+end_failure(struct reading *r)
+{
+    if (r->json && r->failed) {
+        if (r->gap) {
+            putchar('\n');
+        }
+        link_print_failure(true, str_from(r->code), buf_str(&r->failure));
+        buf_clear(&r->failure);
+        r->gap = true;
+    }
 }
 
 static void
 take_line(struct reading *r, struct str line)
 {
     if (line.len == 0) {
+        end_failure(r);
         r->answers += r->inside;
         r->gap = r->gap || (r->inside && !r->failed);
         r->inside = r->failed = false;
@@ -138,11 +195,15 @@ take_line(struct reading *r, struct str line)
         take_failure(r, line);
         return;
     }
+    if (r->failed) {
+        take_more(r, line);
+        return;
+    }
     if (!r->inside && r->gap) {
         putchar('\n');
     }
     r->inside = true;
-    fprintf(r->failed ? stderr : stdout, "%.*s\n", STR_ARGS(line));
+    printf("%.*s\n", STR_ARGS(line));
 }
 
 /* Prints whole lines of what has come. */
@@ -168,7 +229,8 @@ read_answers(int fd, struct reading *r, int64_t deadline)
         ssize_t n;
 
         if (dst == NULL) {
-            fputs("weirctl: the answer is too large\n", stderr);
+            link_print_failure(r->json, STR("long"),
+                               STR("the answer is too large"));
             return ASK_NO_LINK;
         }
         if (wait_for(fd, POLLIN, deadline) == -1) {
@@ -200,7 +262,7 @@ talk(int fd, const struct ask *ask, struct reading *r)
         status = read_answers(fd, r, deadline);
     }
     if (status == ASK_TIMEOUT) {
-        fputs("weirctl: no answer in time\n", stderr);
+        link_print_failure(r->json, STR("timeout"), STR("no answer in time"));
         return status;
     }
     /* A refusal may be followed by anything. */
@@ -208,14 +270,15 @@ talk(int fd, const struct ask *ask, struct reading *r)
         (status == ASK_OK && r->answers >= ask->commands)) {
         return r->status;
     }
-    fputs("weirctl: the connection was cut off\n", stderr);
+    link_print_failure(r->json, STR("connect"),
+                       STR("the connection was cut off"));
     return ASK_NO_LINK;
 }
 
 int
 link_ask(const struct ask *ask, struct errmsg *err)
 {
-    struct reading r = { .status = ASK_OK };
+    struct reading r = { .status = ASK_OK, .json = ask->json };
     int fd = connect_to(ask->path, err);
     int status;
 
@@ -224,7 +287,9 @@ link_ask(const struct ask *ask, struct errmsg *err)
     }
     err->text[0] = '\0';
     buf_init(&r.in, LINE_LIMIT);
+    buf_init(&r.failure, LINE_LIMIT);
     status = talk(fd, ask, &r);
+    buf_clear(&r.failure);
     buf_clear(&r.in);
     close(fd);
     return status;

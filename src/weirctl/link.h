@@ -25,11 +25,16 @@ struct ask {
     struct str line;    /* without its end */
     unsigned commands;  /* in it: fewer answers are a connection cut off */
     int64_t timeout_ms; /* for all of it; 0: none */
+    bool json;          /* failures too: {"ok":false,"code":...,"text":...} */
 };
 
-/* Prints answers on standard output and failures on standard error as they
- * come.  ASK_NO_LINK and ASK_DENIED with err are about the socket itself;
- * otherwise err is "" and the status is that of the first failure. */
+/* Prints answers on standard output and failures on standard error, in JSON
+ * on standard output, as they come.  ASK_NO_LINK and ASK_DENIED with err are
+ * about the socket itself; otherwise err is "" and the status is that of the
+ * first failure. */
 int link_ask(const struct ask *ask, struct errmsg *err);
+
+/* Prints a failure as link_ask() does; code is one word. */
+void link_print_failure(bool json, struct str code, struct str text);
 
 #endif

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "app/control/control.h"
-#include "app/settings/settings.h"
 #include "base/mem.h"
+#include "base/places.h"
+#include "conf/conf.h"
 #include "config.h"
+#include "weirctl/commands.h"
 #include "weirctl/link.h"
 #include "weirctl/prompt.h"
 
-#define SOCKET "run/control.sock"
 #define TIMEOUT_MS 60000 /* for what takes no time of its own */
-#define HELP_MAX 65536
 
 struct options {
     const char *socket, *file, *prefix;
@@ -32,7 +32,7 @@ static const char usage[] =
     "               [COMMAND...]\n"
     "       weirctl -h | -v\n"
     "\n"
-    "  -s SOCKET   the control socket (" SOCKET ")\n"
+    "  -s SOCKET   the control socket (%s)\n"
     "  -c FILE     or the one that this configuration names\n"
     "  -p PREFIX   directory that relative paths stand on (the current one)\n"
     "  -t SECONDS  how long to wait for the answer; 0: for ever\n"
@@ -42,10 +42,17 @@ static const char usage[] =
     "commands.  Exit status: 0 done, 1 failed, 2 cannot connect, 3 denied,\n"
     "4 no answer in time.\n";
 
+static void
+print_usage(FILE *out)
+{
+    fprintf(out, usage, places_control);
+}
+
 static int
 wrong(const char *what)
 {
-    fprintf(stderr, "weirctl: %s\n%s", what, usage);
+    fprintf(stderr, "weirctl: %s\n", what);
+    print_usage(stderr);
     return ASK_FAILED;
 }
 
@@ -78,10 +85,10 @@ parse_option(struct options *o, int c)
         printf("weirctl %s\n", WEIR_VERSION);
         return 1 + ASK_OK;
     case 'h':
-        fputs(usage, stdout);
+        print_usage(stdout);
         return 1 + ASK_OK;
     default:
-        fputs(usage, stderr); /* getopt has said what is wrong */
+        print_usage(stderr); /* getopt has said what is wrong */
         return 1 + ASK_FAILED;
     }
 }
@@ -112,16 +119,15 @@ parse_options(int argc, char **argv, struct options *o)
 static int
 path_from_file(const struct options *o, char *dst, size_t size)
 {
-    char *mistakes = NULL;
-    struct conf *c = settings_load(o->file, &mistakes);
+    char *mistakes, *named;
 
-    if (c == NULL) {
+    if (conf_peek(o->file, "control.socket", &named, &mistakes) == -1) {
         fputs(mistakes, stderr);
         mem_free(&mistakes);
         return -1;
     }
-    str_copy(dst, size, settings_of(c)->control.socket);
-    conf_free(&c);
+    str_copy(dst, size, str_from(named != NULL ? named : places_control));
+    mem_free(&named);
     if (*dst == '\0') {
         fprintf(stderr, "weirctl: %s names no control socket\n", o->file);
         return -1;
@@ -140,7 +146,8 @@ find_socket(const struct options *o, char *dst, size_t size)
     if (o->file != NULL) {
         return path_from_file(o, dst, size);
     }
-    str_copy(dst, size, str_from(o->socket != NULL ? o->socket : SOCKET));
+    str_copy(dst, size,
+             str_from(o->socket != NULL ? o->socket : places_control));
     return 0;
 }
 
@@ -207,20 +214,24 @@ look_at(void *arg, struct str command)
 static int
 help_alone(struct str line)
 {
-    struct buf text;
-    size_t count;
+    struct str prefix = str_trim(str_skip(line, strlen("help")));
+    int status = ASK_FAILED;
 
-    buf_init(&text, HELP_MAX);
-    count = control_help(&text, str_trim(str_skip(line, strlen("help"))));
-    fwrite(buf_data(&text), 1, buf_len(&text), stdout);
-    buf_clear(&text);
-    return count > 0 ? ASK_OK : ASK_FAILED;
+    for (const struct command *c = commands; c->words != NULL; c++) {
+        if (str_starts(str_from(c->words), prefix)) {
+            printf("%s%s%s\n    %s (%s)\n", c->words,
+                   *c->arguments != '\0' ? " " : "", c->arguments, c->help,
+                   c->level);
+            status = ASK_OK;
+        }
+    }
+    return status;
 }
 
 static int
 ask(const struct session *s, struct str line)
 {
-    struct ask a = { .path = s->path, .line = line };
+    struct ask a = { .path = s->path, .line = line, .json = s->o->json };
     struct errmsg err = { "" };
     struct look look = { 0, false };
     struct buf json;
@@ -241,7 +252,9 @@ ask(const struct session *s, struct str line)
         str_starts(line, STR("help"))) {
         status = help_alone(line);
     } else if (err.text[0] != '\0') {
-        fprintf(stderr, "weirctl: %s\n", err.text);
+        link_print_failure(
+            s->o->json, status == ASK_DENIED ? STR("denied") : STR("connect"),
+            str_from(err.text));
     }
     buf_clear(&json);
     return status;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/control/control.h"
+#include "weirctl/commands.h"
 
 #define HISTORY_LINES 500
 
@@ -30,12 +30,11 @@ say_prompt(EditLine *el)
 static size_t
 find_common(struct str typed, struct str *common)
 {
-    const char *name;
     size_t count = 0;
 
     *common = STR_NONE;
-    for (size_t n = 0; (name = control_command_name(n)) != NULL; n++) {
-        struct str rest = str_from(name);
+    for (const struct command *c = commands; c->words != NULL; c++) {
+        struct str rest = str_from(c->words);
         size_t same = 0;
 
         if (!str_starts(rest, typed)) {
@@ -55,12 +54,10 @@ find_common(struct str typed, struct str *common)
 static void
 list_commands(struct str typed)
 {
-    const char *name;
-
     putchar('\n');
-    for (size_t n = 0; (name = control_command_name(n)) != NULL; n++) {
-        if (str_starts(str_from(name), typed)) {
-            printf("  %s\n", name);
+    for (const struct command *c = commands; c->words != NULL; c++) {
+        if (str_starts(str_from(c->words), typed)) {
+            printf("  %s\n", c->words);
         }
     }
 }

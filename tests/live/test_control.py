@@ -25,13 +25,18 @@ from weir import (SANITIZED, configuration, descriptors, place, resident, run,
 TABLES = {
     "show proc": "slot pid name gen state uptime_s conns accepted rss_kb "
                  "failures starts_in_ms",
-    "show listeners": "proto address sockets queued backlog",
+    "show listeners": "proto address sockets queued backlog state",
     "show limits": "name used limit",
+    "show fd": "slot pid name open limit conns",
+    "show memory": "slot pid name rss_kb private_kb file_kb shared_kb peak_kb "
+                   "swap_kb threads",
+    "show activity": "slot pid name cpu_ms turns in_turn_ms accepted "
+                     "log_dropped waits preempted",
     "show streams": "name state publisher uptime_s video audio kbps players "
                     "frames dropped memory_kb",
     "show sess": "id kind stream peer uptime_s video_kb audio_kb dropped pid "
                  "url",
-    "show errors": "time proto peer pid offset reason bytes",
+    "show errors": "time proto peer pid offset bytes reason",
     "show events": "time level pid message",
 }
 
@@ -441,6 +446,7 @@ def test_errors_without_secrets(weir):
         http, rtmp, tls = rows
         assert http["proto"] == "http" and http["peer"] == peer
         assert http["reason"] == "malformed header name"
+        assert " malformed header name\n" in text  # words, as they are read
         assert http["offset"] == head.index(b" Name")
         assert http["bytes"].endswith("Bad Name: x\\x0d\\x0a\\x0d\\x0a")
         assert rtmp["reason"] == "not allowed from this address"
@@ -617,7 +623,8 @@ def test_kick_the_players_of_a_stream(weir):
             p.wait_closed()
         while flv.tag():
             pass
-        assert c.json("kick stream live/a players") == {"kicked": 0}
+        assert c.ask("kick stream live/a players") == [
+            "ERR missing nobody is there who is meant"]
         assert len(c.json("show streams")) == 2
     f.frames(2)
     other.frames(2)
@@ -654,7 +661,7 @@ def test_kick_by_address(weir):
     f = Feed(w.rtmp).head().frames(2)
     near = player(w.rtmp, "live", "room")
     with Control(w) as c:
-        assert c.json("kick addr 192.0.2.0/24") == {"kicked": 0}
+        assert c.ask("kick addr 192.0.2.0/24")[0].startswith("ERR missing ")
         assert c.json("kick addr 127.0.0.0/8") == {"kicked": 2}
         near.wait_closed()
         f.c.wait_closed()
@@ -788,3 +795,77 @@ def test_quit_with_a_time(weir):
         f.frames(1)
     assert w.wait_exit() == 0
     f.stop()
+
+
+def test_show_config_changed(weir):
+    """What somebody has set, without the rest."""
+    w = weir(top='stop_drain = "31s";')
+    with Control(w) as c:
+        text = "\n".join(c.ask("show config changed"))
+        whole = "\n".join(c.ask("show config"))
+        assert 'stop_drain = "31s";' in text and "watchdog" not in text
+        assert "watchdog" in whole and len(text) < len(whole) / 2
+        assert c.ask("show config all")[0].startswith("ERR usage ")
+
+
+def test_each_process_is_looked_at(weir):
+    w = weir(workers=2)
+    http = Http(w.http)
+    with Control(w) as c:
+        files = c.json("show fd")
+        memory = c.json("show memory")
+        before = {r["pid"]: r for r in c.json("show activity")}
+        assert get(w.http, "/healthz").status
+        after = {r["pid"]: r for r in c.json("show activity")}
+    pids = {w.master(), *w.workers()}
+    assert {r["pid"] for r in files} == {r["pid"] for r in memory} == pids
+    assert set(before) == pids
+    assert sum(r["conns"] for r in files) >= 1
+    for r in files:
+        if os.geteuid() == 0 and r["pid"] != w.master():
+            assert r["open"] == len(os.listdir(f"/proc/{r['pid']}/fd"))
+        assert 3 < r["open"] < r["limit"], r
+    for r in memory:
+        assert 0 < r["private_kb"] < r["rss_kb"] <= r["peak_kb"]
+        assert r["threads"] >= 1
+    for pid, r in after.items():
+        assert r["turns"] >= before[pid]["turns"] and r["waits"] > 0
+    assert sum(r["accepted"] for r in after.values()) > \
+        sum(r["accepted"] for r in before.values())
+    http.close()
+
+
+def test_a_listener_is_disabled_and_enabled(weir):
+    """The others go on, and so do connections that are there."""
+    w = weir(workers=2)
+    address = f"127.0.0.1:{w.http}"
+
+    def state(c):
+        return [r["state"] for r in c.json("show listeners")
+                if r["address"] == address]
+
+    def is_answered(timeout=0.5):
+        try:
+            socket.create_connection(("127.0.0.1", w.http), timeout).close()
+            return True
+        except socket.timeout:
+            return False
+
+    there = Http(w.http)
+    with Control(w) as c:
+        assert state(c) == ["ready"] and is_answered(busy(5))
+        assert c.ask(f"disable listener {address}") == ["OK"]
+        assert state(c) == ["disabled"] and not is_answered()
+        there.send("GET", "/healthz")
+        assert there.answer().status == 200
+        with socket.create_connection(("127.0.0.1", w.rtmp), busy(5)):
+            pass
+        assert c.ask(f"enable listener {address}") == ["OK"]
+        assert state(c) == ["ready"] and is_answered(busy(5))
+        assert c.ask(f"disable listener {address}") == ["OK"]
+        assert "is in force" in c.ask("reload")[0]
+        assert state(c) == ["ready"] and is_answered(busy(5))
+        assert c.ask("disable listener 127.0.0.1:9")[0].startswith(
+            "ERR missing ")
+        assert c.ask("disable listener")[0].startswith("ERR usage ")
+    there.close()

@@ -5,6 +5,7 @@ players as one does that has to ask somebody else first."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -164,3 +165,30 @@ def test_statistics_have_the_room_not_the_key(gate, connect, name):
             assert b"key-room" not in a.body and b"live/room" in a.body
         told = get(w.http, "/stat/livestat").json()["publishers"]
         assert [p["url"].partition("/live")[2] for p in told] == ["/room"]
+
+
+def walk_through():
+    """The commands of weir-module(7)'s first step."""
+    with open(f"{ROOT}/man/weir-module.7", encoding="utf-8") as f:
+        text = f.read()
+    return re.search(r"^cp -r modules/hello.*?(?=^\.Ed)", text, re.S | re.M)[0]
+
+
+def test_a_copy_of_hello_works_and_is_told_nowhere_else(tmp_path):
+    tree = str(tmp_path)
+    copy_tree(tree)
+    for name in ("docs", "man", "tests/lint"):
+        shutil.copytree(f"{ROOT}/{name}", f"{tree}/{name}")
+    run_in(tree, "sh", "-ec", walk_through())
+    run_in(tree, "./configure")
+    keep_compiled(tree)
+    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
+    if OUTPUT != "build":
+        os.symlink(f"{tree}/{OUTPUT}/weir", f"{tree}/build/weir")
+    listed = subprocess.run([f"{tree}/{OUTPUT}/weir", "-V"],
+                            capture_output=True, text=True, check=True).stdout
+    assert re.search(r"^  mine +answers GET /mine", listed, re.M)
+    run_in(tree, "tests/lint/run", "manual", "metrics", "pages")
+    run_in(tree, "sh", "-c", "rm modules/mine/mine.7 && "
+           "cp modules/hello/hello.7 modules/mine/mine.7 && "
+           "! tests/lint/run metrics > said; grep -q weir_mine_ said")

@@ -97,6 +97,25 @@ def test_writes_and_reads(notes):
     assert nothing_was_refused(w)
 
 
+def libraries(pid):
+    """Names of those that a process has in its memory."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        return set(re.findall(r"/(lib[a-z0-9_]+)[^/\n]*\.so", f.read()))
+
+
+def test_libpq_is_loaded_where_it_is_wanted(notes):
+    """And what it brings along."""
+    w = notes(workers=2)
+    assert ask(w, "add", name="a", text="one").status == 200
+    wanted = not isinstance(notes.backend, Sqlite)
+    pids = [w.pid, *descendants(w.pid)] if os.geteuid() == 0 else [w.pid]
+    for pid in pids:
+        here = libraries(pid)
+        assert "libcrypto" in here
+        for name in ("libpq", "libldap", "libgssapi_krb5"):
+            assert (name in here) == wanted, (title(pid), name)
+
+
 def test_all_steps_or_none(notes):
     w = notes()
     for name in ("a", "b"):

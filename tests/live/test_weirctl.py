@@ -1,8 +1,10 @@
 """weirctl: exit statuses, which socket, prompt, who may what."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -46,11 +48,31 @@ def test_which_socket(weir, tmp_path):
     assert ctl(w, "-s", "a", "-c", "b", "ping").returncode == 1
 
 
+def test_a_file_that_weir_would_refuse_still_names_the_socket(weir):
+    w = weir()
+    with open(f"{w.prefix}/other.conf", "w", encoding="utf-8") as f:
+        f.write('gop_cache = "on";\n')
+    assert ctl(w, "-c", "other.conf", "ping").stdout == "PONG\n"
+    with open(f"{w.prefix}/other.conf", "w", encoding="utf-8") as f:
+        f.write('control = { socket = "" };\n')
+    r = ctl(w, "-c", "other.conf", "ping")
+    assert r.returncode == 2 and "names no control socket" in r.stderr
+
+
+def test_it_is_linked_with_what_it_uses():
+    out = subprocess.run(["readelf", "-d", WEIRCTL], capture_output=True,
+                         text=True, check=True).stdout
+    needed = set(re.findall(r"NEEDED.*\[(.*?)\.so", out))
+    assert needed <= {"libconfig", "libedit", "libc", "libasan", "libubsan",
+                      "libm", "libgcc_s", "libyajl"}
+
+
 def test_failures(weir):
     w = weir()
     r = ctl(w, "png")
     assert r.returncode == 1 and '"ping"' in r.stderr and r.stdout == ""
     assert ctl(w, "kick", "sess", "1:5").returncode == 1
+    assert ctl(w, "kick", "stream", "live/nobody").returncode == 1
     assert ctl(w, "wait", "50ms", "stream", "live/x", "up").returncode == 4
     r = ctl(w, "-t", "1", "wait", "1h")
     assert r.returncode == 4 and "in time" in r.stderr
@@ -58,6 +80,32 @@ def test_failures(weir):
     assert ctl(w, "-t", "soon", "ping").returncode == 1
     r = ctl(w, "-s", "run/nothing.sock", "ping")
     assert r.returncode == 2 and "run/nothing.sock" in r.stderr
+
+
+def test_failures_in_json(weir):
+    """On standard output, with their code, as answers are."""
+    w = weir()
+
+    def failure(*words):
+        r = ctl(w, "--json", *words)
+        assert r.returncode != 0 and r.stderr == ""
+        found = json.loads(r.stdout)
+        assert found["ok"] is False and set(found) == {"ok", "code", "text"}
+        return found["code"], found["text"]
+
+    assert failure("kick", "sess", "1:5") == (
+        "missing", "there is no such session")
+    assert failure("png")[0] == "unknown"
+    assert failure("kick", "sess")[0] == "usage"
+    assert failure("wait", "50ms", "stream", "live/x", "up")[0] == "timeout"
+    assert failure("-s", "run/nothing.sock", "ping")[0] == "connect"
+    with open(f"{w.prefix}/two.conf", "w", encoding="utf-8") as f:
+        f.write('prot = 1;\npib = "x";\n')
+    code, text = failure("test", "two.conf")
+    assert code == "failed" and len(text.splitlines()) >= 2
+    r = ctl(w, "--json", "png; ping; kick sess 1:5")
+    assert [json.loads(d).get("ok", True) for d in r.stdout.split("\n\n")] == [
+        False, True, False]
 
 
 def test_first_failure_counts(weir):

@@ -68,15 +68,12 @@ control_split(struct str *rest, struct str *words, size_t *count,
 
 /* ---- the table ---- */
 
-/* All commands one after the other: ours, then those of modules. */
-static const struct control_verb *
-verb_at(size_t n)
+const struct control_verb *
+control_verb_at(size_t n)
 {
     static const struct control_verb *const ours[] = {
-        control_life_verbs,
-        control_show_verbs,
-        control_live_verbs,
-        control_do_verbs,
+        control_life_verbs, control_show_verbs, control_process_verbs,
+        control_live_verbs, control_do_verbs,
     };
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
@@ -96,14 +93,6 @@ verb_at(size_t n)
         }
     }
     return NULL;
-}
-
-const char *
-control_command_name(size_t n)
-{
-    const struct control_verb *v = verb_at(n);
-
-    return v != NULL ? v->words : NULL;
 }
 
 /* How many words the verb has, if the command begins with them; else 0. */
@@ -139,14 +128,16 @@ said_like(struct str name, const struct str *words, size_t count, char *room,
     return str_of(room, len);
 }
 
-static int
-unknown(const struct str *words, size_t count, struct errmsg *err)
+/* The command whose words are least far from what was said; NULL: none is
+ * near. */
+static const struct control_verb *
+nearest_to(const struct str *words, size_t count)
 {
     const struct control_verb *v, *nearest = NULL;
     size_t best = NEAR + 1;
     char said[128];
 
-    for (size_t n = 0; (v = verb_at(n)) != NULL; n++) {
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
         struct str name = str_from(v->words);
         struct str like = said_like(name, words, count, said, sizeof(said));
         size_t d = str_distance(like, name, NEAR);
@@ -156,12 +147,56 @@ unknown(const struct str *words, size_t count, struct errmsg *err)
             nearest = v;
         }
     }
-    str_escape(said, sizeof(said), words[0]);
-    if (nearest == NULL) {
-        return errmsg_set(err, "no command \"%s\"; help lists them", said);
+    return nearest;
+}
+
+/* Commands that begin with a text, as "..., ..."; how many. */
+static size_t
+list_those_with(struct str begin, char *list, size_t size)
+{
+    const struct control_verb *v;
+    size_t count = 0, len = 0;
+
+    *list = '\0';
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
+        if (str_starts(str_from(v->words), begin)) {
+            len =
+                str_append(list, size, len, count++ > 0 ? STR(", ") : STR_NONE);
+            len = str_append(list, size, len, str_from(v->words));
+        }
     }
-    return errmsg_set(err, "no such command; did you mean \"%s\"?",
-                      nearest->words);
+    return count;
+}
+
+/* Says what could have been meant: what the words are the beginning of, what
+ * they are like, or what goes with the first of them. */
+static int
+unknown(const struct str *words, size_t count, struct errmsg *err)
+{
+    const struct control_verb *nearest = nearest_to(words, count);
+    char said[128], list[384];
+    size_t len = str_copy(said, sizeof(said), words[0]);
+    size_t first = len;
+
+    if (count > 1) {
+        len = str_append(said, sizeof(said), len, STR(" "));
+        first = len;
+        len = str_append(said, sizeof(said), len, words[1]);
+    }
+    if (list_those_with(str_of(said, len), list, sizeof(list)) > 0) {
+        return errmsg_set(err, "no such command; there %s: %s",
+                          strchr(list, ',') != NULL ? "are" : "is", list);
+    }
+    if (nearest != NULL) {
+        return errmsg_set(err, "no such command; did you mean \"%s\"?",
+                          nearest->words);
+    }
+    if (list_those_with(str_of(said, first), list, sizeof(list)) > 0) {
+        return errmsg_set(err, "no such command; there %s: %s",
+                          strchr(list, ',') != NULL ? "are" : "is", list);
+    }
+    str_escape(said, sizeof(said), words[0]);
+    return errmsg_set(err, "no command \"%s\"; help lists them", said);
 }
 
 const struct control_verb *
@@ -171,7 +206,7 @@ control_find(const struct str *words, size_t count, size_t *skip,
     const struct control_verb *v, *found = NULL;
 
     *skip = 0;
-    for (size_t n = 0; (v = verb_at(n)) != NULL; n++) {
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
         size_t len = matches(v, words, count);
 
         if (len > *skip) {
@@ -191,7 +226,7 @@ control_help(struct buf *out, struct str prefix)
     const struct control_verb *v;
     size_t count = 0;
 
-    for (size_t n = 0; (v = verb_at(n)) != NULL; n++) {
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
         if (!str_starts(str_from(v->words), prefix)) {
             continue;
         }
@@ -202,6 +237,18 @@ control_help(struct buf *out, struct str prefix)
                    control_level_name(v->level));
     }
     return count;
+}
+
+void
+control_print_commands(FILE *out)
+{
+    const struct control_verb *v;
+
+    for (size_t n = 0; (v = control_verb_at(n)) != NULL; n++) {
+        fprintf(out, "%s  %s  %s  %s\n", v->words,
+                v->arguments != NULL ? v->arguments : "-",
+                control_level_name(v->level), v->help);
+    }
 }
 
 /* ---- what a command asks of its call ---- */

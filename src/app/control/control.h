@@ -15,6 +15,8 @@
 #ifndef APP_CONTROL_CONTROL_H
 #define APP_CONTROL_CONTROL_H
 
+#include <stdio.h>
+
 #include "app/control/verb.h"
 #include "app/settings/settings.h"
 #include "base/buf.h"
@@ -35,12 +37,12 @@ int control_prepare(struct control *c, const struct control_settings *s,
 void control_commit(struct control *c);
 void control_cancel(struct control *c);
 
-/* ---- the table of commands, also without a server ---- */
+/* ---- the table of commands ---- */
 
 /* Lines for those whose words begin with prefix; returns how many. */
 size_t control_help(struct buf *out, struct str prefix);
-/* The n-th command's words, NULL behind the last: for completion. */
-const char *control_command_name(size_t n);
+/* weir -C: a line for each: words, arguments, level, help. */
+void control_print_commands(FILE *out);
 
 #define CONTROL_LINE_MAX 8192 /* bytes of a line */
 

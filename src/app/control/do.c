@@ -12,6 +12,7 @@
 #include "app/node_state.h"
 #include "app/orders.h"
 #include "net/access.h"
+#include "net/listen.h"
 #include "proc/refused.h"
 
 #define FOR_MAX_MS (INT64_C(7) * 24 * 3600 * 1000)
@@ -115,10 +116,13 @@ kicked(struct control_call *call, const struct kick_order *order)
 {
     int64_t count = send_away(order);
 
-    if (count <= 0 && order->serial != 0) {
-        return control_fail(call, "missing", "there is no such session");
+    if (count <= 0) {
+        return control_fail(call, "missing",
+                            order->serial != 0
+                                ? "there is no such session"
+                                : "nobody is there who is meant");
     }
-    control_pair_int(call, "kicked", count > 0 ? count : 0);
+    control_pair_int(call, "kicked", count);
     return CONTROL_DONE;
 }
 
@@ -177,6 +181,58 @@ on_kick_addr(struct control_call *call)
     return kicked(call, &order);
 }
 
+/* ---- listeners ---- */
+
+/* By what "show listeners" tells of it; NULL: the call has failed. */
+static struct listener *
+find_listener(struct control_call *call)
+{
+    struct str word = control_word(call, 0);
+
+    LIST_EACH (node, &control_master(call)->listeners) {
+        struct listener *l = LIST_ITEM(node, struct listener, link);
+        char text[CONTROL_ADDRESS];
+
+        control_listener_text(l, text);
+        if (!l->retired && word.len > 0 && str_eq(word, str_from(text))) {
+            return l;
+        }
+    }
+    if (word.len == 0) {
+        control_usage(call);
+    } else {
+        control_fail(call, "missing",
+                     "nothing listens there; show listeners tells addresses");
+    }
+    return NULL;
+}
+
+static enum control_result
+on_disable(struct control_call *call)
+{
+    struct listener *l = find_listener(call);
+    struct errmsg err;
+
+    if (l == NULL) {
+        return CONTROL_DONE;
+    }
+    return listener_disable(l, &err) == -1
+               ? control_fail(call, "failed", "%s", err.text)
+               : control_ok(call, "%s", "");
+}
+
+static enum control_result
+on_enable(struct control_call *call)
+{
+    struct listener *l = find_listener(call);
+
+    if (l == NULL) {
+        return CONTROL_DONE;
+    }
+    listener_enable(l);
+    return control_ok(call, "%s", "");
+}
+
 /* ---- the rest ---- */
 
 /* Counters of /metrics never fall: these here are the socket's own. */
@@ -217,6 +273,12 @@ const struct control_verb control_do_verbs[] = {
       "Ends sessions by address: ADDRESS, ADDRESS/BITS, loopback, private, "
       "linklocal, all.",
       CONTROL_OPERATOR, 1, on_kick_addr },
+    { "disable listener", "ADDRESS",
+      "Who connects there is not answered, until it is enabled or weir "
+      "reloads; connections stay.",
+      CONTROL_ADMIN, 1, on_disable },
+    { "enable listener", "ADDRESS", "Who connects there is answered again.",
+      CONTROL_ADMIN, 1, on_enable },
     { "clear counters", NULL,
       "What this socket shows of accepted connections, dropped log lines and "
       "refused requests; no metric.",

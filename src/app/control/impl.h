@@ -7,6 +7,7 @@
  *   control_out.c        the shapes of answers
  *   control_command.c    the table: finding a command in a line, help
  *   control_show.c       commands that tell of processes and settings
+ *   control_show_proc.c  ... of each process
  *   control_show_live.c  ... of streams, sessions, errors, events
  *   control_do.c         commands that change something
  *   control_life.c       reload, stop, waiting
@@ -169,7 +170,16 @@ int control_split(struct str *rest, struct str *words, size_t *count,
 const struct control_verb *control_find(const struct str *words, size_t count,
                                         size_t *skip, struct errmsg *err);
 
+/* The n-th of all commands, ours and then those of modules; NULL behind the
+ * last. */
+const struct control_verb *control_verb_at(size_t n);
+
+#define CONTROL_ADDRESS (ADDR_TEXT + sizeof(((struct listener *)0)->path) + 8)
+/* What "show listeners" calls it: "127.0.0.1:80", "unix:run/http". */
+void control_listener_text(const struct listener *l, char *dst);
+
 extern const struct control_verb control_show_verbs[];
+extern const struct control_verb control_process_verbs[];
 extern const struct control_verb control_live_verbs[];
 extern const struct control_verb control_do_verbs[];
 extern const struct control_verb control_life_verbs[];

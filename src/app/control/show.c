@@ -254,9 +254,19 @@ on_proc(struct control_call *call)
 /* ---- listeners ---- */
 
 static const struct control_column listener_columns[] = {
-    { "proto", 6 },  { "address", 24 }, { "sockets", 7 },
-    { "queued", 6 }, { "backlog", 0 },  { NULL, 0 },
+    { "proto", 6 },   { "address", 24 }, { "sockets", 7 }, { "queued", 6 },
+    { "backlog", 7 }, { "state", 0 },    { NULL, 0 },
 };
+
+void
+control_listener_text(const struct listener *l, char *dst)
+{
+    if (l->addr.family == AF_UNIX) {
+        snprintf(dst, CONTROL_ADDRESS, "unix:%s", l->path);
+    } else {
+        addr_text(&l->addr, dst);
+    }
+}
 
 /* Connections that wait to be accepted, and how many may, of all sockets. */
 static void
@@ -282,20 +292,19 @@ on_listeners(struct control_call *call)
     control_table(call, listener_columns);
     LIST_EACH (node, &m->listeners) {
         const struct listener *l = LIST_ITEM(node, struct listener, link);
-        char text[ADDR_TEXT + sizeof(l->path)];
+        char text[CONTROL_ADDRESS];
         int64_t queued, most;
 
         add_queues(l, &queued, &most);
-        if (l->addr.family == AF_UNIX) {
-            snprintf(text, sizeof(text), "unix:%s", l->path);
-        } else {
-            addr_text(&l->addr, text);
-        }
+        control_listener_text(l, text);
         control_cell(call, str_from(l->proto));
         control_cell(call, str_from(text));
         control_cell_int(call, l->count);
         control_cell_int(call, queued);
         control_cell_int(call, most);
+        control_cell(call, l->retired    ? STR("leaving")
+                           : l->disabled ? STR("disabled")
+                                         : STR("ready"));
     }
     return CONTROL_DONE;
 }
@@ -305,14 +314,24 @@ on_listeners(struct control_call *call)
 static enum control_result
 on_config(struct control_call *call)
 {
+    const struct conf *c = control_master(call)->generation->conf;
+    bool changed = control_words(call) == 1;
     char *text = NULL;
     size_t len = 0;
-    FILE *file = open_memstream(&text, &len);
+    FILE *file;
 
+    if (changed && !str_eq(control_word(call, 0), STR("changed"))) {
+        return control_usage(call);
+    }
+    file = open_memstream(&text, &len);
     if (file == NULL) {
         return control_fail(call, "failed", "out of memory");
     }
-    conf_print(control_master(call)->generation->conf, file);
+    if (changed) {
+        conf_print_changed(c, file);
+    } else {
+        conf_print(c, file);
+    }
     fclose(file);
     control_lines(call, str_of(text, len));
     mem_free(&text);
@@ -418,8 +437,10 @@ const struct control_verb control_show_verbs[] = {
       on_proc },
     { "show listeners", NULL, "Addresses, and connections that wait there.",
       CONTROL_USER, 0, on_listeners },
-    { "show config", NULL, "The settings in force, secrets masked.",
-      CONTROL_OPERATOR, 0, on_config },
+    { "show config", "[changed]",
+      "The settings in force, secrets masked; changed: those that differ from "
+      "their defaults.",
+      CONTROL_OPERATOR, 1, on_config },
     { "show limits", NULL, "What is in use of what is limited.", CONTROL_USER,
       0, on_limits },
     { "show metrics", NULL, "All numbers, in the format of Prometheus.",

@@ -221,8 +221,8 @@ on_sessions(struct control_call *call)
 /* ---- refusals ---- */
 
 static const struct control_column error_columns[] = {
-    { "time", 24 },  { "proto", 5 },   { "peer", 21 }, { "pid", 7 },
-    { "offset", 6 }, { "reason", 32 }, { "bytes", 0 }, { NULL, 0 },
+    { "time", 24 },  { "proto", 5 },  { "peer", 21 },  { "pid", 7 },
+    { "offset", 6 }, { "bytes", 32 }, { "reason", 0 }, { NULL, 0 },
 };
 
 static void
@@ -240,8 +240,8 @@ show_error(struct control_call *call, const struct recent_record *r)
     control_cell(call, v.peer);
     control_cell_int(call, r->pid);
     control_cell_int(call, (int64_t)v.offset);
-    control_cell(call, v.reason);
     control_cell(call, v.bytes);
+    control_cell(call, v.reason);
 }
 
 static enum control_result

@@ -6,6 +6,7 @@
 #include "app/settings/rows.h"
 
 #include "app/rows.h"
+#include "base/places.h"
 #include "net/addr.h"
 #include "proc/life.h"
 
@@ -97,7 +98,7 @@ static const struct conf_key user_keys[] = {
 };
 
 const struct conf_key settings_control_keys[] = {
-    ROW(control_settings, socket, CONF_STRING, .preset = "run/control.sock",
+    ROW(control_settings, socket, CONF_STRING, .preset = places_control,
         .check = check_socket,
         .help = "Path of the control socket; \"\": there is none."),
     ROW(control_settings, mode, CONF_STRING, .preset = "0600",

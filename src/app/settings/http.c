@@ -47,9 +47,6 @@ check_location(const void *settings, struct errmsg *err)
     if (s->module.what == NULL && s->layers.count == 0) {
         return errmsg_set(err, "a location needs a module or layers");
     }
-    if (s->module.what != NULL && s->layers.count > 0) {
-        return errmsg_set(err, "a location has a module or layers, not both");
-    }
     return s->module.what == NULL ? 0 : settings_check_module(&s->module, err);
 }
 
@@ -81,7 +78,7 @@ static const struct conf_key location_keys[] = {
         .help = "The largest body of a request; \"inherit\": as the "
                 "server."),
     ROW(http_location_settings, module, CONF_EXTRA,
-        .choose = settings_choose_module,
+        .choose = settings_choose_module, .instead = "layers",
         .help = "The module that answers here; its settings stand beside "
                 "it."),
     ROW(http_location_settings, layers, CONF_GROUPS,

@@ -14,6 +14,7 @@
 #include "app/settings/relay_target.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/places.h"
 #include "net/egress.h"
 #include "proc/life.h"
 
@@ -119,7 +120,7 @@ const struct conf_key settings_keys[] = {
         .help = "Open files of one process, at least what weir itself "
                 "needs; 0: enough for worker_connections, as far as the "
                 "system allows."),
-    ROW(settings, pid, CONF_STRING, .preset = "run/weir.pid",
+    ROW(settings, pid, CONF_STRING, .preset = places_pid,
         .change = CONF_RESTART, .check = check_not_empty,
         .help = "File with the master's process number."),
     ROW(settings, user, CONF_STRING, .preset = "", .change = CONF_RESTART,

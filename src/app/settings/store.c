@@ -8,6 +8,7 @@
 #include <limits.h>
 
 #include "app/rows.h"
+#include "base/places.h"
 #include "store/lease.h"
 
 #define ENDING 16 /* what is put behind the path of the database */
@@ -64,7 +65,7 @@ const struct conf_key settings_store_keys[] = {
         .preset = "sqlite", .change = CONF_RESTART,
         .help = "What keeps it: sqlite is a database in a file, which needs no "
                 "server; postgres is a server that several weirs may share."),
-    ROW(store_settings, path, CONF_STRING, .preset = "run/weir.db",
+    ROW(store_settings, path, CONF_STRING, .preset = places_database,
         .change = CONF_RESTART, .check = check_path,
         .help = "sqlite: the database; two more files lie beside it.  They "
                 "are made if they are not there, and belong to the user that "

@@ -48,7 +48,7 @@ number_of(const struct pg_ask *a)
 static void
 take_result(struct pg_conn *c, struct pg_ask *a, const PGresult *r)
 {
-    ExecStatusType status = PQresultStatus(r);
+    ExecStatusType status = libpq.resultStatus(r);
     size_t number = number_of(a);
     bool ours = a->at < PG_COMMANDS && a->ours[a->at];
 
@@ -67,14 +67,14 @@ static bool
 take_next(struct pg_conn *c, bool *silent)
 {
     struct pg_ask *a = LIST_ITEM(c->asks.next, struct pg_ask, link);
-    bool pipeline = PQpipelineStatus(c->pq) != PQ_PIPELINE_OFF;
+    bool pipeline = libpq.pipelineStatus(c->pq) != PQ_PIPELINE_OFF;
     PGresult *r;
 
-    PQsetSingleRowMode(c->pq);
-    if (PQisBusy(c->pq)) {
+    libpq.setSingleRowMode(c->pq);
+    if (libpq.isBusy(c->pq)) {
         return false;
     }
-    r = PQgetResult(c->pq);
+    r = libpq.getResult(c->pq);
     if (r == NULL && pipeline) { /* stands behind each command */
         bool twice = *silent;
 
@@ -85,12 +85,12 @@ take_next(struct pg_conn *c, bool *silent)
         return !twice;
     }
     *silent = false;
-    if (r == NULL || PQresultStatus(r) == PGRES_PIPELINE_SYNC) {
+    if (r == NULL || libpq.resultStatus(r) == PGRES_PIPELINE_SYNC) {
         pg_ask_over(a, false);
     } else {
         take_result(c, a, r);
     }
-    PQclear(r);
+    libpq.clear(r);
     return true;
 }
 
@@ -99,11 +99,11 @@ take_notices(struct pg_conn *c)
 {
     PGnotify *n;
 
-    while (c->state == PG_READY && (n = PQnotifies(c->pq)) != NULL) {
+    while (c->state == PG_READY && (n = libpq.notifies(c->pq)) != NULL) {
         if (c->o.heard != NULL) {
             c->o.heard(c, str_from(n->extra));
         }
-        PQfreemem(n);
+        libpq.freemem(n);
     }
 }
 
@@ -129,7 +129,7 @@ pg_take_results(struct pg_conn *c)
 static void
 want(struct pg_conn *c, unsigned wanted)
 {
-    if (PQsocket(c->pq) == -1) {
+    if (libpq.socket(c->pq) == -1) {
         io_stop(c->loop, &c->io);
     } else {
         io_want(c->loop, &c->io, wanted);
@@ -139,7 +139,7 @@ want(struct pg_conn *c, unsigned wanted)
 static void
 flush(struct pg_conn *c)
 {
-    int left = PQflush(c->pq);
+    int left = libpq.flush(c->pq);
 
     if (left == -1) {
         pg_conn_drop(c, NULL);
@@ -152,7 +152,7 @@ flush(struct pg_conn *c)
 void
 pg_talk(struct pg_conn *c, unsigned ready)
 {
-    bool there = (ready & IO_READ) == 0 || PQconsumeInput(c->pq) == 1;
+    bool there = (ready & IO_READ) == 0 || libpq.consumeInput(c->pq) == 1;
 
     if (!there) {
         want(c, 0); /* before another has a socket of its number */
@@ -201,14 +201,14 @@ pg_ask_statement(struct pg_ask *a, struct schema_place place,
     if (!prepared_find(c->prepared, place, &p, name)) {
         a->places[a->count] = place;
         prepared_add(c->prepared, place, &p, ++c->serial, name);
-        add_command(
-            a,
-            PQsendPrepare(c->pq, name, prepared_text(place), p.count, p.types),
-            true);
+        add_command(a,
+                    libpq.sendPrepare(c->pq, name, prepared_text(place),
+                                      p.count, p.types),
+                    true);
     }
     add_command(a,
-                PQsendQueryPrepared(c->pq, name, p.count, p.values, p.lengths,
-                                    p.formats, 0),
+                libpq.sendQueryPrepared(c->pq, name, p.count, p.values,
+                                        p.lengths, p.formats, 0),
                 false);
 }
 
@@ -223,8 +223,8 @@ pg_ask_sql(struct pg_ask *a, const char *sql, const struct store_value *params,
         p.types[count - 1] = PG_TYPE_BYTES;
     }
     add_command(a,
-                PQsendQueryParams(a->conn->pq, sql, p.count, p.types, p.values,
-                                  p.lengths, p.formats, bytes),
+                libpq.sendQueryParams(a->conn->pq, sql, p.count, p.types,
+                                      p.values, p.lengths, p.formats, bytes),
                 false);
 }
 
@@ -244,7 +244,7 @@ begin_waiting(struct pg_ask *a)
 void
 pg_ask_end(struct pg_ask *a)
 {
-    if (PQpipelineSync(a->conn->pq) == 0) {
+    if (libpq.pipelineSync(a->conn->pq) == 0) {
         pg_conn_drop(a->conn, NULL);
     }
     begin_waiting(a);
@@ -254,7 +254,7 @@ void
 pg_ask_script(struct pg_ask *a, struct pg_conn *c, const char *sql)
 {
     pg_ask_begin(a, c);
-    if (PQsendQuery(c->pq, sql) == 0) {
+    if (libpq.sendQuery(c->pq, sql) == 0) {
         pg_conn_drop(c, NULL);
     }
     begin_waiting(a);

@@ -155,13 +155,14 @@ static void
 on_greeting_result(struct pg_ask *a, size_t i, const PGresult *r)
 {
     struct pg_conn *c = a->conn;
-    const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    const char *state = libpq.resultErrorField(r, PG_DIAG_SQLSTATE);
 
     (void)i;
-    for (int row = 0; PQnfields(r) == 2 && row < PQntuples(r); row++) {
-        c->tables += knows_schema(PQgetvalue(r, row, 0), PQgetvalue(r, row, 1));
+    for (int row = 0; libpq.nfields(r) == 2 && row < libpq.ntuples(r); row++) {
+        c->tables +=
+            knows_schema(libpq.getvalue(r, row, 0), libpq.getvalue(r, row, 1));
     }
-    if (!pg_is_good(PQresultStatus(r)) &&
+    if (!pg_is_good(libpq.resultStatus(r)) &&
         (state == NULL || strcmp(state, "42P01") != 0)) {
         pg_explain(r, &c->why);
     }
@@ -179,7 +180,7 @@ on_greeted(struct pg_ask *a, bool lost)
         pg_conn_drop(c, c->why.text);
     } else if (!c->o.scripts && c->tables < wanted_tables()) {
         pg_conn_drop(c, "weir's tables are not there yet");
-    } else if (!c->o.scripts && PQenterPipelineMode(c->pq) == 0) {
+    } else if (!c->o.scripts && libpq.enterPipelineMode(c->pq) == 0) {
         pg_conn_drop(c, NULL);
     } else {
         c->failures = 0;
@@ -199,7 +200,7 @@ close_pq(struct pg_conn *c)
     timer_stop(c->loop, &c->timer);
     later_cancel(&c->resume);
     resolve_cancel(&c->lookup);
-    PQfinish(c->pq);
+    libpq.finish(c->pq);
     c->pq = NULL;
     c->broken = false;
     prepared_clear(c->prepared);
@@ -239,21 +240,21 @@ poll_again(struct pg_conn *c)
     PostgresPollingStatusType next;
 
     io_stop(c->loop, &c->io);
-    next = PQconnectPoll(c->pq);
+    next = libpq.connectPoll(c->pq);
     if (next == PGRES_POLLING_FAILED) {
         pg_explain_conn(c->pq, &c->why);
         c->refused |= pg_conn_was_refused(c->pq);
         next_address(c);
         return;
     }
-    if (io_start(c->loop, &c->io, PQsocket(c->pq),
+    if (io_start(c->loop, &c->io, libpq.socket(c->pq),
                  next == PGRES_POLLING_WRITING ? IO_WRITE : IO_READ,
                  on_ready) == -1) {
         errmsg_sys(&c->why, "cannot wait for the server");
         next_address(c);
     } else if (next == PGRES_POLLING_OK) {
         timer_stop(c->loop, &c->timer);
-        PQsetErrorVerbosity(c->pq, PQERRORS_DEFAULT);
+        libpq.setErrorVerbosity(c->pq, PQERRORS_DEFAULT);
         greet(c);
     }
 }
@@ -282,18 +283,19 @@ connect_to(struct pg_conn *c, const char *address)
 {
     c->state = PG_CONNECTING;
     c->pq = pg_target_connect(c->o.target, c->host, address, c->o.name);
-    if (c->pq == NULL || PQstatus(c->pq) == CONNECTION_BAD ||
-        PQsetnonblocking(c->pq, 1) == -1) {
+    if (c->pq == NULL || libpq.status(c->pq) == CONNECTION_BAD ||
+        libpq.setnonblocking(c->pq, 1) == -1) {
         if (c->pq != NULL) {
             pg_explain_conn(c->pq, &c->why);
         }
         next_address(c);
         return;
     }
-    PQsetNoticeProcessor(c->pq, quiet, NULL);
-    PQsetErrorVerbosity(c->pq, PQERRORS_VERBOSE); /* tells the SQLSTATE */
+    libpq.setNoticeProcessor(c->pq, quiet, NULL);
+    libpq.setErrorVerbosity(c->pq, PQERRORS_VERBOSE); /* tells the SQLSTATE */
     timer_set(c->loop, &c->timer, c->o.timeout);
-    if (io_start(c->loop, &c->io, PQsocket(c->pq), IO_WRITE, on_ready) == -1) {
+    if (io_start(c->loop, &c->io, libpq.socket(c->pq), IO_WRITE, on_ready) ==
+        -1) {
         errmsg_sys(&c->why, "cannot wait for the server");
         next_address(c);
     }
@@ -387,7 +389,7 @@ pg_conn_move(struct pg_conn *c, struct loop *l)
     c->loop = l;
     c->heard_ms = loop_now(l);
     timer_set(l, &c->timer, PING_MS);
-    if (io_start(l, &c->io, PQsocket(c->pq), IO_READ, on_ready) == -1) {
+    if (io_start(l, &c->io, libpq.socket(c->pq), IO_READ, on_ready) == -1) {
         pg_conn_drop(c, "its socket cannot be waited for");
     }
 }

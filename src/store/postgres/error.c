@@ -49,7 +49,7 @@ pg_fault_of(const char *state)
 struct pg_fault
 pg_fault_of_result(const PGresult *r)
 {
-    return pg_fault_of(PQresultErrorField(r, PG_DIAG_SQLSTATE));
+    return pg_fault_of(libpq.resultErrorField(r, PG_DIAG_SQLSTATE));
 }
 
 /* Messages of these classes name tables, columns, constraints, words of the
@@ -72,8 +72,8 @@ quotes_no_values(const char *state)
 void
 pg_explain(const PGresult *r, struct errmsg *why)
 {
-    const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
-    const char *words = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+    const char *state = libpq.resultErrorField(r, PG_DIAG_SQLSTATE);
+    const char *words = libpq.resultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
 
     if (state == NULL || words == NULL) {
         errmsg_set(why, "the connection to the server is lost");
@@ -102,7 +102,7 @@ length_of_words(const char *text)
 void
 pg_explain_conn(const PGconn *c, struct errmsg *why)
 {
-    const char *text = PQerrorMessage(c);
+    const char *text = libpq.errorMessage(c);
 
     errmsg_set(why, "%.*s", (int)length_of_words(text), text);
     for (char *at = why->text; *at != '\0'; at++) {
@@ -130,7 +130,7 @@ is_state(const char *text)
 bool
 pg_conn_was_refused(const PGconn *c)
 {
-    const char *text = PQerrorMessage(c);
+    const char *text = libpq.errorMessage(c);
 
     for (; (text = strstr(text, ":  ")) != NULL; text++) {
         const char *state = text + 3;

@@ -6,8 +6,7 @@
 #ifndef STORE_POSTGRES_ERROR_H
 #define STORE_POSTGRES_ERROR_H
 
-#include <libpq-fe.h>
-
+#include "store/postgres/libpq.h"
 #include "store/store.h"
 
 enum pg_remedy {

@@ -101,7 +101,7 @@ take_migration(const char *name, const char *text, const char *checksum)
 static bool
 concerns_us(const PGresult *r)
 {
-    const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    const char *state = libpq.resultErrorField(r, PG_DIAG_SQLSTATE);
 
     return k.step != CHECK || state == NULL || strcmp(state, "42601") == 0 ||
            strcmp(state, "42P01") == 0 || strcmp(state, "42703") == 0;
@@ -110,7 +110,7 @@ concerns_us(const PGresult *r)
 static void
 on_result(struct pg_ask *a, size_t i, const PGresult *r)
 {
-    ExecStatusType status = PQresultStatus(r);
+    ExecStatusType status = libpq.resultStatus(r);
 
     (void)a;
     (void)i;
@@ -119,12 +119,12 @@ on_result(struct pg_ask *a, size_t i, const PGresult *r)
         pg_explain(r, &k.why);
         k.wrong |= pg_fault_of_result(r).status == STORE_FAILED;
     }
-    for (int row = 0; row < PQntuples(r) && k.why.text[0] == '\0'; row++) {
+    for (int row = 0; row < libpq.ntuples(r) && k.why.text[0] == '\0'; row++) {
         if (k.step == LOOK) {
-            k.has_table |= PQgetvalue(r, row, 0)[0] == 't';
+            k.has_table |= libpq.getvalue(r, row, 0)[0] == 't';
         } else if (k.step == READ) {
-            take_migration(PQgetvalue(r, row, 0), PQgetvalue(r, row, 1),
-                           PQgetvalue(r, row, 2));
+            take_migration(libpq.getvalue(r, row, 0), libpq.getvalue(r, row, 1),
+                           libpq.getvalue(r, row, 2));
             k.wrong |= k.why.text[0] != '\0';
         }
     }

@@ -10,8 +10,7 @@
 #ifndef STORE_POSTGRES_PREPARED_H
 #define STORE_POSTGRES_PREPARED_H
 
-#include <libpq-fe.h>
-
+#include "store/postgres/libpq.h"
 #include "store/schema.h"
 
 /* Of the server's catalogue: src/include/catalog/pg_type.dat. */

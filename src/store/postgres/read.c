@@ -13,7 +13,7 @@ static void
 on_result(struct pg_ask *a, size_t i, const PGresult *r)
 {
     struct pg_reading *p = LIST_ITEM(a, struct pg_reading, ask);
-    ExecStatusType status = PQresultStatus(r);
+    ExecStatusType status = libpq.resultStatus(r);
 
     (void)i;
     if (p->failed) {

@@ -41,12 +41,12 @@ may_be_whole(Oid type)
 static struct store_value
 value_at(const PGresult *result, int row, int column)
 {
-    struct str text = str_of(PQgetvalue(result, row, column),
-                             (size_t)PQgetlength(result, row, column));
-    Oid type = PQftype(result, column);
+    struct str text = str_of(libpq.getvalue(result, row, column),
+                             (size_t)libpq.getlength(result, row, column));
+    Oid type = libpq.ftype(result, column);
     int64_t n;
 
-    if (PQgetisnull(result, row, column)) {
+    if (libpq.getisnull(result, row, column)) {
         return (struct store_value){ .type = STORE_NULL };
     }
     if (type == PG_TYPE_BOOL) {
@@ -62,7 +62,7 @@ static void
 add_row(struct pg_rows *r, const PGresult *result, int row)
 {
     wire_put_row(&r->out);
-    for (int i = 0; i < PQnfields(result); i++) {
+    for (int i = 0; i < libpq.nfields(result); i++) {
         struct store_value v = value_at(result, row, i);
 
         wire_put_value(&r->out, &v);
@@ -75,8 +75,8 @@ changed_by(PGresult *result)
 {
     int64_t n = 0;
 
-    if (!str_starts(str_from(PQcmdStatus(result)), STR("SELECT"))) {
-        str_to_int(str_from(PQcmdTuples(result)), 0, INT64_MAX, &n);
+    if (!str_starts(str_from(libpq.cmdStatus(result)), STR("SELECT"))) {
+        str_to_int(str_from(libpq.cmdTuples(result)), 0, INT64_MAX, &n);
     }
     return n;
 }
@@ -95,13 +95,13 @@ void
 pg_rows_add(struct pg_rows *r, const PGresult *result)
 {
     if (!r->begun) {
-        wire_put_columns(&r->out, (unsigned)PQnfields(result));
+        wire_put_columns(&r->out, (unsigned)libpq.nfields(result));
         r->begun = true;
     }
-    for (int i = 0; i < PQntuples(result) && !r->out.full; i++) {
+    for (int i = 0; i < libpq.ntuples(result) && !r->out.full; i++) {
         add_row(r, result, i);
     }
-    if (PQresultStatus(result) != PGRES_SINGLE_TUPLE) {
+    if (libpq.resultStatus(result) != PGRES_SINGLE_TUPLE) {
         r->changed = changed_by(unlocked(result));
         wire_put_end(&r->out, r->changed);
         r->begun = false;

@@ -9,8 +9,7 @@
 #ifndef STORE_POSTGRES_ROWS_H
 #define STORE_POSTGRES_ROWS_H
 
-#include <libpq-fe.h>
-
+#include "store/postgres/libpq.h"
 #include "store/wire.h"
 
 struct pg_rows {

@@ -53,8 +53,13 @@ static PQconninfoOption *
 parse(struct str conninfo, struct errmsg *err)
 {
     static const char unknown[] = "invalid connection option";
-    char *text = mem_dup(conninfo.ptr, conninfo.len), *why = NULL;
-    PQconninfoOption *o = PQconninfoParse(text, &why);
+    char *text, *why = NULL;
+
+    if (libpq_load(err) == -1) {
+        return NULL;
+    }
+    text = mem_dup(conninfo.ptr, conninfo.len);
+    PQconninfoOption *o = libpq.conninfoParse(text, &why);
     const char *found = why != NULL ? strstr(why, unknown) : NULL;
 
     mem_free(&text);
@@ -64,7 +69,7 @@ parse(struct str conninfo, struct errmsg *err)
         errmsg_set(err, "must be \"host=... dbname=...\" or "
                         "\"postgresql://...\", as libpq reads it");
     }
-    PQfreemem(why);
+    libpq.freemem(why);
     return o;
 }
 
@@ -215,7 +220,7 @@ pg_target_free(struct pg_target **t)
 {
     if (*t != NULL) {
         list_remove(&(*t)->link);
-        PQconninfoFree((*t)->options);
+        libpq.conninfoFree((*t)->options);
         mem_free(&(*t)->user);
         buf_clear(&(*t)->texts);
         mem_free(t);
@@ -342,5 +347,5 @@ pg_target_connect(const struct pg_target *t, size_t i, const char *address,
     say(&w, "client_encoding", "UTF8");
     say(&w, "application_name", name);
     say(&w, "passfile", NOWHERE);
-    return PQconnectStartParams(w.keywords, w.values, 0);
+    return libpq.connectStartParams(w.keywords, w.values, 0);
 }

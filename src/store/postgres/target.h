@@ -12,9 +12,8 @@
 #ifndef STORE_POSTGRES_TARGET_H
 #define STORE_POSTGRES_TARGET_H
 
-#include <libpq-fe.h>
-
 #include "base/buf.h"
+#include "store/postgres/libpq.h"
 #include "store/store.h"
 
 #define PG_HOSTS 8 /* of a conninfo, at most */

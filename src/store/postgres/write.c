@@ -285,7 +285,7 @@ take_step(struct pg_worker *w, size_t step, const PGresult *r)
     if (w->rows.out.full) {
         fail(w, (struct pg_fault){ STORE_FAILED, PG_ANSWER });
         errmsg_set(&w->why, "its rows are more than %d bytes", STORE_ROWS_MAX);
-    } else if (PQresultStatus(r) != PGRES_SINGLE_TUPLE &&
+    } else if (libpq.resultStatus(r) != PGRES_SINGLE_TUPLE &&
                w->must_change[step] && w->rows.changed == 0) {
         fail(w, (struct pg_fault){ STORE_MISSING, PG_ANSWER });
     }
@@ -294,7 +294,7 @@ take_step(struct pg_worker *w, size_t step, const PGresult *r)
 static void
 take_row(struct pg_worker *w, const PGresult *r)
 {
-    const char *hex = PQntuples(r) > 0 ? PQgetvalue(r, 0, 0) : "";
+    const char *hex = libpq.ntuples(r) > 0 ? libpq.getvalue(r, 0, 0) : "";
 
     buf_clear(&w->rows.bytes);
     w->found |= hex[0] != '\0';
@@ -309,8 +309,8 @@ take_row(struct pg_worker *w, const PGresult *r)
 static bool
 is_error(const PGresult *r)
 {
-    return PQresultStatus(r) == PGRES_FATAL_ERROR ||
-           PQresultStatus(r) == PGRES_BAD_RESPONSE;
+    return libpq.resultStatus(r) == PGRES_FATAL_ERROR ||
+           libpq.resultStatus(r) == PGRES_BAD_RESPONSE;
 }
 
 static void
@@ -328,7 +328,8 @@ on_result(struct pg_ask *a, size_t i, const PGresult *r)
         w->done_before = w->fault.status == STORE_CONFLICT && !is_step;
     } else if (is_step) {
         take_step(w, i - w->begun, r);
-    } else if (w->phase == PG_LOOK && PQresultStatus(r) == PGRES_SINGLE_TUPLE) {
+    } else if (w->phase == PG_LOOK &&
+               libpq.resultStatus(r) == PGRES_SINGLE_TUPLE) {
         take_row(w, r);
     }
 }
@@ -373,7 +374,7 @@ end_failed(struct pg_worker *w)
     if (leave) {
         pg_conn_drop(&w->conn, w->why.text);
         give_back(w);
-    } else if (PQtransactionStatus(w->conn.pq) != PQTRANS_IDLE) {
+    } else if (libpq.transactionStatus(w->conn.pq) != PQTRANS_IDLE) {
         undo(w);
     } else {
         w->phase = PG_UNDO;

@@ -126,6 +126,13 @@ test_not_found(void **state)
 
     (void)state;
     assert_null(find("show", &skip, &err));
+    assert_non_null(strstr(err.text, "there are: show info, show proc, "));
+    assert_null(find("show str", &skip, &err));
+    assert_string_equal(err.text, "no such command; there is: show streams");
+    assert_null(find("show str live/a", &skip, &err));
+    assert_non_null(strstr(err.text, "there is: show streams"));
+    assert_null(find("show xyzzy", &skip, &err));
+    assert_non_null(strstr(err.text, "there are: show info, show proc, "));
     assert_null(find("shw info", &skip, &err));
     assert_non_null(strstr(err.text, "\"show info\""));
     assert_null(find("relod", &skip, &err));
@@ -138,17 +145,16 @@ test_not_found(void **state)
 static void
 test_the_table_is_sound(void **state)
 {
+    const struct control_verb *at;
     struct errmsg err;
-    const char *name;
     struct buf text;
     size_t n = 0, skip;
 
     (void)state;
-    for (; (name = control_command_name(n)) != NULL; n++) {
-        const struct control_verb *v = find(name, &skip, &err);
+    for (; (at = control_verb_at(n)) != NULL; n++) {
+        const struct control_verb *v = find(at->words, &skip, &err);
 
-        assert_non_null(v);
-        assert_ptr_equal(v->words, name);
+        assert_ptr_equal(v, at);
         assert_non_null(v->help);
         assert_non_null(v->run);
         assert_true(v->level >= CONTROL_USER && v->level <= CONTROL_ADMIN);

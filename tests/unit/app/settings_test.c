@@ -96,9 +96,9 @@ tear_down(void **state)
     "http = { servers = ( { listen = \"127.0.0.1:0\";\n" rows "} ); };\n"
 
 static void
-an_empty_file_has_all_defaults(void **state)
+a_file_that_says_nothing_has_all_defaults(void **state)
 {
-    struct conf *c = load_good("");
+    struct conf *c = load_good("daemon = false;");
     const struct settings *s = settings_of(c);
 
     (void)state;
@@ -267,7 +267,10 @@ http_mistakes(void **state)
             "a module or layers");
     refuses(HTTP("locations = (\n{ path = \"/\"; module = \"hello\"; "
                  "layers = ( " LAYER " ); } );"),
-            3, "not both");
+            3, "must have module or layers, not both");
+    refuses(HTTP("locations = (\n{ path = \"/\"; module = \"static\"; "
+                 "layers = ( " LAYER " ); } );"),
+            3, "not both"); /* not that static has no root */
     refuses(HTTP("locations = (\n{ path = \"a\"; module = \"hello\"; } );"), 3,
             "start with '/'");
     refuses(HTTP("locations = (\n{ path = \"/a/\"; module = \"hello\"; } );"),
@@ -399,7 +402,7 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_file_has_all_defaults),
+        cmocka_unit_test(a_file_that_says_nothing_has_all_defaults),
         cmocka_unit_test(an_application_is_safe_by_default),
         cmocka_unit_test(gather_and_hold_come_from_live_unless_set),
         cmocka_unit_test(rtmp_settings_reach_the_session),

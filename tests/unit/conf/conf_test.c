@@ -86,7 +86,7 @@ test_all_mistakes(void **state)
         "t.conf:9: units.name: \"d\": two strings side by side, is a comma "
         "missing?\n"
         "t.conf:10: units must be a list of groups ( { ... }, { ... } ), not "
-        "5\n");
+        "5, or a text in quotes: \"5\"\n");
 }
 
 static void
@@ -109,20 +109,70 @@ static void
 test_empty_file(void **state)
 {
     (void)state;
-    help_refused("", "t.conf:1: port is missing, it must be a whole number "
-                     "from 0 to 65535\n");
-    help_refused("# nothing", "t.conf:1: port is missing, it must be a whole "
-                              "number from 0 to 65535\n");
+    help_refused("", "t.conf:1: there is no setting in this file\n");
+    help_refused("# nothing", "t.conf:1: there is no setting in this file\n");
+}
+
+/* As other programs want it. */
+static void
+test_habits(void **state)
+{
+    struct conf *c = help_load("\xef\xbb\xbfport = 80;"); /* a mark */
+
+    (void)state;
+    conf_free(&c);
+    help_refused("worker_processes auto;",
+                 "t.conf:1: syntax error at auto (a setting is written with "
+                 "\"=\": worker_processes = ...) in: worker_processes "
+                 "auto;\n");
+    help_refused("a = {\n  listen 80; };",
+                 "t.conf:2: syntax error at 80 (a setting is written with "
+                 "\"=\": listen = ...) in: listen 80; };\n");
+    help_refused("http {\n};", "t.conf:1: syntax error at { (a group is "
+                               "written http = { ... };) in: http {\n");
+    help_refused("gzip = on;", "t.conf:1: syntax error at on (write true or "
+                               "false) in: gzip = on;\n");
+    help_refused("level = info;",
+                 "t.conf:1: syntax error at info (a text stands in quotes: "
+                 "\"info\") in: level = info;\n");
+}
+
+/* Whatever else is wrong in the file, as long as it can be taken apart. */
+static void
+test_peek(void **state)
+{
+    char *value, *mistakes;
+
+    (void)state;
+    help_write("in.conf",
+               STR("control = { mode = \"0600\"; socket = \"a\"; };"));
+    help_write("t.conf", STR("prot = 1;\n@include \"in.conf\"\n"));
+    assert_int_equal(conf_peek("t.conf", "control.socket", &value, &mistakes),
+                     0);
+    assert_string_equal(value, "a");
+    mem_free(&value);
+    assert_int_equal(conf_peek("t.conf", "control.x", &value, &mistakes), 0);
+    assert_null(value);
+    assert_int_equal(conf_peek("t.conf", "prot.x", &value, &mistakes), 0);
+    assert_null(value);
+    help_write("t.conf", STR("control = { socket = ;"));
+    assert_int_equal(conf_peek("t.conf", "control.socket", &value, &mistakes),
+                     -1);
+    assert_non_null(strstr(mistakes, "t.conf:1: "));
+    mem_free(&mistakes);
+    assert_int_equal(conf_peek("none.conf", "a", &value, &mistakes), -1);
+    assert_string_equal(mistakes, "none.conf: cannot open: No such file or "
+                                  "directory\n");
+    mem_free(&mistakes);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_all_mistakes),
-        cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_empty_file),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_all_mistakes),
+        cmocka_unit_test(test_no_file),  cmocka_unit_test(test_empty_file),
+        cmocka_unit_test(test_habits),   cmocka_unit_test(test_peek),
     };
 
     return cmocka_run_group_tests(tests, help_enter, help_leave);

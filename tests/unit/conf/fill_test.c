@@ -161,6 +161,9 @@ test_extra_with_own_row(void **state)
     help_refused("port = 1; store = { backend = \"sqlit\"; pfad = 1; };",
                  "t.conf:1: store.backend must be \"sqlite\" or \"none\", "
                  "not \"sqlit\"; did you mean \"sqlite\"?\n");
+    help_refused("port = 1; live = { mode = \"none\"; };", /* like neither */
+                 "t.conf:1: live.mode must be \"replace\" or \"refuse\", not "
+                 "\"none\"\n");
 }
 
 static void

@@ -21,11 +21,11 @@ test_syntax_error_alone(void **state)
     (void)state;
     help_refused("workers = 99;\nport = 1\npid = ;\nfoo = 1;\n",
                  "t.conf:3: syntax error at ; in: pid = ;\n");
-    help_refused("port = yes;", "t.conf:1: syntax error at yes in: port = "
-                                "yes;\n");
+    help_refused("port = yes;", "t.conf:1: syntax error at yes (write true "
+                                "or false) in: port = yes;\n");
     help_refused("port = 1;\nlive = { hold \"1s\"; };",
-                 "t.conf:2: syntax error at \"1s\" in: live = { hold "
-                 "\"1s\"; };\n");
+                 "t.conf:2: syntax error at \"1s\" (a setting is written "
+                 "with \"=\": hold = ...) in: live = { hold \"1s\"; };\n");
     help_refused("port = 1;;", "t.conf:1: syntax error at ; in: port = "
                                "1;;\n");
     help_refused("port = 1;\nunits = ( { name = \"a\"; }\n"

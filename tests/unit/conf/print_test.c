@@ -128,6 +128,29 @@ test_layout(void **state)
     conf_free(&c);
 }
 
+/* What differs from the defaults, and no more; it can be read again. */
+static void
+test_changed(void **state)
+{
+    struct conf *c = help_load("port = 1; workers = \"auto\"; live = { hold = "
+                               "\"10s\"; memory = \"8M\"; }; access = [ \"deny "
+                               "x\", \"allow all\" ]; units = ( \"a\" );");
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    (void)state;
+    conf_print_changed(c, f);
+    assert_int_equal(fclose(f), 0);
+    conf_free(&c);
+    assert_string_equal(text, "port = 1;\nlive = {\n    memory = \"8M\";\n};\n"
+                              "units = ( {\n    name = \"a\";\n} );\n"
+                              "store = {\n};\n");
+    c = help_load(text);
+    conf_free(&c);
+    mem_free(&text);
+}
+
 static void
 test_keys(void **state)
 {
@@ -168,7 +191,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_same_settings),
         cmocka_unit_test(test_secrets),    cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_changed),    cmocka_unit_test(test_keys),
     };
 
     return cmocka_run_group_tests(tests, help_enter, help_leave);

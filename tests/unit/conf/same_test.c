@@ -93,6 +93,8 @@ test_extra(void **state)
 }
 
 /* A whole block may be marked. */
+#define NOTHING "units = ( );" /* a file has one setting at least */
+
 static const struct conf_key marked[] = {
     { .name = "live",
       .type = CONF_GROUP,
@@ -135,12 +137,12 @@ static void
 test_marked_groups(void **state)
 {
     (void)state;
-    marked_differs("", "", "");
-    marked_differs("", "live = { cache = false; };",
+    marked_differs(NOTHING, NOTHING, "");
+    marked_differs(NOTHING, "live = { cache = false; };",
                    "live.cache (from true to false)\n");
-    marked_differs("", "live = { mode = \"refuse\"; };",
+    marked_differs(NOTHING, "live = { mode = \"refuse\"; };",
                    "live.mode (from \"replace\" to \"refuse\")\n");
-    marked_differs("", "units = \"a\";", "units\n");
+    marked_differs(NOTHING, "units = \"a\";", "units\n");
     marked_differs("units = \"b\";", "units = \"a\";", "units\n");
     marked_differs("units = \"a\";", "units = { name = \"a\"; tags = \"x\"; };",
                    "units.tags\n");
