@@ -5,8 +5,11 @@
  *
  * A feed is live from the first event on.  When it breaks, or is silent for
  * three of the intervals it came in, it is taken up again after 1, 2, 4 ... 30
- * seconds.  While nobody looks at the
- * page for a minute it rests, so that forgotten tabs cost the server nothing.
+ * seconds.  An end in good order is a reload: the process that answered drains,
+ * and another one is there already.  So it is asked for at once, and again as
+ * often as the browser may have kept a connection to the one that drains.
+ * While nobody looks at the page for a minute the feed rests, so that forgotten
+ * tabs cost the server nothing.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,6 +17,8 @@
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30000;
 const REFUSED_WAIT = 30000;
+const MOST_HOPS = 8; // a browser keeps six connections to a host
+const LONG_ENOUGH = 5000; // of a feed, to forget the hops before it
 const FIRST_SILENCE = 75000; // the longest interval is a minute
 const SHORTEST_SILENCE = 15000;
 const HIDDEN = 60000;
@@ -75,6 +80,7 @@ export class Feed {
     this.onEvent = onEvent;
     this.onState = onState;
     this.failures = 0;
+    this.hops = 0; // ends in good order, one after the other
     this.asked = 0; // ms that the server asked to wait
     document.addEventListener('visibilitychange', () => this.#seen());
   }
@@ -103,6 +109,7 @@ export class Feed {
   }
 
   async #read(abort) {
+    const began = Date.now();
     let silence = FIRST_SILENCE;
     const rounds = []; // when they began
     this.#heard(abort, SHORTEST_SILENCE);
@@ -129,6 +136,9 @@ export class Feed {
         this.onEvent(found.event, JSON.parse(found.data));
       }
     }
+    if (Date.now() - began > LONG_ENOUGH) {
+      this.hops = 0;
+    }
     return { orderly: true };
   }
 
@@ -137,19 +147,22 @@ export class Feed {
     this.silence = setTimeout(() => abort.abort(), silence);
   }
 
-  /* An orderly end is a reload: another worker answers in a moment. */
   #again({ status, orderly }) {
     const refused = status >= 400 && status < 500 && status !== 429;
-    const backOff = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures);
-    const jitter = 1 + Math.random() / 4;
-    const wait = refused ? REFUSED_WAIT :
-      Math.max(this.asked, backOff * jitter);
-    this.failures++;
+    const hop = orderly && this.hops < MOST_HOPS;
+    const state = refused ? 'refused' : hop ? 'connecting' : 'lost';
+    const wait = refused ? REFUSED_WAIT : hop ? 0 : this.#backOff();
+    this.hops += hop ? 1 : 0;
     this.asked = 0;
-    const calm = orderly && this.failures === 1;
-    const state = refused ? 'refused' : calm ? 'connecting' : 'lost';
     this.onState({ state, status, wait });
     this.timer = setTimeout(() => this.start(), wait);
+  }
+
+  #backOff() {
+    const jitter = 1 + Math.random() / 4;
+    const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures);
+    this.failures++;
+    return Math.max(this.asked, wait * jitter);
   }
 
   #seen() {

@@ -202,6 +202,17 @@ def test_a_reload_ends_the_answer(node):
     again.close()
 
 
+def test_a_reload_closes_the_connection(node):
+    """Or the client would ask the process that drains once more."""
+    w = node("interval = \"200ms\";", top='keepalive_min_timeout = "1h";')
+    e = Events(w.http)
+    e.next(), next_round(e)
+    w.reload()
+    while e.next() is not None:
+        pass
+    assert e.http.ended()
+
+
 def test_who_does_not_read_misses_rounds(node):
     """And holds nobody else up; what it reads later is in order."""
     w = node("interval = \"200ms\";",

@@ -12,6 +12,7 @@ from feed import Feed
 from flv_client import FlvPlayer
 from http_client import get
 from media import QUIET, Tool
+from patience import busy
 from weir import free_port, wait_for
 
 STAT = '{ path = "/stat"; module = "stat"; },'
@@ -228,3 +229,34 @@ def test_lost_statistics_come_back(weir, browser):
     b.wait_text("#notice", "^$")
     b.wait_text(ROW, r"live/room\s+ended")
     f.stop()
+
+
+# Notes what the link says, and when.
+WATCH_LINK = """
+const link = document.getElementById('link');
+window.states = [[link.dataset.state, performance.now()]];
+new MutationObserver(() => {
+  if (states.at(-1)[0] !== link.dataset.state) {
+    states.push([link.dataset.state, performance.now()]);
+  }
+}).observe(link, { attributes: true, attributeFilter: ['data-state'] });
+"""
+
+
+def test_a_reload_costs_less_than_a_second(weir, browser):
+    """Although the browser keeps connections to the worker that drains."""
+    w = console(weir, top='keepalive_min_timeout = "1h";')
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text("#link", "^live$")
+    b.script(WATCH_LINK)
+    for n in range(1, 4):
+        w.reload()
+        states = wait_for(lambda n=n: b.script(
+            "return states.length > 2 * arguments[0] && states", n), 20,
+            f"live again after reload {n}")
+        assert [name for name, _ in states] == \
+            ["live"] + ["connecting", "live"] * n
+        (_, gone), (_, back) = states[-2:]
+        assert back - gone < busy(1) * 1000
+    assert not b.complaints()
