@@ -28,6 +28,9 @@ const notice = new Notice(document.getElementById('notice'),
 let view;
 
 function route() {
+  if (location.hash !== '' && !location.hash.startsWith('#/')) {
+    return; // a place in the page, not a view
+  }
   const [, name, rest] = location.hash.split('/');
   const next = views[name] ?? views.streams;
   if (view !== next) {
@@ -96,6 +99,12 @@ const feed = new Feed('/stat/events', {
     }
     plan();
   },
+});
+
+/* The address stays that of the view. */
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  document.getElementById('main').focus();
 });
 
 window.addEventListener('hashchange', route);

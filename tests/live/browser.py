@@ -91,8 +91,12 @@ class Browser:
     def type(self, selector, text):
         self.driver.find_element(By.CSS_SELECTOR, selector).send_keys(text)
 
+    def press(self, key):
+        """A key of selenium's Keys, where the focus is."""
+        self.driver.switch_to.active_element.send_keys(key)
+
     def press_escape(self):
-        self.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.press(Keys.ESCAPE)
 
     def picture(self, after=0.0, timeout=15):
         """{at, points} of the video when it has played past "after" s."""

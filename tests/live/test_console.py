@@ -6,6 +6,7 @@ import re
 import shutil
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from browser import Browser, number_of
 from feed import Feed
@@ -259,4 +260,23 @@ def test_a_reload_costs_less_than_a_second(weir, browser):
             ["live"] + ["connecting", "live"] * n
         (_, gone), (_, back) = states[-2:]
         assert back - gone < busy(1) * 1000
+    assert not b.complaints()
+
+
+def test_skip_to_content_stays_in_the_view(weir, browser, tool):
+    w = console(weir)
+    b = browser
+    tool(publish_picture(w.rtmp_url("test")))
+    b.open(w.http_url("/#/streams/live%2Ftest"))
+    before = b.picture()
+    b.script("document.querySelector('.skip').focus()")
+    b.press(Keys.ENTER)
+    assert b.script("return document.activeElement.id") == "main"
+    assert b.script("return location.hash") == "#/streams/live%2Ftest"
+    assert b.text(".stream h2") == "live/test"
+    assert b.picture(before["at"] + 1)
+    # An address that names a place in the page is no view either.
+    b.script("location.hash = '#main'")
+    assert b.picture(b.picture()["at"] + 1)
+    assert b.text(".stream h2") == "live/test"
     assert not b.complaints()
