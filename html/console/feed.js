@@ -71,9 +71,10 @@ function silenceAfter(rounds, before) {
 export class Feed {
   /*
    * onEvent(name, value): one event, its JSON parsed.
-   * onState({ state, status, wait }): state is "connecting", "live", "lost"
+   * onState({ state, status, local, wait }): state is "connecting", "live", "lost"
    *   (again in wait ms), "refused" (by an HTTP status that will not change
-   *   soon) or "resting".
+   *   soon; local is where this machine itself would be answered) or
+   *   "resting".
    */
   constructor(url, { onEvent, onState }) {
     this.url = url;
@@ -120,8 +121,9 @@ export class Feed {
     });
     const type = answer.headers.get('Content-Type') ?? '';
     if (!answer.ok || !type.startsWith('text/event-stream')) {
+      const said = answer.ok ? {} : await answer.json().catch(() => ({}));
       abort.abort();
-      return { status: answer.ok ? 404 : answer.status };
+      return { status: answer.ok ? 404 : answer.status, local: said.local };
     }
     this.#heard(abort, silence);
     for await (const found of readEvents(answer.body)) {
@@ -147,14 +149,14 @@ export class Feed {
     this.silence = setTimeout(() => abort.abort(), silence);
   }
 
-  #again({ status, orderly }) {
+  #again({ status, local, orderly }) {
     const refused = status >= 400 && status < 500 && status !== 429;
     const hop = orderly && this.hops < MOST_HOPS;
     const state = refused ? 'refused' : hop ? 'connecting' : 'lost';
     const wait = refused ? REFUSED_WAIT : hop ? 0 : this.#backOff();
     this.hops += hop ? 1 : 0;
     this.asked = 0;
-    this.onState({ state, status, wait });
+    this.onState({ state, status, local, wait });
     this.timer = setTimeout(() => this.start(), wait);
   }
 

@@ -9,8 +9,9 @@
 import { Chart } from './chart.js';
 import { el, facts, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
-import { commandList } from './lines.js';
+import { lineList, commands } from './lines.js';
 import { stateOf } from './model.js';
+import { placeMark } from './place.js';
 import { Player } from './player.js';
 import { SessionTable } from './sessions.js';
 
@@ -95,11 +96,11 @@ export class StreamView {
     this.#known(stream);
     this.sessionsPart.hidden = sessions.length === 0;
     this.sessions.update(sessions, this.model.sessionsLeftOut);
-    if (!this.linesShown || (!this.linesSure && sessions.length > 0)) {
-      this.linesShown = true;
-      this.linesSure = sessions.length > 0;
+    const mark = placeMark(this.model.server);
+    if (this.linesMark !== mark) {
+      this.linesMark = mark;
       this.lines.replaceChildren(this.lines.firstChild,
-        commandList(this.key, sessions));
+        lineList(commands(this.key, this.model.server)));
     }
   }
 

@@ -8,8 +8,8 @@
 import { Spark } from './chart.js';
 import { el, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
-import { commandList } from './lines.js';
 import { stateOf } from './model.js';
+import { Publish } from './publish.js';
 import { StreamView } from './stream.js';
 import { Table } from './table.js';
 import { Totals } from './totals.js';
@@ -59,17 +59,6 @@ const columns = (model) => [
     sort: (s) => s.uptime_ms },
 ];
 
-function emptyState() {
-  return el('section', { class: 'empty', hidden: true },
-    el('h2', {}, 'No stream is live'),
-    el('p', {}, 'Publish one, and it appears here at once. Where weir.conf ' +
-      'says publish = "key", its stream key stands for the name "test".'),
-    commandList('live/test', [], (what) => what.startsWith('Publish')),
-    el('p', {}, 'In OBS: service Custom, server ',
-      el('code', {}, `rtmp://${location.hostname}:1935/live`),
-      ', and the name or its stream key as the key.'));
-}
-
 export class StreamsView {
   constructor(model) {
     this.model = model;
@@ -84,13 +73,13 @@ export class StreamsView {
       'aria-label': 'Find a stream', autocomplete: 'off',
       oninput: () => this.update(),
     });
-    this.empty = emptyState();
+    this.empty = new Publish();
     this.none = el('p', { class: 'more', hidden: true },
       'No stream has this in its name.');
     this.more = el('p', { class: 'more', hidden: true });
     this.list = el('section', { class: 'list', 'aria-label': 'Streams' },
       this.filter, this.table.node, this.none, this.more,
-      this.empty);
+      this.empty.node);
     this.place = el('div', { class: 'place' });
     this.node = el('div', { class: 'streams' }, this.totals.node,
       el('div', { class: 'split' }, this.list, this.place));
@@ -131,7 +120,8 @@ export class StreamsView {
     this.more.hidden = this.model.streamsLeftOut === 0;
     setText(this.more, `${format.count(this.model.streamsLeftOut)} more ` +
       'streams of this server are not listed here: /stat/streams has all.');
-    this.empty.hidden = all.length > 0 || !this.model.streamsKnown;
+    this.empty.node.hidden = all.length > 0 || !this.model.streamsKnown;
+    this.empty.update(this.model.server);
     this.stream?.update();
   }
 

@@ -58,12 +58,12 @@ static const struct event {
 };
 
 static void
-add_server(struct buf *to)
+add_server(struct events *e, struct buf *to)
 {
     struct json_out o;
 
     json_begin(&o, to, false);
-    row_server(&o);
+    row_server(&o, e->settings);
     json_end(&o);
 }
 
@@ -83,7 +83,7 @@ step_event(struct events *e)
     if (!e->walking) {
         buf_printf(&e->round, "event: %s\ndata: ", e->at->name);
         if (!e->at->walks) {
-            add_server(&e->round);
+            add_server(e, &e->round);
             return false;
         }
         walk_begin(&e->walk, e->at->kind, STR_NONE, ROWS_MAX);

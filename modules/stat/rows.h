@@ -14,6 +14,7 @@
 void row_livestat(struct json_out *o, const struct live_session_view *v);
 void row_session(struct json_out *o, const struct live_session_view *v);
 void row_stream(struct json_out *o, const struct live_stream_view *v);
-void row_server(struct json_out *o); /* the whole node */
+/* The whole node; layer: the settings of the layer that answers. */
+void row_server(struct json_out *o, const void *layer);
 
 #endif

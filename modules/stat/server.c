@@ -11,6 +11,7 @@
 #include "config.h"
 #include "http/metrics.h"
 #include "live/metrics.h"
+#include "place.h"
 #include "proc/slot.h"
 
 static const char *
@@ -112,7 +113,7 @@ put_live(struct json_out *o)
 }
 
 void
-row_server(struct json_out *o)
+row_server(struct json_out *o, const void *layer)
 {
     const struct slot_card *master = slot_card(0);
     int64_t uptime = clock_ms() - atomic_load(&master->started_ms);
@@ -127,5 +128,6 @@ row_server(struct json_out *o)
     connections = put_processes(o);
     json_put_int(o, "connections", connections);
     put_live(o);
+    place_write(o, layer);
     json_close(o);
 }

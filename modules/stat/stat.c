@@ -18,11 +18,13 @@
 #include "base/utf8.h"
 #include "http/escape.h"
 #include "http/path.h"
+#include "place.h"
 #include "rows.h"
 
 #define SERVER_MAX (1024 * 1024) /* bytes of /server */
 
 struct stat {
+    const struct stat_settings *settings;
     struct events *events; /* owned */
 };
 
@@ -142,14 +144,14 @@ on_sessions(struct http_request *r, void *state)
 static enum http_result
 on_server(struct http_request *r, void *state)
 {
+    const struct stat *s = state;
     struct json_out o;
     struct buf b;
 
-    (void)state;
     set_headers(r);
     buf_init(&b, SERVER_MAX);
     json_begin(&o, &b, false);
-    row_server(&o);
+    row_server(&o, s->settings);
     if (json_end(&o) == 0) {
         http_reply(r, 200, STAT_JSON, buf_str(&b));
     } else {
@@ -168,13 +170,20 @@ on_events(struct http_request *r, void *state)
     return events_subscribe(s->events, r);
 }
 
+/* Who is not let in is told where this machine itself is. */
 static const char *
 write_error(struct http_request *r, int status, struct str message,
             struct buf *out)
 {
+    bool refused = status == 401 || status == 403 || status == 421;
+
     (void)r;
     buf_printf(out, "{\"status\":%d,\"data\":", status);
     http_json_string(out, message);
+    if (refused && place_local().len > 0) {
+        buf_add_str(out, STR(",\"local\":"));
+        http_json_string(out, place_local());
+    }
     buf_add_str(out, STR("}\n"));
     return STAT_JSON;
 }
@@ -198,6 +207,8 @@ start(const struct module_layer *layer, void **state,
 
     (void)r;
     (void)err;
+    place_found(layer->worker->generation);
+    s->settings = layer->settings;
     s->events = events_new(layer->worker->loop, layer->settings);
     *state = s;
     return 0;

@@ -131,6 +131,34 @@ def test_server(node):
     r.close(), f.stop()
 
 
+def test_server_tells_where_it_is_asked(node):
+    w = node(apps=', { name = "keyed"; publish = "key"; }',
+             rtmp_listen='"127.0.0.1:0", "unix:run/rtmp.sock"')
+    told = server(w)
+    rtmp, http = only(told["rtmp"]), only(told["http"])
+    plain = {"any": False, "tls": False, "proxy_protocol": False}
+    assert rtmp["listen"][0] == {"address": f"127.0.0.1:{w.rtmp}", **plain}
+    assert rtmp["listen"][1]["address"].endswith("run/rtmp.sock")
+    assert rtmp["applications"] == [{"name": "live", "publish": "open"},
+                                    {"name": "keyed", "publish": "key"}]
+    assert http["listen"] == [{"address": f"127.0.0.1:{w.http}", **plain}]
+    assert {"path": "/stat", "modules": ["stat"]} in http["locations"]
+    assert told["here"] == 0
+
+
+def test_a_refusal_names_the_address_of_this_machine(node):
+    w = node('access = [ "deny all" ];')
+    assert "local" not in get(w.http, "/stat/server").json()
+    page = ' { path = "/"; module = "static"; root = "html"; } ); },' \
+        ' { listen = "127.0.0.1:0"; locations = (' \
+        ' { path = "/stat"; module = "stat"; },'
+    w = node('access = [ "deny all" ];', locations=LOCATION.replace(
+        '"stat";', '"stat"; access = [ "deny all" ];') + page)
+    a = get(w.http, "/stat/server")
+    assert a.status == 403
+    assert a.json()["local"] == f"http://127.0.0.1:{w.port('http', 1)}/"
+
+
 # ---- events ----
 
 def next_round(e):

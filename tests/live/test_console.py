@@ -14,7 +14,7 @@ from flv_client import FlvPlayer
 from http_client import get
 from media import QUIET, Tool
 from patience import busy
-from weir import free_port, wait_for
+from weir import configuration, free_port, wait_for
 
 STAT = '{ path = "/stat"; module = "stat"; },'
 DENIED = '{ path = "/stat"; module = "stat"; access = [ "deny all" ]; },'
@@ -29,7 +29,8 @@ def browser(tmp_path):
 
 
 def console(weir, locations=STAT, **parts):
-    w = weir(locations=locations, **parts)
+    w = weir(parts.pop("text")) if "text" in parts else \
+        weir(locations=locations, **parts)
     shutil.copytree("html", f"{w.prefix}/html", dirs_exist_ok=True)
     return w
 
@@ -188,21 +189,30 @@ def ask_again(b, pattern):
     raise last
 
 
+def beside(*locations):
+    """A second http server, whose locations are those of the test."""
+    page = '{ path = "/"; layers = ( { module = "status"; }, ' \
+        '{ module = "flv"; }, { module = "static"; root = "html"; } ); }'
+    return f'locations = ( {" ".join(locations)} {page} ); }}, ' \
+        '{ listen = "127.0.0.1:0";'
+
+
 def test_refused_statistics_say_what_to_do(weir, tool, browser):
-    w = console(weir, DENIED)
+    w = console(weir, http=beside(DENIED))
     b = browser
     tool(publish_picture(w.rtmp_url("test")))
     b.open(w.http_url("/"))
     b.wait_text("#notice", "not for this address")
-    b.wait_text("#notice", r"127\.0\.0\.1:8090")
+    # The server that this machine may ask is named, with its real port.
+    b.wait_text("#notice", fr"open http://127\.0\.0\.1:{w.port('http', 1)}/")
     b.wait_text("#link", "no statistics")
     b.type("#play-name", "test\n")
     b.wait_text(".stream h2", "^live/test$")
     check_moving(b)
-    w.set_config(locations="")
+    w.set_config(http=beside())
     w.reload()
     ask_again(b, "no statistics at /stat")
-    w.set_config(locations=STAT)
+    w.set_config(http=beside(STAT))
     w.reload()
     ask_again(b, "^$")
     b.wait_text("#link", "^live$")
@@ -280,3 +290,74 @@ def test_skip_to_content_stays_in_the_view(weir, browser, tool):
     assert b.picture(b.picture()["at"] + 1)
     assert b.text(".stream h2") == "live/test"
     assert not b.complaints()
+
+
+RELAY = '{ path = "/control"; module = "relay"; },'
+
+
+def keyed(**parts):
+    """A configuration that lets nobody publish without a key."""
+    return configuration(**parts).replace('publish = "open"',
+                                          'publish = "key"')
+
+
+def line_of(b, what):
+    """The command that the page offers for it."""
+    return b.script("""
+        const li = [...document.querySelectorAll('.lines li')].find((li) =>
+          li.offsetParent && li.firstChild.textContent === arguments[0]);
+        return li?.querySelector('code').textContent;
+        """, what)
+
+
+def paste(command):
+    """Into a shell."""
+    assert ":8090" not in command and ":1935" not in command
+    return Tool("sh", "-c", command.replace("ffmpeg", "exec ffmpeg " +
+                                            " ".join(QUIET), 1))
+
+
+def test_an_empty_console_makes_a_room(weir, tool, browser):
+    w = console(weir, text=keyed(locations=STAT + RELAY))
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text(".empty", "Make its stream key")
+    b.script("document.getElementById('room').value = ''")
+    b.type("#room", "it's me")
+    b.click(".publish-form button")
+    b.wait_text(".empty", "OBS: stream key")
+    assert line_of(b, "OBS, service Custom: server") == \
+        f"rtmp://127.0.0.1:{w.rtmp}/live"
+    key = get(w.http, "/control/get?room=it's%20me").body.decode()
+    assert line_of(b, "OBS: stream key") == key
+    tool(paste(line_of(b, "Publish a test picture")))
+    b.wait_text(ROW, r"live/it's me\s+live\b")
+    # The lines below a stream publish and play it as well.
+    b.click(f"{ROW} a")
+    b.wait_text(".use", "Publish a test picture")
+    assert line_of(b, "Publish a test picture").endswith(
+        f"rtmp://127.0.0.1:{w.rtmp}/live/" + '"$(curl -fsS \'' +
+        w.http_url("/control/get?room=it%27s%20me") + '\')"')
+    assert not b.complaints()
+
+
+def test_lines_ask_for_a_key_where_keys_are_made(weir, tool, browser):
+    """The page's own server makes none."""
+    w = console(weir, text=keyed(locations=STAT + RELAY, http=beside(STAT)))
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text(".empty", "made on the machine itself: at "
+                f"http://127.0.0.1:{w.port('http', 1)}/")
+    assert "Make its" not in b.text(".empty")
+    tool(paste(line_of(b, "Publish a test picture")))
+    b.wait_text(ROW, r"live/test\s+live\b")
+
+
+def test_lines_of_an_open_application_name_the_stream(weir, tool, browser):
+    w = console(weir)
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text(".empty", "OBS: stream key")
+    assert line_of(b, "OBS: stream key") == "test"
+    tool(paste(line_of(b, "Publish a test picture")))
+    b.wait_text(ROW, r"live/test\s+live\b")
