@@ -1,6 +1,6 @@
 /*
- * The statistics, as they come: GET /stat/events, a stream of server-sent
- * events.  It is read with fetch, because EventSource hides the status that
+ * The statistics, as they come: GET /stat/events?changes=..., a stream of
+ * server-sent events.  It is read with fetch, because EventSource hides the status that
  * tells "not allowed" from "not there".
  *
  * A feed is live from the first event on.  When it breaks, or is silent for
@@ -76,8 +76,7 @@ export class Feed {
    *   soon; local is where this machine itself would be answered) or
    *   "resting".
    */
-  constructor(url, { onEvent, onState }) {
-    this.url = url;
+  constructor({ onEvent, onState }) {
     this.onEvent = onEvent;
     this.onState = onState;
     this.failures = 0;
@@ -86,12 +85,27 @@ export class Feed {
     document.addEventListener('visibilitychange', () => this.#seen());
   }
 
-  /** Asks at once, whatever it waits for or reads. */
-  start() {
+  /** Reads that address from now on. */
+  watch(url) {
+    this.url = url;
+    if (!this.resting) {
+      this.start(this.live);
+    }
+  }
+
+  /** Asks at once, whatever it waits for or reads.  quiet: without a word. */
+  start(quiet = false) {
     clearTimeout(this.timer);
     this.abort?.abort();
-    this.onState({ state: 'connecting' });
+    if (!quiet) {
+      this.#say({ state: 'connecting' });
+    }
     this.#run();
+  }
+
+  #say(now) {
+    this.live = now.state === 'live';
+    this.onState(now);
   }
 
   async #run() {
@@ -134,7 +148,7 @@ export class Feed {
       this.asked = found.retry ?? this.asked;
       if (found.data !== '') {
         this.failures = 0;
-        this.onState({ state: 'live' });
+        this.#say({ state: 'live' });
         this.onEvent(found.event, JSON.parse(found.data));
       }
     }
@@ -156,7 +170,7 @@ export class Feed {
     const wait = refused ? REFUSED_WAIT : hop ? 0 : this.#backOff();
     this.hops += hop ? 1 : 0;
     this.asked = 0;
-    this.onState({ state, status, local, wait });
+    this.#say({ state, status, local, wait });
     this.timer = setTimeout(() => this.start(), wait);
   }
 
@@ -183,6 +197,6 @@ export class Feed {
     this.abort = null;
     clearTimeout(this.timer);
     abort?.abort();
-    this.onState({ state: 'resting' });
+    this.#say({ state: 'resting' });
   }
 }

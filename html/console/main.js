@@ -45,11 +45,30 @@ function route() {
     key = undefined; // not written by this page
   }
   view.show(key);
+  watch(views.streams === view ? 'streams' : name, key);
   for (const a of document.querySelectorAll('nav a')) {
     setAttribute(a, 'aria-current',
       views[a.hash.slice(2)] === view ? 'page' : null);
   }
   update();
+}
+
+/* Only what this view shows is asked for. */
+function watch(name, key) {
+  const of = name === 'streams' && isKey(key);
+  const what = of ? 'streams,sessions' : name;
+  const url = `/stat/events?changes=${what}` +
+    (of ? `&of=${encodeURIComponent(key)}` : '');
+  if (url !== feed.url) {
+    model.expect();
+    feed.watch(url);
+  }
+}
+
+/* Whether a stream's key could look like this. */
+function isKey(key) {
+  return /^[^/\0-\x1f\x7f]+\/[^\0-\x1f\x7f]+$/.test(key ?? '') &&
+    new TextEncoder().encode(key).length < 256;
 }
 
 let planned = false;
@@ -67,8 +86,8 @@ function plan() {
 
 function update() {
   view.update();
-  const live = [...model.streams.values()].filter((s) => s.state === 'live');
-  document.title = model.streamsKnown ? `${live.length} live – weir` : 'weir';
+  const live = model.server?.publishers;
+  document.title = live == null ? 'weir' : `${live} live – weir`;
 }
 
 const WORDS = {
@@ -90,7 +109,7 @@ function showState(now) {
   notice.update(now);
 }
 
-const feed = new Feed('/stat/events', {
+const feed = new Feed({
   onState: showState,
   onEvent: (name, value) => {
     const said = model.take(name, value);
@@ -109,4 +128,3 @@ document.querySelector('.skip').addEventListener('click', (event) => {
 
 window.addEventListener('hashchange', route);
 route();
-feed.start();

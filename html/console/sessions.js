@@ -12,7 +12,7 @@ const speed = (s) => s.video_speed + s.audio_speed;
 const total = (s) => s.video_total_bytes + s.audio_total_bytes;
 
 const STREAM = { id: 'name', title: 'Stream', text: (s) => s.key };
-const COLUMNS = [
+const columns = (model) => [
   { id: 'role', title: 'Role', text: (s) => s.role,
     sort: (s) => (s.role === 'publisher' ? 0 : 1) },
   { id: 'protocol', title: 'By', text: (s) => s.protocol },
@@ -24,15 +24,17 @@ const COLUMNS = [
   { id: 'dropped', title: 'Dropped', number: true,
     text: (s) => format.count(s.dropped), sort: (s) => s.dropped },
   { id: 'uptime', title: 'Up', number: true,
-    text: (s) => format.duration(s.uptime_ms), sort: (s) => s.uptime_ms },
+    text: (s) => format.duration(model.uptime(s)),
+    sort: (s) => -s.began_ms },
   { id: 'process', title: 'Process', text: (s) => s.process },
   { id: 'url', title: 'URL', text: (s) => s.url },
 ];
 
 export class SessionTable {
-  constructor(label, ofAll) {
+  constructor(model, label, ofAll) {
+    const own = columns(model);
     this.table = new Table({
-      label, columns: ofAll ? [STREAM, ...COLUMNS] : COLUMNS,
+      label, columns: ofAll ? [STREAM, ...own] : own,
       key: (s) => s.id, sort: { id: 'role', down: false },
     });
     this.more = el('p', { class: 'more' });
@@ -50,7 +52,7 @@ export class SessionTable {
 export class SessionsView {
   constructor(model) {
     this.model = model;
-    this.sessions = new SessionTable('Sessions', true);
+    this.sessions = new SessionTable(model, 'Sessions', true);
     this.none = el('p', { class: 'empty', hidden: true },
       'Nobody publishes or plays.');
     this.filter = el('input', {
@@ -73,6 +75,6 @@ export class SessionsView {
         text?.toLowerCase().includes(wanted)));
     this.sessions.update(rows, this.model.sessionsLeftOut);
     this.sessions.table.node.hidden = rows.length === 0;
-    this.none.hidden = rows.length > 0 || !this.model.streamsKnown;
+    this.none.hidden = rows.length > 0 || !this.model.server;
   }
 }

@@ -41,20 +41,20 @@ function publisherText(publisher) {
     'none, players wait';
 }
 
-function details(stream, skipped) {
+function details(stream) {
   return {
-    Publisher: stream.ended ? null : publisherText(stream.publisher),
+    Publisher: publisherText(stream.publisher),
     Video: videoText(stream),
     'Key frame every': gopText(stream.video),
     Audio: audioText(stream.audio),
     Players: format.count(stream.players),
-    Up: stream.ended ? null : format.duration(stream.uptime_ms),
+    Up: format.duration(stream.uptime_ms),
     Received: `${format.traffic(stream.video_total_bytes)} video, ` +
       `${format.traffic(stream.audio_total_bytes)} audio`,
     Frames: `${format.count(stream.frames)}, ` +
       `${format.count(stream.dropped)} found no memory`,
-    'Skipped for slow players': format.count(skipped),
-    Memory: stream.ended ? null : format.memory(stream.memory_bytes),
+    'Skipped for slow players': format.count(stream.skipped),
+    Memory: format.memory(stream.memory_bytes),
   };
 }
 
@@ -67,7 +67,7 @@ export class StreamView {
     this.player = new Player(key);
     this.chart = new Chart('Bit rate', SERIES);
     this.facts = facts('facts');
-    this.sessions = new SessionTable(`Sessions of ${key}`, false);
+    this.sessions = new SessionTable(model, `Sessions of ${key}`, false);
     this.sessionsPart = el('section', {}, el('h3', {}, 'Sessions'),
       this.sessions.node);
     this.lines = el('section', { class: 'use' }, el('h3', {}, 'Use it'));
@@ -114,8 +114,11 @@ export class StreamView {
     setText(this.state, stateOf(stream));
     setAttribute(this.state, 'data-state', stream.state);
     this.chart.update(stream.history.samples);
-    this.facts.set(details(stream,
-      this.model.skipped.get(this.key) ?? 0));
+    if (this.model.stream?.key === this.key) {
+      this.facts.set(details(this.model.stream));
+    } else if (stream.ended) {
+      this.facts.set({ Publisher: null, Up: null, Memory: null });
+    }
     if (stream.state === 'live' && this.before && this.before !== 'live') {
       this.player.resume();
     }

@@ -55,8 +55,8 @@ const columns = (model) => [
     text: (s) => format.count(model.dropped(s)),
     sort: (s) => model.dropped(s) },
   { id: 'uptime', title: 'Up', number: true,
-    text: (s) => (s.ended ? format.NONE : format.duration(s.uptime_ms)),
-    sort: (s) => s.uptime_ms },
+    text: (s) => (s.ended ? format.NONE : format.duration(model.uptime(s))),
+    sort: (s) => -s.began_ms },
 ];
 
 export class StreamsView {

@@ -16,6 +16,7 @@
 #include "app/worker.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "changes.h"
 #include "http/escape.h"
 #include "http/path.h"
 #include "place.h"
@@ -62,7 +63,7 @@ struct metric stat_metrics[] = {
                            .type = METRIC_GAUGE },
     [STAT_REFUSED] = { .name = "weir_stat_refused_total",
                        .help = "Requests that module stat refused: a malformed "
-                               "room, too "
+                               "room, of or changes, too "
                                "many subscribers.",
                        .labels = { { "reason", refused_name, 2 } } },
     [STAT_SKIPPED] = { .name = "weir_stat_events_skipped_total",
@@ -98,28 +99,47 @@ set_headers(struct http_request *r)
 }
 
 static enum http_result
-refuse_room(struct http_request *r)
+refuse(struct http_request *r, const char *why)
+{
+    metric_add(&stat_metrics[STAT_REFUSED], 0, 1);
+    http_set_header(r, "Cache-Control", STR("no-store"));
+    return http_error(r, 400, "%s", why);
+}
+
+static enum http_result
+refuse_key(struct http_request *r, const char *name)
 {
     metric_add(&stat_metrics[STAT_REFUSED], 0, 1);
     http_set_header(r, "Cache-Control", STR("no-store"));
     return http_error(r, 400,
-                      "room must be a stream's key, APP/NAME, and given once: "
+                      "%s must be a stream's key, APP/NAME, and given once: "
                       "at most %d bytes of UTF-8 without control characters",
-                      LIVE_NAME_MAX - 1);
+                      name, LIVE_NAME_MAX - 1);
+}
+
+/* The stream that a query parameter names, if it does; false: malformed. */
+static bool
+read_key(struct http_request *r, const char *name, struct str *key)
+{
+    struct str raw;
+    size_t given = http_query_count(r, name, &raw);
+
+    *key = STR_NONE;
+    if (given == 0) {
+        return true;
+    }
+    *key = http_query_decode(r->pool, raw);
+    return given == 1 && http_query_is_encoded(raw) && is_key(*key);
 }
 
 static enum http_result
 on_livestat(struct http_request *r, void *state)
 {
-    struct str raw, key = STR_NONE;
-    size_t given = http_query_count(r, "room", &raw);
+    struct str key;
 
     (void)state;
-    if (given > 0) {
-        key = http_query_decode(r->pool, raw);
-        if (given > 1 || !http_query_is_encoded(raw) || !is_key(key)) {
-            return refuse_room(r);
-        }
+    if (!read_key(r, "room", &key)) {
+        return refuse_key(r, "room");
     }
     set_headers(r);
     return answer_walk(r, WALK_LIVESTAT, key);
@@ -165,9 +185,21 @@ static enum http_result
 on_events(struct http_request *r, void *state)
 {
     struct stat *s = state;
+    struct changes_wish wish;
+    struct str list;
 
-    set_headers(r);
-    return events_subscribe(s->events, r);
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+    if (!http_query(r, "changes", &list)) {
+        return events_subscribe(s->events, r, NULL);
+    }
+    if (!changes_parse(list, &wish)) {
+        return refuse(r, "changes must be of server, streams and sessions, "
+                         "with commas between");
+    }
+    if (!read_key(r, "of", &wish.key)) {
+        return refuse_key(r, "of");
+    }
+    return events_subscribe(s->events, r, &wish);
 }
 
 /* Who is not let in is told where this machine itself is. */

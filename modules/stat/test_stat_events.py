@@ -8,10 +8,10 @@ import pytest
 
 from feed import Feed, read_until
 from flv_client import FlvPlayer
-from http_client import get
+from http_client import Http, get
 from media import ffmpeg_publish
 from rtmp_client import Rtmp, player
-from stat_client import LOCATION, Events, only, rows
+from stat_client import LOCATION, Changes, Events, only, rows
 from weir import wait_for
 
 
@@ -276,6 +276,106 @@ def test_no_more_than_a_thousand_rows(node):
     told = next_round(e)["sessions"]
     assert len(told["sessions"]) == 1000 and told["more"] == 8
     assert len(rows(w, "sessions")) == 1008
+    e.close()
+    for c in clients:
+        c.close()
+
+
+# ---- changes ----
+
+def test_changes(node):
+    w = node('interval = "200ms";', workers=2)
+    a = Feed(w.rtmp, name="a").head().frames(3)
+    e = Changes(w.http, "streams")
+    first = e.round()
+    assert list(first) == ["streams", "server"]
+    assert first["streams"]["reset"] and e.keys() == ["live/a"]
+    assert set(e.server) - {"place"} | {"rtmp", "http", "here"} == \
+        set(server(w))
+    # One that comes later gets the whole; the first one only what is new.
+    b = Feed(w.rtmp, name="b").head().frames(30)
+    later = Changes(w.http, "streams")
+    later.round()
+    while e.keys() != ["live/a", "live/b"]:
+        assert "reset" not in e.round()["server"]
+    while later.keys() != e.keys():
+        later.round()
+    # What both have put together is what /streams tells.
+    wait_for(lambda: e.round() and all(
+        s["video_speed"] == 0 for s in e.rows["streams"].values()), 20)
+    assert "streams" not in e.round()  # nothing differs
+    for row in e.rows["streams"].values():
+        told = only([s for s in rows(w, "streams") if s["key"] == row["key"]])
+        for name in ("state", "players", "dropped", "skipped"):
+            assert row[name] == told[name]
+        assert row["video"]["codec"] == told["video"]["codec"]
+        assert abs(told["uptime_ms"] - e.server["uptime_ms"] +
+                   row["began_ms"]) < 60_000
+    a.stop()
+    while e.keys() != ["live/b"]:
+        e.round()
+    e.close(), later.close(), b.stop()
+
+
+def test_changes_of_one_stream(node):
+    w = node('interval = "200ms";')
+    e = Changes(w.http, "streams,sessions&of=live%2Fa")
+    assert list(e.round()) == ["stream", "streams", "sessions", "server"]
+    assert e.stream is None and not e.rows["sessions"]
+    a, b = (Feed(w.rtmp, name=n).head().frames(3) for n in "ab")
+    r = player(w.rtmp, "live", "a")
+    while e.round().get("stream") is None or len(e.rows["sessions"]) < 2:
+        pass
+    assert set(e.stream) == set(rows(w, "streams")[0])
+    assert e.stream["key"] == "live/a" and e.stream["frames"] > 0
+    assert sorted(s["role"] for s in e.rows["sessions"].values()) == \
+        ["player", "publisher"]
+    ids = {s["id"] for s in e.rows["sessions"].values()}
+    assert ids == {s["id"] for s in rows(w, "sessions")
+                   if s["key"] == "live/a"}
+    while e.keys() != ["live/a", "live/b"]:
+        e.round()
+    r.close(), a.stop()
+    while e.round().get("stream", "none") is not None:
+        pass
+    e.close(), b.stop()
+
+
+def test_malformed_changes(node):
+    w = node()
+    for query, word in (("changes=", None), ("changes=server", None),
+                        ("changes=streams,,server", "changes"),
+                        ("changes=all", "changes"),
+                        ("changes=streams&of=a", "of"),
+                        ("changes=streams&of=a/b&of=a/c", "of")):
+        with Http(w.http) as c:
+            c.send("GET", "/stat/events?" + query)
+            head = c.head()
+            assert head.status == (400 if word else 200), query
+            assert head.header("cache-control") == "no-store"
+
+
+def test_who_misses_a_round_of_changes_gets_the_whole(node):
+    w = node('interval = "200ms";',
+             http_listen='{ address = "127.0.0.1:0"; sndbuf = "64k"; }')
+    clients, long = [Rtmp(w.rtmp) for _ in range(60)], "x" * 200
+    for i, c in enumerate(clients):
+        c.connect("live")
+        for k in range(8):
+            c.play(f"{long}{i}-{k}", c.create_stream())
+    e = Changes(w.http, "sessions")  # its first round is 400 KB
+
+    def missed():
+        clients.append(player(w.rtmp, "live", f"{long}{len(clients)}"))
+        return metric(w, "weir_stat_events_skipped_total") > 1
+    wait_for(missed, 20)
+    clients.append(player(w.rtmp, "live", long + "last"))
+    resets = 0
+    while not any(s["key"].endswith("last") for s in
+                  e.rows.get("sessions", {}).values()) or resets < 2:
+        resets += "reset" in e.round().get("sessions", {})
+    wait_for(lambda: e.round() and len(e.rows["sessions"]) ==
+             480 + len(clients) - 60, 20)
     e.close()
     for c in clients:
         c.close()

@@ -191,6 +191,7 @@ struct live_stream_view {
     /* As in live_session_view, of all its publishers. */
     uint64_t video_bytes, audio_bytes, video_speed, audio_speed;
     uint64_t dropped; /* frames that found no memory */
+    uint64_t skipped; /* frames that its players of now were too slow for */
     uint32_t memory;  /* bytes of the arena it holds */
     uint32_t players;
     struct media_video video;    /* codec CODEC_NONE: no picture, or */
