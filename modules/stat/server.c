@@ -9,7 +9,6 @@
 #include "app/node_state.h"
 #include "base/clock.h"
 #include "config.h"
-#include "http/metrics.h"
 #include "live/metrics.h"
 #include "place.h"
 #include "proc/slot.h"
@@ -75,19 +74,6 @@ sum_of_all(const struct metric *m)
     return sum;
 }
 
-/* On the wire, over RTMP and HTTP. */
-static int64_t
-bytes(enum metric_dir dir)
-{
-    const struct metric *rtmp = &app_metrics[APP_RTMP_BYTES];
-    int64_t sum = metric_sum(&http_metrics[HTTP_BYTES], (uint32_t)dir);
-
-    for (unsigned app = 0; app < METRIC_NAMES; app++) {
-        sum += metric_sum(rtmp, metric_at(rtmp, dir, app, 0));
-    }
-    return sum;
-}
-
 /* Called with the name and value of each number. */
 typedef void each_number(void *arg, const char *name, int64_t value);
 
@@ -95,15 +81,17 @@ static void
 each_live(each_number *each, void *arg)
 {
     uint32_t live, hold;
+    uint64_t in, out;
 
     live_count_streams(&live, &hold);
+    metrics_wire_bytes(&in, &out);
     each(arg, "streams", live + hold);
     each(arg, "publishers", sum_of_all(&live_metrics[LIVE_PUBLISHERS]));
     each(arg, "players",
          sum_of_all(&live_metrics[LIVE_RTMP_PLAYERS]) +
              sum_of_all(&live_metrics[LIVE_FLV_PLAYERS]));
-    each(arg, "bytes_in", bytes(METRIC_IN));
-    each(arg, "bytes_out", bytes(METRIC_OUT));
+    each(arg, "bytes_in", (int64_t)in);
+    each(arg, "bytes_out", (int64_t)out);
 }
 
 static void

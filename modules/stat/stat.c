@@ -7,7 +7,8 @@
  *     /streams    streams with codecs, sizes, rates
  *     /sessions   publishers and players with all that is known of them
  *     /server     processes, connections, bytes, memory
- *     /events     the last three once a second (server-sent events)
+ *     /history    speeds of the last day
+ *     /events     streams, sessions, server once a second (server-sent events)
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -182,6 +183,19 @@ on_server(struct http_request *r, void *state)
 }
 
 static enum http_result
+on_history(struct http_request *r, void *state)
+{
+    struct str key;
+
+    (void)state;
+    if (!read_key(r, "of", &key)) {
+        return refuse_key(r, "of");
+    }
+    set_headers(r);
+    return history_answer(r, key);
+}
+
+static enum http_result
 on_events(struct http_request *r, void *state)
 {
     struct stat *s = state;
@@ -225,6 +239,7 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/streams", .handler = on_streams },
     { .method = "GET", .path = "/sessions", .handler = on_sessions },
     { .method = "GET", .path = "/server", .handler = on_server },
+    { .method = "GET", .path = "/history", .handler = on_history },
     { .method = "GET", .path = "/events", .handler = on_events },
     { .path = NULL },
 };

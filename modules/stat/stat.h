@@ -26,6 +26,11 @@ extern struct metric stat_metrics[];
 enum http_result answer_walk(struct http_request *r, enum walk_kind kind,
                              struct str key);
 
+/* ---- history.c ---- */
+
+/* key: the stream's; empty: the node. */
+enum http_result history_answer(struct http_request *r, struct str key);
+
 /* ---- events.c ---- */
 
 struct changes_wish; /* changes.h */

@@ -33,6 +33,7 @@ struct live_settings {
     int64_t memory; /* bytes of the arena */
     int64_t max_streams;
     int64_t max_sessions;      /* publishers and players at once */
+    int64_t history_streams;   /* whose speeds are kept (live/history.h) */
     int64_t window;            /* ms kept for players that fall behind */
     int64_t max_stream_memory; /* bytes */
     int64_t hold;              /* ms a stream outlives its publisher */
