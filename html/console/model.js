@@ -6,25 +6,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-export const WINDOW = 5 * 60 * 1000; // ms that charts go back
+import { History } from './history.js';
+
 const KEEP_ENDED = 60 * 1000;
 const DROPS_MATTER = 60 * 1000;
-const MOST_SAMPLES = 1200;
-
-/** Samples { at, ... } of the last WINDOW. */
-class History {
-  samples = [];
-
-  add(sample) {
-    const oldest = sample.at - WINDOW;
-    const stale = this.samples.findIndex((s) => s.at >= oldest);
-    this.samples.splice(0, stale < 0 ? this.samples.length : stale);
-    this.samples.push(sample);
-    if (this.samples.length > MOST_SAMPLES) {
-      this.samples.shift();
-    }
-  }
-}
 
 /* Rows by their number; apply() takes an event of docs/statistics.md. */
 class Rows {
@@ -52,6 +37,7 @@ export class Model {
   stream = null; // all of the one that is looked at
   traffic = new History(); // { at, in, out } in bit/s
   streamsKnown = false;
+  away = false; // the server cannot be reached
   #servers = new Rows();
   #streams = new Rows();
   #sessions = new Rows();

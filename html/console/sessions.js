@@ -31,11 +31,11 @@ const columns = (model) => [
 ];
 
 export class SessionTable {
-  constructor(model, label, ofAll) {
+  constructor(model, label, ofAll, onSort) {
     const own = columns(model);
     this.table = new Table({
       label, columns: ofAll ? [STREAM, ...own] : own,
-      key: (s) => s.id, sort: { id: 'role', down: false },
+      key: (s) => s.id, sort: { id: 'role', down: false }, onSort,
     });
     this.more = el('p', { class: 'more' });
     this.node = el('div', { class: 'sessions' }, this.table.node, this.more);
@@ -52,21 +52,35 @@ export class SessionTable {
 export class SessionsView {
   constructor(model) {
     this.model = model;
-    this.sessions = new SessionTable(model, 'Sessions', true);
+    this.sessions = new SessionTable(model, 'Sessions', true,
+      () => this.onChoice?.());
     this.none = el('p', { class: 'empty', hidden: true },
       'Nobody publishes or plays.');
     this.filter = el('input', {
       type: 'search', placeholder: 'Find a stream, address or URL',
       'aria-label': 'Find a stream, address or URL', autocomplete: 'off',
-      oninput: () => this.update(),
+      oninput: () => {
+        this.update();
+        this.onChoice?.();
+      },
     });
     this.node = el('section', { class: 'list' },
-      el('h2', {}, 'Sessions'), this.filter, this.sessions.node, this.none);
+      el('h1', {}, 'Sessions'), this.filter, this.sessions.node, this.none);
   }
 
   close() {}
 
   show() {}
+
+  /** As of the streams. */
+  get choice() {
+    return { sort: this.sessions.table.sort, find: this.filter.value };
+  }
+
+  set choice({ sort, find }) {
+    this.sessions.table.sort = sort;
+    this.filter.value = find;
+  }
 
   update() {
     const wanted = this.filter.value.trim().toLowerCase();

@@ -9,6 +9,7 @@
 import { Chart } from './chart.js';
 import { el, facts, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
+import { readHistory } from './history.js';
 import { lineList, commands } from './lines.js';
 import { stateOf } from './model.js';
 import { placeMark } from './place.js';
@@ -66,6 +67,7 @@ export class StreamView {
     this.state = el('span', { class: 'state' });
     this.player = new Player(key);
     this.chart = new Chart('Bit rate', SERIES);
+    this.chart.onRange = () => this.update();
     this.facts = facts('facts');
     this.sessions = new SessionTable(model, `Sessions of ${key}`, false);
     this.sessionsPart = el('section', {}, el('h3', {}, 'Sessions'),
@@ -113,16 +115,18 @@ export class StreamView {
     }
     setText(this.state, stateOf(stream));
     setAttribute(this.state, 'data-state', stream.state);
-    this.chart.update(stream.history.samples);
+    readHistory(stream.history, this.chart.range, this.key);
+    this.chart.update(stream.history.of(this.chart.range));
     if (this.model.stream?.key === this.key) {
       this.facts.set(details(this.model.stream));
     } else if (stream.ended) {
       this.facts.set({ Publisher: null, Up: null, Memory: null });
     }
-    if (stream.state === 'live' && this.before && this.before !== 'live') {
-      this.player.resume();
-    }
-    this.before = stream.state;
+    this.player.see({
+      away: this.model.away, state: stream.state,
+      size: stream.video?.width && `${stream.video.width}×` +
+        stream.video.height,
+    });
   }
 }
 

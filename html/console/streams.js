@@ -67,11 +67,15 @@ export class StreamsView {
       label: 'Streams', columns: columns(model), key: (s) => s.key,
       sort: { id: 'name', down: false },
       mark: (node, row) => this.#mark(node, row),
+      onSort: () => this.onChoice?.(),
     });
     this.filter = el('input', {
       type: 'search', placeholder: 'Find a stream',
       'aria-label': 'Find a stream', autocomplete: 'off',
-      oninput: () => this.update(),
+      oninput: () => {
+        this.update();
+        this.onChoice?.();
+      },
     });
     this.empty = new Publish();
     this.none = el('p', { class: 'more', hidden: true },
@@ -81,7 +85,8 @@ export class StreamsView {
       this.filter, this.table.node, this.none, this.more,
       this.empty.node);
     this.place = el('div', { class: 'place' });
-    this.node = el('div', { class: 'streams' }, this.totals.node,
+    this.node = el('div', { class: 'streams' },
+      el('h1', { class: 'hidden' }, 'Streams'), this.totals.node,
       el('div', { class: 'split' }, this.list, this.place));
   }
 
@@ -106,6 +111,17 @@ export class StreamsView {
 
   close() {
     this.show(undefined);
+  }
+
+  /** What the address keeps of this view; onChoice() is called when that is
+   *  another. */
+  get choice() {
+    return { sort: this.table.sort, find: this.filter.value };
+  }
+
+  set choice({ sort, find }) {
+    this.table.sort = sort;
+    this.filter.value = find;
   }
 
   update() {

@@ -26,11 +26,14 @@ export class Table {
   #observer = new IntersectionObserver((seen) => this.#seen(seen),
     { rootMargin: NEAR });
 
-  constructor({ label, columns, key, sort, mark = () => {} }) {
+  /* onSort(): the order is another. */
+  constructor({ label, columns, key, sort, mark = () => {},
+    onSort = () => {} }) {
     this.columns = columns;
     this.key = key;
     this.mark = mark; // mark(node, row): classes, attributes
-    this.order = sort; // { id, down }
+    this.order = this.usual = sort; // { id, down }
+    this.onSort = onSort;
     this.heads = columns.map((c) => this.#head(c));
     this.body = el('tbody', { role: 'rowgroup' });
     this.more = el('p', { class: 'more', hidden: true });
@@ -131,6 +134,20 @@ export class Table {
       Boolean(this.columns.find((c) => c.id === id).number);
     this.order = { id, down };
     this.update(this.rows);
+    this.onSort();
+  }
+
+  /** The order in a word for the address, "-rate"; "" for the usual one. */
+  get sort() {
+    const { id, down } = this.order;
+    return id === this.usual.id && down === this.usual.down ? '' :
+      `${down ? '-' : ''}${id}`;
+  }
+
+  set sort(word) {
+    const [, down, id] = /^(-?)(.*)$/.exec(word);
+    this.order = this.columns.some((c) => c.id === id) ?
+      { id, down: down !== '' } : this.usual;
   }
 
   #sorted(rows) {

@@ -33,13 +33,14 @@ put_points(struct json_out *o, const struct history_view *v)
     json_close(o);
 }
 
-/* False: nothing is known of it. */
-static bool
+/* Without points if nothing is known of it. */
+static void
 put_level(struct json_out *o, struct str key, unsigned level,
           struct history_view *v)
 {
     if (!history_read(key, level, v)) {
-        return false;
+        v->count = 0;
+        v->age_ms = 0;
     }
     json_open(o);
     json_put_int(o, "step_ms", history_levels[level].step_ms);
@@ -47,14 +48,12 @@ put_level(struct json_out *o, struct str key, unsigned level,
     json_key(o, "points");
     put_points(o, v);
     json_close(o);
-    return true;
 }
 
-static bool
+static void
 put_history(struct json_out *o, struct str key)
 {
     struct history_view *v = mem_alloc(sizeof(*v));
-    bool known = true;
 
     json_open(o);
     if (key.len > 0) {
@@ -69,13 +68,12 @@ put_history(struct json_out *o, struct str key)
     json_close(o);
     json_key(o, "levels");
     json_open_array(o);
-    for (unsigned level = 0; known && level < HISTORY_LEVELS; level++) {
-        known = put_level(o, key, level, v);
+    for (unsigned level = 0; level < HISTORY_LEVELS; level++) {
+        put_level(o, key, level, v);
     }
     json_close(o);
     json_close(o);
     mem_free(&v);
-    return known;
 }
 
 enum http_result
@@ -83,19 +81,14 @@ history_answer(struct http_request *r, struct str key)
 {
     struct json_out o;
     struct buf b;
-    bool known;
 
     buf_init(&b, ANSWER_MAX);
     json_begin(&o, &b, false);
-    known = put_history(&o, key);
+    put_history(&o, key);
     if (json_end(&o) == -1) {
         http_error(r, 500, "the answer is too long");
-    } else if (known) {
-        http_reply(r, 200, STAT_JSON, buf_str(&b));
     } else {
-        http_error(r, 404,
-                   "nothing is kept of the speeds of this stream: "
-                   "live.history_streams");
+        http_reply(r, 200, STAT_JSON, buf_str(&b));
     }
     buf_clear(&b);
     return HTTP_DONE;
