@@ -22,7 +22,7 @@ struct changes {
     struct timer timer; /* the next step, or the next round */
     int64_t began_ms;   /* the round of now, or the last one */
     enum phase phase;
-    struct live_tally *tally; /* owned; of the walk over streams */
+    struct live_tally *tally; /* owned; of the walk over streams, if any */
     uint32_t at;              /* of the walk */
 };
 
@@ -136,15 +136,32 @@ begin_feed(struct feed *f)
     }
 }
 
+/* Whether a feed of this round is made of that. */
+static bool
+is_wanted(const struct changes *c, unsigned what)
+{
+    LIST_EACH (node, &c->feeds) {
+        const struct feed *f = LIST_ITEM(node, struct feed, link);
+
+        if (f->active && ((f->what & what) != 0 ||
+                          (what == CHANGES_STREAMS && f->key[0] != '\0'))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 begin_round(struct changes *c)
 {
     c->began_ms = loop_now(c->loop);
     c->phase = PHASE_STREAMS;
     c->at = 0;
-    c->tally = live_tally_new();
     LIST_EACH (node, &c->feeds) {
         begin_feed(LIST_ITEM(node, struct feed, link));
+    }
+    if (is_wanted(c, CHANGES_STREAMS)) {
+        c->tally = live_tally_new();
     }
 }
 
@@ -166,7 +183,7 @@ step_stream(struct changes *c)
 {
     struct live_stream_view v;
 
-    if (!live_next_stream(c->tally, &c->at, &v)) {
+    if (c->tally == NULL || !live_next_stream(c->tally, &c->at, &v)) {
         live_tally_free(&c->tally);
         return false;
     }
@@ -188,7 +205,8 @@ step_session(struct changes *c)
 {
     struct live_session_view v;
 
-    if (!live_next_session(&c->at, &v)) {
+    if ((c->at == 0 && !is_wanted(c, CHANGES_SESSIONS)) ||
+        !live_next_session(&c->at, &v)) {
         return false;
     }
     LIST_EACH (node, &c->feeds) {

@@ -489,6 +489,11 @@ def test_charts_have_what_was_before_the_page(weir, browser):
         b.script("const s = document.querySelector('.chart select');"
                  "s.value = '1h'; s.dispatchEvent(new Event('change'))")
         wait_for(lambda: chart_points(b) >= 1, 15)
+    b.open("about:blank")
+    b.open(w.http_url("/"))
+    wait_for(lambda: len(re.findall("[ML]", b.script(
+        "return document.querySelector('.totals .spark .line')"
+        "?.getAttribute('d')") or "")) >= 8, 10)
     f.stop()
     assert not b.complaints()
 
