@@ -8,7 +8,7 @@
 
 import { el, setAttribute, setText, svg } from './dom.js';
 import { bitRate } from './format.js';
-import { WINDOW } from './model.js';
+import { RANGES } from './history.js';
 
 const BREAK = 8000; // ms, or three times what samples are apart
 const LEFT = 72;
@@ -16,6 +16,13 @@ const BOTTOM = 22;
 const TOP = 8;
 const HEIGHT = 200;
 const MINUTE = 60000;
+const HOUR = 60 * MINUTE;
+/* What an axis may span, and how it is divided. */
+const SPANS = [
+  [MINUTE, MINUTE / 2], [2 * MINUTE, MINUTE], [5 * MINUTE, MINUTE],
+  [15 * MINUTE, 5 * MINUTE], [HOUR, 15 * MINUTE], [3 * HOUR, HOUR],
+  [6 * HOUR, 2 * HOUR], [24 * HOUR, 6 * HOUR],
+];
 
 /* 1, 2 or 5 times a power of ten: what an axis is divided by. */
 function step(most) {
@@ -39,9 +46,15 @@ function lowHigh(samples, of) {
   return [Math.min(...values), Math.max(...values)];
 }
 
+function ago(ms) {
+  return ms === 0 ? 'now' : ms < MINUTE ? `−${ms / 1000} s` :
+    ms < 2 * HOUR ? `−${ms / MINUTE} min` : `−${ms / HOUR} h`;
+}
+
 export class Chart {
-  /** series: [{ id, name }]: samples have a number, in bit/s, at each id. */
-  constructor(title, series) {
+  /** series: [{ id, name }]: samples have a number, in bit/s, at each id;
+   *  heading: its element. */
+  constructor(title, series, heading = 'h3') {
     this.series = series.map(({ id, name }) => ({
       id, name,
       line: svg('path', { class: `line ${id}` }),
@@ -53,19 +66,32 @@ export class Chart {
       this.grid, ...this.series.map((s) => s.line), this.cursor);
     this.svg.addEventListener('pointermove', (event) => this.#point(event));
     this.svg.addEventListener('pointerleave', () => this.#point(null));
-    this.heading = el('h3', {}, title);
+    this.heading = el(heading, {}, title);
+    this.select = el('select', {
+      'aria-label': `${title}: time shown`,
+      onchange: () => this.onRange?.(),
+    }, ...RANGES.map(({ id, name }) => el('option', { value: id }, name)));
     this.when = el('span', { class: 'when' });
     this.node = el('section', { class: 'chart' },
-      el('header', {}, this.heading, this.when,
+      el('header', {}, this.heading, this.select, this.when,
         el('dl', { class: 'legend' }, ...this.series.map((s) =>
           el('div', { class: s.id }, el('dt', {}, s.name), s.words)))),
       this.svg);
     this.samples = [];
   }
 
+  /** The one of RANGES that is chosen; onRange() is called when it is another. */
+  get range() {
+    return RANGES.find(({ id }) => id === this.select.value);
+  }
+
   update(samples, now = Date.now()) {
     this.samples = samples;
     this.now = now;
+    // No longer than what is known.
+    const known = now - (samples[0]?.at ?? now);
+    [this.span, this.each] = SPANS.find(([ms]) =>
+      ms >= Math.min(known, this.range.ms));
     this.width = this.svg.clientWidth || 600;
     setAttribute(this.svg, 'viewBox', `0 0 ${this.width} ${HEIGHT}`);
     const most = Math.max(0, ...samples.flatMap((sample) =>
@@ -82,7 +108,7 @@ export class Chart {
 
   #x(at) {
     const width = this.width - LEFT - 8;
-    return LEFT + width * (1 - (this.now - at) / WINDOW);
+    return LEFT + width * (1 - (this.now - at) / this.span);
   }
 
   #y(value) {
@@ -98,12 +124,12 @@ export class Chart {
         svg('text', { x: LEFT - 8, y: y + 4, 'text-anchor': 'end' },
           bitRate(value)));
     }
-    const each = this.width < 450 ? WINDOW : MINUTE; // as there is room
-    for (let ago = 0; ago <= WINDOW; ago += each) {
+    const each = this.width < 450 ? this.span : this.each; // as there is room
+    for (let ms = 0; ms <= this.span; ms += each) {
       marks.push(svg('text', {
-        x: this.#x(this.now - ago), y: HEIGHT - 4,
-        'text-anchor': ago === 0 ? 'end' : 'middle',
-      }, ago === 0 ? 'now' : `−${ago / MINUTE} min`));
+        x: this.#x(this.now - ms), y: HEIGHT - 4,
+        'text-anchor': ms === 0 ? 'end' : 'middle',
+      }, ago(ms)));
     }
     this.grid.replaceChildren(...marks);
   }
@@ -137,7 +163,7 @@ export class Chart {
   #point(event) {
     const width = this.width - LEFT - 8;
     this.pointed = event && this.now -
-      WINDOW * (1 - (event.offsetX - LEFT) / width);
+      this.span * (1 - (event.offsetX - LEFT) / width);
     this.#tell();
   }
 }

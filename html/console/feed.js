@@ -1,12 +1,15 @@
 /*
- * The statistics, as they come: GET /stat/events, a stream of server-sent
- * events.  It is read with fetch, because EventSource hides the status that
+ * The statistics, as they come: GET /stat/events?changes=..., a stream of
+ * server-sent events.  It is read with fetch, because EventSource hides the status that
  * tells "not allowed" from "not there".
  *
  * A feed is live from the first event on.  When it breaks, or is silent for
  * three of the intervals it came in, it is taken up again after 1, 2, 4 ... 30
- * seconds.  While nobody looks at the
- * page for a minute it rests, so that forgotten tabs cost the server nothing.
+ * seconds.  An end in good order is a reload: the process that answered drains,
+ * and another one is there already.  So it is asked for at once, and again as
+ * often as the browser may have kept a connection to the one that drains.
+ * While nobody looks at the page for a minute the feed rests, so that forgotten
+ * tabs cost the server nothing.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,6 +17,8 @@
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30000;
 const REFUSED_WAIT = 30000;
+const MOST_HOPS = 8; // a browser keeps six connections to a host
+const LONG_ENOUGH = 5000; // of a feed, to forget the hops before it
 const FIRST_SILENCE = 75000; // the longest interval is a minute
 const SHORTEST_SILENCE = 15000;
 const HIDDEN = 60000;
@@ -66,25 +71,41 @@ function silenceAfter(rounds, before) {
 export class Feed {
   /*
    * onEvent(name, value): one event, its JSON parsed.
-   * onState({ state, status, wait }): state is "connecting", "live", "lost"
+   * onState({ state, status, local, wait }): state is "connecting", "live", "lost"
    *   (again in wait ms), "refused" (by an HTTP status that will not change
-   *   soon) or "resting".
+   *   soon; local is where this machine itself would be answered) or
+   *   "resting".
    */
-  constructor(url, { onEvent, onState }) {
-    this.url = url;
+  constructor({ onEvent, onState }) {
     this.onEvent = onEvent;
     this.onState = onState;
     this.failures = 0;
+    this.hops = 0; // ends in good order, one after the other
     this.asked = 0; // ms that the server asked to wait
     document.addEventListener('visibilitychange', () => this.#seen());
   }
 
-  /** Asks at once, whatever it waits for or reads. */
-  start() {
+  /** Reads that address from now on. */
+  watch(url) {
+    this.url = url;
+    if (!this.resting) {
+      this.start(this.live);
+    }
+  }
+
+  /** Asks at once, whatever it waits for or reads.  quiet: without a word. */
+  start(quiet = false) {
     clearTimeout(this.timer);
     this.abort?.abort();
-    this.onState({ state: 'connecting' });
+    if (!quiet) {
+      this.#say({ state: 'connecting' });
+    }
     this.#run();
+  }
+
+  #say(now) {
+    this.live = now.state === 'live';
+    this.onState(now);
   }
 
   async #run() {
@@ -103,6 +124,7 @@ export class Feed {
   }
 
   async #read(abort) {
+    const began = Date.now();
     let silence = FIRST_SILENCE;
     const rounds = []; // when they began
     this.#heard(abort, SHORTEST_SILENCE);
@@ -113,8 +135,9 @@ export class Feed {
     });
     const type = answer.headers.get('Content-Type') ?? '';
     if (!answer.ok || !type.startsWith('text/event-stream')) {
+      const said = answer.ok ? {} : await answer.json().catch(() => ({}));
       abort.abort();
-      return { status: answer.ok ? 404 : answer.status };
+      return { status: answer.ok ? 404 : answer.status, local: said.local };
     }
     this.#heard(abort, silence);
     for await (const found of readEvents(answer.body)) {
@@ -125,9 +148,12 @@ export class Feed {
       this.asked = found.retry ?? this.asked;
       if (found.data !== '') {
         this.failures = 0;
-        this.onState({ state: 'live' });
+        this.#say({ state: 'live' });
         this.onEvent(found.event, JSON.parse(found.data));
       }
+    }
+    if (Date.now() - began > LONG_ENOUGH) {
+      this.hops = 0;
     }
     return { orderly: true };
   }
@@ -137,19 +163,22 @@ export class Feed {
     this.silence = setTimeout(() => abort.abort(), silence);
   }
 
-  /* An orderly end is a reload: another worker answers in a moment. */
-  #again({ status, orderly }) {
+  #again({ status, local, orderly }) {
     const refused = status >= 400 && status < 500 && status !== 429;
-    const backOff = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures);
-    const jitter = 1 + Math.random() / 4;
-    const wait = refused ? REFUSED_WAIT :
-      Math.max(this.asked, backOff * jitter);
-    this.failures++;
+    const hop = orderly && this.hops < MOST_HOPS;
+    const state = refused ? 'refused' : hop ? 'connecting' : 'lost';
+    const wait = refused ? REFUSED_WAIT : hop ? 0 : this.#backOff();
+    this.hops += hop ? 1 : 0;
     this.asked = 0;
-    const calm = orderly && this.failures === 1;
-    const state = refused ? 'refused' : calm ? 'connecting' : 'lost';
-    this.onState({ state, status, wait });
+    this.#say({ state, status, local, wait });
     this.timer = setTimeout(() => this.start(), wait);
+  }
+
+  #backOff() {
+    const jitter = 1 + Math.random() / 4;
+    const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures);
+    this.failures++;
+    return Math.max(this.asked, wait * jitter);
   }
 
   #seen() {
@@ -168,6 +197,6 @@ export class Feed {
     this.abort = null;
     clearTimeout(this.timer);
     abort?.abort();
-    this.onState({ state: 'resting' });
+    this.#say({ state: 'resting' });
   }
 }

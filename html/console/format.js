@@ -51,9 +51,9 @@ export function duration(ms) {
 }
 
 /** Size and frames per second of a stream's picture. */
-export function picture({ video, video_total_bytes: bytes }) {
+export function picture({ video, video_speed: speed }) {
   if (!video) {
-    return bytes > 0 ? NONE : 'no picture';
+    return speed > 0 ? NONE : 'no picture';
   }
   const size = video.width ? `${video.width}×${video.height}` : '';
   const rate = video.fps ? `${+video.fps.toFixed(2)} fps` : '';

@@ -5,23 +5,11 @@
  */
 
 import { el } from './dom.js';
-
-const RTMP_PORT = '1935';
+import { keysOf, rtmpOf } from './place.js';
 
 /** The path of a stream's FLV, from its key "APP/NAME". */
 export function flvPath(key) {
   return `/${key.split('/').map(encodeURIComponent).join('/')}.flv`;
-}
-
-/* The page is served by HTTP; RTMP's port shows in what publishers asked. */
-function rtmpPort(sessions) {
-  for (const { url } of sessions) {
-    const found = /^rtmps?:\/\/[^/]*:(\d+)\//.exec(url ?? '');
-    if (found && url.startsWith('rtmp:')) {
-      return found[1];
-    }
-  }
-  return RTMP_PORT;
 }
 
 /* A name may hold what a shell would run. */
@@ -30,22 +18,65 @@ function quoted(text) {
     `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** [{ what, command }]; sessions tell the port if one is there. */
-export function commands(key, sessions = []) {
-  const host = location.hostname || 'localhost';
-  const rtmp = quoted(`rtmp://${host}:${rtmpPort(sessions)}/${key}`);
-  const flv = quoted(location.origin + flvPath(key));
+/* What stands for the key in a command: asked for when it is run. */
+function askedKey({ url }, name) {
+  const room = encodeURIComponent(name).replaceAll("'", '%27');
+  return `"$(curl -fsS '${url}/get?room=${room}')"`;
+}
+
+/* The address to publish at, as a shell wants it. */
+function target({ base, policy }, app, name, keys, key) {
+  const to = `${base}/${app}/`;
+  if (policy === 'open' || key) {
+    return quoted(to + (key ?? name));
+  }
+  return keys ? quoted(to) + askedKey(keys, name) : quoted(`${to}KEY`);
+}
+
+function publishing(server, app, name, key) {
+  const rtmp = rtmpOf(server, app);
+  if (!rtmp) {
+    return [];
+  }
+  const to = target(rtmp, app, name, keysOf(server), key);
   return [
     { what: 'Publish a file', command:
-      `ffmpeg -re -i FILE -c copy -f flv ${rtmp}` },
+      `ffmpeg -re -i FILE -c copy -f flv ${to}` },
     { what: 'Publish a test picture', command:
       'ffmpeg -re -f lavfi -i testsrc2=size=1280x720:rate=30 ' +
       '-f lavfi -i sine -c:v libx264 -preset veryfast -tune zerolatency ' +
-      `-pix_fmt yuv420p -g 60 -c:a aac -f flv ${rtmp}` },
-    { what: 'Play RTMP', command: `ffplay ${rtmp}` },
+      `-pix_fmt yuv420p -g 60 -c:a aac -f flv ${to}` },
+  ];
+}
+
+function playing(server, stream, app) {
+  const rtmp = rtmpOf(server, app);
+  const flv = quoted(location.origin + flvPath(stream));
+  return [
+    ...(rtmp ? [{ what: 'Play RTMP',
+      command: `ffplay ${quoted(`${rtmp.base}/${stream}`)}` }] : []),
     { what: 'Play HTTP-FLV', command: `ffplay ${flv}` },
     { what: 'Play in VLC', command: `vlc ${flv}` },
   ];
+}
+
+/** [{ what, command }] for a stream "APP/NAME"; server is what /stat/server
+ *  says; with a key its own lines say it, else they ask for it. */
+export function commands(stream, server, key) {
+  const [app, ...rest] = stream.split('/');
+  return [...publishing(server, app, rest.join('/'), key),
+    ...playing(server, stream, app)];
+}
+
+/** What OBS wants in its two fields. */
+export function obsFields(stream, server, key) {
+  const [app, ...rest] = stream.split('/');
+  const rtmp = rtmpOf(server, app);
+  const secret = key ?? (rtmp?.policy === 'open' ? rest.join('/') : null);
+  return rtmp && secret ? [
+    { what: 'OBS, service Custom: server', command: `${rtmp.base}/${app}` },
+    { what: 'OBS: stream key', command: secret },
+  ] : [];
 }
 
 /* The clipboard is for secure pages only; plain HTTP has the old way. */
@@ -73,7 +104,6 @@ function line({ what, command }) {
   return el('li', {}, el('span', {}, what), code, button);
 }
 
-export function commandList(key, sessions, which = () => true) {
-  const found = commands(key, sessions).filter((c) => which(c.what));
-  return el('ul', { class: 'lines' }, ...found.map(line));
+export function lineList(commands) {
+  return el('ul', { class: 'lines' }, ...commands.map(line));
 }

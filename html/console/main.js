@@ -4,6 +4,9 @@
  *
  *   #/streams   #/streams/KEY (encoded)   #/sessions   #/server
  *
+ * Behind a ? stand the order and what is looked for: ?sort=-rate&find=cam.
+ * Without it a view stays as it was.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
@@ -27,8 +30,16 @@ const notice = new Notice(document.getElementById('notice'),
   () => feed.start());
 let view;
 
+for (const one of Object.values(views)) {
+  one.onChoice = keepChoice;
+}
+
 function route() {
-  const [, name, rest] = location.hash.split('/');
+  if (location.hash !== '' && !location.hash.startsWith('#/')) {
+    return; // a place in the page, not a view
+  }
+  const [path, query] = location.hash.split('?');
+  const [, name, rest] = path.split('/');
   const next = views[name] ?? views.streams;
   if (view !== next) {
     view?.close();
@@ -41,12 +52,47 @@ function route() {
   } catch {
     key = undefined; // not written by this page
   }
+  if (query != null) {
+    const said = new URLSearchParams(query);
+    view.choice = { sort: said.get('sort') ?? '', find: said.get('find') ?? '' };
+  }
   view.show(key);
+  keepChoice();
+  watch(views.streams === view ? 'streams' : name, key);
   for (const a of document.querySelectorAll('nav a')) {
     setAttribute(a, 'aria-current',
       views[a.hash.slice(2)] === view ? 'page' : null);
   }
   update();
+}
+
+/* The address says what was chosen, so that it can be handed on. */
+function keepChoice() {
+  const chosen = Object.entries(view.choice ?? {}).filter(([, word]) => word);
+  const query = new URLSearchParams(chosen).toString();
+  const path = location.hash.split('?')[0] || '#/streams';
+  const hash = query ? `${path}?${query}` : path;
+  if (location.hash !== hash && (query || location.hash.includes('?'))) {
+    history.replaceState(null, '', hash);
+  }
+}
+
+/* Only what this view shows is asked for. */
+function watch(name, key) {
+  const of = name === 'streams' && isKey(key);
+  const what = of ? 'streams,sessions' : name;
+  const url = `/stat/events?changes=${what}` +
+    (of ? `&of=${encodeURIComponent(key)}` : '');
+  if (url !== feed.url) {
+    model.expect();
+    feed.watch(url);
+  }
+}
+
+/* Whether a stream's key could look like this. */
+function isKey(key) {
+  return /^[^/\0-\x1f\x7f]+\/[^\0-\x1f\x7f]+$/.test(key ?? '') &&
+    new TextEncoder().encode(key).length < 256;
 }
 
 let planned = false;
@@ -64,8 +110,8 @@ function plan() {
 
 function update() {
   view.update();
-  const live = [...model.streams.values()].filter((s) => s.state === 'live');
-  document.title = model.streamsKnown ? `${live.length} live – weir` : 'weir';
+  const live = model.server?.publishers;
+  document.title = live == null ? 'weir' : `${live} live – weir`;
 }
 
 const WORDS = {
@@ -85,9 +131,14 @@ function showState(now) {
   setAttribute(link, 'data-state', now.state);
   setText(link, words);
   notice.update(now);
+  const away = now.state === 'lost' || (model.away && now.state !== 'live');
+  if (model.away !== away) {
+    model.away = away;
+    plan();
+  }
 }
 
-const feed = new Feed('/stat/events', {
+const feed = new Feed({
   onState: showState,
   onEvent: (name, value) => {
     const said = model.take(name, value);
@@ -98,6 +149,11 @@ const feed = new Feed('/stat/events', {
   },
 });
 
+/* The address stays that of the view. */
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  document.getElementById('main').focus();
+});
+
 window.addEventListener('hashchange', route);
 route();
-feed.start();

@@ -1,57 +1,85 @@
 /*
- * What is known: the last answer of each kind, and what speeds were over the
- * last minutes.  A stream that ended stays for a minute, so that its end is
- * seen.
+ * What is known: rows as the events of changes have made them, and what speeds
+ * were over the last minutes.  A stream that ended stays for a minute, so that
+ * its end is seen.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-export const WINDOW = 5 * 60 * 1000; // ms that charts go back
+import { History } from './history.js';
+
 const KEEP_ENDED = 60 * 1000;
 const DROPS_MATTER = 60 * 1000;
-const MOST_SAMPLES = 1200;
 
-/** Samples { at, ... } of the last WINDOW. */
-class History {
-  samples = [];
+/* Rows by their number; apply() takes an event of docs/statistics.md. */
+class Rows {
+  rows = new Map();
+  leftOut = 0;
 
-  add(sample) {
-    const oldest = sample.at - WINDOW;
-    const stale = this.samples.findIndex((s) => s.at >= oldest);
-    this.samples.splice(0, stale < 0 ? this.samples.length : stale);
-    this.samples.push(sample);
-    if (this.samples.length > MOST_SAMPLES) {
-      this.samples.shift();
+  apply({ reset, rows, gone = [], more }) {
+    if (reset) {
+      this.rows.clear();
     }
+    for (const number of gone) {
+      this.rows.delete(number);
+    }
+    for (const [number, change] of rows) {
+      this.rows.set(number, { ...this.rows.get(number), ...change });
+    }
+    this.leftOut = more;
+    return this.rows;
   }
 }
 
 export class Model {
   server = null;
-  streams = new Map(); // key: what /stat/streams says, history, ended
-  streamsLeftOut = 0; // an event has so many rows and no more
-  sessions = [];
-  sessionsLeftOut = 0;
-  skipped = new Map(); // key: frames that its players were too slow for
+  streams = new Map(); // key: what a list shows, history, ended
+  stream = null; // all of the one that is looked at
   traffic = new History(); // { at, in, out } in bit/s
   streamsKnown = false;
+  away = false; // the server cannot be reached
+  #servers = new Rows();
+  #streams = new Rows();
+  #sessions = new Rows();
+  #quiet = true; // what comes first is no news
+
+  /** Another feed begins, which may tell less. */
+  expect() {
+    this.stream = null;
+    this.#sessions = new Rows();
+    this.#quiet = true;
+  }
 
   /** One event of /stat/events; returns what to say aloud, or "". */
   take(name, value, now = Date.now()) {
     switch (name) {
-      case 'server':
-        this.#takeServer(value, now);
+      case 'server': // the last one of a round
+        this.#takeServer(this.#servers.apply(value).get(0), now);
+        this.#sample(now);
         return '';
       case 'streams':
-        this.streamsLeftOut = value.more ?? 0;
-        return this.#takeStreams(value.streams, now);
+        return this.#takeStreams(this.#streams.apply(value), now);
+      case 'stream':
+        this.stream = value;
+        return '';
       case 'sessions':
-        this.sessionsLeftOut = value.more ?? 0;
-        this.#takeSessions(value.sessions);
+        this.#sessions.apply(value);
         return '';
       default:
         return '';
     }
+  }
+
+  get streamsLeftOut() { // an event has so many rows and no more
+    return this.#streams.leftOut;
+  }
+
+  get sessions() {
+    return [...this.#sessions.rows.values()];
+  }
+
+  get sessionsLeftOut() {
+    return this.#sessions.leftOut;
   }
 
   /** A stream's sessions: the publisher first, the fastest next. */
@@ -59,23 +87,27 @@ export class Model {
     return this.sessions.filter((s) => s.key === key);
   }
 
+  uptime({ began_ms: began }) {
+    return this.server ? Math.max(0, this.server.uptime_ms - began) : null;
+  }
+
   /** Frames that its memory or its players of now did not take. */
   dropped(stream) {
-    return stream.dropped + (this.skipped.get(stream.key) ?? 0);
+    return stream.dropped + stream.skipped;
   }
 
   /** How many of them within the last minute. */
-  droppedLately({ history }) {
-    const { samples } = history;
+  droppedLately({ history: { samples } }) {
     const last = samples.at(-1);
-    const first = samples.find((s) => s.at >= last.at - DROPS_MATTER);
-    return Math.max(0, last.dropped - first.dropped);
+    const first = last && samples.findLast((s, n) =>
+      n === 0 || samples[n - 1].at < last.at - DROPS_MATTER);
+    return last ? Math.max(0, last.dropped - first.dropped) : 0;
   }
 
   /* The server's own clock divides: what the network delays does not show. */
-  #takeServer(server, now) {
+  #takeServer({ place, ...server }, now) {
     const before = this.server;
-    this.server = server;
+    this.server = { ...server, ...place };
     const ms = before?.pid === server.pid ?
       server.uptime_ms - before.uptime_ms : 0;
     if (ms > 0) {
@@ -87,12 +119,15 @@ export class Model {
     }
   }
 
-  #takeSessions(rows) {
-    this.sessions = rows;
-    this.skipped.clear();
-    for (const { key, role, dropped } of rows) {
-      if (role === 'player') {
-        this.skipped.set(key, (this.skipped.get(key) ?? 0) + dropped);
+  #sample(now) {
+    for (const [key, stream] of this.streams) {
+      if (!stream.ended) {
+        stream.history.add({
+          at: now, video: stream.video_speed, audio: stream.audio_speed,
+          dropped: this.dropped(stream),
+        });
+      } else if (now - stream.ended > KEEP_ENDED) {
+        this.streams.delete(key);
       }
     }
   }
@@ -100,17 +135,13 @@ export class Model {
   #takeStreams(rows, now) {
     const said = [];
     const seen = new Set();
-    for (const row of rows) {
+    for (const row of rows.values()) {
       seen.add(row.key);
       const known = this.streams.get(row.key);
-      if ((!known || known.ended) && this.streamsKnown) {
+      if ((!known || known.ended) && !this.#quiet) {
         said.push(`${row.key} is live`);
       }
       const history = known?.history ?? new History();
-      history.add({
-        at: now, video: row.video_speed, audio: row.audio_speed,
-        dropped: this.dropped(row),
-      });
       this.streams.set(row.key, { ...row, history, ended: 0 });
     }
     for (const [key, stream] of this.streams) {
@@ -119,23 +150,19 @@ export class Model {
       }
     }
     this.streamsKnown = true;
+    this.#quiet = false;
     return said.slice(0, 3).join(', ');
   }
 
   #absent(key, stream, now) {
     if (this.streamsLeftOut > 0) { // it may be one of those
       this.streams.delete(key);
-      return [];
-    }
-    if (!stream.ended) {
+    } else if (!stream.ended) {
       this.streams.set(key, {
         ...stream, ended: now, state: 'ended', players: 0,
         video_speed: 0, audio_speed: 0,
       });
       return [`${key} has ended`];
-    }
-    if (now - stream.ended > KEEP_ENDED) {
-      this.streams.delete(key);
     }
     return [];
   }

@@ -8,17 +8,19 @@
 import { el } from './dom.js';
 import { streamHref } from './streams.js';
 
-function refusal(status) {
+function refusal(status, local) {
   if (status === 404 || status === 405) {
     return ['There are no statistics at /stat on this address.',
       'In weir.conf, give this server a location ' +
-      '{ path = "/stat"; module = "stat"; }, then reload. As shipped, ' +
-      'http://127.0.0.1:8090/ on the machine itself has them.'];
+      '{ path = "/stat"; module = "stat"; }, then reload. Or open the ' +
+      'address of a server that has one: "weirctl show listeners" tells them.'];
   }
+  const port = /:(\d+)\/$/.exec(local ?? '')?.[1];
+  const there = port ? 'They are for the machine it runs on: open ' +
+    `${local} there, or, through "ssh -L ${port}:127.0.0.1:${port} ` +
+    `${location.hostname}", here. Or add ` : 'Add ';
   return ['The statistics are not for this address.',
-    `The server answered ${status}. As shipped they are for the machine it ` +
-    'runs on: open http://127.0.0.1:8090/ there, or through ' +
-    `"ssh -L 8090:127.0.0.1:8090 ${location.hostname}". Or add your ` +
+    `The server answered ${status}. ${there}your ` +
     'address to access of the location /stat in weir.conf.'];
 }
 
@@ -46,26 +48,26 @@ export class Notice {
     this.shown = '';
   }
 
-  update({ state, status }) {
+  update({ state, status, local }) {
     if (state === 'connecting' && this.shown !== '') {
       return; // stays until it is known better
     }
     const kind = ['refused', 'lost', 'resting'].includes(state) ?
-      `${state} ${status ?? ''}` : '';
+      `${state} ${status ?? ''} ${local ?? ''}` : '';
     if (kind === this.shown) {
       return;
     }
     this.shown = kind;
     this.node.hidden = kind === '';
-    this.node.replaceChildren(...this.#content(state, status));
+    this.node.replaceChildren(...this.#content(state, status, local));
   }
 
-  #content(state, status) {
+  #content(state, status, local) {
     const again = el('button', { type: 'button', onclick: this.retry },
       'Try now');
     switch (state) {
       case 'refused': {
-        const [what, why] = refusal(status);
+        const [what, why] = refusal(status, local);
         return [el('p', {}, el('strong', {}, what)), el('p', {}, why),
           playForm(), again];
       }

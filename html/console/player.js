@@ -2,8 +2,10 @@
  * Plays a live stream in the page: HTTP-FLV, taken apart by mpegts.js, which
  * is fetched when something is played for the first time.
  *
- * It begins silent, as browsers want it; when the stream has ended it says so
- * and waits for resume().
+ * It begins silent, as browsers want it.  That its bytes end says little: the
+ * stream may have ended, or weir may be gone.  So whoever shows it tells by
+ * see() what is known, and it goes on by itself when the stream is there again.
+ * A picture of another size is begun anew, because mpegts.js stalls there.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -58,6 +60,9 @@ export class Player {
   #library; // mpegts.js's player of now
   #state = 'stopped'; // stopped, starting, playing, ended, failed
   #turn = 0; // a stop() or play() makes what was begun before stale
+  #text = ''; // what its state says of itself
+  #known = {}; // as see() was told last
+  #broken = false; // it ended for a reason that may be over
 
   constructor(key) {
     this.key = key;
@@ -97,11 +102,19 @@ export class Player {
     this.#set('stopped', '');
   }
 
-  /** The stream is there again: a picture that ended goes on. */
-  resume() {
-    if (this.#state === 'ended') {
+  /** What is known of the stream: away: the server cannot be asked; state
+   *  "live", "hold" or "ended"; size of the picture. */
+  see(known) {
+    const before = this.#known;
+    const here = ({ away, state }) => !away && state === 'live';
+    this.#known = known;
+    if (here(known) && !here(before) && this.#broken) {
+      this.play();
+    } else if (known.size && before.size && known.size !== before.size &&
+      this.#state !== 'stopped') {
       this.play();
     }
+    this.#say();
   }
 
   #start(mpegts) {
@@ -116,7 +129,7 @@ export class Player {
       CONFIG);
     this.#library = player;
     player.on(mpegts.Events.ERROR, (type, detail, info) =>
-      this.#fail(turn, explain(type, detail, info)));
+      this.#fail(turn, explain(type, detail, info), type === 'NetworkError'));
     player.on(mpegts.Events.LOADING_COMPLETE, () => this.#end(turn));
     player.attachMediaElement(this.video);
     player.load();
@@ -132,16 +145,18 @@ export class Player {
     setTimeout(() => {
       if (turn === this.#turn) {
         this.#drop();
+        this.#broken = true;
         this.#set('ended', 'The stream has ended.');
       }
     });
   }
 
   /* From a callback of the library, which is not to be destroyed in it. */
-  #fail(turn, text) {
+  #fail(turn, text, broken = false) {
     setTimeout(() => {
       if (turn === this.#turn) {
         this.#drop();
+        this.#broken = broken;
         this.#set('failed', text);
       }
     });
@@ -149,8 +164,23 @@ export class Player {
 
   #drop() {
     this.#turn++;
+    this.#broken = false;
     this.#library?.destroy();
     this.#library = undefined;
+  }
+
+  #say() {
+    const { away, state } = this.#known;
+    let text = this.#text;
+    if (away && this.#idle() && this.#state !== 'stopped') {
+      text = 'weir is away. The picture comes back with it.';
+    } else if (state === 'hold' && this.#state !== 'stopped') {
+      text = 'On hold: its publisher is away. The picture goes on when it ' +
+        'comes back.';
+    } else if (this.#state === 'ended' && state === 'live') {
+      text = 'The server ended this picture; the stream is live.';
+    }
+    setText(this.words, text);
   }
 
   #idle() {
@@ -159,8 +189,9 @@ export class Player {
 
   #set(state, text) {
     this.#state = state;
+    this.#text = text;
     this.node.dataset.state = state;
-    setText(this.words, text);
+    this.#say();
     setText(this.button, this.#idle() ? 'Play' : 'Stop');
   }
 }

@@ -7,6 +7,7 @@
 import { Chart } from './chart.js';
 import { el, facts } from './dom.js';
 import * as format from './format.js';
+import { readHistory } from './history.js';
 import { Table } from './table.js';
 
 const STATES = {
@@ -32,14 +33,15 @@ export class ServerView {
     this.facts = facts('facts');
     this.chart = new Chart('Traffic', [
       { id: 'out', name: 'Out' }, { id: 'in', name: 'In' },
-    ]);
+    ], 'h2');
+    this.chart.onRange = () => this.update();
     this.table = new Table({
       label: 'Processes', columns: PROCESSES, key: (p) => p.slot,
       sort: { id: 'name', down: false },
     });
     this.node = el('section', { class: 'list' },
-      el('h2', {}, 'Server'), this.facts.node, this.chart.node,
-      el('h3', {}, 'Processes'), this.table.node);
+      el('h1', {}, 'Server'), this.facts.node, this.chart.node,
+      el('h2', {}, 'Processes'), this.table.node);
   }
 
   close() {}
@@ -67,7 +69,8 @@ export class ServerView {
       'Live memory': `${format.memory(server.memory.used_bytes)} of ` +
         format.memory(server.memory.arena_bytes),
     });
-    this.chart.update(traffic.samples);
+    readHistory(traffic, this.chart.range);
+    this.chart.update(traffic.of(this.chart.range));
     this.table.update(server.processes);
   }
 }

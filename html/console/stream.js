@@ -9,8 +9,10 @@
 import { Chart } from './chart.js';
 import { el, facts, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
-import { commandList } from './lines.js';
+import { readHistory } from './history.js';
+import { lineList, commands } from './lines.js';
 import { stateOf } from './model.js';
+import { placeMark } from './place.js';
 import { Player } from './player.js';
 import { SessionTable } from './sessions.js';
 
@@ -40,20 +42,20 @@ function publisherText(publisher) {
     'none, players wait';
 }
 
-function details(stream, skipped) {
+function details(stream) {
   return {
-    Publisher: stream.ended ? null : publisherText(stream.publisher),
+    Publisher: publisherText(stream.publisher),
     Video: videoText(stream),
     'Key frame every': gopText(stream.video),
     Audio: audioText(stream.audio),
     Players: format.count(stream.players),
-    Up: stream.ended ? null : format.duration(stream.uptime_ms),
+    Up: format.duration(stream.uptime_ms),
     Received: `${format.traffic(stream.video_total_bytes)} video, ` +
       `${format.traffic(stream.audio_total_bytes)} audio`,
     Frames: `${format.count(stream.frames)}, ` +
       `${format.count(stream.dropped)} found no memory`,
-    'Skipped for slow players': format.count(skipped),
-    Memory: stream.ended ? null : format.memory(stream.memory_bytes),
+    'Skipped for slow players': format.count(stream.skipped),
+    Memory: format.memory(stream.memory_bytes),
   };
 }
 
@@ -65,8 +67,9 @@ export class StreamView {
     this.state = el('span', { class: 'state' });
     this.player = new Player(key);
     this.chart = new Chart('Bit rate', SERIES);
+    this.chart.onRange = () => this.update();
     this.facts = facts('facts');
-    this.sessions = new SessionTable(`Sessions of ${key}`, false);
+    this.sessions = new SessionTable(model, `Sessions of ${key}`, false);
     this.sessionsPart = el('section', {}, el('h3', {}, 'Sessions'),
       this.sessions.node);
     this.lines = el('section', { class: 'use' }, el('h3', {}, 'Use it'));
@@ -95,11 +98,11 @@ export class StreamView {
     this.#known(stream);
     this.sessionsPart.hidden = sessions.length === 0;
     this.sessions.update(sessions, this.model.sessionsLeftOut);
-    if (!this.linesShown || (!this.linesSure && sessions.length > 0)) {
-      this.linesShown = true;
-      this.linesSure = sessions.length > 0;
+    const mark = placeMark(this.model.server);
+    if (this.linesMark !== mark) {
+      this.linesMark = mark;
       this.lines.replaceChildren(this.lines.firstChild,
-        commandList(this.key, sessions));
+        lineList(commands(this.key, this.model.server)));
     }
   }
 
@@ -112,13 +115,18 @@ export class StreamView {
     }
     setText(this.state, stateOf(stream));
     setAttribute(this.state, 'data-state', stream.state);
-    this.chart.update(stream.history.samples);
-    this.facts.set(details(stream,
-      this.model.skipped.get(this.key) ?? 0));
-    if (stream.state === 'live' && this.before && this.before !== 'live') {
-      this.player.resume();
+    readHistory(stream.history, this.chart.range, this.key);
+    this.chart.update(stream.history.of(this.chart.range));
+    if (this.model.stream?.key === this.key) {
+      this.facts.set(details(this.model.stream));
+    } else if (stream.ended) {
+      this.facts.set({ Publisher: null, Up: null, Memory: null });
     }
-    this.before = stream.state;
+    this.player.see({
+      away: this.model.away, state: stream.state,
+      size: stream.video?.width && `${stream.video.width}×` +
+        stream.video.height,
+    });
   }
 }
 

@@ -8,8 +8,8 @@
 import { Spark } from './chart.js';
 import { el, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
-import { commandList } from './lines.js';
 import { stateOf } from './model.js';
+import { Publish } from './publish.js';
 import { StreamView } from './stream.js';
 import { Table } from './table.js';
 import { Totals } from './totals.js';
@@ -55,20 +55,9 @@ const columns = (model) => [
     text: (s) => format.count(model.dropped(s)),
     sort: (s) => model.dropped(s) },
   { id: 'uptime', title: 'Up', number: true,
-    text: (s) => (s.ended ? format.NONE : format.duration(s.uptime_ms)),
-    sort: (s) => s.uptime_ms },
+    text: (s) => (s.ended ? format.NONE : format.duration(model.uptime(s))),
+    sort: (s) => -s.began_ms },
 ];
-
-function emptyState() {
-  return el('section', { class: 'empty', hidden: true },
-    el('h2', {}, 'No stream is live'),
-    el('p', {}, 'Publish one, and it appears here at once. Where weir.conf ' +
-      'says publish = "key", its stream key stands for the name "test".'),
-    commandList('live/test', [], (what) => what.startsWith('Publish')),
-    el('p', {}, 'In OBS: service Custom, server ',
-      el('code', {}, `rtmp://${location.hostname}:1935/live`),
-      ', and the name or its stream key as the key.'));
-}
 
 export class StreamsView {
   constructor(model) {
@@ -78,21 +67,26 @@ export class StreamsView {
       label: 'Streams', columns: columns(model), key: (s) => s.key,
       sort: { id: 'name', down: false },
       mark: (node, row) => this.#mark(node, row),
+      onSort: () => this.onChoice?.(),
     });
     this.filter = el('input', {
       type: 'search', placeholder: 'Find a stream',
       'aria-label': 'Find a stream', autocomplete: 'off',
-      oninput: () => this.update(),
+      oninput: () => {
+        this.update();
+        this.onChoice?.();
+      },
     });
-    this.empty = emptyState();
+    this.empty = new Publish();
     this.none = el('p', { class: 'more', hidden: true },
       'No stream has this in its name.');
     this.more = el('p', { class: 'more', hidden: true });
     this.list = el('section', { class: 'list', 'aria-label': 'Streams' },
       this.filter, this.table.node, this.none, this.more,
-      this.empty);
+      this.empty.node);
     this.place = el('div', { class: 'place' });
-    this.node = el('div', { class: 'streams' }, this.totals.node,
+    this.node = el('div', { class: 'streams' },
+      el('h1', { class: 'hidden' }, 'Streams'), this.totals.node,
       el('div', { class: 'split' }, this.list, this.place));
   }
 
@@ -119,6 +113,17 @@ export class StreamsView {
     this.show(undefined);
   }
 
+  /** What the address keeps of this view; onChoice() is called when that is
+   *  another. */
+  get choice() {
+    return { sort: this.table.sort, find: this.filter.value };
+  }
+
+  set choice({ sort, find }) {
+    this.table.sort = sort;
+    this.filter.value = find;
+  }
+
   update() {
     const wanted = this.filter.value.trim().toLowerCase();
     const all = [...this.model.streams.values()];
@@ -131,7 +136,8 @@ export class StreamsView {
     this.more.hidden = this.model.streamsLeftOut === 0;
     setText(this.more, `${format.count(this.model.streamsLeftOut)} more ` +
       'streams of this server are not listed here: /stat/streams has all.');
-    this.empty.hidden = all.length > 0 || !this.model.streamsKnown;
+    this.empty.node.hidden = all.length > 0 || !this.model.streamsKnown;
+    this.empty.update(this.model.server);
     this.stream?.update();
   }
 

@@ -1,6 +1,7 @@
 /*
  * A table whose rows are kept from one update to the next: what did not
  * change is not touched, so focus, selection and the place on the page stay.
+ * Rows that are out of view are filled when they come into it.
  * Heads are buttons that sort.  At most LIMIT rows are shown; a line below
  * tells how many there are.
  *
@@ -10,6 +11,8 @@
 import { el, setAttribute, setText } from './dom.js';
 
 const LIMIT = 200;
+const NEAR = '300px'; // of what is in view
+const collator = new Intl.Collator('en', { numeric: true });
 
 /*
  * columns: [{ id, title, sort(row), and one of
@@ -18,13 +21,19 @@ const LIMIT = 200;
  * number: true sets it to the right.  sort is optional: text then sorts.
  */
 export class Table {
-  #rows = new Map(); // key: { node, cells }
+  #rows = new Map(); // key: { node, cells, row, near }
+  #byNode = new WeakMap();
+  #observer = new IntersectionObserver((seen) => this.#seen(seen),
+    { rootMargin: NEAR });
 
-  constructor({ label, columns, key, sort, mark = () => {} }) {
+  /* onSort(): the order is another. */
+  constructor({ label, columns, key, sort, mark = () => {},
+    onSort = () => {} }) {
     this.columns = columns;
     this.key = key;
     this.mark = mark; // mark(node, row): classes, attributes
-    this.order = sort; // { id, down }
+    this.order = this.usual = sort; // { id, down }
+    this.onSort = onSort;
     this.heads = columns.map((c) => this.#head(c));
     this.body = el('tbody', { role: 'rowgroup' });
     this.more = el('p', { class: 'more', hidden: true });
@@ -44,12 +53,17 @@ export class Table {
     const kept = new Map();
     for (const row of shown) {
       const key = this.key(row);
-      const entry = this.#rows.get(key) ?? this.#make(row);
+      const known = this.#rows.get(key);
+      const entry = known ?? this.#make(row);
       kept.set(key, entry);
-      this.#fill(entry, row);
+      entry.row = row;
+      if (!known || entry.near) {
+        this.#fill(entry);
+      }
     }
     for (const [key, { node }] of this.#rows) {
       if (!kept.has(key)) {
+        this.#observer.unobserve(node);
         node.remove();
       }
     }
@@ -77,10 +91,23 @@ export class Table {
       return { cell, part };
     });
     const node = el('tr', { role: 'row' }, ...cells.map((c) => c.cell));
-    return { node, cells };
+    const entry = { node, cells, row, near: true };
+    this.#byNode.set(node, entry);
+    this.#observer.observe(node);
+    return entry;
   }
 
-  #fill({ node, cells }, row) {
+  #seen(changes) {
+    for (const { target, isIntersecting } of changes) {
+      const entry = this.#byNode.get(target);
+      entry.near = isIntersecting;
+      if (isIntersecting) {
+        this.#fill(entry);
+      }
+    }
+  }
+
+  #fill({ node, cells, row }) {
     this.columns.forEach((c, n) => {
       const { cell, part } = cells[n];
       if (part) {
@@ -107,6 +134,20 @@ export class Table {
       Boolean(this.columns.find((c) => c.id === id).number);
     this.order = { id, down };
     this.update(this.rows);
+    this.onSort();
+  }
+
+  /** The order in a word for the address, "-rate"; "" for the usual one. */
+  get sort() {
+    const { id, down } = this.order;
+    return id === this.usual.id && down === this.usual.down ? '' :
+      `${down ? '-' : ''}${id}`;
+  }
+
+  set sort(word) {
+    const [, down, id] = /^(-?)(.*)$/.exec(word);
+    this.order = this.columns.some((c) => c.id === id) ?
+      { id, down: down !== '' } : this.usual;
   }
 
   #sorted(rows) {
@@ -118,7 +159,7 @@ export class Table {
         down ? 'descending' : 'ascending');
     }
     const compare = (a, b) => (typeof a === 'number' && typeof b === 'number' ?
-      a - b : String(a).localeCompare(String(b), 'en', { numeric: true }));
+      a - b : collator.compare(a, b));
     // Equal ones stand by their key, so that rows do not jump.
     return rows.map((row) => ({ row, value: of(row), key: this.key(row) }))
       .sort((a, b) => (down ? -1 : 1) * compare(a.value, b.value) ||

@@ -7,6 +7,7 @@
 import { Spark } from './chart.js';
 import { el, setText } from './dom.js';
 import * as format from './format.js';
+import { RANGES, readHistory } from './history.js';
 
 const FIGURES = [
   { term: 'Live', text: ({ server }) => format.count(server.publishers) },
@@ -39,10 +40,13 @@ export class Totals {
     if (this.node.hidden) {
       return;
     }
+    const { traffic } = this.model;
+    readHistory(traffic, RANGES[0]);
+    const shown = traffic.of(RANGES[0]);
     for (const { term, of, text, name, value, spark } of this.figures) {
       setText(name, of ? `${term} of ${of(this.model)}` : term);
       setText(value, text(this.model));
-      spark?.update(this.model.traffic.samples);
+      spark?.update(shown);
     }
   }
 }

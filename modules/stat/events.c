@@ -1,7 +1,8 @@
 /*
  * Server-sent events (WHATWG HTML, 9.2): once in an interval a round of three
  * events, "server", "streams" and "sessions", with the same JSON as the
- * answers of these names.
+ * answers of these names.  Who asks for changes gets those instead
+ * (changes.h).
  *
  * A round is made once for all subscribers of a layer, over several turns,
  * and kept, so that who subscribes between two rounds has something at once.
@@ -15,9 +16,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "changes.h"
 #include "rows.h"
 
 #define ROWS_MAX 1000 /* of streams and of sessions, in an event */
+/* A compressed answer takes memory for as long as it goes on; to further ones
+ * it goes as it is. */
+#define COMPRESSED 16
 #define ROUND_MAX (16 * 1024 * 1024)
 /* Clients come back after so long, ms. */
 #define RETRY "retry: 1000\n\n"
@@ -25,8 +30,10 @@
 struct events {
     struct loop *loop;
     const struct stat_settings *settings;
-    struct list subscribers;
-    unsigned count;
+    struct list subscribers; /* of both kinds */
+    struct changes *changes; /* owned */
+    unsigned count;          /* of both, and of those that get rounds */
+    unsigned of_rounds;
     bool drained;
     struct timer timer;     /* the next step, or the next round */
     struct buf made;        /* owned; the newest whole round */
@@ -42,6 +49,7 @@ struct subscriber { /* in the request's pool */
     struct list link;
     struct events *events;
     struct http_request *request;
+    struct change_subscriber *changes; /* NULL: is told whole rounds */
 };
 
 /* ---- a round ---- */
@@ -58,12 +66,12 @@ static const struct event {
 };
 
 static void
-add_server(struct buf *to)
+add_server(struct events *e, struct buf *to)
 {
     struct json_out o;
 
     json_begin(&o, to, false);
-    row_server(&o);
+    row_server(&o, e->settings);
     json_end(&o);
 }
 
@@ -83,7 +91,7 @@ step_event(struct events *e)
     if (!e->walking) {
         buf_printf(&e->round, "event: %s\ndata: ", e->at->name);
         if (!e->at->walks) {
-            add_server(&e->round);
+            add_server(e, &e->round);
             return false;
         }
         walk_begin(&e->walk, e->at->kind, STR_NONE, ROWS_MAX);
@@ -118,7 +126,11 @@ finish_round(struct events *e)
     buf_take(&e->round, buf_len(&e->round));
     e->at = NULL;
     LIST_EACH (node, &e->subscribers) {
-        tell(LIST_ITEM(node, struct subscriber, link));
+        struct subscriber *s = LIST_ITEM(node, struct subscriber, link);
+
+        if (s->changes == NULL) {
+            tell(s);
+        }
     }
     timer_set(e->loop, &e->timer, next > 0 ? next : 0);
 }
@@ -166,7 +178,10 @@ leave(struct subscriber *s)
 
     list_remove(&s->link);
     metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, -1);
-    if (--e->count == 0) {
+    e->count--;
+    if (s->changes != NULL) {
+        changes_leave(s->changes);
+    } else if (--e->of_rounds == 0) {
         rest(e);
     }
 }
@@ -178,7 +193,18 @@ on_cancel(void *arg)
 }
 
 static void
-join(struct events *e, struct http_request *r)
+join_rounds(struct events *e, struct subscriber *s)
+{
+    e->of_rounds++;
+    if (buf_len(&e->made) > 0) {
+        tell(s);
+    } else if (e->of_rounds == 1) {
+        timer_set(e->loop, &e->timer, 0);
+    }
+}
+
+static void
+join(struct events *e, struct http_request *r, const struct changes_wish *wish)
 {
     struct subscriber *s = pool_zero(r->pool, sizeof(*s));
 
@@ -189,10 +215,10 @@ join(struct events *e, struct http_request *r)
     metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, 1);
     http_on_cancel(r, on_cancel, s);
     http_set_endless(r);
-    if (buf_len(&e->made) > 0) {
-        tell(s);
-    } else if (e->count == 1) {
-        timer_set(e->loop, &e->timer, 0);
+    if (wish != NULL) {
+        s->changes = changes_join(e->changes, r, wish);
+    } else {
+        join_rounds(e, s);
     }
 }
 
@@ -203,11 +229,13 @@ refuse(struct events *e, struct http_request *r)
                 e->count);
     metric_add(&stat_metrics[STAT_REFUSED], 1, 1);
     http_set_header(r, "Retry-After", STR("5"));
+    http_set_header(r, "Cache-Control", STR("no-store"));
     return http_error(r, 503, "too many subscribers");
 }
 
 enum http_result
-events_subscribe(struct events *e, struct http_request *r)
+events_subscribe(struct events *e, struct http_request *r,
+                 const struct changes_wish *wish)
 {
     bool head = str_eq(r->method, STR("HEAD"));
 
@@ -215,6 +243,9 @@ events_subscribe(struct events *e, struct http_request *r)
         return refuse(e, r);
     }
     http_set_header(r, "X-Accel-Buffering", STR("no")); /* proxies: pass on */
+    http_set_header(r, "Cache-Control",
+                    e->count < COMPRESSED ? STR("no-store")
+                                          : STR("no-store, no-transform"));
     http_start(r, 200, "text/event-stream");
     if (!head) {
         http_send_more(r, STR(RETRY));
@@ -222,7 +253,7 @@ events_subscribe(struct events *e, struct http_request *r)
     if (head || e->drained) {
         return http_end(r);
     }
-    join(e, r);
+    join(e, r, wish);
     return HTTP_WAIT; /* until the client goes, or we drain */
 }
 
@@ -235,6 +266,7 @@ events_new(struct loop *l, const struct stat_settings *settings)
 
     e->loop = l;
     e->settings = settings;
+    e->changes = changes_new(l, settings);
     list_init(&e->subscribers);
     timer_init(&e->timer, on_timer);
     buf_init(&e->made, ROUND_MAX);
@@ -261,6 +293,7 @@ events_free(struct events **e)
 {
     if (*e != NULL) {
         rest(*e);
+        changes_free(&(*e)->changes);
         mem_free(e);
     }
 }

@@ -194,6 +194,7 @@ row_stream(struct json_out *o, const struct live_stream_view *v)
     put_count(o, "frames", v->frames);
     put_count(o, "key_frames", v->key_frames);
     put_count(o, "dropped", v->dropped);
+    put_count(o, "skipped", v->skipped);
     json_put_int(o, "memory_bytes", v->memory);
     json_close(o);
 }

@@ -8,12 +8,21 @@
 #define MODULES_STAT_ROWS_H
 
 #include "live/live.h"
+#include "told.h"
 #include "json/json.h"
 
 /* Each writes one object. */
 void row_livestat(struct json_out *o, const struct live_session_view *v);
 void row_session(struct json_out *o, const struct live_session_view *v);
 void row_stream(struct json_out *o, const struct live_stream_view *v);
-void row_server(struct json_out *o); /* the whole node */
+/* The whole node; layer: the settings of the layer that answers. */
+void row_server(struct json_out *o, const void *layer);
+
+/* The same as rows that are told by what differs: numbers are rounded to what
+ * people read, times are since when (began_ms, by the server's uptime_ms). A
+ * stream's has what a list shows of it. */
+void told_server(struct told *t, const void *layer);
+void told_stream(struct told *t, const struct live_stream_view *v);
+void told_session(struct told *t, const struct live_session_view *v);
 
 #endif

@@ -9,8 +9,8 @@
 #include "app/node_state.h"
 #include "base/clock.h"
 #include "config.h"
-#include "http/metrics.h"
 #include "live/metrics.h"
+#include "place.h"
 #include "proc/slot.h"
 
 static const char *
@@ -50,7 +50,6 @@ put_processes(struct json_out *o)
 {
     uint64_t sum = 0;
 
-    json_key(o, "processes");
     json_open_array(o);
     for (uint32_t i = 0; i < slots_end(); i++) {
         if (atomic_load(&slot_card(i)->kind) != SLOT_FREE) {
@@ -75,35 +74,32 @@ sum_of_all(const struct metric *m)
     return sum;
 }
 
-/* On the wire, over RTMP and HTTP. */
-static int64_t
-bytes(enum metric_dir dir)
-{
-    const struct metric *rtmp = &app_metrics[APP_RTMP_BYTES];
-    int64_t sum = metric_sum(&http_metrics[HTTP_BYTES], (uint32_t)dir);
+/* Called with the name and value of each number. */
+typedef void each_number(void *arg, const char *name, int64_t value);
 
-    for (unsigned app = 0; app < METRIC_NAMES; app++) {
-        sum += metric_sum(rtmp, metric_at(rtmp, dir, app, 0));
-    }
-    return sum;
+static void
+each_live(each_number *each, void *arg)
+{
+    uint32_t live, hold;
+    uint64_t in, out;
+
+    live_count_streams(&live, &hold);
+    metrics_wire_bytes(&in, &out);
+    each(arg, "streams", live + hold);
+    each(arg, "publishers", sum_of_all(&live_metrics[LIVE_PUBLISHERS]));
+    each(arg, "players",
+         sum_of_all(&live_metrics[LIVE_RTMP_PLAYERS]) +
+             sum_of_all(&live_metrics[LIVE_FLV_PLAYERS]));
+    each(arg, "bytes_in", (int64_t)in);
+    each(arg, "bytes_out", (int64_t)out);
 }
 
 static void
-put_live(struct json_out *o)
+put_memory(struct json_out *o)
 {
-    uint32_t live, hold;
     struct live_memory_view v;
 
-    live_count_streams(&live, &hold);
     live_memory(&v);
-    json_put_int(o, "streams", live + hold);
-    json_put_int(o, "publishers", sum_of_all(&live_metrics[LIVE_PUBLISHERS]));
-    json_put_int(o, "players",
-                 sum_of_all(&live_metrics[LIVE_RTMP_PLAYERS]) +
-                     sum_of_all(&live_metrics[LIVE_FLV_PLAYERS]));
-    json_put_int(o, "bytes_in", bytes(METRIC_IN));
-    json_put_int(o, "bytes_out", bytes(METRIC_OUT));
-    json_key(o, "memory");
     json_open(o);
     json_put_int(o, "arena_bytes", (int64_t)v.segments * v.segment_size);
     json_put_int(o, "used_bytes",
@@ -111,21 +107,112 @@ put_live(struct json_out *o)
     json_close(o);
 }
 
-void
-row_server(struct json_out *o)
+static int64_t
+uptime(void)
 {
-    const struct slot_card *master = slot_card(0);
-    int64_t uptime = clock_ms() - atomic_load(&master->started_ms);
+    return clock_ms() - atomic_load(&slot_card(0)->started_ms);
+}
+
+static int64_t
+generation(void)
+{
+    return metric_sum(&app_metrics[APP_GENERATION], 0);
+}
+
+static void
+put_number(void *arg, const char *name, int64_t value)
+{
+    json_put_int(arg, name, value);
+}
+
+void
+row_server(struct json_out *o, const void *layer)
+{
     int64_t connections;
 
     json_open(o);
     json_put_str(o, "version", STR(WEIR_VERSION));
-    json_put_int(o, "pid", atomic_load(&master->pid));
-    json_put_int(o, "uptime_ms", uptime);
-    json_put_int(o, "generation", metric_sum(&app_metrics[APP_GENERATION], 0));
+    json_put_int(o, "pid", atomic_load(&slot_card(0)->pid));
+    json_put_int(o, "uptime_ms", uptime());
+    json_put_int(o, "generation", generation());
     json_put_str(o, "state", str_from(node_state_name(node_state())));
+    json_key(o, "processes");
     connections = put_processes(o);
     json_put_int(o, "connections", connections);
-    put_live(o);
+    each_live(put_number, o);
+    json_key(o, "memory");
+    put_memory(o);
+    place_write(o, layer);
     json_close(o);
+}
+
+/* ---- the same by what differs ---- */
+
+static void
+tell_number(void *arg, const char *name, int64_t value)
+{
+    told_int(arg, name, value);
+}
+
+static void
+tell_buf(struct told *t, const char *name, struct json_out *o, struct buf *b)
+{
+    json_end(o);
+    told_raw(t, name, buf_str(b));
+    buf_clear(b);
+}
+
+static void
+tell_processes(struct told *t)
+{
+    struct json_out o;
+    struct buf b;
+    int64_t connections;
+
+    buf_init(&b, TOLD_VALUE_MAX);
+    json_begin(&o, &b, false);
+    connections = put_processes(&o);
+    tell_buf(t, "processes", &o, &b);
+    told_int(t, "connections", connections);
+}
+
+static void
+tell_memory(struct told *t)
+{
+    struct json_out o;
+    struct buf b;
+
+    buf_init(&b, TOLD_VALUE_MAX);
+    json_begin(&o, &b, false);
+    put_memory(&o);
+    tell_buf(t, "memory", &o, &b);
+}
+
+static void
+tell_place(struct told *t, const void *layer)
+{
+    struct json_out o;
+    struct buf b;
+
+    buf_init(&b, TOLD_VALUE_MAX);
+    json_begin(&o, &b, false);
+    json_open(&o);
+    place_write(&o, layer);
+    json_close(&o);
+    tell_buf(t, "place", &o, &b);
+}
+
+void
+told_server(struct told *t, const void *layer)
+{
+    told_row(t, 1);
+    told_str(t, "version", STR(WEIR_VERSION));
+    told_int(t, "pid", atomic_load(&slot_card(0)->pid));
+    told_int(t, "uptime_ms", uptime());
+    told_int(t, "generation", generation());
+    told_str(t, "state", str_from(node_state_name(node_state())));
+    tell_processes(t);
+    each_live(tell_number, t);
+    tell_memory(t);
+    tell_place(t, layer);
 }

@@ -7,7 +7,8 @@
  *     /streams    streams with codecs, sizes, rates
  *     /sessions   publishers and players with all that is known of them
  *     /server     processes, connections, bytes, memory
- *     /events     the last three once a second (server-sent events)
+ *     /history    speeds of the last day
+ *     /events     streams, sessions, server once a second (server-sent events)
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,13 +17,16 @@
 #include "app/worker.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "changes.h"
 #include "http/escape.h"
 #include "http/path.h"
+#include "place.h"
 #include "rows.h"
 
 #define SERVER_MAX (1024 * 1024) /* bytes of /server */
 
 struct stat {
+    const struct stat_settings *settings;
     struct events *events; /* owned */
 };
 
@@ -60,7 +64,7 @@ struct metric stat_metrics[] = {
                            .type = METRIC_GAUGE },
     [STAT_REFUSED] = { .name = "weir_stat_refused_total",
                        .help = "Requests that module stat refused: a malformed "
-                               "room, too "
+                               "room, of or changes, too "
                                "many subscribers.",
                        .labels = { { "reason", refused_name, 2 } } },
     [STAT_SKIPPED] = { .name = "weir_stat_events_skipped_total",
@@ -96,28 +100,47 @@ set_headers(struct http_request *r)
 }
 
 static enum http_result
-refuse_room(struct http_request *r)
+refuse(struct http_request *r, const char *why)
+{
+    metric_add(&stat_metrics[STAT_REFUSED], 0, 1);
+    http_set_header(r, "Cache-Control", STR("no-store"));
+    return http_error(r, 400, "%s", why);
+}
+
+static enum http_result
+refuse_key(struct http_request *r, const char *name)
 {
     metric_add(&stat_metrics[STAT_REFUSED], 0, 1);
     http_set_header(r, "Cache-Control", STR("no-store"));
     return http_error(r, 400,
-                      "room must be a stream's key, APP/NAME, and given once: "
+                      "%s must be a stream's key, APP/NAME, and given once: "
                       "at most %d bytes of UTF-8 without control characters",
-                      LIVE_NAME_MAX - 1);
+                      name, LIVE_NAME_MAX - 1);
+}
+
+/* The stream that a query parameter names, if it does; false: malformed. */
+static bool
+read_key(struct http_request *r, const char *name, struct str *key)
+{
+    struct str raw;
+    size_t given = http_query_count(r, name, &raw);
+
+    *key = STR_NONE;
+    if (given == 0) {
+        return true;
+    }
+    *key = http_query_decode(r->pool, raw);
+    return given == 1 && http_query_is_encoded(raw) && is_key(*key);
 }
 
 static enum http_result
 on_livestat(struct http_request *r, void *state)
 {
-    struct str raw, key = STR_NONE;
-    size_t given = http_query_count(r, "room", &raw);
+    struct str key;
 
     (void)state;
-    if (given > 0) {
-        key = http_query_decode(r->pool, raw);
-        if (given > 1 || !http_query_is_encoded(raw) || !is_key(key)) {
-            return refuse_room(r);
-        }
+    if (!read_key(r, "room", &key)) {
+        return refuse_key(r, "room");
     }
     set_headers(r);
     return answer_walk(r, WALK_LIVESTAT, key);
@@ -142,14 +165,14 @@ on_sessions(struct http_request *r, void *state)
 static enum http_result
 on_server(struct http_request *r, void *state)
 {
+    const struct stat *s = state;
     struct json_out o;
     struct buf b;
 
-    (void)state;
     set_headers(r);
     buf_init(&b, SERVER_MAX);
     json_begin(&o, &b, false);
-    row_server(&o);
+    row_server(&o, s->settings);
     if (json_end(&o) == 0) {
         http_reply(r, 200, STAT_JSON, buf_str(&b));
     } else {
@@ -160,21 +183,53 @@ on_server(struct http_request *r, void *state)
 }
 
 static enum http_result
+on_history(struct http_request *r, void *state)
+{
+    struct str key;
+
+    (void)state;
+    if (!read_key(r, "of", &key)) {
+        return refuse_key(r, "of");
+    }
+    set_headers(r);
+    return history_answer(r, key);
+}
+
+static enum http_result
 on_events(struct http_request *r, void *state)
 {
     struct stat *s = state;
+    struct changes_wish wish;
+    struct str list;
 
-    set_headers(r);
-    return events_subscribe(s->events, r);
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+    if (!http_query(r, "changes", &list)) {
+        return events_subscribe(s->events, r, NULL);
+    }
+    if (!changes_parse(list, &wish)) {
+        return refuse(r, "changes must be of server, streams and sessions, "
+                         "with commas between");
+    }
+    if (!read_key(r, "of", &wish.key)) {
+        return refuse_key(r, "of");
+    }
+    return events_subscribe(s->events, r, &wish);
 }
 
+/* Who is not let in is told where this machine itself is. */
 static const char *
 write_error(struct http_request *r, int status, struct str message,
             struct buf *out)
 {
+    bool refused = status == 401 || status == 403 || status == 421;
+
     (void)r;
     buf_printf(out, "{\"status\":%d,\"data\":", status);
     http_json_string(out, message);
+    if (refused && place_local().len > 0) {
+        buf_add_str(out, STR(",\"local\":"));
+        http_json_string(out, place_local());
+    }
     buf_add_str(out, STR("}\n"));
     return STAT_JSON;
 }
@@ -184,6 +239,7 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/streams", .handler = on_streams },
     { .method = "GET", .path = "/sessions", .handler = on_sessions },
     { .method = "GET", .path = "/server", .handler = on_server },
+    { .method = "GET", .path = "/history", .handler = on_history },
     { .method = "GET", .path = "/events", .handler = on_events },
     { .path = NULL },
 };
@@ -198,6 +254,8 @@ start(const struct module_layer *layer, void **state,
 
     (void)r;
     (void)err;
+    place_found(layer->worker->generation);
+    s->settings = layer->settings;
     s->events = events_new(layer->worker->loop, layer->settings);
     *state = s;
     return 0;

@@ -26,9 +26,15 @@ extern struct metric stat_metrics[];
 enum http_result answer_walk(struct http_request *r, enum walk_kind kind,
                              struct str key);
 
+/* ---- history.c ---- */
+
+/* key: the stream's; empty: the node. */
+enum http_result history_answer(struct http_request *r, struct str key);
+
 /* ---- events.c ---- */
 
-struct events; /* what a layer's subscribers are told */
+struct changes_wish; /* changes.h */
+struct events;       /* what a layer's subscribers are told */
 
 struct events *events_new(struct loop *l, const struct stat_settings *s);
 /* When no subscriber is left. */
@@ -36,6 +42,8 @@ void events_free(struct events **e);
 /* Ends the answer of every subscriber, now and from now on: they come back
  * to another process. */
 void events_drain(struct events *e);
-enum http_result events_subscribe(struct events *e, struct http_request *r);
+/* wish: what changes of are wanted; NULL: rounds. */
+enum http_result events_subscribe(struct events *e, struct http_request *r,
+                                  const struct changes_wish *wish);
 
 #endif

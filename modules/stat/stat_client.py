@@ -46,9 +46,9 @@ def only(found):
 class Events:
     """A subscriber of /stat/events."""
 
-    def __init__(self, port, **more):
+    def __init__(self, port, query="", **more):
         self.http = Http(port, **more)
-        self.http.send("GET", "/stat/events")
+        self.http.send("GET", "/stat/events" + query)
         self.head = self.http.head()
         self.text = b""
 
@@ -76,3 +76,40 @@ class Events:
 
     def close(self):
         self.http.close()
+
+
+class Changes(Events):
+    """One that puts together what differs: self.server, self.rows["streams"]
+    and ["sessions"], self.stream."""
+
+    def __init__(self, port, query):
+        super().__init__(port, "?changes=" + query)
+        assert self.next() == ("retry", 1000)
+        self.rows, self.server, self.stream = {}, None, None
+
+    def _apply(self, name, told):
+        rows = self.rows.setdefault(name, {})
+        if told.get("reset"):
+            rows.clear()
+        for number in told.get("gone", ()):
+            del rows[number]
+        for number, change in told["rows"]:
+            assert change
+            rows.setdefault(number, {}).update(change)
+        assert told["more"] >= 0
+
+    def round(self):
+        """Reads to the end of a round; the events, by name."""
+        events = {}
+        while "server" not in events:
+            name, told = self.next()
+            events[name] = told
+            if name == "stream":
+                self.stream = told
+            else:
+                self._apply(name, told)
+        self.server = only(list(self.rows["server"].values()))
+        return events
+
+    def keys(self):
+        return sorted(row["key"] for row in self.rows["streams"].values())

@@ -8,10 +8,10 @@ import pytest
 
 from feed import Feed, read_until
 from flv_client import FlvPlayer
-from http_client import get
+from http_client import Http, get
 from media import ffmpeg_publish
 from rtmp_client import Rtmp, player
-from stat_client import LOCATION, Events, only, rows
+from stat_client import LOCATION, Changes, Events, only, rows
 from weir import wait_for
 
 
@@ -131,6 +131,34 @@ def test_server(node):
     r.close(), f.stop()
 
 
+def test_server_tells_where_it_is_asked(node):
+    w = node(apps=', { name = "keyed"; publish = "key"; }',
+             rtmp_listen='"127.0.0.1:0", "unix:run/rtmp.sock"')
+    told = server(w)
+    rtmp, http = only(told["rtmp"]), only(told["http"])
+    plain = {"any": False, "tls": False, "proxy_protocol": False}
+    assert rtmp["listen"][0] == {"address": f"127.0.0.1:{w.rtmp}", **plain}
+    assert rtmp["listen"][1]["address"].endswith("run/rtmp.sock")
+    assert rtmp["applications"] == [{"name": "live", "publish": "open"},
+                                    {"name": "keyed", "publish": "key"}]
+    assert http["listen"] == [{"address": f"127.0.0.1:{w.http}", **plain}]
+    assert {"path": "/stat", "modules": ["stat"]} in http["locations"]
+    assert told["here"] == 0
+
+
+def test_a_refusal_names_the_address_of_this_machine(node):
+    w = node('access = [ "deny all" ];')
+    assert "local" not in get(w.http, "/stat/server").json()
+    page = ' { path = "/"; module = "static"; root = "html"; } ); },' \
+        ' { listen = "127.0.0.1:0"; locations = (' \
+        ' { path = "/stat"; module = "stat"; },'
+    w = node('access = [ "deny all" ];', locations=LOCATION.replace(
+        '"stat";', '"stat"; access = [ "deny all" ];') + page)
+    a = get(w.http, "/stat/server")
+    assert a.status == 403
+    assert a.json()["local"] == f"http://127.0.0.1:{w.port('http', 1)}/"
+
+
 # ---- events ----
 
 def next_round(e):
@@ -202,6 +230,17 @@ def test_a_reload_ends_the_answer(node):
     again.close()
 
 
+def test_a_reload_closes_the_connection(node):
+    """Or the client would ask the process that drains once more."""
+    w = node("interval = \"200ms\";", top='keepalive_min_timeout = "1h";')
+    e = Events(w.http)
+    e.next(), next_round(e)
+    w.reload()
+    while e.next() is not None:
+        pass
+    assert e.http.ended()
+
+
 def test_who_does_not_read_misses_rounds(node):
     """And holds nobody else up; what it reads later is in order."""
     w = node("interval = \"200ms\";",
@@ -237,6 +276,106 @@ def test_no_more_than_a_thousand_rows(node):
     told = next_round(e)["sessions"]
     assert len(told["sessions"]) == 1000 and told["more"] == 8
     assert len(rows(w, "sessions")) == 1008
+    e.close()
+    for c in clients:
+        c.close()
+
+
+# ---- changes ----
+
+def test_changes(node):
+    w = node('interval = "200ms";', workers=2)
+    a = Feed(w.rtmp, name="a").head().frames(3)
+    e = Changes(w.http, "streams")
+    first = e.round()
+    assert list(first) == ["streams", "server"]
+    assert first["streams"]["reset"] and e.keys() == ["live/a"]
+    assert set(e.server) - {"place"} | {"rtmp", "http", "here"} == \
+        set(server(w))
+    # One that comes later gets the whole; the first one only what is new.
+    b = Feed(w.rtmp, name="b").head().frames(30)
+    later = Changes(w.http, "streams")
+    later.round()
+    while e.keys() != ["live/a", "live/b"]:
+        assert "reset" not in e.round()["server"]
+    while later.keys() != e.keys():
+        later.round()
+    # What both have put together is what /streams tells.
+    wait_for(lambda: e.round() and all(
+        s["video_speed"] == 0 for s in e.rows["streams"].values()), 20)
+    assert "streams" not in e.round()  # nothing differs
+    for row in e.rows["streams"].values():
+        told = only([s for s in rows(w, "streams") if s["key"] == row["key"]])
+        for name in ("state", "players", "dropped", "skipped"):
+            assert row[name] == told[name]
+        assert row["video"]["codec"] == told["video"]["codec"]
+        assert abs(told["uptime_ms"] - e.server["uptime_ms"] +
+                   row["began_ms"]) < 60_000
+    a.stop()
+    while e.keys() != ["live/b"]:
+        e.round()
+    e.close(), later.close(), b.stop()
+
+
+def test_changes_of_one_stream(node):
+    w = node('interval = "200ms";')
+    e = Changes(w.http, "streams,sessions&of=live%2Fa")
+    assert list(e.round()) == ["stream", "streams", "sessions", "server"]
+    assert e.stream is None and not e.rows["sessions"]
+    a, b = (Feed(w.rtmp, name=n).head().frames(3) for n in "ab")
+    r = player(w.rtmp, "live", "a")
+    while e.round().get("stream") is None or len(e.rows["sessions"]) < 2:
+        pass
+    assert set(e.stream) == set(rows(w, "streams")[0])
+    assert e.stream["key"] == "live/a" and e.stream["frames"] > 0
+    assert sorted(s["role"] for s in e.rows["sessions"].values()) == \
+        ["player", "publisher"]
+    ids = {s["id"] for s in e.rows["sessions"].values()}
+    assert ids == {s["id"] for s in rows(w, "sessions")
+                   if s["key"] == "live/a"}
+    while e.keys() != ["live/a", "live/b"]:
+        e.round()
+    r.close(), a.stop()
+    while e.round().get("stream", "none") is not None:
+        pass
+    e.close(), b.stop()
+
+
+def test_malformed_changes(node):
+    w = node()
+    for query, word in (("changes=", None), ("changes=server", None),
+                        ("changes=streams,,server", "changes"),
+                        ("changes=all", "changes"),
+                        ("changes=streams&of=a", "of"),
+                        ("changes=streams&of=a/b&of=a/c", "of")):
+        with Http(w.http) as c:
+            c.send("GET", "/stat/events?" + query)
+            head = c.head()
+            assert head.status == (400 if word else 200), query
+            assert head.header("cache-control") == "no-store"
+
+
+def test_who_misses_a_round_of_changes_gets_the_whole(node):
+    w = node('interval = "200ms";',
+             http_listen='{ address = "127.0.0.1:0"; sndbuf = "64k"; }')
+    clients, long = [Rtmp(w.rtmp) for _ in range(60)], "x" * 200
+    for i, c in enumerate(clients):
+        c.connect("live")
+        for k in range(8):
+            c.play(f"{long}{i}-{k}", c.create_stream())
+    e = Changes(w.http, "sessions")  # its first round is 400 KB
+
+    def missed():
+        clients.append(player(w.rtmp, "live", f"{long}{len(clients)}"))
+        return metric(w, "weir_stat_events_skipped_total") > 1
+    wait_for(missed, 20)
+    clients.append(player(w.rtmp, "live", long + "last"))
+    resets = 0
+    while not any(s["key"].endswith("last") for s in
+                  e.rows.get("sessions", {}).values()) or resets < 2:
+        resets += "reset" in e.round().get("sessions", {})
+    wait_for(lambda: e.round() and len(e.rows["sessions"]) ==
+             480 + len(clients) - 60, 20)
     e.close()
     for c in clients:
         c.close()

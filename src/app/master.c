@@ -27,6 +27,7 @@
 #include "app/shared_state.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "live/history.h"
 #include "live/live.h"
 #include "net/tls_ticket.h"
 #include "proc/ancestry.h"
@@ -411,9 +412,11 @@ run(struct master *m)
     process_meter_start(m->loop);
     start_children(m);
     listener_watch_start(&m->listener_watch, m->loop, &m->listeners);
+    history_start(m->loop, metrics_wire_bytes);
     notify_watchdog_start(m->loop, is_well, m);
     loop_run(m->loop);
     notify_watchdog_stop();
+    history_stop();
     listener_watch_stop(&m->listener_watch);
     watchdog_stop(&m->watchdog);
     process_meter_stop();

@@ -404,3 +404,24 @@ metrics_watch_loop(struct loop *l)
     loop_set_meter(l, on_turn, NULL);
     log_on_suppressed(count_suppressed);
 }
+
+/* ---- sums ---- */
+
+static uint64_t
+wire_bytes(enum metric_dir dir)
+{
+    const struct metric *rtmp = &app_metrics[APP_RTMP_BYTES];
+    int64_t sum = metric_sum(&http_metrics[HTTP_BYTES], (uint32_t)dir);
+
+    for (unsigned app = 0; app < METRIC_NAMES; app++) {
+        sum += metric_sum(rtmp, metric_at(rtmp, dir, app, 0));
+    }
+    return (uint64_t)sum;
+}
+
+void
+metrics_wire_bytes(uint64_t *in, uint64_t *out)
+{
+    *in = wire_bytes(METRIC_IN);
+    *out = wire_bytes(METRIC_OUT);
+}

@@ -90,6 +90,9 @@ enum app_control {
 
 extern struct metric app_metrics[];
 
+/* Bytes on the wire so far, over RTMP and HTTP. */
+void metrics_wire_bytes(uint64_t *in, uint64_t *out);
+
 /* Any process: measures the turns of its loop. */
 void metrics_watch_loop(struct loop *l);
 

@@ -425,6 +425,7 @@ static void
 end_answer(struct exchange *x)
 {
     x->ended = true;
+    x->close |= x->endless;
     x->on_room = NULL;
     http_settle_later(x->c);
 }

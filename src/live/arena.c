@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "live/history.h"
 #include "live/record.h"
 #include "live/stream.h"
 #include "proc/shared.h"
@@ -99,6 +100,10 @@ live_create(const struct live_settings *s, struct errmsg *err)
     if (memory == NULL) {
         return errmsg_prefix(err, "live.memory: ");
     }
+    if (history_create(s->history_streams, err) == -1) {
+        shared_destroy(memory);
+        return errmsg_prefix(err, "live.history_streams: ");
+    }
     point_into(memory, &l);
     arena.settings = *s;
     arena.stream_count = (uint32_t)s->max_streams;
@@ -116,6 +121,7 @@ void
 live_destroy(void)
 {
     if (arena.head != NULL) {
+        history_destroy();
         shared_destroy(arena.head);
         arena = (struct arena){ .head = NULL };
     }

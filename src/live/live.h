@@ -33,6 +33,7 @@ struct live_settings {
     int64_t memory; /* bytes of the arena */
     int64_t max_streams;
     int64_t max_sessions;      /* publishers and players at once */
+    int64_t history_streams;   /* whose speeds are kept (live/history.h) */
     int64_t window;            /* ms kept for players that fall behind */
     int64_t max_stream_memory; /* bytes */
     int64_t hold;              /* ms a stream outlives its publisher */
@@ -194,6 +195,7 @@ struct live_stream_view {
     /* As in live_session_view, of all its publishers. */
     uint64_t video_bytes, audio_bytes, video_speed, audio_speed;
     uint64_t dropped; /* frames that found no memory */
+    uint64_t skipped; /* frames that its players of now were too slow for */
     uint32_t memory;  /* bytes of the arena it holds */
     uint32_t players;
     struct media_video video;    /* codec CODEC_NONE: no picture, or */

@@ -65,6 +65,7 @@ live_count_streams(uint32_t *live, uint32_t *hold)
 struct live_tally {
     struct tally_stream {
         uint32_t players;
+        uint64_t skipped; /* frames, of these */
         struct addr publisher;
         slot_owner owner; /* of the publisher's session, and so on */
         uint64_t id;
@@ -115,6 +116,7 @@ count_session(void *arg, const struct live_session_view *v)
         s->kind = v->kind;
     } else if (s != NULL) {
         s->players++;
+        s->skipped += v->dropped;
     }
     return true;
 }
@@ -182,6 +184,7 @@ view_stream(struct stream *s, const struct tally_stream *t,
     v->dropped = atomic_load(&s->dropped);
     v->memory = memory_of(s);
     v->players = t->players;
+    v->skipped = t->skipped;
     v->publisher = t->publisher;
     v->publisher_owner = t->owner;
     v->publisher_id = t->id;

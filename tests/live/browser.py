@@ -1,8 +1,10 @@
 """Chromium without a window, for what is made to be looked at."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import json
 import os
 import re
+import time
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -51,7 +53,8 @@ class Browser:
             options.add_argument("--no-sandbox")
         options.add_argument(f"--user-data-dir={profile}")
         options.add_argument(f"--window-size={width},{height}")
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.set_capability("goog:loggingPrefs",
+                               {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(
             service=Service("/usr/bin/chromedriver"), options=options)
         self.driver.set_page_load_timeout(busy(20))
@@ -91,8 +94,12 @@ class Browser:
     def type(self, selector, text):
         self.driver.find_element(By.CSS_SELECTOR, selector).send_keys(text)
 
+    def press(self, key):
+        """A key of selenium's Keys, where the focus is."""
+        self.driver.switch_to.active_element.send_keys(key)
+
     def press_escape(self):
-        self.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.press(Keys.ESCAPE)
 
     def picture(self, after=0.0, timeout=15):
         """{at, points} of the video when it has played past "after" s."""
@@ -107,6 +114,25 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": height, "deviceScaleFactor": 2,
             "mobile": True})
+
+    def measure(self, seconds):
+        """(bytes that came, ms of processor time of the page's main thread),
+        each of a second."""
+        def work():
+            found = self.driver.execute_cdp_cmd("Performance.getMetrics", {})
+            return next(m["value"] for m in found["metrics"]
+                        if m["name"] == "TaskDuration")
+        self.driver.execute_cdp_cmd("Performance.enable",
+                                    {"timeDomain": "threadTicks"})
+        self.driver.get_log("performance")  # what was before
+        before, begin = work(), time.monotonic()
+        time.sleep(seconds)
+        took, passed = work() - before, time.monotonic() - begin
+        events = [json.loads(entry["message"])["message"]
+                  for entry in self.driver.get_log("performance")]
+        came = sum(e["params"]["encodedDataLength"] for e in events
+                   if e["method"] == "Network.dataReceived")
+        return came / passed, took * 1000 / passed
 
     def complaints(self):
         """Warnings and errors of the page since it was asked last."""

@@ -4,15 +4,21 @@
 import json
 import re
 import shutil
+import threading
+import time
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from browser import Browser, number_of
+import flv
 from feed import Feed
 from flv_client import FlvPlayer
 from http_client import get
-from media import QUIET, Tool
-from weir import free_port, wait_for
+from media import QUIET, Tool, check
+from patience import busy
+from rtmp_client import publisher
+from weir import configuration, free_port, wait_for
 
 STAT = '{ path = "/stat"; module = "stat"; },'
 DENIED = '{ path = "/stat"; module = "stat"; access = [ "deny all" ]; },'
@@ -27,7 +33,8 @@ def browser(tmp_path):
 
 
 def console(weir, locations=STAT, **parts):
-    w = weir(locations=locations, **parts)
+    w = weir(parts.pop("text")) if "text" in parts else \
+        weir(locations=locations, **parts)
     shutil.copytree("html", f"{w.prefix}/html", dirs_exist_ok=True)
     return w
 
@@ -186,21 +193,30 @@ def ask_again(b, pattern):
     raise last
 
 
+def beside(*locations):
+    """A second http server, whose locations are those of the test."""
+    page = '{ path = "/"; layers = ( { module = "status"; }, ' \
+        '{ module = "flv"; }, { module = "static"; root = "html"; } ); }'
+    return f'locations = ( {" ".join(locations)} {page} ); }}, ' \
+        '{ listen = "127.0.0.1:0";'
+
+
 def test_refused_statistics_say_what_to_do(weir, tool, browser):
-    w = console(weir, DENIED)
+    w = console(weir, http=beside(DENIED))
     b = browser
     tool(publish_picture(w.rtmp_url("test")))
     b.open(w.http_url("/"))
     b.wait_text("#notice", "not for this address")
-    b.wait_text("#notice", r"127\.0\.0\.1:8090")
+    # The server that this machine may ask is named, with its real port.
+    b.wait_text("#notice", fr"open http://127\.0\.0\.1:{w.port('http', 1)}/")
     b.wait_text("#link", "no statistics")
     b.type("#play-name", "test\n")
     b.wait_text(".stream h2", "^live/test$")
     check_moving(b)
-    w.set_config(locations="")
+    w.set_config(http=beside())
     w.reload()
     ask_again(b, "no statistics at /stat")
-    w.set_config(locations=STAT)
+    w.set_config(http=beside(STAT))
     w.reload()
     ask_again(b, "^$")
     b.wait_text("#link", "^live$")
@@ -228,3 +244,339 @@ def test_lost_statistics_come_back(weir, browser):
     b.wait_text("#notice", "^$")
     b.wait_text(ROW, r"live/room\s+ended")
     f.stop()
+
+
+# Notes what the link says, and when.
+WATCH_LINK = """
+const link = document.getElementById('link');
+window.states = [[link.dataset.state, performance.now()]];
+new MutationObserver(() => {
+  if (states.at(-1)[0] !== link.dataset.state) {
+    states.push([link.dataset.state, performance.now()]);
+  }
+}).observe(link, { attributes: true, attributeFilter: ['data-state'] });
+"""
+
+
+def test_a_reload_costs_less_than_a_second(weir, browser):
+    """Although the browser keeps connections to the worker that drains."""
+    w = console(weir, top='keepalive_min_timeout = "1h";')
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text("#link", "^live$")
+    b.script(WATCH_LINK)
+    for n in range(1, 4):
+        w.reload()
+        states = wait_for(lambda n=n: b.script(
+            "return states.length > 2 * arguments[0] && states", n), 20,
+            f"live again after reload {n}")
+        assert [name for name, _ in states] == \
+            ["live"] + ["connecting", "live"] * n
+        (_, gone), (_, back) = states[-2:]
+        assert back - gone < busy(1) * 1000
+    assert not b.complaints()
+
+
+def test_skip_to_content_stays_in_the_view(weir, browser, tool):
+    w = console(weir)
+    b = browser
+    tool(publish_picture(w.rtmp_url("test")))
+    b.open(w.http_url("/#/streams/live%2Ftest"))
+    before = b.picture()
+    b.script("document.querySelector('.skip').focus()")
+    b.press(Keys.ENTER)
+    assert b.script("return document.activeElement.id") == "main"
+    assert b.script("return location.hash") == "#/streams/live%2Ftest"
+    assert b.text(".stream h2") == "live/test"
+    assert b.picture(before["at"] + 1)
+    # An address that names a place in the page is no view either.
+    b.script("location.hash = '#main'")
+    assert b.picture(b.picture()["at"] + 1)
+    assert b.text(".stream h2") == "live/test"
+    assert not b.complaints()
+
+
+RELAY = '{ path = "/control"; module = "relay"; },'
+
+
+def keyed(**parts):
+    """A configuration that lets nobody publish without a key."""
+    return configuration(**parts).replace('publish = "open"',
+                                          'publish = "key"')
+
+
+def line_of(b, what):
+    """The command that the page offers for it."""
+    return b.script("""
+        const li = [...document.querySelectorAll('.lines li')].find((li) =>
+          li.offsetParent && li.firstChild.textContent === arguments[0]);
+        return li?.querySelector('code').textContent;
+        """, what)
+
+
+def paste(command):
+    """Into a shell."""
+    assert ":8090" not in command and ":1935" not in command
+    return Tool("sh", "-c", command.replace("ffmpeg", "exec ffmpeg " +
+                                            " ".join(QUIET), 1))
+
+
+def test_an_empty_console_makes_a_room(weir, tool, browser):
+    w = console(weir, text=keyed(locations=STAT + RELAY))
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text(".empty", "Make its stream key")
+    b.script("document.getElementById('room').value = ''")
+    b.type("#room", "it's me")
+    b.click(".publish-form button")
+    b.wait_text(".empty", "OBS: stream key")
+    assert line_of(b, "OBS, service Custom: server") == \
+        f"rtmp://127.0.0.1:{w.rtmp}/live"
+    key = get(w.http, "/control/get?room=it's%20me").body.decode()
+    assert line_of(b, "OBS: stream key") == key
+    tool(paste(line_of(b, "Publish a test picture")))
+    b.wait_text(ROW, r"live/it's me\s+live\b")
+    # The lines below a stream publish and play it as well.
+    b.click(f"{ROW} a")
+    b.wait_text(".use", "Publish a test picture")
+    assert line_of(b, "Publish a test picture").endswith(
+        f"rtmp://127.0.0.1:{w.rtmp}/live/" + '"$(curl -fsS \'' +
+        w.http_url("/control/get?room=it%27s%20me") + '\')"')
+    assert not b.complaints()
+
+
+def test_lines_ask_for_a_key_where_keys_are_made(weir, tool, browser):
+    """The page's own server makes none."""
+    w = console(weir, text=keyed(locations=STAT + RELAY, http=beside(STAT)))
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text(".empty", "made on the machine itself: at "
+                f"http://127.0.0.1:{w.port('http', 1)}/")
+    assert "Make its" not in b.text(".empty")
+    tool(paste(line_of(b, "Publish a test picture")))
+    b.wait_text(ROW, r"live/test\s+live\b")
+
+
+def test_lines_of_an_open_application_name_the_stream(weir, tool, browser):
+    w = console(weir)
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text(".empty", "OBS: stream key")
+    assert line_of(b, "OBS: stream key") == "test"
+    tool(paste(line_of(b, "Publish a test picture")))
+    b.wait_text(ROW, r"live/test\s+live\b")
+
+
+# ---- what it looks like ----
+
+# [what, contrast] of each border of a control or card with what is around it.
+BORDERS = """
+const light = (text) => {
+  const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map((n) => n / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const ground = (node) => {
+  for (let n = node; n; n = n.parentElement) {
+    const colour = getComputedStyle(n).backgroundColor;
+    if (!/, 0\\)$/.test(colour)) return colour;
+  }
+};
+const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+return [...document.querySelectorAll(
+  'button, input, select, table, .totals > div, .facts, .empty, .stream, code')]
+  .filter((n) => n.offsetParent &&
+    getComputedStyle(n).borderTopStyle === 'solid' &&
+    getComputedStyle(n).borderTopWidth !== '0px')
+  .map((n) => [n.outerHTML.slice(0, 60), Math.min(
+    ...[ground(n), ground(n.parentElement)].map((colour) => contrast(
+      light(colour), light(getComputedStyle(n).borderTopColor))))]);
+"""
+
+
+def set_scheme(b, name):
+    b.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+        {"name": "prefers-color-scheme", "value": name}]})
+
+
+def check_look(b):
+    assert b.script("return [...document.querySelectorAll('h1')]"
+                    ".filter((h) => h.offsetParent).length") == 1
+    for scheme in ("dark", "light"):
+        set_scheme(b, scheme)
+        borders = b.script(BORDERS)
+        assert len(borders) >= 1
+        assert [one for one in borders if one[1] < 3] == []
+
+
+def test_borders_and_headings(weir, browser, tool):
+    w = console(weir)
+    b = browser
+    b.open(w.http_url("/"))
+    b.wait_text(".empty", "OBS: stream key")
+    check_look(b)
+    tool(publish_picture(w.rtmp_url("test")))
+    b.click(f"{ROW} a")
+    b.wait_text(".stream .facts", "Publisher")
+    check_look(b)
+    # The only row begins where the stream beside it does.
+    tops = b.script("return ['.list .table', '.stream'].map((s) => document"
+                    ".querySelector(s).getBoundingClientRect().top)")
+    assert abs(tops[0] - tops[1]) < 1
+    for view in ("sessions", "server"):
+        b.click(f"nav a[href='#/{view}']")
+        b.wait_text("h1", view.title())
+        check_look(b)
+
+
+def names_shown(b):
+    return b.script("return [...document.querySelectorAll("
+                    "'.streams .list td.name a')].map((a) => a.textContent)")
+
+
+def test_order_and_search_are_in_the_address(weir, browser):
+    w = console(weir)
+    b = browser
+    feeds = [Feed(w.rtmp, name=name).head().frames(30)
+             for name in ("cam1", "cam2", "film")]
+    b.open(w.http_url("/"))
+    wait_for(lambda: len(names_shown(b)) == 3, 10)
+    assert b.script("return location.hash") in ("", "#/streams")
+    b.click("th[data-id=name] button")
+    b.type(".list input", "cam")
+    wanted = ["live/cam2", "live/cam1"]
+    wait_for(lambda: names_shown(b) == wanted, 10)
+    assert b.script("return location.hash") == "#/streams?sort=-name&find=cam"
+    # They stay when a stream is looked at, and in another window.
+    b.click(f"{ROW} a")
+    b.wait_text(".stream h2", "live/cam2")
+    address = b.script("return location.href")
+    assert address.endswith("#/streams/live%2Fcam2?sort=-name&find=cam")
+    b.open("about:blank")
+    b.open(address)
+    b.wait_text(".stream h2", "live/cam2")
+    wait_for(lambda: names_shown(b) == wanted, 10)
+    b.open(w.http_url("/#/sessions?find=film&sort=-rate"))
+    b.wait_text(".sessions tbody", "live/film")
+    assert "cam" not in b.text(".sessions tbody")
+    assert b.script("return document.querySelector('th[aria-sort=descending]')"
+                    ".dataset.id") == "rate"
+    for f in feeds:
+        f.stop()
+
+
+def chart_points(b):
+    path = b.script("return document.querySelector('.line.video,.line.out')"
+                    "?.getAttribute('d')") or ""
+    return len(re.findall("[ML]", path))
+
+
+def test_charts_have_what_was_before_the_page(weir, browser):
+    w = console(weir)
+    b = browser
+    f = Feed(w.rtmp, name="test").head().run()
+    wait_for(lambda: len([p for p in json.loads(
+        get(w.http, "/stat/history?of=live%2Ftest").body)["levels"][0]["points"]
+        if p and p[0]]) >= 8, 30)
+    for place in ("streams/live%2Ftest", "server"):
+        b.open("about:blank")
+        b.open(w.http_url(f"/#/{place}"))
+        wait_for(lambda: chart_points(b) >= 8, 10)
+        # The axis is no longer than what is known.
+        assert "−1 min" not in b.text(".chart svg") or chart_points(b) > 50
+        assert "5 min" not in b.script(
+            "return document.querySelector('.chart .grid').textContent")
+        b.script("const s = document.querySelector('.chart select');"
+                 "s.value = '1h'; s.dispatchEvent(new Event('change'))")
+        wait_for(lambda: chart_points(b) >= 1, 15)
+    b.open("about:blank")
+    b.open(w.http_url("/"))
+    wait_for(lambda: len(re.findall("[ML]", b.script(
+        "return document.querySelector('.totals .spark .line')"
+        "?.getAttribute('d')") or "")) >= 8, 10)
+    f.stop()
+    assert not b.complaints()
+
+
+# ---- the player ----
+
+def test_the_player_says_what_it_waits_for(weir, browser, tool):
+    parts = {"rtmp_listen": f'"127.0.0.1:{free_port()}"',
+             "http_listen": f'"127.0.0.1:{free_port()}"', "hold": "1h"}
+    w = console(weir, **parts)
+    b = browser
+    url = w.rtmp_url("test")
+    ffmpeg = tool(publish_picture(url))
+    b.open(w.http_url("/#/streams/live%2Ftest"))
+    check_moving(b)
+    ffmpeg.process.kill()
+    b.wait_text(".player-words", "On hold")
+    ffmpeg = tool(publish_picture(url))
+    wait_for(lambda: b.text(".player-words") == "", 10)
+    check_moving(b)
+    w.stop()
+    b.wait_text(".player-words", "weir is away")
+    w.status = None
+    w.start()
+    tool(publish_picture(url))
+    wait_for(lambda: b.text(".player-words") == "", 40)
+    check_moving(b)
+
+
+def sized(path, size, profile, between):
+    """Tags of a stream with that many frames between two references."""
+    check(["ffmpeg", *QUIET, "-y", "-f", "lavfi", "-i",
+           f"testsrc2=size={size}:rate=25", "-f", "lavfi", "-i", "sine",
+           "-c:v", "libx264", "-preset", "veryfast", "-profile:v", profile,
+           "-g", "25", "-pix_fmt", "yuv420p", "-bf", str(between), "-c:a",
+           "aac", "-t", "4", "-f", "flv", str(path)])
+    return flv.read_file(path)
+
+
+class Changing:
+    """Publishes one of several files again and again, on one connection."""
+
+    def __init__(self, port, *files):
+        self.c = publisher(port, "live", "test")
+        self.files, self.at, self.over = files, 0, False
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        origin = 0
+        while not self.over:
+            at, begin = self.at, time.monotonic()
+            for t in self.files[at]:
+                time.sleep(max(0, t.time / 1000 - time.monotonic() + begin))
+                if self.over or self.at != at:
+                    break
+                self.c.send(t.type, t.payload, origin + t.time, self.c.msid,
+                            csid=4 if t.type == flv.AUDIO else 6)
+            # An encoder that begins anew leaves out the time that it takes.
+            origin += self.files[at][-1].time + 40
+
+    def stop(self):
+        self.over = True
+        self.thread.join()
+        self.c.close()
+
+
+def test_other_sizes_on_the_same_connection_are_played(weir, browser,
+                                                       tmp_path):
+    w = console(weir)
+    b = browser
+    p = Changing(w.rtmp, sized(tmp_path / "1.flv", "320x180", "baseline", 0),
+                 sized(tmp_path / "2.flv", "1280x720", "high", 2))
+    b.open(w.http_url("/#/streams/live%2Ftest"))
+    for turn in range(3):
+        p.at = turn % 2
+        width = (320, 1280)[p.at]
+        wait_for(lambda wanted=width: b.script(
+            "return document.querySelector('video').videoWidth") == wanted,
+            20, f"a picture {width} wide: {b.text('.player-words')!r}")
+        assert b.picture(b.picture()["at"] + 3)
+        # mpegts.js would stall, or give up: the player asks anew.
+        wait_for(lambda n=turn: len(re.findall(
+            r"GET /live/test\.flv", w.access_log())) == n, 10)
+    p.stop()
+    assert not b.complaints()

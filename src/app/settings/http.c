@@ -131,7 +131,8 @@ check_hsts(struct str value, struct errmsg *err)
 
 #define GZIP_TYPES                                                           \
     "text/html, text/css, text/plain, text/javascript, text/xml, text/csv, " \
-    "text/markdown, text/vtt, application/json, application/javascript, "    \
+    "text/markdown, text/vtt, text/event-stream, application/json, "         \
+    "application/javascript, "                                               \
     "application/xml, application/wasm, application/manifest+json, "         \
     "application/vnd.apple.mpegurl, application/dash+xml, "                  \
     "application/x-subrip, image/svg+xml"

@@ -77,6 +77,10 @@ static const struct conf_key live_keys[] = {
     ROW(live_settings, max_sessions, CONF_INT, .min = 1, .max = 10000000,
         .preset = "65536", .change = CONF_RESTART,
         .help = "Publishers and players at once."),
+    ROW(live_settings, history_streams, CONF_INT, .min = 0, .max = 65536,
+        .preset = "256", .change = CONF_RESTART,
+        .help = "Streams whose speeds are kept for a day, 12 KB each; those "
+                "that ended longest ago give way; 0 keeps none."),
     ROW(live_settings, window, CONF_TIME, .min = 500, .max = LIVE_WINDOW_MAX,
         .preset = "8s",
         .help = "What is kept of a stream for players that fall behind."),

@@ -1,0 +1,23 @@
+/*
+ * Where this node is asked: its listeners, what is published how, which module
+ * answers where.  The console makes its commands of it.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_STAT_PLACE_H
+#define MODULES_STAT_PLACE_H
+
+#include "json/json.h"
+
+struct generation; /* app/generation.h */
+
+/* What this process serves, for as long as it lives; before the others. */
+void place_found(const struct generation *g);
+/* Members "rtmp", "http" and "here" of an object; layer: the settings of the
+ * layer that answers. */
+void place_write(struct json_out *o, const void *layer);
+/* The page on this machine that may see the statistics,
+ * "http://127.0.0.1:8090/" or empty. */
+struct str place_local(void);
+
+#endif
