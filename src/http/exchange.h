@@ -214,6 +214,9 @@ void http_body_came(struct exchange *x);
 
 /* route.c: goes on with the walk until it is answered or waits. */
 void http_route(struct exchange *x);
+/* The head is refused: what is said of it is said as where it would go says
+ * such things.  path: of the target, as sent, perhaps cut. */
+void http_route_refused(struct exchange *x, struct str path);
 /* Says what x->reject stands for. */
 void http_reject(struct exchange *x);
 /* Allow of what the server has no answer for anywhere: all that it serves. */

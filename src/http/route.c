@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "http/filter/filter.h"
 #include "http/metrics.h"
+#include "http/path.h"
 
 #define PARAMS_MAX 8   /* of a template */
 #define METHODS_MAX 16 /* of an Allow header */
@@ -262,6 +263,15 @@ return_to_longest(struct exchange *x)
             x->ground.at = x->ground.count; /* nobody's turn */
             return;
         }
+    }
+}
+
+void
+http_route_refused(struct exchange *x, struct str path)
+{
+    if (str_starts(path, STR("/")) &&
+        http_path_decode(x->pub.pool, path, &x->pub.path) == 0) {
+        return_to_longest(x);
     }
 }
 

@@ -88,6 +88,10 @@ REFUSED = {
     "name not a token": G + "X(y): a\r\n\r\n",
     # request line
     "HTTP/0.9": "GET /\r\n",
+    "port above 65535": "GET / HTTP/1.1\r\nHost: t:65536\r\n\r\n",
+    "port of five nines": "GET / HTTP/1.1\r\nHost: [::1]:99999\r\n\r\n",
+    "port above 65535 in the target": "GET http://t:70000/ HTTP/1.1\r\n"
+                                      "Host: t:70000\r\n\r\n",
     "HTTP/0.9 with version": "GET / HTTP/0.9\r\nHost: t\r\n\r\n",
     "HTTP/2.0": "GET / HTTP/2.0\r\nHost: t\r\n\r\n",
     "HTTP/2 preface": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
