@@ -28,7 +28,22 @@
 
 struct status_settings {
     struct conf_strings metrics_access;
+    struct conf_strings degraded;
 };
+
+/* Those of ready_checks that a node may fail and be ready all the same. */
+static int
+check_degraded(struct str name, struct errmsg *err)
+{
+    if (str_eq(name, STR("connections")) || str_eq(name, STR("memory")) ||
+        str_eq(name, STR("store"))) {
+        return 0;
+    }
+    return errmsg_set(err,
+                      "\"%.*s\" must be \"connections\", \"memory\" or "
+                      "\"store\"",
+                      STR_ARGS(name));
+}
 
 static const struct conf_key keys[] = {
     { .name = "metrics_access",
@@ -37,6 +52,13 @@ static const struct conf_key keys[] = {
       .preset = "allow loopback,deny all",
       .check = access_check_rule,
       .help = "Who may GET /metrics, as in access." },
+    { .name = "degraded",
+      .type = CONF_STRINGS,
+      .offset = offsetof(struct status_settings, degraded),
+      .preset = "",
+      .check = check_degraded,
+      .help = "Checks (connections, memory, store) that make the node degraded "
+              "when they fail, not unready: /readyz tells so, with 200." },
     CONF_END,
 };
 
@@ -106,9 +128,14 @@ check_memory(const struct status *s)
 static struct check
 check_store(const struct status *s)
 {
+    bool full = store_is_full();
+    struct check c = { "store", !full && !store_is_down(), "" };
+
     (void)s;
-    return (struct check){ "store", !store_is_down(),
-                           "the store does not answer" };
+    snprintf(c.text, sizeof(c.text), "%s",
+             full ? store_status_text(STORE_FULL)
+                  : "the store does not answer");
+    return c;
 }
 
 /* Workers of this generation that serve. */
@@ -152,7 +179,26 @@ struct report {
     struct check checks[CHECKS_MAX];
     size_t count;
     bool ok;
+    bool degraded; /* some fail, but none that counts */
 };
+
+/* Of a report as a whole. */
+static const char *
+verdict(const struct report *r)
+{
+    return !r->ok ? r->bad : r->degraded ? "degraded" : r->good;
+}
+
+static bool
+is_counted(const struct status *s, const struct check *c)
+{
+    for (size_t i = 0; i < s->degraded->count; i++) {
+        if (str_eq(s->degraded->items[i], str_from(c->name))) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static struct report
 look(const struct status *s, look_at *const *checks, size_t count)
@@ -160,8 +206,11 @@ look(const struct status *s, look_at *const *checks, size_t count)
     struct report r = { .count = count, .ok = true };
 
     for (size_t i = 0; i < count; i++) {
-        r.checks[i] = checks[i](s);
-        r.ok &= r.checks[i].ok;
+        struct check *c = &r.checks[i];
+
+        *c = checks[i](s);
+        r.degraded |= !c->ok;
+        r.ok &= c->ok || !is_counted(s, c);
     }
     return r;
 }
@@ -169,7 +218,7 @@ look(const struct status *s, look_at *const *checks, size_t count)
 static void
 write_json(struct buf *b, const struct report *r)
 {
-    buf_printf(b, "{\"status\":\"%s\",\"checks\":[", r->ok ? r->good : r->bad);
+    buf_printf(b, "{\"status\":\"%s\",\"checks\":[", verdict(r));
     for (size_t i = 0; i < r->count; i++) {
         const struct check *c = &r->checks[i];
 
@@ -186,11 +235,13 @@ write_json(struct buf *b, const struct report *r)
 
 /* One line: ready, or the first reason why not. */
 static void
-write_line(struct buf *b, const struct report *r)
+write_line(struct buf *b, const struct status *s, const struct report *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        if (!r->checks[i].ok) {
-            buf_printf(b, "%s\n", r->checks[i].text);
+        const struct check *c = &r->checks[i];
+
+        if (!c->ok && (r->ok || is_counted(s, c))) {
+            buf_printf(b, "%s%s\n", r->ok ? "degraded: " : "", c->text);
             return;
         }
     }
@@ -206,7 +257,7 @@ write_verbose(struct buf *b, const struct report *r)
         buf_printf(b, "[%c] %s: %s\n", c->ok ? '+' : '-', c->name,
                    c->ok ? "ok" : c->text);
     }
-    buf_printf(b, "%s\n", r->ok ? r->good : r->bad);
+    buf_printf(b, "%s\n", verdict(r));
 }
 
 static bool
@@ -227,7 +278,8 @@ wants_json(const struct http_request *r)
 }
 
 static enum http_result
-answer(struct http_request *r, const struct report *report)
+answer(struct http_request *r, const struct status *s,
+       const struct report *report)
 {
     bool json = wants_json(r);
     struct str ignored;
@@ -239,7 +291,7 @@ answer(struct http_request *r, const struct report *report)
     } else if (http_query(r, "verbose", &ignored)) {
         write_verbose(&b, report);
     } else {
-        write_line(&b, report);
+        write_line(&b, s, report);
     }
     http_set_header(r, "Cache-Control", STR("no-store"));
     if (!report->ok) {
@@ -256,8 +308,7 @@ on_healthz(struct http_request *r, void *state)
 {
     const struct report report = { .good = "ok", .bad = "", .ok = true };
 
-    (void)state;
-    return answer(r, &report);
+    return answer(r, state, &report);
 }
 
 static enum http_result
@@ -267,7 +318,7 @@ on_readyz(struct http_request *r, void *state)
 
     report.good = "ready";
     report.bad = "not ready";
-    return answer(r, &report);
+    return answer(r, state, &report);
 }
 
 static enum http_result
@@ -279,7 +330,7 @@ on_startupz(struct http_request *r, void *state)
     s->started |= report.ok;
     report.good = "started";
     report.bad = "starting";
-    return answer(r, &report);
+    return answer(r, s, &report);
 }
 
 static const struct http_route routes[] = {
@@ -305,6 +356,7 @@ start(const struct module_layer *layer, void **state,
     s->worker = layer->worker;
     s->metrics_access = access_parse(pool, settings->metrics_access.items,
                                      settings->metrics_access.count);
+    s->degraded = &settings->degraded;
     *state = s;
     return 0;
 }

@@ -12,6 +12,7 @@ struct status {                  /* of a layer */
     const struct worker *worker; /* borrowed */
     bool started;                /* was seen to be */
     const struct access_list *metrics_access;
+    const struct conf_strings *degraded; /* names of checks */
 };
 
 enum http_result status_metrics(struct http_request *r, void *state);

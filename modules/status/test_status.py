@@ -1,13 +1,15 @@
 """modules/status as a load balancer sees it."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import os
+import resource
 import signal
 
 import pytest
 
 from feed import Feed
 from http_client import Http, get, request
-from weir import wait_for
+from weir import AS_STARTED, descendants, run, title, wait_for
 
 JSON = "Accept: application/json"
 
@@ -101,6 +103,56 @@ def test_memory(weir):
         a = kept.answer()
         feed.stop()
     assert a.status == 503 and b"segments are in use" in a.body
+
+
+CONTROL = '{ path = "/control"; module = "relay"; },' \
+    '{ path = "/near"; layers = ( { module = "status"; degraded = "store"; } ); },'
+
+
+def fill_disk(w):
+    """The keeper can write no byte more; returns what undoes it."""
+    pid, = [p for p in descendants(w.pid) if title(p) == "weir: keeper"]
+    limit = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    size = os.stat(f"{w.prefix}/run/weir.db-wal").st_size
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, limit[1]))
+    return lambda: resource.prlimit(pid, resource.RLIMIT_FSIZE, limit)
+
+
+def test_a_full_disk(weir):
+    w = weir(workers=2, locations=CONTROL, top=AS_STARTED)
+    key = "/control/get?room="
+    assert get(w.http, key + "a").status == 200
+    assert get(w.http, "/readyz").status == 200
+    empty = fill_disk(w)
+    for n in range(8):
+        assert get(w.http, key + f"b{n}").status == 503
+    a = get(w.http, "/readyz")
+    assert (a.status, a.body) == (503, b"the store has no room left\n")
+    a = get(w.http, "/near/readyz")
+    assert (a.status, a.body) == (200,
+                                  b"degraded: the store has no room left\n")
+    assert a.header("Retry-After") is None
+    a = get(w.http, "/near/readyz", JSON).json()
+    assert a["status"] == "degraded"
+    assert [c["name"] for c in a["checks"] if not c["ok"]] == ["store"]
+    lines = get(w.http, "/near/readyz?verbose").body.decode().splitlines()
+    assert "[-] store: the store has no room left" in lines
+    assert lines[-1] == "degraded"
+    assert get(w.http, "/near/startupz").body == b"started\n"
+    empty()
+    assert get(w.http, key + "c").status == 200
+    for path in ("/readyz", "/near/readyz") * 4:  # of both workers
+        assert get(w.http, path).body == b"ready\n"
+
+
+def test_what_degrades_is_checked(weir):
+    w = weir()
+    w.set_config(locations='{ path = "/x"; module = "status"; '
+                           'degraded = [ "memory", "shutdown" ]; },')
+    done = run("-t", "-c", f"{w.prefix}/weir.conf", "-p", w.prefix)
+    assert done.returncode == 1
+    assert 'degraded: "shutdown" must be "connections", "memory" or ' \
+        '"store"' in done.stderr
 
 
 def test_connections(weir):

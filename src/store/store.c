@@ -18,7 +18,8 @@
 #include "store/listen.h"
 
 #define TICK_MS 20
-#define DOWN_MS 1000 /* without whom it asks: longer than a restart takes */
+#define DOWN_MS 1000  /* without whom it asks: longer than a restart takes */
+#define FULL_MS 60000 /* how long a write that found no room counts */
 
 static const struct backend *const backends[] = {
     [STORE_SQLITE] = &sqlite_backend,
@@ -36,6 +37,9 @@ static struct {
     struct later later;
     struct timer tick;
     int64_t down_since; /* clock_ms(); 0: it is up */
+    int64_t full_ms;    /* clock_ms() of the last write known to have found no
+                           room; 0: there is room */
+    int64_t full_writes, good_writes; /* of all processes, as last seen */
 } st;
 
 static uint64_t boot;
@@ -358,6 +362,14 @@ store_cancel(struct store_call **call)
 
 /* ---- life ---- */
 
+static int64_t
+writes_so_far(enum store_status status)
+{
+    const struct metric *m = &store_metrics[STORE_CALLS];
+
+    return metric_sum(m, metric_at(m, STORE_KIND_WRITE, status, 0));
+}
+
 int
 store_open(struct loop *l, const struct store_settings *s,
            struct task_threads *threads, struct errmsg *err)
@@ -372,6 +384,8 @@ store_open(struct loop *l, const struct store_settings *s,
     st.timeout = s->timeout;
     st.limit = (size_t)s->queue;
     st.count = 0;
+    st.full_writes = writes_so_far(STORE_FULL);
+    st.good_writes = writes_so_far(STORE_OK);
     list_init(&st.calls);
     list_init(&st.ready);
     later_init(&st.later, on_later);
@@ -396,6 +410,30 @@ store_is_down(void)
     }
     st.down_since = st.down_since != 0 ? st.down_since : now;
     return now - st.down_since >= DOWN_MS;
+}
+
+/* The counters of all processes tell; of both kinds since the last look the
+ * keeper knows which came last.  It does not last by itself: who sends nothing
+ * to a node that says so would never know that there is room. */
+bool
+store_is_full(void)
+{
+    int64_t full = writes_so_far(STORE_FULL), good = writes_so_far(STORE_OK);
+    int64_t now = clock_ms();
+
+    if (!store_is_open()) {
+        return false;
+    }
+    if (full != st.full_writes &&
+        (good == st.good_writes ||
+         metric_sum(&store_metrics[STORE_NO_ROOM], 0) != 0)) {
+        st.full_ms = now;
+    } else if (good != st.good_writes) {
+        st.full_ms = 0;
+    }
+    st.full_writes = full;
+    st.good_writes = good;
+    return st.full_ms != 0 && now - st.full_ms < FULL_MS;
 }
 
 uint64_t

@@ -117,6 +117,9 @@ bool store_is_open(void);
 /* It is open, and there has been no keeper for a second (as far as somebody
  * has looked: this is for who asks now and then). */
 bool store_is_down(void);
+/* A write of any process found no room on the disk, within a minute and since
+ * the last one that did (as far as somebody has looked: see above). */
+bool store_is_full(void);
 
 /* ---- asking ---- */
 
