@@ -13,10 +13,8 @@
 #include "keys.h"
 
 #include "answer.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "key.h"
-#include "schema.h"
+#include "key_store.h"
 
 /* One request that waits for the store. */
 struct ask {
@@ -25,8 +23,7 @@ struct ask {
     struct store_call *call; /* owned while it runs */
     struct str room;
     char key[KEY_LENGTH + 1]; /* made for it; not its key until it is kept */
-    char hash[KEY_HASH + 1];
-    enum relay_done what; /* when all goes well */
+    enum relay_done what;     /* when all goes well */
     /* How the request is answered, once it has its turn again. */
     enum http_result (*answer)(struct ask *a);
     enum store_status status;
@@ -90,16 +87,15 @@ is_done(struct ask *a, const struct store_result *r)
     return r->status == STORE_OK;
 }
 
-/* The key in the last step's rows, if there is one. */
 static bool
 take_key(struct ask *a, const struct store_result *r)
 {
-    const struct store_rows *rows = &r->answer[r->steps - 1];
+    struct str key;
 
-    if (rows->rows == 0) {
+    if (!key_store_found(r, &key)) {
         return false;
     }
-    a->found = pool_str(a->request->pool, rows->cells[0].s);
+    a->found = pool_str(a->request->pool, key);
     return true;
 }
 
@@ -163,43 +159,12 @@ on_head(void *arg, const struct store_result *r)
 
 /* ---- what it is asked ---- */
 
-static void
-look(struct ask *a, store_done *done)
-{
-    struct store_value room = store_text(a->room);
-
-    a->call = store_read(&relay_statements[SQL_KEY_OF_ROOM], &room, 1, done, a);
-}
-
 /* A key for a room that has none; change: for one that has one, too. */
 static void
 keep_new_key(struct ask *a, bool change)
 {
-    const struct store_notice notice = { RELAY_TOPIC_KEY, a->room };
-    struct store_value add[] = {
-        store_text(a->room),
-        store_text(str_of(a->key, KEY_LENGTH)),
-        store_text(str_of(a->hash, KEY_HASH)),
-        store_int(clock_wall_ms()),
-        store_int(a->relay->settings->max_rooms),
-    };
-    struct store_value count[] = { add[0], add[2] };
-    struct store_step steps[4];
-    size_t n = 0;
-
-    key_make(a->key);
-    key_hash(str_of(a->key, KEY_LENGTH), a->hash);
-    steps[n++] =
-        (struct store_step){ &relay_statements[SQL_ADD_ROOM], add, 5, false };
-    steps[n++] = (struct store_step){ &relay_statements[SQL_COUNT_ADDED], count,
-                                      2, false };
-    if (change) {
-        steps[n++] =
-            (struct store_step){ &relay_statements[SQL_RESET], add, 4, false };
-    }
-    steps[n++] = (struct store_step){ &relay_statements[SQL_KEY_OF_ROOM], add,
-                                      1, false };
-    a->call = store_write(steps, n, change ? &notice : NULL, on_kept, a);
+    a->call = key_store_make(a->room, a->key, a->relay->settings->max_rooms,
+                             change, on_kept, a);
 }
 
 static void
@@ -221,7 +186,7 @@ static void
 begin_get(struct ask *a)
 {
     a->what = RELAY_DONE_MADE;
-    look(a, on_got);
+    a->call = key_store_look(a->room, on_got, a);
 }
 
 static void
@@ -234,15 +199,8 @@ begin_reset(struct ask *a)
 static void
 begin_delete(struct ask *a)
 {
-    const struct store_notice notice = { RELAY_TOPIC_KEY, a->room };
-    struct store_value room = store_text(a->room);
-    struct store_step steps[] = {
-        { &relay_statements[SQL_DELETE_ROOM], &room, 1, true },
-        { &relay_statements[SQL_COUNT_DELETED], NULL, 0, true },
-    };
-
     a->what = RELAY_DONE_DELETED;
-    a->call = store_write(steps, 2, &notice, on_deleted, a);
+    a->call = key_store_delete(a->room, on_deleted, a);
 }
 
 /* ---- requests ---- */
@@ -276,7 +234,7 @@ serve(struct http_request *r, void *state, void (*begin)(struct ask *a))
     r->context = a;
     http_on_cancel(r, on_cancel, a);
     if (str_eq(r->method, STR("HEAD"))) {
-        look(a, on_head);
+        a->call = key_store_look(a->room, on_head, a);
     } else {
         begin(a);
     }

@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "app/worker.h"
+#include "key_verbs.h"
 #include "keys.h"
 #include "relayer.h"
 #include "schema.h"
@@ -131,6 +132,7 @@ static int
 share(struct errmsg *err)
 {
     relay_verbs_listen();
+    key_verbs_listen();
     return relay_tasks_create(err);
 }
 

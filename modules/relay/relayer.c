@@ -9,6 +9,7 @@
 #include "relayer.h"
 
 #include "base/log.h"
+#include "key_verbs.h"
 #include "proc/slot.h"
 #include "relay.h"
 #include "verbs.h"
@@ -183,6 +184,7 @@ start(struct loop *l, const struct settings *s, struct errmsg *err)
     }
     set_clients(&relayer.plan);
     relay_verbs_serve();
+    key_verbs_serve();
     relay_tasks_begin();
     share_start(s);
     wanted_start();

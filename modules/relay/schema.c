@@ -71,6 +71,10 @@ const struct store_statement relay_statements[] = {
                           .quick = true,
                           .sql = "select channelkey from relay_keys "
                                  "where room = $1" },
+    [SQL_ROOMS] = { .name = "rooms",
+                    .quick = true,
+                    .sql = "select room from relay_keys where room > $1 "
+                           "order by room limit $2" },
     [SQL_ROOM_OF_KEY] = { .name = "room_of_key",
                           .quick = true,
                           .sql = "select room, channelkey from relay_keys "

@@ -10,6 +10,7 @@
 
 enum relay_statement {
     SQL_KEY_OF_ROOM, /* room -> channelkey */
+    SQL_ROOMS,       /* room, most -> rooms behind it, in their order */
     SQL_ROOM_OF_KEY, /* key_hash -> room, channelkey */
     /* room, channelkey, key_hash, now, max_rooms: unless it has one, or there
      * are so many */

@@ -16,6 +16,7 @@
 #include "ask.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "key_verbs.h"
 #include "proc/bus.h"
 #include "proc/slot.h"
 #include "relay.h"
@@ -339,5 +340,15 @@ const struct control_verb relay_verbs[] = {
     { "relay stop", "pull|push APP NAME [URL]",
       "Ends a relay for good; without URL the only one of the stream.",
       CONTROL_OPERATOR, 4, on_stop },
+    { "key get", "ROOM", "The key of a room; one is made if it has none.",
+      CONTROL_ADMIN, 1, key_verbs_get },
+    { "key reset", "ROOM",
+      "A new key for a room; who publishes with the old one is closed, unless "
+      "on_key_change keeps it.",
+      CONTROL_ADMIN, 1, key_verbs_reset },
+    { "key delete", "ROOM", "The room has no key any more.", CONTROL_ADMIN, 1,
+      key_verbs_delete },
+    { "key list", NULL, "Rooms that have a key.", CONTROL_OPERATOR, 0,
+      key_verbs_list },
     { .words = NULL },
 };
