@@ -7,7 +7,7 @@ import json
 import jsonschema
 import pytest
 
-from articles_help import DEFAULT, JSON, made, start
+from articles_help import DEFAULT, JSON, error, made, start
 from http_client import get, request
 from openapi_help import Document
 
@@ -265,6 +265,31 @@ def test_answers_have_the_vendors_type_for_who_names_it(weir):
     a = get(w.http, "/api/articles", f"Accept: {own}",
             "Accept-Encoding: gzip")
     assert a.header("content-encoding") == "gzip"
+
+
+def test_layers_within_answer_in_the_vendors_types(weir):
+    """Accept chose the outer version; within it the path chooses."""
+    inner = ('{ module = "version"; strategy = "path"; units = ( '
+             '{ versions = [ "a" ]; layers = ( { module = "articles"; } ); } '
+             '); }')
+    w = start(weir, before='{ path = "/api"; layers = ( { module = "version"; '
+              'strategy = "header"; vendor = "weir"; strict = true; units = ( '
+              f'{{ versions = [ "v2" ]; layers = ( {inner} ); }} ); }} ); }},')
+    made(w, "x")
+    for form in "json", "xml":
+        kind = f"application/vnd.weir-v2+{form}"
+        d = fetch(w, "/api/a/openapi.json", f"Accept: {kind}")
+        assert [s["url"] for s in d.document["servers"]] == ["/api/a"]
+        assert d.resolve(d.document["components"]["parameters"]["Accept"])[
+            "schema"]["enum"] == [f"application/vnd.weir-v2+{f}"
+                                  for f in ("json", "xml")]
+        a = get(w.http, "/api/a/articles", f"Accept: {kind}")
+        assert (a.status, a.header("content-type")) == \
+            (200, kind + "; charset=UTF-8")
+        assert a.header("api-version") == "a"
+        d.check_answer("/articles", "get", a)
+    error(get(w.http, "/api/a/articles",
+              "Accept: application/vnd.weir-v2+yaml"), 406)
 
 
 def test_what_names_the_version_is_required(weir):

@@ -27,20 +27,39 @@ take(struct str *s, struct str prefix)
     return true;
 }
 
+/* Whose media types name which version: those of the layer of versions that
+ * chose by Accept, whatever layers chose within it.  False: none did. */
+static bool
+find_vendor(const struct http_request *r, struct str *vendor,
+            struct str *version)
+{
+    *vendor = r->api_vendor;
+    *version = r->api_version;
+    for (const struct http_api *a = r->api; vendor->len == 0 && a != NULL;
+         a = a->outer) {
+        if (a->by == HTTP_API_ACCEPT) {
+            *vendor = a->vendor;
+            *version = a->version;
+        }
+    }
+    return vendor->len > 0;
+}
+
 /* The same for the vendor's media types, of the version that was chosen. */
 static enum closeness
 vendor_closeness(const struct http_request *r, struct str minor,
                  const struct http_format *f, enum http_closeness *by)
 {
+    struct str vendor, chosen;
     bool version;
 
     *by = HTTP_BY_TYPE; /* if it is one */
-    if (r->api_vendor.len == 0 || !take(&minor, STR("vnd.")) ||
-        !take(&minor, r->api_vendor)) {
+    if (!find_vendor(r, &vendor, &chosen) || !take(&minor, STR("vnd.")) ||
+        !take(&minor, vendor)) {
         return CLOSE_NOT;
     }
     version = take(&minor, STR("-"));
-    if (version && !take(&minor, r->api_version)) {
+    if (version && !take(&minor, chosen)) {
         return CLOSE_NOT;
     }
     *by = version ? HTTP_BY_VERSION : HTTP_BY_VENDOR;
@@ -234,8 +253,12 @@ struct str
 http_vendor_type(struct http_request *r, const struct http_format *format)
 {
     struct wish w = { .close = CLOSE_NOT };
+    struct str vendor, version;
 
-    for (size_t i = 0; i < r->header_count && r->api_vendor.len > 0; i++) {
+    if (!find_vendor(r, &vendor, &version)) {
+        return STR_NONE;
+    }
+    for (size_t i = 0; i < r->header_count; i++) {
         if (str_eq_nocase(r->headers[i].name, STR("Accept"))) {
             add_wishes(r, format, r->headers[i].value, &w);
         }
@@ -244,6 +267,5 @@ http_vendor_type(struct http_request *r, const struct http_format *format)
         return STR_NONE;
     }
     return pool_printf(r->pool, "application/vnd.%.*s-%.*s+%s",
-                       STR_ARGS(r->api_vendor), STR_ARGS(r->api_version),
-                       format->name);
+                       STR_ARGS(vendor), STR_ARGS(version), format->name);
 }

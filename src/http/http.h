@@ -114,7 +114,8 @@ struct http_choice {
     int status;
     const char *reason;
     /* Header lines ("A: b\r\n") of what is answered among the chosen layers,
-     * or by the refusal; borrowed as long as the server lives. */
+     * or by the refusal; borrowed as long as the server lives.  Of one name the
+     * innermost layer's are said, but all that are Link. */
     struct str lines;
 };
 
