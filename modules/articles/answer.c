@@ -73,6 +73,8 @@ bool
 answer_is_expected(struct ask *a, const struct tag *t)
 {
     if (tag_is_expected(a->request, t)) {
+        a->tag = pool_str(a->request->pool, str_from(t->text));
+        http_set_header(a->request, "ETag", a->tag);
         return true;
     }
     answer_refuse(a->request, ARTICLES_REFUSED_CONDITION, 412,
@@ -80,17 +82,18 @@ answer_is_expected(struct ask *a, const struct tag *t)
     return false;
 }
 
-bool
-answer_is_known(struct ask *a, const struct tag *t)
+/* The vendor's type for who names it, else the form's own. */
+static const char *
+type_of(const struct ask *a)
 {
-    a->tag = pool_str(a->request->pool, str_from(t->text));
-    http_set_header(a->request, "ETag", a->tag);
-    if (!tag_is_known(a->request, t)) {
-        return false;
+    const struct http_format format = { a->format->name, a->format->type };
+    struct str type = http_vendor_type(a->request, &format);
+
+    if (type.len == 0) {
+        return a->format->content_type;
     }
-    answer_set_headers(a->request);
-    http_reply(a->request, 304, NULL, STR_NONE);
-    return true;
+    return pool_printf(a->request->pool, "%.*s; charset=UTF-8", STR_ARGS(type))
+        .ptr;
 }
 
 bool
@@ -111,9 +114,9 @@ answer_from_cache(struct ask *a)
     }
     answer_set_headers(r);
     if (tag_text_is_known(r, c->tag)) {
-        http_reply(r, 304, NULL, STR_NONE);
+        http_not_modified(r, type_of(a), c->body.len);
     } else {
-        http_reply(r, 200, a->format->content_type, c->body);
+        http_reply(r, 200, type_of(a), c->body);
     }
     return true;
 }
@@ -147,7 +150,11 @@ answer_send(struct ask *a, int status, struct buf *body, int written)
     } else {
         answer_set_headers(r);
         keep(a, buf_str(body));
-        http_reply(r, status, a->format->content_type, buf_str(body));
+        if (a->tag.len > 0 && tag_text_is_known(r, a->tag)) {
+            http_not_modified(r, type_of(a), buf_len(body));
+        } else {
+            http_reply(r, status, type_of(a), buf_str(body));
+        }
     }
     buf_clear(body);
     return HTTP_DONE;

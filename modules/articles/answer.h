@@ -19,16 +19,17 @@ bool answer_choose(struct ask *a);
 
 /* Whether a GET was answered with what has been kept. */
 bool answer_from_cache(struct ask *a);
-/* The conditions of a GET, in the order of RFC 9110, 13.2.2.  False: If-Match
- * does not have what is there, which was answered 412. */
+/* Sets ETag of a GET.  False: If-Match does not have what is there, which was
+ * answered 412 (RFC 9110, 13.2.2).  If-None-Match is looked at when the answer
+ * is sent. */
 bool answer_is_expected(struct ask *a, const struct tag *t);
-/* Sets ETag.  True: the client has it (If-None-Match), and is answered 304. */
-bool answer_is_known(struct ask *a, const struct tag *t);
 
 /* Headers that every answer has, made by the handlers themselves. */
 void answer_set_headers(struct http_request *r);
 /* A whole answer in a->format; body is written by the format's functions.
- * written is what they returned.  The answer to a read is kept. */
+ * written is what they returned.  The answer to a read is kept; who has it
+ * already (If-None-Match) is answered 304, with what that 200 would have said
+ * in its head. */
 enum http_result answer_send(struct ask *a, int status, struct buf *body,
                              int written);
 /* Room for the body of an answer. */

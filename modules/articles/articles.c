@@ -13,7 +13,6 @@
 
 #include "answer.h"
 #include "app/worker.h"
-#include "openapi.h"
 #include "xml/read.h"
 
 static const struct conf_key keys[] = {
@@ -130,41 +129,46 @@ struct metric articles_metrics[] = {
 
 /* ---- routes ---- */
 
+/* Each path with and without a slash behind it: ask_begin() takes it off. */
 #define DESCRIPTION                                     \
     {                                                   \
         "GET", "/openapi.json", articles_openapi, false \
     }
-#define LIST                                                 \
-    { "GET", "/articles", articles_list, false },            \
-        { "POST", "/articles", articles_post, true },        \
-    {                                                        \
-        "OPTIONS", "/articles", articles_options_list, false \
+#define LIST(path)                                    \
+    { "GET", path, articles_list, false },            \
+        { "POST", path, articles_post, true },        \
+    {                                                 \
+        "OPTIONS", path, articles_options_list, false \
     }
-#define ITEM                                                     \
-    { "GET", "/articles/:id", articles_item, false },            \
-        { "DELETE", "/articles/:id", articles_remove, false },   \
-    {                                                            \
-        "OPTIONS", "/articles/:id", articles_options_item, false \
+#define ITEM(path)                                    \
+    { "GET", path, articles_item, false },            \
+        { "DELETE", path, articles_remove, false },   \
+    {                                                 \
+        "OPTIONS", path, articles_options_item, false \
     }
-#define AUTHORS                                                  \
-    { "GET", "/authors", articles_authors, false },              \
-        { "OPTIONS", "/authors", articles_options_read, false }, \
-        { "GET", "/authors/:id", articles_author, false },       \
-    {                                                            \
-        "OPTIONS", "/authors/:id", articles_options_read, false  \
+#define EDIT(path)                          \
+    { "PUT", path, articles_put, true },    \
+    {                                       \
+        "PATCH", path, articles_patch, true \
     }
+#define AUTHORS(path, handler)                        \
+    { "GET", path, handler, false },                  \
+    {                                                 \
+        "OPTIONS", path, articles_options_read, false \
+    }
+#define READ                                                           \
+    LIST("/articles"), LIST("/articles/"), ITEM("/articles/:id"),      \
+        ITEM("/articles/:id/"), AUTHORS("/authors", articles_authors), \
+        AUTHORS("/authors/", articles_authors),                        \
+        AUTHORS("/authors/:id", articles_author),                      \
+        AUTHORS("/authors/:id/", articles_author), DESCRIPTION
 
-static const struct http_route routes[] = {
-    LIST, ITEM, AUTHORS, DESCRIPTION, { .path = NULL },
-};
+static const struct http_route routes[] = { READ, { .path = NULL } };
 
 static const struct http_route edit_routes[] = {
-    LIST,
-    ITEM,
-    { "PUT", "/articles/:id", articles_put, true },
-    { "PATCH", "/articles/:id", articles_patch, true },
-    AUTHORS,
-    DESCRIPTION,
+    READ,
+    EDIT("/articles/:id"),
+    EDIT("/articles/:id/"),
     { .path = NULL },
 };
 
@@ -181,7 +185,6 @@ start(const struct module_layer *layer, void **state,
     a->settings = layer->settings;
     a->writers = access_parse(pool, a->settings->write_access.items,
                               a->settings->write_access.count);
-    a->openapi = openapi_make(a, pool);
     xml_init();
     a->cache = cache_new(a->settings->cache);
     *state = a;

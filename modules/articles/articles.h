@@ -37,7 +37,6 @@ struct articles_settings { /* of a layer */
 struct articles { /* a layer, in a worker */
     const struct articles_settings *settings;
     const struct access_list *writers;
-    const struct openapi *openapi;
     struct cache *cache; /* owned; NULL: none */
     /* What cursors are signed with: in the store, read when it is first
      * needed; empty until then. */

@@ -21,6 +21,9 @@ ask_begin(struct http_request *r, void *state, size_t size)
 {
     struct ask *a = pool_zero(r->pool, size);
 
+    if (str_ends(r->path, STR("/"))) { /* links lead to where it is without */
+        r->path = str_first(r->path, r->path.len - 1);
+    }
     a->request = r;
     a->layer = state;
     r->context = a;

@@ -43,9 +43,6 @@ answer_page(struct ask *a)
 
         links.next = page_set_next(a, &last, FILTER);
     }
-    if (answer_is_known(a, &tag)) {
-        return HTTP_DONE;
-    }
     if (envelope) {
         links.self = answer_link(a->request, STR_NONE);
     }
@@ -152,7 +149,7 @@ answer_author(struct ask *a)
     struct buf body;
 
     tag_of_item(&tag, 0, o->edition, a->format, envelope);
-    if (!answer_is_expected(a, &tag) || answer_is_known(a, &tag)) {
+    if (!answer_is_expected(a, &tag)) {
         return HTTP_DONE;
     }
     if (envelope) {

@@ -1,11 +1,14 @@
 /*
  * PUT and PATCH /articles/:id, where the layer has edit = true.
  *
- * The article is read, changed and written if nobody has changed it in
- * between; if somebody has, all of it again.  PATCH takes a merge patch
- * (RFC 7396) of what PUT takes: members that are there are changed, the others
- * stay, those of author too; null takes one away, so what is required cannot
- * be null.
+ * One write merges what the body gives into what is there: of those who edit
+ * an article at the same time each changes what the one before it left.  With
+ * a condition that names editions the article is read first, and written if
+ * nobody has changed it in between; if somebody has, all of it again.
+ *
+ * PATCH takes a merge patch (RFC 7396) of what PUT takes: members that are
+ * there are changed, the others stay, those of author too; null takes one
+ * away, so what is required cannot be null.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,11 +22,11 @@ struct edit {
     struct ask ask;
     struct draft given; /* by the body */
     struct store_value id;
-    struct article article; /* as it is, then as it becomes */
+    struct article article; /* as it has become */
     int64_t edition, author_edition;
     int64_t now;
-    size_t author_at; /* the step with the author */
-    int rounds;
+    size_t shown_at; /* the step that shows it */
+    int rounds;      /* 0: there is no condition to look at */
 };
 
 static void look(struct edit *e);
@@ -63,6 +66,17 @@ answer_edited(struct ask *a)
 /* ---- writing ---- */
 
 static void
+take(struct edit *e, const struct store_value *cells)
+{
+    e->article = ask_take_article(e->ask.request->pool, cells);
+    if (e->given.has_content) {
+        e->article.content = e->given.content;
+    }
+    e->edition = cells[ITEM_EDITION].n;
+    e->author_edition = cells[ITEM_AUTHOR_EDITION].n;
+}
+
+static void
 on_written(void *arg, const struct store_result *r)
 {
     struct edit *e = arg;
@@ -70,14 +84,13 @@ on_written(void *arg, const struct store_result *r)
     if (!ask_decided(&e->ask, r)) {
         return;
     }
-    if (r->status == STORE_OK) {
-        const struct store_value *author = r->answer[e->author_at].cells;
-
-        e->article.author = ask_take_author(e->ask.request->pool, author);
-        e->author_edition = author[AUTHOR_EDITION].n;
+    if (r->status == STORE_OK && r->answer[e->shown_at].rows > 0) {
+        take(e, r->answer[e->shown_at].cells);
         ask_go_on(&e->ask, answer_edited);
     } else if (r->status == STORE_CONFLICT) {
         ask_go_on(&e->ask, answer_taken);
+    } else if (e->rounds == 0) {
+        ask_go_on(&e->ask, answer_missing);
     } else if (e->rounds < ROUNDS) {
         look(e);
     } else {
@@ -85,43 +98,29 @@ on_written(void *arg, const struct store_result *r)
     }
 }
 
+/* If it has that edition; NULL: whichever it has. */
 static void
-change(struct edit *e)
-{
-    const struct draft *d = &e->given;
-    struct article *a = &e->article;
-
-    a->title = d->has_title ? d->title : a->title;
-    a->content = d->has_content ? d->content : a->content;
-    a->author.id = d->author_id != 0 ? d->author_id : a->author.id;
-    a->created_at = d->has_created_at ? d->created_at : a->created_at;
-    a->updated_at = d->has_updated_at ? d->updated_at : e->now;
-}
-
-static void
-write_it(struct edit *e)
+write_it(struct edit *e, struct store_value edition)
 {
     struct write_steps *w = pool_zero(e->ask.request->pool, sizeof(*w));
-    const struct article *a = &e->article;
-    const struct draft all = { .title = a->title,
-                               .content = a->content,
-                               .author_id = a->author.id,
-                               .author_name = e->given.author_name,
-                               .created_at = a->created_at,
-                               .updated_at = a->updated_at };
-    int64_t before = e->edition;
+    const struct draft *d = &e->given;
     struct store_value *v;
 
-    e->edition = ask_edition();
-    if (e->given.has_author) {
-        write_author(w, &all, e->now);
+    if (d->author_id != 0) {
+        write_author(w, d, e->now);
     }
-    v = write_step(w, SQL_EDIT, 9, true);
-    write_article(v, &all, e->edition);
+    v = write_step(w, SQL_EDIT, 10, true);
+    write_article(v, d, ask_edition());
     v[7] = e->id;
-    v[8] = store_int(before);
-    e->author_at = w->count;
-    write_step(w, SQL_AUTHOR, 1, false)[0] = store_int(a->author.id);
+    v[8] = edition;
+    v[9] = store_int(e->now);
+    if (d->author_id == 0 && d->author_name.len > 0) {
+        write_name(w, d, e->id, e->now);
+    }
+    e->shown_at = w->count;
+    v = write_step(w, SQL_EDITED, 2, false);
+    v[0] = e->id;
+    v[1] = store_int(!d->has_content);
     e->ask.call = store_write(w->steps, w->count, NULL, on_written, e);
 }
 
@@ -142,17 +141,14 @@ on_looked(void *arg, const struct store_result *r)
         return;
     }
     cells = r->answer[0].cells;
-    e->article = ask_take_article(e->ask.request->pool, cells);
-    e->edition = cells[ITEM_EDITION].n;
-    tag_of_item(&tag, e->edition, cells[ITEM_AUTHOR_EDITION].n, e->ask.format,
-                e->ask.layer->settings->envelope);
+    tag_of_item(&tag, cells[ITEM_EDITION].n, cells[ITEM_AUTHOR_EDITION].n,
+                e->ask.format, e->ask.layer->settings->envelope);
     if (!tag_is_expected(e->ask.request, &tag) ||
         tag_is_known(e->ask.request, &tag)) {
         ask_go_on(&e->ask, answer_condition);
         return;
     }
-    change(e);
-    write_it(e);
+    write_it(e, cells[ITEM_EDITION]);
 }
 
 static void
@@ -188,7 +184,11 @@ serve(struct http_request *r, void *state, bool patch)
         return HTTP_DONE;
     }
     e->now = clock_wall_ms() / 1000;
-    look(e);
+    if (tag_is_asked_for(r)) {
+        look(e);
+    } else {
+        write_it(e, (struct store_value){ .type = STORE_NULL });
+    }
     return HTTP_WAIT;
 }
 

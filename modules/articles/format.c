@@ -28,6 +28,9 @@ takes(const struct article_format *f, struct str type, bool patch)
     if (str_eq_nocase(type, str_from(f->type))) {
         return true;
     }
+    if (str_eq_nocase(type, STR("application/json-patch+json"))) {
+        return false; /* a list of operations (RFC 6902), no article */
+    }
     if (f->patch_type != NULL && str_eq_nocase(type, str_from(f->patch_type))) {
         return patch;
     }

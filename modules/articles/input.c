@@ -203,6 +203,24 @@ choose(struct http_request *r, bool patch)
     return NULL;
 }
 
+/* Bodies are taken as they are: a compressed one would be made of few bytes
+ * as large as it likes. */
+static bool
+is_plain(struct http_request *r)
+{
+    const struct str *coding = http_header(r, "Content-Encoding");
+
+    if (coding == NULL || coding->len == 0 ||
+        str_eq_nocase(str_trim(*coding), STR("identity"))) {
+        return true;
+    }
+    http_set_header(r, "Accept-Encoding", STR("identity"));
+    answer_refuse(r, ARTICLES_REFUSED_TYPE, 415, "Unsupported Media Type",
+                  "the body must not be compressed (Content-Encoding: %.*s)",
+                  (int)(coding->len < 40 ? coding->len : 40), coding->ptr);
+    return false;
+}
+
 static bool
 read_body(struct http_request *r, const struct article_format *f,
           struct article_input *in)
@@ -230,7 +248,7 @@ input_take(struct http_request *r, const struct articles *layer, bool patch,
     struct article_input in = { .author = GIVEN_NOT };
     struct errmsg err = { "" };
     const struct check check = { layer->settings, patch, d, &err };
-    const struct article_format *f = choose(r, patch);
+    const struct article_format *f = is_plain(r) ? choose(r, patch) : NULL;
 
     *d = (struct draft){ .title = STR_NONE };
     if (f == NULL || !read_body(r, f, &in)) {

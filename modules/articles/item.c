@@ -21,7 +21,7 @@ answer_item(struct ask *a)
     struct buf body;
 
     tag_of_item(&tag, i->edition, i->author_edition, a->format, envelope);
-    if (!answer_is_expected(a, &tag) || answer_is_known(a, &tag)) {
+    if (!answer_is_expected(a, &tag)) {
         return HTTP_DONE;
     }
     if (envelope) {

@@ -68,9 +68,6 @@ answer_page(struct ask *a)
     if (p->more) {
         links.next = page_set_next(a, &p->last, filter_of(p, filter));
     }
-    if (answer_is_known(a, &tag)) {
-        return HTTP_DONE;
-    }
     if (envelope) {
         links.self = answer_link(a->request, STR_NONE);
     }

@@ -3,13 +3,14 @@
  */
 #include "openapi.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "answer.h"
 #include "config.h"
 #include "http/filter/auth.h"
 #include "http/path.h"
-#include "json/json.h"
+#include "net/digest.h"
 
 #define TYPE "application/json"
 #define COMMON                                                                \
@@ -26,33 +27,6 @@ base_of(struct http_request *r)
                           : r->location->path;
 
     return base.len <= 1 ? STR("/") : http_path_encode(r->pool, base);
-}
-
-static struct str
-describe(struct http_request *r, struct str base)
-{
-    struct str v = r->api_version;
-
-    if (v.len == 0) {
-        return STR(COMMON);
-    }
-    if (r->api_vendor.len > 0) {
-        return pool_printf(r->pool,
-                           COMMON " This is version %.*s: it is asked for by "
-                                  "Accept: application/vnd.%.*s-%.*s, with "
-                                  "+json or +xml behind it for the form. "
-                                  "Bodies may have these types too.",
-                           STR_ARGS(v), STR_ARGS(r->api_vendor), STR_ARGS(v));
-    }
-    if (str_ends(base, v)) {
-        return pool_printf(r->pool,
-                           COMMON " This is version %.*s, as the path says.",
-                           STR_ARGS(v));
-    }
-    return pool_printf(r->pool,
-                       COMMON " This is version %.*s: requests have to choose "
-                              "it as the one for this document did.",
-                       STR_ARGS(v));
 }
 
 static void
@@ -80,49 +54,69 @@ put_security(struct json_out *o, const struct http_auth *auth)
     json_close(o);
 }
 
-/* The first members of the document, with its first brace. */
-static struct str
-head_of(struct http_request *r)
+static void
+put_info(struct openapi_writer *w)
 {
-    struct str base = base_of(r), text = STR_NONE;
-    bool versioned = r->api_version.len > 0;
-    struct json_out o;
+    struct str more = openapi_about_version(w->pool, w->api);
 
-    json_begin_own(&o, false);
-    json_open(&o);
-    json_put_str(&o, "openapi", STR("3.1.0"));
-    json_key(&o, "info");
-    json_open(&o);
-    json_put_str(&o, "title", STR("Articles"));
-    json_put_str(&o, "version", versioned ? r->api_version : STR(WEIR_VERSION));
-    json_put_str(&o, "description", describe(r, base));
-    json_close(&o);
-    json_key(&o, "servers");
-    json_open_array(&o);
-    json_open(&o);
-    json_put_str(&o, "url", base);
-    json_close(&o);
-    json_close(&o);
-    if (r->location->auth != NULL) {
-        put_security(&o, r->location->auth);
-    }
-    json_close(&o);
-    json_end_pool(&o, r->pool, &text);
-    return str_first(text, text.len - 1);
+    json_key(&w->json, "info");
+    json_open(&w->json);
+    json_put_str(&w->json, "title", STR("Articles"));
+    json_put_str(&w->json, "version",
+                 w->api != NULL ? w->api->version : STR(WEIR_VERSION));
+    json_put_str(&w->json, "description",
+                 pool_printf(w->pool, COMMON "%.*s", STR_ARGS(more)));
+    json_close(&w->json);
 }
 
 static void
-make_tag(struct tag *t, const struct openapi *o, struct str head)
+put_server(struct openapi_writer *w, struct http_request *r)
 {
-    uint8_t both[2 * DIGEST_SHA256];
+    json_key(&w->json, "servers");
+    json_open_array(&w->json);
+    json_open(&w->json);
+    json_put_str(&w->json, "url", base_of(r));
+    json_close(&w->json);
+    json_close(&w->json);
+}
 
-    digest_sha256(head.ptr, head.len, both);
-    for (size_t i = 0; i < DIGEST_SHA256; i++) {
-        both[DIGEST_SHA256 + i] = o->digest[i];
+/* What it says depends on the layer's settings, on where and as which version
+ * the layer was reached, and on who may ask. */
+static struct str
+document_of(struct http_request *r, const struct articles *layer)
+{
+    struct openapi_writer w = { .pool = r->pool,
+                                .layer = layer,
+                                .settings = layer->settings,
+                                .api = r->api,
+                                .auth = r->location->auth };
+    struct str text = STR_NONE;
+    int made;
+
+    json_begin_own(&w.json, false);
+    json_open(&w.json);
+    json_put_str(&w.json, "openapi", STR("3.1.0"));
+    put_info(&w);
+    put_server(&w, r);
+    if (w.auth != NULL) {
+        put_security(&w.json, w.auth);
     }
-    digest_sha256(both, sizeof(both), both);
+    openapi_write(&w);
+    json_close(&w.json);
+    made = json_end_pool(&w.json, r->pool, &text);
+    assert(made == 0); /* the tables are our own, versions are checked */
+    (void)made;
+    return text;
+}
+
+static void
+make_tag(struct tag *t, struct str text)
+{
+    uint8_t sum[DIGEST_SHA256];
+
+    digest_sha256(text.ptr, text.len, sum);
     for (size_t i = 0; i < (TAG_EDITION - 1) / 2; i++) {
-        snprintf(t->edition + 2 * i, 3, "%02x", both[i]);
+        snprintf(t->edition + 2 * i, 3, "%02x", sum[i]);
     }
     snprintf(t->text, sizeof(t->text), "\"%s\"", t->edition);
 }
@@ -130,12 +124,10 @@ make_tag(struct tag *t, const struct openapi *o, struct str head)
 enum http_result
 articles_openapi(struct http_request *r, void *state)
 {
-    const struct articles *layer = state;
-    const struct openapi *o = layer->openapi;
-    struct str head = head_of(r), text;
+    struct str text = document_of(r, state);
     struct tag tag;
 
-    make_tag(&tag, o, head);
+    make_tag(&tag, text);
     if (!tag_is_expected(r, &tag)) {
         return answer_refuse(r, ARTICLES_REFUSED_CONDITION, 412,
                              "Precondition Failed",
@@ -143,10 +135,9 @@ articles_openapi(struct http_request *r, void *state)
     }
     http_set_header(r, "ETag", str_from(tag.text));
     answer_set_headers(r);
+    text = pool_printf(r->pool, "%.*s\n", STR_ARGS(text));
     if (tag_is_known(r, &tag)) {
-        return http_reply(r, 304, NULL, STR_NONE);
+        return http_not_modified(r, TYPE, text.len);
     }
-    text =
-        pool_printf(r->pool, "%.*s,%.*s\n", STR_ARGS(head), STR_ARGS(o->rest));
     return http_reply(r, 200, TYPE, text);
 }

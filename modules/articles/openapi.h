@@ -1,10 +1,8 @@
 /*
  * GET /openapi.json: an OpenAPI 3.1 document of what a layer serves.
  *
- * What depends on the layer's settings alone (operations, schemas) is made
- * when the layer starts.  Where the layer is reached, which version of an API
- * it was chosen as, and whether one has to log in, is known when somebody
- * asks, and put in front of it then.
+ * It is made when somebody asks, for only then it is known where the layer is
+ * reached, as which version of an API, and whether one has to log in.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,15 +10,33 @@
 #define MODULES_ARTICLES_OPENAPI_H
 
 #include "articles.h"
-#include "net/digest.h"
+#include "json/json.h"
 
-struct openapi {
-    struct str rest; /* members of the document, with its last brace */
-    uint8_t digest[DIGEST_SHA256]; /* of rest */
+struct openapi_writer {
+    struct json_out json;
+    struct pool *pool;
+    const struct articles *layer;
+    const struct articles_settings *settings;
+    const struct http_api *api;   /* NULL: it is no version of an API */
+    const struct http_auth *auth; /* NULL: nobody has to log in */
 };
 
-/* All but info, servers and security; in the pool. */
-const struct openapi *openapi_make(const struct articles *layer,
-                                   struct pool *pool);
+/* Paths and components, as members of the object that is open. */
+void openapi_write(struct openapi_writer *w);
+
+/* ---- how versions are named: openapi_version.c ---- */
+
+/* What a request has to carry so that it gets this version: components, and
+ * references to them in the parameters of an operation.  Where the path says
+ * it there are none. */
+void openapi_put_version_parameters(struct openapi_writer *w);
+void openapi_put_version_references(struct openapi_writer *w);
+/* The type of an answer in that form; NULL: the version has no such answer. */
+const char *openapi_answer_type(const struct openapi_writer *w,
+                                const struct article_format *f);
+/* A sentence about the version; empty without one. */
+struct str openapi_about_version(struct pool *pool, const struct http_api *api);
+/* It is deprecated by now. */
+bool openapi_is_deprecated(const struct http_api *api);
 
 #endif

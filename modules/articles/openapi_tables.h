@@ -19,6 +19,10 @@ enum openapi_when {
     WHEN_RESTRICTED, /* write_access is not for all */
     WHEN_ENVELOPE,
     WHEN_BARE,
+    WHEN_AUTH,      /* one has to log in */
+    WHEN_VERSIONED, /* it is a version of an API */
+    WHEN_DEPRECATED,
+    WHEN_SUNSET,
 };
 
 enum openapi_kind {
@@ -60,6 +64,7 @@ struct openapi_parameter { /* of a request, or a header of an answer */
     const char *name;      /* NULL: the key */
     enum openapi_kind kind;
     const char *help;
+    enum openapi_when when;
 };
 
 #define OPENAPI_HEADERS 4
@@ -68,6 +73,7 @@ struct openapi_response {
     const char *schema; /* of its body; NULL: it has none */
     const char *headers[OPENAPI_HEADERS];
     const char *help;
+    enum openapi_when when;
 };
 
 struct openapi_body { /* of a request */
@@ -84,7 +90,7 @@ struct openapi_answer {
 };
 
 #define OPENAPI_PARAMETERS 6
-#define OPENAPI_ANSWERS 12
+#define OPENAPI_ANSWERS 13
 struct openapi_operation {
     const char *path; /* those of one path stand together */
     const char *method;
@@ -99,6 +105,8 @@ struct openapi_operation {
 extern const struct openapi_schema openapi_schemas[];
 extern const struct openapi_parameter openapi_parameters[];
 extern const struct openapi_parameter openapi_headers[];
+/* Those of every answer, where they are there. */
+extern const struct openapi_parameter openapi_common_headers[];
 extern const struct openapi_response openapi_responses[];
 extern const struct openapi_body openapi_bodies[];
 extern const struct openapi_operation openapi_operations[];

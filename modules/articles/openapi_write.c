@@ -3,22 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <assert.h>
 #include <string.h>
 
+#include "http/filter/auth.h"
 #include "openapi.h"
 #include "openapi_tables.h"
-#include "json/json.h"
-
-struct writer {
-    struct json_out json;
-    struct pool *pool;
-    const struct articles *layer;
-    const struct articles_settings *settings;
-};
 
 static bool
-is_there(const struct writer *w, enum openapi_when when)
+is_there(const struct openapi_writer *w, enum openapi_when when)
 {
     switch (when) {
     case WHEN_ALWAYS:
@@ -31,12 +23,20 @@ is_there(const struct writer *w, enum openapi_when when)
         return w->settings->envelope;
     case WHEN_BARE:
         return !w->settings->envelope;
+    case WHEN_AUTH:
+        return w->auth != NULL;
+    case WHEN_VERSIONED:
+        return w->api != NULL;
+    case WHEN_DEPRECATED:
+        return w->api != NULL && w->api->deprecated >= 0;
+    case WHEN_SUNSET:
+        return w->api != NULL && w->api->sunset >= 0;
     }
     return false;
 }
 
 static void
-put(struct writer *w, const char *key, const char *text)
+put(struct openapi_writer *w, const char *key, const char *text)
 {
     if (text != NULL) {
         json_put_str(&w->json, key, str_from(text));
@@ -44,14 +44,14 @@ put(struct writer *w, const char *key, const char *text)
 }
 
 static void
-open_member(struct writer *w, const char *key)
+open_member(struct openapi_writer *w, const char *key)
 {
     json_key(&w->json, key);
     json_open(&w->json);
 }
 
 static void
-put_ref(struct writer *w, const char *kind, const char *name)
+put_ref(struct openapi_writer *w, const char *kind, const char *name)
 {
     json_put_str(&w->json, "$ref",
                  pool_printf(w->pool, "#/components/%s/%s", kind, name));
@@ -59,7 +59,7 @@ put_ref(struct writer *w, const char *kind, const char *name)
 
 /* Answers with an envelope have schemas of their own: "ArticleResponse". */
 static const char *
-answer_schema(const struct writer *w, const char *name)
+answer_schema(const struct openapi_writer *w, const char *name)
 {
     if (!w->settings->envelope || strcmp(name, "Problem") == 0) {
         return name;
@@ -70,7 +70,7 @@ answer_schema(const struct writer *w, const char *name)
 /* ---- schemas ---- */
 
 static void
-put_limit(struct writer *w, enum openapi_limit limit)
+put_limit(struct openapi_writer *w, enum openapi_limit limit)
 {
     const struct articles_settings *s = w->settings;
 
@@ -92,7 +92,7 @@ put_limit(struct writer *w, enum openapi_limit limit)
 }
 
 static void
-put_integer(struct writer *w, int64_t min)
+put_integer(struct openapi_writer *w, int64_t min)
 {
     put(w, "type", "integer");
     put(w, "format", "int64");
@@ -100,7 +100,7 @@ put_integer(struct writer *w, int64_t min)
 }
 
 static void
-put_nullable(struct writer *w)
+put_nullable(struct openapi_writer *w)
 {
     json_key(&w->json, "type");
     json_open_array(&w->json);
@@ -111,7 +111,7 @@ put_nullable(struct writer *w)
 
 /* A list is an element of its own around its members'. */
 static void
-put_list(struct writer *w, const char *of, const char *element)
+put_list(struct openapi_writer *w, const char *of, const char *element)
 {
     put(w, "type", "array");
     open_member(w, "items");
@@ -130,7 +130,7 @@ list_element(const char *of)
 }
 
 static void
-put_kind(struct writer *w, enum openapi_kind kind, const char *ref)
+put_kind(struct openapi_writer *w, enum openapi_kind kind, const char *ref)
 {
     switch (kind) {
     case KIND_ID:
@@ -169,7 +169,7 @@ put_kind(struct writer *w, enum openapi_kind kind, const char *ref)
 }
 
 static void
-put_properties(struct writer *w, const struct openapi_schema *s)
+put_properties(struct openapi_writer *w, const struct openapi_schema *s)
 {
     open_member(w, "properties");
     for (const struct openapi_property *p = s->properties; p->name != NULL;
@@ -196,7 +196,7 @@ put_properties(struct writer *w, const struct openapi_schema *s)
 }
 
 static void
-put_schema(struct writer *w, const struct openapi_schema *s)
+put_schema(struct openapi_writer *w, const struct openapi_schema *s)
 {
     open_member(w, s->name);
     if (s->list != NULL) {
@@ -214,7 +214,7 @@ put_schema(struct writer *w, const struct openapi_schema *s)
 }
 
 static void
-put_schemas(struct writer *w)
+put_schemas(struct openapi_writer *w)
 {
     open_member(w, "schemas");
     for (const struct openapi_schema *s = openapi_schemas; s->name != NULL;
@@ -229,7 +229,7 @@ put_schemas(struct writer *w)
 /* ---- parameters, headers, bodies ---- */
 
 static void
-put_parameter(struct writer *w, const struct openapi_parameter *p)
+put_parameter(struct openapi_writer *w, const struct openapi_parameter *p)
 {
     bool num = strcmp(p->key, "num") == 0;
 
@@ -253,18 +253,17 @@ put_parameter(struct writer *w, const struct openapi_parameter *p)
 }
 
 static void
-put_parameters(struct writer *w, const char *key,
-               const struct openapi_parameter *p)
+put_parameters(struct openapi_writer *w, const struct openapi_parameter *p)
 {
-    open_member(w, key);
     for (; p->key != NULL; p++) {
-        put_parameter(w, p);
+        if (is_there(w, p->when)) {
+            put_parameter(w, p);
+        }
     }
-    json_close(&w->json);
 }
 
 static void
-put_media(struct writer *w, const char *type, const char *schema)
+put_media(struct openapi_writer *w, const char *type, const char *schema)
 {
     open_member(w, type);
     if (schema != NULL) {
@@ -283,39 +282,78 @@ is_new_problem(const struct article_format *const *f)
            strcmp(f[0]->problem_type, f[-1]->problem_type) != 0;
 }
 
+/* Of an article or a list of them. */
 static void
-put_content(struct writer *w, const char *schema, bool patch)
+put_answer_content(struct openapi_writer *w, const char *schema)
 {
-    bool problem = strcmp(schema, "Problem") == 0;
-
     open_member(w, "content");
     for (const struct article_format *const *f = article_formats; *f != NULL;
          f++) {
-        put_media(w, f[0]->type, schema);
-        if (problem && is_new_problem(f)) {
-            put_media(w, f[0]->problem_type, schema);
-        }
-        if (patch && f[0]->patch_type != NULL) {
-            put_media(w, f[0]->patch_type, schema);
+        const char *type = openapi_answer_type(w, *f);
+
+        if (type != NULL) {
+            put_media(w, type, answer_schema(w, schema));
         }
     }
     json_close(&w->json);
 }
 
 static void
-put_response(struct writer *w, const struct openapi_response *r)
+put_problem_content(struct openapi_writer *w)
+{
+    open_member(w, "content");
+    for (const struct article_format *const *f = article_formats; *f != NULL;
+         f++) {
+        put_media(w, f[0]->type, "Problem");
+        if (is_new_problem(f)) {
+            put_media(w, f[0]->problem_type, "Problem");
+        }
+    }
+    json_close(&w->json);
+}
+
+static void
+put_body_content(struct openapi_writer *w, const struct openapi_body *b)
+{
+    open_member(w, "content");
+    for (const struct article_format *const *f = article_formats; *f != NULL;
+         f++) {
+        put_media(w, f[0]->type, b->schema);
+        if (b->patch && f[0]->patch_type != NULL) {
+            put_media(w, f[0]->patch_type, b->schema);
+        }
+    }
+    json_close(&w->json);
+}
+
+static void
+put_header(struct openapi_writer *w, const char *name)
+{
+    open_member(w, name);
+    put_ref(w, "headers", name);
+    json_close(&w->json);
+}
+
+static void
+put_response(struct openapi_writer *w, const struct openapi_response *r)
 {
     open_member(w, r->name);
     put(w, "description", r->help);
     open_member(w, "headers");
     for (size_t i = 0; i < OPENAPI_HEADERS && r->headers[i] != NULL; i++) {
-        open_member(w, r->headers[i]);
-        put_ref(w, "headers", r->headers[i]);
-        json_close(&w->json);
+        put_header(w, r->headers[i]);
+    }
+    for (const struct openapi_parameter *h = openapi_common_headers;
+         h->key != NULL; h++) {
+        if (is_there(w, h->when)) {
+            put_header(w, h->key);
+        }
     }
     json_close(&w->json);
-    if (r->schema != NULL) {
-        put_content(w, answer_schema(w, r->schema), false);
+    if (r->schema != NULL && strcmp(r->schema, "Problem") == 0) {
+        put_problem_content(w);
+    } else if (r->schema != NULL) {
+        put_answer_content(w, r->schema);
     } else if (strcmp(r->name, "Description") == 0) {
         open_member(w, "content");
         put_media(w, "application/json", NULL);
@@ -325,7 +363,7 @@ put_response(struct writer *w, const struct openapi_response *r)
 }
 
 static void
-put_login(struct writer *w, const char *scheme)
+put_login(struct openapi_writer *w, const char *scheme)
 {
     open_member(w, scheme);
     put(w, "type", "http");
@@ -334,39 +372,69 @@ put_login(struct writer *w, const char *scheme)
 }
 
 static void
-put_components(struct writer *w)
+put_schemes(struct openapi_writer *w)
 {
-    open_member(w, "components");
-    put_schemas(w);
-    put_parameters(w, "parameters", openapi_parameters);
-    put_parameters(w, "headers", openapi_headers);
-    open_member(w, "responses");
-    for (const struct openapi_response *r = openapi_responses; r->name != NULL;
-         r++) {
-        put_response(w, r);
+    bool there[2] = { false, false };
+
+    for (size_t i = 0; i < w->auth->rule_count; i++) {
+        there[w->auth->rules[i].kind != AUTH_BASIC] = true;
+    }
+    open_member(w, "securitySchemes");
+    for (int i = 0; i < 2; i++) {
+        if (there[i]) {
+            put_login(w, i == 0 ? "basic" : "bearer");
+        }
     }
     json_close(&w->json);
+}
+
+static void
+put_bodies(struct openapi_writer *w)
+{
     open_member(w, "requestBodies");
     for (const struct openapi_body *b = openapi_bodies; b->name != NULL; b++) {
         if (is_there(w, b->when)) {
             open_member(w, b->name);
             json_put_bool(&w->json, "required", true);
-            put_content(w, b->schema, b->patch);
+            put_body_content(w, b);
             json_close(&w->json);
         }
     }
     json_close(&w->json);
-    open_member(w, "securitySchemes");
-    put_login(w, "basic");
-    put_login(w, "bearer");
+}
+
+static void
+put_components(struct openapi_writer *w)
+{
+    open_member(w, "components");
+    put_schemas(w);
+    open_member(w, "parameters");
+    put_parameters(w, openapi_parameters);
+    openapi_put_version_parameters(w);
     json_close(&w->json);
+    open_member(w, "headers");
+    put_parameters(w, openapi_headers);
+    put_parameters(w, openapi_common_headers);
+    json_close(&w->json);
+    open_member(w, "responses");
+    for (const struct openapi_response *r = openapi_responses; r->name != NULL;
+         r++) {
+        if (is_there(w, r->when)) {
+            put_response(w, r);
+        }
+    }
+    json_close(&w->json);
+    put_bodies(w);
+    if (w->auth != NULL) {
+        put_schemes(w);
+    }
     json_close(&w->json);
 }
 
 /* ---- operations ---- */
 
 static void
-put_answers(struct writer *w, const struct openapi_operation *o)
+put_answers(struct openapi_writer *w, const struct openapi_operation *o)
 {
     open_member(w, "responses");
     for (const struct openapi_answer *a = o->answers; a->response != NULL;
@@ -383,11 +451,14 @@ put_answers(struct writer *w, const struct openapi_operation *o)
 }
 
 static void
-put_operation(struct writer *w, const struct openapi_operation *o)
+put_operation(struct openapi_writer *w, const struct openapi_operation *o)
 {
     open_member(w, o->method);
     put(w, "operationId", o->id);
     put(w, "summary", o->help);
+    if (openapi_is_deprecated(w->api)) {
+        json_put_bool(&w->json, "deprecated", true);
+    }
     json_key(&w->json, "parameters");
     json_open_array(&w->json);
     for (size_t i = 0; i < OPENAPI_PARAMETERS && o->parameters[i] != NULL;
@@ -396,6 +467,7 @@ put_operation(struct writer *w, const struct openapi_operation *o)
         put_ref(w, "parameters", o->parameters[i]);
         json_close(&w->json);
     }
+    openapi_put_version_references(w);
     json_close(&w->json);
     if (o->body != NULL) {
         open_member(w, "requestBody");
@@ -407,7 +479,7 @@ put_operation(struct writer *w, const struct openapi_operation *o)
 }
 
 static void
-put_paths(struct writer *w)
+put_paths(struct openapi_writer *w)
 {
     const char *path = NULL;
 
@@ -429,24 +501,9 @@ put_paths(struct writer *w)
     json_close(&w->json);
 }
 
-const struct openapi *
-openapi_make(const struct articles *layer, struct pool *pool)
+void
+openapi_write(struct openapi_writer *w)
 {
-    struct openapi *o = pool_zero(pool, sizeof(*o));
-    struct writer w = { .pool = pool,
-                        .layer = layer,
-                        .settings = layer->settings };
-    int made;
-
-    json_begin_own(&w.json, false);
-    json_open(&w.json);
-    put_paths(&w);
-    put_components(&w);
-    json_close(&w.json);
-    made = json_end_pool(&w.json, pool, &o->rest);
-    assert(made == 0); /* the tables are our own */
-    (void)made;
-    o->rest = str_skip(o->rest, 1);
-    digest_sha256(o->rest.ptr, o->rest.len, o->digest);
-    return o;
+    put_paths(w);
+    put_components(w);
 }

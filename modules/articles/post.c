@@ -251,6 +251,7 @@ articles_post(struct http_request *r, void *state)
     p->edition = ask_edition();
     d->created_at = d->has_created_at ? d->created_at : p->now;
     d->updated_at = d->has_updated_at ? d->updated_at : p->now;
+    d->has_created_at = d->has_updated_at = true;
     add(p);
     return HTTP_WAIT;
 }

@@ -76,6 +76,13 @@ static const struct store_migration migrations[] = {
     "select a.id, a.title, a.created_at, a.updated_at, a.edition, " \
     "u.id, u.name, u.created_at, u.updated_at, u.edition, a.bytes, "
 #define FROM " from articles a join article_authors u on u.id = a.author_id "
+#define WANTED "case when $2 = 1 then a.content end"
+/* What SQL_EDIT is given is what is there. */
+#define SAME                                                             \
+    "(coalesce($1, title) = title and coalesce($2, author_id) = "        \
+    "author_id and coalesce($3, created_at) = created_at and "           \
+    "coalesce($4, updated_at) = updated_at and coalesce($7, content) = " \
+    "content)"
 #define SOME "case when a.bytes <= $4 then a.content end"
 
 const struct store_statement articles_statements[] = {
@@ -114,23 +121,41 @@ const struct store_statement articles_statements[] = {
                             "author_edition from article_posts "
                             "where post_key = $1 and made > $2" },
     [SQL_ADD_AUTHOR] = { .name = "add_author",
+                         .alone = true,
                          .sql = "insert into article_authors "
                                 "(id, name, created_at, updated_at, edition) "
                                 "values ($1, $2, $3, $3, $4) "
                                 "on conflict (id) do nothing" },
     [SQL_NAME_AUTHOR] = { .name = "name_author",
+                          .alone = true,
                           .sql = "update article_authors set name = $2, "
                                  "updated_at = $3, edition = $4 "
-                                 "where id = $1 and name = ''" },
+                                 "where id = $1 and name <> $2" },
+    [SQL_NAME_OF] = { .name = "name_of",
+                      .alone = true,
+                      .sql = "update article_authors set name = $2, "
+                             "updated_at = $3, edition = $4 "
+                             "where name <> $2 and id = (select author_id "
+                             "from articles where id = $1)" },
     [SQL_ADD] = { .name = "add",
                   .sql = "insert into articles (title, author_id, created_at, "
                          "updated_at, edition, bytes, content) "
                          "values ($1, $2, $3, $4, $5, $6, $7) returning id" },
     [SQL_EDIT] = { .name = "edit",
-                   .sql = "update articles set title = $1, author_id = $2, "
-                          "created_at = $3, updated_at = $4, edition = $5, "
-                          "bytes = $6, content = $7 "
-                          "where id = $8 and edition = $9" },
+                   .alone = true,
+                   .sql =
+                       "update articles set title = coalesce($1, title), "
+                       "author_id = coalesce($2, author_id), "
+                       "created_at = coalesce($3, created_at), "
+                       "updated_at = case when " SAME
+                       " then updated_at else coalesce($4, $10) end, "
+                       "edition = case when " SAME " then edition else $5 end, "
+                       "bytes = coalesce($6, bytes), "
+                       "content = coalesce($7, content) "
+                       "where id = $8 and edition = coalesce($9, edition)" },
+    [SQL_EDITED] = { .name = "edited",
+                     .alone = true,
+                     .sql = ITEM WANTED FROM "where a.id = $1" },
     [SQL_REMOVE] = { .name = "remove",
                      .sql = "delete from articles where id = $1" },
     [SQL_REMOVE_EDITION] = { .name = "remove_edition",

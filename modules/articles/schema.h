@@ -20,10 +20,14 @@ enum articles_statement {
     SQL_AUTHORS,     /* id, limit: those behind it -> enum author_column */
     SQL_POSTED,      /* key, oldest made -> enum posted_column */
     SQL_ADD_AUTHOR,  /* id, name, now, edition: unless it is there */
-    SQL_NAME_AUTHOR, /* id, name, now, edition: if it has none */
+    SQL_NAME_AUTHOR, /* id, name, now, edition: if it has another one */
+    SQL_NAME_OF,     /* the same, with the id of an article of the author */
     SQL_ADD,    /* title, author_id, created_at, updated_at, edition, bytes,
                    content -> id; conflict: the title is taken */
-    SQL_EDIT,   /* the same, id, edition that it must have */
+    SQL_EDIT,   /* the same, NULL for what stays; id, edition that it must have
+                   or NULL, now: updated_at if none is given.  Where
+                   nothing becomes another, edition and updated_at stay */
+    SQL_EDITED, /* id, content is wanted (1, 0) -> enum item_column */
     SQL_REMOVE, /* id */
     SQL_REMOVE_EDITION, /* id, edition that it must have */
     SQL_FORGET_POSTS,   /* key, oldest made: this one and some others, if they

@@ -123,6 +123,8 @@ tag_is_known(const struct http_request *r, const struct tag *t)
 bool
 tag_is_asked_for(const struct http_request *r)
 {
-    return http_header(r, "If-Match") != NULL ||
+    const struct str *match = http_header(r, "If-Match");
+
+    return (match != NULL && !str_eq(str_trim(*match), STR("*"))) ||
            http_header(r, "If-None-Match") != NULL;
 }

@@ -34,7 +34,8 @@ bool tag_is_expected(const struct http_request *r, const struct tag *t);
 /* If-None-Match has the tag: a read is 304, anything else 412. */
 bool tag_is_known(const struct http_request *r, const struct tag *t);
 bool tag_text_is_known(const struct http_request *r, struct str text);
-/* Either of them is there. */
+/* One of them is there that it needs a look for: "If-Match: *" is true of
+ * whatever there is. */
 bool tag_is_asked_for(const struct http_request *r);
 
 #endif

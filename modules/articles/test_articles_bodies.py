@@ -1,6 +1,7 @@
 """What is in a body that is refused, on both databases."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import gzip
 import json
 import os
 import uuid
@@ -104,7 +105,8 @@ def test_limits_are_told(shared, sent, words):
 
 def test_types(shared):
     for kind in ("text/plain", "application/jsonx", "application/x-a+yaml",
-                 "application/merge-patch+json"):
+                 "application/merge-patch+json",
+                 "application/json-patch+json"):
         a = ask(shared.http, "POST", "/articles", f"Content-Type: {kind}",
                 body=body("t"))
         error(a, 415)
@@ -113,6 +115,29 @@ def test_types(shared):
     error(a, 406)
     assert "application/json" in a.json()["detail"]
     assert a.header("vary") == "Accept"
+
+
+def test_bodies_that_are_compressed(shared):
+    """Who sends one is told why it is not read: gzip is no UTF-8."""
+    sent = gzip.compress(body("squeezed"))
+    for coding in "gzip", "GZIP", "deflate, gzip", "br":
+        a = ask(shared.http, "POST", "/articles", JSON,
+                f"Content-Encoding: {coding}", body=sent)
+        error(a, 415)
+        assert a.header("accept-encoding") == "identity"
+        assert coding in a.json()["detail"]
+    assert ask(shared.http, "POST", "/articles", JSON,
+               "Content-Encoding: identity",
+               body=body("not squeezed")).status == 201
+
+
+def test_json_that_is_wrong_has_a_place(shared):
+    for sent, place in ((b'{"title": "a",\n  "content": }',
+                         "(line 2, column 14)"),
+                        (b'{"title": "\xc3\xa9\xff"}', "(line 1, column 13)"),
+                        (b'{"title": "a"', "too early (line 1, column 14)")):
+        a = ask(shared.http, "POST", "/articles", JSON, body=sent)
+        assert error(a, 422).endswith(place), a.body
 
 
 def test_problem_details(shared):

@@ -1,6 +1,7 @@
 """Articles while many write, and while processes are killed."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import json
 import os
 import signal
 import sqlite3
@@ -162,6 +163,39 @@ def test_one_of_many_deletes_it(weir):
                                             f"/articles/{number}").status
                             for _ in range(8)])
         assert sorted(found) == [204] + [404] * 7
+
+
+def test_edits_without_conditions_all_succeed(weir):
+    """16 clients, 20 patches each, of one article: each is merged into what
+    the one before it left, and answered with what it left itself."""
+    w = start(weir, "edit = true;", workers=4)
+    path = f"/articles/{made(w, 'one')['id']}"
+    tags = []
+    # "*" is whichever article there is, so it has nothing to look at.
+    headers = [JSON], [JSON, "If-Match: *"]
+
+    def patch(n):
+        with Http(w.http) as c:
+            for i in range(20):
+                said = {"title": f"{n} {i}"} if n % 2 else \
+                    {"content": f"{n} {i}"}
+                c.send("PATCH", path, *headers[i % 2],
+                       body=json.dumps(said).encode())
+                a = c.answer()
+                assert a.status == 200, a.body
+                assert said.items() <= a.json().items()
+                tags.append(a.header("etag"))
+        return True
+    assert a_.at_once([lambda n=n: patch(n) for n in range(16)]) == [True] * 16
+    assert len(set(tags)) == len(tags) == 320
+    # They wait for each other at the server, and are not done again.
+    assert metric(w, "weir_store_retries_total") == 0
+    last = get(w.http, path)
+    assert last.header("etag") in tags
+    # Of each member the last word of somebody stands.
+    for member, odd in (("title", 1), ("content", 0)):
+        n, i = map(int, last.json()[member].split())
+        assert (n % 2, i) == (odd, 19)
 
 
 def test_walks_while_others_write(weir):

@@ -217,7 +217,7 @@ CHOICES = [
     ("text/xml", "text/xml"),
     ("text/*", "text/xml"),
     ("text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8",
-     "application/xml"),
+     "application/json"),
     ("application/json;q=0.5, text/xml", "text/xml"),
     ("application/xml;q=0.5, application/json", "application/json"),
     ("application/xml, application/json", "application/json"),

@@ -56,6 +56,7 @@ def requests(a):
              ("listArticles", 200, "/articles?num=1", [], b""),
              ("listArticles", 400, "/articles?num=-1", [], b""),
              ("listAuthors", 200, "/authors?num=1", [], b""),
+             ("listArticles", 304, "/articles?num=1", [fits], b""),
              ("listAuthors", 400, "/authors?cursor=x", [], b""),
              ("getArticle", 404, "/articles/999999", [], b""),
              ("getAuthor", 404, "/authors/999999", [], b"")]
@@ -233,14 +234,64 @@ def test_versions_by_header(weir):
         assert d.document["info"]["version"] == v
         assert f"application/vnd.weir-{v}" in \
             d.document["info"]["description"]
-        for form, kind in (("json", "application/json"),
-                           ("xml", "application/xml")):
-            a = get(w.http, "/api/articles",
-                    f"Accept: application/vnd.weir-{v}+{form}")
-            assert a.header("content-type").startswith(kind)
+        for form in "json", "xml":
+            kind = f"application/vnd.weir-{v}+{form}"
+            a = get(w.http, "/api/articles", f"Accept: {kind}")
+            assert a.header("content-type") == kind + "; charset=UTF-8"
             d.check_answer("/articles", "get", a)
+            assert kind in d.resolve(
+                d.document["components"]["parameters"]["Accept"]
+            )["schema"]["enum"]
         tags.add(get(w.http, "/api/openapi.json", accept).header("etag"))
     assert len(tags) == 2
+
+
+def test_answers_have_the_vendors_type_for_who_names_it(weir):
+    w = start(weir, before=versioned('"header"; vendor = "weir"'),
+              http="gzip = true;")
+    made(w, "x", content="x" * 2000)
+    own = "application/vnd.weir-v2+json"
+    for accept, kind in ((own, own), (own.upper(), own),
+                         ("*/*", "application/json"),
+                         ("application/json", "application/json"),
+                         ("application/vnd.weir-v2", "application/json"),
+                         ("application/vnd.weir+json", "application/json"),
+                         (f"{own};q=0, application/xml", "application/xml")):
+        for _ in range(2):  # made, then kept
+            a = get(w.http, "/api/articles", f"Accept: {accept}")
+            assert (a.status, a.header("content-type")) == \
+                (200, kind + "; charset=UTF-8"), accept
+    # It is compressed as what it is made of.
+    a = get(w.http, "/api/articles", f"Accept: {own}",
+            "Accept-Encoding: gzip")
+    assert a.header("content-encoding") == "gzip"
+
+
+def test_what_names_the_version_is_required(weir):
+    """Of layers of versions in one another, all of it."""
+    inner = ('{ module = "version"; strategy = "accept_version_header"; '
+             'units = ( { versions = [ "2.1" ]; sunset = "2099-01-01"; '
+             'layers = ( { module = "articles"; } ); } ); }')
+    w = start(weir, before='{ path = "/api"; layers = ( { module = "version"; '
+              'strategy = "param"; parameter = "api version"; units = ( '
+              '{ versions = [ "v2" ]; deprecated = "2099-01-01"; '
+              f'layers = ( {inner} ); }} ); }} ); }},')
+    d = fetch(w, "/api/openapi.json?api%20version=v2",
+              "Accept-Version: 2.1").document
+    found = {p["name"]: (p["in"], p["required"], p["schema"]["enum"])
+             for p in d["components"]["parameters"].values()
+             if "enum" in p["schema"]}
+    assert found == {"Accept-Version": ("header", True, ["2.1"]),
+                     "api version": ("query", True, ["v2"])}
+    for item in d["paths"].values():
+        for o in item.values():
+            assert {"$ref": "#/components/parameters/Version"} in \
+                o["parameters"]
+            assert "deprecated" not in o  # not yet
+    assert "Sunset" in d["components"]["headers"]
+    # Who names no version has none to name.
+    d = fetch(w).document
+    assert "Version" not in json.dumps(d)
 
 
 def test_login_is_told(weir, tmp_path):
@@ -251,8 +302,17 @@ def test_login_is_told(weir, tmp_path):
     d = fetch(w, "/closed/openapi.json",
               "Authorization: Bearer a-token-of-some-length")
     assert d.document["security"] == [{"bearer": []}]
-    assert get(w.http, "/closed/openapi.json").status == 401
-    assert "security" not in fetch(w).document
+    assert set(d.document["components"]["securitySchemes"]) == {"bearer"}
+    a = get(w.http, "/closed/articles")
+    assert a.status == 401
+    assert d.check_answer("/articles", "get", a) == "401"
+    said = d.resolve(d.document["paths"]["/articles"]["get"]["responses"]
+                     ["401"])
+    assert a.header("www-authenticate") and \
+        "WWW-Authenticate" in said["headers"]
+    d = fetch(w).document
+    assert "security" not in d and "securitySchemes" not in d["components"]
+    assert "401" not in d["paths"]["/articles"]["get"]["responses"]
 
 
 def test_it_is_no_secret_to_pages(weir):

@@ -36,14 +36,38 @@ write_author(struct write_steps *w, const struct draft *d, int64_t now)
 }
 
 void
+write_name(struct write_steps *w, const struct draft *d, struct store_value id,
+           int64_t now)
+{
+    struct store_value *p = write_step(w, SQL_NAME_OF, 4, false);
+
+    p[0] = id;
+    p[1] = store_text(d->author_name);
+    p[2] = store_int(now);
+    p[3] = store_int(ask_edition());
+}
+
+static struct store_value
+int_or_null(bool has, int64_t n)
+{
+    return has ? store_int(n) : (struct store_value){ .type = STORE_NULL };
+}
+
+static struct store_value
+text_or_null(bool has, struct str s)
+{
+    return has ? store_text(s) : (struct store_value){ .type = STORE_NULL };
+}
+
+void
 write_article(struct store_value *params, const struct draft *d,
               int64_t edition)
 {
-    params[0] = store_text(d->title);
-    params[1] = store_int(d->author_id);
-    params[2] = store_int(d->created_at);
-    params[3] = store_int(d->updated_at);
+    params[0] = text_or_null(d->has_title, d->title);
+    params[1] = int_or_null(d->author_id != 0, d->author_id);
+    params[2] = int_or_null(d->has_created_at, d->created_at);
+    params[3] = int_or_null(d->has_updated_at, d->updated_at);
     params[4] = store_int(edition);
-    params[5] = store_int((int64_t)d->content.len);
-    params[6] = store_text(d->content);
+    params[5] = int_or_null(d->has_content, (int64_t)d->content.len);
+    params[6] = text_or_null(d->has_content, d->content);
 }

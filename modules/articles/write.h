@@ -8,7 +8,7 @@
 
 #include "input.h"
 
-#define WRITE_PARAMS 9
+#define WRITE_PARAMS 10
 
 /* Steps in the making: their parameters live here until store_write(). */
 struct write_steps {
@@ -23,7 +23,11 @@ struct store_value *write_step(struct write_steps *w,
                                bool must_change);
 /* The author of the draft, made if there is none yet; now: s since 1970. */
 void write_author(struct write_steps *w, const struct draft *d, int64_t now);
-/* Of SQL_ADD and the first of SQL_EDIT; the draft has everything. */
+/* The name that the draft gives the author of the article of this id. */
+void write_name(struct write_steps *w, const struct draft *d,
+                struct store_value id, int64_t now);
+/* Of SQL_ADD and the first of SQL_EDIT: what the draft does not have is NULL,
+ * which only SQL_EDIT takes. */
 void write_article(struct store_value *params, const struct draft *d,
                    int64_t edition);
 

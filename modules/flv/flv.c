@@ -71,6 +71,7 @@ enum refused {
     REFUSED_NO_STREAM,
     REFUSED_KEY,
     REFUSED_LIVE,
+    REFUSED_WEBSOCKET,
     REFUSALS
 };
 
@@ -82,6 +83,7 @@ refused_name(unsigned i)
         [REFUSED_NO_STREAM] = "no_stream",
         [REFUSED_KEY] = "key",
         [REFUSED_LIVE] = "live",
+        [REFUSED_WEBSOCKET] = "websocket",
     };
 
     return names[i];
@@ -281,6 +283,34 @@ answer_head(struct http_request *r, struct str name)
     return http_end(r);
 }
 
+static bool
+asks_websocket(const struct http_request *r)
+{
+    const struct str *upgrade = http_header(r, "Upgrade");
+    struct str rest = upgrade != NULL ? *upgrade : STR_NONE;
+
+    while (rest.len > 0) {
+        struct str protocol = str_trim(str_cut(&rest, ','));
+
+        if (str_eq_nocase(str_cut(&protocol, '/'), STR("websocket"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A player that asked for frames of WebSocket can make nothing of FLV. */
+static enum http_result
+refuse_websocket(struct http_request *r)
+{
+    metric_add(&metrics[0], REFUSED_WEBSOCKET, 1);
+    http_set_header(r, "Upgrade", STR("HTTP/1.1"));
+    http_set_header(r, "Connection", STR("Upgrade"));
+    return http_error(r, 426,
+                      "FLV over WebSocket is not served: ask for this address "
+                      "over HTTP, without Upgrade");
+}
+
 static enum http_result
 on_flv(struct http_request *r, void *state)
 {
@@ -312,6 +342,9 @@ on_flv(struct http_request *r, void *state)
     }
     if (str_eq(r->method, STR("HEAD"))) {
         return answer_head(r, name);
+    }
+    if (asks_websocket(r)) {
+        return refuse_websocket(r);
     }
     return play(r, layer, a, name);
 }

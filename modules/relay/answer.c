@@ -11,7 +11,7 @@
 #include "http/path.h"
 #include "rtmp/name.h"
 
-#define TEXT_MAX 512    /* bytes of a refusal's words */
+#define TEXT_MAX 1024   /* bytes of a refusal's words */
 #define RETRY_AFTER "1" /* seconds */
 
 /* ---- answers ---- */
@@ -179,8 +179,12 @@ relay_get_oper(struct http_request *r, bool *start)
 }
 
 bool
-relay_get_url(struct http_request *r, struct str *url)
+relay_get_url(struct http_request *r, bool needed, struct str *url)
 {
+    if (!needed && http_query_count(r, "url", url) == 0) {
+        *url = STR_NONE;
+        return true;
+    }
     if (!get(r, "url", RELAY_URL_MAX, url)) {
         return false;
     }

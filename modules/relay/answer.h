@@ -40,8 +40,8 @@ bool relay_get_room(struct http_request *r, struct str *room);
 bool relay_get_app(struct http_request *r, struct str *app);
 bool relay_get_name(struct http_request *r, struct str *name);
 bool relay_get_oper(struct http_request *r, bool *start);
-/* Only that it is there, how long it is and that it is a URL of rtmp:// or
- * rtmps://. */
-bool relay_get_url(struct http_request *r, struct str *url);
+/* Only that it is there (if not needed, it may not be: empty), how long it is
+ * and that it is a URL of rtmp:// or rtmps://. */
+bool relay_get_url(struct http_request *r, bool needed, struct str *url);
 
 #endif

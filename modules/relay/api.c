@@ -12,6 +12,7 @@
 #include "app/worker.h"
 #include "ask.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "relayer.h"
 #include "schema.h"
 #include "json/json.h"
@@ -30,6 +31,8 @@ struct request {            /* one that waits */
     uint64_t id;             /* of the task, or 0: it is of weir.conf */
     enum store_status status;
     enum relay_obstacle obstacle; /* to a start */
+    int missing;                  /* HTTP status of a stop of none */
+    char words[RELAY_WORDS_MAX];  /* and why */
     /* How it is answered, once it has its turn again. */
     enum http_result (*answer)(struct request *q);
     bool there;             /* there was one at the last look */
@@ -51,24 +54,9 @@ answer_store(struct request *q)
 }
 
 static enum http_result
-answer_none(struct request *q)
-{
-    return relay_refuse(q->r, RELAY_REFUSED_TASK, 404,
-                        "there is no %s of %.*s/%.*s",
-                        relay_kind_name(q->ask.kind), STR_ARGS(q->ask.app),
-                        STR_ARGS(q->ask.name));
-}
-
-static enum http_result
 answer_missing(struct request *q)
 {
-    struct errmsg err;
-
-    if (relay_ask_is_of_file(q->relay->all, &q->ask)) {
-        return relay_refuse(q->r, RELAY_REFUSED_TASK,
-                            relay_ask_refuse(&q->ask, &err), "%s", err.text);
-    }
-    return answer_none(q);
+    return relay_refuse(q->r, RELAY_REFUSED_TASK, q->missing, "%s", q->words);
 }
 
 static enum http_result
@@ -153,10 +141,16 @@ on_looked_up(void *arg, const struct store_result *r)
 
     q->call = NULL;
     q->status = r->status;
-    if (r->status == STORE_OK) {
+    if (r->status != STORE_OK) {
+        go_on(q, answer_store);
+    } else if (q->ask.start) {
         q->obstacle = relay_ask_obstacle(&q->ask, r);
+        go_on(q, answer_not_written);
+    } else {
+        q->missing = relay_ask_missing(
+            &q->ask, relay_ask_is_of_file(q->relay->all, &q->ask), r, q->words);
+        go_on(q, answer_missing);
     }
-    go_on(q, r->status == STORE_OK ? answer_not_written : answer_store);
 }
 
 static void
@@ -166,10 +160,8 @@ on_written(void *arg, const struct store_result *r)
 
     q->call = NULL;
     q->status = r->status;
-    if (r->status == STORE_MISSING && q->ask.start) {
+    if (r->status == STORE_MISSING) {
         q->call = relay_ask_look(&q->ask, on_looked_up, q);
-    } else if (r->status == STORE_MISSING) {
-        go_on(q, answer_missing);
     } else if (r->status != STORE_OK) {
         go_on(q, answer_store);
     } else if (q->ask.start && q->wait > 0 && r->answer->rows > 0) {
@@ -216,16 +208,19 @@ get_wait(struct http_request *r, int64_t *ms)
 static enum http_result
 answer_head(struct request *q)
 {
+    uint64_t hash = hash_str(q->ask.url);
     struct relay_view v;
     uint32_t at = 0;
 
     while (relay_tasks_next(&at, &v)) {
         if (v.kind == q->ask.kind && str_eq(str_from(v.app), q->ask.app) &&
-            str_eq(str_from(v.name), q->ask.name)) {
+            str_eq(str_from(v.name), q->ask.name) &&
+            (v.kind == RELAY_PULL || q->ask.url.len == 0 ||
+             v.url_hash == hash)) {
             return relay_ok(q->r);
         }
     }
-    return answer_none(q);
+    return relay_refuse(q->r, RELAY_REFUSED_TASK, 404, "there is none");
 }
 
 static struct request *
@@ -240,7 +235,8 @@ read_request(struct http_request *r, const struct relay *relay,
     timer_init(&q->timer, on_look);
     return relay_get_oper(r, &q->ask.start) && relay_get_app(r, &q->ask.app) &&
                    relay_get_name(r, &q->ask.name) &&
-                   relay_get_url(r, &q->ask.url) && get_wait(r, &q->wait)
+                   relay_get_url(r, q->ask.start, &q->ask.url) &&
+                   get_wait(r, &q->wait)
                ? q
                : NULL;
 }

@@ -3,11 +3,17 @@
  */
 #include "ask.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "app/settings/relay_target.h"
 #include "base/clock.h"
 #include "net/url.h"
 #include "relay.h"
 #include "schema.h"
+
+/* Behind a list of URLs: " and N more". */
+#define MORE_ROOM 32
 
 /* ---- checks ---- */
 
@@ -38,6 +44,13 @@ check_url(const struct settings *s, const struct relay_ask *a,
     return settings_check_egress(s, a->url, err) == -1 ? 403 : 0;
 }
 
+/* A stream has one pull, wherever it comes from; pushes are told by URL. */
+static bool
+concerns(const struct relay_ask *a, struct str url)
+{
+    return a->kind == RELAY_PULL || a->url.len == 0 || str_eq(url, a->url);
+}
+
 /* weir.conf has a relay of that identity; *url: to or from where. */
 static bool
 is_configured(const struct rtmp_application_settings *app,
@@ -47,16 +60,14 @@ is_configured(const struct rtmp_application_settings *app,
     const struct push_settings *push = app->push.items;
 
     for (size_t i = 0; a->kind == RELAY_PULL && i < app->pull.count; i++) {
-        if (str_eq(pull[i].name, a->name)) {
+        if (str_eq(pull[i].name, a->name) && concerns(a, pull[i].url)) {
             *url = pull[i].url;
             return true;
         }
     }
-    /* Pushes of the file stand beside those of the API, unless they go to the
-     * same place. */
     for (size_t i = 0; a->kind == RELAY_PUSH && i < app->push.count; i++) {
         if ((push[i].name.len == 0 || str_eq(push[i].name, a->name)) &&
-            (!a->start || str_eq(push[i].url, a->url))) {
+            concerns(a, push[i].url)) {
             *url = push[i].url;
             return true;
         }
@@ -73,13 +84,9 @@ relay_ask_is_of_file(const struct settings *s, const struct relay_ask *a)
     return app != NULL && is_configured(app, a, &url);
 }
 
-int
-relay_ask_refuse(const struct relay_ask *a, struct errmsg *err)
-{
-    errmsg_set(err, "%s %.*s/%.*s is in the configuration: change it there",
-               relay_kind_name(a->kind), STR_ARGS(a->app), STR_ARGS(a->name));
-    return 409;
-}
+#define IN_FILE "%s %.*s/%.*s is in the configuration: change it there"
+#define ASKED(a) \
+    relay_kind_name((a)->kind), STR_ARGS((a)->app), STR_ARGS((a)->name)
 
 /* What was right once can be stopped whatever the configuration says now: it
  * may have lost the application, refuse the address, or have the relay, too. */
@@ -116,7 +123,8 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
     }
     status = check_url(s, a, err);
     if (status == 0 && is_configured(app, a, &url)) {
-        return str_eq(url, a->url) ? 200 : relay_ask_refuse(a, err);
+        errmsg_set(err, IN_FILE, ASKED(a));
+        return str_eq(url, a->url) ? 200 : 409;
     }
     if (status == 0 && relay_target_check(s, a->kind == RELAY_PULL, a->app,
                                           a->name, a->url, err) == -1) {
@@ -180,23 +188,32 @@ target_of(struct pool *pool, const struct relay_ask *a)
                                                                    : a->url;
 }
 
+/* Kind, app, name and place: no two are the same. */
+enum { ASK_IDENTITY = 4 };
+
+static void
+put_identity(const struct relay_ask *a, struct store_value values[ASK_IDENTITY])
+{
+    values[0] = store_text(str_from(relay_kind_name(a->kind)));
+    values[1] = store_text(a->app);
+    values[2] = store_text(a->name);
+    values[3] = store_text(a->kind == RELAY_PUSH ? a->url : STR_NONE);
+}
+
 static struct store_call *
 write_start(const struct relay_ask *a, int64_t room, store_done *done,
             void *arg)
 {
+    struct store_value values[ASK_IDENTITY + 4];
     struct pool *pool = pool_new(1024);
     struct store_call *call;
-    const struct store_value values[] = {
-        store_text(str_from(relay_kind_name(a->kind))),
-        store_text(a->app),
-        store_text(a->name),
-        store_text(a->url),
-        store_int(clock_wall_ms()),
-        store_int(room),
-        store_text(target_of(pool, a)),
-    };
 
-    call = write_one(SQL_TASK_START, values, 7, done, arg);
+    put_identity(a, values);
+    values[4] = store_text(a->url);
+    values[5] = store_text(target_of(pool, a));
+    values[6] = store_int(clock_wall_ms());
+    values[7] = store_int(room);
+    call = write_one(SQL_TASK_START, values, 8, done, arg);
     pool_free(&pool);
     return call;
 }
@@ -205,30 +222,33 @@ struct store_call *
 relay_ask_write(const struct relay_ask *a, int64_t room, store_done *done,
                 void *arg)
 {
-    const struct store_value values[] = {
-        store_text(str_from(relay_kind_name(a->kind))),
-        store_text(a->app),
-        store_text(a->name),
-    };
+    struct store_value values[ASK_IDENTITY];
 
-    return a->start ? write_start(a, room, done, arg)
-                    : write_one(SQL_TASK_STOP, values, 3, done, arg);
+    if (a->start) {
+        return write_start(a, room, done, arg);
+    }
+    put_identity(a, values);
+    return a->kind == RELAY_PUSH && a->url.len == 0
+               ? write_one(SQL_TASK_STOP_ONLY, values, 3, done, arg)
+               : write_one(SQL_TASK_STOP, values, 4, done, arg);
 }
 
 struct store_call *
 relay_ask_look(const struct relay_ask *a, store_done *done, void *arg)
 {
-    struct pool *pool = pool_new(1024);
+    struct store_value values[ASK_IDENTITY + 2];
     struct store_call *call;
-    const struct store_value values[] = {
-        store_text(str_from(relay_kind_name(a->kind))),
-        store_text(a->app),
-        store_text(a->name),
-        store_text(a->url),
-        store_text(target_of(pool, a)),
-    };
+    struct pool *pool;
 
-    call = store_read(&relay_statements[SQL_TASK_WHY], values, 5, done, arg);
+    put_identity(a, values);
+    if (!a->start) {
+        return store_read(&relay_statements[SQL_TASK_URLS], values, 3, done,
+                          arg);
+    }
+    pool = pool_new(1024);
+    values[4] = store_text(a->url);
+    values[5] = store_text(target_of(pool, a));
+    call = store_read(&relay_statements[SQL_TASK_WHY], values, 6, done, arg);
     pool_free(&pool);
     return call;
 }
@@ -242,4 +262,66 @@ relay_ask_obstacle(const struct relay_ask *a, const struct store_result *r)
     return str_eq(r->answer->cells[0].s, str_from(relay_kind_name(a->kind)))
                ? RELAY_OTHER_URL
                : RELAY_RING;
+}
+
+/* ---- a stop of what is not there ---- */
+
+/* Adds it without its secrets; false: there is no room. */
+static bool
+add_url(char *words, size_t *len, struct str text)
+{
+    char masked[URL_MASKED_MAX];
+    struct pool *pool = pool_new(1024);
+    struct errmsg err;
+    struct url u;
+    bool fits;
+
+    masked[0] = '?';
+    masked[1] = '\0';
+    if (url_parse(pool, text, &u, &err) == 0) {
+        url_masked(masked, sizeof(masked), &u, URL_HIDE_KEY);
+    }
+    pool_free(&pool);
+    fits = *len + 1 + strlen(masked) < RELAY_WORDS_MAX - MORE_ROOM;
+    if (fits) {
+        *len += (size_t)snprintf(words + *len, RELAY_WORDS_MAX - *len, " %s",
+                                 masked);
+    }
+    return fits;
+}
+
+static void
+list_urls(char *words, size_t len, const struct store_rows *found)
+{
+    for (size_t i = 0; i < found->rows; i++) {
+        if (!add_url(words, &len, found->cells[i].s)) {
+            snprintf(words + len, RELAY_WORDS_MAX - len, " and %zu more",
+                     found->rows - i);
+            return;
+        }
+    }
+}
+
+int
+relay_ask_missing(const struct relay_ask *a, bool of_file,
+                  const struct store_result *r, char words[RELAY_WORDS_MAX])
+{
+    size_t there = r->answer->rows;
+    int n;
+
+    if (a->kind == RELAY_PUSH && a->url.len == 0 && there > 0) {
+        n = snprintf(
+            words, RELAY_WORDS_MAX,
+            "%.*s/%.*s has several %ses, say by url which:", STR_ARGS(a->app),
+            STR_ARGS(a->name), relay_kind_name(a->kind));
+        list_urls(words, (size_t)n, r->answer);
+        return 400;
+    }
+    if (of_file) {
+        snprintf(words, RELAY_WORDS_MAX, IN_FILE, ASKED(a));
+        return 409;
+    }
+    snprintf(words, RELAY_WORDS_MAX, "there is no %s of %.*s/%.*s%s", ASKED(a),
+             there > 0 ? " with that url" : "");
+    return 404;
 }

@@ -14,18 +14,16 @@
 struct relay_ask {
     bool start; /* else: stop */
     enum relay_kind kind;
-    struct str app, name, url; /* stop: url may be empty */
+    struct str app, name, url; /* stop of a pull: url does not matter; of a
+                                  push: empty if it is the only one */
 };
 
 /* 0: may be written.  Else the HTTP status to answer at once: 200 (weir.conf
  * has this very relay), or an error with its words in err. */
 int relay_ask_check(const struct settings *s, const struct relay_ask *a,
                     struct errmsg *err);
-/* weir.conf has what is to be stopped, whatever its URL. */
+/* weir.conf has what is to be stopped. */
 bool relay_ask_is_of_file(const struct settings *s, const struct relay_ask *a);
-/* 409 and err: it has to be changed there.  For a stop: if the store has none,
- * too. */
-int relay_ask_refuse(const struct relay_ask *a, struct errmsg *err);
 
 /* How many relays the store may have: what those of weir.conf leave of
  * relays.max. */
@@ -43,10 +41,17 @@ enum relay_obstacle {
     RELAY_RING,      /* the stream is already pulled from, or pushed to, what
                         it was to go to, or come from: it would feed itself */
 };
-/* Asks for it: done reads it with relay_ask_obstacle() if it was STORE_OK. */
+/* Asks why one was not written: done reads it with relay_ask_obstacle() of a
+ * start, relay_ask_missing() of a stop, if it was STORE_OK. */
 struct store_call *relay_ask_look(const struct relay_ask *a, store_done *done,
                                   void *arg);
 enum relay_obstacle relay_ask_obstacle(const struct relay_ask *a,
                                        const struct store_result *r);
+/* Why a stop was not written: the HTTP status, and words without secrets.
+ * of_file: relay_ask_is_of_file(). */
+#define RELAY_WORDS_MAX 960
+int relay_ask_missing(const struct relay_ask *a, bool of_file,
+                      const struct store_result *r,
+                      char words[RELAY_WORDS_MAX]);
 
 #endif

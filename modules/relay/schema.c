@@ -38,6 +38,31 @@ static const struct store_migration migrations[] = {
                   "unique (kind, app, name))" },
     /* What url means (relay_target.h); null: not known, the row is older. */
     { .sqlite = "alter table relay_tasks add column target text" },
+    /* A push is told from others of its stream by url: place is that of a push,
+     * and empty for a pull, of which a stream has one. */
+    { .sqlite = "create table relay_tasks_placed ("
+                "id integer not null primary key autoincrement, "
+                "kind text not null, "
+                "app text not null, "
+                "name text not null, "
+                "url text not null, "
+                "created bigint not null, "
+                "target text, "
+                "place text not null, "
+                "unique (kind, app, name, place)); "
+                "insert into relay_tasks_placed select id, kind, app, name, "
+                "url, created, target, "
+                "case kind when 'push' then url else '' end "
+                "from relay_tasks; "
+                "drop table relay_tasks; "
+                "alter table relay_tasks_placed rename to relay_tasks",
+      .postgres = "alter table relay_tasks "
+                  "add column place text not null default ''; "
+                  "update relay_tasks set place = url where kind = 'push'; "
+                  "alter table relay_tasks "
+                  "drop constraint relay_tasks_kind_app_name_key; "
+                  "create unique index relay_tasks_place "
+                  "on relay_tasks (kind, app, name, place)" },
     { .sqlite = NULL },
 };
 
@@ -82,26 +107,39 @@ const struct store_statement relay_statements[] = {
                        .quick = true,
                        .sql = "select kind from relay_tasks "
                               "where app = $2 and name = $3 and "
-                              "(kind = $1 or url = $4 or target = $5) "
+                              "((kind = $1 and place = $4) or (kind <> $1 and "
+                              "(url = $5 or target = $6))) "
                               "order by case when kind = $1 then 0 else 1 "
                               "end" },
+    [SQL_TASK_URLS] = { .name = "task_urls",
+                        .quick = true,
+                        .sql = "select url from relay_tasks where kind = $1 "
+                               "and app = $2 and name = $3 order by id" },
     [SQL_TASK_START] = { .name = "task_start",
                          .sql = "insert into relay_tasks "
-                                "(kind, app, name, url, created, target) "
-                                "select $1, $2, $3, $4, $5, $7 where "
-                                "((select count(*) from relay_tasks) < $6 "
+                                "(kind, app, name, place, url, target, "
+                                "created) "
+                                "select $1, $2, $3, $4, $5, $6, $7 where "
+                                "((select count(*) from relay_tasks) < $8 "
                                 "and not exists (select 1 from relay_tasks "
                                 "where kind <> $1 and app = $2 and name = $3 "
-                                "and (url = $4 or target = $7))) "
+                                "and (url = $5 or target = $6))) "
                                 "or exists (select 1 from relay_tasks "
-                                "where kind = $1 and app = $2 and name = $3) "
-                                "on conflict (kind, app, name) "
+                                "where kind = $1 and app = $2 and name = $3 "
+                                "and place = $4) "
+                                "on conflict (kind, app, name, place) "
                                 "do update set target = excluded.target "
                                 "where relay_tasks.url = excluded.url "
                                 "returning id" },
     [SQL_TASK_STOP] = { .name = "task_stop",
-                        .sql = "delete from relay_tasks "
-                               "where kind = $1 and app = $2 and name = $3" },
+                        .sql = "delete from relay_tasks where kind = $1 "
+                               "and app = $2 and name = $3 and place = $4" },
+    [SQL_TASK_STOP_ONLY] = { .name = "task_stop_only",
+                             .sql = "delete from relay_tasks where kind = $1 "
+                                    "and app = $2 and name = $3 and "
+                                    "(select count(*) from relay_tasks where "
+                                    "kind = $1 and app = $2 and name = $3) "
+                                    "= 1" },
     [SQL_COUNT] = { .name = NULL },
 };
 

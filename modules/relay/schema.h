@@ -19,14 +19,16 @@ enum relay_statement {
     SQL_RESET,       /* room, channelkey, key_hash, now */
     SQL_DELETE_ROOM, /* room */
     SQL_COUNT_DELETED,
-    SQL_TASKS,    /* all tasks: id, kind, app, name, url */
-    SQL_TASK_WHY, /* kind, app, name, url, target -> kinds in the way, own
-                     first */
-    /* kind, app, name, url, now, most, target -> id: changes a row unless
-     * it is there with another URL, or there are so many, or the stream would
-     * feed itself */
+    SQL_TASKS, /* all tasks: id, kind, app, name, url */
+    /* kind, app, name, place, url, target -> kinds in the way, own first */
+    SQL_TASK_WHY,
+    SQL_TASK_URLS, /* kind, app, name -> url of each */
+    /* kind, app, name, place, url, target, now, most -> id: changes a row
+     * unless it is there with another URL, or there are so many, or the stream
+     * would feed itself */
     SQL_TASK_START,
-    SQL_TASK_STOP, /* kind, app, name */
+    SQL_TASK_STOP,      /* kind, app, name, place */
+    SQL_TASK_STOP_ONLY, /* kind, app, name: if there is one */
     SQL_COUNT
 };
 

@@ -121,9 +121,99 @@ def test_push_by_the_api(weir, control):
     with player(there.rtmp, "live", "key") as p:
         f.frames(30)
         read_until(p, "video 34")
-    assert task(w, "push", oper="stop", url="rtmp://x/y/z") == OK
+    assert task(w, "push", oper="stop", url="rtmp://x/y/z") == \
+        (404, "there is no push of live/a with that url")
+    assert task(w, "push", oper="stop", url=there.rtmp_url("key")) == OK
     there.wait_log("stream live/key: publisher left")
     f.stop()
+
+
+def test_a_stream_is_pushed_to_several_places(weir, control):
+    here, there = weir(), weir()
+    urls = [here.rtmp_url("s3cret"), here.rtmp_url("two"),
+            there.rtmp_url("one")]
+    w = control(workers=2)
+    f = Feed(w.rtmp, "a").head().run(4)
+    for url in urls * 2:
+        assert task(w, "push", url=url, wait=60) == OK
+    assert [t["state"] for t in relays(w)] == ["running"] * 3
+
+    def plays(server, name):
+        with player(server.rtmp, "live", name) as p:
+            read_until(p, f"key {f.next // 25 * 25 + 25}")
+    plays(here, "s3cret")
+    plays(here, "two")
+    plays(there, "one")
+    status, words = task(w, "push", oper="stop")
+    assert (status, words) == (
+        400, "live/a has several pushes, say by url which: " +
+        f"rtmp://127.0.0.1:{here.rtmp}/live/*** " * 2 +
+        f"rtmp://127.0.0.1:{there.rtmp}/live/***")
+    status, words = task(w, "push", oper="stop", url=urls[1] + "x")
+    assert (status, words) == (404,
+                               "there is no push of live/a with that url")
+    assert len(relays(w)) == 3
+    for url in urls[:2]:
+        assert task(w, "push", oper="stop", url=url) == OK
+    here.wait_log("publisher left", count=2)
+    plays(there, "one")
+    assert len(re.findall("live/one: published", there.log())) == 1
+    assert task(w, "push", oper="stop") == OK
+    wait_for(lambda: relays(w) == [], 3, "the relays' end")
+    assert task(w, "push", oper="stop") == (404, "there is no push of live/a")
+    assert "s3cret" not in w.log() + w.access_log()
+    f.stop()
+
+
+def test_many_pushes_are_listed_as_far_as_there_is_room(control):
+    w = control(top=EGRESS + "relays = { max = 100; };")
+    url = "rtmp://127.0.0.1:1/" + "a" * 80 + "/%d"
+    for n in range(40):
+        assert task(w, "push", url=url % n) == OK
+    status, words = task(w, "push", oper="stop")
+    assert (status, len(words) < 1000) == (400, True)
+    listed = words.count("rtmp://")
+    assert listed > 5 and words.endswith(f" and {40 - listed} more")
+
+
+def test_rows_of_before_pushes_had_their_urls(control, store_backend):
+    """A database of an earlier weir: its relays go on."""
+    w = control()
+    url = "rtmp://127.0.0.1:1/live/x"
+    assert task(w, "push", url=url) == OK
+    assert task(w, url=url + "y") == OK
+    ids = store_backend.query(w, "select id from relay_tasks order by id")
+    w.stop()
+    columns = "id, kind, app, name, url, created, target"
+    for sql in {
+            "sqlite": [
+                "alter table relay_tasks rename to moved",
+                "create table relay_tasks (id integer not null primary key "
+                "autoincrement, kind text not null, app text not null, "
+                "name text not null, url text not null, created bigint not "
+                "null, target text, unique (kind, app, name))",
+                f"insert into relay_tasks ({columns}) select {columns} "
+                "from moved",
+                "drop table moved"],
+            "postgres": [
+                "drop index relay_tasks_place",
+                "alter table relay_tasks drop column place",
+                "alter table relay_tasks add constraint "
+                "relay_tasks_kind_app_name_key unique (kind, app, name)"],
+    }[store_backend.name] + ["delete from store_migration where "
+                             "name = 'relay' and number = 6"]:
+        store_backend.query(w, sql)
+    w.start()
+    w.wait_log("migration 6 of schema relay is made")
+    assert store_backend.query(
+        w, "select id from relay_tasks order by id") == ids
+    assert task(w, "push", url=url) == OK
+    assert task(w, "push", url=url + "z") == OK
+    assert task(w, url=url)[0] == 409
+    assert task(w, "push", oper="stop", url=url) == OK
+    assert task(w, oper="stop") == OK
+    assert task(w, "push", oper="stop") == OK
+    wait_for(lambda: relays(w) == [], 10, "an empty list")
 
 
 WRONG = [
@@ -176,6 +266,25 @@ def test_methods_and_other_sites(control):
     assert relays(one) == []
 
 
+def test_heads_that_are_refused(control):
+    """In the form of all other errors here."""
+    w = control()
+    for target, headers, status in (
+            ("/control/get?room=" + "a" * 20000, (), 414),
+            ("/control/" + "a/" * 10000, (), 414),
+            ("/control/relays", ("X: " + "a" * 20000,), 431),
+            ("/control/relays", ("Host: other",), 400),
+            ("/control/relays", ("Expect: miracles",), 417)):
+        answer = get(w.http, target, *headers)
+        assert answer.status == status
+        assert set(answer.json()) == {"status", "data"}
+        assert answer.json()["status"] == status
+        assert answer.header("Cache-Control") == "no-store"
+    answer = get(w.http, "/" + "a" * 20000)
+    assert (answer.status, answer.json()["status"]) == (414, 414)
+    assert "detail" in answer.json()
+
+
 def test_head_only_looks(control):
     w = control()
     url = "rtmp://127.0.0.1:1/a/b"
@@ -194,8 +303,13 @@ def test_head_only_looks(control):
     wait_for(lambda: head("pull") == 200, 10, "the relay")
     assert head("pull", oper="stop") == 200
     assert head("push") == head("pull", name="b") == 404
+    assert head("pull", url=url + "y") == 200
+    there = "rtmp://127.0.0.1:1/a/c"
+    assert task(w, "push", url=there) == OK
+    wait_for(lambda: head("push", url=there) == 200, 10, "the push")
+    assert head("push") == 404
     assert head("pull", oper="") == head("pull", url="x") == 400
-    assert len(relays(w)) == 1
+    assert len(relays(w)) == 2
 
 
 def test_wait_tells_why_not(control):
@@ -239,6 +353,19 @@ def test_no_more_than_max(control):
     assert task(w, name="a", url="rtmp://127.0.0.1:1/l/x") == OK
     assert task(w, name="a", oper="stop", url="rtmp://127.0.0.1:1/l/x") == OK
     assert task(w, name="c", url="rtmp://127.0.0.1:1/l/x") == OK
+    status, words = task(w, "push", url="rtmp://127.0.0.1:1/l/y")
+    assert (status, "relays.max allows (2)" in words) == (507, True)
+
+
+def test_no_more_pushes_of_a_stream_than_max(control):
+    w = control(top=EGRESS + "relays = { max = 2; };")
+    url = "rtmp://127.0.0.1:1/l/%d"
+    for n in (1, 2, 1):
+        assert task(w, "push", url=url % n) == OK
+    status, words = task(w, "push", url=url % 3)
+    assert (status, "relays.max allows (2)" in words) == (507, True)
+    assert task(w, "push", oper="stop", url=url % 1) == OK
+    assert task(w, "push", url=url % 3) == OK
 
 
 def test_relays_of_the_file_are_not_the_apis(weir, control):
@@ -393,8 +520,18 @@ def test_weirctl(weir, control):
     shown = ctl(w, "show", "relays").stdout
     assert re.search(r"push +live/a +waiting_for_the_local_stream +api", shown)
     assert "secret-key" not in shown
-    code, words = relay("start", "push", "live", "a", url + "y")
+    assert relay("start", "push", "live", "a", url + "y")[0] == 0
+    film = there.rtmp_url("film")
+    assert relay("start", "pull", "live", "b", film)[0] == 0
+    code, words = relay("start", "pull", "live", "b", film + "y")
     assert (code != 0, "another URL" in words) == (True, True)
+    code, words = relay("stop", "push", "live", "a")
+    assert (code != 0, words.count("/live/***")) == (True, 2), words
+    code, words = relay("stop", "push", "live", "a", url + "z")
+    assert (code != 0, "no push of live/a with that url" in words) == \
+        (True, True)
+    assert relay("stop", "push", "live", "a", url + "y")[0] == 0
+    assert relay("stop", "pull", "live", "b")[0] == 0
     code, words = relay("start", "push", "none", "a", url)
     assert (code != 0, "no application" in words) == (True, True)
     code, words = relay("start", "push", "live", "a", "rtmp://10.0.0.1/a/b")
@@ -403,7 +540,7 @@ def test_weirctl(weir, control):
     w.wait_log(r"relay start push live a \*\*\*")
     assert "secret-key" not in w.log()
     code, words = relay("stop", "push", "live", "a")
-    assert (code != 0, "no such relay" in words) == (True, True)
+    assert (code != 0, "there is no push of live/a" in words) == (True, True)
     wait_for(lambda: relays(w) == [], 3, "an empty list")
 
 

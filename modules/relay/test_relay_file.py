@@ -85,9 +85,23 @@ def test_another_url_of_the_api_can_be_stopped(control):
         assert task(w, kind, oper="stop", url=NOBODY) == OK
         wait_for(lambda: [t["origin"] for t in relays(w)] == ["config"], 5,
                  "the file's alone")
-        assert task(w, kind, oper="stop", url=NOBODY)[0] == 409
+        assert task(w, kind, oper="stop", url=NOBODY + "y")[0] == 409
         change(w)
         wait_list(w)
+
+
+def test_pushes_of_the_api_beside_one_of_the_file(control):
+    w = control(top=OPEN, app=one("push", NOBODY))
+    assert task(w, "push", url=NOBODY + "y") == OK
+    wait_for(lambda: len(relays(w)) == 2, 5, "both")
+    assert task(w, "push", oper="stop", url=NOBODY)[0] == 409
+    assert task(w, "push", oper="stop", url=NOBODY + "z") == \
+        (404, "there is no push of live/a with that url")
+    # The only one that can be stopped.
+    assert task(w, "push", oper="stop") == OK
+    wait_list(w, ("config", "waiting for the local stream"))
+    status, words = task(w, "push", oper="stop")
+    assert (status, "is in the configuration" in words) == (409, True)
 
 
 def test_a_push_of_all_streams_comes_into_the_file(weir, control):

@@ -179,7 +179,7 @@ def test_addresses_that_texts_do_not_tell(control, weir):
     assert "of the API" in held(w)
     assert task(w, name="film", url=url, wait=1)[0] == 502
     assert shown(w)["frames"] > 0
-    assert task(w, "push", name="film", oper="stop", url=url) == OK
+    assert task(w, "push", name="film", oper="stop") == OK
     running(w)
     # Neither port, name nor application are the same.
     for name, to in (("b", "film"), ("film", "b")):

@@ -335,7 +335,7 @@ def test_reload_changes_only_what_changed(weir):
     state(w, "pull live/b", "running")
     pid = relayer(w)
     with player(w.rtmp, "live", "a") as p:
-        got = read_until(p, "key 100")
+        got = read_until(p, f"key {(f.next // 25 + 2) * 25}")
         w.set_config(top=EGRESS, app=pull(a=parts["a"],
                                           c=one.rtmp_url("s")) +
                      push(two.rtmp_url("t")))

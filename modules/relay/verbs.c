@@ -42,7 +42,7 @@ struct order { /* master -> relayer */
 struct answer { /* relayer -> master */
     uint64_t number;
     uint8_t done;
-    char text[128]; /* why not */
+    char text[RELAY_WORDS_MAX]; /* why not */
 };
 
 /* ---- the relayer ---- */
@@ -79,10 +79,16 @@ on_looked_up(void *arg, const struct store_result *r)
     };
     struct order *o = arg;
     struct relay_ask ask = ask_of(o);
+    char why[RELAY_WORDS_MAX];
 
-    answer(o, false,
-           r->status == STORE_OK ? words[relay_ask_obstacle(&ask, r)]
-                                 : store_status_text(r->status));
+    if (r->status != STORE_OK) {
+        answer(o, false, store_status_text(r->status));
+    } else if (ask.start) {
+        answer(o, false, words[relay_ask_obstacle(&ask, r)]);
+    } else {
+        relay_ask_missing(&ask, o->of_file, r, why);
+        answer(o, false, why);
+    }
 }
 
 static void
@@ -91,10 +97,8 @@ on_written(void *arg, const struct store_result *r)
     struct order *o = arg;
     struct relay_ask ask = ask_of(o);
 
-    if (r->status == STORE_MISSING && ask.start) {
+    if (r->status == STORE_MISSING) {
         relay_ask_look(&ask, on_looked_up, o);
-    } else if (r->status == STORE_MISSING) {
-        answer(o, false, o->of_file ? IN_FILE : "there is no such relay");
     } else {
         answer(o, r->status == STORE_OK,
                r->status == STORE_OK ? "" : store_status_text(r->status));
@@ -257,7 +261,7 @@ order(struct control_call *call, bool start)
     if (w->number != 0) {
         return look_for_answer(call, w);
     }
-    if (control_words(call) != (start ? 4 : 3)) {
+    if (control_words(call) < (start ? 4u : 3u)) {
         return control_usage(call);
     }
     if (read_ask(call, &ask, &err) == -1) {
@@ -333,8 +337,9 @@ const struct control_verb relay_verbs[] = {
     { "relay start", "pull|push APP NAME URL",
       "Starts a relay, which comes back after a restart.", CONTROL_OPERATOR, 4,
       on_start },
-    { "relay stop", "pull|push APP NAME", "Ends a relay for good.",
-      CONTROL_OPERATOR, 3, on_stop },
+    { "relay stop", "pull|push APP NAME [URL]",
+      "Ends a relay for good; without URL the only one of the stream.",
+      CONTROL_OPERATOR, 4, on_stop },
     { "key get", "ROOM", "The key of a room; one is made if it has none.",
       CONTROL_ADMIN, 1, key_verbs_get },
     { "key reset", "ROOM",

@@ -8,19 +8,33 @@
 
 #include "base/clock.h"
 
-static struct str
-add_dates(struct pool *pool, struct str lines, struct str deprecated,
-          struct str sunset)
+void
+version_dates(const struct unit *u, int64_t *deprecated, int64_t *sunset)
 {
-    int64_t seconds;
+    const struct unit_settings *s = u->settings, *v = u->of_version;
+
+    if (!units_date(s->deprecated.len > 0 ? s->deprecated : v->deprecated,
+                    deprecated)) {
+        *deprecated = -1;
+    }
+    if (!units_date(s->sunset.len > 0 ? s->sunset : v->sunset, sunset)) {
+        *sunset = -1;
+    }
+}
+
+static struct str
+add_dates(struct pool *pool, struct str lines, const struct unit *u)
+{
+    int64_t deprecated, sunset;
     char date[32];
 
-    if (units_date(deprecated, &seconds)) {
+    version_dates(u, &deprecated, &sunset);
+    if (deprecated >= 0) {
         lines = pool_printf(pool, "%.*sDeprecation: @%lld\r\n", STR_ARGS(lines),
-                            (long long)seconds);
+                            (long long)deprecated);
     }
-    if (units_date(sunset, &seconds)) {
-        clock_http_date(date, sizeof(date), seconds * 1000);
+    if (sunset >= 0) {
+        clock_http_date(date, sizeof(date), sunset * 1000);
         lines = pool_printf(pool, "%.*sSunset: %s\r\n", STR_ARGS(lines), date);
     }
     return lines;
@@ -52,9 +66,7 @@ version_lines(struct pool *pool, const struct unit *u, struct str version,
         lines = pool_printf(pool, "%.*sAPI-Supported-Versions: %.*s\r\n",
                             STR_ARGS(lines), STR_ARGS(supported));
     }
-    lines = add_dates(pool, lines,
-                      s->deprecated.len > 0 ? s->deprecated : v->deprecated,
-                      s->sunset.len > 0 ? s->sunset : v->sunset);
+    lines = add_dates(pool, lines, u);
     for (size_t i = 0; i < links->count; i++) {
         lines = add_link(pool, lines, links->items[i]);
     }

@@ -408,7 +408,7 @@ version_rank_again(struct plan *plan, const struct version_table *t,
 
     assert(again < plan->ranks[plan->asked]);
     plan->ranks[plan->asked] = again;
-    plan->tried &= ~((uint64_t)1 << t->offers[plan->asked].unit);
+    plan_set_tried(plan, t->offers[plan->asked].unit, false);
 }
 
 /* ---- all in all ---- */

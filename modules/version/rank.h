@@ -23,14 +23,29 @@ struct plan {
     bool ends_here;     /* what no unit answers is answered by the layer */
     enum reason reason; /* NONE: units have the version */
     int status;         /* for that reason */
-    uint64_t tried;     /* units, by their place */
-    size_t asked;       /* the offer that was asked last */
+    uint64_t tried[UNITS_MAX / 64]; /* units, by their place */
+    size_t asked;                   /* the offer that was asked last */
     /* What the request names, of what was asked; more than one: none. */
     const struct offer *named;
     bool named_many;
     struct marks *marks; /* strategy header; NULL: not looked at */
-    unsigned ranks[OFFERS_MAX];
+    unsigned ranks[];    /* of the offers */
 };
+
+static inline bool
+plan_tried(const struct plan *plan, unsigned unit)
+{
+    return plan->tried[unit / 64] >> unit % 64 & 1;
+}
+
+static inline void
+plan_set_tried(struct plan *plan, unsigned unit, bool tried)
+{
+    uint64_t bit = (uint64_t)1 << unit % 64;
+
+    plan->tried[unit / 64] &= ~bit;
+    plan->tried[unit / 64] |= tried ? bit : 0;
+}
 
 enum ranked { RANKED, RANK_NEEDS_BODY, RANK_BROKEN };
 

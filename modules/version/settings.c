@@ -9,8 +9,7 @@
 #include "http/scan.h"
 #include "units.h"
 
-#define NAME_MAX_BYTES 64 /* of a version, a vendor, a parameter */
-#define UNIT_VERSIONS 32
+#define NAME_MAX_BYTES 64        /* of a version, a vendor, a parameter */
 #define SECONDS_MAX 253402300799 /* the end of the year 9999 */
 
 static const char *const strategy_words[] = { "path", "header",
@@ -23,16 +22,17 @@ static const char *const maybe_words[] = { "inherit", "false", "true", NULL };
 
 /* ---- single values ---- */
 
-/* What can stand in a path segment and in a media type, between '-' and '+'.*/
+/* What can stand in a path segment, a header and a query; whether it can in a
+ * media type, units_check() asks, which knows the strategy. */
 static int
 check_version(struct str value, struct errmsg *err)
 {
     for (size_t i = 0; i < value.len; i++) {
         unsigned char c = (unsigned char)value.ptr[i];
 
-        if (!http_is_token(c) || c == '+' || c == '*' || c == '%') {
+        if (!http_is_token(c) || c == '*' || c == '%') {
             return errmsg_set(err,
-                              "must be of letters, digits and -._~, not "
+                              "must be of letters, digits and -._~+, not "
                               "\"%.*s\"",
                               STR_ARGS(value));
         }
@@ -45,6 +45,17 @@ check_version(struct str value, struct errmsg *err)
         return errmsg_set(err, "must not be \"%.*s\"", STR_ARGS(value));
     }
     return 0;
+}
+
+/* Between "vnd." and '-' or '+'. */
+static int
+check_vendor(struct str value, struct errmsg *err)
+{
+    if (str_find(value, '+', 0) < value.len) {
+        return errmsg_set(err, "must not have a \"+\" in it, as \"%.*s\" has",
+                          STR_ARGS(value));
+    }
+    return check_version(value, err);
 }
 
 static int
@@ -192,7 +203,7 @@ static const struct conf_key unit_keys[13 + 1]; /* they hold themselves */
 static const struct conf_key unit_keys[13 + 1] = {
     ROW_WHERE(unit_settings),
     ROW(unit_settings, versions, CONF_STRINGS, .preset = "",
-        .max = UNIT_VERSIONS, .check = check_version,
+        .max = VERSIONS_MAX, .check = check_version,
         .help = "The versions that the unit serves; none: any, after all "
                 "units that name some."),
     ROW(unit_settings, layers, CONF_GROUPS, .keys = settings_layer_keys,
@@ -205,8 +216,8 @@ static const struct conf_key unit_keys[13 + 1] = {
         .words = maybe_words, .help = "Instead of the layer's."),
     ROW(unit_settings, cascade, CONF_ENUM, .preset = "inherit",
         .words = maybe_words, .help = "Instead of the layer's."),
-    ROW(unit_settings, vendor, CONF_STRING, .preset = "",
-        .check = check_version, .help = "Instead of the layer's."),
+    ROW(unit_settings, vendor, CONF_STRING, .preset = "", .check = check_vendor,
+        .help = "Instead of the layer's."),
     ROW(unit_settings, parameter, CONF_STRING, .max = NAME_MAX_BYTES,
         .preset = "", .help = "Instead of the layer's."),
     ROW(unit_settings, prefix, CONF_STRING, .max = 256, .preset = "",
@@ -239,7 +250,7 @@ const struct conf_key version_keys[] = {
         .help = "Where a request names the version: /VERSION/..., Accept, "
                 "Accept-Version or a parameter."),
     ROW(version_settings, vendor, CONF_STRING, .preset = "",
-        .check = check_version,
+        .check = check_vendor,
         .help = "Of the media types application/vnd.VENDOR-VERSION+FORMAT; "
                 "strategy header needs it."),
     ROW(version_settings, strict, CONF_BOOL, .preset = "false",

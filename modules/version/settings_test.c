@@ -38,6 +38,9 @@ test_mistakes(void **state)
                   "version \"v1\" stands twice");
     check_mistake("units = ( " UNIT("\"v 1\"") " );", "must be of letters");
     check_mistake("units = ( " UNIT("\"a/b\"") " );", "must be of letters");
+    check_mistake(HEADER "units = (\n " UNIT("\"v1+beta\"") " );",
+                  "version \"v1+beta\" of the unit in line 2 has a \"+\"");
+    check_mistake("vendor = \"a+b\"; " TWO, "vendor must not have a \"+\"");
     check_mistake("units = ( " UNIT("\"\"") " );", "must have 1 to 64 bytes");
     check_mistake("strategy = \"query\"; " TWO, "strategy must be \"path\"");
     check_mistake("strategy = \"header\"; " TWO, "needs a vendor");
@@ -83,18 +86,18 @@ test_limits(void **state)
         buf_printf(&b, "%s { " ECHO " }", i > 0 ? "," : "");
     }
     buf_printf(&b, " );%c", 0);
-    check_mistake((const char *)buf_data(&b), "more than 64 units");
+    check_mistake((const char *)buf_data(&b), "more than 256 units");
     buf_take(&b, buf_len(&b));
     buf_printf(&b, "units = (");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         buf_printf(&b, "%s { versions = [ ", i > 0 ? "," : "");
-        for (int k = 0; k < 22; k++) {
+        for (int k = 0; k < 65; k++) {
             buf_printf(&b, "%s\"v%d\"", k > 0 ? ", " : "", k);
         }
         buf_printf(&b, " ]; " ECHO " }");
     }
     buf_printf(&b, " );%c", 0);
-    check_mistake((const char *)buf_data(&b), "66 versions, at most 64");
+    check_mistake((const char *)buf_data(&b), "260 versions, at most 256");
     buf_clear(&b);
 }
 

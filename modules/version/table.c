@@ -7,6 +7,8 @@
 
 #include "http/path.h"
 
+#define WAYS 8 /* of naming a version, that a refusal tells */
+
 static unsigned
 vendor_place(struct version_table *t, struct str vendor)
 {
@@ -67,6 +69,24 @@ query_of(struct pool *pool, struct str parameter, struct str version)
                        STR_ARGS(http_query_encode(pool, version)));
 }
 
+static struct http_api
+api_of(const struct unit *u, struct str version)
+{
+    static const enum http_api_by by[STRATEGIES] = {
+        [STRATEGY_PATH] = HTTP_API_PATH,
+        [STRATEGY_HEADER] = HTTP_API_ACCEPT,
+        [STRATEGY_ACCEPT_VERSION] = HTTP_API_VERSION,
+        [STRATEGY_PARAM] = HTTP_API_PARAM,
+    };
+    struct http_api api = { .by = by[u->strategy],
+                            .version = version,
+                            .vendor = u->vendor,
+                            .parameter = u->parameter };
+
+    version_dates(u, &api.deprecated, &api.sunset);
+    return api;
+}
+
 static void
 add_offers(struct version_table *t, const struct unit *from, struct str all,
            struct pool *pool)
@@ -81,6 +101,7 @@ add_offers(struct version_table *t, const struct unit *from, struct str all,
         o->query = STR_NONE;
         o->version = v->count > 0 ? v->items[v->count - 1 - i] : STR_NONE;
         o->lines = version_lines(pool, from, o->version, all);
+        o->api = api_of(from, o->version);
         if (u->strategy == STRATEGY_HEADER && v->count > 0) {
             o->name = name_place(t, u->vendor, o->version);
         }
@@ -128,6 +149,55 @@ vary_of(const struct version_table *t)
     return accept ? STR("Accept") : version ? STR("Accept-Version") : STR_NONE;
 }
 
+static struct str
+way_of(const struct unit *u, struct pool *pool)
+{
+    switch (u->strategy) {
+    case STRATEGY_PATH:
+        return pool_printf(pool, "the path: %.*s/VERSION/...",
+                           STR_ARGS(u->prefix));
+    case STRATEGY_HEADER:
+        return pool_printf(pool, "Accept: application/vnd.%.*s-VERSION+json",
+                           STR_ARGS(u->vendor));
+    case STRATEGY_ACCEPT_VERSION:
+        return STR("Accept-Version: VERSION");
+    case STRATEGY_PARAM:
+        return pool_printf(pool, "the parameter %.*s=VERSION",
+                           STR_ARGS(u->parameter));
+    case STRATEGIES:
+        break;
+    }
+    return STR_NONE;
+}
+
+/* How a request names one of the versions: "Accept-Version: VERSION"; where
+ * units differ, each way once. */
+static struct str
+list_ways(const struct units *units, struct pool *pool)
+{
+    struct str known[WAYS], list = STR_NONE;
+    size_t count = 0;
+
+    for (size_t i = 0; i < units->count && count < WAYS; i++) {
+        size_t at = 0;
+
+        if (units->items[i].of_version->versions.count == 0) {
+            continue;
+        }
+        known[count] = way_of(&units->items[i], pool);
+        while (!str_eq(known[at], known[count])) {
+            at++;
+        }
+        if (at == count) {
+            list = pool_printf(pool, "%.*s%s%.*s", STR_ARGS(list),
+                               count > 0 ? ", or by " : "",
+                               STR_ARGS(known[count]));
+            count++;
+        }
+    }
+    return list;
+}
+
 struct version_table *
 version_table_new(const struct units *units, const struct version_settings *s,
                   struct pool *pool)
@@ -139,7 +209,7 @@ version_table_new(const struct units *units, const struct version_settings *s,
         [REASON_BROKEN] = "the version's percent-encoding is broken",
     };
     struct version_table *t = pool_zero(pool, sizeof(*t));
-    struct str all = list_versions(units, pool);
+    struct str all = list_versions(units, pool), ways = list_ways(units, pool);
 
     t->cascade = s->cascade;
     t->unmatched_status = (int)s->unmatched_status;
@@ -155,7 +225,8 @@ version_table_new(const struct units *units, const struct version_settings *s,
     }
     for (int i = REASON_UNKNOWN; i < REASONS; i++) {
         t->reasons[i] =
-            pool_printf(pool, "%s; versions: %.*s", words[i], STR_ARGS(all))
+            pool_printf(pool, "%s; name one by %.*s; versions: %.*s", words[i],
+                        STR_ARGS(ways), STR_ARGS(all))
                 .ptr;
     }
     t->reasons[REASON_NONE] = "nothing is here in that version";

@@ -43,6 +43,7 @@ struct offer {
     unsigned name;      /* strategy header: place in names */
     struct str lines;   /* of the answer's head */
     struct str query;   /* strategy param: "apiver=v2" */
+    struct http_api api;
 };
 
 struct version_name {
@@ -78,6 +79,9 @@ struct version_table *version_table_new(const struct units *units,
  * supported is the value of API-Supported-Versions. */
 struct str version_lines(struct pool *pool, const struct unit *u,
                          struct str version, struct str supported);
+
+/* The dates of a unit, s since 1970; -1: it says none. */
+void version_dates(const struct unit *u, int64_t *deprecated, int64_t *sunset);
 
 /* http_selector of the module; state is the table. */
 http_selector version_select;

@@ -420,7 +420,7 @@ def test_versions_within_versions(weir):
         unit(["v2"], inner), unit(["v1"])])))
     a = get(w.http, "/api/v2/x", "Accept-Version: a")
     assert a.json()["version"] == "a" and a.json()["path"] == "/x"
-    assert names(a, "api-version") == ["a", "v2"]
+    assert names(a, "api-version") == ["a"]
     a = get(w.http, "/api/v1/x", "Accept-Version: a")
     assert a.json()["version"] == "v1"
     a = get(w.http, "/api/v2/x", "Accept-Version: c")
@@ -428,6 +428,79 @@ def test_versions_within_versions(weir):
 
 
 # ---- sizes ----
+
+def test_versions_within_versions_say_one_version(weir):
+    """The one that answered; what the outer one alone says stays."""
+    inner = layer("accept_version_header", {}, [
+        unit(["2.1"], link="/inner"), unit(["2.0"])])
+    w = weir(locations=at("/api", layer("path", {}, [
+        unit(["v2"], inner, deprecated="2026-01-02", link="/outer"),
+        unit(["v1"])])))
+    for target, more, status, version in (
+            ("/api/v2/x", [], 200, "2.1"),
+            ("/api/v2/x", ["Accept-Version: 2.0"], 200, "2.0"),
+            ("/api/v2/none", ["Accept-Version: 2.0"], 404, "2.0"),
+            ("/api/v1/x", [], 200, "v1")):
+        a = get(w.http, target, *more)
+        assert a.status == status
+        for header in "API-Version", "API-Supported-Versions", "Deprecation":
+            assert len(names(a, header)) <= 1, (target, a.headers)
+        assert names(a, "API-Version") == [version]
+        if status == 200:
+            assert bool(names(a, "Deprecation")) == ("v2" in target)
+            assert ("/outer" in str(names(a, "Link"))) == ("v2" in target)
+    a = request(w.http, "DELETE", "/api/v2/x", "Accept-Version: 2.0")
+    assert (a.status, names(a, "API-Version")) == (405, ["2.0"])
+
+
+def test_a_plus_in_a_version(weir):
+    """It means something in media types alone."""
+    units = [unit(["v2"]), unit(["v1+beta"])]
+    w = weir(locations=at("/path", layer("path", {}, units)) +
+             at("/v", layer("accept_version_header", {}, units)) +
+             at("/param", layer("param", {}, units)))
+    for target, more in (("/path/v1+beta/x", []), ("/path/v1%2Bbeta/x", []),
+                         ("/v/x", ["Accept-Version: v1+beta"]),
+                         ("/param/x?apiver=v1%2Bbeta", [])):
+        a = get(w.http, target, *more)
+        assert (a.status, a.json()["version"]) == (200, "v1+beta")
+        assert a.header("api-version") == "v1+beta"
+
+
+def test_very_many_versions(weir):
+    """As many units and versions as the manual says, each found."""
+    units = [unit([f"v{i}"], echo(f"u{i}", ["GET /x"])) for i in range(256)]
+    one = unit([f"w{i}" for i in range(256)], echo("one", ["GET /x"]))
+    w = weir(locations=at("/units", layer("header", HEADER, units)) +
+             at("/one", layer("header", HEADER, [one])))
+    with Http(w.http) as c:
+        for base, letter in (("/units", "v"), ("/one", "w")):
+            for i in (0, 1, 63, 64, 127, 128, 254, 255):
+                c.send("GET", base + "/x", f"{ACME}-{letter}{i}+json")
+                a = c.answer()
+                assert a.json()["version"] == f"{letter}{i}"
+        # All are asked before nobody has it.
+        c.send("GET", "/units/none")
+        assert c.answer().status == 404
+
+
+def test_refusals_say_how_to_name_a_version(weir):
+    ways = {"path": ({}, "the path: /VERSION/..."),
+            "header": (HEADER, "Accept: application/vnd.acme-VERSION+json"),
+            "accept_version_header": ({}, "Accept-Version: VERSION"),
+            "param": ({"parameter": "ver"}, "the parameter ver=VERSION")}
+    two = [unit(["v2"]), unit(["v1"], strategy="accept_version_header")]
+    w = weir(locations="".join(
+        at("/" + s, layer(s, {"strict": True, **o}, BOTH))
+        for s, (o, _) in ways.items()) + at("/two", layer("param", {}, two)))
+    for strategy, (_, way) in ways.items():
+        a = get(w.http, f"/{strategy}/x", "Accept: application/json")
+        assert a.status in (404, 406)
+        said = a.body.decode()
+        assert f"; name one by {way}; versions: v2, v1" in said
+    assert "the parameter apiver=VERSION, or by Accept-Version: VERSION;" in \
+        get(w.http, "/two/x?apiver=v9", "Accept-Version: v9").body.decode()
+
 
 def test_long_accept(weir):
     w = weir(locations=at("/h", layer("header", HEADER, BOTH)))

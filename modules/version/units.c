@@ -122,13 +122,21 @@ units_each_layers(const struct version_settings *s,
 
 /* ---- checks ---- */
 
-/* In media types upper and lower case are the same. */
+/* In media types upper and lower case are the same, and "+" begins the
+ * format. */
 static int
-check_case(const struct unit *u, struct errmsg *err)
+check_names(const struct unit *u, struct errmsg *err)
 {
     const struct conf_strings *v = &u->of_version->versions;
 
     for (size_t i = 0; i < v->count; i++) {
+        if (str_find(v->items[i], '+', 0) < v->items[i].len) {
+            return errmsg_set(err,
+                              "version \"%.*s\" of the unit in line %d has a "
+                              "\"+\", behind which strategy header has the "
+                              "format",
+                              STR_ARGS(v->items[i]), u->settings->where.line);
+        }
         for (size_t k = 0; k < i; k++) {
             if (str_eq_nocase(v->items[i], v->items[k])) {
                 return errmsg_set(err,
@@ -154,7 +162,7 @@ check_unit(const struct unit *u, struct errmsg *err)
                           "%d has none)",
                           u->settings->where.line);
     }
-    return check_case(u, err);
+    return check_names(u, err);
 }
 
 /* Does a unit serve the default version? */

@@ -13,8 +13,8 @@
 #include "app/settings/settings.h"
 #include "base/pool.h"
 
-#define UNITS_MAX 64    /* of a layer, nested ones counted */
-#define VERSIONS_MAX 64 /* of a layer; one in two units counts as two */
+#define UNITS_MAX 256    /* of a layer, nested ones counted */
+#define VERSIONS_MAX 256 /* of a layer; one in two units counts as two */
 
 enum strategy {
     STRATEGY_PATH,

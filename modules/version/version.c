@@ -53,8 +53,7 @@ best_left(const struct version_table *t, const struct plan *plan)
     unsigned rank = RANK_NONE;
 
     for (size_t i = 0; i < t->offer_count; i++) {
-        if (plan->ranks[i] > rank &&
-            (plan->tried >> t->offers[i].unit & 1) == 0) {
+        if (plan->ranks[i] > rank && !plan_tried(plan, t->offers[i].unit)) {
             rank = plan->ranks[i];
             best = &t->offers[i];
         }
@@ -99,11 +98,12 @@ take(const struct http_request *r, const struct version_table *t,
 
     plan->asked = (size_t)(o - t->offers);
     note_named(plan, o, rank);
-    plan->tried |= (uint64_t)1 << o->unit;
+    plan_set_tried(plan, o->unit, true);
     choice->layers = u->layers;
     choice->layer_count = u->layer_count;
     choice->lines = o->lines;
     choice->version = o->version;
+    choice->api = o->version.len > 0 ? &o->api : NULL;
     choice->wish = version_wish(u, rank);
     choice->query = rank >= RANK_NAMED ? o->query : STR_NONE;
     choice->vendor = choice->format = STR_NONE;
@@ -158,7 +158,8 @@ plan_of(struct http_request *r, const struct version_table *t,
     struct plan *plan = choice->memory;
 
     if (plan == NULL) {
-        plan = pool_zero(r->pool, sizeof(*plan));
+        plan = pool_zero(r->pool,
+                         sizeof(*plan) + t->offer_count * sizeof(*plan->ranks));
         choice->memory = plan;
         if (t->vary.len > 0) { /* within units it was not known before */
             http_vary(r, t->vary);

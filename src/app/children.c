@@ -572,8 +572,8 @@ child_state(const struct child *c)
     if (!c->keep) {
         return "ending";
     }
-    if (child_in_crash_loop(c)) {
-        return "crash loop";
+    if (c->ready) {
+        return "ready";
     }
-    return c->ready ? "ready" : "starting";
+    return child_in_crash_loop(c) ? "crash loop" : "starting";
 }

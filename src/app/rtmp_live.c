@@ -175,6 +175,9 @@ on_play_stop(void *arg, const char *reason, bool close)
 {
     struct netstream *n = arg;
     struct rtmp_request *r = n->request;
+    bool played = str_eq(str_from(reason), STR(LIVE_PLAYED));
+    const char *code =
+        played ? "NetStream.Play.Stop" : "NetStream.Play.UnpublishNotify";
     unsigned in_use = 0;
 
     n->player = NULL;
@@ -185,11 +188,10 @@ on_play_stop(void *arg, const char *reason, bool close)
     rtmp_session_each(r->session, count_stream, &in_use);
     rtmp_session_control(r, RTMP_STREAM_EOF);
     if (in_use > 0) {
-        rtmp_session_status(r, "status", "NetStream.Play.UnpublishNotify",
-                            reason);
+        rtmp_session_status(r, "status", code, reason);
         return;
     }
-    rtmp_session_finish(r, "status", "NetStream.Play.UnpublishNotify", reason);
+    rtmp_session_finish(r, "status", code, reason);
 }
 
 static const struct live_player_handlers player_handlers = {
@@ -215,6 +217,7 @@ rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
         .stream_id = n->request->stream_id,
         .gather = a->gather,
         .gop_cache = a->settings->gop_cache,
+        .duration = n->request->duration,
         .conn = conn,
     };
 

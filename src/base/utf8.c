@@ -72,9 +72,11 @@ ascii_words(struct str s)
     return n;
 }
 
-bool
-utf8_valid(struct str s)
+size_t
+utf8_length(struct str s)
 {
+    size_t whole = s.len;
+
     while (s.len > 0) {
         size_t n = ascii_words(s);
 
@@ -82,9 +84,15 @@ utf8_valid(struct str s)
             n = utf8_char(s);
         }
         if (n == 0) {
-            return false;
+            break;
         }
         s = str_skip(s, n);
     }
-    return true;
+    return whole - s.len;
+}
+
+bool
+utf8_valid(struct str s)
+{
+    return utf8_length(s) == s.len;
 }

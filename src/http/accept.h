@@ -33,9 +33,17 @@ struct http_format {
 
 /* Which of the formats the client likes best: its place in the table; -1 when
  * it accepts none of them (406).  Media types of a version that a layer in
- * front chose count as well.  Adds Accept to the answer's Vary. */
+ * front chose count as well.  Who names text/html and likes nothing more, as
+ * browsers do, gets the first one that is accepted.  Adds Accept to the
+ * answer's Vary. */
 int http_choose_format(struct http_request *r,
                        const struct http_format *formats);
+
+/* The vendor's type of the version that a layer in front chose, in that
+ * format, where Accept names it whole: "application/vnd.acme-v2+json", in the
+ * pool.  Otherwise empty: the answer has the format's own type. */
+struct str http_vendor_type(struct http_request *r,
+                            const struct http_format *format);
 
 /* How the best of them is wished for; without an Accept all the more. */
 struct http_wish http_best_wish(const struct http_request *r,

@@ -43,7 +43,10 @@ next_piece(struct http_body *b, const uint8_t *data, size_t n,
 static int
 take_piece(struct http_body *b, struct str piece)
 {
-    if (piece.len > b->limit - b->seen) {
+    uint64_t room = b->limit - b->seen;
+
+    if (piece.len > room ||
+        (b->is_chunked && http_chunked_left(&b->chunked) > room - piece.len)) {
         return -1;
     }
     b->seen += piece.len;

@@ -252,6 +252,12 @@ http_chunked_eat(struct http_chunked *c, const uint8_t *data, size_t n,
     return (ssize_t)eaten;
 }
 
+uint64_t
+http_chunked_left(const struct http_chunked *c)
+{
+    return c->state == IN_DATA ? c->left : 0;
+}
+
 bool
 http_chunked_done(const struct http_chunked *c)
 {

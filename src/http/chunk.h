@@ -31,5 +31,7 @@ struct http_chunked {            /* all zero at the start of a body */
 ssize_t http_chunked_eat(struct http_chunked *c, const uint8_t *data, size_t n,
                          struct str *piece);
 bool http_chunked_done(const struct http_chunked *c);
+/* Bytes of the chunk's data to come, once its size is whole. */
+uint64_t http_chunked_left(const struct http_chunked *c);
 
 #endif

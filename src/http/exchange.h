@@ -73,6 +73,7 @@ struct http_stage {
     size_t count, at;
     struct str route_path; /* what the request is for them */
     struct str vendor, version, format, query;
+    const struct http_api *api;
     struct http_wish wish; /* what they were chosen for */
     struct str lines;      /* of the head, while the walk is here */
 };
@@ -213,8 +214,13 @@ void http_body_came(struct exchange *x);
 
 /* route.c: goes on with the walk until it is answered or waits. */
 void http_route(struct exchange *x);
+/* The head is refused: what is said of it is said as where it would go says
+ * such things.  path: of the target, as sent, perhaps cut. */
+void http_route_refused(struct exchange *x, struct str path);
 /* Says what x->reject stands for. */
 void http_reject(struct exchange *x);
+/* Allow of what the server has no answer for anywhere: all that it serves. */
+void http_allow_all(struct exchange *x);
 
 /* stage.c */
 /* The answer is given before the layers were asked: what they say of it all

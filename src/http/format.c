@@ -168,6 +168,48 @@ http_best_wish(const struct http_request *r, const struct http_format *formats)
     return best;
 }
 
+/* How much a member names pages; 0: none does. */
+static int
+wish_for_pages(const struct http_request *r)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < r->header_count; i++) {
+        struct str list = r->headers[i].value;
+        struct http_media range;
+
+        while (str_eq_nocase(r->headers[i].name, STR("Accept")) &&
+               http_media_next(&list, &range)) {
+            if (str_eq_nocase(range.name, STR("text/html")) &&
+                range.quality > most) {
+                most = range.quality;
+            }
+        }
+    }
+    return most;
+}
+
+/* A browser that would rather have a page names XML before "all types", which
+ * nobody who looks at an address with it has asked for. */
+static int
+choose_for_browser(const struct http_request *r,
+                   const struct http_format *formats, int chosen, int most)
+{
+    int pages = 0;
+
+    for (int i = 0; formats[i].name != NULL; i++) {
+        if (str_eq(str_from(formats[i].type), STR("text/html"))) {
+            return chosen;
+        }
+    }
+    if (chosen > 0 && r->api_format.len == 0) {
+        pages = wish_for_pages(r);
+    }
+    return pages >= most && pages > 0 && wish(r, &formats[0]).quality > 0
+               ? 0
+               : chosen;
+}
+
 int
 http_choose_format(struct http_request *r, const struct http_format *formats)
 {
@@ -185,5 +227,23 @@ http_choose_format(struct http_request *r, const struct http_format *formats)
             chosen = i;
         }
     }
-    return chosen;
+    return choose_for_browser(r, formats, chosen, most);
+}
+
+struct str
+http_vendor_type(struct http_request *r, const struct http_format *format)
+{
+    struct wish w = { .close = CLOSE_NOT };
+
+    for (size_t i = 0; i < r->header_count && r->api_vendor.len > 0; i++) {
+        if (str_eq_nocase(r->headers[i].name, STR("Accept"))) {
+            add_wishes(r, format, r->headers[i].value, &w);
+        }
+    }
+    if (w.close != CLOSE_VERSION || w.quality == 0) {
+        return STR_NONE;
+    }
+    return pool_printf(r->pool, "application/vnd.%.*s-%.*s+%s",
+                       STR_ARGS(r->api_vendor), STR_ARGS(r->api_version),
+                       format->name);
 }

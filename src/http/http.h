@@ -77,6 +77,22 @@ enum http_select {
     HTTP_NEEDS_BODY, /* ask again when r->body is whole */
 };
 
+/* A version of an API, and how a request names it. */
+enum http_api_by {
+    HTTP_API_PATH,    /* /VERSION/... */
+    HTTP_API_ACCEPT,  /* Accept: application/vnd.VENDOR-VERSION+FORMAT */
+    HTTP_API_VERSION, /* Accept-Version: VERSION */
+    HTTP_API_PARAM,   /* ?PARAMETER=VERSION, or in the body */
+};
+
+struct http_api {
+    enum http_api_by by;
+    struct str version;
+    struct str vendor, parameter; /* where it is named so */
+    int64_t deprecated, sunset;   /* s since 1970; -1: not said */
+    const struct http_api *outer; /* chosen in front of it; NULL: none */
+};
+
 struct http_choice {
     void *memory;   /* the selector's own; NULL at first */
     bool body_read; /* r->body is whole (there may be none) */
@@ -89,6 +105,7 @@ struct http_choice {
     size_t layer_count;
     struct str route_path;
     struct str vendor, version, format, query; /* struct http_request */
+    const struct http_api *api; /* borrowed, without outer; NULL: any version */
     struct http_wish wish; /* what they are chosen for; quality 0: no matter,
                               so that any format of theirs will do */
     /* HTTP_REFUSED: the answer.  HTTP_NONE_LEFT: what it is when nobody behind
@@ -245,6 +262,7 @@ struct http_request {
     struct str api_format;  /* "json": named with it ("+json") */
     struct str api_query;   /* "apiver=v2": what a link to the same version has
                                to have in its query */
+    const struct http_api *api; /* the version; NULL: none was chosen */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
 };
@@ -295,6 +313,10 @@ void http_vary(struct http_request *r, struct str name);
  * a Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
+/* 304: the headers that tell caches apart, ETag and Vary, are those that its
+ * 200 would have, with a body of that type and length. */
+enum http_result http_not_modified(struct http_request *r, const char *type,
+                                   size_t length);
 /* An error body: JSON {"message":"...","type":"about:blank","title":"Not
  * Found", "status":404,"detail":"..."} (RFC 9457 with a message, and called so
  * towards who names it), HTML or text, as Accept likes it best; or as the

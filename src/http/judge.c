@@ -42,6 +42,15 @@ is_address_char(char c)
            (c >= 'A' && c <= 'F');
 }
 
+/* It may be left out behind the colon. */
+static bool
+is_port(struct str s)
+{
+    int64_t port;
+
+    return s.len == 0 || (s.len <= 5 && str_to_int(s, 0, 65535, &port));
+}
+
 bool
 http_is_authority(struct str s)
 {
@@ -64,7 +73,7 @@ http_is_authority(struct str s)
             return false;
         }
     }
-    return port.len <= 5 && all_in(port, is_digit);
+    return is_port(port);
 }
 
 /* Cuts "http://host" off an absolute target; false if it is something
@@ -91,11 +100,35 @@ cut_authority(struct str *rest, struct str *authority)
     return false;
 }
 
+/* Of IANA's registry of methods, and those that devices, caches and sources of
+ * streams use without being in it. */
+static bool
+is_method(struct str method)
+{
+    struct str known = STR(
+        "GET HEAD POST PUT DELETE OPTIONS PATCH CONNECT TRACE ACL "
+        "BASELINE-CONTROL BIND CHECKIN CHECKOUT COPY LABEL LINK LOCK M-SEARCH "
+        "MERGE MKACTIVITY MKCALENDAR MKCOL MKREDIRECTREF MKWORKSPACE MOVE "
+        "NOTIFY ORDERPATCH PROPFIND PROPPATCH PURGE QUERY REBIND REPORT SEARCH "
+        "SOURCE SUBSCRIBE UNBIND UNCHECKOUT UNLINK UNLOCK UNSUBSCRIBE UPDATE "
+        "UPDATEREDIRECTREF VERSION-CONTROL");
+
+    while (known.len > 0) {
+        if (str_eq(str_cut(&known, ' '), method)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum http_refusal
 http_judge_target(struct http_head *head)
 {
     struct str rest = head->target;
 
+    if (!is_method(head->method)) {
+        return REFUSE_NO_METHOD;
+    }
     if (str_eq(head->method, STR("CONNECT"))) {
         return REFUSE_CONNECT;
     }
@@ -162,6 +195,21 @@ judge_host(struct http_head *head)
     return REFUSE_NONE;
 }
 
+/* Not every server takes tabs off a value: what says "chunked" to one is
+ * nothing to another. */
+static bool
+stands_by_tabs(struct str value)
+{
+    const char *end = value.ptr + value.len;
+
+    for (const char *p = value.ptr - 1; *p == ' ' || *p == '\t'; p--) {
+        if (*p == '\t') {
+            return true;
+        }
+    }
+    return memchr(end, '\t', strcspn(end, "\r")) != NULL;
+}
+
 static enum http_refusal
 judge_coding(struct http_head *head)
 {
@@ -180,7 +228,8 @@ judge_coding(struct http_head *head)
     if (head->length >= 0) {
         return REFUSE_BOTH;
     }
-    head->chunked = str_eq_nocase(*coding, STR("chunked"));
+    head->chunked =
+        str_eq_nocase(*coding, STR("chunked")) && !stands_by_tabs(*coding);
     return head->chunked ? REFUSE_NONE : REFUSE_CODING;
 }
 
@@ -196,7 +245,7 @@ judge_length(struct http_head *head)
     if (more) {
         return REFUSE_LENGTHS;
     }
-    if (!all_in(*length, is_digit) ||
+    if (!all_in(*length, is_digit) || stands_by_tabs(*length) ||
         !str_to_int(*length, 0, INT64_MAX, &head->length)) {
         return REFUSE_LENGTH;
     }

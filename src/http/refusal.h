@@ -45,7 +45,6 @@ enum http_refusal {
     REFUSE_BOTH,         /* Content-Length and Transfer-Encoding */
     REFUSE_UPGRADE_BODY,
     REFUSE_EXPECT, /* Expect other than 100-continue */
-    REFUSE_PARSER, /* passed the guard, but llhttp says no */
     REFUSE_CHUNK,  /* size, or the line ends around it */
     REFUSE_CHUNK_EXTENSION,
     REFUSE_TRAILER,

@@ -45,7 +45,7 @@ refuse(struct exchange *x, enum http_refusal why)
     x->close = true;
     x->note = str_from(http_refusal_text(why));
     if (why == REFUSE_CONNECT || why == REFUSE_TRACE) {
-        http_set_header(&x->pub, "Allow", STR_NONE);
+        http_allow_all(x);
     }
     http_error(&x->pub, http_refusal_status(why), "%s", http_refusal_text(why));
 }
@@ -182,9 +182,21 @@ http_request_begin(struct http_connection *c, const uint8_t *data, size_t n)
         http_route(x);
     } else {
         note_refusal(x, why, str_of(data, n), 0);
+        http_route_refused(x, x->head.path);
         refuse(x, why);
     }
     http_settle(c);
+}
+
+/* Of a request line that may be cut. */
+static struct str
+path_of(struct str line)
+{
+    struct str target;
+
+    str_cut(&line, ' ');
+    target = str_cut(&line, ' ');
+    return str_cut(&target, '?');
 }
 
 void
@@ -200,6 +212,7 @@ http_request_refused(struct http_connection *c, const uint8_t *data, size_t n,
     publish_head(x);
     http_body_init(&x->body, &x->head);
     note_refusal(x, why, str_of(data, n), c->scan.at);
+    http_route_refused(x, path_of(line));
     refuse(x, why);
     http_settle(c);
 }

@@ -246,15 +246,64 @@ add_line(struct buf *b, const char *name, struct str value)
     return 0;
 }
 
+static bool
+has_line(struct str lines, struct str name)
+{
+    while (lines.len > 0) {
+        struct str line = str_cut(&lines, '\n');
+
+        if (str_eq_nocase(str_cut(&line, ':'), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the refusal or a stage within has said it. */
+static bool
+is_said(const struct exchange *x, const struct http_stage *s, struct str name)
+{
+    bool said = has_line(x->reject_lines, name);
+
+    for (const struct http_stage *in = x->stage; in != s && !said;
+         in = in->up) {
+        said = has_line(in->lines, name);
+    }
+    return said;
+}
+
+/* What layers around the one that answers say of their versions: there is one
+ * version of an answer, but any number of links. */
+static int
+add_stage(struct buf *b, const struct exchange *x, const struct http_stage *s)
+{
+    struct str lines = s->lines;
+    int bad = 0;
+
+    while (lines.len > 0) {
+        struct str line = str_cut(&lines, '\n'), rest = line;
+        struct str name = str_cut(&rest, ':');
+
+        if (str_eq_nocase(name, STR("Link")) || !is_said(x, s, name)) {
+            bad |= buf_add_str(b, line) | buf_add_str(b, STR("\n"));
+        }
+    }
+    return bad;
+}
+
 static int
 add_fields(struct buf *b, const struct exchange *x)
 {
-    int bad = 0;
+    int bad = buf_add_str(b, x->reject_lines);
 
-    for (const struct http_stage *s = x->stage; s != NULL; s = s->up) {
-        bad |= buf_add_str(b, s->lines);
+    if (x->stage != NULL && x->reject_lines.len == 0) {
+        bad |= buf_add_str(b, x->stage->lines);
     }
-    bad |= buf_add_str(b, x->reject_lines);
+    for (const struct http_stage *s = x->stage; s != NULL; s = s->up) {
+        if (s != x->stage || x->reject_lines.len > 0) {
+            bad |= add_stage(b, x, s);
+        }
+    }
     for (const struct http_field *f = x->fields; f != NULL; f = f->next) {
         bad |= add_line(b, f->name, f->value);
     }

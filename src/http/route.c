@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "http/filter/filter.h"
 #include "http/metrics.h"
+#include "http/path.h"
 
 #define PARAMS_MAX 8   /* of a template */
 #define METHODS_MAX 16 /* of an Allow header */
@@ -265,6 +266,15 @@ return_to_longest(struct exchange *x)
     }
 }
 
+void
+http_route_refused(struct exchange *x, struct str path)
+{
+    if (str_starts(path, STR("/")) &&
+        http_path_decode(x->pub.pool, path, &x->pub.path) == 0) {
+        return_to_longest(x);
+    }
+}
+
 /* What a selector has to say when nobody has an answer is said where it is: in
  * the form of the errors there, for the pages that may read there. */
 static void
@@ -380,11 +390,24 @@ pass(struct exchange *x)
 }
 
 static void
-route_star(struct exchange *x)
+allow_every(struct exchange *x)
 {
     static const struct http_route every = { "*", "*", NULL, false };
 
     allow_route(x, &every);
+}
+
+void
+http_allow_all(struct exchange *x)
+{
+    allow_every(x);
+    set_allow(x);
+}
+
+static void
+route_star(struct exchange *x)
+{
+    allow_every(x);
     x->reject = 405;
 }
 

@@ -24,6 +24,7 @@ show(struct exchange *x, struct http_stage *s)
     x->pub.api_version = s->version;
     x->pub.api_format = s->format;
     x->pub.api_query = s->query;
+    x->pub.api = s->api;
 }
 
 void
@@ -97,6 +98,21 @@ join_queries(struct exchange *x, struct str below, struct str chosen)
                        STR_ARGS(chosen));
 }
 
+/* What was chosen, and in front of it. */
+static const struct http_api *
+join_apis(struct exchange *x, const struct http_api *chosen)
+{
+    struct http_api *api;
+
+    if (chosen == NULL) {
+        return x->stage->api;
+    }
+    api = pool_alloc(x->pub.pool, sizeof(*api));
+    *api = *chosen;
+    api->outer = x->stage->api;
+    return api;
+}
+
 static void
 climb(struct exchange *x, const struct http_choice *chosen)
 {
@@ -111,6 +127,7 @@ climb(struct exchange *x, const struct http_choice *chosen)
         .version = chosen->version,
         .format = chosen->format,
         .query = join_queries(x, x->stage->query, chosen->query),
+        .api = join_apis(x, chosen->api),
         .wish = chosen->wish,
         .lines = chosen->lines,
     };

@@ -265,9 +265,10 @@ unit_at(struct str s, size_t at)
     return n;
 }
 
-/* "\ud800" without its other half stands for no character (8.2). */
-static bool
-has_lone_surrogate(struct str s)
+/* "\ud800" without its other half stands for no character (8.2).  Where it
+ * is; s.len: nowhere. */
+static size_t
+lone_surrogate(struct str s)
 {
     for (size_t at = str_find(s, '\\', 0); at < s.len;
          at = str_find(s, '\\', at)) {
@@ -277,46 +278,67 @@ has_lone_surrogate(struct str s)
             int low = unit_at(s, at + 6);
 
             if (low < 0xdc00 || low > 0xdfff) {
-                return true;
+                return at;
             }
             at += 12;
         } else if (unit >= 0xdc00 && unit <= 0xdfff) {
-            return true;
+            return at;
         } else {
             at += 2;
         }
     }
-    return false;
+    return s.len;
 }
 
 /* yajl lets surrogates, overlong forms and more than U+10FFFF pass, and makes
  * one of half a pair. */
 static const char *
-wrong_text(struct str text)
+wrong_text(struct str text, size_t *at)
 {
-    if (!utf8_valid(text)) {
+    *at = utf8_length(text);
+    if (*at < text.len) {
         return "not valid JSON: not UTF-8";
     }
-    return has_lone_surrogate(text) ? "not valid JSON: half a surrogate pair"
-                                    : NULL;
+    *at = lone_surrogate(text);
+    return *at < text.len ? "not valid JSON: half a surrogate pair" : NULL;
 }
 
 /* ---- all of it ---- */
 
 static bool
-parse(struct reading *r, struct str text)
+parse(struct reading *r, struct str text, size_t *at)
 {
     yajl_alloc_funcs memory = { parse_alloc, parse_resize, parse_free, NULL };
     yajl_handle h = yajl_alloc(&callbacks, &memory, r);
     yajl_status status =
         yajl_parse(h, (const unsigned char *)text.ptr, text.len);
 
+    *at = yajl_get_bytes_consumed(h); /* with what is wrong */
+    *at -= *at > 0;
     if (status == yajl_status_ok) {
         status = yajl_complete_parse(h);
+        *at = text.len;
     }
     yajl_free(h);
     mem_free(&r->members);
     return status == yajl_status_ok && r->root != NULL;
+}
+
+/* For people, as editors count: from 1, in characters. */
+static void
+tell_place(struct errmsg *err, const char *why, struct str text, size_t at)
+{
+    size_t line = 1, column = 1;
+
+    for (size_t i = 0; i < at && i < text.len; i++) {
+        if (text.ptr[i] == '\n') {
+            line++;
+            column = 1;
+        } else {
+            column += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+        }
+    }
+    errmsg_set(err, "%s (line %zu, column %zu)", why, line, column);
 }
 
 const struct json_value *
@@ -324,11 +346,16 @@ json_read(struct pool *pool, struct str text, struct errmsg *err)
 {
     struct reading r = { .pool = pool, .name = STR_NONE };
 
-    r.why = wrong_text(text);
-    if (r.why == NULL && parse(&r, text)) {
+    size_t at;
+
+    r.why = wrong_text(text, &at);
+    if (r.why == NULL && parse(&r, text, &at)) {
         return r.root;
     }
-    errmsg_set(err, "%s", r.why != NULL ? r.why : "not valid JSON");
+    if (r.why == NULL && at == text.len) {
+        r.why = "not valid JSON: it ends too early";
+    }
+    tell_place(err, r.why != NULL ? r.why : "not valid JSON", text, at);
     return NULL;
 }
 

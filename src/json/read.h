@@ -39,7 +39,8 @@ struct json_value {
 };
 
 /* The value of text; all of it lies in the pool.  Callers bound the text's
- * size first.  NULL with err, which tells a limit from a mistake. */
+ * size first.  NULL with err, which tells a limit from a mistake, and where it
+ * is: "not valid JSON (line 2, column 7)". */
 const struct json_value *json_read(struct pool *pool, struct str text,
                                    struct errmsg *err);
 

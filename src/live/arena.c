@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "live/record.h"
 #include "live/stream.h"
 #include "proc/shared.h"
 
@@ -27,10 +28,16 @@ lay(size_t *at, size_t size)
 }
 
 struct layout {
-    size_t keys, names, taken, streams, sessions, pages, states,
+    size_t keys, names, taken, streams, claims, pages, states,
         hints[SEGMENT_HINTS];
-    size_t segments, size;
+    size_t sessions, segments, size;
 };
+
+static size_t
+to_segment(size_t at)
+{
+    return (at + SEGMENT_SIZE - 1) & ~(size_t)(SEGMENT_SIZE - 1);
+}
 
 static struct layout
 lay_out(const struct live_settings *s)
@@ -46,14 +53,17 @@ lay_out(const struct live_settings *s)
     l.taken =
         lay(&at, names_words((uint32_t)s->max_streams) * sizeof(uint64_t));
     l.streams = lay(&at, (size_t)s->max_streams * sizeof(struct stream));
-    l.sessions =
-        lay(&at, (size_t)s->max_sessions * sizeof(struct session_record));
+    l.claims = lay(&at, (size_t)s->max_sessions * sizeof(struct session_claim));
     l.pages = lay(&at, slots_count() * sizeof(struct wake_page));
     l.states = lay(&at, segments * sizeof(uint64_t));
     for (unsigned i = 0; i < SEGMENT_HINTS; i++) {
         l.hints[i] = lay(&at, segment_hint_words(segments) * sizeof(uint64_t));
     }
-    at = (at + SEGMENT_SIZE - 1) & ~(size_t)(SEGMENT_SIZE - 1);
+    /* These are given back by the page. */
+    at = to_segment(at);
+    l.sessions =
+        lay(&at, (size_t)s->max_sessions * sizeof(struct session_record));
+    at = to_segment(at);
     l.segments = lay(&at, segments * SEGMENT_SIZE);
     l.size = at;
     return l;
@@ -67,6 +77,7 @@ point_into(uint8_t *memory, const struct layout *l)
     arena.names = (struct name_bucket *)(void *)(memory + l->names);
     arena.taken = (_Atomic uint64_t *)(void *)(memory + l->taken);
     arena.streams = (struct stream *)(void *)(memory + l->streams);
+    arena.claims = (struct session_claim *)(void *)(memory + l->claims);
     arena.sessions = (struct session_record *)(void *)(memory + l->sessions);
     arena.pages = (struct wake_page *)(void *)(memory + l->pages);
     arena.states = (_Atomic uint64_t *)(void *)(memory + l->states);
@@ -97,6 +108,7 @@ live_create(const struct live_settings *s, struct errmsg *err)
     atomic_store(&arena.head->epoch, 1);
     arena.name_buckets = names_buckets(arena.stream_count);
     segments_begin();
+    records_begin();
     return 0;
 }
 
@@ -185,6 +197,6 @@ live_memory(struct live_memory_view *v)
         v->streams += atomic_load(&arena.keys[i]) != 0;
     }
     for (uint32_t i = 0; i < sessions_end(); i++) {
-        v->sessions += atomic_load(&arena.sessions[i].owner) != 0;
+        v->sessions += session_owner(i) != 0;
     }
 }

@@ -3,9 +3,10 @@
  * any fork.  Only src/live includes this header.
  *
  * It holds, behind a head: the keys of all streams (which name stands in
- * which record) and the table to find them by, the stream records, the session
- * records, one wake page for each slot, a state word for each segment, and the
- * segments themselves. Everything is an index or an offset, never a pointer.
+ * which record) and the table to find them by, the stream records, who has
+ * which session record, one wake page for each slot, a state word for each
+ * segment, the session records, and the segments themselves. Everything is an
+ * index or an offset, never a pointer.
  *
  * Giving segments back: live/segment.h.
  *
@@ -71,10 +72,10 @@ _Static_assert(sizeof(struct index_segment) <= SEGMENT_SIZE, "index segment");
 
 /* What a new player needs first: metadata and codec headers, newest of each
  * kind; one segment, replaced as a whole. */
-#define PROLOGUE_ITEMS 16u
+#define PROLOGUE_ITEMS 32u
 struct prologue_item {
     uint8_t type;  /* enum media_type */
-    uint8_t flags; /* MEDIA_META or MEDIA_HEADER */
+    uint8_t flags; /* one of MEDIA_KEPT */
     uint8_t track;
     uint32_t offset, len; /* payload in bytes[] */
 };
@@ -119,9 +120,10 @@ struct stream {
     _Atomic uint32_t prologue; /* segment, or SEGMENT_NONE */
     _Atomic uint64_t media_first, media_end; /* segments held: [first, end) */
     _Atomic uint64_t index_first, index_end;
-    _Atomic uint32_t last_times[2]; /* latest timestamp of sound, picture */
-    _Atomic uint32_t timed;         /* which of them there is: TRACK_ bits */
-    _Atomic int64_t last_arrived_ms;
+    _Atomic uint32_t last_times[2];  /* latest timestamp of sound, picture */
+    _Atomic uint32_t timed;          /* which of them there is: TRACK_ bits */
+    _Atomic int64_t timed_ms;        /* clock_ms() when one of them came last */
+    _Atomic int64_t last_arrived_ms; /* the same, of data, too */
     _Atomic uint32_t video_interval; /* ms between video frames, smoothed;
                                         0: no video */
     _Atomic uint32_t tracks;         /* of this session: 1 audio, 2 video */
@@ -154,12 +156,17 @@ enum session_role {
     SESSION_PUBLISHER,
 };
 
+/* Who has a session record.  These lie apart from the records: whoever looks
+ * for sessions reads nothing else of those that are free, so that their memory
+ * can be given back. */
+struct session_claim {
+    _Atomic slot_owner owner;  /* see session_owner() */
+    _Atomic uint32_t sequence; /* odd while the record changes */
+};
+
 /* A publisher or a player, for statistics.  Written by its owner; what stays
- * the same for its life under a sequence counter that is odd while it
- * changes. */
+ * the same for its life under the sequence counter of its claim. */
 struct session_record {
-    _Atomic slot_owner owner; /* 0: free */
-    _Atomic uint32_t sequence;
     _Atomic uint32_t role; /* enum session_role */
     uint32_t serial;
     uint32_t stream_id;
@@ -198,9 +205,10 @@ struct arena {
     struct name_bucket *names;
     _Atomic uint64_t *taken; /* a bit for each record (names.c) */
     struct stream *streams;
-    struct session_record *sessions;
-    struct wake_page *pages;  /* slot_count */
-    _Atomic uint64_t *states; /* segment_count */
+    struct session_claim *claims;    /* session_count */
+    struct session_record *sessions; /* session_count, from a page's begin on */
+    struct wake_page *pages;         /* slot_count */
+    _Atomic uint64_t *states;        /* segment_count */
     uint8_t *segments;
     /* Which segments are retired, which are free: bits of segments, then bits
      * of words of those (segment.c). */
@@ -251,6 +259,15 @@ sessions_end(void)
     uint32_t end = atomic_load(&arena.head->session_end);
 
     return end < arena.session_count ? end : arena.session_count;
+}
+
+/* 0: free, or the master is giving its memory back. */
+static inline slot_owner
+session_owner(uint32_t n)
+{
+    slot_owner owner = atomic_load(&arena.claims[n].owner);
+
+    return slot_owner_number(owner) != 0 ? owner : 0;
 }
 
 /* ---- waking ---- */

@@ -129,6 +129,7 @@ struct live_play {
     bool set_data_frame;
     int64_t gather;    /* ms or LIVE_GATHER_AUTO; of the application */
     bool gop_cache;    /* start at the last key frame, not at the next */
+    uint32_t duration; /* ms of the stream, then it is stopped; 0: all of it */
     struct conn *conn; /* borrowed: outlives the player */
 };
 
@@ -154,6 +155,8 @@ struct live_player *live_play(const struct live_play *p,
                               const struct live_player_handlers *h, void *arg,
                               struct errmsg *err);
 void live_stop_playing(struct live_player **p);
+/* What on_stop says when it has had its duration. */
+#define LIVE_PLAYED "played as long as it wanted"
 
 /* The session's conn_handlers.on_writable calls it for its players. */
 void live_player_writable(struct live_player *p);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "live/metrics.h"
+#include "live/record.h"
 #include "live/stream.h"
 
 /* How often it is looked whether others are done with a stream. */
@@ -212,6 +213,7 @@ on_wake(struct io *io, unsigned ready)
 static void
 on_trim(struct timer *timer)
 {
+    records_trim();
     timer_set(watch.loop, timer, segments_trim() ? TRIM_MS : TRIM_LOOK_MS);
 }
 
@@ -303,8 +305,8 @@ static void
 sweep_sessions(slot_owner dead)
 {
     for (uint32_t i = 0; i < sessions_end(); i++) {
-        if (atomic_load(&arena.sessions[i].owner) == dead) {
-            atomic_store(&arena.sessions[i].owner, 0);
+        if (atomic_load(&arena.claims[i].owner) == dead) {
+            atomic_store(&arena.claims[i].owner, 0);
         }
     }
 }

@@ -65,14 +65,33 @@ measure_header(struct stream *s, enum media_type type, struct str payload)
     end_change(s);
 }
 
+static void
+measure_size(struct stream *s, struct str payload)
+{
+    uint32_t width, height;
+
+    if (!media_frame_size((const uint8_t *)payload.ptr, payload.len, &width,
+                          &height) ||
+        (s->video.width == width && s->video.height == height)) {
+        return;
+    }
+    begin_change(s);
+    s->video.width = width;
+    s->video.height = height;
+    end_change(s);
+}
+
 void
-measure_codec(struct stream *s, enum media_type type, uint8_t codec,
+measure_frame(struct stream *s, enum media_type type, struct media_info info,
               struct str payload)
 {
     uint8_t known = type == MEDIA_VIDEO ? s->video.codec : s->audio.codec;
 
-    if (codec != CODEC_NONE && codec != known) {
+    if (info.codec != CODEC_NONE && info.codec != known) {
         measure_header(s, type, payload);
+    }
+    if ((info.flags & MEDIA_KEY) != 0 && info.track == 0) {
+        measure_size(s, payload);
     }
 }
 

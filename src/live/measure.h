@@ -21,9 +21,10 @@ struct measure {
 void measure_start(struct stream *s);
 /* Writer: a new codec header. */
 void measure_header(struct stream *s, enum media_type type, struct str payload);
-/* Writer: a frame; of a codec without a header it is all there is. */
-void measure_codec(struct stream *s, enum media_type type, uint8_t codec,
-                   struct str payload);
+/* Writer: a frame; of a codec without a header it is all there is, and of some
+ * the size of the picture stands there. */
+void measure_frame(struct stream *s, enum media_type type,
+                   struct media_info info, struct str payload);
 /* Writer: a picture with these flags (enum media_flag) and timestamp. */
 void measure_picture(struct measure *m, struct stream *s, unsigned flags,
                      uint32_t time);

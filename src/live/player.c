@@ -178,6 +178,7 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     p->asked_ms = loop_now(hub.loop);
     p->app = live_app_place(what->name);
     p->gop_cache = what->gop_cache;
+    p->duration = what->duration;
     p->view.framing = what->framing;
     p->view.stream_id = what->stream_id;
     p->view.set_data_frame = what->set_data_frame;

@@ -30,8 +30,10 @@ struct live_player {
     uint64_t not_before;       /* may start at this frame or a later one */
     int64_t blocked_ms;        /* since when its socket is full */
     int64_t gather;
-    int64_t asked_ms; /* clock_ms() of live_play() */
-    unsigned app;     /* its place among METRIC_APPS */
+    int64_t asked_ms;    /* clock_ms() of live_play() */
+    uint32_t duration;   /* live_play.duration */
+    uint32_t began_time; /* timestamp of the first frame it started at */
+    unsigned app;        /* its place among METRIC_APPS */
     struct batch_view view;
     struct buf words;  /* of the session, for the next boundary */
     struct rest *rest; /* live/rest.h; NULL: its frame is in the arena */

@@ -131,6 +131,57 @@ player_take_turn(struct live_player *p)
     return !p->stopped;
 }
 
+/* ---- how long it plays ---- */
+
+/* How many frames ahead a step looks for the end. */
+#define LOOK_AHEAD 256
+
+/* The frame comes when the player has had its duration. */
+static bool
+is_too_late(const struct live_player *p, uint64_t frame)
+{
+    uint32_t time = frame_at(p->hs->stream, frame)->timestamp;
+
+    return (int32_t)(time - p->began_time) >= (int32_t)p->duration;
+}
+
+/* Frames before that one are its own. */
+static uint64_t
+end_of_share(const struct live_player *p)
+{
+    uint64_t end = p->at.frame + (p->at.offset > 0 ? 1 : 0);
+    uint64_t last = p->at.frame + LOOK_AHEAD;
+
+    if (p->duration == 0) {
+        return p->hs->reached;
+    }
+    last = last < p->hs->reached ? last : p->hs->reached;
+    while (end < last && !is_too_late(p, end)) {
+        end++;
+    }
+    return end;
+}
+
+/* At a frame's boundary. */
+static bool
+has_had_all(const struct live_player *p)
+{
+    return p->duration > 0 && p->at.frame < p->hs->reached &&
+           is_too_late(p, p->at.frame);
+}
+
+static enum sent
+end_play(struct live_player *p)
+{
+    pass_flush(); /* before its session is told anything */
+    if (!p->stopped) {
+        player_stop(p, LIVE_PLAYED);
+    }
+    return SENT_GONE;
+}
+
+/* ---- frames ---- */
+
 /* Something waits for the end of the frame it stands in. */
 static bool
 wants_boundary(const struct live_player *p)
@@ -145,11 +196,11 @@ next_batch(const struct live_player *p)
     struct hub_stream *hs = p->hs;
     bool cut = p->at.offset > 0 && wants_boundary(p);
 
-    if (p->at.offset == 0 && batch_is_common(&p->view)) {
+    if (p->at.offset == 0 && batch_is_common(&p->view) && p->duration == 0) {
         return pass_batch(p);
     }
     batch_fill(&hub.own, hs->stream, &p->view, p->at,
-               cut ? p->at.frame + 1 : hs->reached);
+               cut ? p->at.frame + 1 : end_of_share(p));
     return &hub.own;
 }
 
@@ -219,6 +270,9 @@ player_step(struct live_player *p)
             return start_again(p, p->not_before);
         }
         sent = catch_up(p);
+        if (sent == SENT_SOME && has_had_all(p)) {
+            return end_play(p);
+        }
     } else if (p->at.frame < atomic_load(&p->hs->stream->head)) {
         return player_too_slow(
             p, "too slow: took nothing of a frame for the whole "

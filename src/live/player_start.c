@@ -214,6 +214,7 @@ start(struct live_player *p, uint64_t frame)
     p->first_frame = frame;
     p->at = (struct cursor){ .frame = frame };
     if (first) {
+        p->began_time = timestamp;
         metric_observe(&live_metrics[LIVE_FIRST_FRAME], 0,
                        loop_now(hub.loop) - p->asked_ms);
         p->conn->last = p;

@@ -21,7 +21,7 @@ same_kind(const struct prologue_item *item, enum media_type type,
           struct media_info info)
 {
     return item->type == type && item->track == info.track &&
-           item->flags == (info.flags & (MEDIA_META | MEDIA_HEADER));
+           item->flags == (info.flags & MEDIA_KEPT);
 }
 
 const struct prologue *
@@ -86,7 +86,7 @@ static bool
 may_change(struct prologue_writer *w, struct media_info info)
 {
     int64_t now = clock_ms();
-    int64_t *spent = &w->spent_until[info.flags & MEDIA_META ? 1 : 0];
+    int64_t *spent = &w->spent_until[info.flags & MEDIA_HEADER ? 0 : 1];
     int64_t from = *spent > now ? *spent : now;
 
     if (from + CHANGE_MS > now + PROLOGUE_BURST * CHANGE_MS) {
@@ -139,7 +139,7 @@ prologue_put(struct prologue_writer *w, struct stream *s, enum media_type type,
     const struct prologue *old = prologue_of(s);
     struct prologue_item like = {
         .type = (uint8_t)type,
-        .flags = info.flags & (MEDIA_META | MEDIA_HEADER),
+        .flags = info.flags & MEDIA_KEPT,
         .track = info.track,
     };
     struct prologue *new;

@@ -1,7 +1,8 @@
 /*
- * What a new player needs before its first frame: metadata and the codec
- * headers, the newest of each kind and track, in one segment that is replaced
- * as a whole, so that a reader never sees half a change.
+ * What a new player needs before its first frame: metadata, the codec headers
+ * and what Enhanced RTMP says of a track beside them (colours, speakers), the
+ * newest of each kind and track, in one segment that is replaced as a whole, so
+ * that a reader never sees half a change.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -13,7 +14,8 @@
 /* Each change takes a fresh segment, and the old one is nobody's until all
  * processes have made a turn.  So a writer has only so many changes: a burst
  * (several tracks begin at once, and may all change), then so many a second;
- * codec headers and metadata each. */
+ * codec headers have theirs, metadata of the stream and of its tracks another.
+ */
 #define PROLOGUE_BURST 32
 #define PROLOGUE_RATE 4 /* a second */
 

@@ -3,21 +3,42 @@
  *
  * The owner frees its record; the master's sweep does it for the dead.  Readers
  * copy, try again a bounded number of times, and leave out what keeps changing.
+ * The master gives back pages of records that are free: it takes all records
+ * that lie in one for as long as that lasts.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "live/record.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+
+/* Pages that the master looks at in one go. */
+#define LOOKED 2048u
+
+static struct {
+    uint32_t at; /* the next page */
+    bool denied; /* the system takes nothing back */
+} trim;
+
+static struct session_claim *
+claim_of(const struct session_record *r)
+{
+    return &arena.claims[r - arena.sessions];
+}
 
 static void
 fill(struct session_record *r, const struct record_text *t)
 {
+    struct session_claim *c = claim_of(r);
     size_t name, room;
 
-    atomic_fetch_add(&r->sequence, 1); /* odd: readers wait */
+    atomic_fetch_add(&c->sequence, 1); /* odd: readers wait */
     do {
         r->serial = atomic_fetch_add(&arena.head->session_serial, 1);
     } while (r->serial == 0); /* which means none */
@@ -33,7 +54,7 @@ fill(struct session_record *r, const struct record_text *t)
     atomic_store(&r->url_len, (uint16_t)str_copy(r->text + name, room, t->url));
     meter_clear(&r->meter);
     atomic_store(&r->dropped, 0);
-    atomic_fetch_add(&r->sequence, 1);
+    atomic_fetch_add(&c->sequence, 1);
 }
 
 /* Before it is taken: a taker that is killed leaves no record unseen. */
@@ -54,23 +75,23 @@ record_take(const struct record_text *t)
     uint32_t at = arena.session_hint;
 
     for (uint32_t i = 0; i < count; i++) {
-        struct session_record *r = &arena.sessions[at];
+        struct session_claim *c = &arena.claims[at];
         uint32_t here = at;
         slot_owner nobody = 0;
 
         at = at + 1 < count ? at + 1 : 0;
-        if (atomic_load_explicit(&r->owner, memory_order_relaxed) != 0) {
+        if (atomic_load_explicit(&c->owner, memory_order_relaxed) != 0) {
             continue;
         }
         note_use(here);
-        if (atomic_compare_exchange_strong(&r->owner, &nobody,
+        if (atomic_compare_exchange_strong(&c->owner, &nobody,
                                            slot_self_owner())) {
             arena.session_hint = at;
-            if (atomic_load(&r->sequence) % 2 != 0) {
-                atomic_fetch_add(&r->sequence, 1); /* its writer was killed */
+            if (atomic_load(&c->sequence) % 2 != 0) {
+                atomic_fetch_add(&c->sequence, 1); /* its writer was killed */
             }
-            fill(r, t);
-            return r;
+            fill(&arena.sessions[here], t);
+            return &arena.sessions[here];
         }
     }
     return NULL;
@@ -81,7 +102,7 @@ record_free(struct session_record **r)
 {
     if (*r != NULL) {
         arena.session_hint = (uint32_t)(*r - arena.sessions);
-        atomic_store(&(*r)->owner, 0);
+        atomic_store(&claim_of(*r)->owner, 0);
         *r = NULL;
     }
 }
@@ -143,18 +164,21 @@ copy_record(const struct session_record *r, struct live_session_view *v)
 bool
 record_view(const struct session_record *r, struct live_session_view *v)
 {
-    for (int tries = 0; tries < 100; tries++) {
-        uint32_t before = atomic_load(&r->sequence);
+    uint32_t n = (uint32_t)(r - arena.sessions);
+    const struct session_claim *c = &arena.claims[n];
 
-        v->owner = atomic_load(&r->owner);
+    for (int tries = 0; tries < 100; tries++) {
+        uint32_t before = atomic_load(&c->sequence);
+
+        v->owner = session_owner(n);
         if (v->owner == 0) {
             return false;
         }
         if (before % 2 == 0) {
             copy_record(r, v);
             atomic_thread_fence(memory_order_seq_cst);
-            if (atomic_load(&r->sequence) == before) {
-                return atomic_load(&r->owner) == v->owner;
+            if (atomic_load(&c->sequence) == before) {
+                return session_owner(n) == v->owner;
             }
         }
     }
@@ -167,10 +191,7 @@ live_next_session(uint32_t *at, struct live_session_view *v)
     uint32_t end = sessions_end();
 
     while (*at < end) {
-        const struct session_record *r = &arena.sessions[(*at)++];
-
-        if (atomic_load_explicit(&r->owner, memory_order_relaxed) != 0 &&
-            record_view(r, v)) {
+        if (record_view(&arena.sessions[(*at)++], v)) {
             return true;
         }
     }
@@ -189,4 +210,84 @@ live_each_session(bool (*on_view)(void *arg, const struct live_session_view *v),
             return;
         }
     }
+}
+
+/* ---- the master ---- */
+
+void
+records_begin(void)
+{
+    memset(&trim, 0, sizeof(trim));
+}
+
+static void
+release(uint32_t from, uint32_t to)
+{
+    while (from < to) {
+        atomic_store(&arena.claims[from++].owner, 0);
+    }
+}
+
+/* All of them or none. */
+static bool
+claim_free(uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        slot_owner nobody = 0;
+
+        if (!atomic_compare_exchange_strong(&arena.claims[i].owner, &nobody,
+                                            slot_owner_of(0))) {
+            release(from, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Gives the page back unless somebody has a record there. */
+static void
+give_back(uint8_t *page, size_t size)
+{
+    size_t begin = (size_t)(page - (uint8_t *)arena.sessions);
+    size_t last = (begin + size - 1) / sizeof(struct session_record);
+    uint32_t from = (uint32_t)(begin / sizeof(struct session_record));
+    uint32_t to =
+        last < arena.session_count ? (uint32_t)last + 1 : arena.session_count;
+
+    if (!claim_free(from, to)) {
+        return;
+    }
+    if (madvise(page, size, MADV_REMOVE) == -1) {
+        log_warn("live: memory of sessions that ended stays taken: %s",
+                 strerror(errno));
+        trim.denied = true;
+    }
+    release(from, to);
+}
+
+void
+records_trim(void)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    size_t used = sessions_end() * sizeof(struct session_record);
+    uint32_t end = (uint32_t)((used + size - 1) / size);
+    uint8_t *first = (uint8_t *)arena.sessions;
+    unsigned char touched[LOOKED];
+    uint32_t count;
+
+    if (trim.denied) {
+        return;
+    }
+    trim.at = trim.at < end ? trim.at : 0;
+    count = end - trim.at < LOOKED ? end - trim.at : LOOKED;
+    first += trim.at * size;
+    if (count == 0 || mincore(first, count * size, touched) == -1) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if ((touched[i] & 1) != 0) {
+            give_back(first + i * size, size);
+        }
+    }
+    trim.at += count;
 }

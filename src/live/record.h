@@ -34,4 +34,10 @@ record_count(struct session_record *r, int64_t now, uint64_t video,
 /* Owner: the name is the publisher's now. */
 void record_publishes(struct session_record *r);
 
+/* Master, when the arena has been made. */
+void records_begin(void);
+/* Master, from time to time: memory of some thousand records that nobody has
+ * goes back to the system. */
+void records_trim(void);
+
 #endif

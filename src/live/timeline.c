@@ -46,13 +46,14 @@ timeline_start(struct timeline *t, struct stream *s)
     *t = (struct timeline){ .later = atomic_load(&s->timed) != 0 };
 }
 
-/* This frame comes as much later than the stream's last one as it arrived
- * later.  What the clock said before says nothing any more. */
+/* This frame comes as much later than the stream's last sound or picture as it
+ * arrived later; data have the time of those.  What the clock said before says
+ * nothing any more. */
 static void
 join_clock(struct timeline *t, struct stream *s, const struct frame *f,
            uint32_t timestamp)
 {
-    int64_t gap = f->arrived_ms - atomic_load(&s->last_arrived_ms);
+    int64_t gap = f->arrived_ms - atomic_load(&s->timed_ms);
 
     gap = gap < 1 ? 1 : gap;
     t->offset = latest(s) + (uint32_t)gap - timestamp;
@@ -99,7 +100,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
     if (!t->joined && t->later) {
         join_clock(t, s, f, timestamp);
     } else if (leading && k->known && ahead < -CLOCK_BACK_MS) {
-        if ((f->flags & MEDIA_HEADER) != 0) {
+        if ((f->flags & MEDIA_KEPT) != 0) {
             /* Many encoders send one again with time 0. */
             return k->behind ? last : k->last;
         }
@@ -137,4 +138,5 @@ timeline_note(struct stream *s, const struct frame *f)
                               memory_order_relaxed);
     }
     atomic_store_explicit(&s->timed, timed | 1u << kind, memory_order_relaxed);
+    atomic_store_explicit(&s->timed_ms, f->arrived_ms, memory_order_relaxed);
 }

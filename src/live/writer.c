@@ -356,29 +356,27 @@ note_headers(struct writer *w, enum media_type type, struct media_info info,
     struct stream *s = w->stream;
     enum prologue_change change;
 
-    if ((info.flags & (MEDIA_META | MEDIA_HEADER)) == 0) {
-        measure_codec(s, type, info.codec, payload);
+    if ((info.flags & MEDIA_KEPT) == 0) {
+        measure_frame(s, type, info, payload);
         return true;
     }
     change = prologue_put(&w->headers, s, type, info, payload);
-    w->unsteady = change == PROLOGUE_OFTEN && (info.flags & MEDIA_META) == 0;
+    w->unsteady = change == PROLOGUE_OFTEN && (info.flags & MEDIA_HEADER) != 0;
     if (change == PROLOGUE_FULL || (change == PROLOGUE_OFTEN && !w->unsteady)) {
         metric_add(&live_metrics[LIVE_HEADERS_LOST], 0, 1);
         log_limited(LOG_WARN,
                     "stream %.*s: %s of %zu bytes cannot be kept for players "
                     "that come later",
                     STR_ARGS(stream_name(s)),
-                    info.flags & MEDIA_META ? "metadata" : "a codec header",
+                    info.flags & MEDIA_HEADER ? "a codec header" : "metadata",
                     payload.len);
-    }
-    if (change != PROLOGUE_SAME && (info.flags & MEDIA_HEADER) != 0) {
-        measure_header(s, type, payload);
     }
     if (info.flags & MEDIA_META) {
         w->video_declared = contains(payload, STR("videocodecid"));
         return change != PROLOGUE_SAME;
     }
-    if (change != PROLOGUE_SAME) {
+    if (change != PROLOGUE_SAME && (info.flags & MEDIA_HEADER) != 0) {
+        measure_header(s, type, payload);
         outdate_starts(w, type, info, change != PROLOGUE_NEW);
     }
     return true;
@@ -443,7 +441,7 @@ is_audio_only(const struct writer *w, const struct frame *f)
 static bool
 is_start(const struct writer *w, struct media_info info, const struct frame *f)
 {
-    if (info.flags & (MEDIA_HEADER | MEDIA_END)) {
+    if (info.flags & (MEDIA_KEPT | MEDIA_END)) {
         return false;
     }
     if (f->type == MEDIA_VIDEO) {
@@ -457,7 +455,7 @@ static void
 note_sound(struct writer *w, struct media_info info, uint64_t frame)
 {
     if (w->first_sound == FRAME_NONE && info.codec != CODEC_NONE &&
-        (info.flags & (MEDIA_HEADER | MEDIA_END)) == 0) {
+        (info.flags & (MEDIA_KEPT | MEDIA_END)) == 0) {
         w->first_sound = frame;
     }
 }
@@ -518,7 +516,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     }
     f.timestamp = timeline_place(&w->time, s, &f, timestamp, leading);
     start = leading && is_start(w, info, &f);
-    if (w->wants_key && !start && (info.flags & MEDIA_HEADER) == 0) {
+    if (w->wants_key && !start && (info.flags & MEDIA_KEPT) == 0) {
         return drop(w);
     }
     f.position = end_position(s);
@@ -536,7 +534,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     if (start) {
         note_start(w, &f, atomic_load(&s->tail) - 1);
     }
-    if (leading && type == MEDIA_VIDEO && (info.flags & MEDIA_HEADER) == 0) {
+    if (leading && type == MEDIA_VIDEO && (info.flags & MEDIA_KEPT) == 0) {
         note_video_interval(w, f.timestamp);
         measure_picture(&w->measure, s, info.flags, f.timestamp);
     }

@@ -30,6 +30,11 @@ struct media_audio {
 struct media_video media_describe_video(const uint8_t *payload, size_t len);
 struct media_audio media_describe_audio(const uint8_t *payload, size_t len);
 
+/* The size of the picture, where a key frame says it and no header does: VP8
+ * and VP9.  False: it does not. */
+bool media_frame_size(const uint8_t *payload, size_t len, uint32_t *width,
+                      uint32_t *height);
+
 /* ---- for each codec: its configuration ---- */
 
 /* AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3.1). */

@@ -24,6 +24,7 @@ enum { /* VideoPacketType, AudioPacketType; 0..2 also AVCPacketType */
        PACKET_FRAMES = 1,
        PACKET_END = 2,
        PACKET_FRAMES_X = 3, /* video: no composition time */
+       PACKET_META = 4,     /* video: colorInfo, audio: MultichannelConfig */
        AUDIO_MULTITRACK = 5,
        VIDEO_START_TS = 5, /* AV1 configuration as MPEG-2 TS has it */
        VIDEO_MULTITRACK = 6,
@@ -162,8 +163,11 @@ inspect_ex_video(struct span *s, uint8_t first, struct media_info *info)
     if (packet == PACKET_FRAMES_X) {
         packet = PACKET_FRAMES;
     }
-    /* A command frame has one byte where others have the FourCC. */
-    if (packet >= 0 && frame != FRAME_COMMAND) {
+    /* A command frame has one byte where others have the FourCC; metadata are
+     * none, though FFmpeg and OBS mark them as one. */
+    if (packet == PACKET_META) {
+        info->flags |= MEDIA_TRACK_META;
+    } else if (packet >= 0 && frame != FRAME_COMMAND) {
         info->flags |= packet_flag(packet, is_key(frame));
     }
 }
@@ -242,7 +246,9 @@ inspect_audio(struct span *s, uint8_t first, struct media_info *info)
     if (packet >= 0) {
         packet = read_tracks(s, packet, AUDIO_MULTITRACK, info);
     }
-    if (packet >= 0) {
+    if (packet == PACKET_META) {
+        info->flags |= MEDIA_TRACK_META;
+    } else if (packet >= 0) {
         info->flags |= packet_flag(packet, false);
     }
 }

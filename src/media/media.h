@@ -24,7 +24,12 @@ enum media_flag {
     MEDIA_META = 4,   /* onMetaData */
     MEDIA_END = 8,    /* end of sequence, nothing to decode */
     MEDIA_MULTITRACK = 16,
+    MEDIA_TRACK_META = 32, /* of one track: colours of its pictures, speakers of
+                              its channels (Enhanced RTMP); in force until the
+                              next one */
 };
+/* What is said once and holds for the frames that follow. */
+#define MEDIA_KEPT (MEDIA_HEADER | MEDIA_META | MEDIA_TRACK_META)
 
 enum media_codec {
     CODEC_NONE,

@@ -106,10 +106,14 @@ static const struct range never[] = {
 static const struct range reserved[] = {
     IN4(24, 192, 0, 0),                 /* protocol assignments */
     IN4(15, 198, 18),                   /* benchmarks */
+    IN4(24, 192, 0, 2),                 /* documentation, RFC 5737 */
+    IN4(24, 198, 51, 100),              /* the same */
+    IN4(24, 203, 0, 113),               /* the same */
     IN4(4, 240),                        /* future use */
     IN6(48, 0, 0x64, 0xff, 0x9b, 0, 1), /* NAT64 of the own network */
     IN6(10, 0xfe, 0xc0),                /* site-local, RFC 3879 */
     IN6(64, 0x01, 0, 0, 0, 0, 0, 0, 0), /* discarded, RFC 6666 */
+    IN6(32, 0x20, 0x01, 0x0d, 0xb8),    /* documentation, RFC 3849 */
 };
 
 static bool
@@ -201,11 +205,13 @@ special_name(const struct addr *a)
                : NULL;
 }
 
-/* 0, or -1 with why: what stands behind "is refused". */
+/* 0, or -1 with why: what stands behind "is refused", and what would allow
+ * it. */
 static int
 judge(const struct egress *e, const struct addr *a, struct errmsg *why)
 {
     const char *special = special_name(a);
+    char text[ADDR_TEXT];
     bool passed = false;
 
     if (in_ranges(never, sizeof(never) / sizeof(never[0]), a)) {
@@ -218,16 +224,21 @@ judge(const struct egress *e, const struct addr *a, struct errmsg *why)
             continue;
         }
         if (!r->allow) {
-            return errmsg_set(why, " by \"%.*s\"", STR_ARGS(r->text));
+            return errmsg_set(why,
+                              " by \"%.*s\": \"allow %s\" before it in egress "
+                              "would allow it",
+                              STR_ARGS(r->text), addr_ip_text(a, text));
         }
         if (special == NULL || !r->all) {
             return 0;
         }
         passed = true;
     }
-    return passed ? errmsg_set(why, ": \"allow all\" leaves out %s addresses",
-                               special)
-                  : errmsg_set(why, ": no rule allows it");
+    return errmsg_set(why, ": %s%s%s: \"allow %s\" in egress would allow it",
+                      passed ? "\"allow all\" leaves out "
+                             : "no rule allows it",
+                      passed ? special : "", passed ? " addresses" : "",
+                      addr_ip_text(a, text));
 }
 
 int

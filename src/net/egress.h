@@ -8,8 +8,9 @@
  *
  *   - "allow all" means what is open to everybody: not loopback, not the
  *     ranges that belong to nobody (192.0.0.0/24, 198.18.0.0/15, 240.0.0.0/4,
- *     64:ff9b:1::/48, fec0::/10, 100::/64).  Those are allowed by their name
- *     or by an address alone.
+ *     64:ff9b:1::/48, fec0::/10, 100::/64; of documentation 192.0.2.0/24,
+ *     198.51.100.0/24, 203.0.113.0/24, 2001:db8::/32).  Those are allowed by
+ * their name or by an address alone.
  *   - The unspecified addresses (0.0.0.0/8, ::), multicast and broadcast are
  *     refused whatever the rules say: a connection to 0.0.0.0 would be one to
  *     this host.
@@ -41,7 +42,8 @@ const struct egress *egress_parse(struct pool *pool, const struct str *rules,
                                   size_t count);
 
 /* 0: weir may connect to it, whatever the port; -1 with err: "egress: 10.0.0.1
- * is refused by "deny private"".  Anything but IPv4 and IPv6 is refused. */
+ * is refused by "deny private"", and what would allow it.  Anything but IPv4
+ * and IPv6 is refused. */
 int egress_check(const struct egress *e, const struct addr *to,
                  struct errmsg *err);
 

@@ -5,9 +5,9 @@
  * and wakes the drain thread if that sleeps (a flag in shared memory, and a
  * futex on it).  The master's own ring is not shared: what it says of others
  * is nobody else's to change.  The thread moves lines to a bounded buffer for
- * each file and writes those.  A pipe or terminal that takes nothing is passed over, so it
- * costs its own lines only; a disk that hangs holds up this thread, nobody
- * else.
+ * each file and writes those.  A pipe or terminal that takes nothing is passed
+ * over, so it costs its own lines only; a disk that hangs holds up this thread,
+ * nobody else.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -237,8 +237,16 @@ on_publish(struct command *c)
     }
 }
 
-/* play(name, start, duration, reset): a live stream starts where it is and
- * ends when it ends.  reset is a boolean or a number, and true if not said. */
+/* Milliseconds; what is not above 0 (-1: all of it) is no limit. */
+static uint32_t
+duration_of(double ms)
+{
+    return ms >= 1 && ms <= INT32_MAX ? (uint32_t)ms : 0;
+}
+
+/* play(name, start, duration, reset): a live stream starts where it is,
+ * whatever start is, and ends when it ends or after duration.  reset is a
+ * boolean or a number, and true if not said. */
 static void
 on_play(struct command *c)
 {
@@ -246,12 +254,13 @@ on_play(struct command *c)
     amf_skip(&c->args);
     struct str name = amf_read_string(&c->args, STR_NONE);
     amf_skip(&c->args);
-    amf_skip(&c->args);
+    uint32_t duration = duration_of(amf_read_number(&c->args, -1));
     bool said = amf_read(&c->args, NULL, &reset);
     struct net_stream *ns = begin_wish(c, WISH_PLAY, name);
     if (ns != NULL) {
         ns->reset = !(said && ((reset.kind == AMF_BOOL && !reset.boolean) ||
                                (reset.kind == AMF_NUMBER && reset.number < 1)));
+        ns->r.duration = duration;
         net_stream_ask(ns, WISH_PLAY);
     }
 }

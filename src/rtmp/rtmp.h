@@ -49,6 +49,7 @@ struct rtmp_request {
     struct str page_url, swf_url, flash_ver;
     struct str node;          /* a relay of weir says which one it is */
     const char *publish_type; /* "live", "record", "append"; play: NULL */
+    uint32_t duration;        /* of a play, ms; 0: to the stream's end */
     /* Set by the application when it is asked: the name may be a secret, a
      * stream key, and is not logged. */
     bool secret;

@@ -72,6 +72,11 @@ struct store_statement {
     /* A read that is found by an index and is short: made on the loop, not on
      * a thread. */
     bool quick;
+    /* A step of a write that is right whatever others do at the same time: it
+     * finds one row of a table by its key, and what it does to it depends on
+     * that row alone, as it is by then.  Where all steps are so, those who
+     * change the same row wait for each other, and none is done again. */
+    bool alone;
 };
 
 /* In the words of both, if they differ.  Number n of a schema is the n-th of

@@ -2,7 +2,8 @@
  * A connection's bytes through head scanner, parser and body reader.
  *
  * Whatever comes: cutting it differently changes nothing; and a request that
- * we take, llhttp (strict) takes too, with the same body and the same end.
+ * we take, llhttp (strict) takes too, with the same method, target, headers,
+ * framing, body and end.
  * The first byte of the input chooses the cuts.
  *
  * covers: src/http/scan.c src/http/parse.c src/http/judge.c
@@ -11,11 +12,11 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <llhttp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/http/oracle.h"
 #include "base/mem.h"
 #include "http/body.h"
 #include "http/parse.h"
@@ -118,6 +119,9 @@ read_request(const uint8_t *data, size_t n, uint32_t seed)
         o.why = http_parse(pool, &scan, data, o.len, &head);
     }
     if (len > 0 && o.why == REFUSE_NONE) {
+        if (!oracle_agrees(&head)) {
+            abort();
+        }
         if (http_path_decode(pool, head.path, &path) == 0) {
             try_path(pool, path);
         }
@@ -169,8 +173,9 @@ ask_oracle(const struct outcome *mine, const uint8_t *data)
     llhttp_errno_t rc = llhttp_execute(&p, (const char *)data + mine->begin,
                                        mine->len - mine->begin);
 
-    /* Its own slip: it takes ";a=b" but not ";a=b;c" (RFC 9112, 7.1.1). */
-    if (rc == HPE_INVALID_CHUNK_SIZE && !o.done) {
+    /* It knows fewer methods.  Its own slip: it takes ";a=b" but not ";a=b;c"
+     * (RFC 9112, 7.1.1). */
+    if (rc == HPE_INVALID_METHOD || (rc == HPE_INVALID_CHUNK_SIZE && !o.done)) {
         buf_clear(&o.body);
         return;
     }

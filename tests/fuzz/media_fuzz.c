@@ -5,6 +5,7 @@
  *
  * covers: src/media/inspect.c src/media/describe.c src/media/h264.c
  * covers: src/media/hevc.c src/media/av1.c src/media/audio.c src/media/bits.c
+ * covers: src/media/vpx.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,7 +25,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     enum media_type type = types[data[0] % 3];
     struct media_info info = media_inspect(type, data + 1, size - 1);
-    if ((info.flags & MEDIA_KEY) != 0 && (info.flags & MEDIA_HEADER) != 0) {
+    if ((info.flags & MEDIA_KEY) != 0 && (info.flags & MEDIA_KEPT) != 0) {
         abort();
     }
     struct str all = { (const char *)data + 1, size - 1 };
@@ -36,6 +37,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct media_video video = media_describe_video(data + 1, size - 1);
     struct media_audio audio = media_describe_audio(data + 1, size - 1);
     if (video.width > 65536 || video.height > 65536 || audio.channels > 255) {
+        abort();
+    }
+    uint32_t width, height;
+    if (media_frame_size(data + 1, size - 1, &width, &height) &&
+        (width - 1 >= 65536 || height - 1 >= 65536)) {
         abort();
     }
     return 0;

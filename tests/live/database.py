@@ -16,6 +16,8 @@ import sqlite3
 import subprocess
 import tempfile
 
+from weir import wait_for
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPT = os.path.join(HERE, "..", "postgres")
 FILE = "run/weir.db"
@@ -46,12 +48,18 @@ class Server:
 
     def kill(self):
         """All of it at once, as when the machine fails."""
-        for pid in self.pids():
+        for pid in self.pids()[:1]:
+            os.kill(pid, signal.SIGSTOP)  # it makes no more sessions
+        pids = self.pids()
+        for pid in pids:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
         server_do("gone", self.folder)
+        # What is left of them would keep the next one from starting.
+        wait_for(lambda: not any(os.path.exists(f"/proc/{pid}/exe")
+                                 for pid in pids), 30, "sessions that ended")
 
     def drop(self):
         server_do("drop", self.folder)

@@ -2,18 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 import collections
+import concurrent.futures
 import os
 import re
 import time
 
 import pytest
 
+from control_client import Control
 from feed import Feed
 from http_client import get
 from weir import wait_for
 
 MB = 1 << 20
 AT_ONCE = 60   # streams
+MAKERS = 6     # threads that publish them
 LIFE = 2       # seconds of each
 
 
@@ -33,41 +36,89 @@ def used(w):
                          text)[1])
 
 
-class Churn:
-    """Short streams, AT_ONCE at a time, and what memory they cost."""
+def test_what_may_be_used_again_is_told_apart(weir):
+    """In the words of the control socket as in the metrics."""
+    w = weir(hold="0")
+    f = Feed(w.rtmp, size=60_000, audio=False).head().frames(20)
+    assert used(w) > 20 * 60_000
+    with Control(w) as c:
+        def limit():
+            return next(row for row in c.json("show limits")
+                        if row["name"] == "live.memory")
+        info = c.json("show info")
+        assert info["live_memory_used"] == used(w) == limit()["used"]
+        f.stop()
+        wait_for(lambda: used(w) == 0, 10, "the stream's end")
+        info = c.json("show info")
+        assert info["live_memory_used"] == limit()["used"] == 0
+        assert info["live_memory_retired"] >= 0
+        assert info["live_memory"] == limit()["limit"]
 
-    def __init__(self, w):
-        self.w = w
+
+class Maker:
+    """Short streams, a few at a time."""
+
+    def __init__(self, w, number):
+        self.w, self.number, self.streams = w, number, 0
         self.live = collections.deque()  # (when it ends, its publisher)
-        self.streams = 0
-        self.most_used = self.most_touched = 0
 
     def step(self):
         now = time.monotonic()
         while self.live and self.live[0][0] <= now:
             self.live.popleft()[1].stop()
-        if len(self.live) < AT_ONCE:
-            f = Feed(self.w.rtmp, f"s{self.streams}", size=10_000,
-                     audio=False)
+        if len(self.live) < AT_ONCE // MAKERS:
+            f = Feed(self.w.rtmp, f"m{self.number}-{self.streams}",
+                     size=10_000, audio=False)
             f.head().frames(40)
             self.live.append((time.monotonic() + LIFE, f))
             self.streams += 1
         else:
             time.sleep(max(0, self.live[0][0] - now))
-        if self.streams % 5 == 0:
-            self.look()
-
-    def look(self):
-        self.most_used = max(self.most_used, used(self.w))
-        self.most_touched = max(self.most_touched, touched(self.w))
 
     def end(self):
-        print(f"{self.streams} streams, used at most "
-              f"{self.most_used / MB:.1f} MB, touched at most "
-              f"{self.most_touched / MB:.1f} MB")
-        assert self.most_touched <= 2 * self.most_used + 16 * MB
         while self.live:
             self.live.popleft()[1].stop()
+
+
+class Churn:
+    """Streams of several makers, and what memory they cost."""
+
+    def __init__(self, w):
+        self.w = w
+        self.makers = [Maker(w, n) for n in range(MAKERS)]
+        self.most_used = self.most_touched = 0
+        self.looks = self.at_once = 0
+
+    def run(self, until):
+        with concurrent.futures.ThreadPoolExecutor(MAKERS) as pool:
+            done = [pool.submit(self._make, m, until) for m in self.makers]
+            while not all(d.done() for d in done):
+                self._look()
+                time.sleep(0.1)
+            for d in done:
+                d.result()
+
+    @staticmethod
+    def _make(maker, until):
+        while not until():
+            maker.step()
+
+    def streams(self):
+        return sum(m.streams for m in self.makers)
+
+    def _look(self):
+        self.most_used = max(self.most_used, used(self.w))
+        self.most_touched = max(self.most_touched, touched(self.w))
+        self.looks += 1
+        self.at_once += sum(len(m.live) for m in self.makers)
+
+    def end(self):
+        print(f"{self.streams()} streams, {self.at_once / self.looks:.0f} at a "
+              f"time, used at most {self.most_used / MB:.1f} MB, touched at "
+              f"most {self.most_touched / MB:.1f} MB")
+        assert self.most_touched <= 2 * self.most_used + 16 * MB
+        for m in self.makers:
+            m.end()
         wait_for(lambda: used(self.w) == 0, what="all streams ended")
         wait_for(lambda: touched(self.w) <= 16 * MB,
                  what="memory given back")
@@ -79,8 +130,7 @@ def start(weir):
 
 def test_memory_follows_the_streams(weir):
     churn = start(weir)
-    while churn.streams < 400:
-        churn.step()
+    churn.run(lambda: churn.streams() >= 400)
     churn.end()
 
 
@@ -89,6 +139,5 @@ def test_memory_follows_the_streams_for_long(weir):
     """For $WEIR_SOAK seconds."""
     churn = start(weir)
     end = time.monotonic() + int(os.environ["WEIR_SOAK"])
-    while time.monotonic() < end:
-        churn.step()
+    churn.run(lambda: time.monotonic() > end)
     churn.end()

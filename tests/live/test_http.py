@@ -211,6 +211,17 @@ def test_body_limit_of_a_location(weir):
         c.raw(b"1388\r\n" + body + b"\r\n0\r\n\r\n")
         assert c.answer().status == 413
         assert c.ended()
+    for sizes in (b"401\r\n", b"100\r\n" + b"x" * 256 + b"\r\n301;a=b\r\n",
+                  b"FFFFFFFFFFFFFFF\r\n"):  # what comes is too much
+        with Http(w.http) as c:
+            c.send("POST", "/small/x", "Transfer-Encoding: chunked")
+            c.raw(sizes)
+            assert c.answer().status == 413
+    with Http(w.http) as c:
+        c.send("POST", "/small/x", "Transfer-Encoding: chunked")
+        c.raw(b"200\r\n" + b"x" * 512 + b"\r\n200\r\n")
+        c.raw(b"x" * 512 + b"\r\n0\r\n\r\n")
+        assert c.answer().status == 201
 
 
 def test_error_answers_suit_the_client(weir):

@@ -154,15 +154,17 @@ def test_second_netstream_gets_its_own_message_stream_id(weir):
 
 
 def test_publisher_back_within_hold_continues(weir):
-    """Players stay, and timestamps never go back."""
+    """Players stay, and timestamps go on by the time that went by."""
     w = weir(workers=2, hold="1h")
     f = Feed(w.rtmp).head().frames(10)
+    left = time.monotonic()
     players = [player(w.rtmp, "live", "room") for _ in range(4)]
     before = [read_until(c, "video 9") for c in players]
     f.stop()
     w.wait_log("publisher left")
     for c in players:
         c.silent(0.1, VIDEO)
+    away = time.monotonic() - left
     # The encoder starts again from 0, with frames 50...
     g = Feed(w.rtmp, first=50).head().frames(5)
     for c, old in zip(players, before):
@@ -170,11 +172,47 @@ def test_publisher_back_within_hold_continues(weir):
         assert video_numbers(new) == [50, 51, 52, 53, 54]
         times = media_time(old + new)
         assert times == sorted(times)
+        assert media_time(new)[0] - media_time(old)[-1] >= away * 1000 - 1
         # The new timestamps advance as the encoder's do.
         video = [m.time for m in new if m.type == VIDEO][-5:]
         assert [b - a for a, b in zip(video, video[1:])] == [STEP] * 4
         c.close()
     g.stop()
+
+
+@pytest.mark.parametrize("start", [-2000, -1000, 0, 5000])
+def test_play_for_a_while(weir, start):
+    """The duration of play, in milliseconds of the stream; others go on."""
+    w = weir(workers=2)
+    f = Feed(w.rtmp, gop=10).head().frames(15)
+    with player(w.rtmp, "live", "room") as other, Rtmp(w.rtmp) as c:
+        c.connect("live")
+        m = c.create_stream()
+        c.command("play", None, "room", start, 10 * STEP, msid=m)
+        c.status("NetStream.Play.Start")
+        assert video_numbers(read_until(c, "video 14")) == list(range(10, 15))
+        f.frames(10)
+        assert video_numbers(read_until(c, "video 19")) == list(range(15, 20))
+        assert read_control(c, STREAM_EOF) == m
+        c.status("NetStream.Play.Stop")
+        c.wait_closed()
+        assert video_numbers(read_until(other, "video 24")) == \
+            list(range(10, 25))
+    f.stop()
+
+
+@pytest.mark.parametrize("duration", [-1000, 0, float("nan"), "3", None])
+def test_play_of_no_duration_goes_on(weir, duration):
+    w = weir()
+    f = Feed(w.rtmp, gop=10).head().frames(1)
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        c.command("play", None, "room", -2000, duration,
+                  msid=c.create_stream())
+        c.status("NetStream.Play.Start")
+        f.frames(54)
+        assert video_numbers(read_until(c, "video 54"))[-1] == 54
+    f.stop()
 
 
 def test_new_player_during_hold_waits_for_the_publisher(weir):

@@ -4,9 +4,10 @@ went in."""
 
 import subprocess
 
+import flv
 import media
 from control_client import Control, wait_players
-from feed import Feed
+from feed import STEP, Feed
 from http_client import Http
 from rtmp_client import Rtmp
 from weir import wait_for
@@ -71,6 +72,19 @@ def test_rtmpdump_plays(weir, tool, sample, tmp_path):
     player.wait(expect=None)
     assert media.by_stream(media.packets(out)) == \
         media.by_stream(media.packets(sample))
+
+
+def test_rtmpdump_stops_where_it_wants(weir, tool, tmp_path):
+    """-B: the server ends the play."""
+    w = weir()
+    f = Feed(w.rtmp).head().run()
+    out = tmp_path / "out.flv"
+    tool(media.Tool("rtmpdump", "-q", "-B", "3", "-r", w.rtmp_url("room"),
+                    "-o", str(out))).wait(timeout=30, expect=None)
+    times = [t.time for t in flv.read_file(out) if t.type == flv.VIDEO]
+    assert max(times) - min(times) == 3000 - STEP
+    wait_players(w, 0)
+    f.stop()
 
 
 GST_SOURCE = [

@@ -6,12 +6,14 @@ import struct
 
 import pytest
 
+import amf0
 import flv
+from flv_client import FlvPlayer
 from rtmp_client import AUDIO, DATA, VIDEO, player, publisher
 
 # Video: high bit, frame type, packet type; audio: sound format 9, type.
-SEQUENCE_START, CODED, CODED_X, MODEX, MULTITRACK = 0, 1, 3, 7, 6
-KEY, INTER = 1, 2
+SEQUENCE_START, CODED, CODED_X, META, MODEX, MULTITRACK = 0, 1, 3, 4, 7, 6
+KEY, INTER, COMMAND = 1, 2, 5
 
 
 def video(fourcc, kind, key, body):
@@ -147,4 +149,85 @@ def test_codec_header_changes_in_the_middle(weir):
     with player(w.rtmp, "live", "room") as c:
         got = [b for t, b in read_count(c, 3) if t == VIDEO]
         assert got == [new, frame]
+    p.close()
+
+
+def colours(fourcc, body):
+    return bytes([0x80 | COMMAND << 4 | META]) + fourcc + \
+        amf0.encode("colorInfo", {"colorConfig": {"bitDepth": 10.0}}) + body
+
+
+def speakers(fourcc, body):
+    return audio(fourcc, META, b"\x01\x02" + body)
+
+
+def first_of(w, count, flv_too):
+    """What a new player gets first, over RTMP or HTTP-FLV."""
+    if not flv_too:
+        with player(w.rtmp, "live", "room") as c:
+            return read_count(c, count)
+    c = FlvPlayer(w.http, "room")
+    tags = []
+    while len(tags) < count:
+        tag = c.tag()
+        if tag.type != DATA:
+            tags.append((tag.type, tag.payload))
+    c.close()
+    return tags
+
+
+@pytest.mark.parametrize("flv_too", [False, True], ids=["rtmp", "http-flv"])
+@pytest.mark.parametrize("before", [False, True],
+                         ids=["behind the header", "before it"])
+def test_metadata_of_tracks_reaches_every_player(weir, before, flv_too):
+    """Colours (HDR) and speakers that come before the first picture, behind
+    the headers as FFmpeg sends them, or before as OBS does."""
+    w = weir(workers=2)
+    p = publisher(w.rtmp, "live", "room")
+    heads = [(VIDEO, video(b"hvc1", SEQUENCE_START, True, b"config")),
+             (AUDIO, audio(b"Opus", SEQUENCE_START, b"OpusHead"))]
+    metas = [(VIDEO, colours(b"hvc1", b"old")),
+             (AUDIO, speakers(b"Opus", b"old"))]
+    sent = metas + heads if before else heads + metas
+    early = player(w.rtmp, "live", "room")
+    for kind, body in sent:
+        p.send(kind, body, 0, p.msid, csid=6)
+
+    def pictures(first, count):
+        frames = [(VIDEO, video(b"hvc1", CODED_X, n == 0, b"%d" % n * 50))
+                  for n in range(count)]
+        for n, (kind, body) in enumerate(frames):
+            p.send(kind, body, first + 40 * n, p.msid, csid=6)
+        p.answer(p.command("_checkbw", None))
+        return frames
+    frames = pictures(0, 3)
+    assert read_count(early, 7) == sent + frames
+    assert first_of(w, 7, flv_too) == sent + frames
+    # The newest counts, wherever it comes; nobody starts at it.
+    new = [(VIDEO, colours(b"hvc1", b"new")),
+           (AUDIO, speakers(b"Opus", b"new"))]
+    for kind, body in new:
+        p.send(kind, body, 0, p.msid, csid=6)
+    p.answer(p.command("_checkbw", None))
+    assert read_count(early, 2) == new
+    assert sorted(first_of(w, 9, flv_too)[:4]) == sorted(heads + new)
+    frames = pictures(200, 2)
+    assert first_of(w, 6, flv_too)[4:] == frames
+    early.close()
+    p.close()
+
+
+def test_metadata_that_change_all_the_time_stop_nobody(weir):
+    """No more of them are kept than of onMetaData; all are passed on."""
+    w = weir()
+    p = publisher(w.rtmp, "live", "room")
+    with player(w.rtmp, "live", "room") as c:
+        sent = [video(b"hvc1", SEQUENCE_START, True, b"config"),
+                video(b"hvc1", CODED_X, True, b"k" * 50)]
+        sent += [colours(b"hvc1", b"%d" % n) for n in range(100)]
+        sent += [video(b"hvc1", CODED_X, False, b"i" * 50)]
+        for n, body in enumerate(sent):
+            p.send(VIDEO, body, n, p.msid, csid=6)
+        assert read_count(c, len(sent)) == [(VIDEO, b) for b in sent]
+    w.wait_log("metadata of .* cannot be kept")
     p.close()

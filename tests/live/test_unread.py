@@ -12,7 +12,7 @@ import pytest
 from feed import Feed
 from http_client import get
 from patience import busy
-from weir import SANITIZED, descendants, read_text, resident, wait_for
+from weir import SANITIZED, descendants, read_text, wait_for
 
 EACH = 16 << 10  # bytes that one may cost
 BIG = 1 << 20    # bytes of an answer
@@ -106,17 +106,11 @@ def warm(w):
     wait_for(Still(lambda: memory(w) >> 15), 10, "memory that stays")
 
 
-def own_memory(w):
-    """Bytes of all processes without what they share: the arena and its table
-    of sessions grow with what was there at the same time."""
-    return sum(resident(pid) for pid in [w.pid] + descendants(w.pid))
-
-
-def given_back(w, before, look=memory):
+def given_back(w, before):
     """Within five in a hundred of what it was."""
     wait_for(lambda: in_flight(w) == 0, 10, "connections that are gone")
     if not SANITIZED:
-        wait_for(lambda: look(w) < before * 1.05, 10, "memory given back")
+        wait_for(lambda: memory(w) < before * 1.05, 10, "memory given back")
 
 
 def all_wait(w, count):
@@ -219,11 +213,11 @@ def test_players_that_never_read(weir, descriptors_for_thousands, count):
     warm(w)
     feed = Feed(w.rtmp, size=size).head().run()
     wait_for(lambda: feed.next > 300, 20, "a full window")
-    before, own = memory(w), own_memory(w)
+    before = memory(w)
     crowd = Crowd(w.http, count, "/live/room.flv")
     each, kept = most_of(w, count, before)
     assert SANITIZED or each < EACH
     assert size < kept < 40 * size
     crowd.close()
-    given_back(w, own, own_memory)
+    given_back(w, before)
     feed.stop()

@@ -134,7 +134,9 @@ on_info(struct control_call *call)
     control_pair_int(call, "streams", v.streams);
     control_pair_int(call, "sessions", v.sessions);
     control_pair_int(call, "live_memory_used",
-                     (int64_t)(v.used + v.retired) * v.segment_size);
+                     (int64_t)v.used * v.segment_size);
+    control_pair_int(call, "live_memory_retired",
+                     (int64_t)v.retired * v.segment_size);
     control_pair_int(call, "live_memory", (int64_t)v.segments * v.segment_size);
     control_pair_int(call, "control_clients", call->client->control->count);
     return CONTROL_DONE;
@@ -394,8 +396,7 @@ on_limits(struct control_call *call)
     control_table(call, limit_columns);
     show_limit(call, "worker_connections", most_connections(),
                s->worker_connections);
-    show_limit(call, "live.memory",
-               (int64_t)(v.used + v.retired) * v.segment_size,
+    show_limit(call, "live.memory", (int64_t)v.used * v.segment_size,
                (int64_t)v.segments * v.segment_size);
     show_limit(call, "live.max_streams", v.streams, s->live.max_streams);
     show_limit(call, "live.max_sessions", v.sessions, s->live.max_sessions);

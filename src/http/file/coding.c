@@ -40,17 +40,29 @@ may_be_changed(const struct exchange *x)
 }
 
 static bool
-type_listed(const struct http_settings *s, const char *type)
+name_listed(const struct http_settings *s, struct str name)
 {
-    struct str params = str_from(type);
-    struct str name = str_trim(str_cut(&params, ';'));
-
     for (size_t i = 0; i < s->gzip_type_count; i++) {
         if (str_eq_nocase(name, s->gzip_types[i])) {
             return true;
         }
     }
     return false;
+}
+
+/* Types of vendors go with what they are made of. */
+static bool
+type_listed(const struct http_settings *s, const char *type)
+{
+    struct str params = str_from(type);
+    struct str name = str_trim(str_cut(&params, ';'));
+    bool vendor = str_starts(name, STR("application/vnd."));
+
+    return name_listed(s, name) ||
+           (vendor && str_ends(name, STR("+json")) &&
+            name_listed(s, STR("application/json"))) ||
+           (vendor && str_ends(name, STR("+xml")) &&
+            name_listed(s, STR("application/xml")));
 }
 
 bool
@@ -79,15 +91,21 @@ http_vary(struct http_request *r, struct str name)
     }
 }
 
-void
-http_say_gzip(struct exchange *x)
+static void
+weaken_tag(struct exchange *x)
 {
     struct http_field *tag = find_field(x, "ETag");
 
-    http_set_header(&x->pub, "Content-Encoding", STR("gzip"));
     if (tag != NULL && !str_starts(tag->value, STR("W/"))) {
         tag->value = pool_printf(x->pub.pool, "W/%.*s", STR_ARGS(tag->value));
     }
+}
+
+void
+http_say_gzip(struct exchange *x)
+{
+    http_set_header(&x->pub, "Content-Encoding", STR("gzip"));
+    weaken_tag(x);
 }
 
 /* RFC 9112, 7: a 1.0 client may not understand what 1.1 does. */
@@ -115,6 +133,18 @@ http_code_body(struct exchange *x, int status, const char *type,
         http_say_gzip(x);
     }
     buf_clear(&out);
+}
+
+enum http_result
+http_not_modified(struct http_request *r, const char *type, size_t length)
+{
+    struct exchange *x = exchange_of(r);
+
+    if (http_compressible(x, 200, type, (int64_t)length) && wanted(x) &&
+        length <= CODING_AT_ONCE) {
+        weaken_tag(x);
+    }
+    return http_reply(r, 304, NULL, STR_NONE);
 }
 
 void

@@ -9,7 +9,8 @@
  * they must, its row of the ledger, its notice and COMMIT.  Transactions are
  * SERIALIZABLE, so that they are as if made one after another, as those of
  * the SQLite keeper are; what the server cannot bring into an order it
- * refuses, and it is done again.
+ * refuses, and it is done again.  One whose steps are all "alone" is READ
+ * COMMITTED: its rows' locks bring it into an order, and it waits for them.
  *
  * A connection that is lost before COMMIT was sent has done nothing.  When it
  * is lost after that, the write is asked again and enters itself in the ledger

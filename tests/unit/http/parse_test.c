@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "http/parse.h"
+#include "oracle.h"
 
 static const struct http_limits limits = {
     .head = 16384, .target = 8192, .header = 8192, .headers = 100
@@ -71,6 +72,7 @@ read_head(struct pool *pool, struct str bytes, cut *next, struct http_head *out)
             o.len = (size_t)len;
             o.more = false;
             o.why = http_parse(pool, &scan, (uint8_t *)copy, (size_t)len, out);
+            assert_true(o.why != REFUSE_NONE || oracle_agrees(out));
         } else if (len < 0) {
             o.more = false;
             o.why = scan.why;
@@ -130,6 +132,9 @@ static const struct {
     ROW(POST "Content-Length: -3\r\n\r\n", LENGTH),
     ROW(POST "Content-Length: 0x3\r\n\r\n", LENGTH),
     ROW(POST "Content-Length: 3 3\r\n\r\n", LENGTH),
+    ROW(POST "Content-Length: 3\t\r\n\r\n", LENGTH),
+    ROW(POST "Content-Length:\t3\r\n\r\n", LENGTH),
+    ROW(POST "Content-Length: \t\r\n\r\n", LENGTH),
     ROW(POST "Content-Length: 3.0\r\n\r\n", LENGTH),
     ROW(POST "Content-Length:\r\n\r\n", LENGTH),
     ROW(POST "Content-Length: \"3\"\r\n\r\n", LENGTH),
@@ -137,6 +142,9 @@ static const struct {
     ROW(POST "Content-Length: 18446744073709551619\r\n\r\n", LENGTH),
     ROW(POST "Content-Length: 99999999999999999999999\r\n\r\n", LENGTH),
     ROW(POST "Transfer-Encoding: xchunked\r\n\r\n", CODING),
+    ROW(POST "Transfer-Encoding: chunked\t\r\n\r\n", CODING),
+    ROW(POST "Transfer-Encoding: \t chunked\r\n\r\n", CODING),
+    ROW(POST "Transfer-Encoding:\tchunked \r\n\r\n", CODING),
     ROW(POST "Transfer-Encoding: chunkedx\r\n\r\n", CODING),
     ROW(POST "Transfer-Encoding: identity\r\n\r\n", CODING),
     ROW(POST "Transfer-Encoding: gzip\r\n\r\n", CODING),
@@ -214,6 +222,9 @@ static const struct {
     ROW("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", METHOD), /* 33 */
     ROW("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", METHOD),
     ROW("BREW / HTTP/1.1\r\nHost: a\r\n\r\n", NO_METHOD),
+    ROW("QUERY / HTTP/1.1\r\nHost: a\r\n\r\n", NONE),
+    ROW("M-SEARCH / HTTP/1.1\r\nHost: a\r\n\r\n", NONE),
+    ROW("VERSION-CONTROL / HTTP/1.1\r\nHost: a\r\n\r\n", NONE),
     ROW("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA / HTTP/1.1\r\nHost: a\r\n\r\n",
         NO_METHOD), /* 32 */
     ROW("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n", CONNECT),

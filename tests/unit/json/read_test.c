@@ -11,6 +11,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <string.h>
+
 #include "json/read.h"
 
 #include "base/buf.h"
@@ -142,12 +144,19 @@ test_limits_are_told(void **state)
     } rows[] = {
         { "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]",
           "JSON of more than 16 arrays and objects in one another is not "
-          "taken" },
+          "taken (line 1, column 17)" },
         { "1111111111111111111111111111111111111111111111111111111111111111",
-          "JSON with a number of more than 63 bytes is not taken" },
-        { "\"\xed\xa0\x80\"", "not valid JSON: not UTF-8" },
-        { "\"\\ud800\"", "not valid JSON: half a surrogate pair" },
-        { "{", "not valid JSON" },
+          "JSON with a number of more than 63 bytes is not taken "
+          "(line 1, column 65)" },
+        { "\"\xed\xa0\x80\"", "not valid JSON: not UTF-8 (line 1, column 2)" },
+        { "\"\\ud800\"",
+          "not valid JSON: half a surrogate pair (line 1, column 2)" },
+        { "{", "not valid JSON: it ends too early (line 1, column 2)" },
+        { "  \n", "not valid JSON: it ends too early (line 2, column 1)" },
+        { "{\"a\":1,\n \"\xc3\xa9\" 2}", "not valid JSON (line 2, column 6)" },
+        { "[1] x", "not valid JSON (line 1, column 5)" },
+        { "{\"a\":1,\"a\":2}", "not valid JSON: a name stands twice in an "
+                               "object (line 1, column 10)" },
     };
 
     (void)state;
@@ -179,8 +188,7 @@ test_many_members(void **state)
     b.tail--;
     assert_int_equal(buf_printf(&b, ",\"%d\":0}", MANY / 2), 0);
     assert_null(json_read(pool, buf_str(&b), &err));
-    assert_string_equal(err.text,
-                        "not valid JSON: a name stands twice in an object");
+    assert_non_null(strstr(err.text, "a name stands twice in an object"));
     buf_clear(&b);
 }
 
@@ -202,7 +210,8 @@ test_too_many_values(void **state)
     assert_int_equal(buf_add_str(&b, STR(",0]")), 0);
     assert_null(json_read(pool, buf_str(&b), &err));
     assert_string_equal(err.text,
-                        "JSON of more than 100000 values is not taken");
+                        "JSON of more than 100000 values is not taken "
+                        "(line 1, column 200000)");
     buf_clear(&b);
 }
 

@@ -153,6 +153,33 @@ test_no_header(void **state)
     assert_int_equal(look().audio.rate, 44100);
 }
 
+/* VP9's header is silent on the size: key frames say it, and a new one when it
+ * changes. */
+static void
+test_size_in_key_frames(void **state)
+{
+    static const uint8_t header[] = { 0x90, 'v', 'p',  '0',  '9', 1, 0, 0, 0,
+                                      0,    21,  0x82, 0x02, 2,   2, 0, 0 };
+    uint8_t key[] = { 0x91, 'v',  'p',  '0',  '9',  0x82, 0x49, 0x83,
+                      0x42, 0x00, 0x14, 0x10, 0x0b, 0x56, 0x04, 0x38 };
+
+    (void)state;
+    writer_append(&writer, MEDIA_VIDEO, 0, header, sizeof(header));
+    assert_int_equal(look().video.width, 0);
+    writer_append(&writer, MEDIA_VIDEO, 0, key, sizeof(key));
+    assert_int_equal(look().video.width, 322);
+    assert_int_equal(look().video.height, 182);
+    assert_string_equal(look().video.profile, "Profile 0");
+    key[0] = 0xa1; /* no key frame any more */
+    key[10] = 0x24;
+    writer_append(&writer, MEDIA_VIDEO, 40, key, sizeof(key));
+    assert_int_equal(look().video.width, 322);
+    key[0] = 0x91;
+    writer_append(&writer, MEDIA_VIDEO, 80, key, sizeof(key));
+    assert_int_equal(look().video.width, 322 + 256);
+    assert_int_equal(look().video.height, 182);
+}
+
 /* Its writer was killed in the middle: unknown, until the next one. */
 static void
 test_half_changed(void **state)
@@ -166,15 +193,38 @@ test_half_changed(void **state)
     assert_int_equal(look().video.width, 322);
 }
 
+/* Colours are no picture: nobody starts there, and they are not measured. */
+static void
+test_metadata_of_a_track(void **state)
+{
+    static const uint8_t colours[] = { 0x94, 'h', 'v', 'c', '1', 2 };
+    uint64_t at;
+
+    (void)state;
+    append(&writer, KEY, 0, 40);
+    at = atomic_load(&stream->start);
+    append(&writer, INTER, 40, 40);
+    assert_int_equal(
+        writer_append(&writer, MEDIA_VIDEO, 41, colours, sizeof(colours)), 0);
+    append(&writer, INTER, 80, 40);
+    assert_int_equal(atomic_load(&stream->start), at);
+    assert_int_equal(atomic_load(&stream->video_interval), 40);
+}
+
 int
 main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_nothing_is_known), TEST(test_rates),
-        TEST(test_groups),           TEST(test_gap),
-        TEST(test_headers),          TEST(test_no_header),
+        TEST(test_nothing_is_known),
+        TEST(test_rates),
+        TEST(test_groups),
+        TEST(test_gap),
+        TEST(test_headers),
+        TEST(test_no_header),
+        TEST(test_size_in_key_frames),
         TEST(test_half_changed),
+        TEST(test_metadata_of_a_track),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,7 +239,7 @@ test_leaves_anywhere(void **state)
     assert_null(v->p);
     fixture_turns(2);
     for (uint32_t i = 0; i < arena.session_count; i++) {
-        uint64_t owner = atomic_load(&arena.sessions[i].owner);
+        uint64_t owner = session_owner(i);
 
         assert_true(owner == 0 ||
                     atomic_load(&arena.sessions[i].role) != SESSION_PLAYER);

@@ -151,12 +151,34 @@ test_too_many(void **state)
         assert_int_equal(put(MEDIA_AUDIO, MEDIA_HEADER, i, STR("x")),
                          PROLOGUE_NEW);
     }
+    w.spent_until[0] = 0;
     assert_int_equal(put(MEDIA_AUDIO, MEDIA_HEADER, 200, STR("x")),
                      PROLOGUE_FULL);
     assert_int_equal(put(MEDIA_AUDIO, MEDIA_HEADER, 3, STR("y")),
                      PROLOGUE_CHANGED);
     assert_true(has(MEDIA_AUDIO, 3, STR("y")));
     assert_int_equal(prologue_of(s)->count, PROLOGUE_ITEMS);
+}
+
+/* What is said of a track stands beside its header, and beside what is said of
+ * the stream. */
+static void
+test_metadata_of_a_track(void **state)
+{
+    (void)state;
+    put(MEDIA_DATA, MEDIA_META, 0, STR("of all"));
+    put(MEDIA_VIDEO, MEDIA_HEADER, 1, STR("header"));
+    assert_int_equal(put(MEDIA_VIDEO, MEDIA_TRACK_META, 0, STR("first")),
+                     PROLOGUE_NEW);
+    assert_int_equal(
+        put(MEDIA_VIDEO, MEDIA_TRACK_META | MEDIA_MULTITRACK, 1, STR("second")),
+        PROLOGUE_NEW);
+    assert_int_equal(put(MEDIA_VIDEO, MEDIA_TRACK_META, 1, STR("newer")),
+                     PROLOGUE_CHANGED);
+    assert_int_equal(prologue_of(s)->count, 4);
+    assert_true(has(MEDIA_VIDEO, 0, STR("first")));
+    assert_true(has(MEDIA_VIDEO, 1, STR("header")));
+    assert_true(has(MEDIA_VIDEO, 1, STR("newer")));
 }
 
 /* Changes until one is too many. */
@@ -203,6 +225,8 @@ test_metadata_leaves_headers_their_share(void **state)
     (void)state;
     assert_in_range(put_often(MEDIA_DATA, MEDIA_META), PROLOGUE_BURST,
                     at_most(PROLOGUE_BURST, began));
+    assert_in_range(put_often(MEDIA_VIDEO, MEDIA_TRACK_META), 0,
+                    at_most(0, began));
     assert_in_range(put_often(MEDIA_VIDEO, MEDIA_HEADER), PROLOGUE_BURST,
                     at_most(PROLOGUE_BURST, began));
 }
@@ -237,6 +261,7 @@ main(void)
         TEST(test_forgotten),
         TEST(test_too_large),
         TEST(test_too_many),
+        TEST(test_metadata_of_a_track),
         TEST(test_a_burst_then_so_many_a_second),
         TEST(test_metadata_leaves_headers_their_share),
         TEST(test_old_ones_are_held_until_they_are_free),

@@ -12,6 +12,7 @@
 /* clang-format on */
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -130,7 +131,8 @@ test_the_dead_are_swept(void **state)
     take("live/mine", "u");
     slot_set_self((uint32_t)slot_take(SLOT_WORKER, "other", 1, 0));
     r = take("live/theirs", "u");
-    atomic_fetch_add(&r->sequence, 1); /* killed while it wrote */
+    atomic_fetch_add(&arena.claims[r - arena.sessions].sequence, 1);
+    /* killed while it wrote */
     live_sweep(slot_self());
     slot_set_self(self);
     live_each_session(note, &seen);
@@ -161,6 +163,55 @@ test_end_of_what_was_taken(void **state)
         r = take("live/a", "u");
     }
     assert_int_equal(atomic_load(&arena.head->session_end), end);
+}
+
+static unsigned
+touched_pages(void)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    size_t all = arena.session_count * sizeof(struct session_record);
+    unsigned char touched[64];
+    unsigned n = 0;
+
+    assert_true(all / size < sizeof(touched));
+    assert_int_equal(mincore(arena.sessions, all, touched), 0);
+    for (size_t i = 0; i <= (all - 1) / size; i++) {
+        n += touched[i] & 1;
+    }
+    return n;
+}
+
+static void
+test_memory_of_those_that_ended_is_given_back(void **state)
+{
+    struct session_record *all[64];
+    struct seen seen = { 0 };
+    unsigned most;
+
+    (void)state;
+    for (unsigned i = 0; i < 64; i++) {
+        all[i] = take("live/a", "u");
+        assert_non_null(all[i]);
+    }
+    most = touched_pages();
+    for (unsigned i = 0; i < 64; i++) {
+        if (i != 20) {
+            record_free(&all[i]);
+        }
+    }
+    records_trim();
+    assert_in_range(touched_pages(), 1, 2); /* those of number 20 */
+    assert_true(most > 10);
+    live_each_session(note, &seen);
+    assert_int_equal(seen.count, 1);
+    assert_string_equal(seen.last.name, "live/a");
+    assert_in_range(touched_pages(), 1, 2); /* looking touches nothing */
+    for (unsigned i = 0; i < 64; i++) {
+        if (i != 20) {
+            assert_non_null(all[i] = take("live/b", "u"));
+        }
+    }
+    assert_null(take("live/c", "u"));
 }
 
 /* Each of the words is one letter repeated; all three are the same. */
@@ -211,6 +262,7 @@ test_never_half_old_half_new(void **state)
     }
     while (seen.count < 20000 && clock_ms() < end) {
         live_each_session(is_whole, &seen);
+        records_trim(); /* what nobody has, between one and the next */
     }
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -228,6 +280,7 @@ main(void)
         TEST(test_all_taken),
         TEST(test_the_dead_are_swept),
         TEST(test_end_of_what_was_taken),
+        TEST(test_memory_of_those_that_ended_is_given_back),
         TEST(test_never_half_old_half_new),
     };
 

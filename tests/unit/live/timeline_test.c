@@ -12,6 +12,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <time.h>
+
 #include "arena_fixture.h"
 
 static struct stream *s;
@@ -90,6 +92,34 @@ test_goes_on_after_republish(void **state)
     append(&w, KEY, 90000000, 100);
     assert_true(time_of_last() > frame_at(s, before + 2)->timestamp);
     assert_true(time_of_last() < 25000);
+}
+
+/* What a publisher says before its clock is known, as encoders do, and what
+ * the one before it said last, are no part of the time that goes by. */
+static void
+test_time_that_went_by_before_a_return(void **state)
+{
+    const struct timespec away = { .tv_nsec = 60000000 };
+
+    (void)state;
+    placed(KEY, 5000);
+    nanosleep(&away, NULL);
+    placed(META, 5000);
+    publish_again();
+    placed(META, 0);
+    assert_true(placed(VIDEO_HEADER, 0) >= 5060);
+}
+
+static void
+test_data_before_a_clock_that_jumps_back(void **state)
+{
+    const struct timespec silence = { .tv_nsec = 60000000 };
+
+    (void)state;
+    placed(KEY, 100000);
+    nanosleep(&silence, NULL);
+    placed(META, 10);
+    assert_true(placed(KEY, 10) >= 100060);
 }
 
 /* A publisher that sent nothing leaves no trace in the next one's times. */
@@ -278,6 +308,8 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_goes_on_after_republish),
+        TEST(test_time_that_went_by_before_a_return),
+        TEST(test_data_before_a_clock_that_jumps_back),
         TEST(test_republish_of_an_empty_stream),
         TEST(test_clock_that_jumps_back),
         TEST(test_sound_far_behind_the_picture),

@@ -335,7 +335,7 @@ test_sessions(void **state)
     (void)state;
     atomic_store(&arena.head->session_end, UINT32_MAX);
     memset((void *)r, 0xff, sizeof(*r));
-    atomic_store(&r->sequence, 2);
+    atomic_store(&arena.claims[3].owner, UINT64_MAX);
     atomic_store(&r->started_ms, INT64_MIN);
     assert_true(live_next_session(&at, &v));
     assert_int_equal(at, 4);

@@ -78,6 +78,40 @@ static const struct video_row {
       { CODEC_VP9, "Profile 0", "2.1", 0, 0, 0 } },
 };
 
+/* Key frames as libvpx makes them, of 322 x 182; and what is none. */
+static const struct frame_row {
+    const char *what, *payload;
+    uint32_t width, height;
+} frames[] = {
+    { "VP9",
+      "91767030398249834200"
+      "14100b5604",
+      322, 182 },
+    { "VP9, 4:4:4 of 10 bits", "9176703039b124c1a10000a0805ab0", 322, 182 },
+    { "VP9, RGB", "9176703039a2498342e014100b5604", 322, 182 },
+    { "VP9, cut",
+      "91767030398249834200"
+      "14100b",
+      0, 0 },
+    { "VP9, no sync",
+      "91767030398249834300"
+      "14100b5604",
+      0, 0 },
+    { "VP9, not a key frame",
+      "91767030398649834200"
+      "14100b5604",
+      0, 0 },
+    { "VP9, inter",
+      "a1767030398249834200"
+      "14100b5604",
+      0, 0 },
+    { "VP8", "9176703038f067009d012a4201b6000007", 322, 182 },
+    { "VP8, not a key frame", "9176703038f167009d012a4201b6000007", 0, 0 },
+    { "VP8, no start code", "9176703038f067009d012b4201b6000007", 0, 0 },
+    { "VP8, cut", "9176703038f067009d012a4201b6", 0, 0 },
+    { "H.264", "1701000000000000026588", 0, 0 },
+};
+
 static const struct audio_row {
     const char *what, *payload;
     struct media_audio right;
@@ -163,17 +197,41 @@ test_audio(void **state)
 }
 
 static void
+test_sizes_of_frames(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(frames); i++) {
+        uint32_t width = 0, height = 0;
+        size_t len;
+        uint8_t *bytes = bytes_of(frames[i].payload, &len);
+        bool said = media_frame_size(bytes, len, &width, &height);
+
+        if (said != (frames[i].width > 0) ||
+            (said &&
+             (width != frames[i].width || height != frames[i].height))) {
+            fail_msg("%s: %d %ux%u", frames[i].what, said, width, height);
+        }
+        free(bytes);
+    }
+}
+
+static void
 look(const uint8_t *bytes, size_t len)
 {
     uint8_t *copy = malloc(len);
     struct media_video v;
     struct media_audio a;
+    uint32_t width, height;
 
     memcpy(copy, bytes, len);
     v = media_describe_video(copy, len);
     a = media_describe_audio(copy, len);
     assert_true(v.width <= 65536 && v.height <= 65536);
     assert_true(v.fps <= 1000000);
+    if (media_frame_size(copy, len, &width, &height)) {
+        assert_in_range(width, 1, 65536);
+        assert_in_range(height, 1, 65536);
+    }
     assert_true(memchr(v.profile, 0, sizeof(v.profile)) != NULL);
     assert_true(memchr(v.level, 0, sizeof(v.level)) != NULL);
     assert_true(memchr(a.profile, 0, sizeof(a.profile)) != NULL);
@@ -213,6 +271,9 @@ test_broken(void **state)
     for (size_t i = 0; i < COUNT(audios); i++) {
         look_at_broken(audios[i].payload);
     }
+    for (size_t i = 0; i < COUNT(frames); i++) {
+        look_at_broken(frames[i].payload);
+    }
 }
 
 /* Several tracks in one message: the first one's. */
@@ -246,6 +307,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_video),
         cmocka_unit_test(test_audio),
+        cmocka_unit_test(test_sizes_of_frames),
         cmocka_unit_test(test_multitrack),
         cmocka_unit_test(test_broken),
     };

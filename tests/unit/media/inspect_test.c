@@ -60,8 +60,9 @@ static const struct row video_rows[] = {
     ROW("HEVC key without cts", "\x93hvc1", CODEC_HEVC, MEDIA_KEY),
     ROW("HEVC inter without cts", "\xa3hvc1", CODEC_HEVC, 0),
     ROW("HEVC end", "\x92hvc1", CODEC_HEVC, MEDIA_END),
-    ROW("HEVC HDR metadata", "\xd4hvc1", CODEC_HEVC, 0),
-    ROW("metadata marked key", "\x94hvc1", CODEC_HEVC, 0),
+    ROW("HEVC HDR metadata", "\xd4hvc1", CODEC_HEVC, MEDIA_TRACK_META),
+    ROW("metadata marked key", "\x94hvc1", CODEC_HEVC, MEDIA_TRACK_META),
+    ROW("metadata cut", "\xd4hvc", CODEC_OTHER, 0),
     ROW("AV1 header",
         "\x90"
         "av01",
@@ -101,6 +102,8 @@ static const struct row video_rows[] = {
               "\x96\x00"
               "avc1\x02",
               CODEC_H264, MEDIA_HEADER | MEDIA_MULTITRACK, 2),
+    TRACK_ROW("one track metadata", "\xd6\x04hvc1\x02", CODEC_HEVC,
+              MEDIA_TRACK_META | MEDIA_MULTITRACK, 2),
     TRACK_ROW("many tracks key",
               "\x96\x11"
               "avc1\x00\x00\x00\x01z\x01\x00\x00\x01z",
@@ -129,7 +132,7 @@ static const struct row audio_rows[] = {
     ROW("Opus header", "\x90OpusOpusHead", CODEC_OPUS, MEDIA_HEADER),
     ROW("Opus frame", "\x91Opus\xfc", CODEC_OPUS, 0),
     ROW("Opus end", "\x92Opus", CODEC_OPUS, MEDIA_END),
-    ROW("Opus channels", "\x94Opus\x01\x02", CODEC_OPUS, 0),
+    ROW("Opus channels", "\x94Opus\x01\x02", CODEC_OPUS, MEDIA_TRACK_META),
     ROW("FLAC header",
         "\x90"
         "fLaC",
@@ -146,6 +149,8 @@ static const struct row audio_rows[] = {
     ROW("AAC by FourCC header", "\x90mp4a\x12\x10", CODEC_AAC, MEDIA_HEADER),
     ROW("ModEx then frame", "\x97\x00\x00\x01Opus", CODEC_OPUS, 0),
     TRACK_ROW("one track", "\x95\x01Opus\x01", CODEC_OPUS, MEDIA_MULTITRACK, 1),
+    TRACK_ROW("one track channels", "\x95\x04Opus\x01\x01\x02", CODEC_OPUS,
+              MEDIA_TRACK_META | MEDIA_MULTITRACK, 1),
     TRACK_ROW("one track header", "\x95\x00mp4a\x02\x12\x10", CODEC_AAC,
               MEDIA_HEADER | MEDIA_MULTITRACK, 2),
     ROW("cut", "\x91Opu", CODEC_OTHER, 0),

@@ -75,6 +75,10 @@ the_preset_opens_what_is_open_to_everybody(void **state)
         "100.63.0.1",
         "192.0.1.1",
         "198.20.0.1",
+        "192.0.3.1",
+        "198.51.101.1",
+        "203.0.114.1",
+        "2001:db9::1",
         "2001:4860:4860::8888",
         "::ffff:8.8.8.8",
         "64:ff9b::808:808",
@@ -106,6 +110,12 @@ the_preset_refuses_all_else(void **state)
         "192.0.0.192",
         "198.18.0.1",
         "198.19.255.255",
+        "192.0.2.1",
+        "198.51.100.255",
+        "203.0.113.7",
+        "2001:db8::1",
+        "2001:db8:ffff::",
+        "::ffff:203.0.113.7",
         "224.0.0.1",
         "239.255.255.250",
         "240.0.0.1",
@@ -173,7 +183,8 @@ an_inner_address_has_to_be_allowed_as_well(void **state)
     assert_string_equal(verdict(rules, "64:ff9b::808:808"), "");
     assert_string_equal(verdict(rules, "64:ff9b::a00:1"),
                         "egress: 64:ff9b::a00:1, which means 10.0.0.1, is "
-                        "refused by \"deny private\"");
+                        "refused by \"deny private\": \"allow 10.0.0.1\" "
+                        "before it in egress would allow it");
     assert_string_equal(
         verdict("allow 10.0.0.1,deny private,allow all", "64:ff9b::a00:1"), "");
 }
@@ -183,15 +194,26 @@ who_is_refused_hears_why(void **state)
 {
     (void)state;
     assert_string_equal(verdict(EGRESS_PRESET, "10.0.0.1"),
-                        "egress: 10.0.0.1 is refused by \"deny private\"");
+                        "egress: 10.0.0.1 is refused by \"deny private\": "
+                        "\"allow 10.0.0.1\" before it in egress would allow "
+                        "it");
     assert_string_equal(verdict(EGRESS_PRESET, "::1"),
                         "egress: ::1 is refused: \"allow all\" leaves out "
-                        "loopback addresses");
+                        "loopback addresses: \"allow ::1\" in egress would "
+                        "allow it");
     assert_string_equal(verdict(EGRESS_PRESET, "198.18.0.1"),
                         "egress: 198.18.0.1 is refused: \"allow all\" leaves "
-                        "out reserved addresses");
+                        "out reserved addresses: \"allow 198.18.0.1\" in "
+                        "egress would allow it");
     assert_string_equal(verdict("allow 8.8.8.8", "127.0.0.1"),
-                        "egress: 127.0.0.1 is refused: no rule allows it");
+                        "egress: 127.0.0.1 is refused: no rule allows it: "
+                        "\"allow 127.0.0.1\" in egress would allow it");
+    /* It is so. */
+    assert_string_equal(verdict("allow 10.0.0.1," EGRESS_PRESET, "10.0.0.1"),
+                        "");
+    assert_string_equal(verdict(EGRESS_PRESET ",allow ::1", "::1"), "");
+    assert_string_equal(verdict("allow 8.8.8.8,allow 127.0.0.1", "127.0.0.1"),
+                        "");
     assert_string_equal(verdict("allow all", "224.0.0.1"),
                         "egress: 224.0.0.1 is refused: it is not the address "
                         "of one host");

@@ -347,12 +347,15 @@ egress_is_asked_about_every_address(void **state)
 
     (void)state;
     assert_string_equal(failure_of(&t, OUTGOING_EGRESS),
-                        "egress: 10.0.0.1 is refused by \"deny private\"");
+                        "egress: 10.0.0.1 is refused by \"deny private\": "
+                        "\"allow 10.0.0.1\" before it in egress would allow "
+                        "it");
     t = target("one.test");
     t.egress = rules_of("deny private,deny linklocal,allow all");
     assert_string_equal(failure_of(&t, OUTGOING_EGRESS),
                         "egress: 127.0.0.1 is refused: \"allow all\" leaves "
-                        "out loopback addresses");
+                        "out loopback addresses: \"allow 127.0.0.1\" in "
+                        "egress would allow it");
     assert_int_equal(counted(NET_EGRESS_REFUSED, 0), refused + 3);
     assert_int_equal(counted(NET_OUTGOING, NET_OUTGOING_EGRESS), failed + 2);
 }
