@@ -80,13 +80,14 @@ load(const void *data, size_t size, char **mistakes)
 }
 
 static char *
-print(const struct conf *c, size_t *len)
+print(void (*how)(const struct conf *c, FILE *out), const struct conf *c,
+      size_t *len)
 {
     char *text = NULL;
     FILE *f = open_memstream(&text, len);
 
     require(f != NULL);
-    conf_print(c, f);
+    how(c, f);
     require(fclose(f) == 0);
     return text;
 }
@@ -106,25 +107,45 @@ check_mistakes(const char *text)
     }
 }
 
+/* What was printed by either means the same. */
 static void
-check_again(const struct conf *first)
+check_again(const struct conf *first,
+            void (*how)(const struct conf *c, FILE *out))
 {
     char *mistakes, *a, *b, *differences;
     size_t a_len, b_len;
     struct conf *second;
 
-    a = print(first, &a_len);
+    a = print(how, first, &a_len);
     second = load(a, a_len, &mistakes);
     if (second == NULL) {
         fprintf(stderr, "%s%s", a, mistakes);
         abort();
     }
-    b = print(second, &b_len);
+    mem_free(&a);
+    a = print(conf_print, first, &a_len);
+    b = print(conf_print, second, &b_len);
     require(a_len == b_len && memcmp(a, b, a_len) == 0);
     require(conf_same_start(first, second, &differences) == 0);
     conf_free(&second);
     mem_free(&a);
     mem_free(&b);
+}
+
+/* One setting, whether the file as a whole is good or not. */
+static void
+check_peek(const uint8_t *data, size_t size, bool good)
+{
+    char *value, *mistakes;
+
+    write_file("t.conf", data, size);
+    if (conf_peek(path_of("t.conf"), "live.mode", &value, &mistakes) == -1) {
+        require(!good && value == NULL);
+        check_mistakes(mistakes);
+        mem_free(&mistakes);
+    }
+    require(mistakes == NULL);
+    mem_free(&value);
 }
 
 int
@@ -139,13 +160,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ready = true;
     }
     c = load(data, size, &mistakes);
+    check_peek(data, size, c != NULL);
     if (c == NULL) {
         check_mistakes(mistakes);
         mem_free(&mistakes);
         return 0;
     }
     require(mistakes == NULL);
-    check_again(c);
+    check_again(c, conf_print);
+    check_again(c, conf_print_changed);
     conf_free(&c);
     return 0;
 }
