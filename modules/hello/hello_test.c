@@ -62,7 +62,7 @@ static void
 test_defaults_are_enough(void **state)
 {
     (void)state;
-    assert_int_equal(run_layer(""), 0);
+    assert_int_equal(run_layer("repeat = 1;"), 0);
 }
 
 static void

@@ -30,7 +30,7 @@ static void
 test_mistakes(void **state)
 {
     (void)state;
-    check_mistake("", "units is missing");
+    check_mistake("strict = true;", "units is missing");
     check_mistake("units = ( );", "units must not be empty");
     check_mistake("units = (\n { versions = \"v1\"; } );",
                   ":2: units: a unit needs layers");
