@@ -180,7 +180,7 @@ const struct openapi_parameter openapi_parameters[] = {
       "1 to 255 bytes. The same key with the same body creates one article, "
       "however often it is sent, and is answered the same.",
       WHEN_ALWAYS },
-    { .key = NULL, WHEN_ALWAYS },
+    { .key = NULL },
 };
 
 const struct openapi_parameter openapi_headers[] = {
@@ -202,7 +202,7 @@ const struct openapi_parameter openapi_headers[] = {
     { "Retry-After", NULL, NULL, KIND_NUMBER,
       "Seconds, where it is worth trying again.", WHEN_ALWAYS },
     { "WWW-Authenticate", NULL, NULL, KIND_TEXT, "How to log in.", WHEN_AUTH },
-    { .key = NULL, WHEN_ALWAYS },
+    { .key = NULL },
 };
 
 const struct openapi_parameter openapi_common_headers[] = {
@@ -217,7 +217,7 @@ const struct openapi_parameter openapi_common_headers[] = {
     { "Sunset", NULL, NULL, KIND_TEXT,
       "When this version will be gone, as a date of HTTP (RFC 8594).",
       WHEN_SUNSET },
-    { .key = NULL, WHEN_ALWAYS },
+    { .key = NULL },
 };
 
 const struct openapi_response openapi_responses[] = {
@@ -307,7 +307,7 @@ const struct openapi_response openapi_responses[] = {
       WHEN_ALWAYS },
     { "Error", "Problem", { "Retry-After" }, "Any other error.", WHEN_ALWAYS },
     { "Description", NULL, { "ETag" }, "This document.", WHEN_ALWAYS },
-    { .name = NULL, WHEN_ALWAYS },
+    { .name = NULL },
 };
 
 const struct openapi_body openapi_bodies[] = {

@@ -114,7 +114,7 @@ walk(const struct version_table *t, struct str text,
             choice.route_path.ptr[0] != '/') {
             abort();
         }
-        order = order << 4 | (plan->tried & 15);
+        order = order << 4 | (plan->tried[0] & 15);
     }
     if (choice.status < 400 || choice.reason == NULL) {
         abort();
