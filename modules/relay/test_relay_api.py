@@ -614,3 +614,17 @@ def test_remotes_of_no_use_for_long(control):
     before = resident(relayer(w))
     assert start_and_stop(w, 1800) < 3
     assert resident(relayer(w)) < before + (4 << 20)
+
+
+def test_a_connection_goes_on_after_an_answer_that_was_waited_for(weir,
+                                                                 control):
+    there, w = weir(), control()
+    f = Feed(w.rtmp, name="a").head().frames(3)
+    query = urlencode({"oper": "start", "app": "live", "name": "a",
+                       "url": there.rtmp_url("key"), "wait": 60})
+    with Http(w.http) as c:
+        c.send("GET", "/control/push?" + query)
+        assert c.answer().status == 200
+        c.send("GET", "/control/relays")
+        assert len(c.answer().json()["data"]) == 1
+    f.stop()

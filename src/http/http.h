@@ -349,9 +349,8 @@ void http_on_cancel(struct http_request *r, void (*on_cancel)(void *arg),
 void http_resume(struct http_request *r);
 /* The answer goes on for as long as the client listens.  A client that ends
  * its side only still gets an answer that was under way, but here this is how
- * it leaves: its connection is closed then.  http_end() closes it too: who
- * ends such an answer has no more to say here, and the client should ask
- * somebody else. */
+ * it leaves: its connection is closed then.  http_end() of an answer that was
+ * started closes it too: the client should go on with somebody else. */
 void http_set_endless(struct http_request *r);
 
 /* Gives the connection away (FLV): the request ends and is logged when the

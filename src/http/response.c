@@ -425,7 +425,6 @@ static void
 end_answer(struct exchange *x)
 {
     x->ended = true;
-    x->close |= x->endless;
     x->on_room = NULL;
     http_settle_later(x->c);
 }
@@ -581,6 +580,7 @@ http_end(struct http_request *r)
     struct exchange *x = exchange_of(r);
 
     http_send_end(x);
+    x->close |= x->endless;
     end_answer(x);
     return HTTP_DONE;
 }
