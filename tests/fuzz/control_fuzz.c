@@ -1,12 +1,16 @@
 /*
  * Fuzz target: the control socket, from the bytes of a client to the answers.
  *
- * The first byte says who it is (nobody may end this process) and how the
- * bytes come in pieces, the rest is what it says.  Every command is answered
- * by text or JSON that ends with an empty line, and no client stays.
+ * The first byte says who it is (nobody may end this process, so no command of
+ * an admin is reached) and how the bytes come in pieces, the rest is what it
+ * says.  Every command is answered by text or JSON that ends with an empty
+ * line, and no client stays.
  *
  * covers: src/app/control/client.c src/app/control/command.c
- * covers: src/app/control/out.c src/app/control/do.c
+ * covers: src/app/control/out.c
+ * covers: src/app/control/do.c:find_level,on_set_log_level,on_set_state
+ * covers: src/app/control/do.c:send_away,kicked,on_kick_session,on_kick_stream
+ * covers: src/app/control/do.c:on_kick_addr,on_clear_counters,on_reopen
  * covers: src/app/control/show_live.c:read_from,read_sessions,on_sessions
  * covers: src/app/control/show_live.c:on_streams,on_errors,show_error
  * covers: src/app/control/show_live.c:read_level,read_events,on_events
