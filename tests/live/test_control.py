@@ -687,8 +687,9 @@ def test_log_level_goes_back(weir):
         assert {int(pid) for pid in lines} <= set(w.workers())
         assert len(lines) == 8
         c.ask("set log level debug for 1s")
-        os.kill(w.workers()[0], signal.SIGKILL)  # its successor inherits it
-        wait_for(lambda: len(w.workers()) == 2)
+        victim = w.workers()[0]
+        os.kill(victim, signal.SIGKILL)  # its successor inherits it
+        wait_for(lambda: victim not in w.workers() and len(w.workers()) == 2)
         wait_for(lambda: c.json("show info")["log_level"] == "info", 10)
         with Rtmp(w.rtmp) as r:
             r.connect("live")

@@ -284,8 +284,10 @@ def test_workers_are_killed(notes, postgres):
     writers = Writers(w, 16)
     for i in range(2):
         writers.wait(30)
-        os.kill(w.workers()[i], signal.SIGKILL)
-        wait_for(lambda: len(w.workers()) == 2, 10)
+        victim = w.workers()[i]
+        os.kill(victim, signal.SIGKILL)
+        wait_for(lambda: victim not in w.workers()
+                 and len(w.workers()) == 2, 10, "two workers")
     writers.wait(30)
     writers.end()
     w.may_grow = True
