@@ -22,12 +22,11 @@
 #include "relayer.h"
 #include "rtmp/name.h"
 #include "schema.h"
+#include "verbs.h"
 
 #define LOOK_MS 10
 #define ANSWER_MS 10000
 #define ANSWERS 64 /* that nobody has looked at yet, at most */
-
-enum { BUS_KEY_ORDER = BUS_MODULE + 2, BUS_KEY_ANSWER }; /* see verbs.c */
 
 enum what { KEY_GET, KEY_RESET, KEY_DELETE, KEY_LIST };
 
@@ -233,20 +232,6 @@ key_verbs_listen(void)
                  NULL);
 }
 
-static int
-find_relayer(void)
-{
-    for (uint32_t i = 1; i < slots_end(); i++) {
-        const struct slot_card *s = slot_card(i);
-
-        if (atomic_load(&s->kind) == SLOT_ROLE && slot_state(i) == SLOT_READY &&
-            strcmp(s->name, "relayer") == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
 static void
 look_at_layer(void *arg, const struct conf_extra *layer)
 {
@@ -296,7 +281,7 @@ ask(struct control_call *call, struct waiting *w, enum what what,
     struct order o = { .number = ++numbers,
                        .max_rooms = max_rooms(call),
                        .what = (int32_t)what };
-    int slot = find_relayer();
+    int slot = relay_verbs_relayer();
 
     str_copy(o.room, sizeof(o.room), room);
     if (slot == -1 ||

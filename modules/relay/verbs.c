@@ -28,8 +28,6 @@
 #define IN_FILE "it is in the configuration: change it there"
 #define ANSWERS 64 /* that nobody has looked at yet, at most */
 
-enum { BUS_RELAY_ORDER = BUS_MODULE, BUS_RELAY_ANSWER };
-
 struct order { /* master -> relayer */
     uint64_t number;
     uint8_t start, kind;
@@ -167,8 +165,8 @@ relay_verbs_listen(void)
                  NULL);
 }
 
-static int
-find_relayer(void)
+int
+relay_verbs_relayer(void)
 {
     for (uint32_t i = 1; i < slots_end(); i++) {
         const struct slot_card *s = slot_card(i);
@@ -196,7 +194,7 @@ send_order(struct control_call *call, struct waiting *w,
                        .kind = (uint8_t)ask->kind,
                        .of_file = relay_ask_is_of_file(s, ask),
                        .room = relay_ask_room(s) };
-    int slot = find_relayer();
+    int slot = relay_verbs_relayer();
 
     str_copy(o.app, sizeof(o.app), ask->app);
     str_copy(o.name, sizeof(o.name), ask->name);
