@@ -63,13 +63,13 @@ put_processes(struct json_out *o)
     return (int64_t)sum;
 }
 
-static int64_t
+static uint64_t
 sum_of_all(const struct metric *m)
 {
-    int64_t sum = 0;
+    uint64_t sum = 0;
 
     for (uint32_t at = 0; at < metric_cells(m); at++) {
-        sum += metric_sum(m, at);
+        sum += (uint64_t)metric_sum(m, at);
     }
     return sum;
 }
@@ -86,10 +86,11 @@ each_live(each_number *each, void *arg)
     live_count_streams(&live, &hold);
     metrics_wire_bytes(&in, &out);
     each(arg, "streams", live + hold);
-    each(arg, "publishers", sum_of_all(&live_metrics[LIVE_PUBLISHERS]));
+    each(arg, "publishers",
+         (int64_t)sum_of_all(&live_metrics[LIVE_PUBLISHERS]));
     each(arg, "players",
-         sum_of_all(&live_metrics[LIVE_RTMP_PLAYERS]) +
-             sum_of_all(&live_metrics[LIVE_FLV_PLAYERS]));
+         (int64_t)(sum_of_all(&live_metrics[LIVE_RTMP_PLAYERS]) +
+                   sum_of_all(&live_metrics[LIVE_FLV_PLAYERS])));
     each(arg, "bytes_in", (int64_t)in);
     each(arg, "bytes_out", (int64_t)out);
 }

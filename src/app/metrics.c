@@ -411,12 +411,13 @@ static uint64_t
 wire_bytes(enum metric_dir dir)
 {
     const struct metric *rtmp = &app_metrics[APP_RTMP_BYTES];
-    int64_t sum = metric_sum(&http_metrics[HTTP_BYTES], (uint32_t)dir);
+    uint64_t sum =
+        (uint64_t)metric_sum(&http_metrics[HTTP_BYTES], (uint32_t)dir);
 
     for (unsigned app = 0; app < METRIC_NAMES; app++) {
-        sum += metric_sum(rtmp, metric_at(rtmp, dir, app, 0));
+        sum += (uint64_t)metric_sum(rtmp, metric_at(rtmp, dir, app, 0));
     }
-    return (uint64_t)sum;
+    return sum;
 }
 
 void

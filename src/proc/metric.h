@@ -82,15 +82,17 @@ extern _Atomic int64_t *metric_own;
 uint32_t metric_at(const struct metric *m, unsigned a, unsigned b, unsigned c);
 /* Cells that m takes. */
 uint32_t metric_cells(const struct metric *m);
-/* A cell by its number; 0 is nobody's and may be written. */
+/* A cell by its number; 0 is nobody's and may be written.  Other processes can
+ * write there: whatever lies in it, the sum is a number. */
 static inline void
 metric_cell_add(uint32_t cell, int64_t n)
 {
     if (metric_own != NULL) {
         _Atomic int64_t *c = &metric_own[cell];
+        uint64_t value =
+            (uint64_t)atomic_load_explicit(c, memory_order_relaxed);
 
-        atomic_store_explicit(c,
-                              atomic_load_explicit(c, memory_order_relaxed) + n,
+        atomic_store_explicit(c, (int64_t)(value + (uint64_t)n),
                               memory_order_relaxed);
     }
 }

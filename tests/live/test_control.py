@@ -812,6 +812,8 @@ def test_show_config_changed(weir):
 def test_each_process_is_looked_at(weir):
     w = weir(workers=2)
     http = Http(w.http)
+    http.send("GET", "/healthz")
+    assert http.answer().status == 200  # a worker has the connection
     with Control(w) as c:
         files = c.json("show fd")
         memory = c.json("show memory")

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "app/metrics.h"
+#include "http/metrics.h"
 #include "proc/slot.h"
 
 static int
@@ -139,6 +140,22 @@ test_reloads(void **state)
     assert_int_equal(metric_sum(&app_metrics[APP_RELOAD_OK], 0), 0);
 }
 
+/* Children can write what they like there: a sum of that is a number still. */
+static void
+test_nonsense(void **state)
+{
+    const struct metric *rtmp = &app_metrics[APP_RTMP_BYTES];
+    uint64_t in, out;
+
+    (void)state;
+    metric_set(&http_metrics[HTTP_BYTES], METRIC_IN, INT64_MAX);
+    metric_set(rtmp, metric_at(rtmp, METRIC_IN, 0, 0), INT64_MAX);
+    metric_add(rtmp, metric_at(rtmp, METRIC_IN, 0, 0), 2);
+    metrics_wire_bytes(&in, &out);
+    assert_true(in == (uint64_t)INT64_MAX + (uint64_t)INT64_MAX + 2);
+    assert_true(out == 0);
+}
+
 int
 main(void)
 {
@@ -147,6 +164,7 @@ main(void)
         TEST(test_tables),
         TEST(test_cells),
         TEST(test_reloads),
+        TEST(test_nonsense),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
