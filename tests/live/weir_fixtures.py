@@ -57,6 +57,14 @@ def pytest_runtest_makereport(item):
             report.sections.append((f"log of {w.prefix}", w.log()[-6000:]))
 
 
+def pytest_runtest_logreport(report):
+    """Names what failed in the file $LIVE_FAILED, for tests/live/run."""
+    path = os.environ.get("LIVE_FAILED")
+    if report.failed and path:
+        with open(path, "a", encoding="utf-8") as f:
+            f.write(report.nodeid + "\n")
+
+
 @pytest.fixture
 def databases():
     """Those of the test; they go when its weirs are gone."""
