@@ -140,7 +140,7 @@ call_answer(struct store_call **c, enum store_status status)
 void
 call_answer_rows(struct store_call **c, struct str bytes)
 {
-    struct wire_in in = { .rest = bytes };
+    struct unpack in = { .rest = bytes };
     struct wire_answer head;
     struct wire_rows rows;
 
@@ -301,7 +301,7 @@ store_read(const struct store_statement *statement,
            store_done *call_done, void *arg)
 {
     struct store_call *c = new_call(STORE_KIND_READ, call_done, arg);
-    struct wire_out out = { .to = &c->request };
+    struct pack out = { .to = &c->request };
 
     assert(count <= STORE_PARAMS);
     c->statement = place_of(statement);
@@ -310,7 +310,7 @@ store_read(const struct store_statement *statement,
     for (size_t i = 0; i < count; i++) {
         wire_put_value(&out, &params[i]);
     }
-    struct wire_in in = { .rest = buf_str(&c->request) };
+    struct unpack in = { .rest = buf_str(&c->request) };
 
     for (size_t i = 0; i < count; i++) {
         c->params[i] = wire_get_value(&in);
@@ -326,7 +326,7 @@ store_write(const struct store_step *steps, size_t count,
             const struct store_notice *notice, store_done *call_done, void *arg)
 {
     struct store_call *c = new_call(STORE_KIND_WRITE, call_done, arg);
-    struct wire_out out = { .to = &c->request };
+    struct pack out = { .to = &c->request };
     bool texts = true;
 
     assert(count >= 1 && count <= STORE_STEPS);

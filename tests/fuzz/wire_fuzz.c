@@ -5,6 +5,7 @@
  * again is read as the same; texts lie within the bytes.
  *
  * covers: src/store/wire.c
+ * covers: src/base/pack.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -38,7 +39,7 @@ static bool
 read_request(struct str bytes, struct wire_request *head,
              struct wire_step steps[STORE_STEPS], struct str notice[2])
 {
-    struct wire_in in = { bytes, false };
+    struct unpack in = { bytes, false };
 
     if (!wire_get_request(&in, head)) {
         return false;
@@ -56,7 +57,7 @@ read_request(struct str bytes, struct wire_request *head,
 }
 
 static void
-write_request(struct wire_out *out, const struct wire_request *head,
+write_request(struct pack *out, const struct wire_request *head,
               const struct wire_step *steps, const struct str notice[2])
 {
     char *topic = mem_dup(notice[0].ptr, notice[0].len);
@@ -82,7 +83,7 @@ try_request(struct str bytes)
     struct wire_request head, again;
     struct str notice[2], notice_again[2];
     struct buf buf;
-    struct wire_out out = { &buf, false };
+    struct pack out = { &buf, false };
 
     if (!read_request(bytes, &head, a, notice)) {
         return;
@@ -109,13 +110,13 @@ try_request(struct str bytes)
 static bool
 read_answer(struct str bytes, struct wire_answer *head, struct wire_rows *rows)
 {
-    struct wire_in in = { bytes, false };
+    struct unpack in = { bytes, false };
 
     return wire_get_answer(&in, head) && wire_get_rows(&in, head, rows);
 }
 
 static void
-write_rows(struct wire_out *out, const struct store_rows *r, struct str all)
+write_rows(struct pack *out, const struct store_rows *r, struct str all)
 {
     wire_put_columns(out, (unsigned)r->columns);
     for (size_t i = 0; i < r->rows; i++) {
@@ -144,7 +145,7 @@ try_answer(struct str bytes)
     struct wire_answer head, head_again;
     struct wire_rows rows, again;
     struct buf buf;
-    struct wire_out out = { &buf, false };
+    struct pack out = { &buf, false };
 
     if (!read_answer(bytes, &head, &rows)) {
         return;

@@ -11,7 +11,7 @@ void
 pg_rows_init(struct pg_rows *r)
 {
     buf_init(&r->bytes, WIRE_ANSWER_MAX);
-    r->out = (struct wire_out){ .to = &r->bytes };
+    r->out = (struct pack){ .to = &r->bytes };
     r->begun = false;
     r->changed = 0;
 }

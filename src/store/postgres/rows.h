@@ -14,7 +14,7 @@
 
 struct pg_rows {
     struct buf bytes;
-    struct wire_out out;
+    struct pack out;
     bool begun;      /* the columns of this step are told */
     int64_t changed; /* by the last step */
 };

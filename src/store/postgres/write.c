@@ -112,7 +112,7 @@ static void
 say_steps(struct pg_worker *w)
 {
     const struct store_call *c = w->call;
-    struct wire_in in = { .rest = buf_str(&c->request) };
+    struct unpack in = { .rest = buf_str(&c->request) };
     struct wire_request head;
     struct wire_step step;
 
@@ -132,7 +132,7 @@ say_steps(struct pg_worker *w)
 static bool
 is_alone(const struct store_call *c)
 {
-    struct wire_in in = { .rest = buf_str(&c->request) };
+    struct unpack in = { .rest = buf_str(&c->request) };
     struct wire_request head;
     struct wire_step step;
     bool alone = true;

@@ -129,7 +129,7 @@ void
 link_on_answer(void *arg, struct bus_message *m)
 {
     struct str bytes = str_of(m->data, m->len);
-    struct wire_in in = { .rest = bytes };
+    struct unpack in = { .rest = bytes };
     struct wire_answer head;
 
     (void)arg;

@@ -60,13 +60,13 @@ compare(struct sqlite *db, const struct store_schema *s, struct errmsg *err)
     int64_t made = -1;
 
     buf_init(&bytes, ROWS_MAX);
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
     enum store_status status =
         sqlite_query(db,
                      "SELECT number, checksum FROM store_migration "
                      "WHERE name = $1 ORDER BY number",
                      &name, 1, &out, err);
-    struct wire_in in = { .rest = buf_str(&bytes) };
+    struct unpack in = { .rest = buf_str(&bytes) };
 
     if (status == STORE_OK && wire_get_rows(&in, &one, &found)) {
         made = (int64_t)found.rows[0].rows;

@@ -54,7 +54,7 @@ read_rows(struct sqlite *db, const struct store_call *c, struct buf *rows,
           struct errmsg *why)
 {
     struct wire_answer head = { .status = STORE_OK, .steps = 1 };
-    struct wire_out out = { .to = rows };
+    struct pack out = { .to = rows };
 
     if (!sqlite_in_place(db)) {
         errmsg_set(why, "its file was moved or removed");

@@ -177,7 +177,7 @@ column(sqlite3_stmt *s, int i)
 }
 
 static int
-step_all(sqlite3_stmt *s, struct wire_out *rows)
+step_all(sqlite3_stmt *s, struct pack *rows)
 {
     int columns = sqlite3_column_count(s), rc;
 
@@ -205,7 +205,7 @@ step_all(sqlite3_stmt *s, struct wire_out *rows)
  * log from being emptied. */
 static enum store_status
 run(struct sqlite *db, sqlite3_stmt *s, const struct store_value *params,
-    size_t count, struct wire_out *rows, struct errmsg *why)
+    size_t count, struct pack *rows, struct errmsg *why)
 {
     int rc = bind(s, params, count);
     enum store_status status = STORE_OK;
@@ -280,7 +280,7 @@ finalize_all(struct sqlite *db)
 enum store_status
 sqlite_run(struct sqlite *db, struct schema_place place,
            const struct store_value *params, size_t count,
-           struct wire_out *rows, struct errmsg *why)
+           struct pack *rows, struct errmsg *why)
 {
     sqlite3_stmt *s = prepare(db, place, why);
     enum store_status status;
@@ -301,7 +301,7 @@ sqlite_changed(const struct sqlite *db)
 enum store_status
 sqlite_query(struct sqlite *db, const char *sql,
              const struct store_value *params, size_t count,
-             struct wire_out *rows, struct errmsg *why)
+             struct pack *rows, struct errmsg *why)
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);

@@ -37,12 +37,12 @@ int sqlite_script(struct sqlite *db, const char *sql, struct errmsg *err);
  * why says what was wrong unless it is STORE_OK. */
 enum store_status sqlite_run(struct sqlite *db, struct schema_place place,
                              const struct store_value *params, size_t count,
-                             struct wire_out *rows, struct errmsg *why);
+                             struct pack *rows, struct errmsg *why);
 int64_t sqlite_changed(const struct sqlite *db); /* by the last run */
 /* The same with any text, not kept. */
 enum store_status sqlite_query(struct sqlite *db, const char *sql,
                                const struct store_value *params, size_t count,
-                               struct wire_out *rows, struct errmsg *why);
+                               struct pack *rows, struct errmsg *why);
 
 /* All statements of all schemas, so that a wrong one is found now. */
 int sqlite_prepare_all(struct sqlite *db, struct errmsg *err);

@@ -32,7 +32,7 @@ struct writer_call *
 writer_call_new(slot_owner from, struct str data)
 {
     struct writer_call *c = mem_zero(sizeof(*c));
-    struct wire_in in = { .rest = data };
+    struct unpack in = { .rest = data };
 
     c->from = from;
     c->topic = c->text = STR_NONE;
@@ -61,7 +61,7 @@ set_status(struct writer_call *c, enum store_status status)
 {
     struct wire_answer head = { .number = c->head.number,
                                 .status = (uint32_t)status };
-    struct wire_out out = { .to = &c->answer };
+    struct pack out = { .to = &c->answer };
 
     c->status = status;
     buf_clear(&c->answer);
@@ -92,9 +92,9 @@ find(struct writer *w, const struct store_value *key, char **text, size_t *len,
 
     *text = NULL;
     buf_init(&bytes, WIRE_ANSWER_MAX + 1024);
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
     enum store_status status = sqlite_run(w->db, place, key, 3, &out, why);
-    struct wire_in in = { .rest = buf_str(&bytes) };
+    struct unpack in = { .rest = buf_str(&bytes) };
 
     if (status == STORE_OK && wire_get_rows(&in, &one, &found)) {
         if (found.rows[0].rows > 0) {
@@ -191,9 +191,9 @@ sweep(struct writer *w, struct errmsg *why)
     struct buf bytes;
 
     buf_init(&bytes, OWNERS_BYTES);
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
     enum store_status status = sqlite_run(w->db, place, &boot, 1, &out, why);
-    struct wire_in in = { .rest = buf_str(&bytes) };
+    struct unpack in = { .rest = buf_str(&bytes) };
 
     if (status == STORE_OK && wire_get_rows(&in, &one, &found)) {
         drop_dead(w, &found.rows[0], why);
@@ -217,8 +217,8 @@ name_step(struct writer_call *c, struct schema_place place)
 }
 
 static enum store_status
-run_step(struct writer *w, struct writer_call *c, struct wire_in *in,
-         struct wire_out *out)
+run_step(struct writer *w, struct writer_call *c, struct unpack *in,
+         struct pack *out)
 {
     struct wire_step step;
     enum store_status status;
@@ -245,10 +245,10 @@ run_step(struct writer *w, struct writer_call *c, struct wire_in *in,
 static enum store_status
 run_steps(struct writer *w, struct writer_call *c)
 {
-    struct wire_in in = { .rest = str_of(c->data, c->len) };
+    struct unpack in = { .rest = str_of(c->data, c->len) };
     struct wire_answer head = { .number = c->head.number,
                                 .steps = c->head.steps };
-    struct wire_out out = { .to = &c->answer };
+    struct pack out = { .to = &c->answer };
     enum store_status status = STORE_OK;
 
     buf_clear(&c->answer);

@@ -81,7 +81,7 @@ static inline struct writer_call *
 put(struct wire_request head, const struct wanted *steps, size_t count)
 {
     struct buf bytes;
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
     struct writer_call *c;
 
     buf_init(&bytes, 100000);
@@ -131,12 +131,12 @@ expect_notes(const char *wanted)
 
     assert_non_null(db);
     buf_init(&bytes, 100000);
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
 
     assert_int_equal(
         sqlite_run(db, (struct schema_place){ 1, ALL }, NULL, 0, &out, &err),
         STORE_OK);
-    struct wire_in in = { .rest = buf_str(&bytes) };
+    struct unpack in = { .rest = buf_str(&bytes) };
 
     assert_true(wire_get_rows(&in, &one, &rows));
     for (size_t i = 0; i < rows.rows[0].rows; i++) {
@@ -161,11 +161,11 @@ rows_of_ledger(void)
     struct buf bytes;
 
     buf_init(&bytes, 100000);
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
 
     sqlite_query(db, "SELECT count(*) FROM store_ledger WHERE owner <> 0", NULL,
                  0, &out, &err);
-    struct wire_in in = { .rest = buf_str(&bytes) };
+    struct unpack in = { .rest = buf_str(&bytes) };
 
     assert_true(wire_get_rows(&in, &one, &rows));
     int64_t n = rows.cells[0].n;

@@ -44,7 +44,7 @@ static unsigned fake_writes;
 static void
 fake_answer(struct store_call *c)
 {
-    struct wire_in in = { .rest = buf_str(&c->answer) };
+    struct unpack in = { .rest = buf_str(&c->answer) };
     struct store_result r = { .status = c->status };
     struct wire_answer head;
     struct wire_rows rows;
@@ -108,7 +108,7 @@ fake_call(size_t steps, store_done *done, void *arg)
 {
     struct wire_answer head = { .steps = (uint32_t)steps };
     struct store_call *c = mem_zero(sizeof(*c));
-    struct wire_out out = { .to = &c->answer };
+    struct pack out = { .to = &c->answer };
 
     buf_init(&c->answer, WIRE_ANSWER_MAX);
     wire_put_answer(&out, &head);
@@ -124,7 +124,7 @@ fake_call(size_t steps, store_done *done, void *arg)
 static void
 fake_step(struct store_call *c, const struct store_step *s)
 {
-    struct wire_out out = { .to = &c->answer };
+    struct pack out = { .to = &c->answer };
     struct schema_place place;
     struct errmsg why = { "" };
 
@@ -195,12 +195,12 @@ ask(const char *query, char *text, size_t size)
     int64_t n;
 
     buf_init(&bytes, 1 << 20);
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
 
     if (sqlite_query(db, query, NULL, 0, &out, &err) != STORE_OK) {
         fail_msg("%s", err.text);
     }
-    struct wire_in in = { .rest = buf_str(&bytes) };
+    struct unpack in = { .rest = buf_str(&bytes) };
 
     assert_true(wire_get_rows(&in, &one, &rows));
     assert_true(rows.rows[0].rows > 0);

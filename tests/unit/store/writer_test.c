@@ -76,7 +76,7 @@ rows_come_back(void **state)
     struct writer_call *c = ask(RETURN, "a", 0, true);
 
     writer_run(w, &b);
-    struct wire_in in = { .rest = buf_str(&c->answer) };
+    struct unpack in = { .rest = buf_str(&c->answer) };
 
     assert_true(wire_get_answer(&in, &head));
     assert_int_equal(head.number, 2);
