@@ -115,37 +115,33 @@ wire_get_notice(struct unpack *in, struct str *topic, struct str *text)
 
 /* ---- answers ---- */
 
-void
-wire_put_answer(struct pack *out, const struct wire_answer *head)
+static void
+put_rows(struct pack *out, const struct store_rows *r)
 {
-    pack_bytes(out, head, sizeof(*head));
-}
+    const struct store_value *cell = r->cells;
 
-void
-wire_set_answer(struct buf *b, const struct wire_answer *head)
-{
-    memcpy(b->mem + b->head, head, sizeof(*head));
-}
-
-void
-wire_put_columns(struct pack *out, unsigned columns)
-{
-    uint32_t n = columns;
-
-    pack_bytes(out, &n, sizeof(n));
-}
-
-void
-wire_put_row(struct pack *out)
-{
-    pack_u8(out, ROW_FOLLOWS);
-}
-
-void
-wire_put_end(struct pack *out, int64_t changed)
-{
+    pack_u32(out, (uint32_t)r->columns);
+    for (size_t i = 0; i < r->rows; i++) {
+        pack_u8(out, ROW_FOLLOWS);
+        for (size_t k = 0; k < r->columns; k++) {
+            wire_put_value(out, cell++);
+        }
+    }
     pack_u8(out, ROW_END);
-    pack_bytes(out, &changed, sizeof(changed));
+    pack_int(out, r->changed);
+}
+
+void
+wire_put_answer(struct pack *out, uint64_t number, const struct store_result *r)
+{
+    const struct wire_answer head = { .number = number,
+                                      .status = (uint32_t)r->status,
+                                      .steps = (uint32_t)r->steps };
+
+    pack_bytes(out, &head, sizeof(head));
+    for (size_t i = 0; i < r->steps; i++) {
+        put_rows(out, &r->answer[i]);
+    }
 }
 
 bool
@@ -160,11 +156,9 @@ static void
 get_step_rows(struct unpack *in, struct store_rows *r,
               struct store_value *cells)
 {
-    uint32_t columns;
+    uint32_t columns = unpack_u32(in);
 
-    *r = (struct store_rows){ .cells = cells };
-    unpack_bytes(in, &columns, sizeof(columns));
-    r->columns = columns;
+    *r = (struct store_rows){ .columns = columns, .cells = cells };
     while (unpack_u8(in) == ROW_FOLLOWS && !in->bad) {
         for (uint32_t i = 0; i < columns && !in->bad; i++) {
             struct store_value v = wire_get_value(in);
@@ -175,38 +169,34 @@ get_step_rows(struct unpack *in, struct store_rows *r,
         }
         r->rows++;
     }
-    unpack_bytes(in, &r->changed, sizeof(r->changed));
+    r->changed = unpack_int(in);
 }
 
 bool
 wire_get_rows(struct unpack *in, const struct wire_answer *head,
-              struct wire_rows *out)
+              struct rows *out)
 {
     struct unpack look = *in;
     size_t cells = 0;
 
+    rows_init(out, 0);
+    out->count = head->steps;
     for (uint32_t i = 0; i < head->steps; i++) {
-        get_step_rows(&look, &out->rows[i], NULL);
-        cells += out->rows[i].rows * out->rows[i].columns;
+        get_step_rows(&look, &out->steps[i], NULL);
+        cells += out->steps[i].rows * out->steps[i].columns;
     }
     out->cells = look.bad ? NULL : try_alloc((cells + 1) * sizeof(*out->cells));
     if (out->cells == NULL) {
         return false;
     }
-    for (uint32_t i = 0, at = 0; i < head->steps; i++) {
-        get_step_rows(in, &out->rows[i], out->cells + at);
-        at += (uint32_t)(out->rows[i].rows * out->rows[i].columns);
+    for (uint32_t i = 0; i < head->steps; i++) {
+        get_step_rows(in, &out->steps[i], out->cells + out->used);
+        out->used += out->steps[i].rows * out->steps[i].columns;
     }
     out->result = (struct store_result){
         .status = (enum store_status)head->status,
         .steps = head->steps,
-        .answer = out->rows,
+        .answer = out->steps,
     };
     return true;
-}
-
-void
-wire_clear_rows(struct wire_rows *r)
-{
-    mem_free(&r->cells);
 }

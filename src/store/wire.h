@@ -1,6 +1,6 @@
 /*
- * Requests and answers as bytes: what goes over the bus, what the ledger
- * keeps, and what a thread that reads hands to the loop.
+ * Requests and answers as bytes: what goes over the bus and what the ledger
+ * keeps.
  *
  * Sender and reader are forks of one program, so numbers are as this machine
  * has them.
@@ -11,6 +11,7 @@
 #define STORE_WIRE_H
 
 #include "base/pack.h"
+#include "store/rows.h"
 #include "store/schema.h"
 
 #define WIRE_REQUEST_MAX (8 << 20) /* bytes */
@@ -61,25 +62,14 @@ struct wire_answer {
     uint32_t steps;
 };
 
-void wire_put_answer(struct pack *out, const struct wire_answer *head);
-void wire_set_answer(struct buf *b, const struct wire_answer *head);
-/* Rows: columns, then each row, then the end. */
-void wire_put_columns(struct pack *out, unsigned columns);
-void wire_put_row(struct pack *out); /* its values follow */
-void wire_put_end(struct pack *out, int64_t changed);
-
-/* An answer with its rows made readable. */
-struct wire_rows {
-    struct store_result result;
-    struct store_rows rows[STORE_STEPS];
-    struct store_value *cells; /* owned */
-};
+/* number: of the request. */
+void wire_put_answer(struct pack *out, uint64_t number,
+                     const struct store_result *r);
 
 bool wire_get_answer(struct unpack *in, struct wire_answer *head);
-/* What follows the head.  false: it is not whole, or memory is out; then
- * there is nothing to clear. */
+/* What follows the head, for rows_clear(); texts stay in the bytes.  false: it
+ * is not whole, or memory is out; then there is nothing to clear. */
 bool wire_get_rows(struct unpack *in, const struct wire_answer *head,
-                   struct wire_rows *out);
-void wire_clear_rows(struct wire_rows *r);
+                   struct rows *out);
 
 #endif

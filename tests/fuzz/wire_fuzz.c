@@ -108,25 +108,11 @@ try_request(struct str bytes)
 /* ---- answers ---- */
 
 static bool
-read_answer(struct str bytes, struct wire_answer *head, struct wire_rows *rows)
+read_answer(struct str bytes, struct wire_answer *head, struct rows *rows)
 {
     struct unpack in = { bytes, false };
 
     return wire_get_answer(&in, head) && wire_get_rows(&in, head, rows);
-}
-
-static void
-write_rows(struct pack *out, const struct store_rows *r, struct str all)
-{
-    wire_put_columns(out, (unsigned)r->columns);
-    for (size_t i = 0; i < r->rows; i++) {
-        wire_put_row(out);
-        for (size_t k = 0; k < r->columns; k++) {
-            look_at(&r->cells[i * r->columns + k], all);
-            wire_put_value(out, &r->cells[i * r->columns + k]);
-        }
-    }
-    wire_put_end(out, r->changed);
 }
 
 static void
@@ -143,26 +129,25 @@ static void
 try_answer(struct str bytes)
 {
     struct wire_answer head, head_again;
-    struct wire_rows rows, again;
+    struct rows rows, again;
     struct buf buf;
     struct pack out = { &buf, false };
 
     if (!read_answer(bytes, &head, &rows)) {
         return;
     }
-    buf_init(&buf, LIMIT);
-    wire_put_answer(&out, &(struct wire_answer){ .steps = 0 });
-    for (uint32_t i = 0; i < head.steps; i++) {
-        write_rows(&out, &rows.rows[i], bytes);
+    for (size_t i = 0; i < rows.used; i++) {
+        look_at(&rows.cells[i], bytes);
     }
-    wire_set_answer(&buf, &head);
+    buf_init(&buf, LIMIT);
+    wire_put_answer(&out, head.number, &rows.result);
     require(!out.full && read_answer(buf_str(&buf), &head_again, &again));
     require(memcmp(&head, &head_again, sizeof(head)) == 0);
     for (uint32_t i = 0; i < head.steps; i++) {
-        compare(&rows.rows[i], &again.rows[i]);
+        compare(&rows.steps[i], &again.steps[i]);
     }
-    wire_clear_rows(&again);
-    wire_clear_rows(&rows);
+    rows_clear(&again);
+    rows_clear(&rows);
     buf_clear(&buf);
 }
 

@@ -362,11 +362,10 @@ on_begin(struct later *later)
 static void
 refuse(struct writer_call *c)
 {
-    struct wire_answer head = { .number = c->head.number,
-                                .status = STORE_BUSY };
+    const struct store_result r = { .status = STORE_BUSY };
     struct pack out = { .to = &c->answer };
 
-    wire_put_answer(&out, &head);
+    wire_put_answer(&out, c->head.number, &r);
     answer(c);
 }
 

@@ -144,24 +144,20 @@ static void
 put_answer(void)
 {
     struct pack out = { .to = &bytes };
-    struct wire_answer head = { .number = 3, .status = STORE_OK, .steps = 2 };
-    struct store_value a = store_int(1), b = store_text(STR("two"));
+    const struct store_value a = store_int(1), b = store_text(STR("two"));
+    const struct store_value cells[] = { a, b, a, b };
+    const struct store_rows steps[] = {
+        { .rows = 2, .columns = 2, .cells = cells },
+        { .changed = 5 },
+    };
+    const struct store_result r = { STORE_OK, 2, steps };
 
-    wire_put_answer(&out, &head);
-    wire_put_columns(&out, 2);
-    for (int i = 0; i < 2; i++) {
-        wire_put_row(&out);
-        wire_put_value(&out, &a);
-        wire_put_value(&out, &b);
-    }
-    wire_put_end(&out, 0);
-    wire_put_columns(&out, 0);
-    wire_put_end(&out, 5);
+    wire_put_answer(&out, 3, &r);
     assert_false(out.full);
 }
 
 static bool
-get_answer(struct str data, struct wire_rows *rows)
+get_answer(struct str data, struct rows *rows)
 {
     struct unpack in = { .rest = data };
     struct wire_answer head;
@@ -172,7 +168,7 @@ get_answer(struct str data, struct wire_rows *rows)
 static void
 an_answer_comes_as_it_was_sent(void **state)
 {
-    struct wire_rows r;
+    struct rows r;
 
     (void)state;
     put_answer();
@@ -184,13 +180,13 @@ an_answer_comes_as_it_was_sent(void **state)
     assert_true(str_eq(r.result.answer[0].cells[3].s, STR("two")));
     assert_int_equal(r.result.answer[1].rows, 0);
     assert_int_equal(r.result.answer[1].changed, 5);
-    wire_clear_rows(&r);
+    rows_clear(&r);
 }
 
 static void
 a_part_of_an_answer_is_none(void **state)
 {
-    struct wire_rows r;
+    struct rows r;
 
     (void)state;
     put_answer();
