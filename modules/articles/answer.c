@@ -1,4 +1,6 @@
 /*
+ * Answers: their form, their headers, errors, links.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "answer.h"

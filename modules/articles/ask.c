@@ -1,4 +1,6 @@
 /*
+ * Requests that wait for the store, and rows as articles and authors.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "ask.h"

@@ -1,4 +1,6 @@
 /*
+ * Answers that a layer keeps: one table, found by a hash of what was asked.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cache.h"

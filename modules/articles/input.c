@@ -1,4 +1,6 @@
 /*
+ * Reading a body and checking each of its fields.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "input.h"

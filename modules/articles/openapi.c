@@ -1,4 +1,7 @@
 /*
+ * Answering GET /openapi.json: what is known only of this request; the rest is
+ * written by openapi_write.c from openapi_tables.c.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "openapi.h"

@@ -1,4 +1,6 @@
 /*
+ * The tables of the description; they hold no code.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "openapi_tables.h"

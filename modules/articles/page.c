@@ -1,4 +1,6 @@
 /*
+ * Pages: their cursors, their size, their entity tags.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "page.h"

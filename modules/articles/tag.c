@@ -1,4 +1,6 @@
 /*
+ * Making entity tags, and comparing them with what a request names.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "tag.h"

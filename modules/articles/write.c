@@ -1,4 +1,6 @@
 /*
+ * The parameters of each statement that writes an article.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "write.h"

@@ -1,4 +1,6 @@
 /*
+ * Answers under /control, and the checks of what a request says.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "answer.h"

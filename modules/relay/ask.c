@@ -1,4 +1,6 @@
 /*
+ * Checking a start or stop of a relay, writing it, saying what is in its way.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "ask.h"

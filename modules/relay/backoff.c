@@ -1,4 +1,6 @@
 /*
+ * The wait doubles with each failure, and up to a quarter of it is random.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "backoff.h"

@@ -1,4 +1,6 @@
 /*
+ * The table of keys that were good, and asking the store for them anew.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "grace.h"

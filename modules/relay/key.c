@@ -1,4 +1,6 @@
 /*
+ * Stream keys: random bytes, their alphabet, their hash.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "key.h"

@@ -1,4 +1,6 @@
 /*
+ * The statements that look for keys, make, delete and list them.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "key_store.h"

@@ -1,6 +1,5 @@
 /*
- * Numbers are eight bytes as they lie in memory (both ends are one program),
- * texts are a number and so many bytes.
+ * Writing and reading the plan.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,38 +7,27 @@
 
 #include <string.h>
 
+#include "base/pack.h"
+
 /* ---- writing ---- */
 
 static void
-put_int(struct buf *out, int64_t n)
+put_task(struct pack *out, enum relay_kind kind, struct str app,
+         struct str name, struct str url)
 {
-    buf_add(out, &n, sizeof(n));
+    pack_int(out, kind);
+    pack_text(out, app);
+    pack_text(out, name);
+    pack_text(out, url);
 }
 
 static void
-put_str(struct buf *out, struct str s)
-{
-    put_int(out, (int64_t)s.len);
-    buf_add_str(out, s);
-}
-
-static void
-put_task(struct buf *out, enum relay_kind kind, struct str app, struct str name,
-         struct str url)
-{
-    put_int(out, kind);
-    put_str(out, app);
-    put_str(out, name);
-    put_str(out, url);
-}
-
-static void
-put_tasks(struct buf *out, const struct rtmp_application_settings *a)
+put_tasks(struct pack *out, const struct rtmp_application_settings *a)
 {
     const struct push_settings *push = a->push.items;
     const struct pull_settings *pull = a->pull.items;
 
-    put_int(out, (int64_t)(a->push.count + a->pull.count));
+    pack_int(out, (int64_t)(a->push.count + a->pull.count));
     for (size_t i = 0; i < a->push.count; i++) {
         put_task(out, RELAY_PUSH, a->name, push[i].name, push[i].url);
     }
@@ -49,35 +37,37 @@ put_tasks(struct buf *out, const struct rtmp_application_settings *a)
 }
 
 static void
-put_apps(struct buf *out, const struct settings *s,
+put_apps(struct pack *out, const struct settings *s,
          const struct rtmp_server_settings *r)
 {
     const struct rtmp_application_settings *a = r->applications.items;
 
-    put_int(out, (int64_t)r->applications.count);
+    pack_int(out, (int64_t)r->applications.count);
     for (size_t i = 0; i < r->applications.count; i++) {
-        put_str(out, a[i].name);
-        put_int(out, settings_hold(s, &a[i]));
-        put_int(out, settings_gather(s, &a[i]));
-        put_int(out, r->chunk_size);
-        put_int(out, a[i].gop_cache);
+        pack_text(out, a[i].name);
+        pack_int(out, settings_hold(s, &a[i]));
+        pack_int(out, settings_gather(s, &a[i]));
+        pack_int(out, r->chunk_size);
+        pack_int(out, a[i].gop_cache);
         put_tasks(out, &a[i]);
     }
 }
 
 void
-plan_write(const struct settings *s, struct buf *out)
+plan_write(const struct settings *s, struct buf *to)
 {
-    put_int(out, s->relays.max);
-    put_int(out, s->relays.connect_timeout);
-    put_int(out, s->relays.idle_timeout);
-    put_int(out, s->relays.tls_verify);
-    put_int(out, plan_wants_store(s));
-    put_int(out, (int64_t)s->egress.count);
+    struct pack p = { .to = to }, *out = &p;
+
+    pack_int(out, s->relays.max);
+    pack_int(out, s->relays.connect_timeout);
+    pack_int(out, s->relays.idle_timeout);
+    pack_int(out, s->relays.tls_verify);
+    pack_int(out, plan_wants_store(s));
+    pack_int(out, (int64_t)s->egress.count);
     for (size_t i = 0; i < s->egress.count; i++) {
-        put_str(out, s->egress.items[i]);
+        pack_text(out, s->egress.items[i]);
     }
-    put_int(out, (int64_t)s->rtmp.servers.count);
+    pack_int(out, (int64_t)s->rtmp.servers.count);
     for (size_t i = 0; i < s->rtmp.servers.count; i++) {
         put_apps(out, s, settings_rtmp_server(&s->rtmp, i));
     }
@@ -85,52 +75,23 @@ plan_write(const struct settings *s, struct buf *out)
 
 /* ---- reading ---- */
 
-struct reader {
-    struct str left;
-    struct pool *pool;
-    bool bad;
+/* What each takes at least: its numbers and texts. */
+enum {
+    RULE_BYTES = PACK_TEXT,
+    SERVER_BYTES = sizeof(int64_t),
+    APP_BYTES = PACK_TEXT + 5 * sizeof(int64_t),
+    TASK_BYTES = sizeof(int64_t) + 3 * PACK_TEXT,
 };
 
-static int64_t
-get_int(struct reader *r)
-{
-    int64_t n = 0;
-
-    if (r->left.len < sizeof(n)) {
-        r->bad = true;
-        return 0;
-    }
-    memcpy(&n, r->left.ptr, sizeof(n));
-    r->left = str_skip(r->left, sizeof(n));
-    return n;
-}
+struct reader {
+    struct unpack in;
+    struct pool *pool;
+};
 
 static struct str
 get_str(struct reader *r)
 {
-    int64_t len = get_int(r);
-    struct str s;
-
-    if (len < 0 || (uint64_t)len > r->left.len) {
-        r->bad = true;
-        return STR_NONE;
-    }
-    s = pool_str(r->pool, str_first(r->left, (size_t)len));
-    r->left = str_skip(r->left, (size_t)len);
-    return s;
-}
-
-/* A number of things, each of which takes at least a number's bytes. */
-static size_t
-get_count(struct reader *r)
-{
-    int64_t n = get_int(r);
-
-    if (n < 0 || (uint64_t)n > r->left.len / sizeof(n)) {
-        r->bad = true;
-        return 0;
-    }
-    return (size_t)n;
+    return pool_str(r->pool, unpack_text(&r->in));
 }
 
 static void *
@@ -148,13 +109,13 @@ more(struct pool *pool, const void *items, size_t size, size_t count,
 static void
 get_tasks(struct reader *r, struct plan *p)
 {
-    size_t count = get_count(r);
+    size_t count = unpack_count(&r->in, TASK_BYTES);
 
     p->tasks = more(r->pool, p->tasks, sizeof(*p->tasks), p->task_count, count);
-    for (size_t i = 0; i < count && !r->bad; i++) {
+    for (size_t i = 0; i < count && !r->in.bad; i++) {
         struct plan_task *t = &p->tasks[p->task_count++];
 
-        t->kind = get_int(r) == RELAY_PULL ? RELAY_PULL : RELAY_PUSH;
+        t->kind = unpack_int(&r->in) == RELAY_PULL ? RELAY_PULL : RELAY_PUSH;
         t->app = get_str(r);
         t->name = get_str(r);
         t->url = get_str(r);
@@ -164,17 +125,17 @@ get_tasks(struct reader *r, struct plan *p)
 static void
 get_apps(struct reader *r, struct plan *p)
 {
-    size_t count = get_count(r);
+    size_t count = unpack_count(&r->in, APP_BYTES);
 
     p->apps = more(r->pool, p->apps, sizeof(*p->apps), p->app_count, count);
-    for (size_t i = 0; i < count && !r->bad; i++) {
+    for (size_t i = 0; i < count && !r->in.bad; i++) {
         struct plan_app *a = &p->apps[p->app_count++];
 
         a->name = get_str(r);
-        a->hold = get_int(r);
-        a->gather = get_int(r);
-        a->chunk_size = (uint32_t)get_int(r);
-        a->gop_cache = get_int(r) != 0;
+        a->hold = unpack_int(&r->in);
+        a->gather = unpack_int(&r->in);
+        a->chunk_size = (uint32_t)unpack_int(&r->in);
+        a->gop_cache = unpack_int(&r->in) != 0;
         get_tasks(r, p);
     }
 }
@@ -182,33 +143,33 @@ get_apps(struct reader *r, struct plan *p)
 int
 plan_read(struct str bytes, struct pool *pool, struct plan *out)
 {
-    struct reader r = { bytes, pool, false };
+    struct reader r = { .in = { .rest = bytes }, .pool = pool };
     struct str *rules;
     size_t count;
 
     memset(out, 0, sizeof(*out));
-    out->max = get_int(&r);
-    out->connect_timeout = get_int(&r);
-    out->idle_timeout = get_int(&r);
-    out->tls_verify = get_int(&r) != 0;
-    out->store = get_int(&r) != 0;
-    count = get_count(&r);
+    out->max = unpack_int(&r.in);
+    out->connect_timeout = unpack_int(&r.in);
+    out->idle_timeout = unpack_int(&r.in);
+    out->tls_verify = unpack_int(&r.in) != 0;
+    out->store = unpack_int(&r.in) != 0;
+    count = unpack_count(&r.in, RULE_BYTES);
     rules = pool_zero(pool, (count + 1) * sizeof(*rules));
     for (size_t i = 0; i < count; i++) {
         struct errmsg why;
 
         rules[i] = get_str(&r);
-        r.bad = r.bad || egress_check_rule(rules[i], &why) == -1;
+        r.in.bad = r.in.bad || egress_check_rule(rules[i], &why) == -1;
     }
-    if (r.bad) {
+    if (r.in.bad) {
         return -1;
     }
     out->egress = egress_parse(pool, rules, count);
-    count = get_count(&r);
-    for (size_t i = 0; i < count && !r.bad; i++) {
+    count = unpack_count(&r.in, SERVER_BYTES);
+    for (size_t i = 0; i < count && !r.in.bad; i++) {
         get_apps(&r, out);
     }
-    return r.bad || r.left.len > 0 ? -1 : 0;
+    return unpack_ends(&r.in) ? 0 : -1;
 }
 
 const struct plan_app *

@@ -1,4 +1,6 @@
 /*
+ * Taking the lock, and saying which weir has it if it is taken.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "app/database_lock.h"

@@ -1,4 +1,6 @@
 /*
+ * Copies the settings of filters into what http/ works with.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "app/http_filters.h"

@@ -1,4 +1,6 @@
 /*
+ * Names a node by its host and pid file where no name is configured.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "app/node_name.h"

@@ -40,9 +40,10 @@ struct store_call {
 
 /* Its done() is called; *c is freed, or when its thread gives it back. */
 void call_answer(struct store_call **c, enum store_status status);
-/* The same with what a keeper or a reader made: a struct wire_answer and its
- * rows. */
-void call_answer_rows(struct store_call **c, struct str bytes);
+/* The same with what came of it; *r may be gone after. */
+void call_answer_rows(struct store_call **c, const struct store_result *r);
+/* The same with what wire_put_answer() made of it. */
+void call_answer_packed(struct store_call **c, struct str bytes);
 /* call_answer() by the loop, not now. */
 void call_later(struct store_call *c, enum store_status status);
 void call_free(struct store_call **c);

@@ -55,7 +55,7 @@ listen_tell(struct str topic, struct str text)
 void
 listen_on_notice(void *arg, struct bus_message *m)
 {
-    struct wire_in in = { .rest = str_of(m->data, m->len) };
+    struct unpack in = { .rest = str_of(m->data, m->len) };
     struct store_value topic = wire_get_value(&in);
     struct store_value text = wire_get_value(&in);
 

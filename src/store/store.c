@@ -138,20 +138,26 @@ call_answer(struct store_call **c, enum store_status status)
 }
 
 void
-call_answer_rows(struct store_call **c, struct str bytes)
+call_answer_rows(struct store_call **c, const struct store_result *r)
 {
-    struct wire_in in = { .rest = bytes };
+    take(*c, r->status);
+    give(c, r);
+}
+
+void
+call_answer_packed(struct store_call **c, struct str bytes)
+{
+    struct unpack in = { .rest = bytes };
     struct wire_answer head;
-    struct wire_rows rows;
+    struct rows rows;
 
     if (!wire_get_answer(&in, &head) || !wire_get_rows(&in, &head, &rows)) {
         log_error("an answer of the store cannot be read");
         call_answer(c, STORE_DOWN);
         return;
     }
-    take(*c, rows.result.status);
-    give(c, &rows.result);
-    wire_clear_rows(&rows);
+    call_answer_rows(c, &rows.result);
+    rows_clear(&rows);
 }
 
 void
@@ -295,27 +301,45 @@ place_of(const struct store_statement *s)
     return place;
 }
 
+/* Texts go to request, each with a NUL behind it; its memory is reserved once
+ * and does not move.  false: they are too many bytes. */
+static bool
+copy_params(struct store_call *c, const struct store_value *params,
+            size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        c->params[i] = params[i];
+        bytes += params[i].type == STORE_TEXT ? params[i].s.len + 1 : 0;
+    }
+    c->count = count;
+    if (bytes > 0 && buf_reserve(&c->request, bytes) == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (params[i].type == STORE_TEXT) {
+            c->params[i].s.ptr = (const char *)c->request.mem + c->request.tail;
+            buf_add_str(&c->request, params[i].s);
+            buf_add(&c->request, "", 1);
+        }
+    }
+    return true;
+}
+
 struct store_call *
 store_read(const struct store_statement *statement,
            const struct store_value *params, size_t count,
            store_done *call_done, void *arg)
 {
     struct store_call *c = new_call(STORE_KIND_READ, call_done, arg);
-    struct wire_out out = { .to = &c->request };
+    bool whole;
 
     assert(count <= STORE_PARAMS);
     c->statement = place_of(statement);
     c->quick = statement->quick;
-    c->count = count;
-    for (size_t i = 0; i < count; i++) {
-        wire_put_value(&out, &params[i]);
-    }
-    struct wire_in in = { .rest = buf_str(&c->request) };
-
-    for (size_t i = 0; i < count; i++) {
-        c->params[i] = wire_get_value(&in);
-    }
-    if (may_go(c, what_is_wrong(!out.full, are_texts(params, count)))) {
+    whole = copy_params(c, params, count);
+    if (may_go(c, what_is_wrong(whole, are_texts(params, count)))) {
         st.backend->read(c);
     }
     return c;
@@ -326,7 +350,7 @@ store_write(const struct store_step *steps, size_t count,
             const struct store_notice *notice, store_done *call_done, void *arg)
 {
     struct store_call *c = new_call(STORE_KIND_WRITE, call_done, arg);
-    struct wire_out out = { .to = &c->request };
+    struct pack out = { .to = &c->request };
     bool texts = true;
 
     assert(count >= 1 && count <= STORE_STEPS);

@@ -1,5 +1,5 @@
 /*
- * Writing and reading the bytes.
+ * Values, requests and answers, packed.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,104 +11,38 @@
 
 enum { ROW_END, ROW_FOLLOWS };
 
-/* ---- pieces ---- */
-
-static void
-put(struct wire_out *out, const void *data, size_t n)
-{
-    out->full = out->full || buf_add(out->to, data, n) == -1;
-}
-
-static void
-put_byte(struct wire_out *out, uint8_t n)
-{
-    put(out, &n, 1);
-}
-
-static void
-put_text(struct wire_out *out, struct str s)
-{
-    uint32_t len = (uint32_t)s.len;
-
-    if (s.len > out->to->limit) {
-        out->full = true;
-        return;
-    }
-    put(out, &len, sizeof(len));
-    put(out, s.ptr, s.len);
-    put_byte(out, 0);
-}
-
-static bool
-get(struct wire_in *in, void *data, size_t n)
-{
-    if (in->bad || in->rest.len < n) {
-        in->bad = true;
-        memset(data, 0, n);
-        return false;
-    }
-    memcpy(data, in->rest.ptr, n);
-    in->rest = str_skip(in->rest, n);
-    return true;
-}
-
-static uint8_t
-get_byte(struct wire_in *in)
-{
-    uint8_t n;
-
-    get(in, &n, 1);
-    return n;
-}
-
-static struct str
-get_text(struct wire_in *in)
-{
-    struct str text;
-    uint32_t len;
-
-    if (!get(in, &len, sizeof(len)) || in->rest.len < (size_t)len + 1 ||
-        in->rest.ptr[len] != '\0') {
-        in->bad = true;
-        return STR_NONE;
-    }
-    text = str_first(in->rest, len);
-    in->rest = str_skip(in->rest, (size_t)len + 1);
-    return text;
-}
-
 /* ---- values ---- */
 
 void
-wire_put_value(struct wire_out *out, const struct store_value *v)
+wire_put_value(struct pack *out, const struct store_value *v)
 {
-    put_byte(out, (uint8_t)v->type);
+    pack_u8(out, (uint8_t)v->type);
     switch (v->type) {
     case STORE_NULL:
         break;
     case STORE_INT:
-        put(out, &v->n, sizeof(v->n));
+        pack_int(out, v->n);
         break;
     case STORE_TEXT:
-        put_text(out, v->s);
+        pack_text(out, v->s);
         break;
     }
 }
 
 struct store_value
-wire_get_value(struct wire_in *in)
+wire_get_value(struct unpack *in)
 {
-    struct store_value v = { .type = (enum store_type)get_byte(in) };
+    struct store_value v = { .type = (enum store_type)unpack_u8(in) };
 
     v.s = STR_NONE;
     switch (v.type) {
     case STORE_NULL:
         break;
     case STORE_INT:
-        get(in, &v.n, sizeof(v.n));
+        v.n = unpack_int(in);
         break;
     case STORE_TEXT:
-        v.s = get_text(in);
+        v.s = unpack_text(in);
         break;
     default:
         in->bad = true;
@@ -120,9 +54,9 @@ wire_get_value(struct wire_in *in)
 /* ---- requests ---- */
 
 void
-wire_put_request(struct wire_out *out, const struct wire_request *head)
+wire_put_request(struct pack *out, const struct wire_request *head)
 {
-    put(out, head, sizeof(*head));
+    pack_bytes(out, head, sizeof(*head));
 }
 
 void
@@ -132,36 +66,36 @@ wire_set_request(struct buf *b, const struct wire_request *head)
 }
 
 void
-wire_put_step(struct wire_out *out, struct schema_place place,
+wire_put_step(struct pack *out, struct schema_place place,
               const struct store_step *s)
 {
-    put(out, &place, sizeof(place));
-    put_byte(out, s->must_change);
-    put_byte(out, (uint8_t)s->count);
+    pack_bytes(out, &place, sizeof(place));
+    pack_u8(out, s->must_change);
+    pack_u8(out, (uint8_t)s->count);
     for (size_t i = 0; i < s->count; i++) {
         wire_put_value(out, &s->params[i]);
     }
 }
 
 void
-wire_put_notice(struct wire_out *out, const struct store_notice *n)
+wire_put_notice(struct pack *out, const struct store_notice *n)
 {
-    put_text(out, n != NULL ? str_from(n->topic) : STR_NONE);
-    put_text(out, n != NULL ? n->text : STR_NONE);
+    pack_text(out, n != NULL ? str_from(n->topic) : STR_NONE);
+    pack_text(out, n != NULL ? n->text : STR_NONE);
 }
 
 bool
-wire_get_request(struct wire_in *in, struct wire_request *head)
+wire_get_request(struct unpack *in, struct wire_request *head)
 {
-    return get(in, head, sizeof(*head)) && head->steps <= STORE_STEPS;
+    return unpack_bytes(in, head, sizeof(*head)) && head->steps <= STORE_STEPS;
 }
 
 bool
-wire_get_step(struct wire_in *in, struct wire_step *s)
+wire_get_step(struct unpack *in, struct wire_step *s)
 {
-    get(in, &s->place, sizeof(s->place));
-    s->must_change = get_byte(in) != 0;
-    s->count = get_byte(in);
+    unpack_bytes(in, &s->place, sizeof(s->place));
+    s->must_change = unpack_u8(in) != 0;
+    s->count = unpack_u8(in);
     if (in->bad || s->count > STORE_PARAMS) {
         return false;
     }
@@ -172,66 +106,60 @@ wire_get_step(struct wire_in *in, struct wire_step *s)
 }
 
 bool
-wire_get_notice(struct wire_in *in, struct str *topic, struct str *text)
+wire_get_notice(struct unpack *in, struct str *topic, struct str *text)
 {
-    *topic = get_text(in);
-    *text = get_text(in);
+    *topic = unpack_text(in);
+    *text = unpack_text(in);
     return !in->bad;
 }
 
 /* ---- answers ---- */
 
-void
-wire_put_answer(struct wire_out *out, const struct wire_answer *head)
+static void
+put_rows(struct pack *out, const struct store_rows *r)
 {
-    put(out, head, sizeof(*head));
+    const struct store_value *cell = r->cells;
+
+    pack_u32(out, (uint32_t)r->columns);
+    for (size_t i = 0; i < r->rows; i++) {
+        pack_u8(out, ROW_FOLLOWS);
+        for (size_t k = 0; k < r->columns; k++) {
+            wire_put_value(out, cell++);
+        }
+    }
+    pack_u8(out, ROW_END);
+    pack_int(out, r->changed);
 }
 
 void
-wire_set_answer(struct buf *b, const struct wire_answer *head)
+wire_put_answer(struct pack *out, uint64_t number, const struct store_result *r)
 {
-    memcpy(b->mem + b->head, head, sizeof(*head));
-}
+    const struct wire_answer head = { .number = number,
+                                      .status = (uint32_t)r->status,
+                                      .steps = (uint32_t)r->steps };
 
-void
-wire_put_columns(struct wire_out *out, unsigned columns)
-{
-    uint32_t n = columns;
-
-    put(out, &n, sizeof(n));
-}
-
-void
-wire_put_row(struct wire_out *out)
-{
-    put_byte(out, ROW_FOLLOWS);
-}
-
-void
-wire_put_end(struct wire_out *out, int64_t changed)
-{
-    put_byte(out, ROW_END);
-    put(out, &changed, sizeof(changed));
+    pack_bytes(out, &head, sizeof(head));
+    for (size_t i = 0; i < r->steps; i++) {
+        put_rows(out, &r->answer[i]);
+    }
 }
 
 bool
-wire_get_answer(struct wire_in *in, struct wire_answer *head)
+wire_get_answer(struct unpack *in, struct wire_answer *head)
 {
-    return get(in, head, sizeof(*head)) && head->steps <= STORE_STEPS &&
-           head->status <= STORE_FAILED;
+    return unpack_bytes(in, head, sizeof(*head)) &&
+           head->steps <= STORE_STEPS && head->status <= STORE_FAILED;
 }
 
 /* Rows of one step; cells NULL: they are only counted. */
 static void
-get_step_rows(struct wire_in *in, struct store_rows *r,
+get_step_rows(struct unpack *in, struct store_rows *r,
               struct store_value *cells)
 {
-    uint32_t columns;
+    uint32_t columns = unpack_u32(in);
 
-    *r = (struct store_rows){ .cells = cells };
-    get(in, &columns, sizeof(columns));
-    r->columns = columns;
-    while (get_byte(in) == ROW_FOLLOWS && !in->bad) {
+    *r = (struct store_rows){ .columns = columns, .cells = cells };
+    while (unpack_u8(in) == ROW_FOLLOWS && !in->bad) {
         for (uint32_t i = 0; i < columns && !in->bad; i++) {
             struct store_value v = wire_get_value(in);
 
@@ -241,38 +169,34 @@ get_step_rows(struct wire_in *in, struct store_rows *r,
         }
         r->rows++;
     }
-    get(in, &r->changed, sizeof(r->changed));
+    r->changed = unpack_int(in);
 }
 
 bool
-wire_get_rows(struct wire_in *in, const struct wire_answer *head,
-              struct wire_rows *out)
+wire_get_rows(struct unpack *in, const struct wire_answer *head,
+              struct rows *out)
 {
-    struct wire_in look = *in;
+    struct unpack look = *in;
     size_t cells = 0;
 
+    rows_init(out, 0);
+    out->count = head->steps;
     for (uint32_t i = 0; i < head->steps; i++) {
-        get_step_rows(&look, &out->rows[i], NULL);
-        cells += out->rows[i].rows * out->rows[i].columns;
+        get_step_rows(&look, &out->steps[i], NULL);
+        cells += out->steps[i].rows * out->steps[i].columns;
     }
     out->cells = look.bad ? NULL : try_alloc((cells + 1) * sizeof(*out->cells));
     if (out->cells == NULL) {
         return false;
     }
-    for (uint32_t i = 0, at = 0; i < head->steps; i++) {
-        get_step_rows(in, &out->rows[i], out->cells + at);
-        at += (uint32_t)(out->rows[i].rows * out->rows[i].columns);
+    for (uint32_t i = 0; i < head->steps; i++) {
+        get_step_rows(in, &out->steps[i], out->cells + out->used);
+        out->used += out->steps[i].rows * out->steps[i].columns;
     }
     out->result = (struct store_result){
         .status = (enum store_status)head->status,
         .steps = head->steps,
-        .answer = out->rows,
+        .answer = out->steps,
     };
     return true;
-}
-
-void
-wire_clear_rows(struct wire_rows *r)
-{
-    mem_free(&r->cells);
 }

@@ -1,6 +1,6 @@
 /*
- * Requests and answers as bytes: what goes over the bus, what the ledger
- * keeps, and what a thread that reads hands to the loop.
+ * Requests and answers as bytes: what goes over the bus and what the ledger
+ * keeps.
  *
  * Sender and reader are forks of one program, so numbers are as this machine
  * has them.
@@ -10,7 +10,8 @@
 #ifndef STORE_WIRE_H
 #define STORE_WIRE_H
 
-#include "base/buf.h"
+#include "base/pack.h"
+#include "store/rows.h"
 #include "store/schema.h"
 
 #define WIRE_REQUEST_MAX (8 << 20) /* bytes */
@@ -18,23 +19,11 @@
 #define WIRE_NOTICE_MAX 1024                         /* bytes of its text */
 #define WIRE_NOTICE_BYTES (2 * WIRE_NOTICE_MAX + 64) /* with its topic */
 
-/* Adds to a buffer; full is set when something did not fit. */
-struct wire_out {
-    struct buf *to;
-    bool full;
-};
-
-/* Takes from bytes; bad is set when they end too early. */
-struct wire_in {
-    struct str rest;
-    bool bad;
-};
-
 /* ---- values ---- */
 
-void wire_put_value(struct wire_out *out, const struct store_value *v);
+void wire_put_value(struct pack *out, const struct store_value *v);
 /* Text points into the bytes and has a NUL behind it. */
-struct store_value wire_get_value(struct wire_in *in);
+struct store_value wire_get_value(struct unpack *in);
 
 /* ---- requests: head, steps, notice ---- */
 
@@ -54,16 +43,16 @@ struct wire_step {
 };
 
 /* b begins with *head, which may be written again. */
-void wire_put_request(struct wire_out *out, const struct wire_request *head);
-void wire_put_step(struct wire_out *out, struct schema_place place,
+void wire_put_request(struct pack *out, const struct wire_request *head);
+void wire_put_step(struct pack *out, struct schema_place place,
                    const struct store_step *s);
-void wire_put_notice(struct wire_out *out, const struct store_notice *n);
+void wire_put_notice(struct pack *out, const struct store_notice *n);
 void wire_set_request(struct buf *b, const struct wire_request *head);
 
-bool wire_get_request(struct wire_in *in, struct wire_request *head);
-bool wire_get_step(struct wire_in *in, struct wire_step *s);
+bool wire_get_request(struct unpack *in, struct wire_request *head);
+bool wire_get_step(struct unpack *in, struct wire_step *s);
 /* *topic is STR_NONE when there is none. */
-bool wire_get_notice(struct wire_in *in, struct str *topic, struct str *text);
+bool wire_get_notice(struct unpack *in, struct str *topic, struct str *text);
 
 /* ---- answers: head, rows of each step ---- */
 
@@ -73,25 +62,14 @@ struct wire_answer {
     uint32_t steps;
 };
 
-void wire_put_answer(struct wire_out *out, const struct wire_answer *head);
-void wire_set_answer(struct buf *b, const struct wire_answer *head);
-/* Rows: columns, then each row, then the end. */
-void wire_put_columns(struct wire_out *out, unsigned columns);
-void wire_put_row(struct wire_out *out); /* its values follow */
-void wire_put_end(struct wire_out *out, int64_t changed);
+/* number: of the request. */
+void wire_put_answer(struct pack *out, uint64_t number,
+                     const struct store_result *r);
 
-/* An answer with its rows made readable. */
-struct wire_rows {
-    struct store_result result;
-    struct store_rows rows[STORE_STEPS];
-    struct store_value *cells; /* owned */
-};
-
-bool wire_get_answer(struct wire_in *in, struct wire_answer *head);
-/* What follows the head.  false: it is not whole, or memory is out; then
- * there is nothing to clear. */
-bool wire_get_rows(struct wire_in *in, const struct wire_answer *head,
-                   struct wire_rows *out);
-void wire_clear_rows(struct wire_rows *r);
+bool wire_get_answer(struct unpack *in, struct wire_answer *head);
+/* What follows the head, for rows_clear(); texts stay in the bytes.  false: it
+ * is not whole, or memory is out; then there is nothing to clear. */
+bool wire_get_rows(struct unpack *in, const struct wire_answer *head,
+                   struct rows *out);
 
 #endif

@@ -5,7 +5,7 @@
  * in it and knows its own applications and tasks; an order means a kick with
  * bounded names, or nothing.
  *
- * covers: modules/relay/plan.c:plan_read,get_int,get_str,get_count,more
+ * covers: modules/relay/plan.c:plan_read,get_str,more
  * covers: modules/relay/plan.c:get_apps,get_tasks,plan_app,plan_has
  * covers: src/app/orders.c:orders_read_kick
  *

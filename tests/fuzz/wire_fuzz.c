@@ -5,6 +5,7 @@
  * again is read as the same; texts lie within the bytes.
  *
  * covers: src/store/wire.c
+ * covers: src/base/pack.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -38,7 +39,7 @@ static bool
 read_request(struct str bytes, struct wire_request *head,
              struct wire_step steps[STORE_STEPS], struct str notice[2])
 {
-    struct wire_in in = { bytes, false };
+    struct unpack in = { bytes, false };
 
     if (!wire_get_request(&in, head)) {
         return false;
@@ -56,7 +57,7 @@ read_request(struct str bytes, struct wire_request *head,
 }
 
 static void
-write_request(struct wire_out *out, const struct wire_request *head,
+write_request(struct pack *out, const struct wire_request *head,
               const struct wire_step *steps, const struct str notice[2])
 {
     char *topic = mem_dup(notice[0].ptr, notice[0].len);
@@ -82,7 +83,7 @@ try_request(struct str bytes)
     struct wire_request head, again;
     struct str notice[2], notice_again[2];
     struct buf buf;
-    struct wire_out out = { &buf, false };
+    struct pack out = { &buf, false };
 
     if (!read_request(bytes, &head, a, notice)) {
         return;
@@ -107,25 +108,11 @@ try_request(struct str bytes)
 /* ---- answers ---- */
 
 static bool
-read_answer(struct str bytes, struct wire_answer *head, struct wire_rows *rows)
+read_answer(struct str bytes, struct wire_answer *head, struct rows *rows)
 {
-    struct wire_in in = { bytes, false };
+    struct unpack in = { bytes, false };
 
     return wire_get_answer(&in, head) && wire_get_rows(&in, head, rows);
-}
-
-static void
-write_rows(struct wire_out *out, const struct store_rows *r, struct str all)
-{
-    wire_put_columns(out, (unsigned)r->columns);
-    for (size_t i = 0; i < r->rows; i++) {
-        wire_put_row(out);
-        for (size_t k = 0; k < r->columns; k++) {
-            look_at(&r->cells[i * r->columns + k], all);
-            wire_put_value(out, &r->cells[i * r->columns + k]);
-        }
-    }
-    wire_put_end(out, r->changed);
 }
 
 static void
@@ -142,26 +129,25 @@ static void
 try_answer(struct str bytes)
 {
     struct wire_answer head, head_again;
-    struct wire_rows rows, again;
+    struct rows rows, again;
     struct buf buf;
-    struct wire_out out = { &buf, false };
+    struct pack out = { &buf, false };
 
     if (!read_answer(bytes, &head, &rows)) {
         return;
     }
-    buf_init(&buf, LIMIT);
-    wire_put_answer(&out, &(struct wire_answer){ .steps = 0 });
-    for (uint32_t i = 0; i < head.steps; i++) {
-        write_rows(&out, &rows.rows[i], bytes);
+    for (size_t i = 0; i < rows.used; i++) {
+        look_at(&rows.cells[i], bytes);
     }
-    wire_set_answer(&buf, &head);
+    buf_init(&buf, LIMIT);
+    wire_put_answer(&out, head.number, &rows.result);
     require(!out.full && read_answer(buf_str(&buf), &head_again, &again));
     require(memcmp(&head, &head_again, sizeof(head)) == 0);
     for (uint32_t i = 0; i < head.steps; i++) {
-        compare(&rows.rows[i], &again.rows[i]);
+        compare(&rows.steps[i], &again.steps[i]);
     }
-    wire_clear_rows(&again);
-    wire_clear_rows(&rows);
+    rows_clear(&again);
+    rows_clear(&rows);
     buf_clear(&buf);
 }
 

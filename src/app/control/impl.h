@@ -1,16 +1,17 @@
 /*
  * What the files of the control socket share.
  *
- *   control.c            start, stop, accepting, who may what
- *   control_socket.c     making and removing the socket
- *   control_client.c     a connection: lines in, answers out
- *   control_out.c        the shapes of answers
- *   control_command.c    the table: finding a command in a line, help
- *   control_show.c       commands that tell of processes and settings
- *   control_show_proc.c  ... of each process
- *   control_show_live.c  ... of streams, sessions, errors, events
- *   control_do.c         commands that change something
- *   control_life.c       reload, stop, waiting
+ *   control.c    start, stop, accepting
+ *   socket.c     making and removing the socket
+ *   level.c      who may do what
+ *   client.c     a connection: lines in, answers out
+ *   out.c        the shapes of answers
+ *   command.c    the table: finding a command in a line, help
+ *   show.c       commands that tell of processes and settings
+ *   show_proc.c  ... of each process
+ *   show_live.c  ... of streams, sessions, errors, events
+ *   do.c         commands that change something
+ *   life.c       reload, stop, waiting
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -2,8 +2,8 @@
  * The settings of weir.conf that are not a module's: root, live, rtmp, http.
  *
  * settings_load() reads and checks a file; what comes back lives in the
- * struct conf and is never changed.  The rows are in settings.c (root, live),
- * settings_rtmp.c and settings_http.c; this header is what they fill.
+ * struct conf and is never changed.  This header has the structs that are
+ * filled, the other files of this folder the rows of each block.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,6 @@
 /*
+ * CORS: which origins may read an answer, and what a preflight request is told.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http/filter/cors.h"

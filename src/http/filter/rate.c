@@ -1,4 +1,7 @@
 /*
+ * Request rates: the settings as numbers, and the filter that counts a request
+ * and refuses it with 429.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http/filter/rate.h"

@@ -1,4 +1,6 @@
 /*
+ * Loading libpq and finding its functions by their names.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "store/postgres/libpq.h"

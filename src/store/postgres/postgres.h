@@ -56,7 +56,8 @@ struct pg_worker {
     enum pg_phase phase;
     struct pg_ask ask;
     struct store_call *call; /* a write; busy while it is here */
-    struct pg_rows rows;     /* its answer */
+    struct pg_rows rows;     /* of its steps */
+    struct buf answer;       /* the same packed, as the ledger keeps it */
     int64_t began_us;
     struct schema_place places[STORE_STEPS];
     bool must_change[STORE_STEPS];

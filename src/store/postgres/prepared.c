@@ -1,4 +1,6 @@
 /*
+ * Parameters with their types, and the statements of a connection.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "store/postgres/prepared.h"

@@ -27,7 +27,7 @@ on_result(struct pg_ask *a, size_t i, const PGresult *r)
         p->fault = pg_fault_of_result(r);
         pg_explain(r, &p->why);
     }
-    if (p->rows.out.full && !p->failed) {
+    if (p->rows.rows.full && !p->failed) {
         p->failed = true;
         p->fault = (struct pg_fault){ STORE_FAILED, PG_ANSWER };
         errmsg_set(&p->why, "its rows are more than %d bytes", STORE_ROWS_MAX);
@@ -44,7 +44,7 @@ static void
 answer(struct pg_reading *p, struct store_call *c)
 {
     if (!p->failed) {
-        call_answer_rows(&c, buf_str(&p->rows.bytes));
+        call_answer_rows(&c, rows_finish(&p->rows.rows));
         return;
     }
     log_limited(LOG_ERROR, "the store cannot be read: statement %s: %s",
@@ -88,7 +88,6 @@ void
 pg_read_on(struct pg_conn *conn, struct store_call *c, struct pg_worker *w)
 {
     struct pg_reading *p = mem_zero(sizeof(*p));
-    struct wire_answer head = { .status = STORE_OK, .steps = 1 };
 
     list_remove(&c->place);
     c->busy = true;
@@ -98,7 +97,6 @@ pg_read_on(struct pg_conn *conn, struct store_call *c, struct pg_worker *w)
         w->phase = PG_READ;
     }
     pg_rows_init(&p->rows);
-    pg_rows_begin(&p->rows, &head);
     p->ask.result = on_result;
     p->ask.done = on_done;
     pg_ask_begin(&p->ask, conn);

@@ -1,4 +1,6 @@
 /*
+ * Values of the server as values of the store.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "store/postgres/rows.h"
@@ -10,8 +12,7 @@
 void
 pg_rows_init(struct pg_rows *r)
 {
-    buf_init(&r->bytes, WIRE_ANSWER_MAX);
-    r->out = (struct wire_out){ .to = &r->bytes };
+    rows_init(&r->rows, STORE_ROWS_MAX);
     r->begun = false;
     r->changed = 0;
 }
@@ -19,16 +20,8 @@ pg_rows_init(struct pg_rows *r)
 void
 pg_rows_clear(struct pg_rows *r)
 {
-    buf_clear(&r->bytes);
-}
-
-void
-pg_rows_begin(struct pg_rows *r, const struct wire_answer *head)
-{
-    buf_clear(&r->bytes);
-    r->out.full = false;
+    rows_clear(&r->rows);
     r->begun = false;
-    wire_put_answer(&r->out, head);
 }
 
 static bool
@@ -61,11 +54,10 @@ value_at(const PGresult *result, int row, int column)
 static void
 add_row(struct pg_rows *r, const PGresult *result, int row)
 {
-    wire_put_row(&r->out);
     for (int i = 0; i < libpq.nfields(result); i++) {
         struct store_value v = value_at(result, row, i);
 
-        wire_put_value(&r->out, &v);
+        rows_add(&r->rows, &v);
     }
 }
 
@@ -95,15 +87,15 @@ void
 pg_rows_add(struct pg_rows *r, const PGresult *result)
 {
     if (!r->begun) {
-        wire_put_columns(&r->out, (unsigned)libpq.nfields(result));
+        rows_begin_step(&r->rows, (size_t)libpq.nfields(result));
         r->begun = true;
     }
-    for (int i = 0; i < libpq.ntuples(result) && !r->out.full; i++) {
+    for (int i = 0; i < libpq.ntuples(result) && !r->rows.full; i++) {
         add_row(r, result, i);
     }
     if (libpq.resultStatus(result) != PGRES_SINGLE_TUPLE) {
         r->changed = changed_by(unlocked(result));
-        wire_put_end(&r->out, r->changed);
+        rows_end_step(&r->rows, r->changed);
         r->begun = false;
     }
 }

@@ -1,5 +1,5 @@
 /*
- * The server's results as an answer of the store (store/wire.h).
+ * The server's results as an answer of the store (store/rows.h).
  *
  * Numbers that are whole (smallint to bigint, numeric as sum() makes it) and
  * booleans are STORE_INT, all else is STORE_TEXT.
@@ -10,19 +10,17 @@
 #define STORE_POSTGRES_ROWS_H
 
 #include "store/postgres/libpq.h"
-#include "store/wire.h"
+#include "store/rows.h"
 
 struct pg_rows {
-    struct buf bytes;
-    struct wire_out out;
-    bool begun;      /* the columns of this step are told */
+    struct rows rows;
+    bool begun;      /* the last step is under way */
     int64_t changed; /* by the last step */
 };
 
 void pg_rows_init(struct pg_rows *r);
-void pg_rows_clear(struct pg_rows *r); /* frees the memory */
-/* Begins an answer anew. */
-void pg_rows_begin(struct pg_rows *r, const struct wire_answer *head);
+/* Frees the memory; another answer may begin. */
+void pg_rows_clear(struct pg_rows *r);
 /* Adds a result that is no error: rows, or how a step ended. */
 void pg_rows_add(struct pg_rows *r, const PGresult *result);
 

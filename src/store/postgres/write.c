@@ -32,7 +32,7 @@ answer(struct pg_worker *w, enum store_status status)
     if (c->over) {
         call_free(&c);
     } else if (status == STORE_OK) {
-        call_answer_rows(&c, buf_str(&w->rows.bytes));
+        call_answer_packed(&c, buf_str(&w->answer));
     } else {
         call_answer(&c, status);
     }
@@ -43,6 +43,7 @@ be_free(struct pg_worker *w)
 {
     w->phase = PG_FREE;
     pg_rows_clear(&w->rows);
+    buf_clear(&w->answer);
     pg_begin();
 }
 
@@ -112,7 +113,7 @@ static void
 say_steps(struct pg_worker *w)
 {
     const struct store_call *c = w->call;
-    struct wire_in in = { .rest = buf_str(&c->request) };
+    struct unpack in = { .rest = buf_str(&c->request) };
     struct wire_request head;
     struct wire_step step;
 
@@ -132,7 +133,7 @@ say_steps(struct pg_worker *w)
 static bool
 is_alone(const struct store_call *c)
 {
-    struct wire_in in = { .rest = buf_str(&c->request) };
+    struct unpack in = { .rest = buf_str(&c->request) };
     struct wire_request head;
     struct wire_step step;
     bool alone = true;
@@ -150,14 +151,11 @@ is_alone(const struct store_call *c)
 static void
 start(struct pg_worker *w)
 {
-    struct wire_answer head = { .number = w->call->head.number,
-                                .status = STORE_OK,
-                                .steps = w->call->head.steps };
     struct str nothing = STR_NONE;
 
     w->began_us = clock_us();
     w->done_before = false;
-    pg_rows_begin(&w->rows, &head);
+    pg_rows_clear(&w->rows);
     begin(w, PG_STEPS);
     say(w, is_alone(w->call) ? "BEGIN ISOLATION LEVEL READ COMMITTED"
                              : "BEGIN ISOLATION LEVEL SERIALIZABLE");
@@ -176,9 +174,13 @@ start(struct pg_worker *w)
 static void
 commit(struct pg_worker *w)
 {
-    struct str bytes = buf_str(&w->rows.bytes);
+    struct pack out = { .to = &w->answer };
     bool entered = w->call->head.again != 0;
+    struct str bytes;
 
+    buf_clear(&w->answer);
+    wire_put_answer(&out, w->call->head.number, rows_finish(&w->rows.rows));
+    bytes = buf_str(&w->answer);
     begin(w, PG_COMMIT);
     say_of_ledger(w,
                   entered ? "UPDATE store_ledger SET answer = $4 "
@@ -282,7 +284,7 @@ static void
 take_step(struct pg_worker *w, size_t step, const PGresult *r)
 {
     pg_rows_add(&w->rows, r);
-    if (w->rows.out.full) {
+    if (w->rows.rows.full) {
         fail(w, (struct pg_fault){ STORE_FAILED, PG_ANSWER });
         errmsg_set(&w->why, "its rows are more than %d bytes", STORE_ROWS_MAX);
     } else if (libpq.resultStatus(r) != PGRES_SINGLE_TUPLE &&
@@ -296,13 +298,13 @@ take_row(struct pg_worker *w, const PGresult *r)
 {
     const char *hex = libpq.ntuples(r) > 0 ? libpq.getvalue(r, 0, 0) : "";
 
-    buf_clear(&w->rows.bytes);
+    buf_clear(&w->answer);
     w->found |= hex[0] != '\0';
     for (; hex[0] != '\0' && hex[1] != '\0'; hex += 2) {
         uint8_t byte =
             (uint8_t)(str_hex_digit(hex[0]) << 4 | str_hex_digit(hex[1]));
 
-        buf_add(&w->rows.bytes, &byte, 1);
+        buf_add(&w->answer, &byte, 1);
     }
 }
 
@@ -459,6 +461,7 @@ pg_write_init(struct pg_worker *w)
     w->ask.done = on_done;
     w->call = NULL;
     pg_rows_init(&w->rows);
+    buf_init(&w->answer, WIRE_ANSWER_MAX);
 }
 
 void

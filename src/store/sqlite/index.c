@@ -1,4 +1,6 @@
 /*
+ * Reading the header of the index while another process may be writing it.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "store/sqlite/index.h"

@@ -111,7 +111,7 @@ notify_of(const struct writer_call *c)
         return;
     }
     buf_init(&message, WIRE_NOTICE_BYTES);
-    struct wire_out out = { .to = &message };
+    struct pack out = { .to = &message };
     struct store_value topic = store_text(c->topic), text = store_text(c->text);
 
     wire_put_value(&out, &topic);
@@ -362,11 +362,10 @@ on_begin(struct later *later)
 static void
 refuse(struct writer_call *c)
 {
-    struct wire_answer head = { .number = c->head.number,
-                                .status = STORE_BUSY };
-    struct wire_out out = { .to = &c->answer };
+    const struct store_result r = { .status = STORE_BUSY };
+    struct pack out = { .to = &c->answer };
 
-    wire_put_answer(&out, &head);
+    wire_put_answer(&out, c->head.number, &r);
     answer(c);
 }
 

@@ -129,7 +129,7 @@ void
 link_on_answer(void *arg, struct bus_message *m)
 {
     struct str bytes = str_of(m->data, m->len);
-    struct wire_in in = { .rest = bytes };
+    struct unpack in = { .rest = bytes };
     struct wire_answer head;
 
     (void)arg;
@@ -140,7 +140,7 @@ link_on_answer(void *arg, struct bus_message *m)
         struct store_call *c = LIST_ITEM(node, struct store_call, place);
 
         if (c->head.number == head.number) {
-            call_answer_rows(&c, bytes);
+            call_answer_packed(&c, bytes);
             return;
         }
     }

@@ -49,36 +49,35 @@ compare_row(const struct store_schema *s, const struct store_value *row,
     return 0;
 }
 
+static int64_t
+compare_rows(const struct store_schema *s, const struct store_rows *made,
+             struct errmsg *err)
+{
+    for (size_t i = 0; i < made->rows; i++) {
+        if (compare_row(s, &made->cells[2 * i], schema_migrations(s), err) ==
+            -1) {
+            return -1;
+        }
+    }
+    return (int64_t)made->rows;
+}
+
 /* How many of s are made already; -1 with err. */
 static int64_t
 compare(struct sqlite *db, const struct store_schema *s, struct errmsg *err)
 {
-    const struct wire_answer one = { .steps = 1 };
     struct store_value name = store_text(str_from(s->name));
-    struct wire_rows found;
-    struct buf bytes;
+    struct rows found;
     int64_t made = -1;
 
-    buf_init(&bytes, ROWS_MAX);
-    struct wire_out out = { .to = &bytes };
-    enum store_status status =
-        sqlite_query(db,
+    rows_init(&found, ROWS_MAX);
+    if (sqlite_query(db,
                      "SELECT number, checksum FROM store_migration "
                      "WHERE name = $1 ORDER BY number",
-                     &name, 1, &out, err);
-    struct wire_in in = { .rest = buf_str(&bytes) };
-
-    if (status == STORE_OK && wire_get_rows(&in, &one, &found)) {
-        made = (int64_t)found.rows[0].rows;
-        for (size_t i = 0; i < found.rows[0].rows && made != -1; i++) {
-            if (compare_row(s, &found.cells[2 * i], schema_migrations(s),
-                            err) == -1) {
-                made = -1;
-            }
-        }
-        wire_clear_rows(&found);
+                     &name, 1, &found, err) == STORE_OK) {
+        made = compare_rows(s, &rows_finish(&found)->answer[0], err);
     }
-    buf_clear(&bytes);
+    rows_clear(&found);
     return made;
 }
 

@@ -32,7 +32,7 @@ static struct {
     /* The one on a thread. */
     struct task task;
     struct store_call *current;
-    struct buf rows;
+    struct rows rows;
 } r;
 
 /* ---- one read ---- */
@@ -50,27 +50,23 @@ explain(const struct store_call *c, const struct errmsg *why)
  * at its path any more is not what the next keeper will write to: what it says
  * may have been deleted since. */
 static enum store_status
-read_rows(struct sqlite *db, const struct store_call *c, struct buf *rows,
+read_rows(struct sqlite *db, const struct store_call *c, struct rows *rows,
           struct errmsg *why)
 {
-    struct wire_answer head = { .status = STORE_OK, .steps = 1 };
-    struct wire_out out = { .to = rows };
-
     if (!sqlite_in_place(db)) {
         errmsg_set(why, "its file was moved or removed");
         return STORE_DOWN;
     }
-    buf_clear(rows);
-    wire_put_answer(&out, &head);
-    return sqlite_run(db, c->statement, c->params, c->count, &out, why);
+    rows_clear(rows);
+    return sqlite_run(db, c->statement, c->params, c->count, rows, why);
 }
 
 static void
-answer(struct store_call *c, enum store_status status, const struct buf *rows,
+answer(struct store_call *c, enum store_status status, struct rows *rows,
        const struct errmsg *why)
 {
     if (status == STORE_OK) {
-        call_answer_rows(&c, buf_str(rows));
+        call_answer_rows(&c, rows_finish(rows));
         return;
     }
     explain(c, why);
@@ -85,15 +81,15 @@ read_quickly(struct store_call *c)
 {
     struct errmsg why = { "" };
     enum store_status status;
-    struct buf rows;
+    struct rows rows;
 
-    buf_init(&rows, WIRE_ANSWER_MAX);
+    rows_init(&rows, STORE_ROWS_MAX);
     sqlite_deadline(r.quick, clock_ms() + QUICK_MS);
     status = read_rows(r.quick, c, &rows, &why);
     if (status != STORE_BUSY) {
         answer(c, status, &rows, &why);
     }
-    buf_clear(&rows);
+    rows_clear(&rows);
     return status != STORE_BUSY;
 }
 
@@ -157,7 +153,7 @@ done(struct task *task)
     } else {
         answer(c, slow_status, &r.rows, &slow_why);
     }
-    buf_clear(&r.rows);
+    rows_clear(&r.rows);
     if (r.open) {
         start_slow();
     } else {
@@ -241,7 +237,7 @@ open_all(struct loop *l, const struct store_settings *s,
     list_init(&r.quick_calls);
     list_init(&r.slow_calls);
     later_init(&r.later, on_later);
-    buf_init(&r.rows, WIRE_ANSWER_MAX);
+    rows_init(&r.rows, STORE_ROWS_MAX);
     link_open();
     return 0;
 }

@@ -177,22 +177,21 @@ column(sqlite3_stmt *s, int i)
 }
 
 static int
-step_all(sqlite3_stmt *s, struct wire_out *rows)
+step_all(sqlite3_stmt *s, struct rows *rows)
 {
     int columns = sqlite3_column_count(s), rc;
 
     if (rows != NULL) {
-        wire_put_columns(rows, (unsigned)columns);
+        rows_begin_step(rows, (size_t)columns);
     }
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         if (rows == NULL) {
             continue;
         }
-        wire_put_row(rows);
         for (int i = 0; i < columns; i++) {
             struct store_value v = column(s, i);
 
-            wire_put_value(rows, &v);
+            rows_add(rows, &v);
         }
         if (rows->full) {
             return SQLITE_TOOBIG;
@@ -205,7 +204,7 @@ step_all(sqlite3_stmt *s, struct wire_out *rows)
  * log from being emptied. */
 static enum store_status
 run(struct sqlite *db, sqlite3_stmt *s, const struct store_value *params,
-    size_t count, struct wire_out *rows, struct errmsg *why)
+    size_t count, struct rows *rows, struct errmsg *why)
 {
     int rc = bind(s, params, count);
     enum store_status status = STORE_OK;
@@ -217,10 +216,10 @@ run(struct sqlite *db, sqlite3_stmt *s, const struct store_value *params,
     db->number = errno;
     db->changed = sqlite3_stmt_readonly(s) ? 0 : sqlite3_changes64(db->handle);
     if (rc == SQLITE_DONE && rows != NULL) {
-        wire_put_end(rows, db->changed);
+        rows_end_step(rows, db->changed);
     }
     if (rows != NULL && rows->full) {
-        errmsg_set(why, "its rows are more than %d bytes", STORE_ROWS_MAX);
+        errmsg_set(why, "its rows are more than %zu bytes", rows->limit);
         status = STORE_FAILED;
     } else if (rc != SQLITE_DONE) {
         status = explain(db, rc, why);
@@ -279,8 +278,8 @@ finalize_all(struct sqlite *db)
 
 enum store_status
 sqlite_run(struct sqlite *db, struct schema_place place,
-           const struct store_value *params, size_t count,
-           struct wire_out *rows, struct errmsg *why)
+           const struct store_value *params, size_t count, struct rows *rows,
+           struct errmsg *why)
 {
     sqlite3_stmt *s = prepare(db, place, why);
     enum store_status status;
@@ -300,8 +299,8 @@ sqlite_changed(const struct sqlite *db)
 
 enum store_status
 sqlite_query(struct sqlite *db, const char *sql,
-             const struct store_value *params, size_t count,
-             struct wire_out *rows, struct errmsg *why)
+             const struct store_value *params, size_t count, struct rows *rows,
+             struct errmsg *why)
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);

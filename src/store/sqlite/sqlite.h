@@ -10,7 +10,8 @@
 #ifndef STORE_SQLITE_SQLITE_H
 #define STORE_SQLITE_SQLITE_H
 
-#include "store/wire.h"
+#include "store/rows.h"
+#include "store/schema.h"
 
 struct sqlite;
 
@@ -31,18 +32,18 @@ void sqlite_deadline(struct sqlite *db, int64_t due);
 /* Several statements without rows: migrations.  -1 with err. */
 int sqlite_script(struct sqlite *db, const char *sql, struct errmsg *err);
 
-/* A statement of a schema; it is prepared once.  Its rows are added to *rows,
- * in whose room they must find place; NULL: they are dropped.  *changed, if
+/* A statement of a schema; it is prepared once.  Its rows are a step more
+ * of *rows, within their limit; NULL: they are dropped.  *changed, if
  * not NULL: how many it changed.  STORE_BUSY: somebody else has a lock; else
  * why says what was wrong unless it is STORE_OK. */
 enum store_status sqlite_run(struct sqlite *db, struct schema_place place,
                              const struct store_value *params, size_t count,
-                             struct wire_out *rows, struct errmsg *why);
+                             struct rows *rows, struct errmsg *why);
 int64_t sqlite_changed(const struct sqlite *db); /* by the last run */
 /* The same with any text, not kept. */
 enum store_status sqlite_query(struct sqlite *db, const char *sql,
                                const struct store_value *params, size_t count,
-                               struct wire_out *rows, struct errmsg *why);
+                               struct rows *rows, struct errmsg *why);
 
 /* All statements of all schemas, so that a wrong one is found now. */
 int sqlite_prepare_all(struct sqlite *db, struct errmsg *err);

@@ -32,7 +32,7 @@ struct writer_call *
 writer_call_new(slot_owner from, struct str data)
 {
     struct writer_call *c = mem_zero(sizeof(*c));
-    struct wire_in in = { .rest = data };
+    struct unpack in = { .rest = data };
 
     c->from = from;
     c->topic = c->text = STR_NONE;
@@ -59,13 +59,12 @@ writer_call_free(struct writer_call **c)
 static void
 set_status(struct writer_call *c, enum store_status status)
 {
-    struct wire_answer head = { .number = c->head.number,
-                                .status = (uint32_t)status };
-    struct wire_out out = { .to = &c->answer };
+    const struct store_result r = { .status = status };
+    struct pack out = { .to = &c->answer };
 
     c->status = status;
     buf_clear(&c->answer);
-    wire_put_answer(&out, &head);
+    wire_put_answer(&out, c->head.number, &r);
 }
 
 /* ---- the ledger ---- */
@@ -85,25 +84,20 @@ static enum store_status
 find(struct writer *w, const struct store_value *key, char **text, size_t *len,
      struct errmsg *why)
 {
-    const struct wire_answer one = { .steps = 1 };
     struct schema_place place = { .statement = LEDGER_FIND };
-    struct wire_rows found;
-    struct buf bytes;
+    enum store_status status;
+    struct rows found;
 
     *text = NULL;
-    buf_init(&bytes, WIRE_ANSWER_MAX + 1024);
-    struct wire_out out = { .to = &bytes };
-    enum store_status status = sqlite_run(w->db, place, key, 3, &out, why);
-    struct wire_in in = { .rest = buf_str(&bytes) };
+    rows_init(&found, WIRE_ANSWER_MAX + ROWS_CELL_BYTES);
+    status = sqlite_run(w->db, place, key, 3, &found, why);
+    if (status == STORE_OK && found.used > 0) {
+        struct str s = rows_finish(&found)->answer[0].cells[0].s;
 
-    if (status == STORE_OK && wire_get_rows(&in, &one, &found)) {
-        if (found.rows[0].rows > 0) {
-            *text = mem_dup(found.cells[0].s.ptr, found.cells[0].s.len);
-            *len = found.cells[0].s.len;
-        }
-        wire_clear_rows(&found);
+        *text = mem_dup(s.ptr, s.len);
+        *len = s.len;
     }
-    buf_clear(&bytes);
+    rows_clear(&found);
     return status;
 }
 
@@ -184,22 +178,15 @@ drop_dead(struct writer *w, const struct store_rows *owners, struct errmsg *why)
 static void
 sweep(struct writer *w, struct errmsg *why)
 {
-    const struct wire_answer one = { .steps = 1 };
     struct schema_place place = { .statement = LEDGER_OWNERS };
     struct store_value boot = store_int((int64_t)w->boot);
-    struct wire_rows found;
-    struct buf bytes;
+    struct rows found;
 
-    buf_init(&bytes, OWNERS_BYTES);
-    struct wire_out out = { .to = &bytes };
-    enum store_status status = sqlite_run(w->db, place, &boot, 1, &out, why);
-    struct wire_in in = { .rest = buf_str(&bytes) };
-
-    if (status == STORE_OK && wire_get_rows(&in, &one, &found)) {
-        drop_dead(w, &found.rows[0], why);
-        wire_clear_rows(&found);
+    rows_init(&found, OWNERS_BYTES);
+    if (sqlite_run(w->db, place, &boot, 1, &found, why) == STORE_OK) {
+        drop_dead(w, &rows_finish(&found)->answer[0], why);
     }
-    buf_clear(&bytes);
+    rows_clear(&found);
 }
 
 /* ---- one call ---- */
@@ -217,8 +204,8 @@ name_step(struct writer_call *c, struct schema_place place)
 }
 
 static enum store_status
-run_step(struct writer *w, struct writer_call *c, struct wire_in *in,
-         struct wire_out *out)
+run_step(struct writer *w, struct writer_call *c, struct unpack *in,
+         struct rows *rows)
 {
     struct wire_step step;
     enum store_status status;
@@ -232,7 +219,7 @@ run_step(struct writer *w, struct writer_call *c, struct wire_in *in,
         return STORE_FAILED;
     }
     status =
-        sqlite_run(w->db, step.place, step.params, step.count, out, &c->why);
+        sqlite_run(w->db, step.place, step.params, step.count, rows, &c->why);
     if (status == STORE_OK && step.must_change && sqlite_changed(w->db) == 0) {
         status = STORE_MISSING;
     }
@@ -242,20 +229,31 @@ run_step(struct writer *w, struct writer_call *c, struct wire_in *in,
     return status;
 }
 
+/* Packs what came of its steps. */
+static void
+set_rows(struct writer_call *c, struct rows *rows)
+{
+    struct pack out = { .to = &c->answer };
+
+    buf_clear(&c->answer);
+    wire_put_answer(&out, c->head.number, rows_finish(rows));
+}
+
 static enum store_status
 run_steps(struct writer *w, struct writer_call *c)
 {
-    struct wire_in in = { .rest = str_of(c->data, c->len) };
-    struct wire_answer head = { .number = c->head.number,
-                                .steps = c->head.steps };
-    struct wire_out out = { .to = &c->answer };
+    struct unpack in = { .rest = str_of(c->data, c->len) };
     enum store_status status = STORE_OK;
+    struct rows rows;
 
-    buf_clear(&c->answer);
-    wire_put_answer(&out, &head);
+    rows_init(&rows, STORE_ROWS_MAX);
     for (uint32_t i = 0; i < c->head.steps && status == STORE_OK; i++) {
-        status = run_step(w, c, &in, &out);
+        status = run_step(w, c, &in, &rows);
     }
+    if (status == STORE_OK) {
+        set_rows(c, &rows);
+    }
+    rows_clear(&rows);
     if (status == STORE_OK && !wire_get_notice(&in, &c->topic, &c->text)) {
         errmsg_set(&c->why, "its notice is damaged");
         status = STORE_FAILED;

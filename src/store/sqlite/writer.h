@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "proc/slot.h"
 #include "store/sqlite/sqlite.h"
+#include "store/wire.h"
 
 struct writer;
 

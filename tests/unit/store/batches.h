@@ -81,7 +81,7 @@ static inline struct writer_call *
 put(struct wire_request head, const struct wanted *steps, size_t count)
 {
     struct buf bytes;
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
     struct writer_call *c;
 
     buf_init(&bytes, 100000);
@@ -124,30 +124,23 @@ expect_notes(const char *wanted)
 {
     struct errmsg err;
     struct sqlite *db = sqlite_open(str_from(notes_path), false, &err);
-    const struct wire_answer one = { .steps = 1 };
-    struct wire_rows rows;
-    struct buf bytes;
+    struct rows rows;
     char text[512] = "";
 
     assert_non_null(db);
-    buf_init(&bytes, 100000);
-    struct wire_out out = { .to = &bytes };
-
+    rows_init(&rows, 100000);
     assert_int_equal(
-        sqlite_run(db, (struct schema_place){ 1, ALL }, NULL, 0, &out, &err),
+        sqlite_run(db, (struct schema_place){ 1, ALL }, NULL, 0, &rows, &err),
         STORE_OK);
-    struct wire_in in = { .rest = buf_str(&bytes) };
-
-    assert_true(wire_get_rows(&in, &one, &rows));
-    for (size_t i = 0; i < rows.rows[0].rows; i++) {
+    rows_finish(&rows);
+    for (size_t i = 0; i < rows.steps[0].rows; i++) {
         size_t len = strlen(text);
 
         snprintf(text + len, sizeof(text) - len, "%s%s=%lld", i > 0 ? " " : "",
                  rows.cells[2 * i].s.ptr, (long long)rows.cells[2 * i + 1].n);
     }
     assert_string_equal(text, wanted);
-    wire_clear_rows(&rows);
-    buf_clear(&bytes);
+    rows_clear(&rows);
     sqlite_close(&db);
 }
 
@@ -156,22 +149,14 @@ rows_of_ledger(void)
 {
     struct errmsg err;
     struct sqlite *db = sqlite_open(str_from(notes_path), false, &err);
-    const struct wire_answer one = { .steps = 1 };
-    struct wire_rows rows;
-    struct buf bytes;
+    struct rows rows;
 
-    buf_init(&bytes, 100000);
-    struct wire_out out = { .to = &bytes };
-
+    rows_init(&rows, 100000);
     sqlite_query(db, "SELECT count(*) FROM store_ledger WHERE owner <> 0", NULL,
-                 0, &out, &err);
-    struct wire_in in = { .rest = buf_str(&bytes) };
-
-    assert_true(wire_get_rows(&in, &one, &rows));
+                 0, &rows, &err);
     int64_t n = rows.cells[0].n;
 
-    wire_clear_rows(&rows);
-    buf_clear(&bytes);
+    rows_clear(&rows);
     sqlite_close(&db);
     return n;
 }

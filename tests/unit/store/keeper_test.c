@@ -87,7 +87,7 @@ ask(uint64_t number, const char *name, bool again)
 
     assert_true(schema_find(step.statement, &place));
     buf_init(&b, 65536);
-    struct wire_out out = { .to = &b };
+    struct pack out = { .to = &b };
 
     wire_put_request(&out, &head);
     wire_put_step(&out, place, &step);
@@ -117,7 +117,7 @@ static struct {
 static void
 hear(void *arg, struct bus_message *m)
 {
-    struct wire_in in = { .rest = str_of(m->data, m->len) };
+    struct unpack in = { .rest = str_of(m->data, m->len) };
     struct wire_answer head;
 
     (void)arg;

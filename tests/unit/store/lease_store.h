@@ -25,7 +25,7 @@
 
 struct store_call {
     struct list link;
-    struct buf answer; /* empty: STORE_DOWN, or STORE_MISSING */
+    struct rows rows; /* of an answer STORE_OK */
     enum store_status status;
     store_done *done;
     void *arg;
@@ -44,23 +44,14 @@ static unsigned fake_writes;
 static void
 fake_answer(struct store_call *c)
 {
-    struct wire_in in = { .rest = buf_str(&c->answer) };
     struct store_result r = { .status = c->status };
-    struct wire_answer head;
-    struct wire_rows rows;
-    bool whole = c->status == STORE_OK;
 
     list_remove(&c->link);
-    if (whole) {
-        assert_true(wire_get_answer(&in, &head));
-        assert_true(wire_get_rows(&in, &head, &rows));
-        r = rows.result;
+    if (c->status == STORE_OK) {
+        r = *rows_finish(&c->rows);
     }
     c->done(c->arg, &r);
-    if (whole) {
-        wire_clear_rows(&rows);
-    }
-    buf_clear(&c->answer);
+    rows_clear(&c->rows);
     mem_free(&c);
 }
 
@@ -82,7 +73,7 @@ store_cancel(struct store_call **call)
 {
     if (*call != NULL) {
         list_remove(&(*call)->link);
-        buf_clear(&(*call)->answer);
+        rows_clear(&(*call)->rows);
         mem_free(call);
     }
 }
@@ -104,14 +95,11 @@ store_listen(const char *topic, store_heard *heard, void *arg)
 /* ---- calls ---- */
 
 static struct store_call *
-fake_call(size_t steps, store_done *done, void *arg)
+fake_call(store_done *done, void *arg)
 {
-    struct wire_answer head = { .steps = (uint32_t)steps };
     struct store_call *c = mem_zero(sizeof(*c));
-    struct wire_out out = { .to = &c->answer };
 
-    buf_init(&c->answer, WIRE_ANSWER_MAX);
-    wire_put_answer(&out, &head);
+    rows_init(&c->rows, STORE_ROWS_MAX);
     c->status = fake_down ? STORE_DOWN : STORE_OK;
     c->done = done;
     c->arg = arg;
@@ -124,12 +112,12 @@ fake_call(size_t steps, store_done *done, void *arg)
 static void
 fake_step(struct store_call *c, const struct store_step *s)
 {
-    struct wire_out out = { .to = &c->answer };
     struct schema_place place;
     struct errmsg why = { "" };
 
     assert_true(schema_find(s->statement, &place));
-    if (sqlite_run(db, place, s->params, s->count, &out, &why) != STORE_OK) {
+    if (sqlite_run(db, place, s->params, s->count, &c->rows, &why) !=
+        STORE_OK) {
         fail_msg("%s: %s", s->statement->name, why.text);
     }
     if (s->must_change && sqlite_changed(db) == 0) {
@@ -143,7 +131,7 @@ store_read(const struct store_statement *statement,
            void *arg)
 {
     const struct store_step step = { statement, params, count, false };
-    struct store_call *c = fake_call(1, done, arg);
+    struct store_call *c = fake_call(done, arg);
 
     if (!fake_down) {
         fake_step(c, &step);
@@ -155,7 +143,7 @@ struct store_call *
 store_write(const struct store_step *steps, size_t count,
             const struct store_notice *notice, store_done *done, void *arg)
 {
-    struct store_call *c = fake_call(count, done, arg);
+    struct store_call *c = fake_call(done, arg);
     struct errmsg err;
 
     (void)notice;
@@ -188,28 +176,21 @@ sql(const char *text)
 static inline int64_t
 ask(const char *query, char *text, size_t size)
 {
-    const struct wire_answer one = { .steps = 1 };
-    struct wire_rows rows;
     struct errmsg err;
-    struct buf bytes;
+    struct rows rows;
     int64_t n;
 
-    buf_init(&bytes, 1 << 20);
-    struct wire_out out = { .to = &bytes };
-
-    if (sqlite_query(db, query, NULL, 0, &out, &err) != STORE_OK) {
+    rows_init(&rows, 1 << 20);
+    if (sqlite_query(db, query, NULL, 0, &rows, &err) != STORE_OK) {
         fail_msg("%s", err.text);
     }
-    struct wire_in in = { .rest = buf_str(&bytes) };
-
-    assert_true(wire_get_rows(&in, &one, &rows));
-    assert_true(rows.rows[0].rows > 0);
+    rows_finish(&rows);
+    assert_true(rows.steps[0].rows > 0);
     n = rows.cells[0].n;
     if (text != NULL) {
         str_copy(text, size, rows.cells[0].s);
     }
-    wire_clear_rows(&rows);
-    buf_clear(&bytes);
+    rows_clear(&rows);
     return n;
 }
 

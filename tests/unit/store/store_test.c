@@ -277,7 +277,7 @@ static struct {
 static void
 hear(void *arg, struct bus_message *m)
 {
-    struct wire_in in = { .rest = str_of(m->data, m->len) };
+    struct unpack in = { .rest = str_of(m->data, m->len) };
 
     (void)arg;
     assert_true(heard.count < 4);

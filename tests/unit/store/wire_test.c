@@ -40,7 +40,7 @@ tear_down(void **state)
 static void
 put_request(void)
 {
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
     struct wire_request head = { .number = 7, .oldest = 5, .steps = 2 };
     struct store_value values[] = { store_text(STR("a\0b")),
                                     store_int(-1),
@@ -60,7 +60,7 @@ static bool
 get_request(struct str data, struct wire_step *steps, struct str *topic,
             struct str *text)
 {
-    struct wire_in in = { .rest = data };
+    struct unpack in = { .rest = data };
     struct wire_request head;
 
     return wire_get_request(&in, &head) && wire_get_step(&in, &steps[0]) &&
@@ -93,12 +93,12 @@ the_head_can_be_written_again(void **state)
     struct wire_request head = {
         .number = 9, .oldest = 8, .again = 1, .steps = 2
     };
-    struct wire_in in;
+    struct unpack in;
 
     (void)state;
     put_request();
     wire_set_request(&bytes, &head);
-    in = (struct wire_in){ .rest = buf_str(&bytes) };
+    in = (struct unpack){ .rest = buf_str(&bytes) };
     memset(&head, 0, sizeof(head));
     assert_true(wire_get_request(&in, &head));
     assert_true(head.number == 9 && head.oldest == 8 && head.again == 1);
@@ -127,7 +127,7 @@ static void
 too_much_is_noticed(void **state)
 {
     struct store_value big = store_text(str_of("x", 1));
-    struct wire_out out = { .to = &bytes };
+    struct pack out = { .to = &bytes };
     struct buf small;
 
     (void)state;
@@ -143,27 +143,23 @@ too_much_is_noticed(void **state)
 static void
 put_answer(void)
 {
-    struct wire_out out = { .to = &bytes };
-    struct wire_answer head = { .number = 3, .status = STORE_OK, .steps = 2 };
-    struct store_value a = store_int(1), b = store_text(STR("two"));
+    struct pack out = { .to = &bytes };
+    const struct store_value a = store_int(1), b = store_text(STR("two"));
+    const struct store_value cells[] = { a, b, a, b };
+    const struct store_rows steps[] = {
+        { .rows = 2, .columns = 2, .cells = cells },
+        { .changed = 5 },
+    };
+    const struct store_result r = { STORE_OK, 2, steps };
 
-    wire_put_answer(&out, &head);
-    wire_put_columns(&out, 2);
-    for (int i = 0; i < 2; i++) {
-        wire_put_row(&out);
-        wire_put_value(&out, &a);
-        wire_put_value(&out, &b);
-    }
-    wire_put_end(&out, 0);
-    wire_put_columns(&out, 0);
-    wire_put_end(&out, 5);
+    wire_put_answer(&out, 3, &r);
     assert_false(out.full);
 }
 
 static bool
-get_answer(struct str data, struct wire_rows *rows)
+get_answer(struct str data, struct rows *rows)
 {
-    struct wire_in in = { .rest = data };
+    struct unpack in = { .rest = data };
     struct wire_answer head;
 
     return wire_get_answer(&in, &head) && wire_get_rows(&in, &head, rows);
@@ -172,7 +168,7 @@ get_answer(struct str data, struct wire_rows *rows)
 static void
 an_answer_comes_as_it_was_sent(void **state)
 {
-    struct wire_rows r;
+    struct rows r;
 
     (void)state;
     put_answer();
@@ -184,13 +180,13 @@ an_answer_comes_as_it_was_sent(void **state)
     assert_true(str_eq(r.result.answer[0].cells[3].s, STR("two")));
     assert_int_equal(r.result.answer[1].rows, 0);
     assert_int_equal(r.result.answer[1].changed, 5);
-    wire_clear_rows(&r);
+    rows_clear(&r);
 }
 
 static void
 a_part_of_an_answer_is_none(void **state)
 {
-    struct wire_rows r;
+    struct rows r;
 
     (void)state;
     put_answer();

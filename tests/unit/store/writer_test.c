@@ -69,23 +69,23 @@ static void
 rows_come_back(void **state)
 {
     struct wire_answer head;
-    struct wire_rows rows;
+    struct rows rows;
 
     (void)state;
     ask(RETURN, "a", 41, true);
     struct writer_call *c = ask(RETURN, "a", 0, true);
 
     writer_run(w, &b);
-    struct wire_in in = { .rest = buf_str(&c->answer) };
+    struct unpack in = { .rest = buf_str(&c->answer) };
 
     assert_true(wire_get_answer(&in, &head));
     assert_int_equal(head.number, 2);
     assert_true(wire_get_rows(&in, &head, &rows));
-    assert_int_equal(rows.rows[0].rows, 1);
-    assert_int_equal(rows.rows[0].changed, 1);
+    assert_int_equal(rows.steps[0].rows, 1);
+    assert_int_equal(rows.steps[0].changed, 1);
     assert_int_equal(rows.cells[0].n, 42);
     assert_true(str_eq(rows.cells[1].s, STR("a")));
-    wire_clear_rows(&rows);
+    rows_clear(&rows);
 }
 
 static void

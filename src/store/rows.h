@@ -1,0 +1,45 @@
+/*
+ * The rows of an answer: while a backend gathers them, step by step, and when
+ * they are done, as a store_done is given them.
+ *
+ * Within a process they stay what they are.  Only what goes over the bus or
+ * into the ledger is packed (store/wire.h).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef STORE_ROWS_H
+#define STORE_ROWS_H
+
+#include "base/buf.h"
+#include "store/store.h"
+
+#define ROWS_CELL_BYTES 10 /* that a cell counts, beside its text */
+
+struct rows {
+    struct store_result result; /* set by rows_finish() */
+    struct store_rows steps[STORE_STEPS];
+    size_t count;              /* of steps; the last may be under way */
+    struct store_value *cells; /* owned: of all steps, one after the other */
+    size_t used, room;         /* cells that are set, that there is room for */
+    size_t begun;              /* cells before the last step */
+    struct buf texts;          /* of the cells, each with a NUL behind it */
+    size_t bytes, limit;       /* see rows_init() */
+    bool full;                 /* they did not fit, or memory is out */
+};
+
+/* limit: bytes of all texts and ROWS_CELL_BYTES for each cell. */
+void rows_init(struct rows *r, size_t limit);
+/* Frees everything and keeps the limit. */
+void rows_clear(struct rows *r);
+
+/* Cells are added from left to right, row by row; a text is copied.  Once the
+ * rows are full nothing is added any more. */
+void rows_begin_step(struct rows *r, size_t columns);
+void rows_add(struct rows *r, const struct store_value *v);
+void rows_end_step(struct rows *r, int64_t changed);
+
+/* All steps as an answer STORE_OK, which lives until rows_clear().  Only for
+ * rows that are not full. */
+const struct store_result *rows_finish(struct rows *r);
+
+#endif
