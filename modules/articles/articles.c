@@ -13,67 +13,41 @@
 
 #include "answer.h"
 #include "app/worker.h"
+#include "conf/rows.h"
 #include "xml/read.h"
 
 static const struct conf_key keys[] = {
-    { .name = "write_access",
-      .type = CONF_STRINGS,
-      .offset = offsetof(struct articles_settings, write_access),
-      .preset = "allow loopback, deny all",
-      .check = access_check_rule,
-      .help = "Who may create, change and delete articles, beside what access "
-              "of the location says: rules as there.  Others are answered "
-              "403." },
-    { .name = "envelope",
-      .type = CONF_BOOL,
-      .offset = offsetof(struct articles_settings, envelope),
-      .preset = "false",
-      .help = "Answers have the article, or the list of them, as data, beside "
-              "links to themselves and to the next page." },
-    { .name = "edit",
-      .type = CONF_BOOL,
-      .offset = offsetof(struct articles_settings, edit),
-      .preset = "false",
-      .help = "PUT and PATCH change articles; without it they are 405." },
-    { .name = "max_num",
-      .type = CONF_INT,
-      .offset = offsetof(struct articles_settings, max_num),
-      .min = 1,
-      .max = ARTICLES_NUM_MOST,
-      .preset = "100",
-      .help = "The most articles of a page, whatever num says." },
-    { .name = "max_title",
-      .type = CONF_INT,
-      .offset = offsetof(struct articles_settings, max_title),
-      .min = 1,
-      .max = ARTICLES_TITLE_MOST,
-      .preset = "255",
-      .help = "How many characters a title may have." },
-    { .name = "max_content",
-      .type = CONF_SIZE,
-      .offset = offsetof(struct articles_settings, max_content),
-      .min = 1,
-      .max = ARTICLES_CONTENT_MOST,
-      .preset = "1M",
-      .help = "How many bytes of UTF-8 a content may have; the body of the "
-              "request must fit client_max_body_size besides." },
-    { .name = "idempotency_time",
-      .type = CONF_TIME,
-      .offset = offsetof(struct articles_settings, idempotency_time),
-      .min = 1000,
-      .max = (int64_t)30 * 24 * 3600 * 1000,
-      .preset = "24h",
-      .help = "How long a POST with an Idempotency-Key gets the same answer "
-              "again." },
-    { .name = "cache",
-      .type = CONF_SIZE,
-      .offset = offsetof(struct articles_settings, cache),
-      .min = 65536,
-      .or_zero = true,
-      .preset = "4M",
-      .help = "What each worker keeps of answers it has made, to give them "
-              "again as long as nothing in the store has changed; 0: "
-              "nothing." },
+    ROW(articles_settings, write_access, CONF_STRINGS,
+        .preset = "allow loopback, deny all", .check = access_check_rule,
+        .help =
+            "Who may create, change and delete articles, beside what access "
+            "of the location says: rules as there.  Others are answered "
+            "403."),
+    ROW(articles_settings, envelope, CONF_BOOL, .preset = "false",
+        .help =
+            "Answers have the article, or the list of them, as data, beside "
+            "links to themselves and to the next page."),
+    ROW(articles_settings, edit, CONF_BOOL, .preset = "false",
+        .help = "PUT and PATCH change articles; without it they are 405."),
+    ROW(articles_settings, max_num, CONF_INT, .min = 1,
+        .max = ARTICLES_NUM_MOST, .preset = "100",
+        .help = "The most articles of a page, whatever num says."),
+    ROW(articles_settings, max_title, CONF_INT, .min = 1,
+        .max = ARTICLES_TITLE_MOST, .preset = "255",
+        .help = "How many characters a title may have."),
+    ROW(articles_settings, max_content, CONF_SIZE, .min = 1,
+        .max = ARTICLES_CONTENT_MOST, .preset = "1M",
+        .help = "How many bytes of UTF-8 a content may have; the body of the "
+                "request must fit client_max_body_size besides."),
+    ROW(articles_settings, idempotency_time, CONF_TIME, .min = 1000,
+        .max = (int64_t)30 * 24 * 3600 * 1000, .preset = "24h",
+        .help = "How long a POST with an Idempotency-Key gets the same answer "
+                "again."),
+    ROW(articles_settings, cache, CONF_SIZE, .min = 65536, .or_zero = true,
+        .preset = "4M",
+        .help = "What each worker keeps of answers it has made, to give them "
+                "again as long as nothing in the store has changed; 0: "
+                "nothing."),
     CONF_END,
 };
 

@@ -12,6 +12,7 @@
 
 #include "app/module.h"
 #include "base/mem.h"
+#include "conf/rows.h"
 #include "http/accept.h"
 #include "http/escape.h"
 #include "http/scan.h"
@@ -82,33 +83,19 @@ check_format(struct str value, struct errmsg *err)
 }
 
 static const struct conf_key keys[] = {
-    { .name = "name",
-      .type = CONF_STRING,
-      .offset = offsetof(struct settings, name),
-      .max = 100,
-      .preset = "echo",
-      .help = "Stands in the answers as \"unit\"." },
-    { .name = "routes",
-      .type = CONF_STRINGS,
-      .offset = offsetof(struct settings, routes),
-      .check = check_route,
-      .help = "What it answers: each a method, or * for all, and a path; "
-              ":NAME in a path stands for one segment, * at its end for the "
-              "rest." },
-    { .name = "formats",
-      .type = CONF_STRINGS,
-      .offset = offsetof(struct settings, formats),
-      .preset = "",
-      .max = FORMATS_MAX,
-      .check = check_format,
-      .help = "The forms it lets a request choose from, such as json and "
-              "xml; the chosen one is told, the answer is JSON.  None: it "
-              "does not look." },
-    { .name = "client",
-      .type = CONF_BOOL,
-      .offset = offsetof(struct settings, client),
-      .preset = "false",
-      .help = "Also tell who asked: address, URL, request id and trace." },
+    ROW(settings, name, CONF_STRING, .max = 100, .preset = "echo",
+        .help = "Stands in the answers as \"unit\"."),
+    ROW(settings, routes, CONF_STRINGS, .check = check_route,
+        .help = "What it answers: each a method, or * for all, and a path; "
+                ":NAME in a path stands for one segment, * at its end for the "
+                "rest."),
+    ROW(settings, formats, CONF_STRINGS, .preset = "", .max = FORMATS_MAX,
+        .check = check_format,
+        .help = "The forms it lets a request choose from, such as json and "
+                "xml; the chosen one is told, the answer is JSON.  None: it "
+                "does not look."),
+    ROW(settings, client, CONF_BOOL, .preset = "false",
+        .help = "Also tell who asked: address, URL, request id and trace."),
     CONF_END,
 };
 

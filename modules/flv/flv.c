@@ -15,6 +15,7 @@
 #include "app/rtmp_service.h"
 #include "app/worker.h"
 #include "base/mem.h"
+#include "conf/rows.h"
 #include "live/live.h"
 #include "proc/metric.h"
 
@@ -45,22 +46,15 @@ struct viewing {
 };
 
 static const struct conf_key keys[] = {
-    { .name = "flv_wait",
-      .type = CONF_TIME,
-      .offset = offsetof(struct flv_settings, flv_wait),
-      .min = 0,
-      .max = 3600000,
-      .preset = "5s",
-      .help = "How long a player may wait for a stream that nobody publishes "
-              "before it is told 404." },
-    { .name = "allow_origin",
-      .type = CONF_STRING,
-      .offset = offsetof(struct flv_settings, allow_origin),
-      .max = 256,
-      .preset = "*",
-      .help = "Access-Control-Allow-Origin of the answers, so that players in "
-              "pages of other sites may read them; empty: none.  Where the "
-              "location has cors, that counts instead." },
+    ROW(flv_settings, flv_wait, CONF_TIME, .min = 0, .max = 3600000,
+        .preset = "5s",
+        .help = "How long a player may wait for a stream that nobody publishes "
+                "before it is told 404."),
+    ROW(flv_settings, allow_origin, CONF_STRING, .max = 256, .preset = "*",
+        .help =
+            "Access-Control-Allow-Origin of the answers, so that players in "
+            "pages of other sites may read them; empty: none.  Where the "
+            "location has cors, that counts instead."),
     CONF_END,
 };
 

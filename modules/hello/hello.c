@@ -12,6 +12,7 @@
 #include "app/module.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "conf/rows.h"
 #include "proc/metric.h"
 
 /* What the rows below fill in: one for each layer in weir.conf. */
@@ -26,20 +27,10 @@ struct hello {
 };
 
 static const struct conf_key keys[] = {
-    { .name = "greeting",
-      .type = CONF_STRING,
-      .offset = offsetof(struct settings, greeting),
-      .min = 1,
-      .max = 100,
-      .preset = "hello",
-      .help = "Text of the answer." },
-    { .name = "repeat",
-      .type = CONF_INT,
-      .offset = offsetof(struct settings, repeat),
-      .min = 1,
-      .max = 9,
-      .preset = "1",
-      .help = "How many times it is said." },
+    ROW(settings, greeting, CONF_STRING, .min = 1, .max = 100,
+        .preset = "hello", .help = "Text of the answer."),
+    ROW(settings, repeat, CONF_INT, .min = 1, .max = 9, .preset = "1",
+        .help = "How many times it is said."),
     CONF_END,
 };
 

@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "app/worker.h"
+#include "conf/rows.h"
 #include "key_verbs.h"
 #include "keys.h"
 #include "relayer.h"
@@ -15,14 +16,11 @@
 #include "verbs.h"
 
 static const struct conf_key keys[] = {
-    { .name = "max_rooms",
-      .type = CONF_INT,
-      .offset = offsetof(struct relay_settings, max_rooms),
-      .min = 1,
-      .max = 100000000,
-      .preset = "100000",
-      .help = "The most rooms that may have a key: a new one is refused (507) "
-              "until one is deleted." },
+    ROW(relay_settings, max_rooms, CONF_INT, .min = 1, .max = 100000000,
+        .preset = "100000",
+        .help =
+            "The most rooms that may have a key: a new one is refused (507) "
+            "until one is deleted."),
     CONF_END,
 };
 

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "changes.h"
+#include "conf/rows.h"
 #include "http/escape.h"
 #include "http/path.h"
 #include "place.h"
@@ -31,21 +32,12 @@ struct stat {
 };
 
 static const struct conf_key keys[] = {
-    { .name = "interval",
-      .type = CONF_TIME,
-      .offset = offsetof(struct stat_settings, interval),
-      .min = 200,
-      .max = 60000,
-      .preset = "1s",
-      .help = "How often subscribers of /events are told." },
-    { .name = "subscribers",
-      .type = CONF_INT,
-      .offset = offsetof(struct stat_settings, subscribers),
-      .min = 1,
-      .max = 10000,
-      .preset = "64",
-      .help = "How many /events may have at once in each worker; others are "
-              "answered 503." },
+    ROW(stat_settings, interval, CONF_TIME, .min = 200, .max = 60000,
+        .preset = "1s", .help = "How often subscribers of /events are told."),
+    ROW(stat_settings, subscribers, CONF_INT, .min = 1, .max = 10000,
+        .preset = "64",
+        .help = "How many /events may have at once in each worker; others are "
+                "answered 503."),
     CONF_END,
 };
 

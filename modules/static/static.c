@@ -17,6 +17,7 @@
 #include "app/worker.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "conf/rows.h"
 #include "http/accept.h"
 #include "http/file/content.h"
 #include "http/path.h"
@@ -72,81 +73,39 @@ check_fallback(struct str value, struct errmsg *err)
 }
 
 static const struct conf_key keys[] = {
-    { .name = "root",
-      .type = CONF_STRING,
-      .offset = offsetof(struct static_settings, root),
-      .min = 1,
-      .max = 4096,
-      .help = "The directory that the files lie in." },
-    { .name = "index",
-      .type = CONF_STRING,
-      .offset = offsetof(struct static_settings, index),
-      .max = 255,
-      .preset = "index.html",
-      .help = "The file that stands for its directory." },
-    { .name = "fallback",
-      .type = CONF_STRING,
-      .offset = offsetof(struct static_settings, fallback),
-      .max = 1024,
-      .preset = "",
-      .check = check_fallback,
-      .help = "The file that answers where there is none: the page of an "
-              "application that routes by itself." },
-    { .name = "autoindex",
-      .type = CONF_BOOL,
-      .offset = offsetof(struct static_settings, autoindex),
-      .preset = "false",
-      .help = "Lists directories that have no index." },
-    { .name = "gzip_static",
-      .type = CONF_BOOL,
-      .offset = offsetof(struct static_settings, gzip_static),
-      .preset = "false",
-      .help = "Sends NAME.gz, if it lies beside NAME and is not older, to "
-              "clients that accept gzip." },
-    { .name = "expires",
-      .type = CONF_TIME,
-      .offset = offsetof(struct static_settings, expires),
-      .max = DAYS(3650),
-      .preset = "off",
-      .words = expires_words,
-      .help = "How long clients may keep a file without asking: sets Expires "
-              "and Cache-Control." },
-    { .name = "cache_control",
-      .type = CONF_STRING,
-      .offset = offsetof(struct static_settings, cache_control),
-      .max = 255,
-      .preset = "",
-      .check = check_header,
-      .help = "The Cache-Control of files, instead of that of expires." },
-    { .name = "cache_files",
-      .type = CONF_INT,
-      .offset = offsetof(struct static_settings, cache_files),
-      .min = 0,
-      .max = 1000000,
-      .preset = "1024",
-      .help = "How many small files a worker keeps in memory; 0: none." },
-    { .name = "cache_memory",
-      .type = CONF_SIZE,
-      .offset = offsetof(struct static_settings, cache_memory),
-      .min = 0,
-      .max = (int64_t)1 << 36,
-      .preset = "16M",
-      .help = "The most memory of a worker for them." },
-    { .name = "cache_max_size",
-      .type = CONF_SIZE,
-      .offset = offsetof(struct static_settings, cache_max_size),
-      .min = 0,
-      .max = 256 * 1024, /* it is compressed in one go */
-      .preset = "64k",
-      .help = "The largest file that is kept in memory." },
-    { .name = "cache_valid",
-      .type = CONF_TIME,
-      .offset = offsetof(struct static_settings, cache_valid),
-      .min = 0,
-      .max = DAYS(1),
-      .preset = "1s",
-      .help = "How long a file in memory is trusted to be the one on disk; "
-              "0: not at all." },
+    ROW(static_settings, root, CONF_STRING, .min = 1, .max = 4096,
+        .help = "The directory that the files lie in."),
+    ROW(static_settings, index, CONF_STRING, .max = 255, .preset = "index.html",
+        .help = "The file that stands for its directory."),
+    ROW(static_settings, fallback, CONF_STRING, .max = 1024, .preset = "",
+        .check = check_fallback,
+        .help = "The file that answers where there is none: the page of an "
+                "application that routes by itself."),
+    ROW(static_settings, autoindex, CONF_BOOL, .preset = "false",
+        .help = "Lists directories that have no index."),
+    ROW(static_settings, gzip_static, CONF_BOOL, .preset = "false",
+        .help = "Sends NAME.gz, if it lies beside NAME and is not older, to "
+                "clients that accept gzip."),
+    ROW(static_settings, expires, CONF_TIME, .max = DAYS(3650), .preset = "off",
+        .words = expires_words,
+        .help = "How long clients may keep a file without asking: sets Expires "
+                "and Cache-Control."),
+    ROW(static_settings, cache_control, CONF_STRING, .max = 255, .preset = "",
+        .check = check_header,
+        .help = "The Cache-Control of files, instead of that of expires."),
+    ROW(static_settings, cache_files, CONF_INT, .min = 0, .max = 1000000,
+        .preset = "1024",
+        .help = "How many small files a worker keeps in memory; 0: none."),
+    ROW(static_settings, cache_memory, CONF_SIZE, .min = 0,
+        .max = (int64_t)1 << 36, .preset = "16M",
+        .help = "The most memory of a worker for them."),
+    ROW(static_settings, cache_max_size, CONF_SIZE, .min = 0,
+        .max = 256 * 1024, /* it is compressed in one go */
+        .preset = "64k", .help = "The largest file that is kept in memory."),
+    ROW(static_settings, cache_valid, CONF_TIME, .min = 0, .max = DAYS(1),
+        .preset = "1s",
+        .help = "How long a file in memory is trusted to be the one on disk; "
+                "0: not at all."),
     CONF_END,
 };
 

@@ -15,6 +15,7 @@
 
 #include "app/node_state.h"
 #include "app/worker.h"
+#include "conf/rows.h"
 #include "http/escape.h"
 #include "live/live.h"
 #include "proc/slot.h"
@@ -46,19 +47,14 @@ check_degraded(struct str name, struct errmsg *err)
 }
 
 static const struct conf_key keys[] = {
-    { .name = "metrics_access",
-      .type = CONF_STRINGS,
-      .offset = offsetof(struct status_settings, metrics_access),
-      .preset = "allow loopback,deny all",
-      .check = access_check_rule,
-      .help = "Who may GET /metrics, as in access." },
-    { .name = "degraded",
-      .type = CONF_STRINGS,
-      .offset = offsetof(struct status_settings, degraded),
-      .preset = "",
-      .check = check_degraded,
-      .help = "Checks (connections, memory, store) that make the node degraded "
-              "when they fail, not unready: /readyz tells so, with 200." },
+    ROW(status_settings, metrics_access, CONF_STRINGS,
+        .preset = "allow loopback,deny all", .check = access_check_rule,
+        .help = "Who may GET /metrics, as in access."),
+    ROW(status_settings, degraded, CONF_STRINGS, .preset = "",
+        .check = check_degraded,
+        .help =
+            "Checks (connections, memory, store) that make the node degraded "
+            "when they fail, not unready: /readyz tells so, with 200."),
     CONF_END,
 };
 

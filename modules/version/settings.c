@@ -5,7 +5,7 @@
  */
 #include <time.h>
 
-#include "app/rows.h"
+#include "conf/rows.h"
 #include "http/scan.h"
 #include "units.h"
 

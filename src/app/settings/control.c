@@ -5,8 +5,8 @@
  */
 #include "app/settings/rows.h"
 
-#include "app/rows.h"
 #include "base/places.h"
+#include "conf/rows.h"
 #include "net/addr.h"
 #include "proc/life.h"
 

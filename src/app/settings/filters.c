@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "app/rows.h"
+#include "conf/rows.h"
 #include "http/filter/auth.h"
 #include "http/filter/cors.h"
 #include "http/filter/rate.h"

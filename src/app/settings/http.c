@@ -9,8 +9,8 @@
 #include "app/settings/rows.h"
 
 #include "app/module.h"
-#include "app/rows.h"
 #include "app/settings/filters.h"
+#include "conf/rows.h"
 #include "http/access_log.h"
 #include "http/filter/host.h"
 #include "net/access.h"

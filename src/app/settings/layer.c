@@ -7,7 +7,7 @@
 #include "app/settings/rows.h"
 
 #include "app/module.h"
-#include "app/rows.h"
+#include "conf/rows.h"
 
 /* ---- rows ---- */
 

@@ -7,7 +7,7 @@
  */
 #include "app/settings/rows.h"
 
-#include "app/rows.h"
+#include "conf/rows.h"
 #include "net/addr.h"
 
 #define BUFFER_MAX ((int64_t)1 << 30)

@@ -6,8 +6,8 @@
  */
 #include "app/settings/rows.h"
 
-#include "app/rows.h"
 #include "base/mem.h"
+#include "conf/rows.h"
 #include "net/egress.h"
 #include "net/tls_client.h"
 #include "net/url.h"

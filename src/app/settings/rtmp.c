@@ -5,8 +5,8 @@
  */
 #include "app/settings/rows.h"
 
-#include "app/rows.h"
 #include "app/rtmp_log.h"
+#include "conf/rows.h"
 #include "net/access.h"
 
 #define MIB(n) ((int64_t)(n)*1024 * 1024)

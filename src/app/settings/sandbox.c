@@ -5,7 +5,7 @@
  */
 #include "app/settings/rows.h"
 
-#include "app/rows.h"
+#include "conf/rows.h"
 
 /* enum sandbox_seccomp */
 static const char *const seccomp[] = { "off", "log", "enforce", NULL };

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/rows.h"
 #include "app/settings/filters.h"
 #include "app/settings/relay_target.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/places.h"
+#include "conf/rows.h"
 #include "net/egress.h"
 #include "proc/life.h"
 

@@ -7,8 +7,8 @@
 
 #include <limits.h>
 
-#include "app/rows.h"
 #include "base/places.h"
+#include "conf/rows.h"
 #include "store/lease.h"
 
 #define ENDING 16 /* what is put behind the path of the database */

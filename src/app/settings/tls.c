@@ -9,8 +9,8 @@
  */
 #include "app/settings/rows.h"
 
-#include "app/rows.h"
 #include "base/mem.h"
+#include "conf/rows.h"
 
 #define HOURS(n) ((int64_t)(n)*3600 * 1000)
 

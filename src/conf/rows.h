@@ -1,13 +1,13 @@
 /*
- * A shorter way to write struct conf_key rows, for the tables of this folder.
+ * A shorter way to write struct conf_key rows.
  *
  *     ROW(settings, worker_connections, CONF_INT, .min = 1, .max = 9,
  *         .preset = "5", .help = "Connections of one worker."),
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef APP_ROWS_H
-#define APP_ROWS_H
+#ifndef CONF_ROWS_H
+#define CONF_ROWS_H
 
 #include "conf/conf.h"
 
