@@ -168,15 +168,9 @@ relay_verbs_listen(void)
 int
 relay_verbs_relayer(void)
 {
-    for (uint32_t i = 1; i < slots_end(); i++) {
-        const struct slot_card *s = slot_card(i);
+    slot_owner found = slot_find_role("relayer", 0);
 
-        if (atomic_load(&s->kind) == SLOT_ROLE && slot_state(i) == SLOT_READY &&
-            strcmp(s->name, "relayer") == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
+    return found != 0 ? (int)slot_owner_number(found) : -1;
 }
 
 struct waiting {

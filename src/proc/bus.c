@@ -267,11 +267,9 @@ call_handler(struct bus_wire *w, const void *data)
 static bool
 is_from(slot_owner sender, const char *name)
 {
-    const struct slot_card *c = slot_card(slot_owner_number(sender));
-    int kind = atomic_load(&c->kind);
+    uint32_t slot = slot_owner_number(sender);
 
-    return (kind == SLOT_MASTER || kind == SLOT_ROLE) &&
-           str_eq(str_from(c->name), str_from(name));
+    return strcmp(name, BUS_MASTER) == 0 ? slot == 0 : slot_is_role(slot, name);
 }
 
 /* Why a message is not taken; NULL: it is. */

@@ -10,6 +10,7 @@
 #include "proc/slot.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -299,6 +300,42 @@ slot_owner
 slot_self_owner(void)
 {
     return slot_owner_of(table.self);
+}
+
+bool
+slot_is_role(uint32_t number, const char *name)
+{
+    const struct slot_card *c = slot_card(number);
+    char several[SLOT_NAME_MAX];
+
+    if (c == NULL || atomic_load(&c->kind) == SLOT_WORKER) {
+        return false;
+    }
+    if (strncmp(c->name, name, sizeof(c->name)) == 0) {
+        return true;
+    }
+    snprintf(several, sizeof(several), "%s %u", name, c->index);
+    return strncmp(c->name, several, sizeof(c->name)) == 0;
+}
+
+slot_owner
+slot_find_role(const char *name, uint32_t index)
+{
+    slot_owner found = 0;
+    int64_t newest = 0;
+
+    for (uint32_t i = 1; i < slots_end(); i++) {
+        const struct slot_card *c = slot_card(i);
+        int64_t started = atomic_load(&c->started_ms);
+
+        if (atomic_load(&c->kind) == SLOT_ROLE && c->index == index &&
+            slot_state(i) == SLOT_READY && slot_is_role(i, name) &&
+            (found == 0 || started > newest)) {
+            found = slot_owner_of(i);
+            newest = started;
+        }
+    }
+    return found;
 }
 
 slot_owner

@@ -101,6 +101,13 @@ void slot_say(enum slot_state state);
 /* As the master knows it, else as the process says. */
 enum slot_state slot_state(uint32_t number);
 
+/* Whether the slot is that role's, or was and nobody has taken it since: its
+ * name is "relayer", or "relayer 1" where the role has several processes. */
+bool slot_is_role(uint32_t number, const char *name);
+/* The process of that role and index that is READY, the newest of several; 0:
+ * there is none. */
+slot_owner slot_find_role(const char *name, uint32_t index);
+
 slot_owner slot_owner_of(uint32_t number);
 uint32_t slot_owner_number(slot_owner o);
 /* Whether that very process still runs as far as the master knows. */

@@ -17,20 +17,6 @@ static struct {
 
 /* ---- who the keeper is ---- */
 
-static slot_owner
-find_keeper(void)
-{
-    for (uint32_t i = 1; i < slots_end(); i++) {
-        const struct slot_card *s = slot_card(i);
-
-        if (atomic_load(&s->kind) == SLOT_ROLE && slot_state(i) == SLOT_READY &&
-            str_eq(str_from(s->name), STR(KEEPER_NAME))) {
-            return slot_owner_of(i);
-        }
-    }
-    return 0;
-}
-
 static void
 meet(slot_owner keeper)
 {
@@ -50,7 +36,7 @@ bool
 link_is_up(void)
 {
     if (link.keeper == 0 || !slot_owner_alive(link.keeper)) {
-        meet(find_keeper());
+        meet(slot_find_role(KEEPER_NAME, 0));
     }
     return link.keeper != 0;
 }
@@ -106,7 +92,7 @@ void
 link_open(void)
 {
     link.open = true;
-    link.keeper = find_keeper();
+    link.keeper = slot_find_role(KEEPER_NAME, 0);
 }
 
 /* ---- hearing ---- */

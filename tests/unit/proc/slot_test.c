@@ -215,6 +215,45 @@ pids_of_owners(void **state)
     assert_true(slot_owner_is(slot_owner_of(n), 77));
 }
 
+static uint32_t
+take_role(const char *name, uint32_t index)
+{
+    return (uint32_t)slot_take(SLOT_ROLE, name, index, 1);
+}
+
+static void
+say_ready(uint32_t slot)
+{
+    atomic_store(&slot_at(slot)->state, SLOT_READY);
+}
+
+static void
+roles_are_found_by_name_and_index(void **state)
+{
+    uint32_t single = take_role("single", 0);
+    uint32_t second = take_role("several 1", 1);
+
+    (void)state;
+    assert_int_equal(slot_find_role("single", 0), 0); /* not READY yet */
+    say_ready(single);
+    say_ready(second);
+    assert_int_equal(slot_find_role("single", 0), slot_owner_of(single));
+    assert_int_equal(slot_find_role("single", 1), 0);
+    assert_int_equal(slot_find_role("several", 1), slot_owner_of(second));
+    assert_int_equal(slot_find_role("several", 0), 0);
+    assert_int_equal(slot_find_role("sing", 0), 0);
+    slot_bury(single);
+    assert_int_equal(slot_find_role("single", 0), 0);
+    slot_release(single);
+    assert_true(slot_is_role(single, "single")); /* what it sent may come */
+    assert_int_equal(slot_find_role("single", 0), 0);
+    assert_int_equal(slot_take(SLOT_WORKER, "single", 0, 1), single);
+    say_ready(single);
+    assert_int_equal(slot_find_role("single", 0), 0);
+    assert_false(slot_is_role(single, "single"));
+    assert_false(slot_is_role(99, "single"));
+}
+
 static void
 an_old_wake_is_not_inherited(void **state)
 {
@@ -247,11 +286,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_master_has_slot_0),      TEST(taken_until_there_are_none),
-        TEST(owners_are_told_apart),      TEST(a_new_use_starts_from_nothing),
-        TEST(a_child_wakes_another_slot), TEST(an_old_wake_is_not_inherited),
-        TEST(slots_share_no_cache_line),  TEST(states),
-        TEST(the_master_believes_itself), TEST(pids_of_owners),
+        TEST(the_master_has_slot_0),
+        TEST(taken_until_there_are_none),
+        TEST(owners_are_told_apart),
+        TEST(a_new_use_starts_from_nothing),
+        TEST(a_child_wakes_another_slot),
+        TEST(an_old_wake_is_not_inherited),
+        TEST(slots_share_no_cache_line),
+        TEST(states),
+        TEST(the_master_believes_itself),
+        TEST(pids_of_owners),
+        TEST(roles_are_found_by_name_and_index),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
