@@ -25,6 +25,7 @@
 #include "proc/bus.h"
 #include "proc/census.h"
 #include "proc/life.h"
+#include "proc/rpc.h"
 #include "proc/slot.h"
 
 #define FORGIVEN_MS 10000 /* a life this long was no failed start */
@@ -225,6 +226,9 @@ on_ready(void *arg, struct bus_message *m)
 
     if (child != NULL && !child->ready) {
         child->ready = true;
+        if (child->role != NULL) {
+            rpc_peers_changed();
+        }
         if (c->serving == child->generation) {
             serve(child);
         }
@@ -287,6 +291,7 @@ bury(struct child *c, int status)
     census_sweep(c->slot);
     c->all->calls->sweep(c->all->arg, c->slot);
     slot_release(c->slot);
+    rpc_peers_changed();
     c->pid = 0;
     if (!c->keep) {
         forget(c);

@@ -34,6 +34,7 @@
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/logring.h"
+#include "proc/rpc.h"
 #include "proc/slot.h"
 
 #define READY_WAIT_MS 10000 /* for all children to say READY */
@@ -355,6 +356,7 @@ start_loop(struct master *m, struct errmsg *err)
     if (m->loop == NULL || bus_open(m->loop, err) == -1) {
         return -1;
     }
+    rpc_open(m->loop);
     m->signals = signals_new(m->loop, &set, on_signal, m, err);
     if (m->signals == NULL) {
         return -1;
@@ -439,6 +441,7 @@ end_loop(struct master *m)
     control_stop(&m->control); /* if it was not started whole */
     live_master_stop();
     signals_free(&m->signals);
+    rpc_close();
     bus_close();
     loop_free(&m->loop);
 }

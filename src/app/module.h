@@ -23,6 +23,7 @@ struct rtmp_application; /* app/rtmp_service.h */
 struct rtmp_request;     /* rtmp/rtmp.h */
 struct rtmp_refusal;
 struct metric;       /* proc/metric.h */
+struct rpc_method;   /* proc/rpc.h */
 struct store_schema; /* store/store.h */
 struct http_service; /* app/http_service.h */
 
@@ -120,6 +121,8 @@ struct module {
     void (*describe)(const void *state, struct http_layer *layer);
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
+    /* What its roles can be asked (proc/rpc.h), by which names. */
+    struct rpc_method *methods;
     /* How error answers look where it is a layer, those of the filters and
      * of sizes too; NULL: as everywhere (http/http.h). */
     http_error_body *error_body;

@@ -14,6 +14,7 @@
 #include "net/unsent.h"
 #include "proc/bus.h"
 #include "proc/life.h"
+#include "proc/rpc.h"
 
 static void
 on_signal(void *arg, int number)
@@ -52,6 +53,7 @@ process_start(struct process *p, const struct settings *s, struct errmsg *err)
     if (p->loop == NULL || bus_open(p->loop, err) == -1) {
         return -1;
     }
+    rpc_open(p->loop);
     orders_follow();
     p->signals = signals_new(p->loop, &set, on_signal, p, err);
     guard_prepare(s);
@@ -89,6 +91,7 @@ process_end(struct process *p)
     guard_leave(p->loop);
     unsent_stop();
     signals_free(&p->signals);
+    rpc_close();
     bus_close();
     life_destroy();
     loop_free(&p->loop);

@@ -29,6 +29,7 @@
 #include "proc/logring.h"
 #include "proc/pace.h"
 #include "proc/refused.h"
+#include "proc/rpc.h"
 #include "proc/slot.h"
 
 #define SLOT_FILES 3    /* descriptors of a slot: eventfd and mailbox */
@@ -135,12 +136,13 @@ count_slots(const struct generation *g, const struct module *const *table)
     return wanted > least ? wanted : least;
 }
 
-/* What modules share. */
+/* What modules share, and what their roles can be asked. */
 static int
 share(const struct module *const *table, struct errmsg *err)
 {
     for (size_t i = 0; table[i] != NULL; i++) {
-        if (table[i]->share != NULL && table[i]->share(err) == -1) {
+        if (rpc_register(table[i]->methods, err) == -1 ||
+            (table[i]->share != NULL && table[i]->share(err) == -1)) {
             return errmsg_prefix(err, "%s: ", table[i]->name);
         }
     }
@@ -201,6 +203,7 @@ shared_state_destroy(void)
     census_destroy();
     pace_destroy();
     life_destroy();
+    rpc_destroy();
     bus_destroy();
     metrics_destroy();
     last_words_destroy();

@@ -44,6 +44,7 @@ struct mailbox {
     struct list queue;  /* struct packet */
     unsigned count;     /* of queue */
     uint64_t bytes;
+    bool refused; /* something that did not fit since the queue was empty */
 };
 
 static struct {
@@ -59,6 +60,9 @@ static struct {
         const char *from; /* NULL: anybody */
         size_t most;      /* bytes */
     } handlers[BUS_TYPES];
+    const char *names[BUS_TYPES - BUS_MODULE]; /* by bus_types_new() */
+    uint32_t name_count;
+    void (*on_room)(uint32_t slot); /* NULL: nobody wants to know */
 } bus;
 
 /* ---- mailboxes ---- */
@@ -125,6 +129,10 @@ flush(struct mailbox *b)
         drop_packet(b, p);
     }
     io_stop(bus.loop, &b->writable);
+    if (b->refused && bus.on_room != NULL) {
+        b->refused = false;
+        bus.on_room((uint32_t)(b - bus.boxes));
+    }
 }
 
 static void
@@ -166,6 +174,7 @@ enqueue(struct mailbox *b, struct bus_wire *w, int fd)
                 (b->count > 0 && b->bytes + len > QUEUE_BYTES);
 
     if (full || bus.loop == NULL) {
+        b->refused = true;
         return -1;
     }
     struct packet *p = keep(w, fd);
@@ -399,6 +408,27 @@ on_readable(struct io *io, unsigned ready)
     }
 }
 
+int
+bus_types_new(const char *name, uint32_t count, struct errmsg *err)
+{
+    int first = (int)(BUS_MODULE + bus.name_count);
+
+    for (uint32_t i = 0; i < bus.name_count; i++) {
+        if (strcmp(bus.names[i], name) == 0) {
+            return errmsg_set(err, "two kinds of messages are called \"%s\"",
+                              name);
+        }
+    }
+    if (bus.name_count + count > BUS_TYPES - BUS_MODULE) {
+        return errmsg_set(err, "there are more than %d kinds of messages",
+                          BUS_TYPES - BUS_MODULE);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bus.names[bus.name_count++] = name;
+    }
+    return first;
+}
+
 void
 bus_register(uint32_t type, const char *from, size_t most, bus_handler *handler,
              void *arg)
@@ -407,6 +437,12 @@ bus_register(uint32_t type, const char *from, size_t most, bus_handler *handler,
     bus.handlers[type] = (struct reader){
         .handler = handler, .arg = arg, .from = from, .most = most
     };
+}
+
+void
+bus_on_room(void (*on_room)(uint32_t slot))
+{
+    bus.on_room = on_room;
 }
 
 /* ---- life ---- */
@@ -449,6 +485,8 @@ bus_destroy(void)
     mem_free(&bus.buffer);
     bus.count = 0;
     memset(bus.handlers, 0, sizeof(bus.handlers));
+    bus.name_count = 0;
+    bus.on_room = NULL;
 }
 
 /* In a child: what waited is the parent's to send, on the parent's loop. */
@@ -463,6 +501,7 @@ forget_parent(void)
     io_init(&bus.io);
     for (uint32_t i = 0; i < bus.count; i++) {
         io_init(&bus.boxes[i].writable);
+        bus.boxes[i].refused = false;
         drop_queue(&bus.boxes[i]);
         if (i != slot_self()) {
             bus.boxes[i].in = -1; /* closed by the fork */

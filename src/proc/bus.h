@@ -36,7 +36,7 @@ typedef void bus_handler(void *arg, struct bus_message *m);
 #define BUS_MASTER "master"
 #define BUS_ANYBODY NULL
 
-enum {                  /* types of the core; modules start at BUS_MODULE */
+enum {                  /* types of the core; bus_types_new() gives more */
        BUS_READY = 1,   /* process -> master: serving */
        BUS_FAILED,      /* process -> master: text why it cannot start */
        BUS_DRAIN,       /* master -> process */
@@ -49,9 +49,16 @@ enum {                  /* types of the core; modules start at BUS_MODULE */
        BUS_STORE_ANSWER,
        BUS_STORE_HELLO,
        BUS_STORE_NOTICE,
+       BUS_PEERS, /* master -> process: one ended or is READY, see rpc.h */
        BUS_MODULE = 64,
        BUS_TYPES = 256
 };
+
+/* Master, before any fork: count types in a row for messages of that name
+ * ("relay.order", static), the first of which it returns; all processes inherit
+ * them.  -1 with err: the name is taken, or no types are left.  bus_destroy()
+ * forgets them. */
+int bus_types_new(const char *name, uint32_t count, struct errmsg *err);
 
 /* Master, before any fork; mailboxes for all slots. */
 int bus_create(struct errmsg *err);
@@ -73,5 +80,8 @@ void bus_register(uint32_t type, const char *from, size_t most,
  * than 64 MB.  data and fd stay the caller's (fd may be closed at once). */
 int bus_send(uint32_t slot, uint32_t type, const void *data, size_t len,
              int fd);
+/* on_room is called when all that waited for a mailbox is in it and something
+ * was refused meanwhile; one a process. */
+void bus_on_room(void (*on_room)(uint32_t slot));
 
 #endif
