@@ -19,6 +19,17 @@
 struct settings {
     struct str greeting;
     int64_t repeat;
+    struct conf_instance instance; /* struct greeter */
+};
+
+/* An item of the list "hello" at the root of weir.conf, which layers
+ * name: what several of them share is written once. */
+struct greeter {
+    struct str name, signature;
+};
+
+struct root {
+    struct conf_groups greeters; /* struct greeter */
 };
 
 /* What a layer keeps while a worker runs. */
@@ -31,6 +42,24 @@ static const struct conf_key keys[] = {
         .preset = "hello", .help = "Text of the answer."),
     ROW(settings, repeat, CONF_INT, .min = 1, .max = 9, .preset = "1",
         .help = "How many times it is said."),
+    ROW(settings, instance, CONF_INSTANCE, .of = "hello", .preset = "",
+        .help = "Name of the item of hello that signs; the only one if left "
+                "out."),
+    CONF_END,
+};
+
+static const struct conf_key greeter_keys[] = {
+    ROW(greeter, name, CONF_STRING, .min = 1, .max = 64,
+        .help = "What a layer calls it by, as its instance."),
+    ROW(greeter, signature, CONF_STRING, .max = 100, .preset = "",
+        .help = "A last line of the answer; empty: none."),
+    CONF_END,
+};
+
+static const struct conf_key root_keys[] = {
+    ROW_AS("hello", root, greeters, CONF_GROUPS, .keys = greeter_keys,
+           .size = sizeof(struct greeter), .preset = "", .named = true,
+           .help = "Who greets, by name; see hello(7)."),
     CONF_END,
 };
 
@@ -61,6 +90,7 @@ start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
 {
     const struct settings *s = layer->settings;
+    const struct greeter *greeter = s->instance.settings;
     struct hello *h = mem_zero(sizeof(*h));
 
     (void)r; /* the routes are the same whatever the settings */
@@ -68,6 +98,9 @@ start(const struct module_layer *layer, void **state,
     buf_init(&h->text, 1024);
     for (int64_t i = 0; i < s->repeat; i++) {
         buf_printf(&h->text, "%.*s\n", STR_ARGS(s->greeting));
+    }
+    if (greeter != NULL && greeter->signature.len > 0) {
+        buf_printf(&h->text, "%.*s\n", STR_ARGS(greeter->signature));
     }
     *state = h;
     return 0;
@@ -109,6 +142,7 @@ const struct module hello_module = {
     .about = "answers GET /hello; the skeleton to copy",
     .keys = keys,
     .settings_size = sizeof(struct settings),
+    .root = { root_keys, sizeof(struct root) },
     .start = start,
     .stop = stop,
     .routes = routes,

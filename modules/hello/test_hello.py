@@ -48,6 +48,37 @@ def test_what_is_not_its_own_is_passed_on(weir):
             c.answer()
 
 
+TWO = """hello = ( { name = "main"; signature = "the main one"; },
+          { name = "other"; } );"""
+
+
+def test_a_layer_names_an_instance(weir):
+    w = weir(top=TWO, locations=location('instance = "main";') +
+             '{ path = "/i"; module = "hello"; instance = "other"; },')
+    assert get(w.http, "/h/hello").body == b"hello\nthe main one\n"
+    assert get(w.http, "/i/hello").body == b"hello\n"
+
+
+def test_the_only_instance_is_the_default(weir):
+    w = weir(top='hello = { name = "me"; signature = "me"; };',
+             locations=location())
+    assert get(w.http, "/h/hello").body == b"hello\nme\n"
+
+
+@pytest.mark.parametrize("top, settings, told", [
+    (TWO, "", r'instance must be one of "main", "other"'),
+    (TWO, 'instance = "othr";', r'did you mean "other"'),
+    ("", 'instance = "main";', 'there is no hello "main"'),
+    ('hello = ( { signature = "x"; } );', "", r"hello\.name is missing"),
+    (TWO.replace("other", "main"), "", 'is the name of the one in line'),
+    ('helo = { name = "me"; };', "", 'did you mean "hello"'),
+    (TWO.replace("signature", "sig"), "", "hello.sig is unknown"),
+])
+def test_wrong_instances_are_told(weir, top, settings, told):
+    with pytest.raises(AssertionError, match=r"weir\.conf:\d+: .*" + told):
+        weir(top=top, locations=location(settings))
+
+
 @pytest.mark.parametrize("settings", ['repeat = 0;', 'repeat = 10;',
                                       'greeting = 5;', 'greting = "x";'])
 def test_wrong_settings_are_told(weir, settings):

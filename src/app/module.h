@@ -93,6 +93,11 @@ struct module {
 
     const struct conf_key *keys; /* settings of a layer; NULL: none */
     size_t settings_size;
+    /* Settings that stand among weir's own: at the root of weir.conf, for
+     * example a block with the module's name or a list of named ones, and in
+     * each application of rtmp.  No key may be weir's or another module's.
+     * settings_of_module() and settings_of_application() find them. */
+    struct conf_part root, application;
 
     /* Its life, in this order; each may be NULL.  0 goes on; -1 stops the
      * start (or the reload) with err filled in. */

@@ -22,19 +22,21 @@
 #include <stdio.h>
 
 enum conf_type {
-    CONF_STRING,  /* struct str (NUL terminated as well) */
-    CONF_INT,     /* int64_t; or one of words: -1, -2, ... in their order */
-    CONF_BOOL,    /* bool */
-    CONF_TIME,    /* int64_t ms; "10s", unit needed: ms s m h d; "0" needs
-                     none; words as in CONF_INT */
-    CONF_SIZE,    /* int64_t bytes; "16M": k m g, any case; or plain bytes;
-                     words as in CONF_INT */
-    CONF_ENUM,    /* int: position in words; true and false may be two */
-    CONF_STRINGS, /* struct conf_strings; "x", [ "x" ] and ( "x" ) */
-    CONF_GROUP,   /* the embedded struct of keys */
-    CONF_GROUPS,  /* struct conf_groups of structs of size */
-    CONF_WHERE,   /* struct conf_where of the group it stands in; no key */
-    CONF_EXTRA,   /* struct conf_extra: keys chosen by another key; no key */
+    CONF_STRING,   /* struct str (NUL terminated as well) */
+    CONF_INT,      /* int64_t; or one of words: -1, -2, ... in their order */
+    CONF_BOOL,     /* bool */
+    CONF_TIME,     /* int64_t ms; "10s", unit needed: ms s m h d; "0" needs
+                      none; words as in CONF_INT */
+    CONF_SIZE,     /* int64_t bytes; "16M": k m g, any case; or plain bytes;
+                      words as in CONF_INT */
+    CONF_ENUM,     /* int: position in words; true and false may be two */
+    CONF_STRINGS,  /* struct conf_strings; "x", [ "x" ] and ( "x" ) */
+    CONF_GROUP,    /* the embedded struct of keys */
+    CONF_GROUPS,   /* struct conf_groups of structs of size */
+    CONF_WHERE,    /* struct conf_where of the group it stands in; no key */
+    CONF_EXTRA,    /* struct conf_extra: keys chosen by another key; no key */
+    CONF_PARTS,    /* struct conf_parts: keys that others add; no key */
+    CONF_INSTANCE, /* struct conf_instance; the name of an item of a list */
 };
 
 enum conf_change {
@@ -70,6 +72,24 @@ struct conf_choice {
     size_t size;                 /* of its settings struct */
 };
 
+/* Rows that somebody else adds to a group. */
+struct conf_part {
+    const struct conf_key *keys; /* NULL: none */
+    size_t size;                 /* of the struct that they fill */
+};
+
+/* What was filled by them. */
+struct conf_parts {
+    void **settings; /* of part i; NULL where it has no rows */
+    size_t count;
+};
+
+/* One item of a list at the root, chosen by its name. */
+struct conf_instance {
+    struct str name;      /* empty: the list is, and that is allowed */
+    const void *settings; /* the item; NULL: none */
+};
+
 struct conf_key {
     const char *name; /* NULL ends a table */
     enum conf_type type;
@@ -90,6 +110,12 @@ struct conf_key {
     const struct conf_key *keys; /* GROUP, GROUPS: rows of one */
     size_t size;                 /* GROUP, GROUPS: sizeof its struct */
     const char *shorthand; /* GROUPS: "x" stands for { shorthand = "x"; } */
+    bool named; /* GROUPS: no two items have the same "name", a row of keys
+                   that is a STRING */
+    /* INSTANCE: the named list, a row at the root, that it is an item of.
+     * Without the key it is the only item.  With preset "" there may be
+     * none. */
+    const char *of;
 
     /* STRING, STRINGS: says what is wrong with one string; 0 or -1.  The
      * message is put behind the key's path.  An empty string that is the
@@ -110,6 +136,9 @@ struct conf_key {
     /* EXTRA: the key that stands in this one's place; a group may not have
      * both. */
     const char *instead;
+    /* PARTS: what is added, one by one and always the same; false behind the
+     * last.  Rows of parts are of other types than EXTRA and PARTS. */
+    bool (*part)(size_t i, struct conf_part *part);
 };
 
 #define CONF_END     \

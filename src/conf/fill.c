@@ -9,24 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/instance.h"
+#include "conf/known.h"
+#include "conf/layout.h"
 #include "conf/parse.h"
 #include "conf/reader.h"
 #include "conf/value.h"
-
-#define EXTRAS_MAX 4 /* CONF_EXTRA rows of a table */
 
 /* What the file has for a group. */
 struct given {
     const config_setting_t *group; /* NULL: nothing */
     const char *shorthand;         /* or only this key, */
     const config_setting_t *value; /* with this value */
-};
-
-/* The rows a group has: its own and those chosen. */
-struct rows {
-    const struct conf_key *tables[1 + EXTRAS_MAX];
-    size_t count;
-    bool unsure; /* something wrong was to choose: any key may be right */
 };
 
 static bool fill_group(struct reader *r, const struct scope *in,
@@ -194,15 +188,39 @@ fill_one_group(struct reader *r, const struct scope *in,
            check_whole(r, &scope, key, out);
 }
 
+/* No item of list before item i has its name. */
+static bool
+check_name_among(struct reader *r, const struct scope *in,
+                 const config_setting_t *list, const struct conf_key *key,
+                 const struct conf_groups *all, size_t i)
+{
+    struct str name = instance_name(key, all, i);
+    struct errmsg err;
+
+    for (size_t k = 0; key->named && k < i; k++) {
+        if (str_eq(instance_name(key, all, k), name)) {
+            size_t at = conf_token(r->source, item(list, k));
+
+            errmsg_set(&err, "\"%.*s\" is the name of the one in line %u",
+                       STR_ARGS(name), r->source->tokens[at].line);
+            return reader_mistake(r, in, NULL, in->at, err.text);
+        }
+    }
+    return true;
+}
+
 /* Item i of a list: by itself, then beside those before it. */
 static bool
-fill_item(struct reader *r, const struct scope *in, const config_setting_t *c,
-          const struct conf_key *key, const struct conf_groups *all, size_t i)
+fill_item(struct reader *r, const struct scope *in,
+          const config_setting_t *list, const struct conf_key *key,
+          const struct conf_groups *all, size_t i)
 {
+    const config_setting_t *c = item(list, i);
     struct scope scope = { in, key->name, conf_token(r->source, c) };
     struct errmsg err;
 
-    if (!fill_one_group(r, in, c, key, (char *)all->items + i * key->size)) {
+    if (!fill_one_group(r, in, c, key, (char *)all->items + i * key->size) ||
+        !check_name_among(r, &scope, list, key, all, i)) {
         return false;
     }
     if (key->check_among == NULL || key->check_among(all, i, &err) == 0) {
@@ -220,7 +238,7 @@ fill_groups(struct reader *r, const struct scope *in, const config_setting_t *c,
     out->count = item_count(c);
     out->items = pool_zero(r->pool, out->count * key->size);
     for (size_t i = 0; i < out->count; i++) {
-        ok = fill_item(r, in, item(c, i), key, out, i) && ok;
+        ok = fill_item(r, in, c, key, out, i) && ok;
     }
     return ok && check_count(r, in, key, out->count, conf_token(r->source, c));
 }
@@ -267,6 +285,10 @@ fill_preset(struct reader *r, const struct scope *in,
     struct scope scope = { in, key->name, in->at };
     struct given nothing = { .group = NULL };
 
+    if (key->type == CONF_INSTANCE) {
+        instance_wish(r, in, key, field, in->at);
+        return true;
+    }
     if (key->preset == NULL) {
         return reader_missing(r, in, key);
     }
@@ -289,6 +311,8 @@ fill_preset(struct reader *r, const struct scope *in,
     case CONF_GROUPS:
     case CONF_WHERE:
     case CONF_EXTRA:
+    case CONF_PARTS:
+    case CONF_INSTANCE:
         return true; /* zero is right */
     }
     return true;
@@ -324,8 +348,12 @@ fill_key(struct reader *r, const struct scope *in, const struct given *given,
     case CONF_SIZE:
     case CONF_ENUM:
         return fill_scalar(r, in, c, key, field);
+    case CONF_INSTANCE:
+        instance_wish(r, in, key, field, conf_token(r->source, c));
+        return fill_scalar(r, in, c, key, field);
     case CONF_WHERE:
     case CONF_EXTRA:
+    case CONF_PARTS:
         return true;
     }
     return true;
@@ -346,8 +374,7 @@ static const struct conf_key *
 row_of(const struct conf_key *keys, const char *name)
 {
     for (; keys->name != NULL; keys++) {
-        if (keys->type != CONF_WHERE && keys->type != CONF_EXTRA &&
-            strcmp(keys->name, name) == 0) {
+        if (conf_is_key(keys) && strcmp(keys->name, name) == 0) {
             return keys;
         }
     }
@@ -439,7 +466,7 @@ fill_rows(struct reader *r, const struct scope *in, const struct given *given,
     for (; keys->name != NULL; keys++) {
         if (keys->type == CONF_WHERE) {
             fill_where(r, in, field_of(keys, out));
-        } else if (keys->type != CONF_EXTRA &&
+        } else if (conf_is_key(keys) &&
                    !fill_key(r, in, given, keys, field_of(keys, out))) {
             ok = false;
         }
@@ -463,84 +490,50 @@ fill_extra(struct reader *r, const struct scope *in, const struct given *given,
         return false;
     }
     extra->what = choice.what;
-    if (choice.keys == NULL || rows->count > EXTRAS_MAX) {
+    if (choice.keys == NULL) {
         return true;
     }
-    rows->tables[rows->count++] = choice.keys;
+    rows_add(r, rows, choice.keys);
     extra->settings = pool_zero(r->pool, choice.size);
     return fill_rows(r, in, given, choice.keys, extra->settings);
 }
 
-/* ---- keys that no row has ---- */
-
+/* The settings of what others add; adds their rows to rows. */
 static bool
-is_known(const struct rows *rows, const char *name)
+fill_parts(struct reader *r, const struct scope *in, const struct given *given,
+           const struct conf_key *key, struct rows *rows, void *out)
 {
-    for (size_t i = 0; i < rows->count; i++) {
-        for (const struct conf_key *k = rows->tables[i]; k->name; k++) {
-            if (k->type != CONF_WHERE && strcmp(k->name, name) == 0) {
-                return true;
-            }
+    struct conf_parts *parts = field_of(key, out);
+    struct conf_part part;
+    bool ok = true;
+
+    while (key->part(parts->count, &part)) {
+        parts->count++;
+    }
+    parts->settings = pool_zero(r->pool, parts->count * sizeof(void *));
+    for (size_t i = 0; key->part(i, &part); i++) {
+        if (part.keys != NULL) {
+            rows_add(r, rows, part.keys);
+            parts->settings[i] = pool_zero(r->pool, part.size);
+            ok = fill_rows(r, in, given, part.keys, parts->settings[i]) && ok;
         }
     }
-    return false;
-}
-
-/* The nearest name, or all that there are. */
-static const char *
-advice(struct reader *r, const struct rows *rows, const char *name)
-{
-    struct near_name near;
-    struct str all = STR_NONE;
-
-    near_start(&near, str_first(str_from(name), 80));
-    for (size_t i = 0; i < rows->count; i++) {
-        for (const struct conf_key *k = rows->tables[i]; k->name; k++) {
-            if (k->type == CONF_WHERE) {
-                continue;
-            }
-            near_try(&near, k->name);
-            all = pool_printf(r->source->pool, "%.*s%s%s", STR_ARGS(all),
-                              all.len > 0 ? ", " : "", k->name);
-        }
-    }
-    if (near.best != NULL) {
-        return pool_printf(r->source->pool, "is unknown, did you mean \"%s\"?",
-                           near.best)
-            .ptr;
-    }
-    return pool_printf(r->source->pool, "is unknown; there are: %.*s",
-                       STR_ARGS(all))
-        .ptr;
-}
-
-static bool
-check_known(struct reader *r, const struct scope *in, const config_setting_t *c,
-            const struct rows *rows)
-{
-    const char *name = config_setting_name(c);
-    size_t at = conf_token(r->source, c);
-
-    if (r->source->tokens[at].twice) {
-        name = pool_cstr(r->source->pool, source_text(r->source, at));
-        return reader_mistake(r, in, name, at, "is set twice");
-    }
-    if (rows->unsure || is_known(rows, name)) {
-        return true;
-    }
-    return reader_mistake(r, in, name, at, advice(r, rows, name));
+    return ok;
 }
 
 static bool
 fill_group(struct reader *r, const struct scope *in, const struct given *given,
            const struct conf_key *keys, void *out)
 {
-    struct rows rows = { .tables = { keys }, .count = 1 };
+    struct rows rows = { .count = 0 };
     bool ok = fill_rows(r, in, given, keys, out);
 
+    rows_add(r, &rows, keys);
     for (const struct conf_key *k = keys; k->name != NULL; k++) {
-        if (k->type == CONF_EXTRA && !fill_extra(r, in, given, k, &rows, out)) {
-            ok = false;
+        if (k->type == CONF_EXTRA) {
+            ok = fill_extra(r, in, given, k, &rows, out) && ok;
+        } else if (k->type == CONF_PARTS) {
+            ok = fill_parts(r, in, given, k, &rows, out) && ok;
         }
     }
     for (int i = 0;
@@ -548,7 +541,7 @@ fill_group(struct reader *r, const struct scope *in, const struct given *given,
         const config_setting_t *c =
             config_setting_get_elem(given->group, (unsigned)i);
 
-        if (!check_known(r, in, c, &rows)) {
+        if (!known_check(r, in, c, &rows)) {
             ok = false;
         }
     }
@@ -570,7 +563,7 @@ void
 conf_fill(struct source *s, const struct conf_key *keys, void *settings,
           struct pool *pool)
 {
-    struct reader r = { s, pool };
+    struct reader r = { s, pool, NULL };
     struct scope root = { .name = NULL };
     config_t tree;
 
@@ -578,6 +571,7 @@ conf_fill(struct source *s, const struct conf_key *keys, void *settings,
         struct given given = { .group = config_root_setting(&tree) };
 
         fill_group(&r, &root, &given, keys, settings);
+        instance_find_all(&r, keys, settings);
     }
     tell_rest(s);
     config_destroy(&tree);

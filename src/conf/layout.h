@@ -14,6 +14,8 @@ struct conf {
     void *settings;
 };
 
+/* Does the row stand for a value of its own in the file? */
+bool conf_is_key(const struct conf_key *key);
 /* The rows that an EXTRA row chose; NULL if it chose none. */
 const struct conf_key *conf_extra_keys(const struct conf_key *key,
                                        const struct conf_extra *extra);

@@ -105,10 +105,12 @@ print_value(struct printer *p, const struct conf_key *key, const void *field)
     case CONF_TIME:
     case CONF_SIZE:
     case CONF_ENUM:
+    case CONF_INSTANCE:
         print_scalar(p, key, field);
         break;
     case CONF_WHERE:
     case CONF_EXTRA:
+    case CONF_PARTS:
         break;
     }
     fprintf(p->out, ";\n");
@@ -118,8 +120,7 @@ static bool
 has_own_row(const struct conf_key *keys, const char *name)
 {
     for (; keys->name != NULL; keys++) {
-        if (keys->type != CONF_EXTRA && keys->type != CONF_WHERE &&
-            strcmp(keys->name, name) == 0) {
+        if (conf_is_key(keys) && strcmp(keys->name, name) == 0) {
             return true;
         }
     }
@@ -139,6 +140,19 @@ print_extra(struct printer *p, const struct conf_key *table,
     }
     if (keys != NULL) {
         print_rows(p, keys, extra->settings);
+    }
+}
+
+static void
+print_parts(struct printer *p, const struct conf_key *key,
+            const struct conf_parts *parts)
+{
+    struct conf_part part;
+
+    for (size_t i = 0; key->part(i, &part); i++) {
+        if (part.keys != NULL) {
+            print_rows(p, part.keys, parts->settings[i]);
+        }
     }
 }
 
@@ -211,7 +225,9 @@ has_default(const struct conf_key *key, const void *field)
         return key->preset != NULL && has_preset_text(key, field);
     case CONF_WHERE:
         return true;
+    case CONF_INSTANCE:
     case CONF_EXTRA:
+    case CONF_PARTS:
         break;
     }
     return false;
@@ -225,6 +241,8 @@ print_rows(struct printer *p, const struct conf_key *keys, const void *settings)
 
         if (k->type == CONF_EXTRA) {
             print_extra(p, keys, k, field);
+        } else if (k->type == CONF_PARTS) {
+            print_parts(p, k, field);
         } else if (k->type != CONF_WHERE &&
                    !(p->changed && has_default(k, field))) {
             print_value(p, k, field);
@@ -262,12 +280,13 @@ static const char *
 type_name(enum conf_type type)
 {
     static const char *const names[] = {
-        [CONF_STRING] = "string",   [CONF_INT] = "int",
-        [CONF_BOOL] = "bool",       [CONF_TIME] = "time",
-        [CONF_SIZE] = "size",       [CONF_ENUM] = "enum",
-        [CONF_STRINGS] = "strings", [CONF_GROUP] = "group",
-        [CONF_GROUPS] = "groups",   [CONF_WHERE] = "",
-        [CONF_EXTRA] = "string",
+        [CONF_STRING] = "string",     [CONF_INT] = "int",
+        [CONF_BOOL] = "bool",         [CONF_TIME] = "time",
+        [CONF_SIZE] = "size",         [CONF_ENUM] = "enum",
+        [CONF_STRINGS] = "strings",   [CONF_GROUP] = "group",
+        [CONF_GROUPS] = "groups",     [CONF_WHERE] = "",
+        [CONF_EXTRA] = "string",      [CONF_PARTS] = "",
+        [CONF_INSTANCE] = "instance",
     };
 
     return names[type];
@@ -292,6 +311,9 @@ add_bounds(const struct conf_key *key, struct buf *out)
     for (size_t i = 0; key->words != NULL && key->words[i] != NULL; i++) {
         buf_printf(out, "%s%s", buf_len(out) > start ? "|" : "", key->words[i]);
     }
+    if (key->of != NULL) {
+        buf_printf(out, "%s", key->of);
+    }
     if (buf_len(out) == start) {
         buf_printf(out, "-");
     }
@@ -302,7 +324,8 @@ add_preset(const struct conf_key *key, struct buf *out)
 {
     bool group = key->type == CONF_GROUP || key->type == CONF_GROUPS;
 
-    if (key->preset == NULL && key->type != CONF_EXTRA) {
+    if (key->preset == NULL && key->type != CONF_EXTRA &&
+        key->type != CONF_INSTANCE) {
         buf_printf(out, "required");
     } else if (key->preset == NULL || group) {
         buf_printf(out, "-");
@@ -341,6 +364,22 @@ is_listed(const struct listing *in, const struct conf_key *keys)
     return false;
 }
 
+static void list_rows(const struct listing *in);
+
+static void
+list_parts(const struct listing *in, const struct conf_key *key)
+{
+    struct conf_part part;
+
+    for (size_t i = 0; key->part(i, &part); i++) {
+        struct listing rows = { in, part.keys, in->prefix, in->out };
+
+        if (part.keys != NULL) {
+            list_rows(&rows);
+        }
+    }
+}
+
 static void
 list_rows(const struct listing *in)
 {
@@ -350,6 +389,10 @@ list_rows(const struct listing *in)
 
         if (k->type == CONF_WHERE ||
             (k->type == CONF_EXTRA && has_own_row(in->keys, k->name))) {
+            continue;
+        }
+        if (k->type == CONF_PARTS) {
+            list_parts(in, k);
             continue;
         }
         list_key(in, k);

@@ -11,7 +11,8 @@
 
 struct reader {
     struct source *source;
-    struct pool *pool; /* for what the settings hold */
+    struct pool *pool;   /* for what the settings hold */
+    struct wish *wishes; /* instances to be found when all is filled */
 };
 
 /* A group that is being filled: where it is in the tree of settings, and

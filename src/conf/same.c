@@ -25,6 +25,13 @@ struct pair {
 
 static void compare_rows(const struct pair *p);
 
+bool
+conf_is_key(const struct conf_key *key)
+{
+    return key->type != CONF_WHERE && key->type != CONF_EXTRA &&
+           key->type != CONF_PARTS;
+}
+
 const struct conf_key *
 conf_extra_keys(const struct conf_key *key, const struct conf_extra *extra)
 {
@@ -57,6 +64,7 @@ same_value(enum conf_type type, const void *a, const void *b)
 {
     switch (type) {
     case CONF_STRING:
+    case CONF_INSTANCE: /* whose name comes first */
         return str_eq(*(const struct str *)a, *(const struct str *)b);
     case CONF_INT:
     case CONF_TIME:
@@ -72,6 +80,7 @@ same_value(enum conf_type type, const void *a, const void *b)
     case CONF_GROUPS:
     case CONF_WHERE:
     case CONF_EXTRA:
+    case CONF_PARTS:
         return true;
     }
     return true;
@@ -199,6 +208,23 @@ compare_extra(const struct pair *in, const struct conf_key *key, bool whole)
 }
 
 static void
+compare_parts(const struct pair *in, const struct conf_key *key, bool whole)
+{
+    const struct conf_parts *a = (const void *)(in->a + key->offset);
+    const struct conf_parts *b = (const void *)(in->b + key->offset);
+    struct conf_part part;
+
+    for (size_t i = 0; key->part(i, &part); i++) {
+        struct pair pair = { part.keys, a->settings[i], b->settings[i], whole,
+                             in,        NULL,           in->out };
+
+        if (part.keys != NULL) {
+            compare_rows(&pair);
+        }
+    }
+}
+
+static void
 compare_key(const struct pair *in, const struct conf_key *key, bool whole)
 {
     struct pair pair = { key->keys,
@@ -215,6 +241,8 @@ compare_key(const struct pair *in, const struct conf_key *key, bool whole)
         compare_groups(in, key, whole);
     } else if (key->type == CONF_EXTRA) {
         compare_extra(in, key, whole);
+    } else if (key->type == CONF_PARTS) {
+        compare_parts(in, key, whole);
     } else if (whole && !same_value(key->type, pair.a, pair.b)) {
         tell_values(in, key);
     }

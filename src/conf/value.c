@@ -214,6 +214,7 @@ say_allowed(const struct conf_key *key, struct buf *out)
         return;
     case CONF_STRING:
     case CONF_EXTRA:
+    case CONF_INSTANCE:
         buf_printf(out, "a string");
         say_length(key, out);
         return;
@@ -227,6 +228,7 @@ say_allowed(const struct conf_key *key, struct buf *out)
         buf_printf(out, "a list of groups ( { ... }, { ... } )");
         return;
     case CONF_WHERE:
+    case CONF_PARTS:
         return;
     }
 }
@@ -394,6 +396,7 @@ value_read(const struct conf_key *key, const struct scalar *v,
 {
     switch (key->type) {
     case CONF_STRING:
+    case CONF_INSTANCE: /* whose name comes first */
         return value_read_string(key, v, pool, field, err);
     case CONF_INT:
     case CONF_TIME:
@@ -408,6 +411,7 @@ value_read(const struct conf_key *key, const struct scalar *v,
     case CONF_GROUPS:
     case CONF_WHERE:
     case CONF_EXTRA:
+    case CONF_PARTS:
         break;
     }
     abort(); /* not a single value */
@@ -516,6 +520,7 @@ value_print(const struct conf_key *key, const void *field, struct buf *out)
 {
     switch (key->type) {
     case CONF_STRING:
+    case CONF_INSTANCE:
         value_print_string(key, *(const struct str *)field, out);
         return;
     case CONF_INT:
@@ -534,6 +539,7 @@ value_print(const struct conf_key *key, const void *field, struct buf *out)
     case CONF_GROUPS:
     case CONF_WHERE:
     case CONF_EXTRA:
+    case CONF_PARTS:
         break;
     }
     abort(); /* not a single value */

@@ -12,6 +12,10 @@
 extern const struct conf_key settings_rtmp_keys[]; /* of struct rtmp_block */
 extern const struct conf_key settings_http_keys[]; /* of struct http_block */
 
+/* Rows that modules add: parts by the place in the table of modules. */
+bool settings_root_part(size_t i, struct conf_part *part);
+bool settings_application_part(size_t i, struct conf_part *part);
+
 /* Of a layer or location: choose of its EXTRA row, and what is checked then. */
 int settings_choose_module(struct str value, struct conf_choice *choice,
                            struct errmsg *err);

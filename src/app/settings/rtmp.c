@@ -84,6 +84,8 @@ static const struct conf_key application_keys[] = {
         .keys = settings_pull_keys, .size = sizeof(struct pull_settings),
         .preset = "", .check_among = settings_check_pull_among,
         .help = "Streams that are played elsewhere and published here."),
+    ROW(rtmp_application_settings, modules, CONF_PARTS,
+        .part = settings_application_part),
     CONF_END,
 };
 

@@ -198,6 +198,7 @@ const struct conf_key settings_keys[] = {
         .size = sizeof(struct rtmp_block), .preset = "", .help = "RTMP."),
     ROW(settings, http, CONF_GROUP, .keys = settings_http_keys,
         .size = sizeof(struct http_block), .preset = "", .help = "HTTP."),
+    ROW(settings, modules, CONF_PARTS, .part = settings_root_part),
     CONF_END,
 };
 

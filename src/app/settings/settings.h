@@ -97,6 +97,7 @@ struct rtmp_application_settings {
     int64_t hold;            /* ms or HOLD_INHERIT */
     struct conf_groups push; /* struct push_settings */
     struct conf_groups pull; /* struct pull_settings */
+    struct conf_parts modules;
 };
 
 struct rtmp_server_settings {
@@ -314,7 +315,16 @@ struct settings {
     struct relays_settings relays;
     struct rtmp_block rtmp;
     struct http_block http;
+    struct conf_parts modules;
 };
+
+struct module;
+/* What the rows of that module at the root, or in the application, were filled
+ * with; NULL if it has none. */
+const void *settings_of_module(const struct settings *s,
+                               const struct module *m);
+const void *settings_of_application(const struct rtmp_application_settings *a,
+                                    const struct module *m);
 
 extern const struct conf_key settings_keys[]; /* of struct settings */
 
