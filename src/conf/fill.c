@@ -493,7 +493,7 @@ fill_extra(struct reader *r, const struct scope *in, const struct given *given,
     if (choice.keys == NULL) {
         return true;
     }
-    rows_add(r, rows, choice.keys);
+    known_add(r, rows, choice.keys);
     extra->settings = pool_zero(r->pool, choice.size);
     return fill_rows(r, in, given, choice.keys, extra->settings);
 }
@@ -513,7 +513,7 @@ fill_parts(struct reader *r, const struct scope *in, const struct given *given,
     parts->settings = pool_zero(r->pool, parts->count * sizeof(void *));
     for (size_t i = 0; key->part(i, &part); i++) {
         if (part.keys != NULL) {
-            rows_add(r, rows, part.keys);
+            known_add(r, rows, part.keys);
             parts->settings[i] = pool_zero(r->pool, part.size);
             ok = fill_rows(r, in, given, part.keys, parts->settings[i]) && ok;
         }
@@ -528,7 +528,7 @@ fill_group(struct reader *r, const struct scope *in, const struct given *given,
     struct rows rows = { .count = 0 };
     bool ok = fill_rows(r, in, given, keys, out);
 
-    rows_add(r, &rows, keys);
+    known_add(r, &rows, keys);
     for (const struct conf_key *k = keys; k->name != NULL; k++) {
         if (k->type == CONF_EXTRA) {
             ok = fill_extra(r, in, given, k, &rows, out) && ok;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 void
-rows_add(struct reader *r, struct rows *rows, const struct conf_key *keys)
+known_add(struct reader *r, struct rows *rows, const struct conf_key *keys)
 {
     const struct conf_key **tables =
         pool_zero(r->source->pool, (rows->count + 1) * sizeof(*tables));

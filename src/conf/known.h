@@ -15,7 +15,8 @@ struct rows {
     bool unsure; /* something wrong was to choose: any key may be right */
 };
 
-void rows_add(struct reader *r, struct rows *rows, const struct conf_key *keys);
+void known_add(struct reader *r, struct rows *rows,
+               const struct conf_key *keys);
 
 /* Whether c, a setting of the group, has a row; false after saying that it
  * has none, or is set twice. */
