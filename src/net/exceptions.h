@@ -22,8 +22,11 @@
 #define EXCEPTION_LIMIT 24   /* bytes of a limit as it was said */
 
 enum exception_kind {
-    EXCEPTION_FREE,  /* the row is nobody's */
-    EXCEPTION_DEBUG, /* all log lines of it are written */
+    EXCEPTION_FREE,        /* the row is nobody's */
+    EXCEPTION_DEBUG,       /* all log lines of it are written */
+    EXCEPTION_CONNECTIONS, /* of each address of a client's network */
+    EXCEPTION_REQUESTS,    /* over HTTP, the same; interval_us, most at once */
+    EXCEPTION_PLAYERS,     /* of a stream */
     EXCEPTION_KINDS
 };
 
@@ -32,6 +35,8 @@ struct exception {
     struct access_net net;         /* of clients, if stream is "" */
     char stream[EXCEPTION_STREAM]; /* "app/name" */
     char limit[EXCEPTION_LIMIT];   /* as the operator said it */
+    int64_t most;                  /* what is allowed of it */
+    int64_t interval_us;           /* REQUESTS: one each, in the long run */
     int64_t until_ms;              /* clock_ms(); 0: for good */
 };
 

@@ -11,7 +11,7 @@ from control_client import Control
 from feed import Feed
 from flv_client import FlvPlayer
 from patience import busy
-from rtmp_client import Rtmp, player
+from rtmp_client import Refused, Rtmp, player
 from weir import wait_for
 
 KEYED = ', { name = "keyed"; publish = "key"; }'
@@ -230,3 +230,147 @@ def test_debug_ends(weir):
         wait_for(lambda: "http 127.0.0.9" in w.log()[at:], 10, "a line")
         return "127.0.0.2" not in w.log()[at:]
     wait_for(is_quiet, 10, "silence")
+
+
+# ---- limits ----
+
+def limited(weir, *commands, **parts):
+    """Two workers in which these limits are in force."""
+    w = weir(workers=2, **parts)
+    with Control(w) as c:
+        c.ask("set log level debug")
+        for command in commands:
+            assert c.ask(command)[0].startswith("OK"), command
+    in_force(w, len(commands))
+    return w
+
+
+def struck(w):
+    with Control(w) as c:
+        return [r["struck"] for r in c.json("show exceptions")]
+
+
+@pytest.mark.parametrize("line", [
+    "limit client", "limit client 192.0.2.1", "limit client x connections 1",
+    "limit client 192.0.2.1 connections", "limit client 192.0.2.1 players 1",
+    "limit client 192.0.2.1 connections -1",
+    "limit client 192.0.2.1 connections 1000001",
+    "limit client 192.0.2.1 connections 1 for", "limit stream live/a",
+    "limit client 192.0.2.1 requests 5", "limit client 192.0.2.1 requests 0/s",
+    "limit stream live/a connections 1", "limit stream live/a players some",
+    "limit stream a players 1",
+])
+def test_usage_of_limits(weir, line):
+    w = weir()
+    with Control(w) as c:
+        assert c.ask(line)[0].startswith("ERR usage "), line
+        assert c.json("show exceptions") == []
+
+
+def test_limits_are_taken_back(weir):
+    w = weir()
+    with Control(w) as c:
+        assert c.ask("limit client 192.0.2.1 connections 5 for 1h") == [
+            "OK connections of 192.0.2.1: 5"]
+        c.ask("limit client 192.0.2.1 requests 5/s")
+        c.ask("debug client 192.0.2.1")
+        assert c.ask("limit client 192.0.2.1 connections off") == ["OK"]
+        assert sorted((r["what"], r["limit"]) for r in
+                      c.json("show exceptions")) == [
+            ("debug", ""), ("requests", "5/s")]
+        assert c.ask("limit client 192.0.2.1 off") == ["OK"]
+        assert [r["what"] for r in c.json("show exceptions")] == ["debug"]
+        assert c.ask("limit client 192.0.2.1 off")[0].startswith(
+            "ERR missing ")
+
+
+def test_connections_of_a_client(weir):
+    """Over all workers and both protocols; those that were there count and
+    stay, and what the operator says goes before the settings."""
+    w = weir(workers=2, top="limits = { connections_per_address = 2; };")
+    there = [connect(w.rtmp, "127.0.0.2") for _ in range(2)]
+    for s in there:
+        w.worker_of(s)
+    with Control(w) as c:
+        c.ask("set log level debug")
+        c.ask("limit client 127.0.0.0/24 connections 3")
+        in_force(w)
+        there.append(connect(w.http, "127.0.0.2"))
+        w.worker_of(there[-1])
+        for _ in range(3):
+            assert http(w.http, "127.0.0.2") == ""
+        with connect(w.rtmp, "127.0.0.2") as s:
+            assert s.recv(1) == b""
+        assert " 200" in http(w.http, "127.0.0.3")
+        assert struck(w) == [4]
+        assert "too many connections of this address" in "".join(
+            c.ask("show errors"))
+        c.ask("limit client 127.0.0.0/24 connections 10")
+        in_force(w, 2)
+        assert " 200" in http(w.http, "127.0.0.2")
+        c.ask("limit client 127.0.0.2 connections 0")
+        in_force(w, 3)
+        assert http(w.http, "127.0.0.2") == ""
+        assert " 200" in http(w.http, "127.0.0.3")
+    there[2].sendall(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n")
+    assert there[2].recv(100).startswith(b"HTTP/1.1 200")
+    for s in there:
+        s.close()
+
+
+def test_requests_of_a_client(weir):
+    """Counted by all workers together."""
+    w = limited(weir, "limit client 127.0.0.2 requests 3/h")
+    answers = [http(w.http, "127.0.0.2", "/nothing") for _ in range(5)]
+    assert [a.split()[1] for a in answers] == ["404"] + 4 * ["429"]
+    assert "Retry-After: 1" in answers[1]  # 1200 or less
+    assert " 200" in http(w.http, "127.0.0.3")
+    assert struck(w) == [4]
+    with Control(w) as c:
+        assert "asked too often" in "".join(c.ask("show errors"))
+    # The connection goes on.
+    with connect(w.http, "127.0.0.2") as s:
+        for _ in range(2):
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n")
+            assert s.recv(4096).startswith(b"HTTP/1.1 429 ")
+        s.sendall(b"POST /healthz HTTP/1.1\r\nHost: t\r\n"
+                  b"Content-Length: 5\r\n\r\n")
+        data = b""
+        while more := s.recv(4096):
+            data += more
+        assert data.startswith(b"HTTP/1.1 429 ")
+
+
+def test_players_of_a_stream(weir):
+    """Over all workers, RTMP and HTTP-FLV; those that are there stay."""
+    w = limited(weir, "limit stream live/room players 3")
+    feed = Feed(w.rtmp).head().frames(2)
+    there = [player(w.rtmp, "live", "room") for _ in range(2)]
+    flv = FlvPlayer(w.http, "room")
+    assert flv.tag() is not None
+    for _ in range(3):
+        c = Rtmp(w.rtmp)
+        c.connect("live")
+        c.play("room", wait=False)
+        with pytest.raises(Refused) as refused:
+            c.status("NetStream.Play.Start")
+        assert "as many players as the operator allows" in str(
+            refused.value.args)
+        c.close()
+    assert " 503 " in http(w.http, "127.0.0.2", "/live/room.flv")
+    other = player(w.rtmp, "live", "other")
+    assert struck(w) == [4]
+    with Control(w) as c:
+        assert "as many players as the operator allows" in "".join(
+            c.ask("show errors"))
+        c.ask("limit stream live/room players 1")
+        in_force(w, 2)
+    feed.frames(2)
+    assert flv.tag() is not None
+    there.pop().close()
+    wait_for(lambda: "player left" in w.log(), 10, "the end of a player")
+    assert " 503 " in http(w.http, "127.0.0.2", "/live/room.flv")
+    for c in there + [other]:
+        c.close()
+    flv.http.close()
+    feed.stop()

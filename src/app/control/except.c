@@ -11,8 +11,10 @@
 
 #include "app/orders.h"
 #include "base/clock.h"
+#include "http/filter/rate.h"
 #include "net/exceptions.h"
 
+#define COUNT_MAX 1000000
 #define SUBJECT_TEXT (EXCEPTION_STREAM + 8) /* "stream app/name" */
 
 /* ---- what a row says ---- */
@@ -23,6 +25,9 @@ kind_name(const struct exception *e)
     static const char *const names[EXCEPTION_KINDS] = {
         [EXCEPTION_FREE] = "free",
         [EXCEPTION_DEBUG] = "debug",
+        [EXCEPTION_CONNECTIONS] = "connections",
+        [EXCEPTION_REQUESTS] = "requests",
+        [EXCEPTION_PLAYERS] = "players",
     };
 
     return names[e->kind];
@@ -196,6 +201,109 @@ on_debug_stream(struct control_call *call)
     return read_stream(call, &e) == -1 ? CONTROL_DONE : debug(call, &e);
 }
 
+/* ---- limits ---- */
+
+/* Something that can be limited, and how its limit is said. */
+struct limit {
+    const char *word; /* NULL ends a list */
+    enum exception_kind kind;
+    int (*read)(struct str s, struct exception *e, struct errmsg *err);
+};
+
+static int
+read_count(struct str s, struct exception *e, struct errmsg *err)
+{
+    if (!str_to_int(s, 0, COUNT_MAX, &e->most)) {
+        return errmsg_set(err, "\"%.*s\" must be a number from 0 to %d",
+                          STR_ARGS(s), COUNT_MAX);
+    }
+    return 0;
+}
+
+/* After a pause as many at once as a second brings, at least one. */
+static int
+read_rate(struct str s, struct exception *e, struct errmsg *err)
+{
+    if (rate_parse(s, &e->interval_us, err) == -1) {
+        return -1;
+    }
+    e->most = e->interval_us < 1000000 ? 1000000 / e->interval_us : 1;
+    return 0;
+}
+
+static const struct limit client_limits[] = {
+    { "connections", EXCEPTION_CONNECTIONS, read_count },
+    { "requests", EXCEPTION_REQUESTS, read_rate },
+    { .word = NULL },
+};
+
+static const struct limit stream_limits[] = {
+    { "players", EXCEPTION_PLAYERS, read_count },
+    { .word = NULL },
+};
+
+static enum control_result
+take_back_all(struct control_call *call, struct exception *e,
+              const struct limit *list)
+{
+    unsigned count = 0;
+
+    for (; list->word != NULL; list++) {
+        e->kind = (uint8_t)list->kind;
+        count += exceptions_remove(e);
+    }
+    return took_back(call, count);
+}
+
+/* "SUBJECT off", "SUBJECT LIMIT off" or "SUBJECT LIMIT VALUE [for TIME]". */
+static enum control_result
+limit(struct control_call *call, struct exception *e, const struct limit *list)
+{
+    struct str value = control_word(call, 2);
+    size_t words = control_words(call);
+    struct errmsg err;
+    int64_t ms;
+
+    if (words == 2 && str_eq(control_word(call, 1), STR("off"))) {
+        return take_back_all(call, e, list);
+    }
+    while (list->word != NULL &&
+           !str_eq(control_word(call, 1), str_from(list->word))) {
+        list++;
+    }
+    if (list->word == NULL || value.len == 0) {
+        return control_usage(call);
+    }
+    e->kind = (uint8_t)list->kind;
+    if (words == 3 && str_eq(value, STR("off"))) {
+        return took_back(call, exceptions_remove(e));
+    }
+    if (list->read(value, e, &err) == -1) {
+        return control_fail(call, "usage", "%s", err.text);
+    }
+    str_copy(e->limit, sizeof(e->limit), value);
+    return control_read_for(call, 3, &ms) == -1 ? CONTROL_DONE
+                                                : set(call, e, ms);
+}
+
+static enum control_result
+on_limit_client(struct control_call *call)
+{
+    struct exception e;
+
+    return read_client(call, &e) == -1 ? CONTROL_DONE
+                                       : limit(call, &e, client_limits);
+}
+
+static enum control_result
+on_limit_stream(struct control_call *call)
+{
+    struct exception e;
+
+    return read_stream(call, &e) == -1 ? CONTROL_DONE
+                                       : limit(call, &e, stream_limits);
+}
+
 /* ---- show ---- */
 
 static const struct control_column columns[] = {
@@ -240,5 +348,12 @@ const struct control_verb control_except_verbs[] = {
     { "debug stream", "APP/NAME [for TIME] | APP/NAME off",
       "All log lines about this stream, whatever the log level.",
       CONTROL_OPERATOR, 3, on_debug_stream },
+    { "limit client",
+      "ADDRESS[/BITS] connections N | requests N/s|m|h [for TIME] | off",
+      "What each of these addresses may have, whatever the settings say.",
+      CONTROL_OPERATOR, 5, on_limit_client },
+    { "limit stream", "APP/NAME players N [for TIME] | off",
+      "How many players a stream may have; those that are there stay.",
+      CONTROL_OPERATOR, 5, on_limit_stream },
     { .words = NULL },
 };
