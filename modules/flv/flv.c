@@ -18,6 +18,7 @@
 #include "conf/rows.h"
 #include "live/live.h"
 #include "proc/metric.h"
+#include "proc/refused.h"
 
 #include <stdio.h>
 
@@ -60,7 +61,7 @@ static const struct conf_key keys[] = {
 
 /* ---- what is counted ---- */
 
-enum refused {
+enum flv_refused {
     REFUSED_ACCESS,
     REFUSED_NO_STREAM,
     REFUSED_KEY,
@@ -231,6 +232,19 @@ what_to_play(struct http_request *r, const struct rtmp_application *a,
     };
 }
 
+static void
+note_refusal(const struct http_request *r, struct str name, const char *reason)
+{
+    char peer[ADDR_TEXT];
+
+    refused_note(&(struct refused){
+        .proto = REFUSED_HTTP,
+        .peer = addr_text(&r->client, peer),
+        .reason = reason,
+        .bytes = name,
+    });
+}
+
 static enum http_result
 play(struct http_request *r, const struct flv_layer *layer,
      const struct rtmp_application *a, struct str name)
@@ -248,6 +262,7 @@ play(struct http_request *r, const struct flv_layer *layer,
     v->player = live_play(&what, &player_handlers, v, &err);
     if (v->player == NULL) {
         metric_add(&metrics[0], REFUSED_LIVE, 1);
+        note_refusal(r, name, err.text);
         answer_error(v, 503, err.text);
         return HTTP_DONE;
     }

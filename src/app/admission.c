@@ -1,6 +1,7 @@
 /*
  * A connection is counted first and judged then: of several workers that let
- * in the last one at once, all see each other.
+ * in the last one at once, all see each other.  It is counted whether or not
+ * a limit holds for it, because the operator may set one while it is open.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,6 +12,7 @@
 #include "base/hash.h"
 #include "http/refusal.h"
 #include "net/access.h"
+#include "net/exceptions.h"
 #include "proc/census.h"
 
 static struct {
@@ -27,31 +29,36 @@ admission_start(const struct worker *w)
     admission.exempt = access_parse(w->pool, s->exempt.items, s->exempt.count);
 }
 
+/* What the operator has said of this client counts, or else the settings. */
 static bool
-is_counted(const struct addr *peer)
+has_too_many(const struct addr *peer, const struct census *c, bool exempt)
 {
-    const struct limits_settings *s = admission.limits;
+    const struct exception *e =
+        exception_of_client(EXCEPTION_CONNECTIONS, peer);
+    int64_t most = exempt ? 0 : admission.limits->connections_per_address;
 
-    return addr_client(peer).len > 0 &&
-           (s->connections_per_address > 0 || s->incomplete_per_address > 0) &&
-           !access_allows(admission.exempt, peer);
+    if (e == NULL) {
+        return most > 0 && c->connections > most;
+    }
+    if (c->connections > e->most) {
+        exception_strikes(e);
+        return true;
+    }
+    return false;
 }
 
 /* What is wrong with having that many. */
 static enum http_refusal
-judge(const struct census *c)
+judge(const struct addr *peer, const struct census *c)
 {
-    const struct limits_settings *s = admission.limits;
+    bool exempt = access_allows(admission.exempt, peer);
+    int64_t incomplete = exempt ? 0 : admission.limits->incomplete_per_address;
 
-    if (s->connections_per_address > 0 &&
-        c->connections > s->connections_per_address) {
+    if (has_too_many(peer, c, exempt)) {
         return REFUSE_CONNECTIONS;
     }
-    if (s->incomplete_per_address > 0 &&
-        c->incomplete > s->incomplete_per_address) {
-        return REFUSE_INCOMPLETE;
-    }
-    return REFUSE_NONE;
+    return incomplete > 0 && c->incomplete > incomplete ? REFUSE_INCOMPLETE
+                                                        : REFUSE_NONE;
 }
 
 bool
@@ -60,7 +67,7 @@ admission_allow(struct conn_socket *socket, uint32_t proto)
     uint64_t key;
 
     socket->census = 0;
-    if (!is_counted(&socket->peer)) {
+    if (addr_client(&socket->peer).len == 0) {
         return true;
     }
     key = hash_str(addr_client(&socket->peer)) | 1; /* 0: not counted */
@@ -68,7 +75,7 @@ admission_allow(struct conn_socket *socket, uint32_t proto)
         return true;
     }
     struct census now = census_of(key);
-    enum http_refusal why = judge(&now);
+    enum http_refusal why = judge(&socket->peer, &now);
 
     if (why == REFUSE_NONE) {
         socket->census = key;

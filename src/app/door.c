@@ -7,6 +7,8 @@
 
 #include "app/admission.h"
 #include "app/rtmp_service.h"
+#include "base/log.h"
+#include "net/exceptions.h"
 #include "net/proxyread.h"
 #include "net/tls.h"
 #include "proc/refused.h"
@@ -44,6 +46,17 @@ trusted(const struct door *d)
                    : http_service_server(d->http, server)->trusted;
 }
 
+static void
+say_accepted(const struct door *d, const struct conn_socket *s)
+{
+    struct debug_mark mark = { 0 };
+    char text[ADDR_TEXT], local[ADDR_TEXT];
+
+    log_limited_if(debug_wanted(&mark, &s->peer, STR_NONE), LOG_DEBUG,
+                   "%s %s: connection accepted at %s", d->binding->proto,
+                   addr_text(&s->peer, text), addr_text(&s->local, local));
+}
+
 /* The client's own bytes are next, its address is known. */
 static void
 enter(void *arg, const struct conn_socket *socket)
@@ -56,6 +69,7 @@ enter(void *arg, const struct conn_socket *socket)
         !admission_allow(&in, d->rtmp ? REFUSED_RTMP : REFUSED_HTTP)) {
         return;
     }
+    say_accepted(d, &in);
     if (d->binding->tls != NULL) {
         tls_accept(d->loop, d->binding->tls, &in, serve, d);
     } else {

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "net/access.h"
+#include "net/exceptions.h"
 #include "proc/bus.h"
+
+#define EXCEPTIONS_SIZE (EXCEPTIONS * sizeof(struct exception))
 
 /* ---- the child ---- */
 
@@ -71,11 +74,23 @@ on_kick(void *arg, struct bus_message *m)
     pool_free(&pool);
 }
 
+static void
+on_exceptions(void *arg, struct bus_message *m)
+{
+    (void)arg;
+    if (m->len == EXCEPTIONS_SIZE) {
+        exceptions_take(m->data);
+        log_debug("exceptions of the operator have changed");
+    }
+}
+
 void
 orders_follow(void)
 {
     bus_register(BUS_LOG_LEVEL, BUS_MASTER, sizeof(int), on_log_level, NULL);
     bus_register(BUS_KICK, BUS_MASTER, sizeof(struct kick_order), on_kick,
+                 NULL);
+    bus_register(BUS_EXCEPTIONS, BUS_MASTER, EXCEPTIONS_SIZE, on_exceptions,
                  NULL);
 }
 
@@ -89,18 +104,29 @@ is_child(uint32_t slot)
     return kind == SLOT_WORKER || kind == SLOT_ROLE;
 }
 
+static void
+tell_all(uint32_t type, const void *data, size_t len, const char *what)
+{
+    for (uint32_t i = 1; i < slots_count(); i++) {
+        if (is_child(i) && bus_send(i, type, data, len, -1) == -1) {
+            log_warn("%s cannot be told the %s", slot_card(i)->name, what);
+        }
+    }
+}
+
 void
 orders_log_level(enum log_level level)
 {
     int word = (int)level;
 
     log_set_level(level);
-    for (uint32_t i = 1; i < slots_count(); i++) {
-        if (is_child(i) &&
-            bus_send(i, BUS_LOG_LEVEL, &word, sizeof(word), -1) == -1) {
-            log_warn("%s cannot be told the log level", slot_card(i)->name);
-        }
-    }
+    tell_all(BUS_LOG_LEVEL, &word, sizeof(word), "log level");
+}
+
+void
+orders_exceptions(void)
+{
+    tell_all(BUS_EXCEPTIONS, exception_row(0), EXCEPTIONS_SIZE, "exceptions");
 }
 
 int

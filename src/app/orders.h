@@ -24,6 +24,9 @@ void orders_follow(void);
 
 /* Master: here, in all children, and in those forked later. */
 void orders_log_level(enum log_level level);
+/* The master's table of exceptions, to all children; those forked later inherit
+ * it. */
+void orders_exceptions(void);
 /* To one process: 0, or -1 when it cannot be told. */
 int orders_kick(uint32_t slot, const struct kick_order *order);
 

@@ -24,7 +24,16 @@ rtmp_live_name(struct netstream *n, struct str name)
         return -1;
     }
     n->name_len = (uint16_t)len;
+    n->debug = (struct debug_mark){ 0 };
     return 0;
+}
+
+bool
+rtmp_live_debugged(struct netstream *n)
+{
+    return debug_wanted(&n->debug,
+                        &rtmp_session_conn(n->request->session)->peer,
+                        str_of(n->name, n->name_len));
 }
 
 struct str
@@ -53,9 +62,10 @@ on_publish_start(void *arg)
 {
     struct netstream *n = arg;
 
-    log_limited(LOG_INFO, "stream %s: published by %s", n->name,
-                addr_text(&rtmp_session_conn(n->request->session)->peer,
-                          (char[ADDR_TEXT]){ 0 }));
+    log_limited_if(rtmp_live_debugged(n), LOG_INFO,
+                   "stream %s: published by %s", n->name,
+                   addr_text(&rtmp_session_conn(n->request->session)->peer,
+                             (char[ADDR_TEXT]){ 0 }));
     n->last_ms = loop_now(n->loop);
     timer_set(n->loop, &n->idle, n->application->settings->idle_timeout);
     if (n->claiming) {
@@ -147,17 +157,7 @@ on_play_start(void *arg, uint32_t chunk_size)
 static void
 on_play_hold(void *arg)
 {
-    struct netstream *n = arg;
-
-    log_debug("stream %s: on hold", n->name);
-}
-
-static void
-on_play_resume(void *arg)
-{
-    struct netstream *n = arg;
-
-    log_debug("stream %s: goes on", n->name);
+    (void)arg; /* silence until the publisher is back */
 }
 
 static void
@@ -198,7 +198,7 @@ static const struct live_player_handlers player_handlers = {
     .on_start = on_play_start,
     .on_turn = on_play_start,
     .on_hold = on_play_hold,
-    .on_resume = on_play_resume,
+    .on_resume = on_play_hold,
     .on_stop = on_play_stop,
 };
 

@@ -27,6 +27,7 @@ struct netstream {
     uint64_t in_before, out_before; /* bytes of the connection then */
     int64_t last_ms;                /* a message of the publisher came */
     struct timer idle;              /* publishers: idle_timeout */
+    struct debug_mark debug;        /* rtmp_live_debugged() */
     uint16_t name_len;
     char name[LIVE_NAME_MAX]; /* "app/name" */
 };
@@ -40,6 +41,8 @@ void rtmp_live_free(struct rtmp_request *r);
 int rtmp_live_name(struct netstream *n, struct str name);
 /* "app/name" for logs; the application alone while the name may be a key. */
 struct str rtmp_live_shown(const struct netstream *n);
+/* Whether the operator wants all lines about its client or its stream. */
+bool rtmp_live_debugged(struct netstream *n);
 /* SCHEME://HOST of a tcUrl; empty if it has none. */
 struct str rtmp_live_host(struct str tc_url);
 

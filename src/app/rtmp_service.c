@@ -370,9 +370,9 @@ on_end(struct rtmp_request *r, const char *reason)
 
     rtmp_log_write(&server_of(r)->log, r, n, reason);
     if (n != NULL) {
-        log_limited(LOG_INFO, "stream %.*s: %s left: %s",
-                    STR_ARGS(rtmp_live_shown(n)),
-                    n->publishing ? "publisher" : "player", reason);
+        log_limited_if(rtmp_live_debugged(n), LOG_INFO,
+                       "stream %.*s: %s left: %s", STR_ARGS(rtmp_live_shown(n)),
+                       n->publishing ? "publisher" : "player", reason);
         tell_end(n);
         rtmp_live_free(r);
     }

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "net/exceptions.h"
 #include "net/tls_ticket.h"
 #include "proc/bus.h"
 #include "proc/census.h"
@@ -171,7 +172,8 @@ shared_state_create(const struct generation *g,
         node_state_create(err) == -1 || events_create(err) == -1 ||
         refused_create(err) == -1 || tls_tickets_create(err) == -1 ||
         pace_create((size_t)s->limits.keys, err) == -1 ||
-        census_create((size_t)s->limits.keys, slots, err) == -1) {
+        census_create((size_t)s->limits.keys, slots, err) == -1 ||
+        exceptions_create(err) == -1) {
         return -1;
     }
     return live_create(&s->live, err) == -1 ? -1 : share(table, err);
@@ -200,6 +202,7 @@ shared_state_destroy(void)
     refused_destroy();
     events_destroy();
     node_state_destroy();
+    exceptions_destroy();
     census_destroy();
     pace_destroy();
     life_destroy();

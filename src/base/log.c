@@ -184,18 +184,11 @@ hear(enum log_level level, const char *message)
     }
 }
 
-void
-log_write(enum log_level level, const char *format, ...)
-{
-    va_list args;
+static void put(enum log_level level, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
-    va_start(args, format);
-    log_vwrite(level, format, args);
-    va_end(args);
-}
-
-void
-log_vwrite(enum log_level level, const char *format, va_list args)
+static void
+put(enum log_level level, const char *format, va_list args)
 {
     char message[MESSAGE_SIZE], text[LINE_SIZE];
     bool json = atomic_load(&settings.format) == LOG_JSON;
@@ -203,9 +196,6 @@ log_vwrite(enum log_level level, const char *format, va_list args)
     struct line line = { text, 0, sizeof(text) - strlen(end) };
     int saved = errno;
 
-    if (!log_enabled(level)) {
-        return;
-    }
     if (vsnprintf(message, sizeof(message), format, args) < 0) {
         message[0] = '\0';
     }
@@ -216,6 +206,24 @@ log_vwrite(enum log_level level, const char *format, va_list args)
     deliver(&line);
     hear(level, message);
     errno = saved;
+}
+
+void
+log_vwrite(enum log_level level, const char *format, va_list args)
+{
+    if (log_enabled(level)) {
+        put(level, format, args);
+    }
+}
+
+void
+log_write(enum log_level level, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    log_vwrite(level, format, args);
+    va_end(args);
 }
 
 /* ---- lines that a hostile peer can cause at will ---- */
@@ -229,6 +237,21 @@ log_on_suppressed(void (*count)(unsigned long n))
     count_suppressed = count;
 }
 
+static void put_held(const struct log_limit *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+put_held(const struct log_limit *l, const char *format, ...)
+{
+    va_list args;
+
+    if (l->wanted || log_enabled(l->level)) {
+        va_start(args, format);
+        put(l->level, format, args);
+        va_end(args);
+    }
+}
+
 /* A new second: says what was held back in the one before. */
 static void
 begin_second(struct log_limit *l, int64_t now)
@@ -238,8 +261,8 @@ begin_second(struct log_limit *l, int64_t now)
     l->since_ms = now;
     l->written = l->held = 0;
     if (held > 0) {
-        log_write(l->level, "%u more like this were not written, the last: %s",
-                  held, l->last);
+        put_held(l, "%u more like this were not written, the last: %s", held,
+                 l->last);
     }
 }
 
@@ -258,16 +281,16 @@ hold_back(struct log_limit *l, const char *format, va_list args)
     }
 }
 
-void
-log_write_limited(struct log_limit *l, enum log_level level, const char *format,
-                  ...)
+static void put_limited(struct log_limit *l, enum log_level level,
+                        const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+static void
+put_limited(struct log_limit *l, enum log_level level, const char *format,
+            va_list args)
 {
     int64_t now = clock_ms();
-    va_list args;
 
-    if (!log_enabled(level)) {
-        return;
-    }
     if (!l->listed) {
         l->listed = true;
         l->next = limits;
@@ -277,13 +300,36 @@ log_write_limited(struct log_limit *l, enum log_level level, const char *format,
     if (now - l->since_ms >= 1000) {
         begin_second(l, now);
     }
-    va_start(args, format);
     if (l->written < LOG_LIMIT) {
         l->written++;
-        log_vwrite(level, format, args);
+        put(level, format, args);
     } else {
         hold_back(l, format, args);
     }
+}
+
+void
+log_write_limited(struct log_limit *l, enum log_level level, const char *format,
+                  ...)
+{
+    va_list args;
+
+    if (log_enabled(level)) {
+        va_start(args, format);
+        put_limited(l, level, format, args);
+        va_end(args);
+    }
+}
+
+void
+log_write_wanted(struct log_limit *l, enum log_level level, const char *format,
+                 ...)
+{
+    va_list args;
+
+    l->wanted = true;
+    va_start(args, format);
+    put_limited(l, level, format, args);
     va_end(args);
 }
 

@@ -67,6 +67,7 @@ struct log_limit {
     unsigned held;          /* lines that were not */
     enum log_level level;
     char last[160]; /* of those */
+    bool wanted;    /* whatever the level is */
     bool listed;
 };
 
@@ -74,6 +75,10 @@ struct log_limit {
  * more like this were not written: the last" follows by log_tell_held(). */
 void log_write_limited(struct log_limit *l, enum log_level level,
                        const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same whatever the level is: somebody asked for these very lines. */
+void log_write_wanted(struct log_limit *l, enum log_level level,
+                      const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* To be called about once a second. */
 void log_tell_held(void);
@@ -84,6 +89,18 @@ void log_on_suppressed(void (*count)(unsigned long n));
     do {                                                \
         static struct log_limit limit_;                 \
         log_write_limited(&limit_, level, __VA_ARGS__); \
+    } while (0)
+
+/* What is wanted has a limit of its own: others do not use it up. */
+#define log_limited_if(wanted, level, ...)                  \
+    do {                                                    \
+        if (wanted) {                                       \
+            static struct log_limit wanted_;                \
+            log_write_wanted(&wanted_, level, __VA_ARGS__); \
+        } else if (log_enabled(level)) {                    \
+            static struct log_limit limit_;                 \
+            log_write_limited(&limit_, level, __VA_ARGS__); \
+        }                                                   \
     } while (0)
 
 #define log_alert(...) log_write(LOG_ALERT, __VA_ARGS__)

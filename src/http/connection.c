@@ -316,8 +316,11 @@ on_close(void *arg, const char *reason)
 {
     struct http_connection *c = arg;
     struct exchange *x = c->x;
+    char peer[ADDR_TEXT];
 
-    log_debug("http: connection closed: %s", reason);
+    log_limited_if(conn_debugged(c->conn), LOG_DEBUG,
+                   "http %s: closed after %u requests: %s",
+                   addr_text(&c->conn->peer, peer), c->requests, reason);
     if (x != NULL && c->phase != PHASE_SKIP) {
         if (x->note.len == 0) {
             http_note(&x->pub, "%s", reason);

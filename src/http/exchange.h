@@ -270,6 +270,8 @@ void http_file_drop(struct exchange *x); /* the exchange ends */
 
 /* access_log.c */
 void http_log_access(const struct exchange *x);
+/* The request line as it may be shown: values of secrets masked. */
+void http_log_request(const struct exchange *x, struct line_value *v);
 /* The status as it is told: 499 when the client went before an answer. */
 int http_status_told(const struct exchange *x);
 

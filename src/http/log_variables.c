@@ -141,12 +141,9 @@ masked(struct line_value *v, subject x, struct str text, bool is_args)
     line_value_masked(v, &x->c->server->settings.mask, text, is_args);
 }
 
-static void
-get_request(const void *arg, struct str rest, struct line_value *v)
+void
+http_log_request(const struct exchange *x, struct line_value *v)
 {
-    subject x = arg;
-
-    (void)rest;
     if (x->hidden) {
         snprintf(v->room, sizeof(v->room), "%.*s *** HTTP/1.%d",
                  STR_ARGS(x->head.method), x->head.version % 10);
@@ -154,6 +151,13 @@ get_request(const void *arg, struct str rest, struct line_value *v)
         return;
     }
     masked(v, x, x->head.line, false);
+}
+
+static void
+get_request(const void *arg, struct str rest, struct line_value *v)
+{
+    (void)rest;
+    http_log_request(arg, v);
 }
 
 static void

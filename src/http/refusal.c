@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "http/metrics.h"
+#include "net/exceptions.h"
 
 static const struct {
     int status;
@@ -153,6 +154,7 @@ void
 http_refusal_say(enum http_refusal why, uint32_t proto, const struct addr *peer,
                  struct str bytes)
 {
+    struct debug_mark mark = { 0 };
     char text[ADDR_TEXT];
 
     refused_note(&(struct refused){
@@ -161,7 +163,7 @@ http_refusal_say(enum http_refusal why, uint32_t proto, const struct addr *peer,
         .reason = http_refusal_text(why),
         .bytes = bytes,
     });
-    log_limited(LOG_INFO, "%s: %s refused: %s",
-                proto == REFUSED_HTTP ? "http" : "rtmp", text,
-                http_refusal_text(why));
+    log_limited_if(
+        debug_wanted(&mark, peer, STR_NONE), LOG_INFO, "%s: %s refused: %s",
+        proto == REFUSED_HTTP ? "http" : "rtmp", text, http_refusal_text(why));
 }

@@ -10,6 +10,7 @@
 
 #include "http/client.h"
 #include "http/exchange.h"
+#include "http/filter/rate.h"
 #include "http/metrics.h"
 #include "http/path.h"
 #include "proc/refused.h"
@@ -42,7 +43,8 @@ refuse(struct exchange *x, enum http_refusal why)
     http_refusal_add(why);
     x->c->phase = PHASE_BUSY;
     timer_stop(x->c->loop, &x->c->timer);
-    x->close = true;
+    /* Who asks too often may ask again on this connection. */
+    x->close = x->close || why != REFUSE_RATE || !x->body.done;
     x->note = str_from(http_refusal_text(why));
     if (why == REFUSE_CONNECT || why == REFUSE_TRACE) {
         http_allow_all(x);
@@ -177,6 +179,9 @@ http_request_begin(struct http_connection *c, const uint8_t *data, size_t n)
     }
     if (why == REFUSE_NONE && c->not_tls) {
         why = REFUSE_NOT_TLS;
+    }
+    if (why == REFUSE_NONE && http_rate_exceeded(x)) {
+        why = REFUSE_RATE;
     }
     if (why == REFUSE_NONE) {
         http_route(x);

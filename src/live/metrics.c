@@ -22,6 +22,7 @@ refused_name(unsigned i)
         [LIVE_REFUSED_TAKING] = "being_replaced",
         [LIVE_REFUSED_FIGHT] = "replaced_too_often",
         [LIVE_REFUSED_BUSY] = "busy",
+        [LIVE_REFUSED_PLAYERS] = "players",
     };
 
     return names[i];

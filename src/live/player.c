@@ -145,14 +145,30 @@ join(struct live_player *p, struct stream *s)
     wake_slot(slot_self(), stream_number(s)); /* started before we sleep */
 }
 
-struct live_player *
-live_play(const struct live_play *what, const struct live_player_handlers *h,
-          void *arg, struct errmsg *err)
+/* Counted first and judged then, as connections are (app/admission.h). */
+static bool
+is_too_many(const struct live_play *what)
+{
+    const struct exception *e =
+        what->kind != LIVE_KIND_PUSH
+            ? exception_of_stream(EXCEPTION_PLAYERS, what->name)
+            : NULL;
+
+    if (e == NULL ||
+        records_playing(what->name, (uint32_t)e->most) <= e->most) {
+        return false;
+    }
+    exception_strikes(e);
+    return true;
+}
+
+/* The record of a new player, or NULL with err. */
+static struct session_record *
+take_record(const struct live_play *what, struct errmsg *err)
 {
     struct record_text text = { what->name,      what->url,  what->peer,
                                 what->stream_id, what->kind, SESSION_PLAYER };
-    struct live_player *p;
-    struct stream *s;
+    struct session_record *r;
 
     if (what->name.len >= LIVE_NAME_MAX) {
         live_count_refused(LIVE_REFUSED_NAME);
@@ -160,17 +176,35 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
                    LIVE_NAME_MAX - 1);
         return NULL;
     }
-    p = mem_zero(sizeof(*p));
-    p->record = record_take(&text);
-    if (p->record == NULL) {
-        mem_free(&p);
+    r = record_take(&text);
+    if (r == NULL) {
         live_count_refused(LIVE_REFUSED_SESSIONS);
         errmsg_set(err,
                    "no room for another session: live.max_sessions "
                    "is %u",
                    arena.session_count);
+    } else if (is_too_many(what)) {
+        record_free(&r);
+        live_count_refused(LIVE_REFUSED_PLAYERS);
+        errmsg_set(err, "the stream has as many players as the operator "
+                        "allows");
+    }
+    return r;
+}
+
+struct live_player *
+live_play(const struct live_play *what, const struct live_player_handlers *h,
+          void *arg, struct errmsg *err)
+{
+    struct session_record *record = take_record(what, err);
+    struct live_player *p;
+    struct stream *s;
+
+    if (record == NULL) {
         return NULL;
     }
+    p = mem_zero(sizeof(*p));
+    p->record = record;
     p->conn = what->conn;
     p->handlers = h;
     p->arg = arg;

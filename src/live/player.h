@@ -44,7 +44,8 @@ struct live_player {
     bool early;         /* was here before there was one */
     bool paused;
     bool gop_cache;
-    bool stopped; /* freed at the end of the turn */
+    bool stopped;            /* freed at the end of the turn */
+    struct debug_mark debug; /* player_debugged() */
     struct later destroy;
 };
 
@@ -64,6 +65,12 @@ bool player_shut_out(const struct live_player *p);
 /* Where another player of its connection has sent last: tells its session, at
  * a frame's boundary.  false: it was stopped. */
 bool player_take_turn(struct live_player *p);
+/* Whether the operator wants all lines about its client or its stream. */
+static inline bool
+player_debugged(struct live_player *p)
+{
+    return debug_wanted(&p->debug, &p->record->peer, record_name(p->record));
+}
 /* Payload bytes that went out. */
 static inline void
 player_count(struct live_player *p, uint64_t video, uint64_t audio)

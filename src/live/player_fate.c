@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "base/log.h"
 #include "live/rest.h"
 
 /* A player whose socket takes nothing for this long is closed. */
@@ -74,9 +75,20 @@ each_player(struct hub_stream *hs, void (*f)(struct live_player *p))
 }
 
 static void
+say(struct live_player *p, const char *what)
+{
+    char peer[ADDR_TEXT];
+
+    log_limited_if(player_debugged(p), LOG_DEBUG, "player %.*s: %s %s",
+                   STR_ARGS(record_name(p->record)),
+                   addr_text(&p->record->peer, peer), what);
+}
+
+static void
 tell_hold(struct live_player *p)
 {
     if (p->started) {
+        say(p, "is on hold with its stream");
         p->handlers->on_hold(p->arg);
     }
 }
@@ -85,6 +97,7 @@ static void
 tell_resume(struct live_player *p)
 {
     if (p->started) {
+        say(p, "goes on with its stream");
         p->handlers->on_resume(p->arg);
     }
 }

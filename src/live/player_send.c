@@ -20,8 +20,8 @@ lose(struct live_player *p, enum live_lost why, const char *reason)
     if (p->stopped) {
         return SENT_GONE; /* with its connection, by another's failure */
     }
-    log_limited(LOG_INFO, "player %.*s: %s", STR_ARGS(record_name(p->record)),
-                reason);
+    log_limited_if(player_debugged(p), LOG_INFO, "player %.*s: %s",
+                   STR_ARGS(record_name(p->record)), reason);
     metric_add(&live_metrics[LIVE_LOST], why, 1);
     player_stop(p, reason);
     return SENT_GONE;
@@ -87,9 +87,16 @@ start_again(struct live_player *p, uint64_t not_before)
 static void
 count_dropped(struct live_player *p, uint64_t frames)
 {
+    char peer[ADDR_TEXT];
+
     atomic_fetch_add_explicit(&p->record->dropped, frames,
                               memory_order_relaxed);
     live_count_dropped(record_name(p->record), LIVE_DROPPED_SLOW, frames);
+    log_limited_if(player_debugged(p), LOG_DEBUG,
+                   "player %.*s: %s is too slow: %llu frames are left out",
+                   STR_ARGS(record_name(p->record)),
+                   addr_text(&p->record->peer, peer),
+                   (unsigned long long)frames);
 }
 
 /* At a frame's boundary: a player that is too far behind goes on at the

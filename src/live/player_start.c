@@ -9,6 +9,7 @@
  */
 #include "live/player.h"
 
+#include "base/log.h"
 #include "live/metrics.h"
 #include "live/prologue.h"
 
@@ -200,6 +201,17 @@ start_frame(const struct live_player *p)
     return start;
 }
 
+static void
+say_start(struct live_player *p)
+{
+    char peer[ADDR_TEXT];
+
+    log_limited_if(
+        player_debugged(p), LOG_DEBUG, "player %.*s: %s starts after %lld ms",
+        STR_ARGS(record_name(p->record)), addr_text(&p->record->peer, peer),
+        (long long)(loop_now(hub.loop) - p->asked_ms));
+}
+
 /* Starts a waiting player; it is in no list of hs before and after. */
 static void
 start(struct live_player *p, uint64_t frame)
@@ -218,6 +230,7 @@ start(struct live_player *p, uint64_t frame)
         metric_observe(&live_metrics[LIVE_FIRST_FRAME], 0,
                        loop_now(hub.loop) - p->asked_ms);
         p->conn->last = p;
+        say_start(p);
         p->handlers->on_start(p->arg, hs->stream->chunk_size);
     } else {
         player_take_turn(p);

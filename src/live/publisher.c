@@ -73,7 +73,9 @@ stop(struct live_publisher *p, enum live_stopped why, const char *reason)
     const struct live_publisher_handlers *handlers = p->handlers;
     void *arg = p->arg;
 
-    log_limited(LOG_INFO, "stream %s: publisher stopped: %s", p->name, reason);
+    log_limited_if(
+        debug_wanted(&(struct debug_mark){ 0 }, &p->what.peer, p->what.name),
+        LOG_INFO, "stream %s: publisher stopped: %s", p->name, reason);
     metric_add(&live_metrics[LIVE_STOPPED], why, 1);
     forget(p);
     handlers->on_stop(arg, reason);

@@ -185,6 +185,34 @@ record_view(const struct session_record *r, struct live_session_view *v)
     return false;
 }
 
+/* Whoever writes its record meanwhile is counted by the next who asks. */
+static bool
+plays(uint32_t n, struct str name)
+{
+    const struct session_record *r = &arena.sessions[n];
+
+    return session_owner(n) != 0 &&
+           atomic_load_explicit(&r->role, memory_order_relaxed) ==
+               SESSION_PLAYER &&
+           atomic_load_explicit(&r->kind, memory_order_relaxed) !=
+               LIVE_KIND_PUSH &&
+           atomic_load_explicit(&r->name_len, memory_order_relaxed) ==
+               name.len &&
+           memcmp(r->text, name.ptr, name.len) == 0;
+}
+
+uint32_t
+records_playing(struct str name, uint32_t most)
+{
+    uint32_t end = sessions_end();
+    uint32_t count = 0;
+
+    for (uint32_t n = 0; n < end && count <= most; n++) {
+        count += plays(n, name);
+    }
+    return count;
+}
+
 bool
 live_next_session(uint32_t *at, struct live_session_view *v)
 {

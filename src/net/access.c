@@ -20,8 +20,7 @@ enum what {
 struct rule {
     bool allow;
     enum what what;
-    struct addr net; /* WHAT_NET */
-    unsigned bits;   /* of net that count */
+    struct access_net net; /* WHAT_NET */
 };
 
 struct access_list {
@@ -52,27 +51,56 @@ parse_word(struct str s, enum what *out)
     return false;
 }
 
-/* "ADDRESS" or "ADDRESS/BITS". */
-static bool
-parse_net(struct str s, struct rule *r)
+/* What does not count is 0. */
+static void
+clear_rest(struct access_net *net)
+{
+    for (unsigned i = net->bits; i < 8 * sizeof(net->addr.ip); i++) {
+        net->addr.ip[i / 8] &= (uint8_t) ~(0x80u >> i % 8);
+    }
+}
+
+int
+access_parse_net(struct str s, struct access_net *out)
 {
     size_t slash = str_find(s, '/', 0);
     struct str ip = str_first(s, slash);
     bool six = str_find(ip, ':', 0) < ip.len;
     int64_t bits = six ? 128 : 32;
 
-    if (addr_parse_ip(ip, &r->net) == -1) {
-        return false;
+    *out = (struct access_net){ .bits = 0 };
+    if (addr_parse_ip(ip, &out->addr) == -1) {
+        return -1;
     }
     if (slash < s.len && !str_to_int(str_skip(s, slash + 1), 0, bits, &bits)) {
-        return false;
+        return -1;
     }
-    if (six && r->net.family == AF_INET) { /* ::ffff:a.b.c.d is kept as IPv4 */
+    if (six && out->addr.family == AF_INET) { /* ::ffff:a.b.c.d is IPv4 */
         bits -= 96;
     }
+    out->bits = bits > 0 ? (unsigned)bits : 0;
+    clear_rest(out);
+    return bits >= 0 ? 0 : -1;
+}
+
+bool
+access_net_has(const struct access_net *net, const struct addr *peer)
+{
+    unsigned bytes = net->bits / 8, rest = net->bits % 8;
+
+    if (peer->family != net->addr.family ||
+        memcmp(peer->ip, net->addr.ip, bytes) != 0) {
+        return false;
+    }
+    return rest == 0 ||
+           (peer->ip[bytes] ^ net->addr.ip[bytes]) >> (8 - rest) == 0;
+}
+
+static bool
+parse_net(struct str s, struct rule *r)
+{
     r->what = WHAT_NET;
-    r->bits = (unsigned)bits;
-    return bits >= 0;
+    return access_parse_net(s, &r->net) == 0;
 }
 
 static int
@@ -128,18 +156,6 @@ access_parse(struct pool *pool, const struct str *rules, size_t count)
 }
 
 static bool
-in_net(const struct rule *r, const struct addr *peer)
-{
-    unsigned bytes = r->bits / 8, rest = r->bits % 8;
-
-    if (peer->family != r->net.family ||
-        memcmp(peer->ip, r->net.ip, bytes) != 0) {
-        return false;
-    }
-    return rest == 0 || (peer->ip[bytes] ^ r->net.ip[bytes]) >> (8 - rest) == 0;
-}
-
-static bool
 matches(const struct rule *r, const struct addr *peer)
 {
     switch (r->what) {
@@ -154,7 +170,7 @@ matches(const struct rule *r, const struct addr *peer)
     case WHAT_UNIX:
         return peer->family == AF_UNIX;
     case WHAT_NET:
-        return in_net(r, peer);
+        return access_net_has(&r->net, peer);
     }
     return false;
 }

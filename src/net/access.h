@@ -15,6 +15,16 @@
 
 struct access_list; /* parsed rules */
 
+/* ADDRESS, or ADDRESS/BITS: all addresses that begin with the same bits. */
+struct access_net {
+    struct addr addr;
+    unsigned bits; /* of addr that count */
+};
+
+/* -1: it is none. */
+int access_parse_net(struct str s, struct access_net *out);
+bool access_net_has(const struct access_net *net, const struct addr *peer);
+
 /* What is wrong with one rule; fits struct conf_key's check. */
 int access_check_rule(struct str rule, struct errmsg *err);
 /* rules[count] were checked before; the list lives in pool. */

@@ -25,6 +25,7 @@
 #include "base/buf.h"
 #include "event/loop.h"
 #include "net/addr.h"
+#include "net/exceptions.h"
 
 #include <sys/uio.h>
 
@@ -87,6 +88,7 @@ struct conn {
     uint32_t meter_in, meter_out; /* metric cells that count these as well */
     uint32_t flush_ms;            /* conn_limits */
     uint64_t census;              /* proc/census.h: its client; 0: none */
+    struct debug_mark debug;      /* conn_debugged() */
     bool closed;                  /* on_close was called */
     bool read_paused;
     bool want_write;      /* waits for the socket */
@@ -171,6 +173,13 @@ void conn_resume_reading(struct conn *c); /* offers what is kept, later */
 /* Calls on_data again with what is kept in conn->in (later, when called from
  * on_data itself). */
 void conn_offer(struct conn *c);
+
+/* Whether the operator wants all lines about its peer. */
+static inline bool
+conn_debugged(struct conn *c)
+{
+    return debug_wanted(&c->debug, &c->peer, STR_NONE);
+}
 
 /* What a readable socket causes; for conn_ops. */
 void conn_read(struct conn *c);

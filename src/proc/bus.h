@@ -44,6 +44,7 @@ enum {                  /* types of the core; bus_types_new() gives more */
        BUS_SERVE,       /* master -> worker: accept connections from now on */
        BUS_LOG_LEVEL,   /* master -> process: int, enum log_level */
        BUS_KICK,        /* master -> process: struct kick_order */
+       BUS_EXCEPTIONS,  /* master -> process: the rows of net/exceptions.h */
        BUS_SETTINGS,    /* master -> role: as its describe() wrote it */
        BUS_STORE_WRITE, /* process -> keeper; see store/bus.h */
        BUS_STORE_ANSWER,

@@ -398,10 +398,22 @@ run_command(struct command *c)
             return;
         }
     }
-    char name[64];
-    str_escape(name, sizeof(name), c->name);
-    log_debug("rtmp %s: unknown command %s", session_peer(c->s), name);
     answer_result(c);
+}
+
+/* The name alone: arguments may hold a key. */
+static void
+say_command(const struct command *c)
+{
+    char name[64];
+    bool wanted = conn_debugged(c->s->ch.conn);
+
+    if (wanted || log_enabled(LOG_DEBUG)) {
+        str_escape(name, sizeof(name), c->name);
+        log_limited_if(wanted, LOG_DEBUG,
+                       "rtmp %s: command %s, number %.0f, on stream %u",
+                       session_peer(c->s), name, c->tid, c->stream_id);
+    }
 }
 
 void
@@ -419,6 +431,7 @@ command_handle(struct rtmp_session *s, uint32_t stream_id, const uint8_t *body,
     }
     double tid = amf_read_number(&c.args, 0);
     c.tid = tid > 0 ? tid : 0;
+    say_command(&c);
     if (str_eq(c.name, STR("connect"))) {
         connect_handle(s, c.tid, &c.args);
     } else if (s->phase != PHASE_READY) {

@@ -198,10 +198,21 @@ say_playing(struct net_stream *ns)
     return session_say(s, &w);
 }
 
+static const char *
+wish_name(enum stream_wish wish)
+{
+    static const char *const names[] = { "connect", "publish", "play" };
+    return names[wish];
+}
+
 static void
 accept_wish(struct net_stream *ns)
 {
     struct rtmp_session *s = ns->r.session;
+
+    log_limited_if(conn_debugged(s->ch.conn), LOG_DEBUG,
+                   "rtmp %s: %s on stream %u: yes", session_peer(s),
+                   wish_name(ns->wish), ns->r.stream_id);
     switch ((enum stream_wish)ns->wish) {
     case WISH_CONNECT:
         ns->state = STREAM_IDLE;
@@ -300,13 +311,6 @@ net_stream_ask(struct net_stream *ns, enum stream_wish wish)
 /* ---- refused ---- */
 
 static const char *
-wish_name(enum stream_wish wish)
-{
-    static const char *const names[] = { "connect", "publish", "play" };
-    return names[wish];
-}
-
-static const char *
 default_code(enum stream_wish wish)
 {
     static const char *const codes[] = { "NetConnection.Connect.Rejected",
@@ -350,9 +354,10 @@ log_refusal(const struct net_stream *ns, const char *reason)
 
     str_escape(name, sizeof(name),
                secret && ns->r.name.len > 0 ? STR("***") : ns->r.name);
-    log_limited(LOG_INFO, "rtmp %s: %s %s%s%s refused: %s",
-                session_peer(ns->r.session), wish_name(ns->wish), app,
-                ns->r.name.len > 0 ? "/" : "", name, reason);
+    log_limited_if(conn_debugged(ns->r.session->ch.conn), LOG_INFO,
+                   "rtmp %s: %s %s%s%s refused: %s",
+                   session_peer(ns->r.session), wish_name(ns->wish), app,
+                   ns->r.name.len > 0 ? "/" : "", name, reason);
     note_refusal(ns, reason);
 }
 

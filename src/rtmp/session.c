@@ -119,12 +119,13 @@ static void
 log_end(const struct rtmp_session *s, const char *reason)
 {
     metric_add(&rtmp_metrics[RTMP_CLOSED], s->end, 1);
-    log_limited(LOG_INFO,
-                "rtmp%s %s: closed after %lld ms, %llu bytes in, %llu out: %s",
-                s->ch.conn->tls == NULL ? "" : "s", session_peer(s),
-                (long long)(loop_now(s->loop) - s->ch.conn->opened_ms),
-                (unsigned long long)s->ch.conn->bytes_in,
-                (unsigned long long)s->ch.conn->bytes_out, reason);
+    log_limited_if(
+        conn_debugged(s->ch.conn), LOG_INFO,
+        "rtmp%s %s: closed after %lld ms, %llu bytes in, %llu out: %s",
+        s->ch.conn->tls == NULL ? "" : "s", session_peer(s),
+        (long long)(loop_now(s->loop) - s->ch.conn->opened_ms),
+        (unsigned long long)s->ch.conn->bytes_in,
+        (unsigned long long)s->ch.conn->bytes_out, reason);
 }
 
 static void

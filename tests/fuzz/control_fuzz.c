@@ -14,6 +14,7 @@
  * covers: src/app/control/show_live.c:read_from,read_sessions,on_sessions
  * covers: src/app/control/show_live.c:on_streams,on_errors,show_error
  * covers: src/app/control/show_live.c:read_level,read_events,on_events
+ * covers: src/app/control/except.c
  * covers: src/app/control/life.c:on_help,on_ping,read_time,read_wait,on_wait
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -31,6 +32,7 @@
 #include "app/node_state.h"
 #include "base/hash.h"
 #include "live/live.h"
+#include "net/exceptions.h"
 #include "proc/refused.h"
 #include "proc/slot.h"
 
@@ -99,7 +101,8 @@ set_up(void)
     metrics_register(modules);
     require(slots_create(4, &err) == 0 && metrics_create(&err) == 0 &&
             node_state_create(&err) == 0 && events_create(&err) == 0 &&
-            refused_create(&err) == 0 && live_create(&live, &err) == 0);
+            refused_create(&err) == 0 && exceptions_create(&err) == 0 &&
+            live_create(&live, &err) == 0);
     for (size_t i = 0; modules[i] != NULL; i++) {
         require(modules[i]->share == NULL || modules[i]->share(&err) == 0);
     }
@@ -115,6 +118,7 @@ set_up(void)
     control.m = &master;
     list_init(&control.clients);
     timer_init(&control.log_level, on_log_level);
+    timer_init(&control.exceptions, control_exceptions_due);
 }
 
 /* ---- the client ---- */
@@ -226,6 +230,27 @@ run(struct client *c, struct str input, size_t piece)
     }
 }
 
+/* What an input has made does not change the next one; each ends as if its
+ * time were up. */
+static void
+forget_exceptions(void)
+{
+    for (size_t i = 0; i < EXCEPTIONS; i++) {
+        struct exception e = *exception_row(i);
+
+        if (e.kind != EXCEPTION_FREE) {
+            struct errmsg err;
+
+            e.until_ms = 1;
+            require(exceptions_set(&e, &err) == 0);
+        }
+    }
+    control_exceptions_due(&control.exceptions);
+    for (size_t i = 0; i < EXCEPTIONS; i++) {
+        require(exception_row(i)->kind == EXCEPTION_FREE);
+    }
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -252,5 +277,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     run(&c, input, (how & 2) != 0 ? 3 : 4096);
     close(fds[0]);
     timer_stop(master.loop, &control.log_level);
+    forget_exceptions();
     return 0;
 }

@@ -73,7 +73,7 @@ control_verb_at(size_t n)
 {
     static const struct control_verb *const ours[] = {
         control_life_verbs, control_show_verbs, control_process_verbs,
-        control_live_verbs, control_do_verbs,
+        control_live_verbs, control_do_verbs,   control_except_verbs,
     };
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {

@@ -202,6 +202,7 @@ control_start(struct master *m, struct errmsg *err)
     c->socket.fd = c->next.fd = -1;
     list_init(&c->clients);
     timer_init(&c->log_level, on_log_level);
+    timer_init(&c->exceptions, control_exceptions_due);
     if (control_rules_read(&c->rules, in_force(c), err) == -1 ||
         (in_force(c)->socket.len > 0 &&
          control_socket_open(&c->socket, in_force(c), err) == -1) ||
@@ -229,6 +230,7 @@ control_stop(struct control **cp)
         control_client_end(LIST_ITEM(node, struct control_client, link));
     }
     timer_stop(c->m->loop, &c->log_level);
+    timer_stop(c->m->loop, &c->exceptions);
     control_socket_close(&c->socket);
     control_rules_clear(&c->rules);
     mem_free(cp);

@@ -17,6 +17,32 @@
 
 #define FOR_MAX_MS (INT64_C(7) * 24 * 3600 * 1000)
 
+int
+control_read_for(struct control_call *call, size_t i, int64_t *ms)
+{
+    size_t words = control_words(call);
+    struct errmsg err;
+
+    *ms = 0;
+    if (words <= i) {
+        return 0;
+    }
+    if (words != i + 2 || !str_eq(control_word(call, i), STR("for"))) {
+        control_usage(call);
+        return -1;
+    }
+    if (conf_parse_time(control_word(call, i + 1), ms, &err) == -1) {
+        control_fail(call, "usage", "%s", err.text);
+        return -1;
+    }
+    if (*ms <= 0 || *ms > FOR_MAX_MS) {
+        control_fail(call, "usage", "a time up to 7d, not %lld ms",
+                     (long long)*ms);
+        return -1;
+    }
+    return 0;
+}
+
 /* ---- set ---- */
 
 static int
@@ -36,20 +62,13 @@ on_set_log_level(struct control_call *call)
     struct control *c = call->client->control;
     int level = find_level(control_word(call, 0));
     enum log_level before = log_level();
-    size_t words = control_words(call);
-    struct errmsg err;
-    int64_t ms = 0;
+    int64_t ms;
 
-    if (level == -1 || words == 2 ||
-        (words == 3 && !str_eq(control_word(call, 1), STR("for")))) {
+    if (level == -1) {
         return control_usage(call);
     }
-    if (words == 3 && conf_parse_time(control_word(call, 2), &ms, &err) == -1) {
-        return control_fail(call, "usage", "%s", err.text);
-    }
-    if (words == 3 && (ms <= 0 || ms > FOR_MAX_MS)) {
-        return control_fail(call, "usage", "a time up to 7d, not %lld ms",
-                            (long long)ms);
+    if (control_read_for(call, 1, &ms) == -1) {
+        return CONTROL_DONE;
     }
     orders_log_level((enum log_level)level);
     timer_stop(c->m->loop, &c->log_level);

@@ -12,6 +12,7 @@
  *   show_live.c  ... of streams, sessions, errors, events
  *   do.c         commands that change something
  *   life.c       reload, stop, waiting
+ *   except.c     exceptions for one client or stream
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -99,7 +100,8 @@ struct control {
     struct acceptor *acceptor;                    /* NULL: no socket */
     struct list clients;
     unsigned count;
-    struct timer log_level; /* until it goes back */
+    struct timer log_level;  /* until it goes back */
+    struct timer exceptions; /* until the first of them ends */
 };
 
 enum control_shape {
@@ -184,5 +186,12 @@ extern const struct control_verb control_process_verbs[];
 extern const struct control_verb control_live_verbs[];
 extern const struct control_verb control_do_verbs[];
 extern const struct control_verb control_life_verbs[];
+extern const struct control_verb control_except_verbs[];
+
+/* The words from number i on: none (*ms is 0) or "for TIME", up to 7 days.
+ * -1: they are something else, the call has failed. */
+int control_read_for(struct control_call *call, size_t i, int64_t *ms);
+/* The timer of the first exception that ends. */
+void control_exceptions_due(struct timer *t);
 
 #endif

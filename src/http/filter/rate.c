@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "http/filter/filter.h"
+#include "net/exceptions.h"
 
 #define PER_MAX 1000000 /* a rate's number */
 
@@ -178,4 +179,28 @@ http_rate_filter(struct exchange *x)
         say_state(x, tight, &least);
     }
     return FILTER_PASS;
+}
+
+bool
+http_rate_exceeded(struct exchange *x)
+{
+    const struct exception *e =
+        exception_of_client(EXCEPTION_REQUESTS, &x->pub.client);
+    struct pace_rule rule;
+    struct pace_answer a;
+
+    if (e == NULL) {
+        return false;
+    }
+
+    uint64_t parts[] = { hash_str(STR("exception")),
+                         hash_str(addr_client(&x->pub.client)) };
+
+    rule = (struct pace_rule){ e->interval_us, e->most };
+    pace_take(hash_str(str_of(parts, sizeof(parts))), &rule, clock_us(), &a);
+    if (!a.allowed) {
+        exception_strikes(e);
+        say_number(x, "Retry-After", seconds_up(a.wait_us));
+    }
+    return !a.allowed;
 }

@@ -28,6 +28,10 @@ struct http_rate {
  * than one a microsecond. */
 int rate_parse(struct str s, int64_t *interval_us, struct errmsg *err);
 int rate_check(struct str s, struct errmsg *err);
+struct exchange;
+/* Whether the client asks more often than the operator allows it
+ * (net/exceptions.h), over all workers; then Retry-After is set. */
+bool http_rate_exceeded(struct exchange *x);
 /* "address", "location", "header:NAME". */
 int rate_parse_key(struct str s, enum rate_key *key, struct str *header,
                    struct errmsg *err);

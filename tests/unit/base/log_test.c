@@ -251,7 +251,7 @@ count_suppressed(unsigned long n)
 static void
 test_limited(void **state)
 {
-    struct log_limit limit = { .since_ms = INT64_MAX / 2 };
+    static struct log_limit limit = { .since_ms = INT64_MAX / 2 };
 
     (void)state;
     log_on_suppressed(count_suppressed);
@@ -278,6 +278,51 @@ test_limited(void **state)
     assert_int_equal(lines, LOG_LIMIT + 2);
 }
 
+static void
+say_if(bool wanted, int i)
+{
+    log_limited_if(wanted, LOG_DEBUG, "line %d", i);
+}
+
+/* What is wanted is written whatever the level is, within a limit that others
+ * do not use up. */
+static void
+test_wanted(void **state)
+{
+    (void)state;
+    log_set(LOG_WARN, LOG_TEXT);
+    say_if(false, 1);
+    assert_int_equal(lines, 0);
+    say_if(true, 2);
+    assert_int_equal(lines, 1);
+    assert_matches("\\[debug\\] [0-9]+ line 2\n$");
+    log_set(LOG_DEBUG, LOG_TEXT);
+    for (int i = 0; i < 2 * LOG_LIMIT; i++) {
+        say_if(false, i);
+    }
+    assert_int_equal(lines, 1 + LOG_LIMIT);
+    say_if(true, 3);
+    assert_matches("line 3\n$");
+}
+
+/* Lines that were held back are told whatever the level is by then. */
+static void
+test_wanted_and_held(void **state)
+{
+    static struct log_limit limit = { .since_ms = INT64_MAX / 2 };
+
+    (void)state;
+    log_set(LOG_WARN, LOG_TEXT);
+    for (int i = 0; i < LOG_LIMIT + 3; i++) {
+        log_write_wanted(&limit, LOG_DEBUG, "line %d", i);
+    }
+    assert_int_equal(lines, LOG_LIMIT);
+    limit.since_ms = 0;
+    log_tell_held();
+    assert_matches("\\[debug\\] [0-9]+ 3 more like this were not written, the "
+                   "last: line 102\n$");
+}
+
 int
 main(void)
 {
@@ -291,6 +336,8 @@ main(void)
         cmocka_unit_test_setup(test_threads, set_up),
         cmocka_unit_test_setup(test_listener, set_up),
         cmocka_unit_test_setup(test_limited, set_up),
+        cmocka_unit_test_setup(test_wanted, set_up),
+        cmocka_unit_test_setup(test_wanted_and_held, set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

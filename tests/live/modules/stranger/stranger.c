@@ -133,7 +133,7 @@ rubbish_everywhere(void)
                                          "weir events",     "weir refusals",
                                          "weir last words", "weir logs",
                                          "weir-pace",       "weir-census",
-                                         "relays" };
+                                         "weir-exceptions", "relays" };
     size_t streams = arena.stream_count * sizeof(struct stream);
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -1,0 +1,96 @@
+/*
+ * Exceptions: what an operator wants otherwise for one client or one stream
+ * while weir runs.
+ *
+ * The master has the table in its own memory, and sends it whole to its
+ * children when it changes (app/orders.h); a child that is forked later
+ * inherits it.  So a child believes what stands here, and the master believes
+ * nothing of a child.  How often each row struck is counted by all processes
+ * in memory that they share, and only shown.
+ *
+ * Nothing is looked up where no row of a kind exists: that costs one branch.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef NET_EXCEPTIONS_H
+#define NET_EXCEPTIONS_H
+
+#include "net/access.h"
+
+#define EXCEPTIONS 64        /* rows */
+#define EXCEPTION_STREAM 256 /* bytes of "app/name", NUL included */
+#define EXCEPTION_LIMIT 24   /* bytes of a limit as it was said */
+
+enum exception_kind {
+    EXCEPTION_FREE,        /* the row is nobody's */
+    EXCEPTION_DEBUG,       /* all log lines of it are written */
+    EXCEPTION_CONNECTIONS, /* of each address of a client's network */
+    EXCEPTION_REQUESTS,    /* over HTTP, the same; interval_us, most at once */
+    EXCEPTION_PLAYERS,     /* of a stream */
+    EXCEPTION_KINDS
+};
+
+struct exception {
+    uint8_t kind;                  /* enum exception_kind */
+    struct access_net net;         /* of clients, if stream is "" */
+    char stream[EXCEPTION_STREAM]; /* "app/name" */
+    char limit[EXCEPTION_LIMIT];   /* as the operator said it */
+    int64_t most;                  /* what is allowed of it */
+    int64_t interval_us;           /* REQUESTS: one each, in the long run */
+    int64_t until_ms;              /* clock_ms(); 0: for good */
+};
+
+/* ---- the table ---- */
+
+/* Master, before any fork. */
+int exceptions_create(struct errmsg *err);
+void exceptions_destroy(void);
+/* Row 0 to EXCEPTIONS - 1. */
+const struct exception *exception_row(size_t i);
+uint64_t exception_struck(size_t i); /* how often, by all processes */
+
+/* Master: adds a row, or takes the place of one of the same kind for the same
+ * clients or stream.  -1 with err: all rows are taken. */
+int exceptions_set(const struct exception *e, struct errmsg *err);
+/* Master: removes the row of its kind for its clients or stream; false: there
+ * is none. */
+bool exceptions_remove(const struct exception *e);
+/* Child: the master's table, EXCEPTIONS rows. */
+void exceptions_take(const struct exception *rows);
+
+/* ---- which one holds ---- */
+
+extern unsigned exceptions_of_kind[EXCEPTION_KINDS]; /* rows */
+
+/* The row for a client: the one whose network is the smallest; for a stream:
+ * its own.  NULL: none. */
+const struct exception *exception_of_client(enum exception_kind kind,
+                                            const struct addr *client);
+const struct exception *exception_of_stream(enum exception_kind kind,
+                                            struct str stream);
+/* It made a difference. */
+void exception_strikes(const struct exception *e);
+
+/* ---- debug ---- */
+
+/* What a client or a stream remembers of the table, all zero at first: the
+ * table is looked at again only when it has changed. */
+struct debug_mark {
+    uint32_t version; /* of the table that was looked at; 0: none was */
+    uint8_t row;      /* 1 + its number; 0: none holds */
+};
+
+bool debug_mark_look(struct debug_mark *mark, const struct addr *client,
+                     struct str stream);
+
+/* Whether the next line of log_limited_if() about that client, and that stream
+ * unless it is empty, is wanted.  Counts one for the row if it is. */
+static inline bool
+debug_wanted(struct debug_mark *mark, const struct addr *client,
+             struct str stream)
+{
+    return exceptions_of_kind[EXCEPTION_DEBUG] > 0 &&
+           debug_mark_look(mark, client, stream);
+}
+
+#endif
