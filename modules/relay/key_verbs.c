@@ -1,9 +1,8 @@
 /*
  * weirctl's words for stream keys.
  *
- * The master has no store: an order goes to the relayer, which has it, and the
- * answer comes back over the bus and is looked for by who asked.  It is
- * forgotten there once it is told.
+ * The master has no store: an order goes to the relayer, which has it
+ * (order.h). The answer is wiped once it is told.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,26 +11,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/master_impl.h"
-#include "base/clock.h"
+#include "app/settings/settings.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "key_store.h"
-#include "proc/bus.h"
+#include "order.h"
 #include "relay.h"
 #include "relayer.h"
 #include "rtmp/name.h"
 #include "schema.h"
-#include "verbs.h"
-
-#define LOOK_MS 10
-#define ANSWER_MS 10000
-#define ANSWERS 64 /* that nobody has looked at yet, at most */
 
 enum what { KEY_GET, KEY_RESET, KEY_DELETE, KEY_LIST };
 
 struct order { /* master -> relayer */
-    uint64_t number;
     int64_t max_rooms;
     int32_t what;
     char room[RELAY_ROOM_MAX + 1]; /* LIST: those behind it */
@@ -40,16 +32,21 @@ struct order { /* master -> relayer */
 enum outcome { KEY_DONE = 1, KEY_MISSING, KEY_FAILED };
 
 struct answer { /* relayer -> master */
-    uint64_t number;
     int32_t outcome;
     uint32_t count;                                /* LIST: rooms in text */
     char text[KEY_STORE_PAGE][RELAY_ROOM_MAX + 1]; /* else only the first: the
                                                 key, or why not */
 };
 
+#define ANSWER_HEAD offsetof(struct answer, text)
+
+_Static_assert(sizeof(struct order) <= KEY_VERBS_ORDER_MAX, "it fits");
+_Static_assert(sizeof(struct answer) <= KEY_VERBS_ANSWER_MAX, "it fits");
+
 /* ---- the relayer ---- */
 
 struct job {
+    struct rpc_request *request;
     struct order order;
     struct answer answer;
     char key[KEY_LENGTH + 1];
@@ -58,16 +55,14 @@ struct job {
 static void
 reply(struct job *j, enum outcome outcome, struct str text)
 {
-    size_t len =
-        offsetof(struct answer, text) +
-        sizeof(j->answer.text[0]) * (j->answer.count > 0 ? j->answer.count : 1);
+    size_t len = ANSWER_HEAD + sizeof(j->answer.text[0]) *
+                                   (j->answer.count > 0 ? j->answer.count : 1);
 
-    j->answer.number = j->order.number;
     j->answer.outcome = (int32_t)outcome;
     if (j->answer.count == 0) {
         str_copy(j->answer.text[0], sizeof(j->answer.text[0]), text);
     }
-    bus_send(0, BUS_KEY_ANSWER, &j->answer, len, -1);
+    rpc_reply(&j->request, &j->answer, len, -1);
     memset(j->key, 0, sizeof(j->key));
     mem_free(&j);
 }
@@ -156,17 +151,19 @@ on_listed(void *arg, const struct store_result *r)
 }
 
 static void
-on_order(void *arg, struct bus_message *m)
+on_order(void *arg, struct rpc_request *r)
 {
     struct job *j;
     struct str room;
 
     (void)arg;
-    if (m->len != sizeof(j->order)) {
+    if (r->len != sizeof(j->order)) {
+        rpc_refuse(&r, "the order makes no sense");
         return;
     }
     j = mem_zero(sizeof(*j));
-    memcpy(&j->order, m->data, sizeof(j->order));
+    j->request = r;
+    memcpy(&j->order, r->data, sizeof(j->order));
     j->order.room[sizeof(j->order.room) - 1] = '\0';
     room = str_from(j->order.room);
     if (!relayer.plan.store) {
@@ -193,44 +190,10 @@ on_order(void *arg, struct bus_message *m)
 void
 key_verbs_serve(void)
 {
-    bus_register(BUS_KEY_ORDER, BUS_MASTER, sizeof(struct order), on_order,
-                 NULL);
+    rpc_serve(&order_methods[ORDER_KEY], on_order, NULL);
 }
 
 /* ---- the master ---- */
-
-static struct answer *answers[ANSWERS]; /* owned */
-static uint64_t numbers;
-
-/* What another process wrote is taken with all its ends. */
-static void
-on_answer(void *arg, struct bus_message *m)
-{
-    const size_t head = offsetof(struct answer, text);
-    struct answer *a;
-
-    (void)arg;
-    if (m->len < head || m->len > sizeof(*a) || slot_self() != 0) {
-        return;
-    }
-    a = mem_zero(sizeof(*a));
-    memcpy(a, m->data, m->len);
-    for (size_t i = 0; i < KEY_STORE_PAGE; i++) {
-        a->text[i][sizeof(a->text[i]) - 1] = '\0';
-    }
-    if (a->count > KEY_STORE_PAGE) {
-        a->count = KEY_STORE_PAGE;
-    }
-    mem_free(&answers[a->number % ANSWERS]);
-    answers[a->number % ANSWERS] = a;
-}
-
-void
-key_verbs_listen(void)
-{
-    bus_register(BUS_KEY_ANSWER, "relayer", sizeof(struct answer), on_answer,
-                 NULL);
-}
 
 static void
 look_at_layer(void *arg, const struct conf_extra *layer)
@@ -250,60 +213,40 @@ max_rooms(struct control_call *call)
 {
     int64_t most = 0;
 
-    settings_each_layer(control_master(call)->generation->settings,
-                        look_at_layer, &most);
+    settings_each_layer(control_settings(call), look_at_layer, &most);
     return most;
 }
 
-struct waiting {
-    uint64_t number;
-    int64_t end_ms; /* clock_ms() */
-};
-
-/* The answer, once, for mem_free(); NULL: it is not there.  The slot where it
- * was is free. */
-static struct answer *
-take_answer(const struct waiting *w)
-{
-    struct answer **at = &answers[w->number % ANSWERS], *a = *at;
-
-    if (a == NULL || a->number != w->number) {
-        return NULL;
-    }
-    *at = NULL;
-    return a;
-}
-
 static enum control_result
-ask(struct control_call *call, struct waiting *w, enum what what,
+ask(struct control_call *call, struct order_wait *w, enum what what,
     struct str room)
 {
-    struct order o = { .number = ++numbers,
-                       .max_rooms = max_rooms(call),
-                       .what = (int32_t)what };
-    int slot = relay_verbs_relayer();
+    struct order o = { .max_rooms = max_rooms(call), .what = (int32_t)what };
 
     str_copy(o.room, sizeof(o.room), room);
-    if (slot == -1 ||
-        bus_send((uint32_t)slot, BUS_KEY_ORDER, &o, sizeof(o), -1) == -1) {
-        return control_fail(call, "failed",
-                            "the relayer, which has the store, cannot be told");
-    }
-    w->number = o.number;
-    w->end_ms = clock_ms() + ANSWER_MS;
-    control_again(call, LOOK_MS);
-    return CONTROL_LATER;
+    return order_send(call, w, ORDER_KEY, &o, sizeof(o));
 }
 
-/* Fails, or waits for what there is not yet. */
-static enum control_result
-no_answer(struct control_call *call, const struct waiting *w)
+/* The answer, in which all texts end: another process wrote it.  NULL: what is
+ * to be returned is in *result. */
+static struct answer *
+take_answer(struct control_call *call, const struct order_wait *w,
+            enum control_result *result)
 {
-    if (clock_ms() < w->end_ms) {
-        control_again(call, LOOK_MS);
-        return CONTROL_LATER;
+    struct answer *a;
+
+    if (!order_answered(call, w, ANSWER_HEAD, result)) {
+        return NULL;
     }
-    return control_fail(call, "failed", "the relayer did not answer");
+    a = mem_zero(sizeof(*a));
+    memcpy(a, w->answer, w->len < sizeof(*a) ? w->len : sizeof(*a));
+    for (size_t i = 0; i < KEY_STORE_PAGE; i++) {
+        a->text[i][sizeof(a->text[i]) - 1] = '\0';
+    }
+    if (a->count > KEY_STORE_PAGE) {
+        a->count = KEY_STORE_PAGE;
+    }
+    return a;
 }
 
 static enum control_result
@@ -316,12 +259,13 @@ failed(struct control_call *call, const struct answer *a)
 static enum control_result
 one(struct control_call *call, enum what what)
 {
-    struct waiting *w = control_state(call, sizeof(*w), NULL);
+    struct order_wait *w = control_state(call, sizeof(*w), order_done);
     struct str room = control_word(call, 0);
+    enum control_result result;
     struct errmsg err;
     struct answer *a;
 
-    if (w->number == 0) {
+    if (!w->asked) {
         if (control_words(call) != 1) {
             return control_usage(call);
         }
@@ -331,9 +275,9 @@ one(struct control_call *call, enum what what)
         }
         return ask(call, w, what, room);
     }
-    a = take_answer(w);
+    a = take_answer(call, w, &result);
     if (a == NULL) {
-        return no_answer(call, w);
+        return result;
     }
     if (a->outcome != KEY_DONE) {
         failed(call, a);
@@ -373,16 +317,16 @@ static const struct control_column room_columns[] = { { "room", 0 },
 enum control_result
 key_verbs_list(struct control_call *call)
 {
-    struct waiting *w = control_state(call, sizeof(*w), NULL);
+    struct order_wait *w = control_state(call, sizeof(*w), order_done);
     enum control_result result = CONTROL_DONE;
     struct answer *a;
 
-    if (w->number == 0) {
+    if (!w->asked) {
         return ask(call, w, KEY_LIST, STR_NONE);
     }
-    a = take_answer(w);
+    a = take_answer(call, w, &result);
     if (a == NULL) {
-        return no_answer(call, w);
+        return result;
     }
     if (a->outcome != KEY_DONE) {
         failed(call, a);
@@ -392,6 +336,7 @@ key_verbs_list(struct control_call *call)
             control_cell(call, str_from(a->text[i]));
         }
         if (a->count == KEY_STORE_PAGE) {
+            order_clear(w);
             result =
                 ask(call, w, KEY_LIST, str_from(a->text[KEY_STORE_PAGE - 1]));
         }

@@ -8,8 +8,9 @@
 
 #include "app/control/verb.h"
 
-/* Master, before any fork: hears the answers. */
-void key_verbs_listen(void);
+#define KEY_VERBS_ORDER_MAX 512    /* bytes that the master sends ... */
+#define KEY_VERBS_ANSWER_MAX 32000 /* ... and gets */
+
 /* The relayer, which has the store: follows orders. */
 void key_verbs_serve(void);
 

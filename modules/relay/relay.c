@@ -8,12 +8,11 @@
 #include "answer.h"
 #include "app/worker.h"
 #include "conf/rows.h"
-#include "key_verbs.h"
 #include "keys.h"
+#include "order.h"
 #include "relayer.h"
 #include "schema.h"
 #include "tasks.h"
-#include "verbs.h"
 
 static const struct conf_key keys[] = {
     ROW(relay_settings, max_rooms, CONF_INT, .min = 1, .max = 100000000,
@@ -127,14 +126,6 @@ static const struct http_route routes[] = {
 };
 
 static int
-share(struct errmsg *err)
-{
-    relay_verbs_listen();
-    key_verbs_listen();
-    return relay_tasks_create(err);
-}
-
-static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
 {
@@ -160,8 +151,9 @@ const struct module relay_module = {
     .error_body = relay_error_body,
     .rate = "50/s",
     .roles = relay_roles,
+    .methods = order_methods,
     .verbs = relay_verbs,
     .metrics = relay_metrics,
-    .share = share,
+    .share = relay_tasks_create,
     .sweep = relay_tasks_sweep,
 };

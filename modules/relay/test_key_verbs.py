@@ -1,11 +1,15 @@
 """Stream keys by the control socket: weirctl key get, reset, delete, list."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import os
+import signal
+
 import pytest
 
 from control_client import Control
 from keys_help import KEY, ask, key_of, refused, start_keyed
 from rtmp_client import publisher
+from test_relay_api import relayer
 from weir import wait_for
 
 
@@ -78,3 +82,20 @@ def test_without_the_module(weir):
     with Control(w) as c:
         assert c.ask("key get a")[0].startswith("ERR failed ")
         assert c.ask("key list")[0].startswith("ERR failed ")
+
+
+def test_the_relayer_dies_while_it_is_asked(weir):
+    w = start_keyed(weir)
+    pid = relayer(w)
+    with Control(w) as c, Control(w) as other:
+        made = c.json("key get film")
+        os.kill(pid, signal.SIGSTOP)
+        c.send("key get film")
+        for _ in range(2):  # behind these the order is on its way
+            other.ask("show info")
+        os.kill(pid, signal.SIGKILL)
+        assert c.answer() == ["ERR failed the relayer ended before it answered"]
+        wait_for(lambda: relayer(w) != pid, 10, "the next relayer")
+        wait_for(lambda: c.ask("key get film")[0] == "room: film", 10,
+                 "its answer")
+        assert c.json("key get film") == made

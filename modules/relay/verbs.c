@@ -1,9 +1,8 @@
 /*
  * weirctl's words for relays.
  *
- * The list is read from shared memory.  A start or stop is checked here, in
- * the master, and sent to the relayer, which has the store; its answer comes
- * back over the bus and is looked for by who asked.
+ * The list is read from shared memory.  The master checks a start or stop and
+ * sends it to the relayer (order.h), which has the store.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,24 +11,18 @@
 #include <string.h>
 
 #include "app/control/verb.h"
-#include "app/master_impl.h"
 #include "ask.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "key_verbs.h"
-#include "proc/bus.h"
-#include "proc/slot.h"
+#include "order.h"
 #include "relay.h"
 #include "relayer.h"
 #include "rtmp/name.h"
 
-#define LOOK_MS 10
-#define ANSWER_MS 10000
 #define IN_FILE "it is in the configuration: change it there"
-#define ANSWERS 64 /* that nobody has looked at yet, at most */
 
-struct order { /* master -> relayer */
-    uint64_t number;
+struct order { /* master -> relayer, which answers with nothing */
     uint8_t start, kind;
     bool of_file; /* relay_ask_is_of_file() */
     int64_t room; /* relay_ask_room() */
@@ -37,22 +30,27 @@ struct order { /* master -> relayer */
     char url[RELAY_URL_MAX + 1];
 };
 
-struct answer { /* relayer -> master */
-    uint64_t number;
-    uint8_t done;
-    char text[RELAY_WORDS_MAX]; /* why not */
-};
+_Static_assert(sizeof(struct order) <= RELAY_VERBS_ORDER_MAX, "it fits");
 
 /* ---- the relayer ---- */
 
-static void
-answer(struct order *o, bool done, const char *text)
-{
-    struct answer a = { .number = o->number, .done = done };
+struct job {
+    struct rpc_request *request;
+    struct order order;
+};
 
-    str_copy(a.text, sizeof(a.text), str_from(text));
-    bus_send(0, BUS_RELAY_ANSWER, &a, sizeof(a), -1);
-    mem_free(&o);
+static void
+done(struct job *j)
+{
+    rpc_reply(&j->request, NULL, 0, -1);
+    mem_free(&j);
+}
+
+static void
+refuse(struct job *j, const char *why)
+{
+    rpc_refuse(&j->request, why);
+    mem_free(&j);
 }
 
 static struct relay_ask
@@ -75,148 +73,81 @@ on_looked_up(void *arg, const struct store_result *r)
         [RELAY_OTHER_URL] = "it is there with another URL: stop it first",
         [RELAY_RING] = "the stream would feed itself through this URL",
     };
-    struct order *o = arg;
-    struct relay_ask ask = ask_of(o);
+    struct job *j = arg;
+    struct relay_ask ask = ask_of(&j->order);
     char why[RELAY_WORDS_MAX];
 
     if (r->status != STORE_OK) {
-        answer(o, false, store_status_text(r->status));
+        refuse(j, store_status_text(r->status));
     } else if (ask.start) {
-        answer(o, false, words[relay_ask_obstacle(&ask, r)]);
+        refuse(j, words[relay_ask_obstacle(&ask, r)]);
     } else {
-        relay_ask_missing(&ask, o->of_file, r, why);
-        answer(o, false, why);
+        relay_ask_missing(&ask, j->order.of_file, r, why);
+        refuse(j, why);
     }
 }
 
 static void
 on_written(void *arg, const struct store_result *r)
 {
-    struct order *o = arg;
-    struct relay_ask ask = ask_of(o);
+    struct job *j = arg;
+    struct relay_ask ask = ask_of(&j->order);
 
     if (r->status == STORE_MISSING) {
-        relay_ask_look(&ask, on_looked_up, o);
+        relay_ask_look(&ask, on_looked_up, j);
+    } else if (r->status == STORE_OK) {
+        done(j);
     } else {
-        answer(o, r->status == STORE_OK,
-               r->status == STORE_OK ? "" : store_status_text(r->status));
+        refuse(j, store_status_text(r->status));
     }
 }
 
-/* Without one there is nothing to ask. */
 static void
-answer_no_store(struct order *o)
+on_order(void *arg, struct rpc_request *r)
 {
-    answer(o, false,
-           o->start == 0 && o->of_file
-               ? IN_FILE
-               : "no location has module relay, which keeps relays");
-}
-
-static void
-on_order(void *arg, struct bus_message *m)
-{
-    struct order *o;
     struct relay_ask ask;
+    struct job *j;
 
     (void)arg;
-    if (m->len != sizeof(*o)) {
+    if (r->len != sizeof(j->order)) {
+        rpc_refuse(&r, "the order makes no sense");
         return;
     }
-    o = mem_zero(sizeof(*o));
-    memcpy(o, m->data, sizeof(*o));
-    if (!relayer.plan.store) {
-        answer_no_store(o);
+    j = mem_zero(sizeof(*j));
+    j->request = r;
+    memcpy(&j->order, r->data, sizeof(j->order));
+    if (!relayer.plan.store) { /* there is nothing to ask */
+        refuse(j, j->order.start == 0 && j->order.of_file
+                      ? IN_FILE
+                      : "no location has module relay, which keeps relays");
         return;
     }
-    ask = ask_of(o);
-    relay_ask_write(&ask, o->room, on_written, o);
+    ask = ask_of(&j->order);
+    relay_ask_write(&ask, j->order.room, on_written, j);
 }
 
 void
 relay_verbs_serve(void)
 {
-    bus_register(BUS_RELAY_ORDER, BUS_MASTER, sizeof(struct order), on_order,
-                 NULL);
+    rpc_serve(&order_methods[ORDER_TASK], on_order, NULL);
 }
 
 /* ---- the master ---- */
 
-static struct answer answers[ANSWERS];
-static uint64_t numbers;
-
-static void
-on_answer(void *arg, struct bus_message *m)
-{
-    struct answer a;
-
-    (void)arg;
-    if (m->len == sizeof(a) && slot_self() == 0) {
-        memcpy(&a, m->data, sizeof(a));
-        a.text[sizeof(a.text) - 1] = '\0';
-        answers[a.number % ANSWERS] = a;
-    }
-}
-
-void
-relay_verbs_listen(void)
-{
-    bus_register(BUS_RELAY_ANSWER, "relayer", sizeof(struct answer), on_answer,
-                 NULL);
-}
-
-int
-relay_verbs_relayer(void)
-{
-    slot_owner found = slot_find_role("relayer", 0);
-
-    return found != 0 ? (int)slot_owner_number(found) : -1;
-}
-
-struct waiting {
-    uint64_t number;
-    int64_t end_ms; /* clock_ms() */
-};
-
 static enum control_result
-send_order(struct control_call *call, struct waiting *w,
+send_order(struct control_call *call, struct order_wait *w,
            const struct relay_ask *ask)
 {
-    const struct settings *s = control_master(call)->generation->settings;
-    struct order o = { .number = ++numbers,
-                       .start = ask->start,
+    const struct settings *s = control_settings(call);
+    struct order o = { .start = ask->start,
                        .kind = (uint8_t)ask->kind,
                        .of_file = relay_ask_is_of_file(s, ask),
                        .room = relay_ask_room(s) };
-    int slot = relay_verbs_relayer();
 
     str_copy(o.app, sizeof(o.app), ask->app);
     str_copy(o.name, sizeof(o.name), ask->name);
     str_copy(o.url, sizeof(o.url), ask->url);
-    if (slot == -1 ||
-        bus_send((uint32_t)slot, BUS_RELAY_ORDER, &o, sizeof(o), -1) == -1) {
-        return control_fail(call, "failed", "the relayer cannot be told");
-    }
-    w->number = o.number;
-    w->end_ms = clock_ms() + ANSWER_MS;
-    control_again(call, LOOK_MS);
-    return CONTROL_LATER;
-}
-
-static enum control_result
-look_for_answer(struct control_call *call, const struct waiting *w)
-{
-    const struct answer *a = &answers[w->number % ANSWERS];
-
-    if (a->number != w->number && clock_ms() < w->end_ms) {
-        control_again(call, LOOK_MS);
-        return CONTROL_LATER;
-    }
-    if (a->number != w->number) {
-        return control_fail(call, "failed", "the relayer did not answer");
-    }
-    return a->done != 0 ? control_ok(call, "%s", "")
-                        : control_fail(call, "failed", "%s", a->text);
+    return order_send(call, w, ORDER_TASK, &o, sizeof(o));
 }
 
 static int
@@ -244,14 +175,15 @@ read_ask(struct control_call *call, struct relay_ask *ask, struct errmsg *err)
 static enum control_result
 order(struct control_call *call, bool start)
 {
-    struct waiting *w = control_state(call, sizeof(*w), NULL);
-    const struct settings *s = control_master(call)->generation->settings;
+    struct order_wait *w = control_state(call, sizeof(*w), order_done);
     struct relay_ask ask = { .start = start };
     struct errmsg err = { "" };
+    enum control_result result;
     int status;
 
-    if (w->number != 0) {
-        return look_for_answer(call, w);
+    if (w->asked) {
+        return order_answered(call, w, 0, &result) ? control_ok(call, "%s", "")
+                                                   : result;
     }
     if (control_words(call) < (start ? 4u : 3u)) {
         return control_usage(call);
@@ -259,7 +191,7 @@ order(struct control_call *call, bool start)
     if (read_ask(call, &ask, &err) == -1) {
         return control_fail(call, "usage", "%s", err.text);
     }
-    status = relay_ask_check(s, &ask, &err);
+    status = relay_ask_check(control_settings(call), &ask, &err);
     if (status == 200) {
         return control_ok(call, "%s", "");
     }

@@ -1,33 +1,25 @@
 /*
  * Remote procedure calls: a process asks a role, and is answered.
  *
- * A method is a row of a table: its name, the role that serves it, the process
- * that may call it, and how long its messages are at most.  The master
- * registers all rows before any fork, so that all processes agree on their
- * numbers.  A role says with rpc_serve() which function takes the requests;
- * other processes call with rpc_call().
+ * A method is a row: its name, the role that serves it, who may call it, how
+ * long its messages are.  The master registers all rows before any fork, so
+ * that all processes agree on their numbers.
  *
  * A call ends once: with the last answer, with an error, or because its caller
  * cancels it.  Before the last answer any number of parts may come, as many as
- * the caller granted.  Each side has the deadline: behind it the caller gets
- * RPC_LATE and the role is told that nobody waits.
+ * the caller granted.  Caller and role both have the deadline.
  *
- * A role that dies ends its calls with RPC_DIED; whether it had done them
- * nobody knows.  A call with `resend` goes to the role's next process instead,
- * and may thus be done twice: that is for methods where twice is as good as
- * once.
+ * A role that dies ends its calls with RPC_DIED; whether they were done nobody
+ * knows.  A call with `resend` goes to the role's next process instead, and may
+ * be done twice: that is for methods where twice is as good as once.
  *
- * Bounds: a method has at most open_max calls in a caller, and a caller as many
- * requests in a role; requests kept for sending again, and those that a role
- * has, are bounded in bytes.  What does not fit is refused at once.
+ * Calls are bounded in number and bytes, in the caller and in the role; what
+ * does not fit is refused at once.  An answer counts only if the process sends
+ * it that was asked.  Nothing that was received is mapped: the bus reads it
+ * into memory of its own.
  *
- * An answer counts only if it comes from the very process that was asked.
- * Bytes above 32 KB come in a memfd that the bus reads into memory of its own;
- * nothing that was received is mapped.
- *
- * Its files: rpc.c registers methods and hears of processes that come and go,
- * rpc_call.c is the caller's side, rpc_serve.c the role's, rpc_wire.c the bytes
- * between them.
+ * rpc.c registers methods and hears of processes that come and go, rpc_call.c
+ * is the caller's side, rpc_serve.c the role's, rpc_wire.c the bytes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -276,3 +276,9 @@ control_master(const struct control_call *call)
 {
     return call->client->control->m;
 }
+
+const struct settings *
+control_settings(const struct control_call *call)
+{
+    return control_master(call)->generation->settings;
+}

@@ -387,7 +387,7 @@ most_connections(void)
 static enum control_result
 on_limits(struct control_call *call)
 {
-    const struct settings *s = control_master(call)->generation->settings;
+    const struct settings *s = control_settings(call);
     struct rlimit files = { 0 };
     struct live_memory_view v;
 

@@ -31,6 +31,7 @@ enum control_result {
 
 struct control_call;
 struct master;
+struct settings; /* app/settings/settings.h */
 
 struct control_verb {
     const char *words;     /* "show proc"; NULL ends a table */
@@ -49,6 +50,9 @@ size_t control_words(const struct control_call *call);
 struct str control_word(const struct control_call *call, size_t i);
 /* Whoever asks may do what this level may. */
 bool control_may(const struct control_call *call, enum control_level level);
+/* Of the weir.conf in force; until run() returns. */
+const struct settings *control_settings(const struct control_call *call);
+/* For weir's own commands. */
 struct master *control_master(const struct control_call *call);
 
 /* ---- time ---- */
