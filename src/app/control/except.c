@@ -15,7 +15,7 @@
 #include "net/exceptions.h"
 
 #define COUNT_MAX 1000000
-#define SUBJECT_TEXT (EXCEPTION_STREAM + 8) /* "stream app/name" */
+#define SUBJECT_TEXT (EXCEPTION_STREAM + 8) /* "app/name", or a network */
 
 /* ---- what a row says ---- */
 
