@@ -56,6 +56,7 @@ enum live_stopped {
     LIVE_STOPPED_CLAIM, /* it did not get the name in time */
     LIVE_STOPPED_KICKED,
     LIVE_STOPPED_HEADERS, /* they change too often */
+    LIVE_STOPPED_RATE,    /* more than the operator allows */
     LIVE_STOPPED_COUNT
 };
 

@@ -18,6 +18,7 @@
 /* How long a name may be in other hands before we give up. */
 #define CLAIM_TIMEOUT_MS 3000
 #define RETRY_MS 2
+#define RATE_LOOK_MS 1000
 
 struct live_publisher {
     struct hub_stream *hs; /* while asking or writing */
@@ -30,6 +31,9 @@ struct live_publisher {
     struct live_publish what; /* name points into name */
     char name[LIVE_NAME_MAX];
     int64_t deadline;   /* clock_ms(), for the claim */
+    int64_t began_ms;   /* clock_ms(): the stream is ours since then */
+    int64_t rate_ms;    /* when its rate was looked at last */
+    bool too_fast;      /* it has to be stopped for that */
     struct timer timer; /* retry, or the claim's end; writing: its own */
     struct later destroy;
 };
@@ -92,6 +96,7 @@ begin(struct live_publisher *p, struct hub_stream *hs)
     hs->asking = NULL;
     p->hs = hs;
     p->writing = true;
+    p->began_ms = p->rate_ms = loop_now(hub.loop);
     record_publishes(p->record);
     metric_add(&live_metrics[LIVE_PUBLISHERS], p->app, 1);
     writer_start(&p->writer, hs->stream);
@@ -202,9 +207,12 @@ leave(struct live_publisher *p)
 
 /* Not from within live_write(): its caller may have more to write. */
 static void
-stop_unsteady(struct live_publisher *p)
+stop_writing(struct live_publisher *p)
 {
-    static const char reason[] = "its codec headers change too often";
+    const char *reason = p->too_fast
+                             ? "it sends more than the operator allows the "
+                               "stream"
+                             : "its codec headers change too often";
 
     refused_note(&(struct refused){
         .proto = REFUSED_RTMP,
@@ -213,11 +221,11 @@ stop_unsteady(struct live_publisher *p)
         .bytes = STR_NONE,
     });
     leave(p);
-    stop(p, LIVE_STOPPED_HEADERS, reason);
+    stop(p, p->too_fast ? LIVE_STOPPED_RATE : LIVE_STOPPED_HEADERS, reason);
 }
 
 /* A retry is due, the old publisher's process did not answer in time, or what
- * is written cannot be kept. */
+ * is written cannot be kept or is too much. */
 static void
 on_timer(struct timer *timer)
 {
@@ -225,7 +233,7 @@ on_timer(struct timer *timer)
     struct errmsg err = { "" };
 
     if (p->writing) {
-        stop_unsteady(p);
+        stop_writing(p);
         return;
     }
     if (p->hs == NULL) {
@@ -299,6 +307,34 @@ count(struct live_publisher *p, enum media_type type, size_t len)
     meter_add(&p->hs->stream->meter, now, video, audio);
 }
 
+/* Looked at once a second, over the window of the meter: who has sent for less
+ * than that is not judged, because many begin with a burst. */
+static bool
+is_too_fast(struct live_publisher *p)
+{
+    int64_t now = loop_now(hub.loop);
+    const struct exception *e;
+    struct meter_view m;
+
+    if (exceptions_of_kind[EXCEPTION_RATE] == 0 ||
+        now - p->rate_ms < RATE_LOOK_MS ||
+        now - p->began_ms < METER_BUCKETS * METER_BUCKET_MS) {
+        return false;
+    }
+    p->rate_ms = now;
+    e = exception_of_stream(EXCEPTION_RATE, p->what.name);
+    if (e == NULL) {
+        return false;
+    }
+    m = meter_read(&p->record->meter, now, p->began_ms);
+    if (m.video_speed <= (uint64_t)e->most &&
+        m.audio_speed <= (uint64_t)e->most - m.video_speed) {
+        return false;
+    }
+    exception_strikes(e);
+    return true;
+}
+
 int
 live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
            const uint8_t *payload, size_t len)
@@ -309,11 +345,12 @@ live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
         return -1;
     }
     count(p, type, len);
-    if (p->writer.unsteady) {
+    if (p->writer.unsteady || p->too_fast) {
         return -1;
     }
+    p->too_fast = is_too_fast(p);
     result = writer_append(&p->writer, type, timestamp, payload, len);
-    if (p->writer.unsteady) {
+    if (p->writer.unsteady || p->too_fast) {
         timer_set(hub.loop, &p->timer, 0);
     }
     return result;

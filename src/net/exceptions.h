@@ -27,6 +27,7 @@ enum exception_kind {
     EXCEPTION_CONNECTIONS, /* of each address of a client's network */
     EXCEPTION_REQUESTS,    /* over HTTP, the same; interval_us, most at once */
     EXCEPTION_PLAYERS,     /* of a stream */
+    EXCEPTION_RATE,        /* of a stream's publisher, bit/s */
     EXCEPTION_KINDS
 };
 

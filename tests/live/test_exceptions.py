@@ -258,7 +258,8 @@ def struck(w):
     "limit client 192.0.2.1 connections 1 for", "limit stream live/a",
     "limit client 192.0.2.1 requests 5", "limit client 192.0.2.1 requests 0/s",
     "limit stream live/a connections 1", "limit stream live/a players some",
-    "limit stream a players 1",
+    "limit stream a players 1", "limit stream live/a rate 0",
+    "limit stream live/a rate fast",
 ])
 def test_usage_of_limits(weir, line):
     w = weir()
@@ -374,3 +375,28 @@ def test_players_of_a_stream(weir):
         c.close()
     flv.http.close()
     feed.stop()
+
+
+def test_rate_of_a_stream(weir):
+    """A publisher that sends too much is told so; others go on."""
+    w = limited(weir, "limit stream live/room rate 10k",
+                "limit stream live/other rate 1g")
+    other = Feed(w.rtmp, "other", size=20000).head().run()
+    feed = Feed(w.rtmp, size=20000).head().run()
+    with pytest.raises(Refused) as refused:
+        feed.c.status("NetStream.Publish.Start", timeout=busy(30))
+    assert "more than the operator allows the stream" in str(
+        refused.value.args)
+    w.wait_log("stream live/room: publisher stopped: it sends more than")
+    assert struck(w) == [1, 0]
+    with Control(w) as c:
+        assert "more than the operator allows" in "".join(
+            c.ask("show errors"))
+        streams = {r["name"]: r["state"] for r in c.json("show streams")}
+        assert streams["live/other"] == "live"
+        c.ask("limit stream live/room off")
+        in_force(w, 3)
+    feed.stop()
+    again = Feed(w.rtmp).head().frames(2)
+    again.stop()
+    other.stop()

@@ -15,7 +15,7 @@
 #include "net/exceptions.h"
 
 #define COUNT_MAX 1000000
-#define SUBJECT_TEXT (EXCEPTION_STREAM + 8) /* "stream app/name" */
+#define SUBJECT_TEXT (EXCEPTION_STREAM + 8) /* "app/name", or a network */
 
 /* ---- what a row says ---- */
 
@@ -28,6 +28,7 @@ kind_name(const struct exception *e)
         [EXCEPTION_CONNECTIONS] = "connections",
         [EXCEPTION_REQUESTS] = "requests",
         [EXCEPTION_PLAYERS] = "players",
+        [EXCEPTION_RATE] = "rate",
     };
 
     return names[e->kind];
@@ -231,6 +232,21 @@ read_rate(struct str s, struct exception *e, struct errmsg *err)
     return 0;
 }
 
+static int
+read_bits(struct str s, struct exception *e, struct errmsg *err)
+{
+    if (conf_parse_size(s, &e->most, err) == -1) {
+        return -1;
+    }
+    if (e->most < 1 || s.len >= sizeof(e->limit)) {
+        return errmsg_set(err,
+                          "\"%.*s\" must be bits a second, from 1 on, "
+                          "as \"6m\"",
+                          STR_ARGS(s));
+    }
+    return 0;
+}
+
 static const struct limit client_limits[] = {
     { "connections", EXCEPTION_CONNECTIONS, read_count },
     { "requests", EXCEPTION_REQUESTS, read_rate },
@@ -239,6 +255,7 @@ static const struct limit client_limits[] = {
 
 static const struct limit stream_limits[] = {
     { "players", EXCEPTION_PLAYERS, read_count },
+    { "rate", EXCEPTION_RATE, read_bits },
     { .word = NULL },
 };
 
@@ -352,8 +369,9 @@ const struct control_verb control_except_verbs[] = {
       "ADDRESS[/BITS] connections N | requests N/s|m|h [for TIME] | off",
       "What each of these addresses may have, whatever the settings say.",
       CONTROL_OPERATOR, 5, on_limit_client },
-    { "limit stream", "APP/NAME players N [for TIME] | off",
-      "How many players a stream may have; those that are there stay.",
+    { "limit stream", "APP/NAME players N | rate SIZE [for TIME] | off",
+      "How many players a stream may have, and bits a second its publisher may "
+      "send.",
       CONTROL_OPERATOR, 5, on_limit_stream },
     { .words = NULL },
 };
