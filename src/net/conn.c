@@ -415,6 +415,22 @@ leave_census(struct conn *c)
     }
 }
 
+void
+conn_leave_gauge(struct conn *c)
+{
+    if (!c->uncounted) {
+        c->uncounted = true;
+        metric_add(&net_metrics[NET_CONNECTIONS], c->listener, -1);
+    }
+}
+
+void
+conn_leave_counts(struct conn *c)
+{
+    conn_leave_gauge(c);
+    leave_census(c);
+}
+
 struct conn *
 conn_new(struct loop *l, const struct conn_socket *s,
          const struct conn_handlers *handlers, void *arg,
@@ -490,7 +506,7 @@ conn_close(struct conn *c, const char *reason)
     timer_stop(c->loop, &c->linger);
     later_cancel(&c->offer);
     loop_later(c->loop, &c->destroy);
-    metric_add(&net_metrics[NET_CONNECTIONS], c->listener, -1);
+    conn_leave_gauge(c);
     if (c->handlers->on_close != NULL) {
         c->handlers->on_close(c->arg, reason);
     }

@@ -98,6 +98,7 @@ struct conn {
     bool finishing;       /* conn_finish(): flush, end, linger */
     bool ended;           /* our side was ended */
     bool eof;             /* the peer's side ended */
+    bool uncounted;       /* see conn_leave_gauge() */
     bool offering;        /* on_data runs */
     struct later offer;   /* conn_resume_reading() */
     struct timer linger;

@@ -14,6 +14,10 @@
 void conn_watch(struct conn *c);
 /* It failed: why. */
 const char *conn_failure(const struct conn *c);
+/* Not among the connections that the metrics tell any more; once is enough. */
+void conn_leave_gauge(struct conn *c);
+/* The same, and not counted for its client either. */
+void conn_leave_counts(struct conn *c);
 
 /* conn_write.c */
 /* The socket takes bytes again. */

@@ -1,0 +1,244 @@
+/*
+ * Giving a connection to another process: what is packed, and what is checked
+ * before it is believed.
+ *
+ * Times are those of the monotonic clock, which all processes share.  A client
+ * is counted in the census by the process that has its socket.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "net/conn_move.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "net/conn_impl.h"
+#include "net/metrics.h"
+#include "net/tls_pump.h"
+#include "proc/census.h"
+
+enum { SECURE = 1, INCOMPLETE = 2, FLAGS = 3 };
+
+/* A connection as it travels. */
+struct moved {
+    struct addr peer, local, via;
+    int64_t opened_ms, last_read_ms, last_write_ms;
+    int64_t bytes_in, bytes_out;
+    int64_t census;
+    uint32_t listener;
+    uint8_t flags;
+    struct str unread, unsent; /* in the bytes */
+};
+
+/* ---- bytes ---- */
+
+static void
+pack_addr(struct pack *out, const struct addr *a)
+{
+    pack_u8(out, a->family);
+    pack_u32(out, a->port);
+    pack_bytes(out, a->ip, sizeof(a->ip));
+}
+
+static void
+unpack_addr(struct unpack *in, struct addr *a)
+{
+    uint32_t port;
+
+    memset(a, 0, sizeof(*a));
+    a->family = unpack_u8(in);
+    port = unpack_u32(in);
+    unpack_bytes(in, a->ip, sizeof(a->ip));
+    a->port = (uint16_t)port;
+    in->bad = in->bad || port > UINT16_MAX ||
+              (a->family != AF_INET && a->family != AF_INET6 &&
+               a->family != AF_UNIX && a->family != AF_UNSPEC);
+}
+
+static void
+pack_conn(struct pack *out, const struct conn *c)
+{
+    bool stays = c->tls != NULL; /* its TLS end, with what that counts */
+
+    pack_addr(out, &c->peer);
+    pack_addr(out, &c->local);
+    pack_addr(out, &c->via);
+    pack_int(out, c->opened_ms);
+    pack_int(out, c->last_read_ms);
+    pack_int(out, c->last_write_ms);
+    pack_int(out, (int64_t)c->bytes_in);
+    pack_int(out, (int64_t)c->bytes_out);
+    pack_int(out, stays ? 0 : (int64_t)c->census);
+    pack_u32(out, c->listener);
+    pack_u8(out, (uint8_t)((c->secure ? SECURE : 0) |
+                           (c->incomplete ? INCOMPLETE : 0)));
+    pack_text(out, buf_str(&c->in));
+    pack_text(out, stays ? STR_NONE : buf_str(&c->out));
+}
+
+static void
+unpack_conn(struct unpack *in, struct moved *m)
+{
+    unpack_addr(in, &m->peer);
+    unpack_addr(in, &m->local);
+    unpack_addr(in, &m->via);
+    m->opened_ms = unpack_int(in);
+    m->last_read_ms = unpack_int(in);
+    m->last_write_ms = unpack_int(in);
+    m->bytes_in = unpack_int(in);
+    m->bytes_out = unpack_int(in);
+    m->census = unpack_int(in);
+    m->listener = unpack_u32(in);
+    m->flags = unpack_u8(in);
+    m->unread = unpack_text(in);
+    m->unsent = unpack_text(in);
+    in->bad = in->bad || m->bytes_in < 0 || m->bytes_out < 0 ||
+              m->listener >= METRIC_NAMES || (m->flags & ~FLAGS) != 0;
+}
+
+/* ---- going ---- */
+
+/* All but the descriptor goes. */
+static void
+leave(struct conn *c)
+{
+    c->closed = true;
+    io_stop(c->loop, &c->io);
+    later_cancel(&c->offer);
+    loop_later(c->loop, &c->destroy);
+    conn_leave_counts(c);
+}
+
+int
+conn_detach(struct conn *c, struct pack *out, int *fd, struct errmsg *err)
+{
+    assert(!c->offering);
+    if (c->closed || c->finishing) {
+        return errmsg_set(err, "the connection is being closed");
+    }
+    pack_conn(out, c);
+    if (out->full) {
+        return errmsg_set(err, "the connection holds more than %zu bytes",
+                          out->to->limit);
+    }
+    if (c->tls != NULL) {
+        return tls_pump_start(c, fd, err);
+    }
+    *fd = c->io.fd;
+    leave(c);
+    return 0;
+}
+
+/* ---- coming ---- */
+
+/* Whether fd is a stream that may be what m says of it. */
+static bool
+is_its_socket(int fd, const struct moved *m)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+    int type = 0;
+    socklen_t type_len = sizeof(type);
+    struct addr at;
+
+    memset(&ss, 0, sizeof(ss));
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == -1 ||
+        type != SOCK_STREAM ||
+        getpeername(fd, (struct sockaddr *)&ss, &len) == -1) {
+        return false;
+    }
+    if (ss.ss_family == AF_UNIX) { /* or a pair before a TLS end */
+        return true;
+    }
+    addr_from_socket(&at, &ss);
+    return addr_eq(&at, &m->via);
+}
+
+static int
+check(int fd, const struct unpack *in, const struct moved *m,
+      const struct conn_limits *limits, struct errmsg *err)
+{
+    if (in->bad) {
+        return errmsg_set(err, "these are not the bytes of a connection");
+    }
+    if (!is_its_socket(fd, m)) {
+        return errmsg_set(err, "the descriptor is not the one that was packed");
+    }
+    if (m->unread.len > limits->in_limit || m->unsent.len > limits->out_limit) {
+        return errmsg_set(err,
+                          "%zu bytes unread and %zu unsent are more than %zu "
+                          "and %zu",
+                          m->unread.len, m->unsent.len, limits->in_limit,
+                          limits->out_limit);
+    }
+    return 0;
+}
+
+static int64_t
+not_later(int64_t ms, int64_t now)
+{
+    return ms < 0 ? 0 : ms < now ? ms : now;
+}
+
+/* -1: memory is out. */
+static int
+restore(struct conn *c, const struct moved *m)
+{
+    int64_t now = loop_now(c->loop);
+
+    c->opened_ms = not_later(m->opened_ms, now);
+    c->last_read_ms = not_later(m->last_read_ms, now);
+    c->last_write_ms = not_later(m->last_write_ms, now);
+    c->bytes_in = (uint64_t)m->bytes_in;
+    c->bytes_out = (uint64_t)m->bytes_out;
+    conn_set_incomplete(c, (m->flags & INCOMPLETE) != 0);
+    if (buf_add_str(&c->in, m->unread) == -1 ||
+        buf_add_str(&c->out, m->unsent) == -1) {
+        return -1;
+    }
+    if (m->unread.len > 0) {
+        loop_later(c->loop, &c->offer);
+    }
+    c->want_write = m->unsent.len > 0;
+    conn_watch(c);
+    return 0;
+}
+
+struct conn *
+conn_attach(struct loop *l, int fd, struct unpack *in,
+            const struct conn_limits *limits, struct errmsg *err)
+{
+    static const struct conn_handlers nobody;
+    struct conn_socket s = { .fd = fd };
+    struct moved m;
+    struct conn *c;
+
+    unpack_conn(in, &m);
+    if (check(fd, in, &m, limits, err) == -1) {
+        close(fd);
+        return NULL;
+    }
+    s.peer = m.peer;
+    s.local = m.local;
+    s.via = m.via;
+    s.secure = (m.flags & SECURE) != 0;
+    s.listener = (uint16_t)m.listener;
+    s.census = m.census != 0 && census_enter((uint64_t)m.census)
+                   ? (uint64_t)m.census
+                   : 0;
+    c = conn_new(l, &s, &nobody, NULL, limits);
+    if (c == NULL) {
+        errmsg_set(err, "%s", strerror(errno));
+        return NULL;
+    }
+    if (restore(c, &m) == -1) {
+        conn_close(c, "out of memory");
+        errmsg_set(err, "out of memory");
+        return NULL;
+    }
+    return c;
+}

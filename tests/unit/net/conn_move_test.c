@@ -1,0 +1,204 @@
+/*
+ * Giving a connection away and taking it, within one process: what moves along,
+ * what is refused, and the end of a pump.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "net/conn_move.h"
+#include "tls_client.h"
+
+static uint8_t
+byte_at(size_t i)
+{
+    return (uint8_t)(i * 7 + i / 251);
+}
+
+/* Packs the connection of s and detaches it. */
+static int
+detach(struct session *s, struct buf *bytes)
+{
+    struct pack out = { .to = bytes };
+    struct errmsg err;
+    int fd;
+
+    buf_init(bytes, 100000);
+    assert_int_equal(conn_detach(s->c, &out, &fd, &err), 0);
+    loop_turn(l, 0);
+    assert_int_equal(s->close_calls, 0);
+    return fd;
+}
+
+static void
+its_facts_and_totals_move_along(void **state)
+{
+    struct unpack in;
+    struct errmsg err;
+    struct session s;
+    struct buf bytes;
+    int64_t opened;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    s.eat = 2;
+    say(&s, "abc");
+    loop_turn(l, 1000);
+    assert_int_equal(conn_write(s.c, "12345", 5), 0);
+    s.c->secure = true;
+    opened = s.c->opened_ms -= 7;
+    conn_set_incomplete(s.c, false);
+    int fd = detach(&s, &bytes);
+
+    in = (struct unpack){ .rest = buf_str(&bytes) };
+    s.c = conn_attach(l, fd, &in, &wide, &err);
+    assert_non_null(s.c);
+    conn_set_handlers(s.c, &handlers, &s);
+    assert_int_equal(s.data_calls, 1); /* not within the call */
+    loop_turn(l, 0);
+    saw(&s, "abc");
+    assert_int_equal(s.c->bytes_in, 3);
+    assert_int_equal(s.c->bytes_out, 5);
+    assert_int_equal(s.c->opened_ms, opened);
+    assert_true(s.c->secure && !s.c->incomplete);
+    buf_clear(&bytes);
+    done(&s);
+}
+
+/* Attaching to fd what was packed, with the limits. */
+static bool
+attaches(struct str bytes, int fd, const struct conn_limits *limits)
+{
+    struct unpack in = { .rest = bytes };
+    struct errmsg err;
+    struct session nobody = { .eat = 0 };
+    struct conn *c = conn_attach(l, fd, &in, limits, &err);
+
+    if (c == NULL) {
+        assert_int_equal(fcntl(fd, F_GETFD), -1);
+        return false;
+    }
+    nobody.c = c;
+    conn_set_handlers(c, &handlers, &nobody);
+    conn_close(c, "only tried");
+    loop_turn(l, 0);
+    return true;
+}
+
+static void
+what_was_not_packed_so_is_refused(void **state)
+{
+    struct session s;
+    struct buf bytes;
+    struct str all;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    s.eat = 0;
+    say(&s, "more than sixteen bytes");
+    loop_turn(l, 1000);
+    int fd = detach(&s, &bytes);
+
+    all = buf_str(&bytes);
+    for (size_t n = 0; n < all.len; n++) {
+        assert_false(attaches(str_first(all, n), dup(fd), &wide));
+    }
+    assert_false(attaches(all, dup(fd), &small)); /* more than it may keep */
+    assert_false(attaches(all, open("/dev/null", O_RDONLY), &wide));
+    assert_true(attaches(all, dup(fd), &wide));
+    close(fd);
+    close(s.peer);
+    buf_clear(&bytes);
+}
+
+static void
+one_that_ends_does_not_move(void **state)
+{
+    struct pack out;
+    struct errmsg err;
+    struct session s;
+    struct buf bytes;
+    int fd;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    buf_init(&bytes, 10);
+    out = (struct pack){ .to = &bytes };
+    assert_int_equal(conn_detach(s.c, &out, &fd, &err), -1); /* no room */
+    assert_false(s.c->closed);
+    buf_clear(&bytes);
+    buf_init(&bytes, 100000);
+    out = (struct pack){ .to = &bytes };
+    conn_finish(s.c, 5000, "finished");
+    assert_int_equal(conn_detach(s.c, &out, &fd, &err), -1);
+    buf_clear(&bytes);
+    done(&s);
+}
+
+/* The far end of a pump has said much and is closed while the peer does not
+ * read: nothing of it is lost, and then comes TLS's own end. */
+static void
+what_the_pair_holds_is_sent_at_the_end(void **state)
+{
+    int64_t until = clock_ms() + PATIENCE_MS;
+    size_t said = 0, heard = 0;
+    struct session s;
+    struct buf bytes;
+    uint8_t data[1000];
+
+    (void)state;
+    open_tls(&s, TLS1_3_VERSION, &wide);
+    int far = detach(&s, &bytes);
+    int full = 0;
+
+    while (full < 3) { /* in the pair, the pump and the peer's socket */
+        ssize_t n;
+
+        for (size_t k = 0; k < sizeof(data); k++) {
+            data[k] = byte_at(said + k);
+        }
+        n = send(far, data, sizeof(data), MSG_DONTWAIT);
+        said += n > 0 ? (size_t)n : 0;
+        full = n > 0 ? 0 : full + 1;
+        loop_turn(l, 0);
+    }
+    close(far);
+    for (int n = 0; n != -1;) {
+        assert_true(clock_ms() < until);
+        loop_turn(l, 0);
+        n = SSL_read(client, data, sizeof(data));
+        for (int k = 0; k < n; k++) {
+            assert_int_equal(data[k], byte_at(heard + (size_t)k));
+        }
+        heard += n > 0 ? (size_t)n : 0;
+        n = n > 0 || wants_more(n) ? 0 : -1;
+    }
+    assert_int_equal(heard, said);
+    assert_true(SSL_get_shutdown(client) & SSL_RECEIVED_SHUTDOWN);
+    SSL_free(client);
+    client = NULL;
+    close(s.peer);
+    loop_turn(l, 0);
+    buf_clear(&bytes);
+}
+
+#define TEST(f) cmocka_unit_test(f)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(its_facts_and_totals_move_along),
+        TEST(what_was_not_packed_so_is_refused),
+        TEST(one_that_ends_does_not_move),
+        TEST(what_the_pair_holds_is_sent_at_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
+}
