@@ -1,5 +1,5 @@
-"""What stands below EXAMPLES in a manual page works when it is pasted: weir -t
-takes each piece of weir.conf there.
+"""The examples of a manual page work when they are pasted: weir -t takes each
+piece of weir.conf below EXAMPLES, and weir knows each command of weirctl there.
 
 A piece of a literal block ends at an empty line.  It is a whole weir.conf when
 it begins with a setting, and a server or locations when it begins with their
@@ -20,13 +20,18 @@ SERVER = 'http = { servers = ( %s ); };\n'
 LOCATIONS = SERVER % '{ listen = "8080"; locations = ( %s ); }'
 
 
-def pieces(page):
+def examples(page):
     with open(page, encoding="utf-8") as f:
         text = f.read()
     section = re.search(r"^\.Sh EXAMPLES\n(.*?)^\.Sh ", text, re.M | re.S)
     assert section, f"{page}: has no EXAMPLES"
-    blocks = re.findall(r"^\.Bd.*?\n(.*?)^\.Ed", section[1], re.M | re.S)
-    assert blocks or "\n.Dl " in section[1], f"{page}: EXAMPLES has no example"
+    return section[1]
+
+
+def pieces(page):
+    section = examples(page)
+    blocks = re.findall(r"^\.Bd.*?\n(.*?)^\.Ed", section, re.M | re.S)
+    assert blocks or "\n.Dl " in section, f"{page}: EXAMPLES has no example"
     return [piece.replace(r"\e", "\\") for block in blocks
             for piece in block.strip("\n").split("\n\n")]
 
@@ -74,3 +79,13 @@ def test_an_example_is_a_good_configuration(text, tmp_path):
 def test_weir_conf_has_an_example_of_each_kind():
     """So that none is taken for commands."""
     assert sum("weir.conf.5" in e.id for e in EXAMPLES) >= 7
+
+
+def test_a_command_of_an_example_is_one():
+    known = tuple(line.split("  ")[0] for line in run("-C").stdout.splitlines())
+    commands = [command for page in PAGES for command in
+                re.findall(r"^(?:\.Dl )?weirctl (?:--json )?(.*)",
+                           examples(page), re.M)]
+    assert len(commands) >= 4
+    for command in commands:
+        assert command.startswith(known), command
