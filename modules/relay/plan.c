@@ -6,6 +6,8 @@
  */
 #include "plan.h"
 
+#include "settings.h"
+
 #include <string.h>
 
 /* ---- writing ---- */
@@ -36,14 +38,15 @@ put_task(struct buf *out, enum relay_kind kind, struct str app, struct str name,
 static void
 put_tasks(struct buf *out, const struct rtmp_application_settings *a)
 {
-    const struct push_settings *push = a->push.items;
-    const struct pull_settings *pull = a->pull.items;
+    const struct relay_application *r = relay_application_of(a);
+    const struct push_settings *push = r->push.items;
+    const struct pull_settings *pull = r->pull.items;
 
-    put_int(out, (int64_t)(a->push.count + a->pull.count));
-    for (size_t i = 0; i < a->push.count; i++) {
+    put_int(out, (int64_t)(r->push.count + r->pull.count));
+    for (size_t i = 0; i < r->push.count; i++) {
         put_task(out, RELAY_PUSH, a->name, push[i].name, push[i].url);
     }
-    for (size_t i = 0; i < a->pull.count; i++) {
+    for (size_t i = 0; i < r->pull.count; i++) {
         put_task(out, RELAY_PULL, a->name, pull[i].name, pull[i].url);
     }
 }
@@ -68,10 +71,12 @@ put_apps(struct buf *out, const struct settings *s,
 void
 plan_write(const struct settings *s, struct buf *out)
 {
-    put_int(out, s->relays.max);
-    put_int(out, s->relays.connect_timeout);
-    put_int(out, s->relays.idle_timeout);
-    put_int(out, s->relays.tls_verify);
+    const struct relays_settings *relays = relays_of(s);
+
+    put_int(out, relays->max);
+    put_int(out, relays->connect_timeout);
+    put_int(out, relays->idle_timeout);
+    put_int(out, relays->tls_verify);
     put_int(out, plan_wants_store(s));
     put_int(out, (int64_t)s->egress.count);
     for (size_t i = 0; i < s->egress.count; i++) {
@@ -265,7 +270,10 @@ plan_wants_relayer(const struct settings *s)
         const struct rtmp_application_settings *a = r->applications.items;
 
         for (size_t k = 0; k < r->applications.count; k++) {
-            if (a[k].push.count + a[k].pull.count > 0) {
+            const struct relay_application *relays =
+                relay_application_of(&a[k]);
+
+            if (relays->push.count + relays->pull.count > 0) {
                 return true;
             }
         }
