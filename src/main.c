@@ -179,7 +179,7 @@ send_signal(const struct options *o)
 static void
 print_keys(void)
 {
-    conf_print_keys(settings_keys, "", stdout);
+    conf_print_keys(settings_rows(), "", stdout);
     for (size_t i = 0; modules[i] != NULL; i++) {
         if (modules[i]->keys != NULL) {
             conf_print_keys(modules[i]->keys, modules[i]->name, stdout);

@@ -81,7 +81,7 @@ answer_not_written(struct request *q)
     return relay_refuse(q->r, RELAY_REFUSED_TASK, 507,
                         "there are as many relays as relays.max allows "
                         "(%lld): stop one, or raise it",
-                        (long long)q->relay->all->relays.max);
+                        (long long)relays_of(q->relay->all)->max);
 }
 
 static enum http_result

@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/settings/relay_target.h"
 #include "base/clock.h"
 #include "net/url.h"
 #include "relay.h"
 #include "schema.h"
+#include "settings.h"
+#include "target.h"
 
 /* Behind a list of URLs: " and N more". */
 #define MORE_ROOM 32
@@ -40,10 +41,10 @@ static int
 check_url(const struct settings *s, const struct relay_ask *a,
           struct errmsg *err)
 {
-    if (settings_check_relay(s, a->app, a->name, a->url, err) == -1) {
+    if (relay_check_url(s, a->app, a->name, a->url, err) == -1) {
         return 400;
     }
-    return settings_check_egress(s, a->url, err) == -1 ? 403 : 0;
+    return relay_check_egress(s, a->url, err) == -1 ? 403 : 0;
 }
 
 /* A stream has one pull, wherever it comes from; pushes are told by URL. */
@@ -55,9 +56,10 @@ concerns(const struct relay_ask *a, struct str url)
 
 /* weir.conf has a relay of that identity; *url: to or from where. */
 static bool
-is_configured(const struct rtmp_application_settings *app,
+is_configured(const struct rtmp_application_settings *settings,
               const struct relay_ask *a, struct str *url)
 {
+    const struct relay_application *app = relay_application_of(settings);
     const struct pull_settings *pull = app->pull.items;
     const struct push_settings *push = app->push.items;
 
@@ -138,7 +140,7 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
 /* Pushes of all streams count by the streams that there are, as they do in
  * the relayer. */
 static size_t
-count_named(const struct rtmp_application_settings *app)
+count_named(const struct relay_application *app)
 {
     const struct push_settings *push = app->push.items;
     size_t count = app->pull.count;
@@ -160,10 +162,10 @@ relay_ask_room(const struct settings *s)
         const struct rtmp_application_settings *a = r->applications.items;
 
         for (size_t k = 0; k < r->applications.count; k++) {
-            taken += count_named(&a[k]);
+            taken += count_named(relay_application_of(&a[k]));
         }
     }
-    return s->relays.max - (int64_t)taken;
+    return relays_of(s)->max - (int64_t)taken;
 }
 
 /* ---- the store ---- */

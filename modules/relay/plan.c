@@ -5,6 +5,8 @@
  */
 #include "plan.h"
 
+#include "settings.h"
+
 #include <string.h>
 
 #include "base/pack.h"
@@ -24,14 +26,15 @@ put_task(struct pack *out, enum relay_kind kind, struct str app,
 static void
 put_tasks(struct pack *out, const struct rtmp_application_settings *a)
 {
-    const struct push_settings *push = a->push.items;
-    const struct pull_settings *pull = a->pull.items;
+    const struct relay_application *r = relay_application_of(a);
+    const struct push_settings *push = r->push.items;
+    const struct pull_settings *pull = r->pull.items;
 
-    pack_int(out, (int64_t)(a->push.count + a->pull.count));
-    for (size_t i = 0; i < a->push.count; i++) {
+    pack_int(out, (int64_t)(r->push.count + r->pull.count));
+    for (size_t i = 0; i < r->push.count; i++) {
         put_task(out, RELAY_PUSH, a->name, push[i].name, push[i].url);
     }
-    for (size_t i = 0; i < a->pull.count; i++) {
+    for (size_t i = 0; i < r->pull.count; i++) {
         put_task(out, RELAY_PULL, a->name, pull[i].name, pull[i].url);
     }
 }
@@ -56,12 +59,13 @@ put_apps(struct pack *out, const struct settings *s,
 void
 plan_write(const struct settings *s, struct buf *to)
 {
+    const struct relays_settings *relays = relays_of(s);
     struct pack p = { .to = to }, *out = &p;
 
-    pack_int(out, s->relays.max);
-    pack_int(out, s->relays.connect_timeout);
-    pack_int(out, s->relays.idle_timeout);
-    pack_int(out, s->relays.tls_verify);
+    pack_int(out, relays->max);
+    pack_int(out, relays->connect_timeout);
+    pack_int(out, relays->idle_timeout);
+    pack_int(out, relays->tls_verify);
     pack_int(out, plan_wants_store(s));
     pack_int(out, (int64_t)s->egress.count);
     for (size_t i = 0; i < s->egress.count; i++) {
@@ -226,7 +230,10 @@ plan_wants_relayer(const struct settings *s)
         const struct rtmp_application_settings *a = r->applications.items;
 
         for (size_t k = 0; k < r->applications.count; k++) {
-            if (a[k].push.count + a[k].pull.count > 0) {
+            const struct relay_application *relays =
+                relay_application_of(&a[k]);
+
+            if (relays->push.count + relays->pull.count > 0) {
                 return true;
             }
         }

@@ -19,7 +19,9 @@
 #include "grace.h"
 #include "key.h"
 #include "keys.h"
+#include "mark.h"
 #include "schema.h"
+#include "settings.h"
 
 #define RETRY_MS 1000 /* when the store could not be asked about one let in */
 
@@ -50,10 +52,17 @@ loop_of(const struct publishing *p)
     return rtmp_session_conn(p->request->session)->loop;
 }
 
-static const struct rtmp_application_settings *
+static const struct relay_application *
 settings_for(const struct publishing *p)
 {
-    return rtmp_service_application_of(p->request)->settings;
+    return relay_application_of(
+        rtmp_service_application_of(p->request)->settings);
+}
+
+static bool
+takes_keys(const struct rtmp_application *a)
+{
+    return str_eq(a->settings->publish, STR(RELAY_PUBLISH));
 }
 
 static struct str
@@ -240,7 +249,7 @@ on_publish(struct rtmp_request *r, struct rtmp_refusal *no)
 {
     struct publishing *p;
 
-    if (rtmp_service_application_of(r)->settings->publish != PUBLISH_KEY) {
+    if (!takes_keys(rtmp_service_application_of(r))) {
         return HOOK_NEXT;
     }
     if (!key_is_well_formed(r->name)) {
@@ -269,7 +278,7 @@ on_publish(struct rtmp_request *r, struct rtmp_refusal *no)
 static bool
 is_secret(const struct rtmp_application *a, struct str name)
 {
-    while (a->settings->publish == PUBLISH_KEY && name.len > 0) {
+    while (takes_keys(a) && name.len > 0) {
         if (key_is_well_formed(str_cut(&name, '/'))) {
             return true;
         }
@@ -300,6 +309,7 @@ on_end(struct rtmp_request *r)
 
 const struct rtmp_hooks relay_publish_hooks = {
     .on_publish = on_publish,
+    .accepts = relay_accepts,
     .is_secret = is_secret,
     .on_end = on_end,
 };

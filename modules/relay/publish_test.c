@@ -18,6 +18,7 @@
 #include "app/rtmp_service.h"
 #include "fake_store.h"
 #include "keys.h"
+#include "settings.h"
 
 #define KEY "aaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbb"
 #define KEY_X KEY "x"
@@ -29,8 +30,11 @@
 
 struct metric relay_metrics[RELAY_METRIC_COUNT + 1];
 
-static struct rtmp_application_settings settings;
-static const struct rtmp_application application = { .settings = &settings };
+static struct rtmp_application_settings application_settings;
+static struct relay_application settings;
+static const struct rtmp_application application = {
+    .settings = &application_settings,
+};
 static struct conn conn;
 
 struct peer {
@@ -45,6 +49,13 @@ static struct peer *
 peer_of(struct rtmp_request *r)
 {
     return r->context;
+}
+
+const struct relay_application *
+relay_application_of(const struct rtmp_application_settings *a)
+{
+    assert_ptr_equal(a, &application_settings);
+    return &settings;
 }
 
 const struct rtmp_application *
@@ -134,8 +145,8 @@ setup(void **state)
     struct errmsg err;
 
     (void)state;
-    settings = (struct rtmp_application_settings){ .publish = PUBLISH_KEY,
-                                                   .key_grace = 60000 };
+    application_settings.publish = STR("key");
+    settings = (struct relay_application){ .key_grace = 60000 };
     conn.loop = loop_new(&err);
     return conn.loop == NULL ? -1 : 0;
 }
@@ -188,7 +199,7 @@ what_is_no_key_is_not_asked_for(void **state)
         assert_int_equal(p.no.why, RTMP_REFUSED_KEY);
         assert_int_equal(fake_waiting(), 0);
     }
-    settings.publish = PUBLISH_OPEN;
+    application_settings.publish = STR("open");
     assert_int_equal(publish(&p, KEY), HOOK_NEXT);
     assert_int_equal(publish(&p, "room"), HOOK_NEXT);
     assert_int_equal(fake_waiting(), 0);

@@ -12,6 +12,7 @@
 #include "order.h"
 #include "relayer.h"
 #include "schema.h"
+#include "settings.h"
 #include "tasks.h"
 
 static const struct conf_key keys[] = {
@@ -144,6 +145,11 @@ const struct module relay_module = {
     .about = "stream keys and relays: GET /get, /reset, /delete, /pull, /push",
     .keys = keys,
     .settings_size = sizeof(struct relay_settings),
+    .root = { relay_root_keys, sizeof(struct relay_root) },
+    .application = { relay_application_keys, sizeof(struct relay_application) },
+    .check_file = relay_check_file,
+    .publish = RELAY_PUBLISH,
+    .publish_default = true,
     .start = start,
     .routes = routes,
     .rtmp = &relay_publish_hooks,
@@ -157,3 +163,17 @@ const struct module relay_module = {
     .share = relay_tasks_create,
     .sweep = relay_tasks_sweep,
 };
+
+const struct relays_settings *
+relays_of(const struct settings *s)
+{
+    const struct relay_root *root = settings_of_module(s, &relay_module);
+
+    return &root->relays;
+}
+
+const struct relay_application *
+relay_application_of(const struct rtmp_application_settings *a)
+{
+    return settings_of_application(a, &relay_module);
+}

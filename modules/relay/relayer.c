@@ -107,8 +107,8 @@ static bool
 changed(const struct settings *before, const struct settings *now)
 {
     return plan_wants_store(before) != plan_wants_store(now) ||
-           before->relays.tls_verify != now->relays.tls_verify ||
-           !str_eq(before->relays.tls_ca, now->relays.tls_ca);
+           relays_of(before)->tls_verify != relays_of(now)->tls_verify ||
+           !str_eq(relays_of(before)->tls_ca, relays_of(now)->tls_ca);
 }
 
 /* ---- life ---- */
@@ -135,12 +135,12 @@ static int
 start_tls(const struct settings *s, struct errmsg *err)
 {
     struct tls_client_options tls = {
-        .ca = s->relays.tls_ca,
-        .insecure = !s->relays.tls_verify,
+        .ca = relays_of(s)->tls_ca,
+        .insecure = !relays_of(s)->tls_verify,
     };
 
     relayer.tls = tls_client_new(&tls, &relayer.no_tls);
-    if (relayer.tls == NULL && s->relays.tls_ca.len > 0) {
+    if (relayer.tls == NULL && relays_of(s)->tls_ca.len > 0) {
         *err = relayer.no_tls;
         return -1;
     }

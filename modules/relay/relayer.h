@@ -17,13 +17,14 @@
 #ifndef MODULES_RELAY_RELAYER_H
 #define MODULES_RELAY_RELAYER_H
 
-#include "app/settings/relay_target.h"
 #include "live/live.h"
 #include "net/outgoing.h"
 #include "net/url.h"
 #include "plan.h"
 #include "rtmp/client.h"
 #include "rtmp/target.h"
+#include "settings.h"
+#include "target.h"
 
 /* Why a relay failed, for the counter. */
 enum relay_failure {

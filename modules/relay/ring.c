@@ -7,7 +7,7 @@
  * fails with the reason, and is tried again when that push is gone.  Who is
  * whose is found
  *
- *   by their URLs,       when either begins (relay_target.h);
+ *   by their URLs,       when either begins (target.h);
  *   by their addresses,  when either is connected: other names of one server;
  *   by this node's own sessions, when a pull plays here what is pulled, in
  *                        the end, from what it is to be.

@@ -36,7 +36,7 @@ static const struct store_migration migrations[] = {
                   "url text not null, "
                   "created bigint not null, "
                   "unique (kind, app, name))" },
-    /* What url means (relay_target.h); null: not known, the row is older. */
+    /* What url means (target.h); null: not known, the row is older. */
     { .sqlite = "alter table relay_tasks add column target text" },
     /* A push is told from others of its stream by url: place is that of a push,
      * and empty for a pull, of which a stream has one. */

@@ -11,13 +11,13 @@
 #include <sys/socket.h>
 
 #include "app/metrics.h"
-#include "app/rtmp_node.h"
 #include "backoff.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "mark.h"
 #include "relay.h"
 
 /* How often the local side is looked at. */
@@ -137,7 +137,7 @@ read_url(struct relay_task *t, struct errmsg *err)
 static void
 make_texts(struct relay_task *t, const struct task_wish *w)
 {
-    char text[URL_MASKED_MAX], mark[RTMP_NODE_MARK];
+    char text[URL_MASKED_MAX], mark[RELAY_MARK];
     struct errmsg err;
 
     t->app = pool_str(t->pool, w->app);
@@ -145,7 +145,7 @@ make_texts(struct relay_task *t, const struct task_wish *w)
     t->url = pool_str(t->pool, w->url);
     t->stream =
         pool_printf(t->pool, "%.*s/%.*s", STR_ARGS(t->app), STR_ARGS(t->name));
-    t->here = pool_str(t->pool, rtmp_node_mark(t->stream, mark));
+    t->here = pool_str(t->pool, relay_mark(t->stream, mark));
     t->remote = STR_NONE;
     if (read_url(t, &err) == 0) {
         url_masked(text, sizeof(text), &t->parsed,

@@ -182,8 +182,7 @@ put_rtmp(struct json_out *o, size_t i)
     for (size_t k = 0; k < apps->count; k++) {
         json_open(o);
         json_put_str(o, "name", all[k].name);
-        json_put_str(o, "publish",
-                     all[k].publish == PUBLISH_KEY ? STR("key") : STR("open"));
+        json_put_str(o, "publish", all[k].publish);
         json_close(o);
     }
     json_close(o);

@@ -30,13 +30,26 @@ look_at_layer(void *arg, const struct conf_extra *layer)
     *found |= m != NULL && m->store != NULL;
 }
 
+/* Does a module decide who publishes there, and keep what it knows? */
 static bool
-takes_keys(const struct rtmp_server_settings *r)
+asks_store(const struct rtmp_application_settings *a)
+{
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (modules[i]->publish != NULL && modules[i]->store != NULL &&
+            str_eq(a->publish, str_from(modules[i]->publish))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+any_asks_store(const struct rtmp_server_settings *r)
 {
     const struct rtmp_application_settings *a = r->applications.items;
 
     for (size_t i = 0; i < r->applications.count; i++) {
-        if (a[i].publish == PUBLISH_KEY) {
+        if (asks_store(&a[i])) {
             return true;
         }
     }
@@ -50,7 +63,7 @@ keeper_wanted(const struct settings *s)
 
     settings_each_layer(s, look_at_layer, &found);
     for (size_t i = 0; i < s->rtmp.servers.count && !found; i++) {
-        found = takes_keys(settings_rtmp_server(&s->rtmp, i));
+        found = any_asks_store(settings_rtmp_server(&s->rtmp, i));
     }
     return found;
 }

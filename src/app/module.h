@@ -16,6 +16,8 @@
 #include "event/loop.h"
 #include "http/http.h"
 
+#include <stdio.h>
+
 struct worker;           /* app/worker.h */
 struct settings;         /* app/settings/settings.h */
 struct control_verb;     /* app/control/verb.h */
@@ -49,6 +51,10 @@ struct rtmp_hooks {
                                         struct rtmp_refusal *no);
     enum rtmp_hook_result (*on_play)(struct rtmp_request *r,
                                      struct rtmp_refusal *no);
+    /* Asked last, when it would be let in, with the name that it then has
+     * ("app/name"): false refuses with *no. */
+    bool (*accepts)(const struct rtmp_request *r, struct str stream,
+                    struct rtmp_refusal *no);
     /* Whether what a player of any protocol names in that application may be
      * a secret, by its form.  If it is no stream that is published now the
      * player is refused, before any other question, and it is shown nowhere. */
@@ -98,6 +104,13 @@ struct module {
      * each application of rtmp.  No key may be weir's or another module's.
      * settings_of_module() and settings_of_application() find them. */
     struct conf_part root, application;
+    /* What is wrong between those and others, in a file that is right by
+     * itself: a line "FILE:LINE: what" for each.  NULL: nothing can be. */
+    void (*check_file)(const struct settings *s, FILE *out);
+    /* A value of "publish" of an application, where its on_publish() decides
+     * about every publisher, and whether that is the default. */
+    const char *publish;
+    bool publish_default;
 
     /* Its life, in this order; each may be NULL.  0 goes on; -1 stops the
      * start (or the reload) with err filled in. */

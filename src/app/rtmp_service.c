@@ -17,7 +17,6 @@
 #include "app/metrics.h"
 #include "app/rtmp_live.h"
 #include "app/rtmp_log.h"
-#include "app/rtmp_node.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "live/metrics.h"
@@ -145,33 +144,34 @@ rtmp_service_is_secret(const struct rtmp_application *a, struct str name)
                                      !live_is_live(str_of(whole, (size_t)len)));
 }
 
-/* A relay of ours that came back to the very stream it is of. */
 static bool
-is_itself(const struct netstream *n)
+is_accepted(const struct netstream *n, struct rtmp_refusal *no)
 {
-    char mark[RTMP_NODE_MARK];
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        const struct rtmp_hooks *hooks = modules[i]->rtmp;
 
-    return n->request->node.len > 0 &&
-           str_eq(n->request->node,
-                  rtmp_node_mark(str_of(n->name, n->name_len), mark));
+        if (hooks != NULL && hooks->accepts != NULL &&
+            !hooks->accepts(n->request, str_of(n->name, n->name_len), no)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static enum rtmp_result
 decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
 {
-    if (is_itself(n)) {
-        return refuse(no, RTMP_REFUSED_ITSELF,
-                      n->publishing ? "NetStream.Publish.BadName"
-                                    : "NetStream.Play.Failed",
-                      "this is a relay of a stream to itself");
+    no->code =
+        n->publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
+    if (!is_accepted(n, no)) {
+        return RTMP_REFUSE;
     }
     if (!n->publishing) {
         return rtmp_live_play(n, no);
     }
-    if (!hooked && n->application->settings->publish == PUBLISH_KEY) {
-        return refuse(no, RTMP_REFUSED_KEY, "NetStream.Publish.BadName",
-                      "this application takes stream keys only, and this is "
-                      "not one");
+    if (!hooked && !settings_is_open(n->application->settings)) {
+        return refuse(no, RTMP_REFUSED_ACCESS, no->code,
+                      "nobody may publish to this application");
     }
     return rtmp_live_publish(n, no);
 }
@@ -257,7 +257,7 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
     struct netstream *n;
     enum rtmp_result result;
 
-    r->secret = a != NULL && (publishing ? a->settings->publish == PUBLISH_KEY
+    r->secret = a != NULL && (publishing ? !settings_is_open(a->settings)
                                          : rtmp_service_is_secret(a, r->name));
     no->code =
         publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
@@ -432,7 +432,7 @@ start_log(struct server *s, const struct rtmp_server_settings *settings,
     s->log.mask.count = settings->mask_args.count;
     s->log.open = true;
     for (size_t i = 0; i < settings->applications.count; i++) {
-        s->log.open = s->log.open && a[i].publish == PUBLISH_OPEN;
+        s->log.open = s->log.open && settings_is_open(&a[i]);
     }
     /* It was compiled once when the settings were checked. */
     s->log.format =

@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 enum conf_type {
-    CONF_STRING,   /* struct str (NUL terminated as well) */
+    CONF_STRING,   /* struct str, NUL terminated; one of words if it has some */
     CONF_INT,      /* int64_t; or one of words: -1, -2, ... in their order */
     CONF_BOOL,     /* bool */
     CONF_TIME,     /* int64_t ms; "10s", unit needed: ms s m h d; "0" needs
@@ -105,7 +105,8 @@ struct conf_key {
     enum conf_change change;
     bool secret;              /* shown as "***" by -T and in messages */
     const char *help;         /* one or two sentences for the manual */
-    const char *const *words; /* NULL-ended, for INT, TIME, SIZE and ENUM */
+    const char *const *words; /* NULL-ended, for INT, TIME,
+ SIZE, ENUM, STRING */
 
     const struct conf_key *keys; /* GROUP, GROUPS: rows of one */
     size_t size;                 /* GROUP, GROUPS: sizeof its struct */

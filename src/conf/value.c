@@ -213,6 +213,13 @@ say_allowed(const struct conf_key *key, struct buf *out)
         buf_printf(out, "true or false");
         return;
     case CONF_STRING:
+        if (key->words != NULL) {
+            say_words(key, "", out);
+            return;
+        }
+        buf_printf(out, "a string");
+        say_length(key, out);
+        return;
     case CONF_EXTRA:
     case CONF_INSTANCE:
         buf_printf(out, "a string");
@@ -354,6 +361,9 @@ value_read_string(const struct conf_key *key, const struct scalar *v,
     *out = pool_str(pool, v->text);
     if (says_nothing(key, v->text)) {
         return 0;
+    }
+    if (is_one && key->words != NULL && find_word(key, v->text) == -1) {
+        return value_refuse(key, v, err);
     }
     if (is_one && !in_bounds(key, (int64_t)v->text.len)) {
         return value_refuse(key, v, err);

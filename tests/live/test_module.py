@@ -48,14 +48,24 @@ def keep_compiled(tree):
     os.unlink(f"{tree}/{OUTPUT}/obj/build/modules.o")
 
 
+def build(tree, *options):
+    run_in(tree, "./configure", *options)
+    keep_compiled(tree)
+    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
+    return f"{tree}/{OUTPUT}/weir"
+
+
 def build_with(module, tree):
     """A weir that has modules/NAME of this folder as well."""
     copy_tree(tree)
     shutil.copytree(f"{HERE}/modules/{module}", f"{tree}/modules/{module}")
-    run_in(tree, "./configure")
-    keep_compiled(tree)
-    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
-    return f"{tree}/{OUTPUT}/weir"
+    return build(tree)
+
+
+def build_without(module, tree):
+    """A weir that has all modules but one."""
+    copy_tree(tree)
+    return build(tree, f"--without-{module}")
 
 
 @pytest.fixture(scope="module")

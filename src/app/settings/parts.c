@@ -1,11 +1,42 @@
 /*
- * Rows of modules among weir's own: at the root, and in an application.
+ * What modules add to weir's own settings: rows at the root and in an
+ * application, values of "publish".
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "app/settings/rows.h"
 
 #include "app/module.h"
+
+/* ---- publish ---- */
+
+#define PUBLISH_WORDS 8   /* "open" and the NULL at the end among them */
+#define PUBLISH_PRESET 32 /* bytes */
+
+const char *settings_publish_words[PUBLISH_WORDS];
+char settings_publish_preset[PUBLISH_PRESET];
+
+/* Comes to the same whenever it is called: what modules say is constant. */
+void
+settings_publish_fill(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; modules[i] != NULL && n < PUBLISH_WORDS - 2; i++) {
+        const char *value = modules[i]->publish;
+
+        if (value != NULL) {
+            settings_publish_words[n++] = value;
+        }
+        if (value != NULL && modules[i]->publish_default) {
+            str_copy(settings_publish_preset, PUBLISH_PRESET, str_from(value));
+        }
+    }
+    settings_publish_words[n++] = "open";
+    settings_publish_words[n] = NULL;
+}
+
+/* ---- rows ---- */
 
 bool
 settings_root_part(size_t i, struct conf_part *part)

@@ -16,6 +16,11 @@ extern const struct conf_key settings_http_keys[]; /* of struct http_block */
 bool settings_root_part(size_t i, struct conf_part *part);
 bool settings_application_part(size_t i, struct conf_part *part);
 
+/* Words and default of the row "publish": modules add to both. */
+extern const char *settings_publish_words[];
+extern char settings_publish_preset[];
+void settings_publish_fill(void);
+
 /* Of a layer or location: choose of its EXTRA row, and what is checked then. */
 int settings_choose_module(struct str value, struct conf_choice *choice,
                            struct errmsg *err);
@@ -24,13 +29,6 @@ extern const struct conf_key settings_control_keys[]; /* control_settings */
 extern const struct conf_key settings_sandbox_keys[]; /* sandbox_settings */
 extern const struct conf_key settings_store_keys[];   /* store_settings */
 int settings_check_store(const void *settings, struct errmsg *err);
-extern const struct conf_key settings_relays_keys[]; /* relays_settings */
-extern const struct conf_key settings_push_keys[];   /* push_settings */
-extern const struct conf_key settings_pull_keys[];   /* pull_settings */
-int settings_check_pull_among(const struct conf_groups *all, size_t i,
-                              struct errmsg *err);
-int settings_check_push_among(const struct conf_groups *all, size_t i,
-                              struct errmsg *err);
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 /* The row "listen" of a server of any protocol. */

@@ -12,8 +12,6 @@
 #define MIB(n) ((int64_t)(n)*1024 * 1024)
 #define HOURS(n) ((int64_t)(n)*3600 * 1000)
 
-static const char *const policies[] = { "key", "open", NULL };
-static const char *const key_changes[] = { "close", "keep", NULL };
 static const char *const conflicts[] = { "replace", "refuse", NULL };
 /* -1 is LIVE_GATHER_AUTO, -2 GATHER_INHERIT. */
 static const char *const gather_words[] = { "auto", "inherit", NULL };
@@ -37,19 +35,11 @@ static const struct conf_key application_keys[] = {
     ROW_WHERE(rtmp_application_settings),
     ROW(rtmp_application_settings, name, CONF_STRING, .check = check_name,
         .help = "The first part of a stream's path: rtmp://HOST/NAME/..."),
-    ROW(rtmp_application_settings, publish, CONF_ENUM, .preset = "key",
-        .words = policies,
-        .help = "Who may publish: who has a stream's key, or (\"open\") "
-                "everybody that publish_access lets in."),
-    ROW(rtmp_application_settings, on_key_change, CONF_ENUM, .preset = "close",
-        .words = key_changes,
-        .help = "What happens to a live publisher when its key is reset or "
-                "deleted: it is closed, or may stay until it ends (\"keep\")."),
-    ROW(rtmp_application_settings, key_grace, CONF_TIME, .min = 0,
-        .max = HOURS(24), .preset = "10m",
-        .help = "While the store cannot be asked, a key still lets in for so "
-                "long after this worker has last seen it to be good; 0: not "
-                "at all."),
+    ROW(rtmp_application_settings, publish, CONF_STRING,
+        .preset = settings_publish_preset, .words = settings_publish_words,
+        .help = "Who may publish: \"open\": everybody that publish_access "
+                "lets in; \"key\": who has a stream's key, see "
+                "weir-relay(7)."),
     ROW(rtmp_application_settings, publish_conflict, CONF_ENUM,
         .preset = "replace", .words = conflicts,
         .help = "What happens to a second publisher of a name: it takes the "
@@ -75,15 +65,6 @@ static const struct conf_key application_keys[] = {
         .max = LIVE_HOLD_MAX, .preset = "inherit", .words = hold_words,
         .help = "As live.hold, for this application; \"inherit\": what "
                 "live.hold says."),
-    ROW(rtmp_application_settings, push, CONF_GROUPS,
-        .keys = settings_push_keys, .size = sizeof(struct push_settings),
-        .preset = "", .shorthand = "url",
-        .check_among = settings_check_push_among,
-        .help = "Where streams of this application are published as well."),
-    ROW(rtmp_application_settings, pull, CONF_GROUPS,
-        .keys = settings_pull_keys, .size = sizeof(struct pull_settings),
-        .preset = "", .check_among = settings_check_pull_among,
-        .help = "Streams that are played elsewhere and published here."),
     ROW(rtmp_application_settings, modules, CONF_PARTS,
         .part = settings_application_part),
     CONF_END,
@@ -210,6 +191,12 @@ const struct conf_key settings_rtmp_keys[] = {
         .help = "RTMP servers."),
     CONF_END,
 };
+
+bool
+settings_is_open(const struct rtmp_application_settings *a)
+{
+    return str_eq(a->publish, STR("open"));
+}
 
 const struct rtmp_server_settings *
 settings_rtmp_server(const struct rtmp_block *b, size_t i)

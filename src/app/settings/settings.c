@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/module.h"
 #include "app/settings/filters.h"
-#include "app/settings/relay_target.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/places.h"
@@ -110,7 +110,7 @@ static const struct conf_key metrics_keys[] = {
     CONF_END,
 };
 
-const struct conf_key settings_keys[] = {
+static const struct conf_key keys[] = {
     ROW_WHERE(settings),
     ROW(settings, worker_processes, CONF_INT, .min = 1, .max = WORKERS_MAX,
         .preset = "auto", .words = word_auto,
@@ -191,9 +191,6 @@ const struct conf_key settings_keys[] = {
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),
-    ROW(settings, relays, CONF_GROUP, .keys = settings_relays_keys,
-        .size = sizeof(struct relays_settings), .preset = "",
-        .help = "Pulls and pushes; see weir-relay(7)."),
     ROW(settings, rtmp, CONF_GROUP, .keys = settings_rtmp_keys,
         .size = sizeof(struct rtmp_block), .preset = "", .help = "RTMP."),
     ROW(settings, http, CONF_GROUP, .keys = settings_http_keys,
@@ -201,6 +198,13 @@ const struct conf_key settings_keys[] = {
     ROW(settings, modules, CONF_PARTS, .part = settings_root_part),
     CONF_END,
 };
+
+const struct conf_key *
+settings_rows(void)
+{
+    settings_publish_fill();
+    return keys;
+}
 
 /* ---- what no single group can see ---- */
 
@@ -242,8 +246,11 @@ find_conflicts(struct pool *pool, const struct settings *s)
     for (size_t i = 0; i < s->http.servers.count; i++) {
         check_across(settings_http_server(&s->http, i), &s->rtmp, out);
     }
-    settings_check_relays(s, out);
-    relay_target_check_file(s, out);
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (modules[i]->check_file != NULL) {
+            modules[i]->check_file(s, out);
+        }
+    }
     settings_make_auth(pool, s, out);
     fclose(out);
     mistakes = len > 0 ? mem_dup(text, len) : NULL;
@@ -255,7 +262,7 @@ struct conf *
 settings_load(const char *path, char **mistakes)
 {
     struct conf *c =
-        conf_load(path, settings_keys, sizeof(struct settings), mistakes);
+        conf_load(path, settings_rows(), sizeof(struct settings), mistakes);
 
     if (c == NULL) {
         return NULL;

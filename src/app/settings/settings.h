@@ -69,34 +69,16 @@ int settings_tls(const struct listen_settings *l, bool http,
 
 /* ---- rtmp ---- */
 
-enum publish_policy { PUBLISH_KEY, PUBLISH_OPEN };
-enum key_change { KEY_CHANGE_CLOSE, KEY_CHANGE_KEEP };
-
-struct push_settings { /* an item of "push" */
-    struct conf_where where;
-    struct str url;
-    struct str name; /* "": every stream of the application */
-};
-
-struct pull_settings { /* an item of "pull" */
-    struct conf_where where;
-    struct str name, url;
-};
-
 struct rtmp_application_settings {
     struct conf_where where;
     struct str name;
-    int publish;          /* enum publish_policy */
-    int on_key_change;    /* enum key_change */
-    int64_t key_grace;    /* ms; 0: none */
+    struct str publish;   /* "open", or the value of a module; "": nobody */
     int publish_conflict; /* enum live_conflict */
     struct conf_strings publish_access, play_access;
     bool gop_cache;
-    int64_t idle_timeout;    /* ms without a message from a publisher */
-    int64_t gather;          /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
-    int64_t hold;            /* ms or HOLD_INHERIT */
-    struct conf_groups push; /* struct push_settings */
-    struct conf_groups pull; /* struct pull_settings */
+    int64_t idle_timeout; /* ms without a message from a publisher */
+    int64_t gather;       /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
+    int64_t hold;         /* ms or HOLD_INHERIT */
     struct conf_parts modules;
 };
 
@@ -119,6 +101,9 @@ struct rtmp_server_settings {
 struct rtmp_block {
     struct conf_groups servers; /* struct rtmp_server_settings */
 };
+
+/* Whether everybody that publish_access lets in may publish. */
+bool settings_is_open(const struct rtmp_application_settings *a);
 
 const struct rtmp_server_settings *settings_rtmp_server(
     const struct rtmp_block *b, size_t i);
@@ -266,28 +251,6 @@ const struct control_user_settings *settings_control_user(
     const struct control_settings *s, size_t i);
 unsigned settings_control_mode(const struct control_settings *s);
 
-/* ---- relays ---- */
-
-struct relays_settings {
-    int64_t max;             /* tasks */
-    int64_t connect_timeout; /* ms: until the remote lets us play or publish */
-    int64_t idle_timeout;    /* ms: a remote that is silent */
-    struct str tls_ca;       /* a file; "": the system's */
-    bool tls_verify;
-};
-
-/* A relay of that application's stream to or from url (what url_parse() takes,
- * of rtmp:// or rtmps://) would be one of the stream to itself, as far as that
- * can be seen from here: -1 with err. */
-int settings_check_relay(const struct settings *s, struct str app,
-                         struct str name, struct str url, struct errmsg *err);
-/* An address that is written as such in url, refused by s->egress: -1 with
- * err.  What a name means is looked at when it is connected to. */
-int settings_check_egress(const struct settings *s, struct str url,
-                          struct errmsg *err);
-/* Says of each push and pull of the file what is wrong with it. */
-void settings_check_relays(const struct settings *s, FILE *out);
-
 /* ---- all ---- */
 
 struct settings {
@@ -312,7 +275,6 @@ struct settings {
     struct conf_strings egress; /* rules of net/egress.h */
     struct store_settings store;
     struct live_settings live;
-    struct relays_settings relays;
     struct rtmp_block rtmp;
     struct http_block http;
     struct conf_parts modules;
@@ -326,7 +288,8 @@ const void *settings_of_module(const struct settings *s,
 const void *settings_of_application(const struct rtmp_application_settings *a,
                                     const struct module *m);
 
-extern const struct conf_key settings_keys[]; /* of struct settings */
+/* The rows of struct settings. */
+const struct conf_key *settings_rows(void);
 
 /* Reads and checks a file; NULL with every mistake in *mistakes (see
  * conf_load()). */

@@ -132,7 +132,7 @@ an_application_is_safe_by_default(void **state)
     const struct rtmp_application_settings *a = first_application(c);
 
     (void)state;
-    assert_int_equal(a->publish, PUBLISH_KEY);
+    assert_string_equal(a->publish.ptr, "key");
     assert_int_equal(a->publish_conflict, LIVE_REPLACE);
     assert_true(a->gop_cache);
     assert_int_equal(a->idle_timeout, 15000);

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/settings/relay_target.h"
 #include "base/mem.h"
+#include "target.h"
 
 /* ---- spellings ---- */
 

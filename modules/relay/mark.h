@@ -6,15 +6,20 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef APP_RTMP_NODE_H
-#define APP_RTMP_NODE_H
+#ifndef MODULES_RELAY_MARK_H
+#define MODULES_RELAY_MARK_H
 
 #include "base/str.h"
+#include "rtmp/rtmp.h"
 
-#define RTMP_NODE_MARK 17 /* bytes, NUL included */
+#define RELAY_MARK 17 /* bytes, NUL included */
 
 /* The mark of a stream ("app/name") of this node, the same in all of its
  * processes; it lies in dst. */
-struct str rtmp_node_mark(struct str stream, char dst[RTMP_NODE_MARK]);
+struct str relay_mark(struct str stream, char dst[RELAY_MARK]);
+
+/* Hook accepts: false for a relay of ours that came back to its stream. */
+bool relay_accepts(const struct rtmp_request *r, struct str stream,
+                   struct rtmp_refusal *no);
 
 #endif

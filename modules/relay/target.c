@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/settings/relay_target.h"
+#include "target.h"
 
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "net/url.h"
 #include "rtmp/name.h"
 #include "rtmp/target.h"
+#include "settings.h"
 
 /* ---- one ---- */
 
@@ -93,7 +94,7 @@ meets(struct search *q, struct str name, struct str url)
 }
 
 static void
-search_application(struct search *q, const struct rtmp_application_settings *a)
+search_application(struct search *q, const struct relay_application *a)
 {
     const struct push_settings *push = a->push.items;
     const struct pull_settings *pull = a->pull.items;
@@ -119,7 +120,7 @@ search_server(struct search *q, const struct rtmp_server_settings *r)
 
     for (size_t k = 0; k < r->applications.count; k++) {
         if (q->found == NULL && str_eq(a[k].name, q->app)) {
-            search_application(q, &a[k]);
+            search_application(q, relay_application_of(&a[k]));
         }
     }
 }
@@ -162,9 +163,10 @@ static void
 check_application(const struct settings *s,
                   const struct rtmp_application_settings *a, FILE *out)
 {
-    const struct pull_settings *pull = a->pull.items;
+    const struct relay_application *r = relay_application_of(a);
+    const struct pull_settings *pull = r->pull.items;
 
-    for (size_t i = 0; i < a->pull.count; i++) {
+    for (size_t i = 0; i < r->pull.count; i++) {
         struct search q = { .pull = true,
                             .app = a->name,
                             .name = pull[i].name };

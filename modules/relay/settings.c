@@ -1,10 +1,7 @@
 /*
- * Relays in weir.conf: the "relays" block, and "push" and "pull" of an
- * application.
- *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/settings/rows.h"
+#include "settings.h"
 
 #include "base/mem.h"
 #include "conf/rows.h"
@@ -13,6 +10,7 @@
 #include "net/url.h"
 #include "rtmp/name.h"
 #include "rtmp/target.h"
+#include "target.h"
 
 #define HOURS(n) ((int64_t)(n)*3600 * 1000)
 
@@ -88,7 +86,7 @@ check_ca(struct str value, struct errmsg *err)
     return rc;
 }
 
-const struct conf_key settings_push_keys[] = {
+static const struct conf_key push_keys[] = {
     ROW_WHERE(push_settings),
     ROW(push_settings, url, CONF_STRING, .secret = true,
         .check = check_push_url,
@@ -101,7 +99,7 @@ const struct conf_key settings_push_keys[] = {
     CONF_END,
 };
 
-const struct conf_key settings_pull_keys[] = {
+static const struct conf_key pull_keys[] = {
     ROW_WHERE(pull_settings),
     ROW(pull_settings, name, CONF_STRING, .check = check_name,
         .help = "The name that the stream has here."),
@@ -111,7 +109,7 @@ const struct conf_key settings_pull_keys[] = {
     CONF_END,
 };
 
-const struct conf_key settings_relays_keys[] = {
+static const struct conf_key relays_keys[] = {
     ROW(relays_settings, max, CONF_INT, .min = 0, .max = 4096, .preset = "1024",
         .help = "Relays at once, those of weir.conf among them, which must not "
                 "be more (a push of all streams is one at least)."),
@@ -134,9 +132,8 @@ const struct conf_key settings_relays_keys[] = {
     CONF_END,
 };
 
-int
-settings_check_push_among(const struct conf_groups *all, size_t i,
-                          struct errmsg *err)
+static int
+check_push_among(const struct conf_groups *all, size_t i, struct errmsg *err)
 {
     const struct push_settings *p = all->items;
 
@@ -149,9 +146,8 @@ settings_check_push_among(const struct conf_groups *all, size_t i,
     return 0;
 }
 
-int
-settings_check_pull_among(const struct conf_groups *all, size_t i,
-                          struct errmsg *err)
+static int
+check_pull_among(const struct conf_groups *all, size_t i, struct errmsg *err)
 {
     const struct pull_settings *p = all->items;
 
@@ -163,6 +159,36 @@ settings_check_pull_among(const struct conf_groups *all, size_t i,
     }
     return 0;
 }
+
+static const char *const key_changes[] = { "close", "keep", NULL };
+
+const struct conf_key relay_application_keys[] = {
+    ROW(relay_application, on_key_change, CONF_ENUM, .preset = "close",
+        .words = key_changes,
+        .help = "What happens to a live publisher when its key is reset or "
+                "deleted: it is closed, or may stay until it ends (\"keep\")."),
+    ROW(relay_application, key_grace, CONF_TIME, .min = 0, .max = HOURS(24),
+        .preset = "10m",
+        .help = "While the store cannot be asked, a key still lets in for so "
+                "long after this worker has last seen it to be good; 0: not "
+                "at all."),
+    ROW(relay_application, push, CONF_GROUPS, .keys = push_keys,
+        .size = sizeof(struct push_settings), .preset = "", .shorthand = "url",
+        .check_among = check_push_among,
+        .help = "Where streams of this application are published as well."),
+    ROW(relay_application, pull, CONF_GROUPS, .keys = pull_keys,
+        .size = sizeof(struct pull_settings), .preset = "",
+        .check_among = check_pull_among,
+        .help = "Streams that are played elsewhere and published here."),
+    CONF_END,
+};
+
+const struct conf_key relay_root_keys[] = {
+    ROW(relay_root, relays, CONF_GROUP, .keys = relays_keys,
+        .size = sizeof(struct relays_settings), .preset = "",
+        .help = "Pulls and pushes; see weir-relay(7)."),
+    CONF_END,
+};
 
 /* ---- a stream to itself ---- */
 
@@ -226,8 +252,8 @@ check_itself(const struct settings *s, struct str app, struct str name,
 }
 
 int
-settings_check_relay(const struct settings *s, struct str app, struct str name,
-                     struct str url, struct errmsg *err)
+relay_check_url(const struct settings *s, struct str app, struct str name,
+                struct str url, struct errmsg *err)
 {
     struct pool *pool = pool_new(1024);
     struct rtmp_target t;
@@ -242,8 +268,7 @@ settings_check_relay(const struct settings *s, struct str app, struct str name,
 }
 
 int
-settings_check_egress(const struct settings *s, struct str url,
-                      struct errmsg *err)
+relay_check_egress(const struct settings *s, struct str url, struct errmsg *err)
 {
     struct pool *pool = pool_new(1024);
     struct url u;
@@ -271,7 +296,7 @@ struct check { /* of the relays of a file */
 static void
 count_one(struct check *c, const struct push_settings *p, const char *what)
 {
-    int64_t max = c->s->relays.max;
+    int64_t max = relays_of(c->s)->max;
 
     if (c->count++ == max) {
         fprintf(c->out,
@@ -288,9 +313,9 @@ check_one(struct check *c, struct str app, const struct push_settings *p,
     struct errmsg err;
 
     count_one(c, p, what);
-    if (settings_check_relay(c->s, app, p->name, p->url, &err) == -1) {
+    if (relay_check_url(c->s, app, p->name, p->url, &err) == -1) {
         errmsg_prefix(&err, "url ");
-    } else if (settings_check_egress(c->s, p->url, &err) == 0) {
+    } else if (relay_check_egress(c->s, p->url, &err) == 0) {
         return;
     }
     fprintf(c->out, "%s:%d: %s: %s\n", p->where.file, p->where.line, what,
@@ -300,13 +325,14 @@ check_one(struct check *c, struct str app, const struct push_settings *p,
 static void
 check_application(struct check *c, const struct rtmp_application_settings *a)
 {
-    const struct push_settings *push = a->push.items;
-    const struct pull_settings *pull = a->pull.items;
+    const struct relay_application *r = relay_application_of(a);
+    const struct push_settings *push = r->push.items;
+    const struct pull_settings *pull = r->pull.items;
 
-    for (size_t i = 0; i < a->push.count; i++) {
+    for (size_t i = 0; i < r->push.count; i++) {
         check_one(c, a->name, &push[i], "push");
     }
-    for (size_t i = 0; i < a->pull.count; i++) {
+    for (size_t i = 0; i < r->pull.count; i++) {
         const struct push_settings p = { pull[i].where, pull[i].url,
                                          pull[i].name };
 
@@ -315,7 +341,7 @@ check_application(struct check *c, const struct rtmp_application_settings *a)
 }
 
 void
-settings_check_relays(const struct settings *s, FILE *out)
+relay_check_file(const struct settings *s, FILE *out)
 {
     struct check check = { s, out, 0 };
 
@@ -328,4 +354,5 @@ settings_check_relays(const struct settings *s, FILE *out)
             check_application(&check, &a[k]);
         }
     }
+    relay_target_check_file(s, out);
 }

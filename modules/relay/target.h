@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef APP_SETTINGS_RELAY_TARGET_H
-#define APP_SETTINGS_RELAY_TARGET_H
+#ifndef MODULES_RELAY_TARGET_H
+#define MODULES_RELAY_TARGET_H
 
 #include "app/settings/settings.h"
 #include "base/pool.h"
@@ -22,7 +22,7 @@ struct relay_target {
                           the same stream of the same server */
 };
 
-/* url as settings_check_relay() takes it, of a relay of a stream that is called
+/* url as relay_check_url() takes it, of a relay of a stream that is called
  * name here.  Texts live in pool; text is a secret as url is.  0, or -1 with
  * err and *out empty. */
 int relay_target_read(struct pool *pool, struct str url, struct str name,
