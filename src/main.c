@@ -230,6 +230,7 @@ fill_standard_descriptors(void)
 int
 main(int argc, char **argv)
 {
+    struct errmsg err;
     struct options o;
     int status;
 
@@ -238,6 +239,10 @@ main(int argc, char **argv)
     status = parse_options(argc, argv, &o);
     if (status != EXIT_DONE) {
         return status;
+    }
+    if (module_check_table(modules, &err) == -1) {
+        fprintf(stderr, "weir: %s\n", err.text);
+        return EXIT_NO_START;
     }
     if (o.prefix != NULL && chdir(o.prefix) == -1) {
         perror("weir: cannot use the directory of -p");

@@ -163,5 +163,9 @@ extern const struct module *const modules[]; /* build/modules.c; NULL ends */
 const struct module *module_find(struct str name);
 /* Says that there is none of that name, and the nearest; returns -1. */
 int module_unknown(struct str name, struct errmsg *err);
+/* Whether each name of a table is one module's: of the modules, of their
+ * commands, metrics, rows at the root and in an application, and values of
+ * publish.  -1 with err, which names the two modules. */
+int module_check_table(const struct module *const *table, struct errmsg *err);
 
 #endif
