@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "net/conn_move.h"
+#include "proc/census.h"
+#include "proc/slot.h"
 
 static const struct conn_limits limits = { .in_limit = 64, .out_limit = 128 };
 
@@ -59,6 +61,17 @@ move_again(struct loop *l, struct conn *c, bool *closed)
     buf_clear(&bytes);
 }
 
+/* A loop, and a slot whose clients are counted. */
+static struct loop *
+set_up(void)
+{
+    struct errmsg err;
+
+    require(slots_create(2, &err) == 0 && census_create(4096, 2, &err) == 0);
+    slot_set_self((uint32_t)slot_take(SLOT_WORKER, "one", 0, 1));
+    return loop_new(&err);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -70,7 +83,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int pair[2];
 
     if (l == NULL) {
-        l = loop_new(&err);
+        l = set_up();
     }
     require(l != NULL);
     require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
