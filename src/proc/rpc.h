@@ -30,7 +30,7 @@
 
 #define RPC_OPEN_MAX 4096    /* calls of a method in a caller, at most */
 #define RPC_WINDOW_MAX 4096  /* parts that may be granted at once */
-#define RPC_TEXT_MAX 1024    /* bytes of an error, at least allowed */
+#define RPC_TEXT_MAX 1024    /* bytes of an error, at most */
 #define RPC_WAIT_MAX 3600000 /* ms until a deadline */
 
 struct rpc_state;
@@ -39,9 +39,9 @@ struct rpc_method {
     const char *name;   /* "relay.order": its own; NULL ends a table */
     const char *role;   /* "relayer": its processes serve it */
     const char *caller; /* who may call: BUS_MASTER or BUS_ANYBODY */
-    size_t request_max; /* bytes; answers to the master: 32000 at most */
-    size_t answer_max;
-    unsigned open_max;       /* calls in a caller, up to RPC_OPEN_MAX */
+    size_t request_max; /* bytes of a request */
+    size_t answer_max;  /* of a part or answer; 32000 where the master calls */
+    unsigned open_max;  /* calls in a caller, up to RPC_OPEN_MAX */
     struct rpc_state *state; /* owned; by rpc_register() */
 };
 
