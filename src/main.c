@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "app/control/control.h"
-#include "app/master.h"
-#include "app/metrics.h"
+#include "app/master/master.h"
+#include "app/master/trial.h"
+#include "app/metrics/metrics.h"
 #include "app/module.h"
 #include "app/settings/settings.h"
-#include "app/trial.h"
 #include "base/heap.h"
 #include "base/mem.h"
 #include "base/places.h"

@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "app/module.h"
-#include "app/rtmp_service.h"
+#include "app/service/rtmp_service.h"
 #include "app/worker.h"
 #include "base/mem.h"
 #include "conf/rows.h"

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/rtmp_service.h"
+#include "app/service/rtmp_service.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/rtmp_service.h"
+#include "app/service/rtmp_service.h"
 #include "fake_store.h"
 #include "keys.h"
 #include "settings.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "app/metrics.h"
+#include "app/metrics/metrics.h"
 #include "backoff.h"
 #include "base/clock.h"
 #include "base/hash.h"

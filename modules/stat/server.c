@@ -5,7 +5,7 @@
  */
 #include "rows.h"
 
-#include "app/metrics.h"
+#include "app/metrics/metrics.h"
 #include "app/node_state.h"
 #include "base/clock.h"
 #include "config.h"

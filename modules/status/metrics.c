@@ -8,7 +8,7 @@
  */
 #include "status.h"
 
-#include "app/metrics.h"
+#include "app/metrics/metrics.h"
 
 static bool
 takes_openmetrics(const struct http_request *r)

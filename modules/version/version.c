@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/http_service.h"
 #include "app/module.h"
+#include "app/service/http_service.h"
 #include "base/log.h"
 #include "proc/metric.h"
 #include "rank.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/metrics.h"
+#include "app/metrics/metrics.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/logring.h"

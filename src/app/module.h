@@ -21,13 +21,13 @@
 struct worker;           /* app/worker.h */
 struct settings;         /* app/settings/settings.h */
 struct control_verb;     /* app/control/verb.h */
-struct rtmp_application; /* app/rtmp_service.h */
+struct rtmp_application; /* app/service/rtmp_service.h */
 struct rtmp_request;     /* rtmp/rtmp.h */
 struct rtmp_refusal;
 struct metric;       /* proc/metric.h */
 struct rpc_method;   /* proc/rpc.h */
 struct store_schema; /* store/store.h */
-struct http_service; /* app/http_service.h */
+struct http_service; /* app/service/http_service.h */
 
 /* What a module's settings belong to: one layer of one location. */
 struct module_layer {
@@ -45,7 +45,7 @@ enum rtmp_hook_result { HOOK_NEXT, HOOK_DONE, HOOK_REFUSE, HOOK_WAIT };
 /* Asked in the order of the table before weir decides; HOOK_NEXT asks the
  * next, HOOK_DONE allows without asking further, HOOK_REFUSE answers *no (its
  * reason; the code is preset), HOOK_WAIT is ended by rtmp_service_decide().
- * Each may be NULL.  app/rtmp_service.h has what hooks may call. */
+ * Each may be NULL.  app/service/rtmp_service.h has what hooks may call. */
 struct rtmp_hooks {
     enum rtmp_hook_result (*on_publish)(struct rtmp_request *r,
                                         struct rtmp_refusal *no);

@@ -1,14 +1,6 @@
 /*
- * A worker: the process that holds connections.
- *
- * worker_main() runs in a freshly forked child.  It opens its end of the bus,
- * starts the hub, drops privileges, starts every layer's module, says READY,
- * accepts on its own sockets of all listeners once the master says so (a
- * reload may still fail until then), and runs until it is told to drain and
- * its last connection is gone, or to stop.  Its life is one way: starting,
- * ready, serving, draining, stopped.
- *
- * It knows nothing of other workers and never opens a file to write to.
+ * What a worker has: its services and modules are handed this.  Its life is
+ * in app/child/worker_process.h.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -26,9 +18,5 @@ struct worker {
     uint32_t index;               /* among the workers of its generation */
     struct task_threads *threads; /* owned */
 };
-
-/* Runs as worker index of g in this process, whose slot is set; returns the
- * status to exit with. */
-int worker_main(const struct generation *g, uint32_t index);
 
 #endif

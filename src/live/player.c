@@ -145,7 +145,7 @@ join(struct live_player *p, struct stream *s)
     wake_slot(slot_self(), stream_number(s)); /* started before we sleep */
 }
 
-/* Counted first and judged then, as connections are (app/admission.h). */
+/* Counted first and judged then, as connections are (app/child/admission.h). */
 static bool
 is_too_many(const struct live_play *what)
 {

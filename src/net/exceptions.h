@@ -3,7 +3,7 @@
  * while weir runs.
  *
  * The master has the table in its own memory, and sends it whole to its
- * children when it changes (app/orders.h); a child that is forked later
+ * children when it changes (app/child_commands.h); a child that is forked later
  * inherits it.  So a child believes what stands here, and the master believes
  * nothing of a child.  How often each row struck is counted by all processes
  * in memory that they share, and only shown.

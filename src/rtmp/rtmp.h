@@ -5,7 +5,7 @@
  * The session owns the protocol: handshake, chunks, commands, replies,
  * acknowledgements, pings.  It asks the application before it answers publish
  * or play, and hands it the media.  It includes nothing of src/live: the
- * application joins the two (app/rtmp_service.c).
+ * application joins the two (app/service/rtmp_service.c).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

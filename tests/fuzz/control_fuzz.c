@@ -7,15 +7,17 @@
  * line, and no client stays.
  *
  * covers: src/app/control/client.c src/app/control/command.c
- * covers: src/app/control/out.c
- * covers: src/app/control/do.c:find_level,on_set_log_level,on_set_state
- * covers: src/app/control/do.c:send_away,kicked,on_kick_session,on_kick_stream
- * covers: src/app/control/do.c:on_kick_addr,on_clear_counters,on_reopen
+ * covers: src/app/control/output.c
+ * covers: src/app/control/actions.c:find_level,on_set_log_level,on_set_state
+ * covers:
+ * src/app/control/actions.c:send_away,kicked,on_kick_session,on_kick_stream
+ * covers: src/app/control/actions.c:on_kick_addr,on_clear_counters,on_reopen
  * covers: src/app/control/show_live.c:read_from,read_sessions,on_sessions
  * covers: src/app/control/show_live.c:on_streams,on_errors,show_error
  * covers: src/app/control/show_live.c:read_level,read_events,on_events
  * covers: src/app/control/except.c
- * covers: src/app/control/life.c:on_help,on_ping,read_time,read_wait,on_wait
+ * covers:
+ * src/app/control/lifecycle.c:on_help,on_ping,read_time,read_wait,on_wait
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -26,10 +28,10 @@
 #include <unistd.h>
 
 #include "app/control/impl.h"
-#include "app/events.h"
-#include "app/metrics.h"
+#include "app/metrics/metrics.h"
 #include "app/module.h"
 #include "app/node_state.h"
+#include "app/recent_log.h"
 #include "base/hash.h"
 #include "live/live.h"
 #include "net/exceptions.h"
@@ -100,7 +102,7 @@ set_up(void)
     hash_init();
     metrics_register(modules);
     require(slots_create(4, &err) == 0 && metrics_create(&err) == 0 &&
-            node_state_create(&err) == 0 && events_create(&err) == 0 &&
+            node_state_create(&err) == 0 && recent_log_create(&err) == 0 &&
             refused_create(&err) == 0 && exceptions_create(&err) == 0 &&
             live_create(&live, &err) == 0);
     for (size_t i = 0; modules[i] != NULL; i++) {

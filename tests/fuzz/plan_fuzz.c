@@ -7,14 +7,14 @@
  *
  * covers: modules/relay/plan.c:plan_read,get_str,more
  * covers: modules/relay/plan.c:get_apps,get_tasks,plan_app,plan_has
- * covers: src/app/orders.c:orders_read_kick
+ * covers: src/app/child_commands.c:child_commands_read_kick
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "fuzz.h"
 
 #include "../../modules/relay/plan.h"
-#include "app/orders.h"
+#include "app/child_commands.h"
 #include "net/access.h"
 
 static void
@@ -57,7 +57,7 @@ try_order(struct pool *pool, struct str bytes)
     order.players = (order.slot & 2) != 0;
     take_bytes(&bytes, order.from, sizeof(order.from));
     take_bytes(&bytes, order.name, sizeof(order.name));
-    if (orders_read_kick(&order, pool, &kick) == 0) {
+    if (child_commands_read_kick(&order, pool, &kick) == 0) {
         require(kick.name.len <= sizeof(order.name));
         require((kick.from == NULL) == (order.from[0] == '\0'));
         access_allows(kick.from, &from);

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/metrics.h"
+#include "app/metrics/metrics.h"
 #include "base/mask.h"
 #include "base/mem.h"
 

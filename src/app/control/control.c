@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/metrics.h"
-#include "app/orders.h"
+#include "app/child_commands.h"
+#include "app/metrics/metrics.h"
 #include "base/mem.h"
 #include "proc/ancestry.h"
 
@@ -190,7 +190,7 @@ on_log_level(struct timer *t)
         (enum log_level)c->m->generation->settings->error_log.level;
 
     log_notice("control: the log level goes back to %s", log_level_name(level));
-    orders_log_level(level);
+    child_commands_log_level(level);
 }
 
 struct control *

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/orders.h"
+#include "app/child_commands.h"
 #include "base/clock.h"
 #include "http/filter/rate.h"
 #include "net/exceptions.h"
@@ -93,7 +93,7 @@ control_exceptions_due(struct timer *t)
         }
     }
     if (some) {
-        orders_exceptions();
+        child_commands_exceptions();
     }
     set_timer(c);
 }
@@ -153,7 +153,7 @@ set(struct control_call *call, struct exception *e, int64_t ms)
     if (exceptions_set(e, &err) == -1) {
         return control_fail(call, "busy", "%s", err.text);
     }
-    orders_exceptions();
+    child_commands_exceptions();
     set_timer(call->client->control);
     return control_ok(call, "%s of %s%s%s", kind_name(e), subject_text(e, text),
                       e->limit[0] != '\0' ? ": " : "", e->limit);
@@ -167,7 +167,7 @@ took_back(struct control_call *call, unsigned count)
                             "there is no such exception; show exceptions lists "
                             "them");
     }
-    orders_exceptions();
+    child_commands_exceptions();
     set_timer(call->client->control);
     return control_ok(call, "%s", "");
 }

@@ -20,7 +20,7 @@
 #define APP_CONTROL_IMPL_H
 
 #include "app/control/control.h"
-#include "app/master_impl.h"
+#include "app/master/master_impl.h"
 #include "base/log.h"
 #include "net/conn.h"
 #include "net/listen.h"

@@ -15,10 +15,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/metrics.h"
+#include "app/master/old_generations.h"
+#include "app/metrics/metrics.h"
 #include "app/module.h"
 #include "app/node_state.h"
-#include "app/replaced.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "config.h"
@@ -400,8 +400,8 @@ on_limits(struct control_call *call)
                (int64_t)v.segments * v.segment_size);
     show_limit(call, "live.max_streams", v.streams, s->live.max_streams);
     show_limit(call, "live.max_sessions", v.sessions, s->live.max_sessions);
-    show_limit(call, "max_generations", replaced_count(control_master(call)),
-               s->max_generations);
+    show_limit(call, "max_generations",
+               old_generations_count(control_master(call)), s->max_generations);
     show_limit(call, "processes", add_slots().processes, slots_count());
     show_limit(call, "master_open_files", open_files(),
                (int64_t)files.rlim_cur);

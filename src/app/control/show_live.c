@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/events.h"
+#include "app/recent_log.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "live/live.h"
@@ -371,7 +371,7 @@ on_events(struct control_call *call)
     if (!e->follow || !call->json) {
         control_table(call, event_columns);
     }
-    while (recent_next(events_list(), e->after, &r)) {
+    while (recent_next(recent_log_list(), e->after, &r)) {
         e->after = r.number;
         if (wants_event(e, &r)) {
             show_event(call, e, &r);

@@ -5,7 +5,7 @@
  */
 #include "app/settings/rows.h"
 
-#include "app/rtmp_log.h"
+#include "app/service/rtmp_log.h"
 #include "conf/rows.h"
 #include "net/access.h"
 

@@ -18,9 +18,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "app/children.h"
-#include "app/roles.h"
-#include "app/watchdog.h"
+#include "app/master/children.h"
+#include "app/master/role_table.h"
+#include "app/master/watchdog.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "event/signals.h"
@@ -503,23 +503,23 @@ first_roles_start_first_and_only_when_wanted(void **state)
     (void)state;
     many.worker_connections = 100;
     few.worker_connections = 99;
-    assert_int_equal(roles_count(table), 3); /* and the keeper */
-    roles_start(&t.children, table, &g, true);
+    assert_int_equal(role_table_count(table), 3); /* and the keeper */
+    role_table_start(&t.children, table, &g, true);
     assert_int_equal(children_running(&t.children, CHILD_ROLES), 1);
-    assert_false(roles_first_ready(&t.children, &g));
-    assert_true(roles_first_ready(&t.children, &next));
+    assert_false(role_table_first_ready(&t.children, &g));
+    assert_true(role_table_first_ready(&t.children, &next));
     wait_for(all_ready, 5000);
-    assert_true(roles_first_ready(&t.children, &g));
-    roles_start(&t.children, table, &g, false);
-    roles_start(&t.children, table, &g, false);
+    assert_true(role_table_first_ready(&t.children, &g));
+    role_table_start(&t.children, table, &g, false);
+    role_table_start(&t.children, table, &g, false);
     assert_int_equal(children_running(&t.children, CHILD_ROLES), 2);
     wait_for(all_ready, 5000);
     assert_true(children_has_role(&t.children, &sometimes[0]));
-    roles_move(&t.children, table, &next);
+    role_table_move(&t.children, table, &next);
     assert_false(children_has_role(&t.children, &sometimes[0]));
     assert_true(children_has_role(&t.children, &sometimes[1]));
     wait_for(one_gone, 5000);
-    roles_move(&t.children, table, &g);
+    role_table_move(&t.children, table, &g);
     assert_true(children_has_role(&t.children, &sometimes[0]));
     stop_all();
 }

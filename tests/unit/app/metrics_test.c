@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/metrics.h"
+#include "app/metrics/metrics.h"
 #include "http/metrics.h"
 #include "proc/slot.h"
 

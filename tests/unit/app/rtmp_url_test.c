@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "app/rtmp_url.h"
+#include "app/service/rtmp_url.h"
 
 static const struct str secrets[] = { { "key", 3 }, { "token", 5 } };
 static const struct line_mask mask = { secrets, 2 };

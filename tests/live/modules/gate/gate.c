@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "app/module.h"
-#include "app/rtmp_service.h"
+#include "app/service/rtmp_service.h"
 #include "base/log.h"
 #include "base/mem.h"
 

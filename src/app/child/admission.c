@@ -1,0 +1,89 @@
+/*
+ * A connection is counted first and judged then: of several workers that let
+ * in the last one at once, all see each other.  It is counted whether or not
+ * a limit holds for it, because the operator may set one while it is open.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/child/admission.h"
+
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "http/refusal.h"
+#include "net/access.h"
+#include "net/exceptions.h"
+#include "proc/census.h"
+
+static struct {
+    const struct limits_settings *limits;
+    const struct access_list *exempt;
+} admission;
+
+void
+admission_start(const struct worker *w)
+{
+    const struct limits_settings *s = &w->generation->settings->limits;
+
+    admission.limits = s;
+    admission.exempt = access_parse(w->pool, s->exempt.items, s->exempt.count);
+}
+
+/* What the operator has said of this client counts, or else the settings. */
+static bool
+has_too_many(const struct addr *peer, const struct census *c, bool exempt)
+{
+    const struct exception *e =
+        exception_of_client(EXCEPTION_CONNECTIONS, peer);
+    int64_t most = exempt ? 0 : admission.limits->connections_per_address;
+
+    if (e == NULL) {
+        return most > 0 && c->connections > most;
+    }
+    if (c->connections > e->most) {
+        exception_strikes(e);
+        return true;
+    }
+    return false;
+}
+
+/* What is wrong with having that many. */
+static enum http_refusal
+judge(const struct addr *peer, const struct census *c)
+{
+    bool exempt = access_allows(admission.exempt, peer);
+    int64_t incomplete = exempt ? 0 : admission.limits->incomplete_per_address;
+
+    if (has_too_many(peer, c, exempt)) {
+        return REFUSE_CONNECTIONS;
+    }
+    return incomplete > 0 && c->incomplete > incomplete ? REFUSE_INCOMPLETE
+                                                        : REFUSE_NONE;
+}
+
+bool
+admission_allow(struct conn_socket *socket, uint32_t proto)
+{
+    uint64_t key;
+
+    socket->census = 0;
+    if (addr_client(&socket->peer).len == 0) {
+        return true;
+    }
+    key = hash_str(addr_client(&socket->peer)) | 1; /* 0: not counted */
+    if (!census_enter(key)) {
+        return true;
+    }
+    struct census now = census_of(key);
+    enum http_refusal why = judge(&socket->peer, &now);
+
+    if (why == REFUSE_NONE) {
+        socket->census = key;
+        return true;
+    }
+    census_leave(key, true);
+    http_refusal_add(why);
+    http_refusal_say(why, proto, &socket->peer, STR_NONE);
+    close(socket->fd);
+    return false;
+}

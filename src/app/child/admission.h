@@ -1,0 +1,19 @@
+/*
+ * Whether a connection is let in at all: how many its address has already,
+ * over all workers and protocols.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_CHILD_ADMISSION_H
+#define APP_CHILD_ADMISSION_H
+
+#include "app/worker.h"
+#include "net/conn.h"
+
+void admission_start(const struct worker *w);
+/* Counts it: socket->census says under what, and conn_new() takes it from
+ * there.  False: it is one too many, closed, counted and said.  proto:
+ * REFUSED_HTTP or REFUSED_RTMP, that it is for. */
+bool admission_allow(struct conn_socket *socket, uint32_t proto);
+
+#endif

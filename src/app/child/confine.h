@@ -1,0 +1,24 @@
+/*
+ * The sandbox of a process, from its settings: which paths its modules serve
+ * files from, and a look now and then at what was refused.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_CHILD_CONFINE_H
+#define APP_CHILD_CONFINE_H
+
+#include "app/settings/settings.h"
+#include "event/loop.h"
+
+/* Child, before privileges are dropped. */
+void confine_prepare(const struct settings *s);
+/* Child, when all it needs is open; what is refused from now on is logged.
+ * writes: it keeps files of its own, whose sizes it changes. */
+int confine_process(struct loop *l, const struct settings *s, bool writes,
+                    struct errmsg *err);
+void confine_leave(struct loop *l); /* no more looks; the sandbox stays */
+
+/* Master: logs what is in force. */
+void confine_tell(const struct settings *s);
+
+#endif

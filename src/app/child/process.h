@@ -1,0 +1,34 @@
+/*
+ * What every child of the master does to become a process of its own, worker
+ * or role: loop, bus, signals, privileges, an eye on the master.
+ *
+ * A child is told to drain by QUIT and to stop by TERM (or by the master's
+ * end); both reach its owner as calls, on the loop.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_CHILD_PROCESS_H
+#define APP_CHILD_PROCESS_H
+
+#include "app/settings/settings.h"
+#include "event/loop.h"
+#include "event/signals.h"
+
+struct process {
+    struct loop *loop;       /* owned */
+    struct signals *signals; /* owned */
+    void (*on_drain)(void *arg);
+    void (*on_stop)(void *arg);
+    void *arg;
+};
+
+/* The three callbacks are set before.  -1 with err: process_end() is still
+ * to be called. */
+int process_start(struct process *p, const struct settings *s,
+                  struct errmsg *err);
+/* Tells the master: serving / cannot start, and why. */
+void process_ready(void);
+void process_failed(const struct process *p, const struct errmsg *why);
+void process_end(struct process *p);
+
+#endif

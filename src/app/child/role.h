@@ -1,0 +1,19 @@
+/*
+ * A role: a process that a module needs once, or that must outlive a reload
+ * (struct role in app/module.h).
+ *
+ * role_main() runs in a freshly forked child, as worker_main() does.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_CHILD_ROLE_H
+#define APP_CHILD_ROLE_H
+
+#include "app/module.h"
+#include "app/settings/settings.h"
+
+/* Runs r in this process, whose slot is set; returns the status to exit
+ * with. */
+int role_main(const struct role *r, const struct settings *s);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * The master's children: workers and roles, forked, watched, reaped, forked
+ * again.
+ *
+ * A child that ends without having been told to is started again at once,
+ * then with back-off (0, 0.1, 0.5, 1, 5 s; forgiven after 10 s of life).
+ * Before its slot is used again what it owned in shared memory is swept.
+ *
+ * Children of several generations may be in the list at once.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_MASTER_CHILDREN_H
+#define APP_MASTER_CHILDREN_H
+
+#include "app/generation.h"
+#include "app/module.h"
+#include "event/loop.h"
+
+#include <sys/types.h>
+
+struct child {
+    struct list link;
+    struct children *all;                /* borrowed */
+    const struct generation *generation; /* borrowed: outlives the child */
+    const struct role *role;             /* NULL: a worker */
+    uint32_t index;                      /* among its kind */
+    pid_t pid;                           /* 0: not running */
+    uint32_t slot;
+    bool ready;
+    bool keep;           /* start it again when it ends */
+    bool replaced;       /* by a reload: drains */
+    bool restarts;       /* ends because its settings changed */
+    bool stopped;        /* by SIGSTOP or a debugger: runs no code */
+    unsigned attempt;    /* starts in a row that ended soon */
+    int64_t started_ms;  /* clock_ms() */
+    struct timer again;  /* until the next start */
+    uint64_t seen_turns; /* the watchdog's: turn it met last time, */
+    int64_t stuck_ms;    /* for how long, and whether it has said so */
+    bool warned;
+    unsigned asked; /* looks since it was asked where it is */
+    bool killed;    /* by the watchdog */
+};
+
+/* What the master wants to be told. */
+struct child_calls {
+    /* In the child, before anything; of descriptors it has its own only. */
+    void (*in_child)(void *arg, const struct child *c);
+    void (*on_ready)(void *arg, struct child *c);
+    /* It could not start. */
+    void (*on_failed)(void *arg, const struct child *c, const char *why);
+    /* One was reaped: what modules shared with it is given back, before its
+     * slot is used again. */
+    void (*sweep)(void *arg, uint32_t slot);
+    void (*on_gone)(void *arg);
+};
+
+struct children {
+    struct loop *loop;                /* borrowed */
+    const struct generation *serving; /* of children_serve() */
+    const struct child_calls *calls;
+    void *arg; /* of the calls */
+    struct list list;
+};
+
+/* The bus is open: READY and FAILED of children are listened to from now
+ * on. */
+void children_init(struct children *c, struct loop *l,
+                   const struct child_calls *calls, void *arg);
+void children_clear(struct children *c); /* none runs any more */
+
+/* Forks them.  Workers that are ready wait for children_serve() before they
+ * accept connections. */
+void children_start_workers(struct children *c, const struct generation *g);
+void children_start_role(struct children *c, const struct generation *g,
+                         const struct role *r);
+
+/* At SIGCHLD. */
+void children_reap(struct children *c);
+/* Signals workers, roles, or both; with SIGQUIT and SIGTERM they are not
+ * started again. */
+enum { CHILD_WORKERS = 1, CHILD_ROLES = 2 };
+void children_signal(struct children *c, unsigned kinds, int number);
+
+size_t children_running(const struct children *c, unsigned kinds);
+bool children_ready(const struct children *c); /* all of them */
+
+/* ---- of one generation ---- */
+
+/* Its workers may accept connections: those that are ready are told now, the
+ * others when they are. */
+void children_serve(struct children *c, const struct generation *g);
+/* Its workers are replaced: they drain. */
+void children_replace(struct children *c, const struct generation *g);
+/* Signals its workers, which are not started again. */
+void children_end(struct children *c, const struct generation *g, int number);
+/* Its workers: that run / those among them that are ready. */
+size_t children_workers(const struct children *c, const struct generation *g);
+bool children_workers_ready(const struct children *c,
+                            const struct generation *g);
+/* Connections its workers have. */
+uint64_t children_connections(const struct children *c,
+                              const struct generation *g);
+
+/* ---- roles ---- */
+
+/* Whether it was started and not told to end. */
+bool children_has_role(const struct children *c, const struct role *r);
+/* It ends, and is not started again; it belongs to generation g. */
+void children_end_role(struct children *c, const struct role *r,
+                       const struct generation *g);
+/* It belongs to generation `to` from now on: is started again if its settings
+ * changed, else told of them. */
+void children_move_role(struct children *c, const struct role *r,
+                        const struct generation *to);
+
+/* Dies soon each time it is started. */
+bool child_in_crash_loop(const struct child *c);
+/* "starting", "ready", "draining", "ending", "waiting" (for its next start),
+ * "stopped" (it runs no code) or "crash loop". */
+const char *child_state(const struct child *c);
+
+#define CHILD_NAME 40
+/* "worker 0"; returns dst (CHILD_NAME bytes). */
+const char *child_name(const struct child *c, char *dst);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * What the files of the master share: its struct, and what it does when it is
+ * asked to.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_MASTER_MASTER_IMPL_H
+#define APP_MASTER_MASTER_IMPL_H
+
+#include "app/control/control.h"
+#include "app/generation.h"
+#include "app/master/children.h"
+#include "app/master/listener_watch.h"
+#include "app/master/master.h"
+#include "app/master/reload.h"
+#include "app/master/watchdog.h"
+#include "event/signals.h"
+
+enum phase { STARTING, SERVING, LEAVING, DRAINING, STOPPING };
+
+struct master {
+    char *file;                    /* owned: the configuration's path */
+    struct generation *generation; /* owned: what is in force */
+    struct list listeners;         /* owned: struct listener */
+    struct timer retired;          /* until those that are retired are closed */
+    const struct module *const *table;
+    struct loop *loop;       /* owned */
+    struct signals *signals; /* owned */
+    struct children children;
+    struct watchdog watchdog;
+    struct listener_watch listener_watch;
+    struct reload reload;
+    struct control *control; /* owned */
+    enum phase phase;
+    bool all_started;      /* not the first roles alone */
+    struct timer deadline; /* of the phase */
+    int64_t drain_limit;   /* ms that DRAINING may take */
+    int status;            /* to exit with */
+};
+
+/* As TERM does: closes everything. */
+void master_stop(struct master *m);
+/* As QUIT does: after stop_grace, or at once when it is asked for again, what
+ * is there may end by itself for limit ms. */
+void master_drain(struct master *m, int64_t limit);
+/* Closes the listeners that keep does not use (NULL: all), a little later:
+ * what is under way there is accepted first, by workers that are told to drain
+ * now. */
+void master_retire_listeners(struct master *m, const struct generation *keep);
+/* As USR1 does; says in the log how it went.  0, or -1 with err. */
+int master_reopen(struct errmsg *err);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * Going over the tables of roles.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/master/role_table.h"
+
+#include "app/store_role.h"
+
+/* Calls f for each role: weir's own, then the modules'. */
+typedef void each_role(void *arg, const struct role *r);
+
+static void
+each_of(const struct role *r, each_role *f, void *arg)
+{
+    for (; r != NULL && r->name != NULL; r++) {
+        f(arg, r);
+    }
+}
+
+static void
+each(const struct module *const *table, each_role *f, void *arg)
+{
+    each_of(store_roles, f, arg);
+    for (size_t i = 0; table[i] != NULL; i++) {
+        each_of(table[i]->roles, f, arg);
+    }
+}
+
+static void
+count(void *arg, const struct role *r)
+{
+    uint32_t *n = arg;
+
+    *n += r->count;
+}
+
+uint32_t
+role_table_count(const struct module *const *table)
+{
+    uint32_t n = 0;
+
+    each(table, count, &n);
+    return n;
+}
+
+struct step {
+    struct children *children;
+    const struct generation *g;
+    bool first_only;
+};
+
+static bool
+is_wanted(const struct role *r, const struct generation *g)
+{
+    return r->wanted == NULL || r->wanted(g->settings);
+}
+
+static void
+start(void *arg, const struct role *r)
+{
+    const struct step *s = arg;
+
+    if ((r->first || !s->first_only) && is_wanted(r, s->g) &&
+        !children_has_role(s->children, r)) {
+        children_start_role(s->children, s->g, r);
+    }
+}
+
+void
+role_table_start(struct children *c, const struct module *const *table,
+                 const struct generation *g, bool first_only)
+{
+    struct step s = { .children = c, .g = g, .first_only = first_only };
+
+    each(table, start, &s);
+}
+
+bool
+role_table_first_ready(const struct children *c, const struct generation *g)
+{
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->role != NULL && child->role->first &&
+            child->generation == g && child->keep && !child->ready) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+move(void *arg, const struct role *r)
+{
+    const struct step *s = arg;
+
+    if (is_wanted(r, s->g)) {
+        children_move_role(s->children, r, s->g);
+    } else {
+        children_end_role(s->children, r, s->g);
+    }
+}
+
+void
+role_table_move(struct children *c, const struct module *const *table,
+                const struct generation *g)
+{
+    struct step s = { .children = c, .g = g };
+
+    each(table, move, &s);
+    each(table, start, &s);
+}

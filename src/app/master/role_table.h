@@ -1,0 +1,30 @@
+/*
+ * Which roles run: those of weir itself and of the modules that the
+ * configuration in force wants (the master's part; struct role in
+ * app/module.h).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_MASTER_ROLE_TABLE_H
+#define APP_MASTER_ROLE_TABLE_H
+
+#include "app/master/children.h"
+
+/* Processes of all roles, wanted or not. */
+uint32_t role_table_count(const struct module *const *table);
+
+/* Starts those that g wants and that do not run: the first ones only, or
+ * all. */
+void role_table_start(struct children *c, const struct module *const *table,
+                      const struct generation *g, bool first_only);
+/* The first ones that were started for g are READY. */
+bool role_table_first_ready(const struct children *c,
+                            const struct generation *g);
+
+/* g is in force, after a reload or because the next one failed: those that it
+ * does not want end, the others belong to it from now on, and what is missing
+ * starts. */
+void role_table_move(struct children *c, const struct module *const *table,
+                     const struct generation *g);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * Telling systemd how we are (sd_notify's datagram, without its library).
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_MASTER_SD_NOTIFY_H
+#define APP_MASTER_SD_NOTIFY_H
+
+#include "event/loop.h"
+
+#include <stdbool.h>
+
+/* Sends state ("READY=1") to the socket that NOTIFY_SOCKET names; does
+ * nothing without one.  Never waits; failing is nobody's trouble. */
+void sd_notify_send(const char *state);
+
+/* The service manager's watchdog (WATCHDOG_USEC): as long as well() says so,
+ * it is told twice in its time that all is well.  Without one nothing is
+ * done. */
+void sd_notify_watchdog_start(struct loop *l, bool (*well)(void *arg),
+                              void *arg);
+void sd_notify_watchdog_stop(void);
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * Going over the settings for what would be opened.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/master/trial.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "net/listen.h"
+#include "proc/logring.h"
+
+struct trial {
+    trial_owner *owner;
+    void *arg;
+    struct str made; /* a folder that a start makes if it is not there */
+    FILE *out;
+};
+
+static void
+note(const struct trial *t, const struct conf_where *where, const char *key,
+     const struct errmsg *err)
+{
+    fprintf(t->out, "%s:%d: %s: %s\n", where->file, where->line, key,
+            err->text);
+}
+
+/* The folder that path is in; empty: the current one. */
+static struct str
+folder_of(struct str path)
+{
+    size_t len = path.len;
+
+    while (len > 0 && path.ptr[len - 1] != '/') {
+        len--;
+    }
+    return str_first(path, len);
+}
+
+/* Whether nothing is wrong but that the folder is still to be made. */
+static bool
+is_made(const struct trial *t, struct str path)
+{
+    char made[PATH_MAX];
+
+    if (errno != ENOENT || t->made.len == 0 ||
+        !str_eq(folder_of(path), t->made)) {
+        return false;
+    }
+    str_copy(made, sizeof(made), str_first(t->made, t->made.len - 1));
+    return access(made, F_OK) == -1 && path_try(made) == 0;
+}
+
+static void
+try_log(const struct trial *t, const struct conf_where *where, const char *key,
+        struct str path)
+{
+    struct errmsg err;
+
+    if (path.len > 0 && !str_eq(path, STR("off")) &&
+        logring_try(path.ptr, &err) == -1 && !is_made(t, path)) {
+        note(t, where, key, &err);
+    }
+}
+
+static void
+try_address(const struct trial *t, const struct listen_settings *l)
+{
+    struct listen_options o = { .ip6only = l->ipv6only };
+    struct addr_listen where;
+    const char *owner;
+    struct errmsg err, who;
+
+    if (addr_parse_listen(l->address, &where, &err) == 0 &&
+        (listener_try(&where, l->address.ptr, &o, &err) == 0 ||
+         is_made(t, where.path))) {
+        return;
+    }
+    if (errno == EADDRINUSE) {
+        owner = t->owner(t->arg, &where, &who);
+        if (owner == NULL) {
+            return;
+        }
+        errmsg_set(&err, "%.*s is %s", STR_ARGS(l->address), owner);
+    }
+    note(t, &l->where, "listen", &err);
+}
+
+static void
+try_addresses(const struct trial *t, const struct conf_groups *listen)
+{
+    for (size_t i = 0; i < listen->count; i++) {
+        try_address(t, settings_listen(listen, i));
+    }
+}
+
+static void
+try_all(const struct trial *t, const struct settings *s)
+{
+    try_log(t, &s->where, "error_log", s->error_log.file);
+    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
+        const struct rtmp_server_settings *r =
+            settings_rtmp_server(&s->rtmp, i);
+
+        try_log(t, &r->where, "access_log", r->access_log);
+        try_addresses(t, &r->listen);
+    }
+    for (size_t i = 0; i < s->http.servers.count; i++) {
+        const struct http_server_settings *h =
+            settings_http_server(&s->http, i);
+
+        try_log(t, &h->where, "access_log", h->access_log);
+        try_addresses(t, &h->listen);
+    }
+}
+
+int
+trial_open(const struct settings *s, trial_owner *owner, void *arg,
+           char **mistakes)
+{
+    size_t len = 0;
+    struct trial t = { .owner = owner, .arg = arg, .made = folder_of(s->pid) };
+    char *text = NULL;
+
+    *mistakes = NULL;
+    t.out = open_memstream(&text, &len);
+    if (t.out == NULL) {
+        return 0;
+    }
+    try_all(&t, s);
+    fclose(t.out);
+    if (len > 0) {
+        *mistakes = mem_dup(text, len);
+    }
+    mem_free(&text);
+    return *mistakes == NULL ? 0 : -1;
+}

@@ -1,0 +1,32 @@
+/*
+ * Trying what a start or a reload would open: log files, addresses.
+ *
+ * A file that is right by itself may name a log in a directory that is not
+ * there, an address that this host does not have, a port that somebody else
+ * has.  Only trying tells; nothing is left behind, and nothing listens
+ * meanwhile.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_MASTER_TRIAL_H
+#define APP_MASTER_TRIAL_H
+
+#include "app/settings/settings.h"
+#include "net/addr.h"
+
+/* Told of an address in use: NULL when the weir that would open it has it
+ * already, else who has it ("in use by nginx, pid 12"; in err). */
+typedef const char *trial_owner(void *arg, const struct addr_listen *where,
+                                struct errmsg *err);
+
+/* 0, or -1 with every mistake, "FILE:LINE: what" a line, in *mistakes (for
+ * mem_free()). */
+int trial_open(const struct settings *s, trial_owner *owner, void *arg,
+               char **mistakes);
+
+/* An owner for whoever is not the weir itself: that has the pid in *(pid_t *)
+ * arg, -1 if none runs.  It reads /proc, which may take long. */
+const char *trial_ask_system(void *arg, const struct addr_listen *where,
+                             struct errmsg *err);
+
+#endif

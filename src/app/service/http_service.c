@@ -1,0 +1,267 @@
+/*
+ * From settings to what http_accept() wants.
+ *
+ * Everything lies in the worker's pool but the list of started layers, which
+ * says what has to be drained and stopped.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/service/http_service.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/module.h"
+#include "app/service/http_filters.h"
+#include "base/mem.h"
+#include "http/access_log.h"
+#include "http/metrics.h"
+#include "net/access.h"
+
+/* A layer whose module was started. */
+struct started {
+    struct list link;
+    const struct module *module;
+    void *state; /* the module's */
+};
+
+struct http_service {
+    struct worker *worker; /* borrowed */
+    struct http_server *servers;
+    struct str own_name; /* of this host */
+    struct list started; /* struct started, in the pool */
+    /* Of the layers within the layer that is being started, the first one. */
+    http_error_body *inner;
+};
+
+/* ---- layers ---- */
+
+static int
+start_module(struct http_service *s, const struct module *m,
+             const struct module_layer *layer, struct http_layer *out,
+             struct errmsg *err)
+{
+    const struct http_route *routes = m->routes;
+    struct started *started = pool_zero(s->worker->pool, sizeof(*started));
+
+    s->inner = NULL;
+    if (m->start != NULL &&
+        m->start(layer, &started->state, &routes, err) == -1) {
+        return errmsg_prefix(err, "module %s at \"%.*s\": ", m->name,
+                             STR_ARGS(layer->location));
+    }
+    started->module = m;
+    list_append(&s->started, &started->link);
+    *out = (struct http_layer){
+        .module = m->name,
+        .place = http_module_place(m->name),
+        .routes = routes,
+        .select = m->select,
+        .state = started->state,
+        .error_body = m->error_body != NULL ? m->error_body : s->inner,
+    };
+    if (m->describe != NULL) {
+        m->describe(started->state, out);
+    }
+    return 0;
+}
+
+static int
+start_layer(struct http_service *s, struct str location,
+            const struct conf_extra *extra, struct http_layer *out,
+            struct errmsg *err)
+{
+    struct module_layer *layer = pool_zero(s->worker->pool, sizeof(*layer));
+
+    layer->worker = s->worker;
+    layer->settings = extra->settings;
+    layer->location = location;
+    layer->service = s;
+    return start_module(s, extra->what, layer, out, err);
+}
+
+int
+http_service_layers(const struct module_layer *within,
+                    const struct conf_groups *list,
+                    const struct http_layer **out, struct errmsg *err)
+{
+    struct http_service *s = within->service;
+    const struct http_layer_settings *from = list->items;
+    struct http_layer *to =
+        pool_zero(s->worker->pool, list->count * sizeof(*to));
+    http_error_body *first = s->inner;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (start_layer(s, within->location, &from[i].module, &to[i], err) ==
+            -1) {
+            return -1;
+        }
+        first = first != NULL ? first : to[i].error_body;
+    }
+    s->inner = first;
+    *out = to;
+    return 0;
+}
+
+/* ---- locations ---- */
+
+static size_t
+count_layers(const struct http_location_settings *l)
+{
+    size_t n = 0;
+
+    while (settings_http_layer(l, n) != NULL) {
+        n++;
+    }
+    return n;
+}
+
+static int
+start_location(struct http_service *s, size_t server,
+               const struct http_location_settings *l,
+               struct http_location *out, struct errmsg *err)
+{
+    const struct http_server_settings *h =
+        settings_http_server(&s->worker->generation->settings->http, server);
+    struct pool *pool = s->worker->pool;
+    size_t n = count_layers(l);
+    struct http_layer *layers = pool_zero(pool, n * sizeof(*layers));
+
+    *out = (struct http_location){
+        .path = l->path,
+        .access = access_parse(pool, l->access.items, l->access.count),
+        .client_max_body_size = l->client_max_body_size == BODY_INHERIT
+                                    ? h->client_max_body_size
+                                    : l->client_max_body_size,
+        .layers = layers,
+        .layer_count = n,
+        .auth = l->made_auth,
+    };
+    http_filters_set(pool, server, l, out);
+    for (size_t i = 0; i < n; i++) {
+        if (start_layer(s, l->path, settings_http_layer(l, i), &layers[i],
+                        err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+longest_first(const void *a, const void *b)
+{
+    const struct http_location *x = a, *y = b;
+
+    if (x->path.len == y->path.len) {
+        return str_compare(x->path, y->path);
+    }
+    return x->path.len < y->path.len ? 1 : -1;
+}
+
+/* ---- servers ---- */
+
+static int
+start_server(struct http_service *s, size_t number, struct errmsg *err)
+{
+    const struct generation *g = s->worker->generation;
+    const struct http_server_settings *h =
+        settings_http_server(&g->settings->http, number);
+    const struct http_location_settings *from = h->locations.items;
+    size_t n = h->locations.count;
+    struct http_location *to = pool_zero(s->worker->pool, n * sizeof(*to));
+    struct http_server *server = &s->servers[number];
+
+    for (size_t i = 0; i < n; i++) {
+        if (start_location(s, number, &from[i], &to[i], err) == -1) {
+            return -1;
+        }
+    }
+    qsort(to, n, sizeof(*to), longest_first);
+    server->settings = h->http;
+    server->settings.access_log = g->access_logs[number];
+    server->trusted = access_parse_names(
+        s->worker->pool, h->trusted_proxies.items, h->trusted_proxies.count);
+    server->forwarded_header = h->forwarded_header;
+    server->hosts = h->hosts.items;
+    server->host_count = h->hosts.count;
+    server->own_name = s->own_name;
+    server->settings.gzip_types = h->gzip_types.items;
+    server->settings.gzip_type_count = h->gzip_types.count;
+    server->settings.mask.names = h->mask_args.items;
+    server->settings.mask.count = h->mask_args.count;
+    server->settings.access_format =
+        line_format_compile(s->worker->pool, h->access_log_format,
+                            http_log_variables, http_log_presets, err);
+    if (server->settings.access_format == NULL) {
+        return -1;
+    }
+    server->threads = s->worker->threads;
+    server->locations = to;
+    server->location_count = n;
+    return 0;
+}
+
+static struct str
+own_name(struct pool *pool)
+{
+    char name[HOST_NAME_MAX + 1] = "";
+
+    return gethostname(name, sizeof(name) - 1) == 0
+               ? pool_str(pool, str_from(name))
+               : STR_NONE;
+}
+
+struct http_service *
+http_service_start(struct worker *w, struct errmsg *err)
+{
+    size_t n = w->generation->settings->http.servers.count;
+    struct http_service *s = pool_zero(w->pool, sizeof(*s));
+
+    s->worker = w;
+    s->own_name = own_name(w->pool);
+    s->servers = pool_zero(w->pool, (n + 1) * sizeof(*s->servers));
+    list_init(&s->started);
+    for (size_t i = 0; i < n; i++) {
+        if (start_server(s, i, err) == -1) {
+            http_service_stop(&s);
+            return NULL;
+        }
+    }
+    return s;
+}
+
+const struct http_server *
+http_service_server(const struct http_service *s, size_t i)
+{
+    return &s->servers[i];
+}
+
+void
+http_service_drain(struct http_service *s)
+{
+    LIST_EACH (node, &s->started) {
+        const struct started *started = LIST_ITEM(node, struct started, link);
+
+        if (started->module->drain != NULL) {
+            started->module->drain(started->state);
+        }
+    }
+    http_drain(s->worker->generation->settings->keepalive_min_timeout);
+}
+
+void
+http_service_stop(struct http_service **s)
+{
+    if (*s == NULL) {
+        return;
+    }
+    LIST_EACH (node, &(*s)->started) {
+        const struct started *started = LIST_ITEM(node, struct started, link);
+
+        if (started->module->stop != NULL) {
+            started->module->stop(started->state);
+        }
+    }
+    *s = NULL;
+}

@@ -1,0 +1,54 @@
+/*
+ * A NetStream joined to a live stream: what it is used for, from the moment
+ * its session asks until it ends.  The rules are in rtmp_service.c.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_SERVICE_RTMP_LIVE_H
+#define APP_SERVICE_RTMP_LIVE_H
+
+#include "app/service/rtmp_service.h"
+#include "base/line_format.h"
+
+/* What a NetStream is used for: one publisher or one player. */
+struct netstream {
+    struct loop *loop;            /* borrowed */
+    struct rtmp_request *request; /* borrowed: lives as long as this */
+    const struct rtmp_application *application;
+    struct live_publisher *publisher; /* owned */
+    struct live_player *player;       /* owned */
+    bool publishing;                  /* what was asked for; else playing */
+    bool renamed;  /* name is not what was asked for but public */
+    bool claiming; /* the name is not ours yet, the session waits */
+    const struct line_mask *mask;   /* borrowed: secrets in its arguments */
+    uint32_t chunk_size;            /* of a stream made new */
+    size_t hook;                    /* the module whose hook is asked */
+    int64_t asked_ms;               /* when it was asked for */
+    uint64_t in_before, out_before; /* bytes of the connection then */
+    int64_t last_ms;                /* a message of the publisher came */
+    struct timer idle;              /* publishers: idle_timeout */
+    struct debug_mark debug;        /* rtmp_live_debugged() */
+    uint16_t name_len;
+    char name[LIVE_NAME_MAX]; /* "app/name" */
+};
+
+/* Makes it r->context; freed by rtmp_live_free(). */
+struct netstream *rtmp_live_new(struct rtmp_request *r,
+                                const struct rtmp_application *a,
+                                bool publishing);
+void rtmp_live_free(struct rtmp_request *r);
+/* "app/name" from the application and what was asked for; -1: too long. */
+int rtmp_live_name(struct netstream *n, struct str name);
+/* "app/name" for logs; the application alone while the name may be a key. */
+struct str rtmp_live_shown(const struct netstream *n);
+/* Whether the operator wants all lines about its client or its stream. */
+bool rtmp_live_debugged(struct netstream *n);
+/* SCHEME://HOST of a tcUrl; empty if it has none. */
+struct str rtmp_live_host(struct str tc_url);
+
+/* RTMP_WAIT: the session is told when the name is ours, or not to be had. */
+enum rtmp_result rtmp_live_publish(struct netstream *n,
+                                   struct rtmp_refusal *no);
+enum rtmp_result rtmp_live_play(struct netstream *n, struct rtmp_refusal *no);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * The keeper's role, and what the master does for it.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "app/store_role.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/database_lock.h"
+#include "proc/life.h"
+#include "store/bus.h"
+#include "store/postgres/keeper.h"
+#include "store/sqlite/keeper.h"
+
+/* ---- who needs it ---- */
+
+static void
+look_at_layer(void *arg, const struct conf_extra *layer)
+{
+    const struct module *m = layer->what;
+    bool *found = arg;
+
+    *found |= m != NULL && m->store != NULL;
+}
+
+/* Does a module decide who publishes there, and keep what it knows? */
+static bool
+asks_store(const struct rtmp_application_settings *a)
+{
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (modules[i]->publish != NULL && modules[i]->store != NULL &&
+            str_eq(a->publish, str_from(modules[i]->publish))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+any_asks_store(const struct rtmp_server_settings *r)
+{
+    const struct rtmp_application_settings *a = r->applications.items;
+
+    for (size_t i = 0; i < r->applications.count; i++) {
+        if (asks_store(&a[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+store_role_wanted(const struct settings *s)
+{
+    bool found = false;
+
+    settings_each_layer(s, look_at_layer, &found);
+    for (size_t i = 0; i < s->rtmp.servers.count && !found; i++) {
+        found = any_asks_store(settings_rtmp_server(&s->rtmp, i));
+    }
+    return found;
+}
+
+void
+store_role_register(const struct module *const *table)
+{
+    store_prepare();
+    for (size_t i = 0; table[i] != NULL; i++) {
+        if (table[i]->store != NULL) {
+            store_register(table[i]->store);
+        }
+    }
+}
+
+int
+store_role_connect(struct loop *l, const struct settings *s,
+                   struct task_threads *threads, struct errmsg *err)
+{
+    return store_role_wanted(s) ? store_open(l, &s->store, threads, err) : 0;
+}
+
+/* ---- files ---- */
+
+static bool
+is_roots_alone(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
+           st.st_nlink == 1;
+}
+
+/* One that is there and is not root's stays as it is: it may be somebody's.
+ * Root's is of a weir whose processes were root's. */
+static int
+make_file(const char *path, uid_t owner, struct errmsg *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                  0600);
+    int rc = 0;
+
+    if (fd == -1) {
+        return access(path, F_OK) == 0
+                   ? 0
+                   : errmsg_sys(err, "cannot make %s", path);
+    }
+    if (owner != 0 && is_roots_alone(fd) &&
+        fchown(fd, owner, (gid_t)-1) == -1) {
+        rc = errmsg_sys(err, "cannot give %s to its user", path);
+    }
+    close(fd);
+    return rc;
+}
+
+static int
+make_folder_of(const char *path, struct errmsg *err)
+{
+    char folder[PATH_MAX];
+    char *slash;
+
+    str_copy(folder, sizeof(folder), str_from(path));
+    slash = strrchr(folder, '/');
+    if (slash == NULL || slash == folder) {
+        return 0;
+    }
+    *slash = '\0';
+    if (mkdir(folder, 0755) == -1 && errno != EEXIST) {
+        return errmsg_sys(err, "cannot make the folder %s", folder);
+    }
+    return 0;
+}
+
+int
+store_role_prepare(const struct settings *s, struct errmsg *err)
+{
+    /* The database, its write-ahead log and the index of that. */
+    static const char *const ends[] = { "", "-wal", "-shm" };
+    uid_t owner = 0;
+    char path[PATH_MAX];
+
+    if (!store_role_wanted(s) || s->store.backend == STORE_POSTGRES) {
+        return 0;
+    }
+    if (geteuid() == 0 &&
+        privilege_user_id(privilege_user(s->user), &owner, err) == -1) {
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        snprintf(path, sizeof(path), "%.*s%s", STR_ARGS(s->store.path),
+                 ends[i]);
+        if ((i == 0 && make_folder_of(path, err) == -1) ||
+            make_file(path, owner, err) == -1) {
+            return errmsg_prefix(err, "store: ");
+        }
+    }
+    return database_lock(s, err) == -1 ? errmsg_prefix(err, "store: ") : 0;
+}
+
+/* ---- the role ---- */
+
+/* The master has made the database.  One that is gone since is not made anew:
+ * what was in it may come back, and others have it open. */
+static int
+start(struct loop *l, const struct settings *s, struct errmsg *err)
+{
+    if (s->store.backend == STORE_POSTGRES) {
+        return postgres_keeper_start(l, &s->store, err);
+    }
+    if (access(s->store.path.ptr, R_OK | W_OK) == -1) {
+        return errmsg_sys(err, "%s cannot open %.*s", privilege_who(),
+                          STR_ARGS(s->store.path));
+    }
+    return keeper_start(l, &s->store, err);
+}
+
+/* One of the two was started. */
+static void
+stop(void)
+{
+    keeper_stop();
+    postgres_keeper_stop();
+}
+
+const struct role store_roles[] = {
+    { .name = KEEPER_NAME,
+      .count = 1,
+      .first = true,
+      .wanted = store_role_wanted,
+      .start = start,
+      .stop = stop },
+    { .name = NULL },
+};

@@ -1,0 +1,33 @@
+/*
+ * The store among weir's processes: who needs it, the role that writes to it,
+ * and its files.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef APP_STORE_ROLE_H
+#define APP_STORE_ROLE_H
+
+#include "app/module.h"
+#include "app/settings/settings.h"
+#include "event/task.h"
+
+extern const struct role store_roles[]; /* the keeper; ends with name NULL */
+
+/* Whether a weir with these settings needs the store: one of its modules has
+ * tables there, or an application takes stream keys. */
+bool store_role_wanted(const struct settings *s);
+
+/* Master, before any fork: the schemas of all modules. */
+void store_role_register(const struct module *const *table);
+/* Master, before processes for s are forked: makes the files where the
+ * database will be, if there are none, and gives them to the user that the
+ * processes become; the folder may be root's.  Refuses a database that
+ * another weir has.  -1 with err and errno. */
+int store_role_prepare(const struct settings *s, struct errmsg *err);
+
+/* Worker or role, before its modules start and the sandbox is entered: opens
+ * the store if s needs it. */
+int store_role_connect(struct loop *l, const struct settings *s,
+                       struct task_threads *threads, struct errmsg *err);
+
+#endif
