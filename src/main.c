@@ -274,7 +274,7 @@ main(int argc, char **argv)
         break;
     default:
         title_init(argc, argv);
-        return master_run(o.file, modules);
+        return master_run(o.file, modules, &control_for_master);
     }
     return EXIT_DONE;
 }

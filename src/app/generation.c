@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/metrics/metrics.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/logring.h"
@@ -341,7 +340,6 @@ generation_open(struct generation *g, struct list *listeners,
     int why;
 
     if (open_logs(g, err) == 0 && bind_all(g, listeners, err) == 0) {
-        metrics_learn(g);
         return 0;
     }
     why = errno;

@@ -27,7 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/control/impl.h"
+#include "app/control/control_impl.h"
 #include "app/metrics/metrics.h"
 #include "app/module.h"
 #include "app/node_state.h"

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/control/impl.h"
+#include "app/control/control_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -193,8 +193,36 @@ on_log_level(struct timer *t)
     child_commands_log_level(level);
 }
 
-struct control *
-control_start(struct master *m, struct errmsg *err)
+static void
+cancel_socket(struct control *c)
+{
+    control_socket_close(&c->next);
+    control_rules_clear(&c->next_rules);
+    c->next_settings = NULL;
+}
+
+static void
+stop_socket(struct control **cp)
+{
+    struct control *c = *cp;
+
+    if (c == NULL) {
+        return;
+    }
+    cancel_socket(c);
+    acceptor_stop(&c->acceptor);
+    LIST_EACH (node, &c->clients) {
+        control_client_end(LIST_ITEM(node, struct control_client, link));
+    }
+    timer_stop(c->m->loop, &c->log_level);
+    timer_stop(c->m->loop, &c->exceptions);
+    control_socket_close(&c->socket);
+    control_rules_clear(&c->rules);
+    mem_free(cp);
+}
+
+static struct control *
+start_socket(struct master *m, struct errmsg *err)
 {
     struct control *c = mem_zero(sizeof(*c));
 
@@ -207,7 +235,7 @@ control_start(struct master *m, struct errmsg *err)
         (in_force(c)->socket.len > 0 &&
          control_socket_open(&c->socket, in_force(c), err) == -1) ||
         listen_on(c, err) == -1) {
-        control_stop(&c);
+        stop_socket(&c);
         return NULL;
     }
     if (c->socket.path != NULL) {
@@ -216,37 +244,17 @@ control_start(struct master *m, struct errmsg *err)
     return c;
 }
 
-void
-control_stop(struct control **cp)
-{
-    struct control *c = *cp;
-
-    if (c == NULL) {
-        return;
-    }
-    control_cancel(c);
-    acceptor_stop(&c->acceptor);
-    LIST_EACH (node, &c->clients) {
-        control_client_end(LIST_ITEM(node, struct control_client, link));
-    }
-    timer_stop(c->m->loop, &c->log_level);
-    timer_stop(c->m->loop, &c->exceptions);
-    control_socket_close(&c->socket);
-    control_rules_clear(&c->rules);
-    mem_free(cp);
-}
-
 /* ---- reload ---- */
 
-int
-control_prepare(struct control *c, const struct control_settings *s,
-                struct errmsg *err)
+static int
+prepare_socket(struct control *c, const struct control_settings *s,
+               struct errmsg *err)
 {
     bool same = c->socket.path != NULL &&
                 str_eq(s->socket, str_from(c->socket.path)) &&
                 control_socket_is_there(&c->socket);
 
-    control_cancel(c);
+    cancel_socket(c);
     if (control_rules_read(&c->next_rules, s, err) == -1) {
         return -1;
     }
@@ -257,14 +265,6 @@ control_prepare(struct control *c, const struct control_settings *s,
     }
     c->next_settings = s;
     return 0;
-}
-
-void
-control_cancel(struct control *c)
-{
-    control_socket_close(&c->next);
-    control_rules_clear(&c->next_rules);
-    c->next_settings = NULL;
 }
 
 static void
@@ -284,8 +284,8 @@ move_socket(struct control *c)
     }
 }
 
-void
-control_commit(struct control *c)
+static void
+commit_socket(struct control *c)
 {
     const struct control_settings *s = c->next_settings;
     struct errmsg err;
@@ -312,3 +312,11 @@ control_commit(struct control *c)
         timer_stop(c->m->loop, &c->log_level);
     }
 }
+
+const struct master_socket control_for_master = {
+    .start = start_socket,
+    .stop = stop_socket,
+    .prepare = prepare_socket,
+    .commit = commit_socket,
+    .cancel = cancel_socket,
+};

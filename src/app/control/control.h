@@ -18,24 +18,11 @@
 #include <stdio.h>
 
 #include "app/control/verb.h"
-#include "app/settings/settings.h"
+#include "app/master/master.h"
 #include "base/buf.h"
 
-struct control;
-
-/* Opens the socket of the settings in force, if they name one.  NULL with
- * err. */
-struct control *control_start(struct master *m, struct errmsg *err);
-/* Tells who waits for the end, closes all, removes the socket. */
-void control_stop(struct control **c);
-
-/* A reload: opens what other settings name and is not open, and changes
- * nothing yet; -1 with err.  Then either takes them (the old socket closes,
- * its clients stay) or drops them. */
-int control_prepare(struct control *c, const struct control_settings *s,
-                    struct errmsg *err);
-void control_commit(struct control *c);
-void control_cancel(struct control *c);
+/* For master_run(). */
+extern const struct master_socket control_for_master;
 
 /* ---- the table of commands ---- */
 

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/control/impl.h"
+#include "app/control/control_impl.h"
 
 #include <unistd.h>
 

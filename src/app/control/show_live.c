@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/control/impl.h"
+#include "app/control/control_impl.h"
 
 #include <stdio.h>
 #include <string.h>

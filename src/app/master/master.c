@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/master/master_impl.h"
+#include "app/master/state.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -368,7 +368,7 @@ start_loop(struct master *m, struct errmsg *err)
     if (live_master_start(m->loop, err) == -1) {
         return -1;
     }
-    m->control = control_start(m, err);
+    m->control = m->socket->start(m, err);
     return m->control != NULL ? 0 : -1;
 }
 
@@ -424,7 +424,7 @@ run(struct master *m)
     process_meter_stop();
     timer_stop(m->loop, &m->deadline);
     timer_stop(m->loop, &m->retired);
-    control_stop(&m->control);
+    m->socket->stop(&m->control);
     tls_tickets_stop(m->loop);
     live_master_stop();
     reload_clear(m);
@@ -438,7 +438,7 @@ end_loop(struct master *m)
     if (m->loop == NULL) {
         return;
     }
-    control_stop(&m->control); /* if it was not started whole */
+    m->socket->stop(&m->control); /* if it was not started whole */
     live_master_stop();
     signals_free(&m->signals);
     rpc_close();
@@ -459,6 +459,7 @@ open_and_listen(struct master *m, struct errmsg *err)
         errno = why;
         return -1;
     }
+    metrics_learn(m->generation);
     generation_keep_listeners(m->generation);
     return 0;
 }
@@ -504,9 +505,10 @@ start(struct master *m, struct errmsg *err)
 }
 
 int
-master_run(const char *file, const struct module *const *table)
+master_run(const char *file, const struct module *const *table,
+           const struct master_socket *socket)
 {
-    struct master m = { .table = table };
+    struct master m = { .table = table, .socket = socket };
     struct errmsg err = { "" };
     char *mistakes = NULL;
 

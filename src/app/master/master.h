@@ -18,11 +18,33 @@ enum { /* exit statuses of weir */
        EXIT_NO_START = 2, /* address in use, no right, ... */
 };
 
+struct master;
+struct control;
+struct control_settings; /* app/settings/settings.h */
+
+/* The control socket as the master sees it: it lies above the master. */
+struct master_socket {
+    /* Opens the socket of the settings in force, if they name one.  NULL with
+     * err. */
+    struct control *(*start)(struct master *m, struct errmsg *err);
+    /* Tells the clients that wait for the end, closes all, removes the
+     * socket. */
+    void (*stop)(struct control **c);
+    /* A reload: opens what other settings name and is not open, and changes
+     * nothing yet; -1 with err.  Then either takes them (the old socket
+     * closes, its clients stay) or drops them. */
+    int (*prepare)(struct control *c, const struct control_settings *s,
+                   struct errmsg *err);
+    void (*commit)(struct control *c);
+    void (*cancel)(struct control *c);
+};
+
 /* Runs weir on the configuration in file until it is told to end, with the
- * modules' roles; the current directory is what relative paths stand on.
- * Returns the status to exit with; what was wrong has been said on standard
- * error. */
-int master_run(const char *file, const struct module *const *table);
+ * modules' roles and that control socket; relative paths stand on the current
+ * directory.  Returns the status to exit with; what was wrong has been said on
+ * standard error. */
+int master_run(const char *file, const struct module *const *table,
+               const struct master_socket *socket);
 
 /* Signals the master that runs on the same configuration: 0, or -1 with
  * err. */

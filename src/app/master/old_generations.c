@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-#include "app/master/master_impl.h"
+#include "app/master/state.h"
 #include "app/metrics/metrics.h"
 #include "base/log.h"
 #include "base/mem.h"

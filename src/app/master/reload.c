@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "app/child_commands.h"
-#include "app/master/master_impl.h"
 #include "app/master/old_generations.h"
 #include "app/master/reload_dry.h"
 #include "app/master/role_table.h"
 #include "app/master/sd_notify.h"
 #include "app/master/shared_state.h"
+#include "app/master/state.h"
 #include "app/master/trial.h"
 #include "app/metrics/metrics.h"
 #include "app/store_role.h"
@@ -145,7 +145,7 @@ take_back(struct master *m)
     if (next == NULL) {
         return;
     }
-    control_cancel(m->control);
+    m->socket->cancel(m->control);
     children_end(&m->children, next, SIGKILL);
     role_table_move(&m->children, m->table, m->generation);
     generation_unopen(next, &m->listeners);
@@ -300,7 +300,7 @@ put_in_force(struct master *m)
         return;
     }
     change_error_log(m, next);
-    control_commit(m->control);
+    m->socket->commit(m->control);
     m->generation = next;
     m->reload.next = NULL;
     metrics_in_force(next);
@@ -379,12 +379,16 @@ open_next(struct master *m, struct errmsg *err)
         logring_open(next->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
     }
-    if (control_prepare(m->control, &next->settings->control, err) == -1 ||
+    if (m->socket->prepare(m->control, &next->settings->control, err) == -1 ||
         (!store_role_wanted(m->generation->settings) &&
          store_role_prepare(next->settings, err) == -1)) {
         return -1;
     }
-    return generation_open(m->reload.next, &m->listeners, err);
+    if (generation_open(m->reload.next, &m->listeners, err) == -1) {
+        return -1;
+    }
+    metrics_learn(next);
+    return 0;
 }
 
 static void

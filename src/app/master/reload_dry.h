@@ -6,7 +6,7 @@
 #ifndef APP_MASTER_RELOAD_DRY_H
 #define APP_MASTER_RELOAD_DRY_H
 
-#include "app/master/master_impl.h"
+#include "app/master/state.h"
 
 /* Lines about putting g, which was loaded and not opened, in force now; for
  * mem_free(). */

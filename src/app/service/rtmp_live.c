@@ -44,17 +44,6 @@ rtmp_live_shown(const struct netstream *n)
                : str_of(n->name, n->name_len);
 }
 
-struct str
-rtmp_live_host(struct str tc_url)
-{
-    size_t at = str_find(tc_url, ':', 0);
-
-    if (!str_starts(str_skip(tc_url, at), STR("://"))) {
-        return STR_NONE;
-    }
-    return str_first(tc_url, str_find(tc_url, '/', at + 3));
-}
-
 /* ---- publishing ---- */
 
 static void

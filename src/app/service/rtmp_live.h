@@ -43,8 +43,6 @@ int rtmp_live_name(struct netstream *n, struct str name);
 struct str rtmp_live_shown(const struct netstream *n);
 /* Whether the operator wants all lines about its client or its stream. */
 bool rtmp_live_debugged(struct netstream *n);
-/* SCHEME://HOST of a tcUrl; empty if it has none. */
-struct str rtmp_live_host(struct str tc_url);
 
 /* RTMP_WAIT: the session is told when the name is ours, or not to be had. */
 enum rtmp_result rtmp_live_publish(struct netstream *n,

@@ -16,10 +16,10 @@
 
 #include "app/metrics/metrics.h"
 #include "app/service/rtmp_live.h"
-#include "app/service/rtmp_log.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "live/metrics.h"
+#include "rtmp/log.h"
 
 struct server {
     struct rtmp_settings session;
@@ -36,7 +36,7 @@ static struct {
 } service;
 
 static const struct server *
-server_of(struct rtmp_request *r)
+server_of(const struct rtmp_request *r)
 {
     return rtmp_session_arg(r->session);
 }
@@ -363,12 +363,35 @@ on_writable(struct rtmp_session *s)
     }
 }
 
+/* A line of the access log. */
+static void
+log_end(const struct rtmp_request *r, const char *reason)
+{
+    const struct netstream *n = r->context;
+    struct rtmp_log_entry entry = {
+        .r = r,
+        .since_ms = rtmp_session_conn(r->session)->opened_ms,
+        .reason = reason,
+    };
+
+    if (n != NULL) {
+        entry.in_before = n->in_before;
+        entry.out_before = n->out_before;
+        entry.since_ms = n->asked_ms;
+    }
+    if (n != NULL && (n->publisher != NULL || n->renamed || !r->secret)) {
+        entry.name = str_skip(str_of(n->name, n->name_len),
+                              n->application->settings->name.len + 1);
+    }
+    rtmp_log_write(&server_of(r)->log, &entry);
+}
+
 static void
 on_end(struct rtmp_request *r, const char *reason)
 {
     struct netstream *n = r->context;
 
-    rtmp_log_write(&server_of(r)->log, r, n, reason);
+    log_end(r, reason);
     if (n != NULL) {
         log_limited_if(rtmp_live_debugged(n), LOG_INFO,
                        "stream %.*s: %s left: %s", STR_ARGS(rtmp_live_shown(n)),

@@ -5,9 +5,9 @@
  */
 #include "app/settings/rows.h"
 
-#include "app/service/rtmp_log.h"
 #include "conf/rows.h"
 #include "net/access.h"
+#include "rtmp/log.h"
 
 #define MIB(n) ((int64_t)(n)*1024 * 1024)
 #define HOURS(n) ((int64_t)(n)*3600 * 1000)

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "app/control/impl.h"
+#include "app/control/control_impl.h"
 #include "app/module.h"
 
 static struct str words[CONTROL_WORDS];

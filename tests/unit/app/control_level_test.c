@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-#include "app/control/impl.h"
+#include "app/control/control_impl.h"
 
 #define OTHER 54321u /* nobody we are */
 

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "app/control/impl.h"
+#include "app/control/control_impl.h"
 
 static struct control_client client;
 static struct control_call call;

@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "app/control/impl.h"
+#include "app/control/control_impl.h"
 
 static char folder[] = "/tmp/weir-control-XXXXXX";
 static char path[64];

@@ -3,21 +3,21 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/service/rtmp_log.h"
+#include "rtmp/log.h"
 
 #include <stdio.h>
 
-#include "app/worker.h"
+#include "event/loop.h"
+#include "net/conn.h"
 #include "proc/logring.h"
 #include "proc/slot.h"
 
 /* What is told of. */
 struct subject {
     const struct rtmp_log *log;
-    const struct rtmp_request *r;
-    const struct netstream *n; /* NULL: refused */
+    const struct rtmp_log_entry *entry;
+    const struct rtmp_request *r; /* the entry's */
     const struct conn *conn;
-    const char *reason;
     int64_t ms; /* since it was asked for */
 };
 
@@ -101,18 +101,14 @@ may_be_key(const struct subject *s)
            (!s->log->open && (is_publish(s->r) || s->r->stream_id == 0));
 }
 
-/* What a client publishes under may be a key: then the name that became of
- * it is told, or none. */
 static void
 get_name(const void *arg, struct str rest, struct line_value *v)
 {
     const struct subject *s = arg;
-    const struct netstream *n = s->n;
 
     (void)rest;
-    if (n != NULL && (n->publisher != NULL || n->renamed || !s->r->secret)) {
-        line_value_text(v, str_skip(str_of(n->name, n->name_len),
-                                    n->application->settings->name.len + 1));
+    if (s->entry->name.ptr != NULL) {
+        line_value_text(v, s->entry->name);
     } else if (may_be_key(s) && s->r->name.len > 0) {
         line_value_text(v, STR("***"));
     } else {
@@ -129,6 +125,18 @@ get_args(const void *arg, struct str rest, struct line_value *v)
     line_value_masked(v, &s->log->mask, s->r->args, true);
 }
 
+/* SCHEME://HOST; empty if it has none. */
+static struct str
+host_of(struct str url)
+{
+    size_t at = str_find(url, ':', 0);
+
+    if (!str_starts(str_skip(url, at), STR("://"))) {
+        return STR_NONE;
+    }
+    return str_first(url, str_find(url, '/', at + 3));
+}
+
 static void
 get_tcurl(const void *arg, struct str rest, struct line_value *v)
 {
@@ -136,8 +144,7 @@ get_tcurl(const void *arg, struct str rest, struct line_value *v)
 
     (void)rest;
     if (may_be_key(s)) {
-        line_value_masked(v, &s->log->mask, rtmp_live_host(s->r->tc_url),
-                          false);
+        line_value_masked(v, &s->log->mask, host_of(s->r->tc_url), false);
     } else {
         line_value_masked(v, &s->log->mask, s->r->tc_url, false);
     }
@@ -176,8 +183,7 @@ get_bytes_received(const void *arg, struct str rest, struct line_value *v)
     const struct subject *s = arg;
 
     (void)rest;
-    line_value_number(
-        v, (int64_t)(s->conn->bytes_in - (s->n != NULL ? s->n->in_before : 0)));
+    line_value_number(v, (int64_t)(s->conn->bytes_in - s->entry->in_before));
 }
 
 static void
@@ -186,8 +192,7 @@ get_bytes_sent(const void *arg, struct str rest, struct line_value *v)
     const struct subject *s = arg;
 
     (void)rest;
-    line_value_number(v, (int64_t)(s->conn->bytes_out -
-                                   (s->n != NULL ? s->n->out_before : 0)));
+    line_value_number(v, (int64_t)(s->conn->bytes_out - s->entry->out_before));
 }
 
 static void
@@ -225,7 +230,7 @@ get_reason(const void *arg, struct str rest, struct line_value *v)
     const struct subject *s = arg;
 
     (void)rest;
-    line_value_text(v, str_from(s->reason));
+    line_value_text(v, str_from(s->entry->reason));
 }
 
 static void
@@ -264,18 +269,16 @@ const struct line_variable rtmp_log_variables[] = {
 /* ---- writing ---- */
 
 void
-rtmp_log_write(const struct rtmp_log *log, struct rtmp_request *r,
-               const struct netstream *n, const char *reason)
+rtmp_log_write(const struct rtmp_log *log, const struct rtmp_log_entry *entry)
 {
-    struct subject s = { .log = log, .r = r, .n = n, .reason = reason };
+    struct subject s = { .log = log, .entry = entry, .r = entry->r };
     char line[LINE_SIZE_MAX];
 
     if (log->file < 0) {
         return;
     }
-    s.conn = rtmp_session_conn(r->session);
-    s.ms =
-        loop_now(s.conn->loop) - (n != NULL ? n->asked_ms : s.conn->opened_ms);
+    s.conn = rtmp_session_conn(entry->r->session);
+    s.ms = loop_now(s.conn->loop) - entry->since_ms;
     logring_write(log->file, line,
                   line_format_write(log->format, &s, line, sizeof(line)));
 }

@@ -4,11 +4,11 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef APP_SERVICE_RTMP_LOG_H
-#define APP_SERVICE_RTMP_LOG_H
+#ifndef RTMP_LOG_H
+#define RTMP_LOG_H
 
-#include "app/service/rtmp_live.h"
 #include "base/line_format.h"
+#include "rtmp/rtmp.h"
 
 struct rtmp_log {
     int file;                         /* of the log ring; -1: none */
@@ -18,11 +18,21 @@ struct rtmp_log {
     bool open;
 };
 
+/* A request that is over. */
+struct rtmp_log_entry {
+    const struct rtmp_request *r;
+    /* What it became, without the application; ptr NULL: what the client has
+     * named, masked where that may be a key. */
+    struct str name;
+    uint64_t in_before, out_before; /* bytes of the connection when it began */
+    int64_t since_ms;               /* loop_now() then */
+    const char *reason;
+};
+
 extern const struct line_variable rtmp_log_variables[];
 extern const struct line_preset rtmp_log_presets[]; /* combined, json */
 
-/* r is over; n is what it was used for, NULL when it was refused. */
-void rtmp_log_write(const struct rtmp_log *log, struct rtmp_request *r,
-                    const struct netstream *n, const char *reason);
+void rtmp_log_write(const struct rtmp_log *log,
+                    const struct rtmp_log_entry *entry);
 
 #endif

@@ -5,22 +5,22 @@
  *   socket.c     making and removing the socket
  *   level.c      who may do what
  *   client.c     a connection: lines in, answers out
- *   out.c        the shapes of answers
+ *   output.c     the shapes of answers
  *   command.c    the table: finding a command in a line, help
  *   show.c       commands that tell of processes and settings
  *   show_proc.c  ... of each process
  *   show_live.c  ... of streams, sessions, errors, events
- *   do.c         commands that change something
- *   life.c       reload, stop, waiting
+ *   actions.c    commands that change something
+ *   lifecycle.c  reload, stop, waiting
  *   except.c     exceptions for one client or stream
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef APP_CONTROL_IMPL_H
-#define APP_CONTROL_IMPL_H
+#ifndef APP_CONTROL_CONTROL_IMPL_H
+#define APP_CONTROL_CONTROL_IMPL_H
 
 #include "app/control/control.h"
-#include "app/master/master_impl.h"
+#include "app/master/state.h"
 #include "base/log.h"
 #include "net/conn.h"
 #include "net/listen.h"

@@ -1,13 +1,12 @@
 /*
- * What the files of the master share: its struct, and what it does when it is
- * asked to.
+ * The master's struct, and what it does when it is asked to: for its own
+ * files, and for the control socket, which shows and commands it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef APP_MASTER_MASTER_IMPL_H
-#define APP_MASTER_MASTER_IMPL_H
+#ifndef APP_MASTER_STATE_H
+#define APP_MASTER_STATE_H
 
-#include "app/control/control.h"
 #include "app/generation.h"
 #include "app/master/children.h"
 #include "app/master/listener_watch.h"
@@ -30,7 +29,8 @@ struct master {
     struct watchdog watchdog;
     struct listener_watch listener_watch;
     struct reload reload;
-    struct control *control; /* owned */
+    const struct master_socket *socket; /* how, and ... */
+    struct control *control;            /* ... owned */
     enum phase phase;
     bool all_started;      /* not the first roles alone */
     struct timer deadline; /* of the phase */
