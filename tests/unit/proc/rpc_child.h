@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,6 +191,7 @@ start_server(void)
     s.pid = fork();
     assert_int_not_equal(s.pid, -1);
     if (s.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */
         run_server(s.slot);
     }
     slot_set_pid(s.slot, s.pid);
