@@ -24,8 +24,8 @@ struct order_wait {
     size_t len;
 };
 
-/* Sends an order.  What is returned is the command's result: it is run again
- * when the answer is here. */
+/* Sends an order.  Returns the command's result: the command is run again when
+ * the answer is here. */
 enum control_result order_send(struct control_call *command,
                                struct order_wait *w, int method,
                                const void *order, size_t len);

@@ -59,7 +59,7 @@ const struct relay_application *relay_application_of(
 int relay_check_url(const struct settings *s, struct str app, struct str name,
                     struct str url, struct errmsg *err);
 /* An address that is written as such in url, refused by s->egress: -1 with
- * err.  What a name means is looked at when it is connected to. */
+ * err.  A name is looked up when the relay connects. */
 int relay_check_egress(const struct settings *s, struct str url,
                        struct errmsg *err);
 /* Says of each push and pull of the file what is wrong with it. */

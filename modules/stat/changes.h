@@ -4,8 +4,8 @@
  *
  * Subscribers who want the same share a feed.  A feed knows what it has told
  * (told.h); all feeds of a layer are filled by one walk, over several turns.
- * Who comes, and who missed a round because its connection was full, gets the
- * whole at the next round, which begins at once for a new one.
+ * A new reader, and one that missed a round because its connection was full,
+ * gets the whole at the next round, which begins at once for a new one.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

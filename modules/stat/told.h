@@ -9,8 +9,8 @@
  *     {"reset":true,"rows":[[NUMBER,{MEMBER: VALUE, ...}],...],"more":0}
  *     {"rows":[[NUMBER,{what differs}],...],"gone":[NUMBER,...],"more":0}
  *
- * A row's number stands for it until it is gone.  What is kept of a member is
- * a sum of its text; two rows or texts in 2^32 may be taken for one another,
+ * A row's number stands for it until it is gone.  Of a member a sum of its
+ * text is kept; two rows or texts in 2^32 may be taken for one another,
  * until the next change.
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -5,8 +5,9 @@
  * of connections that end at once leave nothing but such places.  So a process
  * that serves looks at its heap now and then and, when it holds much less than
  * it has touched, gives the whole free pages back.  That takes about 0.13 ms a
- * megabyte.  What is used again within a second is not given back; a piece of
- * HEAP_LARGE bytes or more never lies in the heap and goes when it is freed.
+ * megabyte.  Memory that is used again within a second is not given back; a
+ * piece of HEAP_LARGE bytes or more never lies in the heap and goes when it is
+ * freed.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

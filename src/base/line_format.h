@@ -3,8 +3,8 @@
  * each request or session.
  *
  * A format is text with $name or ${name} in it ("$$" is a dollar sign), or
- * "json: member=$name member=$name", written as one JSON object.  What a
- * variable stands for comes from a table of the caller's.
+ * "json: member=$name member=$name", written as one JSON object.  The
+ * caller's table gives the value of each variable.
  *
  * What peers sent never breaks a line: in text, bytes below 0x20, 0x7f, '"',
  * '\' and what is no UTF-8 become \xHH, as nginx writes them; in JSON they

@@ -33,9 +33,9 @@ struct http_format {
 
 /* Which of the formats the client likes best: its place in the table; -1 when
  * it accepts none of them (406).  Media types of a version that a layer in
- * front chose count as well.  Who names text/html and likes nothing more, as
- * browsers do, gets the first one that is accepted.  Adds Accept to the
- * answer's Vary. */
+ * front chose count as well.  A client that names text/html and likes nothing
+ * more, as browsers do, gets the first one that is accepted.  Adds Accept to
+ * the answer's Vary. */
 int http_choose_format(struct http_request *r,
                        const struct http_format *formats);
 

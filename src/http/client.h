@@ -1,11 +1,11 @@
 /*
- * Who asks: the peer, or the client that trusted proxies between name in
- * X-Forwarded-For or Forwarded (RFC 7239).
+ * The client of a request: the peer, or the one that trusted proxies between
+ * name in X-Forwarded-For or Forwarded (RFC 7239).
  *
  * The hops of the header are walked from the right, where the nearest proxy
  * wrote, past trusted ones; the first that is not trusted is the client.  A
  * hop that cannot be read ends the walk at the one before it, and so do
- * HTTP_HOPS_MAX hops.  What came from further left is the client's own word.
+ * HTTP_HOPS_MAX hops.  Entries further left are the client's own word.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -7,7 +7,7 @@
  * refused at its first wrong byte instead of at the time-out.  It accepts
  * lines ended by CRLF only, no control bytes, no folded lines, names that are
  * tokens, and sizes within the limits; one empty line before the head is
- * passed over.  What the headers say is parse.h's business.
+ * passed over.  parse.h reads what the headers say.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -243,7 +243,7 @@ void live_each_session(bool (*on_view)(void *arg,
 
 /* The same a piece at a time, for who must not take long: the next one at or
  * behind position *at (0 at first), which is moved past it; false behind the
- * last.  What comes or goes between two calls may be missed. */
+ * last.  Sessions that come or go between two calls may be missed. */
 bool live_next_session(uint32_t *at, struct live_session_view *v);
 struct live_tally; /* sessions of each stream, counted at one moment */
 struct live_tally *live_tally_new(void);

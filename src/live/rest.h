@@ -2,8 +2,8 @@
  * A frame that goes out of the arena while players stand in it: one copy of
  * it for all of them, as long as one needs it.
  *
- * Who stands in it takes what it has not sent yet from the copy.  What copies
- * hold counts for http.max_unsent (net/unsent.h): over that, the players of
+ * A player that stands in it takes its rest from the copy.  The memory of
+ * copies counts for http.max_unsent (net/unsent.h): over that, the players of
  * the copy of which least is taken are closed as too slow.
  *
  * SPDX-License-Identifier: BSD-2-Clause

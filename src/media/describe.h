@@ -1,8 +1,8 @@
 /*
  * What the headers of codecs say of picture and sound, for statistics.
  *
- * Pure functions over bytes of strangers: bounded, no memory.  What a header
- * does not say, or says wrongly, stays unknown.
+ * Pure functions over bytes of strangers: bounded, no memory.  A value
+ * that a header does not say, or says wrongly, stays unknown.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

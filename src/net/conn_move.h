@@ -4,9 +4,9 @@
  * conn_detach() makes a descriptor and some bytes of it, conn_attach() makes
  * a connection of those again, in any process of this weir.  Along go what
  * was read and no handler has eaten, what conn_write() has taken and the
- * socket has not, whom it connects, since when, and its totals.  What its
- * handlers keep (a parser, a session) they pack and unpack themselves, before
- * or behind.
+ * socket has not, whom it connects, since when, and its totals.  Its
+ * handlers pack and unpack their own state (a parser, a session) themselves,
+ * before or behind.
  *
  * TLS stays where it is, for OpenSSL's state cannot be moved: the descriptor
  * is then one end of a pair, and the process that had the connection carries

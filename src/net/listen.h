@@ -31,7 +31,7 @@ struct listen_options {
 };
 
 /* How long a listener that is retired is still accepted on before it is closed:
- * for handshakes that are under way.  Who needs longer for one is reset. */
+ * for handshakes that are under way.  A client that needs longer is reset. */
 #define LISTENER_RETIRES_MS 250
 
 /* A listening address with its sockets; the master's. */

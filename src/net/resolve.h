@@ -5,8 +5,8 @@
  *
  * A resolver is made before its process enters the sandbox: then it reads
  * resolv.conf.  A changed resolv.conf is noticed at the next look-up and read
- * anew if it can be; /etc/hosts is read by every look-up.  What a process has
- * to be able to read for that is told by resolve_paths().
+ * anew if it can be; /etc/hosts is read by every look-up.  resolve_paths()
+ * names the files that a process must be able to read for that.
  *
  * A look-up has its own sockets and one timer; resolve_cancel() leaves nothing
  * of it.  RESOLVE_AT_ONCE are made at once, RESOLVE_WAITING more wait for

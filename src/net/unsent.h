@@ -2,17 +2,17 @@
  * What is kept in memory for peers that do not take it, and the bound of it
  * over all processes of the node (http.max_unsent).
  *
- * Whoever keeps memory for a peer says how much (unsent_set()).  Each process
- * adds up its own and tells the sum as a gauge, which the others read.  When
- * all sums together are over the bound, each process that holds no less than
- * the mean of those that hold something gives up its part of what is too
+ * A part of weir that keeps memory for a peer reports it (unsent_set()).  Each
+ * process adds up its own and tells the sum as a gauge, which the others read.
+ * When all sums together are over the bound, each process that holds no less
+ * than the mean of those that hold something gives up its part of what is too
  * much; so one that has only ordinary clients loses none because of another.
  * It cuts the slowest first: who has taken nothing to speak of (an eighth of
  * what is kept for it) for longest.
  *
  * It is looked at 10 times a second while something is held, and at the end of
  * a turn that brought much.  So the sum may be over the bound by what one turn
- * of each process brings.  What lies in sockets is the kernel's, and not
+ * of each process brings.  Bytes in sockets are the kernel's, and not
  * counted.
  *
  * SPDX-License-Identifier: BSD-2-Clause

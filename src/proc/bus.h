@@ -7,11 +7,11 @@
  * what does not fit a mailbox is queued by the sender up to a bound, then
  * bus_send() fails and the caller's policy decides.
  *
- * Who sent a message is the kernel's word (SCM_CREDENTIALS), held against the
- * cards of the slots.  What comes from another than it says, of a type that the
- * sender has no business with, or longer than that type may be, is dropped,
- * counted and logged, within limits.  The master takes no message above 32 KB:
- * nobody makes it read for long.
+ * The kernel says which process sent a message (SCM_CREDENTIALS), and the
+ * reader holds that against the cards of the slots.  It drops, counts and logs,
+ * within limits, a message from another process than it says, of a type that
+ * the sender may not send, or longer than that type may be.  The master takes
+ * no message above 32 KB: nobody makes it read for long.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -3,8 +3,8 @@
  *
  * It is a list of what is kept, not of what is closed: a descriptor that
  * nobody thought of is closed in each child, instead of being held open by
- * one that never looks at it.  Whoever opens, in the master, what children use
- * names it here; a child closes everything else right after its fork
+ * one that never looks at it.  Code that opens, in the master, what children
+ * use names it here; a child closes everything else right after its fork
  * (life_fork()).  Memory that is mapped stays mapped without its descriptor.
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -5,8 +5,8 @@
  *
  * Words come with SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT, after which
  * the process dies of that signal as it would have without, and with a signal
- * of our own by which the watchdog asks a stuck process where it is.  Who is
- * killed (-9) or stopped has none.
+ * of our own by which the watchdog asks a stuck process where it is.  A process
+ * that is killed (-9) or stopped has none.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

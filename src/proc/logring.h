@@ -31,7 +31,7 @@ int logring_open(struct str path, struct errmsg *err);
  * err. */
 int logring_try(const char *path, struct errmsg *err);
 /* The error log goes to another file from now on; -1 with err and it stays
- * where it was.  What lines wait go there too. */
+ * where it was.  Lines that wait go there too. */
 int logring_move(struct str path, struct errmsg *err);
 /* Nobody writes to this file any more (not 0; one that is not open is fine):
  * it is closed when all its lines are out, then its number may be used for

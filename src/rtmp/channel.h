@@ -67,8 +67,8 @@ channel_charge(struct channel *ch, uint8_t cost)
     ch->burst = ch->burst > cost ? (uint8_t)(ch->burst - cost) : 0;
 }
 
-/* Protocol control messages and pings.  What is to be said to them is put
- * into answer, which may stay empty.  0, or -1 with err: it cannot go on. */
+/* Protocol control messages and pings.  The reply to them is put into
+ * answer, which may stay empty.  0, or -1 with err: it cannot go on. */
 int channel_control(struct channel *ch, const struct chunk_message *m,
                     struct words *answer, struct errmsg *err);
 /* Tells the peer how much came, at half of the window it gave: true if there

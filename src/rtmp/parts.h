@@ -15,9 +15,9 @@ typedef bool parts_fn(void *arg, enum media_type type,
                       const struct chunk_message *m);
 
 /* Audio, video, data or an aggregate of them; anything else has none.  Each
- * part of an aggregate is charged to the channel.  What is left of it when the
- * turn's share is used up is copied; f is called for it in later turns, and
- * until then nothing more is read.  0; -1 with err: an aggregate of too many
+ * part of an aggregate is charged to the channel.  When the turn's share is
+ * used up the rest is copied; later turns call f for it, and until then
+ * nothing more is read.  0; -1 with err: an aggregate of too many
  * parts, or no memory for it. */
 int parts_read(struct channel *ch, const struct chunk_message *m, parts_fn *f,
                void *arg, struct errmsg *err);

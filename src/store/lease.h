@@ -3,7 +3,7 @@
  *
  * A weir is a node there: it has a row that says until when it is believed to
  * live, by the database's clock, and renews it three times in that time, with
- * all that it holds, in one statement.  What a node holds is free when it
+ * all that it holds, in one statement.  A node's leases are free when it
  * says so, and when its row was not renewed in time: then another deletes the
  * row, and with it all that the node held.
  *

@@ -1,5 +1,5 @@
 /*
- * Who wants to be told of what.
+ * Subscribers to notices of the store, by topic.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -5,10 +5,10 @@
  * A user of it has a schema: numbered migrations and named statements, known
  * before any fork.  Reads are done by the process that asks; writes go to the
  * keeper, the only process that writes, which makes one transaction of all
- * that has come in and answers when it is on the disk.  What was answered
- * STORE_OK is there after kill -9 of any process.  A keeper that dies between
- * commit and answer answers the same again when it is back; what it had not
- * committed is asked again.
+ * that has come in and answers when it is on the disk.  A write that was
+ * answered STORE_OK is there after kill -9 of any process.  A keeper that dies
+ * between commit and answer answers the same again when it is back; what it had
+ * not committed is asked again.
  *
  * With PostgreSQL each process asks the server itself, and several weirs may
  * have one database: what is said here holds for all of them together.

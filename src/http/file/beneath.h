@@ -8,8 +8,8 @@
 
 /* Opens path, relative to the directory root, for reading; -1 with errno.
  * Neither "..", nor a link, nor a directory that is renamed meanwhile leads
- * out.  "" and "." are the root itself.  What comes back may be anything but
- * a link: look with fstat() before reading. */
+ * out.  "" and "." are the root itself.  The descriptor may be of anything
+ * but a link: look with fstat() before reading. */
 int http_open_beneath(int root, const char *path);
 
 /* The same where the kernel has no openat2(): segment by segment, and no

@@ -1,5 +1,5 @@
 /*
- * Who may pass: the auth filter of a location.
+ * The auth filter of a location: it decides which requests may pass.
  *
  * A request carries its proof in Authorization: a token that is on a list
  * (RFC 6750), a user's name and password (RFC 7617), or a signed token
