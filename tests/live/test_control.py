@@ -681,7 +681,7 @@ def test_log_level_goes_back(weir):
                 r.connect("live")
                 r.command("fooBar", None)
                 r.answer(r.command("_checkbw", None))
-        said = r"\[debug\] (\d+) rtmp \S+ unknown command fooBar"
+        said = r"\[debug\] (\d+) rtmp \S+ command fooBar,"
         w.wait_log(said, count=8)
         lines = re.findall(said, w.log())
         assert {int(pid) for pid in lines} <= set(w.workers())

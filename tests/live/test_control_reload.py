@@ -95,7 +95,7 @@ def test_log_level_set_for_a_time_ends_with_a_reload(weir):
         old.connect("live")
         c.ask("set log level debug for 1h")
         unknown(old)
-        line = r"\[debug\] \d+ rtmp \S+ unknown command fooBar"
+        line = r"\[debug\] \d+ rtmp \S+ command fooBar,"
         w.wait_log(line)
         c.ask("reload")
         assert c.json("show info")["log_level"] == "info"

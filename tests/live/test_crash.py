@@ -99,7 +99,7 @@ def test_addresses_lead_to_lines(crashing):
     told = subprocess.run([*line[2].split(), *line[3].split()], check=True,
                           capture_output=True, text=True).stdout
     assert re.match(r"write_to_nowhere at \S*crash\.c:\d+", told)
-    assert re.search(r"worker_main at \S*worker\.c:\d+", told)
+    assert re.search(r"worker_main at \S*worker_process\.c:\d+", told)
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT,
