@@ -9,15 +9,15 @@
  * covers: src/app/control/client.c src/app/control/command.c
  * covers: src/app/control/output.c
  * covers: src/app/control/actions.c:find_level,on_set_log_level,on_set_state
- * covers:
- * src/app/control/actions.c:send_away,kicked,on_kick_session,on_kick_stream
+ * covers: src/app/control/actions.c:send_away,kicked,on_kick_session
+ * covers: src/app/control/actions.c:on_kick_stream
  * covers: src/app/control/actions.c:on_kick_addr,on_clear_counters,on_reopen
  * covers: src/app/control/show_live.c:read_from,read_sessions,on_sessions
  * covers: src/app/control/show_live.c:on_streams,on_errors,show_error
  * covers: src/app/control/show_live.c:read_level,read_events,on_events
  * covers: src/app/control/except.c
- * covers:
- * src/app/control/lifecycle.c:on_help,on_ping,read_time,read_wait,on_wait
+ * covers: src/app/control/lifecycle.c:on_help,on_ping,read_time,read_wait
+ * covers: src/app/control/lifecycle.c:on_wait
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -36,6 +36,7 @@
 #include "live/live.h"
 #include "net/exceptions.h"
 #include "proc/refused.h"
+#include "proc/rpc.h"
 #include "proc/slot.h"
 
 #define TURNS 500
@@ -106,6 +107,7 @@ set_up(void)
             refused_create(&err) == 0 && exceptions_create(&err) == 0 &&
             live_create(&live, &err) == 0);
     for (size_t i = 0; modules[i] != NULL; i++) {
+        require(rpc_register(modules[i]->methods, &err) == 0);
         require(modules[i]->share == NULL || modules[i]->share(&err) == 0);
     }
     refused_note(&no);

@@ -5,7 +5,9 @@
  * again is read as the same; texts lie within the bytes.
  *
  * covers: src/store/wire.c
- * covers: src/base/pack.c
+ * covers: src/base/pack.c:pack_bytes,pack_u8,pack_u32,pack_int,pack_text
+ * covers: src/base/pack.c:unpack_bytes,unpack_u8,unpack_u32,unpack_int
+ * covers: src/base/pack.c:unpack_text
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
