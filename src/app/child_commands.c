@@ -1,5 +1,5 @@
 /*
- * Orders, given and followed.
+ * Commands, given and followed.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * What the operator said and the master passes on to its children, over the
+ * Commands of the operator that the master passes on to its children, over the
  * bus.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -19,7 +19,7 @@ struct kick_order { /* struct live_kick as it travels */
     char from[ORDER_FROM];    /* an access rule, or "" */
 };
 
-/* A child, once its bus is open: follows orders from now on. */
+/* A child, once its bus is open: follows commands from now on. */
 void child_commands_follow(void);
 
 /* Master: here, in all children, and in those forked later. */
@@ -30,7 +30,8 @@ void child_commands_exceptions(void);
 /* To one process: 0, or -1 when it cannot be told. */
 int child_commands_kick(uint32_t slot, const struct kick_order *order);
 
-/* What an order means; the rules are made in pool.  -1: it makes no sense. */
+/* Reads a kick that has travelled; its rules are made in pool.  -1: it makes no
+ * sense. */
 int child_commands_read_kick(const struct kick_order *order, struct pool *pool,
                              struct live_kick *kick);
 

@@ -6,6 +6,8 @@
  */
 #include "app/settings/rows.h"
 
+#include <assert.h>
+
 #include "app/module.h"
 
 /* ---- publish ---- */
@@ -22,10 +24,11 @@ settings_publish_fill(void)
 {
     size_t n = 0;
 
-    for (size_t i = 0; modules[i] != NULL && n < PUBLISH_WORDS - 2; i++) {
+    for (size_t i = 0; modules[i] != NULL; i++) {
         const char *value = modules[i]->publish;
 
         if (value != NULL) {
+            assert(n < PUBLISH_WORDS - 2); /* more of them need more room */
             settings_publish_words[n++] = value;
         }
         if (value != NULL && modules[i]->publish_default) {
