@@ -63,7 +63,7 @@ reply(struct job *j, enum outcome outcome, struct str text)
         str_copy(j->answer.text[0], sizeof(j->answer.text[0]), text);
     }
     rpc_reply(&j->request, &j->answer, len, -1);
-    memset(j->key, 0, sizeof(j->key));
+    explicit_bzero(j, sizeof(*j)); /* the key stands in it twice */
     mem_free(&j);
 }
 
@@ -287,7 +287,7 @@ one(struct control_call *call, enum what what)
         control_pair(call, "room", room);
         control_pair(call, "key", str_from(a->text[0]));
     }
-    memset(a->text[0], 0, sizeof(a->text[0]));
+    explicit_bzero(a->text[0], sizeof(a->text[0]));
     mem_free(&a);
     return CONTROL_DONE;
 }

@@ -33,7 +33,7 @@ void
 order_clear(struct order_wait *w)
 {
     if (w->answer != NULL) {
-        memset(w->answer, 0, w->len); /* it may be a key */
+        explicit_bzero(w->answer, w->len); /* it may be a key */
     }
     mem_free(&w->answer);
     w->len = 0;
