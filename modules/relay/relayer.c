@@ -16,7 +16,6 @@
 
 #define TICK_MS 1000
 #define FAREWELL_MS 300 /* for last words to go out at a stop */
-#define RELEASE_MS 1000 /* for the database to know that, too */
 #define MIB (1024 * 1024)
 #define NEVER_MS (24 * 3600 * 1000)
 
@@ -89,11 +88,12 @@ take_plan(const struct plan *plan, struct pool *pool)
 }
 
 static void
-configure(struct str description)
+configure(void *state, struct str description)
 {
     struct pool *pool = pool_new(4096);
     struct plan plan;
 
+    (void)state;
     if (plan_read(description, pool, &plan) == -1) {
         log_alert("relayer: the master's description of weir.conf makes no "
                   "sense");
@@ -132,15 +132,15 @@ on_tick(struct timer *timer)
 
 /* A system without CAs relays over plain RTMP all the same. */
 static int
-start_tls(const struct settings *s, struct errmsg *err)
+start_tls(const struct relays_settings *s, struct errmsg *err)
 {
     struct tls_client_options tls = {
-        .ca = relays_of(s)->tls_ca,
-        .insecure = !relays_of(s)->tls_verify,
+        .ca = s->tls_ca,
+        .insecure = !s->tls_verify,
     };
 
     relayer.tls = tls_client_new(&tls, &relayer.no_tls);
-    if (relayer.tls == NULL && relays_of(s)->tls_ca.len > 0) {
+    if (relayer.tls == NULL && s->tls_ca.len > 0) {
         *err = relayer.no_tls;
         return -1;
     }
@@ -153,51 +153,43 @@ start_tls(const struct settings *s, struct errmsg *err)
 }
 
 static int
-start_libraries(const struct settings *s, struct errmsg *err)
+start_libraries(const struct relay_root *s, struct errmsg *err)
 {
     struct resolver_options names = { 0 };
 
     relayer.resolver = resolver_new(relayer.loop, &names, err);
-    if (relayer.resolver == NULL || start_tls(s, err) == -1) {
-        return -1;
-    }
-    return live_hub_start(relayer.loop, &s->live, err);
+    return relayer.resolver == NULL ? -1 : start_tls(&s->relays, err);
 }
 
 static int
-start(struct loop *l, const struct settings *s, struct errmsg *err)
+start(const struct role_process *p, void **state, struct errmsg *err)
 {
-    struct buf description;
-    int rc;
-
-    relayer = (struct relayer){ .loop = l, .pool = pool_new(4096) };
+    relayer = (struct relayer){ .loop = p->loop, .pool = pool_new(4096) };
+    *state = &relayer;
     list_init(&relayer.tasks);
-    if (start_libraries(s, err) == -1) {
+    str_copy(relayer.node, sizeof(relayer.node), p->node);
+    if (start_libraries(p->settings, err) == -1) {
         return -1;
     }
-    buf_init(&description, PLAN_MAX);
-    plan_write(s, &description);
-    rc = plan_read(buf_str(&description), relayer.pool, &relayer.plan);
-    buf_clear(&description);
-    if (rc == -1) {
+    if (plan_read(p->description, relayer.pool, &relayer.plan) == -1) {
         return errmsg_set(err, "the relays of weir.conf are too many");
     }
     set_clients(&relayer.plan);
     relay_verbs_serve();
     key_verbs_serve();
     relay_tasks_begin();
-    share_start(s);
     wanted_start();
     timer_init(&tick, on_tick);
-    timer_set(l, &tick, TICK_MS);
+    timer_set(p->loop, &tick, TICK_MS);
     return 0;
 }
 
 /* Streams that are relayed are played and sent on until the end; what does not
  * run now may run on another node. */
 static void
-drain(void)
+drain(void *state)
 {
+    (void)state;
     relayer.draining = true;
     LIST_EACH (node, &relayer.tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
@@ -208,25 +200,14 @@ drain(void)
     }
 }
 
-/* Other nodes begin when the remotes know. */
+/* The remotes are told, as far as they listen; other nodes begin when they
+ * know. */
 static void
-give_leases_back(void)
-{
-    int64_t end = loop_now(relayer.loop) + RELEASE_MS;
-
-    lease_stop();
-    while (!lease_is_stopped() && loop_now(relayer.loop) < end) {
-        loop_turn(relayer.loop, 20);
-    }
-    lease_end();
-}
-
-/* The remotes are told, as far as they listen. */
-static void
-stop(void)
+stop(void *state)
 {
     int64_t end = loop_now(relayer.loop) + FAREWELL_MS;
 
+    (void)state;
     timer_stop(relayer.loop, &tick);
     relayer.draining = true;
     lease_hold();
@@ -236,8 +217,6 @@ stop(void)
     } while (rtmp_clients() > 0 && loop_now(relayer.loop) < end);
     rtmp_client_close_all("weir stops");
     loop_turn(relayer.loop, 0);
-    give_leases_back();
-    live_hub_stop();
     resolver_free(&relayer.resolver);
     tls_client_free(&relayer.tls);
     pool_free(&relayer.pool);
@@ -246,6 +225,8 @@ stop(void)
 const struct role relay_roles[] = {
     { .name = "relayer",
       .count = 1,
+      .live = true,
+      .lease = true,
       .wanted = plan_wants_relayer,
       .start = start,
       .drain = drain,

@@ -112,10 +112,10 @@ struct relayer {
     struct errmsg no_tls;
     struct rtmp_client_settings clients[RELAY_KINDS];
     struct list tasks;
-    size_t count;     /* of them */
-    size_t with_room; /* and of those that are started */
-    bool draining;    /* makes no new connections */
-    char node[LEASE_NODE_MAX + 1];
+    size_t count;                  /* of them */
+    size_t with_room;              /* and of those that are started */
+    bool draining;                 /* makes no new connections */
+    char node[LEASE_NODE_MAX + 1]; /* role_process.node */
 };
 extern struct relayer relayer;
 
@@ -171,7 +171,6 @@ void task_client_closed(struct relay_task *t, enum rtmp_client_fate fate,
 
 /* ---- share.c ---- */
 
-void share_start(const struct settings *s);
 void share_begin(struct relay_task *t);
 void share_end(struct relay_task *t);
 /* It is to run here: whether it may.  If not, task_look() is called when it

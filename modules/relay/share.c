@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/node_name.h"
 #include "base/log.h"
 
 /* Both texts of a view, and room for a state, a number and a flag. */
@@ -191,21 +190,4 @@ share_show_other(struct relay_task *t)
              str_from(o->last_failure));
     task_show(t);
     return true;
-}
-
-/* ---- life ---- */
-
-void
-share_start(const struct settings *s)
-{
-    char place[LEASE_NODE_MAX + 1];
-    const struct lease_options o = {
-        .shared = s->store.backend != STORE_SQLITE,
-        .node = node_name(s, relayer.node),
-        .place = node_place(s, place),
-        .role = STR("relayer"),
-        .expiry = s->store.node_expiry,
-    };
-
-    lease_start(relayer.loop, &o);
 }

@@ -65,24 +65,39 @@ struct rtmp_hooks {
     void (*on_end)(struct rtmp_request *r);
 };
 
-#define ROLE_SETTINGS_MAX                               \
-    ((size_t)16 << 20) /* bytes that describe() may add \
-                        */
+/* What a role process is handed; all of it lives as long as the process. */
+struct role_process {
+    struct loop *loop; /* it is the process's: borrowed */
+    unsigned index;    /* which of the role's processes: 0 .. count - 1 */
+    /* What the module's rows at the root were filled with; NULL: it has none.
+     * A role of weir itself (app/store_role.h) is handed struct settings. */
+    const void *settings;
+    struct str description; /* as for configure(); empty without describe() */
+    struct str node;        /* this weir among those on one database */
+};
 
-/* A process that a module needs once, or that must outlive a reload. */
+/* Bytes that describe() may add. */
+#define ROLE_SETTINGS_MAX ((size_t)16 << 20)
+
+/* A process that a module needs once, or that must outlive a reload.  Its
+ * state is what start() makes: a role has no globals, and count of its
+ * processes run side by side. */
 struct role {
     const char *name; /* "relayer": in ps, logs; NULL ends a table */
     unsigned count;
     bool first; /* workers and the other roles start when it is READY */
+    bool live;  /* reads or writes live streams: a hub runs on its loop */
+    bool lease; /* takes leases (store/lease.h), under its name */
     /* Master: whether a weir with these settings needs it.  A reload starts
      * and ends it accordingly.  NULL: always. */
     bool (*wanted)(const struct settings *s);
     /* Runs in the process on its own loop until told to stop.  It opens what
-     * it needs, then enters the sandbox; threads are made after that.  s is
-     * what was in force when it was forked, and lives as long as it. */
-    int (*start)(struct loop *l, const struct settings *s, struct errmsg *err);
-    void (*drain)(void);
-    void (*stop)(void);
+     * it needs, then enters the sandbox; threads are made after that.  The
+     * settings are those that were in force when it was forked. */
+    int (*start)(const struct role_process *p, void **state,
+                 struct errmsg *err);
+    void (*drain)(void *state); /* finish what runs, take nothing new */
+    void (*stop)(void *state);  /* frees state; the last call */
     /* Master, at a reload: whether what the role depends on differs, so that
      * it has to be started again.  NULL: it goes on through all reloads. */
     bool (*changed)(const struct settings *before, const struct settings *now);
@@ -90,7 +105,7 @@ struct role {
      * to know of the new file, which is the only way it can learn of it.
      * Both, or none. */
     void (*describe)(const struct settings *s, struct buf *out); /* master */
-    void (*configure)(struct str description);                   /* role */
+    void (*configure)(void *state, struct str description);      /* role */
 };
 
 struct module {

@@ -168,22 +168,26 @@ store_role_prepare(const struct settings *s, struct errmsg *err)
 /* The master has made the database.  One that is gone since is not made anew:
  * what was in it may come back, and others have it open. */
 static int
-start(struct loop *l, const struct settings *s, struct errmsg *err)
+start(const struct role_process *p, void **state, struct errmsg *err)
 {
+    const struct settings *s = p->settings;
+
+    (void)state;
     if (s->store.backend == STORE_POSTGRES) {
-        return postgres_keeper_start(l, &s->store, err);
+        return postgres_keeper_start(p->loop, &s->store, err);
     }
     if (access(s->store.path.ptr, R_OK | W_OK) == -1) {
         return errmsg_sys(err, "%s cannot open %.*s", privilege_who(),
                           STR_ARGS(s->store.path));
     }
-    return keeper_start(l, &s->store, err);
+    return keeper_start(p->loop, &s->store, err);
 }
 
 /* One of the two was started. */
 static void
-stop(void)
+stop(void *state)
 {
+    (void)state;
     keeper_stop();
     postgres_keeper_stop();
 }

@@ -1,27 +1,37 @@
 /*
  * The life of a role process.
  *
- * A role that reads or writes the arena starts a hub of its own, which then
- * owns the loop's hooks; until then the turns that the watchdog looks at are
- * counted here.
+ * A role that reads or writes the arena has a hub, which then owns the loop's
+ * hooks; for the others the turns that the watchdog looks at are counted here.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "app/child/role.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/child/confine.h"
 #include "app/child/process.h"
 #include "app/metrics/metrics.h"
+#include "app/node_name.h"
 #include "app/store_role.h"
 #include "base/clock.h"
 #include "proc/bus.h"
 #include "proc/slot.h"
 
+#define RELEASE_MS 1000 /* for the database to hear of given leases */
+#define LEASE_ROLE 40   /* bytes of a lease's role, "relayer" */
+
 struct life {
     struct process process;
     const struct role *role;
+    struct role_process handed;
+    void *state;            /* the role's */
+    struct buf description; /* owned; handed.description */
+    char node[LEASE_NODE_MAX + 1];
+    bool hub;   /* started */
+    bool lease; /* started */
 };
 
 static bool
@@ -50,7 +60,7 @@ on_drain(void *arg)
 
     slot_say(SLOT_DRAINING);
     if (life->role->drain != NULL) {
-        life->role->drain();
+        life->role->drain(life->state);
     }
 }
 
@@ -67,43 +77,152 @@ on_settings(void *arg, struct bus_message *m)
 {
     const struct life *life = arg;
 
-    life->role->configure(str_of(m->data, m->len));
+    life->role->configure(life->state, str_of(m->data, m->len));
 }
 
+/* ---- what it is handed ---- */
+
+static bool
+lists(const struct module *m, const struct role *r)
+{
+    for (const struct role *o = m->roles; o != NULL && o->name != NULL; o++) {
+        if (o == r) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Its module's settings, and no others. */
+static const void *
+settings_for(const struct role *r, const struct settings *s)
+{
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (lists(modules[i], r)) {
+            return settings_of_module(s, modules[i]);
+        }
+    }
+    return r == store_roles ? s : NULL;
+}
+
+static void
+describe(struct life *life, const struct settings *s)
+{
+    const struct role *r = life->role;
+
+    buf_init(&life->description, ROLE_SETTINGS_MAX);
+    if (r->describe != NULL) {
+        r->describe(s, &life->description);
+    }
+    life->handed.loop = life->process.loop;
+    life->handed.settings = settings_for(r, s);
+    life->handed.description = buf_str(&life->description);
+    life->handed.node = node_name(s, life->node);
+}
+
+/* ---- what it needs ---- */
+
+static void
+start_leases(struct life *life, const struct settings *s)
+{
+    const struct role *r = life->role;
+    char place[LEASE_NODE_MAX + 1], role[LEASE_ROLE];
+    const struct lease_options o = {
+        .shared = s->store.backend != STORE_SQLITE,
+        .node = life->handed.node,
+        .place = node_place(s, place),
+        .role = str_from(role),
+        .expiry = s->store.node_expiry,
+    };
+
+    snprintf(role, sizeof(role), r->count == 1 ? "%.30s" : "%.30s %u", r->name,
+             life->handed.index);
+    lease_start(life->process.loop, &o);
+    life->lease = true;
+}
+
+/* Other nodes may begin. */
+static void
+give_leases_back(struct loop *l)
+{
+    int64_t end = loop_now(l) + RELEASE_MS;
+
+    lease_stop();
+    while (!lease_is_stopped() && loop_now(l) < end) {
+        loop_turn(l, 20);
+    }
+    lease_end();
+}
+
+/* The counter of its loop's turns, the store, the hub, the leases. */
 static int
-start(struct life *life, const struct settings *s, struct errmsg *err)
+start_parts(struct life *life, const struct settings *s, struct errmsg *err)
 {
     static const struct loop_hooks hooks = {
         .before_sleep = before_sleep,
         .after_wake = after_wake,
     };
+    struct loop *l = life->process.loop;
+
+    metrics_watch_loop(l);
+    loop_set_hooks(l, &hooks, slot_at(slot_self()));
+    if (life->role != store_roles &&
+        store_role_connect(l, s, NULL, err) == -1) {
+        return -1;
+    }
+    if (life->role->live) {
+        if (live_hub_start(l, &s->live, err) == -1) {
+            return -1;
+        }
+        life->hub = true;
+    }
+    if (life->role->lease) {
+        start_leases(life, s);
+    }
+    return 0;
+}
+
+static void
+stop_parts(struct life *life)
+{
+    if (life->lease) {
+        give_leases_back(life->process.loop);
+    }
+    if (life->hub) {
+        live_hub_stop();
+    }
+    store_close();
+}
+
+/* ---- life ---- */
+
+static int
+start(struct life *life, const struct settings *s, struct errmsg *err)
+{
+    const struct role *r = life->role;
 
     if (process_start(&life->process, s, err) == -1) {
         return -1;
     }
-    if (life->role->configure != NULL) {
+    describe(life, s);
+    if (r->configure != NULL) {
         bus_register(BUS_SETTINGS, BUS_MASTER, ROLE_SETTINGS_MAX, on_settings,
                      life);
     }
-    metrics_watch_loop(life->process.loop);
-    loop_set_hooks(life->process.loop, &hooks, slot_at(slot_self()));
-    if (life->role != store_roles &&
-        store_role_connect(life->process.loop, s, NULL, err) == -1) {
+    if (start_parts(life, s, err) == -1 ||
+        r->start(&life->handed, &life->state, err) == -1) {
         return -1;
     }
-    if (life->role->start(life->process.loop, s, err) == -1) {
-        return -1;
-    }
-    return confine_process(life->process.loop, s, life->role == store_roles,
-                           err);
+    return confine_process(life->process.loop, s, r == store_roles, err);
 }
 
 int
-role_main(const struct role *r, const struct settings *s)
+role_main(const struct role *r, unsigned index, const struct settings *s)
 {
     struct life life = {
         .process = { .on_drain = on_drain, .on_stop = on_stop },
         .role = r,
+        .handed.index = index,
     };
     struct errmsg err = { "" };
     int status = EXIT_FAILURE;
@@ -116,10 +235,11 @@ role_main(const struct role *r, const struct settings *s)
         loop_run(life.process.loop);
         status = EXIT_SUCCESS;
         if (r->stop != NULL) {
-            r->stop();
+            r->stop(life.state);
         }
-        store_close();
+        stop_parts(&life);
     }
     process_end(&life.process);
+    buf_clear(&life.description);
     return status;
 }

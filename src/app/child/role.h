@@ -12,8 +12,8 @@
 #include "app/module.h"
 #include "app/settings/settings.h"
 
-/* Runs r in this process, whose slot is set; returns the status to exit
- * with. */
-int role_main(const struct role *r, const struct settings *s);
+/* Runs r in this process, whose slot is set, as the process number index of
+ * the role; returns the status to exit with. */
+int role_main(const struct role *r, unsigned index, const struct settings *s);
 
 #endif

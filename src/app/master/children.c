@@ -63,8 +63,9 @@ be_child(struct child *c)
 
     c->all->calls->in_child(c->all->arg, c);
     title_set("weir: %s", child_name(c, name));
-    status = c->role != NULL ? role_main(c->role, c->generation->settings)
-                             : worker_main(c->generation, c->index);
+    status = c->role != NULL
+                 ? role_main(c->role, c->index, c->generation->settings)
+                 : worker_main(c->generation, c->index);
     exit(status);
 }
 

@@ -48,19 +48,19 @@ static struct loop *role_loop;
 static struct timer role_timer;
 
 static int
-start_good(struct loop *l, const struct settings *s, struct errmsg *err)
+start_good(const struct role_process *p, void **state, struct errmsg *err)
 {
-    (void)s;
-    (void)l;
+    (void)state;
+    (void)p;
     (void)err;
     return 0;
 }
 
 static int
-start_bad(struct loop *l, const struct settings *s, struct errmsg *err)
+start_bad(const struct role_process *p, void **state, struct errmsg *err)
 {
-    (void)s;
-    (void)l;
+    (void)state;
+    (void)p;
     return errmsg_set(err, "there is no cheese");
 }
 
@@ -75,13 +75,13 @@ hang(struct timer *timer)
 }
 
 static int
-start_stuck(struct loop *l, const struct settings *s, struct errmsg *err)
+start_stuck(const struct role_process *p, void **state, struct errmsg *err)
 {
-    (void)s;
+    (void)state;
     (void)err;
-    role_loop = l;
+    role_loop = p->loop;
     timer_init(&role_timer, hang);
-    timer_set(l, &role_timer, 1);
+    timer_set(p->loop, &role_timer, 1);
     return 0;
 }
 
@@ -471,21 +471,29 @@ describe(const struct settings *s, struct buf *out)
     buf_printf(out, "%lld", (long long)s->worker_connections);
 }
 
-static void
-configure(struct str description)
+/* Handed what describe() wrote, and nobody's settings. */
+static int
+start_told(const struct role_process *p, void **state, struct errmsg *err)
 {
-    atomic_store(t.told, str_eq(description, STR("99")) ? 99 : -1);
+    (void)err;
+    *state = t.told;
+    atomic_fetch_or(t.told, p->description.len > 0 ? 1 << p->index : 0);
+    return p->settings == NULL ? 0 : -1;
+}
+
+static void
+configure(void *state, struct str description)
+{
+    _Atomic int *said = state;
+
+    *said = str_eq(description, STR("99")) ? 99 : -1;
 }
 
 static const struct role sometimes[] = {
-    { .name = "early",
-      .count = 1,
-      .first = true,
-      .wanted = wants_many,
-      .start = start_good },
+    { "early", 1, .first = true, .wanted = wants_many, .start = start_good },
     { .name = "told",
-      .count = 1,
-      .start = start_good,
+      .count = 2,
+      .start = start_told,
       .describe = describe,
       .configure = configure },
     { .name = NULL },
@@ -503,7 +511,7 @@ first_roles_start_first_and_only_when_wanted(void **state)
     (void)state;
     many.worker_connections = 100;
     few.worker_connections = 99;
-    assert_int_equal(role_table_count(table), 3); /* and the keeper */
+    assert_int_equal(role_table_count(table), 4); /* and the keeper */
     role_table_start(&t.children, table, &g, true);
     assert_int_equal(children_running(&t.children, CHILD_ROLES), 1);
     assert_false(role_table_first_ready(&t.children, &g));
@@ -512,8 +520,9 @@ first_roles_start_first_and_only_when_wanted(void **state)
     assert_true(role_table_first_ready(&t.children, &g));
     role_table_start(&t.children, table, &g, false);
     role_table_start(&t.children, table, &g, false);
-    assert_int_equal(children_running(&t.children, CHILD_ROLES), 2);
+    assert_int_equal(children_running(&t.children, CHILD_ROLES), 3);
     wait_for(all_ready, 5000);
+    assert_int_equal(atomic_load(t.told), 1 + 2); /* each has a number */
     assert_true(children_has_role(&t.children, &sometimes[0]));
     role_table_move(&t.children, table, &next);
     assert_false(children_has_role(&t.children, &sometimes[0]));
