@@ -127,16 +127,16 @@ start_leases(struct life *life, const struct settings *s)
 {
     const struct role *r = life->role;
     char place[LEASE_NODE_MAX + 1], role[LEASE_ROLE];
+    int n = snprintf(role, sizeof(role), r->count == 1 ? "%.20s" : "%.20s %u",
+                     r->name, life->handed.index);
     const struct lease_options o = {
         .shared = s->store.backend != STORE_SQLITE,
         .node = life->handed.node,
         .place = node_place(s, place),
-        .role = str_from(role),
+        .role = str_of(role, (size_t)n),
         .expiry = s->store.node_expiry,
     };
 
-    snprintf(role, sizeof(role), r->count == 1 ? "%.30s" : "%.30s %u", r->name,
-             life->handed.index);
     lease_start(life->process.loop, &o);
     life->lease = true;
 }
