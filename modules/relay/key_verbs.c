@@ -153,10 +153,10 @@ on_listed(void *arg, const struct store_result *r)
 static void
 on_order(void *arg, struct rpc_request *r)
 {
+    const struct relayer *relayer = arg;
     struct job *j;
     struct str room;
 
-    (void)arg;
     if (r->len != sizeof(j->order)) {
         rpc_refuse(&r, "the order makes no sense");
         return;
@@ -166,7 +166,7 @@ on_order(void *arg, struct rpc_request *r)
     memcpy(&j->order, r->data, sizeof(j->order));
     j->order.room[sizeof(j->order.room) - 1] = '\0';
     room = str_from(j->order.room);
-    if (!relayer.plan.store) {
+    if (!relayer->plan.store) {
         reply(j, KEY_FAILED,
               STR("no location has module relay, which keeps keys"));
         return;
@@ -188,9 +188,9 @@ on_order(void *arg, struct rpc_request *r)
 }
 
 void
-key_verbs_serve(void)
+key_verbs_serve(struct relayer *r)
 {
-    rpc_serve(&order_methods[ORDER_KEY], on_order, NULL);
+    rpc_serve(&order_methods[ORDER_KEY], on_order, r);
 }
 
 /* ---- the master ---- */

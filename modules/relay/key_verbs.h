@@ -12,7 +12,8 @@
 #define KEY_VERBS_ANSWER_MAX 32000 /* ... and gets */
 
 /* The relayer, which has the store: follows orders. */
-void key_verbs_serve(void);
+struct relayer;
+void key_verbs_serve(struct relayer *r);
 
 enum control_result key_verbs_get(struct control_call *call);
 enum control_result key_verbs_reset(struct control_call *call);

@@ -135,7 +135,7 @@ on_ready(struct rtmp_client *c, uint32_t stream_id)
 
     t->stream_id = stream_id;
     t->ready = true;
-    t->media_ms = loop_now(relayer.loop);
+    t->media_ms = loop_now(t->relayer->loop);
     rtmp_login_clear(&t->login);
     if (ring_plays(t)) {
         return;
@@ -154,7 +154,7 @@ on_media(struct rtmp_client *c, enum media_type type, uint32_t timestamp,
     if (t->client != c) {
         return; /* it was left while this was on its way */
     }
-    t->media_ms = loop_now(relayer.loop);
+    t->media_ms = loop_now(t->relayer->loop);
     if (type == MEDIA_DATA) {
         content = media_data_content(content);
     }
@@ -233,11 +233,12 @@ pull_tick(struct relay_task *t)
 {
     struct errmsg why;
 
-    if (loop_now(relayer.loop) - t->media_ms < relayer.plan.idle_timeout) {
+    if (loop_now(t->relayer->loop) - t->media_ms <
+        t->relayer->plan.idle_timeout) {
         return false;
     }
     errmsg_set(&why, "the remote sent no media for %lld ms",
-               (long long)relayer.plan.idle_timeout);
+               (long long)t->relayer->plan.idle_timeout);
     task_failed(t, RELAY_FAILED_SILENT, why.text);
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * The life of the relayer.
+ * The life of the r->
  *
  * It goes on through reloads: what it has to know of a new weir.conf comes as
  * a description (plan.h), and only relays that were changed there are touched.
@@ -9,6 +9,7 @@
 #include "relayer.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "key_verbs.h"
 #include "proc/slot.h"
 #include "relay.h"
@@ -18,10 +19,6 @@
 #define FAREWELL_MS 300 /* for last words to go out at a stop */
 #define MIB (1024 * 1024)
 #define NEVER_MS (24 * 3600 * 1000)
-
-struct relayer relayer;
-
-static struct timer tick;
 
 const char *
 relay_failure_name(unsigned why)
@@ -46,11 +43,12 @@ relay_failure_name(unsigned why)
  * have no more room: it is pinged, and both times together are idle_timeout.
  * Pings are not for pulls, which have to bring media. */
 static void
-set_client(const struct plan *p, enum relay_kind kind)
+set_client(struct relayer *r, enum relay_kind kind)
 {
+    const struct plan *p = &r->plan;
     int64_t ping = kind == RELAY_PUSH ? p->idle_timeout / 2 : NEVER_MS;
 
-    relayer.clients[kind] = (struct rtmp_client_settings){
+    r->clients[kind] = (struct rtmp_client_settings){
         .chunk_size = 60000,
         .window_ack = 2500000,
         .handshake_timeout = p->connect_timeout,
@@ -65,26 +63,26 @@ set_client(const struct plan *p, enum relay_kind kind)
 }
 
 static void
-set_clients(const struct plan *p)
+set_clients(struct relayer *r)
 {
-    set_client(p, RELAY_PULL);
-    set_client(p, RELAY_PUSH);
+    set_client(r, RELAY_PULL);
+    set_client(r, RELAY_PUSH);
 }
 
 /* Attempts that are under way look at the old rules until they are told. */
 static void
-take_plan(const struct plan *plan, struct pool *pool)
+take_plan(struct relayer *r, const struct plan *plan, struct pool *pool)
 {
-    struct pool *old = relayer.pool;
+    struct pool *old = r->pool;
 
-    relayer.pool = pool;
-    relayer.plan = *plan;
-    set_clients(plan);
-    LIST_EACH (node, &relayer.tasks) {
+    r->pool = pool;
+    r->plan = *plan;
+    set_clients(r);
+    LIST_EACH (node, &r->tasks) {
         task_rules_changed(LIST_ITEM(node, struct relay_task, link));
     }
     pool_free(&old);
-    wanted_plan();
+    wanted_plan(r);
 }
 
 static void
@@ -93,14 +91,13 @@ configure(void *state, struct str description)
     struct pool *pool = pool_new(4096);
     struct plan plan;
 
-    (void)state;
     if (plan_read(description, pool, &plan) == -1) {
         log_alert("relayer: the master's description of weir.conf makes no "
                   "sense");
         pool_free(&pool);
         return;
     }
-    take_plan(&plan, pool);
+    take_plan(state, &plan, pool);
 }
 
 static bool
@@ -116,9 +113,10 @@ changed(const struct settings *before, const struct settings *now)
 static void
 on_tick(struct timer *timer)
 {
-    struct list *node = relayer.tasks.next;
+    struct relayer *r = LIST_ITEM(timer, struct relayer, tick);
+    struct list *node = r->tasks.next;
 
-    while (node != &relayer.tasks) {
+    while (node != &r->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         node = node->next;
@@ -127,60 +125,66 @@ on_tick(struct timer *timer)
     atomic_store_explicit(&slot_at(slot_self())->connections, rtmp_clients(),
                           memory_order_relaxed);
     log_tell_held();
-    timer_set(relayer.loop, timer, TICK_MS);
+    timer_set(r->loop, timer, TICK_MS);
 }
 
 /* A system without CAs relays over plain RTMP all the same. */
 static int
-start_tls(const struct relays_settings *s, struct errmsg *err)
+start_tls(struct relayer *r, const struct relays_settings *s,
+          struct errmsg *err)
 {
     struct tls_client_options tls = {
         .ca = s->tls_ca,
         .insecure = !s->tls_verify,
     };
 
-    relayer.tls = tls_client_new(&tls, &relayer.no_tls);
-    if (relayer.tls == NULL && s->tls_ca.len > 0) {
-        *err = relayer.no_tls;
+    r->tls = tls_client_new(&tls, &r->no_tls);
+    if (r->tls == NULL && s->tls_ca.len > 0) {
+        *err = r->no_tls;
         return -1;
     }
-    if (relayer.tls == NULL) {
+    if (r->tls == NULL) {
         log_warn("relays: %s: rtmps:// remotes cannot be verified, and are "
                  "not connected to",
-                 relayer.no_tls.text);
+                 r->no_tls.text);
     }
     return 0;
 }
 
 static int
-start_libraries(const struct relay_root *s, struct errmsg *err)
+start_libraries(struct relayer *r, const struct relay_root *s,
+                struct errmsg *err)
 {
     struct resolver_options names = { 0 };
 
-    relayer.resolver = resolver_new(relayer.loop, &names, err);
-    return relayer.resolver == NULL ? -1 : start_tls(&s->relays, err);
+    r->resolver = resolver_new(r->loop, &names, err);
+    return r->resolver == NULL ? -1 : start_tls(r, &s->relays, err);
 }
 
 static int
 start(const struct role_process *p, void **state, struct errmsg *err)
 {
-    relayer = (struct relayer){ .loop = p->loop, .pool = pool_new(4096) };
-    *state = &relayer;
-    list_init(&relayer.tasks);
-    str_copy(relayer.node, sizeof(relayer.node), p->node);
-    if (start_libraries(p->settings, err) == -1) {
+    struct relayer *r = mem_zero(sizeof(*r));
+
+    *state = r;
+    r->loop = p->loop;
+    r->pool = pool_new(4096);
+    r->rings.changes = 1; /* which no task has seen */
+    list_init(&r->tasks);
+    str_copy(r->node, sizeof(r->node), p->node);
+    if (start_libraries(r, p->settings, err) == -1) {
         return -1;
     }
-    if (plan_read(p->description, relayer.pool, &relayer.plan) == -1) {
+    if (plan_read(p->description, r->pool, &r->plan) == -1) {
         return errmsg_set(err, "the relays of weir.conf are too many");
     }
-    set_clients(&relayer.plan);
-    relay_verbs_serve();
-    key_verbs_serve();
+    set_clients(r);
+    relay_verbs_serve(r);
+    key_verbs_serve(r);
     relay_tasks_begin();
-    wanted_start();
-    timer_init(&tick, on_tick);
-    timer_set(p->loop, &tick, TICK_MS);
+    wanted_start(r);
+    timer_init(&r->tick, on_tick);
+    timer_set(r->loop, &r->tick, TICK_MS);
     return 0;
 }
 
@@ -189,9 +193,10 @@ start(const struct role_process *p, void **state, struct errmsg *err)
 static void
 drain(void *state)
 {
-    (void)state;
-    relayer.draining = true;
-    LIST_EACH (node, &relayer.tasks) {
+    struct relayer *r = state;
+
+    r->draining = true;
+    LIST_EACH (node, &r->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (t->client == NULL && t->dial == NULL) {
@@ -205,21 +210,22 @@ drain(void *state)
 static void
 stop(void *state)
 {
-    int64_t end = loop_now(relayer.loop) + FAREWELL_MS;
+    struct relayer *r = state;
+    int64_t end = loop_now(r->loop) + FAREWELL_MS;
 
-    (void)state;
-    timer_stop(relayer.loop, &tick);
-    relayer.draining = true;
+    timer_stop(r->loop, &r->tick);
+    r->draining = true;
     lease_hold();
-    wanted_stop();
+    wanted_stop(r);
     do {
-        loop_turn(relayer.loop, 20);
-    } while (rtmp_clients() > 0 && loop_now(relayer.loop) < end);
+        loop_turn(r->loop, 20);
+    } while (rtmp_clients() > 0 && loop_now(r->loop) < end);
     rtmp_client_close_all("weir stops");
-    loop_turn(relayer.loop, 0);
-    resolver_free(&relayer.resolver);
-    tls_client_free(&relayer.tls);
-    pool_free(&relayer.pool);
+    loop_turn(r->loop, 0);
+    resolver_free(&r->resolver);
+    tls_client_free(&r->tls);
+    pool_free(&r->pool);
+    mem_free(&r);
 }
 
 const struct role relay_roles[] = {

@@ -54,9 +54,10 @@ struct relay_other { /* a node that runs a task which we do not run */
 };
 
 struct relay_task {
-    struct list link;  /* in relayer.tasks */
-    struct pool *pool; /* owned: what the texts lie in */
-    uint64_t id;       /* of the store, or 0 */
+    struct relayer *relayer; /* borrowed: whose it is */
+    struct list link;        /* in relayer.tasks */
+    struct pool *pool;       /* owned: what the texts lie in */
+    uint64_t id;             /* of the store, or 0 */
     enum relay_kind kind;
     enum relay_origin origin;
     bool of_all;   /* made for a stream, because all of them are pushed */
@@ -103,8 +104,25 @@ struct relay_task {
     struct live_sent sent;      /* by this player, as far as it is counted */
 };
 
+/* wanted.c */
+struct relay_wanted {
+    struct timer streams, again;
+    struct store_call *read; /* under way */
+    bool stale;              /* changed since that was asked */
+    bool stopped;
+    struct list *at; /* the task that was found last, in a round */
+};
+
+/* ring.c */
+struct relay_rings {
+    size_t held;      /* pulls that failed for this */
+    uint64_t changes; /* of pushes, or of the plan; what no task has seen */
+};
+
+/* The state of the process. */
 struct relayer {
     struct loop *loop; /* borrowed */
+    struct timer tick;
     struct pool *pool; /* owned: of the plan */
     struct plan plan;
     struct resolver *resolver; /* owned */
@@ -116,17 +134,18 @@ struct relayer {
     size_t with_room;              /* and of those that are started */
     bool draining;                 /* makes no new connections */
     char node[LEASE_NODE_MAX + 1]; /* role_process.node */
+    struct relay_wanted wanted;
+    struct relay_rings rings;
 };
-extern struct relayer relayer;
 
 /* ---- wanted.c ---- */
 
 /* Asks the store for its tasks, now and whenever they change; nothing if there
  * is no store. */
-void wanted_start(void);
-void wanted_stop(void);
+void wanted_start(struct relayer *r);
+void wanted_stop(struct relayer *r);
 /* The plan is new: its tasks are started, what it has no more is ended. */
-void wanted_plan(void);
+void wanted_plan(struct relayer *r);
 
 /* ---- task.c ---- */
 
@@ -140,7 +159,7 @@ struct task_wish {
 
 /* In relayer.tasks; begins when it is given room.  A wrong URL is a state of
  * the task, not an error: it was written into the store by another weir. */
-struct relay_task *task_new(const struct task_wish *w);
+struct relay_task *task_new(struct relayer *r, const struct task_wish *w);
 /* Says farewell to the remote; freed at the end of the turn. */
 void task_end(struct relay_task *t);
 /* One of the API's is weir.conf's from now on, and goes on. */

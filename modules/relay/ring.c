@@ -18,15 +18,10 @@
 
 #include <string.h>
 
-static struct {
-    size_t held;      /* pulls that failed for this */
-    uint64_t changes; /* of pushes, or of the plan; what no task has seen */
-} ring = { .changes = 1 };
-
 static void
 mark(struct relay_task *t)
 {
-    ring.held += !t->ring;
+    t->relayer->rings.held += !t->ring;
     t->ring = true;
 }
 
@@ -40,7 +35,7 @@ hold(struct relay_task *t, const char *why)
 static void
 release(struct relay_task *t)
 {
-    ring.held -= t->ring;
+    t->relayer->rings.held -= t->ring;
     t->ring = false;
 }
 
@@ -94,7 +89,7 @@ is_planned(const struct relay_task *pull, const struct plan_task *push)
 static bool
 find_push(const struct relay_task *pull, struct errmsg *why)
 {
-    LIST_EACH (node, &relayer.tasks) {
+    LIST_EACH (node, &pull->relayer->tasks) {
         const struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (is_pushed_by(pull, t)) {
@@ -102,8 +97,8 @@ find_push(const struct relay_task *pull, struct errmsg *why)
             return true;
         }
     }
-    for (size_t i = 0; i < relayer.plan.task_count; i++) {
-        if (is_planned(pull, &relayer.plan.tasks[i])) {
+    for (size_t i = 0; i < pull->relayer->plan.task_count; i++) {
+        if (is_planned(pull, &pull->relayer->plan.tasks[i])) {
             tell(why, RELAY_CONFIG, pull->target.host);
             return true;
         }
@@ -115,11 +110,11 @@ bool
 ring_holds(struct relay_task *t, struct errmsg *why)
 {
     release(t);
-    if (t->kind != RELAY_PULL || t->ring_seen == ring.changes) {
+    if (t->kind != RELAY_PULL || t->ring_seen == t->relayer->rings.changes) {
         return false;
     }
     if (!find_push(t, why)) {
-        t->ring_seen = ring.changes;
+        t->ring_seen = t->relayer->rings.changes;
         return false;
     }
     mark(t);
@@ -134,9 +129,9 @@ ring_begin(struct relay_task *push)
     if (push->kind != RELAY_PUSH) {
         return;
     }
-    ring.changes++;
+    push->relayer->rings.changes++;
     tell(&why, push->origin, push->remote);
-    LIST_EACH (node, &relayer.tasks) {
+    LIST_EACH (node, &push->relayer->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (is_pushed_by(t, push) && is_busy(t)) {
@@ -148,9 +143,9 @@ ring_begin(struct relay_task *push)
 void
 ring_plan(struct relay_task *t)
 {
-    ring.changes++;
+    t->relayer->rings.changes++;
     if (t->ring && !is_busy(t)) {
-        timer_set(relayer.loop, &t->timer, 0);
+        timer_set(t->relayer->loop, &t->timer, 0);
     }
 }
 
@@ -158,16 +153,16 @@ ring_plan(struct relay_task *t)
 void
 ring_end(struct relay_task *t)
 {
-    ring.changes += t->kind == RELAY_PUSH;
+    t->relayer->rings.changes += t->kind == RELAY_PUSH;
     release(t);
-    if (ring.held == 0 || t->of_all) {
+    if (t->relayer->rings.held == 0 || t->of_all) {
         return;
     }
-    LIST_EACH (node, &relayer.tasks) {
+    LIST_EACH (node, &t->relayer->tasks) {
         struct relay_task *other = LIST_ITEM(node, struct relay_task, link);
 
         if (other->ring && !is_busy(other)) {
-            timer_set(relayer.loop, &other->timer, 0);
+            timer_set(t->relayer->loop, &other->timer, 0);
         }
     }
 }
@@ -212,7 +207,7 @@ ring_connects(struct relay_task *t, const struct conn_socket *s)
     struct errmsg why;
 
     t->server = address_of(s);
-    LIST_EACH (node, &relayer.tasks) {
+    LIST_EACH (node, &t->relayer->tasks) {
         struct relay_task *other = LIST_ITEM(node, struct relay_task, link);
 
         if (!is_ring(t, other)) {
@@ -253,9 +248,9 @@ find_source(struct relay_task *t)
 
 /* The pull of a stream, NULL if it does not run or is not from here. */
 static const struct relay_task *
-find_own_pull(struct str stream)
+find_own_pull(const struct relayer *r, struct str stream)
 {
-    LIST_EACH (node, &relayer.tasks) {
+    LIST_EACH (node, &r->tasks) {
         const struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (t->kind == RELAY_PULL && t->ready && t->source[0] != '\0' &&
@@ -273,8 +268,8 @@ ring_plays(struct relay_task *t)
     struct errmsg why;
 
     find_source(t);
-    for (size_t i = 0; at != NULL && i < relayer.count; i++) {
-        at = find_own_pull(str_from(at->source));
+    for (size_t i = 0; at != NULL && i < t->relayer->count; i++) {
+        at = find_own_pull(t->relayer, str_from(at->source));
         if (at == t) {
             errmsg_set(&why,
                        "the stream would feed itself: %s of this weir is "

@@ -79,7 +79,7 @@ on_taken(void *arg)
 
     memset(&t->other, 0, sizeof(t->other));
     t->view.refused = false;
-    timer_set(relayer.loop, &t->timer, 0);
+    timer_set(t->relayer->loop, &t->timer, 0);
 }
 
 /* Somebody else may begin at any moment: no last words. */
@@ -91,7 +91,7 @@ on_lost(void *arg, const char *reason)
     task_leave(t, reason, true);
     rtmp_login_clear(&t->login);
     task_set(t, RELAY_STARTING, reason);
-    timer_set(relayer.loop, &t->timer, 0);
+    timer_set(t->relayer->loop, &t->timer, 0);
 }
 
 static void
@@ -113,7 +113,7 @@ on_seen(void *arg, struct str node, struct str state)
                  STR_ARGS(t->stream), o.node);
     }
     memcpy(&t->other, &o, sizeof(o));
-    timer_set(relayer.loop, &t->timer, 0);
+    timer_set(t->relayer->loop, &t->timer, 0);
 }
 
 static const struct lease_handlers handlers = {
@@ -166,7 +166,7 @@ share_say(struct relay_task *t)
 {
     struct relay_view *v = &t->view;
     struct str node =
-        share_is_ours(t) ? str_from(relayer.node) : str_from(t->other.node);
+        share_is_ours(t) ? str_from(t->relayer->node) : str_from(t->other.node);
 
     str_copy(v->node, sizeof(v->node), node);
     if (t->lease != NULL && lease_is_held(t->lease)) {

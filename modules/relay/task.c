@@ -49,7 +49,7 @@ static void
 forgive(struct relay_task *t)
 {
     if (t->running_ms > 0 &&
-        loop_now(relayer.loop) - t->running_ms >= BACKOFF_STABLE_MS) {
+        loop_now(t->relayer->loop) - t->running_ms >= BACKOFF_STABLE_MS) {
         t->failures = 0;
     }
 }
@@ -77,7 +77,7 @@ task_set(struct relay_task *t, enum relay_state state, const char *reason)
     }
     str_copy(t->view.reason, sizeof(t->view.reason), str_from(reason));
     forgive(t);
-    t->running_ms = state == RELAY_RUNNING ? loop_now(relayer.loop) : 0;
+    t->running_ms = state == RELAY_RUNNING ? loop_now(t->relayer->loop) : 0;
     t->view.refused = t->view.refused && state != RELAY_RUNNING;
     log_limited(is_passing(state) ? LOG_INFO : LOG_NOTICE,
                 "relay %s %.*s: %s%s%s", relay_kind_name(t->kind),
@@ -91,7 +91,7 @@ task_set(struct relay_task *t, enum relay_state state, const char *reason)
 const struct plan_app *
 task_app(const struct relay_task *t)
 {
-    return plan_app(&relayer.plan, t->app);
+    return plan_app(&t->relayer->plan, t->app);
 }
 
 static void
@@ -171,15 +171,16 @@ make_view(struct relay_task *t)
     str_copy(v->name, sizeof(v->name), t->name);
     str_copy(v->url, sizeof(v->url), t->remote);
     str_copy(v->node, sizeof(v->node),
-             str_from(share_is_ours(t) ? relayer.node : ""));
+             str_from(share_is_ours(t) ? t->relayer->node : ""));
     t->row = relay_row_take(v);
 }
 
 struct relay_task *
-task_new(const struct task_wish *w)
+task_new(struct relayer *r, const struct task_wish *w)
 {
     struct relay_task *t = mem_zero(sizeof(*t));
 
+    t->relayer = r;
     t->pool = pool_new(1024);
     t->id = w->id;
     t->kind = w->kind;
@@ -193,12 +194,12 @@ task_new(const struct task_wish *w)
     share_begin(t);
     make_view(t);
     count_state(t, 1);
-    list_append(&relayer.tasks, &t->link);
-    relayer.count++;
+    list_append(&t->relayer->tasks, &t->link);
+    t->relayer->count++;
     log_info("relay %s %.*s: wanted, %s %.*s", relay_kind_name(t->kind),
              STR_ARGS(t->stream), t->kind == RELAY_PULL ? "from" : "to",
              STR_ARGS(t->remote));
-    timer_set(relayer.loop, &t->timer, 0);
+    timer_set(t->relayer->loop, &t->timer, 0);
     ring_begin(t);
     return t;
 }
@@ -211,12 +212,12 @@ task_end(struct relay_task *t)
     count_state(t, -1);
     relay_row_free(&t->row);
     list_remove(&t->link);
-    relayer.count--;
+    t->relayer->count--;
     ring_end(t);
-    relayer.with_room -= t->has_room;
+    t->relayer->with_room -= t->has_room;
     log_info("relay %s %.*s: ended", relay_kind_name(t->kind),
              STR_ARGS(t->stream));
-    loop_later(relayer.loop, &t->destroy);
+    loop_later(t->relayer->loop, &t->destroy);
 }
 
 /* It is this node's now, whoever had it. */
@@ -241,7 +242,7 @@ task_adopt(struct relay_task *t, bool of_all)
              relay_kind_name(t->kind), STR_ARGS(t->stream));
     task_show(t);
     if (waits) {
-        timer_set(relayer.loop, &t->timer, 0);
+        timer_set(t->relayer->loop, &t->timer, 0);
     }
 }
 
@@ -250,7 +251,7 @@ task_leave(struct relay_task *t, const char *reason, bool hard)
 {
     struct rtmp_client *c = t->client;
 
-    timer_stop(relayer.loop, &t->timer);
+    timer_stop(t->relayer->loop, &t->timer);
     outgoing_cancel(&t->dial);
     pull_leave(t);
     t->client = NULL; /* its on_close is not news */
@@ -286,14 +287,14 @@ task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
     log_limited(LOG_INFO, "relay %s %.*s: again in %lld ms",
                 relay_kind_name(t->kind), STR_ARGS(t->stream),
                 (long long)delay);
-    timer_set(relayer.loop, &t->timer, delay);
+    timer_set(t->relayer->loop, &t->timer, delay);
 }
 
 void
 task_wait(struct relay_task *t, const char *reason)
 {
     task_set(t, t->kind == RELAY_PULL ? RELAY_LOCAL : RELAY_WAITING, reason);
-    timer_set(relayer.loop, &t->timer, WAIT_MS);
+    timer_set(t->relayer->loop, &t->timer, WAIT_MS);
 }
 
 /* ---- connecting ---- */
@@ -336,7 +337,7 @@ begin_client(struct relay_task *t, const struct conn_socket *socket)
     char authority[512];
     const struct url *u = &t->parsed;
     struct rtmp_wanted wanted = {
-        .settings = &relayer.clients[t->kind],
+        .settings = &t->relayer->clients[t->kind],
         .publish = t->kind == RELAY_PUSH,
         .app = t->to.app,
         .name = t->to.name,
@@ -349,11 +350,11 @@ begin_client(struct relay_task *t, const struct conn_socket *socket)
     struct errmsg err;
     struct pool *pool = pool_new(512);
 
-    watch_host(socket->fd, relayer.plan.idle_timeout);
+    watch_host(socket->fd, t->relayer->plan.idle_timeout);
     wanted.origin = pool_printf(pool, "%s://%s", url_scheme_name(u->scheme),
                                 url_authority(authority, sizeof(authority), u));
     t->client =
-        rtmp_client_new(relayer.loop, &wanted,
+        rtmp_client_new(t->relayer->loop, &wanted,
                         t->kind == RELAY_PULL ? &pull_handlers : &push_handlers,
                         t, socket, &err);
     pool_free(&pool);
@@ -393,21 +394,21 @@ dial(struct relay_task *t)
     struct outgoing_target to = {
         .host = t->parsed.host,
         .port = t->parsed.port,
-        .resolver = relayer.resolver,
-        .egress = relayer.plan.egress,
-        .tls = t->parsed.tls ? relayer.tls : NULL,
-        .timeout_ms = relayer.plan.connect_timeout,
+        .resolver = t->relayer->resolver,
+        .egress = t->relayer->plan.egress,
+        .tls = t->parsed.tls ? t->relayer->tls : NULL,
+        .timeout_ms = t->relayer->plan.connect_timeout,
     };
     const struct metric *m = &relay_metrics[RELAY_ATTEMPTS];
 
-    if (t->parsed.tls && relayer.tls == NULL) {
-        task_failed(t, RELAY_FAILED_TLS, relayer.no_tls.text);
+    if (t->parsed.tls && t->relayer->tls == NULL) {
+        task_failed(t, RELAY_FAILED_TLS, t->relayer->no_tls.text);
         return;
     }
     metric_add(m, metric_at(m, t->kind, 0, 0), 1);
     t->view.attempts++;
     task_show(t);
-    t->dial = outgoing_start(relayer.loop, &to, on_dialled, t);
+    t->dial = outgoing_start(t->relayer->loop, &to, on_dialled, t);
     if (t->dial == NULL) {
         task_failed(t, RELAY_FAILED_HERE, "there is no room to connect");
     }
@@ -419,9 +420,9 @@ task_rules_changed(struct relay_task *t)
     ring_plan(t);
     if (t->dial != NULL) {
         outgoing_cancel(&t->dial);
-        timer_set(relayer.loop, &t->timer, 0);
+        timer_set(t->relayer->loop, &t->timer, 0);
     } else if (t->view.state == RELAY_BACKING_OFF && t->view.refused) {
-        timer_set(relayer.loop, &t->timer, 0);
+        timer_set(t->relayer->loop, &t->timer, 0);
     }
 }
 
@@ -432,7 +433,7 @@ pass_on(struct relay_task *t, enum relay_state state)
     if (!share_show_other(t)) {
         task_set(t, state, "");
     }
-    timer_set(relayer.loop, &t->timer,
+    timer_set(t->relayer->loop, &t->timer,
               t->kind == RELAY_PUSH ? WAIT_MS : OTHER_MS);
 }
 
@@ -454,7 +455,7 @@ wait_for_room(struct relay_task *t)
     struct errmsg why;
 
     errmsg_set(&why, "no room: relays.max is %lld",
-               (long long)relayer.plan.max);
+               (long long)t->relayer->plan.max);
     if (!share_show_other(t)) {
         task_set(t, RELAY_NOT_STARTED, why.text);
     }
@@ -466,7 +467,7 @@ task_look(struct relay_task *t)
     bool live = live_is_live(t->stream);
     struct errmsg why;
 
-    if (relayer.draining) {
+    if (t->relayer->draining) {
         share_drop(t);
     } else if (!t->has_room) {
         wait_for_room(t);
@@ -508,7 +509,7 @@ task_client_closed(struct relay_task *t, enum rtmp_client_fate fate,
 
     t->client = NULL;
     t->ready = false;
-    if (fate == RTMP_CLIENT_AGAIN && !relayer.draining) {
+    if (fate == RTMP_CLIENT_AGAIN && !t->relayer->draining) {
         dial(t);
         return;
     }

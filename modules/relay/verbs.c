@@ -105,10 +105,10 @@ on_written(void *arg, const struct store_result *r)
 static void
 on_order(void *arg, struct rpc_request *r)
 {
+    const struct relayer *relayer = arg;
     struct relay_ask ask;
     struct job *j;
 
-    (void)arg;
     if (r->len != sizeof(j->order)) {
         rpc_refuse(&r, "the order makes no sense");
         return;
@@ -116,7 +116,7 @@ on_order(void *arg, struct rpc_request *r)
     j = mem_zero(sizeof(*j));
     j->request = r;
     memcpy(&j->order, r->data, sizeof(j->order));
-    if (!relayer.plan.store) { /* there is nothing to ask */
+    if (!relayer->plan.store) { /* there is nothing to ask */
         refuse(j, j->order.start == 0 && j->order.of_file
                       ? IN_FILE
                       : "no location has module relay, which keeps relays");
@@ -127,9 +127,9 @@ on_order(void *arg, struct rpc_request *r)
 }
 
 void
-relay_verbs_serve(void)
+relay_verbs_serve(struct relayer *r)
 {
-    rpc_serve(&order_methods[ORDER_TASK], on_order, NULL);
+    rpc_serve(&order_methods[ORDER_TASK], on_order, r);
 }
 
 /* ---- the master ---- */

@@ -9,6 +9,7 @@
 #define RELAY_VERBS_ORDER_MAX 4096 /* bytes that the master sends */
 
 /* The relayer: follows orders. */
-void relay_verbs_serve(void);
+struct relayer;
+void relay_verbs_serve(struct relayer *r);
 
 #endif

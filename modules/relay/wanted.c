@@ -19,14 +19,6 @@
 /* Until the store is asked again after it did not answer. */
 #define AGAIN_MS 1000
 
-static struct {
-    struct timer streams, again;
-    struct store_call *read; /* under way */
-    bool stale;              /* changed since that was asked */
-    bool stopped;
-    struct list *at; /* the task that was found last, in a round */
-} wanted;
-
 /* ---- all kinds ---- */
 
 /* Whoever wants it. */
@@ -47,16 +39,16 @@ is_task(const struct relay_task *t, const struct task_wish *w)
 /* Wishes come in the order of the tasks, nearly always: looks from the last
  * one on. */
 static struct relay_task *
-find(const struct task_wish *w)
+find(struct relayer *r, const struct task_wish *w)
 {
-    for (size_t i = 0; i <= relayer.count; i++) {
+    for (size_t i = 0; i <= r->count; i++) {
         struct relay_task *t;
 
-        wanted.at = wanted.at->next;
-        if (wanted.at == &relayer.tasks) {
+        r->wanted.at = r->wanted.at->next;
+        if (r->wanted.at == &r->tasks) {
             continue;
         }
-        t = LIST_ITEM(wanted.at, struct relay_task, link);
+        t = LIST_ITEM(r->wanted.at, struct relay_task, link);
         if (is_task(t, w)) {
             return t;
         }
@@ -66,9 +58,9 @@ find(const struct task_wish *w)
 
 /* What the API started and weir.conf has now goes on as the file's. */
 static bool
-adopt(const struct task_wish *w)
+adopt(struct relayer *r, const struct task_wish *w)
 {
-    LIST_EACH (node, &relayer.tasks) {
+    LIST_EACH (node, &r->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (w->origin == RELAY_CONFIG && t->origin == RELAY_API &&
@@ -81,16 +73,16 @@ adopt(const struct task_wish *w)
 }
 
 static void
-want(const struct task_wish *w)
+want(struct relayer *r, const struct task_wish *w)
 {
-    struct relay_task *t = find(w);
+    struct relay_task *t = find(r, w);
 
     if (t != NULL) {
         t->seen = true;
-    } else if (adopt(w)) {
+    } else if (adopt(r, w)) {
         return;
-    } else if (relayer.count < RELAY_TASKS_MAX) {
-        task_new(w);
+    } else if (r->count < RELAY_TASKS_MAX) {
+        task_new(r, w);
     } else {
         log_limited(LOG_ERROR,
                     "relay %s %.*s/%.*s is not listed: there are %d, with and "
@@ -101,10 +93,10 @@ want(const struct task_wish *w)
 }
 
 static void
-begin_round(enum relay_origin origin)
+begin_round(struct relayer *r, enum relay_origin origin)
 {
-    wanted.at = &relayer.tasks;
-    LIST_EACH (node, &relayer.tasks) {
+    r->wanted.at = &r->tasks;
+    LIST_EACH (node, &r->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (t->origin == origin) {
@@ -114,11 +106,11 @@ begin_round(enum relay_origin origin)
 }
 
 static void
-end_unseen(enum relay_origin origin)
+end_unseen(struct relayer *r, enum relay_origin origin)
 {
-    struct list *node = relayer.tasks.next;
+    struct list *node = r->tasks.next;
 
-    while (node != &relayer.tasks) {
+    while (node != &r->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         node = node->next;
@@ -131,46 +123,46 @@ end_unseen(enum relay_origin origin)
 /* Those that have no room get what there is, in the order in which they came;
  * the others learn what relays.max is now. */
 static void
-give_room(enum relay_origin origin)
+give_room(struct relayer *r, enum relay_origin origin)
 {
-    LIST_EACH (node, &relayer.tasks) {
+    LIST_EACH (node, &r->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (t->origin == origin && !t->has_room) {
-            t->has_room = relayer.with_room < (size_t)relayer.plan.max;
-            relayer.with_room += t->has_room;
-            timer_set(relayer.loop, &t->timer, 0);
+            t->has_room = r->with_room < (size_t)r->plan.max;
+            r->with_room += t->has_room;
+            timer_set(r->loop, &t->timer, 0);
         }
     }
 }
 
 /* What is not wanted any more makes room before that is given to others. */
 static void
-end_round(enum relay_origin origin)
+end_round(struct relayer *r, enum relay_origin origin)
 {
-    end_unseen(origin);
-    give_room(RELAY_CONFIG);
-    give_room(RELAY_API);
+    end_unseen(r, origin);
+    give_room(r, RELAY_CONFIG);
+    give_room(r, RELAY_API);
 }
 
 /* ---- weir.conf ---- */
 
 /* The file wins: what it has is not run for the API, too. */
 static bool
-is_of_file(const struct task_wish *w)
+is_of_file(const struct relayer *r, const struct task_wish *w)
 {
     const struct plan_task t = { w->kind, w->app, w->name, w->url };
 
-    return plan_has(&relayer.plan, &t);
+    return plan_has(&r->plan, &t);
 }
 
 /* Those that were not adopted: pushes that wait for one of all streams. */
 static void
-end_doubles(void)
+end_doubles(struct relayer *r)
 {
-    struct list *node = relayer.tasks.next;
+    struct list *node = r->tasks.next;
 
-    while (node != &relayer.tasks) {
+    while (node != &r->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
         const struct task_wish w = {
             .kind = t->kind,
@@ -180,7 +172,7 @@ end_doubles(void)
         };
 
         node = node->next;
-        if (t->origin == RELAY_API && is_of_file(&w)) {
+        if (t->origin == RELAY_API && is_of_file(r, &w)) {
             task_end(t);
         }
     }
@@ -188,7 +180,7 @@ end_doubles(void)
 
 /* The streams of an application, all of which are pushed. */
 static void
-want_streams(const struct plan_task *p)
+want_streams(struct relayer *r, const struct plan_task *p)
 {
     char name[LIVE_NAME_MAX];
     uint32_t at = 0;
@@ -206,16 +198,16 @@ want_streams(const struct plan_task *p)
         };
 
         if (str_eq(app, p->app)) {
-            want(&w);
+            want(r, &w);
         }
     }
 }
 
 /* Those that still have something to do with a stream that went on hold. */
 static void
-keep_busy(const struct plan_task *p)
+keep_busy(struct relayer *r, const struct plan_task *p)
 {
-    LIST_EACH (node, &relayer.tasks) {
+    LIST_EACH (node, &r->tasks) {
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (t->of_all && t->player != NULL && str_eq(t->app, p->app) &&
@@ -226,13 +218,13 @@ keep_busy(const struct plan_task *p)
 }
 
 static bool
-want_config(void)
+want_config(struct relayer *r)
 {
     bool all = false;
 
-    begin_round(RELAY_CONFIG);
-    for (size_t i = 0; i < relayer.plan.task_count; i++) {
-        const struct plan_task *p = &relayer.plan.tasks[i];
+    begin_round(r, RELAY_CONFIG);
+    for (size_t i = 0; i < r->plan.task_count; i++) {
+        const struct plan_task *p = &r->plan.tasks[i];
         struct task_wish w = {
             .kind = p->kind,
             .origin = RELAY_CONFIG,
@@ -242,31 +234,33 @@ want_config(void)
         };
 
         if (p->name.len > 0) {
-            want(&w);
+            want(r, &w);
         } else {
             all = true;
-            keep_busy(p);
-            want_streams(p);
+            keep_busy(r, p);
+            want_streams(r, p);
         }
     }
-    end_round(RELAY_CONFIG);
+    end_round(r, RELAY_CONFIG);
     return all;
 }
 
 static void
 on_streams(struct timer *timer)
 {
-    if (want_config()) {
-        timer_set(relayer.loop, timer, STREAMS_MS);
+    struct relayer *r = LIST_ITEM(timer, struct relayer, wanted.streams);
+
+    if (want_config(r)) {
+        timer_set(r->loop, timer, STREAMS_MS);
     }
 }
 
 /* ---- the store ---- */
 
-static void ask(void);
+static void ask(struct relayer *r);
 
 static void
-want_row(const struct store_value *cells)
+want_row(struct relayer *r, const struct store_value *cells)
 {
     struct task_wish w = {
         .id = (uint64_t)cells[0].n,
@@ -277,95 +271,94 @@ want_row(const struct store_value *cells)
     };
 
     w.kind = str_eq(cells[1].s, STR("pull")) ? RELAY_PULL : RELAY_PUSH;
-    if (!is_of_file(&w)) {
-        want(&w);
+    if (!is_of_file(r, &w)) {
+        want(r, &w);
     }
 }
 
 static void
-on_rows(void *arg, const struct store_result *r)
+on_rows(void *arg, const struct store_result *result)
 {
-    (void)arg;
-    wanted.read = NULL;
-    if (r->status != STORE_OK) {
+    struct relayer *r = arg;
+
+    r->wanted.read = NULL;
+    if (result->status != STORE_OK) {
         log_limited(LOG_WARN, "relays cannot be read: %s",
-                    store_status_text(r->status));
-        timer_set(relayer.loop, &wanted.again, AGAIN_MS);
+                    store_status_text(result->status));
+        timer_set(r->loop, &r->wanted.again, AGAIN_MS);
         return;
     }
-    begin_round(RELAY_API);
-    for (size_t i = 0; i < r->answer->rows; i++) {
-        want_row(r->answer->cells + i * r->answer->columns);
+    begin_round(r, RELAY_API);
+    for (size_t i = 0; i < result->answer->rows; i++) {
+        want_row(r, result->answer->cells + i * result->answer->columns);
     }
-    end_round(RELAY_API);
+    end_round(r, RELAY_API);
     relay_tasks_forget_old();
-    if (wanted.stale) {
-        ask();
+    if (r->wanted.stale) {
+        ask(r);
     }
 }
 
 static void
-ask(void)
+ask(struct relayer *r)
 {
-    wanted.stale = wanted.read != NULL;
-    if (wanted.read == NULL && !wanted.stopped) {
-        wanted.read =
-            store_read(&relay_statements[SQL_TASKS], NULL, 0, on_rows, NULL);
+    r->wanted.stale = r->wanted.read != NULL;
+    if (r->wanted.read == NULL && !r->wanted.stopped) {
+        r->wanted.read =
+            store_read(&relay_statements[SQL_TASKS], NULL, 0, on_rows, r);
     }
 }
 
 static void
 on_again(struct timer *timer)
 {
-    (void)timer;
-    ask();
+    ask(LIST_ITEM(timer, struct relayer, wanted.again));
 }
 
 static void
 on_heard(void *arg, struct str text)
 {
-    (void)arg;
     (void)text;
-    ask();
+    ask(arg);
 }
 
 /* ---- both ---- */
 
 /* The file first: what it has no more, the store may have. */
 void
-wanted_plan(void)
+wanted_plan(struct relayer *r)
 {
-    on_streams(&wanted.streams);
-    end_doubles();
-    give_room(RELAY_CONFIG);
-    give_room(RELAY_API);
-    if (relayer.plan.store) {
-        ask();
+    on_streams(&r->wanted.streams);
+    end_doubles(r);
+    give_room(r, RELAY_CONFIG);
+    give_room(r, RELAY_API);
+    if (r->plan.store) {
+        ask(r);
     }
 }
 
 void
-wanted_start(void)
+wanted_start(struct relayer *r)
 {
-    timer_init(&wanted.streams, on_streams);
-    timer_init(&wanted.again, on_again);
-    if (relayer.plan.store) {
-        store_listen(RELAY_TASKS_TOPIC, on_heard, NULL);
+    timer_init(&r->wanted.streams, on_streams);
+    timer_init(&r->wanted.again, on_again);
+    if (r->plan.store) {
+        store_listen(RELAY_TASKS_TOPIC, on_heard, r);
     }
-    wanted_plan();
-    if (!relayer.plan.store) {
+    wanted_plan(r);
+    if (!r->plan.store) {
         relay_tasks_forget_old();
     }
 }
 
 void
-wanted_stop(void)
+wanted_stop(struct relayer *r)
 {
-    wanted.stopped = true;
-    timer_stop(relayer.loop, &wanted.streams);
-    timer_stop(relayer.loop, &wanted.again);
-    store_cancel(&wanted.read);
-    while (!list_empty(&relayer.tasks)) {
-        task_end(LIST_ITEM(relayer.tasks.next, struct relay_task, link));
+    r->wanted.stopped = true;
+    timer_stop(r->loop, &r->wanted.streams);
+    timer_stop(r->loop, &r->wanted.again);
+    store_cancel(&r->wanted.read);
+    while (!list_empty(&r->tasks)) {
+        task_end(LIST_ITEM(r->tasks.next, struct relay_task, link));
     }
 }

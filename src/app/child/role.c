@@ -18,6 +18,7 @@
 #include "app/store_role.h"
 #include "base/clock.h"
 #include "proc/bus.h"
+#include "proc/rpc.h"
 #include "proc/slot.h"
 
 #define RELEASE_MS 1000 /* for the database to hear of given leases */
@@ -32,6 +33,7 @@ struct life {
     char node[LEASE_NODE_MAX + 1];
     bool hub;   /* started */
     bool lease; /* started */
+    bool ended; /* state is gone */
 };
 
 static bool
@@ -59,7 +61,7 @@ on_drain(void *arg)
     const struct life *life = arg;
 
     slot_say(SLOT_DRAINING);
-    if (life->role->drain != NULL) {
+    if (life->role->drain != NULL && !life->ended) {
         life->role->drain(life->state);
     }
 }
@@ -77,7 +79,9 @@ on_settings(void *arg, struct bus_message *m)
 {
     const struct life *life = arg;
 
-    life->role->configure(life->state, str_of(m->data, m->len));
+    if (!life->ended) {
+        life->role->configure(life->state, str_of(m->data, m->len));
+    }
 }
 
 /* ---- what it is handed ---- */
@@ -183,8 +187,13 @@ start_parts(struct life *life, const struct settings *s, struct errmsg *err)
 }
 
 static void
-stop_parts(struct life *life)
+stop(struct life *life)
 {
+    if (life->role->stop != NULL) {
+        life->role->stop(life->state);
+    }
+    life->ended = true;
+    rpc_close();
     if (life->lease) {
         give_leases_back(life->process.loop);
     }
@@ -234,10 +243,7 @@ role_main(const struct role *r, unsigned index, const struct settings *s)
         process_ready();
         loop_run(life.process.loop);
         status = EXIT_SUCCESS;
-        if (r->stop != NULL) {
-            r->stop(life.state);
-        }
-        stop_parts(&life);
+        stop(&life);
     }
     process_end(&life.process);
     buf_clear(&life.description);
