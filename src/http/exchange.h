@@ -69,7 +69,7 @@ struct auth_try; /* auth.c */
  * of layers has chosen. */
 struct http_stage {
     struct http_stage *up; /* stage whose layer `at` chose these; NULL: these
-                            * are a location's */
+                              are a location's */
     const struct http_layer *layers;
     size_t count, at;
     struct str route_path; /* the request's path for them */
@@ -87,7 +87,7 @@ struct http_choosing {
     size_t allowed;        /* allow_count before any of its layers was asked */
     struct http_wish best; /* the best format that did not fit */
     struct http_stage *unfit; /* the first without an acceptable format, and the
-                               * place of the walk in it */
+                                 place of the walk in it */
     size_t unfit_at;
 };
 
@@ -105,7 +105,7 @@ struct exchange {
     struct http_body body;
     struct http_trace trace;
     struct addr via;           /* the host that connected: the peer or its
-                                * proxy */
+                                  proxy */
     uint64_t out_before;       /* conn->bytes_out when it began */
     int64_t began_us;          /* loop_now_us() */
     int64_t body_began_ms;     /* of waiting for the body */
@@ -123,7 +123,7 @@ struct exchange {
     const char *reject_text;      /* a filter's message; NULL: the usual one */
     struct str reject_lines;      /* of its head */
     struct http_choice last_word; /* status, reason and lines for when no layer
-                                   * has an answer; status 0: none */
+                                     has an answer; status 0: none */
     size_t last_location;         /* of that */
     bool api_says;                /* the end is a selector's answer */
     bool needs_body;              /* a layer needs the body to choose */
@@ -139,7 +139,7 @@ struct exchange {
     int status; /* 0: not begun */
     struct http_field *fields;
     struct str prepared;    /* lines of the head as they are sent, with type and
-                             * length */
+                               length */
     struct buf out;         /* owned; bytes that the socket did not take */
     struct http_file *file; /* owned; being sent */
     struct gzip *gzip;      /* owned; the body goes through it */

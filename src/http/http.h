@@ -91,7 +91,7 @@ struct http_api {
     struct str vendor, parameter; /* where `by` needs them */
     int64_t deprecated, sunset;   /* s since 1970; -1: not said */
     const struct http_api *outer; /* API that a layer in front chose; NULL:
-                                   * none */
+                                     none */
 };
 
 struct http_choice {
@@ -109,7 +109,7 @@ struct http_choice {
     struct str vendor, version, format, query; /* struct http_request */
     const struct http_api *api; /* borrowed, without outer; NULL: any version */
     struct http_wish wish; /* for which they are chosen; quality 0: any format
-                            * of theirs will do */
+                              of theirs will do */
     /* HTTP_REFUSED: the answer.  HTTP_NONE_LEFT: the answer when no layer
      * behind this one has one either (0: the usual one). reason is borrowed as
      * long as the server lives. */
@@ -198,7 +198,7 @@ enum http_forwarded_header {
 struct http_server {
     struct http_settings settings;
     struct task_threads *threads; /* borrowed; they read cold files.  NULL: the
-                                   * loop reads files (tests) */
+                                     loop reads files (tests) */
     const struct access_list *trusted; /* proxies; NULL: nobody */
     int forwarded_header;              /* enum http_forwarded_header */
     const struct str *hosts; /* names beside own_name (http/filter/host.h) */
@@ -258,13 +258,13 @@ struct http_request {
     struct str request_id; /* at most 128 of [A-Za-z0-9._-] */
     struct str trace_id;   /* W3C trace context: 32 lower-case hex digits */
     struct str user; /* authenticated by the auth filter; empty: it has not
-                      * asked */
+                        asked */
     /* The choice of a layer of versions in front; each may be empty. */
     struct str api_version; /* "v2" */
     struct str api_vendor;  /* whose media types ("vnd.VENDOR-v2") name it */
     struct str api_format;  /* "json": named with it ("+json") */
     struct str api_query;   /* "apiver=v2": part of the query in a link to the
-                             * same version */
+                               same version */
     const struct http_api *api; /* the version; NULL: none was chosen */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */

@@ -76,7 +76,7 @@ struct conn {
     struct addr peer, local;
     struct addr via;      /* the host that connected: peer or its proxy */
     void *busy;           /* the sender of a message that is half sent: others
-                           * wait until it is NULL again */
+                             wait until it is NULL again */
     const void *last;     /* the last of several senders */
     int64_t opened_ms;    /* loop_now() */
     int64_t last_read_ms; /* bytes last came / last went */
@@ -125,7 +125,7 @@ struct conn_socket {
     int fd;
     struct addr peer, local;
     struct addr via;   /* AF_UNSPEC: peer itself; else the proxy that sent
-                        * peer's address (PROXY protocol) */
+                          peer's address (PROXY protocol) */
     bool secure;       /* peer's side is TLS with a proxy */
     struct tls *tls;   /* owned; NULL: plain */
     bool not_tls;      /* plain, but of an address that is for TLS */

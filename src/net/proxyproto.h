@@ -21,7 +21,7 @@
 struct proxy_header {
     uint8_t version; /* 1, 2 */
     bool local;      /* it names no client (LOCAL, UNKNOWN, UNSPEC): the
-                      * connection's own addresses count */
+                        connection's own addresses count */
     bool secure;     /* the client's side is TLS (PP2_TYPE_SSL) */
     struct addr client, server;      /* unless local */
     struct str authority, unique_id; /* borrowed from the data, or empty */

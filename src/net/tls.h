@@ -47,7 +47,7 @@ struct tls_options {
     bool session_tickets;
     bool ktls; /* the kernel encrypts where it can */
     bool http; /* agrees on "http/1.1" (ALPN), and hands on clients that do not
-                * speak TLS */
+                  speak TLS */
     int64_t session_timeout;   /* ms a ticket is good for */
     int64_t handshake_timeout; /* ms from accept to the end */
 };

@@ -23,7 +23,7 @@ struct tls_client;
 struct tls_client_options {
     struct str ca; /* PEM file, NUL terminated; empty: the system's CAs */
     bool insecure; /* takes every certificate, so anybody's; for tests and where
-                    * an operator demands it by name */
+                      an operator demands it by name */
     bool ktls;     /* the kernel encrypts where it can */
 };
 

@@ -14,9 +14,9 @@ struct http_content {
     struct http_opened *file; /* held; http_send_content() gives it back */
     const char *type;         /* NULL: the file's own */
     bool gzipped;             /* it is the gzip of the file that was asked
-                               * for */
+                                 for */
     bool varies;              /* it exists in two forms: Accept-Encoding
-                               * chose */
+                                 chose */
 };
 
 /* 200, 206, 304, 412 or 416.  The caller has set headers that belong to it
