@@ -7,7 +7,7 @@
  * "unix:".  The first match decides; an address that no rule matches is
  * refused.  Three things differ from access rules:
  *
- *   - "allow all" means what is open to everybody: not loopback, not the
+ *   - "allow all" means addresses open to everybody: not loopback, not the
  *     ranges that belong to nobody (192.0.0.0/24, 198.18.0.0/15, 240.0.0.0/4,
  *     64:ff9b:1::/48, fec0::/10, 100::/64; of documentation 192.0.2.0/24,
  *     198.51.100.0/24, 203.0.113.0/24, 2001:db8::/32).  Those are allowed by
