@@ -22,9 +22,7 @@
 
 #define PG_COMMANDS (2 * STORE_STEPS + 8) /* of one question */
 #define PG_CHANNEL "weir"                 /* of all notices */
-#define PG_GRACE_MS                                  \
-    1000 /* until the server itself has ended a slow \
-            statement */
+#define PG_GRACE_MS 1000 /* the server itself ends slow statements */
 
 struct pg_conn;
 

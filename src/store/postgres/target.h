@@ -2,10 +2,10 @@
  * Where the PostgreSQL server is and who weir is there: a conninfo taken
  * apart.
  *
- * The conninfo alone counts: libpq's environment variables, its
- * password and service files and those of a home folder are not used.  Hosts
- * are connected to one at a time, in their order, by addresses that were found
- * before: libpq never looks for a name.
+ * The conninfo alone counts: libpq's environment variables, its password and
+ * service files and those of a home folder are not used.  Hosts are connected
+ * to one at a time, in their order, by addresses that were found before: libpq
+ * never looks for a name.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
