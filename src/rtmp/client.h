@@ -61,8 +61,8 @@ struct rtmp_login {
 };
 void rtmp_login_clear(struct rtmp_login *login);
 
-/* What to publish or play at the remote.  The texts are copied; settings and
- * login are borrowed as long as the client lives (up to on_close). */
+/* The stream to publish or play at the remote.  The texts are copied; settings
+ * and login are borrowed as long as the client lives (up to on_close). */
 struct rtmp_wanted {
     const struct rtmp_client_settings *settings;
     bool publish;             /* else: play */

@@ -25,7 +25,7 @@ struct writer_call {
     char *data; /* owned: steps and notice, behind the head */
     size_t len;
 
-    /* What came of it. */
+    /* The result. */
     enum store_status status;
     bool replayed;     /* it was done before */
     struct buf answer; /* struct wire_answer and its rows */
@@ -39,7 +39,7 @@ struct writer_batch {
     size_t count;
     bool sweep; /* drop the ledger's rows of processes that are gone */
 
-    /* What came of it. */
+    /* The result. */
     enum store_status status; /* of the transaction; not STORE_OK: of all */
     int64_t us;               /* how long it took */
     struct errmsg why;
