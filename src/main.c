@@ -101,7 +101,8 @@ load(const char *file)
     return c;
 }
 
-/* What it names can be opened, by us or by the weir that runs on it. */
+/* Whether its files and addresses can be opened, by us or by the weir that runs
+ * on it. */
 static int
 try_to_open(const struct settings *s)
 {

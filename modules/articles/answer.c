@@ -16,8 +16,8 @@
 #define BODY_MAX (32 << 20)  /* bytes: what the store gives, escaped */
 #define ERROR_MAX 8192       /* the same of an error */
 #define RETRY_AFTER STR("1") /* seconds */
-/* What scripts of other origins may see: all that we say, and a layer of
- * versions in front of us. */
+/* Headers that scripts of other origins may see: all of ours, and those of a
+ * layer of versions in front of us. */
 #define EXPOSED                                                         \
     STR("X-Cursor, Link, ETag, Location, Retry-After, X-Request-ID, "   \
         "Idempotent-Replayed, Accept-Post, Accept-Patch, API-Version, " \

@@ -1,8 +1,8 @@
 /*
- * What the files of this module share.
+ * Shared by the files of this module.
  *
- * A request that needs the store waits as a struct ask (ask.h); what a layer
- * keeps is a struct articles.
+ * A request that needs the store waits as a struct ask (ask.h); a layer's state
+ * is a struct articles.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,8 +14,8 @@
 #include "format.h"
 #include "proc/metric.h"
 
-#define ARTICLES_NUM 10       /* of a page, unless ?num= says */
-#define ARTICLES_NUM_MOST 500 /* max_num may be so much */
+#define ARTICLES_NUM 10       /* of a page, without ?num= */
+#define ARTICLES_NUM_MOST 500 /* the largest max_num */
 #define ARTICLES_TITLE_MOST                                              \
     600                       /* max_title: four bytes each still fit an \
                                  index of PostgreSQL (2704) */
@@ -38,12 +38,12 @@ struct articles { /* a layer, in a worker */
     const struct articles_settings *settings;
     const struct access_list *writers;
     struct cache *cache; /* owned; NULL: none */
-    /* What cursors are signed with: in the store, read when it is first
+    /* The secret that signs cursors: in the store, read when it is first
      * needed; empty until then. */
     char secret[ARTICLES_SECRET + 1];
 };
 
-/* ---- what is counted ---- */
+/* ---- metrics ---- */
 
 enum articles_refused {
     ARTICLES_REFUSED_ACCESS,     /* write_access */

@@ -6,8 +6,8 @@
  *     m->ask.call = store_read(..., on_read, m);
  *     return HTTP_WAIT;
  *
- * on_read() keeps what it needs and ends with ask_go_on(), which says how the
- * request is answered when it has its turn again.
+ * on_read() keeps what it needs and ends with ask_go_on(), which names the
+ * function that answers the request in its next turn.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,7 +17,7 @@
 #include "articles.h"
 #include "schema.h"
 
-struct ask {                      /* the first member of what a handler has */
+struct ask {                      /* the first member of a handler's struct */
     struct http_request *request; /* its pool has this */
     struct articles *layer;
     const struct article_format *format; /* of the answer */
@@ -26,7 +26,7 @@ struct ask {                      /* the first member of what a handler has */
     enum store_status status; /* of the last call */
 
     /* Of a read whose answer may be kept (cache.h): the version of the store
-     * that was asked, 0 of others; and what the answer's headers say. */
+     * before the read, 0 of others; and the answer's headers. */
     uint64_t version;
     struct str tag, cursor, link;
 };
@@ -35,14 +35,14 @@ struct ask {                      /* the first member of what a handler has */
  * request's context, and its call is cancelled with the request. */
 void *ask_begin(struct http_request *r, void *state, size_t size);
 void ask_go_on(struct ask *a, enum http_result (*answer)(struct ask *a));
-/* In a store_done: notes the result.  False: the store failed, and that will
- * be answered. */
+/* In a store_done: notes the result.  False: the store failed, and the answer
+ * will say so. */
 bool ask_succeeded(struct ask *a, const struct store_result *r);
 /* The same where STORE_CONFLICT and STORE_MISSING are no failures. */
 bool ask_decided(struct ask *a, const struct store_result *r);
 
-/* Asks for the secret of cursors if the layer has it not: done is called with
- * it there.  False: it is there, done will not be called. */
+/* Reads the secret of cursors if the layer does not have it yet, and then calls
+ * done.  False: it is there, done will not be called. */
 bool ask_secret(struct ask *a, void (*done)(struct ask *a));
 
 /* From cells of SQL_ITEM and SQL_AUTHOR; texts are copied to the pool. */

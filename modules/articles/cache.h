@@ -1,14 +1,13 @@
 /*
  * Answers to GET that were made before, kept by a layer in its worker.
  *
- * What an answer is made of is in the store, which has a version
- * (store_version()): an answer is as good as a new one while that is the
- * version it was made of, whichever process writes.  Where the store has none
- * nothing is kept.
+ * Answers are made of data in the store, which has a version (store_version()).
+ * An answer is current while the store still has the version of which it was
+ * made, whichever process writes.  A store without versions has no cache.
  *
- * A place for each 512 bytes that may be kept; another answer that hashes to
- * the same place takes it.  Long answers are not kept, and all are dropped when
- * they have become too many bytes.
+ * There is a place for each 512 bytes that may be kept; another answer that
+ * hashes to the same place takes it.  Long answers are not kept, and all are
+ * dropped when together they have too many bytes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -35,11 +34,12 @@ struct cached {
 
 struct cache;
 
-/* bytes: of all that is kept; 0: nothing is. */
+/* bytes: of all answers; 0: keeps none. */
 struct cache *cache_new(int64_t bytes);
 void cache_free(struct cache **c);
 
-/* NULL, or what was put there under that version; until the next call. */
+/* NULL, or the answer that was put there under that version; until the next
+ * call. */
 const struct cached *cache_find(const struct cache *c, uint64_t version,
                                 const struct article_format *format,
                                 struct str target);

@@ -1,9 +1,9 @@
 /*
- * Cursors: where a page ended, for the next one to go on from.
+ * Cursors: the end of a page, where the next one begins.
  *
  * To clients they are opaque.  They are signed with a secret of the store and
- * bound to what was asked for, so that none but those that were given out are
- * taken, and by every node of one store.
+ * bound to the list that was asked for, so that every node of one store accepts
+ * only those that were given out.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,7 +19,7 @@ struct cursor { /* the last row that was shown */
     int64_t id;
 };
 
-/* filter: what the list was chosen by ("articles", "author 7"). */
+/* filter: the choice of the list ("articles", "author 7"). */
 void cursor_write(char dst[CURSOR_TEXT], const struct cursor *c,
                   struct str secret, struct str filter);
 /* False: it was not made by cursor_write() with these. */

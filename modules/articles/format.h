@@ -1,9 +1,9 @@
 /*
- * The forms that articles and authors are read and written in.
+ * The formats in which articles and authors are read and written.
  *
- * A form is one struct article_format and knows nothing of requests, the
- * store or settings.  Which one an answer has is chosen by Accept, which one
- * a body has by Content-Type.
+ * A format is one struct article_format and knows nothing of requests, the
+ * store or settings.  Accept chooses the format of an answer, Content-Type
+ * tells that of a body.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,7 +15,7 @@
 #include "base/pool.h"
 #include "http/accept.h"
 
-/* ---- what is written ---- */
+/* ---- writing ---- */
 
 /* Texts are UTF-8 without U+0000; times are seconds since 1970, written by
  * article_time_write(). */
@@ -32,8 +32,8 @@ struct article {
     int64_t created_at, updated_at;
 };
 
-/* What goes around the data where the layer has envelope = true: an item's is
- * { data, links: { self } }, a list's { data: [], links: { self, next } }. */
+/* The envelope of the data where the layer has envelope = true: an item's is {
+ * data, links: { self } }, a list's { data: [], links: { self, next } }. */
 struct article_links {
     struct str self; /* "/api/articles?num=2", as it may stand in a URL */
     struct str next; /* of a list: empty on the last page */
@@ -44,10 +44,10 @@ struct article_links {
 struct article_error {
     int status;
     struct str message; /* "your requested Item is not found" */
-    struct str detail;  /* what exactly, for people */
+    struct str detail;  /* details, for people */
 };
 
-/* ---- what is read ---- */
+/* ---- reading ---- */
 
 enum article_given {
     GIVEN_NOT,
@@ -68,11 +68,11 @@ struct article_number {
     int64_t n;
 };
 
-/* The members of a body that count; whatever else is there is ignored. */
+/* The members of a body that count; all others are ignored. */
 struct article_input {
     struct article_text title, content;
-    struct article_text created_at, updated_at; /* not looked at yet */
-    enum article_given author; /* GIVEN_VALUE: the next two were looked for */
+    struct article_text created_at, updated_at; /* not checked yet */
+    enum article_given author; /* GIVEN_VALUE: the next two are filled */
     struct article_number author_id;
     struct article_text author_name;
 };
@@ -80,20 +80,20 @@ struct article_input {
 enum article_read {
     ARTICLE_READ,
     ARTICLE_BROKEN, /* cannot be parsed: 422 */
-    ARTICLE_WRONG,  /* it can, but is no article (a list, a string): 400 */
+    ARTICLE_WRONG,  /* no article (a list, a string): 400 */
 };
 
-/* ---- a form ---- */
+/* ---- a format ---- */
 
 /* Writers append to out: 0, or -1 when out is full.  links is NULL where
  * there is no envelope. */
 struct article_format {
     const char *name;         /* "json" */
     const char *type;         /* "application/json": of bodies */
-    const char *suffix;       /* "+json": such types are this form too */
+    const char *suffix;       /* "+json": such types are this format too */
     const char *content_type; /* of answers, with its charset */
     const char *problem_type; /* "application/problem+json" */
-    const char *patch_type;   /* what PATCH takes besides; NULL: no other */
+    const char *patch_type;   /* another type that PATCH takes; NULL: none */
 
     int (*write_article)(struct buf *out, const struct article *a,
                          const struct article_links *links);
@@ -106,7 +106,7 @@ struct article_format {
     int (*write_error)(struct buf *out, const struct article_error *e);
 
     /* body is not empty.  *in is zeroed by the caller; texts are put in the
-     * pool or point into body.  err says why unless ARTICLE_READ. */
+     * pool or point into body. err has the reason unless ARTICLE_READ. */
     enum article_read (*read)(struct pool *pool, struct str body,
                               struct article_input *in, struct errmsg *err);
 };
@@ -135,7 +135,7 @@ struct str article_types(struct pool *pool, bool patch);
 /* "2026-01-02T03:04:05Z" of a time of the years 1 to 9999. */
 struct str article_time_write(char dst[ARTICLE_TIME_TEXT], int64_t s);
 /* RFC 3339, with any offset; fractions of a second are dropped.  False: it is
- * none, or not of those years. */
+ * no time, or not of those years. */
 bool article_time_read(struct str text, int64_t *s);
 
 #endif

@@ -10,7 +10,7 @@
 /* ---- writing ---- */
 
 /* Texts come from the store, where only valid UTF-8 gets, so that they need
- * no mending; and pages are many and long.  What fails is kept to the end. */
+ * no mending; and pages are many and long.  A failure is kept until the end. */
 struct writer {
     struct buf *to;
     int bad; /* not 0: it is full */

@@ -226,7 +226,7 @@ read_author(const struct xml_element *root, struct article_input *in)
     in->author_name = text_of(e, "name");
 }
 
-/* Who reads it after us might take the other one. */
+/* Another reader might take the other one. */
 static bool
 stands_twice(const struct xml_element *in, const char *const *names,
              struct errmsg *err)

@@ -229,7 +229,7 @@ test_error(void **state)
     buf_clear(&b);
 }
 
-/* What is written can be read. */
+/* Written documents can be read again. */
 static void
 test_round_trip(void **state)
 {

@@ -1,5 +1,5 @@
 /*
- * What a body says, checked.
+ * Checks and reads the body of a request.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,18 +8,18 @@
 
 #include "ask.h"
 
-/* What is to become of an article; texts as in struct article_input. */
+/* The new content of an article; texts as in struct article_input. */
 struct draft {
     bool has_title, has_content, has_author, has_created_at, has_updated_at;
     struct str title, content;
-    int64_t author_id;      /* 0: the one that it has (of a patch) */
+    int64_t author_id;      /* 0: unchanged (of a patch) */
     struct str author_name; /* empty: not given */
     int64_t created_at, updated_at;
 };
 
-/* Reads the body of the request by its Content-Type and checks it.  patch:
- * what is not there stays as it is; else title, content and author.id are
- * required.  False: it is answered, 415, 422 or 400. */
+/* Reads the body of the request by its Content-Type and checks it. patch:
+ * missing members stay as they are; else title, content and author.id are
+ * required.  False: it was answered with 415, 422 or 400. */
 bool input_take(struct http_request *r, const struct articles *layer,
                 bool patch, struct draft *d);
 

@@ -83,8 +83,8 @@ put_server(struct openapi_writer *w, struct http_request *r)
     json_close(&w->json);
 }
 
-/* What it says depends on the layer's settings, on where and as which version
- * the layer was reached, and on who may ask. */
+/* The document depends on the layer's settings, on the path and version by
+ * which the layer was reached, and on the clients that may ask. */
 static struct str
 document_of(struct http_request *r, const struct articles *layer)
 {

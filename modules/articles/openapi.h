@@ -1,8 +1,8 @@
 /*
  * GET /openapi.json: an OpenAPI 3.1 document of what a layer serves.
  *
- * It is made when somebody asks, for only then it is known where the layer is
- * reached, as which version of an API, and whether one has to log in.
+ * It is made for each request, which alone shows the layer's address, its
+ * version of an API, and whether clients have to log in.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,11 +24,11 @@ struct openapi_writer {
 /* Paths and components, as members of the object that is open. */
 void openapi_write(struct openapi_writer *w);
 
-/* ---- how versions are named: openapi_version.c ---- */
+/* ---- names of versions: openapi_version.c ---- */
 
-/* What a request has to carry so that it gets this version: components, and
- * references to them in the parameters of an operation.  Where the path says
- * it there are none. */
+/* The parameters with which a request gets this version: components, and
+ * references to them in the parameters of an operation.  A version that the
+ * path names has none. */
 void openapi_put_version_parameters(struct openapi_writer *w);
 void openapi_put_version_references(struct openapi_writer *w);
 /* The type of an answer in that form; NULL: the version has no such answer. */
@@ -36,7 +36,7 @@ const char *openapi_answer_type(const struct openapi_writer *w,
                                 const struct article_format *f);
 /* A sentence about the version; empty without one. */
 struct str openapi_about_version(struct pool *pool, const struct http_api *api);
-/* It is deprecated by now. */
+/* Whether it is deprecated by now. */
 bool openapi_is_deprecated(const struct http_api *api);
 
 #endif

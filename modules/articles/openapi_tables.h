@@ -1,6 +1,6 @@
 /*
- * What the description of a layer says, as tables: openapi_write.c makes the
- * document of them.
+ * The description of a layer as tables: openapi_write.c makes the document of
+ * them.
  *
  * Texts that name a component ("Article", "Problem") are keys of the other
  * tables here.  All tables end with a row whose first member is NULL.
@@ -19,7 +19,7 @@ enum openapi_when {
     WHEN_RESTRICTED, /* write_access is not for all */
     WHEN_ENVELOPE,
     WHEN_BARE,
-    WHEN_AUTH,      /* one has to log in */
+    WHEN_AUTH,      /* clients have to log in */
     WHEN_VERSIONED, /* it is a version of an API */
     WHEN_DEPRECATED,
     WHEN_SUNSET,
@@ -53,7 +53,7 @@ struct openapi_schema { /* an object, or a list where list is not NULL */
     const char *name;
     const char *xml; /* its element */
     const struct openapi_property *properties;
-    const char *list; /* what it is a list of */
+    const char *list; /* schema of its items */
     enum openapi_when when;
     bool partial; /* all of its properties are optional */
 };
@@ -105,7 +105,7 @@ struct openapi_operation {
 extern const struct openapi_schema openapi_schemas[];
 extern const struct openapi_parameter openapi_parameters[];
 extern const struct openapi_parameter openapi_headers[];
-/* Those of every answer, where they are there. */
+/* The headers of every answer, as far as they exist there. */
 extern const struct openapi_parameter openapi_common_headers[];
 extern const struct openapi_response openapi_responses[];
 extern const struct openapi_body openapi_bodies[];

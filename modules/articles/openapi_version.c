@@ -1,10 +1,10 @@
 /*
- * How a request names the version that a document describes.  A generator
- * makes a client from it that gets this version and no other: so what names it
- * is required, and can have this value alone.
+ * The parameters by which a request names the version that a document
+ * describes.  A generator makes a client from it that gets this version and no
+ * other: so these parameters are required, and can have this value alone.
  *
  * Accept is a parameter here although OpenAPI says that one of this name is
- * ignored, since the answer's types say it all.  Who does as it says loses
+ * ignored, since the answer's types say it all.  A tool that ignores it loses
  * nothing; most generators take no Accept from the types, but ask for this one.
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -2,12 +2,12 @@
  * POST /articles.
  *
  * All that a new article needs is one write: its author, if there is none of
- * that id yet, the article, and what is kept for its Idempotency-Key.  Titles
- * are unique because the database says so.
+ * that id yet, the article, and a record for its Idempotency-Key.  The database
+ * keeps titles unique.
  *
- * What is kept for a key is what the answer cannot take from the body, which
- * has to be the same when it comes again.  Only what was created is kept: who
- * was refused may try again.  A key that is used twice at the same time
+ * The record has those parts of the answer that are not in the body, which has
+ * to be the same when it comes again.  Only created articles have one: a client
+ * that was refused may try again.  A key that is used twice at the same time
  * creates one article, and both get the answer.
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -77,7 +77,7 @@ static const struct store_migration migrations[] = {
     "u.id, u.name, u.created_at, u.updated_at, u.edition, a.bytes, "
 #define FROM " from articles a join article_authors u on u.id = a.author_id "
 #define WANTED "case when $2 = 1 then a.content end"
-/* What SQL_EDIT is given is what is there. */
+/* Whether the values of SQL_EDIT are those of the row. */
 #define SAME                                                             \
     "(coalesce($1, title) = title and coalesce($2, author_id) = "        \
     "author_id and coalesce($3, created_at) = created_at and "           \

@@ -1,5 +1,5 @@
 /*
- * What this module keeps in the store.
+ * This module's tables in the store, and their statements.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,9 +24,9 @@ enum articles_statement {
     SQL_NAME_OF,     /* the same, with the id of an article of the author */
     SQL_ADD,    /* title, author_id, created_at, updated_at, edition, bytes,
                    content -> id; conflict: the title is taken */
-    SQL_EDIT,   /* the same, NULL for what stays; id, edition that it must have
-                   or NULL, now: updated_at if none is given.  Where
-                   nothing becomes another, edition and updated_at stay */
+    SQL_EDIT,   /* the same, NULL: unchanged; id, edition that it must have or
+                   NULL, now: updated_at if none is given.  When no value
+                   changes, edition and updated_at stay */
     SQL_EDITED, /* id, content is wanted (1, 0) -> enum item_column */
     SQL_REMOVE, /* id */
     SQL_REMOVE_EDITION, /* id, edition that it must have */
@@ -61,8 +61,8 @@ enum author_column {
     AUTHOR_COLUMNS
 };
 
-/* What cannot be had from the body that came again: the columns of an item up
- * to ITEM_AUTHOR_EDITION, behind one more. */
+/* The columns behind POSTED_PRINT are those of an item up to
+ * ITEM_AUTHOR_EDITION: the rest is in the repeated body. */
 enum posted_column { POSTED_PRINT, POSTED_ITEM };
 
 extern const struct store_schema articles_schema;

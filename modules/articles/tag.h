@@ -3,9 +3,9 @@
  * of the article with the one of its author, and the form is that of the
  * answer ("json", "json.e" with an envelope).
  *
- * An answer that is compressed goes out with a weak tag, and most clients ask
- * for compressed ones.  So If-Match takes a tag of ours with W/ and of any
- * form as well: the edition is what it is about.
+ * A compressed answer has a weak tag, and most clients ask for compressed ones.
+ * So If-Match takes a tag of ours with W/ and of any format as well: only its
+ * edition counts.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,14 +28,14 @@ void tag_of_item(struct tag *t, int64_t edition, int64_t author_edition,
 void tag_of_list(struct tag *t, uint64_t hash, const struct article_format *f,
                  bool envelope);
 
-/* If-Match (of the edition) lets the request be done: there is none, or one
+/* Whether If-Match (of the edition) allows the request: there is none, or one
  * of its tags fits. */
 bool tag_is_expected(const struct http_request *r, const struct tag *t);
-/* If-None-Match has the tag: a read is 304, anything else 412. */
+/* Whether If-None-Match has the tag: a read is 304, anything else 412. */
 bool tag_is_known(const struct http_request *r, const struct tag *t);
 bool tag_text_is_known(const struct http_request *r, struct str text);
-/* One of them is there that it needs a look for: "If-Match: *" is true of
- * whatever there is. */
+/* Whether one of the two headers needs the item's tag: "If-Match: *" is true of
+ * any item. */
 bool tag_is_asked_for(const struct http_request *r);
 
 #endif

@@ -26,8 +26,8 @@ void write_author(struct write_steps *w, const struct draft *d, int64_t now);
 /* The name that the draft gives the author of the article of this id. */
 void write_name(struct write_steps *w, const struct draft *d,
                 struct store_value id, int64_t now);
-/* Of SQL_ADD and the first of SQL_EDIT: what the draft does not have is NULL,
- * which only SQL_EDIT takes. */
+/* Fills the parameters of SQL_ADD, which are the first of SQL_EDIT: members
+ * that the draft lacks are NULL, which only SQL_EDIT takes. */
 void write_article(struct store_value *params, const struct draft *d,
                    int64_t edition);
 

@@ -15,7 +15,7 @@
 #include "conf/rows.h"
 #include "proc/metric.h"
 
-/* What the rows below fill in: one for each layer in weir.conf. */
+/* Filled by the rows below: one for each layer in weir.conf. */
 struct settings {
     struct str greeting;
     int64_t repeat;
@@ -32,7 +32,7 @@ struct root {
     struct conf_groups greeters; /* struct greeter */
 };
 
-/* What a layer keeps while a worker runs. */
+/* The state of a layer while a worker runs. */
 struct hello {
     struct buf text; /* owned; the whole answer */
 };
@@ -63,7 +63,7 @@ static const struct conf_key root_keys[] = {
     CONF_END,
 };
 
-/* What it counts, shown by GET /metrics; weir adds the processes up. */
+/* Its metrics, shown by GET /metrics; weir adds the processes up. */
 static struct metric metrics[] = {
     { .name = "weir_hello_greetings_total",
       .help = "Greetings that module hello gave." },

@@ -21,7 +21,7 @@
 
 extern const struct module hello_module;
 
-/* What weir makes of a file with text; the mistakes go to *mistakes. */
+/* Loads a file with that text; the mistakes go to *mistakes. */
 static struct conf *
 load(const char *text, char **mistakes)
 {

@@ -1,9 +1,9 @@
 /*
- * The form of the answers under /control, and what every request there is
- * checked for.
+ * The form of the answers under /control, and the checks of every request
+ * there.
  *
- * Bodies are {"status":N,"data":"..."}, N being the HTTP status, but for the
- * keys themselves.  No answer may be kept by a cache.
+ * Bodies are {"status":N,"data":"..."}, N being the HTTP status, except the
+ * keys themselves.  No cache may keep an answer.
  *
  * The checks of a request answer it when they fail: the handler then returns
  * HTTP_DONE.
@@ -24,7 +24,7 @@ enum http_result relay_text(struct http_request *r, struct str text);
 enum http_result relay_json(struct http_request *r, struct str json);
 /* OPTIONS of any path here: 204 with Allow. */
 http_handler relay_on_options;
-/* Refuses: counts, says it in both logs, answers. */
+/* Refuses: counts, writes to both logs, answers. */
 enum http_result relay_refuse(struct http_request *r, enum relay_refused why,
                               int status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -40,8 +40,8 @@ bool relay_get_room(struct http_request *r, struct str *room);
 bool relay_get_app(struct http_request *r, struct str *app);
 bool relay_get_name(struct http_request *r, struct str *name);
 bool relay_get_oper(struct http_request *r, bool *start);
-/* Only that it is there (if not needed, it may not be: empty), how long it is
- * and that it is a URL of rtmp:// or rtmps://. */
+/* Checks only that it is there (empty when it is missing and not needed), its
+ * length, and that it is a URL of rtmp:// or rtmps://. */
 bool relay_get_url(struct http_request *r, bool needed, struct str *url);
 
 #endif

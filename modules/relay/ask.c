@@ -92,8 +92,8 @@ relay_ask_is_of_file(const struct settings *s, const struct relay_ask *a)
 #define ASKED(a) \
     relay_kind_name((a)->kind), STR_ARGS((a)->app), STR_ARGS((a)->name)
 
-/* What was right once can be stopped whatever the configuration says now: it
- * may have lost the application, refuse the address, or have the relay, too. */
+/* A relay that was right once can be stopped under any configuration, even one
+ * that has lost the application, refuses the address, or has the relay, too. */
 static int
 check_stop(const struct relay_ask *a, struct errmsg *err)
 {
@@ -181,7 +181,7 @@ write_one(enum relay_statement statement, const struct store_value *values,
     return store_write(&step, 1, &notice, done, arg);
 }
 
-/* What the URL means; itself, if that cannot be told. */
+/* The target of the URL; the URL itself, if it cannot be read. */
 static struct str
 target_of(struct pool *pool, const struct relay_ask *a)
 {

@@ -1,6 +1,6 @@
 /*
- * What a start or stop of a relay is checked for before it is written into the
- * store, and how it is written: the same for the API and for weirctl.
+ * Checks a start or stop of a relay and writes it into the store: the same for
+ * the API and for weirctl.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,15 +22,14 @@ struct relay_ask {
  * has this very relay), or an error with its words in err. */
 int relay_ask_check(const struct settings *s, const struct relay_ask *a,
                     struct errmsg *err);
-/* weir.conf has what is to be stopped. */
+/* Whether weir.conf has the relay that a stop names. */
 bool relay_ask_is_of_file(const struct settings *s, const struct relay_ask *a);
 
-/* How many relays the store may have: what those of weir.conf leave of
- * relays.max. */
+/* How many relays the store may have: relays.max less those of weir.conf. */
 int64_t relay_ask_room(const struct settings *s);
-/* room: as relay_ask_room() says.  The answer is STORE_OK (a start's id is in
- * the first cell) or STORE_MISSING: a stop of what is not there, or a start
- * that something is in the way of (relay_ask_look() tells). */
+/* room: from relay_ask_room().  The answer is STORE_OK (a start's id is in the
+ * first cell) or STORE_MISSING: the relay to stop is not there, or an obstacle
+ * prevents the start (relay_ask_look() finds it). */
 struct store_call *relay_ask_write(const struct relay_ask *a, int64_t room,
                                    store_done *done, void *arg);
 
@@ -38,11 +37,12 @@ struct store_call *relay_ask_write(const struct relay_ask *a, int64_t room,
 enum relay_obstacle {
     RELAY_NO_ROOM,   /* as many as relays.max */
     RELAY_OTHER_URL, /* it is there with another one */
-    RELAY_RING,      /* the stream is already pulled from, or pushed to, what
-                        it was to go to, or come from: it would feed itself */
+    RELAY_RING,      /* the stream already comes from, or goes to, the other
+                        end: it would feed itself */
 };
-/* Asks why one was not written: done reads it with relay_ask_obstacle() of a
- * start, relay_ask_missing() of a stop, if it was STORE_OK. */
+/* Asks the store why one was not written.  If that is STORE_OK, done reads the
+ * reason with relay_ask_obstacle() for a start, relay_ask_missing() for a
+ * stop. */
 struct store_call *relay_ask_look(const struct relay_ask *a, store_done *done,
                                   void *arg);
 enum relay_obstacle relay_ask_obstacle(const struct relay_ask *a,

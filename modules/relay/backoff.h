@@ -10,7 +10,7 @@
 
 #define BACKOFF_LEAST_MS 1000
 #define BACKOFF_MOST_MS 30000
-/* One that ran so long before it failed begins anew. */
+/* A relay that ran so long before it failed begins anew. */
 #define BACKOFF_STABLE_MS 10000
 
 /* failures: in a row, 1 or more.  random: anything, so that the relays of a

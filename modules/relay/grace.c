@@ -151,7 +151,7 @@ grace_check_all(void)
     LIST_EACH (node, &grace.all) {
         LIST_ITEM(node, struct entry, link)->doubtful = true;
     }
-    /* What is being asked may have been answered before whatever happened. */
+    /* The answer to the call under way may be older than the change. */
     if (grace.call != NULL) {
         store_cancel(&grace.call);
     }

@@ -1,9 +1,9 @@
 /*
- * Keys that this worker has lately seen to be good: they still let in for a
- * while when the store cannot be asked.
+ * Keys that were good in this worker lately: they are accepted for a while when
+ * the store does not answer.
  *
- * Bounded; what was seen longest ago makes room.  It has no keys, only their
- * hashes.  When a key may have changed it is taken out, or asked for again.
+ * Bounded; the key that was seen longest ago makes room.  It has no keys, only
+ * their hashes.  A key that may have changed is taken out, or looked up again.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,7 +22,7 @@ bool grace_find(const char hash[KEY_HASH + 1], int64_t now_ms, int64_t max_age,
                 struct str *room);
 /* The room's key has changed. */
 void grace_forget(struct str room);
-/* It is not known which have: asks the store, one after the other. */
+/* Some keys may have changed: asks the store for all, one after the other. */
 void grace_check_all(void);
 
 #endif

@@ -132,7 +132,7 @@ an_answer_from_before_counts_for_nothing(void **state)
     assert_int_equal(fake_waiting(), 1);
     fake_answer(STORE_OK, "room1", "key");
     assert_int_equal(fake_waiting(), 0);
-    /* What is forgotten and seen again meanwhile is not asked for. */
+    /* A key that was forgotten and seen again meanwhile is not looked up. */
     grace_check_all();
     forget(1);
     remember(1, 0);

@@ -15,13 +15,13 @@
 /* A new one, with a NUL behind it. */
 void key_make(char key[KEY_LENGTH + 1]);
 bool key_is_well_formed(struct str s);
-/* Takes the same time wherever they differ. */
+/* Takes the same time wherever a and b differ. */
 bool key_equal(struct str a, struct str b);
 
-/* What keys are looked up by: SHA-256 in hexadecimal digits, NUL behind it.  A
- * search in an index takes longer the more of the beginning is right: a
- * stranger could find out a key piece by piece, but learns nothing from how
- * much of a digest is right. */
+/* The hash by which keys are looked up: SHA-256 in hexadecimal digits, NUL
+ * behind it.  A search in an index takes longer the more of the beginning is
+ * right.  With keys a stranger could find one piece by piece; the time for a
+ * digest shows nothing. */
 void key_hash(struct str key, char hash[KEY_HASH + 1]);
 
 #endif

@@ -9,10 +9,10 @@
 #include "key.h"
 #include "store/store.h"
 
-/* The room's key is key_store_found(), if it has one. */
+/* Reads the room's key, for key_store_found(). */
 struct store_call *key_store_look(struct str room, store_done *done, void *arg);
-/* Makes one, in key, for a room that has none; change: for one that has one,
- * too.  The room's key then is key_store_found(); none: there are max_rooms. */
+/* Makes one, in key, for a room that has none, or, with change, for any room.
+ * key_store_found() then returns the room's key; none: there are max_rooms. */
 struct store_call *key_store_make(struct str room, char key[KEY_LENGTH + 1],
                                   int64_t max_rooms, bool change,
                                   store_done *done, void *arg);

@@ -1,5 +1,5 @@
 /*
- * weirctl's words for stream keys.
+ * weirctl's commands for stream keys.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -3,8 +3,8 @@
  *
  * get looks first, because most rooms that are asked for have a key and a
  * look disturbs nobody; only then is one made, which the store keeps unless
- * another worker's was there before.  What is answered is always what the
- * store has, never what was to be put in.
+ * another worker's was there before.  The answer is always the key in the
+ * store, never the one that was to be put in.
  *
  * HEAD changes nothing: it tells whether the room has a key.
  *

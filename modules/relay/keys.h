@@ -1,5 +1,5 @@
 /*
- * Stream keys: what is asked over HTTP, and publishers that come with one.
+ * Stream keys: requests over HTTP, and publishers that come with one.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

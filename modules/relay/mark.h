@@ -1,8 +1,8 @@
 /*
- * How weir knows its own relays: with the connect command a relay says which
- * stream of which node it is of, as a mark that nobody else can read or make.
- * When it comes back to that very stream, by whatever name of this host or
- * through whatever balancer, it is refused.
+ * Marks by which weir recognises its own relays.  With the connect command a
+ * relay sends a mark of its stream and node, which nobody else can read or
+ * make.  When the relay comes back to that very stream, by any name of this
+ * host or through any balancer, weir refuses it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

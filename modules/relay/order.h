@@ -16,7 +16,7 @@ extern struct rpc_method order_methods[];
 
 /* A command that waits: its control_state(), or the first member of that. */
 struct order_wait {
-    struct rpc_call *call; /* NULL: nothing was asked, or the answer is here */
+    struct rpc_call *call; /* NULL: nothing was sent, or the answer is here */
     struct control_call *command;
     bool asked;
     bool failed;  /* answer is the reason */
@@ -31,8 +31,8 @@ enum control_result order_send(struct control_call *command,
                                const void *order, size_t len);
 /* The command's control_state() ends: no answer is wanted any more. */
 void order_done(void *wait);
-/* Whether the answer is good for size bytes at least; if not, what is to be
- * returned is in *result. */
+/* Whether the answer has at least size bytes; if not, the command returns
+ * *result. */
 bool order_answered(struct control_call *command, const struct order_wait *w,
                     size_t size, enum control_result *result);
 /* Wipes the answer, so that another order can be sent. */

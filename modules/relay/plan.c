@@ -79,7 +79,7 @@ plan_write(const struct settings *s, struct buf *to)
 
 /* ---- reading ---- */
 
-/* What each takes at least: its numbers and texts. */
+/* The least bytes of each: its numbers and texts. */
 enum {
     RULE_BYTES = PACK_TEXT,
     SERVER_BYTES = sizeof(int64_t),

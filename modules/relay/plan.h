@@ -1,10 +1,10 @@
 /*
- * What the relayer has to know of weir.conf: its limits, what it may connect
- * to, the applications, and the pushes and pulls that are written there.
+ * The relayer's part of weir.conf: limits, egress rules, applications, pushes
+ * and pulls.
  *
- * The master writes it as bytes (plan_write()), for the relayer outlives the
- * configuration that it was started with; the relayer reads them into a struct
- * of its own.
+ * The master writes it as bytes (plan_write()), because the relayer outlives
+ * the configuration that it was started with.  The relayer reads them into a
+ * struct of its own.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -41,11 +41,11 @@ struct plan {
 };
 
 void plan_write(const struct settings *s, struct buf *out);
-/* What it holds lives in pool, and none of it in bytes.  0, or -1: these are
- * not such bytes. */
+/* Copies all texts to pool. 0, or -1: the bytes are malformed. */
 int plan_read(struct str bytes, struct pool *pool, struct plan *out);
 const struct plan_app *plan_app(const struct plan *p, struct str name);
-/* weir.conf has this relay, or a push of all streams that is it, too. */
+/* Whether weir.conf has this relay, or a push of all streams that includes
+ * it. */
 bool plan_has(const struct plan *p, const struct plan_task *t);
 
 /* Whether a weir with these settings relays anything, or may be asked to. */

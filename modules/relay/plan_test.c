@@ -1,6 +1,6 @@
 /*
- * What the master tells the relayer of weir.conf comes out as it went in, and
- * bytes that are no description are refused.
+ * The master's description of weir.conf comes out in the relayer as it went in,
+ * and malformed bytes are refused.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,9 +1,9 @@
 /*
- * What the files of this module share.
+ * Shared by the files of this module.
  *
- * relay.c has the table of the module, schema.c what it keeps in the store,
- * answer.c the form of its answers and the checks of parameters; keys.c
- * answers for stream keys, publish.c lets publishers in by them.
+ * relay.c has the table of the module, schema.c its tables in the store,
+ * answer.c the form of its answers and the checks of parameters; keys.c answers
+ * for stream keys, publish.c lets publishers in by them.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -30,7 +30,7 @@ struct relay { /* of a layer */
     const struct settings *all; /* of weir.conf */
 };
 
-/* ---- what is counted ---- */
+/* ---- metrics ---- */
 
 enum relay_metric {
     RELAY_TASKS,           /* by kind and state */
@@ -50,7 +50,7 @@ enum relay_refused {
     RELAY_REFUSED_TASK,      /* of pull and push: unknown, taken, no room */
     RELAY_REFUSED_NO_ROOM,   /* it has no key */
     RELAY_REFUSED_ROOMS,     /* max_rooms */
-    RELAY_REFUSED_STORE,     /* it cannot be asked */
+    RELAY_REFUSED_STORE,     /* it does not answer */
     RELAY_REFUSED_REASONS
 };
 
@@ -64,8 +64,8 @@ enum relay_done {
 enum relay_publish_refused {
     RELAY_PUBLISH_FORM,    /* cannot be a key */
     RELAY_PUBLISH_UNKNOWN, /* no room has it */
-    RELAY_PUBLISH_LONG,    /* the name that it would become */
-    RELAY_PUBLISH_STORE,   /* it cannot be asked */
+    RELAY_PUBLISH_LONG,    /* the stream's name would be too long */
+    RELAY_PUBLISH_STORE,   /* it does not answer */
     RELAY_PUBLISH_REASONS
 };
 
@@ -73,7 +73,7 @@ extern struct metric relay_metrics[];
 
 /* ---- relays ---- */
 
-#define RELAY_TASKS_TOPIC "relay" /* of the store's notices */
+#define RELAY_TASKS_TOPIC "relay" /* of notices about relays */
 
 extern const struct role relay_roles[];
 extern const struct control_verb relay_verbs[];

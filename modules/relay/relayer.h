@@ -1,13 +1,13 @@
 /*
  * The relayer: the process that pulls and pushes (role "relayer").
  *
- *   relayer.c  its life, and which tasks there are
- *   wanted.c   what the store and the plan (plan.h) ask for, made into tasks
- *   task.c     a task: its state, when it connects, what becomes of failures
- *   share.c    which of the nodes on one database runs it
+ *   relayer.c  the life of the process, and its list of tasks
+ *   wanted.c   tasks from the store and from the plan (plan.h)
+ *   task.c     a task: its state, its connections, its failures
+ *   share.c    a lease for each task: one node on a database runs it
  *   ring.c     streams that would feed themselves
- *   pull.c     one that plays elsewhere and publishes here
- *   push.c     one that publishes elsewhere what is here
+ *   pull.c     a task that plays elsewhere and publishes here
+ *   push.c     a task that plays here and publishes elsewhere
  *
  * A task is idle (a timer brings it to task_look()), dials (net/outgoing), or
  * has a client (rtmp/client).  task_leave() brings it from anywhere to idle.
@@ -56,7 +56,7 @@ struct relay_other { /* a node that runs a task which we do not run */
 struct relay_task {
     struct relayer *relayer; /* borrowed: whose it is */
     struct list link;        /* in relayer.tasks */
-    struct pool *pool;       /* owned: what the texts lie in */
+    struct pool *pool;       /* owned: has the texts */
     uint64_t id;             /* of the store, or 0 */
     enum relay_kind kind;
     enum relay_origin origin;
@@ -73,16 +73,16 @@ struct relay_task {
     struct relay_row *row; /* NULL: the table is full */
     struct relay_view view;
     unsigned failures;  /* in a row */
-    int64_t running_ms; /* loop_now() since when it runs, 0: does not */
+    int64_t running_ms; /* loop_now() when it began to run, 0: it does not */
     struct timer timer;
     struct outgoing *dial; /* owned */
     struct rtmp_client *client;
-    bool ready; /* the client was let in */
+    bool ready; /* the remote has accepted */
     struct rtmp_login login;
     struct later destroy;
 
     /* share.c */
-    struct lease *lease;      /* owned; NULL: it is this node's anyway */
+    struct lease *lease;      /* owned; NULL: other nodes do not have it */
     struct relay_other other; /* zero: nobody */
 
     /* pull.c */
@@ -90,18 +90,19 @@ struct relay_task {
     uint32_t stream_id;               /* RTMP: of the remote's messages */
     bool started;                     /* the name is ours */
     int64_t media_ms;                 /* loop_now() when media last came */
-    struct buf stash;                 /* what came before it was */
+    struct buf stash;                 /* media that came before that */
 
     /* ring.c */
-    struct relay_target target; /* url; all empty: it is a wrong one */
-    struct addr server;         /* it was last connected to */
-    char source[LIVE_NAME_MAX]; /* what it plays of this node; "": nothing */
+    struct relay_target target; /* of url; all empty: url is wrong */
+    struct addr server;         /* that it was last connected to */
+    char source[LIVE_NAME_MAX]; /* stream of this node that it plays; "":
+                                   none */
     bool ring;                  /* it failed because it would feed itself */
     uint64_t ring_seen;         /* ring.c's */
 
     /* push.c */
     struct live_player *player; /* owned */
-    struct live_sent sent;      /* by this player, as far as it is counted */
+    struct live_sent sent;      /* by this player, as counted so far */
 };
 
 /* wanted.c */
@@ -144,7 +145,7 @@ struct relayer {
  * is no store. */
 void wanted_start(struct relayer *r);
 void wanted_stop(struct relayer *r);
-/* The plan is new: its tasks are started, what it has no more is ended. */
+/* The plan is new: starts its tasks, ends those that it has no more. */
 void wanted_plan(struct relayer *r);
 
 /* ---- task.c ---- */
@@ -157,15 +158,16 @@ struct task_wish {
     struct str app, name, url;
 };
 
-/* In relayer.tasks; begins when it is given room.  A wrong URL is a state of
- * the task, not an error: it was written into the store by another weir. */
+/* Adds a task to relayer.tasks; it begins when it gets room.  A wrong URL is a
+ * state of the task, not an error: another weir has written it into the
+ * store. */
 struct relay_task *task_new(struct relayer *r, const struct task_wish *w);
-/* Says farewell to the remote; freed at the end of the turn. */
+/* Ends the remote's session in order; frees the task at the end of the turn. */
 void task_end(struct relay_task *t);
-/* One of the API's is weir.conf's from now on, and goes on. */
+/* Makes a task of the API one of weir.conf; it goes on. */
 void task_adopt(struct relay_task *t, bool of_all);
-/* The rules of what may be connected to are others: an attempt under way
- * begins anew, and one that was refused is made again. */
+/* The egress rules have changed: begins an attempt under way anew, and repeats
+ * one that was refused. */
 void task_rules_changed(struct relay_task *t);
 /* It is idle and its time has come: connects, or waits for the local side. */
 void task_look(struct relay_task *t);
@@ -180,7 +182,7 @@ void task_leave(struct relay_task *t, const char *reason, bool hard);
 /* It is idle now, and will look again after a while. */
 void task_failed(struct relay_task *t, enum relay_failure why,
                  const char *reason);
-/* The local side is not as needed: looks every moment whether it is. */
+/* The local side is not ready: checks it again and again. */
 void task_wait(struct relay_task *t, const char *reason);
 /* Every second: counters, silence. */
 void task_tick(struct relay_task *t);
@@ -192,40 +194,41 @@ void task_client_closed(struct relay_task *t, enum rtmp_client_fate fate,
 
 void share_begin(struct relay_task *t);
 void share_end(struct relay_task *t);
-/* It is to run here: whether it may.  If not, task_look() is called when it
- * may, or when something is known of the node that runs it. */
+/* Whether this node may run it.  If not, task_look() is called when it may, or
+ * when the state of the node that runs it is known. */
 bool share_take(struct relay_task *t);
-/* Another node may have it. */
+/* Gives it up: another node may have it. */
 void share_drop(struct relay_task *t);
 bool share_is_ours(const struct relay_task *t);
-/* Tells other nodes its state, and the view who runs it. */
+/* Publishes its state for other nodes, and sets the node in its view. */
 void share_say(struct relay_task *t);
-/* Shows what the node that runs it says of it; false: none does. */
+/* Shows the state that the node which runs it has published; false: no node
+ * runs it. */
 bool share_show_other(struct relay_task *t);
 
 /* ---- ring.c ---- */
 
-/* It is in relayer.tasks now, or not any more: pulls that it would feed are
- * ended, or begin. */
+/* The task is in relayer.tasks now, or not any more: ends pulls that it would
+ * feed, or lets them begin. */
 void ring_begin(struct relay_task *t);
 void ring_end(struct relay_task *t);
 /* The plan is new. */
 void ring_plan(struct relay_task *t);
-/* A pull that brings back what a push takes away; why says which. */
+/* Whether a pull would bring back the stream of a push; `why` names it. */
 bool ring_holds(struct relay_task *t, struct errmsg *why);
-/* It is connected.  True: to where the other one of a ring is; a pull then
- * has failed, and the socket is closed. */
+/* The task is connected.  True: to the server of the other task of a ring; a
+ * pull then has failed, and the socket is closed. */
 bool ring_connects(struct relay_task *t, const struct conn_socket *socket);
-/* A pull is about to play.  True: what is made of itself; it has failed. */
+/* A pull is about to play.  True: its own stream; it has failed. */
 bool ring_plays(struct relay_task *t);
 
 /* ---- pull.c, push.c ---- */
 
 extern const struct rtmp_client_handlers pull_handlers, push_handlers;
-/* Gives up what task_leave() means by the local stream. */
+/* Leave the local stream, for task_leave(). */
 void pull_leave(struct relay_task *t);
 void push_leave(struct relay_task *t);
-/* True: it took the task to another state. */
+/* True: the task is in another state now. */
 bool pull_tick(struct relay_task *t);
 void push_tick(struct relay_task *t);
 

@@ -1,16 +1,15 @@
 /*
  * Streams that would feed themselves.
  *
- * A stream that is pushed to where it is pulled from brings its own last
- * frames back when its publisher has left, and these go round as fast as the
- * hosts can.  So the pull yields to the push: it is not begun, or is ended,
- * fails with the reason, and is tried again when that push is gone.  Who is
- * whose is found
+ * When a stream is pulled from and pushed to one place, its own last frames
+ * come back once its publisher has left, and go round as fast as the hosts can.
+ * So the pull yields to the push: it is not begun, or is ended, fails with the
+ * reason, and is tried again when that push is gone.  The pairs are found
  *
  *   by their URLs,       when either begins (target.h);
  *   by their addresses,  when either is connected: other names of one server;
- *   by this node's own sessions, when a pull plays here what is pulled, in
- *                        the end, from what it is to be.
+ *   by this node's own sessions, when a pull would play, in the end, the stream
+ *                        that it makes here.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

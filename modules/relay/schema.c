@@ -1,10 +1,9 @@
 /*
- * What this module keeps in the store.
+ * This module's tables in the store, and their statements.
  *
- * relay_keys has a row for each room that has a key.  How many these are
- * stands in relay_count, because a limit that has to count all rows makes
- * each new one dearer than the last; whatever changes the one changes the
- * other in the same transaction.
+ * relay_keys has a row for each room that has a key. relay_count has their
+ * number, because counting all rows for a limit would cost more for each new
+ * one.  Each transaction that changes the rows changes the number, too.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -36,7 +35,7 @@ static const struct store_migration migrations[] = {
                   "url text not null, "
                   "created bigint not null, "
                   "unique (kind, app, name))" },
-    /* What url means (target.h); null: not known, the row is older. */
+    /* The target of url (target.h); null: not known, the row is older. */
     { .sqlite = "alter table relay_tasks add column target text" },
     /* A push is told from others of its stream by url: place is that of a push,
      * and empty for a pull, of which a stream has one. */

@@ -1,5 +1,5 @@
 /*
- * What this module keeps in the store.
+ * This module's tables in the store, and their statements.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

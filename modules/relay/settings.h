@@ -1,7 +1,6 @@
 /*
- * What relay has in weir.conf beside its layers: the block "relays" at the
- * root, and in each application its pushes and pulls and how long keys are
- * good.
+ * Relay's settings beside its layers: the block "relays" at the root, and in
+ * each application pushes, pulls and the rules for keys.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -53,16 +52,16 @@ const struct relays_settings *relays_of(const struct settings *s);
 const struct relay_application *relay_application_of(
     const struct rtmp_application_settings *a);
 
-/* A relay of that application's stream to or from url (what url_parse() takes,
- * of rtmp:// or rtmps://) would be one of the stream to itself, as far as that
- * can be seen from here: -1 with err. */
+/* Whether a relay of that application's stream to or from url is allowed (url
+ * is one that url_parse() takes, of rtmp:// or rtmps://). -1 with err: the
+ * stream would be relayed to itself, as far as this node can tell. */
 int relay_check_url(const struct settings *s, struct str app, struct str name,
                     struct str url, struct errmsg *err);
-/* An address that is written as such in url, refused by s->egress: -1 with
- * err.  A name is looked up when the relay connects. */
+/* -1 with err when url has an address that s->egress refuses.  A name is looked
+ * up only when the relay connects. */
 int relay_check_egress(const struct settings *s, struct str url,
                        struct errmsg *err);
-/* Says of each push and pull of the file what is wrong with it. */
+/* Reports the mistakes of each push and pull of the file. */
 void relay_check_file(const struct settings *s, FILE *out);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * Which node runs a task of the store: the one that has its lease
- * (store/lease.h).
+ * The node that has the lease of a task of the store runs it (store/lease.h).
  *
- * What a node says of a task that it runs is its state, since when, whether it
- * was refused, why it failed last, and the reason, with tabs between.
+ * It publishes for the task its state, the start of that, whether it was
+ * refused, the last failure, and the reason, with tabs between.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

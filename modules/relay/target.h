@@ -1,7 +1,7 @@
 /*
- * Where relays go to and come from, in a form that can be compared: a stream
- * that is pushed to where it is pulled from feeds itself, with its own last
- * frames, for ever.
+ * The remote ends of relays, in a form that can be compared: a stream that is
+ * pulled from and pushed to one place feeds itself, with its own last frames,
+ * for ever.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,13 +28,13 @@ struct relay_target {
 int relay_target_read(struct pool *pool, struct str url, struct str name,
                       struct relay_target *out, struct errmsg *err);
 
-/* Whether a pull of app/name from url would bring back what a push of s takes
- * there (pull), or a push would take there what a pull of s brings back: -1
- * with err. */
+/* -1 with err when a pull of app/name from url would bring back the stream of a
+ * push of s (pull is true), or when a push would send there the stream that a
+ * pull of s brings back. */
 int relay_target_check(const struct settings *s, bool pull, struct str app,
                        struct str name, struct str url, struct errmsg *err);
 
-/* Says of each pull of the file which push of it would feed it. */
+/* Reports each pull of the file that one of its pushes would feed. */
 void relay_target_check_file(const struct settings *s, FILE *out);
 
 #endif

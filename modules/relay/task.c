@@ -317,8 +317,8 @@ watch_host(int fd, int64_t ms)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
 }
 
-/* What goes over its connection counts for its application, as that of
- * sessions does. */
+/* Bytes of its connection count for its application, as those of sessions
+ * do. */
 static void
 count_bytes(const struct relay_task *t)
 {
@@ -485,7 +485,7 @@ task_look(struct relay_task *t)
     } else if (t->kind == RELAY_PULL && live) {
         task_wait(t, "");
     } else {
-        /* What failed last is of interest until it runs again. */
+        /* The last failure is of interest until it runs again. */
         task_set(t, RELAY_CONNECTING, t->failures > 0 ? t->view.reason : "");
         dial(t);
     }

@@ -1,13 +1,13 @@
 /*
- * The table of relays: what everybody sees of them.
+ * The table of relays, which every process can read.
  *
  * It lies in shared memory that the master makes before any fork.  The role
  * relayer alone writes it, a row for each task; workers and the master read
  * rows under a sequence counter.  Any process could write there, so readers
  * get copies, whose numbers and texts are within their bounds.  A relayer that
  * dies leaves its rows, so that a list is not empty while it is started again:
- * relay_tasks_sweep() says in them what happened, the next relayer forgets them
- * when it has its own.
+ * relay_tasks_sweep() notes in them that it died, and the next relayer drops
+ * them when it has its own.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -27,7 +27,7 @@
 
 enum relay_kind { RELAY_PULL, RELAY_PUSH, RELAY_KINDS };
 
-/* Who wants it: who asked the API, or weir.conf. */
+/* Origin of a relay: the API, or weir.conf. */
 enum relay_origin { RELAY_API, RELAY_CONFIG };
 
 /*
@@ -38,8 +38,8 @@ enum relay_origin { RELAY_API, RELAY_CONFIG };
  *     ^              |              |
  *     +--------------+--------------+   the local side is not as needed
  *
- * A task of the store begins as starting, and may be elsewhere at any time.
- * One that may not run is not started.
+ * A task of the store begins as "starting", and may become "elsewhere" at any
+ * time.  A task that may not run is "not started": its reason tells why.
  */
 enum relay_state {
     RELAY_CONNECTING,  /* until the first frame of a pull, or until a push is
@@ -50,7 +50,7 @@ enum relay_state {
     RELAY_BACKING_OFF, /* it failed, and will connect again in a while */
     RELAY_STARTING,    /* which node runs it is not known yet */
     RELAY_ELSEWHERE,   /* another node on the same database runs it */
-    RELAY_NOT_STARTED, /* it may not run now: the reason tells why */
+    RELAY_NOT_STARTED, /* it may not run now */
     RELAY_STATES
 };
 
@@ -63,18 +63,19 @@ struct relay_view {
     uint64_t url_hash; /* hash_str() of the whole URL */
     uint8_t kind, origin, state;
     uint8_t there;   /* RELAY_ELSEWHERE: the state where it runs */
-    uint8_t refused; /* 1: egress: it will not come to be */
+    uint8_t refused; /* 1: egress rules forbid it */
     uint8_t of_all;  /* 1: listed because all streams of its app are */
     char node[LEASE_NODE_MAX + 1]; /* that runs it; "": none */
     char app[RTMP_NAME_MAX + 1];
     char name[RTMP_NAME_MAX + 1];
-    char url[512];          /* without what is secret in it; cut to fit */
-    char reason[256];       /* of the state: what failed, what it waits for */
+    char url[512];          /* without its secrets; cut to fit */
+    char reason[256];       /* of the state: the failure, the thing it waits
+                               for */
     char last_failure[256]; /* why it failed last, kept; "": it did not */
     int64_t since_ms;       /* clock_wall_ms(): in this state */
     int64_t failed_ms;      /* clock_wall_ms() of the last failure, 0: none */
     uint64_t attempts;      /* connections it tried */
-    uint64_t failures;      /* and how many came to nothing or broke */
+    uint64_t failures;      /* and how many of them failed or broke */
     uint64_t bytes, frames; /* of media, since it was started */
 };
 
@@ -103,7 +104,7 @@ void relay_row_free(struct relay_row **row);
 /* The next row at or behind *at, which is moved past it; false behind the
  * last. */
 bool relay_tasks_next(uint32_t *at, struct relay_view *v);
-/* Where it runs. */
+/* The state where it runs. */
 enum relay_state relay_view_state(const struct relay_view *v);
 /* How many are of_all. */
 size_t relay_tasks_of_all(void);

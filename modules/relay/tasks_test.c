@@ -118,8 +118,8 @@ test_full(void **state)
     assert_null(relay_row_take(&v));
 }
 
-/* What a relayer leaves is seen until the next has its own, which takes rows
- * over that are of the same task. */
+/* The rows of a dead relayer are seen until the next one has its own; it takes
+ * over rows of the same tasks. */
 static void
 test_death(void **state)
 {
@@ -170,7 +170,7 @@ test_two_relayers(void **state)
     assert_int_equal(count(), 0);
 }
 
-/* What another node runs is not hurt by the end of our relayer. */
+/* The end of our relayer does not change relays that another node runs. */
 static void
 test_elsewhere(void **state)
 {

@@ -1,5 +1,5 @@
 /*
- * weirctl's words for relays: relay_verbs (relay.h), and what serves them.
+ * weirctl's commands for relays: relay_verbs (relay.h), and the relayer's side.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

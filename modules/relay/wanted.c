@@ -1,10 +1,10 @@
 /*
- * Which tasks there are to be: rows of the store, and the pushes and pulls of
+ * The tasks that are wanted: rows of the store, and the pushes and pulls of
  * weir.conf.
  *
- * Whatever changes, all that is wanted is looked at again, and a task that is
- * still wanted is left alone.  All that is wanted is a task; relays.max have
- * room, the others wait in the list until one of these ends.
+ * Every change compares all of them again, and leaves a task alone that is
+ * still wanted.  All of them are in the list of tasks. relays.max of them have
+ * room, the others wait until one of these ends.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -21,7 +21,7 @@
 
 /* ---- all kinds ---- */
 
-/* Whoever wants it. */
+/* The same relay, of either origin. */
 static bool
 is_same(const struct relay_task *t, const struct task_wish *w)
 {
@@ -56,7 +56,7 @@ find(struct relayer *r, const struct task_wish *w)
     return NULL;
 }
 
-/* What the API started and weir.conf has now goes on as the file's. */
+/* A relay that the API started and weir.conf now has goes on as the file's. */
 static bool
 adopt(struct relayer *r, const struct task_wish *w)
 {
@@ -136,7 +136,7 @@ give_room(struct relayer *r, enum relay_origin origin)
     }
 }
 
-/* What is not wanted any more makes room before that is given to others. */
+/* Tasks that are not wanted any more end first, and others get their room. */
 static void
 end_round(struct relayer *r, enum relay_origin origin)
 {

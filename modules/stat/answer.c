@@ -9,7 +9,7 @@
  */
 #include "stat.h"
 
-/* What is made by so many steps has a length and goes out at once. */
+/* An answer made in so many steps has a length and goes out at once. */
 #define FIRST_STEPS 2
 
 struct answer { /* in the request's pool */

@@ -26,7 +26,7 @@ struct changes {
     uint32_t at;              /* of the walk */
 };
 
-/* What subscribers with the same wish are told. */
+/* The events of subscribers with the same wish. */
 struct feed {
     struct list link;
     struct changes *changes;

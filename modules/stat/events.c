@@ -1,14 +1,14 @@
 /*
  * Server-sent events (WHATWG HTML, 9.2): once in an interval a round of three
  * events, "server", "streams" and "sessions", with the same JSON as the
- * answers of these names.  Who asks for changes gets those instead
+ * answers of these names.  A client that asks for changes gets those instead
  * (changes.h).
  *
  * A round is made once for all subscribers of a layer, over several turns,
- * and kept, so that who subscribes between two rounds has something at once.
- * A subscriber that has not taken an earlier round yet misses this one: what
- * is kept for it is never more than a round and what a connection holds.
- * While nobody subscribes nothing is made.
+ * and kept, so that a client that subscribes between two rounds has something
+ * at once.  A subscriber that has not taken an earlier round yet misses this
+ * one: at most a round and a connection's own buffer are kept for it.  While
+ * nobody subscribes nothing is made.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,6 +1,6 @@
 /*
- * Where this node is asked: its listeners, what is published how, which module
- * answers where.  The console makes its commands of it.
+ * The addresses of this node: its listeners, the ways to publish, the locations
+ * of modules.  The console makes its commands of them.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,7 +11,8 @@
 
 struct generation; /* app/generation.h */
 
-/* What this process serves, for as long as it lives; before the others. */
+/* Sets the generation that this process serves for its whole life; before the
+ * others. */
 void place_found(const struct generation *g);
 /* Members "rtmp", "http" and "here" of an object; layer: the settings of the
  * layer that answers. */

@@ -1,6 +1,6 @@
 /*
- * What statistics say of one thing, as JSON.  docs/statistics.md has the
- * shapes.
+ * The statistics of one stream, session or node, as JSON. docs/statistics.md
+ * has the shapes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -18,9 +18,9 @@ void row_stream(struct json_out *o, const struct live_stream_view *v);
 /* The whole node; layer: the settings of the layer that answers. */
 void row_server(struct json_out *o, const void *layer);
 
-/* The same as rows that are told by what differs: numbers are rounded to what
- * people read, times are since when (began_ms, by the server's uptime_ms). A
- * stream's has what a list shows of it. */
+/* The same as rows of which only changes are sent: numbers are rounded for
+ * people, times are start times (began_ms, by the server's uptime_ms).  A
+ * stream's has the members that a list shows. */
 void told_server(struct told *t, const void *layer);
 void told_stream(struct told *t, const struct live_stream_view *v);
 void told_session(struct told *t, const struct live_session_view *v);

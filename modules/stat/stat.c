@@ -208,7 +208,7 @@ on_events(struct http_request *r, void *state)
     return events_subscribe(s->events, r, &wish);
 }
 
-/* Who is not let in is told where this machine itself is. */
+/* A client that is refused gets the address for this machine itself. */
 static const char *
 write_error(struct http_request *r, int status, struct str message,
             struct buf *out)

@@ -1,5 +1,5 @@
 /*
- * What the files of this module share.
+ * Shared by the files of this module.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -34,7 +34,7 @@ enum http_result history_answer(struct http_request *r, struct str key);
 /* ---- events.c ---- */
 
 struct changes_wish; /* changes.h */
-struct events;       /* what a layer's subscribers are told */
+struct events;       /* a layer's subscribers */
 
 struct events *events_new(struct loop *l, const struct stat_settings *s);
 /* When no subscriber is left. */
@@ -42,7 +42,7 @@ void events_free(struct events **e);
 /* Ends the answer of every subscriber, now and from now on: they come back
  * to another process. */
 void events_drain(struct events *e);
-/* wish: what changes of are wanted; NULL: rounds. */
+/* wish: the changes that are wanted; NULL: whole rounds. */
 enum http_result events_subscribe(struct events *e, struct http_request *r,
                                   const struct changes_wish *wish);
 

@@ -1,5 +1,5 @@
 /*
- * What was told, and what differs from it.
+ * The rows as they were sent, and changes of them.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,17 +1,16 @@
 /*
- * Rows of a table as they were told last, so that only what differs is told
- * again.
+ * Rows of a table as they were sent last, so that only changes are sent again.
  *
  * A round: told_begin(), for each row told_row() and its members, told_end().
- * The texts of both kinds are made together: the changes, for who has had every
- * round, and if it is wanted the whole, for who has not.
+ * Two texts are made together: the changes, for subscribers that have had every
+ * round, and on demand the whole, for the others.
  *
  *     {"reset":true,"rows":[[NUMBER,{MEMBER: VALUE, ...}],...],"more":0}
  *     {"rows":[[NUMBER,{what differs}],...],"gone":[NUMBER,...],"more":0}
  *
- * A row's number stands for it until it is gone.  Of a member a sum of its
- * text is kept; two rows or texts in 2^32 may be taken for one another,
- * until the next change.
+ * A row's number stands for it until it is gone.  For each member a hash of its
+ * text is kept: two rows or texts in 2^32 may be taken for one another, until
+ * the next change.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -33,7 +32,7 @@ void told_free(struct told **t); /* NULL inside is fine */
 
 /* whole: the text of all rows is wanted too. */
 void told_begin(struct told *t, bool whole);
-/* The next row; id tells it from others.  False: there is no room for it. */
+/* The next row; id identifies it.  False: there is no room for it. */
 bool told_row(struct told *t, uint64_t id);
 /* Its next member; always the same ones in the same order.  raw is JSON. */
 void told_int(struct told *t, const char *name, int64_t value);

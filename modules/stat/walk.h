@@ -1,8 +1,8 @@
 /*
- * Answers that list what there is, made a piece at a time: a walk writes JSON
- * to its buffer, which its caller empties between two steps.
+ * Answers that list streams or sessions, made a piece at a time: a walk writes
+ * JSON to its buffer, which its caller empties between two steps.
  *
- * What comes or goes while it walks may be in it or not.
+ * Streams and sessions that come or go during the walk may be in it or not.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,7 +22,7 @@ enum walk_kind {
 struct walk {
     enum walk_kind kind;
     struct str key; /* of the only stream that is wanted; empty: all */
-    uint32_t limit; /* rows; what is beyond is counted as "more" */
+    uint32_t limit; /* rows; further ones are counted as "more" */
     uint32_t rows, more;
     unsigned part; /* of the answer */
     uint32_t at;

@@ -66,7 +66,7 @@ directories_first(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
-/* What can be asked for: hidden names and devices cannot. */
+/* Adds a name that clients can ask for: no hidden names, no devices. */
 static void
 add(struct job *j, const char *name)
 {

@@ -3,8 +3,8 @@
  *
  * The root is opened when a worker starts, and every file beneath it by
  * http/file/files.h: nothing leads out of it, and small files are answered from
- * memory.  What is not there, and every name that begins with a dot (but
- * ".well-known", RFC 8615), is passed on to the next layer.
+ * memory.  Paths that do not exist, and names that begin with a dot (except
+ * ".well-known", RFC 8615), go to the next layer.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

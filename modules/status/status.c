@@ -1,11 +1,11 @@
 /*
- * What load balancers and orchestrators ask: /healthz (does the process
+ * Answers for load balancers and orchestrators: /healthz (does the process
  * answer at all), /readyz (may it be sent traffic), /startupz (did it finish
- * starting).  And what Prometheus asks: /metrics (metrics.c).
+ * starting).  And for Prometheus: /metrics (metrics.c).
  *
- * Each worker answers for itself and for what it shares with the others.  That
- * it drains is no reason to send traffic elsewhere: its successors serve, or
- * the node as a whole leaves.
+ * Each worker answers for itself and for the state that it shares with the
+ * others.  That it drains is no reason to send traffic elsewhere: its
+ * successors serve, or the node as a whole leaves.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * What the files of this module share.
+ * Shared by the files of this module.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,7 +10,7 @@
 
 struct status {                  /* of a layer */
     const struct worker *worker; /* borrowed */
-    bool started;                /* was seen to be */
+    bool started;                /* all workers were ready once */
     const struct access_list *metrics_access;
     const struct conf_strings *degraded; /* names of checks */
 };

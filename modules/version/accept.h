@@ -1,8 +1,8 @@
 /*
- * What the Accept headers of a request say about versions.
+ * Reads the versions that the Accept headers of a request name.
  *
  * One pass over them, whatever their length; of several members that name the
- * same, the one that is wished for most.
+ * same, the one with the highest quality counts.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,7 +16,7 @@ struct mark {
     struct str format; /* "json" of "+json"; empty: none */
 };
 
-/* Whether it says no to a version as such, and not to one form of it. */
+/* Whether it excludes a version as such, and not only one format of it. */
 static inline bool
 mark_excludes(const struct mark *m)
 {

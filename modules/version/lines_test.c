@@ -1,5 +1,5 @@
 /*
- * What answers say about versions.
+ * The header lines of answers about versions.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

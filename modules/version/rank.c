@@ -28,7 +28,7 @@ struct ranking {
     bool body_read;
     bool preflight;  /* of CORS: it asks for no version (Fetch, 4.8) */
     bool path_named; /* the path begins with a version */
-    /* What was read last, so that it is read once. */
+    /* The last parameter, so that it is read once. */
     bool header_read;
     enum param header;
     struct str header_value;
@@ -130,8 +130,8 @@ rank_path(struct ranking *k, const struct table_unit *u, struct str rest)
 
 /* ---- header: Accept ---- */
 
-/* The closest member that names an offer, down to least.  What only says no to
- * one form of it leaves the others to the next. */
+/* The closest member that names an offer, down to least.  A member that
+ * excludes only one format leaves the others to the next. */
 static enum closeness
 closest(const struct mark *const by[CLOSENESSES], enum closeness least,
         bool *excluded)
@@ -271,7 +271,7 @@ rank_by_strategy(struct ranking *k, const struct table_unit *u, struct str rest)
     return REASON_NONE;
 }
 
-/* What depends on how the other units were ranked. */
+/* Ranks units that depend on the ranks of others. */
 static void
 rank_rest(struct ranking *k)
 {

@@ -1,5 +1,5 @@
 /*
- * How well each offer of a table fits a request.
+ * Ranks the offers of a table for a request.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,15 +17,16 @@ enum {
     RANK_NAMED,
 };
 
-/* What the request is to the offers of a table; in its pool. */
+/* The ranks of a table's offers for a request; in its pool. */
 struct plan {
     bool ranked;
-    bool ends_here;     /* what no unit answers is answered by the layer */
+    bool ends_here;     /* the layer itself answers what no unit answers */
     enum reason reason; /* NONE: units have the version */
     int status;         /* for that reason */
     uint64_t tried[UNITS_MAX / 64]; /* units, by their place */
-    size_t asked;                   /* the offer that was asked last */
-    /* What the request names, of what was asked; more than one: none. */
+    size_t asked;                   /* the offer that was tried last */
+    /* The one offer of those tried that the request names; more than one:
+     * none. */
     const struct offer *named;
     bool named_many;
     struct marks *marks; /* strategy header; NULL: not looked at */
@@ -55,10 +56,10 @@ enum ranked version_rank(struct http_request *r, const struct version_table *t,
 
 /* Whether the request names the very version. */
 bool version_is_named(unsigned rank);
-/* What an offer was chosen for, by its rank. */
+/* The wish for which an offer was chosen, from its rank. */
 struct http_wish version_wish(const struct table_unit *u, unsigned rank);
-/* The offer that was asked last has no format of the resource that is wished
- * for as much: it may be asked again by what it has. */
+/* The offer that was tried last has no format of the resource that meets its
+ * wish: it may be tried again with the wish for its best one. */
 void version_rank_again(struct plan *plan, const struct version_table *t,
                         struct http_wish best);
 

@@ -22,8 +22,8 @@ static const char *const maybe_words[] = { "inherit", "false", "true", NULL };
 
 /* ---- single values ---- */
 
-/* What can stand in a path segment, a header and a query; whether it can in a
- * media type, units_check() asks, which knows the strategy. */
+/* Whether it can stand in a path segment, a header and a query. units_check(),
+ * which knows the strategy, checks it for media types. */
 static int
 check_version(struct str value, struct errmsg *err)
 {

@@ -1,5 +1,5 @@
 /*
- * What is wrong in the settings of a version layer, and its dates.
+ * Mistakes in the settings of a version layer, and its dates.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

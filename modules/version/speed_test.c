@@ -1,5 +1,5 @@
 /*
- * What version selection costs a request: prints nanoseconds of processor
+ * The cost of version selection for a request: prints nanoseconds of processor
  * time, the best of some rounds.  The aim is 1000; what fails here is a
  * blunder, which no busy machine explains: a hundred times the aim, or a time
  * that grows with the square of what a client sends.

@@ -1,6 +1,6 @@
 /*
- * What a version layer looks at when it serves: made once, when a worker
- * starts, and read only from then on.
+ * The tables of a version layer: made once, when a worker starts, and only read
+ * from then on.
  *
  * A unit offers each of its versions: an offer is a unit with one version (or
  * none: any).  Strategy header compares by name: a name is a version with its
@@ -21,7 +21,7 @@ enum reason {
     REASON_NONE,
     REASON_UNKNOWN,  /* it names one that is not served */
     REASON_MISSING,  /* it names none, and has to */
-    REASON_EXCLUDED, /* q=0 for all that there are */
+    REASON_EXCLUDED, /* q=0 for all versions */
     REASON_BROKEN,   /* the parameter's percent-encoding */
     REASONS
 };
@@ -66,11 +66,11 @@ struct version_table {
     struct version_name names[VERSIONS_MAX];
     size_t name_count;
     struct str vary;              /* empty: nothing */
-    struct str lines;             /* of refusals: what there is */
+    struct str lines;             /* of refusals: the versions that exist */
     const char *reasons[REASONS]; /* with the list of versions */
 };
 
-/* All in the pool, but for the units' layers: those are NULL. */
+/* All in the pool, except the units' layers: those are NULL. */
 struct version_table *version_table_new(const struct units *units,
                                         const struct version_settings *s,
                                         struct pool *pool);

@@ -5,7 +5,7 @@
  */
 #include "units.h"
 
-/* What a unit has where its settings say nothing. */
+/* A unit's defaults for settings that it lacks. */
 static struct unit
 outermost(const struct version_settings *s)
 {

@@ -1,9 +1,10 @@
 /*
- * The units of a version layer: what the settings say, and the flat list that
- * comes of it.
+ * The units of a version layer: their settings, and the flat list made of
+ * these.
  *
  * Units may stand in units.  A nested unit is one more unit behind its parent;
- * what it leaves open is as its parent has it, and outermost as the layer.
+ * settings that it lacks are those of its parent, and of the layer for the
+ * outermost.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -52,7 +53,7 @@ struct version_settings {
 
 struct unit {
     const struct unit_settings *settings;
-    const struct unit_settings *of_version; /* whose versions it has */
+    const struct unit_settings *of_version; /* unit whose versions it has */
     enum strategy strategy;
     bool strict, cascade;
     struct str vendor, parameter;
@@ -74,7 +75,7 @@ void units_each_layers(const struct version_settings *s,
                        void (*each)(void *arg,
                                     const struct conf_groups *layers),
                        void *arg);
-/* What only the whole layer tells to be wrong.  0, or -1 with err. */
+/* Checks that need the whole layer. 0, or -1 with err. */
 int units_check(const struct version_settings *s, struct errmsg *err);
 
 /* Seconds since 1970 of a date as the settings have it: "2026-01-02",

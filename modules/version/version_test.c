@@ -154,7 +154,7 @@ test_accept_of_one_unit(void **state)
     check_rows(HEADER BOTH, "Accept", rows);
 }
 
-/* What is asked when the one before had only that wish for its formats. */
+/* Chooses again when the layers before had only that wish for their formats. */
 static void
 ask_again(const struct version_table *t, struct exchange *x,
           struct http_choice *choice, int quality, const char *expected)

@@ -27,11 +27,11 @@ void child_commands_log_level(enum log_level level);
 /* The master's table of exceptions, to all children; those forked later inherit
  * it. */
 void child_commands_exceptions(void);
-/* To one process: 0, or -1 when it cannot be told. */
+/* To one process: 0, or -1 when it cannot be reached. */
 int child_commands_kick(uint32_t slot, const struct kick_order *order);
 
-/* Reads a kick that has travelled; its rules are made in pool.  -1: it makes no
- * sense. */
+/* Reads a kick from the bus; its rules are made in pool. -1: it is
+ * malformed. */
 int child_commands_read_kick(const struct kick_order *order, struct pool *pool,
                              struct live_kick *kick);
 

@@ -43,7 +43,7 @@ open_file(const struct settings *s, struct errmsg *err)
     return fd;
 }
 
-/* Who holds it has written its node's name there. */
+/* The holder has written its node's name there. */
 static void
 tell_holder(int fd, const struct settings *s, struct errmsg *err)
 {

@@ -1,10 +1,11 @@
 /*
- * One weir on one SQLite database: each has its own notices, and runs all
- * that stands there.
+ * Keeps a second weir off a SQLite database: each weir has its own notices, and
+ * would run all relays of the database.
  *
  * The lock is on a file beside the database, never on the database, where it
  * would be in SQLite's way.  It is fcntl's: it belongs to the master, whose
- * children do not inherit it, and is gone with it, however that died.
+ * children do not inherit it, and the kernel drops it when the master ends,
+ * however that happens.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,12 +1,12 @@
 /*
- * A generation: one loaded configuration and what the master opened for it.
+ * A generation: one loaded configuration and all that the master opened for it.
  *
  * generation_load() reads and checks a file and touches nothing else, so a
- * bad file changes nothing.  generation_open() opens what it needs and is not
- * open yet: listeners go into a list that belongs to the master and outlives
- * generations, so that a later generation finds them there, whatever protocol
- * it wants to speak, with the connections that wait in them.  Workers inherit
- * the generation they are forked for and read it only.
+ * bad file changes nothing. generation_open() opens all that is needed and not
+ * open yet.  Listeners go into a list that belongs to the master and outlives
+ * generations.  So a later generation finds them there, for any protocol, with
+ * the connections that wait in them.  Workers inherit the generation they are
+ * forked for and read it only.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -20,7 +20,7 @@
 struct binding {
     struct listener *listener; /* borrowed: the master's */
     const char *proto;         /* "rtmp" or "http": static text */
-    bool opened;               /* this generation was the first there */
+    bool opened;               /* this generation has opened the listener */
     const struct listen_settings *settings; /* in the generation's conf */
     size_t server;           /* number among the servers of that protocol */
     struct tls_context *tls; /* owned; NULL: plain */
@@ -43,14 +43,15 @@ struct generation *generation_load(uint32_t number, const char *path,
                                    char **mistakes);
 void generation_free(struct generation **g);
 
-/* Opens access logs, and adds to listeners (of struct listener) those that are
- * not there and sockets for more workers; these are bound but do not listen
- * yet.  -1 with err and errno, and everything is as it was. */
+/* Opens access logs, and and adds to listeners (of struct listener) missing
+ * ones and sockets for more workers; these are bound but do not listen yet. -1
+ * with err and errno, and everything is as it was. */
 int generation_open(struct generation *g, struct list *listeners,
                     struct errmsg *err);
-/* All sockets listen: it is about to be in force.  -1 with err and errno. */
+/* Makes all sockets listen: g is about to be in force. -1 with err and
+ * errno. */
 int generation_listen(struct generation *g, struct errmsg *err);
-/* Undoes generation_open(), but for log files. */
+/* Undoes generation_open(), except for log files. */
 void generation_unopen(struct generation *g, struct list *listeners);
 /* It is in force: listeners have the names and protocols of this file, and
  * the sockets that were opened for it. */
@@ -59,29 +60,28 @@ void generation_keep_listeners(struct generation *g);
  * list until generation_close_retired(). */
 void generation_retire_others(const struct generation *keep,
                               struct list *listeners);
-/* Closes those that are retired and that next, if there is one, does not want
- * back; whether some are left. */
+/* Closes retired listeners that next, if there is one, does not use; returns
+ * whether retired ones are left. */
 bool generation_close_retired(const struct generation *next,
                               struct list *listeners);
 void generation_close_all(struct list *listeners);
-/* Whether a reload would have that address, which is in use: it is a
- * listener's, or nobody but a listener is in its way. */
+/* Whether a reload could have that address, which is in use: it is a
+ * listener's, or only a listener is in its way. */
 bool generation_would_have(struct list *listeners,
                            const struct addr_listen *where);
-/* Whether worker index of g accepts on that socket of l: every workers-th is
- * its, and the only one of a unix listener is everybody's. */
+/* Whether worker index of g accepts on that socket of l: of g->workers sockets
+ * in a row one is its own, and all workers share the one of a unix listener. */
 bool generation_gives(const struct generation *g, const struct listener *l,
                       unsigned socket, uint32_t index);
-/* All sockets that it accepts on, count of them; for mem_free(). */
+/* All sockets on which it accepts, *count of them; for mem_free(). */
 int *generation_sockets(const struct generation *g, uint32_t index,
                         size_t *count);
 /* g writes no log file any more, or not yet. */
 void generation_forget_logs(struct generation *g);
 /* Whether g writes this log file. */
 bool generation_writes(const struct generation *g, int log_file);
-/* "listening on rtmps 127.0.0.1:40001", a line for each that g was the first
- * to open, at level notice; and what should be looked at in the
- * certificates. */
+/* Logs "listening on rtmps 127.0.0.1:40001", a line for each listener that g
+ * has opened, at level notice; and warnings about certificates. */
 void generation_announce(const struct generation *g);
 
 #endif

@@ -29,7 +29,7 @@ struct rpc_method;   /* proc/rpc.h */
 struct store_schema; /* store/store.h */
 struct http_service; /* app/service/http_service.h */
 
-/* What a module's settings belong to: one layer of one location. */
+/* The place of a module's settings: one layer of one location. */
 struct module_layer {
     struct worker *worker;        /* the process this is in */
     const void *settings;         /* filled from the module's rows */
@@ -51,17 +51,18 @@ struct rtmp_hooks {
                                         struct rtmp_refusal *no);
     enum rtmp_hook_result (*on_play)(struct rtmp_request *r,
                                      struct rtmp_refusal *no);
-    /* Asked last, when it would be let in, with the name that it then has
+    /* Asked last, when all others allow it, with the name that it then has
      * ("app/name"): false refuses with *no. */
     bool (*accepts)(const struct rtmp_request *r, struct str stream,
                     struct rtmp_refusal *no);
-    /* Whether what a player of any protocol names in that application may be
-     * a secret, by its form.  If it is no stream that is published now the
-     * player is refused, before any other question, and it is shown nowhere. */
+    /* Whether a player's name in that application, over any protocol, may be a
+     * secret, by its form.  Unless a stream of that name is published now, weir
+     * refuses the player before any other question, and shows the name
+     * nowhere. */
     bool (*is_secret)(const struct rtmp_application *a, struct str name);
     /* The publish or play that this module was asked about is over, or was
-     * refused by whomever.  If it still waits for a decision, that must not
-     * be given any more: r is not valid after this call. */
+     * refused.  If it still waits for a decision, the module must not give one
+     * any more: r is not valid after this call. */
     void (*on_end)(struct rtmp_request *r);
 };
 
@@ -91,19 +92,19 @@ struct role {
     /* Master: whether a weir with these settings needs it.  A reload starts
      * and ends it accordingly.  NULL: always. */
     bool (*wanted)(const struct settings *s);
-    /* Runs in the process on its own loop until told to stop.  It opens what
-     * it needs, then enters the sandbox; threads are made after that.  The
-     * settings are those that were in force when it was forked. */
+    /* Runs in the process on its own loop until told to stop.  It opens what it
+     * needs; the process enters the sandbox behind it, and makes threads after
+     * that.  The settings are those in force at its fork. */
     int (*start)(const struct role_process *p, void **state,
                  struct errmsg *err);
     void (*drain)(void *state); /* finish what runs, take nothing new */
     void (*stop)(void *state);  /* frees state; the last call */
-    /* Master, at a reload: whether what the role depends on differs, so that
-     * it has to be started again.  NULL: it goes on through all reloads. */
+    /* Master, at a reload: whether settings of the role differ, so that it has
+     * to be started again.  NULL: it goes on through all reloads. */
     bool (*changed)(const struct settings *before, const struct settings *now);
-    /* For one that goes on: at a reload the master describes to it what it has
-     * to know of the new file, which is the only way it can learn of it.
-     * Both, or none. */
+    /* For a role that goes on: at a reload the master sends it a description of
+     * the new settings, the only way in which it can learn them.  Both, or
+     * none. */
     void (*describe)(const struct settings *s, struct buf *out); /* master */
     void (*configure)(void *state, struct str description);      /* role */
 };
@@ -119,11 +120,12 @@ struct module {
      * each application of rtmp.  No key may be weir's or another module's.
      * settings_of_module() and settings_of_application() find them. */
     struct conf_part root, application;
-    /* What is wrong between those and others, in a file that is right by
-     * itself: a line "FILE:LINE: what" for each.  NULL: nothing can be. */
+    /* Checks those and other settings against each other, in a file whose rows
+     * are right: a line "FILE:LINE: what" for each mistake.  NULL: no check. */
     void (*check_file)(const struct settings *s, FILE *out);
-    /* A value of "publish" of an application, where its on_publish() decides
-     * about every publisher, and whether that is the default. */
+    /* A value of "publish" of an application, with which the module's
+     * on_publish() decides about every publisher, and whether that is the
+     * default. */
     const char *publish;
     bool publish_default;
 
@@ -142,7 +144,7 @@ struct module {
     void (*paths)(const void *settings, void (*add)(void *arg, struct str path),
                   void *arg);
 
-    /* What it serves. */
+    /* Its routes. */
     const struct http_route *routes; /* the same for all layers, or NULL */
     /* Of a module whose layers have layers of their own: chooses among them
      * instead of having routes. */
@@ -150,37 +152,38 @@ struct module {
     /* And shows all of them: each list in its settings that has rows
      * settings_layer_keys.  start() makes them by http_service_layers(). */
     void (*layers)(const void *settings, module_each_layers *each, void *arg);
-    /* What else a started layer is: formats, vary, lines. */
+    /* Sets the other members of a started layer: formats, vary, lines. */
     void (*describe)(const void *state, struct http_layer *layer);
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
-    /* What its roles can be asked (proc/rpc.h), by which names. */
+    /* The calls that its roles serve, by name (proc/rpc.h). */
     struct rpc_method *methods;
-    /* How error answers look where it is a layer, those of the filters and
-     * of sizes too; NULL: as everywhere (http/http.h). */
+    /* The form of error answers in its locations, those of the filters and of
+     * sizes too; NULL: weir's usual one (http/http.h). */
     http_error_body *error_body;
-    /* How often a client on another host may ask where it is a layer and the
-     * location has no rate: "20/s", by address; NULL: as often as it likes. */
+    /* The rate of a client on another host in its locations without a rate:
+     * "20/s", by address; NULL: no limit. */
     const char *rate;
-    /* What it adds to the control socket; they run in the master. */
+    /* Its commands of the control socket; they run in the master. */
     const struct control_verb *verbs;
     struct metric *metrics; /* proc/metric.h: names "weir_NAME_..." */
 
-    /* What all processes share; each may be NULL. */
+    /* State that all processes share; each may be NULL. */
     const struct store_schema *store; /* store/store.h; static */
     /* Master, once, before any fork: makes shared memory. */
     int (*share)(struct errmsg *err);
-    /* Master: gives back what the process of that slot left there. */
+    /* Master: gives back all that the process of that slot left there. */
     void (*sweep)(uint32_t slot);
 };
 
 extern const struct module *const modules[]; /* build/modules.c; NULL ends */
 const struct module *module_find(struct str name);
-/* Says that there is none of that name, and the nearest; returns -1. */
+/* Sets err: there is no module of that name, and the nearest name; returns
+ * -1. */
 int module_unknown(struct str name, struct errmsg *err);
-/* Whether each name of a table is one module's: of the modules, of their
- * commands, metrics, rows at the root and in an application, and values of
- * publish.  -1 with err, which names the two modules. */
+/* Checks that no two modules share a name: of the modules, of their commands,
+ * metrics, rows at the root and in an application, and values of publish. -1
+ * with err, which names the two modules. */
 int module_check_table(const struct module *const *table, struct errmsg *err);
 
 #endif

@@ -17,7 +17,7 @@
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_LEN 36
 
-/* What is not printable ASCII would be no name. */
+/* Replaces bytes that are not printable ASCII, which a name cannot have. */
 static void
 make_plain(char *text)
 {

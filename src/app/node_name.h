@@ -1,5 +1,5 @@
 /*
- * Which of the weirs on one database this one is (store/lease.h).
+ * The name of this weir among those on one database (store/lease.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,12 +9,12 @@
 #include "app/settings/settings.h"
 #include "store/lease.h"
 
-/* "host:/srv/weir/run/weir.pid", or what store.node says: the same after a
- * restart.  dst has LEASE_NODE_MAX + 1 bytes; before the sandbox. */
+/* "host:/srv/weir/run/weir.pid", or the setting store.node: the same after a
+ * restart. dst has LEASE_NODE_MAX + 1 bytes; before the sandbox. */
 struct str node_name(const struct settings *s, char *dst);
-/* The pid file, whose lock the master holds, as no other file on any host is
- * called: boot of the kernel, device, inode.  The same after the master was
- * killed and another one found the file; dst as above. */
+/* A name that only this weir's pid file has, whose lock the master holds: boot
+ * of the kernel, device, inode.  A master that finds the file after this one
+ * was killed has the same name; dst as above. */
 struct str node_place(const struct settings *s, char *dst);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * What the operator wants of this node: one word that all processes share.
+ * The state that the operator has set for this node: one word that all
+ * processes share.
  *
- * "set state" of the control socket writes it and /readyz tells it to load
+ * "set state" of the control socket writes it and /readyz shows it to load
  * balancers.  It outlives reloads, not a restart.  It stops nothing by itself:
  * connections go on and new ones are accepted.
  *
@@ -15,10 +16,10 @@
 enum node_state {
     NODE_READY, /* takes traffic */
     NODE_DRAIN, /* balancers should send nothing new */
-    NODE_MAINT, /* the same; somebody works on it */
+    NODE_MAINT, /* the same; an operator works on it */
 };
 
-/* Master, before any fork.  Made twice is made once. */
+/* Master, before any fork.  A second call does nothing. */
 int node_state_create(struct errmsg *err);
 void node_state_destroy(void);
 

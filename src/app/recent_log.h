@@ -1,6 +1,6 @@
 /*
- * What the log said lately at level notice and above, of all processes, kept
- * for "show events" of the control socket.
+ * The latest log messages of all processes at level notice and above, for "show
+ * events" of the control socket.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,6 +1,6 @@
 /*
- * The store among weir's processes: who needs it, the role that writes to it,
- * and its files.
+ * The store among weir's processes: which of them need it, the role that writes
+ * to it, and its files.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,10 +19,10 @@ bool store_role_wanted(const struct settings *s);
 
 /* Master, before any fork: the schemas of all modules. */
 void store_role_register(const struct module *const *table);
-/* Master, before processes for s are forked: makes the files where the
- * database will be, if there are none, and gives them to the user that the
- * processes become; the folder may be root's.  Refuses a database that
- * another weir has.  -1 with err and errno. */
+/* Master, before processes for s are forked: makes the files of the database,
+ * if there are none, and gives them to the user that the processes become,
+ * because the folder may be root's.  Refuses a database that another weir has.
+ * -1 with err and errno. */
 int store_role_prepare(const struct settings *s, struct errmsg *err);
 
 /* Worker or role, before its modules start and the sandbox is entered: opens

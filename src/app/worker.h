@@ -1,6 +1,6 @@
 /*
- * What a worker has: its services and modules are handed this.  Its life is
- * in app/child/worker_process.h.
+ * A worker's state, which its services and modules get.  Its life is in
+ * app/child/worker_process.h.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,7 +14,8 @@
 struct worker {
     struct loop *loop;                   /* owned */
     const struct generation *generation; /* borrowed: inherited by fork */
-    struct pool *pool;                   /* what lives as long as the worker */
+    struct pool *pool;                   /* memory that lives as long as the
+                                            worker */
     uint32_t index;               /* among the workers of its generation */
     struct task_threads *threads; /* owned */
 };

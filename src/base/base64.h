@@ -1,5 +1,5 @@
 /*
- * Base64 (RFC 4648), strict: whoever decodes it has one text for one value.
+ * Base64 (RFC 4648), strict: each value has exactly one text.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -25,8 +25,8 @@ bool base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
 #define BASE64_ROOM(n) (((n) + 2) / 3 * 4 + 1)
 void base64_encode(const uint8_t *bytes, size_t n, char *out);
 
-/* The six bits a letter stands for, -1: it is none.  For who must not decode
- * all of a text. */
+/* The six bits that a letter stands for, or -1 when it is no letter of the
+ * alphabet.  For a caller that must not decode the whole text. */
 int base64_value(enum base64_kind kind, char c);
 
 #endif

@@ -162,8 +162,8 @@ buf_printf(struct buf *b, const char *format, ...)
     return result;
 }
 
-/* What does not fit on the stack: through a temporary, because the NUL that
- * vsnprintf() adds might be one byte over the limit. */
+/* Prints a text that does not fit on the stack: through a temporary, because
+ * the NUL that vsnprintf() adds might be one byte over the limit. */
 static int print_long(struct buf *b, size_t n, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 

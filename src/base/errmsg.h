@@ -1,9 +1,9 @@
 /*
  * The reason of a failure, in words for the reader of a log or a client.
  *
- * The function that detects a mistake explains it: functions that can fail for
- * a reason an operator caused take a struct errmsg * as last parameter, fill it
- * and return -1.
+ * The function that detects a mistake explains it.  A function that can fail
+ * because of an operator takes a struct errmsg * as its last parameter, fills
+ * it and returns -1.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

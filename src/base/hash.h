@@ -1,7 +1,7 @@
 /*
- * SipHash-2-4 under a key drawn once by the process that first asks (the
- * master, before it forks, so that all processes agree): names chosen by
- * clients cannot be made to collide.
+ * SipHash-2-4 under a random key, so that clients cannot choose names that
+ * collide.  The first process that asks draws the key: the master, before it
+ * forks, so that all processes have the same one.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

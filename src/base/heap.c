@@ -1,7 +1,6 @@
 /*
- * What is touched is not told by the library, but follows from what is in
- * use: no less than the most that was since the last time, and what the heap
- * has grown by.
+ * The library does not tell which memory was touched; it follows from the
+ * memory in use: at least the most since the last time, plus the heap's growth.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

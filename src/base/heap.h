@@ -1,13 +1,13 @@
 /*
  * Giving memory that was freed back to the system.
  *
- * The C library keeps what is freed between things that live on, and thousands
- * of connections that end at once leave nothing but such places.  So a process
- * that serves looks at its heap now and then and, when it holds much less than
- * it has touched, gives the whole free pages back.  That takes about 0.13 ms a
- * megabyte.  Memory that is used again within a second is not given back; a
- * piece of HEAP_LARGE bytes or more never lies in the heap and goes when it is
- * freed.
+ * The C library keeps freed memory that lies between allocations in use, and
+ * thousands of connections that end at once leave many such holes.  A process
+ * that serves therefore looks at its heap now and then.  When much less is in
+ * use than the process has touched, it gives the whole free pages back.  That
+ * takes about 0.13 ms a megabyte.  Memory that is used again within a second is
+ * not given back.  A piece of HEAP_LARGE bytes or more never lies in the heap:
+ * the system has it back as soon as it is freed.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -21,7 +21,8 @@
 
 /* Once, before anything large is allocated. */
 void heap_tune(void);
-/* Gives back what is worth it; false: nothing. */
+/* Gives back free pages when there are enough of them; false: nothing was given
+ * back. */
 bool heap_look(void);
 
 #endif

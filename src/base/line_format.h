@@ -6,9 +6,9 @@
  * "json: member=$name member=$name", written as one JSON object.  The
  * caller's table gives the value of each variable.
  *
- * What peers sent never breaks a line: in text, bytes below 0x20, 0x7f, '"',
- * '\' and what is no UTF-8 become \xHH, as nginx writes them; in JSON they
- * are escaped as RFC 8259 wants it.  A field is cut at LINE_FIELD_MAX bytes.
+ * The bytes of a peer never break a line: in text, bytes below 0x20, 0x7f, '"',
+ * '\' and invalid UTF-8 become \xHH, as nginx writes them; in JSON they are
+ * escaped as RFC 8259 demands.  A field is cut at LINE_FIELD_MAX bytes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -29,7 +29,7 @@ enum line_value_kind {
     LINE_MISSING, /* "-" in text, left out of JSON */
 };
 
-/* What a variable stands for. */
+/* The value of a variable. */
 struct line_value {
     enum line_value_kind kind;
     struct str text;           /* may point into room */
@@ -37,7 +37,8 @@ struct line_value {
 };
 
 struct line_variable {
-    /* One that ends in '_' takes any rest: "http_" is $http_user_agent. */
+    /* A name that ends in '_' stands for all names that begin so: "http_" is
+     * $http_user_agent. */
     const char *name; /* NULL ends a table */
     void (*get)(const void *subject, struct str rest, struct line_value *v);
 };
@@ -71,7 +72,7 @@ void line_value_seconds(struct line_value *v, int64_t ms); /* "1.234" */
 void line_value_local(struct line_value *v);   /* 02/Jan/2026:03:04:05 +0000 */
 void line_value_iso8601(struct line_value *v); /* 2026-01-02T03:04:05.678Z */
 
-/* Ready for tables: what does not depend on the subject. */
+/* get() functions that do not depend on the subject, ready for tables. */
 void line_get_time_local(const void *subject, struct str rest,
                          struct line_value *v);
 void line_get_time_iso8601(const void *subject, struct str rest,

@@ -2,14 +2,14 @@
  * The process log.
  *
  * A line is formatted here, in the caller's process, and handed to a sink.
- * The first sink writes to standard error; a running weir puts in the ring of
- * its slot (proc/logring.h), so that no process waits for a disk or a pipe.
+ * The first sink writes to standard error; a running weir writes into the ring
+ * of its slot (proc/logring.h), so that no process waits for a disk or a pipe.
  *
  * Text lines:  2026-01-02T03:04:05.678Z [notice] 1234 message
  * JSON lines:  {"time":"...","level":"notice","pid":1234,"message":"..."}
  * A message is at most 2 KB; control bytes and invalid UTF-8 in it become
- * \xHH, in JSON \u00HH.  Quotes stay: who quotes what a client sent passes it
- * through str_escape() first.
+ * \xHH, in JSON \u00HH.  Quotes stay: a caller that quotes a client's text
+ * passes it through str_escape() first.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -82,7 +82,8 @@ void log_write_wanted(struct log_limit *l, enum log_level level,
     __attribute__((format(printf, 3, 4)));
 /* To be called about once a second. */
 void log_tell_held(void);
-/* Who counts lines that are not written; called with how many. */
+/* Sets the function that counts suppressed lines; it is called with their
+ * number. */
 void log_on_suppressed(void (*count)(unsigned long n));
 
 #define log_limited(level, ...)                         \
@@ -91,7 +92,7 @@ void log_on_suppressed(void (*count)(unsigned long n));
         log_write_limited(&limit_, level, __VA_ARGS__); \
     } while (0)
 
-/* What is wanted has a limit of its own: others do not use it up. */
+/* Wanted lines have a limit of their own, which other lines do not use up. */
 #define log_limited_if(wanted, level, ...)                  \
     do {                                                    \
         if (wanted) {                                       \

@@ -89,8 +89,8 @@ find(struct str text, size_t at, struct secret *s)
     return true;
 }
 
-/* What both are of, which begin one within the other or the other behind what
- * leads to it. */
+/* Joins two secrets, one of which begins within the other or right behind
+ * it. */
 static struct secret
 join(struct secret outer, struct secret inner)
 {

@@ -1,7 +1,7 @@
 /*
  * Taking secrets out of text that a log or an operator is shown.
  *
- * What is a secret is told by its surroundings: the query of an address, the
+ * A secret is recognised by the text around it: the query of an address, the
  * value of a word like "key=" or "password:", the value of a header that
  * carries credentials.  Too much is masked rather than too little.
  *
@@ -13,7 +13,7 @@
 #include "base/str.h"
 
 /* Overwrites each byte of a secret in text (len bytes) with '*'.  The length
- * stays, so that offsets still point at what they pointed at. */
+ * stays, so that offsets into the text still hold. */
 void mask_secrets(char *text, size_t len);
 
 #endif

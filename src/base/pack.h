@@ -7,8 +7,8 @@
  * NUL.  There are no names and no types in the bytes: the reader asks for what
  * the writer put, in the same order.
  *
- * Errors are kept: after the first one nothing is written or read any more, so
- * that the caller looks once, at the end.  The reader believes nothing: what
+ * Errors are kept: after the first error nothing more is written or read, so
+ * that the caller checks once, at the end.  The reader believes nothing: what
  * comes from a child may have been written to hurt.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -35,7 +35,7 @@ void pack_text(struct pack *p, struct str s);
 /* Reads from bytes that outlive it. */
 struct unpack {
     struct str rest; /* what was not read yet */
-    bool bad;        /* the bytes ended too early, or are no such thing */
+    bool bad;        /* the bytes ended too early, or are malformed */
 };
 
 /* false: data holds n zeros. */
@@ -49,7 +49,7 @@ struct str unpack_text(struct unpack *u);
 /* How many things follow, an int64_t, each of which takes at least `size`
  * bytes (more than 0): so many that they can be there, else u is bad. */
 size_t unpack_count(struct unpack *u, size_t size);
-/* Whether all was right and nothing is left. */
+/* Whether all reads succeeded and no byte is left. */
 bool unpack_ends(const struct unpack *u);
 
 #endif

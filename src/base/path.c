@@ -1,5 +1,5 @@
 /*
- * What can be said of a path without touching it.
+ * Checks of a path that touch nothing.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

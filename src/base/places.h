@@ -1,7 +1,6 @@
 /*
- * Where things are when nobody says: constants that differ between the weir
- * of a source tree, where they stand on the folder it is started in, and the
- * one that "make install" links.
+ * The default paths.  The weir of a source tree has paths in the folder that it
+ * is started in; the weir that "make install" links has those of the system.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -42,7 +42,7 @@ struct str str_cut(struct str *s, char c);
 /* A whole decimal number from min to max and nothing else; false leaves *out
  * alone.  An optional '-' is taken when min < 0. */
 bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *out);
-/* What a hexadecimal digit of either case stands for, -1: it is none. */
+/* The value of a hexadecimal digit of either case, or -1 when c is none. */
 int str_hex_digit(char c);
 
 /* Copies s into dst (size bytes, NUL added, cut to fit); returns bytes
@@ -56,8 +56,8 @@ size_t str_append(char *dst, size_t size, size_t len, struct str s);
  * '"', '\\' and invalid UTF-8 become \xHH.  Cut to fit, NUL added. */
 size_t str_escape(char *dst, size_t size, struct str s);
 
-/* How far a is from b in single-character edits, at most limit + 1.  Only
- * for names: over 128 bytes all that differs is far. */
+/* How far a is from b in single-character edits, at most limit + 1.  Only for
+ * names: texts over 128 bytes that differ count as limit + 1. */
 size_t str_distance(struct str a, struct str b, size_t limit);
 
 #endif

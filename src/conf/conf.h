@@ -7,8 +7,8 @@
  * conf_load() reads a file, reports EVERY mistake with file and line, and
  * fills the caller's settings structs with all defaults in place.
  *
- * It knows no other folder: rows that need more checking (an address, an
- * access rule) bring a function.
+ * It knows no other folder: rows that need more checks (an address, an access
+ * rule) bring a function.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -59,11 +59,11 @@ struct conf_groups {
     size_t count;
 };
 
-/* The settings of what a group names, for example its module. */
+/* The settings of the thing that a group names, for example its module. */
 struct conf_extra {
-    struct str name;  /* the value that chose; empty: none given */
-    const void *what; /* whatever chose() returned, NULL if not given */
-    void *settings;   /* filled from the keys that chose() told, or NULL */
+    struct str name;  /* value of the key that chooses; empty: none given */
+    const void *what; /* `what` of the choice, NULL if not given */
+    void *settings;   /* filled by the keys of the choice, or NULL */
 };
 
 struct conf_choice {
@@ -72,13 +72,13 @@ struct conf_choice {
     size_t size;                 /* of its settings struct */
 };
 
-/* Rows that somebody else adds to a group. */
+/* Rows that modules add to a group. */
 struct conf_part {
     const struct conf_key *keys; /* NULL: none */
     size_t size;                 /* of the struct that they fill */
 };
 
-/* What was filled by them. */
+/* The settings that these rows filled. */
 struct conf_parts {
     void **settings; /* of part i; NULL where it has no rows */
     size_t count;
@@ -86,7 +86,7 @@ struct conf_parts {
 
 /* One item of a list at the root, chosen by its name. */
 struct conf_instance {
-    struct str name;      /* empty: the list is, and that is allowed */
+    struct str name;      /* empty: the list is empty, as it may be */
     const void *settings; /* the item; NULL: none */
 };
 
@@ -113,19 +113,19 @@ struct conf_key {
     const char *shorthand; /* GROUPS: "x" stands for { shorthand = "x"; } */
     bool named; /* GROUPS: no two items have the same "name", a row of keys
                    that is a STRING */
-    /* INSTANCE: the named list, a row at the root, that it is an item of.
-     * Without the key it is the only item.  With preset "" there may be
-     * none. */
+    /* INSTANCE: the row at the root of the named list to which the item
+     * belongs.  Without the key it is the only item.  With preset "" the list
+     * may be empty. */
     const char *of;
 
-    /* STRING, STRINGS: says what is wrong with one string; 0 or -1.  The
-     * message is put behind the key's path.  An empty string that is the
-     * preset means "nothing" and is not checked. */
+    /* STRING, STRINGS: checks one string: 0, or -1 with err, whose text is put
+     * behind the key's path.  An empty string that is the preset means
+     * "nothing" and is not checked. */
     int (*check)(struct str value, struct errmsg *err);
     /* GROUP, GROUPS: looks at a filled struct as a whole; 0 or -1. */
     int (*check_group)(const void *settings, struct errmsg *err);
-    /* GROUPS: looks at item i of the list beside those before it (which may
-     * be wrong themselves); what is wrong is told of item i.  0 or -1. */
+    /* GROUPS: checks item i of the list against those before it (which may be
+     * wrong themselves); mistakes are reported at item i. 0 or -1. */
     int (*check_among)(const struct conf_groups *all, size_t i,
                        struct errmsg *err);
     /* EXTRA: this row's name is the key whose value chooses ("module"); the
@@ -157,9 +157,10 @@ struct conf *conf_load(const char *path, const struct conf_key *keys,
 void conf_free(struct conf **c);
 const void *conf_settings(const struct conf *c);
 
-/* One string of a file by its path ("control.socket"), whatever the rest says.
- * *value, for mem_free(), is NULL where there is none.  -1 with *mistakes, as
- * conf_load() has them: the file cannot be read, or not be taken apart. */
+/* Reads one string of a file by its path ("control.socket") and ignores the
+ * rest. *value, for mem_free(), is NULL when the file has none. -1 with
+ * *mistakes, as conf_load() has them: the file cannot be read, or its syntax is
+ * wrong. */
 int conf_peek(const char *path, const char *key, char **value, char **mistakes);
 struct pool *conf_pool(const struct conf *c); /* lives as long as c */
 
@@ -169,10 +170,10 @@ struct pool *conf_pool(const struct conf *c); /* lives as long as c */
 int conf_same_start(const struct conf *a, const struct conf *b,
                     char **differences);
 
-/* weir -T: what is in force, defaults filled in, secrets masked; output can
- * be read again by conf_load(). */
+/* weir -T: the settings in force, with defaults filled in and secrets masked;
+ * conf_load() can read the output again. */
 void conf_print(const struct conf *c, FILE *out);
-/* The same without what has its default. */
+/* The same without settings that have their default. */
 void conf_print_changed(const struct conf *c, FILE *out);
 /* weir -K: a line for every key, prefix.key first. */
 void conf_print_keys(const struct conf_key *keys, const char *prefix,

@@ -16,7 +16,7 @@
 #include "conf/reader.h"
 #include "conf/value.h"
 
-/* What the file has for a group. */
+/* The file's content for a group. */
 struct given {
     const config_setting_t *group; /* NULL: nothing */
     const char *shorthand;         /* or only this key, */

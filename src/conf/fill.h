@@ -1,5 +1,5 @@
 /*
- * From what libconfig read to the settings structs.
+ * Fills the settings structs from libconfig's tree.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

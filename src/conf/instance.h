@@ -1,8 +1,9 @@
 /*
  * Items of a list at the root that are chosen by name.
  *
- * The list may stand below what names it: instance_wish() notes the wish while
- * the settings are filled, instance_find_all() grants all when they are.
+ * The list may stand below the setting that names an item: instance_wish()
+ * notes the name while the settings are filled, instance_find_all() finds all
+ * items afterwards.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,14 +12,14 @@
 
 #include "conf/reader.h"
 
-/* field, whose name is filled in or stays empty, is what key (an INSTANCE) is
- * for; mistakes are told of the token. */
+/* field is that of key (an INSTANCE); its name is filled in, or empty.
+ * Mistakes are reported at the token. */
 void instance_wish(struct reader *r, const struct scope *in,
                    const struct conf_key *key, struct conf_instance *field,
                    size_t at);
 
-/* Finds what was wished for among the settings that keys filled, and says of
- * each wish that cannot be granted why. */
+/* Finds the named items among the settings that keys filled, and reports each
+ * name that has none. */
 void instance_find_all(struct reader *r, const struct conf_key *keys,
                        const void *settings);
 

@@ -1,5 +1,6 @@
 /*
- * Keys of the file that no row is for: told with the nearest name that is one.
+ * Reports keys of the file that have no row, with the nearest name that has
+ * one.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,18 +9,18 @@
 
 #include "conf/reader.h"
 
-/* The rows that a group has: its own, those chosen, those of others. */
+/* The rows of a group: its own, chosen ones, and those of modules. */
 struct rows {
     const struct conf_key **tables; /* in the source's pool */
     size_t count;
-    bool unsure; /* something wrong was to choose: any key may be right */
+    bool unsure; /* the key that chooses is wrong: any key may be right */
 };
 
 void known_add(struct reader *r, struct rows *rows,
                const struct conf_key *keys);
 
-/* Whether c, a setting of the group, has a row; false after saying that it
- * has none, or is set twice. */
+/* Whether c, a setting of the group, has a row.  False when it has none, or is
+ * set twice, which is then reported. */
 bool known_check(struct reader *r, const struct scope *in,
                  const config_setting_t *c, const struct rows *rows);
 

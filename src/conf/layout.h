@@ -1,5 +1,5 @@
 /*
- * What a loaded configuration is made of.
+ * The parts of a loaded configuration.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -45,7 +45,7 @@ is_word(char c)
            c == '_';
 }
 
-/* What follows the position; '\0' at the end. */
+/* A byte behind the position; '\0' at the end. */
 static char
 peek(const struct lexer *l, size_t ahead)
 {
@@ -227,7 +227,7 @@ is_hex_digit(char c)
     return str_hex_digit(c) != -1;
 }
 
-/* What is wrong with a number; NULL: nothing. */
+/* The mistake in a number; NULL: none. */
 static const char *
 number_mistake(struct str s)
 {

@@ -30,7 +30,7 @@ is_text(struct str s)
                          (s.ptr[0] >= 'A' && s.ptr[0] <= 'Z'));
 }
 
-/* What is meant by who writes as other programs want it; empty: who knows. */
+/* A hint for text in the syntax of other programs; empty: there is none. */
 static void
 hint(const struct source *s, size_t at, char *dst, size_t size)
 {

@@ -20,7 +20,7 @@
         .name = (key), .type = (kind), .offset = offsetof(struct tag, field), \
         __VA_ARGS__                                                           \
     }
-/* Where the group stands. */
+/* The file and line of the group. */
 #define ROW_WHERE(tag) ROW(tag, where, CONF_WHERE, .help = NULL)
 
 #endif

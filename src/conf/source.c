@@ -185,7 +185,7 @@ source_report(struct source *s)
     return text;
 }
 
-/* Whoever reloads must not wait for ever for one who writes to a pipe. */
+/* A reload must not wait for ever for the writer of a pipe. */
 static int
 wait_for_bytes(int fd, struct errmsg *err)
 {

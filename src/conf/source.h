@@ -1,13 +1,13 @@
 /*
  * A configuration file with its includes, cut into tokens.
  *
- * weir cuts the files itself, before libconfig sees them: that follows
- * @include relative to the including file, refuses what libconfig 1.5 reads
- * silently wrong, and knows for each token where it stands.  libconfig is
- * then given the tokens, one a line, so that its line numbers are numbers of
- * tokens: token i is line i + 1.
+ * weir cuts the files itself, before libconfig sees them.  So it follows
+ * @include relative to the including file, refuses text that libconfig 1.5
+ * silently misreads, and knows the place of each token. libconfig then gets the
+ * tokens, one a line, so that its line numbers are numbers of tokens: token i
+ * is line i + 1.
  *
- * Mistakes are gathered here too, each with its token, and told in the
+ * Mistakes are gathered here too, each with its token, and reported in the
  * order of the text.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -31,14 +31,14 @@ struct token {
     bool is_include; /* not a token for libconfig */
     bool twice;      /* a key that its group has already */
     bool told;       /* bad was reported with the key's path */
-    const char *bad; /* what is wrong with the value, NULL: nothing */
+    const char *bad; /* fault of the value, NULL: none */
 };
 
 struct source_file {
     const char *path; /* lives in the keep pool */
     struct str text;
     uint32_t parent; /* file that includes it; the first has itself */
-    dev_t device;    /* what file it is, whatever it is called */
+    dev_t device;    /* with inode: the file itself, under any name */
     ino_t inode;
 };
 
@@ -49,8 +49,8 @@ struct mistake {
 };
 
 struct source {
-    struct pool *pool; /* owned; all that is here */
-    struct pool *keep; /* borrowed; paths, for those who outlive this */
+    struct pool *pool; /* owned; holds all of this */
+    struct pool *keep; /* borrowed; paths, which outlive this */
     struct source_file *files;
     size_t file_count, file_room;
     size_t bytes;         /* of all files */
@@ -66,12 +66,12 @@ struct source {
 void source_init(struct source *s, struct pool *keep);
 void source_clear(struct source *s);
 
-/* Reads path and what it includes; mistakes are noted, and broken set if
- * nothing can be made of the text. */
+/* Reads path and the files that it includes.  Notes mistakes, and sets broken
+ * when the text cannot be parsed. */
 void source_read(struct source *s, const char *path);
 
-/* Cuts file number i, which was read; -1: so wrong that it is of no use to
- * look further. */
+/* Cuts file number i, which was read; -1: so wrong that the rest is not worth
+ * reading. */
 int source_lex(struct source *s, uint32_t i);
 /* Reads the file that the @include at a token names, and cuts it.  One that
  * cannot be read is a mistake, but no reason to stop. */
@@ -80,12 +80,11 @@ int source_include(struct source *s, struct str name, size_t at);
 size_t source_add(struct source *s, const struct token *t); /* its number */
 /* The token's text; quotes included. */
 struct str source_text(const struct source *s, size_t token);
-/* The line it stands in, without blanks at its ends. */
+/* The line of the token, without blanks at its ends. */
 struct str source_line(const struct source *s, size_t token);
-/* Copies text of a file for a message: cut to fit, without bytes that are
- * no printable text. */
+/* Copies text of a file for a message: cut to fit, only printable text. */
 void source_show(char *dst, size_t size, struct str s);
-/* The text for libconfig; without strings there is a number for each. */
+/* The text for libconfig.  Without strings, a number replaces each string. */
 void source_render(const struct source *s, bool strings, struct buf *out);
 
 /* Notes a mistake at a token. */

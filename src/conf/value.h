@@ -24,7 +24,7 @@ int value_read(const struct conf_key *key, const struct scalar *v,
 /* One string of a STRING or STRINGS key. */
 int value_read_string(const struct conf_key *key, const struct scalar *v,
                       struct pool *pool, struct str *out, struct errmsg *err);
-/* What a preset stands for. */
+/* The value of a preset. */
 struct scalar value_preset(const struct conf_key *key);
 /* "must be ..., not ..." for a value of a wrong kind; v may be NULL. */
 int value_refuse(const struct conf_key *key, const struct scalar *v,

@@ -3,13 +3,14 @@
  *
  * One loop a process.  A turn is: before_sleep hook, wait for events (bounded
  * by the next timer), after_wake hook, then the callbacks of ready
- * descriptors, then due timers, calls in turn and deferred calls.  All but the
- * last have 5 ms a turn each (so have the results of event/task.h); whose turn
- * did not come is told in the next one, before any that was told already.
+ * descriptors, then due timers, calls in turn and deferred calls.  Each of
+ * these but the last has 5 ms a turn, and so have the results of event/task.h.
+ * Callbacks that did not get their turn are called in the next one, before
+ * those that were called already.
  *
- * Objects are never freed inside a callback's caller: they stop their io and
- * timers at once and are freed by loop_later() at the end of the turn, so
- * that no event of the same turn can meet freed memory.
+ * No object is freed while a callback runs: it stops its io and timers at once,
+ * and loop_later() frees it at the end of the turn, so that no event of the
+ * same turn can meet freed memory.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,8 +25,8 @@
 
 struct loop;
 
-/* What a process wants to do around sleeping (live: wake flags, quiescence).
- * Each may be NULL. */
+/* Calls of the process around each wait (live uses them for wake flags and
+ * quiescence).  Each may be NULL. */
 struct loop_hooks {
     /* Before every wait.  Returns true if there is work that must not sleep:
      * the loop then polls with a time-out of 0. */
@@ -41,13 +42,14 @@ struct loop *loop_new(struct errmsg *err);
 void loop_free(struct loop **l);
 void loop_set_hooks(struct loop *l, const struct loop_hooks *h, void *arg);
 
-/* After every turn: how long it took, from the end of a wait to the begin of
- * the next, in microseconds; so long others may have waited for theirs. */
+/* Called after every turn with its length in microseconds, from the end of a
+ * wait to the beginning of the next: a ready descriptor may have waited as
+ * long. */
 void loop_set_meter(struct loop *l, void (*on_turn)(void *arg, int64_t us),
                     void *arg);
 
 void loop_run(struct loop *l); /* until loop_stop() */
-/* One turn; waits at most max_wait_ms for events, -1: no bound of its own. */
+/* One turn; waits at most max_wait_ms for events, -1: until the next timer. */
 void loop_turn(struct loop *l, int64_t max_wait_ms);
 void loop_stop(struct loop *l); /* ends loop_run() after this turn */
 
@@ -57,8 +59,8 @@ int64_t loop_now_us(const struct loop *l); /* clock_us() of that moment */
 
 /* ---- descriptors ---- */
 
-/* Ready is what was wanted, but errors and hang-ups set both and are told even
- * when nothing is wanted: a bit that was not wanted means "broken". */
+/* `ready` has the bits that were wanted.  Errors and hang-ups set both bits,
+ * even when none was wanted: a bit that was not wanted means "broken". */
 enum { IO_READ = 1, IO_WRITE = 2 };
 
 struct io {

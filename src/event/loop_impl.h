@@ -1,5 +1,5 @@
 /*
- * What the files of the loop share: its struct and the heap of timers.
+ * Shared by the files of the loop: its struct and the heap of timers.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -13,10 +13,10 @@
 
 #define LOOP_BATCH 512 /* events taken by one epoll_wait() */
 
-/* A turn has four parts that others decide the length of: events, due timers,
- * calls in turn and the results of tasks.  Each has a share of LOOP_MS; what
- * is left over is the next turn's, before anything new.  So the hooks and the
- * timers have their turn however many peers send however much. */
+/* A turn has four parts whose length the callbacks decide: events, due timers,
+ * calls in turn and the results of tasks.  Each part has a share of LOOP_MS;
+ * the next turn does the rest of it first.  So hooks and timers get their turn,
+ * no matter how many peers send and how much. */
 #define LOOP_MS 5
 
 /* clock_ms() when a share that begins now is used up. */
@@ -26,7 +26,7 @@ loop_share(void)
     return clock_ms() + LOOP_MS;
 }
 
-/* After each call. */
+/* Whether the share is used up; asked after each call. */
 static inline bool
 loop_share_used(int64_t share)
 {

@@ -69,7 +69,7 @@ run_thread(void *arg)
     return NULL;
 }
 
-/* What was taken and has to wait for the next turn goes first then. */
+/* Results that have to wait for the next turn go first then. */
 static void
 give_back(struct task_threads *t, struct list *finished)
 {

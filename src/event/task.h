@@ -22,12 +22,12 @@ struct task {
     bool cancelled;
 };
 
-/* count threads, which are started with the first task and so have given up
- * whatever the process has given up by then; queue is the most tasks that may
- * wait. */
+/* count threads; queue is the most tasks that may wait.  The first task starts
+ * the threads, so they inherit the sandbox that the process has entered by
+ * then. */
 struct task_threads *task_threads_new(struct loop *l, unsigned count,
                                       unsigned queue, struct errmsg *err);
-/* Waits for what runs, then drops the rest (done() called, cancelled). */
+/* Waits for running tasks, then drops the rest (done() called, cancelled). */
 /* A task_run() from done() fails then.  Not from within done(). */
 void task_threads_free(struct task_threads **threads);
 

@@ -1,6 +1,6 @@
 /*
- * What clients say they like: quality values, media types, content codings
- * (RFC 9110, 12.4.2, 12.5.1 and 12.5.3).
+ * The preferences of clients: quality values, media types, content codings (RFC
+ * 9110, 12.4.2, 12.5.1 and 12.5.3).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,8 +24,8 @@ struct http_media {
  * range are left out.  False: there are no more. */
 bool http_media_next(struct str *list, struct http_media *out);
 
-/* A form of a resource, in a table of the module's that ends with name NULL;
- * of two that are wished for as much, the first. */
+/* A format of a resource, in a table of the module's that ends with name NULL.
+ * Of two formats of one quality the first is chosen. */
 struct http_format {
     const char *name; /* "json", as in "application/vnd.acme-v2+json" */
     const char *type; /* "application/json" */
@@ -45,7 +45,8 @@ int http_choose_format(struct http_request *r,
 struct str http_vendor_type(struct http_request *r,
                             const struct http_format *format);
 
-/* How the best of them is wished for; without an Accept all the more. */
+/* How much the client wishes for the best of the formats.  Without an Accept
+ * header it accepts all. */
 struct http_wish http_best_wish(const struct http_request *r,
                                 const struct http_format *formats);
 

@@ -1,5 +1,5 @@
 /*
- * Formats of access logs of HTTP: their variables and the named ones.
+ * The variables of HTTP's access logs, and the formats that have names.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -3,9 +3,9 @@
  * name in X-Forwarded-For or Forwarded (RFC 7239).
  *
  * The hops of the header are walked from the right, where the nearest proxy
- * wrote, past trusted ones; the first that is not trusted is the client.  A
- * hop that cannot be read ends the walk at the one before it, and so do
- * HTTP_HOPS_MAX hops.  Entries further left are the client's own word.
+ * wrote, past trusted proxies; the first hop that is not trusted is the client.
+ * A malformed hop ends the walk at the one before it, and so do HTTP_HOPS_MAX
+ * hops.  Entries further left are the client's own, and are ignored.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,7 +17,7 @@
 #define HTTP_HOPS_MAX 20
 
 /* Fills client, scheme and host from peer and, if s trusts it, headers;
- * returns whether it does.  secure: the connection is TLS. */
+ * returns whether s trusts peer. secure: the connection is TLS. */
 bool http_client_begin(struct http_request *r, const struct http_server *s,
                        bool secure);
 

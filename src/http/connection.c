@@ -1,9 +1,9 @@
 /*
- * The life of a connection: heads come, are served one after the other, and
- * the next one is looked at when the last byte of the answer before it is
- * with the kernel.  What a client sends ahead meanwhile stays unread in the
- * connection's bounded buffer, and at most BURST requests are served in one
- * turn, so that nobody who pipelines keeps others waiting.
+ * The life of a connection: requests come and are served one after the other.
+ * The next head is read when the kernel has the last byte of the answer before
+ * it.  Bytes that a client sends ahead meanwhile stay unread in the
+ * connection's bounded buffer.  At most BURST requests are served in one turn,
+ * so that a client that pipelines does not keep others waiting.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -304,8 +304,8 @@ on_eof(void *arg)
     if (c->phase == PHASE_BUSY && c->x->endless) {
         conn_close(c->conn, "client closed the connection");
     } else {
-        /* What it sent before is still served: it may have ended its side
-         * only.  If it is gone, that costs the answer, which ends in a reset.
+        /* Requests that it sent before are still served: it may have ended its
+         * side only.  If it is gone, the answer is wasted and ends in a reset.
          */
         http_settle_later(c);
     }

@@ -126,8 +126,8 @@ write_body(struct buf *b, enum form form, int status, struct str message)
     return "application/json";
 }
 
-/* What a module has to say about it: of the layer whose turn it is or one that
- * chose it, else of the location's first one that says.  NULL: nothing. */
+/* The body in a module's own form: of the layer whose turn it is or one that
+ * chose it, else of the location's first one that has a form.  NULL: none. */
 static const char *
 write_own(struct http_request *r, int status, struct str message, struct buf *b)
 {

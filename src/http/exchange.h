@@ -2,14 +2,14 @@
  * A connection and the request in progress on it, as the files of this
  * folder share them.
  *
- * A connection is small and lives long; all that a request needs hangs on its
+ * A connection is small and lives long.  All that a request needs hangs on its
  * exchange, which exists from the end of the head to the last byte of the
- * answer.  The connection's phase says what bytes from the peer mean and
+ * answer.  The connection's phase decides how bytes from the peer are read and
  * which time-out runs; connection.c and request.c alone change it.
  *
- * Nothing is freed while a handler may still be running: ends are noticed in
- * http_settle(), which is called where no handler is on the stack, and a
- * closed connection is freed in a later turn.
+ * Nothing is freed while a handler may still run: http_settle(), which is
+ * called where no handler is on the stack, notices ends, and a closed
+ * connection is freed in a later turn.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,8 +24,8 @@
 #include "http/trace.h"
 #include "net/unsent.h"
 
-/* How long a body may pause that is only read to be dropped before the
- * answer; then the connection ends with the answer. */
+/* How long a body that is dropped before the answer may pause; after that the
+ * connection ends with the answer. */
 #define BODY_PAUSE_MS 200
 
 enum http_phase {
@@ -46,7 +46,7 @@ struct http_connection {
     const struct http_server *server;
     struct exchange *x;   /* owned; NULL between requests */
     struct timer timer;   /* its meaning depends on the phase */
-    struct later later;   /* what must not happen on a handler's stack */
+    struct later later;   /* work that must not run on a handler's stack */
     struct unsent unsent; /* memory of an answer that is not taken */
     struct http_scan scan;
     size_t offered;    /* bytes of on_data() behind what is taken now */
@@ -58,35 +58,36 @@ struct http_connection {
     bool counted;      /* as open */
     uint8_t end;       /* enum http_end, why it will end */
     bool in_data;      /* on_data() is on the stack */
-    bool not_tls;      /* plain, at an address for https: told so */
+    bool not_tls;      /* plain, at an address for https: answered so */
     bool at_loopback;  /* its listener is at a loopback address */
 };
 
 struct http_file;
 struct auth_try; /* auth.c */
 
-/* Layers that the walk goes through: those of a location, or what a layer of
- * layers chose. */
+/* Layers that the walk goes through: those of a location, or those that a layer
+ * of layers has chosen. */
 struct http_stage {
-    struct http_stage *up; /* whose layer at chose these; NULL: a location's */
+    struct http_stage *up; /* stage whose layer `at` chose these; NULL: these
+                              are a location's */
     const struct http_layer *layers;
     size_t count, at;
-    struct str route_path; /* what the request is for them */
+    struct str route_path; /* the request's path for them */
     struct str vendor, version, format, query;
     const struct http_api *api;
-    struct http_wish wish; /* what they were chosen for */
+    struct http_wish wish; /* the wish for which they were chosen */
     struct str lines;      /* of the head, while the walk is here */
 };
 
-/* What the layer at of a stage said when it was asked to choose. */
+/* The choice of a layer of layers, which is layer `at` of its stage. */
 struct http_choosing {
     struct http_choosing *next;
     const struct http_stage *stage;
     struct http_choice choice;
     size_t allowed;        /* allow_count before any of its layers was asked */
-    struct http_wish best; /* of what did not fit */
-    struct http_stage *unfit; /* the first without an acceptable format; where
-                                 the walk was in it */
+    struct http_wish best; /* the best format that did not fit */
+    struct http_stage *unfit; /* the first without an acceptable format, and the
+                                 place of the walk in it */
     size_t unfit_at;
 };
 
@@ -94,7 +95,7 @@ struct http_field { /* of the answer */
     struct http_field *next;
     const char *name;
     struct str value;
-    bool of_filter; /* goes when the walk leaves the location */
+    bool of_filter; /* removed when the walk leaves the location */
 };
 
 struct exchange {
@@ -103,7 +104,8 @@ struct exchange {
     struct http_head head;
     struct http_body body;
     struct http_trace trace;
-    struct addr via;           /* who connected: the peer or its proxy */
+    struct addr via;           /* the host that connected: the peer or its
+                                  proxy */
     uint64_t out_before;       /* conn->bytes_out when it began */
     int64_t began_us;          /* loop_now_us() */
     int64_t body_began_ms;     /* of waiting for the body */
@@ -114,31 +116,31 @@ struct exchange {
     struct http_stage ground;       /* the location's own layers */
     struct http_stage *stage;       /* NULL: in no location yet */
     struct http_choosing *choosing; /* layers whose choices are under way */
-    const struct http_route *route; /* whose handler has its turn */
+    const struct http_route *route; /* route whose handler has its turn */
     struct str *allow;              /* methods of this location's layers */
     size_t allow_count;
     int reject; /* the walk ended: the status, or 405 for OPTIONS */
-    const char *reject_text; /* what a filter says; NULL: the usual words */
-    struct str reject_lines; /* of its head */
-    struct http_choice last_word; /* its status, reason and lines, when no
-                                     layer has an answer; status 0: none */
+    const char *reject_text;      /* a filter's message; NULL: the usual one */
+    struct str reject_lines;      /* of its head */
+    struct http_choice last_word; /* status, reason and lines for when no layer
+                                     has an answer; status 0: none */
     size_t last_location;         /* of that */
-    bool api_says;                /* the end is what a selector said */
-    bool needs_body;              /* a layer wants it before it chooses */
-    bool takes_any; /* no format that there is fits: no more about them */
-    bool selecting; /* a selector is on the stack */
-    bool entered;   /* the walk is in a location */
-    bool in_filter; /* a filter of it has its turn */
-    bool hidden;    /* the target is a secret */
-    uint8_t filter; /* the next one */
+    bool api_says;                /* the end is a selector's answer */
+    bool needs_body;              /* a layer needs the body to choose */
+    bool takes_any;        /* no format fits: formats do not matter any more */
+    bool selecting;        /* a selector is on the stack */
+    bool entered;          /* the walk is in a location */
+    bool in_filter;        /* a filter of it has its turn */
+    bool hidden;           /* the target is a secret */
+    uint8_t filter;        /* the next one */
     struct auth_try *auth; /* of that filter */
 
     /* The answer. */
     int status; /* 0: not begun */
     struct http_field *fields;
-    struct str prepared;    /* lines of the head as they are sent; they say
-                               type and length */
-    struct buf out;         /* owned; what the socket did not take */
+    struct str prepared;    /* lines of the head as they are sent, with type and
+                               length */
+    struct buf out;         /* owned; bytes that the socket did not take */
     struct http_file *file; /* owned; being sent */
     struct gzip *gzip;      /* owned; the body goes through it */
     uint64_t body_sent;     /* bytes handed to the connection */
@@ -147,7 +149,7 @@ struct exchange {
     uint64_t stall_bytes;   /* the connection's bytes_out at the first */
     bool chunked, no_body, close;
     bool taken;  /* http_take_over() */
-    bool ended;  /* all of the answer was given */
+    bool ended;  /* the handler has given all of the answer */
     bool broken; /* a write failed: close when nobody is on the stack */
 
     /* The handler. */
@@ -169,7 +171,7 @@ exchange_of(const struct http_request *r)
 }
 
 /* connection.c */
-/* Looks what became of the request: sends on, ends it, closes.  Not while a
+/* Acts on the state of the request: sends on, ends it, closes.  Not while a
  * handler is on the stack; http_settle_later() may be called anywhere. */
 void http_settle(struct http_connection *c);
 void http_settle_later(struct http_connection *c);
@@ -184,18 +186,18 @@ void http_connection_end(struct http_connection *c, enum http_end why,
                          const char *reason);
 
 /* connections.c */
-/* It waits for its next request: its time for that begins. */
+/* It waits for its next request from now on: its idle time begins. */
 void http_idle(struct http_connection *c);
 /* A request of it is under way. */
 void http_not_idle(struct http_connection *c);
-/* It is none of the open ones any more / about to be freed. */
+/* It is not open any more / it is about to be freed. */
 void http_connection_closed(struct http_connection *c);
 void http_connection_gone(struct http_connection *c);
-/* The process drains or leaves and nothing more came from this client: the
- * answer is the last one. */
+/* Whether the answer is the last one: the process drains or leaves, and this
+ * client has sent nothing more. */
 bool http_ends_with(const struct http_connection *c);
 
-/* slow.c: milliseconds until what is under way is too slow on the whole. */
+/* slow.c: milliseconds until the transfer under way is too slow on average. */
 int64_t http_slow_left(const struct http_connection *c);
 
 /* request.c */
@@ -214,35 +216,35 @@ void http_body_came(struct exchange *x);
 
 /* route.c: goes on with the walk until it is answered or waits. */
 void http_route(struct exchange *x);
-/* The head is refused: what is said of it is said as where it would go says
- * such things.  path: of the target, as sent, perhaps cut. */
+/* The head is refused: answers in the way of the location to which the path
+ * leads. path: of the target, as sent, perhaps cut. */
 void http_route_refused(struct exchange *x, struct str path);
-/* Says what x->reject stands for. */
+/* Gives the answer that x->reject stands for. */
 void http_reject(struct exchange *x);
-/* Allow of what the server has no answer for anywhere: all that it serves. */
+/* Sets Allow to all methods that the server serves, for a request that no
+ * location answers. */
 void http_allow_all(struct exchange *x);
 
 /* stage.c */
-/* The answer is given before the layers were asked: what they say of it all
- * the same. */
+/* The answer comes before the layers were asked: adds the header lines that
+ * they have for every answer. */
 void http_stage_refuse(struct exchange *x);
 /* Into a location's layers. */
 void http_stage_enter(struct exchange *x, const struct http_location *l);
-/* Goes to the next layer with routes, through layers of layers and out of
- * them; NULL when there is none left, x->reject or x->needs_body is set. */
+/* Goes to the next layer with routes, through layers of layers and out of them.
+ * NULL when no layer is left, or when x->reject or x->needs_body is set. */
 const struct http_layer *http_stage_layer(struct exchange *x);
 /* Whether the layer has the format that its stage was chosen for; if not, the
  * walk has left the stage. */
 bool http_stage_fits(struct exchange *x, const struct http_layer *layer);
-/* No layer has an answer: what is said then, in the location whose layer has
- * the last word. */
+/* No layer has an answer: the end of the walk is x->last_word, else 404. */
 void http_stage_end(struct exchange *x);
 /* The layer whose turn it is; NULL: none. */
 const struct http_layer *http_layer_now(const struct exchange *x);
 
 /* response.c */
-/* Sends what out holds; false while some of it is left, or a file waits for
- * room (or it broke). */
+/* Sends the bytes in out; false while some of them are left, a file waits for
+ * room, or a write failed. */
 bool http_flush(struct exchange *x);
 /* Status line and headers into out; length -1: not known. */
 void http_begin_answer(struct exchange *x, int status, const char *type,
@@ -250,15 +252,16 @@ void http_begin_answer(struct exchange *x, int status, const char *type,
 /* A whole answer as it stands (http_reply() may compress it first). */
 enum http_result http_answer(struct exchange *x, int status, const char *type,
                              struct str body);
-/* Of an answer without length: the next bytes, through x->gzip if it is set,
- * and the end. */
+/* Sends the next bytes of an answer without length, through x->gzip if it is
+ * set, and its end. */
 void http_send_piece(struct exchange *x, struct str data,
                      enum gzip_flush flush);
 void http_send_end(struct exchange *x);
-/* Sends behind what out holds, keeps what the socket does not take. */
+/* Sends behind the bytes in out, and keeps those that the socket does not
+ * take. */
 void http_send_bytes(struct exchange *x, const struct iovec *iov, int count);
-/* Sends what the socket takes, while out is empty, and keeps nothing: how many
- * bytes that were.  Next http_has_room() is asked. */
+/* Sends as many bytes as the socket takes, while out is empty, and keeps none;
+ * returns how many.  The caller then asks http_has_room(). */
 size_t http_send_unkept(struct exchange *x, struct str data);
 /* Whether the socket took all so far; false: http_settle() is called when it
  * has, and the time of a stalled answer runs. */
@@ -272,7 +275,8 @@ void http_file_drop(struct exchange *x); /* the exchange ends */
 void http_log_access(const struct exchange *x);
 /* The request line as it may be shown: values of secrets masked. */
 void http_log_request(const struct exchange *x, struct line_value *v);
-/* The status as it is told: 499 when the client went before an answer. */
+/* The status for logs and metrics: 499 when the client went before an
+ * answer. */
 int http_status_told(const struct exchange *x);
 
 #endif

@@ -34,7 +34,7 @@ enum http_result {
     HTTP_WAIT, /* later: http_resume() calls the handler again */
 };
 
-/* state is what the layer was made with (struct http_layer). */
+/* state is that of the layer (struct http_layer). */
 typedef enum http_result http_handler(struct http_request *r, void *state);
 
 /* A module's table; ends with path NULL.  method "*" takes all, "GET" takes
@@ -48,14 +48,14 @@ struct http_route {
     bool body; /* read the body (bounded) before the handler is called */
 };
 
-/* How the bodies of error answers look where a module answers: appends one to
- * out and returns its content type, or NULL: as everywhere else.  It may set
- * headers.  message is words for people. */
+/* Writes the body of an error answer in the module's own form: appends it to
+ * out and returns its content type.  NULL: the body is weir's usual one.  It
+ * may set headers. message is for people. */
 typedef const char *http_error_body(struct http_request *r, int status,
                                     struct str message, struct buf *out);
 
-/* How closely members of Accept name what there is, and how much (thousandths)
- * they wish for it. */
+/* How closely a member of Accept names an offered type; struct http_wish adds
+ * its quality in thousandths. */
 enum http_closeness {
     HTTP_BY_ANY,     /* every type */
     HTTP_BY_MAJOR,   /* application, any subtype */
@@ -69,7 +69,7 @@ struct http_wish {
     enum http_closeness by;
 };
 
-/* What a layer of layers says when the walk comes to it. */
+/* The answer of a layer of layers when the walk comes to it. */
 enum http_select {
     HTTP_CHOSEN,     /* walk through choice->layers */
     HTTP_NONE_LEFT,  /* the layer behind this one */
@@ -88,43 +88,45 @@ enum http_api_by {
 struct http_api {
     enum http_api_by by;
     struct str version;
-    struct str vendor, parameter; /* where it is named so */
+    struct str vendor, parameter; /* where `by` needs them */
     int64_t deprecated, sunset;   /* s since 1970; -1: not said */
-    const struct http_api *outer; /* chosen in front of it; NULL: none */
+    const struct http_api *outer; /* API that a layer in front chose; NULL:
+                                     none */
 };
 
 struct http_choice {
     void *memory;   /* the selector's own; NULL at first */
     bool body_read; /* r->body is whole (there may be none) */
-    /* NULL; or the layers chosen last have the resource, but no format of it
-     * that is wished for as they were: what the best one is. */
+    /* NULL, or the wish for the best format of the layers chosen last: they
+     * have the resource, but no format that meets the wish for which they were
+     * chosen. */
     const struct http_wish *unfit;
     /* HTTP_CHOSEN: layers that stand in for this one, borrowed as long as the
-     * server lives, and what the request is for them. */
+     * server lives, and the request's values for them. */
     const struct http_layer *layers;
     size_t layer_count;
     struct str route_path;
     struct str vendor, version, format, query; /* struct http_request */
     const struct http_api *api; /* borrowed, without outer; NULL: any version */
-    struct http_wish wish; /* what they are chosen for; quality 0: no matter,
-                              so that any format of theirs will do */
-    /* HTTP_REFUSED: the answer.  HTTP_NONE_LEFT: what it is when nobody behind
-     * this layer has one either (0: as anywhere).  reason is borrowed as long
-     * as the server lives. */
+    struct http_wish wish; /* for which they are chosen; quality 0: any format
+                              of theirs will do */
+    /* HTTP_REFUSED: the answer.  HTTP_NONE_LEFT: the answer when no layer
+     * behind this one has one either (0: the usual one). reason is borrowed as
+     * long as the server lives. */
     int status;
     const char *reason;
-    /* Header lines ("A: b\r\n") of what is answered among the chosen layers,
-     * or by the refusal; borrowed as long as the server lives.  Of one name the
-     * innermost layer's are said, but all that are Link. */
+    /* Header lines ("A: b\r\n") for the answer of the chosen layers, or for the
+     * refusal; borrowed as long as the server lives.  Of lines with one name
+     * only the innermost layer's are sent, except Link: all of these are. */
     struct str lines;
 };
 
-/* Chooses among the layers of a layer.  It is asked when the walk comes to the
- * layer, and again each time the chosen ones have passed or have no format of
- * the resource that fits (struct http_layer).  When no chosen layer is left,
- * who had no acceptable format ends the walk: the first one is asked after all
- * and answers as it does (406).  So does who knows the path but not the method:
- * 405 with the methods of all that were chosen. */
+/* Chooses among the layers of a layer.  The walk calls it when it comes to the
+ * layer, and again each time the chosen layers have passed or have no fitting
+ * format of the resource (struct http_layer).  When no chosen layer is left,
+ * the first one without an acceptable format is asked after all and ends the
+ * walk with its own answer (406).  A chosen layer that knows the path but not
+ * the method ends it too: 405 with the methods of all that were chosen. */
 typedef enum http_select http_selector(struct http_request *r, void *state,
                                        struct http_choice *choice);
 
@@ -134,15 +136,15 @@ struct http_layer {
     http_selector *select;           /* instead of routes, or NULL */
     void *state;                     /* handed to the handlers; borrowed */
     unsigned place; /* of the module, in metrics: http_module_place() */
-    /* What its routes let a client choose from by http_choose_format(), so that
-     * a layer of layers in front may look for a better one; NULL: nothing. */
+    /* The formats among which http_choose_format() of its routes chooses, so
+     * that a layer of layers in front may look for a better one; NULL: none. */
     const struct http_format *formats;
     http_error_body *error_body; /* NULL: as everywhere else */
-    /* Where its location has neither cors nor auth and restricts no access,
-     * pages of any site may change what is here. */
+    /* Pages of any site may change data through this layer when its location
+     * has neither cors nor auth and restricts no access. */
     bool open;
-    /* Of a layer of layers: what is said of every answer of the location, by
-     * filters too.  Vary; header lines of refusals.  Empty: nothing. */
+    /* Of a layer of layers, for every answer of the location, also of filters:
+     * names for Vary, and header lines of refusals.  Empty: none. */
     struct str vary, lines;
 };
 
@@ -153,7 +155,7 @@ struct http_location {
     const struct http_layer *layers;
     size_t layer_count;
     const struct http_auth *auth; /* NULL: everybody */
-    const struct http_cors *cors; /* NULL: says nothing of origins */
+    const struct http_cors *cors; /* NULL: no headers for origins */
     const struct http_rate *rates;
     size_t rate_count;
 };
@@ -195,8 +197,8 @@ enum http_forwarded_header {
 
 struct http_server {
     struct http_settings settings;
-    struct task_threads *threads; /* borrowed; read cold files.  NULL: files
-                                     are read on the loop (tests) */
+    struct task_threads *threads; /* borrowed; they read cold files.  NULL: the
+                                     loop reads files (tests) */
     const struct access_list *trusted; /* proxies; NULL: nobody */
     int forwarded_header;              /* enum http_forwarded_header */
     const struct str *hosts; /* names beside own_name (http/filter/host.h) */
@@ -209,10 +211,9 @@ struct http_server {
 /* Takes over an accepted socket; s outlives it. */
 void http_accept(struct loop *l, const struct http_server *s,
                  const struct conn_socket *socket);
-/* Every answer that begins now says "Connection: close", but for those whose
- * client has sent more requests already.  A connection that waits for a
- * request is closed when it has been idle for grace ms, not before: a request
- * may be on its way. */
+/* From now on answers say "Connection: close", except those whose client has
+ * sent more requests already.  A connection that waits for a request is closed
+ * only when it has been idle for grace ms: a request may be on its way. */
 void http_drain(int64_t grace);
 /* Whether answers end their connections from now on: a balancer's pool of
  * them should empty before this process goes. */
@@ -250,19 +251,20 @@ struct http_request {
     size_t param_count;
     struct str body;  /* whole, when the route asked for it */
     struct addr peer; /* of the connection */
-    /* Who asks, how and under which names: what proxies in between say of it
-     * when their word is good, else what the connection shows. */
+    /* The client, the scheme and the ids of the request: from the headers of
+     * trusted proxies, else from the connection. */
     struct addr client;    /* access rules and logs go by it */
     struct str scheme;     /* "http", "https" */
     struct str request_id; /* at most 128 of [A-Za-z0-9._-] */
     struct str trace_id;   /* W3C trace context: 32 lower-case hex digits */
-    struct str user; /* whom the auth filter let in; empty: nobody asked */
-    /* What a layer of versions in front chose; each may be empty. */
+    struct str user; /* authenticated by the auth filter; empty: it has not
+                        asked */
+    /* The choice of a layer of versions in front; each may be empty. */
     struct str api_version; /* "v2" */
     struct str api_vendor;  /* whose media types ("vnd.VENDOR-v2") name it */
     struct str api_format;  /* "json": named with it ("+json") */
-    struct str api_query;   /* "apiver=v2": what a link to the same version has
-                               to have in its query */
+    struct str api_query;   /* "apiver=v2": part of the query in a link to the
+                               same version */
     const struct http_api *api; /* the version; NULL: none was chosen */
     const struct http_location *location;
     void *context; /* the handler's own, kept over HTTP_WAIT */
@@ -279,27 +281,28 @@ size_t http_query_count(struct http_request *r, const char *name,
                         struct str *raw);
 
 /* Headers of requests that a module makes to others on behalf of this one:
- * its trace with a new span, and what came with it (empty: leave it out). */
+ * its trace with a new span, and the tracestate that came with it (empty: leave
+ * it out). */
 struct str http_traceparent(struct http_request *r);
 struct str http_tracestate(struct http_request *r);
-/* "https://host/path" as the client sees this server; path alone when it told
- * no host. */
+/* "https://host/path" as the client sees this server; path alone when the
+ * client sent no host. */
 struct str http_absolute(struct http_request *r, struct str path);
 
-/* What was asked for, absolute and with its query, as it may be shown: values
+/* The URL of the request, absolute and with its query, fit to be shown: values
  * of mask_args are "***".  In the pool. */
 struct str http_shown_url(struct http_request *r);
 /* The path holds a secret: "***" stands for the target in the access log. */
 void http_hide_target(struct http_request *r);
 
-/* For handlers whose GET changes something, and for such as tell a page what
- * no other may make a browser ask: false when a page of another site stands
- * behind the request; it is answered 403 then.  Methods other than GET, HEAD
- * and OPTIONS are looked at before their handlers are called. */
+/* For handlers whose GET changes something, or answers what pages of other
+ * sites may not make a browser ask.  False when the request comes from a page
+ * of another site; it is then answered with 403.  For methods other than GET,
+ * HEAD and OPTIONS the walk checks this before it calls the handler. */
 bool http_check_site(struct http_request *r);
-/* For handlers that let somebody in by the client's address, as the location's
- * access does: false when the request came from near under a name that is none
- * of the server's; it is answered 421 then. */
+/* For handlers that allow clients by address, as the location's access does.
+ * False when the request comes from a nearby address under a name that is none
+ * of the server's; it is then answered with 421. */
 bool http_check_host(struct http_request *r);
 
 /* ---- answering ---- */
@@ -309,20 +312,21 @@ void http_set_header(struct http_request *r, const char *name,
                      struct str value);
 /* Adds a name to the answer's Vary, once. */
 void http_vary(struct http_request *r, struct str name);
-/* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body.  What
- * the server's settings say is compressed on the way, unless the handler set
- * a Content-Encoding. */
+/* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body.  The
+ * body is compressed as the server's settings say, unless the handler set a
+ * Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
-/* 304: the headers that tell caches apart, ETag and Vary, are those that its
- * 200 would have, with a body of that type and length. */
+/* 304 with the ETag and Vary that the 200 would have, with a body of that type
+ * and length. */
 enum http_result http_not_modified(struct http_request *r, const char *type,
                                    size_t length);
 /* An error body: JSON {"message":"...","type":"about:blank","title":"Not
- * Found", "status":404,"detail":"..."} (RFC 9457 with a message, and called so
- * towards who names it), HTML or text, as Accept likes it best; or as the
- * module of the layer (else of the location's first layer that says) has them;
- * a path or method that nobody takes: as in the longest location. */
+ * Found", "status":404,"detail":"..."} (RFC 9457 with a message; its media type
+ * is sent to clients that name it), HTML or text, as Accept prefers. error_body
+ * of the layer, or else of the location's first layer that has one, replaces
+ * it.  A path or method that no layer takes is answered as in the longest
+ * location. */
 enum http_result http_error(struct http_request *r, int status,
                             const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -336,8 +340,8 @@ void http_on_room(struct http_request *r, void (*on_room)(void *arg),
                   void *arg);
 enum http_result http_end(struct http_request *r);
 
-/* Sends len bytes of an open file from offset; owns fd from now on.  Reads
- * happen on the task threads when the file is cold. */
+/* Sends len bytes of an open file from offset; owns fd from now on.  The task
+ * threads read the file when it is cold. */
 enum http_result http_send_file(struct http_request *r, int status,
                                 const char *content_type, int fd,
                                 int64_t offset, int64_t len);
@@ -347,10 +351,10 @@ enum http_result http_send_file(struct http_request *r, int status,
 void http_on_cancel(struct http_request *r, void (*on_cancel)(void *arg),
                     void *arg);
 void http_resume(struct http_request *r);
-/* The answer goes on for as long as the client listens.  A client that ends
- * its side only still gets an answer that was under way, but here this is how
- * it leaves: its connection is closed then.  http_end() of an answer that was
- * started closes it too: the client should go on with somebody else. */
+/* The answer goes on for as long as the client listens.  Other answers go on
+ * when a client ends only its side; here its connection is closed then, because
+ * this is how the client leaves. http_end() of an answer that was started
+ * closes it too: the client should go on with another server. */
 void http_set_endless(struct http_request *r);
 
 /* Gives the connection away (FLV): the request ends and is logged when the
@@ -365,7 +369,7 @@ struct str http_head(struct http_request *r, int status,
 /* Ends a taken-over request for the access log; call in on_close. */
 void http_taken_done(struct http_request *r, uint64_t body_bytes);
 
-/* Says in the log what came of a request beyond its status. */
+/* Adds a note on the request's outcome to its log line. */
 void http_note(struct http_request *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,6 @@
 /*
- * The rules for what headers say together; a part of parse.c's work.
+ * The rules for the target and for headers taken together; a part of parse.c's
+ * work.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,6 +1,6 @@
 /*
- * What the variables of an access log's format stand for; nginx's names.
- * One row in the table at the end for each.
+ * The values of the variables of an access log's format; nginx's names.  One
+ * row in the table at the end for each.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -43,7 +43,7 @@ get_remote_port(const void *arg, struct str rest, struct line_value *v)
     line_value_number(v, x->pub.client.port);
 }
 
-/* Who connected: the client, or the proxy that speaks for it. */
+/* The host that connected: the client, or its proxy. */
 static void
 get_peer_addr(const void *arg, struct str rest, struct line_value *v)
 {

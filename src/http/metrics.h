@@ -1,5 +1,5 @@
 /*
- * What this folder counts.
+ * The metrics of this folder.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,11 +1,10 @@
 /*
- * What a request head says: method, target, headers and how its body is
- * framed.
+ * Parses a request head: method, target, headers and how its body is framed.
  *
- * A whole head that passed http_scan() is judged by our rules: a known method,
- * one Host, one way of framing, known forms only.  Where two parsers disagree,
- * requests are smuggled; so the tests and the fuzz target hold each head that
- * is taken here against llhttp in strict mode, byte for byte.
+ * A whole head that passed http_scan() must meet our rules: a known method, one
+ * Host, one way of framing, known forms only.  Where two parsers disagree,
+ * requests are smuggled; so the tests and the fuzz target compare each head
+ * that is accepted here with llhttp in strict mode, byte for byte.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * Paths of targets: from the wire to what is routed by, and back.
+ * Paths of targets: from the wire to the path that is routed, and back.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,13 +12,13 @@
  * merges slashes and resolves "." and "..".  raw starts with '/', and so does
  * *out.  -1: bad encoding, a control byte, or ".." above the root. */
 int http_path_decode(struct pool *pool, struct str raw, struct str *out);
-/* Percent-encodes what cannot stand in a Location or href as it is. */
+/* Percent-encodes bytes that cannot stand in a Location or href. */
 struct str http_path_encode(struct pool *pool, struct str path);
 
-/* Decodes one query name or value: '+' is a space; what is no valid
- * encoding stands for itself. */
+/* Decodes one query name or value: '+' is a space; an invalid encoding stands
+ * for itself. */
 struct str http_query_decode(struct pool *pool, struct str raw);
-/* Percent-encodes what cannot stand in a name or value of a query. */
+/* Percent-encodes bytes that cannot stand in a name or value of a query. */
 struct str http_query_encode(struct pool *pool, struct str text);
 /* Whether every '%' of it begins a valid encoding. */
 bool http_query_is_encoded(struct str raw);

@@ -2,8 +2,8 @@
  * Why a request is refused before (or instead of) being served: the rules of
  * framing, sizes and time, each with its status, its words and its counter.
  *
- * Those of framing, sizes and time end the connection after the answer: what
- * follows the bytes that broke a rule cannot be trusted to be a request.
+ * Those of framing, sizes and time end the connection after the answer: the
+ * bytes behind a broken rule cannot be trusted to be a request.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,7 +24,7 @@ enum http_refusal {
     REFUSE_METHOD,       /* not 1 to 32 upper-case letters */
     REFUSE_NO_METHOD,    /* a method that HTTP does not know */
     REFUSE_CONNECT,      /* weir is no proxy */
-    REFUSE_TRACE,        /* would show a page what it must not see */
+    REFUSE_TRACE,        /* would show a page secret headers */
     REFUSE_TARGET,       /* bytes or form that a target cannot have */
     REFUSE_TARGET_LONG,
     REFUSE_PATH,    /* bad percent-encoding, NUL, above the root */
@@ -59,7 +59,7 @@ enum http_refusal {
     REFUSE_RATE,
     REFUSE_ORIGIN,        /* cors: preflight from another origin */
     REFUSE_AUTH,          /* no proof, or a wrong one */
-    REFUSE_RIGHT,         /* who it is is known, and may not */
+    REFUSE_RIGHT,         /* a known user without the right */
     REFUSE_AUTHORIZATION, /* malformed */
     REFUSE_BUSY,          /* too many passwords to check */
     REFUSE_SITE,          /* a page of another site would change something */
@@ -79,9 +79,9 @@ const char *http_refusal_text(enum http_refusal why);
 const char *http_refusal_name(unsigned why);
 /* Counts one. */
 void http_refusal_add(enum http_refusal why);
-/* Says it in the log, within its limits (what is refused once is often
- * refused), and where "show errors" looks.  proto is REFUSED_HTTP or _RTMP;
- * bytes are the request line, or empty. */
+/* Logs it, within limits because a client often repeats a refused request, and
+ * notes it for "show errors". proto is REFUSED_HTTP or _RTMP; bytes are the
+ * request line, or empty. */
 void http_refusal_say(enum http_refusal why, uint32_t proto,
                       const struct addr *peer, struct str bytes);
 

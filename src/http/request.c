@@ -43,7 +43,7 @@ refuse(struct exchange *x, enum http_refusal why)
     http_refusal_add(why);
     x->c->phase = PHASE_BUSY;
     timer_stop(x->c->loop, &x->c->timer);
-    /* Who asks too often may ask again on this connection. */
+    /* A client that asks too often may ask again on this connection. */
     x->close = x->close || why != REFUSE_RATE || !x->body.done;
     x->note = str_from(http_refusal_text(why));
     if (why == REFUSE_CONNECT || why == REFUSE_TRACE) {

@@ -57,7 +57,7 @@ keep_rest(struct exchange *x, const struct iovec *iov, int count, size_t sent)
     }
 }
 
-/* What the answer keeps while it is not taken is all that the request has. */
+/* A waiting answer keeps all memory of its request. */
 static void
 note_unsent(struct exchange *x)
 {
@@ -219,8 +219,8 @@ must_close(const struct exchange *x, int status)
         loop_now(c->loop) - c->conn->opened_ms >= s->keepalive_time) {
         return true;
     }
-    /* What comes next could be the body or a request: with a body that was
-     * asked for by "100 Continue" only, nobody knows. */
+    /* The next bytes could be the body or a request: a client that asked for
+     * "100 Continue" may send either. */
     return !x->body.done && (status >= 400 || x->head.expects_continue);
 }
 
@@ -272,8 +272,8 @@ is_said(const struct exchange *x, const struct http_stage *s, struct str name)
     return said;
 }
 
-/* What layers around the one that answers say of their versions: there is one
- * version of an answer, but any number of links. */
+/* Adds the header lines of the layers around the one that answers: an answer
+ * has one version, but any number of links. */
 static int
 add_stage(struct buf *b, const struct exchange *x, const struct http_stage *s)
 {

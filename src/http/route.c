@@ -17,7 +17,7 @@
 #define PARAMS_MAX 8   /* of a template */
 #define METHODS_MAX 16 /* of an Allow header */
 
-/* What "*" stands for in an Allow header. */
+/* The methods of "*" in an Allow header. */
 static const char *const every_method[] = { "GET", "POST", "PUT", "PATCH",
                                             "DELETE" };
 
@@ -240,9 +240,9 @@ advance_layer(struct exchange *x)
     return x->reject != 0 || x->needs_body;
 }
 
-/* Whether to say that a location knows the path but not the method.  What a
- * selector of a longer location had to say comes first: a file server below
- * "/" knows every path. */
+/* Whether to say that a location knows the path but not the method.  A selector
+ * of a longer location comes first: a file server below "/" knows every
+ * path. */
 static bool
 method_is_wrong(const struct exchange *x)
 {
@@ -275,8 +275,8 @@ http_route_refused(struct exchange *x, struct str path)
     }
 }
 
-/* What a selector has to say when nobody has an answer is said where it is: in
- * the form of the errors there, for the pages that may read there. */
+/* A selector's answer, when no layer has one, is given in the selector's
+ * location: in its form of errors, and for the pages that may read there. */
 static void
 go_back(struct exchange *x)
 {

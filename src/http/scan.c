@@ -89,7 +89,7 @@ is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* What a whole third word is worth. */
+/* Judges a whole third word. */
 static enum http_refusal
 judge_version(const uint8_t *p, size_t n)
 {
@@ -235,7 +235,7 @@ wants_lf(const struct http_scan *scan)
            scan->state == AT_LAST_LF;
 }
 
-/* What no state has to look at. */
+/* Handles bytes that need no state. */
 static bool
 scan_byte(struct step *s, uint8_t c)
 {

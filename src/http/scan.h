@@ -2,12 +2,12 @@
  * The guard in front of the parser: finds the end of a request head and
  * checks every byte on the way.
  *
- * It is strictly byte after byte: what comes out does not depend on how the
- * bytes were cut into reads, and a head that can never become right is
- * refused at its first wrong byte instead of at the time-out.  It accepts
- * lines ended by CRLF only, no control bytes, no folded lines, names that are
- * tokens, and sizes within the limits; one empty line before the head is
- * passed over.  parse.h reads what the headers say.
+ * It goes strictly byte after byte: the result does not depend on how the bytes
+ * were cut into reads, and a head that can never become right is refused at its
+ * first wrong byte instead of at the time-out.  It accepts lines ended by CRLF
+ * only, no control bytes, no folded lines, names that are tokens, and sizes
+ * within the limits; it skips one empty line before the head. parse.h reads the
+ * headers.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

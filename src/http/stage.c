@@ -14,7 +14,7 @@
 
 /* ---- where the walk is ---- */
 
-/* What the request is at a stage. */
+/* Gives the request the values of a stage. */
 static void
 show(struct exchange *x, struct http_stage *s)
 {
@@ -87,7 +87,7 @@ choosing_of(struct exchange *x)
     return c;
 }
 
-/* What links need for what was chosen there and for this. */
+/* The query that links need for both choices. */
 static struct str
 join_queries(struct exchange *x, struct str below, struct str chosen)
 {
@@ -98,7 +98,7 @@ join_queries(struct exchange *x, struct str below, struct str chosen)
                        STR_ARGS(chosen));
 }
 
-/* What was chosen, and in front of it. */
+/* The chosen version, with those chosen in front of it. */
 static const struct http_api *
 join_apis(struct exchange *x, const struct http_api *chosen)
 {

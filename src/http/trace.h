@@ -16,7 +16,7 @@ struct http_trace {
 
 /* Fills request_id and trace_id of r, and *t.  An id of X-Request-ID is taken
  * when trusted and well formed; a trace is continued when its traceparent is.
- * What is new is 128 random bits. */
+ * A new id is 128 random bits. */
 void http_trace_begin(struct http_request *r, bool trusted,
                       struct http_trace *t);
 

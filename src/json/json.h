@@ -14,7 +14,7 @@
  *     if (json_end(&o) == -1) { the buffer's limit was met }
  *
  * Nothing need be checked between: the first failure is kept until the end.
- * What is written out of order (a value without its key) fails as well.
+ * Calls in a wrong order (a value without its key) fail as well.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -35,15 +35,15 @@ struct json_out {
     bool complete; /* a whole value was written */
     bool keyed;    /* a key was written, its value comes next */
     unsigned depth;
-    uint64_t objects; /* bit n: what is open at depth n is an object */
+    uint64_t objects; /* bit n: an object is open at depth n, not an array */
 };
 
 /* Appends to a buffer, which must live until json_end(). */
 void json_begin(struct json_out *o, struct buf *to, bool pretty);
 /* For a text that is wanted in a pool: json_end_pool() must follow. */
 void json_begin_own(struct json_out *o, bool pretty);
-/* Frees what o holds.  0 if to has all of one whole value; -1 if not: then
- * what was appended is of no use. */
+/* Frees o's memory. 0 if `to` has one whole value; -1 if not: then the appended
+ * bytes are of no use. */
 int json_end(struct json_out *o);
 int json_end_pool(struct json_out *o, struct pool *p, struct str *text);
 
@@ -52,7 +52,7 @@ void json_open_array(struct json_out *o);
 void json_close(struct json_out *o); /* whichever is open */
 void json_key(struct json_out *o, const char *key);
 
-/* Strings: what is not valid UTF-8 becomes U+FFFD, byte by byte. */
+/* Strings: invalid UTF-8 becomes U+FFFD, byte by byte. */
 void json_str(struct json_out *o, struct str s);
 void json_int(struct json_out *o, int64_t n);
 /* A number with up to three decimals: 29970 is written as 29.97. */

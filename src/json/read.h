@@ -3,7 +3,7 @@
  *
  * Strict: one whole value and nothing behind it, valid UTF-8, no half of a
  * surrogate pair (so all texts are valid UTF-8), no name twice in an object
- * (who reads it after us might take the other one).
+ * (another reader might take the other one).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #define JSON_READ_DEPTH 16      /* objects and arrays in one another, at most */
-#define JSON_READ_VALUES 100000 /* of a text: who reads it holds up others */
+#define JSON_READ_VALUES 100000 /* of a text: reading it blocks the loop */
 #define JSON_READ_NUMBER 63     /* bytes of one */
 
 enum json_kind {
@@ -39,8 +39,8 @@ struct json_value {
 };
 
 /* The value of text; all of it lies in the pool.  Callers bound the text's
- * size first.  NULL with err, which tells a limit from a mistake, and where it
- * is: "not valid JSON (line 2, column 7)". */
+ * size first.  NULL with err: a limit or a mistake, with its place: "not valid
+ * JSON (line 2, column 7)". */
 const struct json_value *json_read(struct pool *pool, struct str text,
                                    struct errmsg *err);
 

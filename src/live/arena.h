@@ -2,18 +2,18 @@
  * The arena: one memfd mapped by every process, made by the master before
  * any fork.  Only src/live includes this header.
  *
- * It holds, behind a head: the keys of all streams (which name stands in
- * which record) and the table to find them by, the stream records, who has
- * which session record, one wake page for each slot, a state word for each
- * segment, the session records, and the segments themselves. Everything is an
- * index or an offset, never a pointer.
+ * It holds, behind a head: the keys of all streams (which name stands in which
+ * record) and the table to find them by, the stream records, the claims of
+ * session records, one wake page for each slot, a state word for each segment,
+ * the session records, and the segments themselves.  Everything is an index or
+ * an offset, never a pointer.
  *
  * Giving segments back: live/segment.h.
  *
- * Every process can write all of this, and one of them may be in the hands of
- * a stranger.  So the master, which nothing confines, believes no word of it:
- * what becomes an address, the end of a loop or a time is read once, by one of
- * the functions below, and held against what the master knows by itself.
+ * Every process can write all of this, and an attacker may control one of them.
+ * So the master, which has no sandbox, trusts no word of it.  It reads each
+ * value that becomes an address, the end of a loop or a time once, by one of
+ * the functions below, and compares it with its own data.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -33,8 +33,8 @@
 #define SEGMENT_NONE UINT32_MAX
 #define FRAME_NONE UINT64_MAX
 
-/* A stream's rings of segments: larger than its byte cap allows, so that a
- * place is not written again while somebody may still look at it. */
+/* A stream's rings of segments: larger than its byte cap allows, so that no
+ * place is written again while a process may still read it. */
 #define MEDIA_RING 2048u
 #define INDEX_RING 32u
 #define INDEX_FRAMES 1024u
@@ -61,17 +61,18 @@ struct frame {
     uint8_t continue_len; /* of each fmt 3 header: 1 or 5 */
 };
 
-/* An index segment: what there is to know of INDEX_FRAMES frames.  The FLV
- * bytes around each payload lie side by side, so that one frame's trailer
- * and the next one's header are one range. */
+/* An index segment describes INDEX_FRAMES frames.  The FLV bytes around each
+ * payload lie side by side, so that one frame's trailer and the next one's
+ * header are one range. */
 struct index_segment {
     struct frame frames[INDEX_FRAMES];
     uint8_t flv[INDEX_FRAMES][FLV_TAG_HEADER + FLV_TAG_TRAILER];
 };
 _Static_assert(sizeof(struct index_segment) <= SEGMENT_SIZE, "index segment");
 
-/* What a new player needs first: metadata and codec headers, newest of each
- * kind; one segment, replaced as a whole. */
+/* The messages that a new player needs first: metadata and codec headers, the
+ * newest of each kind.  They are in one segment, which is replaced as a
+ * whole. */
 #define PROLOGUE_ITEMS 32u
 struct prologue_item {
     uint8_t type;  /* enum media_type */
@@ -97,14 +98,15 @@ struct stream {
     uint32_t chunk_size;
     _Atomic int64_t created_ms;
 
-    /* Who writes; 0: nobody, on hold until hold_until.  The one who asks for
-     * the name stands in takeover until the writer lets go. */
+    /* The process that writes; 0: nobody, on hold until hold_until.  The
+     * process that asks for the name stands in takeover until the writer lets
+     * go. */
     _Atomic slot_owner writer;
     _Atomic slot_owner takeover;
     _Atomic int64_t hold_until; /* clock_ms() */
     _Atomic int64_t owed_until; /* its end waits for no player after that */
-    _Atomic int64_t told_until; /* master: the hold_until that is over, as
-                                   readers were told */
+    _Atomic int64_t told_until; /* master: the hold_until that is over and was
+                                   reported to readers */
     _Atomic int64_t hold_ms;    /* as its publisher's application has it */
     _Atomic uint64_t ended_epoch;
     _Atomic int64_t replaced_ms[2]; /* the last two replacements */
@@ -114,9 +116,9 @@ struct stream {
     _Atomic uint64_t tail;     /* number of the next frame */
     _Atomic uint64_t head;     /* oldest frame kept */
     _Atomic uint64_t start;    /* newest frame a player can start at */
-    _Atomic uint64_t first;    /* the first one that it could start at with
-                                  the codec headers in force; below head when
-                                  it is no longer kept */
+    _Atomic uint64_t first;    /* the first frame that it could start at with
+                                  the codec headers in force; below head when it
+                                  is no longer kept */
     _Atomic uint32_t prologue; /* segment, or SEGMENT_NONE */
     _Atomic uint64_t media_first, media_end; /* segments held: [first, end) */
     _Atomic uint64_t index_first, index_end;
@@ -131,8 +133,8 @@ struct stream {
     _Atomic uint64_t bytes, dropped;
     struct meter meter; /* of all its publishers */
 
-    /* What its publisher's headers say, under a sequence counter that is odd
-     * while they change; and what was measured (live/measure.h). */
+    /* The data of its publisher's headers, under a sequence counter that is odd
+     * while they change; and measured values (live/measure.h). */
     _Atomic uint32_t described;
     struct media_video video;
     struct media_audio audio;
@@ -141,9 +143,10 @@ struct stream {
     _Atomic uint64_t key_frames;
 
     _Atomic uint64_t readers[SLOT_MAX / 64]; /* slots that have players */
-    _Atomic uint64_t owing[SLOT_MAX / 64];   /* slots that may have players
-                                                without all of it, or have not
-                                                looked who waits for it */
+    _Atomic uint64_t owing[SLOT_MAX / 64];   /* slots whose players may not have
+                                                all of it yet, or that have not
+                                                yet looked which players wait
+                                                for it */
     _Atomic uint32_t media[MEDIA_RING];
     _Atomic uint32_t index[INDEX_RING];
 };
@@ -156,16 +159,16 @@ enum session_role {
     SESSION_PUBLISHER,
 };
 
-/* Who has a session record.  These lie apart from the records: whoever looks
- * for sessions reads nothing else of those that are free, so that their memory
- * can be given back. */
+/* The owner of a session record.  Claims lie apart from the records: a search
+ * for sessions reads only the claims of free records, so that their memory can
+ * be given back. */
 struct session_claim {
     _Atomic slot_owner owner;  /* see session_owner() */
     _Atomic uint32_t sequence; /* odd while the record changes */
 };
 
-/* A publisher or a player, for statistics.  Written by its owner; what stays
- * the same for its life under the sequence counter of its claim. */
+/* A publisher or a player, for statistics.  Written by its owner; parts that
+ * stay the same for its life are under the sequence counter of its claim. */
 struct session_record {
     _Atomic uint32_t role; /* enum session_role */
     uint32_t serial;
@@ -179,10 +182,10 @@ struct session_record {
     char text[LIVE_NAME_MAX + 768]; /* name, then url */
 };
 
-/* What a process has been told and not yet looked at. */
+/* Streams for which a process was woken, and at which it has not yet looked. */
 #define WAKE_WORDS 1024u /* 64 streams each: 65536 at most */
 struct wake_page {
-    _Atomic uint32_t hub; /* somebody looks at it */
+    _Atomic uint32_t hub; /* a hub looks at it */
     _Atomic uint32_t pending;
     _Atomic uint64_t summary[WAKE_WORDS / 64];
     _Atomic uint64_t dirty[WAKE_WORDS];
@@ -195,8 +198,8 @@ struct arena_head {
     _Atomic uint64_t names_entered;
 };
 
-/* The mapping as this process sees it; how much there is of everything is
- * known to each process by itself. */
+/* The mapping as this process sees it.  Each process has its own copy of all
+ * counts. */
 struct arena {
     struct live_settings settings;
     uint32_t stream_count, session_count, segment_count, slot_count;
@@ -210,8 +213,8 @@ struct arena {
     struct wake_page *pages;         /* slot_count */
     _Atomic uint64_t *states;        /* segment_count */
     uint8_t *segments;
-    /* Which segments are retired, which are free: bits of segments, then bits
-     * of words of those (segment.c). */
+    /* Bits for retired and for free segments, then bits for words of those
+     * (segment.c). */
     _Atomic uint64_t *hints[SEGMENT_HINTS];
     uint32_t name_buckets; /* as made */
     uint32_t session_hint;
@@ -220,7 +223,7 @@ extern struct arena arena;
 
 /* ---- segments ---- */
 
-/* Within the arena, whoever wrote the number. */
+/* Always within the arena, whatever the number is. */
 static inline uint8_t *
 segment_bytes(uint32_t segment)
 {
@@ -229,7 +232,7 @@ segment_bytes(uint32_t segment)
     return arena.segments + at * SEGMENT_SIZE;
 }
 
-/* A new epoch: everything stored before it is seen by whoever sees it. */
+/* A new epoch: a process that sees it sees all that was stored before it. */
 uint64_t epoch_advance(void);
 /* The oldest epoch any process may still be in. */
 uint64_t epoch_oldest(void);
@@ -243,7 +246,7 @@ ring_held(uint64_t first, uint64_t end, uint32_t size)
     return end - first < size ? (uint32_t)(end - first) : size;
 }
 
-/* A time of clock_ms(), most at the latest. */
+/* A time of clock_ms(), at most `most`. */
 static inline int64_t
 shared_time(const _Atomic int64_t *at, int64_t most)
 {
@@ -272,8 +275,8 @@ session_owner(uint32_t n)
 
 /* ---- waking ---- */
 
-/* Marks stream n for a slot and wakes its process if it sleeps; a slot that
- * does not exist is nobody. */
+/* Marks stream n for a slot and wakes its process if it sleeps; does nothing
+ * for a slot that does not exist. */
 void wake_slot(uint32_t slot, uint32_t n);
 /* The same for every slot with players of the stream. */
 void wake_readers(struct stream *s);

@@ -1,6 +1,6 @@
 /*
- * What is sent to a player in one go: ranges of the arena, the same for all
- * players that stand at the same place.
+ * The bytes that a player is sent in one go: ranges of the arena, the same for
+ * all players at the same place.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,7 +15,7 @@
 #define BATCH_RANGES 64
 #define BATCH_BYTES (512u * 1024)
 
-/* How a player wants its frames. */
+/* The form in which a player gets its frames. */
 struct batch_view {
     enum live_framing framing;
     uint32_t stream_id; /* RTMP: not 1 means headers of its own */
@@ -26,7 +26,7 @@ struct batch_view {
 /* A place between bytes: inside a frame when offset > 0. */
 struct cursor {
     uint64_t frame;
-    uint32_t offset; /* bytes of the frame (in its framing) gone out */
+    uint32_t offset; /* bytes of the frame (in its framing) that are sent */
 };
 
 struct batch {
@@ -41,21 +41,21 @@ struct batch {
     uint8_t headers[BATCH_RANGES][RTMP_HEADER_MAX + 1];
 };
 
-/* Whether everybody with this framing gets the same bytes. */
+/* Whether all players with this framing get the same bytes. */
 bool batch_is_common(const struct batch_view *v);
 
-/* Fills b with what stands between from and frame number end, as much as
- * fits.  The ranges are good until the turn ends. */
+/* Fills b with the bytes between from and frame number end, as many as fit.
+ * The ranges are good until the turn ends. */
 void batch_fill(struct batch *b, struct stream *s, const struct batch_view *v,
                 struct cursor from, uint64_t end);
 
-/* Where a player stands after sent bytes of the batch; *video and *audio are
- * the payload bytes of the frames that were finished by them. */
+/* The place of a player after `sent` bytes of the batch; *video and *audio are
+ * the payload bytes of the frames that end in them. */
 struct cursor batch_cursor(const struct batch *b, struct stream *s,
                            const struct batch_view *v, size_t sent,
                            uint64_t *video, uint64_t *audio);
 
-/* Bytes of a frame in a player's framing; 0 when it does not get it. */
+/* Bytes of a frame in a player's framing; 0 when the player does not get it. */
 uint32_t batch_frame_size(struct stream *s, const struct batch_view *v,
                           uint64_t frame);
 

@@ -5,12 +5,11 @@
  *     the last     1 h    a point of 10 s
  *     the last    24 h    a point of 2 min
  *
- * The rings lie in memory that the master alone writes: children read them,
- * and no process that dies or is replaced takes them along.  The master looks
- * at all streams once a second; what it reads there are numbers that end up
- * as numbers.  There is a row for the node and one for each of so many streams,
- * by name.  A stream that ended keeps its row until another one needs it; who
- * was gone longest gives way first.
+ * The rings lie in memory that the master alone writes: children read them, and
+ * they outlive each of these.  The master looks at all streams once a second
+ * and uses what it reads there as plain numbers only.  There is a row for the
+ * node and one for each of so many streams, by name.  A stream that ended keeps
+ * its row until another one needs it; the one that ended first gives way first.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,25 +27,25 @@
 #define HISTORY_MOST 720 /* points of a level */
 
 struct history_level {
-    int64_t step_ms; /* what a point stands for */
+    int64_t step_ms; /* time that a point covers */
     uint32_t count;  /* points that are kept */
 };
 extern const struct history_level history_levels[HISTORY_LEVELS];
 
-/* Master, before any fork: room for so many streams; 0: nothing is kept. */
+/* Master, before any fork: room for so many streams; 0: keeps nothing. */
 int history_create(int64_t streams, struct errmsg *err);
 void history_destroy(void);
 
 /* ---- master: a second is over ---- */
 
-/* What a stream did in it, bit/s; empty name: the node.  Each once. */
+/* Notes a stream's speeds in it, bit/s; empty name: the node's.  Each once. */
 void history_put(struct str name, uint64_t first, uint64_t second);
-/* The second ends; what was not put was not there. */
+/* The second ends; a stream that was not put did not exist in it. */
 void history_tick(void);
 uint64_t history_ticks(void); /* so far */
 
-/* Does all this once a second, with all streams of the arena; totals tells the
- * bytes that the node has received and sent so far. */
+/* Does all this once a second, with all streams of the arena; totals returns
+ * the bytes that the node has received and sent so far. */
 typedef void history_totals(uint64_t *in, uint64_t *out);
 void history_start(struct loop *l, history_totals *totals);
 void history_stop(void);

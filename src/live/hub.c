@@ -159,12 +159,12 @@ hub_adopt(struct stream *s)
 
 /* When the frames that wait may go, given the first of them came at `since`.
  *
- * What costs is the number of sends.  A frame waits for one reason only: that
- * others ride along.  Gathering by a time shorter than the distance between
- * two pictures can only make sound ride with the next picture, so a picture
- * then goes at once and takes waiting sound with it; gathering by a longer
- * time releases everything once in that time.  Automatic: sound waits for its
- * next picture. */
+ * The number of sends is the cost.  A frame waits only so that others are sent
+ * with it.  Gathering by a time shorter than the distance between two pictures
+ * can only make sound ride with the next picture, so a picture then goes at
+ * once and takes waiting sound with it; gathering by a longer time releases
+ * everything once in that time.  Automatic: sound waits for its next
+ * picture. */
 static int64_t
 release_due(const struct hub_stream *hs, int64_t since)
 {

@@ -1,8 +1,8 @@
 /*
  * The hub: one in each process that publishes or plays.
  *
- * It has a struct hub_stream for every stream this process has to do with.
- * Each of its players is in exactly one list there:
+ * It has a struct hub_stream for every stream that this process publishes or
+ * plays.  Each of its players is in exactly one list there:
  *
  *   waiting   wants a frame to start at (new, paused, or fell behind)
  *   current   has all that was released, stands at hub_stream.reached
@@ -58,7 +58,7 @@ struct hub {
 };
 extern struct hub hub;
 
-/* The record is still the stream it was when we met it. */
+/* Whether the record is still the stream that it was when we met it. */
 bool hub_stream_valid(const struct hub_stream *hs);
 /* Our view of a stream, made if need be. */
 struct hub_stream *hub_adopt(struct stream *s);
@@ -68,7 +68,7 @@ void hub_release(struct hub_stream *hs);
 void hub_look(struct hub_stream *hs);
 /* Releases everything up to the tail now. */
 void hub_release_frames(struct hub_stream *hs);
-/* There is somebody in hs->behind. */
+/* There is a player in hs->behind. */
 void hub_activate(struct hub_stream *hs);
 
 /* ---- player.c ---- */
@@ -77,19 +77,19 @@ void player_meet(struct live_player *p, struct hub_stream *hs);
 void players_start(struct hub_stream *hs);
 void players_tell(struct hub_stream *hs, bool live);
 void players_end(struct hub_stream *hs);
-/* The same for those only that have had all there is. */
+/* The same, only for players that have had all frames. */
 void players_leave(struct hub_stream *hs);
-/* Somebody here waits for a stream of that name. */
+/* Whether a player of this process waits for a stream of that name. */
 bool players_wait_for(struct str name);
-/* They have met it now. */
+/* These players have met it now. */
 void players_match_name(struct hub_stream *hs);
-/* Saves frames that are about to go, closes who takes nothing; returns
- * whether there are blocked players left. */
+/* Saves frames that are about to leave the arena, closes players that take
+ * nothing; returns whether there are blocked players left. */
 bool players_check_stalls(struct hub_stream *hs);
 void players_forget_all(void);
 
 /* ---- publisher.c ---- */
-/* The stream changed hands, or somebody asks for it. */
+/* The stream changed hands, or another process asks for it. */
 void publisher_look(struct hub_stream *hs);
 /* The stream is over while a publisher of ours waits for it. */
 void publisher_retry(struct hub_stream *hs);

@@ -3,11 +3,11 @@
  *
  * A stream lies once in the arena (live/arena.h).  Its publisher, in whatever
  * process, appends frames; players in all processes read the same bytes
- * through cursors.  Each process has one hub, which is told about new frames,
+ * through cursors.  Each process has one hub, which is woken for new frames,
  * sends them to its own players and takes part in giving memory back.
  *
  * Nothing here knows RTMP or HTTP sessions: they hold a live_publisher or a
- * live_player and are told what happens through callbacks.
+ * live_player, which calls them back.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -23,7 +23,7 @@
 
 #define LIVE_NAME_MAX 256 /* bytes of "app/name", NUL included */
 #define LIVE_URL_MAX 1024 /* of an address in statistics, NUL included */
-/* The most that live.hold and live.window may say, ms. */
+/* The largest values of live.hold and live.window, ms. */
 #define LIVE_HOLD_MAX (INT64_C(24) * 3600 * 1000)
 #define LIVE_WINDOW_MAX (INT64_C(600) * 1000)
 #define LIVE_GATHER_AUTO (-1)
@@ -33,7 +33,8 @@ struct live_settings {
     int64_t memory; /* bytes of the arena */
     int64_t max_streams;
     int64_t max_sessions;      /* publishers and players at once */
-    int64_t history_streams;   /* whose speeds are kept (live/history.h) */
+    int64_t history_streams;   /* streams whose speeds are kept
+                                  (live/history.h) */
     int64_t window;            /* ms kept for players that fall behind */
     int64_t max_stream_memory; /* bytes */
     int64_t hold;              /* ms a stream outlives its publisher */
@@ -63,8 +64,8 @@ void live_hub_stop(void);
 enum live_kind {
     LIVE_KIND_RTMP, /* a client over RTMP */
     LIVE_KIND_FLV,  /* a client over HTTP-FLV */
-    LIVE_KIND_PULL, /* publishes what a relay plays elsewhere */
-    LIVE_KIND_PUSH, /* plays what a relay publishes elsewhere */
+    LIVE_KIND_PULL, /* publishes a stream that a relay plays elsewhere */
+    LIVE_KIND_PUSH, /* plays a stream that a relay publishes elsewhere */
     LIVE_KINDS
 };
 const char *live_kind_name(enum live_kind kind); /* "rtmp" */
@@ -90,9 +91,9 @@ struct live_publish {
 struct live_publisher_handlers {
     /* The name is this publisher's: frames may be written. */
     void (*on_start)(void *arg);
-    /* It cannot be had, or is lost (replaced, kicked, codec headers that
-     * change too often): reason for the peer and the log.  The publisher is
-     * gone when this is called. */
+    /* The publisher cannot have the name, or has lost it (replaced, kicked,
+     * codec headers that change too often): reason for the peer and the log.
+     * The publisher is freed when this is called. */
     void (*on_stop)(void *arg, const char *reason);
 };
 
@@ -103,9 +104,10 @@ struct live_publisher *live_publish(const struct live_publish *p,
                                     const struct live_publisher_handlers *h,
                                     void *arg, struct errmsg *err);
 
-/* Appends one message.  Repeated identical metadata is dropped; timestamps
- * are made to continue those of an earlier publisher.  0; -1 if the frame was
- * dropped (no memory: counted, goes on with the next key frame). */
+/* Appends one message.  It drops repeated identical metadata and makes
+ * timestamps continue those of an earlier publisher. 0; -1 if the frame was
+ * dropped (no memory: it is counted, and the stream goes on with the next key
+ * frame). */
 int live_write(struct live_publisher *p, enum media_type type,
                uint32_t timestamp, const uint8_t *payload, size_t len);
 
@@ -136,18 +138,18 @@ struct live_play {
 
 struct live_player_handlers {
     /* A publisher is there and the first bytes are about to be sent: the
-     * session writes its own words now (RTMP: chunk_size is what the media
-     * is cut in, tell the peer; FLV: answer head) with conn_write(). */
+     * session now sends its own messages with conn_write() (RTMP: chunk_size is
+     * that of the media, which the peer must learn; FLV: the answer's head). */
     void (*on_start)(void *arg, uint32_t chunk_size);
-    /* The publisher left (stream on hold) / another came. */
+    /* The publisher left (stream on hold) / another one came. */
     void (*on_hold)(void *arg);
     void (*on_resume)(void *arg);
     /* The stream is over, or the player was too slow or kicked.  The player
      * is gone when this is called; close is true when the connection must
      * be closed (it stands in the middle of a frame). */
     void (*on_stop)(void *arg, const char *reason, bool close);
-    /* It sends again after another player of the connection did: what comes
-     * is cut in chunks of that size.  NULL: there is no other. */
+    /* It sends again after another player of the connection did; its chunks
+     * have that size.  NULL: the connection has one player only. */
     void (*on_turn)(void *arg, uint32_t chunk_size);
 };
 
@@ -156,19 +158,19 @@ struct live_player *live_play(const struct live_play *p,
                               const struct live_player_handlers *h, void *arg,
                               struct errmsg *err);
 void live_stop_playing(struct live_player **p);
-/* What on_stop says when it has had its duration. */
+/* The reason in on_stop when the player has had its duration. */
 #define LIVE_PLAYED "played as long as it wanted"
 
 /* The session's conn_handlers.on_writable calls it for its players. */
 void live_player_writable(struct live_player *p);
-/* True while the connection stands inside a frame of this player: the
- * session then keeps its own words until live_player_boundary is called. */
+/* True while the connection stands inside a frame of this player: the session
+ * then sends its own messages by live_player_say() only. */
 bool live_player_mid_frame(const struct live_player *p);
-/* Words of the session, in order with the media: sent at once or at the next
- * frame boundary.  0; -1: cannot be kept (close). */
+/* Messages of the session, in order with the media: sent at once or at the next
+ * frame boundary. 0; -1: no room to keep them (close). */
 int live_player_say(struct live_player *p, const void *data, size_t n);
 
-/* What has gone to it of the stream: payloads of audio and video, frames. */
+/* Media that were sent to the player: payloads of audio and video, frames. */
 struct live_sent {
     uint64_t bytes, frames;
 };
@@ -180,7 +182,7 @@ bool live_player_started(const struct live_player *p);
 
 /* ---- looking (statistics, console, tests) ---- */
 
-/* Somebody publishes "app/name" now. */
+/* Whether "app/name" has a publisher now. */
 bool live_is_live(struct str name);
 
 /* The name of the next stream that is live, at or behind position *at (0 at
@@ -194,8 +196,8 @@ struct live_stream_view {
     uint64_t frames, bytes; /* appended since the start */
     /* As in live_session_view, of all its publishers. */
     uint64_t video_bytes, audio_bytes, video_speed, audio_speed;
-    uint64_t dropped; /* frames that found no memory */
-    uint64_t skipped; /* frames that its players of now were too slow for */
+    uint64_t dropped; /* frames for which there was no memory */
+    uint64_t skipped; /* frames that its present players were too slow for */
     uint32_t memory;  /* bytes of the arena it holds */
     uint32_t players;
     struct media_video video;    /* codec CODEC_NONE: no picture, or */
@@ -203,7 +205,7 @@ struct live_stream_view {
     uint32_t fps;                /* as measured, thousandths; 0: not yet */
     uint32_t gop_ms, gop_frames; /* of the last whole one; 0: none */
     uint64_t key_frames;
-    struct addr publisher; /* AF_UNSPEC: none, or not told */
+    struct addr publisher; /* AF_UNSPEC: none, or unknown */
     /* Of the publisher's session; owner 0: there is none. */
     slot_owner publisher_owner;
     uint64_t publisher_id;
@@ -222,8 +224,8 @@ struct live_session_view {
     struct addr peer;
     uint32_t stream_id;
     /* Message payloads, codec headers included: of a publisher all that was
-     * received (what found no memory, too), of a player whole messages that
-     * were sent.  Data messages count for neither. */
+     * received (frames for which there was no memory, too), of a player whole
+     * messages that were sent.  Data messages count for neither. */
     uint64_t video_bytes, audio_bytes;
     uint64_t video_speed, audio_speed; /* bit/s over the last 5 s */
     uint64_t dropped;                  /* frames skipped */
@@ -241,9 +243,9 @@ void live_each_session(bool (*on_view)(void *arg,
                                        const struct live_session_view *v),
                        void *arg);
 
-/* The same a piece at a time, for who must not take long: the next one at or
- * behind position *at (0 at first), which is moved past it; false behind the
- * last.  Sessions that come or go between two calls may be missed. */
+/* The same a piece at a time, for callers that must not take long: the next one
+ * at or behind position *at (0 at first), which is moved past it; false behind
+ * the last.  Sessions that come or go between two calls may be missed. */
 bool live_next_session(uint32_t *at, struct live_session_view *v);
 struct live_tally; /* sessions of each stream, counted at one moment */
 struct live_tally *live_tally_new(void);
@@ -262,8 +264,8 @@ struct live_kick {
 
 bool live_kick_means(const struct live_kick *k,
                      const struct live_session_view *v);
-/* Ends what is meant of this process's sessions: their handlers' on_stop says
- * LIVE_KICKED.  How many. */
+/* Ends the sessions of this process that k means, with reason LIVE_KICKED in
+ * their handlers' on_stop.  Returns how many. */
 unsigned live_kick(const struct live_kick *k);
 #define LIVE_KICKED "kicked by the operator"
 

@@ -1,6 +1,6 @@
 /*
- * What a stream looks and sounds like, for statistics: what the codec headers
- * say, and what the writer finds out about its pictures.
+ * The properties of a stream's picture and sound, for statistics: from the
+ * codec headers, and from the writer's counts of pictures.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,18 +17,18 @@ struct measure {
     uint32_t from, pictures;
 };
 
-/* Writer: an earlier publisher's are forgotten. */
+/* Writer: forgets the properties of an earlier publisher. */
 void measure_start(struct stream *s);
 /* Writer: a new codec header. */
 void measure_header(struct stream *s, enum media_type type, struct str payload);
-/* Writer: a frame; of a codec without a header it is all there is, and of some
- * the size of the picture stands there. */
+/* Writer: a frame, for codecs without a header, and for those whose key frames
+ * hold the size of the picture. */
 void measure_frame(struct stream *s, enum media_type type,
                    struct media_info info, struct str payload);
 /* Writer: a picture with these flags (enum media_flag) and timestamp. */
 void measure_picture(struct measure *m, struct stream *s, unsigned flags,
                      uint32_t time);
-/* Anybody: fills in what of v is known. */
+/* Anybody: fills in the members of v that are known. */
 void measure_view(struct stream *s, struct live_stream_view *v);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * What went through a session or a stream: totals, and the speed of late.
+ * Bytes through a session or a stream: totals, and the recent speed.
  *
- * Its owner alone adds; anybody reads, by a clock of his own, so that the
- * speed of what stands still, or of a process that died, falls to 0.  Time is
- * cut in buckets.  Whenever the owner comes to a new one it notes the totals
- * it leaves behind (a mark); the speed is what was added since the newest mark
- * before the window.  The last ones are kept, however far apart they are.
+ * Its owner alone adds.  Any process reads, by its own clock, so that the speed
+ * of an idle session, or of a dead process, falls to 0.  Time is cut in
+ * buckets.  When the owner comes to a new bucket it notes the totals so far (a
+ * mark).  The speed is that of the bytes added since the newest mark before the
+ * window.  The last marks are kept, however far apart they are.
  *
  * An addition touches one cache line; a mark is made twice a second at most.
  *
@@ -18,9 +18,10 @@
 #include <stdint.h>
 
 #define METER_BUCKET_MS 500
-/* The window: so many whole buckets and the one that is under way. */
+/* The window: so many whole buckets and the present one. */
 #define METER_BUCKETS 10
-/* More than lie in the window, so that the mark before it is still there. */
+/* More marks than the window has buckets, so that the mark before it is still
+ * there. */
 #define METER_MARKS 16
 
 struct meter_mark {
@@ -41,19 +42,19 @@ struct meter_view {
     uint64_t video_speed, audio_speed; /* bit/s */
 };
 
-/* Owner, before anybody may look: nothing went through it. */
+/* Owner, before any process may read: sets all to 0. */
 void meter_clear(struct meter *m);
 /* Owner: leaves a bucket for a later one; for meter_add(). */
 void meter_mark(struct meter *m, uint32_t bucket);
 
-/* Any moment of a bucket; bucket 0 never is. */
+/* The bucket of a moment; never 0. */
 static inline uint32_t
 meter_bucket(int64_t now)
 {
     return (uint32_t)(now / METER_BUCKET_MS) + 1;
 }
 
-/* Owner: bytes more; now is clock_ms() as its loop has it. */
+/* Owner: adds bytes; now is clock_ms() as its loop has it. */
 static inline void
 meter_add(struct meter *m, int64_t now, uint64_t video, uint64_t audio)
 {
@@ -69,9 +70,9 @@ meter_add(struct meter *m, int64_t now, uint64_t video, uint64_t audio)
     atomic_store_explicit(&m->audio, a + audio, memory_order_relaxed);
 }
 
-/* Anybody: now is clock_ms(), since when the thing lives.  The speed of what
- * is younger than the window is that of its life, for which half a second is
- * the least. */
+/* Anybody: now is clock_ms(), started_ms the start of the session or stream.
+ * One younger than the window has the speed over its whole life, at least half
+ * a second. */
 struct meter_view meter_read(const struct meter *m, int64_t now,
                              int64_t started_ms);
 

@@ -1,5 +1,5 @@
 /*
- * What this folder counts.
+ * The metrics of this folder.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -38,7 +38,7 @@ enum live_refused {
     LIVE_REFUSED_TAKING,   /* another one is replacing it */
     LIVE_REFUSED_FIGHT,    /* it was replaced too often */
     LIVE_REFUSED_BUSY,     /* another process does not let go of the name */
-    LIVE_REFUSED_PLAYERS,  /* it has as many as the operator allows */
+    LIVE_REFUSED_PLAYERS,  /* it has as many players as the operator allows */
     LIVE_REFUSED_COUNT
 };
 

@@ -1,16 +1,16 @@
 /*
- * Which record bears which name: a hash table over the keys of the arena.
+ * Finds the record of a name: a hash table over the keys of the arena.
  *
  * The keys alone decide (live/stream.h).  A bucket of the table holds numbers
- * of records whose names belong there, a name belongs to two buckets, and both
- * are always looked at as a whole: sixteen places, however many streams there
- * are and whatever stands in the table.  A place whose record's key says
- * otherwise is void and is used again, so nothing has to be taken out when a
+ * of records whose names belong there.  A name belongs to two buckets, and a
+ * search always reads both as a whole: sixteen places, however many streams
+ * there are and whatever stands in the table.  A place whose record's key
+ * disagrees is void and is used again, so nothing has to be taken out when a
  * stream ends or a process is killed.
  *
- * A place is written over by compare-and-swap, and what is written there is
- * never written twice: so who takes a place that was void when he looked
- * cannot write over one that another has taken meanwhile for the same record.
+ * A process overwrites a place by compare-and-swap, and no value is ever
+ * written twice.  So a process that takes a void place cannot overwrite one
+ * that another process has taken meanwhile for the same record.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -37,8 +37,8 @@ uint32_t names_next(struct names_look *look); /* RECORD_NONE: no more */
 
 /* A FREE record gets that key; RECORD_NONE: there is none. */
 uint32_t names_claim(uint64_t key);
-/* Its claimer: from now on others find it.  False: there is no place, which
- * happens to a full table once in a very long time. */
+/* Called by its claimer: from now on others find it.  False: there is no place,
+ * which happens to a full table once in a very long time. */
 bool names_enter(uint32_t record);
 /* It is FREE. */
 void names_release(uint32_t record);

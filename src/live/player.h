@@ -5,7 +5,7 @@
  *   player_start.c  from waiting to the first bytes
  *   player_send.c   a step of sending, and where it stands afterwards
  *                   (called by a pass: pass.c)
- *   player_fate.c   what becomes of it when its stream or its socket fails
+ *   player_fate.c   failures of its stream or its socket
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -41,7 +41,7 @@ struct live_player {
     uint32_t rest_done; /* bytes of that frame that went out */
     bool started;       /* on_start was called */
     bool waiting;       /* wants a frame to start at */
-    bool early;         /* was here before there was one */
+    bool early;         /* came before there was one */
     bool paused;
     bool gop_cache;
     bool stopped;            /* freed at the end of the turn */
@@ -54,16 +54,16 @@ enum sent {
     SENT_SOME,    /* the socket takes more: go on in the next pass */
     SENT_BLOCKED, /* the socket is full */
     SENT_WAITS,   /* wants a frame to start at */
-    SENT_ASKED,   /* the pass has taken its send over, and files it */
+    SENT_ASKED,   /* the pass makes its send, and puts it in its list */
     SENT_GONE,    /* stopped */
 };
 
-/* It stands inside a frame. */
+/* Whether it stands inside a frame. */
 bool player_mid_frame(const struct live_player *p);
-/* Another NetStream of its connection stands inside a frame. */
+/* Whether another NetStream of its connection stands inside a frame. */
 bool player_shut_out(const struct live_player *p);
-/* Where another player of its connection has sent last: tells its session, at
- * a frame's boundary.  false: it was stopped. */
+/* Calls on_turn of its session when another player of its connection has sent
+ * last; at a frame's boundary. false: it was stopped. */
 bool player_take_turn(struct live_player *p);
 /* Whether the operator wants all lines about its client or its stream. */
 static inline bool
@@ -78,7 +78,7 @@ player_count(struct live_player *p, uint64_t video, uint64_t audio)
     record_count(p->record, loop_now(hub.loop), video, audio);
 }
 
-/* No stream has its name: it waits for one, and gets that from the start. */
+/* No stream has its name: it waits for one, and gets it from the start. */
 void player_await_name(struct live_player *p);
 /* Out of all lists and counters; freed at the end of the turn. */
 void player_forget(struct live_player *p);
@@ -92,9 +92,9 @@ enum sent player_break(struct live_player *p);
 /* ---- player_send.c ---- */
 /* At most one send to a player that is in no list. */
 enum sent player_step(struct live_player *p);
-/* What the socket took of a batch. */
+/* The socket took n bytes of a batch. */
 enum sent player_sent(struct live_player *p, const struct batch *b, size_t n);
-/* Puts a player, which is in no list, where it belongs after a step. */
+/* Puts a player, which is in no list, into its list after a step. */
 void player_file(struct live_player *p, enum sent sent);
 /* The same, and counts it as too slow instead of broken. */
 enum sent player_too_slow(struct live_player *p, const char *reason);

@@ -1,6 +1,6 @@
 /*
- * What becomes of players when their stream comes, goes on hold or ends, and
- * when their socket takes nothing.
+ * Players whose stream comes, goes on hold or ends, and players whose socket
+ * takes nothing.
  *
  * Callbacks in here may stop any player of any stream: lists are walked by
  * taking the first element away, never by remembering the next.
@@ -135,7 +135,7 @@ players_end(struct hub_stream *hs)
     each_player(hs, end_player);
 }
 
-/* Who never started goes on waiting: somebody may come yet. */
+/* A player that never started goes on waiting: a publisher may still come. */
 static void
 leave_player(struct live_player *p)
 {

@@ -1,8 +1,8 @@
 /*
- * Sending to a player, step by step, and filing it afterwards.
+ * Sends to a player, step by step, and puts it into its list afterwards.
  *
- * A step makes at most one send.  What waits for the end of a frame (words of
- * the session, pausing, catching up) is looked at only there.
+ * A step makes at most one send.  Only the end of a frame is the time for
+ * messages of the session, for pausing and for catching up.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

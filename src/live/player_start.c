@@ -3,7 +3,8 @@
  *
  * A player starts at the stream's newest start frame, behind the metadata and
  * codec headers in force; one that fell behind starts again in the same way.
- * Who waited for the stream starts at its first one, however much came at once.
+ * A player that waited for the stream starts at its first one, however many
+ * frames came at once.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -94,8 +95,8 @@ add_items(struct buf *to, const struct live_player *p, bool metadata,
     return bad;
 }
 
-/* What goes before the first frame of all: the file's header, and metadata at
- * time 0 (ffmpeg takes a later one for subtitles). */
+/* Adds the bytes before the very first frame: the file's header, and metadata
+ * at time 0 (ffmpeg takes later metadata for subtitles). */
 static int
 add_beginning(struct buf *to, const struct live_player *p)
 {
@@ -129,7 +130,8 @@ count_headers(struct live_player *p)
     player_count(p, video, audio);
 }
 
-/* What goes before the first frame, of all or after frames were left out. */
+/* Sends the messages before the first frame, the very first or after skipped
+ * frames. */
 static int
 send_prologue(struct live_player *p, bool first, uint32_t timestamp)
 {
@@ -176,9 +178,9 @@ first_frame(const struct live_player *p)
     return first;
 }
 
-/* The frame to start at, or FRAME_NONE.  Who came before the first one gets it
- * even from a publisher that has left again, and waits while the newest one
- * came with other codec headers. */
+/* The frame to start at, or FRAME_NONE.  A player that came before the first
+ * one gets it even from a publisher that has left again, and waits while the
+ * newest one came with other codec headers. */
 static uint64_t
 start_frame(const struct live_player *p)
 {

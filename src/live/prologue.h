@@ -1,8 +1,8 @@
 /*
- * What a new player needs before its first frame: metadata, the codec headers
- * and what Enhanced RTMP says of a track beside them (colours, speakers), the
- * newest of each kind and track, in one segment that is replaced as a whole, so
- * that a reader never sees half a change.
+ * The messages that a new player needs before its first frame: metadata, the
+ * codec headers, and Enhanced RTMP's metadata of a track (colours, speakers),
+ * the newest of each kind and track.  They are in one segment that is replaced
+ * as a whole, so that a reader never sees half a change.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,15 +11,16 @@
 
 #include "live/arena.h"
 
-/* Each change takes a fresh segment, and the old one is nobody's until all
- * processes have made a turn.  So a writer has only so many changes: a burst
- * (several tracks begin at once, and may all change), then so many a second;
- * codec headers have theirs, metadata of the stream and of its tracks another.
+/* Each change takes a fresh segment, and the old one is not free until all
+ * processes have made a turn.  So a writer has a limited number of changes: a
+ * burst (several tracks begin at once, and may all change), then so many a
+ * second.  Codec headers have one limit, metadata of the stream and of its
+ * tracks have another.
  */
 #define PROLOGUE_BURST 32
 #define PROLOGUE_RATE 4 /* a second */
 
-/* What the writer keeps to itself about the headers of its stream. */
+/* The writer's private state of the headers of its stream. */
 struct prologue_writer {
     int64_t spent_until[2]; /* clock_ms() when all changes made are forgiven:
                                of codec headers, of metadata */
@@ -40,7 +41,7 @@ enum prologue_change {
     PROLOGUE_OFTEN, /* one change too many: the older one stays in force */
 };
 
-/* A writer begins: what an earlier one put in is forgotten. */
+/* A writer begins: drops the items of an earlier one. */
 void prologue_begin(struct prologue_writer *w, struct stream *s);
 /* Writer: puts an item in, over an older one of its kind. */
 enum prologue_change prologue_put(struct prologue_writer *w, struct stream *s,

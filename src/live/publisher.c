@@ -295,7 +295,7 @@ live_publish(const struct live_publish *what,
     return p;
 }
 
-/* What was transferred, whatever becomes of it. */
+/* Counts received bytes, also of frames that are dropped later. */
 static void
 count(struct live_publisher *p, enum media_type type, size_t len)
 {

@@ -185,7 +185,7 @@ record_view(const struct session_record *r, struct live_session_view *v)
     return false;
 }
 
-/* Whoever writes its record meanwhile is counted by the next who asks. */
+/* A record that changes meanwhile counts at the next call. */
 static bool
 plays(uint32_t n, struct str name)
 {

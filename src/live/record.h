@@ -1,6 +1,6 @@
 /*
- * Session records: one for each publisher and player of all processes, read
- * by whoever shows statistics.
+ * Session records: one for each publisher and player of all processes, read for
+ * statistics.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -20,12 +20,13 @@ struct record_text {
 /* NULL when all are taken (live.max_sessions). */
 struct session_record *record_take(const struct record_text *t);
 void record_free(struct session_record **r);
-/* As written by its owner: only the owner may ask. */
+/* The name; only the owner may ask. */
 struct str record_name(const struct session_record *r);
-/* The same for all; false: free, or changing all the time. */
+/* A copy of the record, for any process; false: it is free, or changes all the
+ * time. */
 bool record_view(const struct session_record *r, struct live_session_view *v);
-/* Players of that name in all processes, pushes of relays left out; not
- * counted on beyond most. */
+/* Players of that name in all processes, without pushes of relays; counts no
+ * further than `most`. */
 uint32_t records_playing(struct str name, uint32_t most);
 /* Owner: payload bytes of whole messages. */
 static inline void
@@ -39,8 +40,8 @@ void record_publishes(struct session_record *r);
 
 /* Master, when the arena has been made. */
 void records_begin(void);
-/* Master, from time to time: memory of some thousand records that nobody has
- * goes back to the system. */
+/* Master, from time to time: gives the memory of some thousand free records
+ * back to the system. */
 void records_trim(void);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * A frame that goes out of the arena while players stand in it: one copy of
- * it for all of them, as long as one needs it.
+ * A copy of a frame that leaves the arena while players stand in it: one copy
+ * for all of them, as long as one needs it.
  *
  * A player that stands in it takes its rest from the copy.  The memory of
- * copies counts for http.max_unsent (net/unsent.h): over that, the players of
- * the copy of which least is taken are closed as too slow.
+ * copies counts for http.max_unsent (net/unsent.h).  Over that limit, the
+ * slowest copy goes: its players are closed as too slow.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,7 +16,7 @@
 
 struct rest {
     struct list link;    /* of its stream's; the newest first */
-    struct list players; /* who stand in it, by their in_rest */
+    struct list players; /* that stand in it, by their in_rest */
     struct unsent unsent;
     uint64_t frame;
     uint64_t taken; /* bytes that players took of it */
@@ -26,8 +26,8 @@ struct rest {
     uint8_t bytes[];       /* all of the frame, in the framing of view */
 };
 
-/* The player stands in a frame of its stream, which is there yet: from now on
- * it has its rest.  -1: memory is out. */
+/* The player stands in a frame of its stream, which is still in the arena: from
+ * now on it has a copy. -1: memory is out. */
 int rest_save(struct live_player *p);
 /* Its socket took n bytes of it. */
 void rest_took(struct live_player *p, size_t n);

@@ -2,10 +2,10 @@
  * Segments: finding one, giving its memory back.
  *
  * Two tables of bits, one for retired segments and one for free ones, tell
- * where to look.  Who changes a state word changes the bits behind it.  Who
- * finds a bit that its state word denies takes it away and looks again, for
- * the state may have changed in between: so a bit is missing only where a
- * process was killed before it could set it.
+ * where to look.  A process that changes a state word then changes its bits.  A
+ * process that finds a bit which the state word contradicts clears it and looks
+ * again, because the state may have changed in between.  So a bit is missing
+ * only where a process was killed before it could set it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,7 +28,8 @@
 #define LOOKED 16384u
 /* Segments whose memory is given back in one go (4 MB). */
 #define TRIM 64u
-/* What streams may soon need: half of what they have, and this (4 MB). */
+/* Segments that streams may soon need: half of those that they have, plus this
+ * (4 MB). */
 #define RESERVE 64u
 /* In place of a stream: the master is giving its memory back. */
 #define NOBODY UINT32_MAX
@@ -114,7 +115,8 @@ hint_set(enum hint hint, uint32_t segment)
     }
 }
 
-/* Whoever set a bit meanwhile may have found the word's bit still there. */
+/* A process that set a bit meanwhile may have found the word's bit still
+ * there. */
 static void
 hint_clear_summary(enum hint hint, uint32_t word)
 {

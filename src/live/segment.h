@@ -1,21 +1,21 @@
 /*
- * Segments of the arena: whose they are, taking and giving back.
+ * Segments of the arena: their owners, taking and giving back.
  *
  * A segment is FREE, USED by a stream, or RETIRED at an epoch.  Retiring first
  * moves the stream's head so that no cursor may enter it any more, then draws
  * a new epoch.  Each process writes down the epoch it sees at the top of every
  * turn of its loop (slot->epoch_seen; "all" while it sleeps).  A retired
- * segment is taken again only when every process has seen its epoch: so nobody
- * can be reading it, by construction.
+ * segment is taken again only when every process has seen its epoch, so that
+ * nobody can be reading it.
  *
- * FREE ones hold no memory: they were never used, or the master has given
+ * FREE segments have no memory: they were never used, or the master has given
  * their memory back to the system.  So retired ones are taken first, and of
- * each kind the lowest: memory follows what streams hold at once, and what is
- * not needed any more lies together at the upper end.
+ * each kind the lowest.  Memory thus follows the needs of streams, and unneeded
+ * segments lie together at the upper end.
  *
- * The state words alone decide.  Bits tell where it is worth looking; they may
- * be wrong after a process was killed, and are mended by whoever finds that,
- * at the latest by the master (segments_trim()).  There are no lists to break.
+ * The state words alone decide.  Bits show where to search.  They may be wrong
+ * after a process was killed; the process that finds that mends them, at the
+ * latest the master (segments_trim()).  There are no lists to break.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -37,18 +37,18 @@ void segments_begin(void);
 
 /* A segment for stream number n, or SEGMENT_NONE. */
 uint32_t segment_take(uint32_t n);
-/* A segment of stream number n, after its head has moved past it; false: it is
- * none of that stream's, and is left alone. */
+/* Retires a segment of stream number n, after its head has moved past it;
+ * false: it is none of that stream's, and is left alone. */
 bool segment_retire(uint32_t segment, uint32_t n);
 bool segment_used_by(uint32_t segment, uint32_t n);
 
-/* How many are used, how many retired: these have memory, the others none. */
+/* Counts used and retired segments: these have memory, the others none. */
 void segments_count(uint64_t *used, uint64_t *retired);
 
 /* Master: looks at some of the segments, retires those that no stream can have
- * (its own is over, or the word is nobody's), and gives memory of retired ones
- * back to the system where there are more than streams may soon need.  Returns
- * whether there is more to give back, so that it is worth coming again soon. */
+ * (its stream is over, or the word names none), and gives memory of retired
+ * ones back to the system when there are more than streams may soon need.
+ * Returns whether there is more to give back: call again soon. */
 bool segments_trim(void);
 
 #endif

@@ -225,10 +225,10 @@ stream_unask(struct stream *s)
     return atomic_compare_exchange_strong(&s->takeover, &self, 0);
 }
 
-/* From owner to nobody; whoever finds owner dead may do it as well.  What never
- * had a frame is not held: nobody could have seen it, and names taken without
- * media must not fill the table.  Players are owed its frames for as long as a
- * stream that goes on would keep them. */
+/* Takes the stream from owner; a process that finds owner dead may do it as
+ * well.  A stream that never had a frame is not held: nobody could have seen
+ * it, and names taken without media must not fill the table.  Players are owed
+ * its frames for as long as a stream that goes on would keep them. */
 static void
 put_on_hold(struct stream *s, slot_owner owner)
 {

@@ -3,9 +3,9 @@
  *
  * A record goes FREE -> CLAIMED -> OPEN -> ENDED -> FREE.  Its key word holds
  * state, claiming slot and the hash of the name, so that one compare-and-swap
- * both takes a record and tells others which name it will bear.  Whoever
+ * both takes a record and shows others which name it will have.  A process that
  * finds another record with the same hash after claiming lets go and tries
- * again: of two processes at least one sees the other, so a name never stands
+ * again.  Of two processes at least one sees the other, so no name is there
  * twice.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -18,7 +18,8 @@
 enum stream_answer {
     STREAM_YOURS,   /* this process writes it now */
     STREAM_TAKEN,   /* it has another publisher */
-    STREAM_RETRY,   /* another process is at it: ask again in a millisecond */
+    STREAM_RETRY,   /* another process is changing it: ask again in a
+                       millisecond */
     STREAM_NO_ROOM, /* live.max_streams */
 };
 
@@ -26,19 +27,19 @@ enum stream_answer {
 struct stream *stream_find(struct str name);
 bool stream_is_open(struct stream *s);
 /* Borrowed from shared memory: never longer than a name may be, but its bytes
- * are its owner's. */
+ * are not to be trusted. */
 struct str stream_name(const struct stream *s);
 
-/* Asks for the right to write it, making it if need be. */
+/* Asks for the right to write the stream, and makes it if there is none. */
 enum stream_answer stream_claim(const struct live_publish *p,
                                 struct stream **out);
 
 /* Asks its writer to hand it over to this process; 0, or -1 with err when
- * another asks already or it changes hands too often. */
+ * another process asks already or the stream changes hands too often. */
 int stream_ask(struct stream *s, struct errmsg *err);
 /* Takes the question back; false: it was answered, the stream is ours. */
 bool stream_unask(struct stream *s);
-/* The writer's side: gives it to who asked; false: nobody did. */
+/* The writer's side: gives it to the process that asked; false: none did. */
 bool stream_hand_over(struct stream *s);
 /* Notes that a publisher was replaced; -1 with err: too often. */
 int stream_note_replaced(struct stream *s, struct errmsg *err);
@@ -47,11 +48,11 @@ int stream_note_replaced(struct stream *s, struct errmsg *err);
 void stream_leave(struct stream *s);
 
 bool stream_is_live(struct stream *s);
-/* Nobody publishes it, and the time for somebody to come back is up: players
- * that have all of it are stopped.  The stream itself ends (master.c) when no
- * slot owes some of it to a player; at owed_until in any case. */
+/* Whether it has no publisher and its hold is over: players that have all of it
+ * are stopped.  The master ends the stream itself (master.c) when no slot owes
+ * a player some of it; at owed_until in any case. */
 bool stream_hold_is_over(struct stream *s);
-/* Whether a slot has players without all of it, or has not looked yet. */
+/* Sets whether a slot has players without all of it, or has not looked yet. */
 void stream_set_owing(struct stream *s, uint32_t slot, bool owing);
 bool stream_is_owed(struct stream *s); /* by any */
 

@@ -47,8 +47,8 @@ timeline_start(struct timeline *t, struct stream *s)
 }
 
 /* This frame comes as much later than the stream's last sound or picture as it
- * arrived later; data have the time of those.  What the clock said before says
- * nothing any more. */
+ * arrived later; data have the time of those.  Earlier times of the clock do
+ * not count any more. */
 static void
 join_clock(struct timeline *t, struct stream *s, const struct frame *f,
            uint32_t timestamp)

@@ -1,13 +1,13 @@
 /*
- * The time of a stream: where each publisher's clock stands on it.
+ * The time of a stream, and the place of each publisher's clock on it.
  *
- * Players never go back in time.  A publisher that comes later goes on where
- * the stream was, by the time that went by; a clock that jumps back is set
- * anew in the same way.  Sound and pictures share one offset, so that what
- * belongs together stays together; but each is compared with its own last
- * time only: one may be far behind the other all the time.  Where the one that
- * did not set the offset would go back, its frames stand 1 ms apart until it is
- * past its own last time.
+ * Players never go back in time.  The frames of a later publisher continue the
+ * stream's time, with the gap as long as it was; a clock that jumps back is set
+ * anew in the same way.  Sound and pictures share one offset, so that they stay
+ * together.  But each is compared with its own last time only: one may be far
+ * behind the other all the time.  When the one that did not set the offset
+ * would go back, its frames stand 1 ms apart until it is past its own last
+ * time.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -33,7 +33,7 @@ struct timeline {
 void timeline_start(struct timeline *t, struct stream *s);
 /* Writer: the stream's time of a frame, whose type, flags and arrival are set,
  * and to which the publisher gave this timestamp.  Of several tracks of its
- * kind one leads; the others are not asked whether the clock went back. */
+ * kind one leads; only its times show whether the clock went back. */
 uint32_t timeline_place(struct timeline *t, struct stream *s,
                         const struct frame *f, uint32_t timestamp,
                         bool leading);

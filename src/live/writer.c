@@ -23,7 +23,7 @@
 /* The last index segment a ring may hold and be told from the first. */
 #define INDEX_HELD_MAX (INDEX_RING / 2)
 
-/* What players could start at came with other codec headers. */
+/* Earlier frames to start at came with other codec headers. */
 static void
 forget_starts(struct stream *s)
 {
@@ -225,8 +225,8 @@ take_room(struct writer *w, uint64_t position, uint64_t len)
     return 0;
 }
 
-/* What was taken behind position for a frame that cannot be had: it would fill
- * the stream's cap, which then has no room for any other frame. */
+/* Gives back segments taken behind position for a frame that did not fit: they
+ * would fill the stream's cap, which then has no room for any other frame. */
 static void
 give_back(struct stream *s, uint64_t position)
 {

@@ -10,7 +10,7 @@
 #include "live/prologue.h"
 #include "live/timeline.h"
 
-/* What the writing process keeps to itself; lost with it without harm. */
+/* The private state of the writing process; lost with it without harm. */
 struct writer {
     struct stream *stream;
     int64_t started_ms;
@@ -27,11 +27,12 @@ struct writer {
     struct measure measure;
     struct prologue_writer headers;
     bool unsteady; /* its codec headers change too often: it has to be stopped,
-                      for new players would get one that is not in force */
+                      because new players would get a header that is not in
+                      force */
 };
 
-/* The process has the right to write s.  An earlier publisher's codec headers
- * are forgotten: they are not this one's. */
+/* The process has the right to write s.  Drops the codec headers of an earlier
+ * publisher. */
 void writer_start(struct writer *w, struct stream *s);
 
 /* 0; -1: dropped and counted, or w->unsteady. */

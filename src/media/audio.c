@@ -1,5 +1,5 @@
 /*
- * What headers of sound say: AAC, MP3, Opus, FLAC.
+ * Reads headers of sound: AAC, MP3, Opus, FLAC.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

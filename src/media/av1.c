@@ -12,7 +12,7 @@
 #define RECORD_HEAD 4
 #define OBU_SEQUENCE 1
 
-/* What later parts depend on. */
+/* Flags on which later parts depend. */
 struct model {
     bool decoder;         /* decoder_model_info_present_flag */
     unsigned delay_bits;  /* of its delays */

@@ -1,8 +1,8 @@
 /*
  * Reading bits, the most significant first, as codec headers have them.
  *
- * Reading past the end gives 0 and is remembered: whoever reads looks at
- * `over` once, at the end.
+ * Reading past the end gives 0 and sets `over`, which the caller checks once,
+ * at the end.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,8 +1,8 @@
 /*
- * What the headers of codecs say of picture and sound, for statistics.
+ * Reads the properties of picture and sound from codec headers, for statistics.
  *
- * Pure functions over bytes of strangers: bounded, no memory.  A value
- * that a header does not say, or says wrongly, stays unknown.
+ * Pure functions over bytes of strangers: bounded, no memory.  A value that a
+ * header lacks, or that is invalid, stays unknown.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,7 +16,7 @@ struct media_video {
     char profile[24];       /* "High"; empty: unknown */
     char level[8];          /* "3.1" */
     uint32_t width, height; /* as shown, pixels; 0: unknown */
-    uint32_t fps;           /* thousandths; 0: not told */
+    uint32_t fps;           /* thousandths; 0: unknown */
 };
 
 struct media_audio {
@@ -30,8 +30,8 @@ struct media_audio {
 struct media_video media_describe_video(const uint8_t *payload, size_t len);
 struct media_audio media_describe_audio(const uint8_t *payload, size_t len);
 
-/* The size of the picture, where a key frame says it and no header does: VP8
- * and VP9.  False: it does not. */
+/* The size of the picture from a key frame, for codecs whose header lacks it:
+ * VP8 and VP9.  False: the frame has no size. */
 bool media_frame_size(const uint8_t *payload, size_t len, uint32_t *width,
                       uint32_t *height);
 
@@ -43,8 +43,8 @@ void describe_h264(struct media_video *v, struct str config);
 void describe_hevc(struct media_video *v, struct str config);
 /* AV1CodecConfigurationRecord (AV1 in ISOBMFF, 2.3). */
 void describe_av1(struct media_video *v, struct str config);
-/* VPCodecConfigurationRecord (VP in ISOBMFF), with or without the words of a
- * full box before it. */
+/* VPCodecConfigurationRecord (VP in ISOBMFF), with or without the version and
+ * flags of a full box before it. */
 void describe_vp9(struct media_video *v, struct str config);
 /* AudioSpecificConfig (ISO/IEC 14496-3, 1.6.2.1). */
 void describe_aac(struct media_audio *a, struct str config);

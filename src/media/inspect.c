@@ -1,9 +1,9 @@
 /*
- * What the first bytes of a payload say: codec, key frame, codec header.
+ * Reads the first bytes of a payload: codec, key frame, codec header.
  *
  * Legacy tags are Adobe FLV 10.1, E.4.2 and E.4.3; extended ones are Enhanced
- * RTMP v2 ("ExVideoTagHeader", "ExAudioTagHeader").  Nothing here looks into
- * a coded picture: the tag's own words are believed.
+ * RTMP v2 ("ExVideoTagHeader", "ExAudioTagHeader").  Nothing here looks into a
+ * coded picture: the tag's own fields are trusted.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -43,7 +43,7 @@ static const struct {
     { "fLaC", CODEC_FLAC }, { "ac-3", CODEC_AC3 },  { "ec-3", CODEC_EAC3 },
 };
 
-/* What is not yet looked at. */
+/* The bytes that are not read yet. */
 struct span {
     const uint8_t *p;
     size_t len;

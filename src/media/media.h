@@ -1,6 +1,6 @@
 /*
- * What a frame is: one RTMP message of audio, video or data, and what its
- * first bytes say about it.  No I/O, no memory.
+ * A frame is one RTMP message of audio, video or data.  This reads the
+ * properties of a frame from its first bytes.  No I/O, no memory.
  *
  * Video and audio payloads are FLV tag bodies (Adobe FLV 10.1, E.4) with the
  * Enhanced RTMP extensions (v1 2023 and v2 2025: FourCC, ModEx, multitrack).
@@ -28,7 +28,7 @@ enum media_flag {
                               its channels (Enhanced RTMP); in force until the
                               next one */
 };
-/* What is said once and holds for the frames that follow. */
+/* Messages that are sent once and hold for the frames that follow. */
 #define MEDIA_KEPT (MEDIA_HEADER | MEDIA_META | MEDIA_TRACK_META)
 
 enum media_codec {
@@ -63,13 +63,13 @@ struct media_info {
     uint8_t track; /* Enhanced RTMP multitrack id, else 0 */
 };
 
-/* Looks at the front of a payload; never fails: what it does not know has
- * flags 0 and CODEC_OTHER. A zero-length payload has flags 0, CODEC_NONE. */
+/* Looks at the front of a payload; never fails: an unknown payload has flags 0
+ * and CODEC_OTHER.  A zero-length payload has flags 0, CODEC_NONE. */
 struct media_info media_inspect(enum media_type type, const uint8_t *payload,
                                 size_t len);
-/* What stands behind the tag's own words: of a codec header the codec's
- * configuration (of several tracks: the first one's), else the coded picture
- * or sound.  Empty when there is nothing. */
+/* The body behind the tag's own bytes: of a codec header the codec's
+ * configuration (of several tracks: the first one's), else the coded picture or
+ * sound.  Empty when there is nothing. */
 struct str media_body(enum media_type type, const uint8_t *payload, size_t len);
 const char *media_codec_name(enum media_codec codec); /* "H.264", "AAC" */
 
@@ -77,7 +77,7 @@ const char *media_codec_name(enum media_codec codec); /* "H.264", "AAC" */
  * get what follows it.  Returns the rest of the payload. */
 struct str media_data_content(struct str payload);
 
-/* That string as AMF0 has it: what a publisher puts before its metadata. */
+/* That string in AMF0, which a publisher puts before its metadata. */
 enum { MEDIA_SET_DATA_FRAME = 16 };
 extern const uint8_t media_set_data_frame[MEDIA_SET_DATA_FRAME];
 

@@ -51,7 +51,7 @@ parse_word(struct str s, enum what *out)
     return false;
 }
 
-/* What does not count is 0. */
+/* Sets the bits that do not count to 0. */
 static void
 clear_rest(struct access_net *net)
 {

@@ -1,7 +1,7 @@
 /*
- * Access rules: an ordered list of "allow|deny WHAT", first match wins,
- * nothing matches: denied.  WHAT: an address, a CIDR, loopback, private,
- * linklocal, unix:, all.
+ * Access rules: an ordered list of "allow|deny WHAT", of which the first that
+ * matches decides.  An address that no rule matches is denied.  WHAT: an
+ * address, a CIDR, loopback, private, linklocal, unix:, all.
  *
  * The same without the verbs is a list of peers that are trusted.
  *
@@ -25,14 +25,14 @@ struct access_net {
 int access_parse_net(struct str s, struct access_net *out);
 bool access_net_has(const struct access_net *net, const struct addr *peer);
 
-/* What is wrong with one rule; fits struct conf_key's check. */
+/* Checks one rule: 0, or -1 with err; fits struct conf_key's check. */
 int access_check_rule(struct str rule, struct errmsg *err);
 /* rules[count] were checked before; the list lives in pool. */
 const struct access_list *access_parse(struct pool *pool,
                                        const struct str *rules, size_t count);
 /* A NULL list allows everybody. */
 bool access_allows(const struct access_list *list, const struct addr *peer);
-/* Its first rule lets everybody in: no address says anything. */
+/* Whether its first rule allows everybody, so that addresses do not matter. */
 bool access_allows_all(const struct access_list *list);
 
 /* The same for lists of WHAT alone. */

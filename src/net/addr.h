@@ -43,9 +43,9 @@ socklen_t addr_to_socket(const struct addr *a, struct sockaddr_storage *ss);
 const char *addr_text(const struct addr *a, char *dst);
 const char *addr_ip_text(const struct addr *a, char *dst);
 bool addr_eq(const struct addr *a, const struct addr *b); /* with port */
-/* What of an address stands for one client where clients are counted: all of
- * an IPv4 address, the first 64 bits of an IPv6 address (the rest is the
- * client's own choice), nothing of a unix socket.  Borrowed from a. */
+/* The part of an address by which clients are counted: all of an IPv4 address,
+ * the first 64 bits of an IPv6 address (the client chooses the rest itself),
+ * nothing of a unix socket.  Borrowed from a. */
 struct str addr_client(const struct addr *a);
 bool addr_is_loopback(const struct addr *a); /* unix counts as loopback */
 bool addr_is_private(const struct addr *a);  /* RFC 1918, ULA, CGNAT */

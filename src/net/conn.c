@@ -98,7 +98,7 @@ wants_bytes(const struct conn *c)
     if (c->finishing) {
         return !c->eof; /* after it only what is left to send counts */
     }
-    /* What is kept and about to be offered goes first: then the buffer is
+    /* Kept bytes that are about to be offered go first: then the buffer is
      * empty again, and nothing has to be moved in it. */
     return !c->eof && !c->read_paused && buf_room(&c->in) > 0 &&
            list_empty(&c->offer.link);

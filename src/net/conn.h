@@ -3,15 +3,15 @@
  * conn_ops) behind TLS.
  *
  * Reading.  Bytes are read into a buffer shared by all connections of the
- * process and offered to on_data, which says how many it ate; the rest is
- * kept in conn->in and offered again with what comes next.  So an idle
- * connection holds no read buffer.  At most in_limit bytes are read at once;
- * when that many are kept the connection stops reading until conn_offer().
+ * process and offered to on_data, which returns how many it ate.  The rest
+ * stays in conn->in and is offered again with the next bytes.  So an idle
+ * connection holds no read buffer.  The connection reads at most in_limit bytes
+ * at once; when it keeps that many, it stops reading until conn_offer().
  *
  * Writing.  conn_write() sends at once what the socket takes and keeps the
  * rest in conn->out (bounded by out_limit); conn_writev() sends straight from
- * the caller's memory and keeps nothing.  After a short write nothing is
- * tried again before the socket is writable.
+ * the caller's memory and keeps nothing.  After a short write the connection
+ * does not try again before the socket is writable.
  *
  * Closing.  conn_close() may be called from any callback: on_close is called
  * once, at once; the struct is freed at the end of the turn.  A connection
@@ -42,9 +42,9 @@ struct conn_ops {
     /* Ends our side (shutdown); false: later, when the socket is writable. */
     bool (*finish)(struct conn *c);
     /* The rest is NULL where nothing lies between us and the socket. */
-    int (*flush)(struct conn *c); /* sends what is held: 0, or as recv */
-    /* Calls conn_read() later if there is something to read that the socket
-     * does not tell of. */
+    int (*flush)(struct conn *c); /* sends held bytes: 0, or as recv */
+    /* Calls conn_read() later if bytes can be read for which epoll does not
+     * wake us. */
     void (*read_on)(struct conn *c);
     const char *(*reason)(const struct conn *c); /* of the last CONN_ERROR */
     void (*close)(struct conn *c); /* before the socket is closed */
@@ -58,8 +58,8 @@ struct conn_handlers {
     void (*on_writable)(void *arg);
     /* The peer ended its side; without it the connection is closed. */
     void (*on_eof)(void *arg);
-    /* The end, whoever caused it; reason is for the log, static or short
-     * lived.  Nothing may be sent any more. */
+    /* The connection ended, by us or the peer; nothing may be sent any more.
+     * reason is for the log, static or short lived. */
     void (*on_close)(void *arg, const char *reason);
 };
 
@@ -74,10 +74,10 @@ struct conn {
     struct buf in;   /* offered, not eaten */
     struct buf out;  /* accepted by conn_write, not sent */
     struct addr peer, local;
-    struct addr via;      /* who connected to us: peer, or its proxy */
-    void *busy;           /* who has sent half of something: others
-                                   keep out until it is NULL again */
-    const void *last;     /* of several who send: who did so last */
+    struct addr via;      /* the host that connected: peer or its proxy */
+    void *busy;           /* the sender of a message that is half sent: others
+                             wait until it is NULL again */
+    const void *last;     /* the last of several senders */
     int64_t opened_ms;    /* loop_now() */
     int64_t last_read_ms; /* bytes last came / last went */
     int64_t last_write_ms;
@@ -120,21 +120,21 @@ struct conn_limits {
     int64_t flush_ms;
 };
 
-/* A connected socket and whom it connects. */
+/* A connected socket with the addresses of both ends. */
 struct conn_socket {
     int fd;
     struct addr peer, local;
-    struct addr via;   /* AF_UNSPEC: peer itself; else the proxy that spoke for
-                          peer (PROXY protocol) */
+    struct addr via;   /* AF_UNSPEC: peer itself; else the proxy that sent
+                          peer's address (PROXY protocol) */
     bool secure;       /* peer's side is TLS with a proxy */
     struct tls *tls;   /* owned; NULL: plain */
     bool not_tls;      /* plain, but of an address that is for TLS */
     bool at_loopback;  /* its listener is bound to a loopback address */
     uint16_t listener; /* place of its listener in METRIC_LISTENERS */
-    uint64_t census;   /* it was counted as incomplete under this; 0: not */
+    uint64_t census;   /* it is counted as incomplete under this key; 0: not */
 };
 
-/* Gives up one that no connection was made of. */
+/* Closes a socket that no connection was made of. */
 void conn_socket_close(const struct conn_socket *s);
 
 /* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP) and s->tls.
@@ -142,11 +142,11 @@ void conn_socket_close(const struct conn_socket *s);
 struct conn *conn_new(struct loop *l, const struct conn_socket *s,
                       const struct conn_handlers *handlers, void *arg,
                       const struct conn_limits *limits);
-/* After how many ms without an acknowledgement of what was sent the system
- * gives a TCP connection up. */
+/* Sets after how many ms the system gives up a TCP connection whose peer does
+ * not acknowledge sent bytes. */
 void conn_set_user_timeout(struct conn *c, int64_t ms);
-/* Hands the connection to other code (HTTP gives it to FLV).  Within on_data,
- * what that call does not eat is offered to the new handlers. */
+/* Hands the connection to other code (HTTP gives it to FLV).  Within on_data:
+ * the bytes that this call does not eat are offered to the new handlers. */
 void conn_set_handlers(struct conn *c, const struct conn_handlers *handlers,
                        void *arg);
 
@@ -157,13 +157,14 @@ int conn_write(struct conn *c, const void *data, size_t n);
  * be called), CONN_ERROR that it failed.  conn->out must be empty. */
 ssize_t conn_writev(struct conn *c, const struct iovec *iov, int count);
 size_t conn_unsent(const struct conn *c); /* bytes in conn->out */
-/* Whether the socket takes bytes as far as is known; false: on_writable will
- * be called when it does. */
+/* Whether the socket takes bytes, as far as we know; false: on_writable will be
+ * called when it does. */
 bool conn_has_room(struct conn *c);
 
-/* conn_writev() in two halves, for who makes many sends at once
- * (net/send_ring.h).  While this is true, bytes may be sent to c->io.fd as they
- * are; nothing else may happen to the connection until conn_sent() is told. */
+/* conn_writev() in two halves, for a caller that makes many sends at once
+ * (net/send_ring.h).  While conn_is_direct() is true, the caller may send bytes
+ * to c->io.fd itself; it does nothing else with the connection before it calls
+ * conn_sent(). */
 bool conn_is_direct(const struct conn *c);
 /* asked: bytes; result: how many the socket took, or -errno.  Returns what
  * conn_writev() would have. */
@@ -171,7 +172,7 @@ ssize_t conn_sent(struct conn *c, size_t asked, ssize_t result);
 
 void conn_pause_reading(struct conn *c);
 void conn_resume_reading(struct conn *c); /* offers what is kept, later */
-/* Calls on_data again with what is kept in conn->in (later, when called from
+/* Calls on_data again with the bytes in conn->in (later, when called from
  * on_data itself). */
 void conn_offer(struct conn *c);
 
@@ -182,20 +183,20 @@ conn_debugged(struct conn *c)
     return debug_wanted(&c->debug, &c->peer, STR_NONE);
 }
 
-/* What a readable socket causes; for conn_ops. */
+/* Handles a readable socket; for conn_ops. */
 void conn_read(struct conn *c);
 
 void conn_close(struct conn *c, const char *reason);
-/* The same, and what the socket still has for the peer is forgotten: the peer
- * sees a reset. */
+/* The same, and the system drops all bytes that wait to be sent: the peer sees
+ * a reset. */
 void conn_reset(struct conn *c, const char *reason);
-/* Whether the peer still has to show what it wants: counted for its client,
- * nothing else.  A new connection has to. */
+/* Sets whether the peer's request is still incomplete, which is only counted
+ * for its client.  A new connection is incomplete. */
 void conn_set_incomplete(struct conn *c, bool incomplete);
 /* Sends what is in conn->out or held by the ops (for at most flush_ms of
  * conn_limits, whether or not the peer ends its side meanwhile), ends our side,
- * then reads and forgets until the peer pauses for linger_ms (so that it gets
- * our last words) or conn_limits end it, then closes.  on_close is the only
+ * then reads and drops bytes until the peer pauses for linger_ms (so that it
+ * gets our last bytes) or conn_limits end it, then closes. on_close is the only
  * handler called from now on; reason is copied. */
 void conn_finish(struct conn *c, int64_t linger_ms, const char *reason);
 

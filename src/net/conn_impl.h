@@ -1,5 +1,5 @@
 /*
- * What the two halves of a connection share.
+ * Shared by the two halves of a connection.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,12 +9,12 @@
 #include "net/conn.h"
 
 /* conn.c */
-/* Watches the socket for what is wanted now: after every change of one of the
- * reasons. */
+/* Watches the socket for reading and writing as is wanted now; called after
+ * every change that matters to it. */
 void conn_watch(struct conn *c);
-/* It failed: why. */
+/* The reason why it failed. */
 const char *conn_failure(const struct conn *c);
-/* Not among the connections that the metrics tell any more; once is enough. */
+/* Takes it out of the gauge of open connections, once. */
 void conn_leave_gauge(struct conn *c);
 /* The same, and not counted for its client either. */
 void conn_leave_counts(struct conn *c);

@@ -1,18 +1,17 @@
 /*
  * Giving a connection to another process.
  *
- * conn_detach() makes a descriptor and some bytes of it, conn_attach() makes
- * a connection of those again, in any process of this weir.  Along go what
- * was read and no handler has eaten, what conn_write() has taken and the
- * socket has not, whom it connects, since when, and its totals.  Its
- * handlers pack and unpack their own state (a parser, a session) themselves,
- * before or behind.
+ * conn_detach() makes a descriptor and some bytes of it, conn_attach() makes a
+ * connection of those again, in any process of this weir.  The bytes hold input
+ * that no handler has eaten, output that the socket has not taken, both
+ * addresses, the time when it opened, and its totals.  Its handlers pack and
+ * unpack their own state (a parser, a session) themselves, before or behind.
  *
- * TLS stays where it is, for OpenSSL's state cannot be moved: the descriptor
- * is then one end of a pair, and the process that had the connection carries
- * bytes between the other end and the peer as long as both last.  It keeps
- * 16 KB a direction at most and reads no faster than the other side takes.
- * If that process ends, so does the connection.
+ * TLS stays where it is, because OpenSSL's state cannot be moved.  The
+ * descriptor is then one end of a pair, and the process that had the connection
+ * carries bytes between the other end and the peer as long as both last.  It
+ * keeps 16 KB a direction at most and reads no faster than the other side
+ * takes.  If that process ends, so does the connection.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,17 +21,17 @@
 #include "base/pack.h"
 #include "net/conn.h"
 
-/* Bytes that are packed beside those that were not eaten and not sent. */
+/* Packed bytes beside those of input and output. */
 #define CONN_MOVE_BYTES 256
 
-/* Not within on_data.  0: *fd is the caller's, and so is all that is left of
- * the connection: on_close is not called, c is not touched any more.  Whoever
- * cannot give it away may attach it again.  -1 with err: nothing was done;
- * out may be full. */
+/* Not within on_data. 0: the caller owns *fd, with all that is left of the
+ * connection: on_close is not called, and c must not be touched any more.  A
+ * caller that cannot give it away may attach it again. -1 with err: nothing was
+ * done; out may be full. */
 int conn_detach(struct conn *c, struct pack *out, int *fd, struct errmsg *err);
 
-/* Takes over fd.  The caller sets handlers at once (conn_set_handlers()): what
- * was not eaten is offered to them by the loop, and reading is not paused.
+/* Takes over fd.  The caller sets handlers at once (conn_set_handlers()): the
+ * loop offers them the input that was not eaten, and reading is not paused.
  * NULL with err and fd closed: the bytes are not those of fd, they are more
  * than limits allow, or the system has no room. */
 struct conn *conn_attach(struct loop *l, int fd, struct unpack *in,

@@ -1,12 +1,13 @@
 /*
- * Egress rules: what weir itself may connect to (relays, downloads), so that
- * who may name an address for it cannot reach what only this host reaches.
+ * Egress rules: what weir itself may connect to (relays, downloads), so that a
+ * user who names an address for it cannot reach hosts that only this host
+ * reaches.
  *
  * An ordered list of "allow|deny WHAT" with WHAT as in net/access.h, less
- * "unix:".  First match wins, nothing matches: refused.  Three things differ
- * from access rules:
+ * "unix:".  The first match decides; an address that no rule matches is
+ * refused.  Three things differ from access rules:
  *
- *   - "allow all" means what is open to everybody: not loopback, not the
+ *   - "allow all" means addresses open to everybody: not loopback, not the
  *     ranges that belong to nobody (192.0.0.0/24, 198.18.0.0/15, 240.0.0.0/4,
  *     64:ff9b:1::/48, fec0::/10, 100::/64; of documentation 192.0.2.0/24,
  *     198.51.100.0/24, 203.0.113.0/24, 2001:db8::/32).  Those are allowed by
@@ -18,7 +19,7 @@
  *     and -translated, NAT64, 6to4, Teredo, ISATAP) is allowed only if the
  *     rules allow the inner one as well.
  *
- * It is asked about the very address that is connected to, after the name was
+ * The rules judge the very address that weir connects to, after the name was
  * resolved; names play no part.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -29,12 +30,12 @@
 #include "base/pool.h"
 #include "net/addr.h"
 
-/* The rules of a configuration that says nothing, as a row's preset. */
+/* The default rules, as a row's preset. */
 #define EGRESS_PRESET "deny private,deny linklocal,allow all"
 
 struct egress; /* parsed rules */
 
-/* What is wrong with one rule; fits struct conf_key's check. */
+/* Checks one rule: 0, or -1 with err; fits struct conf_key's check. */
 int egress_check_rule(struct str rule, struct errmsg *err);
 /* rules[count] were checked before; the list and copies of them live in
  * pool. */
@@ -42,8 +43,8 @@ const struct egress *egress_parse(struct pool *pool, const struct str *rules,
                                   size_t count);
 
 /* 0: weir may connect to it, whatever the port; -1 with err: "egress: 10.0.0.1
- * is refused by "deny private"", and what would allow it.  Anything but IPv4
- * and IPv6 is refused. */
+ * is refused by "deny private"", with the rule that would allow it.  Only IPv4
+ * and IPv6 are allowed. */
 int egress_check(const struct egress *e, const struct addr *to,
                  struct errmsg *err);
 

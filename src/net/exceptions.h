@@ -1,14 +1,14 @@
 /*
- * Exceptions: what an operator wants otherwise for one client or one stream
- * while weir runs.
+ * Exceptions: limits and debug lines that an operator sets for one client or
+ * one stream while weir runs.
  *
  * The master has the table in its own memory, and sends it whole to its
  * children when it changes (app/child_commands.h); a child that is forked later
- * inherits it.  So a child believes what stands here, and the master believes
- * nothing of a child.  How often each row struck is counted by all processes
- * in memory that they share, and only shown.
+ * inherits it.  So a child trusts the rows, and the master trusts nothing from
+ * a child.  All processes count in shared memory how often each row had an
+ * effect; that count is only shown.
  *
- * Nothing is looked up where no row of a kind exists: that costs one branch.
+ * While no row of a kind exists, a look-up costs one branch.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,7 +19,7 @@
 
 #define EXCEPTIONS 64        /* rows */
 #define EXCEPTION_STREAM 256 /* bytes of "app/name", NUL included */
-#define EXCEPTION_LIMIT 24   /* bytes of a limit as it was said */
+#define EXCEPTION_LIMIT 24   /* bytes of a limit as it was written */
 
 enum exception_kind {
     EXCEPTION_FREE,        /* the row is nobody's */
@@ -35,8 +35,8 @@ struct exception {
     uint8_t kind;                  /* enum exception_kind */
     struct access_net net;         /* of clients, if stream is "" */
     char stream[EXCEPTION_STREAM]; /* "app/name" */
-    char limit[EXCEPTION_LIMIT];   /* as the operator said it */
-    int64_t most;                  /* what is allowed of it */
+    char limit[EXCEPTION_LIMIT];   /* as the operator wrote it */
+    int64_t most;                  /* the limit */
     int64_t interval_us;           /* REQUESTS: one each, in the long run */
     int64_t until_ms;              /* clock_ms(); 0: for good */
 };
@@ -69,13 +69,13 @@ const struct exception *exception_of_client(enum exception_kind kind,
                                             const struct addr *client);
 const struct exception *exception_of_stream(enum exception_kind kind,
                                             struct str stream);
-/* It made a difference. */
+/* Counts that the row had an effect. */
 void exception_strikes(const struct exception *e);
 
 /* ---- debug ---- */
 
-/* What a client or a stream remembers of the table, all zero at first: the
- * table is looked at again only when it has changed. */
+/* The result of the last look-up for a client or a stream, all zero at first:
+ * the table is looked at again only when it has changed. */
 struct debug_mark {
     uint32_t version; /* of the table that was looked at; 0: none was */
     uint8_t row;      /* 1 + its number; 0: none holds */

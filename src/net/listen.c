@@ -111,7 +111,7 @@ is_only6(const struct addr_listen *where, const struct listen_options *o)
     return o->ip6only == IP6ONLY_AUTO ? !where->any : o->ip6only == IP6ONLY_ON;
 }
 
-/* What does not work is no reason to serve nobody. */
+/* An option that the system refuses is no reason not to serve. */
 static void
 tune_tcp(int fd, const struct listen_options *o)
 {

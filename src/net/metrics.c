@@ -9,7 +9,7 @@
 
 #include "net/proxyread.h"
 
-/* What accept(2) may say. */
+/* Errors of accept(2). */
 static const struct {
     int number;
     const char *name;

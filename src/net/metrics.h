@@ -1,5 +1,5 @@
 /*
- * What this folder counts.
+ * The metrics of this folder.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -50,7 +50,7 @@ enum net_tls {
     NET_TLS_COUNT
 };
 
-/* How a connection ended that should have ended otherwise. */
+/* How a TLS connection broke. */
 enum net_tls_break {
     NET_TLS_TRUNCATED, /* without close_notify */
     NET_TLS_ERROR,     /* an error of the protocol */
@@ -67,10 +67,10 @@ enum net_resolved {
     NET_RESOLVED_COUNT
 };
 
-/* How a connection outwards ended before it was one, or began. */
+/* How an attempt at an outgoing connection ended. */
 enum net_outgoing {
     NET_OUTGOING_CONNECTED,
-    NET_OUTGOING_CANCELLED, /* by who wanted it */
+    NET_OUTGOING_CANCELLED, /* by its caller */
     NET_OUTGOING_NAME,      /* not resolved */
     NET_OUTGOING_EGRESS,    /* no address is allowed */
     NET_OUTGOING_FAILED,    /* refused, or no route */

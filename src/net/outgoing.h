@@ -1,14 +1,14 @@
 /*
- * Connections outwards: from a host and a port to a socket that is ready for
- * conn_new(), behind its TLS handshake where one is wanted.
+ * Outgoing connections: from a host and a port to a socket that is ready for
+ * conn_new(), after its TLS handshake where one is wanted.
  *
- * The name is resolved, each address is asked of the egress rules, and those
- * that are allowed are tried in order: the next one begins when the last has
- * failed, or has not answered within OUTGOING_HEAD_START_MS (RFC 8305).  The
- * first to connect wins, the others are closed.  A TLS handshake is made with
- * the winner alone.
+ * The name is resolved, the egress rules judge each address, and those that are
+ * allowed are tried in order: the next one begins when the last has failed, or
+ * has not answered within OUTGOING_HEAD_START_MS (RFC 8305).  The first to
+ * connect wins, the others are closed.  A TLS handshake is made with the winner
+ * alone.
  *
- * One timer is over all of it.  An attempt ends by its handler or by
+ * One timer bounds all of it.  An attempt ends by its handler or by
  * outgoing_cancel(); nothing of it is left then.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -32,7 +32,7 @@ struct outgoing_target {
     int64_t timeout_ms;           /* for all of it */
 };
 
-/* What it failed in. */
+/* The step that failed. */
 enum outgoing_cause {
     OUTGOING_NAME,      /* the name has no address, or cannot be resolved */
     OUTGOING_EGRESS,    /* no address of it is allowed */
@@ -42,8 +42,8 @@ enum outgoing_cause {
     OUTGOING_CAUSES
 };
 
-/* Of several addresses the failure that tells most: who refused rather than
- * who was silent, who was silent rather than what has no route. */
+/* Of several addresses, the failure that says most: a refusal before silence,
+ * silence before a missing route. */
 struct outgoing_failure {
     enum outgoing_cause cause;
     struct errmsg why; /* "connect to 192.0.2.1:1935: Connection refused" */

@@ -14,8 +14,8 @@
 _Static_assert(PASSWORD_MAX <= CRYPT_MAX_PASSPHRASE_SIZE, "");
 _Static_assert(PASSWORD_HASH_MAX <= CRYPT_OUTPUT_SIZE, "");
 
-/* What a setting in front of a hash begins with, and how long a hash of that
- * kind is behind its last '$' (bcrypt: 22 letters of salt stand there too). */
+/* The beginning of each kind of hash, and the length of its part behind the
+ * last '$' (bcrypt: 22 letters of salt stand there too). */
 static const struct {
     const char *prefix;
     size_t tail;

@@ -1,9 +1,10 @@
 /*
- * The PROXY protocol, versions 1 and 2 (haproxy's proxy-protocol.txt): what a
- * proxy says of the client ahead of the client's own bytes.
+ * The PROXY protocol, versions 1 and 2 (haproxy's proxy-protocol.txt): the
+ * header about the client that a proxy sends ahead of the client's own bytes.
  *
- * Only the parser: who may say it is up to the caller.  Version 1 is a line of
- * text of at most 107 bytes, version 2 is binary and taken up to 4096 bytes.
+ * Only the parser: the caller decides which peers may send one.  Version 1 is a
+ * line of text of at most 107 bytes, version 2 is binary and taken up to 4096
+ * bytes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,7 +20,7 @@
 
 struct proxy_header {
     uint8_t version; /* 1, 2 */
-    bool local;      /* nobody is spoken for (LOCAL, UNKNOWN, UNSPEC): the
+    bool local;      /* it names no client (LOCAL, UNKNOWN, UNSPEC): the
                         connection's own addresses count */
     bool secure;     /* the client's side is TLS (PP2_TYPE_SSL) */
     struct addr client, server;      /* unless local */

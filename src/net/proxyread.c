@@ -1,10 +1,10 @@
 /*
  * Waiting for PROXY protocol headers.
  *
- * What has come is looked at without taking it.  While the header is not
- * whole all of it belongs to the header, so it can be taken and kept; when it
- * is whole just its rest is taken.  So a socket whose header is there with the
- * connection, the usual case, costs two calls and no memory.
+ * The bytes that came are peeked at first.  While the header is not whole, all
+ * of them belong to it and are read and kept; when it is whole, only its rest
+ * is read.  So a socket whose header is there with the connection, the usual
+ * case, costs two calls and no memory.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -2,13 +2,13 @@
  * Reads the PROXY protocol header of accepted sockets, then hands them on
  * with the client as their peer.
  *
- * Not one byte behind the header is taken from the socket.  A header has 3 s
- * to come, in as many pieces as it likes; at most PROXY_WAITING_MAX sockets of
- * the process wait for theirs.
+ * It takes no byte behind the header from the socket.  A header has 3 s to
+ * come, in as many pieces as it likes; at most PROXY_WAITING_MAX sockets of the
+ * process wait for theirs.
  *
- * A socket that is not handed on is closed, and counted.  A peer that says
- * nothing and goes is a health check: that is neither counted nor logged but
- * at level debug.
+ * A socket that is not handed on is closed, and counted.  A peer that sends
+ * nothing and goes is a health check: it is not counted, and logged at level
+ * debug only.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -30,7 +30,7 @@ enum proxy_refusal {
     PROXY_REFUSALS
 };
 
-/* What becomes of a socket: the accept_handler's contract (net/listen.h). */
+/* Takes over the socket, by the contract of accept_handler (net/listen.h). */
 typedef void proxy_handler(void *arg, const struct conn_socket *socket);
 
 /* Takes over s->fd, which is non-blocking; handler may be called before this

@@ -9,8 +9,8 @@
  * names the files that a process must be able to read for that.
  *
  * A look-up has its own sockets and one timer; resolve_cancel() leaves nothing
- * of it.  RESOLVE_AT_ONCE are made at once, RESOLVE_WAITING more wait for
- * their turn (their time runs), and what comes then fails at once.
+ * of it.  RESOLVE_AT_ONCE are made at once, RESOLVE_WAITING more wait for their
+ * turn (their time runs), and any further look-up fails at once.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -42,11 +42,11 @@ struct resolver_options {
 /* NULL with err. */
 struct resolver *resolver_new(struct loop *l, const struct resolver_options *o,
                               struct errmsg *err);
-/* There are no look-ups left.  NULL inside is fine. */
+/* All look-ups must have ended.  NULL inside is fine. */
 void resolver_free(struct resolver **r);
 
-/* Files that a process with a resolver in it reads while it runs, those that
- * are there; none if it has no resolver. */
+/* Names the files that the resolver of this process reads while it runs, as far
+ * as they exist; none if the process has no resolver. */
 void resolve_paths(void (*add)(void *arg, struct str path), void *arg);
 
 /* Addresses in the order in which they should be tried: both families in
@@ -58,8 +58,8 @@ struct resolved {
 
 struct resolve; /* a look-up */
 
-/* It is over and forgotten.  found is NULL when it failed, and why says how:
- * "cannot resolve "example.org": there is no such name". */
+/* The look-up is over and freed. found is NULL when it failed, and why has the
+ * reason: "cannot resolve "example.org": there is no such name". */
 typedef void resolve_handler(void *arg, const struct resolved *found,
                              const struct errmsg *why);
 

@@ -1,6 +1,6 @@
 /*
- * What c-ares read of the system's files, to make channels of without reading
- * them again.
+ * The system's files as c-ares has read them, so that a channel is made without
+ * reading them again.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -31,12 +31,12 @@ struct resolve_conf {
 int resolve_conf_init(struct resolve_conf *c, const struct resolver_options *o);
 void resolve_conf_clear(struct resolve_conf *c);
 
-/* Reads resolv.conf anew if it is not what it was; what cannot be read is
+/* Reads resolv.conf anew if it has changed.  When it cannot be read, that is
  * logged, and *c stays. */
 void resolve_conf_look(struct resolve_conf *c);
 
-/* A channel for one look-up, whose sockets are told to on_state(arg).  ARES_*;
- * *channel is NULL when there is none. */
+/* A channel for one look-up, which calls on_state(arg) for its sockets.
+ * ARES_*; *channel is NULL when there is none. */
 int resolve_conf_open(const struct resolve_conf *c, ares_channel *channel,
                       ares_sock_state_cb on_state, void *arg);
 

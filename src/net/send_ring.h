@@ -3,15 +3,15 @@
  *
  * Entering and leaving the kernel is a tenth of what a send on a socket costs
  * and more on small ones; a pass over a thousand players pays it sixteen times
- * instead of a thousand.  Nothing else of io_uring is wanted here: each
- * send is asked for with MSG_DONTWAIT, so the kernel makes it before the call
- * returns or not at all, and nothing is left under way.
+ * instead of a thousand.  The ring does nothing else: each send has
+ * MSG_DONTWAIT, so the kernel makes it before the call returns or not at all,
+ * and nothing is left under way.
  *
- * What a process that is taken over gains by the ring: nothing.  It is made
- * disabled, restricted to SEND and SENDMSG without flags and without anything
- * to register, and only then enabled; that cannot be taken back.  Once it is
- * open, a system call filter may deny io_uring_setup and io_uring_register,
- * but must allow io_uring_enter.
+ * An attacker who controls the process gains nothing by the ring.  We make it
+ * disabled, restrict it to SEND and SENDMSG without flags and without anything
+ * to register, and only then enable it; that cannot be taken back.  Once it is
+ * open, a system call filter may deny io_uring_setup and io_uring_register, but
+ * must allow io_uring_enter.
  *
  * It belongs to the thread that opened it, so it is opened after the fork.  A
  * ring that the kernel serves no more sends with send() and sendmsg().
@@ -26,8 +26,8 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* Sends in one system call at most.  More save nothing measurable, and what
- * was known of the first sockets is out of the cache when results come. */
+/* Sends in one system call at most.  More save nothing measurable, and the
+ * state of the first sockets would have left the cache when results come. */
 #define SEND_RING_SIZE 64
 
 struct send_ring;

@@ -1,10 +1,9 @@
 /*
  * Checking signatures by OpenSSL: a key knows the one algorithm it is for,
- * so that nobody who signs can choose a weaker one, or have a public key
- * taken for a shared secret.
+ * so that no signer can choose a weaker one, or have a public key taken for a
+ * shared secret.
  *
- * Keys are made by the master and read only afterwards: processes inherit
- * them.
+ * The master makes the keys; other processes inherit them and only read.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -2,15 +2,16 @@
  * A listening socket that begins no connection any more, but finishes those
  * that have begun.
  *
- * Closing a listening socket resets what waits in its queue and what comes
- * there from half a handshake, and between the last accept() and close() there
- * is always time for one more.  So a filter drops the first packet of
- * handshakes first, which the client sends again a second later, when it is
- * refused by the closed port; all other packets go on as before.
+ * Closing a listening socket resets the connections in its queue and those in
+ * the middle of a handshake, and between the last accept() and close() there is
+ * always time for one more.  So a filter first drops the opening packet of each
+ * new handshake.  The client sends it again a second later, when the closed
+ * port refuses it.  All other packets go on as before.
  *
- * The filter belongs to the socket, whoever has a descriptor of it: so it also
- * tells a child that the master is about to close it.  Connections of a unix
- * socket begin and end in connect() and know no filter: there it only tells.
+ * The filter belongs to the socket and is seen through every descriptor of it.
+ * So it also tells a child that the master is about to close the socket.  A
+ * unix socket is connected within connect(), where no filter acts: there the
+ * filter only tells the child.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

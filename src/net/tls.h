@@ -1,10 +1,10 @@
 /*
  * TLS 1.2 and 1.3, server side, by OpenSSL 3.
  *
- * A struct tls_context is what a listener needs: certificates with their keys
- * and the rules of the handshake.  The master makes it before it forks (keys
- * are read while it may), workers inherit and only read it; it lives as long
- * as the generation it was made for.
+ * A struct tls_context has all that a listener needs: certificates with their
+ * keys and the rules of the handshake.  The master makes it before it forks,
+ * while it may read the keys; workers inherit and only read it.  It lives as
+ * long as its generation.
  *
  * tls_accept() takes a fresh socket, waits for the handshake without blocking
  * and hands the socket on with its struct tls: conn_new() does the rest, and
@@ -46,7 +46,8 @@ struct tls_options {
                                 one of these; empty: none is asked for */
     bool session_tickets;
     bool ktls; /* the kernel encrypts where it can */
-    bool http; /* agrees on "http/1.1" (ALPN), and hands on what is not TLS */
+    bool http; /* agrees on "http/1.1" (ALPN), and hands on clients that do not
+                  speak TLS */
     int64_t session_timeout;   /* ms a ticket is good for */
     int64_t handshake_timeout; /* ms from accept to the end */
 };
@@ -57,8 +58,8 @@ struct tls_context *tls_context_new(const struct tls_options *o,
 void tls_context_free(struct tls_context **t); /* NULL inside is fine */
 /* When the first of its certificates expires, seconds since 1970. */
 int64_t tls_expires(const struct tls_context *t);
-/* Logs what does not keep it from working but should be looked at: dates, the
- * order of the chain, who may read the key. */
+/* Logs faults with which it works all the same: of dates, of the order of the
+ * chain, of the rights to read the key. */
 void tls_context_warn(const struct tls_context *t);
 
 /* Whether the kernel encrypts: 0, or the errno that says why not. */
@@ -67,8 +68,8 @@ int tls_kernel_support(void);
 /* ---- connections ---- */
 
 /* The socket is the handler's from now on, with socket->tls set.  A server of
- * HTTP gets one that did not begin with TLS as well, socket->not_tls set and
- * nothing read from it. */
+ * HTTP also gets a socket whose client did not begin with TLS, with
+ * socket->not_tls set and nothing read from it. */
 typedef void tls_accept_handler(void *arg, const struct conn_socket *socket);
 
 /* Takes over s->fd.  A handshake that fails, or takes too long, is logged and

@@ -8,8 +8,8 @@
 
 #include "net/tls_impl.h"
 
-/* That path is a file that can be read; what names it in err.  Its permission
- * bits go to *mode if that is not NULL.  0 or -1. */
+/* Checks that path is a file that can be read; `what` names it in err.  Its
+ * permission bits go to *mode if that is not NULL. 0 or -1. */
 int tls_file_check(const char *path, const char *what, unsigned *mode,
                    struct errmsg *err);
 

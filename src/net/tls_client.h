@@ -2,14 +2,14 @@
  * TLS 1.2 and 1.3, client side: from a connected socket to one that is ready
  * for conn_new().
  *
- * A struct tls_client is whom we believe: the CAs of the system, or of one
- * file.  It is made before the process enters its sandbox, because it reads
- * them then and nothing later.  The certificate of whom we talk to must be
- * signed by one of them and be for the host that was asked for (RFC 6125: the
- * names in subjectAltName; an address for a host given as address).
+ * A struct tls_client has the CAs that we trust: those of the system, or of one
+ * file.  It reads them when it is made, before the process enters its sandbox.
+ * One of them must have signed the server's certificate, which must be for the
+ * host that the caller named (RFC 6125: the names in subjectAltName; an address
+ * for a host given as address).
  *
- * A handshake has no timer of its own: who begins it has one for all of the
- * connecting (net/outgoing.h).
+ * A handshake has no timer of its own: the caller has one for the whole attempt
+ * (net/outgoing.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,8 +22,8 @@ struct tls_client;
 
 struct tls_client_options {
     struct str ca; /* PEM file, NUL terminated; empty: the system's CAs */
-    bool insecure; /* takes every certificate, so anybody's; for tests and for
-                      those who said so in so many words */
+    bool insecure; /* takes every certificate, so anybody's; for tests and where
+                      an operator demands it by name */
     bool ktls;     /* the kernel encrypts where it can */
 };
 
@@ -35,16 +35,17 @@ void tls_client_free(struct tls_client **t); /* NULL inside is fine */
 
 struct tls_handshake; /* one that is under way */
 
-/* The handshake is over and forgotten.  socket: the handler's from now on, with
- * its tls set; NULL: why says what went wrong ("certificate verify failed:
- * self-signed certificate"; short lived), and the descriptor is closed. */
+/* The handshake is over and freed.  The handler owns socket, which has its tls
+ * set.  NULL: the handshake failed and the descriptor is closed; why has the
+ * reason ("certificate verify failed: self-signed certificate"; short
+ * lived). */
 typedef void tls_client_handler(void *arg, const struct conn_socket *socket,
                                 const char *why);
 
 /* Takes over s->fd, which is connected and does not block.  host is a name or
- * an address without brackets; a name is told to the peer as well (SNI).
- * handler is called from the loop, never from here.  NULL with errno, and
- * s->fd closed, when the system has no room for it or host is no host. */
+ * an address without brackets; a name is sent to the peer as well (SNI).
+ * handler is called from the loop, never from here.  NULL with errno, and s->fd
+ * closed, when the system has no room for it or host is no host. */
 struct tls_handshake *tls_client_begin(struct loop *l,
                                        const struct tls_client *t,
                                        const struct conn_socket *s,

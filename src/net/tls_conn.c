@@ -1,19 +1,19 @@
 /*
  * TLS as a connection's way in and out (conn_ops).
  *
- * Reading: OpenSSL reads ahead, so that what is left may lie in its buffer
- * where no event tells of it: when the reader's room was filled, it is asked
- * again in the same turn.  What OpenSSL takes off the socket in one call has
- * a bound of ours: it would go on for as long as a peer sends key updates, and
- * a peer that sends nothing else is closed.
+ * Reading: OpenSSL reads ahead, so that bytes may lie in its buffer, for which
+ * no event comes: when the reader's room was filled, OpenSSL is asked again in
+ * the same turn.  We bound the bytes that OpenSSL takes off the socket in one
+ * call: it would go on for as long as a peer sends key updates, and a peer that
+ * sends nothing else is closed.
  *
  * Writing: small pieces are put together to records.  A record that was begun
  * has to be finished with the same bytes, but a player that is behind goes on
- * elsewhere in its stream: so what the socket did not take is copied, counts
- * as taken, and nothing more is before it went out.  That is one record a
+ * elsewhere in its stream: so bytes that the socket did not take are copied and
+ * count as taken, and they go out before all others.  That is one record a
  * connection at most.
  *
- * Where the kernel encrypts, what is sent goes to the socket as it is.
+ * Where the kernel encrypts, bytes go to the socket as they are.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -58,7 +58,7 @@ broken(struct conn *c, int r)
 
 /* ---- in ---- */
 
-/* What OpenSSL reads goes through this: the socket below it, and a count. */
+/* OpenSSL reads through this: from the socket below it, with a count. */
 static int
 meter_read(BIO *bio, char *dst, int n)
 {

@@ -147,8 +147,8 @@ tls_set_behaviour(SSL_CTX *ssl, bool ktls)
     if (ktls) {
         SSL_CTX_set_options(ssl, SSL_OP_ENABLE_KTLS);
     }
-    /* What the socket did not take is kept by us, elsewhere; an idle
-     * connection keeps no buffers. */
+    /* We keep bytes that the socket did not take elsewhere; an idle connection
+     * keeps no buffers. */
     SSL_CTX_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(ssl, 1);

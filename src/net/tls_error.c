@@ -1,5 +1,5 @@
 /*
- * What OpenSSL complains of, in words for a log.
+ * OpenSSL's errors in words for a log.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * What both sides of a handshake do.
+ * The common part of both sides of a handshake.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * What the tls_*.c files share.
+ * Shared by the tls_*.c files.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -40,7 +40,7 @@ struct tls {
     struct conn *conn;  /* borrowed; NULL before conn_new() */
     uint8_t *held;      /* owned: a record that the socket did not take whole */
     size_t held_len;    /* bytes of it, as the caller gave them */
-    struct later again; /* reads what OpenSSL keeps already */
+    struct later again; /* reads bytes that OpenSSL has already */
     bool more;          /* there may be some */
     size_t allowance;   /* bytes that it may still take off the socket now */
     bool used_up;       /* it wanted more than that */
@@ -52,18 +52,18 @@ struct tls {
 struct tls *tls_new(SSL *ssl); /* owns ssl */
 
 /* tls_context.c */
-/* What both sides of a connection want of OpenSSL. */
+/* Sets up OpenSSL as both sides of a connection need it. */
 void tls_set_behaviour(SSL_CTX *ssl, bool ktls);
 
 /* tls_handshake.c */
-/* A step of a handshake: TLS_SHAKEN, TLS_SHAKING (io waits for what it needs)
- * or, when it failed, what tls_failure() takes. */
+/* A step of a handshake: TLS_SHAKEN, TLS_SHAKING (io waits for the socket) or,
+ * when it failed, the r of tls_failure(). */
 enum { TLS_SHAKEN = 1, TLS_SHAKING = 2 };
 int tls_shake(SSL *ssl, struct loop *l, struct io *io);
 
-/* tls_error.c: for what went wrong in OpenSSL's last call. */
-/* The oldest of its complaints, which is the cause, and forgets them all;
- * static text. */
+/* tls_error.c: the failure of OpenSSL's last call. */
+/* The oldest error in OpenSSL's queue, which is the cause, as static text;
+ * empties the queue. */
 const char *tls_complaint(void);
 /* Why a call on ssl that returned r (errno as it was left) failed; NULL: the
  * peer went. */

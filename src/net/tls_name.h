@@ -1,5 +1,5 @@
 /*
- * Which certificate a client is shown: by the name it asks for (SNI).
+ * Chooses the certificate for a client by the name that it asks for (SNI).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

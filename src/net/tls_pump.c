@@ -1,7 +1,8 @@
 /*
- * A pump: two connections, the one with TLS and the near end of a pair.  What
- * comes of one is sent to the other, straight from where it was read.  What
- * that does not take is left unread, and reading rests until it does.
+ * A pump: two connections, the one with TLS and the near end of a pair.  The
+ * pump sends the bytes of each to the other, straight from the read buffer.  It
+ * leaves bytes that the other does not take unread, and pauses reading until it
+ * does.
  *
  * The end.  A peer that ends its side ends ours of the pair; the other way
  * goes on.  When the far end has ended or is gone, for example because its
@@ -24,7 +25,7 @@
 #include "net/tls_impl.h"
 
 #define LINGER_MS 2000 /* for the peer to read our last words */
-/* What the pair may hold for the peer when its far end is closed. */
+/* The most bytes in the pair for the peer when its far end is closed. */
 #define PAIR_BYTES (64 * 1024)
 #define END_BYTES (2 * PAIR_BYTES + TLS_RECORD) /* the kernel doubles it */
 

@@ -9,8 +9,8 @@
 #include "net/conn.h"
 
 /* Takes c over: its bytes go through a pair from now on, whose far end is *fd.
- * The pump sends first what c has unsent.  The caller has packed what c had
- * unread.  -1 with err: nothing was done. */
+ * The pump first sends c's unsent output.  The caller has packed c's unread
+ * input. -1 with err: nothing was done. */
 int tls_pump_start(struct conn *c, int *fd, struct errmsg *err);
 
 #endif

@@ -53,8 +53,8 @@ tls_tickets_rotate(void)
 
     rand_bytes(&ring->keys[next % RING], sizeof(ring->keys[0]));
     atomic_store(&ring->newest, next);
-    /* What may be used no more is gone, not only forgotten.  Somebody who
-     * still looks at it finds that the ticket does not open. */
+    /* A key that may no longer be used is overwritten.  A process that still
+     * reads it finds that the ticket does not open. */
     rand_bytes(&ring->keys[(next - TLS_TICKET_OLD - 1) % RING],
                sizeof(ring->keys[0]));
 }

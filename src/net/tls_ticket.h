@@ -4,11 +4,11 @@
  * The master draws them at random into memory that all processes share; they
  * are nowhere else.  A new one comes every TLS_TICKET_PERIOD, the three before
  * it still open the tickets they sealed (which are then sealed anew), older
- * ones are overwritten.  So a ticket is good for 12 to 16 hours at most, and
- * who steals the memory of a process cannot read what was said before that.
+ * ones are overwritten.  So a ticket is good for 12 to 16 hours at most, and a
+ * thief of a process's memory cannot decrypt older traffic.
  *
- * Readers take no lock: the master overwrites the oldest key of a ring that
- * is longer than what may still be used, then moves the number of the newest.
+ * Readers take no lock: the master overwrites the oldest key of a ring, which
+ * has more places than keys in use, then moves the number of the newest.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

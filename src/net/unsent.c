@@ -14,9 +14,9 @@
 #define LOOK_MS 100
 /* Growth that is looked at before the next turn, as a part of the bound. */
 #define MUCH 16
-/* Who took so much of what is kept for it is not slow: a part of it. */
+/* A peer that took this part of the bytes kept for it is not slow. */
 #define TAKEN 8
-/* What a process may say at most, so that sums stay numbers. */
+/* The largest value of a process, so that sums do not overflow. */
 #define MOST ((int64_t)1 << 50)
 
 static struct {

@@ -1,19 +1,18 @@
 /*
- * What is kept in memory for peers that do not take it, and the bound of it
- * over all processes of the node (http.max_unsent).
+ * Memory that holds bytes for slow peers, and its bound over all processes of
+ * the node (http.max_unsent).
  *
  * A part of weir that keeps memory for a peer reports it (unsent_set()).  Each
- * process adds up its own and tells the sum as a gauge, which the others read.
- * When all sums together are over the bound, each process that holds no less
- * than the mean of those that hold something gives up its part of what is too
- * much; so one that has only ordinary clients loses none because of another.
- * It cuts the slowest first: who has taken nothing to speak of (an eighth of
- * what is kept for it) for longest.
+ * process adds up its own and shows the sum as a gauge, which the others read.
+ * When all sums together exceed the bound, processes give up the excess: each
+ * that holds at least the mean of those that hold something gives up its part.
+ * So a process that has only ordinary clients loses none because of another.
+ * It cuts the slowest peer first: the one that has taken less than an eighth of
+ * the bytes kept for it for longest.
  *
- * It is looked at 10 times a second while something is held, and at the end of
- * a turn that brought much.  So the sum may be over the bound by what one turn
- * of each process brings.  Bytes in sockets are the kernel's, and not
- * counted.
+ * A process compares 10 times a second while it holds something, and at the end
+ * of a turn that brought much.  So one turn of each process may exceed the
+ * bound.  Bytes in sockets are the kernel's, and not counted.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -39,8 +38,8 @@ void unsent_start(struct loop *l, int64_t max);
 void unsent_stop(void);
 
 void unsent_init(struct unsent *u, void (*cut)(struct unsent *u));
-/* So many bytes of memory are kept for this peer now, and so many did it take
- * since it is there.  held is 0 before u is freed. */
+/* Reports that held bytes of memory are kept for this peer now, and that it has
+ * taken so many bytes in all. held is 0 before u is freed. */
 void unsent_set(struct unsent *u, size_t held, uint64_t taken);
 /* Bytes held by this process. */
 size_t unsent_own(void);

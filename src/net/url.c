@@ -137,7 +137,7 @@ parse_scheme(struct str *rest, struct url *u, struct errmsg *err)
                            "or https://");
 }
 
-/* What is before the '@', and cuts it off. */
+/* Reads the part before the '@', and cuts it off. */
 static int
 parse_user(struct pool *pool, struct str *authority, struct url *u,
            struct errmsg *err)

@@ -2,12 +2,11 @@
  * URLs of what weir connects to: rtmp, rtmps, http, https (RFC 3986, and
  * stricter than it).
  *
- * What is taken apart here was written by an operator or by a client of the
- * control API, and ends in logs, statistics and requests to others: so there
- * are no control characters, blanks or bytes beyond ASCII in it, a host is a
- * name or an address in its one usual form, and there is no fragment.  Path
- * and query are left as they are written, because servers of RTMP compare
- * them byte by byte.
+ * An operator or a client of the control API writes these URLs, and they end in
+ * logs, statistics and requests to others.  So they have no control characters,
+ * blanks or bytes beyond ASCII, a host is a name or an address in its one usual
+ * form, and there is no fragment.  Path and query are left as they are written,
+ * because servers of RTMP compare them byte by byte.
  *
  * Errors quote neither user information, path nor query: those may be secret.
  *
@@ -56,7 +55,7 @@ uint16_t url_default_port(enum url_scheme scheme);
  * NUL added; returns dst. */
 const char *url_authority(char *dst, size_t size, const struct url *u);
 
-/* What must not be seen. */
+/* The parts of a URL to hide. */
 enum url_show {
     URL_HIDE_SECRETS, /* the password, and the values of the query's arguments
                          whose names sound secret, or that have no name */
@@ -64,8 +63,8 @@ enum url_show {
                          where a stream is pushed to, those are its key */
 };
 
-/* Writes u back with "***" for what is hidden.  Cut to fit, NUL added; returns
- * dst. */
+/* Writes u back with "***" for the hidden parts.  Cut to fit, NUL added;
+ * returns dst. */
 const char *url_masked(char *dst, size_t size, const struct url *u,
                        enum url_show show);
 

@@ -1,10 +1,10 @@
 /*
  * Whether a process descends from this one.
  *
- * A process keeps its ancestors for life, but for one that ends: then its
+ * A process keeps its ancestors as long as they live.  When one ends, its
  * children go to the nearest living ancestor that has asked for them.  Once
- * this process has asked, nothing that it started, or that was started by what
- * it started, gets out of its sight, whatever it forks and however it ends.
+ * this process has asked, no descendant gets out of its sight, whatever it
+ * forks and however it ends.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 enum ancestry {
-    ANCESTRY_STRANGER,   /* it was not started by us; or we are it */
+    ANCESTRY_STRANGER,   /* not started by us, or this process itself */
     ANCESTRY_DESCENDANT, /* a child, a child's child... */
     ANCESTRY_UNKNOWN,    /* it is gone, or /proc cannot be read */
 };
@@ -25,9 +25,9 @@ enum ancestry {
  * reap them.  Before the first fork; a child does not inherit it. */
 int ancestry_adopt(struct errmsg *err);
 
-/* Of the process that connected the socket, whose number is pid (0: one that
- * this PID namespace does not see, which no descendant can be).  UNKNOWN with
- * err.  Reads a bounded number of files of /proc. */
+/* The ancestry of the process that connected the socket, whose number is pid. 0
+ * is a process that this PID namespace does not see: never a descendant.
+ * UNKNOWN with err.  Reads a bounded number of files of /proc. */
 enum ancestry ancestry_of_peer(int socket, pid_t pid, struct errmsg *err);
 
 #endif

@@ -4,14 +4,15 @@
  * Each slot has one mailbox (a SOCK_SEQPACKET pair made before any fork): all
  * hold the sending end, its owner reads.  A message is a fixed head and up to
  * 32 KB, or a memfd above that, and may carry one descriptor.  Nobody waits:
- * what does not fit a mailbox is queued by the sender up to a bound, then
- * bus_send() fails and the caller's policy decides.
+ * the sender queues messages that do not fit the mailbox, up to a bound.
+ * Beyond it bus_send() fails and the caller's policy decides.
  *
  * The kernel says which process sent a message (SCM_CREDENTIALS), and the
- * reader holds that against the cards of the slots.  It drops, counts and logs,
- * within limits, a message from another process than it says, of a type that
- * the sender may not send, or longer than that type may be.  The master takes
- * no message above 32 KB: nobody makes it read for long.
+ * reader compares that with the cards of the slots.  The reader drops a message
+ * whose sender is not the one it names or may not send that type, and a message
+ * that is longer than its type allows.  It counts and logs them, within limits.
+ * The master takes no message above 32 KB, so that nobody can make it read for
+ * long.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -55,34 +56,35 @@ enum {                  /* types of the core; bus_types_new() gives more */
        BUS_TYPES = 256
 };
 
-/* Master, before any fork: count types in a row for messages of that name
- * ("relay.order", static), the first of which it returns; all processes inherit
- * them.  -1 with err: the name is taken, or no types are left.  bus_destroy()
+/* Master, before any fork: reserves count types in a row for messages of that
+ * name ("relay.order", static) and returns the first; all processes inherit
+ * them. -1 with err: the name is taken, or no types are left. bus_destroy()
  * forgets them. */
 int bus_types_new(const char *name, uint32_t count, struct errmsg *err);
 
 /* Master, before any fork; mailboxes for all slots. */
 int bus_create(struct errmsg *err);
 void bus_destroy(void);
-/* Master, when it reaped the process of slot: drops what lies in its mailbox,
- * descriptors too. */
+/* Master, after it has reaped the process of slot: drops the messages in its
+ * mailbox, with their descriptors. */
 void bus_sweep(uint32_t slot);
 
 /* Master, and each child after its fork: starts to read our mailbox. */
 int bus_open(struct loop *l, struct errmsg *err);
-void bus_close(void); /* drops what still waits to be sent */
-/* Messages of that type from that process (a role's name, BUS_MASTER,
- * BUS_ANYBODY), of most bytes at most.  Before or after bus_open(); a child
+void bus_close(void); /* drops messages that still wait to be sent */
+/* Handles messages of that type from that process (a role's name, BUS_MASTER,
+ * BUS_ANYBODY), of at most `most` bytes.  Before or after bus_open(); a child
  * inherits what its parent registered. */
 void bus_register(uint32_t type, const char *from, size_t most,
                   bus_handler *handler, void *arg);
 
-/* 0, or -1: no such process, or its mailbox and our queue are full, or more
- * than 64 MB.  data and fd stay the caller's (fd may be closed at once). */
+/* 0; -1 when there is no such process, when its mailbox and our queue are full,
+ * or when data is larger than 64 MB. data and fd stay the caller's (fd may be
+ * closed at once). */
 int bus_send(uint32_t slot, uint32_t type, const void *data, size_t len,
              int fd);
-/* on_room is called when all that waited for a mailbox is in it and something
- * was refused meanwhile; one a process. */
+/* Sets on_room, one a process.  It is called after bus_send() has failed for a
+ * slot, once the whole queue for that slot is in its mailbox. */
 void bus_on_room(void (*on_room)(uint32_t slot));
 
 #endif

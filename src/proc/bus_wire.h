@@ -47,13 +47,13 @@ enum bus_came {
 enum bus_came bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w);
 
 void bus_wire_close(struct bus_wire *w); /* its descriptors */
-/* One that came along, whatever it is: never waits. */
+/* Closes a received descriptor of any kind, without ever waiting. */
 void bus_wire_close_fd(int fd);
 
 /* A memfd with a copy of data; -1 with errno. */
 int bus_wire_store(const void *data, size_t len);
-/* Its copy in memory, to be freed by the caller; NULL when it is shorter
- * than len, or anything else than memory, or memory is out. */
+/* A copy of the memfd's bytes, which the caller frees.  NULL when fd is shorter
+ * than len or is no memfd, or when memory is out. */
 void *bus_wire_load(int fd, size_t len);
 
 #endif

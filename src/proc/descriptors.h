@@ -1,11 +1,11 @@
 /*
- * What children of the master keep open.
+ * The descriptors that children of the master keep open.
  *
- * It is a list of what is kept, not of what is closed: a descriptor that
- * nobody thought of is closed in each child, instead of being held open by
- * one that never looks at it.  Code that opens, in the master, what children
- * use names it here; a child closes everything else right after its fork
- * (life_fork()).  Memory that is mapped stays mapped without its descriptor.
+ * The list names the descriptors to keep, not those to close, so that a child
+ * closes a descriptor that nobody thought of.  Code of the master that opens a
+ * descriptor for children names it here; a child closes all others right after
+ * its fork (life_fork()).  Memory that is mapped stays mapped without its
+ * descriptor.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

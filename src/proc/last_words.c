@@ -115,7 +115,8 @@ copy_pointers(struct last_words *w, const ucontext_t *c)
     w->sp = (uint64_t)c->uc_mcontext.gregs[REG_RSP];
 }
 
-/* Who called a function that is none: the return address is on top. */
+/* The caller of an address that is no function: the return address is on top of
+ * the stack. */
 static uint64_t
 caller(const ucontext_t *c)
 {

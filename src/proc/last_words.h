@@ -1,12 +1,12 @@
 /*
- * What a process says as it crashes: written by the dying one into shared
- * memory, by a signal handler that does nothing else, and read by the master,
- * which alone formats, looks up names and logs.
+ * The last words of a process that crashes: its registers and stack.  A signal
+ * handler of the dying process writes them into shared memory and does nothing
+ * else.  The master reads them, looks up names, formats and logs.
  *
- * Words come with SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT, after which
- * the process dies of that signal as it would have without, and with a signal
- * of our own by which the watchdog asks a stuck process where it is.  A process
- * that is killed (-9) or stopped has none.
+ * The handler catches SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT, after which
+ * the process dies of that signal as usual, and a signal of our own, by which
+ * the watchdog asks a stuck process where it is.  A process that is killed (-9)
+ * or stopped leaves none.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -21,7 +21,7 @@
 
 #define LAST_WORDS_FRAMES 64
 
-/* Of the registers the two pointers alone: in the others keys may stand. */
+/* Of the registers only the two pointers are kept: others may hold keys. */
 struct last_words {
     int signal;
     int code; /* si_code */
@@ -44,10 +44,10 @@ void last_words_listen(uint32_t slot);
 
 /* The signal that asks for words; 0 while there is no room for any. */
 int last_words_signal(void);
-/* Copies what was said in slot; false: nothing.  Its numbers are whatever the
- * process, or another one, wrote. */
+/* Copies the last words of slot; false: there are none.  They are not to be
+ * trusted: that process or another one wrote them. */
 bool last_words_read(uint32_t slot, struct last_words *out);
-/* Whether something was said, to which nothing is going to be added. */
+/* Whether slot has last words and they are complete. */
 bool last_words_whole(uint32_t slot);
 void last_words_forget(uint32_t slot);
 

@@ -12,13 +12,13 @@
 
 #include <sys/types.h>
 
-/* The life pipe's write end is held by the master alone: end of file means
- * that the master is gone. */
+/* The master alone holds the write end of the life pipe: end of file means that
+ * the master is gone. */
 int life_create(struct errmsg *err); /* master, before any fork */
 void life_destroy(void);
 /* Child, after fork (and after the privilege drop, which clears PDEATHSIG):
- * calls on_master_gone once, also if it went in between.  SIGQUIT comes as
- * well then: catch it before. */
+ * calls on_master_gone once, also when the master ended before this call.  The
+ * kernel then sends SIGQUIT too: catch it before. */
 int life_watch(struct loop *l, void (*on_master_gone)(void *arg), void *arg,
                struct errmsg *err);
 
@@ -26,19 +26,19 @@ int life_watch(struct loop *l, void (*on_master_gone)(void *arg), void *arg,
 void title_init(int argc, char **argv);
 void title_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Who the children become where the settings say `user`: that one.  Where they
- * say nothing and root has started weir: "weir" if there is such a user, else
- * "nobody"; the same for the whole life of the process and of its children.
- * Empty: they stay who they are. */
+/* The user that children become: `user` of the settings when it is set.  When
+ * it is not set and root has started weir, it is "weir" if there is such a
+ * user, else "nobody", and does not change while the process and its children
+ * live.  Empty: children keep the user that they have. */
 struct str privilege_user(struct str user);
-/* Logs whom that is, where it is to be known: at level notice that weir chose,
- * at level warn that it is root. */
+/* Logs the user of privilege_user(): at level notice when weir chose it, at
+ * level warn when it is root. */
 void privilege_tell(struct str user);
-/* Becomes privilege_user(user) (and its groups, or group) for good, no new
- * privileges; verifies that root cannot come back.  Who it is already it
- * stays. */
+/* Becomes privilege_user(user) (with its groups, or with group) for good, and
+ * gives up new privileges; verifies that root cannot come back.  Does not
+ * change a user or group that is right already. */
 int privilege_drop(struct str user, struct str group, struct errmsg *err);
-/* "user \"nobody\"", or its number: who this process is now; for messages.
+/* The user of this process for messages: "user \"nobody\"", or its number.
  * Static, until the next call; errno stays. */
 const char *privilege_who(void);
 /* Whether there is such a user / group: 0, or -1 with err. */
@@ -49,10 +49,10 @@ int privilege_find_group(struct str group, struct errmsg *err);
 int privilege_user_id(struct str user, uid_t *id, struct errmsg *err);
 int privilege_group_id(struct str group, gid_t *id, struct errmsg *err);
 
-/* Forks; in the child gives up writing to what is the master's, closes all
- * descriptors but those of the list (proc/descriptors.h) and the count ones in
- * own, resets signals (SIGPIPE stays ignored), sets the slot, listens for last
- * words and leaves the terminal's process group.  Returns as fork(). */
+/* Forks.  The child gives up writing to the master's memory, closes all
+ * descriptors except those of the list (proc/descriptors.h) and the count ones
+ * in own, resets signals (SIGPIPE stays ignored), sets the slot, listens for
+ * last words and leaves the terminal's process group.  Returns as fork(). */
 pid_t life_fork(uint32_t slot, const int *own, size_t count);
 
 /* Pid file: created with a lock that lives as long as the process (not its

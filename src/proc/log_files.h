@@ -1,9 +1,9 @@
 /*
- * The log files of the master, as proc/logring.c's thread and its other one
- * share them.
+ * The log files of the master, which its two threads share: the drain thread of
+ * proc/logring.c and the thread of the loop.
  *
- * The drain thread writes to files and closes those that are given up; all
- * else is done by the thread of the loop.
+ * The drain thread writes to files and closes those that are given up; the
+ * thread of the loop does all else.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -48,17 +48,17 @@ void log_files_destroy(void); /* the thread is gone */
 
 /* ---- the drain thread's ---- */
 
-/* Writes what is pending as far as the file takes it. */
+/* Writes pending bytes, as many as the file takes. */
 void log_file_flush(struct log_file *f);
-/* All files; whether any of them takes nothing now. */
+/* Flushes all files; returns whether any of them takes nothing now. */
 bool log_files_flush(void);
-/* A file that cannot be written is told about once, and what it lost when it
- * can be written again.  Whether there was something to tell. */
+/* Logs once that a file cannot be written, and how much it lost when it can be
+ * written again.  Returns whether there was something to log. */
 bool log_file_report(struct log_file *f);
 /* The files that are being given up, a bit each. */
 uint64_t log_files_given_up(void);
-/* Closes those of them that have nothing left to write: the rings were found
- * empty since they were given up. */
+/* Closes those of them that have nothing left to write.  The caller has found
+ * the rings empty since they were given up. */
 void log_files_close(uint64_t given_up);
 
 #endif

@@ -49,7 +49,7 @@ struct shared_head {
     _Alignas(4096) _Atomic uint32_t sleeping; /* the drain thread's futex */
 };
 
-/* What a slot has: LOGRING_SIZE bytes. */
+/* The ring of a slot: LOGRING_SIZE bytes. */
 struct slot_ring {
     _Atomic uint64_t dropped[LOGRING_FILES]; /* not yet told */
     struct ring ring;

@@ -1,14 +1,15 @@
 /*
- * Log lines on their way to files: a bounded ring for each slot, emptied by one
- * thread of the master.  The rings of children lie in shared memory, which any
- * of them may write to; the master's own does not.
+ * Log lines on their way to files: a bounded ring for each slot, which one
+ * thread of the master empties.  The rings of children lie in shared memory,
+ * which any child can write to; the master's own ring does not.
  *
  * Writers never wait: a line that does not fit is dropped and counted
- * (slot->log_dropped) and the drain thread says so in the error log: "N log
- * lines were dropped (FILE)"; that a file cannot be written (a full disk) is
- * said once, with the reason.  The lines of a process killed by -9 are still
- * written; a half-made one is not.  Only the master opens log files,
- * so workers need no right to write anywhere, and USR1 is the master's alone.
+ * (slot->log_dropped), and the drain thread reports it in the error log: "N log
+ * lines were dropped (FILE)".  When a file cannot be written (a full disk), the
+ * drain thread logs that once, with the reason.  The lines of a process killed
+ * by -9 are still written, except one that it had not finished.  Only the
+ * master opens log files, so workers need no right to write anywhere, and USR1
+ * is the master's alone.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -27,19 +28,18 @@ int logring_create(struct errmsg *err);
  * -1 with err.  The first is the error log, number 0; after that the same path
  * twice gives the same number, which is never 0. */
 int logring_open(struct str path, struct errmsg *err);
-/* Whether it could be opened; a file that is not there is not made.  -1 with
- * err. */
+/* Whether logring_open() could open path: 0, or -1 with err.  Makes no file. */
 int logring_try(const char *path, struct errmsg *err);
-/* The error log goes to another file from now on; -1 with err and it stays
- * where it was.  Lines that wait go there too. */
+/* The error log, with the lines that wait, goes to another file from now on. -1
+ * with err: it stays where it was. */
 int logring_move(struct str path, struct errmsg *err);
-/* Nobody writes to this file any more (not 0; one that is not open is fine):
- * it is closed when all its lines are out, then its number may be used for
- * another. */
+/* Nobody writes to this file any more (never 0; a file that is not open is
+ * fine).  The drain thread closes it when all its lines are written; then
+ * another file may get its number. */
 void logring_close(int file);
 int logring_reopen(struct errmsg *err); /* USR1 */
-/* Starts the drain thread (master) / stops it after what is there was
- * written (waits at most 1 s for a stalled file). */
+/* Starts the drain thread (master) / stops it when all lines are written (waits
+ * at most 1 s for a stalled file). */
 int logring_start(struct errmsg *err);
 void logring_stop(void);
 void logring_destroy(void); /* after logring_stop(); closes the files */

@@ -7,15 +7,14 @@
  * stores; a reader adds up the areas of all slots.  Nothing is locked.
  *
  * A slot's area outlives the process: the next one that takes the slot goes
- * on counting where it ended, so counters never fall, whatever dies and
- * whenever.  Gauges say what is open now; metric_sweep() clears those of a
- * dead process.  A process killed in the middle of an addition loses at most
- * that addition.
+ * on counting where it ended, so counters never fall, whichever process dies.
+ * Gauges say what is open now; metric_sweep() clears those of a dead process.
+ * A process killed in the middle of an addition loses at most that addition.
  *
  * Labels are enumerations with a fixed number of values.  Names that come
- * from the configuration (applications, listeners) are put in shared lists by
- * the master before it forks whoever uses them; a list only grows, and what
- * finds no room in it counts as "other".
+ * from the configuration (applications, listeners) stand in shared lists: the
+ * master adds them before it forks the processes that use them.  A list only
+ * grows; a name for which it has no room counts as "other".
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -32,11 +31,11 @@
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
 struct metric_label {
-    /* NULL: value() tells whole pairs, escaped: a="b",c="d". */
+    /* NULL: value() returns whole pairs, escaped: a="b",c="d". */
     const char *name;
     const char *(*value)(unsigned i); /* NULL: there is no value i */
-    /* Values at most; 0: no such label, or (with a name) one that collect()
-     * tells. */
+    /* Values at most; 0: no such label, or (with a name) a label that collect()
+     * writes. */
     unsigned count;
 };
 
@@ -52,11 +51,12 @@ struct metric {
     /* Histogram: upper bounds of its buckets, ascending, as observed. */
     const int64_t *bounds;
     unsigned bound_count;
-    /* How many of what is counted make one of what is told: 1000000 for
-     * microseconds told as seconds; 0 is 1. */
+    /* How many counted units make one unit of the output: 1000000 for
+     * microseconds shown as seconds; 0 is 1. */
     int64_t unit;
-    bool sparse; /* values that are 0 are not told */
-    /* Not counted in cells but found out when it is told. */
+    bool sparse; /* values that are 0 are left out */
+    /* Set: the metric has no cells; its values are collected when they are
+     * shown. */
     void (*collect)(const struct metric *m, struct metric_out *out);
     uint32_t first; /* cell; set by metric_register() */
 };
@@ -71,14 +71,14 @@ void metrics_set_self(void);
 /* Master: the process of slot is dead. */
 void metric_sweep(uint32_t slot);
 
-/* Registered tables, for who tells all; NULL behind the last. */
+/* The registered tables, to show all metrics; NULL behind the last. */
 struct metric *metric_table(unsigned i);
 
 /* Our own area; NULL while there is none. */
 extern _Atomic int64_t *metric_own;
 
-/* Which of a metric's values: the places of its labels.  A place beyond the
- * label's count is 0. */
+/* The number of one of a metric's values, from the places of its labels.  A
+ * place beyond the label's count is 0. */
 uint32_t metric_at(const struct metric *m, unsigned a, unsigned b, unsigned c);
 /* Cells that m takes. */
 uint32_t metric_cells(const struct metric *m);
@@ -110,7 +110,8 @@ void metric_observe(const struct metric *m, uint32_t at, int64_t value);
 
 /* All processes together. */
 int64_t metric_sum(const struct metric *m, uint32_t at);
-/* What the process of a slot has told, or one before it there. */
+/* The value of one slot: of its process, with those that had the slot
+ * before. */
 int64_t metric_of(const struct metric *m, uint32_t at, uint32_t slot);
 
 /* ---- names from the configuration ---- */
@@ -124,8 +125,8 @@ enum metric_list {
 #define METRIC_NAMES 64     /* of a list; place 0 is "other" */
 #define METRIC_NAME_MAX 192 /* bytes, NUL included */
 
-/* Master: its place, that it has already or a new one; 0 when the list is
- * full or the name too long. */
+/* Master: the place of a name, which is added when it is new; 0 when the list
+ * is full or the name too long. */
 unsigned metric_name_add(enum metric_list list, struct str name);
 /* Its place, 0 if it has none. */
 unsigned metric_name_find(enum metric_list list, struct str name);
@@ -134,7 +135,7 @@ const char *metric_app_name(unsigned i);
 const char *metric_listener_name(unsigned i);
 const char *metric_module_name(unsigned i);
 
-/* Of bytes: to us, from us. */
+/* Direction of bytes: to us, from us. */
 enum metric_dir { METRIC_IN, METRIC_OUT };
 const char *metric_dir_name(unsigned i);
 #define METRIC_LABEL_DIR          \

@@ -133,7 +133,7 @@ add_label(char *labels, const struct metric_label *l, unsigned i)
     return true;
 }
 
-/* What counts those that have no name is told once it has counted one. */
+/* Whether this is "other" or "none", which is shown once it has counted one. */
 static bool
 is_rest(const char *labels)
 {

@@ -1,7 +1,8 @@
 /*
  * A ring of records with a state word each: the record's number, whether it is
- * being written, and by whom.  Who finds a place that somebody is still
- * writing to, a whole round later, gives way; unless that process is dead.
+ * being written, and by whom.  A writer that finds a place to which another
+ * process still writes, a whole round later, gives way, unless that process is
+ * dead.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -74,7 +75,7 @@ state_of(uint64_t n, pid_t writer)
     return n << PID_BITS | pid;
 }
 
-/* Who writes to it; 0: it is whole, or empty. */
+/* The process that writes to it; 0: it is whole, or empty. */
 static pid_t
 writer_of(uint64_t state)
 {

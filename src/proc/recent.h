@@ -2,9 +2,9 @@
  * The last things that happened, in shared memory: any process writes, the
  * newest takes the place of the oldest, nobody waits.
  *
- * A record is there when its number stands in front of it; a writer that is
- * killed half way leaves a place that the next round takes.  Readers believe
- * nothing in it: they get copies, bounded, and come to an end.
+ * A record is whole when its number stands in front of it; the next round takes
+ * the place that a killed writer left half written.  Readers trust nothing in
+ * the ring: they get bounded copies, and never loop without end.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -38,7 +38,7 @@ void recent_put(struct recent *r, uint32_t tag, struct str text);
 bool recent_next(struct recent *r, uint64_t after, struct recent_record *out);
 /* Number of the newest record that was begun; 0: none. */
 uint64_t recent_last(struct recent *r);
-/* Forgets what is there: this process finds only what comes later. */
+/* Forgets all records: this process finds only later ones. */
 void recent_clear(struct recent *r);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The last requests that were refused, of all processes, for "show errors" of
- * the control socket: who, why, where in the bytes, and the bytes around that
- * place with secrets masked.
+ * The last requests that any process has refused, for "show errors" of the
+ * control socket: the peer, the reason, the place in the bytes, and the bytes
+ * around that place with secrets masked.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,7 +16,7 @@ struct refused {
     uint32_t proto;     /* REFUSED_* */
     const char *peer;   /* address as text */
     const char *reason; /* words for the operator */
-    struct str bytes;   /* what came, or a part of it; may be empty */
+    struct str bytes;   /* of the peer, or a part of them; may be empty */
     size_t offset;      /* in bytes: where it went wrong */
     uint64_t before;    /* bytes of the peer that came before these */
 };

@@ -1,9 +1,9 @@
 /*
  * A ring of records in shared memory, one writer, one reader.
  *
- * head and tail count bytes for ever; a record is there once head has passed
- * it, so that a writer killed in the middle leaves nothing behind.  The
- * reader believes nothing that it finds: a damaged ring is emptied.
+ * head and tail count bytes for ever; a record exists once head has passed it,
+ * so that a writer killed in the middle leaves nothing behind.  The reader
+ * trusts nothing that it finds: it empties a damaged ring.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

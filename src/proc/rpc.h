@@ -9,17 +9,17 @@
  * cancels it.  Before the last answer any number of parts may come, as many as
  * the caller granted.  Caller and role both have the deadline.
  *
- * A role that dies ends its calls with RPC_DIED; whether they were done nobody
- * knows.  A call with `resend` goes to the role's next process instead, and may
- * be done twice: that is for methods where twice is as good as once.
+ * When a role dies, its calls end with RPC_DIED; nobody knows whether it did
+ * them.  A call with `resend` goes to the role's next process instead, which
+ * may do it a second time: only for methods that may safely be repeated.
  *
- * Calls are bounded in number and bytes, in the caller and in the role; what
- * does not fit is refused at once.  An answer counts only if the process sends
- * it that was asked.  Nothing that was received is mapped: the bus reads it
- * into memory of its own.
+ * Calls are bounded in number and bytes, in the caller and in the role, which
+ * refuse at once a call that does not fit.  An answer counts only when the
+ * process that was asked sends it.  The bus reads messages into memory of its
+ * own and maps none.
  *
- * rpc.c registers methods and hears of processes that come and go, rpc_call.c
- * is the caller's side, rpc_serve.c the role's, rpc_wire.c the bytes.
+ * rpc.c registers methods and follows processes that come and go, rpc_call.c is
+ * the caller's side, rpc_serve.c the role's, rpc_wire.c the bytes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -55,7 +55,7 @@ void rpc_destroy(void); /* forgets all methods */
 void rpc_open(struct loop *l);
 void rpc_close(void);
 
-/* Master: a process ended, or a role is READY; all processes are told. */
+/* Master: a process ended, or a role is READY; tells all processes. */
 void rpc_peers_changed(void);
 
 /* ---- asking ---- */

@@ -1,5 +1,5 @@
 /*
- * What the files of rpc.h share.
+ * Shared by the files of rpc.h.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -30,7 +30,7 @@ struct rpc_head {
 int rpc_wire_send(uint32_t slot, uint32_t type, const struct rpc_head *h,
                   struct str data, int fd);
 
-/* What a caller, or a role, sent: takes the head off *bytes and leaves the
+/* Take the head of a caller's, or a role's, message off *bytes and leave the
  * data. false: no caller, or role, sends this. */
 bool rpc_wire_get_request(struct str *bytes, struct rpc_head *h);
 bool rpc_wire_get_answer(struct str *bytes, struct rpc_head *h);

@@ -33,8 +33,8 @@ sandbox_is_wide(void)
 #endif
 }
 
-/* Who is not root has no right to empty the bounding set, and nothing that
- * it would bound. */
+/* A process that is not root has no right to empty the bounding set, and no
+ * capability that the set would bound. */
 void
 sandbox_prepare(const struct sandbox *s)
 {
@@ -63,7 +63,7 @@ drop_capabilities(void)
     return (int)syscall(SYS_capset, &head, none);
 }
 
-/* Who has become another user cannot be dumped or traced. */
+/* A process that has changed its user cannot be dumped or traced. */
 static int
 allow_dumps(void)
 {

@@ -1,6 +1,6 @@
 /*
- * The sandbox of workers and roles: what a process that talks to strangers
- * gives up when it has opened all it needs.
+ * The sandbox of workers and roles: the rights that a process which talks to
+ * strangers gives up once it has opened all that it needs.
  *
  *   - new privileges (always) and capabilities, the bounding set included
  *   - system calls that it has no use for: programs (execve), other processes
@@ -9,12 +9,12 @@
  *   - files: it reads below the paths it was given and writes nowhere
  *   - being traced or dumped: memory has stream keys in it
  *
- * What is asked for and what the kernel lacks is left out.  All of it is
- * inherited by threads that are made later, none of it by those before.
+ * A part that the kernel lacks is left out.  Threads that are started later
+ * inherit all of it, threads that run already nothing.
  *
- * A build with sanitizers has to look at itself, write its reports and find
- * leaks: files are not restricted there, nor is being traced, and the filter
- * lets processes, ptrace and code pass (sandbox_is_wide()).
+ * A build with sanitizers has to trace itself, write its reports and find
+ * leaks.  Its sandbox is wide (sandbox_is_wide()): it restricts neither files
+ * nor tracing, and its filter lets processes, ptrace and code pass.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,7 +28,7 @@
 
 enum sandbox_seccomp {
     SANDBOX_SECCOMP_OFF,
-    SANDBOX_SECCOMP_LOG,     /* the kernel's log tells, the call is made */
+    SANDBOX_SECCOMP_LOG,     /* the kernel logs the call and does it */
     SANDBOX_SECCOMP_ENFORCE, /* EPERM */
 };
 
@@ -37,18 +37,19 @@ struct sandbox {
     bool landlock;
     bool capabilities;       /* true: given up */
     bool core_dumps;         /* true: the system's limit stays */
-    bool file_sizes;         /* of files it has open, it may change */
+    bool file_sizes;         /* may change the sizes of its open files */
     const struct str *paths; /* directories and files that may be read */
     size_t path_count;
 };
 
-/* Before the privileges are dropped, which the bounding set needs. */
+/* Called before privileges are dropped: the bounding set needs them. */
 void sandbox_prepare(const struct sandbox *s);
 /* Everything is open, and privileges are dropped: there is no way back.
- * -1 with err when what the kernel has cannot be used. */
+ * -1 with err when a part that the kernel has fails. */
 int sandbox_enter(const struct sandbox *s, struct errmsg *err);
 
-/* Calls that the filter refused in this process; *last: number of the last. */
+/* How many calls the filter refused in this process; *last: the last one's
+ * number. */
 unsigned sandbox_refused(int *last);
 
 /* The master: logs what is in force, and at notice what the kernel lacks. */

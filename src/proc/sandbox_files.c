@@ -1,8 +1,8 @@
 /*
  * Landlock: files and listening sockets.
  *
- * Each version of Landlock knows more rights.  What the kernel does not know
- * must not be asked for, so the sets are by version; the headers of the
+ * Each version of Landlock knows more rights.  We must not ask for rights that
+ * the kernel does not know, so the sets are by version; the headers of the
  * system may be older than its kernel, so the newer numbers are here.
  *
  * SPDX-License-Identifier: BSD-2-Clause

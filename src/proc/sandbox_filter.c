@@ -226,8 +226,8 @@ load_argument(struct filter *f, unsigned i)
     load(f, offsetof(struct seccomp_data, args) + i * sizeof(uint64_t));
 }
 
-/* What stands between begin() and end() is for one call alone; who gets to
- * the end is refused. */
+/* The rules between begin() and end() are for one call alone, which is refused
+ * when none of them allows it. */
 static unsigned
 begin(struct filter *f, int call)
 {
@@ -276,9 +276,9 @@ allow_values(struct filter *f, int call, unsigned argument,
                      (unsigned)(sizeof(values) / sizeof(values[0]))); \
     } while (0)
 
-/* Locks, and what is harmless.  Neither seals nor who is signalled of a file.
- * What waits for nobody never waits: eventfds and sockets are shared with the
- * master, which must not be made to wait for them. */
+/* Locks, and what is harmless.  Neither seals nor the receiver of a file's
+ * signals.  A descriptor that does not block never may: the master shares
+ * eventfds and sockets, and must not be made to wait for them. */
 static void
 add_fcntl(struct filter *f)
 {
@@ -329,9 +329,9 @@ add_limits(struct filter *f)
     end(f, first);
 }
 
-/* What connections need.  Not what turns a listening socket, which all
- * workers share, against the others: filters, locks on them, the choice among
- * sockets of one port. */
+/* The options of connections.  Those that turn a listening socket, which all
+ * workers share, against the others are left out: filters, locks on them, the
+ * choice among sockets of one port. */
 static void
 add_socket_options(struct filter *f)
 {

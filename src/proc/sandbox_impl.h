@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
-/* Whether the kernel filters system calls, on a processor we know. */
+/* Whether the kernel can filter system calls, on a processor that we know. */
 bool sandbox_has_filter(void);
-/* file_sizes: of open files, they may be changed.  -1 with errno. */
+/* file_sizes: the sizes of open files may be changed. -1 with errno. */
 int sandbox_filter(bool enforce, bool file_sizes);
 /* The handler of SIGSYS for refused calls; before sandbox_filter(). */
 int sandbox_catch(void);

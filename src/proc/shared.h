@@ -2,11 +2,11 @@
  * Memory shared by the master and everything it forks.
  *
  * Each region is a memfd of its own.  It is sealed as soon as it has its size,
- * so that nobody can make it shorter under the others.  Its descriptor is the
- * master's: a child gives up its copy right after the fork, and with it all
- * ways to the region but the mapping.  A region of the master's is read-only
- * there: it is mapped anew, and the seal keeps it so, whatever the child calls
- * (Linux 5.1; without the seal it could be made writable again).
+ * so that nobody can make it shorter under the others.  The master keeps the
+ * descriptor: a child closes its copy right after the fork and has only the
+ * mapping left.  A child maps a region of the master's anew, read-only, and the
+ * seal keeps it so, whatever the child calls (Linux 5.1; without the seal the
+ * child could make it writable again).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -30,14 +30,14 @@ void *shared_create(const char *name, size_t size, enum shared_writers writers,
                     struct errmsg *err);
 void shared_destroy(void *memory); /* NULL is fine */
 
-/* Master: the pages from at on are given back, which empties them.  False:
- * they were not. */
+/* Master: gives back the pages from at on, which empties them.  False: they
+ * could not be given back. */
 bool shared_empty(void *at, size_t size);
 
-/* A child that was just forked: what is the master's can only be read from now
- * on.  -1 with err, and it must not go on. */
+/* A child that was just forked: it can only read the master's regions from now
+ * on. -1 with err: the child must not go on. */
 int shared_enter_child(struct errmsg *err);
-/* Whether the kernel keeps it so. */
+/* Whether the kernel has that seal. */
 bool shared_is_sealed(void);
 
 #endif

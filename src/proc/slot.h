@@ -3,10 +3,10 @@
  *
  * The master makes the table before any fork and never moves it.  Slot 0 is
  * the master's.  A slot is two records: its card, which the master alone can
- * write, and what its process says.  Everything in shared memory that
- * somebody could leave behind carries the owner's slot and incarnation; when
- * the master reaps a process it sweeps what that owner had, then frees the
- * slot.
+ * write, and a record that its process writes.  Every object in shared memory
+ * that a dead process could leave behind carries its owner's slot and
+ * incarnation.  When the master reaps a process, it sweeps the objects of that
+ * owner, then frees the slot.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -32,15 +32,15 @@ enum slot_state {
     SLOT_GONE,     /* reaped, not yet swept */
 };
 
-/* Who owns a thing in shared memory; 0 is nobody. */
+/* The owner of a thing in shared memory; 0 is nobody. */
 typedef uint64_t slot_owner;
 
-/* Who has the slot.  The master writes it, the others read; it believes its
- * own copy alone. */
+/* The process that has the slot.  The master writes the card and trusts its own
+ * copy alone; the others read it. */
 struct slot_card {
     _Alignas(64) _Atomic int kind; /* enum slot_kind */
     _Atomic int state;             /* see slot_state() */
-    _Atomic pid_t pid;             /* of who had it last, once it is free */
+    _Atomic pid_t pid;             /* of its last process, once it is free */
     _Atomic uint32_t incarnation;  /* grows with each use of the slot; > 0 */
     _Atomic uint32_t generation;   /* of the configuration it runs on */
     _Atomic int64_t started_ms;    /* clock_ms() */
@@ -48,7 +48,7 @@ struct slot_card {
     uint32_t index;                /* among its kind: worker number */
 };
 
-/* What the process says of itself; any process can write it. */
+/* The record that the process writes about itself; any process can write it. */
 struct slot {
     /* Slots share no cache line: each process writes its own all the time. */
     _Alignas(64) _Atomic int state; /* see slot_say() */
@@ -75,8 +75,8 @@ struct slot {
 int slots_create(uint32_t count, struct errmsg *err);
 void slots_destroy(void);
 uint32_t slots_count(void);
-/* All slots that were ever taken lie below it: what goes over all of them
- * need not touch the others. */
+/* All slots that were ever taken lie below this number, so that a walk over
+ * them need not touch the others. */
 uint32_t slots_end(void);
 struct slot *slot_at(uint32_t number);              /* NULL: there is none */
 const struct slot_card *slot_card(uint32_t number); /* the same */
@@ -96,9 +96,9 @@ void slot_set_self(uint32_t number);
 uint32_t slot_self(void);
 slot_owner slot_self_owner(void);
 
-/* What this process says of itself: SLOT_READY or SLOT_DRAINING. */
+/* Sets the state of this process: SLOT_READY or SLOT_DRAINING. */
 void slot_say(enum slot_state state);
-/* As the master knows it, else as the process says. */
+/* The state as the master knows it, else as the process says. */
 enum slot_state slot_state(uint32_t number);
 
 /* Whether the slot is that role's, or was and nobody has taken it since: its
@@ -112,7 +112,7 @@ slot_owner slot_owner_of(uint32_t number);
 uint32_t slot_owner_number(slot_owner o);
 /* Whether that very process still runs as far as the master knows. */
 bool slot_owner_alive(slot_owner o);
-/* Whether it has that pid, or had it: nobody has taken the slot since. */
+/* Whether it has that pid, or had it and nobody has taken the slot since. */
 bool slot_owner_is(slot_owner o, pid_t pid);
 
 /* Wakes a sleeping process through its eventfd. */

@@ -1,11 +1,11 @@
 /*
  * AMF0 (Adobe, 2007): values read in place from (ptr, len), and written.
  *
- * The reader copies nothing and is as tolerant as real senders need: the
- * count of an ECMA array is not believed, the end of an object may be
- * missing, objects and arrays with names are read alike, an AMF3 value behind
- * the switch 0x11 is understood as far as commands need it.  References are
- * refused; nesting is bounded.
+ * The reader copies nothing and is as tolerant as real senders need: it ignores
+ * the count of an ECMA array, an object's end may be missing, objects and
+ * arrays with names are read alike, and it reads an AMF3 value behind the
+ * switch 0x11 as far as commands need it.  References are refused; nesting is
+ * bounded.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -32,7 +32,7 @@ enum amf_kind {
     AMF_OTHER,  /* an AMF3 array, object or byte array: skipped */
 };
 
-/* What is still to be read: values one after another, or members. */
+/* The bytes still to be read: values one after another, or members. */
 struct amf_reader {
     const uint8_t *p;
     size_t n;
@@ -49,12 +49,12 @@ struct amf_value {
 
 void amf_reader_init(struct amf_reader *r, const uint8_t *p, size_t n);
 
-/* The next value: true; false at the end and at anything that is wrong, and
- * then for good.  *name is set inside an object; it may be NULL. */
+/* The next value: true; false at the end and at a malformed value, and then for
+ * good. *name is set inside an object; it may be NULL. */
 bool amf_read(struct amf_reader *r, struct str *name, struct amf_value *v);
 
 /* For the arguments of commands: the next value if it is of that kind, else
- * the default; a value of another kind is passed over. */
+ * the default; a value of another kind is skipped. */
 struct str amf_read_string(struct amf_reader *r, struct str otherwise);
 double amf_read_number(struct amf_reader *r, double otherwise);
 bool amf_read_bool(struct amf_reader *r, bool otherwise);

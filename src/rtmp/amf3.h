@@ -1,8 +1,8 @@
 /*
  * AMF3 (Adobe, 2013) as far as an AMF0 reader needs it: one value behind the
- * switch 0x11.  Scalars are read; arrays, objects and byte arrays are passed
- * over.  A value that refers to an earlier definition of a class, or that only
- * its class knows how to read, cannot be passed over and is refused.
+ * switch 0x11.  It reads scalars and skips arrays, objects and byte arrays.  It
+ * refuses a value that refers to an earlier definition of a class, or whose
+ * form only its class defines: it cannot skip those.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * What both ends of an RTMP connection do alike.
+ * The common part of both ends of an RTMP connection.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -449,7 +449,7 @@ expect_extended(struct chunk_reader *r, struct input *in)
     return begin_payload(r, in);
 }
 
-/* What was compared is no timestamp: it is read again, as payload. */
+/* The compared bytes are no timestamp: they are read again, as payload. */
 static enum step
 not_repeated(struct chunk_reader *r, struct input *in)
 {
@@ -521,7 +521,7 @@ run_back(struct chunk_reader *r, const struct input *in)
         again.n = r->back_len;
         r->back_len = 0;
         enum step step = run(r, &again);
-        /* What of it was not read comes after what is to be read again. */
+        /* Its unread bytes come after those to be read again. */
         assert(r->back_len + again.n <= sizeof(r->back));
         memcpy(r->back + r->back_len, again.p, again.n);
         r->back_len = (uint8_t)(r->back_len + again.n);

@@ -1,13 +1,13 @@
 /*
  * The chunk reader (RTMP 1.0, 5.3): bytes in any pieces in, messages out.
  *
- * A pure state machine: no socket, no time.  It takes what real senders send
- * (any header form, any chunk stream id from 2 to 65599, fmt 1..3 on a chunk
- * stream never seen, extended timestamps repeated in fmt 3 chunks or not, a
- * new message in the middle of another, any chunk size) and refuses only what
- * would cost too much: messages over max_message, half-received ones of more
- * than max_memory together, more than CHUNK_STREAMS_MAX of them at once.
- * Memory follows the bytes received, not the length a header declares.
+ * A pure state machine: no socket, no time.  It accepts all that real senders
+ * send (any header form, any chunk stream id from 2 to 65599, fmt 1..3 on a
+ * chunk stream never seen, extended timestamps repeated in fmt 3 chunks or not,
+ * a new message in the middle of another, any chunk size) and refuses only
+ * peers that would cost too much: messages over max_message, half-received ones
+ * of more than max_memory together, more than CHUNK_STREAMS_MAX of them at
+ * once.  Memory follows the bytes received, not the length a header declares.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -39,7 +39,7 @@ struct chunk_message {
 /* Takes one message.  Returns 0 to go on, 1 to stop reading after it. */
 typedef int chunk_handler(void *arg, const struct chunk_message *m);
 
-struct chunk_stream; /* what is remembered of one chunk stream */
+struct chunk_stream; /* the last header of one chunk stream, and its message */
 
 struct chunk_reader {
     struct chunk_stream *streams; /* owned; NULL while there are none */
@@ -55,7 +55,7 @@ struct chunk_reader {
     uint8_t current; /* the stream of this chunk */
     uint8_t expect;  /* what comes next */
     uint8_t fmt;     /* of this chunk */
-    uint8_t may_be;  /* what a repeated timestamp may still be */
+    uint8_t may_be;  /* forms that a repeated timestamp may still have */
     uint8_t have;    /* bytes in head */
     uint8_t back_len;
     uint8_t head[11]; /* a header that came in pieces */
@@ -72,10 +72,11 @@ void chunk_reader_clear(struct chunk_reader *r);
 ssize_t chunk_read(struct chunk_reader *r, const uint8_t *data, size_t n,
                    chunk_handler *on_message, void *arg, struct errmsg *err);
 
-/* Set Chunk Size, any time: 0, or -1 with err for a size of zero.  The top
- * bit is not part of the number; sizes above the longest message are that. */
+/* Set Chunk Size, any time: 0, or -1 with err for a size of zero.  The top bit
+ * is not part of the number; a size above CHUNK_SIZE_MAX counts as
+ * CHUNK_SIZE_MAX. */
 int chunk_set_size(struct chunk_reader *r, uint32_t size, struct errmsg *err);
-/* Abort Message: forgets what came of an unfinished message. */
+/* Abort Message: drops the received part of an unfinished message. */
 void chunk_abort(struct chunk_reader *r, uint32_t csid);
 
 #endif

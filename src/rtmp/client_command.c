@@ -1,5 +1,5 @@
 /*
- * What a client says, and what the remote answers.
+ * Commands of a client, and the remote's answers.
  *
  *   publish  connect, then releaseStream + FCPublish + createStream, then
  *            publish("live")
@@ -34,7 +34,7 @@ enum {
     TID_CHECK
 };
 
-/* What onStatus and its kin tell. */
+/* The content of onStatus and its kin. */
 struct info {
     struct str level, code, description;
     char words[256]; /* "CODE: description", for the owner */
@@ -227,7 +227,7 @@ hide_query(char *text, struct str query)
     }
 }
 
-/* What could break a line of a log gets a '?' instead; cut to fit. */
+/* Bytes that could break a line of a log become '?'; cut to fit. */
 static void
 copy_clean(char *dst, size_t size, struct str s)
 {

@@ -6,8 +6,8 @@
  *   client_command.c  what it says, and what the remote answers
  *   login.c           what it says to a server that wants a login
  *
- * A client that is over (on_close was called) lives on while its connection
- * says farewell, and in memory up to the end of the loop's turn.
+ * A client that is over (on_close was called) lives on until its connection has
+ * sent the farewell, and in memory up to the end of the loop's turn.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -38,7 +38,7 @@ struct rtmp_client {
     struct timer timer;
     struct later destroy;
     uint8_t *ask;          /* owned: C0 C1, as long as it is unanswered */
-    char *text;            /* owned: what the texts below point into */
+    char *text;            /* owned: the texts below point into it */
     struct str origin;     /* "rtmp://host:1935" */
     struct str app;        /* with its own arguments */
     struct str name, args; /* within full */
@@ -49,7 +49,7 @@ struct rtmp_client {
     uint32_t stream_id; /* 0: not created */
     uint8_t phase;      /* enum client_phase */
     bool publish;
-    bool stopped; /* what is played is not there now */
+    bool stopped; /* the stream that is played is not there now */
     bool pinged;  /* at least once */
     bool answers; /* the remote has answered a ping */
     bool mute;    /* a ping was not, though it may be well */
@@ -64,7 +64,7 @@ int client_say(struct rtmp_client *c, struct words *w);
 /* on_close, then the connection is closed. */
 void client_end(struct rtmp_client *c, enum rtmp_client_fate fate,
                 const char *reason);
-/* Tells a change of what is played, each once. */
+/* Reports once that the played stream has stopped or started. */
 void client_stopped(struct rtmp_client *c, bool stopped, const char *words);
 const char *client_wish(const struct rtmp_client *c); /* "publish", "play" */
 
@@ -75,7 +75,7 @@ int client_message(void *arg, const struct chunk_message *m);
 
 /* ---- client_command.c ---- */
 
-/* connect, behind C2 which is in w already. */
+/* Adds connect behind C2, which is in w already. */
 void client_say_connect(struct rtmp_client *c, struct words *w);
 void client_say_farewell(struct rtmp_client *c, struct words *w);
 /* body: from the command's name on, without an AMF3 envelope. */

@@ -1,5 +1,5 @@
 /*
- * What a remote sends: control messages, media, commands.
+ * Messages of a remote: control messages, media, commands.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

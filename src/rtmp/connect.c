@@ -3,8 +3,8 @@
  *
  * Clients disagree about everything in it: the object may be an array, names
  * differ in case, tcUrl may be quoted or missing, Flash says undefined where
- * it has no value.  What cannot be used counts as not there; only when no
- * application comes out of it is the client refused, with that reason.
+ * it has no value.  Unusable values count as missing; the client is refused
+ * only when they leave no application, with that reason.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,8 +17,8 @@
 #define FMS_VERSION "FMS/3,5,7,7009" /* clients look whether it is >= 3 */
 #define FMS_CAPABILITIES 31
 
-/* What is kept of a client's texts, bytes; longer ones are cut, except app
- * and tcUrl, which then cannot be what the client meant. */
+/* The most bytes of a client's texts.  Longer ones are cut, except app and
+ * tcUrl, whose meaning a cut would change. */
 enum {
     KEEP_PATH = 2 * RTMP_NAME_MAX + RTMP_ARGS_MAX,
     KEEP_URL = 512,

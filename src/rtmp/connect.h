@@ -1,5 +1,5 @@
 /*
- * The connect command: what a client says about itself, and the answer.
+ * The connect command: the client's description of itself, and the answer.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,7 +11,7 @@
 /* Reads the command's object and asks the application. */
 void connect_handle(struct rtmp_session *s, double tid,
                     struct amf_reader *args);
-/* Says that the connection is accepted. */
+/* Sends the answer that the connection is accepted. */
 void connect_answer(struct net_stream *ns);
 
 #endif

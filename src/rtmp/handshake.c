@@ -29,7 +29,7 @@ enum {
 /* Where the four bytes of the offset stand. */
 static const size_t offset_at[SCHEMES] = { 8, 772 };
 
-/* What the text of both keys is followed by. */
+/* The bytes behind the text of both keys. */
 #define KEY_TAIL                                                            \
     0xf0, 0xee, 0xc2, 0x4a, 0x80, 0x68, 0xbe, 0xe8, 0x2e, 0x00, 0xd0, 0xd1, \
         0x02, 0x9e, 0x7e, 0x57, 0x6e, 0xec, 0x5d, 0x2d, 0x29, 0x80, 0x6f,   \

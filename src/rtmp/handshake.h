@@ -2,11 +2,11 @@
  * The handshake of both sides: bytes in, bytes out.
  *
  * Server.
- * C0 C1 is answered by S0 S1 S2 in one piece; what C2 holds is not looked at
- * (half of the clients send something else than Adobe describes).  A client
- * whose C1 carries a digest (either place it can stand at) gets digests in
- * S1 and S2, without which Flash players refuse H.264; everybody else gets
- * the plain echo of RTMP 1.0, 5.2.
+ * It answers C0 C1 by S0 S1 S2 in one piece and does not look at the content of
+ * C2 (half of the clients send something else than Adobe describes).  A client
+ * whose C1 carries a digest (either place it can stand at) gets digests in S1
+ * and S2, without which Flash players refuse H.264; everybody else gets the
+ * plain echo of RTMP 1.0, 5.2.
  *
  * Client.  C1 carries a digest, without which Flash Media Server gives no
  * H.264.  A server that signs its S1 must have signed (or echoed) S2 for us
@@ -33,8 +33,8 @@ enum handshake_kind {
     HANDSHAKE_DIGEST_1, /* digest in the second half */
 };
 
-/* Looks at C0, which may come alone: 0, or -1 with err for a version that is
- * not spoken (RTMPE), or for what is not RTMP at all. */
+/* Looks at C0, which may come alone: 0, or -1 with err for a version that weir
+ * does not speak (RTMPE), or a byte that is not RTMP at all. */
 int handshake_check_version(uint8_t version, struct errmsg *err);
 
 /* Answers C0 C1.  The caller has filled answer with random bytes. */
@@ -44,7 +44,7 @@ enum handshake_kind handshake_answer(const uint8_t ask[HANDSHAKE_ASK],
 /* Makes C0 C1 of random bytes. */
 void handshake_ask(uint8_t ask[HANDSHAKE_ASK]);
 /* Judges S0 S1 S2 and makes C2, which the caller has filled with random
- * bytes.  0, or -1 with err: S2 is the answer to somebody else. */
+ * bytes. 0, or -1 with err: S2 does not answer our C1. */
 int handshake_conclude(const uint8_t ask[HANDSHAKE_ASK],
                        const uint8_t answer[HANDSHAKE_ANSWER],
                        uint8_t c2[HANDSHAKE_BLOCK], struct errmsg *err);

@@ -12,7 +12,7 @@
 #include "proc/logring.h"
 #include "proc/slot.h"
 
-/* What is told of. */
+/* The subject of a line. */
 struct subject {
     const struct rtmp_log *log;
     const struct rtmp_log_entry *entry;
@@ -92,8 +92,9 @@ get_app(const void *arg, struct str rest, struct line_value *v)
     line_value_text(v, s->r->app);
 }
 
-/* What the URL has behind the application may be a key, unless it is to be
- * played and looks otherwise, or all of the server's applications are open. */
+/* Whether the URL's part behind the application may be a key.  It is none when
+ * all of the server's applications are open, or when it is to be played and
+ * does not look like one. */
 static bool
 may_be_key(const struct subject *s)
 {

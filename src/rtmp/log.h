@@ -14,15 +14,16 @@ struct rtmp_log {
     int file;                         /* of the log ring; -1: none */
     const struct line_format *format; /* borrowed */
     struct line_mask mask;
-    /* What clients publish under is no secret in any of its applications. */
+    /* No application has stream keys: the names that clients publish under are
+     * no secrets. */
     bool open;
 };
 
 /* A request that is over. */
 struct rtmp_log_entry {
     const struct rtmp_request *r;
-    /* What it became, without the application; ptr NULL: what the client has
-     * named, masked where that may be a key. */
+    /* The name of the stream, without the application; ptr NULL: the client's
+     * own name for it, masked where that may be a key. */
     struct str name;
     uint64_t in_before, out_before; /* bytes of the connection when it began */
     int64_t since_ms;               /* loop_now() then */

@@ -19,7 +19,7 @@
 
 enum { NONCE_SIZE = 9, HEX_SIZE = 2 * DIGEST_MD5 + 1 };
 
-/* What a server tells when it wants an answer. */
+/* A server's challenge. */
 struct challenge {
     bool adobe; /* else llnw */
     struct str user, salt, challenge, opaque, nonce;
@@ -84,7 +84,7 @@ add(struct rtmp_login *login, const char *format, ...)
     return n >= 0 && (size_t)n < sizeof(login->query) - len ? 0 : -1;
 }
 
-/* What would end a value in a query is percent-encoded. */
+/* Bytes that would end a value in a query are percent-encoded. */
 static int
 add_user(struct rtmp_login *login, struct str user)
 {
@@ -169,7 +169,7 @@ answer_llnw(struct rtmp_login *login, const struct login_who *who,
 
 /* ---- what the server wants ---- */
 
-/* What follows word in text; false when it is not there. */
+/* Finds the rest of text behind word; false when word is not there. */
 static bool
 find(struct str text, const char *word, struct str *rest)
 {

@@ -2,10 +2,9 @@
  * Logins of publishers at Flash Media Server (authmod=adobe) and Limelight
  * (authmod=llnw).
  *
- * Neither was written down by its maker; this is what their clients do.  A
- * server that wants a login refuses connect, and says in the description of
- * the refusal what it wants; each answer goes with the query of app and tcUrl
- * of a new connection:
+ * Their makers have published neither; this follows their clients.  A server
+ * that wants a login refuses connect, with its demand in the description of the
+ * refusal.  Each answer goes in the query of app and tcUrl of a new connection:
  *
  *   -> app                      <- [ code=403 need auth; authmod=adobe ]
  *   -> app?authmod=adobe&user=  <- ?reason=needauth&user=&salt=&challenge=&...
@@ -29,8 +28,7 @@ enum login_result {
     LOGIN_REFUSED, /* err says why */
 };
 
-/* description: of a refused connect.  login may be NULL: no answer can be
- * given. */
+/* description: of a refused connect. login NULL: no answer can be given. */
 enum login_result login_answer(struct rtmp_login *login,
                                const struct login_who *who,
                                struct str description, struct errmsg *err);

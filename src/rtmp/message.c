@@ -1,6 +1,6 @@
 /*
  * Whole messages: protocol control, user control, media, aggregates; commands
- * are handed on.  What is not known is passed over.
+ * are handed on.  Unknown messages are ignored.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * What this folder counts.
+ * The metrics of this folder.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,7 +22,7 @@ enum session_end {
     END_HANDSHAKE_SLOW,
     END_CONNECT_SLOW,
     END_UNUSED,   /* neither publishes nor plays */
-    END_PROTOCOL, /* chunks, messages or commands that cannot be */
+    END_PROTOCOL, /* invalid chunks, messages or commands */
     END_PING,
     END_STUCK, /* takes no bytes */
     END_REFUSED,

@@ -1,5 +1,5 @@
 /*
- * What a client means by its app, tcUrl and stream name.
+ * Resolves a client's app, tcUrl and stream name.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -171,7 +171,7 @@ rtmp_name_tc_url(struct str tc_url)
     return str_cut(&tc_url, '?');
 }
 
-/* What stands behind SCHEME://HOST/, or nothing. */
+/* The part behind SCHEME://HOST/, or nothing. */
 static struct str
 url_path(struct str url)
 {

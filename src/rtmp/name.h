@@ -1,5 +1,5 @@
 /*
- * What a client means by its app, tcUrl and stream name.
+ * Resolves a client's app, tcUrl and stream name.
  *
  * Clients put the same URL into these three fields in different ways
  * (rtmp://HOST/live/inst/movie?token=x is app "live/inst" and name
@@ -34,9 +34,8 @@ struct rtmp_name {
 int rtmp_name_resolve(struct rtmp_name *out, struct str app, struct str tc_url,
                       struct str name, bool wants_name, struct errmsg *err);
 
-/* Whether s can be a stream's name, or with one_segment a segment of it, and
- * comes out of rtmp_name_resolve() as it is: 0, or -1 with err ("must not
- * ..."). */
+/* Whether s can be a stream's name, or with one_segment a segment of it, which
+ * rtmp_name_resolve() does not change: 0, or -1 with err ("must not ..."). */
 int rtmp_name_check(struct str s, bool one_segment, struct errmsg *err);
 
 /* Bytes a name may hold: valid UTF-8 without control characters. */

@@ -319,8 +319,8 @@ default_code(enum stream_wish wish)
     return codes[wish];
 }
 
-/* For the operator.  What a publisher names may be a key, and what a player
- * does by mistake: its begin is enough to tell which. */
+/* For the operator.  A publisher's name may be a key, and by mistake a player's
+ * too: its beginning is enough to recognise it. */
 static void
 note_refusal(const struct net_stream *ns, const char *reason)
 {
@@ -346,8 +346,8 @@ log_refusal(const struct net_stream *ns, const char *reason)
 {
     char app[RTMP_NAME_MAX * 4 + 1], name[RTMP_NAME_MAX * 4 + 1];
     str_escape(app, sizeof(app), ns->r.app);
-    /* What was no valid key may be one for another application; a connect is
-     * asked before it is known whether what its URL has left over is one. */
+    /* A wrong key may be right for another application.  At connect it is not
+     * known yet whether the rest of the URL is a key. */
     bool secret = ns->wish == WISH_CONNECT || ns->r.secret ||
                   ns->refused == RTMP_REFUSED_KEY ||
                   ns->refused == RTMP_REFUSED_HOOK;

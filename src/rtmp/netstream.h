@@ -3,8 +3,8 @@
  *
  *   IDLE -> WAITING -> PUBLISHING | PLAYING -> IDLE
  *
- * The application is asked before anything is promised to the client; its
- * on_end is called exactly once for every NetStream that left IDLE.
+ * The session asks the application before it promises anything to the client,
+ * and calls its on_end exactly once for every NetStream that left IDLE.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,7 +17,8 @@
 /* NULL when there is no such stream. */
 struct net_stream *net_stream_find(struct rtmp_session *s, uint32_t id);
 /* The stream a message is for: clients that never created one, or write 0,
- * mean the one there is.  NULL when it cannot be (RTMP_STREAMS). */
+ * mean the first one.  Makes it when it does not exist; NULL when id is above
+ * RTMP_STREAMS. */
 struct net_stream *net_stream_for(struct rtmp_session *s, uint32_t id);
 /* With the lowest free id; NULL when all are taken. */
 struct net_stream *net_stream_create(struct rtmp_session *s);

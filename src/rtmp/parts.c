@@ -74,7 +74,8 @@ struct aggregate {
     void *arg;
 };
 
-/* What the channel keeps of one when the turn's share is used up. */
+/* The rest of an aggregate, which the channel keeps when the turn's share is
+ * used up. */
 struct parts_rest {
     struct later later;
     struct channel *ch;

@@ -14,11 +14,11 @@
 typedef bool parts_fn(void *arg, enum media_type type,
                       const struct chunk_message *m);
 
-/* Audio, video, data or an aggregate of them; anything else has none.  Each
- * part of an aggregate is charged to the channel.  When the turn's share is
- * used up the rest is copied; later turns call f for it, and until then
- * nothing more is read.  0; -1 with err: an aggregate of too many
- * parts, or no memory for it. */
+/* Calls f for audio, video, data or the parts of an aggregate of them; other
+ * messages have none.  Each part of an aggregate is charged to the channel.
+ * When the turn's share is used up, the rest is copied and later turns call f
+ * for it; until then nothing more is read. 0; -1 with err: an aggregate of too
+ * many parts, or no memory for it. */
 int parts_read(struct channel *ch, const struct chunk_message *m, parts_fn *f,
                void *arg, struct errmsg *err);
 /* Drops the rest of an aggregate, if there is one. */

@@ -1,6 +1,6 @@
 /*
- * An RTMP server session (Adobe RTMP 1.0, Enhanced RTMP): what the
- * application sees.
+ * An RTMP server session (Adobe RTMP 1.0, Enhanced RTMP), as the application
+ * sees it.
  *
  * The session owns the protocol: handshake, chunks, commands, replies,
  * acknowledgements, pings.  It asks the application before it answers publish
@@ -31,14 +31,14 @@ struct rtmp_settings {         /* of one server */
     int64_t send_timeout;      /* ms without progress of a stuck peer */
     int64_t max_message;       /* bytes of one message */
     int64_t max_memory;        /* bytes of half-received messages */
-    uint32_t window_ack;       /* bytes, what we ask peers to acknowledge */
+    uint32_t window_ack;       /* bytes after which peers have to acknowledge */
 };
 
-/* The session's state that a peer sees, as one NetStream wants something.
- * Names are normalised (facts: queries split off app, tcUrl and name and
- * merged into args; "_definst_", leading, trailing and doubled slashes gone;
- * first segment = app, the rest joins the stream name; an empty name takes
- * the last app segment). */
+/* A connect, publish or play, with the session's values for its NetStream.
+ * Names are normalised (facts: queries split off app, tcUrl and name and merged
+ * into args; "_definst_", leading, trailing and doubled slashes gone; first
+ * segment = app, the rest joins the stream name; an empty name takes the last
+ * app segment). */
 struct rtmp_request {
     struct rtmp_session *session;
     uint32_t stream_id; /* NetStream, 1.. */
@@ -47,11 +47,11 @@ struct rtmp_request {
     struct str args;    /* "token=x&a=b" */
     struct str tc_url;  /* as sent, without its query */
     struct str page_url, swf_url, flash_ver;
-    struct str node;          /* a relay of weir says which one it is */
+    struct str node;          /* name of the weir whose relay this is */
     const char *publish_type; /* "live", "record", "append"; play: NULL */
     uint32_t duration;        /* of a play, ms; 0: to the stream's end */
-    /* Set by the application when it is asked: the name may be a secret, a
-     * stream key, and is not logged. */
+    /* Set by the application in its handler: the name may be a stream key, a
+     * secret, and is not logged. */
     bool secret;
     void *context; /* the application's, one for a NetStream */
 };
@@ -59,19 +59,19 @@ struct rtmp_request {
 enum rtmp_result {
     RTMP_DONE,   /* go on: success is answered */
     RTMP_REFUSE, /* code and reason are answered, then the session closes */
-    RTMP_WAIT,   /* rtmp_session_decide() will tell; until then nothing
-                    more is read from this peer */
+    RTMP_WAIT,   /* until rtmp_session_decide(); nothing more is read from this
+                    peer before */
 };
 
-/* Why, for the counter. */
+/* The reason of a refusal, for the counter. */
 enum rtmp_refused {
     RTMP_REFUSED_OTHER,
     RTMP_REFUSED_APP,    /* there is no such application */
     RTMP_REFUSED_ACCESS, /* the address */
     RTMP_REFUSED_NAME,   /* cannot be a name */
-    RTMP_REFUSED_KEY,    /* the application takes keys only */
+    RTMP_REFUSED_KEY,    /* not the key that the application demands */
     RTMP_REFUSED_HOOK,   /* a module said no */
-    RTMP_REFUSED_LIVE,   /* the stream cannot be had (live/metrics.h) */
+    RTMP_REFUSED_LIVE,   /* src/live refused the stream (live/metrics.h) */
     RTMP_REFUSED_LATE,   /* no decision in time */
     RTMP_REFUSED_ITSELF, /* a relay of the stream to itself */
     RTMP_REFUSED_COUNT
@@ -83,7 +83,7 @@ struct rtmp_refusal {
     struct errmsg reason;
 };
 
-/* What the application does.  All of them are set. */
+/* The application's side.  All handlers are set. */
 struct rtmp_handlers {
     /* connect: does the application exist, may this peer use it? */
     enum rtmp_result (*on_connect)(struct rtmp_request *r,
@@ -102,14 +102,14 @@ struct rtmp_handlers {
     /* The socket takes bytes again. */
     void (*on_writable)(struct rtmp_session *s);
     /* A NetStream ends (closeStream, deleteStream, FCUnpublish, new publish
-     * or play on it, refusal, connection closed): drop r->context.  May come
-     * while a decision is awaited: then it must not be given any more.  A
-     * connect (stream_id 0) ends only if it was refused or never decided.
-     * Never called from within on_publish or on_play of the same NetStream:
-     * if the session ends there, on_end follows their return. */
+     * or play on it, refusal, connection closed): drop r->context.  When a
+     * decision is awaited, it must not be given any more.  A connect (stream_id
+     * 0) ends only if it was refused or never decided.  Never called from
+     * within on_publish or on_play of the same NetStream: if the session ends
+     * there, on_end follows their return. */
     void (*on_end)(struct rtmp_request *r, const char *reason);
-    /* Where the session's own words go while a NetStream plays: the
-     * application keeps them in order with the media. 0 or -1 (close). */
+    /* Sends the session's own messages while a NetStream plays: the application
+     * keeps them in order with the media. 0 or -1 (close). */
     int (*say)(struct rtmp_session *s, const void *data, size_t n);
 };
 
@@ -129,8 +129,8 @@ void rtmp_session_each(struct rtmp_session *s,
 void rtmp_session_decide(struct rtmp_request *r, enum rtmp_result result,
                          const struct rtmp_refusal *no);
 
-/* Words of the application: */
-/* chunk size of what the application sends from now on. */
+/* Messages of the application: */
+/* sets the chunk size of the application's media from now on. */
 int rtmp_session_chunk_size(struct rtmp_session *s, uint32_t size);
 /* onStatus of level "status" or "error" on a NetStream. */
 int rtmp_session_status(struct rtmp_request *r, const char *level,
@@ -142,7 +142,7 @@ enum rtmp_event {
     RTMP_STREAM_DRY = 2,
 };
 int rtmp_session_control(struct rtmp_request *r, enum rtmp_event event);
-/* onStatus as the last words, then close once they are sent. */
+/* Sends onStatus as the last message, then closes. */
 void rtmp_session_finish(struct rtmp_request *r, const char *level,
                          const char *code, const char *description);
 /* The same with level "error". */
@@ -153,8 +153,8 @@ void rtmp_session_close(struct rtmp_session *s, const char *reason);
 /* Sessions open in this process. */
 size_t rtmp_sessions(void);
 void rtmp_close_all(const char *reason);
-/* The same, but each NetStream in use is told why, and what was said may be
- * read for a while. */
+/* The same, but sends the reason to each NetStream in use, and gives peers a
+ * while to read it. */
 void rtmp_finish_all(const char *reason);
 
 #endif

@@ -2,13 +2,12 @@
  * The inside of an RTMP session, for the files of this folder.
  *
  * Bytes come in through session.c (handshake, then the chunk reader), whole
- * messages go to message.c, commands to command.c, and what happens to a
- * NetStream is in netstream.c.  A session that is over stays in memory up to
- * the end of the loop's turn, so that whoever is in the middle of something
- * can find out with session_over().
+ * messages go to message.c, commands to command.c, and the life of a NetStream
+ * is in netstream.c.  A session that is over stays in memory up to the end of
+ * the loop's turn, so that callers further up the stack can ask session_over().
  *
- * While the application has been asked something (RTMP_WAIT), no further
- * message is read: what a client sends before the answer keeps its order.
+ * While the application thinks (RTMP_WAIT), the session reads no further
+ * message, so that messages keep their order.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

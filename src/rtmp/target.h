@@ -22,14 +22,14 @@
 #include "base/errmsg.h"
 #include "base/str.h"
 
-struct rtmp_target { /* pieces of what was split, nothing is decoded */
+struct rtmp_target { /* pieces of the path, not decoded */
     struct str app;  /* with its own arguments: "live?k=v" */
     struct str name; /* empty: none is in the URL */
     struct str args; /* without the '?' */
 };
 
-/* path: what stands behind the host, with the query: "/live/movie?t=x".  0,
- * or -1 with err: no application, an empty segment ("//"), a control
+/* path: the part of the URL behind the host, with the query: "/live/movie?t=x".
+ * 0, or -1 with err: no application, an empty segment ("//"), a control
  * character or a byte that is not UTF-8. */
 int rtmp_target_split(struct rtmp_target *t, struct str path,
                       struct errmsg *err);

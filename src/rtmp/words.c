@@ -1,5 +1,5 @@
 /*
- * What we say, laid out on the wire.
+ * Our own messages, laid out on the wire.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,9 +1,9 @@
 /*
- * What we say, laid out on the wire.
+ * Our own messages, laid out on the wire.
  *
- * An answer of several messages is put together here and goes out in one
- * write.  Every message has a fmt 0 header with time 0, so that nothing
- * depends on what was said before on its chunk stream.
+ * An answer of several messages is put together here and goes out in one write.
+ * Every message has a fmt 0 header with time 0, so that it does not depend on
+ * earlier messages of its chunk stream.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -39,35 +39,35 @@ struct words {
     struct buf wire;       /* whole messages, in chunks */
     struct buf body;       /* of the message that is being built */
     struct amf_writer amf; /* writes to body */
-    uint32_t chunk_size;   /* what wire is cut in */
+    uint32_t chunk_size;   /* of the chunks in wire */
     bool failed;           /* no memory, or far too long */
 };
 
 void words_init(struct words *w, uint32_t chunk_size);
 void words_clear(struct words *w);
-bool words_empty(const struct words *w); /* nothing is to be said */
+bool words_empty(const struct words *w); /* there is nothing to send */
 
 /* Bytes that are on the wire before all else: C2. */
 void words_put_bytes(struct words *w, const void *bytes, size_t n);
 /* Protocol control messages with one number. */
 void words_number(struct words *w, enum message_type type, uint32_t v);
 void words_peer_bandwidth(struct words *w, uint32_t bytes);
-/* Says it, and cuts what follows by it. */
+/* Adds Set Chunk Size, and cuts all that follows by it. */
 void words_chunk_size(struct words *w, uint32_t size);
 /* v: a message stream id, or a ping's time. */
 void words_event(struct words *w, uint16_t event, uint32_t v);
 /* A player's buffer length in ms. */
 void words_set_buffer(struct words *w, uint32_t stream_id, uint32_t ms);
 
-/* The whole of Enhanced RTMP v2 in a connect object: all codecs are passed on,
- * none is looked into. */
+/* The whole of Enhanced RTMP v2 in a connect object: weir passes all codecs on
+ * and looks into none. */
 void words_put_enhanced(struct words *w, const struct str *codecs, size_t n);
 /* Begins a command (or, with tid < 0, a data message, which has no number).
  * The caller adds values through the returned writer, then words_end(). */
 struct amf_writer *words_begin(struct words *w, const char *name, double tid);
 void words_end(struct words *w, enum message_type type, uint32_t stream_id);
 
-/* What onStatus and its kin tell. */
+/* The content of onStatus and its kin. */
 struct words_info {
     const char *level; /* "status", "error" */
     const char *code;

@@ -1,11 +1,11 @@
 /*
- * What the store's processes say to each other over the bus (proc/bus.h).
+ * The messages of the store's processes over the bus (proc/bus.h).
  *
  *   WRITE   asks the keeper: struct wire_request, steps, notice
  *   ANSWER  the keeper's: struct wire_answer, rows
- *   HELLO   the keeper's to all: it is there, or notices were lost; who
- *           listens looks at everything, who waits for an answer of another
- *           keeper asks this one again
+ *   HELLO   the keeper's to all: it is there, or notices were lost.
+ *           Subscribers check everything; calls that wait for an answer of
+ *           another keeper go to this one again
  *   NOTICE  the keeper's to all: topic and text
  *
  * All processes hear them; those that have no use for one ignore it.
@@ -25,7 +25,7 @@ bus_handler link_on_answer;   /* store/sqlite/link.c */
 bus_handler link_on_hello;    /* store/sqlite/link.c */
 bus_handler listen_on_notice; /* store/listen.c */
 
-/* Of this start of weir; 0 before store_prepare(). */
+/* A number for this start of weir; 0 before store_prepare(). */
 uint64_t store_boot(void);
 
 #endif

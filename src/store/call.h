@@ -1,9 +1,9 @@
 /*
- * A call of the store: from the one who asks to the backend and back.
+ * A call of the store: from its caller to the backend and back.
  *
- * store.c makes and answers it, counts it and knows when its time is over; a
- * backend puts it in a queue of its own by `place` and answers it, from the
- * loop and never within read() or write().
+ * store.c makes and answers it, counts it and watches its time.  A backend puts
+ * it in a queue of its own by `place` and answers it, from the loop and never
+ * within read() or write().
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -21,10 +21,11 @@ struct store_call {
     void *arg;
     int64_t due; /* clock_ms(): then it is STORE_DOWN */
     int64_t began_us;
-    enum store_status status; /* to be told in a moment, see call_later() */
+    enum store_status status; /* of the coming answer, see call_later() */
     bool busy;                /* a thread or a connection has it */
-    bool over;                /* answered meanwhile: freed when it is back */
-    unsigned tries;           /* that failed and may be made again */
+    bool over;                /* answered meanwhile: freed when the thread or
+                                 connection returns it */
+    unsigned tries;           /* failed ones that may be made again */
 
     /* A write; the bytes begin with the head. */
     struct wire_request head;
@@ -38,21 +39,21 @@ struct store_call {
     struct store_value params[STORE_PARAMS];
 };
 
-/* Its done() is called; *c is freed, or when its thread gives it back. */
+/* Calls its done() and frees *c, at once or when its thread gives it back. */
 void call_answer(struct store_call **c, enum store_status status);
-/* The same with what came of it; *r may be gone after. */
+/* The same with its result; *r may be freed afterwards. */
 void call_answer_rows(struct store_call **c, const struct store_result *r);
-/* The same with what wire_put_answer() made of it. */
+/* The same with the bytes of wire_put_answer(). */
 void call_answer_packed(struct store_call **c, struct str bytes);
 /* call_answer() by the loop, not now. */
 void call_later(struct store_call *c, enum store_status status);
 void call_free(struct store_call **c);
 
-/* What a backend does; each works in the process that asks. */
+/* A backend's functions, all called in the process that asks. */
 struct backend {
     int (*open)(struct loop *l, const struct store_settings *s,
                 struct task_threads *threads, struct errmsg *err);
-    void (*close)(void); /* no call is there any more */
+    void (*close)(void); /* no call is left */
     void (*read)(struct store_call *c);
     void (*write)(struct store_call *c);
     /* Every TICK_MS while calls wait. */

@@ -230,8 +230,8 @@ see(const struct store_value *cells)
         return;
     }
     l->seen = true;
-    /* What was read may be older than what is held; and what this node had
-     * before it was killed is still its own. */
+    /* The rows may be older than the leases that we hold; and leases that this
+     * node had before it was killed are still its own. */
     if (l->held || str_eq(cells[1].s, str_from(leases.node))) {
         return;
     }

@@ -1,6 +1,6 @@
 /*
- * What the two files of leases share: lease.c has what owners call and what is
- * due when, lease_write.c the writes and what comes of them.
+ * Shared by the two files of leases: lease.c has the functions for owners and
+ * the times, lease_write.c the writes and their results.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -51,7 +51,7 @@ struct leases {
     bool on_hold, stopping, stopped;
 
     int64_t session;  /* 0: none */
-    int64_t valid_to; /* nobody else can have what is ours until then */
+    int64_t valid_to; /* no other node can have our leases until then */
     bool alone;       /* no other node lived at the last renewal */
     bool told_alone;  /* it goes on without the database, and has said so */
     int64_t renew_at; /* the next renewal is due */
@@ -69,22 +69,22 @@ extern struct leases leases;
 
 /* Milliseconds of a clock that goes on while the machine sleeps. */
 int64_t lease_now(void);
-/* How often it is looked whether something is due. */
+/* The time between two looks for due work. */
 int64_t lease_tick(void);
-/* Does what is due. */
+/* Does the work that is due. */
 void lease_act(void);
 struct lease *lease_find(struct str name);
-/* It is ours: its owner is told. */
+/* It is ours: calls its owner. */
 void lease_take(struct lease *l);
 /* All are; over: the database has none of ours any more. */
 void lease_lose_all(const char *reason, bool over);
-/* Frees it if nobody wants it and the database was told. */
+/* Frees it if nobody wants it and the database has it back. */
 void lease_free_if_done(struct lease *l);
 
 /* ---- lease_write.c: one at a time ---- */
 
 void lease_write_open(void);
-/* Renews, and does all that waits. */
+/* Renews, and writes all that waits. */
 void lease_write_sync(void);
 /* Whether something waits. */
 bool lease_is_pending(void);

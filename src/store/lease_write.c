@@ -1,9 +1,9 @@
 /*
- * What is written about leases, and what comes of it.
+ * The writes of leases, and their results.
  *
- * One write is under way at a time.  It renews, and takes along all that is
- * to be given back, said and claimed by then; so whatever one lease goes
- * through comes to the database in its order.
+ * One write is under way at a time.  It renews, and includes all leases to be
+ * given back or claimed and all states to be written by then.  So the changes
+ * of one lease come to the database in their order.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -70,7 +70,7 @@ struct pending {
     bool claims, releases, says;
 };
 
-/* What there is to do, marked in the leases unless only asked for. */
+/* Finds the work to do; mark: notes it in the leases. */
 static struct pending
 find_pending(bool mark)
 {

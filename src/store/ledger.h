@@ -1,10 +1,11 @@
 /*
- * The keeper's own schema: what it has done for whom, so that what it is
- * asked again after it was killed is answered again and not done again.
+ * The keeper's own schema: the writes that it has done, and for which process.
+ * When a process repeats a write after the keeper was killed, the keeper
+ * answers again and does not do it again.
  *
- * A row is made in the transaction of the write it tells of, and dropped when
- * its answer has arrived (a later write of the same process says so), when
- * the process is gone, or when weir was started anew.
+ * A row is made in the transaction of its write.  It is dropped when the answer
+ * has arrived (a later write of the same process reports that), when the
+ * process is gone, or when weir was started anew.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,7 +16,7 @@
 
 extern const struct store_schema ledger_schema;
 
-/* Its statements, and what else the keeper says again and again. */
+/* Its statements, and others that the keeper uses often. */
 enum {
     LEDGER_BEGIN,
     LEDGER_COMMIT,

@@ -1,5 +1,5 @@
 /*
- * What this folder counts.
+ * The metrics of this folder.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,7 +9,8 @@
 #include "proc/metric.h"
 
 enum {
-    STORE_CALLS,     /* enum store_kind, enum store_status; by who asked */
+    STORE_CALLS,     /* enum store_kind, enum store_status; of the process that
+                        asks */
     STORE_WAITING,   /* calls that are not answered */
     STORE_READ_TIME, /* microseconds from the call to its answer */
     STORE_WRITE_TIME,
@@ -22,7 +23,7 @@ enum {
     STORE_NO_ROOM, /* gauge: the disk is full */
     STORE_NOTICES_LOST,
     STORE_RETRIES,      /* transactions made again */
-    STORE_CONNECTIONS,  /* to the server: what became of them, see below */
+    STORE_CONNECTIONS,  /* to the server, by their outcome, see below */
     STORE_LEASES,       /* gauge: held */
     STORE_LEASE_EVENTS, /* enum store_lease_event */
 };

@@ -1,9 +1,9 @@
 /*
- * The rows of an answer: while a backend gathers them, step by step, and when
- * they are done, as a store_done is given them.
+ * The rows of an answer: a backend gathers them, step by step, and store_done
+ * gets them when they are done.
  *
- * Within a process they stay what they are.  Only what goes over the bus or
- * into the ledger is packed (store/wire.h).
+ * Within a process they stay as they are.  Only rows that go over the bus or
+ * into the ledger are packed (store/wire.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "store/store.h"
 
-#define ROWS_CELL_BYTES 10 /* that a cell counts, beside its text */
+#define ROWS_CELL_BYTES 10 /* that count for a cell, beside its text */
 
 struct rows {
     struct store_result result; /* set by rows_finish() */

@@ -13,7 +13,7 @@
 
 #define SCHEMAS_MAX 16
 
-/* Where a statement stands, for processes to name it to each other. */
+/* The place of a statement, by which processes name it to each other. */
 struct schema_place {
     uint16_t schema, statement;
 };

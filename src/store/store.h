@@ -1,17 +1,17 @@
 /*
- * The store: what must outlive weir (stream keys, relays, articles), asked
- * without waiting for a disk or a server.
+ * The store: data that must outlive weir (stream keys, relays, articles), read
+ * and written without waiting for a disk or a server.
  *
  * A user of it has a schema: numbered migrations and named statements, known
- * before any fork.  Reads are done by the process that asks; writes go to the
- * keeper, the only process that writes, which makes one transaction of all
- * that has come in and answers when it is on the disk.  A write that was
- * answered STORE_OK is there after kill -9 of any process.  A keeper that dies
- * between commit and answer answers the same again when it is back; what it had
- * not committed is asked again.
+ * before any fork.  The process that asks does its reads itself.  Writes go to
+ * the keeper, the only process that writes: it makes one transaction of all
+ * that have come in and answers when it is on the disk.  A write that was
+ * answered STORE_OK is there after kill -9 of any process.  When the keeper
+ * dies between commit and answer, the next one gives the same answer; writes
+ * that it had not committed are sent again.
  *
  * With PostgreSQL each process asks the server itself, and several weirs may
- * have one database: what is said here holds for all of them together.
+ * have one database: this header holds for all of them together.
  *
  * Every call is answered exactly once, by the loop and never within the call
  * that asks, unless it was cancelled.
@@ -35,7 +35,7 @@ struct task_threads; /* event/task.h */
 enum store_backend { STORE_SQLITE, STORE_POSTGRES };
 struct store_settings {
     int backend;         /* enum store_backend */
-    struct str node;     /* see store/lease.h; empty: by host and pid file */
+    struct str node;     /* see store/lease.h; empty: host and pid file */
     int64_t node_expiry; /* ms */
     struct str path;     /* SQLite: of the database */
     struct str conninfo; /* PostgreSQL: where the server is */
@@ -49,17 +49,17 @@ struct store_settings {
 /* Names its parameters $1 .. $16 in SQL that both backends understand, or has
  * a text for each.
  *
- * What both do the same, a schema that keeps to it need not care:
- *   - there are numbers (bigint, 64 bit) and texts (text); a truth comes back
+ * The backends are alike for a schema that keeps to these rules:
+ *   - values are numbers (bigint, 64 bit) and texts (text); a truth comes back
  *     as 1 or 0, and an average, a date or a blob as text
  *   - a parameter is of one kind, number or text, in all calls (or NULL): a
  *     bigint column takes no text, a text column no number
- *   - a text is UTF-8 without U+0000: whoever asks with another one is
- *     answered STORE_FAILED, so what comes from outside is checked before
+ *   - a text is UTF-8 without U+0000: a call with another one is answered
+ *     STORE_FAILED, so modules check texts from outside first
  *   - texts are compared byte by byte: a text column that is ordered or
  *     compared with < has COLLATE "C" in the text for PostgreSQL
- *   - what is in an index has at most 2700 bytes together: PostgreSQL takes
- *     no more, so a module limits it
+ *   - the columns of an index have at most 2700 bytes together: PostgreSQL
+ *     takes no more, so a module limits them
  *   - numbers that the database gives (autoincrement, bigserial) only grow
  *     and have gaps; they are no count
  *   - writes that do not wait for each other's answer are made in any order;
@@ -69,17 +69,16 @@ struct store_statement {
     const char *sql;      /* NULL: the next two */
     const char *sqlite;   /* instead of sql, if not NULL */
     const char *postgres; /* the same */
-    /* A read that is found by an index and is short: made on the loop, not on
-     * a thread. */
+    /* A short read by an index: the loop makes it, not a thread. */
     bool quick;
     /* A step of a write that is right whatever others do at the same time: it
-     * finds one row of a table by its key, and what it does to it depends on
-     * that row alone, as it is by then.  Where all steps are so, those who
-     * change the same row wait for each other, and none is done again. */
+     * finds one row of a table by its key, and its effect depends on that row's
+     * present state alone.  When all steps are so, writers of the same row wait
+     * for each other, and none is done again. */
     bool alone;
 };
 
-/* In the words of both, if they differ.  Number n of a schema is the n-th of
+/* SQL for both backends, if it differs.  Number n of a schema is the n-th of
  * its table; one that was released is never changed. */
 struct store_migration {
     const char *sqlite;
@@ -92,8 +91,8 @@ struct store_schema {
     const struct store_statement *statements; /* ends with name NULL */
 };
 
-/* Before any fork; s is static.  No constraint of it is DEFERRED: what only a
- * COMMIT finds would concern the writes of others. */
+/* Before any fork; s is static.  No constraint of it is DEFERRED: an error that
+ * only COMMIT finds would fail the writes of others too. */
 void store_register(const struct store_schema *s);
 
 /* ---- life ---- */
@@ -101,24 +100,24 @@ void store_register(const struct store_schema *s);
 /* The master, before any fork. */
 void store_prepare(void);
 
-/* In a worker or role that asks, before it enters the sandbox: a file is
- * there, for the keeper has made it; a server may be away.  threads: for long
- * reads; NULL: they are made on the loop. */
+/* In a worker or role that asks, before it enters the sandbox: a file is there,
+ * because the keeper has made it; a server may be away. threads: for long
+ * reads; NULL: the loop makes them. */
 int store_open(struct loop *l, const struct store_settings *s,
                struct task_threads *threads, struct errmsg *err);
-/* Answers what waits with STORE_DOWN and forgets who listens; what is asked
- * after it is STORE_DOWN.  Before or after the threads are freed. */
+/* Answers waiting calls with STORE_DOWN and forgets subscribers; later calls
+ * are STORE_DOWN.  Before or after the threads are freed. */
 void store_close(void);
 /* Files that the process reads while the store is open; none for SQLite. */
 void store_paths(void (*add)(void *arg, struct str path), void *arg);
 /* Whether libpq understands it; -1 with err, which quotes no secret. */
 int store_check_conninfo(struct str conninfo, struct errmsg *err);
 bool store_is_open(void);
-/* It is open, and there has been no keeper for a second (as far as somebody
- * has looked: this is for who asks now and then). */
+/* It is open, and there has been no keeper for a second.  Only calls notice
+ * that, so ask now and then. */
 bool store_is_down(void);
 /* A write of any process found no room on the disk, within a minute and since
- * the last one that did (as far as somebody has looked: see above). */
+ * the last one that did; ask now and then, as above. */
 bool store_is_full(void);
 
 /* ---- asking ---- */
@@ -128,8 +127,8 @@ enum store_status {
     STORE_CONFLICT, /* a uniqueness was violated: nothing is changed */
     STORE_MISSING,  /* a step that must change something did not: the same */
     STORE_BUSY,     /* too many calls wait */
-    STORE_DOWN,     /* no keeper, no server, or no answer in time: whether it
-                       was done is not known */
+    STORE_DOWN,     /* no keeper, no server, or no answer in time: the write may
+                       be done or not */
     STORE_FULL,     /* no room on the disk: nothing is changed */
     STORE_FAILED,   /* the statement or a text of it is wrong (a constraint
                        other than a uniqueness too): a bug, and logged as
@@ -138,18 +137,18 @@ enum store_status {
 /* Words for people and logs: "the store has no room left". */
 const char *store_status_text(enum store_status status);
 
-/* What the database holds now, as a number that is another one after every
- * commit, whoever made it; 0: not known, as where it is on another host.
- * Costs no system call.  A write that was answered has changed it for all
- * processes: what was read after asking for a number is what there is as long
- * as the number is the same. */
+/* A number for the state of the database, which every commit of any process
+ * changes; 0: unknown, as when the database is on another host.  Costs no
+ * system call.  A write that was answered has changed it for all processes:
+ * data that were read after asking for a number are current as long as the
+ * number stays the same. */
 uint64_t store_version(void);
 
 enum store_type { STORE_NULL, STORE_INT, STORE_TEXT };
 struct store_value {
     enum store_type type;
     int64_t n;
-    struct str s; /* of a result: as long as the callback; ends with a NUL
+    struct str s; /* of a result: lives as long as the callback; a NUL stands
                      behind it */
 };
 
@@ -194,7 +193,7 @@ struct store_step {
     bool must_change; /* at least one row, else nothing is done at all */
 };
 
-/* What all processes are told once a write is on the disk. */
+/* A notice to all processes once a write is on the disk. */
 struct store_notice {
     const char *topic; /* one of store_listen() */
     struct str text;   /* at most 1024 bytes of UTF-8; no secrets.  A server
@@ -211,8 +210,8 @@ void store_cancel(struct store_call **call);
 
 /* ---- being told ---- */
 
-/* text is STR_NONE when some may have been missed (the keeper was killed, a
- * mailbox was full): whoever listens looks at all it has. */
+/* text is STR_NONE when notices may have been missed (the keeper was killed, a
+ * mailbox was full): the subscriber then checks all that it has. */
 typedef void store_heard(void *arg, struct str text);
 
 /* topic is static.  Before or after store_open(). */

@@ -1,9 +1,8 @@
 /*
- * Requests and answers as bytes: what goes over the bus and what the ledger
- * keeps.
+ * Requests and answers as bytes, for the bus and for the ledger.
  *
- * Sender and reader are forks of one program, so numbers are as this machine
- * has them.
+ * Sender and reader are forks of one program, so numbers have this machine's
+ * byte order.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -67,8 +66,8 @@ void wire_put_answer(struct pack *out, uint64_t number,
                      const struct store_result *r);
 
 bool wire_get_answer(struct unpack *in, struct wire_answer *head);
-/* What follows the head, for rows_clear(); texts stay in the bytes.  false: it
- * is not whole, or memory is out; then there is nothing to clear. */
+/* The rows behind the head, for rows_clear(); texts stay in the bytes. false:
+ * they are not whole, or memory is out; then there is nothing to clear. */
 bool wire_get_rows(struct unpack *in, const struct wire_answer *head,
                    struct rows *out);
 

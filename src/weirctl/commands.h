@@ -1,6 +1,6 @@
 /*
- * What weir's control socket knows, told to weirctl when it was built ("weir
- * -C"): for help without a server, and for completion.
+ * The commands of weir's control socket, from "weir -C" when weirctl is built:
+ * for help without a server, and for completion.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

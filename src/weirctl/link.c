@@ -20,7 +20,7 @@
 #define LINE_LIMIT (16 * 1024 * 1024) /* of an answer: JSON is one line */
 #define READ_SIZE 65536
 
-/* What has been read of the answers. */
+/* The bytes of answers that were read. */
 struct reading {
     struct buf in;
     bool json;

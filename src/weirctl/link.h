@@ -1,5 +1,5 @@
 /*
- * Asking a control socket: one line, all of its answers.
+ * Sends one line to a control socket and prints all of its answers.
  *
  * Each line has a connection of its own, whose sending side is ended behind
  * the line: the answers are complete when the server ends its side.
@@ -14,7 +14,7 @@
 
 enum { /* exit statuses of weirctl */
        ASK_OK = 0,
-       ASK_FAILED = 1,  /* the command could not be done, or is wrong */
+       ASK_FAILED = 1,  /* the command failed, or is wrong */
        ASK_NO_LINK = 2, /* nobody answers at that socket */
        ASK_DENIED = 3,  /* not allowed */
        ASK_TIMEOUT = 4,

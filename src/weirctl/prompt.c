@@ -25,8 +25,8 @@ say_prompt(EditLine *el)
 
 /* ---- completion ---- */
 
-/* What all commands have in common that begin with typed: bytes of *common
- * that follow it; how many there are. */
+/* Finds the commands that begin with typed, and returns how many there are;
+ * *common has the bytes that all of them have behind it. */
 static size_t
 find_common(struct str typed, struct str *common)
 {

@@ -3,9 +3,9 @@
  * through libxml2.
  *
  * Strict and closed: one whole document in UTF-8 and nothing behind it.  There
- * are no document types: a DOCTYPE is an error, so nothing can be declared,
- * and no entities but the five that are built in.  No file is opened and
- * nobody is asked.  Comments and processing instructions are left out.
+ * are no document types: a DOCTYPE is an error, so nothing can be declared.
+ * The only entities are the five that are built in.  The reader opens no file
+ * and no connection.  It leaves out comments and processing instructions.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,10 +1,10 @@
 /*
  * A look over an XML text before the parser gets it.
  *
- * What the parser would take in but should not, and what would cost it more
- * than the text is long, is refused here: other encodings, bytes that are no
- * text, document types, tags of very many attributes (each of which the
- * parser compares with each).
+ * It refuses input that the parser would accept but should not, or that would
+ * cost it more than linear time: other encodings, bytes that are no text,
+ * document types, tags of very many attributes (each of which the parser
+ * compares with each).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -43,9 +43,9 @@ xml_end(struct xml_out *o)
 
 /* ---- text ---- */
 
-/* What stands for a byte that cannot stand for itself; ptr NULL: it can.
- * A carriage return would be read as a line's end, white space in an
- * attribute as a blank. */
+/* The escape of a byte that cannot stand for itself; ptr NULL: it can.  A
+ * carriage return would be read as a line's end, white space in an attribute as
+ * a blank. */
 static struct str
 escape_of(unsigned char c, bool attribute)
 {

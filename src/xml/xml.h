@@ -11,13 +11,12 @@
  *     if (xml_end(&o) == -1) { the buffer's limit was met }
  *
  * Nothing need be checked between: the first failure is kept until the end.
- * What would not be well-formed (a second root, an attribute behind text)
- * fails as well.  Names are the program's own and are not looked at.
+ * Calls that would break well-formedness (a second root, an attribute behind
+ * text) fail as well.  Names are the program's own and are not checked.
  *
  * Any text can be written, and a reader gets the same characters, carriage
- * returns included; but what is not valid UTF-8, byte by byte, and characters
- * that XML 1.0 cannot hold (2.2: most below U+0020, U+FFFE, U+FFFF) become
- * U+FFFD.
+ * returns included.  But invalid UTF-8, byte by byte, and characters that XML
+ * 1.0 cannot hold (2.2: most below U+0020, U+FFFE, U+FFFF) become U+FFFD.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -40,8 +39,8 @@ struct xml_out {
 /* Appends to a buffer, which must live until xml_end(): the XML declaration
  * first. */
 void xml_begin(struct xml_out *o, struct buf *to);
-/* 0 if to has all of one document; -1 if not: then what was appended is of no
- * use. */
+/* 0 if `to` has one whole document; -1 if not: then the appended bytes are of
+ * no use. */
 int xml_end(struct xml_out *o);
 
 void xml_open(struct xml_out *o, const char *name);

@@ -14,7 +14,7 @@
 struct door { /* of a listener; outlives the connections that wait at it */
     const struct binding *binding;
     bool rtmp;                 /* else HTTP */
-    bool at_loopback;          /* what it is bound to */
+    bool at_loopback;          /* it is bound to a loopback address */
     struct loop *loop;         /* set by the worker, ... */
     struct http_service *http; /* ... borrowed */
 };

@@ -29,7 +29,7 @@ admission_start(const struct worker *w)
     admission.exempt = access_parse(w->pool, s->exempt.items, s->exempt.count);
 }
 
-/* What the operator has said of this client counts, or else the settings. */
+/* The operator's exception for this client counts, or else the settings. */
 static bool
 has_too_many(const struct addr *peer, const struct census *c, bool exempt)
 {
@@ -47,7 +47,7 @@ has_too_many(const struct addr *peer, const struct census *c, bool exempt)
     return false;
 }
 
-/* What is wrong with having that many. */
+/* The reason to refuse a client that has that many. */
 static enum http_refusal
 judge(const struct addr *peer, const struct census *c)
 {

@@ -1,6 +1,6 @@
 /*
- * Whether a connection is let in at all: how many its address has already,
- * over all workers and protocols.
+ * Admits connections by the number that their address has already, over all
+ * workers and protocols.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,9 +11,9 @@
 #include "net/conn.h"
 
 void admission_start(const struct worker *w);
-/* Counts it: socket->census says under what, and conn_new() takes it from
- * there.  False: it is one too many, closed, counted and said.  proto:
- * REFUSED_HTTP or REFUSED_RTMP, that it is for. */
+/* Counts the connection and sets socket->census to the key, which conn_new()
+ * takes over.  False: it is one too many; it was closed, counted and logged.
+ * proto: its protocol, REFUSED_HTTP or REFUSED_RTMP. */
 bool admission_allow(struct conn_socket *socket, uint32_t proto);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * What every child of the master does to become a process of its own, worker
- * or role: loop, bus, signals, privileges, an eye on the master.
+ * The common start of every child of the master, worker or role: loop, bus,
+ * signals, privileges, an eye on the master.
  *
- * A child is told to drain by QUIT and to stop by TERM (or by the master's
- * end); both reach its owner as calls, on the loop.
+ * QUIT makes a child drain, and TERM (or the master's end) makes it stop; both
+ * reach the struct's owner as calls, on the loop.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -26,7 +26,7 @@ struct process {
  * to be called. */
 int process_start(struct process *p, const struct settings *s,
                   struct errmsg *err);
-/* Tells the master: serving / cannot start, and why. */
+/* Reports to the master: serving / cannot start, and why. */
 void process_ready(void);
 void process_failed(const struct process *p, const struct errmsg *why);
 void process_end(struct process *p);

@@ -3,10 +3,10 @@
  *
  * worker_main() runs in a freshly forked child.  It opens its end of the bus,
  * starts the hub, drops privileges, starts every layer's module, says READY,
- * accepts on its own sockets of all listeners once the master says so (a
- * reload may still fail until then), and runs until it is told to drain and
- * its last connection is gone, or to stop.  Its life is one way: starting,
- * ready, serving, draining, stopped.
+ * accepts on its own sockets of all listeners once the master allows it (a
+ * reload may still fail until then).  It runs until its last connection is gone
+ * after the command to drain, or until the command to stop.  Its life is one
+ * way: starting, ready, serving, draining, stopped.
  *
  * It knows nothing of other workers and never opens a file to write to.
  *

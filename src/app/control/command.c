@@ -113,8 +113,8 @@ matches(const struct control_verb *v, const struct str *words, size_t count)
     return n;
 }
 
-/* What of the words is to be compared with a command's: as many as it has, if
- * it is one word then only that. */
+/* The part of the words to compare with a command's: as many words as the
+ * command has, or a single one alone. */
 static struct str
 said_like(struct str name, const struct str *words, size_t count, char *room,
           size_t size)

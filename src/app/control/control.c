@@ -43,8 +43,8 @@ groups_of(int fd, size_t *count)
     return list;
 }
 
-/* What it is called ("comm") or was started as ("cmdline"), for the log only:
- * anybody may call itself anything. */
+/* A process's name ("comm") or command line ("cmdline"), for the log only: any
+ * process can choose its own. */
 static void
 words_of(pid_t pid, const char *file, char *dst, size_t size)
 {
@@ -109,9 +109,9 @@ count_refused(enum app_control why)
     metric_add(&app_metrics[APP_CONTROL_REFUSED], why, 1);
 }
 
-/* What weir has started talks with strangers and may be taken over: it may
- * nothing here, whoever it runs as.  Without proof that a peer is nothing of
- * that kind it is taken for it. */
+/* A process that weir has started talks with strangers, and an attacker may
+ * control it: it has no rights here, under any user.  A peer counts as one
+ * unless there is proof that it is none. */
 static bool
 is_stranger(int fd, const struct control_peer *p)
 {

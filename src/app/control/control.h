@@ -1,14 +1,14 @@
 /*
  * The control socket: a unix stream socket of the master, by which operators
- * and programs look at weir and tell it what to do.
+ * and programs inspect and command weir.
  *
  * A command is a line; its answer is lines of text, or one JSON document when
  * the command ends with --json, and then an empty line, which no answer holds.
  * An answer that begins with "ERR CODE " is a failure.  Several commands may
  * stand on a line with ";" between them.
  *
- * Nothing a client does can hold the master up: lines, clients, answers and
- * time are bounded, and who does not read its answer is dropped.
+ * No client can hold the master up: lines, clients, answers and time are
+ * bounded, and a client that does not read its answer is dropped.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

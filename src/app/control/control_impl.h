@@ -1,5 +1,5 @@
 /*
- * What the files of the control socket share.
+ * Shared by the files of the control socket.
  *
  *   control.c    start, stop, accepting
  *   socket.c     making and removing the socket
@@ -31,7 +31,7 @@
 #define CONTROL_WORDS 24       /* of one command */
 #define CONTROL_PIECE 32768    /* bytes made before they are sent */
 #define CONTROL_ANSWER 8388608 /* bytes of an answer made in one go */
-#define CONTROL_IDLE_MS 600000 /* a client that says nothing */
+#define CONTROL_IDLE_MS 600000 /* a client that sends nothing */
 
 /* ---- the socket ---- */
 
@@ -42,7 +42,7 @@ struct control_socket {
     ino_t inode; /* of the path while it is ours */
 };
 
-/* Makes, and puts in the place of a stale one; -1 with err: a live one is
+/* Makes the socket, in the place of a stale one. -1 with err: a live one is
  * there, the folder is not safe... */
 int control_socket_open(struct control_socket *s,
                         const struct control_settings *settings,
@@ -51,12 +51,12 @@ int control_socket_open(struct control_socket *s,
 int control_socket_change(const struct control_socket *s,
                           const struct control_settings *settings,
                           struct errmsg *err);
-/* Nobody has removed its path, or put something else there. */
+/* Whether the path is still this socket: nobody has removed or replaced it. */
 bool control_socket_is_there(const struct control_socket *s);
 void control_socket_close(struct control_socket *s); /* removes the path */
 void control_socket_forget(struct control_socket *s);
 
-/* ---- who may what ---- */
+/* ---- rights of clients ---- */
 
 struct control_peer {
     pid_t pid;
@@ -84,7 +84,7 @@ struct control_rules {
 int control_rules_read(struct control_rules *r,
                        const struct control_settings *s, struct errmsg *err);
 void control_rules_clear(struct control_rules *r);
-/* The highest of what holds for it; root and our own user: admin. */
+/* The highest level of all rules that match; root and our own user: admin. */
 enum control_level control_rules_level(const struct control_rules *r,
                                        const struct control_peer *p);
 /* "admin" */
@@ -127,7 +127,7 @@ struct control_call {
     void (*done)(void *state);
     struct timer again;
     bool wanted;       /* control_resume() was called */
-    bool paused;       /* waits for the client to take what there is */
+    bool paused;       /* waits for the client to take the bytes so far */
     char failure[512]; /* "CODE text" once it failed */
 };
 
@@ -137,12 +137,12 @@ struct control_client {
     struct conn *conn; /* NULL once closed */
     struct control_peer peer;
     struct buf out;            /* owned: not sent yet */
-    char *line;                /* owned: the commands that are run */
+    char *line;                /* owned: of the commands that run */
     struct str rest;           /* of it */
-    struct control_call *call; /* owned: what runs; NULL: nothing */
+    struct control_call *call; /* owned: the one that runs; NULL: none */
     struct later step, destroy;
     struct timer timer;
-    bool eof;     /* it says no more */
+    bool eof;     /* it will send no more */
     bool prompt;  /* it wants one */
     bool partial; /* a part of a line came */
     bool ending;  /* weir ends now */
@@ -151,7 +151,7 @@ struct control_client {
 /* Takes over the socket, and peer's groups. */
 void control_client_new(struct control *c, const struct conn_socket *socket,
                         const struct control_peer *peer);
-/* The end of weir: what it can still be told it is told. */
+/* The end of weir: sends the client as much of its answer as it takes. */
 void control_client_end(struct control_client *client);
 
 /* ---- answers ---- */
@@ -159,7 +159,7 @@ void control_client_end(struct control_client *client);
 /* A line of text while a command goes on; nothing in JSON. */
 void control_progress(struct control_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Ends what was begun, with the empty line. */
+/* Ends the answer that was begun, with the empty line. */
 void control_answer_end(struct control_call *call);
 
 /* ---- commands ---- */
@@ -178,7 +178,7 @@ const struct control_verb *control_find(const struct str *words, size_t count,
 const struct control_verb *control_verb_at(size_t n);
 
 #define CONTROL_ADDRESS (ADDR_TEXT + sizeof(((struct listener *)0)->path) + 8)
-/* What "show listeners" calls it: "127.0.0.1:80", "unix:run/http". */
+/* The name in "show listeners": "127.0.0.1:80", "unix:run/http". */
 void control_listener_text(const struct listener *l, char *dst);
 
 extern const struct control_verb control_show_verbs[];
@@ -191,7 +191,7 @@ extern const struct control_verb control_except_verbs[];
 /* The words from number i on: none (*ms is 0) or "for TIME", up to 7 days.
  * -1: they are something else, the call has failed. */
 int control_read_for(struct control_call *call, size_t i, int64_t *ms);
-/* The timer of the first exception that ends. */
+/* Called by the timer of the first exception that ends. */
 void control_exceptions_due(struct timer *t);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Who may what, by what the kernel says of the other end of the socket.
+ * The rights of a client, by the credentials that the kernel gives for the
+ * other end of the socket.
  *
- * Names become numbers when the settings come in force: asking for a name may
+ * Names become numbers when the settings come in force: looking a name up may
  * take long, and must not while a client waits.
  *
  * SPDX-License-Identifier: BSD-2-Clause

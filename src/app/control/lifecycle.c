@@ -89,7 +89,7 @@ on_test(struct control_call *call)
     if (file.len == 0) {
         result = reload_test(control_master(call), false, &text);
     } else if (!control_may(call, CONTROL_ADMIN)) {
-        /* What is wrong is told with the line it stands in. */
+        /* The reported mistakes quote lines of the file. */
         return control_fail(call, "denied",
                             "another file than the one in force needs level "
                             "admin");
@@ -110,7 +110,7 @@ on_test(struct control_call *call)
 
 /* ---- reload ---- */
 
-/* What is asked for lives until it is told, the call perhaps not so long. */
+/* A request lives until its answer, perhaps longer than the call. */
 struct asked {
     struct control_call *call; /* NULL: nobody wants to know any more */
     bool told, ok;
@@ -156,7 +156,7 @@ on_reloaded(void *arg, bool ok, const char *text)
     control_resume(a->call);
 }
 
-/* What it would do. */
+/* Describes the reload without doing it. */
 static enum control_result
 rehearse(struct control_call *call)
 {

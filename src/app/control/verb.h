@@ -1,12 +1,12 @@
 /*
- * Commands of the control socket, for who adds some: weir itself (control_*.c)
- * and modules (struct module's verbs).
+ * Commands of the control socket, for the code that adds some: weir itself
+ * (app/control) and modules (struct module's verbs).
  *
- * A command runs in the master, on its loop: it must not block, and what other
- * processes know it gets from shared memory or over the bus.  run() is called,
- * and called again as long as it does not return CONTROL_DONE; what it must
- * remember between calls is in control_state().  It writes its answer once,
- * with the functions below, and they make text or JSON of it.
+ * A command runs in the master, on its loop: it must not block, and it gets
+ * data of other processes from shared memory or over the bus. run() is called
+ * again as long as it does not return CONTROL_DONE; it keeps its data between
+ * calls in control_state().  It writes its answer once, with the functions
+ * below, and they make text or JSON of it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,7 +15,7 @@
 
 #include "base/str.h"
 
-/* Who may; each may what those before it may. */
+/* The rights of a client; each level includes those before it. */
 enum control_level {
     CONTROL_NONE, /* nothing at all */
     CONTROL_USER,
@@ -25,8 +25,8 @@ enum control_level {
 
 enum control_result {
     CONTROL_DONE,  /* the answer is whole */
-    CONTROL_MORE,  /* call again when the client has taken what there is */
-    CONTROL_LATER, /* call again when control_again() or _resume() says so */
+    CONTROL_MORE,  /* call again when the client has taken the bytes so far */
+    CONTROL_LATER, /* call again after control_again() or _resume() */
 };
 
 struct control_call;
@@ -48,9 +48,9 @@ struct control_verb {
  * live as long as the call. */
 size_t control_words(const struct control_call *call);
 struct str control_word(const struct control_call *call, size_t i);
-/* Whoever asks may do what this level may. */
+/* Whether the client has at least this level. */
 bool control_may(const struct control_call *call, enum control_level level);
-/* Of the weir.conf in force; until run() returns. */
+/* The settings of the weir.conf in force; valid until run() returns. */
 const struct settings *control_settings(const struct control_call *call);
 /* For weir's own commands. */
 struct master *control_master(const struct control_call *call);
@@ -71,11 +71,11 @@ void control_resume(struct control_call *call);
 enum control_result control_ok(struct control_call *call, const char *format,
                                ...) __attribute__((format(printf, 2, 3)));
 /* "ERR code ..." in both; code is one word: "usage", "missing", "failed".
- * Only before anything else was said. */
+ * Only before any other part of the answer. */
 enum control_result control_fail(struct control_call *call, const char *code,
                                  const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The words make no sense: tells how they should be. */
+/* The arguments are wrong: answers with the command's usage. */
 enum control_result control_usage(struct control_call *call);
 
 /* Lines of text, empty ones left out: {"lines": ["...", ...]} */
@@ -94,7 +94,7 @@ struct control_column {
 void control_table(struct control_call *call, const struct control_column *c);
 void control_cell(struct control_call *call, struct str s);
 void control_cell_int(struct control_call *call, int64_t n);
-/* Enough was said for one turn: return CONTROL_MORE. */
+/* Enough was written for one turn: return CONTROL_MORE. */
 bool control_full(const struct control_call *call);
 
 #endif

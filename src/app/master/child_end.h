@@ -1,5 +1,5 @@
 /*
- * How a child ended: for the counter and for the log.
+ * The way in which a child ended: for the counter and for the log.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,8 +11,8 @@
 
 /* status is wait(2)'s. */
 enum app_restart child_end_reason(const struct child *c, int status);
-/* A line of a level that fits: what nobody asked for is told louder.  spoke:
- * its last words are in the log. */
+/* Logs a line; an end that nobody asked for has a higher level. spoke: its last
+ * words are in the log. */
 void child_end_log(const struct child *c, int status, bool spoke);
 
 #endif

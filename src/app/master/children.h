@@ -2,9 +2,9 @@
  * The master's children: workers and roles, forked, watched, reaped, forked
  * again.
  *
- * A child that ends without having been told to is started again at once,
- * then with back-off (0, 0.1, 0.5, 1, 5 s; forgiven after 10 s of life).
- * Before its slot is used again what it owned in shared memory is swept.
+ * A child that ends without a command is started again at once, then with
+ * back-off (0, 0.1, 0.5, 1, 5 s; forgiven after 10 s of life).  Before its slot
+ * is used again, all that it owned in shared memory is swept.
  *
  * Children of several generations may be in the list at once.
  *
@@ -35,22 +35,22 @@ struct child {
     unsigned attempt;    /* starts in a row that ended soon */
     int64_t started_ms;  /* clock_ms() */
     struct timer again;  /* until the next start */
-    uint64_t seen_turns; /* the watchdog's: turn it met last time, */
-    int64_t stuck_ms;    /* for how long, and whether it has said so */
+    uint64_t seen_turns; /* the watchdog's: turn that it saw last, */
+    int64_t stuck_ms;    /* for how long, and whether it has warned */
     bool warned;
-    unsigned asked; /* looks since it was asked where it is */
+    unsigned asked; /* looks since the request for last words */
     bool killed;    /* by the watchdog */
 };
 
-/* What the master wants to be told. */
+/* Calls to the master. */
 struct child_calls {
-    /* In the child, before anything; of descriptors it has its own only. */
+    /* In the child, before all else; it has only its own descriptors. */
     void (*in_child)(void *arg, const struct child *c);
     void (*on_ready)(void *arg, struct child *c);
     /* It could not start. */
     void (*on_failed)(void *arg, const struct child *c, const char *why);
-    /* One was reaped: what modules shared with it is given back, before its
-     * slot is used again. */
+    /* One was reaped: sweeps what it owned in the modules' shared memory,
+     * before its slot is used again. */
     void (*sweep)(void *arg, uint32_t slot);
     void (*on_gone)(void *arg);
 };
@@ -63,8 +63,7 @@ struct children {
     struct list list;
 };
 
-/* The bus is open: READY and FAILED of children are listened to from now
- * on. */
+/* The bus is open: handles READY and FAILED of children from now on. */
 void children_init(struct children *c, struct loop *l,
                    const struct child_calls *calls, void *arg);
 void children_clear(struct children *c); /* none runs any more */
@@ -87,14 +86,14 @@ bool children_ready(const struct children *c); /* all of them */
 
 /* ---- of one generation ---- */
 
-/* Its workers may accept connections: those that are ready are told now, the
- * others when they are. */
+/* Lets its workers accept connections: those that are ready at once, the others
+ * when they are. */
 void children_serve(struct children *c, const struct generation *g);
 /* Its workers are replaced: they drain. */
 void children_replace(struct children *c, const struct generation *g);
 /* Signals its workers, which are not started again. */
 void children_end(struct children *c, const struct generation *g, int number);
-/* Its workers: that run / those among them that are ready. */
+/* Its workers that run / whether all of them are ready. */
 size_t children_workers(const struct children *c, const struct generation *g);
 bool children_workers_ready(const struct children *c,
                             const struct generation *g);
@@ -104,17 +103,17 @@ uint64_t children_connections(const struct children *c,
 
 /* ---- roles ---- */
 
-/* Whether it was started and not told to end. */
+/* Whether it was started and has no command to end. */
 bool children_has_role(const struct children *c, const struct role *r);
 /* It ends, and is not started again; it belongs to generation g. */
 void children_end_role(struct children *c, const struct role *r,
                        const struct generation *g);
-/* It belongs to generation `to` from now on: is started again if its settings
- * changed, else told of them. */
+/* Moves it to generation `to`: starts it again if its settings changed, else
+ * sends it the new ones. */
 void children_move_role(struct children *c, const struct role *r,
                         const struct generation *to);
 
-/* Dies soon each time it is started. */
+/* Whether it dies soon each time it is started. */
 bool child_in_crash_loop(const struct child *c);
 /* "starting", "ready", "draining", "ending", "waiting" (for its next start),
  * "stopped" (it runs no code) or "crash loop". */

@@ -1,5 +1,5 @@
 /*
- * What is logged of a child's last words.
+ * Logs a child's last words.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,8 +8,8 @@
 
 #include "app/master/children.h"
 
-/* Master, c has ended: logs its last words, if it had some, at level crit
- * and forgets them.  Whether it had. */
+/* Master, c has ended: logs its last words, if it had some, at level crit and
+ * forgets them.  Returns whether it had. */
 bool crash_report(const struct child *c);
 
 #endif

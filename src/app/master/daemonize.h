@@ -1,6 +1,6 @@
 /*
- * Going to the background without leaving the terminal in the dark: who
- * started weir waits until it is ready, or is told why it cannot be.
+ * Going to the background: the process that was started in the terminal waits
+ * until weir is ready, or prints why it cannot start.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,13 +9,13 @@
 
 #include "base/errmsg.h"
 
-/* Returns in the daemon, with the current directory as it was.  The process
- * that called it does not come back: it ends when it has been told how the
- * start went. */
+/* Returns in the daemon, with the current directory as it was.  In the calling
+ * process it does not return: that process ends when the daemon has reported
+ * how the start went. */
 int daemonize(struct errmsg *err);
-/* The daemon: how it went, once (later calls, and calls in the foreground, do
- * nothing).  status is what the waiting process exits with; text is said on
- * its standard error unless it is "". */
+/* The daemon reports how the start went, once (later calls, and calls in the
+ * foreground, do nothing).  The waiting process prints text on standard error
+ * unless it is "", and exits with status. */
 void daemonize_tell(int status, const char *text);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * The master's look at its listening sockets.
  *
- * A socket that listens is one thing for the master and all workers: a worker
- * that was taken over can shut it down for everybody, and a new worker in its
- * place would wait at it for ever.  So the master looks once a second whether
- * each TCP socket still listens, and lets it listen again.
+ * The master and all workers share each listening socket: a worker that an
+ * attacker controls can shut it down for all, and a new worker in its place
+ * would wait at it for ever.  So the master checks once a second whether each
+ * TCP socket still listens, and makes it listen again.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

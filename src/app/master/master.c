@@ -49,7 +49,8 @@ on_retired(struct timer *t)
 {
     struct master *m = LIST_ITEM(t, struct master, retired);
 
-    /* What a reload that runs wants back is looked at again: it may fail. */
+    /* A reload that runs may want some of them back: look again, it may
+     * fail. */
     if (generation_close_retired(m->reload.next, &m->listeners)) {
         timer_set(m->loop, t, LISTENER_RETIRES_MS);
     }
@@ -84,7 +85,7 @@ master_stop(struct master *m)
     }
 }
 
-/* What is to be done when the number of children has changed. */
+/* Acts on a change in the number of children. */
 static void
 look_at_children(struct master *m)
 {
@@ -495,7 +496,8 @@ start(struct master *m, struct errmsg *err)
         ancestry_adopt(err) == -1) {
         return -1;
     }
-    /* Who reads the pid file may signal at once: it waits for the loop. */
+    /* A reader of the pid file may signal at once: the signal waits for the
+     * loop. */
     sigprocmask(SIG_BLOCK, &set, NULL);
     if (shared_state_create(g, m->table, err) == -1 ||
         open_generation(m, err) == -1 || shared_state_start(g, err) == -1) {

@@ -2,8 +2,8 @@
  * The master: reads the configuration, makes what all processes share, opens
  * listeners, forks workers and roles, watches over them, and ends last.
  *
- * It serves no connection and holds no state that a stream depends on, but
- * its own work is all it does on its loop: nothing there may block.
+ * It serves no connection and holds no state that a stream depends on.  Its
+ * loop does its own work only, and nothing there may block.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,7 +22,8 @@ struct master;
 struct control;
 struct control_settings; /* app/settings/settings.h */
 
-/* The control socket as the master sees it: it lies above the master. */
+/* The control socket as the master sees it; its folder lies above the
+ * master's. */
 struct master_socket {
     /* Opens the socket of the settings in force, if they name one.  NULL with
      * err. */
@@ -30,9 +31,9 @@ struct master_socket {
     /* Tells the clients that wait for the end, closes all, removes the
      * socket. */
     void (*stop)(struct control **c);
-    /* A reload: opens what other settings name and is not open, and changes
-     * nothing yet; -1 with err.  Then either takes them (the old socket
-     * closes, its clients stay) or drops them. */
+    /* A reload: prepare() opens the socket of other settings, if it is not
+     * open, and changes nothing yet; -1 with err.  Then commit() takes them
+     * (the old socket closes, its clients stay), or cancel() drops them. */
     int (*prepare)(struct control *c, const struct control_settings *s,
                    struct errmsg *err);
     void (*commit)(struct control *c);
@@ -40,9 +41,9 @@ struct master_socket {
 };
 
 /* Runs weir on the configuration in file until it is told to end, with the
- * modules' roles and that control socket; relative paths stand on the current
- * directory.  Returns the status to exit with; what was wrong has been said on
- * standard error. */
+ * modules' roles and that control socket.  Relative paths start at the current
+ * directory.  Returns the status to exit with; errors are printed on standard
+ * error. */
 int master_run(const char *file, const struct module *const *table,
                const struct master_socket *socket);
 

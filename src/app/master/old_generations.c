@@ -156,7 +156,7 @@ oldest(const struct master *m)
     return NULL;
 }
 
-/* Who has no connections any more has ended by then. */
+/* Its open connections.  A worker without any has ended by then. */
 static uint64_t
 still_open(const struct replaced *o)
 {

@@ -23,8 +23,8 @@ struct replaced {
     bool failed; /* it never was in force */
 };
 
-/* Takes g over; its workers have been told to drain, or were killed (failed).
- * Those of a drained one may stay for drain ms. */
+/* Takes g over; the caller has told its workers to drain, or has killed them
+ * (failed).  Those of a drained one may stay for drain ms. */
 void old_generations_add(struct master *m, struct generation *g, int64_t drain);
 void old_generations_add_failed(struct master *m, struct generation *g);
 /* Forgets generations whose last worker is gone. */
@@ -34,8 +34,8 @@ void old_generations_limit(struct master *m);
 /* Generations that have workers and are not being closed, the one in force
  * among them. */
 int64_t old_generations_count(const struct master *m);
-/* Which generations the next reload closes because there may be max, a line
- * each: "generation 2 is closed by the next reload: 3 connections end". */
+/* Prints the generations that the next reload closes because max are allowed, a
+ * line each: "generation 2 is closed by the next reload: 3 connections end". */
 void old_generations_foretell(const struct master *m, int64_t max, FILE *out);
 /* Closes the oldest that is not being closed; false: there is none. */
 bool old_generations_close_oldest(struct master *m, const char *why);

@@ -1,5 +1,5 @@
 /*
- * Who listens on a port, by what /proc tells.
+ * Finds the process that listens on a port, by /proc.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -165,7 +165,8 @@ parent_of(const char *pid)
     return parent;
 }
 
-/* Who has one of them and is not of that weir; false: nobody. */
+/* Finds a process that has one of them and is not of that weir; false: there is
+ * none. */
 static bool
 find_owner(struct sockets *s, pid_t weir, struct errmsg *err)
 {

@@ -3,10 +3,10 @@
  *
  * One reload at a time: READING the file, perhaps starting ROLES that the
  * workers need, perhaps waiting for ROOM (slots of the oldest generation),
- * STARTING the new workers until all are READY.  Until
- * then everything can be taken back and the generation in force has noticed
- * nothing: new sockets do not listen, new workers do not accept.  Then, in one
- * turn: the new sockets listen, the new workers accept, the old ones drain.
+ * STARTING the new workers until all are READY.  Until then the master can undo
+ * everything, and the generation in force runs as before: new sockets do not
+ * listen, new workers do not accept.  Then, in one turn: the new sockets
+ * listen, the new workers accept, the old ones drain.
  *
  * A replaced generation lives as long as one of its workers, at most
  * reload_drain; when there are more than max_generations the oldest is closed.
@@ -28,7 +28,7 @@ enum reload_phase { RELOAD_NONE, RELOAD_ROLES, RELOAD_ROOM, RELOAD_STARTING };
 
 struct reload {
     enum reload_phase phase;
-    struct generation *next; /* owned; what may come in force */
+    struct generation *next; /* owned; the one that may come in force */
     struct list asked;       /* struct asked: wait for the one that runs */
     struct list waiting;     /* ... for the next one */
     struct list old;         /* struct replaced, the oldest first */
@@ -37,28 +37,28 @@ struct reload {
     uint32_t failures; /* reloads that changed nothing, since the start */
 };
 
-/* Told once, in a later turn; text: one or more lines, without a newline at
+/* Called once, in a later turn; text: one or more lines, without a newline at
  * the end ("FILE:LINE: ..." for every mistake, "generation 3 is in force: 4
  * workers, 4 old ones drain"). */
 typedef void reload_done(void *arg, bool ok, const char *text);
 
-/* Reads the file again and puts it in force.  done NULL: the log tells.  Asked
- * while a reload runs (or weir starts): the file is read once more after it,
- * for all who asked. */
+/* Reads the file again and puts it in force. done NULL: the result is only
+ * logged.  Calls while a reload runs (or weir starts) share one more reload
+ * after it. */
 void reload_ask(struct master *m, reload_done *done, void *arg);
-/* Reads and checks the file as a reload would, tries what it would open, and
- * changes nothing: 0, with what the reload would do in *text if describe says
- * so, or -1 with every mistake there (for mem_free()). */
+/* Reads and checks the file as a reload would, tries to open its files and
+ * addresses, and changes nothing. 0, with a description of the reload in *text
+ * if describe is true; -1 with every mistake in *text (for mem_free()). */
 int reload_test(struct master *m, bool describe, char **text);
 
 /* ---- for the master ---- */
 
 void reload_init(struct master *m);
-/* Nothing runs any more; who asked has been told that weir stops. */
+/* Nothing runs any more; answers all callers that weir stops. */
 void reload_clear(struct master *m);
-/* Weir starts to serve: what was asked before may begin. */
+/* Weir starts to serve: reloads that were asked for before may begin. */
 void reload_serving(struct master *m);
-/* Weir ends: the reload that runs is taken back. */
+/* Weir ends: undoes the reload that runs. */
 void reload_abort(struct master *m);
 /* A child said READY / cannot start / was reaped. */
 void reload_on_ready(struct master *m);

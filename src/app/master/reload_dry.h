@@ -1,5 +1,5 @@
 /*
- * What a reload would do.
+ * Describes the effects of a reload.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

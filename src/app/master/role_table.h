@@ -1,5 +1,5 @@
 /*
- * Which roles run: those of weir itself and of the modules that the
+ * The roles that run: those of weir itself and those of modules that the
  * configuration in force wants (the master's part; struct role in
  * app/module.h).
  *
@@ -10,7 +10,7 @@
 
 #include "app/master/children.h"
 
-/* Processes of all roles, wanted or not. */
+/* The number of processes of all roles, wanted or not. */
 uint32_t role_table_count(const struct module *const *table);
 
 /* Starts those that g wants and that do not run: the first ones only, or
@@ -21,9 +21,8 @@ void role_table_start(struct children *c, const struct module *const *table,
 bool role_table_first_ready(const struct children *c,
                             const struct generation *g);
 
-/* g is in force, after a reload or because the next one failed: those that it
- * does not want end, the others belong to it from now on, and what is missing
- * starts. */
+/* g is in force, after a reload or because the next one failed: ends roles that
+ * it does not want, moves the others to it, and starts missing ones. */
 void role_table_move(struct children *c, const struct module *const *table,
                      const struct generation *g);
 

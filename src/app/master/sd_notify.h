@@ -1,5 +1,5 @@
 /*
- * Telling systemd how we are (sd_notify's datagram, without its library).
+ * Reports weir's state to systemd (sd_notify's datagram, without its library).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,12 +11,11 @@
 #include <stdbool.h>
 
 /* Sends state ("READY=1") to the socket that NOTIFY_SOCKET names; does
- * nothing without one.  Never waits; failing is nobody's trouble. */
+ * nothing without one.  Never waits, and ignores failures. */
 void sd_notify_send(const char *state);
 
-/* The service manager's watchdog (WATCHDOG_USEC): as long as well() says so,
- * it is told twice in its time that all is well.  Without one nothing is
- * done. */
+/* The service manager's watchdog (WATCHDOG_USEC): as long as well() is true, it
+ * gets a message twice in its time.  Does nothing without one. */
 void sd_notify_watchdog_start(struct loop *l, bool (*well)(void *arg),
                               void *arg);
 void sd_notify_watchdog_stop(void);

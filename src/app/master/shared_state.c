@@ -137,7 +137,7 @@ count_slots(const struct generation *g, const struct module *const *table)
     return wanted > least ? wanted : least;
 }
 
-/* What modules share, and what their roles can be asked. */
+/* Makes the shared memory of modules, and registers their roles' methods. */
 static int
 share(const struct module *const *table, struct errmsg *err)
 {

@@ -1,5 +1,5 @@
 /*
- * What the master makes before its first fork and all processes share: pid
+ * All that the master makes before its first fork and all processes share: pid
  * file, slots, bus, log rings, life pipe, hash key, the node's state, ticket
  * keys, counts of clients, the arena.
  *
@@ -17,8 +17,8 @@ int shared_state_create(const struct generation *g,
                         const struct module *const *table, struct errmsg *err);
 /* The log files are open: from now on log lines go through the rings. */
 int shared_state_start(const struct generation *g, struct errmsg *err);
-/* Raises the number of open files as far as g wants and may; children inherit
- * it. */
+/* Raises the limit of open files as far as g wants and the system allows;
+ * children inherit it. */
 void shared_state_limit(const struct generation *g);
 void shared_state_destroy(void);
 

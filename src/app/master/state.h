@@ -1,6 +1,6 @@
 /*
- * The master's struct, and what it does when it is asked to: for its own
- * files, and for the control socket, which shows and commands it.
+ * The master's struct and its commands: for its own files, and for the control
+ * socket, which shows and commands it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,7 +19,7 @@ enum phase { STARTING, SERVING, LEAVING, DRAINING, STOPPING };
 
 struct master {
     char *file;                    /* owned: the configuration's path */
-    struct generation *generation; /* owned: what is in force */
+    struct generation *generation; /* owned: the one in force */
     struct list listeners;         /* owned: struct listener */
     struct timer retired;          /* until those that are retired are closed */
     const struct module *const *table;
@@ -40,14 +40,14 @@ struct master {
 
 /* As TERM does: closes everything. */
 void master_stop(struct master *m);
-/* As QUIT does: after stop_grace, or at once when it is asked for again, what
- * is there may end by itself for limit ms. */
+/* As QUIT does: waits for stop_grace, unless it is called again; then
+ * connections have limit ms to end by themselves. */
 void master_drain(struct master *m, int64_t limit);
 /* Closes the listeners that keep does not use (NULL: all), a little later:
- * what is under way there is accepted first, by workers that are told to drain
- * now. */
+ * workers, which are told to drain now, first accept the connections that are
+ * under way there. */
 void master_retire_listeners(struct master *m, const struct generation *keep);
-/* As USR1 does; says in the log how it went.  0, or -1 with err. */
+/* As USR1 does; logs how it went. 0, or -1 with err. */
 int master_reopen(struct errmsg *err);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Trying what a start or a reload would open: log files, addresses.
+ * Tries to open the log files and addresses of a start or a reload.
  *
  * A file that is right by itself may name a log in a directory that is not
- * there, an address that this host does not have, a port that somebody else
- * has.  Only trying tells; nothing is left behind, and nothing listens
- * meanwhile.
+ * there, an address that this host does not have, a port that another program
+ * has.  Only trying shows that.  The trial leaves nothing behind, and nothing
+ * listens meanwhile.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,8 +14,8 @@
 #include "app/settings/settings.h"
 #include "net/addr.h"
 
-/* Told of an address in use: NULL when the weir that would open it has it
- * already, else who has it ("in use by nginx, pid 12"; in err). */
+/* Called for an address in use: NULL when the weir that would open it has it
+ * already, else its owner ("in use by nginx, pid 12"; in err). */
 typedef const char *trial_owner(void *arg, const struct addr_listen *where,
                                 struct errmsg *err);
 
@@ -24,8 +24,8 @@ typedef const char *trial_owner(void *arg, const struct addr_listen *where,
 int trial_open(const struct settings *s, trial_owner *owner, void *arg,
                char **mistakes);
 
-/* An owner for whoever is not the weir itself: that has the pid in *(pid_t *)
- * arg, -1 if none runs.  It reads /proc, which may take long. */
+/* An owner function for a process other than the running weir, whose pid is in
+ * *(pid_t *) arg, -1 if none runs.  It reads /proc, which may take long. */
 const char *trial_ask_system(void *arg, const struct addr_listen *where,
                              struct errmsg *err);
 

@@ -1,12 +1,12 @@
 /*
  * The watchdog: a child whose event loop makes no turn is warned about after
  * 100 ms and killed after the configured time, because it would hold back
- * the reuse of media memory (and serves nobody).  Before, it is asked where
- * it is (proc/last_words.h) and has 100 ms to say so.  So is one that was
- * stopped (SIGSTOP), even if it sleeps.
+ * the reuse of media memory (and serves nobody).  Before, the watchdog asks it
+ * where it is (proc/last_words.h) and gives it 100 ms to answer.  It treats a
+ * child that was stopped (SIGSTOP) alike, even if the child sleeps.
  *
- * Time counts only while the master itself gets to look, so that a machine
- * that was suspended or overloaded does not look like stuck children.
+ * Time counts only while the master itself gets to look, so that children do
+ * not seem stuck after the machine was suspended or overloaded.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,9 +1,9 @@
 /*
- * All of weir's metrics: the tables of every folder and module, and what is
- * found out when it is asked for (processes, memory, streams).
+ * All of weir's metrics: the tables of every folder and module, and those that
+ * are collected on demand (processes, memory, streams).
  *
- * docs/metrics.md lists them; tests/lint/metrics compares that list with what
- * "weir -M" prints.
+ * docs/metrics.md lists them; tests/lint/metrics compares that list with the
+ * output of "weir -M".
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -25,20 +25,21 @@ void metrics_register(const struct module *const *table);
 void metrics_learn(const struct generation *g);
 /* Master: g is in force, at the start or by a reload. */
 void metrics_in_force(const struct generation *g);
-/* Master: how many have workers, those that are being closed not counted. */
+/* Master: sets how many generations have workers, without those that are being
+ * closed. */
 void metrics_generations(int64_t count);
 /* Place of a listener, for struct conn_socket. */
 uint16_t metrics_listener(const struct listener *l);
 /* Master: a reload was done (metrics_in_force() too) or refused. */
 void metrics_reload(bool ok);
 
-/* Everything, added to out (METRICS_SIZE is enough): in any process.  0, or -1
+/* Adds all metrics to out (METRICS_SIZE is enough), in any process. 0, or -1
  * when out is full. */
 int metrics_text(struct buf *out, enum metric_format format);
-/* What there is: a line "name  type  labels  help" for each (weir -M). */
+/* Prints a line "name type labels help" for each metric (weir -M). */
 void metrics_list(FILE *out);
 
-/* ---- what the core counts ---- */
+/* ---- metrics of the core ---- */
 
 enum {
     APP_RESTARTS, /* kind, enum app_restart */
@@ -65,9 +66,9 @@ enum {
 /* Kinds of processes, a label. */
 enum app_kind { APP_MASTER, APP_WORKER, APP_ROLE, APP_KINDS };
 
-/* Why a process had to be started again. */
+/* The reason why a process had to be started again. */
 enum app_restart {
-    APP_RESTART_CRASH,   /* a signal it brought upon itself */
+    APP_RESTART_CRASH,   /* a signal that it has caused */
     APP_RESTART_KILLED,  /* a signal from outside */
     APP_RESTART_STUCK,   /* killed by the watchdog */
     APP_RESTART_STATUS,  /* it ended with an error */
@@ -79,10 +80,10 @@ enum app_restart {
 /* Processes killed by the master. */
 enum app_kill { APP_KILL_STUCK, APP_KILL_STOP, APP_KILL_COUNT };
 
-/* Why a client of the control socket was sent away. */
+/* The reason why a client of the control socket was sent away. */
 enum app_control {
     APP_CONTROL_CLIENTS,    /* too many are there */
-    APP_CONTROL_LEVEL,      /* it may nothing */
+    APP_CONTROL_LEVEL,      /* it has no right at all */
     APP_CONTROL_SLOW,       /* it does not read, or does not end its line */
     APP_CONTROL_DESCENDANT, /* it is one of our own processes */
     APP_CONTROL_COUNT

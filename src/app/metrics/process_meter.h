@@ -1,6 +1,6 @@
 /*
- * Processor time, memory and descriptors of all processes, looked at by the
- * master every second: a worker in its sandbox cannot ask about itself.
+ * Processor time, memory and descriptors of all processes, which the master
+ * reads every second: a worker in its sandbox cannot ask about itself.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -13,7 +13,7 @@
 
 void process_meter_start(struct loop *l);
 void process_meter_stop(void);
-/* The process of slot was reaped; usage is all that it ever used.  Before the
+/* The process of slot was reaped; usage is that of its whole life.  Before the
  * slot is released. */
 void process_meter_gone(uint32_t slot, const struct rusage *usage);
 

@@ -1,5 +1,5 @@
 /*
- * What is in force, for metrics: shared words that the master writes.
+ * The state in force, for metrics: shared words that the master writes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,8 +8,7 @@
 
 #include "proc/metric.h"
 
-/* Found out when asked for: processes, memory, streams; ends with an empty
- * row. */
+/* Collected on demand: processes, memory, streams; ends with an empty row. */
 extern struct metric state_metrics[];
 
 /* In this process and those forked from it: streams one by one, too. */

@@ -1,5 +1,5 @@
 /*
- * The filters of a location, from settings to what http/ wants.
+ * Makes the filters of a location for http/ from its settings.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

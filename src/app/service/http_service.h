@@ -14,13 +14,13 @@
 struct http_service;
 struct module_layer; /* app/module.h */
 
-/* Starts the module of every layer.  NULL with err; what was started by then
- * is stopped again. */
+/* Starts the module of every layer.  NULL with err; modules that were started
+ * by then are stopped again. */
 struct http_service *http_service_start(struct worker *w, struct errmsg *err);
 /* For start() of a module whose layer within has layers: starts those of the
  * list (struct http_layer_settings) in their order and makes *out, as many, in
- * the worker's pool.  They are drained and stopped with all others.  0, or -1
- * with err. */
+ * the worker's pool.  They drain and stop with all others. 0, or -1 with
+ * err. */
 int http_service_layers(const struct module_layer *within,
                         const struct conf_groups *list,
                         const struct http_layer **out, struct errmsg *err);

@@ -1,6 +1,6 @@
 /*
- * A NetStream joined to a live stream: what it is used for, from the moment
- * its session asks until it ends.  The rules are in rtmp_service.c.
+ * A NetStream joined to a live stream, from the moment its session asks until
+ * it ends.  The rules are in rtmp_service.c.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,15 +10,15 @@
 #include "app/service/rtmp_service.h"
 #include "base/line_format.h"
 
-/* What a NetStream is used for: one publisher or one player. */
+/* The publisher or player of a NetStream. */
 struct netstream {
     struct loop *loop;            /* borrowed */
     struct rtmp_request *request; /* borrowed: lives as long as this */
     const struct rtmp_application *application;
     struct live_publisher *publisher; /* owned */
     struct live_player *player;       /* owned */
-    bool publishing;                  /* what was asked for; else playing */
-    bool renamed;  /* name is not what was asked for but public */
+    bool publishing;                  /* publish was asked for; else play */
+    bool renamed;  /* name is the public one, not the one that was asked for */
     bool claiming; /* the name is not ours yet, the session waits */
     const struct line_mask *mask;   /* borrowed: secrets in its arguments */
     uint32_t chunk_size;            /* of a stream made new */
@@ -32,19 +32,20 @@ struct netstream {
     char name[LIVE_NAME_MAX]; /* "app/name" */
 };
 
-/* Makes it r->context; freed by rtmp_live_free(). */
+/* Makes it and sets r->context to it; rtmp_live_free() frees it. */
 struct netstream *rtmp_live_new(struct rtmp_request *r,
                                 const struct rtmp_application *a,
                                 bool publishing);
 void rtmp_live_free(struct rtmp_request *r);
-/* "app/name" from the application and what was asked for; -1: too long. */
+/* Sets "app/name" from the application and name; -1: too long. */
 int rtmp_live_name(struct netstream *n, struct str name);
 /* "app/name" for logs; the application alone while the name may be a key. */
 struct str rtmp_live_shown(const struct netstream *n);
 /* Whether the operator wants all lines about its client or its stream. */
 bool rtmp_live_debugged(struct netstream *n);
 
-/* RTMP_WAIT: the session is told when the name is ours, or not to be had. */
+/* RTMP_WAIT: the session gets the decision when the name is ours, or is
+ * refused. */
 enum rtmp_result rtmp_live_publish(struct netstream *n,
                                    struct rtmp_refusal *no);
 enum rtmp_result rtmp_live_play(struct netstream *n, struct rtmp_refusal *no);

@@ -138,7 +138,7 @@ rtmp_service_is_secret(const struct rtmp_application *a, struct str name)
     int len = snprintf(whole, sizeof(whole), "%.*s/%.*s",
                        STR_ARGS(a->settings->name), STR_ARGS(name));
 
-    /* What is published was named by somebody who may: it is in the lists of
+    /* The name of a published stream is no secret: it is in the lists of
      * streams already. */
     return looks_secret(a, name) && (len < 0 || (size_t)len >= sizeof(whole) ||
                                      !live_is_live(str_of(whole, (size_t)len)));

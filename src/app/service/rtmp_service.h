@@ -2,9 +2,10 @@
  * RTMP in a worker: sessions (src/rtmp) joined to live streams (src/live) by
  * the rules of rtmp.servers[].applications[].
  *
- * Whether a name may be published or played is decided before the session
- * answers: the address, a player's mistake of naming a key, then the hooks of
- * the modules in the order of their table, then the application's own policy.
+ * Before the session answers, these decide in turn whether a name may be
+ * published or played: the address, the check that a player has not named a
+ * key, the hooks of the modules in the order of their table, and the
+ * application's own policy.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,20 +25,20 @@ struct rtmp_application {
 };
 
 void rtmp_service_start(struct worker *w);
-/* Who may speak for the clients of server i of the settings. */
+/* The proxies that server i of the settings trusts. */
 const struct access_list *rtmp_service_trusted(size_t i);
 /* Takes over a socket accepted for server i of the settings. */
 void rtmp_service_accept(size_t i, const struct conn_socket *socket);
-/* Tells every session that it ends, and why; they may read that. */
+/* Ends every session, with time for its client to read the reason. */
 void rtmp_service_finish(const char *reason);
 void rtmp_service_stop(void); /* closes every session */
 
 /* The application of that name, NULL if there is none. */
 const struct rtmp_application *rtmp_service_application(struct str name);
 
-/* Whether what a player, of any protocol, names in that application may be a
- * publisher's secret and is no stream that is published now: to be refused
- * with those words, and shown nowhere. */
+/* Whether a player's name in that application, over any protocol, may be a
+ * publisher's secret, and no stream of that name is published now.  The caller
+ * refuses such a player with that text, and shows the name nowhere. */
 #define RTMP_SERVICE_SECRET \
     "this may be a stream key: what is played is the room's name"
 bool rtmp_service_is_secret(const struct rtmp_application *a, struct str name);
@@ -47,8 +48,8 @@ bool rtmp_service_is_secret(const struct rtmp_application *a, struct str name);
 /* The application that r is for. */
 const struct rtmp_application *rtmp_service_application_of(
     const struct rtmp_request *r);
-/* on_publish: what was published under a key appears under this name.  -1: it
- * is too long for this application. */
+/* on_publish: the stream that is published under a key appears under this name.
+ * -1: it is too long for this application. */
 int rtmp_service_rename(struct rtmp_request *r, struct str name);
 /* The answer to HOOK_WAIT. */
 void rtmp_service_decide(struct rtmp_request *r, enum rtmp_hook_result result,

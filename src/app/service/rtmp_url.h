@@ -1,5 +1,5 @@
 /*
- * Where a NetStream goes to or comes from, as statistics show it.
+ * The URL of a NetStream, as statistics show it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,9 +16,9 @@
 
 /* "rtmp://host/app/room" for r, whose stream is name ("app/room"); it lies in
  * dst.  Scheme and host are those of tcUrl, without a user; where it has none,
- * those of local.  The part that the client said behind the host is not looked
- * at: it may be a key.  A player's (mask is not NULL) has its query, with the
- * values of secret arguments masked. */
+ * those of local.  The client's own part behind the host is ignored: it may be
+ * a key.  A player's (mask is not NULL) has its query, with the values of
+ * secret arguments masked. */
 struct str rtmp_url(char dst[RTMP_URL_MAX], const struct rtmp_request *r,
                     struct str name, const struct addr *local,
                     const struct line_mask *mask);

@@ -80,7 +80,7 @@ read_file(struct pool *pool, struct str path, bool secret, struct str *out,
     return result;
 }
 
-/* What was read is not needed any more. */
+/* The content of the file is not needed any more. */
 static void
 wipe(struct str text)
 {

@@ -103,7 +103,7 @@ const struct conf_key settings_auth_keys[] = {
     CONF_END,
 };
 
-/* What is set and belongs to another type. */
+/* A setting that is set but belongs to another type. */
 static const char *
 stranger(const struct auth_settings *s)
 {

@@ -1,5 +1,5 @@
 /*
- * The rows of a location's filters and of the limits on clients, and what is
+ * The rows of a location's filters and of the limits on clients, and the values
  * made of them.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -21,7 +21,7 @@ int settings_check_auth(const void *settings, struct errmsg *err);
 int settings_check_cors(const void *settings, struct errmsg *err);
 int settings_check_rate(const void *settings, struct errmsg *err);
 
-/* What is in force as burst of a rate. */
+/* The burst in force of a rate. */
 int64_t settings_burst(const struct rate_settings *s, int64_t interval_us);
 
 /* Reads the files of every location's auth rules: fills made_auth, in pool;

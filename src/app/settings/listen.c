@@ -1,5 +1,5 @@
 /*
- * What a server listens on: its rows, and checks of the addresses.
+ * Addresses of a server: their rows and checks.
  *
  * Port 0 takes a free port, so it is never the same address twice.
  *

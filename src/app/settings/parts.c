@@ -1,5 +1,5 @@
 /*
- * What modules add to weir's own settings: rows at the root and in an
+ * Additions of modules to weir's own settings: rows at the root and in an
  * application, values of "publish".
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -1,5 +1,5 @@
 /*
- * What the settings*.c files share: the rows of one block are in each.
+ * Shared by the files of this folder, each of which has the rows of one block.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -21,7 +21,8 @@ extern const char *settings_publish_words[];
 extern char settings_publish_preset[];
 void settings_publish_fill(void);
 
-/* Of a layer or location: choose of its EXTRA row, and what is checked then. */
+/* Of a layer or location: choose() of its EXTRA row, and the check that
+ * follows. */
 int settings_choose_module(struct str value, struct conf_choice *choice,
                            struct errmsg *err);
 int settings_check_module(const struct conf_extra *module, struct errmsg *err);
@@ -51,14 +52,14 @@ int settings_check_format(struct str value,
                           const struct line_preset *presets,
                           struct errmsg *err);
 
-/* No address of one server stands twice. */
+/* Refuses an address that stands twice in one server. */
 int settings_check_listens(const struct conf_groups *listen,
                            struct errmsg *err);
-/* Who listens for a PROXY protocol header trusts somebody to send it. */
+/* Refuses a listener with proxy_protocol in a server that trusts no proxies. */
 int settings_check_proxies(const struct conf_groups *listen,
                            const struct conf_strings *trusted,
                            struct errmsg *err);
-/* A server has no address that one before it, in that line, has. */
+/* Refuses an address that an earlier server, in that line, has. */
 int settings_check_apart(const struct conf_groups *before, int line,
                          const struct conf_groups *listen, struct errmsg *err);
 

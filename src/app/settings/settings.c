@@ -226,8 +226,8 @@ check_across(const struct http_server_settings *h,
     }
 }
 
-/* What is wrong between the groups of a file that is right by itself, or in
- * the files that it names; a string for mem_free(), NULL if nothing is. */
+/* Mistakes between the groups of a file whose rows are right, or in the files
+ * that it names; a string for mem_free(), NULL if there are none. */
 static char *
 find_conflicts(struct pool *pool, const struct settings *s)
 {

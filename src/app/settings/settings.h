@@ -1,9 +1,9 @@
 /*
  * The settings of weir.conf that are not a module's: root, live, rtmp, http.
  *
- * settings_load() reads and checks a file; what comes back lives in the
- * struct conf and is never changed.  This header has the structs that are
- * filled, the other files of this folder the rows of each block.
+ * settings_load() reads and checks a file; the settings live in the struct conf
+ * and never change.  This header has the structs that are filled, the other
+ * files of this folder the rows of each block.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -102,12 +102,12 @@ struct rtmp_block {
     struct conf_groups servers; /* struct rtmp_server_settings */
 };
 
-/* Whether everybody that publish_access lets in may publish. */
+/* Whether every address that publish_access allows may publish. */
 bool settings_is_open(const struct rtmp_application_settings *a);
 
 const struct rtmp_server_settings *settings_rtmp_server(
     const struct rtmp_block *b, size_t i);
-/* What the session wants of a server's settings. */
+/* Copies a server's settings for its sessions. */
 void settings_of_rtmp(const struct rtmp_server_settings *s,
                       struct rtmp_settings *out);
 
@@ -118,7 +118,7 @@ struct http_layer_settings {
     struct conf_extra module; /* what: const struct module * */
 };
 
-/* Rows of one layer, wherever layers stand, and what checks it as a whole. */
+/* Rows of one layer, wherever layers stand, and the check of it as a whole. */
 extern const struct conf_key settings_layer_keys[];
 int settings_check_layer(const void *layer, struct errmsg *err);
 
@@ -281,8 +281,8 @@ struct settings {
 };
 
 struct module;
-/* What the rows of that module at the root, or in the application, were filled
- * with; NULL if it has none. */
+/* The settings of that module at the root, or in the application; NULL if it
+ * has no rows there. */
 const void *settings_of_module(const struct settings *s,
                                const struct module *m);
 const void *settings_of_application(const struct rtmp_application_settings *a,
@@ -296,12 +296,12 @@ const struct conf_key *settings_rows(void);
 struct conf *settings_load(const char *path, char **mistakes);
 const struct settings *settings_of(const struct conf *c);
 
-/* Logs what is allowed but should be looked at, for "weir -t". */
+/* Logs settings that are allowed but doubtful, for "weir -t". */
 void settings_warn(const struct settings *s);
 
-/* How many workers: the number, or one for each processor. */
+/* The number of workers: as set, or one for each processor. */
 unsigned settings_workers(const struct settings *s);
-/* What is in force for an application. */
+/* The values in force for an application. */
 int64_t settings_gather(const struct settings *s,
                         const struct rtmp_application_settings *a);
 int64_t settings_hold(const struct settings *s,

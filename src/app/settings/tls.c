@@ -1,9 +1,8 @@
 /*
- * What stands in the "tls" group of an address, and the context that is made
- * of it.
+ * The "tls" group of an address, and the context that is made of it.
  *
- * A file is right when the context can be made: so a check makes one and
- * throws it away, and "weir -t" finds what a start or a reload would.
+ * A file is right when the context can be made: so a check makes one and frees
+ * it, and "weir -t" finds the same mistakes as a start or a reload.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -82,7 +82,7 @@ http_vary(struct http_request *r, struct str name)
     struct exchange *x = exchange_of(r);
     struct http_field *f = find_field(x, "Vary");
 
-    /* What a selector says stays when the walk leaves the location. */
+    /* A selector's names stay when the walk leaves the location. */
     if (f == NULL || (f->of_filter && x->selecting)) {
         http_set_header(r, "Vary", name);
     } else if (!has_word(f->value, name) && !has_word(f->value, STR("*"))) {

@@ -1,5 +1,6 @@
 /*
- * Which answers are compressed, and how that is said (RFC 9110, 8.4).
+ * Chooses the answers that are compressed, and sets their headers (RFC 9110,
+ * 8.4).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,23 +10,24 @@
 #include "http/exchange.h"
 #include "http/file/gzip.h"
 
-/* The body of a handler that is compressed in one go; a longer one would
- * keep the other connections waiting. */
+/* The longest body of a handler that is compressed in one go; a longer one
+ * would keep the other connections waiting. */
 #define CODING_AT_ONCE ((size_t)256 * 1024)
 
-/* Whether an answer of that type and length (-1: not known) is one to
- * compress, for a client that accepts it. */
+/* Whether to compress an answer of that type and length (-1: not known) for a
+ * client that accepts gzip. */
 bool http_compressible(const struct exchange *x, int status, const char *type,
                        int64_t length);
 
-/* The answer's head says gzip; its ETag, if it has one, becomes weak: it is
- * the same to read, not the same bytes. */
+/* The answer's head says gzip; its ETag, if it has one, becomes weak: the
+ * content is the same, its bytes are not. */
 void http_say_gzip(struct exchange *x);
-/* The same for a whole body: *body is what is to be sent, as it was or
- * compressed into the request's pool. */
+/* The same for a whole body: sets *body to the bytes to send, which stay as
+ * they are or are compressed into the request's pool. */
 void http_code_body(struct exchange *x, int status, const char *type,
                     struct str *body);
-/* For a body that comes in pieces: x->gzip is set if it is compressed. */
+/* The same for a body that comes in pieces: sets x->gzip if it is
+ * compressed. */
 void http_code_stream(struct exchange *x, int status, const char *type);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What a client gets of a file.
+ * The answer of a file for a client.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,7 +16,7 @@
 #include "http/file/parts.h"
 #include "http/file/range.h"
 
-/* What it comes to. */
+/* The answer as planned. */
 struct plan {
     struct exchange *x;
     struct http_opened *file;
@@ -120,7 +120,7 @@ judge_range(struct plan *p)
 
 /* ---- sending ---- */
 
-/* What the client would accept does not pay, or cannot be had now. */
+/* Compressing does not pay, or is not possible now. */
 static void
 send_plain_instead(struct plan *p)
 {

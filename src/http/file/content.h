@@ -13,12 +13,14 @@
 struct http_content {
     struct http_opened *file; /* held; http_send_content() gives it back */
     const char *type;         /* NULL: the file's own */
-    bool gzipped;             /* it is the gzip of what was asked for */
-    bool varies;              /* there are two of it: the client chose */
+    bool gzipped;             /* it is the gzip of the file that was asked
+                                 for */
+    bool varies;              /* it exists in two forms: Accept-Encoding
+                                 chose */
 };
 
-/* 200, 206, 304, 412 or 416.  Headers that belong to it (Cache-Control) are
- * set before. */
+/* 200, 206, 304, 412 or 416.  The caller has set headers that belong to it
+ * (Cache-Control) before. */
 enum http_result http_send_content(struct http_request *r,
                                    const struct http_content *c);
 

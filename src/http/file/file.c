@@ -4,9 +4,9 @@
  * A piece that the page cache has is read at once (RWF_NOWAIT); one that
  * would wait for the disk is read by a task thread.  A piece is read when the
  * socket has room, into memory that all files of the process share or, for a
- * thread, that lasts until the piece is sent.  What the socket does not take
- * of it is forgotten and read again: a client that does not read costs no
- * memory of ours.
+ * thread, that lasts until the piece is sent.  Bytes that the socket does not
+ * take are dropped and read again: a client that does not read costs no memory
+ * of ours.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

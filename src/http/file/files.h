@@ -2,14 +2,14 @@
  * Files below a directory, the small ones kept in memory.
  *
  * A file of at most limits.small bytes is read once and answered from memory;
- * for limits.valid_ms nobody looks at the disk again, then it is opened and
- * compared (device, inode, size, times of change), and read again when it is
- * another one.  A file changed in the moments before it was read is not
- * trusted to be told apart by its times, and is read again.  Larger files are
- * opened for each request: what they cost is their bytes.
+ * it is not compared with the disk for limits.valid_ms.  Then it is opened and
+ * compared (device, inode, size, times of change), and read again when it
+ * differs.  The times of a file that changed just before it was read may hide a
+ * second change: such a file is read again.  Larger files are opened for each
+ * request, which costs little beside sending their bytes.
  *
  * No descriptor stays open between requests.  The number of files and their
- * memory are bounded; what was not asked for longest goes first.
+ * memory are bounded; the file that nobody has asked for longest goes first.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -27,7 +27,7 @@ struct http_files_limits {
     int64_t valid_ms; /* trusted for so long; 0: always looked at */
 };
 
-/* An open file, or what it holds; never changes but by http_files_gzip(). */
+/* An open file, or its bytes; never changes except by http_files_gzip(). */
 struct http_opened {
     uint32_t holds;
     int fd;           /* owned; -1: all of it is in bytes */
@@ -47,7 +47,7 @@ enum http_found {
     HTTP_FILE_OPEN,
     HTTP_FILE_DIRECTORY,
     HTTP_FILE_NONE,   /* not there, outside, or neither file nor directory */
-    HTTP_FILE_DENIED, /* its rights say no */
+    HTTP_FILE_DENIED, /* its rights forbid it */
     HTTP_FILE_BUSY,   /* out of descriptors or memory */
     HTTP_FILE_FAILED, /* errno says why */
 };
@@ -65,8 +65,8 @@ enum http_found http_files_open(struct http_files *f, struct str name,
 struct http_opened *http_opened_hold(struct http_opened *o);
 void http_opened_drop(struct http_opened *o);
 
-/* What a small file is compressed, made by the first who asks; empty when
- * that is no shorter. */
+/* The gzip of a small file, which the first call makes; empty when it is no
+ * shorter. */
 struct str http_files_gzip(struct http_opened *o, int level);
 
 /* For tests and counters. */

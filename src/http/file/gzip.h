@@ -15,7 +15,7 @@ struct gzip; /* one stream; some 270 KB */
 
 enum gzip_flush {
     GZIP_MORE,  /* may keep bytes back */
-    GZIP_FLUSH, /* what was given can be read by the client */
+    GZIP_FLUSH, /* the client can read all bytes so far */
     GZIP_END,   /* the last of it; nothing may follow */
 };
 
@@ -24,8 +24,8 @@ struct gzip *gzip_new(int level);
 bool gzip_has_room(void);        /* one more stream may be had */
 void gzip_free(struct gzip **g); /* NULL inside is fine */
 
-/* Compresses data and adds what comes of it to out; 0, or -1 when out is
- * full or memory is out: the stream cannot go on then. */
+/* Compresses data and adds the output to out; 0, or -1 when out is full or
+ * memory is out: the stream cannot go on then. */
 int gzip_add(struct gzip *g, struct str data, enum gzip_flush flush,
              struct buf *out);
 

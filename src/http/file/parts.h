@@ -14,14 +14,14 @@ struct http_part {
     int64_t offset, len; /* of the file; len may be 0 */
 };
 
-/* All begin the answer and see it through; they hold file as long as they
- * need it.  type NULL: the exchange's prepared lines tell it. */
+/* All of these begin the answer and bring it to its end; they hold file as long
+ * as they need it. type NULL: the exchange's prepared lines have it. */
 enum http_result http_send_parts(struct exchange *x, int status,
                                  const char *type, struct http_opened *file,
                                  const struct http_part *parts, size_t count);
 enum http_result http_send_opened(struct exchange *x, int status,
                                   const char *type, struct http_opened *file);
-/* All of it through gzip, of a length that nobody knows yet. */
+/* Sends all of the file through gzip, so that its length is not known. */
 enum http_result http_send_compressed(struct exchange *x, const char *type,
                                       struct http_opened *file);
 

@@ -8,8 +8,8 @@
 
 #include "base/str.h"
 
-/* More in one request are not served in parts (14.2 leaves that to us): no
- * player needs them, and each costs a head. */
+/* Most ranges of one request; with more the whole file is sent, as 14.2 allows:
+ * no player needs them, and each costs a head. */
 #define HTTP_RANGES_MAX 16
 
 struct http_range {
@@ -23,8 +23,8 @@ enum http_range_result {
     HTTP_RANGE_NONE, /* 416: none of them lies in the file */
 };
 
-/* What a Range header asks of size bytes; *count of ranges in the order they
- * were asked for, for HTTP_RANGE_PARTS. */
+/* Reads a Range header for a file of size bytes.  HTTP_RANGE_PARTS: fills
+ * *count of ranges in the order of the header. */
 enum http_range_result http_range_parse(
     struct str value, int64_t size, struct http_range ranges[HTTP_RANGES_MAX],
     size_t *count);

@@ -20,7 +20,7 @@
 #define CHECKS_MAX 16       /* passwords on the threads at a time */
 #define BUSY_RETRY_SECONDS "1"
 
-/* What an exchange waits for; it may go before the answer comes. */
+/* A check for which an exchange waits; the exchange may end before it. */
 struct password_check {
     struct task task;
     struct exchange *x;        /* NULL: gone */

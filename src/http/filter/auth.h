@@ -3,14 +3,14 @@
  *
  * A request carries its proof in Authorization: a token that is on a list
  * (RFC 6750), a user's name and password (RFC 7617), or a signed token
- * (jwt.h).  A location has rules for any of these, and one that is met lets
- * in.  The rules are made by the master (it can read the files, the workers
- * cannot) and read only afterwards; they hold no secret in the clear but the
- * keys of jwt.h: tokens are kept as digests under a key of the moment,
- * passwords as the hashes that the file has.
+ * (jwt.h).  A location has rules for any of these, and a request passes that
+ * meets one.  The master makes the rules, because workers cannot read the
+ * files; nobody changes them later.  They hold no secret in the clear except
+ * the keys of jwt.h: tokens are kept as digests under a random key, passwords
+ * as the hashes of the file.
  *
- * Hashing a password takes long on purpose: it is done on the task threads,
- * a bounded number at a time; who was right is remembered for a minute.
+ * Hashing a password takes long on purpose: the task threads do it, a bounded
+ * number at a time.  A password that was right is remembered for a minute.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -49,11 +49,11 @@ struct http_auth {
     size_t rule_count;
 };
 
-/* ---- making rules; what is made lives in the pool ---- */
+/* ---- making rules, which live in the pool ---- */
 
-/* The tokens of a list, of the lines of a file (or STR_NONE): "#" and empty
- * lines are passed over.  Both may be there, one must be.  0, or -1 with err
- * ("line 3: ..."). */
+/* Takes the tokens of a list and of the lines of a file (STR_NONE: no file),
+ * without comments ("#") and empty lines.  At least one of the two must have
+ * tokens. 0, or -1 with err ("line 3: ..."). */
 int auth_make_bearer(struct pool *pool, const struct str *tokens, size_t count,
                      struct str file, struct auth_rule *out,
                      struct errmsg *err);

@@ -1,5 +1,5 @@
 /*
- * The Authorization header (RFC 9110, 11.6.2): a scheme and what it was given.
+ * The Authorization header (RFC 9110, 11.6.2): a scheme and its credentials.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -29,7 +29,7 @@ all_host_chars(struct str s)
     return s.len > 0;
 }
 
-/* What stands in front of the host and port. */
+/* Cuts off the part in front of the host and port. */
 static bool
 cut_scheme(struct str *rest, struct str *scheme)
 {

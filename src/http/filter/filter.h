@@ -1,10 +1,10 @@
 /*
- * The filters of a location: what a request passes before its layers, the
- * same for all of them.
+ * The filters of a location, which a request passes before its layers; all
+ * layers share them.
  *
- * Order: the headers of cors (so that pages of other origins can read what
- * is refused, too), host, access, rate, the preflight of cors, auth.  When a
- * handler was found, site.
+ * Order: the headers of cors (so that pages of other origins can read refusals,
+ * too), host, access, rate, the preflight of cors, auth.  The site filter
+ * follows when a handler was found.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,16 +16,16 @@
 enum filter_result {
     FILTER_PASS,
     FILTER_REJECT, /* http_filter_reject() was called */
-    FILTER_WAIT,   /* http_resume() goes on: the same filter is asked again */
+    FILTER_WAIT,   /* until http_resume(), which calls the same filter again */
 };
 
 /* From x->filter on, until one of them does not pass. */
 enum filter_result http_filter(struct exchange *x);
-/* Leaves a location: the headers that its filters have set go. */
+/* Leaves a location: removes the headers that its filters have set. */
 void http_filter_undo(struct exchange *x);
 
-/* Says what the answer is to be: status, and a message that is copied.  The
- * reason is counted. */
+/* Sets the answer: the status of why, and message, which is copied.  Counts the
+ * reason. */
 enum filter_result http_filter_reject(struct exchange *x, enum http_refusal why,
                                       const char *message);
 

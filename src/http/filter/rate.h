@@ -13,19 +13,19 @@
 enum rate_key {
     RATE_ADDRESS,  /* of the client; IPv6 by its first 64 bits */
     RATE_LOCATION, /* everybody together */
-    RATE_HEADER,   /* a header's value; who sends none: by address */
+    RATE_HEADER,   /* a header's value; without it by address */
 };
 
 struct http_rate {
     enum rate_key key;
     struct str header;   /* HEADER: its name */
-    struct str identity; /* what makes its counts its own */
+    struct str identity; /* separates its counts from those of other rates */
     struct pace_rule pace;
     bool others_only; /* this host itself may ask as often as it likes */
 };
 
-/* "10/s", "600/m", "5000/h" as the microseconds for one; fits nothing more
- * than one a microsecond. */
+/* "10/s", "600/m", "5000/h" as the microseconds for one; at most one a
+ * microsecond. */
 int rate_parse(struct str s, int64_t *interval_us, struct errmsg *err);
 int rate_check(struct str s, struct errmsg *err);
 struct exchange;

@@ -147,8 +147,7 @@ flush(struct pg_conn *c)
     want(c, IO_READ | (left == 1 ? IO_WRITE : 0));
 }
 
-/* What came before the end is taken all the same: it may be the answer to a
- * COMMIT. */
+/* Bytes before the end are still read: they may be the answer to a COMMIT. */
 void
 pg_talk(struct pg_conn *c, unsigned ready)
 {

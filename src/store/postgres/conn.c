@@ -309,8 +309,8 @@ connect_to_found(struct pg_conn *c)
     connect_to(c, addr_ip_text(&c->found.addrs[c->address], text));
 }
 
-/* What is on its way has failed; when there is no other address and no other
- * host, all of it. */
+/* The present attempt has failed; without another address or host the
+ * connection has failed. */
 static void
 next_address(struct pg_conn *c)
 {

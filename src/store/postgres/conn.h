@@ -2,13 +2,13 @@
  * A connection to the PostgreSQL server: made, greeted, asked in a pipeline,
  * watched, made again when it is lost.
  *
- * Nothing waits: a name is looked for by net/resolve, one address after the
- * other is tried with a time of its own, what is asked is written and read as
- * the socket allows.  A connection over which nothing comes for too long is
- * lost, and one that is idle is asked now and then whether it is there.
+ * Nothing waits: net/resolve looks names up, one address after the other is
+ * tried with a time of its own, and questions and answers go as the socket
+ * allows.  A connection over which nothing comes for too long is lost, and an
+ * idle one is tested now and then.
  *
- * It is READY when its session is set up, it hears notices if it is to, and
- * the tables of all schemas are there.
+ * It is READY when its session is set up, it hears notices if wanted, and the
+ * tables of all schemas are there.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -22,7 +22,7 @@
 
 #define PG_COMMANDS (2 * STORE_STEPS + 8) /* of one question */
 #define PG_CHANNEL "weir"                 /* of all notices */
-#define PG_GRACE_MS 1000 /* the server ends what takes too long by itself */
+#define PG_GRACE_MS 1000 /* the server itself ends slow statements */
 
 struct pg_conn;
 
@@ -31,15 +31,15 @@ struct pg_conn;
 struct pg_ask {
     struct list link; /* those of a connection that wait for answers */
     struct pg_conn *conn;
-    size_t count, at; /* commands, and of which results come */
-    /* Commands that the asker did not give: they prepare a statement. */
+    size_t count, at; /* commands, and the one whose results come */
+    /* Our own commands, which prepare a statement. */
     bool ours[PG_COMMANDS];
     struct schema_place places[PG_COMMANDS]; /* which */
 
     /* A result of the asker's command number i: rows one by one, then how it
      * ended, or an error. */
     void (*result)(struct pg_ask *a, size_t i, const PGresult *r);
-    /* All have come; lost: they do not come any more. */
+    /* All results have come; lost: the rest will not come. */
     void (*done)(struct pg_ask *a, bool lost);
 };
 
@@ -57,13 +57,13 @@ struct pg_conn_options {
     int64_t timeout;  /* ms: for an address to connect */
     int64_t patience; /* ms: for an answer */
     bool listens;
-    /* Is asked one script at a time, no pipeline; the tables may not be there
+    /* Takes one script at a time, no pipeline; the tables may not be there
      * yet. */
     bool scripts;
     char name[64]; /* in the server's list of sessions */
     void *arg;
     void (*ready)(struct pg_conn *c);
-    /* It could not be made, or was; all questions have ended. */
+    /* It could not connect, or is lost; all questions have ended. */
     void (*lost)(struct pg_conn *c, const struct errmsg *why);
     void (*heard)(struct pg_conn *c, struct str payload); /* may be NULL */
 };
@@ -76,8 +76,8 @@ struct pg_conn {
     enum pg_conn_state state;
     PGconn *pq; /* owned */
     struct io io;
-    struct timer timer;  /* until something has to have come, or be tried */
-    struct later resume; /* there was too much for one turn */
+    struct timer timer;  /* of the next answer, or the next try */
+    struct later resume; /* goes on in the next turn */
     size_t host;
     struct resolve *lookup;
     struct resolved found;
@@ -98,15 +98,15 @@ struct pg_conn {
 void pg_conn_init(struct pg_conn *c, const struct pg_conn_options *o);
 /* Begins to connect. */
 void pg_conn_start(struct pg_conn *c, struct loop *l);
-/* One that is READY and has no questions goes on on another loop. */
+/* Moves a connection that is READY and has no questions to another loop. */
 void pg_conn_move(struct pg_conn *c, struct loop *l);
 /* Closes it; its questions end.  lost() is not called. */
 void pg_conn_stop(struct pg_conn *c);
 
 bool pg_conn_is_ready(const struct pg_conn *c);
-/* It is on its way. */
+/* Whether it is connecting. */
 bool pg_conn_is_trying(const struct pg_conn *c);
-/* READY, and what was asked last was not too long ago. */
+/* Whether it is READY and no question has waited too long for its answer. */
 bool pg_conn_is_well(const struct pg_conn *c);
 /* Gives it up: it is made again. */
 void pg_conn_drop(struct pg_conn *c, const char *why);
@@ -117,8 +117,8 @@ void pg_conn_drop(struct pg_conn *c, const char *why);
 void pg_ask_begin(struct pg_ask *a, struct pg_conn *c);
 void pg_ask_statement(struct pg_ask *a, struct schema_place place,
                       const struct store_value *params, size_t count);
-/* A text of our own, with texts and numbers for its parameters; bytes: the
- * last one is bytes, and so are its results. */
+/* Our own SQL, with texts and numbers for its parameters; bytes: the last
+ * parameter is bytes, and so are its results. */
 void pg_ask_sql(struct pg_ask *a, const char *sql,
                 const struct store_value *params, size_t count, bool bytes);
 void pg_ask_end(struct pg_ask *a);
@@ -131,7 +131,7 @@ bool pg_is_good(ExecStatusType status); /* no error, nothing left out */
 
 /* Its socket is ready. */
 void pg_talk(struct pg_conn *c, unsigned ready);
-/* What has come goes to who asked, as far as there is time in this turn. */
+/* Hands results to those who asked, as far as there is time in this turn. */
 void pg_take_results(struct pg_conn *c);
 /* A question ends. */
 void pg_ask_over(struct pg_ask *a, bool lost);

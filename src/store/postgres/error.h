@@ -1,5 +1,5 @@
 /*
- * What a SQLSTATE means for a call of the store.
+ * From a SQLSTATE to the answer of a call of the store.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,7 +10,7 @@
 #include "store/store.h"
 
 enum pg_remedy {
-    PG_ANSWER, /* none: it is answered so */
+    PG_ANSWER, /* none: this is the answer */
     PG_AGAIN,  /* asked again it may succeed */
     PG_LEAVE,  /* the same, over a new connection */
 };
@@ -24,12 +24,12 @@ struct pg_fault {
 struct pg_fault pg_fault_of(const char *state);
 struct pg_fault pg_fault_of_result(const PGresult *r);
 
-/* What the server says, without values: they may be secret. */
+/* The server's message, without values: they may be secret. */
 void pg_explain(const PGresult *r, struct errmsg *why);
-/* What a connection that failed says, in one line. */
+/* The error of a failed connection, in one line. */
 void pg_explain_conn(const PGconn *c, struct errmsg *why);
-/* Whether a connection failed for a reason that somebody has to mend: a wrong
- * password, no such database, a right that is missing. */
+/* Whether a connection failed for a reason that an operator has to mend: a
+ * wrong password, no such database, a right that is missing. */
 bool pg_conn_was_refused(const PGconn *c);
 
 #endif

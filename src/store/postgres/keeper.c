@@ -95,9 +95,9 @@ take_migration(const char *name, const char *text, const char *checksum)
     }
 }
 
-/* What types the parameters of a statement have is not known here: that it
- * cannot be prepared without them is no mistake.  A word, a table or a column
- * that is wrong is. */
+/* Whether an error is a mistake in a statement.  The types of its parameters
+ * are not known here, so an error for their lack is none.  A wrong word, table
+ * or column is one. */
 static bool
 concerns_us(const PGresult *r)
 {

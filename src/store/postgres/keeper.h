@@ -3,11 +3,12 @@
  * the tables, and cleans the ledger.
  *
  * Several weirs may start on one database at once: a lock of the server lets
- * one after the other look and make what is missing, in one transaction.
+ * them check and make missing tables one after the other, each in one
+ * transaction.
  *
  * A server that cannot be reached does not keep weir from starting: the keeper
- * goes on trying, and does it all again whenever it is back, for it may have
- * come back as another one.
+ * goes on trying.  It does all of this again whenever the server is back,
+ * because it may be another server.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,8 +17,8 @@
 
 #include "store/store.h"
 
-/* In the role's process, before it enters the sandbox.  -1 with err: the
- * server is there and does not let us in, or what is there cannot be used. */
+/* In the role's process, before it enters the sandbox. -1 with err: the server
+ * refuses us, or its tables cannot be used. */
 int postgres_keeper_start(struct loop *l, const struct store_settings *s,
                           struct errmsg *err);
 void postgres_keeper_stop(void);

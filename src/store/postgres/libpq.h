@@ -1,10 +1,10 @@
 /*
  * libpq, loaded when the store is on a server: it brings two dozen libraries
- * along (LDAP, Kerberos, GnuTLS...) that a weir with a database of its own
- * shall not have in its processes.
+ * along (LDAP, Kerberos, GnuTLS...) that a weir with SQLite shall not have in
+ * its processes.
  *
- * Its functions are members here, without their PQ: libpq.socket(c).  Nothing
- * of it is called before libpq_load(), which the check of a conninfo does.
+ * Its functions are members here, without their PQ: libpq.socket(c).  Call
+ * libpq_load() first; the check of a conninfo does.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -36,8 +36,8 @@ struct libpq {
 
 extern struct libpq libpq;
 
-/* Once in a process, before it is in its sandbox; children have it from the
- * master.  -1 with err: it is not there. */
+/* Once in a process, before it enters its sandbox; children inherit it from the
+ * master. -1 with err: libpq is not installed. */
 int libpq_load(struct errmsg *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What waits, who makes it, and whether the server is there.
+ * The queues of calls, the connections that make them, and the state of the
+ * server.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -96,8 +97,7 @@ on_lost(struct pg_conn *c, const struct errmsg *why)
     }
 }
 
-/* Whoever listens may have missed something while the connection was not
- * there. */
+/* Subscribers may have missed notices while the connection was not there. */
 static void
 on_ready(struct pg_conn *c)
 {

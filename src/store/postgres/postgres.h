@@ -5,18 +5,19 @@
  * notices.  The others ("connections" of them) each make one write, or one
  * read that may take long, at a time; one of them is always left to writes.
  *
- * A write is a transaction of two trips: its steps, and, when they did what
- * they must, its row of the ledger, its notice and COMMIT.  Transactions are
- * SERIALIZABLE, so that they are as if made one after another, as those of
- * the SQLite keeper are; what the server cannot bring into an order it
- * refuses, and it is done again.  One whose steps are all "alone" is READ
- * COMMITTED: its rows' locks bring it into an order, and it waits for them.
+ * A write is a transaction of two trips: its steps, and, when all of these
+ * succeeded, its row of the ledger, its notice and COMMIT.  Transactions are
+ * SERIALIZABLE: their effect is as if one ran after another, as with the SQLite
+ * keeper.  The server refuses a transaction that it cannot bring into such an
+ * order, and weir makes it again.  A transaction whose steps are all "alone" is
+ * READ COMMITTED: the locks of its rows bring it into an order, and it waits
+ * for them.
  *
  * A connection that is lost before COMMIT was sent has done nothing.  When it
  * is lost after that, the write is asked again and enters itself in the ledger
- * first: if it is there already, it was done, and is answered what stands
- * there; if the lost session is still at it, the server makes the one wait for
- * the other.
+ * first: if its row is there already, the write was done, and the row has the
+ * answer.  If the lost session still works on it, the server makes the one wait
+ * for the other.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -40,14 +41,14 @@ struct pg_reading {
     struct errmsg why;
 };
 
-/* How far a connection is that makes one call at a time. */
+/* The progress of a connection that makes one call at a time. */
 enum pg_phase {
     PG_FREE,
     PG_READ,   /* see struct pg_reading */
     PG_STEPS,  /* BEGIN and the steps are on their way */
-    PG_COMMIT, /* so is COMMIT: what comes of it is not known if it is lost */
+    PG_COMMIT, /* so is COMMIT: if it is lost, its result is unknown */
     PG_UNDO,   /* ROLLBACK */
-    PG_LOOK,   /* it was done before: its answer is asked for */
+    PG_LOOK,   /* it was done before: reads its answer */
     PG_FORGET, /* rows of the ledger whose answers have arrived */
 };
 
@@ -93,7 +94,8 @@ struct postgres {
 
 extern struct postgres pg; /* store/postgres/postgres.c */
 
-/* store/postgres/postgres.c: who is free is given what waits, in a moment. */
+/* store/postgres/postgres.c: gives waiting calls to free connections, later in
+ * this turn. */
 void pg_begin(void);
 
 /* store/postgres/read.c: c leaves its queue. */

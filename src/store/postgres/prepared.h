@@ -3,7 +3,8 @@
  * prepared for which types of them.
  *
  * The type of a parameter is that of its value: a number is a bigint, a text
- * is text.  One that was NULL so far has the type that the server finds.
+ * is text.  A parameter that was always NULL has the type that the server
+ * finds.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,7 +29,7 @@ enum {
 
 struct pg_params {
     int count;
-    Oid types[STORE_PARAMS]; /* 0: the server is to find it */
+    Oid types[STORE_PARAMS]; /* 0: the server finds it */
     const char *values[STORE_PARAMS];
     int lengths[STORE_PARAMS], formats[STORE_PARAMS];
     char numbers[STORE_PARAMS][24];

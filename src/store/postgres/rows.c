@@ -61,7 +61,7 @@ add_row(struct pg_rows *r, const PGresult *result, int row)
     }
 }
 
-/* What a SELECT says of its rows is not what it changed. */
+/* The row count of a SELECT is not a count of changes. */
 static int64_t
 changed_by(PGresult *result)
 {

@@ -47,8 +47,8 @@ value_of(const PQconninfoOption *o, const char *keyword)
     return "";
 }
 
-/* What libpq says may quote a password; which option there is not does
- * not. */
+/* libpq's message may quote a password; its message about an unknown option
+ * does not. */
 static PQconninfoOption *
 parse(struct str conninfo, struct errmsg *err)
 {
@@ -288,7 +288,7 @@ struct words {
     size_t count;
 };
 
-/* What comes later counts. */
+/* Of two values the later one counts. */
 static void
 say(struct words *w, const char *keyword, const char *value)
 {
@@ -298,9 +298,8 @@ say(struct words *w, const char *keyword, const char *value)
     }
 }
 
-/* What the conninfo may say otherwise.  A dead peer is noticed though nothing
- * is sent to it, because notices are waited for; a server that cannot be
- * written to is not the right one. */
+/* Defaults that the conninfo may change.  They detect a dead peer although we
+ * only wait for notices, and refuse a server that takes no writes. */
 static void
 say_defaults(struct words *w)
 {

@@ -2,10 +2,10 @@
  * Where the PostgreSQL server is and who weir is there: a conninfo taken
  * apart.
  *
- * What the conninfo says is all there is: libpq's environment variables, its
- * password and service files and what it keeps in a home folder are not used.
- * Hosts are connected to one at a time, in their order, by addresses that
- * were found before: libpq never looks for a name.
+ * The conninfo alone counts: libpq's environment variables, its password and
+ * service files and those of a home folder are not used.  Hosts are connected
+ * to one at a time, in their order, by addresses that were found before: libpq
+ * never looks for a name.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -20,7 +20,7 @@
 
 /* Texts are NUL terminated. */
 struct pg_host {
-    const char *name;    /* "" or what certificates are compared with; the
+    const char *name;    /* "" or the name that certificates must have; the
                             folder of a unix socket */
     const char *address; /* "": to be found by name, unless it is a folder */
     const char *port;
@@ -38,11 +38,12 @@ size_t pg_target_hosts(const struct pg_target *t);
 const struct pg_host *pg_target_host(const struct pg_target *t, size_t i);
 /* "database weir on db1:5432, db2:5432": no secrets. */
 void pg_target_print(const struct pg_target *t, struct buf *out);
-/* Files that libpq reads whenever it connects, for all that there are. */
+/* Files that libpq reads whenever it connects, for all targets of this
+ * process. */
 void pg_target_paths_of_all(void (*add)(void *arg, struct str path), void *arg);
 
-/* Begins to connect to host i at address (NULL: its own).  name is how the
- * server's list of sessions calls it.  NULL: out of memory. */
+/* Begins to connect to host i at address (NULL: its own). name is the
+ * connection's in the server's list of sessions.  NULL: out of memory. */
 PGconn *pg_target_connect(const struct pg_target *t, size_t i,
                           const char *address, const char *name);
 

@@ -350,7 +350,7 @@ tell(const struct pg_worker *w)
     }
 }
 
-/* What a new connection may mend is most likely wrong if it did not. */
+/* An error that a new connection did not mend is most likely a real one. */
 static bool
 may_try_again(struct pg_worker *w)
 {

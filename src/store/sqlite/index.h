@@ -1,6 +1,6 @@
 /*
- * The index of SQLite's write-ahead log, which all processes have mapped: how
- * to see without a system call whether the database is still what it was.
+ * The index of SQLite's write-ahead log, which all processes have mapped.  It
+ * shows without a system call whether the database has changed.
  *
  * It begins with a header that every commit changes (its number, the last
  * frame, sums over all frames), in two copies of which the second is written
@@ -19,7 +19,7 @@ struct sqlite3;
 /* Mapped as long as the connection is open, which has read something.  NULL:
  * there is none. */
 const volatile uint64_t *sqlite_index_of(struct sqlite3 *handle);
-/* Another number after every commit; 0: it is just being written. */
+/* A number that every commit changes; 0: a commit is just writing it. */
 uint64_t sqlite_index_version(const volatile uint64_t *index);
 
 #endif

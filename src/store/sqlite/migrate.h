@@ -1,5 +1,5 @@
 /*
- * Bringing the tables of all schemas to what this weir knows.
+ * Migrates the tables of all schemas to the versions of this weir.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,8 +8,8 @@
 
 #include "store/sqlite/sqlite.h"
 
-/* Each migration in a transaction of its own, those that were made before
- * compared.  -1 with err: the database is newer than this weir, one was
+/* Makes each migration in a transaction of its own, and compares those that
+ * were made before. -1 with err: the database is newer than this weir, one was
  * changed after it was released, or one failed; those before it stay. */
 int migrate_all(struct sqlite *db, struct errmsg *err);
 

@@ -1,5 +1,5 @@
 /*
- * Where SQLite looks for a database.
+ * The way in which SQLite finds a database.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -93,7 +93,7 @@ status_of(const struct sqlite *db, int rc)
     }
 }
 
-/* What SQLite says, and the system if it has to do with it. */
+/* SQLite's error, with the system's if it is the cause. */
 static enum store_status
 explain(const struct sqlite *db, int rc, struct errmsg *why)
 {

@@ -1,9 +1,9 @@
 /*
  * A connection to the SQLite database and the statements prepared on it.
  *
- * Used by one thread at a time.  When it is open nothing has to be opened any
- * more (database, write-ahead log and its index are, temporary tables are in
- * memory), so it works in the sandbox.
+ * Used by one thread at a time.  It works in the sandbox, because it opens all
+ * files at once: database, write-ahead log and its index.  Temporary tables are
+ * in memory.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,13 +16,13 @@
 struct sqlite;
 
 /* For the keeper: the database is made if it is not there; every commit is on
- * the disk.  Others read only, and fail when it is not there.  NULL with
- * err. */
+ * the disk.  Other processes read only, and fail when it is not there.  NULL
+ * with err. */
 struct sqlite *sqlite_open(struct str path, bool writes, struct errmsg *err);
 /* NULL inside is fine. */
 void sqlite_close(struct sqlite **db);
 
-/* For how long a lock of somebody else is waited for; 0: STORE_BUSY at
+/* Sets how long statements wait for another process's lock; 0: STORE_BUSY at
  * once. */
 void sqlite_patience(struct sqlite *db, int ms);
 /* clock_ms() at which a statement that still runs ends with STORE_DOWN; 0:
@@ -34,8 +34,8 @@ int sqlite_script(struct sqlite *db, const char *sql, struct errmsg *err);
 
 /* A statement of a schema; it is prepared once.  Its rows are a step more
  * of *rows, within their limit; NULL: they are dropped.  *changed, if
- * not NULL: how many it changed.  STORE_BUSY: somebody else has a lock; else
- * why says what was wrong unless it is STORE_OK. */
+ * not NULL: how many it changed.  STORE_BUSY: another process has a lock; else
+ * `why` has the error unless it is STORE_OK. */
 enum store_status sqlite_run(struct sqlite *db, struct schema_place place,
                              const struct store_value *params, size_t count,
                              struct rows *rows, struct errmsg *why);
@@ -45,12 +45,12 @@ enum store_status sqlite_query(struct sqlite *db, const char *sql,
                                const struct store_value *params, size_t count,
                                struct rows *rows, struct errmsg *why);
 
-/* All statements of all schemas, so that a wrong one is found now. */
+/* Prepares all statements of all schemas, so that a wrong one is found now. */
 int sqlite_prepare_all(struct sqlite *db, struct errmsg *err);
 
-/* The database gives up a transaction by itself after some errors. */
+/* Whether a transaction is open: SQLite itself ends it after some errors. */
 bool sqlite_in_transaction(const struct sqlite *db);
-/* The file that is open is the one at the path. */
+/* Whether the open file is still the one at the path. */
 bool sqlite_in_place(const struct sqlite *db);
 
 /* A number for the state of the database that the next read would see; 0: it

@@ -55,7 +55,7 @@ writer_call_free(struct writer_call **c)
     mem_free(c);
 }
 
-/* What is answered is the head alone. */
+/* The answer is the head alone. */
 static void
 set_status(struct writer_call *c, enum store_status status)
 {
@@ -191,7 +191,7 @@ sweep(struct writer *w, struct errmsg *why)
 
 /* ---- one call ---- */
 
-/* What it was, for who reads the log. */
+/* Names the statement for readers of the log. */
 static void
 name_step(struct writer_call *c, struct schema_place place)
 {
@@ -311,7 +311,7 @@ run_call(struct writer *w, struct writer_call *c)
 
 /* ---- all of them ---- */
 
-/* What was done before stays so, whatever comes of the others. */
+/* Calls that were done before stay so, whatever the result of the others is. */
 static enum store_status
 replay_all(struct writer *w, struct writer_batch *b)
 {

@@ -1,9 +1,9 @@
 /*
- * What the keeper does with a batch of writes: one transaction, each call in
- * a savepoint of its own, and a row of the ledger for each that succeeds.
+ * Writes a batch for the keeper: one transaction, each call in a savepoint of
+ * its own, and a row of the ledger for each that succeeds.
  *
  * Knows nothing of processes; runs on the keeper's thread.  Logs nothing and
- * counts nothing: the batch tells.
+ * counts nothing: the batch has the results.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -25,21 +25,21 @@ struct writer_call {
     char *data; /* owned: steps and notice, behind the head */
     size_t len;
 
-    /* What came of it. */
+    /* The result. */
     enum store_status status;
     bool replayed;     /* it was done before */
     struct buf answer; /* struct wire_answer and its rows */
     struct str topic;  /* of the notice, in data; STR_NONE: there is none */
     struct str text;
-    struct errmsg why; /* "" or what was wrong with it */
+    struct errmsg why; /* "" or the error */
 };
 
 struct writer_batch {
     struct list calls; /* struct writer_call */
     size_t count;
-    bool sweep; /* drop what the ledger has of processes that are gone */
+    bool sweep; /* drop the ledger's rows of processes that are gone */
 
-    /* What came of it. */
+    /* The result. */
     enum store_status status; /* of the transaction; not STORE_OK: of all */
     int64_t us;               /* how long it took */
     struct errmsg why;
@@ -49,9 +49,9 @@ struct writer_batch {
 struct writer_call *writer_call_new(slot_owner from, struct str data);
 void writer_call_free(struct writer_call **c);
 
-/* Opens or makes the database, migrates it and forgets what other starts of
- * weir left in the ledger.  boot: this start of weir.  alive: whether a
- * process still runs.  NULL with err. */
+/* Opens or makes the database, migrates it and drops rows that other starts of
+ * weir left in the ledger. boot: this start of weir. alive: whether a process
+ * still runs.  NULL with err. */
 struct writer *writer_open(struct str path, uint64_t boot,
                            bool (*alive)(slot_owner), struct errmsg *err);
 void writer_close(struct writer **w);
