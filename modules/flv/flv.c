@@ -273,7 +273,7 @@ play(struct http_request *r, const struct flv_layer *layer,
 static void
 allow_origin(struct http_request *r, const struct flv_layer *layer)
 {
-    /* Twice the header is as good as none to browsers. */
+    /* Browsers treat a header that comes twice as missing. */
     if (layer->settings->allow_origin.len > 0 && r->location->cors == NULL) {
         http_set_header(r, "Access-Control-Allow-Origin",
                         layer->settings->allow_origin);

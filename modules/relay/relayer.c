@@ -72,7 +72,7 @@ set_clients(const struct plan *p)
     set_client(p, RELAY_PUSH);
 }
 
-/* Attempts that are under way look at the old rules until they are told. */
+/* Attempts that are under way use the old rules until task_rules_changed(). */
 static void
 take_plan(const struct plan *plan, struct pool *pool)
 {
@@ -221,7 +221,7 @@ give_leases_back(void)
     lease_end();
 }
 
-/* The remotes are told, as far as they listen. */
+/* The remotes get a farewell, as far as they read. */
 static void
 stop(void)
 {

@@ -292,7 +292,7 @@ struct check { /* of the relays of a file */
     int64_t count; /* so far */
 };
 
-/* The first that there is no room for is told. */
+/* Reports the first one for which there is no room. */
 static void
 count_one(struct check *c, const struct push_settings *p, const char *what)
 {
