@@ -50,7 +50,7 @@ static const struct conf_key keys[] = {
     ROW(flv_settings, flv_wait, CONF_TIME, .min = 0, .max = 3600000,
         .preset = "5s",
         .help = "How long a player may wait for a stream that nobody publishes "
-                "before it is told 404."),
+                "before it is answered with 404."),
     ROW(flv_settings, allow_origin, CONF_STRING, .max = 256, .preset = "*",
         .help =
             "Access-Control-Allow-Origin of the answers, so that players in "
