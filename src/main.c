@@ -213,7 +213,7 @@ print_metrics(void)
     metrics_list(stdout);
 }
 
-/* Or what is opened next gets their numbers, and what is written to standard
+/* Otherwise the next opened files get their numbers, and output to standard
  * error goes there. */
 static void
 fill_standard_descriptors(void)

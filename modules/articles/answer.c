@@ -31,7 +31,7 @@ answer_is_open(const struct http_request *r)
     return r->location->cors == NULL && access_allows_all(r->location->access);
 }
 
-/* Whether that origin may, whoever says so. */
+/* Whether that origin may read answers, by cors or by our own headers. */
 static bool
 may_read(const struct http_request *r, struct str origin)
 {
@@ -84,7 +84,7 @@ answer_is_expected(struct ask *a, const struct tag *t)
     return false;
 }
 
-/* The vendor's type for who names it, else the form's own. */
+/* The vendor's type for clients that name it, else the format's own. */
 static const char *
 type_of(const struct ask *a)
 {

@@ -19,10 +19,9 @@
 static const struct conf_key keys[] = {
     ROW(articles_settings, write_access, CONF_STRINGS,
         .preset = "allow loopback, deny all", .check = access_check_rule,
-        .help =
-            "Who may create, change and delete articles, beside what access "
-            "of the location says: rules as there.  Others are answered "
-            "403."),
+        .help = "Clients that may create, change and delete articles, beside "
+                "access of the location: rules as there.  Others are answered "
+                "403."),
     ROW(articles_settings, envelope, CONF_BOOL, .preset = "false",
         .help =
             "Answers have the article, or the list of them, as data, beside "
@@ -45,9 +44,9 @@ static const struct conf_key keys[] = {
                 "again."),
     ROW(articles_settings, cache, CONF_SIZE, .min = 65536, .or_zero = true,
         .preset = "4M",
-        .help = "What each worker keeps of answers it has made, to give them "
-                "again as long as nothing in the store has changed; 0: "
-                "nothing."),
+        .help =
+            "Memory of each worker for answers that it has made, to give them "
+            "again as long as nothing in the store has changed; 0: none."),
     CONF_END,
 };
 

@@ -6,9 +6,9 @@
  * shown, so rows that come or go in between make none of the others be shown
  * twice or not at all.
  *
- * An answer of the store is bounded.  Contents that would not fit even if all
- * rows had as much are left out; how long they are is told all the same, and
- * the page is asked for again, as many rows as fit.
+ * An answer of the store is bounded.  The store leaves out contents that would
+ * not fit even if all rows had as much, but gives their lengths.  The page is
+ * then read again, with as many rows as fit.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

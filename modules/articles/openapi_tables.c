@@ -101,11 +101,13 @@ static const struct openapi_property all_authors[] =
     ENVELOPE(KIND_LIST, "Author", "PageLinks");
 
 static const struct openapi_property problem[] = {
-    { .name = "message", .kind = KIND_TEXT, .help = "What it is, in words." },
+    { .name = "message", .kind = KIND_TEXT, .help = "The error in words." },
     { .name = "type", .kind = KIND_TEXT, .help = "about:blank" },
     { .name = "title", .kind = KIND_TEXT, .help = "The status in words." },
     { .name = "status", .kind = KIND_STATUS },
-    { .name = "detail", .kind = KIND_TEXT, .help = "What it is exactly." },
+    { .name = "detail",
+      .kind = KIND_TEXT,
+      .help = "The details of the error." },
     { .name = NULL },
 };
 

@@ -86,14 +86,14 @@ static const struct conf_key keys[] = {
     ROW(settings, name, CONF_STRING, .max = 100, .preset = "echo",
         .help = "Stands in the answers as \"unit\"."),
     ROW(settings, routes, CONF_STRINGS, .check = check_route,
-        .help = "What it answers: each a method, or * for all, and a path; "
-                ":NAME in a path stands for one segment, * at its end for the "
-                "rest."),
+        .help = "Requests that it answers: each a method, or * for all, and a "
+                "path; :NAME in a path stands for one segment, * at its end "
+                "for the rest."),
     ROW(settings, formats, CONF_STRINGS, .preset = "", .max = FORMATS_MAX,
         .check = check_format,
-        .help = "The forms it lets a request choose from, such as json and "
-                "xml; the chosen one is told, the answer is JSON.  None: it "
-                "does not look."),
+        .help = "Formats among which a request chooses, such as json and xml; "
+                "the answer names the chosen one and is JSON.  None: it does "
+                "not look."),
     ROW(settings, client, CONF_BOOL, .preset = "false",
         .help = "Also tell who asked: address, URL, request id and trace."),
     CONF_END,

@@ -50,7 +50,7 @@ static const struct conf_key keys[] = {
     ROW(flv_settings, flv_wait, CONF_TIME, .min = 0, .max = 3600000,
         .preset = "5s",
         .help = "How long a player may wait for a stream that nobody publishes "
-                "before it is told 404."),
+                "before it is answered with 404."),
     ROW(flv_settings, allow_origin, CONF_STRING, .max = 256, .preset = "*",
         .help =
             "Access-Control-Allow-Origin of the answers, so that players in "
@@ -273,7 +273,7 @@ play(struct http_request *r, const struct flv_layer *layer,
 static void
 allow_origin(struct http_request *r, const struct flv_layer *layer)
 {
-    /* Twice the header is as good as none to browsers. */
+    /* Browsers treat a header that comes twice as missing. */
     if (layer->settings->allow_origin.len > 0 && r->location->cors == NULL) {
         http_set_header(r, "Access-Control-Allow-Origin",
                         layer->settings->allow_origin);

@@ -50,7 +50,7 @@ static const struct conf_key keys[] = {
 
 static const struct conf_key greeter_keys[] = {
     ROW(greeter, name, CONF_STRING, .min = 1, .max = 64,
-        .help = "What a layer calls it by, as its instance."),
+        .help = "The name by which a layer chooses it, as its instance."),
     ROW(greeter, signature, CONF_STRING, .max = 100, .preset = "",
         .help = "A last line of the answer; empty: none."),
     CONF_END,
@@ -59,7 +59,7 @@ static const struct conf_key greeter_keys[] = {
 static const struct conf_key root_keys[] = {
     ROW_AS("hello", root, greeters, CONF_GROUPS, .keys = greeter_keys,
            .size = sizeof(struct greeter), .preset = "", .named = true,
-           .help = "Who greets, by name; see hello(7)."),
+           .help = "Greeters, by name; see hello(7)."),
     CONF_END,
 };
 

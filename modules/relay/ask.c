@@ -47,7 +47,8 @@ check_url(const struct settings *s, const struct relay_ask *a,
     return relay_check_egress(s, a->url, err) == -1 ? 403 : 0;
 }
 
-/* A stream has one pull, wherever it comes from; pushes are told by URL. */
+/* A stream has one pull, wherever it comes from; pushes are identified by
+ * URL. */
 static bool
 concerns(const struct relay_ask *a, struct str url)
 {

@@ -2,7 +2,7 @@
  * weirctl's words for stream keys.
  *
  * The master has no store: an order goes to the relayer, which has it
- * (order.h). The answer is wiped once it is told.
+ * (order.h).  The answer is wiped once it is written.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

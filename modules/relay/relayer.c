@@ -69,7 +69,7 @@ set_clients(struct relayer *r)
     set_client(r, RELAY_PUSH);
 }
 
-/* Attempts that are under way look at the old rules until they are told. */
+/* Attempts that are under way use the old rules until task_rules_changed(). */
 static void
 take_plan(struct relayer *r, const struct plan *plan, struct pool *pool)
 {
@@ -205,8 +205,8 @@ drain(void *state)
     }
 }
 
-/* The remotes are told, as far as they listen; other nodes begin when they
- * know. */
+/* The remotes get a farewell, as far as they read; leases are given back
+ * behind it. */
 static void
 stop(void *state)
 {

@@ -226,8 +226,8 @@ ring_connects(struct relay_task *t, const struct conn_socket *s)
 
 /* ---- by the sessions of this node ---- */
 
-/* Which stream of ours the connection plays.  The player's session is there
- * before the pull is told that it plays. */
+/* Which stream of ours the connection plays.  The player's session exists
+ * before the pull learns that it plays. */
 static void
 find_source(struct relay_task *t)
 {

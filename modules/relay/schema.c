@@ -37,8 +37,8 @@ static const struct store_migration migrations[] = {
                   "unique (kind, app, name))" },
     /* The target of url (target.h); null: not known, the row is older. */
     { .sqlite = "alter table relay_tasks add column target text" },
-    /* A push is told from others of its stream by url: place is that of a push,
-     * and empty for a pull, of which a stream has one. */
+    /* Pushes of one stream differ by url: place is that of a push, and empty
+     * for a pull, of which a stream has one. */
     { .sqlite = "create table relay_tasks_placed ("
                 "id integer not null primary key autoincrement, "
                 "kind text not null, "

@@ -165,8 +165,8 @@ static const char *const key_changes[] = { "close", "keep", NULL };
 const struct conf_key relay_application_keys[] = {
     ROW(relay_application, on_key_change, CONF_ENUM, .preset = "close",
         .words = key_changes,
-        .help = "What happens to a live publisher when its key is reset or "
-                "deleted: it is closed, or may stay until it ends (\"keep\")."),
+        .help = "Fate of a live publisher when its key is reset or deleted: it "
+                "is closed, or may stay until it ends (\"keep\")."),
     ROW(relay_application, key_grace, CONF_TIME, .min = 0, .max = HOURS(24),
         .preset = "10m",
         .help = "While the store cannot be asked, a key still lets in for so "
@@ -292,7 +292,7 @@ struct check { /* of the relays of a file */
     int64_t count; /* so far */
 };
 
-/* The first that there is no room for is told. */
+/* Reports the first one for which there is no room. */
 static void
 count_one(struct check *c, const struct push_settings *p, const char *what)
 {

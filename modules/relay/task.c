@@ -220,7 +220,7 @@ task_end(struct relay_task *t)
     loop_later(t->relayer->loop, &t->destroy);
 }
 
-/* It is this node's now, whoever had it. */
+/* It is this node's now. */
 void
 task_adopt(struct relay_task *t, bool of_all)
 {

@@ -221,7 +221,7 @@ below(uint8_t n, unsigned most)
     return n < most ? n : 0;
 }
 
-/* A copy is made what it should be, whoever wrote the row. */
+/* Bounds all values of a copy: any process may have written the row. */
 static void
 bound(struct relay_view *v)
 {

@@ -9,7 +9,7 @@
 #include "rows.h"
 
 #define STEP_LOOKS 256 /* records looked at in one turn */
-#define SOON 50        /* ms between a round and one for who came meanwhile */
+#define SOON 50        /* ms between a round and one for new subscribers */
 #define TEXT_MAX (32 * 1024 * 1024)
 #define ROW_MAX (64 * 1024)
 
@@ -356,7 +356,7 @@ on_timer(struct timer *timer)
     }
 }
 
-/* Nobody is told any more. */
+/* There are no subscribers any more. */
 static void
 rest(struct changes *c)
 {

@@ -155,7 +155,7 @@ on_timer(struct timer *timer)
     }
 }
 
-/* Nobody is told any more. */
+/* There are no subscribers any more. */
 static void
 rest(struct events *e)
 {

@@ -50,7 +50,7 @@ has_module(const struct http_location_settings *l, const char *name)
     return false;
 }
 
-/* Whether who asks from this machine is let in. */
+/* Whether clients on this machine may ask. */
 static bool
 lets_in(const struct http_location_settings *l)
 {

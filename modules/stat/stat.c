@@ -33,7 +33,7 @@ struct stat {
 
 static const struct conf_key keys[] = {
     ROW(stat_settings, interval, CONF_TIME, .min = 200, .max = 60000,
-        .preset = "1s", .help = "How often subscribers of /events are told."),
+        .preset = "1s", .help = "The time between two rounds of /events."),
     ROW(stat_settings, subscribers, CONF_INT, .min = 1, .max = 10000,
         .preset = "64",
         .help = "How many /events may have at once in each worker; others are "
@@ -51,8 +51,7 @@ refused_name(unsigned i)
 
 struct metric stat_metrics[] = {
     [STAT_SUBSCRIBERS] = { .name = "weir_stat_subscribers",
-                           .help = "Clients that are told of /events of module "
-                                   "stat.",
+                           .help = "Subscribers of /events of module stat.",
                            .type = METRIC_GAUGE },
     [STAT_REFUSED] = { .name = "weir_stat_refused_total",
                        .help = "Requests that module stat refused: a malformed "

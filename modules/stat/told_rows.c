@@ -1,5 +1,5 @@
 /*
- * Server, streams and sessions as rows that are told by what differs.
+ * Server, streams and sessions as rows of which only changes are sent.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * Rows that are told by what differs.
+ * Rows of which only changes are sent.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -2,7 +2,7 @@
  * Directory listings: read and sorted on a thread, written on the loop.
  *
  * The job outlives its request when the client goes while a thread is at
- * work; whoever comes second frees it.
+ * work; the one that ends second frees it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -49,7 +49,7 @@ check_degraded(struct str name, struct errmsg *err)
 static const struct conf_key keys[] = {
     ROW(status_settings, metrics_access, CONF_STRINGS,
         .preset = "allow loopback,deny all", .check = access_check_rule,
-        .help = "Who may GET /metrics, as in access."),
+        .help = "Clients that may GET /metrics, as in access."),
     ROW(status_settings, degraded, CONF_STRINGS, .preset = "",
         .check = check_degraded,
         .help =

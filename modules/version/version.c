@@ -123,8 +123,8 @@ take(const struct http_request *r, const struct version_table *t,
     return HTTP_CHOSEN;
 }
 
-/* No unit has an answer.  That there is none, or none by that method, is said
- * of the version that was asked for. */
+/* No unit has an answer.  The answer that there is none, or none by that
+ * method, names the version that was asked for. */
 static enum http_select
 leave(const struct version_table *t, struct http_choice *choice)
 {

@@ -65,7 +65,7 @@ struct secret {
     enum end end;
 };
 
-/* Whether one is told of at this place; its begin and end are set. */
+/* Whether a secret is announced at this place; sets its begin and end. */
 static bool
 find(struct str text, size_t at, struct secret *s)
 {

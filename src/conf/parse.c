@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TWICE_MAX 100 /* so many keys set twice are told in one go */
+#define TWICE_MAX 100 /* keys set twice that are reported in one go */
 
 /* The token libconfig stopped at. */
 static size_t

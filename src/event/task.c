@@ -117,8 +117,8 @@ on_finished(struct io *io, unsigned ready)
     call_done(t, false);
 }
 
-/* Signals are for the loop's thread, but for those that a thread brings upon
- * itself; stacks are small. */
+/* Signals go to the loop's thread, except those that a thread itself causes;
+ * stacks are small. */
 static int
 start_threads(struct task_threads *t)
 {

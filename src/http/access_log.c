@@ -33,7 +33,7 @@ http_status_told(const struct exchange *x)
     return x->status != 0 ? x->status : STATUS_CLIENT_WENT;
 }
 
-/* The same for who is debugged, whether or not there is an access log. */
+/* The same for a debugged client, with or without an access log. */
 static void
 say_request(const struct exchange *x)
 {

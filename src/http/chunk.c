@@ -1,5 +1,5 @@
 /*
- * Chunked bodies, byte by byte but for the data.
+ * Chunked bodies, byte by byte except the data.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

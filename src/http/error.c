@@ -11,8 +11,8 @@
 #include "http/escape.h"
 #include "http/exchange.h"
 
-/* Of two that are wished for as much, the first: problem details are for who
- * names them. */
+/* Of two that are wished for as much, the first: problem details are for
+ * clients that name them. */
 enum form { FORM_JSON, FORM_HTML, FORM_TEXT, FORM_PROBLEM, FORM_COUNT };
 
 static const struct {

@@ -128,9 +128,10 @@ add_wishes(const struct http_request *r, const struct http_format *f,
     }
 }
 
-/* The closest member counts; of several as close, the one that wishes most.
- * Anything is welcome to who says nothing.  That a version is named by a
- * member which does not decide, but wishes as much, counts for the version. */
+/* The closest member counts; of several as close, the one with the highest
+ * quality.  A client without an Accept header accepts every format.  When
+ * another member of the same quality names a version, it counts for the
+ * version. */
 static struct http_wish
 wish(const struct http_request *r, const struct http_format *f)
 {

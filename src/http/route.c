@@ -250,8 +250,8 @@ method_is_wrong(const struct exchange *x)
            (x->last_word.status == 0 || x->last_location == x->location);
 }
 
-/* No handler has an answer.  That is said as the modules of the longest
- * location say such things: a file server below "/" has no better word. */
+/* No handler has an answer.  The answer has the form of the longest location's
+ * modules: a file server below "/" has no better word. */
 static void
 return_to_longest(struct exchange *x)
 {

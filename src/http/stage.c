@@ -134,7 +134,8 @@ climb(struct exchange *x, const struct http_choice *chosen)
     show(x, s);
 }
 
-/* The walk ends with what a selector said; the operator is told as well. */
+/* The walk ends with what a selector said; it is logged for the operator as
+ * well. */
 static void
 refuse(struct exchange *x, const struct http_choice *said)
 {
@@ -149,7 +150,7 @@ refuse(struct exchange *x, const struct http_choice *said)
 
 /* ---- formats ---- */
 
-/* Any one will do for who was chosen for no format, if it is acceptable. */
+/* When no format was wished for, any acceptable one fits. */
 static bool
 fits(struct http_wish best, struct http_wish wanted)
 {

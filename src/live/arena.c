@@ -163,8 +163,8 @@ wake_slot(uint32_t number, uint32_t n)
     if (number >= arena.slot_count) {
         return;
     }
-    /* Every step is repeated by whoever comes next, so that a process killed
-     * between two of them cannot leave a bit that nobody looks at. */
+    /* The next caller repeats every step, so that a process killed between two
+     * of them cannot leave a bit that nobody looks at. */
     atomic_fetch_or(&page->dirty[n / 64], bit);
     atomic_fetch_or(&page->summary[n / 64 / 64], UINT64_C(1) << n / 64 % 64);
     atomic_store(&page->pending, 1);

@@ -123,7 +123,8 @@ new_hub_stream(struct stream *s)
     return hs;
 }
 
-/* The record is used anew: whoever was at the old stream is told. */
+/* The record is used anew: ends the old stream's players here, and lets a
+ * publisher that waits for it try again. */
 static void
 give_up(struct hub_stream *hs)
 {

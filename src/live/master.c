@@ -16,9 +16,9 @@
 #include "live/record.h"
 #include "live/stream.h"
 
-/* How often it is looked whether others are done with a stream. */
+/* How often the master checks whether others are done with a stream. */
 #define LOOK_AGAIN_MS 10
-/* How often it is looked at all, should nobody wake us who has to. */
+/* How often it checks at the latest, in case a wake-up is missed. */
 #define LOOK_MS 1000
 /* How often memory is given back, and looked for when there is none. */
 #define TRIM_MS 100
@@ -84,9 +84,9 @@ until_of(_Atomic int64_t *at, int64_t most)
     return until;
 }
 
-/* Its hold is over, but not all that was published has gone to who can take
- * it.  Players that have it all are stopped meanwhile; a publisher that comes
- * now goes on with the stream as in the hold. */
+/* Its hold is over, but players that can take more do not have all of it yet.
+ * Players that have it all are stopped meanwhile; a publisher that comes now
+ * goes on with the stream as in the hold. */
 static bool
 waits_for_players(struct stream *s, int64_t hold_until)
 {

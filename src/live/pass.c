@@ -74,7 +74,7 @@ pass_send(struct live_player *p, const struct batch *b)
     return true;
 }
 
-/* Nothing is told to anybody before all results are noted. */
+/* No session is called before all results are noted. */
 static void
 on_sent(void *arg, ssize_t result)
 {

@@ -397,7 +397,7 @@ publisher_look(struct hub_stream *hs)
     }
     if (hs->asking == NULL) {
         if (atomic_load(&s->writer) == self) {
-            stream_leave(s); /* who asked for it has gone meanwhile */
+            stream_leave(s); /* the one that asked for it has gone meanwhile */
         }
         return;
     }

@@ -402,8 +402,8 @@ note_track(struct stream *s, enum media_type type, struct media_info info)
     }
 }
 
-/* Whether the message is of the track that leads its kind: of several the one
- * with the lowest number tells where players start and what time it is. */
+/* Whether the message is of the track that leads its kind: the lowest-numbered
+ * of several tracks sets the start frames and the time. */
 static bool
 is_leading(struct writer *w, enum media_type type, struct media_info info)
 {

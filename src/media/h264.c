@@ -68,7 +68,7 @@ has_chroma_format(unsigned profile)
     return false;
 }
 
-/* The value of se(v) as it is told by ue(v). */
+/* The value of se(v) from that of ue(v). */
 static int64_t
 read_se(struct bits *b)
 {

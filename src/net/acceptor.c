@@ -20,7 +20,7 @@
 #define BATCH 64       /* connections a turn */
 #define EMPTY_MAX 4096 /* connections that acceptor_empty() takes */
 #define REST_MS 100    /* without free descriptors */
-#define SAY_MS 60000   /* how often that is said */
+#define SAY_MS 60000   /* between two log lines about it */
 
 struct acceptor {
     struct io io;

@@ -1,6 +1,6 @@
 /*
- * Giving a connection to another process: what is packed, and what is checked
- * before it is believed.
+ * Giving a connection to another process: the packed bytes, and the checks of
+ * them.
  *
  * Times are those of the monotonic clock, which all processes share.  A client
  * is counted in the census by the process that has its socket.

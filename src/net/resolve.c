@@ -357,7 +357,7 @@ on_due(struct timer *t)
     struct resolve *q = LIST_ITEM(t, struct resolve, timer);
 
     if (!list_empty(&q->answer.link)) {
-        return; /* it came in time, and is told in this turn */
+        return; /* it came in time, and is reported in this turn */
     }
     if (q->channel == NULL || loop_now(q->resolver->loop) >= q->until_ms) {
         q->status = TIMED_OUT;

@@ -2,10 +2,10 @@
  * The ring, by its system calls: submission entries that the kernel reads,
  * completion entries that it writes, both in memory shared with it.
  *
- * An entry's completion says in user_data at which place it was added; what
- * each asked for is kept at that place on our side.  So results are told in
- * order whatever the order of completions, and what the kernel did not take
- * can be sent in the ordinary way.
+ * An entry's completion says in user_data at which place it was added; each
+ * request is kept at that place on our side.  So results come in order whatever
+ * the order of completions, and sends that the kernel did not take can be made
+ * in the ordinary way.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -175,7 +175,7 @@ tls_recv(struct conn *c, void *dst, size_t n)
             got += (size_t)r;
             continue;
         }
-        /* An end is told by the next call: it is remembered over there. */
+        /* The next call reports the end, which OpenSSL remembers. */
         if (got > 0 && SSL_get_error(t->ssl, r) != SSL_ERROR_WANT_READ) {
             break;
         }

@@ -1,9 +1,9 @@
 /*
  * One message of the bus as it crosses a mailbox.
  *
- * A sender is another process of ours, but may be in the hands of a stranger:
- * what came is checked, who sent it is asked of the kernel, and descriptors
- * that nobody expected are closed.
+ * A sender is another process of ours, but an attacker may control it: the
+ * receiver checks each message, asks the kernel for its sender, and closes
+ * unexpected descriptors.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

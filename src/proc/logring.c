@@ -40,7 +40,7 @@
 #define GATHER_MS 4
 #define STALLED_MS 50    /* until a stalled file is tried again */
 #define STOP_MS 1000     /* most that logring_stop() waits for one */
-#define REPORT_MS 1000   /* how often losses are told */
+#define REPORT_MS 1000   /* between two reports of losses */
 #define ROUND_LINES 4096 /* taken from one slot before the next one's turn */
 
 /* At the front of the shared memory; a ring follows for each slot but the
@@ -241,7 +241,7 @@ sleep_until_woken(int64_t ms)
     _Atomic uint32_t *sleeping = &logs.memory->sleeping;
 
     atomic_store(sleeping, 1);
-    /* With the flag up, who writes now wakes us; who wrote before is seen. */
+    /* With the flag up, a writer wakes us; who wrote before is seen. */
     if (!logs.stopping && drain_all() == 0) {
         syscall(SYS_futex, sleeping, FUTEX_WAIT, 1, &t, NULL, 0);
     }

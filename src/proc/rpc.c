@@ -176,7 +176,7 @@ rpc_close(void)
     }
     bus_on_room(NULL);
     timer_stop(l, &rpc.tick);
-    rpc.loop = NULL; /* what is told of its end asks no more */
+    rpc.loop = NULL; /* callbacks of ended calls must not ask again */
     LIST_EACH (node, &rpc.methods) {
         struct rpc_state *s = LIST_ITEM(node, struct rpc_state, link);
 

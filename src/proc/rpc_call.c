@@ -394,7 +394,7 @@ rpc_on_message(void *arg, struct bus_message *m)
 
 /* ---- processes that come and go ---- */
 
-/* Sent again, to whoever comes. */
+/* The call waits for the role's next process, and is then sent again. */
 static void
 wait_for_successor(struct rpc_call *c)
 {

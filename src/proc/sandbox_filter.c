@@ -276,7 +276,7 @@ allow_values(struct filter *f, int call, unsigned argument,
                      (unsigned)(sizeof(values) / sizeof(values[0]))); \
     } while (0)
 
-/* Locks, and what is harmless.  Neither seals nor the receiver of a file's
+/* Locks, and harmless commands.  Neither seals nor the receiver of a file's
  * signals.  A descriptor that does not block never may: the master shares
  * eventfds and sockets, and must not be made to wait for them. */
 static void

@@ -73,8 +73,8 @@ channel_charge_message(struct channel *ch, uint8_t type)
     channel_charge(ch, cheap ? 1 : COMMAND_COST);
 }
 
-/* The peer limits what we send by a window; it is told ours in turn when it
- * does not know it. */
+/* The peer limits what we send by a window; we send it ours in turn if it does
+ * not have it yet. */
 static void
 on_peer_bandwidth(struct channel *ch, uint32_t window, struct words *answer)
 {

@@ -513,7 +513,7 @@ rtmp_client_new(struct loop *l, const struct rtmp_wanted *wanted,
     clients.count++;
     conn_set_user_timeout(c->ch.conn, wanted->settings->send_timeout);
     if (say_hello(c) == -1) {
-        c->over = true; /* nobody is told but the caller */
+        c->over = true; /* only the caller gets the error */
         conn_close(c->ch.conn, "it takes nothing");
         errmsg_set(err, "the connection is broken");
         return NULL;

@@ -3,8 +3,8 @@
  *
  *   client.c          its life: bytes, time, the end
  *   client_message.c  whole messages of the remote
- *   client_command.c  what it says, and what the remote answers
- *   login.c           what it says to a server that wants a login
+ *   client_command.c  its commands, and the remote's answers
+ *   login.c           answers to a server that wants a login
  *
  * A client that is over (on_close was called) lives on until its connection has
  * sent the farewell, and in memory up to the end of the loop's turn.

@@ -80,7 +80,7 @@ struct metric rtmp_metrics[] = {
     },
     [RTMP_REFUSED_TOTAL] = {
         .name = "weir_rtmp_refused_total",
-        .help = "What RTMP clients asked for and were refused; \"live\": see "
+        .help = "Requests of RTMP clients that were refused; \"live\": see "
                 "weir_live_refused_total.",
         .labels = { { "command", wish_name, 3 },
                     { "reason", refused_name, RTMP_REFUSED_COUNT } },

@@ -13,7 +13,7 @@
  *  - the first segment is the application, the rest joins the name, so that
  *    an empty name takes what the app has left over;
  *  - control characters, bytes that are not UTF-8, "." and ".." as segments
- *    and what is too long are refused.
+ *    and texts that are too long are refused.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,6 +1,6 @@
 /*
- * The leases of this process: what their owners do, what others have, and
- * what is due when.
+ * The leases of this process: their owners' calls, leases of other nodes, and
+ * the times of all work.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "store/lease_schema.h"
 
-#define LOOK_MS 250        /* between looks at what others have, at least */
+#define LOOK_MS 250        /* between looks at others' leases, at least */
 #define EXPIRED_SLACK_MS 5 /* behind the end of another's time */
 
 struct leases leases;
@@ -235,7 +235,7 @@ see(const struct store_value *cells)
     if (l->held || str_eq(cells[1].s, str_from(leases.node))) {
         return;
     }
-    if (cells[3].n <= 0) { /* a dead one's: whoever wants it may have it */
+    if (cells[3].n <= 0) { /* a dead one's: anybody may take it */
         l->try_at = 0;
         l->handlers->on_seen(l->arg, STR_NONE, STR_NONE);
         return;

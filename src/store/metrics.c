@@ -137,7 +137,7 @@ struct metric store_metrics[] = {
     },
     [STORE_LEASES] = {
         .name = "weir_store_leases",
-        .help = "What this weir alone does, of all on its database.",
+        .help = "Leases of this weir, among all on its database.",
         .type = METRIC_GAUGE,
     },
     [STORE_LEASE_EVENTS] = {

@@ -82,7 +82,7 @@ scan_declaration(struct str text, struct errmsg *err)
 
     rest = skip_blanks(str_skip(rest, 8));
     if (!str_starts(text, STR("<?xml")) || rest.len < 3 || rest.ptr[0] != '=') {
-        return 0; /* none is told, or it is malformed */
+        return 0; /* no encoding, or it is malformed */
     }
     rest = skip_blanks(str_skip(rest, 1));
     name = str_skip(rest, 1);

@@ -85,8 +85,8 @@ pause_doors(struct serving *s, bool pause)
     }
 }
 
-/* Makes room before it is needed: who waits for a next request that may never
- * come goes before somebody is kept waiting outside. */
+/* Makes room before it is needed: it closes connections that wait for a next
+ * request, which may never come, before it keeps new clients waiting. */
 static void
 shed_idle(size_t open, size_t limit)
 {

@@ -204,7 +204,7 @@ on_debug_stream(struct control_call *call)
 
 /* ---- limits ---- */
 
-/* Something that can be limited, and how its limit is said. */
+/* Something that can be limited, and the syntax of its limit. */
 struct limit {
     const char *word; /* NULL ends a list */
     enum exception_kind kind;

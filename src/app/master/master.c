@@ -262,8 +262,8 @@ on_gone(void *arg)
     look_at_children(arg);
 }
 
-/* The master's descriptors are closed, and what it had on its loop is not the
- * child's to do: the loop is left as it is, and never turns again. */
+/* The master's descriptors are closed, and the work on its loop is not the
+ * child's: the loop is left as it is, and never turns again. */
 static void
 in_child(void *arg, const struct child *c)
 {

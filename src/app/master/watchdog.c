@@ -14,7 +14,7 @@
 #include "proc/slot.h"
 
 #define LOOK_MS 50  /* between two looks */
-#define WARN_MS 100 /* a turn as long as this is said in the log */
+#define WARN_MS 100 /* a turn as long as this is logged */
 #define ANSWER 2    /* looks that a stuck child has to say where it is */
 
 /* For how long c has been in one turn, as far as this watchdog has seen;

@@ -285,7 +285,7 @@ struct metric state_metrics[] = {
       .labels = { { .name = "app" }, { .name = "stream" } },
       .collect = collect_stream_dropped },
     { .name = "weir_stream_memory_bytes",
-      .help = "What one stream holds of live.memory "
+      .help = "The part of live.memory that one stream holds "
               "(metrics.stream_labels).",
       .type = METRIC_GAUGE,
       .labels = { { .name = "app" }, { .name = "stream" } },

@@ -92,8 +92,8 @@ static const struct conf_key user_keys[] = {
         .check = check_group,
         .help = "A group, by name or number, of those who ask."),
     ROW(control_user_settings, level, CONF_ENUM, .words = levels,
-        .help = "What they may: look; also send sessions away and set "
-                "states; everything."),
+        .help = "Their rights: look; also send sessions away and set states; "
+                "everything."),
     CONF_END,
 };
 
@@ -107,7 +107,7 @@ const struct conf_key settings_control_keys[] = {
         .check = check_group, .help = "Its group; empty: as it comes."),
     ROW_AS("default", control_settings, others, CONF_ENUM, .preset = "user",
            .words = levels_of_others,
-           .help = "What those may who are in no item of users.  Root and "
+           .help = "The rights of all that are in no item of users.  Root and "
                    "the master's own user are always admin."),
     ROW(control_settings, timeout, CONF_TIME, .min = 100, .max = 3600000,
         .preset = "10s",
@@ -116,7 +116,7 @@ const struct conf_key settings_control_keys[] = {
     ROW(control_settings, users, CONF_GROUPS, .keys = user_keys,
         .size = sizeof(struct control_user_settings), .preset = "",
         .check_group = check_rule,
-        .help = "Who may what; the highest that fits holds."),
+        .help = "The rights of users; the highest that fits holds."),
     CONF_END,
 };
 

@@ -64,7 +64,8 @@ const struct conf_key settings_auth_keys[] = {
                 "password; \"jwt\": a signed token (RFC 7519)."),
     ROW(auth_settings, realm, CONF_STRING, .preset = "weir",
         .max = AUTH_REALM_MAX, .check = check_realm,
-        .help = "What a client is told that it has to prove itself for."),
+        .help = "The name of the area in the demand for a proof "
+                "(WWW-Authenticate)."),
     ROW(auth_settings, tokens, CONF_STRINGS, .preset = "", .secret = true,
         .help = "bearer: tokens that let in, of at least 16 letters."),
     ROW(auth_settings, tokens_file, CONF_STRING, .preset = "",
@@ -165,11 +166,11 @@ const struct conf_key settings_cors_keys[] = {
     ROW(cors_settings, allow_origins, CONF_STRINGS, .preset = "",
         .check = cors_check_origin,
         .help = "Origins whose pages may: \"https://a.example\", "
-                "\"https://*.example.com\", \"*\"; none: nothing is said of "
-                "origins."),
+                "\"https://*.example.com\", \"*\"; none: answers have no "
+                "headers for origins."),
     ROW(cors_settings, allow_methods, CONF_STRINGS, .preset = "GET, HEAD, POST",
         .min = 1, .check = cors_check_method,
-        .help = "What such a page may do."),
+        .help = "Methods that such a page may use."),
     ROW(cors_settings, allow_headers, CONF_STRINGS, .preset = "",
         .check = cors_check_header,
         .help = "Which headers it may send beside the harmless ones; \"*\": "
@@ -216,8 +217,8 @@ const struct conf_key settings_rate_keys[] = {
     ROW_WHERE(rate_settings),
     ROW(rate_settings, key, CONF_STRING, .preset = "address",
         .check = rate_check_key,
-        .help = "Who is counted as one: \"address\" (IPv6: its first 64 "
-                "bits), \"location\" (everybody together), \"header:NAME\" "
+        .help = "Clients that are counted as one: \"address\" (IPv6: its first "
+                "64 bits), \"location\" (everybody together), \"header:NAME\" "
                 "(its value; by address where it is missing)."),
     ROW(rate_settings, rate, CONF_STRING, .check = rate_check,
         .help = "How many requests in the long run: \"10/s\", \"600/m\", "

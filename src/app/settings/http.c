@@ -53,8 +53,8 @@ check_location(const void *settings, struct errmsg *err)
 static const struct conf_key location_keys[] = {
     ROW_WHERE(http_location_settings),
     ROW(http_location_settings, path, CONF_STRING, .check = check_path,
-        .help = "What the paths of its requests begin with, in whole "
-                "segments; the longest path that fits is asked first."),
+        .help = "The beginning of its requests' paths, in whole segments; the "
+                "longest path that fits is asked first."),
     ROW(http_location_settings, access, CONF_STRINGS, .preset = "allow all",
         .check = access_check_rule,
         .help = "From where it may be asked: rules \"allow|deny ADDRESS\", "
@@ -62,8 +62,8 @@ static const struct conf_key location_keys[] = {
     ROW(http_location_settings, auth, CONF_GROUPS, .keys = settings_auth_keys,
         .size = sizeof(struct auth_settings), .preset = "",
         .check_group = settings_check_auth,
-        .help = "Ways to prove who asks; one of them is enough.  None: "
-                "nobody is asked."),
+        .help = "Ways in which a client proves who it is; one of them is "
+                "enough.  None: nobody is asked."),
     ROW(http_location_settings, cors, CONF_GROUP, .keys = settings_cors_keys,
         .size = sizeof(struct cors_settings), .preset = "",
         .check_group = settings_check_cors,
@@ -304,7 +304,7 @@ static const struct conf_key server_keys[] = {
     ROW(http_server_settings, locations, CONF_GROUPS, .keys = location_keys,
         .size = sizeof(struct http_location_settings), .min = 1,
         .check_among = check_location_among, .check_group = check_location,
-        .help = "What is served under which path."),
+        .help = "The paths that it serves, each with its modules."),
     CONF_END,
 };
 

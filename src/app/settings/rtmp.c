@@ -37,13 +37,13 @@ static const struct conf_key application_keys[] = {
         .help = "The first part of a stream's path: rtmp://HOST/NAME/..."),
     ROW(rtmp_application_settings, publish, CONF_STRING,
         .preset = settings_publish_preset, .words = settings_publish_words,
-        .help = "Who may publish: \"open\": everybody that publish_access "
-                "lets in; \"key\": who has a stream's key, see "
-                "weir-relay(7)."),
+        .help = "Clients that may publish: \"open\": everybody that "
+                "publish_access lets in; \"key\": those that have a stream's "
+                "key, see weir-relay(7)."),
     ROW(rtmp_application_settings, publish_conflict, CONF_ENUM,
         .preset = "replace", .words = conflicts,
-        .help = "What happens to a second publisher of a name: it takes the "
-                "first one's place, or is refused."),
+        .help = "Fate of a second publisher of a name: it takes the first "
+                "one's place, or is refused."),
     ROW(rtmp_application_settings, publish_access, CONF_STRINGS,
         .preset = "allow all", .check = access_check_rule,
         .help = "From where one may publish: rules \"allow|deny ADDRESS\", "
@@ -180,7 +180,7 @@ static const struct conf_key server_keys[] = {
         .keys = application_keys,
         .size = sizeof(struct rtmp_application_settings), .min = 1,
         .check_among = check_application_among,
-        .help = "What can be published and played."),
+        .help = "The applications in which clients publish and play."),
     CONF_END,
 };
 

@@ -83,7 +83,8 @@ static const struct conf_key live_keys[] = {
                 "that ended longest ago give way; 0 keeps none."),
     ROW(live_settings, window, CONF_TIME, .min = 500, .max = LIVE_WINDOW_MAX,
         .preset = "8s",
-        .help = "What is kept of a stream for players that fall behind."),
+        .help =
+            "The past of a stream that is kept for players that fall behind."),
     ROW(live_settings, max_stream_memory, CONF_SIZE, .min = MIB(1),
         .max = MIB(64), .preset = "16M",
         .help = "The most one stream may take of memory."),
@@ -168,26 +169,26 @@ static const struct conf_key keys[] = {
                 "again; 0: never."),
     ROW(settings, limits, CONF_GROUP, .keys = settings_limits_keys,
         .size = sizeof(struct limits_settings), .preset = "",
-        .help = "What one client may have, over all workers."),
+        .help = "Limits of one client, over all workers."),
     ROW(settings, sandbox, CONF_GROUP, .keys = settings_sandbox_keys,
         .size = sizeof(struct sandbox_settings), .preset = "",
-        .help = "What workers and roles give up when they have started; see "
-                "weir(8)."),
+        .help = "Rights that workers and roles give up when they have started; "
+                "see weir(8)."),
     ROW(settings, metrics, CONF_GROUP, .keys = metrics_keys,
         .size = sizeof(struct metrics_settings), .preset = "",
-        .help = "What /metrics tells."),
+        .help = "The content of /metrics."),
     ROW(settings, egress, CONF_STRINGS, .preset = EGRESS_PRESET,
         .check = egress_check_rule,
-        .help = "What weir may connect to by itself, in order, first match "
-                "wins: \"allow\" or \"deny\" and an address, "
-                "ADDRESS/BITS, \"loopback\", \"private\", "
-                "\"linklocal\" or \"all\". \"allow all\" leaves out "
-                "loopback and reserved addresses: \"allow loopback\" before "
-                "it opens this host's own services."),
+        .help =
+            "Addresses that weir may connect to by itself, in order, first "
+            "match wins: \"allow\" or \"deny\" and an address, ADDRESS/BITS, "
+            "\"loopback\", \"private\", \"linklocal\" or \"all\". \"allow "
+            "all\" leaves out loopback and reserved addresses: \"allow "
+            "loopback\" before it opens this host's own services."),
     ROW(settings, store, CONF_GROUP, .keys = settings_store_keys,
         .size = sizeof(struct store_settings), .preset = "",
         .check_group = settings_check_store,
-        .help = "What is kept when weir stops: stream keys, relays."),
+        .help = "The data that outlive weir: stream keys, relays."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),

@@ -63,7 +63,7 @@ settings_check_store(const void *settings, struct errmsg *err)
 const struct conf_key settings_store_keys[] = {
     ROW(store_settings, backend, CONF_ENUM, .words = backends,
         .preset = "sqlite", .change = CONF_RESTART,
-        .help = "What keeps it: sqlite is a database in a file, which needs no "
+        .help = "The backend: sqlite is a database in a file, which needs no "
                 "server; postgres is a server that several weirs may share."),
     ROW(store_settings, path, CONF_STRING, .preset = places_database,
         .change = CONF_RESTART, .check = check_path,

@@ -30,8 +30,8 @@ struct plan {
 
 /* ---- what is to be sent ---- */
 
-/* Whether we compress it.  One who asks for a range wants bytes that stay the
- * same from one request to the next. */
+/* Whether we compress it.  A client that asks for a range needs bytes that stay
+ * the same from one request to the next. */
 static bool
 compresses(struct plan *p, const struct http_content *c)
 {

@@ -281,7 +281,7 @@ ask(struct exchange *x, const struct auth_rule *rule, bool *met)
 
 /* ---- no ---- */
 
-/* RFC 6750, 3: who gave no token is told no error. */
+/* RFC 6750, 3: a client that gave no token gets no error code. */
 static const char *
 bearer_error(const struct auth_try *t)
 {

@@ -53,8 +53,8 @@ compare_tokens(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct auth_token));
 }
 
-/* Sorting and searching show at most how the digests compare, which are
- * nothing to who does not know the key. */
+/* Sorting and searching show at most how the digests compare, and those are
+ * useless without the key. */
 static void
 digest_of(const struct auth_rule *rule, struct str token,
           struct auth_token *out)

@@ -1,5 +1,6 @@
 /*
- * CORS: which origins may read an answer, and what a preflight request is told.
+ * CORS: the origins that may read an answer, and the answers to preflight
+ * requests.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -144,7 +145,7 @@ http_cors_headers(struct exchange *x)
     }
     origin = http_header(&x->pub, "Origin");
     any = cors_is_any(c);
-    if (!any) { /* whoever keeps answers must not give one origin's to another
+    if (!any) { /* a cache must not give one origin's answer to another
                  */
         http_set_header(&x->pub, "Vary", STR("Origin"));
     }

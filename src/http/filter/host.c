@@ -1,16 +1,15 @@
 /*
- * Under which names a server may be asked, where its word counts who asks
- * from near.
+ * The names of a server, for locations that allow clients by nearby addresses.
  *
  * A page of any site can let its own name point to this machine or a
  * neighbour's, and the browser then takes weir's answers for that page's own
- * (DNS rebinding).  Neither the client's address nor Origin tell of it; Host
- * does, for it has that page's name.  So where an address lets somebody in,
- * and the peer is one that a browser beside us has, the name must be ours.
+ * (DNS rebinding).  Neither the client's address nor Origin shows this; Host
+ * does, because it has that page's name.  So where rules allow clients by
+ * address, and the peer's address is one of a browser near us, the name must be
+ * ours.
  *
- * Not asked are proxies that are trusted, for they choose whom they serve;
- * unix sockets, which no page reaches; and HTTP/1.0 without Host, which no
- * browser speaks.
+ * The filter passes trusted proxies, which choose their clients; unix sockets,
+ * which no page reaches; and HTTP/1.0 without Host, which no browser speaks.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

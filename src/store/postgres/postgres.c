@@ -123,7 +123,7 @@ on_heard(struct pg_conn *c, struct str payload)
     listen_tell(topic, payload);
 }
 
-/* It has been away for so long that who asks now would wait in vain. */
+/* It has been away for so long that new calls would wait in vain. */
 static bool
 is_away(void)
 {

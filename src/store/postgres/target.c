@@ -15,7 +15,7 @@
 
 #define DEFAULT_FOLDER "/var/run/postgresql"
 #define DEFAULT_PORT "5432"
-/* A path below what is no folder: nothing is there, whoever looks. */
+/* A path below a file, where nothing can be. */
 #define NOWHERE "/dev/null/none"
 #define OPTIONS 64 /* that libpq knows, at most */
 
@@ -32,7 +32,7 @@ static struct list all = { &all, &all };
 
 /* ---- what is allowed ---- */
 
-/* They read files that libpq finds by itself, or change what is said. */
+/* They read files that libpq finds by itself, or change its messages. */
 static const char *const refused[] = { "service", "passfile", "requirepeer",
                                        "replication", NULL };
 

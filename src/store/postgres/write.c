@@ -129,7 +129,7 @@ say_steps(struct pg_worker *w)
 }
 
 /* Steps that each depend on one row need no order of transactions: the row's
- * lock is enough, and who had to wait for it is not refused. */
+ * lock is enough, and a transaction that waited for it is not refused. */
 static bool
 is_alone(const struct store_call *c)
 {
@@ -336,8 +336,8 @@ on_result(struct pg_ask *a, size_t i, const PGresult *r)
     }
 }
 
-/* Tells who reads the log; a uniqueness and a row that is missing are
- * news for who asked alone. */
+/* Logs an error.  A violated uniqueness and a missing row concern the caller
+ * alone. */
 static void
 tell(const struct pg_worker *w)
 {

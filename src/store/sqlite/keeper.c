@@ -72,7 +72,7 @@ may_listen(uint32_t slot)
            slot_owner_alive(slot_owner_of(slot));
 }
 
-/* A process that missed something is told once there is room. */
+/* A process that missed notices gets HELLO once there is room. */
 static void
 hello(uint32_t slot)
 {

@@ -185,8 +185,8 @@ tick(void)
     }
 }
 
-/* A file that was moved is noticed by the next read; whoever needs none must
- * not go on for long. */
+/* The next read notices a file that was moved; a process that needs no read
+ * must not go on for long. */
 static uint64_t
 version(void)
 {
