@@ -66,12 +66,12 @@ struct rtmp_hooks {
     void (*on_end)(struct rtmp_request *r);
 };
 
-/* What a role process is handed; all of it lives as long as the process. */
+/* Handed to a role process; all of it lives as long as the process. */
 struct role_process {
     struct loop *loop; /* it is the process's: borrowed */
     unsigned index;    /* which of the role's processes: 0 .. count - 1 */
-    /* What the module's rows at the root were filled with; NULL: it has none.
-     * A role of weir itself (app/store_role.h) is handed struct settings. */
+    /* The module's settings at the root; NULL: it has none there.  A role of
+     * weir itself (app/store_role.h) is handed struct settings. */
     const void *settings;
     struct str description; /* as for configure(); empty without describe() */
     struct str node;        /* this weir among those on one database */
