@@ -3,9 +3,9 @@
  *
  * Each slot has one mailbox (a SOCK_SEQPACKET pair made before any fork): all
  * hold the sending end, its owner reads.  A message is a fixed head and up to
- * 32 KB, or a memfd above that, and may carry one descriptor.  Nobody waits:
- * what does not fit a mailbox is queued by the sender up to a bound, then
- * bus_send() fails and the caller's policy decides.
+ * 32 KB, or a memfd above that, and may carry one descriptor; small ones can
+ * share a packet.  Nobody waits: what does not fit a mailbox is queued by the
+ * sender up to a bound, then bus_send() fails and the caller's policy decides.
  *
  * The kernel says which process sent a message (SCM_CREDENTIALS), and the
  * reader holds that against the cards of the slots.  It drops, counts and logs,
@@ -81,6 +81,10 @@ void bus_register(uint32_t type, const char *from, size_t most,
  * than 64 MB.  data and fd stay the caller's (fd may be closed at once). */
 int bus_send(uint32_t slot, uint32_t type, const void *data, size_t len,
              int fd);
+/* The same for one of many: all but the first of a turn of the loop may wait
+ * for its end, to cross the mailbox in one packet. */
+int bus_send_soon(uint32_t slot, uint32_t type, const void *data, size_t len,
+                  int fd);
 /* on_room is called when all that waited for a mailbox is in it and something
  * was refused meanwhile; one a process. */
 void bus_on_room(void (*on_room)(uint32_t slot));
