@@ -24,9 +24,11 @@ void record_free(struct session_record **r);
 struct str record_name(const struct session_record *r);
 /* The same for all; false: free, or changing all the time. */
 bool record_view(const struct session_record *r, struct live_session_view *v);
-/* Players of that name in all processes, pushes of relays left out; not
- * counted on beyond most. */
-uint32_t records_playing(struct str name, uint32_t most);
+/* Whether r, a player of that name, is one too many: that many others of all
+ * processes, pushes of relays left out, came before it.  Of those that come at
+ * once each is before or behind each other, so that as many as may play do. */
+bool record_is_beyond(const struct session_record *r, struct str name,
+                      uint32_t most);
 /* Owner: payload bytes of whole messages. */
 static inline void
 record_count(struct session_record *r, int64_t now, uint64_t video,
