@@ -165,6 +165,7 @@ enum session_role {
 struct session_claim {
     _Atomic slot_owner owner;  /* see session_owner() */
     _Atomic uint32_t sequence; /* odd while the record changes */
+    _Atomic uint32_t plays;    /* hash of a player's name; 0: is none */
 };
 
 /* A publisher or a player, for statistics.  Written by its owner; parts that

@@ -306,6 +306,7 @@ sweep_sessions(slot_owner dead)
 {
     for (uint32_t i = 0; i < sessions_end(); i++) {
         if (atomic_load(&arena.claims[i].owner) == dead) {
+            atomic_store(&arena.claims[i].plays, 0);
             atomic_store(&arena.claims[i].owner, 0);
         }
     }

@@ -147,15 +147,14 @@ join(struct live_player *p, struct stream *s)
 
 /* Counted first and judged then, as connections are (app/child/admission.h). */
 static bool
-is_too_many(const struct live_play *what)
+is_too_many(const struct live_play *what, const struct session_record *r)
 {
     const struct exception *e =
         what->kind != LIVE_KIND_PUSH
             ? exception_of_stream(EXCEPTION_PLAYERS, what->name)
             : NULL;
 
-    if (e == NULL ||
-        records_playing(what->name, (uint32_t)e->most) <= e->most) {
+    if (e == NULL || !record_is_beyond(r, what->name, (uint32_t)e->most)) {
         return false;
     }
     exception_strikes(e);
@@ -183,7 +182,7 @@ take_record(const struct live_play *what, struct errmsg *err)
                    "no room for another session: live.max_sessions "
                    "is %u",
                    arena.session_count);
-    } else if (is_too_many(what)) {
+    } else if (is_too_many(what, r)) {
         record_free(&r);
         live_count_refused(LIVE_REFUSED_PLAYERS);
         errmsg_set(err, "the stream has as many players as the operator "

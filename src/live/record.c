@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 /* Pages that the master looks at in one go. */
@@ -32,6 +33,18 @@ claim_of(const struct session_record *r)
     return &arena.claims[r - arena.sessions];
 }
 
+/* Never 0 for a player that counts. */
+static uint32_t
+plays(const struct record_text *t)
+{
+    if (t->role != SESSION_PLAYER || t->kind == LIVE_KIND_PUSH) {
+        return 0;
+    }
+    return (uint32_t)hash_str(t->name) | 1;
+}
+
+/* Who gets a serial number is seen by all that get a higher one: "plays" says
+ * so before, and the sequence counter that the rest follows. */
 static void
 fill(struct session_record *r, const struct record_text *t)
 {
@@ -39,6 +52,7 @@ fill(struct session_record *r, const struct record_text *t)
     size_t name, room;
 
     atomic_fetch_add(&c->sequence, 1); /* odd: readers wait */
+    atomic_store(&c->plays, plays(t));
     do {
         r->serial = atomic_fetch_add(&arena.head->session_serial, 1);
     } while (r->serial == 0); /* which means none */
@@ -102,6 +116,7 @@ record_free(struct session_record **r)
 {
     if (*r != NULL) {
         arena.session_hint = (uint32_t)(*r - arena.sessions);
+        atomic_store(&claim_of(*r)->plays, 0);
         atomic_store(&claim_of(*r)->owner, 0);
         *r = NULL;
     }
@@ -185,32 +200,42 @@ record_view(const struct session_record *r, struct live_session_view *v)
     return false;
 }
 
-/* A record that changes meanwhile counts at the next call. */
+/* A record that changes all the time counts: its writer is at it now. */
 static bool
-plays(uint32_t n, struct str name)
+came_before(uint32_t n, const struct session_record *r, struct str name)
 {
-    const struct session_record *r = &arena.sessions[n];
+    const struct session_record *other = &arena.sessions[n];
+    const struct session_claim *c = &arena.claims[n];
 
-    return session_owner(n) != 0 &&
-           atomic_load_explicit(&r->role, memory_order_relaxed) ==
-               SESSION_PLAYER &&
-           atomic_load_explicit(&r->kind, memory_order_relaxed) !=
-               LIVE_KIND_PUSH &&
-           atomic_load_explicit(&r->name_len, memory_order_relaxed) ==
-               name.len &&
-           memcmp(r->text, name.ptr, name.len) == 0;
+    for (int tries = 0; tries < 1000; tries++) {
+        uint32_t before = atomic_load(&c->sequence);
+        bool is = (int32_t)(other->serial - r->serial) < 0 &&
+                  atomic_load(&other->name_len) == name.len &&
+                  memcmp(other->text, name.ptr, name.len) == 0;
+
+        atomic_thread_fence(memory_order_seq_cst);
+        if (before % 2 == 0 && atomic_load(&c->sequence) == before) {
+            return is;
+        }
+    }
+    return true;
 }
 
-uint32_t
-records_playing(struct str name, uint32_t most)
+bool
+record_is_beyond(const struct session_record *r, struct str name, uint32_t most)
 {
-    uint32_t end = sessions_end();
+    uint32_t plays = atomic_load(&claim_of(r)->plays), end = sessions_end();
     uint32_t count = 0;
 
-    for (uint32_t n = 0; n < end && count <= most; n++) {
-        count += plays(n, name);
+    for (uint32_t n = 0; n < end && count < most; n++) {
+        if (atomic_load_explicit(&arena.claims[n].plays,
+                                 memory_order_relaxed) == plays &&
+            &arena.sessions[n] != r && session_owner(n) != 0 &&
+            came_before(n, r, name)) {
+            count++;
+        }
     }
-    return count;
+    return count >= most;
 }
 
 bool

@@ -25,9 +25,11 @@ struct str record_name(const struct session_record *r);
 /* A copy of the record, for any process; false: it is free, or changes all the
  * time. */
 bool record_view(const struct session_record *r, struct live_session_view *v);
-/* Players of that name in all processes, without pushes of relays; counts no
- * further than `most`. */
-uint32_t records_playing(struct str name, uint32_t most);
+/* Whether r, a player of that name, is one too many: `most` others of all
+ * processes, pushes of relays left out, came before it.  Each of those that
+ * come at once is before or behind each other one, so that `most` may play. */
+bool record_is_beyond(const struct session_record *r, struct str name,
+                      uint32_t most);
 /* Owner: payload bytes of whole messages. */
 static inline void
 record_count(struct session_record *r, int64_t now, uint64_t video,

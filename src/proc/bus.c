@@ -12,39 +12,31 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "proc/bus_wire.h"
+#include "proc/bus_queue.h"
 #include "proc/descriptors.h"
 #include "proc/metrics.h"
 
 #define DATA_MAX 67108864           /* bytes of one message */
-#define QUEUE_COUNT 1024            /* messages that may wait for a mailbox */
-#define QUEUE_BYTES 4194304         /* of data */
 #define MAILBOX_BYTES (1024 * 1024) /* asked of the kernel, may give less */
-#define BATCH 64                    /* messages read in a turn */
+#define BATCH 64                    /* messages read in a turn, about */
+#define HELD_US 1000                /* into a turn; later ones go at once */
 #define SWEPT_MOST 100000           /* of a dead process; more is a flood */
-
-/* A message that waits. */
-struct packet {
-    struct list link;
-    struct bus_wire wire; /* its descriptors are owned */
-    uint8_t data[];
-};
 
 struct mailbox {
     int in, out;        /* owned; in is -1 where it was closed */
-    struct io writable; /* of out, started while something waits */
-    struct list queue;  /* struct packet */
-    unsigned count;     /* of queue */
-    uint64_t bytes;
-    bool refused; /* something that did not fit since the queue was empty */
+    struct io writable; /* of out, started while it is full */
+    struct bus_queue queue;
+    struct list held; /* in bus.held: the queue goes out after this turn */
+    int64_t sent_us;  /* loop_now_us() when bus_send_soon() sent something */
+    bool refused;     /* something that did not fit since the queue was empty */
 };
 
 static struct {
@@ -54,6 +46,8 @@ static struct {
     pid_t pid;         /* whose queues and io these are */
     struct io io;      /* of our mailbox */
     uint8_t *buffer;   /* owned; what was received */
+    struct list held;  /* mailboxes */
+    struct later later;
     struct reader {
         bus_handler *handler;
         void *arg;
@@ -85,7 +79,8 @@ make_mailbox(struct mailbox *b, uint32_t slot)
     *b = (struct mailbox){ .in = pair[0], .out = pair[1] };
     descriptors_keep_for(slot, b->in);
     descriptors_keep(b->out);
-    list_init(&b->queue);
+    bus_queue_init(&b->queue);
+    list_init(&b->held);
     io_init(&b->writable);
     return 0;
 }
@@ -93,40 +88,20 @@ make_mailbox(struct mailbox *b, uint32_t slot)
 /* ---- waiting messages ---- */
 
 static void
-drop_packet(struct mailbox *b, struct packet *p)
-{
-    list_remove(&p->link);
-    b->count--;
-    b->bytes -= p->wire.head.len;
-    bus_wire_close(&p->wire);
-    mem_free(&p);
-}
-
-static void
 drop_queue(struct mailbox *b)
 {
-    LIST_EACH (node, &b->queue) {
-        drop_packet(b, LIST_ITEM(node, struct packet, link));
-    }
+    bus_queue_drop(&b->queue);
+    list_remove(&b->held);
 }
 
-/* Sends what waits, as far as the mailbox takes it. */
 static void
-flush(struct mailbox *b)
+on_writable(struct io *io, unsigned ready)
 {
-    LIST_EACH (node, &b->queue) {
-        struct packet *p = LIST_ITEM(node, struct packet, link);
+    struct mailbox *b = LIST_ITEM(io, struct mailbox, writable);
 
-        if (slot_owner_alive(p->wire.head.to) &&
-            bus_wire_send(b->out, &p->wire) == -1) {
-            if (errno == EAGAIN) {
-                return;
-            }
-            log_limited(LOG_ERROR, "a message to slot %u was lost: %s",
-                        slot_owner_number(p->wire.head.to), strerror(errno));
-            metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
-        }
-        drop_packet(b, p);
+    (void)ready;
+    if (bus_queue_send(&b->queue, b->out) == -1) {
+        return;
     }
     io_stop(bus.loop, &b->writable);
     if (b->refused && bus.on_room != NULL) {
@@ -135,121 +110,163 @@ flush(struct mailbox *b)
     }
 }
 
-static void
-on_writable(struct io *io, unsigned ready)
-{
-    (void)ready;
-    flush(LIST_ITEM(io, struct mailbox, writable));
-}
-
-/* The same with data and descriptors of its own; NULL with w untouched. */
-static struct packet *
-keep(const struct bus_wire *w, int fd)
-{
-    size_t n = (w->head.flags & BUS_BIG) ? 0 : (size_t)w->head.len;
-    int copy = -1;
-
-    if (fd != -1 && (copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1) {
-        return NULL;
-    }
-    struct packet *p = mem_alloc(sizeof(*p) + n);
-
-    p->wire = *w;
-    p->wire.data = p->data;
-    if (n > 0) {
-        memcpy(p->data, w->data, n);
-    }
-    if (copy != -1) {
-        p->wire.fds[p->wire.fd_count - 1] = copy;
-    }
-    return p;
-}
-
-/* Takes over w's memfd, but copies fd. */
+/* on_writable() goes on. */
 static int
-enqueue(struct mailbox *b, struct bus_wire *w, int fd)
+wait_until_writable(struct mailbox *b)
 {
-    uint64_t len = w->head.len;
-    bool full = b->count >= QUEUE_COUNT ||
-                (b->count > 0 && b->bytes + len > QUEUE_BYTES);
+    return b->writable.fd != -1 ? 0
+                                : io_start(bus.loop, &b->writable, b->out,
+                                           IO_WRITE, on_writable);
+}
 
-    if (full || bus.loop == NULL) {
-        b->refused = true;
-        return -1;
+/* Sends what is held, unless the mailbox is full. */
+static void
+flush(struct mailbox *b)
+{
+    list_remove(&b->held);
+    if (b->writable.fd != -1 || bus_queue_send(&b->queue, b->out) == 0) {
+        return;
     }
-    struct packet *p = keep(w, fd);
+    if (wait_until_writable(b) == -1) {
+        log_limited(LOG_ERROR, "%u messages to slot %u were lost: %s",
+                    b->queue.count, (uint32_t)(b - bus.boxes), strerror(errno));
+        metric_add(&proc_metrics[PROC_BUS_LOST], 0, b->queue.count);
+        drop_queue(b);
+    }
+}
 
-    if (p == NULL) {
-        return -1;
+static void
+flush_held(void)
+{
+    LIST_EACH (node, &bus.held) {
+        flush(LIST_ITEM(node, struct mailbox, held));
     }
-    if (b->writable.fd == -1 &&
-        io_start(bus.loop, &b->writable, b->out, IO_WRITE, on_writable) == -1) {
-        if (fd != -1) {
-            close(p->wire.fds[p->wire.fd_count - 1]);
-        }
-        mem_free(&p);
-        return -1;
+}
+
+static void
+after_turn(struct later *later)
+{
+    (void)later;
+    if (bus.pid == getpid()) { /* else a child frees its parent's loop */
+        flush_held();
     }
-    list_append(&b->queue, &p->link);
-    b->count++;
-    b->bytes += len;
-    return 0;
+}
+
+static void
+hold(struct mailbox *b)
+{
+    if (list_empty(&b->held)) {
+        list_append(&bus.held, &b->held);
+    }
+    loop_later(bus.loop, &bus.later);
 }
 
 /* ---- sending ---- */
 
+/* Behind what waits: for room, or, with soon, for the end of this turn. */
 static int
-send_or_queue(struct mailbox *b, struct bus_wire *w, int fd)
+enqueue(struct mailbox *b, const struct bus_wire *w, bool soon)
 {
-    bool big = (w->head.flags & BUS_BIG) != 0;
-    int rc = -1;
+    if (bus.loop == NULL || (!soon && wait_until_writable(b) == -1) ||
+        bus_queue_add(&b->queue, w, soon) == -1) {
+        b->refused = true;
+        return -1;
+    }
+    if (b->writable.fd != -1) {
+        return 0;
+    }
+    if (bus_queue_is_packed(&b->queue) ||
+        clock_us() - loop_now_us(bus.loop) > HELD_US) {
+        flush(b);
+    } else {
+        hold(b);
+    }
+    return 0;
+}
 
-    errno = EAGAIN;
-    if (b->count == 0) {
-        rc = bus_wire_send(b->out, w);
+static int
+send_now(struct mailbox *b, const struct bus_wire *w)
+{
+    if (b->queue.count > 0) {
+        flush(b);
     }
-    if (rc == -1 && errno == EAGAIN) {
-        rc = enqueue(b, w, fd);
-        big = big && rc == -1;
+    if (b->queue.count > 0) {
+        return enqueue(b, w, false);
     }
-    if (big) {
-        close(w->fds[0]);
+    if (bus_wire_send(b->out, w) == 0) {
+        return 0;
+    }
+    return errno == EAGAIN ? enqueue(b, w, false) : -1;
+}
+
+/* The first of a turn goes at once: another process may work on it while this
+ * one thinks of more. */
+static int
+send_soon(struct mailbox *b, const struct bus_wire *w)
+{
+    int64_t turn = bus.loop != NULL ? loop_now_us(bus.loop) : -1;
+
+    if (b->queue.count > 0 || (b->sent_us == turn && turn != -1)) {
+        return enqueue(b, w, true);
+    }
+    b->sent_us = turn;
+    return send_now(b, w);
+}
+
+static int
+put(struct mailbox *b, struct bus_wire *w, int fd, bool soon)
+{
+    int big = -1, rc;
+
+    if (w->head.len > BUS_INLINE) {
+        big = bus_wire_store(w->data, (size_t)w->head.len);
+        if (big == -1) {
+            return -1;
+        }
+        w->head.flags |= BUS_BIG;
+        w->fds[w->fd_count++] = big;
+    }
+    if (fd != -1) {
+        w->head.flags |= BUS_WITH_FD;
+        w->fds[w->fd_count++] = fd;
+    }
+    rc = soon ? send_soon(b, w) : send_now(b, w);
+    if (big != -1) {
+        close(big);
     }
     return rc;
 }
 
-int
-bus_send(uint32_t slot, uint32_t type, const void *data, size_t len, int fd)
+static int
+post(uint32_t slot, uint32_t type, struct str data, int fd, bool soon)
 {
     slot_owner to = slot_owner_of(slot);
     struct bus_wire w = { .head = { .type = type,
                                     .from = slot_self_owner(),
                                     .to = to,
-                                    .len = len },
-                          .data = data };
+                                    .len = data.len },
+                          .data = data.ptr };
 
     assert(type < BUS_TYPES);
-    if (slot >= bus.count || !slot_owner_alive(to) || len > DATA_MAX) {
+    if (slot >= bus.count || !slot_owner_alive(to) || data.len > DATA_MAX ||
+        put(&bus.boxes[slot], &w, fd, soon) == -1) {
         metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
         return -1;
     }
-    if (len > BUS_INLINE) {
-        w.head.flags |= BUS_BIG;
-        w.fds[w.fd_count++] = bus_wire_store(data, len);
-        if (w.fds[0] == -1) {
-            return -1;
-        }
-    }
-    if (fd != -1) {
-        w.head.flags |= BUS_WITH_FD;
-        w.fds[w.fd_count++] = fd;
-    }
-    int rc = send_or_queue(&bus.boxes[slot], &w, fd);
+    return 0;
+}
 
-    if (rc == -1) {
-        metric_add(&proc_metrics[PROC_BUS_LOST], 0, 1);
-    }
-    return rc;
+int
+bus_send(uint32_t slot, uint32_t type, const void *data, size_t len, int fd)
+{
+    return post(slot, type, str_of(data, len), fd, false);
+}
+
+int
+bus_send_soon(uint32_t slot, uint32_t type, const void *data, size_t len,
+              int fd)
+{
+    return post(slot, type, str_of(data, len), fd, true);
 }
 
 /* ---- receiving ---- */
@@ -387,21 +404,33 @@ on_ended(void)
     }
 }
 
+/* All messages of a packet, unless a handler closes the bus; returns how many
+ * they were. */
+static int
+dispatch_packet(struct bus_wire *w)
+{
+    int count = 0;
+
+    do {
+        dispatch(w);
+        bus_wire_close(w);
+        count++;
+    } while (bus.io.fd != -1 && bus_wire_next(w));
+    return count;
+}
+
 static void
 on_readable(struct io *io, unsigned ready)
 {
     enum bus_came came = BUS_MESSAGE;
     struct bus_wire w;
+    int count = 0;
 
     (void)ready;
-    for (int i = 0; i < BATCH && io->fd != -1 &&
-                    (came == BUS_MESSAGE || came == BUS_DAMAGED);
-         i++) {
+    while (count < BATCH && io->fd != -1 &&
+           (came == BUS_MESSAGE || came == BUS_DAMAGED)) {
         came = bus_wire_recv(io->fd, bus.buffer, &w);
-        if (came == BUS_MESSAGE) {
-            dispatch(&w);
-            bus_wire_close(&w);
-        }
+        count += came == BUS_MESSAGE ? dispatch_packet(&w) : 1;
     }
     if (came == BUS_ENDED) {
         on_ended();
@@ -454,8 +483,10 @@ bus_create(struct errmsg *err)
 
     assert(bus.boxes == NULL && count > 0);
     io_init(&bus.io);
+    list_init(&bus.held);
+    later_init(&bus.later, after_turn);
     bus.boxes = mem_zero(count * sizeof(bus.boxes[0]));
-    bus.buffer = mem_alloc(BUS_INLINE + sizeof(struct bus_head));
+    bus.buffer = mem_alloc(BUS_BUFFER);
     bus.pid = getpid();
     for (bus.count = 0; bus.count < count; bus.count++) {
         if (make_mailbox(&bus.boxes[bus.count], bus.count) == -1) {
@@ -499,6 +530,7 @@ forget_parent(void)
     bus.pid = getpid();
     bus.loop = NULL;
     io_init(&bus.io);
+    later_cancel(&bus.later);
     for (uint32_t i = 0; i < bus.count; i++) {
         io_init(&bus.boxes[i].writable);
         bus.boxes[i].refused = false;
@@ -531,6 +563,8 @@ bus_close(void)
         return;
     }
     io_stop(bus.loop, &bus.io);
+    flush_held();
+    later_cancel(&bus.later);
     for (uint32_t i = 0; i < bus.count; i++) {
         io_stop(bus.loop, &bus.boxes[i].writable);
         drop_queue(&bus.boxes[i]);
@@ -542,6 +576,7 @@ void
 bus_sweep(uint32_t slot)
 {
     struct mailbox *b = &bus.boxes[slot];
+    uint8_t *buffer = mem_alloc(BUS_BUFFER); /* bus.buffer may be in use */
     enum bus_came came;
     struct bus_wire w;
     int swept = 0;
@@ -552,10 +587,11 @@ bus_sweep(uint32_t slot)
         io_stop(bus.loop, &b->writable);
     }
     do {
-        came = bus_wire_recv(b->in, bus.buffer, &w);
+        came = bus_wire_recv(b->in, buffer, &w);
         bus_wire_close(&w);
     } while ((came == BUS_MESSAGE || came == BUS_DAMAGED) &&
              ++swept < SWEPT_MOST);
+    mem_free(&buffer);
     if (came != BUS_NOTHING && mend(slot) == -1) {
         log_error("a mailbox cannot be made again: %s", strerror(errno));
     }

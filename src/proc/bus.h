@@ -3,9 +3,10 @@
  *
  * Each slot has one mailbox (a SOCK_SEQPACKET pair made before any fork): all
  * hold the sending end, its owner reads.  A message is a fixed head and up to
- * 32 KB, or a memfd above that, and may carry one descriptor.  Nobody waits:
- * the sender queues messages that do not fit the mailbox, up to a bound.
- * Beyond it bus_send() fails and the caller's policy decides.
+ * 32 KB, or a memfd above that, and may carry one descriptor; small messages
+ * can share a packet.  Nobody waits: the sender queues messages that do not fit
+ * the mailbox, up to a bound.  Beyond it bus_send() fails and the caller's
+ * policy decides.
  *
  * The kernel says which process sent a message (SCM_CREDENTIALS), and the
  * reader compares that with the cards of the slots.  The reader drops a message
@@ -83,6 +84,10 @@ void bus_register(uint32_t type, const char *from, size_t most,
  * closed at once). */
 int bus_send(uint32_t slot, uint32_t type, const void *data, size_t len,
              int fd);
+/* The same for one of many: all but the first of a turn of the loop may wait
+ * for its end, to cross the mailbox in one packet. */
+int bus_send_soon(uint32_t slot, uint32_t type, const void *data, size_t len,
+                  int fd);
 /* Sets on_room, one a process.  It is called after bus_send() has failed for a
  * slot, once the whole queue for that slot is in its mailbox. */
 void bus_on_room(void (*on_room)(uint32_t slot));

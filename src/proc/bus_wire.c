@@ -1,5 +1,5 @@
 /*
- * One message of the bus as it crosses a mailbox.
+ * Messages of the bus as they cross a mailbox.
  *
  * A sender is another process of ours, but an attacker may control it: the
  * receiver checks each message, asks the kernel for its sender, and closes
@@ -37,10 +37,12 @@ union control_in {
                CMSG_SPACE(sizeof(struct ucred))];
 };
 
+/* ---- sending ---- */
+
 static void
-attach(struct msghdr *m, union control *c, const struct bus_wire *w)
+attach(struct msghdr *m, union control *c, const int *fds, unsigned count)
 {
-    size_t n = w->fd_count * sizeof(int);
+    size_t n = count * sizeof(int);
 
     if (n == 0) {
         return;
@@ -53,27 +55,80 @@ attach(struct msghdr *m, union control *c, const struct bus_wire *w)
     h->cmsg_level = SOL_SOCKET;
     h->cmsg_type = SCM_RIGHTS;
     h->cmsg_len = CMSG_LEN(n);
-    memcpy(CMSG_DATA(h), w->fds, n);
+    memcpy(CMSG_DATA(h), fds, n);
+}
+
+static int
+send_parts(int fd, struct iovec *parts, size_t count, const int *fds,
+           unsigned fd_count)
+{
+    struct msghdr m = { .msg_iov = parts, .msg_iovlen = count };
+    union control c;
+    ssize_t sent;
+
+    attach(&m, &c, fds, fd_count);
+    do {
+        sent = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (sent == -1 && errno == EINTR);
+    return sent == -1 ? -1 : 0;
+}
+
+/* Bytes of the data that cross the mailbox with the head. */
+static uint64_t
+inline_len(const struct bus_head *h)
+{
+    return (h->flags & BUS_BIG) ? 0 : h->len;
 }
 
 int
 bus_wire_send(int fd, const struct bus_wire *w)
 {
     struct bus_head head = w->head;
-    size_t n = (head.flags & BUS_BIG) ? 0 : (size_t)head.len;
-    struct iovec iov[2] = { { &head, sizeof(head) },
-                            { (void *)(uintptr_t)w->data, n } };
-    struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
-    union control c;
-    ssize_t sent;
+    struct iovec parts[2] = { { &head, sizeof(head) },
+                              { (void *)(uintptr_t)w->data,
+                                (size_t)inline_len(&head) } };
 
     head.magic = MAGIC;
-    attach(&m, &c, w);
-    do {
-        sent = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
-    } while (sent == -1 && errno == EINTR);
-    return sent == -1 ? -1 : 0;
+    return send_parts(fd, parts, 2, w->fds, w->fd_count);
 }
+
+int
+bus_wire_send_packed(int fd, const uint8_t *bytes, size_t len, const int *fds,
+                     unsigned fd_count)
+{
+    struct iovec all = { (void *)(uintptr_t)bytes, len };
+
+    return send_parts(fd, &all, 1, fds, fd_count);
+}
+
+static size_t
+padded(size_t len)
+{
+    return (len + 7) / 8 * 8;
+}
+
+size_t
+bus_wire_size(const struct bus_wire *w)
+{
+    return sizeof(w->head) + padded((size_t)inline_len(&w->head));
+}
+
+size_t
+bus_wire_pack(uint8_t *dst, const struct bus_wire *w)
+{
+    size_t n = (size_t)inline_len(&w->head);
+    struct bus_head head = w->head;
+
+    head.magic = MAGIC;
+    memcpy(dst, &head, sizeof(head));
+    if (n > 0) {
+        memcpy(dst + sizeof(head), w->data, n);
+    }
+    memset(dst + sizeof(head) + n, 0, padded(n) - n);
+    return sizeof(head) + padded(n);
+}
+
+/* ---- receiving ---- */
 
 /* Keeps as many of the descriptors as can be meant; false: there were more. */
 static bool
@@ -118,22 +173,61 @@ detach(struct msghdr *m, struct bus_wire *w)
     return all;
 }
 
+/* Takes the message at the front of w->rest; false: there is no whole one. */
 static bool
-is_whole(const struct msghdr *m, const struct bus_wire *w, size_t n)
+take(struct bus_wire *w)
 {
-    const struct bus_head *h = &w->head;
-    size_t data = n - sizeof(*h);
-    unsigned fds = !!(h->flags & BUS_BIG) + !!(h->flags & BUS_WITH_FD);
+    struct bus_head *h = &w->head;
+    size_t size;
 
-    return (m->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
-           h->magic == MAGIC && fds == w->fd_count &&
-           data == ((h->flags & BUS_BIG) ? 0 : h->len);
+    if (w->rest.len < sizeof(*h)) {
+        return false;
+    }
+    memcpy(h, w->rest.ptr, sizeof(*h));
+    if (h->magic != MAGIC || inline_len(h) > w->rest.len - sizeof(*h)) {
+        return false;
+    }
+    w->data = w->rest.ptr + sizeof(*h);
+    size = sizeof(*h) + padded((size_t)inline_len(h));
+    w->rest = str_skip(w->rest, size < w->rest.len ? size : w->rest.len);
+    return true;
+}
+
+bool
+bus_wire_next(struct bus_wire *w)
+{
+    return w->rest.len > 0 && take(w);
+}
+
+/* Takes the first message; false: any of them is not whole, or the
+ * descriptors are others than it tells of. */
+static bool
+take_packet(struct bus_wire *w, struct str bytes)
+{
+    struct bus_wire next;
+    unsigned fds;
+
+    w->rest = bytes;
+    if (!take(w)) {
+        return false;
+    }
+    fds = !!(w->head.flags & BUS_BIG) + !!(w->head.flags & BUS_WITH_FD);
+    if (fds != w->fd_count || (fds > 0 && w->rest.len > 0)) {
+        return false;
+    }
+    next = *w;
+    while (bus_wire_next(&next)) {
+        if (next.head.flags != 0) {
+            return false;
+        }
+    }
+    return next.rest.len == 0;
 }
 
 enum bus_came
 bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w)
 {
-    struct iovec iov = { buffer, BUS_INLINE + sizeof(w->head) };
+    struct iovec iov = { buffer, BUS_BUFFER };
     union control_in c;
     struct msghdr m = { .msg_iov = &iov,
                         .msg_iovlen = 1,
@@ -141,7 +235,7 @@ bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w)
                         .msg_controllen = sizeof(c.bytes) };
     ssize_t n;
 
-    *w = (struct bus_wire){ .data = buffer + sizeof(w->head) };
+    *w = (struct bus_wire){ .data = NULL };
     do {
         n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     } while (n == -1 && errno == EINTR);
@@ -151,13 +245,9 @@ bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w)
     if (n == 0 && m.msg_controllen == 0) {
         return BUS_ENDED; /* no writer is left, or one ended it for all */
     }
-    bool good = detach(&m, w);
-
-    if ((size_t)n >= sizeof(w->head)) {
-        memcpy(&w->head, buffer, sizeof(w->head));
-        if (good && is_whole(&m, w, (size_t)n)) {
-            return BUS_MESSAGE;
-        }
+    if (detach(&m, w) && (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
+        take_packet(w, str_of((const char *)buffer, (size_t)n))) {
+        return BUS_MESSAGE;
     }
     log_limited(LOG_ERROR,
                 "a damaged message of %zd bytes came over the bus from process "

@@ -1,11 +1,15 @@
 /*
- * One message of the bus as it crosses a mailbox.
+ * Messages of the bus as they cross a mailbox.
+ *
+ * A packet is what one sendmsg() takes and one recvmsg() gets: one message, or
+ * several without descriptors, each of which begins at a multiple of 8 bytes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef PROC_BUS_WIRE_H
 #define PROC_BUS_WIRE_H
 
+#include "base/str.h"
 #include "proc/slot.h"
 
 #include <stddef.h>
@@ -24,16 +28,28 @@ struct bus_head {
     uint32_t unused;
 };
 
+/* Bytes of a packet, at most. */
+#define BUS_BUFFER (BUS_INLINE + sizeof(struct bus_head))
+
 struct bus_wire {
     struct bus_head head;
     const void *data; /* inline part */
     int fds[BUS_FDS]; /* in the order of the flags */
     unsigned fd_count;
     pid_t pid; /* of the sender, as the kernel knows it; 0: it does not say */
+    struct str rest; /* received: what came behind it in its packet */
 };
 
 /* 0; -1 with errno (EAGAIN: the mailbox is full). */
 int bus_wire_send(int fd, const struct bus_wire *w);
+
+/* Writes w as it crosses a mailbox; returns bus_wire_size(w) bytes. */
+size_t bus_wire_pack(uint8_t *dst, const struct bus_wire *w);
+size_t bus_wire_size(const struct bus_wire *w);
+/* As bus_wire_send(), of what was packed, one behind the other; descriptors
+ * only with a single message. */
+int bus_wire_send_packed(int fd, const uint8_t *bytes, size_t len,
+                         const int *fds, unsigned fd_count);
 
 enum bus_came {
     BUS_NOTHING,
@@ -42,9 +58,11 @@ enum bus_came {
     BUS_ENDED,   /* nothing will ever come again */
 };
 
-/* Reads one message into buffer (BUS_INLINE + sizeof(struct bus_head) bytes);
+/* Reads a packet into buffer (BUS_BUFFER bytes) and makes its first message w;
  * w->data points there and the caller owns w->fds. */
 enum bus_came bus_wire_recv(int fd, uint8_t *buffer, struct bus_wire *w);
+/* Makes the next message of the same packet w; false: that was the last. */
+bool bus_wire_next(struct bus_wire *w);
 
 void bus_wire_close(struct bus_wire *w); /* its descriptors */
 /* Closes a received descriptor of any kind, without ever waiting. */

@@ -139,7 +139,7 @@ on_tick(struct timer *t)
     LIST_EACH (node, &rpc.methods) {
         const struct rpc_state *s = LIST_ITEM(node, struct rpc_state, link);
 
-        if (s->open > 0 || s->count > 0) {
+        if (s->open > 0 || s->count > 0 || s->refusal_count > 0) {
             rpc_watch();
         }
     }

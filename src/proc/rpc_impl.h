@@ -36,6 +36,8 @@ struct rpc_state {
     unsigned count;                   /* of requests */
     size_t bytes;                     /* of their data */
     uint16_t open_of[SLOT_MAX];       /* of them, by the caller's slot */
+    struct list refusals;             /* struct refusal; they wait for room */
+    unsigned refusal_count;
 };
 
 /* NULL while not open. */

@@ -19,6 +19,7 @@
 
 #define SERVED_MAX 8192              /* requests of a method */
 #define BYTES_MAX ((size_t)64 << 20) /* of their data */
+#define REFUSALS_MAX 1024            /* that wait for room, of a method */
 
 struct served {
     struct rpc_request request;
@@ -36,6 +37,15 @@ struct served {
     uint8_t data[];
 };
 
+/* A request that was not taken, whose caller's mailbox was full just then. */
+struct refusal {
+    struct list link;
+    slot_owner to;
+    uint64_t number;
+    int64_t due;     /* clock_ms() */
+    const char *why; /* static */
+};
+
 static struct served *
 served_of(struct rpc_request *r)
 {
@@ -46,6 +56,7 @@ void
 rpc_role_init(struct rpc_state *s)
 {
     list_init(&s->requests);
+    list_init(&s->refusals);
     for (size_t i = 0; i < RPC_BUCKETS; i++) {
         list_init(&s->buckets[i]);
     }
@@ -218,13 +229,55 @@ objection(const struct rpc_state *s, slot_owner from, size_t len)
     return NULL;
 }
 
+static int
+send_refusal(const struct rpc_state *s, const struct refusal *f)
+{
+    struct rpc_head h = { .number = f->number, .kind = RPC_ERROR };
+
+    return rpc_wire_send(slot_owner_number(f->to), s->answer_type, &h,
+                         str_from(f->why), -1);
+}
+
 static void
-refuse(const struct rpc_state *s, slot_owner to, uint64_t number,
+drop_refusal(struct rpc_state *s, struct refusal *f)
+{
+    list_remove(&f->link);
+    mem_free(&f);
+    s->refusal_count--;
+}
+
+/* Those of which nobody hears any more, and those for which there is room. */
+static void
+send_refusals(struct rpc_state *s)
+{
+    LIST_EACH (node, &s->refusals) {
+        struct refusal *f = LIST_ITEM(node, struct refusal, link);
+
+        if (f->due <= clock_ms() || !slot_owner_alive(f->to) ||
+            send_refusal(s, f) == 0) {
+            drop_refusal(s, f);
+        }
+    }
+}
+
+/* Beyond the bound a caller waits for its deadline. */
+static void
+refuse(struct rpc_state *s, slot_owner to, const struct rpc_head *h,
        const char *why)
 {
-    struct rpc_head h = { .number = number, .kind = RPC_ERROR };
+    struct refusal *f,
+        now = { .to = to, .number = h->number, .due = h->due, .why = why };
 
-    rpc_wire_send(slot_owner_number(to), s->answer_type, &h, str_from(why), -1);
+    if (send_refusal(s, &now) == 0 || s->refusal_count >= REFUSALS_MAX) {
+        return;
+    }
+    f = try_alloc(sizeof(*f));
+    if (f != NULL) {
+        *f = now;
+        list_append(&s->refusals, &f->link);
+        s->refusal_count++;
+        rpc_watch();
+    }
 }
 
 static struct served *
@@ -267,7 +320,7 @@ take(struct rpc_state *s, struct bus_message *m, const struct rpc_head *h,
     }
     q = why == NULL ? new_request(s, m, h, data) : NULL;
     if (q == NULL) {
-        refuse(s, m->from, h->number, why != NULL ? why : "no memory");
+        refuse(s, m->from, h, why != NULL ? why : "no memory");
         return;
     }
     m->fd = -1;
@@ -375,12 +428,14 @@ void
 rpc_role_look(struct rpc_state *s)
 {
     each_of(s, is_dead, 0, lose);
+    send_refusals(s);
 }
 
 void
 rpc_role_room(struct rpc_state *s, uint32_t slot)
 {
     each_of(s, is_from, slot, unblock);
+    send_refusals(s);
 }
 
 void
@@ -388,5 +443,8 @@ rpc_role_end(struct rpc_state *s, struct loop *l)
 {
     LIST_EACH (node, &s->requests) {
         free_request(LIST_ITEM(node, struct served, link), l);
+    }
+    LIST_EACH (node, &s->refusals) {
+        drop_refusal(s, LIST_ITEM(node, struct refusal, link));
     }
 }

@@ -34,7 +34,7 @@ rpc_wire_send(uint32_t slot, uint32_t type, const struct rpc_head *h,
     if (data.len > 0) {
         memcpy(message + sizeof(*h), data.ptr, data.len);
     }
-    rc = bus_send(slot, type, message, len, fd);
+    rc = bus_send_soon(slot, type, message, len, fd);
     mem_free(&large);
     return rc;
 }

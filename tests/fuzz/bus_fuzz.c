@@ -2,9 +2,9 @@
  * Fuzz target: messages of the bus that another process sent.
  *
  * The first byte says how many descriptors go along, the second whether the
- * magic number is the right one; the rest is the message as it is sent.  One
- * that is taken has the descriptors that its flags tell of and the data that
- * its length tells of, and no descriptor is left over in any case.
+ * magic number is the right one; the rest is the packet as it is sent.  Each
+ * message that is taken has the descriptors that its flags tell of and the data
+ * that its length tells of, and no descriptor is left over in any case.
  *
  * covers: src/proc/bus_wire.c
  *
@@ -26,7 +26,7 @@
 
 static int pair[2];
 static int file; /* has the bytes of one input */
-static uint8_t buffer[BUS_INLINE + sizeof(struct bus_head)];
+static uint8_t buffer[BUS_BUFFER];
 
 static void
 drop_line(void *arg, const char *line, size_t len)
@@ -81,20 +81,37 @@ load(const struct bus_wire *w, struct str bytes)
     mem_free(&data);
 }
 
-/* What was taken goes out by our own sender, and comes in as the same. */
+/* It comes in as what was taken. */
 static void
-send_on(const struct bus_wire *w)
+comes_again(const struct bus_wire *w)
 {
-    static uint8_t other[sizeof(buffer)];
+    static uint8_t other[BUS_BUFFER];
     struct bus_wire again;
 
-    require(bus_wire_send(pair[0], w) == 0);
-    require(bus_wire_recv(pair[1], other, &again) == 1);
+    require(bus_wire_recv(pair[1], other, &again) == BUS_MESSAGE);
     require(memcmp(&again.head, &w->head, sizeof(w->head)) == 0 &&
             again.fd_count == w->fd_count);
     require((w->head.flags & BUS_BIG) != 0 ||
             memcmp(again.data, w->data, w->head.len) == 0);
+    require(!bus_wire_next(&again));
     bus_wire_close(&again);
+}
+
+/* What was taken goes out by our own senders. */
+static void
+send_on(const struct bus_wire *w)
+{
+    static uint8_t packed[BUS_BUFFER + 8];
+    size_t n = bus_wire_size(w);
+
+    require(bus_wire_send(pair[0], w) == 0);
+    comes_again(w);
+    require(bus_wire_pack(packed, w) == n);
+    require(n > BUS_BUFFER ||
+            bus_wire_send_packed(pair[0], packed, n, w->fds, w->fd_count) == 0);
+    if (n <= BUS_BUFFER) {
+        comes_again(w);
+    }
 }
 
 static void
@@ -135,9 +152,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     file = bus_wire_store(input.ptr, input.len);
     require(file != -1);
     if (send_raw(copy, input.len, fds)) {
-        if (bus_wire_recv(pair[1], buffer, &w) == 1) {
-            look_at(&w, input);
-            bus_wire_close(&w);
+        if (bus_wire_recv(pair[1], buffer, &w) == BUS_MESSAGE) {
+            do {
+                look_at(&w, input);
+                bus_wire_close(&w);
+            } while (bus_wire_next(&w));
         }
         require(bus_wire_recv(pair[1], buffer, &w) == 0);
     }

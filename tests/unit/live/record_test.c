@@ -11,6 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -215,6 +216,112 @@ test_memory_of_those_that_ended_is_given_back(void **state)
 }
 
 /* Each of the words is one letter repeated; all three are the same. */
+/* ---- how many play ---- */
+
+static struct session_record *
+take_as(enum session_role role, enum live_kind kind, const char *name)
+{
+    struct record_text text = { .name = str_from(name),
+                                .role = role,
+                                .kind = kind };
+
+    return record_take(&text);
+}
+
+static struct session_record *
+play(const char *name)
+{
+    return take_as(SESSION_PLAYER, LIVE_KIND_RTMP, name);
+}
+
+/* Also when all have come before the first is judged. */
+static void
+test_who_came_first_may_play(void **state)
+{
+    struct str name = STR("live/a");
+    struct session_record *r[5];
+
+    (void)state;
+    take_as(SESSION_PUBLISHER, LIVE_KIND_RTMP, "live/a");
+    take_as(SESSION_PLAYER, LIVE_KIND_PUSH, "live/a");
+    play("live/b");
+    play("live/");
+    for (size_t i = 0; i < 4; i++) {
+        r[i] = play("live/a");
+    }
+    for (uint32_t most = 0; most < 6; most++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            assert_int_equal(record_is_beyond(r[i], name, most), i >= most);
+        }
+    }
+    record_free(&r[1]);
+    assert_false(record_is_beyond(r[2], name, 2));
+    assert_true(record_is_beyond(r[3], name, 2));
+    r[4] = play("live/a"); /* in the place of r[1] */
+    assert_true(record_is_beyond(r[4], name, 3));
+    assert_false(record_is_beyond(r[4], name, 4));
+}
+
+/* Serial numbers begin anew some day. */
+static void
+test_who_came_first_when_numbers_begin_anew(void **state)
+{
+    struct session_record *a, *b;
+
+    (void)state;
+    atomic_store(&arena.head->session_serial, UINT32_MAX);
+    a = play("live/a");
+    b = play("live/a");
+    assert_false(record_is_beyond(a, STR("live/a"), 1));
+    assert_true(record_is_beyond(b, STR("live/a"), 1));
+}
+
+#define COMING 4
+
+/* Takes a record and judges it when all have come so far; says 1: may play. */
+static void
+come(_Atomic uint32_t *here)
+{
+    struct session_record *r;
+
+    atomic_fetch_add(here, 1);
+    while (atomic_load(here) < COMING) {
+        sched_yield();
+    }
+    r = play("live/a");
+    _exit(!record_is_beyond(r, STR("live/a"), 2));
+}
+
+static void
+test_no_more_play_than_may(void **state)
+{
+    _Atomic uint32_t *here = mmap(NULL, sizeof(*here), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        int status, playing = 0;
+
+        *here = 0;
+        for (int i = 0; i < COMING; i++) {
+            if (fork() == 0) {
+                come(here);
+            }
+        }
+        for (int i = 0; i < COMING; i++) {
+            assert_int_not_equal(wait(&status), -1);
+            playing += WEXITSTATUS(status);
+        }
+        assert_in_range(playing, 0, 2);
+        for (uint32_t n = 0; n < arena.session_count; n++) {
+            struct session_record *r = &arena.sessions[n];
+
+            record_free(&r);
+        }
+    }
+    munmap(here, sizeof(*here));
+}
+
 static bool
 is_whole(void *arg, const struct live_session_view *v)
 {
@@ -281,6 +388,9 @@ main(void)
         TEST(test_the_dead_are_swept),
         TEST(test_end_of_what_was_taken),
         TEST(test_memory_of_those_that_ended_is_given_back),
+        TEST(test_who_came_first_may_play),
+        TEST(test_who_came_first_when_numbers_begin_anew),
+        TEST(test_no_more_play_than_may),
         TEST(test_never_half_old_half_new),
     };
 

@@ -13,6 +13,8 @@
 
 #include "bus_child.h"
 
+#include "base/clock.h"
+
 static void
 there_and_back(void **state)
 {
@@ -226,6 +228,161 @@ closed_within_a_handler(void **state)
     assert_int_equal(inbox.calls, 1);
 }
 
+static void
+send_soon(uint32_t slot, uint32_t type, uint32_t number)
+{
+    assert_int_equal(bus_send_soon(slot, type, &number, sizeof(number), -1), 0);
+}
+
+/* Numbers from 0 on to ourselves: the first goes at once, the others are held
+ * if that takes less than a millisecond.  It is tried until it does. */
+static void
+send_held(const uint32_t *types, uint32_t count)
+{
+    loop_turn(l, 0);
+    for (;;) {
+        for (uint32_t i = 0; i < count; i++) {
+            send_soon(slot_self(), types[i], i);
+        }
+        if (clock_us() - loop_now_us(l) < 1000) {
+            return;
+        }
+        while (inbox.calls < (int)count) {
+            loop_turn(l, -1);
+        }
+        inbox.calls = 0;
+    }
+}
+
+/* Those that share packets and those that do not, in their order. */
+static void
+soon_and_at_once(void **state)
+{
+    uint32_t slot = take_slot();
+    pid_t pid = start_child(slot);
+    uint32_t number = 0, sent = 10000;
+
+    (void)state;
+    while (number < sent) {
+        if (number % 7 == 0) {
+            assert_int_equal(bus_send(slot, COUNT, &number, sizeof(number), -1),
+                             0);
+            number++;
+        } else if (number % 11 == 0) {
+            assert_int_equal(
+                bus_send_soon(slot, COUNT, &number, sizeof(number), 0), 0);
+            number++;
+        } else {
+            send_soon(slot, COUNT, number++);
+        }
+        if (number % 100 == 0) {
+            loop_turn(l, 0);
+        }
+    }
+    assert_int_equal(bus_send_soon(slot, SUM, NULL, 0, -1), 0);
+    wait_calls(1);
+    assert_memory_equal(inbox.data, &sent, 4);
+    end_child(slot, pid);
+}
+
+static const uint32_t three_echos[] = { ECHO, ECHO, ECHO };
+
+static void
+what_is_held_goes_with_the_turn(void **state)
+{
+    (void)state;
+    send_held(three_echos, 3);
+    loop_turn(l, -1);
+    assert_int_equal(inbox.calls, 1);
+    loop_turn(l, -1);
+    assert_int_equal(inbox.calls, 3);
+}
+
+static void
+what_is_held_goes_with_the_bus(void **state)
+{
+    struct errmsg err;
+
+    (void)state;
+    send_held(three_echos, 3);
+    bus_close();
+    assert_int_equal(bus_open(l, &err), 0);
+    wait_calls(3);
+}
+
+/* What its parent holds is the parent's to send. */
+static void
+a_child_sends_nothing_of_its_parent(void **state)
+{
+    uint32_t slot = take_slot();
+    int status;
+    pid_t pid;
+
+    (void)state;
+    send_held(three_echos, 3);
+    pid = fork();
+    if (pid == 0) {
+        struct errmsg err;
+        struct loop *mine = loop_new(&err);
+
+        slot_set_self(slot);
+        loop_free(&l); /* makes the calls that the parent has deferred */
+        status = bus_open(mine, &err);
+        loop_turn(mine, 0);
+        bus_close();
+        _exit(status);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    loop_turn(l, -1);
+    assert_int_equal(inbox.calls, 1);
+    loop_turn(l, -1);
+    assert_int_equal(inbox.calls, 3);
+    loop_turn(l, 0);
+    assert_int_equal(inbox.calls, 3);
+}
+
+static uint32_t dead_slot;
+
+static void
+sweep(void *arg, struct bus_message *m)
+{
+    bus_sweep(dead_slot);
+    on_message(arg, m);
+}
+
+/* Its messages are in memory that a handler may need again. */
+static void
+a_sweep_between_messages_of_a_packet(void **state)
+{
+    static const uint32_t types[] = { ECHO, COUNT, ECHO };
+    static const uint8_t rubbish[10000] = { 0xff };
+    const uint32_t two = 2;
+
+    (void)state;
+    dead_slot = take_slot();
+    bus_register(COUNT, BUS_ANYBODY, MOST, sweep, &inbox);
+    send_held(types, 3);
+    assert_int_equal(bus_send(dead_slot, ECHO, rubbish, sizeof(rubbish), -1),
+                     0);
+    wait_calls(3);
+    assert_int_equal(inbox.len, 4);
+    assert_memory_equal(inbox.data, &two, 4);
+}
+
+static void
+closed_between_messages_of_a_packet(void **state)
+{
+    (void)state;
+    send_held(three_echos, 3);
+    loop_turn(l, -1);
+    assert_int_equal(inbox.calls, 1);
+    inbox.close_bus = true;
+    loop_turn(l, -1);
+    loop_turn(l, 0);
+    assert_int_equal(inbox.calls, 2);
+}
+
 /* Beyond the queue when others wait, beyond 64 MB never. */
 static void
 messages_of_many_megabytes(void **state)
@@ -265,6 +422,12 @@ main(void)
         TEST(post_of_a_predecessor),
         TEST(from_child_to_child),
         TEST(closed_within_a_handler),
+        TEST(soon_and_at_once),
+        TEST(what_is_held_goes_with_the_turn),
+        TEST(what_is_held_goes_with_the_bus),
+        TEST(a_child_sends_nothing_of_its_parent),
+        TEST(a_sweep_between_messages_of_a_packet),
+        TEST(closed_between_messages_of_a_packet),
         TEST(messages_of_many_megabytes),
     };
 

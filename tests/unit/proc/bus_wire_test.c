@@ -24,7 +24,7 @@
 #include "proc/bus_wire.h"
 
 static int pair[2];
-static uint8_t buffer[BUS_INLINE + sizeof(struct bus_head)];
+static uint8_t buffer[BUS_BUFFER];
 static int complaints;
 
 static void
@@ -165,6 +165,84 @@ damage_is_noticed(void **state)
     assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_NOTHING);
 }
 
+static size_t
+packed(uint8_t *dst, uint32_t type, uint32_t flags, struct str data)
+{
+    struct bus_wire w = {
+        .head = { .type = type, .flags = flags, .len = data.len },
+        .data = data.ptr
+    };
+
+    assert_int_equal(bus_wire_size(&w) % 8, 0);
+    assert_int_equal(bus_wire_pack(dst, &w), bus_wire_size(&w));
+    return bus_wire_size(&w);
+}
+
+static void
+several_in_a_packet(void **state)
+{
+    static uint8_t bytes[1000];
+    size_t n = packed(bytes, 1, 0, STR("hello"));
+    struct bus_wire got;
+
+    (void)state;
+    n += packed(bytes + n, 2, 0, STR(""));
+    n += packed(bytes + n, 3, 0, STR("12345678"));
+    assert_int_equal(bus_wire_send_packed(pair[1], bytes, n, NULL, 0), 0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_MESSAGE);
+    assert_int_equal(got.head.type, 1);
+    assert_int_equal(got.head.len, 5);
+    assert_memory_equal(got.data, "hello", 5);
+    assert_true(bus_wire_next(&got));
+    assert_int_equal(got.head.type, 2);
+    assert_int_equal(got.head.len, 0);
+    assert_true(bus_wire_next(&got));
+    assert_int_equal(got.head.type, 3);
+    assert_memory_equal(got.data, "12345678", 8);
+    assert_int_equal(got.pid, getpid());
+    assert_false(bus_wire_next(&got));
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_NOTHING);
+    assert_int_equal(complaints, 0);
+}
+
+static void
+packet_is_damaged(const uint8_t *bytes, size_t n, const int *fds)
+{
+    struct bus_wire got;
+    size_t before = open_descriptors();
+
+    assert_int_equal(bus_wire_send_packed(pair[1], bytes, n, fds, fds != NULL),
+                     0);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_DAMAGED);
+    assert_int_equal(open_descriptors(), before);
+}
+
+/* None of its messages is taken. */
+static void
+a_packet_of_which_a_part_is_damaged(void **state)
+{
+    static uint8_t bytes[1000];
+    size_t first = packed(bytes, 1, 0, STR("hello")), n;
+    const int input = 0;
+
+    (void)state;
+    n = first + packed(bytes + first, 2, 0, STR("hello"));
+    packet_is_damaged(bytes, n - 9, NULL); /* short of data */
+    packet_is_damaged(bytes, first + 39, NULL);
+    packet_is_damaged(bytes, first + 8, NULL);
+    bytes[first] ^= 1; /* the magic number */
+    packet_is_damaged(bytes, n, NULL);
+    bytes[first] ^= 1;
+    bytes[first + 31] = 0x80; /* of the length */
+    packet_is_damaged(bytes, n, NULL);
+    packed(bytes + first, 2, BUS_WITH_FD, STR("hello"));
+    packet_is_damaged(bytes, n, NULL);
+    packet_is_damaged(bytes, n, &input);
+    packed(bytes, 1, BUS_WITH_FD, STR("hello"));
+    packed(bytes + first, 2, 0, STR("hello"));
+    packet_is_damaged(bytes, n, &input); /* it goes alone */
+}
+
 /* Nothing is put behind the place that is made ready for them, and none is
  * left open: one of them may be a socket whose last close would wait. */
 static void
@@ -299,6 +377,8 @@ main(void)
         TEST(whole_messages),
         TEST(descriptors_come_along),
         TEST(damage_is_noticed),
+        TEST(several_in_a_packet),
+        TEST(a_packet_of_which_a_part_is_damaged),
         TEST(more_descriptors_than_expected),
         TEST(what_is_no_memory_is_not_read),
         TEST(a_lingering_socket_is_closed_at_once),

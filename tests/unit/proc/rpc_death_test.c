@@ -15,7 +15,7 @@
 #include "rpc_child.h"
 
 #define ROUNDS 500
-#define STEP_US 2 /* each round kills so much later than the one before */
+#define LAST_US 250 /* into a round, when the last of them kills */
 
 static struct caller all[CALLS];
 
@@ -76,7 +76,7 @@ killed_at_any_moment(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         call_all();
-        run_for(round * STEP_US);
+        run_for(round * LAST_US / ROUNDS);
         kill_server(&s);
         s = start_server();
         for (uint32_t i = 0; i < CALLS; i++) {

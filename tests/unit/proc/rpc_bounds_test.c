@@ -1,0 +1,300 @@
+/*
+ * Calls when a mailbox is full, with several processes of a role, and over a
+ * fork.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "rpc_child.h"
+
+#include "proc/rpc_impl.h"
+
+static struct caller a, b, all[CALLS];
+
+/* Until mailbox and queue take nothing, however small: with what is long over,
+ * of either side. */
+static void
+fill(uint32_t slot)
+{
+    static const char data[ANSWER_MAX];
+    struct rpc_head h = { .number = UINT64_MAX,
+                          .due = 1,
+                          .kind = slot == 0 ? RPC_LAST : RPC_REQUEST };
+    const struct rpc_state *s = methods[ECHO].state;
+    uint32_t type = slot == 0 ? s->answer_type : s->request_type;
+
+    while (rpc_wire_send(slot, type, &h, str_of(data, sizeof(data)), -1) == 0) {
+    }
+    while (rpc_wire_send(slot, type, &h, STR_NONE, -1) == 0) {
+    }
+}
+
+static struct rpc_call *
+try_call(struct caller *c, bool resend, struct errmsg *err)
+{
+    struct rpc_options o = options_of(c, LONG_MS, resend);
+
+    *c = (struct caller){ .fd = -1 };
+    return rpc_call(&methods[ECHO], &o, "x", 1, -1, err);
+}
+
+static void
+a_full_role_is_told_at_once(void **state)
+{
+    struct server s = start_server();
+    struct errmsg err;
+
+    (void)state;
+    kill(s.pid, SIGSTOP);
+    fill(s.slot);
+    assert_null(try_call(&a, false, &err));
+    assert_string_equal(err.text, "the server takes no more now");
+    assert_int_equal(a.ends, 0);
+    assert_int_equal(methods[ECHO].state->open, 0);
+    b.call = try_call(&b, true, &err); /* waits for room */
+    assert_non_null(b.call);
+    kill(s.pid, SIGCONT);
+    wait_end(&b);
+    assert_int_equal(b.status, RPC_OK);
+    kill_server(&s);
+}
+
+/* All of them are sent when there is room, none before another that came
+ * first. */
+static void
+who_waits_for_room_is_heard_in_order(void **state)
+{
+    struct server s = start_server();
+    struct errmsg err;
+
+    (void)state;
+    kill(s.pid, SIGSTOP);
+    fill(s.slot);
+    for (uint32_t i = 0; i < CALLS; i++) {
+        all[i].call = try_call(&all[i], true, &err);
+        assert_non_null(all[i].call);
+    }
+    assert_int_equal(methods[ECHO].state->waiting, CALLS);
+    kill(s.pid, SIGCONT);
+    wait_end(&all[CALLS - 1]);
+    for (uint32_t i = 0; i < CALLS; i++) {
+        assert_int_equal(all[i].ends, 1);
+        assert_int_equal(all[i].status, RPC_OK);
+    }
+    assert_int_equal(methods[ECHO].state->waiting, 0);
+    kill_server(&s);
+}
+
+/* A handler that leaves no room in its caller's mailbox, and never answers. */
+static void
+fill_and_keep(void *arg, struct rpc_request *r)
+{
+    fill(0);
+    hold(arg, r);
+    r->on_gone = NULL;
+}
+
+static void
+wait_taken(unsigned n)
+{
+    while (deeds->taken < n) {
+        usleep(1000);
+    }
+}
+
+/* This process reads nothing until the role has refused a call. */
+static void
+a_refusal_waits_for_room(void **state)
+{
+    struct rpc_options o = options_of(&b, LONG_MS, false);
+    struct errmsg err;
+
+    (void)state;
+    echo_handler = fill_and_keep;
+    struct server s = start_server();
+
+    echo_handler = echo;
+    for (uint32_t i = 0; i < CALLS; i++) {
+        call(&all[i], ECHO, NULL, 0);
+        rpc_cancel(&all[i].call);
+    }
+    b = (struct caller){ .fd = -1 };
+    o.timeout_ms = 60000; /* a failure ends */
+    b.call = rpc_call(&methods[ECHO], &o, NULL, 0, -1, &err);
+    call(&a, HOLD, NULL, 0);
+    bus_send(s.slot, BUS_PEERS, NULL, 0, -1); /* and what is held */
+    wait_taken(CALLS + 1);
+    assert_int_equal(b.ends, 0);
+    wait_end(&b);
+    assert_int_equal(b.status, RPC_REFUSED);
+    assert_memory_equal(b.data, "this process asks too much at once", b.len);
+    rpc_cancel(&a.call);
+    kill_server(&s);
+}
+
+/* ---- several processes ---- */
+
+static void
+tell_slot(void *arg, struct rpc_request *r)
+{
+    uint32_t slot = slot_self();
+
+    (void)arg;
+    rpc_reply(&r, &slot, sizeof(slot), -1);
+}
+
+static struct server
+start_one(const char *name, uint32_t index)
+{
+    struct server s = { .slot =
+                            (uint32_t)slot_take(SLOT_ROLE, name, index, 1) };
+
+    ready = false;
+    s.pid = fork();
+    assert_int_not_equal(s.pid, -1);
+    if (s.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        run_server(s.slot);
+    }
+    slot_set_pid(s.slot, s.pid);
+    while (!ready) {
+        loop_turn(l, -1);
+    }
+    rpc_peers_changed();
+    return s;
+}
+
+static struct rpc_call *
+call_index(struct caller *c, uint32_t index, struct errmsg *err)
+{
+    struct rpc_options o = options_of(c, LONG_MS, false);
+
+    o.index = index;
+    *c = (struct caller){ .fd = -1 };
+    return rpc_call(&methods[ECHO], &o, NULL, 0, -1, err);
+}
+
+static void
+is_answered_by(uint32_t index, const struct server *s)
+{
+    struct errmsg err;
+
+    a.call = call_index(&a, index, &err);
+    assert_non_null(a.call);
+    wait_end(&a);
+    assert_int_equal(a.status, RPC_OK);
+    assert_memory_equal(a.data, &s->slot, sizeof(s->slot));
+}
+
+static void
+found_by_index(void **state)
+{
+    struct server zero, one;
+    struct errmsg err;
+
+    (void)state;
+    echo_handler = tell_slot;
+    zero = start_one("server 0", 0);
+    one = start_one("server 1", 1);
+    echo_handler = echo;
+    for (int i = 0; i < 3; i++) {
+        is_answered_by(0, &zero);
+        is_answered_by(1, &one);
+    }
+    assert_null(call_index(&a, 2, &err));
+    assert_string_equal(err.text, "there is no server that is ready");
+    call(&b, HOLD, NULL, 0); /* of index 0 */
+    kill_server(&zero);
+    assert_int_equal(b.ends, 1);
+    assert_int_equal(b.status, RPC_DIED);
+    is_answered_by(1, &one);
+    assert_null(call_index(&a, 0, &err));
+    kill_server(&one);
+}
+
+/* ---- fork ---- */
+
+static void
+run_asking_child(uint32_t slot)
+{
+    struct errmsg err;
+
+    slot_set_self(slot);
+    loop_free(&l);
+    l = loop_new(&err);
+    if (bus_open(l, &err) == -1) {
+        _exit(1);
+    }
+    rpc_open(l);
+    for (int i = 0; i < METHODS; i++) {
+        if (methods[i].state->open > 0 || methods[i].state->waiting > 0) {
+            _exit(2);
+        }
+    }
+    for (uint32_t i = 0; i < CALLS; i++) {
+        call(&all[i], ECHO, &i, sizeof(i));
+    }
+    for (uint32_t i = 0; i < CALLS; i++) {
+        wait_end(&all[i]);
+    }
+    rpc_close();
+    _exit(a.ends + b.ends); /* the parent's */
+}
+
+static void
+calls_of_a_parent_stay_its_own(void **state)
+{
+    struct server s = start_server();
+    struct rpc_options o = options_of(&b, LONG_MS, true);
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "worker 0", 0, 1);
+    struct server child = { .slot = slot };
+    struct errmsg err;
+    int status;
+
+    (void)state;
+    call(&a, HOLD, NULL, 0);
+    b = (struct caller){ .fd = -1 };
+    b.call = rpc_call(&methods[HOLD], &o, "again", 5, 0, &err);
+    assert_non_null(b.call);
+    child.pid = fork();
+    if (child.pid == 0) {
+        run_asking_child(slot);
+    }
+    slot_set_pid(slot, child.pid);
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(a.ends + b.ends, 0);
+    round_trip();
+    assert_int_equal(deeds->taken, 2);
+    kill_server(&s);
+    assert_int_equal(a.status, RPC_DIED);
+    s = start_server();
+    while (deeds->taken < 3) { /* b, again */
+        loop_turn(l, 10);
+    }
+    rpc_cancel(&b.call);
+    kill_server(&s);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_full_role_is_told_at_once),
+        TEST(who_waits_for_room_is_heard_in_order),
+        TEST(a_refusal_waits_for_room),
+        TEST(found_by_index),
+        TEST(calls_of_a_parent_stay_its_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
