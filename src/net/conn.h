@@ -75,9 +75,6 @@ struct conn {
     struct buf out;  /* accepted by conn_write, not sent */
     struct addr peer, local;
     struct addr via;      /* who connected to us: peer, or its proxy */
-    void *busy;           /* who has sent half of something: others
-                                   keep out until it is NULL again */
-    const void *last;     /* of several who send: who did so last */
     int64_t opened_ms;    /* loop_now() */
     int64_t last_read_ms; /* bytes last came / last went */
     int64_t last_write_ms;

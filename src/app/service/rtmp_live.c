@@ -191,6 +191,26 @@ static const struct live_player_handlers player_handlers = {
     .on_stop = on_play_stop,
 };
 
+static void
+note_player(struct rtmp_request *r, void *arg)
+{
+    const struct netstream *n = r->context;
+    struct live_player **player = arg;
+
+    if (n != NULL && n->player != NULL) {
+        *player = n->player;
+    }
+}
+
+struct live_player *
+rtmp_live_player(struct rtmp_session *s)
+{
+    struct live_player *player = NULL;
+
+    rtmp_session_each(s, note_player, &player);
+    return player;
+}
+
 enum rtmp_result
 rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
 {
@@ -208,6 +228,7 @@ rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
         .gop_cache = a->settings->gop_cache,
         .duration = n->request->duration,
         .conn = conn,
+        .beside = rtmp_live_player(n->request->session),
     };
 
     /* Nothing is sent before this turn ends: Play.Start goes first. */

@@ -48,5 +48,7 @@ bool rtmp_live_debugged(struct netstream *n);
 enum rtmp_result rtmp_live_publish(struct netstream *n,
                                    struct rtmp_refusal *no);
 enum rtmp_result rtmp_live_play(struct netstream *n, struct rtmp_refusal *no);
+/* One of the session's players, any; NULL: it has none. */
+struct live_player *rtmp_live_player(struct rtmp_session *s);
 
 #endif

@@ -349,16 +349,24 @@ writable(struct rtmp_request *r, void *arg)
     }
 }
 
+static struct live_player *
+busy_player(struct rtmp_session *s)
+{
+    const struct live_player *any = rtmp_live_player(s);
+
+    return any != NULL ? live_player_busy(any) : NULL;
+}
+
 /* The player inside a frame first: the others wait for its end. */
 static void
 on_writable(struct rtmp_session *s)
 {
-    struct conn *conn = rtmp_session_conn(s);
+    struct live_player *busy = busy_player(s);
 
-    if (conn->busy != NULL) {
-        live_player_writable(conn->busy);
+    if (busy != NULL) {
+        live_player_writable(busy);
     }
-    if (!conn->closed) {
+    if (!rtmp_session_conn(s)->closed) {
         rtmp_session_each(s, writable, NULL);
     }
 }
@@ -404,12 +412,12 @@ on_end(struct rtmp_request *r, const char *reason)
 static int
 say(struct rtmp_session *s, const void *data, size_t len)
 {
-    struct conn *conn = rtmp_session_conn(s);
+    struct live_player *busy = busy_player(s);
 
-    if (conn->busy != NULL) {
-        return live_player_say(conn->busy, data, len);
+    if (busy != NULL) {
+        return live_player_say(busy, data, len);
     }
-    return conn_write(conn, data, len);
+    return conn_write(rtmp_session_conn(s), data, len);
 }
 
 static const struct rtmp_handlers handlers = {
