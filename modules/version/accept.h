@@ -1,7 +1,7 @@
 /*
  * What the Accept headers of a request say about versions.
  *
- * One pass over them, whatever their length; of several members that name the
+ * One pass over their members, whatever their number; of several that name the
  * same, the one that is wished for most.
  *
  * SPDX-License-Identifier: BSD-2-Clause
