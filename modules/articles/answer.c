@@ -167,18 +167,10 @@ answer_send(struct ask *a, int status, struct buf *body, int written)
 static bool
 names_type(const struct http_request *r, const char *type)
 {
-    for (size_t i = 0; i < r->header_count; i++) {
-        struct str list = r->headers[i].value;
-        struct http_media range;
-
-        if (!str_eq_nocase(r->headers[i].name, STR("Accept"))) {
-            continue;
-        }
-        while (http_media_next(&list, &range)) {
-            if (range.quality > 0 &&
-                str_eq_nocase(range.name, str_from(type))) {
-                return true;
-            }
+    for (const struct http_media *m = http_accept_members(r); m != NULL;
+         m = m->next) {
+        if (m->quality > 0 && str_eq_nocase(m->name, str_from(type))) {
+            return true;
         }
     }
     return false;

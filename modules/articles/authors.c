@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "answer.h"
+#include "one.h"
 #include "page.h"
 
 #define FILTER STR("authors") /* what its cursors are for */
@@ -133,74 +133,25 @@ articles_authors(struct http_request *r, void *state)
 
 /* ---- one ---- */
 
-struct one {
-    struct ask ask;
-    struct author author;
-    int64_t edition;
-};
-
-static enum http_result
-answer_author(struct ask *a)
+static void
+take_author(struct one *o, const struct store_value *cells)
 {
-    const struct one *o = (const struct one *)a;
-    bool envelope = a->layer->settings->envelope;
-    struct article_links links = { STR_NONE, STR_NONE };
-    struct tag tag;
-    struct buf body;
-
-    tag_of_item(&tag, 0, o->edition, a->format, envelope);
-    if (!answer_is_expected(a, &tag)) {
-        return HTTP_DONE;
-    }
-    if (envelope) {
-        links.self = answer_link(a->request, STR_NONE);
-    }
-    answer_init(&body);
-    int written =
-        a->format->write_author(&body, &o->author, envelope ? &links : NULL);
-
-    return answer_send(a, 200, &body, written);
+    o->author = ask_take_author(o->ask.request->pool, cells);
+    o->author_edition = cells[AUTHOR_EDITION].n;
 }
 
-static void
-on_author(void *arg, const struct store_result *r)
+static int
+write_author(const struct one *o, struct buf *body,
+             const struct article_links *links)
 {
-    struct one *o = arg;
-    const struct store_value *cells;
-
-    if (!ask_succeeded(&o->ask, r)) {
-        return;
-    }
-    if (r->answer[0].rows == 0) {
-        ask_go_on(&o->ask, answer_missing);
-        return;
-    }
-    cells = r->answer[0].cells;
-    o->author = ask_take_author(o->ask.request->pool, cells);
-    o->edition = cells[AUTHOR_EDITION].n;
-    ask_go_on(&o->ask, answer_author);
+    return o->ask.format->write_author(body, &o->author, links);
 }
 
 enum http_result
 articles_author(struct http_request *r, void *state)
 {
-    struct one *o = r->context;
-    struct store_value id = store_int(0);
+    static const struct one_kind kind = { SQL_AUTHOR, take_author,
+                                          write_author };
 
-    if (o != NULL) {
-        return o->ask.answer(&o->ask);
-    }
-    o = ask_begin(r, state, sizeof(*o));
-    if (!answer_choose(&o->ask)) {
-        return HTTP_DONE;
-    }
-    if (answer_from_cache(&o->ask)) {
-        return HTTP_DONE;
-    }
-    if (!ask_id(r, &id.n)) {
-        return answer_not_found(r);
-    }
-    o->ask.call =
-        store_read(&articles_statements[SQL_AUTHOR], &id, 1, on_author, o);
-    return HTTP_WAIT;
+    return one_answer(r, state, &kind);
 }

@@ -126,12 +126,12 @@ on_writable(struct rtmp_client *c)
 static int
 say(struct rtmp_client *c, const void *data, size_t n)
 {
-    struct conn *conn = rtmp_client_conn(c);
+    struct relay_task *t = rtmp_client_arg(c);
 
-    if (conn->busy != NULL) {
-        return live_player_say(conn->busy, data, n);
+    if (t->player != NULL) {
+        return live_player_say(t->player, data, n);
     }
-    return conn_write(conn, data, n);
+    return conn_write(rtmp_client_conn(c), data, n);
 }
 
 static void

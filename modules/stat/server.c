@@ -13,22 +13,6 @@
 #include "place.h"
 #include "proc/slot.h"
 
-static const char *
-state_name(int state)
-{
-    switch ((enum slot_state)state) {
-    case SLOT_STARTING:
-        return "starting";
-    case SLOT_READY:
-        return "ready";
-    case SLOT_DRAINING:
-        return "draining";
-    case SLOT_GONE:
-        break;
-    }
-    return "gone";
-}
-
 static void
 put_process(struct json_out *o, uint32_t number, uint64_t connections)
 {
@@ -39,7 +23,7 @@ put_process(struct json_out *o, uint32_t number, uint64_t connections)
     json_put_str(o, "name", str_from(s->name));
     json_put_int(o, "pid", atomic_load(&s->pid));
     json_put_int(o, "generation", atomic_load(&s->generation));
-    json_put_str(o, "state", str_from(state_name(slot_state(number))));
+    json_put_str(o, "state", str_from(slot_state_name(slot_state(number))));
     json_put_int(o, "connections", (int64_t)connections);
     json_close(o);
 }

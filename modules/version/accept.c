@@ -65,11 +65,11 @@ static void
 mark(struct marks *m, const struct version_table *t,
      const struct http_media *media)
 {
-    struct str minor = media->minor;
+    struct str minor = http_media_minor(media);
 
     if (str_eq(media->name, STR("*/*"))) {
         set(&m->any, media->quality, STR_NONE);
-    } else if (!str_eq_nocase(media->major, STR("application"))) {
+    } else if (!str_eq_nocase(http_media_major(media), STR("application"))) {
         m->other |= media->quality > 0;
     } else if (str_eq_nocase(str_first(minor, 4), STR("vnd."))) {
         mark_vnd(m, t, str_skip(minor, 4), media->quality);
@@ -109,16 +109,9 @@ version_read_accept(const struct http_request *r, const struct version_table *t)
 {
     struct marks *m = new_marks(r->pool, t);
 
-    for (size_t i = 0; i < r->header_count; i++) {
-        struct str list = r->headers[i].value;
-        struct http_media media;
-
-        if (!str_eq_nocase(r->headers[i].name, STR("Accept"))) {
-            continue;
-        }
-        while (http_media_next(&list, &media)) {
-            mark(m, t, &media);
-        }
+    for (const struct http_media *media = http_accept_members(r); media != NULL;
+         media = media->next) {
+        mark(m, t, media);
     }
     return m;
 }

@@ -1,8 +1,8 @@
 /*
  * Reads the versions that the Accept headers of a request name.
  *
- * One pass over them, whatever their length; of several members that name the
- * same, the one with the highest quality counts.
+ * One pass over their members, whatever their number; of several members that
+ * name the same, the one with the highest quality counts.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

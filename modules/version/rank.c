@@ -9,16 +9,7 @@
 
 #include "param.h"
 
-/* How closely a request names a version. */
-enum closeness {
-    CLOSE_ANY = HTTP_BY_ANY,
-    CLOSE_MAJOR = HTTP_BY_MAJOR,
-    CLOSE_JSON = HTTP_BY_TYPE,
-    CLOSE_VENDOR = HTTP_BY_VENDOR,
-    CLOSE_VERSION = HTTP_BY_VERSION,
-    CLOSENESSES
-};
-
+#define CLOSENESSES (HTTP_BY_VERSION + 1)
 #define BEST 1000 /* quality */
 
 struct ranking {
@@ -42,7 +33,7 @@ struct ranking {
 };
 
 static unsigned
-rank_of(int quality, enum closeness close)
+rank_of(int quality, enum http_closeness close)
 {
     return RANK_NAMED + (unsigned)quality * CLOSENESSES + close;
 }
@@ -76,7 +67,7 @@ rank_exact(struct ranking *k, const struct table_unit *u, struct str version)
 {
     for (size_t i = u->first; i < u->first + u->count; i++) {
         if (str_eq(k->t->offers[i].version, version)) {
-            k->plan->ranks[i] = rank_of(BEST, CLOSE_VERSION);
+            k->plan->ranks[i] = rank_of(BEST, HTTP_BY_VERSION);
             return true;
         }
     }
@@ -132,11 +123,11 @@ rank_path(struct ranking *k, const struct table_unit *u, struct str rest)
 
 /* The closest member that names an offer, down to least.  A member that
  * excludes only one format leaves the others to the next. */
-static enum closeness
-closest(const struct mark *const by[CLOSENESSES], enum closeness least,
+static enum http_closeness
+closest(const struct mark *const by[CLOSENESSES], enum http_closeness least,
         bool *excluded)
 {
-    enum closeness close = CLOSE_VERSION;
+    enum http_closeness close = HTTP_BY_VERSION;
 
     while (close > least && by[close]->quality <= 0 &&
            !mark_excludes(by[close])) {
@@ -152,22 +143,22 @@ static enum reason
 rank_accept(struct ranking *k, const struct table_unit *u)
 {
     const struct marks *m = k->plan->marks;
-    const struct mark *by[CLOSENESSES] = { [CLOSE_ANY] = &m->any,
-                                           [CLOSE_MAJOR] = &m->major,
-                                           [CLOSE_JSON] = &m->json,
-                                           [CLOSE_VENDOR] =
+    const struct mark *by[CLOSENESSES] = { [HTTP_BY_ANY] = &m->any,
+                                           [HTTP_BY_MAJOR] = &m->major,
+                                           [HTTP_BY_TYPE] = &m->json,
+                                           [HTTP_BY_VENDOR] =
                                                &m->vendors[u->vendor] };
-    enum closeness least = u->strict ? CLOSE_VERSION : CLOSE_ANY;
+    enum http_closeness least = u->strict ? HTTP_BY_VERSION : HTTP_BY_ANY;
 
     for (size_t i = u->first; i < u->first + u->count; i++) {
-        enum closeness close;
+        enum http_closeness close;
 
-        by[CLOSE_VERSION] = &m->names[k->t->offers[i].name];
+        by[HTTP_BY_VERSION] = &m->names[k->t->offers[i].name];
         close = closest(by, least, &k->excluded[u->vendor]);
         if (by[close]->quality <= 0) {
             continue;
         }
-        if (close == CLOSE_VERSION || k->t->default_version.len == 0 ||
+        if (close == HTTP_BY_VERSION || k->t->default_version.len == 0 ||
             is_default(k, u, i)) {
             k->plan->ranks[i] = rank_of(by[close]->quality, close);
             k->matched[u->vendor] = true;
@@ -383,7 +374,7 @@ bool
 version_is_named(unsigned rank)
 {
     return rank >= RANK_NAMED &&
-           (rank - RANK_NAMED) % CLOSENESSES == CLOSE_VERSION;
+           (rank - RANK_NAMED) % CLOSENESSES == HTTP_BY_VERSION;
 }
 
 struct http_wish
@@ -402,9 +393,8 @@ void
 version_rank_again(struct plan *plan, const struct version_table *t,
                    struct http_wish best)
 {
-    unsigned again = best.quality > 0
-                         ? rank_of(best.quality, (enum closeness)best.by)
-                         : RANK_NONE;
+    unsigned again =
+        best.quality > 0 ? rank_of(best.quality, best.by) : RANK_NONE;
 
     assert(again < plan->ranks[plan->asked]);
     plan->ranks[plan->asked] = again;

@@ -1,9 +1,10 @@
 /*
- * Quality values and content codings.
+ * Quality values, members of Accept and content codings.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http/accept.h"
+#include "http/exchange.h"
 #include "http/scan.h"
 
 /* "0.85": 850; what is no quality value is 1000. */
@@ -122,15 +123,46 @@ http_media_next(struct str *list, struct http_media *out)
         good &= at == s.len || s.ptr[at] == ';' || s.ptr[at] == ',';
         at = read_params(s, at, &out->quality);
         if (good) {
+            out->next = NULL;
             out->name = (struct str){ s.ptr + start, end - start };
-            out->major = (struct str){ s.ptr + start, slash - start };
-            out->minor = (struct str){ s.ptr + slash + 1, end - slash - 1 };
+            out->major = (unsigned)(slash - start);
             *list = str_skip(s, at + 1);
             return true;
         }
     }
     *list = STR_NONE;
     return false;
+}
+
+/* Adds the members of one header behind the last; the new last. */
+static const struct http_media **
+add_members(struct exchange *x, struct str list, const struct http_media **last)
+{
+    struct http_media m;
+
+    while (http_media_next(&list, &m)) {
+        struct http_media *kept = pool_alloc(x->pub.pool, sizeof(*kept));
+
+        *kept = m;
+        *last = kept;
+        last = &kept->next;
+    }
+    return last;
+}
+
+const struct http_media *
+http_accept_members(const struct http_request *r)
+{
+    struct exchange *x = exchange_of(r);
+    const struct http_media **last = &x->accept;
+
+    for (size_t i = 0; !x->accept_read && i < r->header_count; i++) {
+        if (str_eq_nocase(r->headers[i].name, STR("Accept"))) {
+            last = add_members(x, r->headers[i].value, last);
+        }
+    }
+    x->accept_read = true;
+    return x->accept;
 }
 
 /* ---- content codings ---- */

@@ -14,15 +14,33 @@ int http_quality(struct str params);
 
 /* A member of an Accept header. */
 struct http_media {
-    struct str name;  /* "text/html", as it was written */
-    struct str major; /* "text" */
-    struct str minor; /* "html", "*" */
-    int quality;      /* thousandths; 1000 when there is none or a bad one */
+    const struct http_media *next; /* of the same request; NULL: the last */
+    struct str name;               /* "text/html", as it was written */
+    unsigned major;                /* bytes of it before the slash */
+    int quality; /* thousandths; 1000 when there is none or a bad one */
 };
 
+/* "text" */
+static inline struct str
+http_media_major(const struct http_media *m)
+{
+    return str_first(m->name, m->major);
+}
+
+/* "html", "*" */
+static inline struct str
+http_media_minor(const struct http_media *m)
+{
+    return str_skip(m->name, m->major + 1);
+}
+
 /* Takes the next member off a list; empty ones and those that are no media
- * range are left out.  False: there are no more. */
+ * range are left out.  False: there are no more.  out->next is NULL. */
 bool http_media_next(struct str *list, struct http_media *out);
+
+/* The members of all Accept headers of a request, in order; NULL: there are
+ * none.  They are read once a request and lie in its pool. */
+const struct http_media *http_accept_members(const struct http_request *r);
 
 /* A format of a resource, in a table of the module's that ends with name NULL.
  * Of two formats of one quality the first is chosen. */

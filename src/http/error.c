@@ -38,17 +38,16 @@ closeness(struct str range, enum form form)
 }
 
 static int
-wish(struct str accept, enum form form)
+wish(const struct http_media *accept, enum form form)
 {
-    struct http_media range;
     int best = 0, quality = 0;
 
-    while (http_media_next(&accept, &range)) {
-        int close = closeness(range.name, form);
+    for (const struct http_media *m = accept; m != NULL; m = m->next) {
+        int close = closeness(m->name, form);
 
         if (close > best) {
             best = close;
-            quality = range.quality;
+            quality = m->quality;
         }
     }
     return quality;
@@ -59,16 +58,12 @@ static enum form
 choose(const struct http_request *r)
 {
     bool pages = !exchange_of(r)->api_says;
-    const struct str *accept = http_header(r, "Accept");
+    const struct http_media *accept = http_accept_members(r);
     enum form chosen = FORM_JSON;
-    int most;
+    int most = wish(accept, FORM_JSON);
 
-    if (accept == NULL) {
-        return FORM_JSON;
-    }
-    most = wish(*accept, FORM_JSON);
     for (enum form f = FORM_HTML; f < FORM_COUNT; f++) {
-        int w = wish(*accept, f);
+        int w = wish(accept, f);
 
         if (w > most && (f != FORM_HTML || pages)) {
             most = w;

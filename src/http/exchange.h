@@ -64,6 +64,7 @@ struct http_connection {
 
 struct http_file;
 struct auth_try; /* auth.c */
+struct http_media;
 
 /* Layers that the walk goes through: those of a location, or those that a layer
  * of layers has chosen. */
@@ -89,6 +90,15 @@ struct http_choosing {
     struct http_stage *unfit; /* the first without an acceptable format, and the
                                  place of the walk in it */
     size_t unfit_at;
+};
+
+/* The client's choice among the formats of a layer. */
+struct http_liking {
+    const struct http_format *formats; /* NULL: nothing was asked yet */
+    const struct http_stage *stage;    /* whose version they were judged for */
+    struct http_wish best;             /* of the best of them */
+    int place;                         /* of the one it likes best; -1: none */
+    int first;                         /* quality of the first of them */
 };
 
 struct http_field { /* of the answer */
@@ -134,6 +144,11 @@ struct exchange {
     bool hidden;           /* the target is a secret */
     uint8_t filter;        /* the next one */
     struct auth_try *auth; /* of that filter */
+
+    /* Accept; http/accept.h */
+    const struct http_media *accept; /* its members, once they are read */
+    bool accept_read;
+    struct http_liking liking; /* what was judged last */
 
     /* The answer. */
     int status; /* 0: not begun */

@@ -4,17 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http/accept.h"
-
-/* How closely a member names a format, from a whole vendor type down. */
-enum closeness {
-    CLOSE_NOT,
-    CLOSE_ANY,     /* * / * */
-    CLOSE_MAJOR,   /* application / * */
-    CLOSE_VENDOR,  /* application/vnd.acme, -v2: in whatever form */
-    CLOSE_TYPE,    /* application/json */
-    CLOSE_FORMAT,  /* application/vnd.acme+json */
-    CLOSE_VERSION, /* application/vnd.acme-v2+json */
-};
+#include "http/exchange.h"
 
 /* Takes prefix off s, in any case. */
 static bool
@@ -45,124 +35,116 @@ find_vendor(const struct http_request *r, struct str *vendor,
     return vendor->len > 0;
 }
 
-/* The same for the vendor's media types, of the version that was chosen. */
-static enum closeness
-vendor_closeness(const struct http_request *r, struct str minor,
-                 const struct http_format *f, enum http_closeness *by)
-{
-    struct str vendor, chosen;
-    bool version;
-
-    *by = HTTP_BY_TYPE; /* if it is one */
-    if (!find_vendor(r, &vendor, &chosen) || !take(&minor, STR("vnd.")) ||
-        !take(&minor, vendor)) {
-        return CLOSE_NOT;
-    }
-    version = take(&minor, STR("-"));
-    if (version && !take(&minor, chosen)) {
-        return CLOSE_NOT;
-    }
-    *by = version ? HTTP_BY_VERSION : HTTP_BY_VENDOR;
-    if (minor.len == 0 || str_eq(minor, STR("+*"))) {
-        return CLOSE_VENDOR;
-    }
-    if (!take(&minor, STR("+")) || !str_eq_nocase(minor, str_from(f->name))) {
-        return CLOSE_NOT;
-    }
-    return version ? CLOSE_VERSION : CLOSE_FORMAT;
-}
-
-static enum closeness
-closeness(const struct http_request *r, const struct http_media *range,
-          const struct http_format *f, enum http_closeness *by)
-{
-    struct str minor = str_from(f->type), major = str_cut(&minor, '/');
-    enum closeness close = CLOSE_NOT;
-
-    *by = HTTP_BY_ANY;
-    if (str_eq(range->name, STR("*/*"))) {
-        return CLOSE_ANY;
-    }
-    *by = HTTP_BY_TYPE;
-    if (str_eq_nocase(range->major, STR("application"))) {
-        close = vendor_closeness(r, range->minor, f, by);
-    }
-    if (close != CLOSE_NOT || !str_eq_nocase(range->major, major)) {
-        return close;
-    }
-    if (str_eq_nocase(range->minor, minor)) {
-        return CLOSE_TYPE;
-    }
-    *by = HTTP_BY_MAJOR;
-    return str_eq(range->minor, STR("*")) ? CLOSE_MAJOR : CLOSE_NOT;
-}
-
-/* What the members of Accept say about a format. */
-struct wish {
-    enum closeness close;
-    int quality;                   /* of the closest */
-    int most[HTTP_BY_VERSION + 1]; /* the highest of each kind */
+/* How a member names a format. */
+struct naming {
+    enum http_closeness by;
+    bool whole; /* it says this format, and not: in any */
 };
 
-static void
-add_wishes(const struct http_request *r, const struct http_format *f,
-           struct str list, struct wish *w)
+/* Members with a higher rank say more of a format: those that name it before
+ * those that leave it open, and among these a version is no more than its
+ * vendor. */
+static int
+rank_of(struct naming n)
 {
-    struct http_media range;
-
-    while (http_media_next(&list, &range)) {
-        enum http_closeness by;
-        enum closeness close = closeness(r, &range, f, &by);
-
-        if (close == CLOSE_NOT) {
-            continue;
-        }
-        if (close > w->close ||
-            (close == w->close && range.quality > w->quality)) {
-            w->close = close;
-            w->quality = range.quality;
-        }
-        if (range.quality > w->most[by]) {
-            w->most[by] = range.quality;
-        }
+    if (n.whole) {
+        return HTTP_BY_VERSION + 1 + (int)n.by;
     }
+    return n.by < HTTP_BY_VENDOR ? (int)n.by : HTTP_BY_VENDOR;
 }
 
-/* The closest member counts; of several as close, the one with the highest
- * quality.  A client without an Accept header accepts every format.  When
- * another member of the same quality names a version, it counts for the
- * version. */
-static struct http_wish
-wish(const struct http_request *r, const struct http_format *f)
+/* Whether it is one of the vendor's media types, of the version that was
+ * chosen or of none. */
+static bool
+names_vendor(const struct http_request *r, struct str minor,
+             const struct http_format *f, struct naming *n)
 {
-    struct wish w = { .close = CLOSE_NOT };
-    struct http_wish best = { 0, HTTP_BY_VERSION };
+    struct str vendor, chosen;
 
-    for (size_t i = 0; i < r->header_count; i++) {
-        if (str_eq_nocase(r->headers[i].name, STR("Accept"))) {
-            add_wishes(r, f, r->headers[i].value, &w);
+    if (!find_vendor(r, &vendor, &chosen) || !take(&minor, STR("vnd.")) ||
+        !take(&minor, vendor)) {
+        return false;
+    }
+    n->by = HTTP_BY_VENDOR;
+    if (take(&minor, STR("-"))) {
+        n->by = HTTP_BY_VERSION;
+        if (!take(&minor, chosen)) {
+            return false;
         }
     }
-    best.quality = w.quality;
-    while (best.by > HTTP_BY_ANY && w.most[best.by] < w.quality) {
-        best.by--;
-    }
-    return best;
+    n->whole = minor.len > 0 && !str_eq(minor, STR("+*"));
+    return !n->whole ||
+           (take(&minor, STR("+")) && str_eq_nocase(minor, str_from(f->name)));
 }
 
 static bool
-says_anything(const struct http_request *r)
+names(const struct http_request *r, const struct http_media *range,
+      const struct http_format *f, struct naming *n)
 {
-    for (size_t i = 0; i < r->header_count; i++) {
-        struct str list = r->headers[i].value;
-        struct http_media range;
+    struct str type = str_from(f->type), major = str_cut(&type, '/');
+    struct str minor = http_media_minor(range);
 
-        if (str_eq_nocase(r->headers[i].name, STR("Accept")) &&
-            http_media_next(&list, &range)) {
-            return true;
+    if (str_eq(range->name, STR("*/*"))) {
+        *n = (struct naming){ HTTP_BY_ANY, false };
+        return true;
+    }
+    if (str_eq_nocase(http_media_major(range), STR("application")) &&
+        names_vendor(r, minor, f, n)) {
+        return true;
+    }
+    if (!str_eq_nocase(http_media_major(range), major)) {
+        return false;
+    }
+    n->whole = str_eq_nocase(minor, type);
+    n->by = n->whole ? HTTP_BY_TYPE : HTTP_BY_MAJOR;
+    return n->whole || str_eq(minor, STR("*"));
+}
+
+/* What the members of Accept say about a format. */
+struct verdict {
+    int rank;                      /* of the one that decides; -1: none */
+    int quality;                   /* of that */
+    int most[HTTP_BY_VERSION + 1]; /* the highest of each closeness */
+};
+
+/* The member with the highest rank decides; of several, the one that wishes
+ * most. */
+static struct verdict
+judge_format(const struct http_request *r, const struct http_format *f)
+{
+    struct verdict v = { .rank = -1 };
+
+    for (const struct http_media *m = http_accept_members(r); m != NULL;
+         m = m->next) {
+        struct naming n;
+        int rank;
+
+        if (!names(r, m, f, &n)) {
+            continue;
+        }
+        rank = rank_of(n);
+        if (rank > v.rank || (rank == v.rank && m->quality > v.quality)) {
+            v.rank = rank;
+            v.quality = m->quality;
+        }
+        if (m->quality > v.most[n.by]) {
+            v.most[n.by] = m->quality;
         }
     }
-    return false;
+    return v;
+}
+
+/* A member that does not decide may name the version more closely than the one
+ * that does.  It counts for the version when it wishes as much. */
+static struct http_wish
+wish_of(const struct verdict *v)
+{
+    struct http_wish w = { v->quality, HTTP_BY_VERSION };
+
+    while (w.by > HTTP_BY_ANY && v->most[w.by] < v->quality) {
+        w.by--;
+    }
+    return w;
 }
 
 static bool
@@ -172,20 +154,55 @@ is_more(struct http_wish a, struct http_wish b)
            (a.quality == b.quality && a.quality > 0 && a.by > b.by);
 }
 
+static struct http_liking
+judge(const struct http_request *r, const struct http_format *formats)
+{
+    struct http_liking l = { .best = { 0, HTTP_BY_ANY }, .place = -1 };
+
+    for (int i = 0; formats[i].name != NULL; i++) {
+        struct verdict v = judge_format(r, &formats[i]);
+        struct http_wish w = wish_of(&v);
+
+        if (w.quality > l.best.quality) {
+            l.place = i;
+        }
+        if (is_more(w, l.best)) {
+            l.best = w;
+        }
+        if (i == 0) {
+            l.first = w.quality;
+        }
+    }
+    return l;
+}
+
+/* Judges them once for each stage of the walk: whether the layer fits, and
+ * which format its handler takes then.  A client without an Accept welcomes
+ * anything. */
+static const struct http_liking *
+liking_of(const struct http_request *r, const struct http_format *formats)
+{
+    struct exchange *x = exchange_of(r);
+    struct http_liking *l = &x->liking;
+
+    if (l->formats == formats && l->stage == x->stage) {
+        return l;
+    }
+    if (http_accept_members(r) == NULL) {
+        *l = (struct http_liking){ .best = { 1000, HTTP_BY_VERSION },
+                                   .first = 1000 };
+    } else {
+        *l = judge(r, formats);
+    }
+    l->formats = formats;
+    l->stage = x->stage;
+    return l;
+}
+
 struct http_wish
 http_best_wish(const struct http_request *r, const struct http_format *formats)
 {
-    struct http_wish best = { 0, HTTP_BY_ANY };
-
-    if (!says_anything(r)) {
-        return (struct http_wish){ 1000, HTTP_BY_VERSION };
-    }
-    for (int i = 0; formats[i].name != NULL; i++) {
-        struct http_wish w = wish(r, &formats[i]);
-
-        best = is_more(w, best) ? w : best;
-    }
-    return best;
+    return liking_of(r, formats)->best;
 }
 
 /* How much a member names pages; 0: none does. */
@@ -194,77 +211,55 @@ wish_for_pages(const struct http_request *r)
 {
     int most = 0;
 
-    for (size_t i = 0; i < r->header_count; i++) {
-        struct str list = r->headers[i].value;
-        struct http_media range;
-
-        while (str_eq_nocase(r->headers[i].name, STR("Accept")) &&
-               http_media_next(&list, &range)) {
-            if (str_eq_nocase(range.name, STR("text/html")) &&
-                range.quality > most) {
-                most = range.quality;
-            }
+    for (const struct http_media *m = http_accept_members(r); m != NULL;
+         m = m->next) {
+        if (m->quality > most && str_eq_nocase(m->name, STR("text/html"))) {
+            most = m->quality;
         }
     }
     return most;
 }
 
-/* A browser that would rather have a page names XML before "all types", which
- * nobody who looks at an address with it has asked for. */
-static int
-choose_for_browser(const struct http_request *r,
-                   const struct http_format *formats, int chosen, int most)
+static bool
+has_pages(const struct http_format *formats)
 {
-    int pages = 0;
-
     for (int i = 0; formats[i].name != NULL; i++) {
         if (str_eq(str_from(formats[i].type), STR("text/html"))) {
-            return chosen;
+            return true;
         }
     }
-    if (chosen > 0 && r->api_format.len == 0) {
-        pages = wish_for_pages(r);
-    }
-    return pages >= most && pages > 0 && wish(r, &formats[0]).quality > 0
-               ? 0
-               : chosen;
+    return false;
 }
 
 int
 http_choose_format(struct http_request *r, const struct http_format *formats)
 {
-    int chosen = -1, most = 0;
+    const struct http_liking *l = liking_of(r, formats);
 
     http_vary(r, STR("Accept"));
-    if (!says_anything(r)) {
-        return 0;
-    }
-    for (int i = 0; formats[i].name != NULL; i++) {
-        int quality = wish(r, &formats[i]).quality;
+    /* A browser that would rather have a page names XML before "all types",
+     * which nobody who looks at an address with it has asked for. */
+    if (l->place > 0 && l->first > 0 && r->api_format.len == 0 &&
+        !has_pages(formats)) {
+        int pages = wish_for_pages(r);
 
-        if (quality > most) {
-            most = quality;
-            chosen = i;
-        }
+        return pages > 0 && pages >= l->best.quality ? 0 : l->place;
     }
-    return choose_for_browser(r, formats, chosen, most);
+    return l->place;
 }
 
 struct str
 http_vendor_type(struct http_request *r, const struct http_format *format)
 {
-    struct wish w = { .close = CLOSE_NOT };
+    const struct naming whole = { HTTP_BY_VERSION, true };
     struct str vendor, version;
+    struct verdict v;
 
     if (!find_vendor(r, &vendor, &version)) {
         return STR_NONE;
     }
-    for (size_t i = 0; i < r->header_count; i++) {
-        if (str_eq_nocase(r->headers[i].name, STR("Accept"))) {
-            add_wishes(r, format, r->headers[i].value, &w);
-        }
-    }
-    if (w.close != CLOSE_VERSION || w.quality == 0) {
+    v = judge_format(r, format);
+    if (v.rank != rank_of(whole) || v.quality == 0) {
         return STR_NONE;
     }
     return pool_printf(r->pool, "application/vnd.%.*s-%.*s+%s",

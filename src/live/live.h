@@ -134,6 +134,8 @@ struct live_play {
     bool gop_cache;    /* start at the last key frame, not at the next */
     uint32_t duration; /* ms of the stream, then it is stopped; 0: all of it */
     struct conn *conn; /* borrowed: outlives the player */
+    /* Another player of that connection; NULL: there is none. */
+    const struct live_player *beside;
 };
 
 struct live_player_handlers {
@@ -163,9 +165,10 @@ void live_stop_playing(struct live_player **p);
 
 /* The session's conn_handlers.on_writable calls it for its players. */
 void live_player_writable(struct live_player *p);
-/* True while the connection stands inside a frame of this player: the session
- * then sends its own messages by live_player_say() only. */
-bool live_player_mid_frame(const struct live_player *p);
+/* The player of its connection, itself or another, that has sent a part of a
+ * message: the other players and the session's messages wait for it.  NULL:
+ * none. */
+struct live_player *live_player_busy(const struct live_player *p);
 /* Messages of the session, in order with the media: sent at once or at the next
  * frame boundary. 0; -1: no room to keep them (close). */
 int live_player_say(struct live_player *p, const void *data, size_t n);
@@ -178,7 +181,6 @@ void live_player_sent(const struct live_player *p, struct live_sent *sent);
 
 void live_player_pause(struct live_player *p, bool pause);
 void live_player_receive(struct live_player *p, enum media_type type, bool on);
-bool live_player_started(const struct live_player *p);
 
 /* ---- looking (statistics, console, tests) ---- */
 

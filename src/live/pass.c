@@ -69,7 +69,7 @@ pass_send(struct live_player *p, const struct batch *b)
         return false;
     }
     p->asked = b;
-    p->conn->busy = p; /* its other NetStreams keep out */
+    p->turns->busy = p; /* its other NetStreams keep out */
     send_ring_add(pass->ring, p->conn->io.fd, &b->message, p);
     return true;
 }

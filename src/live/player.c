@@ -25,12 +25,34 @@ hub_bucket(struct str name)
     return &hub.nameless[hash_str(name) % HUB_BUCKETS];
 }
 
+/* Those of the connection, or new ones. */
+static struct turns *
+turns_hold(const struct live_player *beside)
+{
+    struct turns *t =
+        beside != NULL ? beside->turns : mem_zero(sizeof(struct turns));
+
+    t->holders++;
+    return t;
+}
+
+static void
+turns_drop(struct turns **t)
+{
+    (*t)->holders--;
+    if ((*t)->holders == 0) {
+        mem_free(t);
+    }
+    *t = NULL;
+}
+
 static void
 on_destroy(struct later *later)
 {
     struct live_player *p = LIST_ITEM(later, struct live_player, destroy);
 
     buf_clear(&p->words);
+    turns_drop(&p->turns);
     mem_free(&p);
 }
 
@@ -43,19 +65,13 @@ player_mid_frame(const struct live_player *p)
 bool
 player_shut_out(const struct live_player *p)
 {
-    return p->conn->busy != NULL && p->conn->busy != p;
+    return p->turns->busy != NULL && p->turns->busy != p;
 }
 
-bool
-live_player_mid_frame(const struct live_player *p)
+struct live_player *
+live_player_busy(const struct live_player *p)
 {
-    return player_mid_frame(p);
-}
-
-bool
-live_player_started(const struct live_player *p)
-{
-    return p->started;
+    return p->turns->busy;
 }
 
 /* How many play in this way. */
@@ -79,11 +95,11 @@ player_forget(struct live_player *p)
     p->hs = NULL;
     list_remove(&p->link);
     record_free(&p->record);
-    if (p->conn->busy == p) {
-        p->conn->busy = NULL;
+    if (p->turns->busy == p) {
+        p->turns->busy = NULL;
     }
-    if (p->conn->last == p) {
-        p->conn->last = NULL;
+    if (p->turns->last == p) {
+        p->turns->last = NULL;
     }
     rest_drop(p);
     if (hs != NULL) {
@@ -205,6 +221,7 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     p = mem_zero(sizeof(*p));
     p->record = record;
     p->conn = what->conn;
+    p->turns = turns_hold(what->beside);
     p->handlers = h;
     p->arg = arg;
     p->gather = what->gather;
@@ -257,7 +274,7 @@ finish_frame(struct live_player *p)
         player_count(p, hub.own.video, hub.own.audio);
         p->at = hub.own.to;
     }
-    p->conn->busy = NULL;
+    p->turns->busy = NULL;
     if (failed != 0) {
         conn_close(p->conn, "left a stream in the middle of a large frame");
     }

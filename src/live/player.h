@@ -16,10 +16,19 @@
 
 struct rest;
 
+/* Shared by the players of one connection; lives as long as one of them. */
+struct turns {
+    struct live_player *busy; /* has sent half of something: others keep out
+                                 until it is NULL again */
+    const struct live_player *last; /* who has sent last */
+    unsigned holders;
+};
+
 struct live_player {
     struct list link;      /* in one list of hs, or in a bucket of the hub */
     struct hub_stream *hs; /* NULL while there is no such stream */
     struct conn *conn;     /* borrowed */
+    struct turns *turns;   /* held */
     const struct live_player_handlers *handlers;
     void *arg;
     struct session_record *record;

@@ -124,14 +124,14 @@ catch_up(struct live_player *p)
 bool
 player_take_turn(struct live_player *p)
 {
-    if (p->conn->last == p) {
+    if (p->turns->last == p) {
         return true;
     }
     pass_flush(); /* before its session is told anything */
     if (p->stopped) {
         return false; /* with its connection, by another's failure */
     }
-    p->conn->last = p;
+    p->turns->last = p;
     if (p->handlers->on_turn != NULL) {
         p->handlers->on_turn(p->arg, p->hs->stream->chunk_size);
     }
@@ -235,7 +235,7 @@ send_frames(struct live_player *p)
     const struct batch *b;
     ssize_t n = 0;
 
-    if (p->conn->last != p) {
+    if (p->turns->last != p) {
         if (!player_take_turn(p)) {
             return SENT_GONE;
         }
@@ -300,7 +300,7 @@ player_file(struct live_player *p, enum sent sent)
         return;
     }
     if (!player_shut_out(p)) { /* with words, for they have an order, too */
-        p->conn->busy =
+        p->turns->busy =
             player_mid_frame(p) || buf_len(&p->words) > 0 ? p : NULL;
     }
     switch (sent) {

@@ -231,7 +231,7 @@ start(struct live_player *p, uint64_t frame)
         p->began_time = timestamp;
         metric_observe(&live_metrics[LIVE_FIRST_FRAME], 0,
                        loop_now(hub.loop) - p->asked_ms);
-        p->conn->last = p;
+        p->turns->last = p;
         say_start(p);
         p->handlers->on_start(p->arg, hs->stream->chunk_size);
     } else {

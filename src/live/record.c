@@ -43,8 +43,8 @@ plays(const struct record_text *t)
     return (uint32_t)hash_str(t->name) | 1;
 }
 
-/* Who gets a serial number is seen by all that get a higher one: "plays" says
- * so before, and the sequence counter that the rest follows. */
+/* A record with a serial number is seen by all that get a higher one: "plays"
+ * is set before it, and the sequence counter says that the rest follows. */
 static void
 fill(struct session_record *r, const struct record_text *t)
 {

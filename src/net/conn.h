@@ -75,9 +75,6 @@ struct conn {
     struct buf out;  /* accepted by conn_write, not sent */
     struct addr peer, local;
     struct addr via;      /* the host that connected: peer or its proxy */
-    void *busy;           /* the sender of a message that is half sent: others
-                             wait until it is NULL again */
-    const void *last;     /* the last of several senders */
     int64_t opened_ms;    /* loop_now() */
     int64_t last_read_ms; /* bytes last came / last went */
     int64_t last_write_ms;

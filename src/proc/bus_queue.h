@@ -1,5 +1,5 @@
 /*
- * What waits to be sent to one mailbox: packets, the oldest first.
+ * The queue of packets for one mailbox, the oldest first.
  *
  * A packet is what one sendmsg() takes: one message, or several small ones
  * without descriptors, for one process.
@@ -28,7 +28,7 @@ int bus_queue_add(struct bus_queue *q, const struct bus_wire *w, bool soon);
 /* The last packet has little room left. */
 bool bus_queue_is_packed(const struct bus_queue *q);
 
-/* Sends to out what waits.  0: nothing waits any more; -1: out is full.  What
+/* Sends the queue to out.  0: it is empty; -1: out is full.  A packet that
  * cannot be sent for another reason is logged and dropped. */
 int bus_queue_send(struct bus_queue *q, int out);
 

@@ -265,6 +265,22 @@ slot_say(enum slot_state state)
     }
 }
 
+const char *
+slot_state_name(enum slot_state state)
+{
+    switch (state) {
+    case SLOT_STARTING:
+        return "starting";
+    case SLOT_READY:
+        return "ready";
+    case SLOT_DRAINING:
+        return "draining";
+    case SLOT_GONE:
+        break;
+    }
+    return "gone";
+}
+
 enum slot_state
 slot_state(uint32_t number)
 {

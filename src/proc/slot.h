@@ -100,6 +100,7 @@ slot_owner slot_self_owner(void);
 void slot_say(enum slot_state state);
 /* The state as the master knows it, else as the process says. */
 enum slot_state slot_state(uint32_t number);
+const char *slot_state_name(enum slot_state state); /* "ready" */
 
 /* Whether the slot is that role's, or was and nobody has taken it since: its
  * name is "relayer", or "relayer 1" where the role has several processes. */

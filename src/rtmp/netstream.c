@@ -498,13 +498,6 @@ rtmp_session_finish(struct rtmp_request *r, const char *level, const char *code,
 }
 
 void
-rtmp_session_refuse(struct rtmp_request *r, const char *code,
-                    const char *reason)
-{
-    net_stream_refuse(of_request(r), code, reason);
-}
-
-void
 rtmp_session_each(struct rtmp_session *s,
                   void (*f)(struct rtmp_request *r, void *arg), void *arg)
 {

@@ -145,9 +145,6 @@ int rtmp_session_control(struct rtmp_request *r, enum rtmp_event event);
 /* Sends onStatus as the last message, then closes. */
 void rtmp_session_finish(struct rtmp_request *r, const char *level,
                          const char *code, const char *description);
-/* The same with level "error". */
-void rtmp_session_refuse(struct rtmp_request *r, const char *code,
-                         const char *reason);
 void rtmp_session_close(struct rtmp_session *s, const char *reason);
 
 /* Sessions open in this process. */

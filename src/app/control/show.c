@@ -173,22 +173,6 @@ resident_kb(pid_t pid)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static const char *
-state_name(enum slot_state state)
-{
-    switch (state) {
-    case SLOT_STARTING:
-        return "starting";
-    case SLOT_READY:
-        return "ready";
-    case SLOT_DRAINING:
-        return "draining";
-    case SLOT_GONE:
-        break;
-    }
-    return "gone";
-}
-
 /* The master's, and those of its child c. */
 static void
 show_slot(struct control_call *call, uint32_t number, const struct child *c)
@@ -203,7 +187,7 @@ show_slot(struct control_call *call, uint32_t number, const struct child *c)
     control_cell(call, str_from(card->name));
     control_cell_int(call, atomic_load(&card->generation));
     control_cell(call, str_from(c == NULL || state == SLOT_DRAINING
-                                    ? state_name(state)
+                                    ? slot_state_name(state)
                                     : child_state(c)));
     control_cell_int(call, seconds_since(atomic_load(&card->started_ms)));
     control_cell_int(call, (int64_t)atomic_load(&s->connections));

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 
 int
-rtmp_live_name(struct netstream *n, struct str name)
+rtmp_live_name(struct stream_session *n, struct str name)
 {
     struct str app = n->application->settings->name;
     int len = snprintf(n->name, sizeof(n->name), "%.*s/%.*s", STR_ARGS(app),
@@ -29,7 +29,7 @@ rtmp_live_name(struct netstream *n, struct str name)
 }
 
 bool
-rtmp_live_debugged(struct netstream *n)
+rtmp_live_debugged(struct stream_session *n)
 {
     return debug_wanted(&n->debug,
                         &rtmp_session_conn(n->request->session)->peer,
@@ -37,7 +37,7 @@ rtmp_live_debugged(struct netstream *n)
 }
 
 struct str
-rtmp_live_shown(const struct netstream *n)
+rtmp_live_shown(const struct stream_session *n)
 {
     return n->request->secret && !n->renamed && n->publisher == NULL
                ? n->application->settings->name
@@ -49,7 +49,7 @@ rtmp_live_shown(const struct netstream *n)
 static void
 on_publish_start(void *arg)
 {
-    struct netstream *n = arg;
+    struct stream_session *n = arg;
 
     log_limited_if(rtmp_live_debugged(n), LOG_INFO,
                    "stream %s: published by %s", n->name,
@@ -66,7 +66,7 @@ on_publish_start(void *arg)
 static void
 on_publish_stop(void *arg, const char *reason)
 {
-    struct netstream *n = arg;
+    struct stream_session *n = arg;
     bool started = timer_is_set(&n->idle);
     struct rtmp_refusal no;
 
@@ -91,7 +91,7 @@ static const struct live_publisher_handlers publisher_handlers = {
 static void
 on_idle(struct timer *timer)
 {
-    struct netstream *n = LIST_ITEM(timer, struct netstream, idle);
+    struct stream_session *n = LIST_ITEM(timer, struct stream_session, idle);
     int64_t limit = n->application->settings->idle_timeout;
     int64_t idle = loop_now(n->loop) - n->last_ms;
 
@@ -105,7 +105,7 @@ on_idle(struct timer *timer)
 }
 
 enum rtmp_result
-rtmp_live_publish(struct netstream *n, struct rtmp_refusal *no)
+rtmp_live_publish(struct stream_session *n, struct rtmp_refusal *no)
 {
     char url[RTMP_URL_MAX];
     struct conn *conn = rtmp_session_conn(n->request->session);
@@ -136,7 +136,7 @@ rtmp_live_publish(struct netstream *n, struct rtmp_refusal *no)
 static void
 on_play_start(void *arg, uint32_t chunk_size)
 {
-    struct netstream *n = arg;
+    struct stream_session *n = arg;
 
     if (rtmp_session_chunk_size(n->request->session, chunk_size) != 0) {
         rtmp_session_close(n->request->session, "it takes nothing");
@@ -152,7 +152,7 @@ on_play_hold(void *arg)
 static void
 count_stream(struct rtmp_request *r, void *arg)
 {
-    const struct netstream *n = r->context;
+    const struct stream_session *n = r->context;
     unsigned *in_use = arg;
 
     *in_use += n != NULL && (n->publisher != NULL || n->player != NULL);
@@ -162,7 +162,7 @@ count_stream(struct rtmp_request *r, void *arg)
 static void
 on_play_stop(void *arg, const char *reason, bool close)
 {
-    struct netstream *n = arg;
+    struct stream_session *n = arg;
     struct rtmp_request *r = n->request;
     bool played = str_eq(str_from(reason), STR(LIVE_PLAYED));
     const char *code =
@@ -191,8 +191,28 @@ static const struct live_player_handlers player_handlers = {
     .on_stop = on_play_stop,
 };
 
+static void
+note_player(struct rtmp_request *r, void *arg)
+{
+    const struct stream_session *n = r->context;
+    struct live_player **player = arg;
+
+    if (n != NULL && n->player != NULL) {
+        *player = n->player;
+    }
+}
+
+struct live_player *
+rtmp_live_player(struct rtmp_session *s)
+{
+    struct live_player *player = NULL;
+
+    rtmp_session_each(s, note_player, &player);
+    return player;
+}
+
 enum rtmp_result
-rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
+rtmp_live_play(struct stream_session *n, struct rtmp_refusal *no)
 {
     char url[RTMP_URL_MAX];
     struct conn *conn = rtmp_session_conn(n->request->session);
@@ -208,6 +228,7 @@ rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
         .gop_cache = a->settings->gop_cache,
         .duration = n->request->duration,
         .conn = conn,
+        .beside = rtmp_live_player(n->request->session),
     };
 
     /* Nothing is sent before this turn ends: Play.Start goes first. */
@@ -222,11 +243,11 @@ rtmp_live_play(struct netstream *n, struct rtmp_refusal *no)
 
 /* ---- life ---- */
 
-struct netstream *
+struct stream_session *
 rtmp_live_new(struct rtmp_request *r, const struct rtmp_application *a,
               bool publishing)
 {
-    struct netstream *n = mem_zero(sizeof(*n));
+    struct stream_session *n = mem_zero(sizeof(*n));
 
     n->loop = rtmp_session_conn(r->session)->loop;
     n->request = r;
@@ -243,7 +264,7 @@ rtmp_live_new(struct rtmp_request *r, const struct rtmp_application *a,
 void
 rtmp_live_free(struct rtmp_request *r)
 {
-    struct netstream *n = r->context;
+    struct stream_session *n = r->context;
 
     r->context = NULL;
     timer_stop(n->loop, &n->idle);

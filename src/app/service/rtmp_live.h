@@ -11,7 +11,7 @@
 #include "base/line_format.h"
 
 /* The publisher or player of a NetStream. */
-struct netstream {
+struct stream_session {
     struct loop *loop;            /* borrowed */
     struct rtmp_request *request; /* borrowed: lives as long as this */
     const struct rtmp_application *application;
@@ -33,21 +33,24 @@ struct netstream {
 };
 
 /* Makes it and sets r->context to it; rtmp_live_free() frees it. */
-struct netstream *rtmp_live_new(struct rtmp_request *r,
-                                const struct rtmp_application *a,
-                                bool publishing);
+struct stream_session *rtmp_live_new(struct rtmp_request *r,
+                                     const struct rtmp_application *a,
+                                     bool publishing);
 void rtmp_live_free(struct rtmp_request *r);
 /* Sets "app/name" from the application and name; -1: too long. */
-int rtmp_live_name(struct netstream *n, struct str name);
+int rtmp_live_name(struct stream_session *n, struct str name);
 /* "app/name" for logs; the application alone while the name may be a key. */
-struct str rtmp_live_shown(const struct netstream *n);
+struct str rtmp_live_shown(const struct stream_session *n);
 /* Whether the operator wants all lines about its client or its stream. */
-bool rtmp_live_debugged(struct netstream *n);
+bool rtmp_live_debugged(struct stream_session *n);
 
 /* RTMP_WAIT: the session gets the decision when the name is ours, or is
  * refused. */
-enum rtmp_result rtmp_live_publish(struct netstream *n,
+enum rtmp_result rtmp_live_publish(struct stream_session *n,
                                    struct rtmp_refusal *no);
-enum rtmp_result rtmp_live_play(struct netstream *n, struct rtmp_refusal *no);
+enum rtmp_result rtmp_live_play(struct stream_session *n,
+                                struct rtmp_refusal *no);
+/* One of the session's players, any; NULL: it has none. */
+struct live_player *rtmp_live_player(struct rtmp_session *s);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * RTMP sessions joined to live streams.
  *
- * Each NetStream that publishes or plays has one struct netstream: made when
- * the session asks whether it may, freed when the NetStream ends.  The order
- * of a decision is begin() -> after_hook() -> decide_policy() ->
+ * Each NetStream that publishes or plays has one struct stream_session: made
+ * when the session asks whether it may, freed when the NetStream ends.  The
+ * order of a decision is begin() -> after_hook() -> decide_policy() ->
  * rtmp_live_publish() or rtmp_live_play(); a hook that waits comes back through
  * rtmp_service_decide(), a name that has to be taken from another process
  * through on_publish_start().
@@ -98,7 +98,7 @@ on_connect(struct rtmp_request *r, struct rtmp_refusal *no)
 const struct rtmp_application *
 rtmp_service_application_of(const struct rtmp_request *r)
 {
-    const struct netstream *n = r->context;
+    const struct stream_session *n = r->context;
 
     return n->application;
 }
@@ -106,7 +106,7 @@ rtmp_service_application_of(const struct rtmp_request *r)
 int
 rtmp_service_rename(struct rtmp_request *r, struct str name)
 {
-    struct netstream *n = r->context;
+    struct stream_session *n = r->context;
 
     if (rtmp_live_name(n, name) != 0) {
         return -1;
@@ -145,7 +145,7 @@ rtmp_service_is_secret(const struct rtmp_application *a, struct str name)
 }
 
 static bool
-is_accepted(const struct netstream *n, struct rtmp_refusal *no)
+is_accepted(const struct stream_session *n, struct rtmp_refusal *no)
 {
     for (size_t i = 0; modules[i] != NULL; i++) {
         const struct rtmp_hooks *hooks = modules[i]->rtmp;
@@ -159,7 +159,7 @@ is_accepted(const struct netstream *n, struct rtmp_refusal *no)
 }
 
 static enum rtmp_result
-decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
+decide_policy(struct stream_session *n, bool hooked, struct rtmp_refusal *no)
 {
     no->code =
         n->publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
@@ -177,7 +177,7 @@ decide_policy(struct netstream *n, bool hooked, struct rtmp_refusal *no)
 }
 
 static enum rtmp_hook_result
-ask_hook(const struct rtmp_hooks *hooks, struct netstream *n,
+ask_hook(const struct rtmp_hooks *hooks, struct stream_session *n,
          struct rtmp_refusal *no)
 {
     if (hooks == NULL) {
@@ -192,7 +192,7 @@ ask_hook(const struct rtmp_hooks *hooks, struct netstream *n,
 
 /* To the hooks that were asked. */
 static void
-tell_end(const struct netstream *n)
+tell_end(const struct stream_session *n)
 {
     for (size_t i = 0; i < n->hook; i++) {
         const struct rtmp_hooks *hooks = modules[i]->rtmp;
@@ -204,7 +204,7 @@ tell_end(const struct netstream *n)
 }
 
 static enum rtmp_result
-after_hook(struct netstream *n, enum rtmp_hook_result result,
+after_hook(struct stream_session *n, enum rtmp_hook_result result,
            struct rtmp_refusal *no)
 {
     while (result == HOOK_NEXT && modules[n->hook] != NULL) {
@@ -254,7 +254,7 @@ static enum rtmp_result
 begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
 {
     const struct rtmp_application *a = find_application(server_of(r), r->app);
-    struct netstream *n;
+    struct stream_session *n;
     enum rtmp_result result;
 
     r->secret = a != NULL && (publishing ? !settings_is_open(a->settings)
@@ -302,7 +302,7 @@ static void
 on_media(struct rtmp_request *r, enum media_type type, uint32_t timestamp,
          const uint8_t *payload, size_t len)
 {
-    struct netstream *n = r->context;
+    struct stream_session *n = r->context;
     struct str content = str_of(payload, len);
 
     if (n == NULL || n->publisher == NULL) {
@@ -321,7 +321,7 @@ on_media(struct rtmp_request *r, enum media_type type, uint32_t timestamp,
 static void
 on_pause(struct rtmp_request *r, bool pause)
 {
-    struct netstream *n = r->context;
+    struct stream_session *n = r->context;
 
     if (n != NULL && n->player != NULL) {
         live_player_pause(n->player, pause);
@@ -331,7 +331,7 @@ on_pause(struct rtmp_request *r, bool pause)
 static void
 on_receive(struct rtmp_request *r, enum media_type type, bool on)
 {
-    struct netstream *n = r->context;
+    struct stream_session *n = r->context;
 
     if (n != NULL && n->player != NULL) {
         live_player_receive(n->player, type, on);
@@ -341,7 +341,7 @@ on_receive(struct rtmp_request *r, enum media_type type, bool on)
 static void
 writable(struct rtmp_request *r, void *arg)
 {
-    struct netstream *n = r->context;
+    struct stream_session *n = r->context;
 
     (void)arg;
     if (n != NULL && n->player != NULL) {
@@ -349,16 +349,24 @@ writable(struct rtmp_request *r, void *arg)
     }
 }
 
+static struct live_player *
+busy_player(struct rtmp_session *s)
+{
+    const struct live_player *any = rtmp_live_player(s);
+
+    return any != NULL ? live_player_busy(any) : NULL;
+}
+
 /* The player inside a frame first: the others wait for its end. */
 static void
 on_writable(struct rtmp_session *s)
 {
-    struct conn *conn = rtmp_session_conn(s);
+    struct live_player *busy = busy_player(s);
 
-    if (conn->busy != NULL) {
-        live_player_writable(conn->busy);
+    if (busy != NULL) {
+        live_player_writable(busy);
     }
-    if (!conn->closed) {
+    if (!rtmp_session_conn(s)->closed) {
         rtmp_session_each(s, writable, NULL);
     }
 }
@@ -367,7 +375,7 @@ on_writable(struct rtmp_session *s)
 static void
 log_end(const struct rtmp_request *r, const char *reason)
 {
-    const struct netstream *n = r->context;
+    const struct stream_session *n = r->context;
     struct rtmp_log_entry entry = {
         .r = r,
         .since_ms = rtmp_session_conn(r->session)->opened_ms,
@@ -389,7 +397,7 @@ log_end(const struct rtmp_request *r, const char *reason)
 static void
 on_end(struct rtmp_request *r, const char *reason)
 {
-    struct netstream *n = r->context;
+    struct stream_session *n = r->context;
 
     log_end(r, reason);
     if (n != NULL) {
@@ -404,12 +412,12 @@ on_end(struct rtmp_request *r, const char *reason)
 static int
 say(struct rtmp_session *s, const void *data, size_t len)
 {
-    struct conn *conn = rtmp_session_conn(s);
+    struct live_player *busy = busy_player(s);
 
-    if (conn->busy != NULL) {
-        return live_player_say(conn->busy, data, len);
+    if (busy != NULL) {
+        return live_player_say(busy, data, len);
     }
-    return conn_write(conn, data, len);
+    return conn_write(rtmp_session_conn(s), data, len);
 }
 
 static const struct rtmp_handlers handlers = {

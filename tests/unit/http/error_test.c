@@ -64,6 +64,7 @@ test_forms(void **state)
         { "Accept: */*, application/json;q=0\r\n", HTML },
         { "Accept: text/html;q=nonsense\r\n", HTML },
         { "Accept: ;;;,,,q=\r\n", JSON },
+        { "Accept: image/png\r\nAccept: text/html\r\n", HTML },
         { "Accept: application/problem+json\r\n", PROBLEM },
         { "Accept: application/problem+json, application/json\r\n", JSON },
         { "Accept: application/problem+json, */*;q=0.9\r\n", PROBLEM },

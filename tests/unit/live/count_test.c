@@ -80,7 +80,7 @@ test_halves(void **state)
     (void)state;
     write_frame(&author, KEY, 0, 100000);
     fixture_turns(5);
-    assert_true(live_player_mid_frame(v->p));
+    assert_true(player_mid_frame(v->p));
     assert_sent(v, 0, 0);
     wire_settle(&wire);
     assert_sent(v, 100000, 0);

@@ -98,7 +98,7 @@ test_everybody_gets_every_frame(void **state)
             expect(&wires[i], SOUND, n * 40, 100);
             expect_nothing(&wires[i]);
             assert_true(list_empty(&wires[i].conn->destroy.link));
-            assert_null(wires[i].conn->busy);
+            assert_null(wires[i].viewers[0].p->turns->busy);
         }
     }
     close_crowd(CROWD);

@@ -314,7 +314,7 @@ block(struct viewer *v)
 {
     write_frame(&author, KEY, 0, 100000);
     fixture_turns(5);
-    assert_true(live_player_mid_frame(v->p));
+    assert_true(player_mid_frame(v->p));
 }
 
 static void

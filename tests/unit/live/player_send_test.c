@@ -122,7 +122,7 @@ test_blocked_inside_a_frame_that_goes(void **state)
     (void)state;
     write_frame(&author, KEY, 0, 300000);
     fixture_turns(5);
-    assert_true(live_player_mid_frame(v->p));
+    assert_true(player_mid_frame(v->p));
     hub.check_stalls = true;
     for (i = 1; atomic_load(&stream()->head) == 0; i++) {
         assert_true(i < 1000);
@@ -255,7 +255,7 @@ test_words_wait_for_the_boundary(void **state)
     (void)state;
     write_frame(&author, KEY, 0, 100000);
     fixture_turns(5);
-    assert_true(live_player_mid_frame(v->p));
+    assert_true(player_mid_frame(v->p));
     assert_int_equal(live_player_say(v->p, words, sizeof(words)), 0);
     assert_int_equal(live_player_say(v->p, words, sizeof(words)), 0);
     /* Nothing more is written: they must not wait for a next frame. */
@@ -268,7 +268,7 @@ test_words_wait_for_the_boundary(void **state)
         assert_int_equal(m.type, 20);
         mem_free(&m.payload);
     }
-    assert_false(live_player_mid_frame(v->p));
+    assert_false(player_mid_frame(v->p));
     assert_int_equal(live_player_say(v->p, words, sizeof(words)), 0);
     write_frame(&author, INTER, 40, 100);
     wire_settle(&wire);

@@ -69,7 +69,7 @@ test_waits_for_the_publisher(void **state)
     (void)state;
     wire_settle(&wire);
     assert_int_equal(v->starts, 0);
-    assert_false(live_player_started(v->p));
+    assert_false(v->p->started);
     publish(&author, "live/b");
     write_head();
     write_frame(&author, KEY, 0, 100);

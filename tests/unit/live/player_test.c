@@ -116,12 +116,12 @@ test_pause_inside_a_frame(void **state)
     write_frame(&author, KEY, 0, 100000);
     write_frame(&author, INTER, 40, 100);
     fixture_turns(5);
-    assert_true(live_player_mid_frame(v->p));
+    assert_true(player_mid_frame(v->p));
     live_player_pause(v->p, true);
     settle_long();
     expect(&wire, KEY, 0, 100000);
     expect_nothing(&wire);
-    assert_false(live_player_mid_frame(v->p));
+    assert_false(player_mid_frame(v->p));
     live_player_pause(v->p, false);
     write_frame(&author, KEY, 80, 100);
     wire_settle(&wire);
@@ -167,7 +167,7 @@ test_picture_switched_off_inside_a_frame(void **state)
     (void)state;
     write_frame(&author, KEY, 0, 100000);
     fixture_turns(5);
-    assert_true(live_player_mid_frame(v->p));
+    assert_true(player_mid_frame(v->p));
     live_player_receive(v->p, MEDIA_VIDEO, false);
     write_frame(&author, INTER, 40, 100);
     write_frame(&author, SOUND, 40, 100);
@@ -183,13 +183,14 @@ static void
 test_leaves_inside_a_frame(void **state)
 {
     struct viewer *v = watch(&wire, "live/a");
+    const struct turns *turns = v->p->turns;
 
     (void)state;
     write_frame(&author, KEY, 0, 100000);
     fixture_turns(5);
-    assert_ptr_equal(wire.conn->busy, v->p);
+    assert_ptr_equal(turns->busy, v->p);
     live_stop_playing(&v->p);
-    assert_null(wire.conn->busy);
+    assert_null(turns->busy); /* it is freed at the end of the turn */
     watch(&wire, "live/a");
     settle_long();
     expect(&wire, KEY, 0, 100000);

@@ -247,9 +247,14 @@ static inline struct viewer *
 watch_as(struct wire *wire, int i, const struct live_play *what)
 {
     struct viewer *v = &wire->viewers[i];
+    struct live_play play = *what;
     struct errmsg err;
 
-    v->p = live_play(what, &viewer_handlers, v, &err);
+    for (int k = 0; k < WIRE_VIEWERS; k++) {
+        play.beside = k != i && wire->viewers[k].p != NULL ? wire->viewers[k].p
+                                                           : play.beside;
+    }
+    v->p = live_play(&play, &viewer_handlers, v, &err);
     assert_non_null(v->p);
     return v;
 }

@@ -173,11 +173,14 @@ peer_leaves_while_it_waits(void **state)
 static void
 application_closes_within_the_question(void **state)
 {
+    struct rtmp_refusal no = { .code = NULL };
+
     (void)state;
     app.publish = RTMP_WAIT;
     get_ready();
     call("publish", 5, 1, "movie");
-    rtmp_session_refuse(app.asked, NULL, "no more");
+    errmsg_set(&no.reason, "no more");
+    rtmp_session_decide(app.asked, RTMP_REFUSE, &no);
     told("live 1 live|movie|;end 1 movie: no more;");
     turns();
     assert_non_null(

@@ -167,7 +167,7 @@ its_stream_ends_in_the_middle(void **state)
     put_aggregate(1000);
     send_at_once();
     loop_turn(peer.loop, 0);
-    rtmp_session_refuse(&peer.session->streams[0]->r,
+    rtmp_session_finish(&peer.session->streams[0]->r, "error",
                         "NetStream.Publish.BadName", "replaced");
     forget(&app.told);
     assert_true(wait_closed());
