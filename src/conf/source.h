@@ -31,6 +31,7 @@ struct token {
     bool is_include; /* not a token for libconfig */
     bool twice;      /* a key that its group has already */
     bool told;       /* bad was reported with the key's path */
+    bool wrong;      /* a value that its row does not take */
     const char *bad; /* what is wrong with the value, NULL: nothing */
 };
 
