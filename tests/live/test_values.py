@@ -167,3 +167,19 @@ def test_weirctl_finds_the_socket_that_a_variable_names(
     assert done.returncode != 0
     assert "weir.conf:1: control.socket: ${env:SOCKET}: there is no such " \
         "variable" in done.stderr
+
+
+def test_a_reload_finds_new_files_of_a_pattern(weir):
+    w = weir(configuration(locations='\n@include "sites/*.conf"\n'))
+    assert get(w.http, "/new/hello").status == 404
+    os.makedirs(f"{w.prefix}/sites")
+    site = f"{w.prefix}/sites/new.conf"
+    write(site, '{ path = "/new"; module = "helo"; },\n')
+    w.reload(good=False)
+    assert "sites/new.conf:1: " in w.log()
+    write(site, '{ path = "/new"; module = "hello"; },\n')
+    w.reload()
+    assert get(w.http, "/new/hello").status == 200
+    os.rename(site, f"{w.prefix}/sites/.new.conf")
+    w.reload()
+    assert get(w.http, "/new/hello").status == 404
