@@ -241,7 +241,7 @@ main(int argc, char **argv)
     if (status != EXIT_DONE) {
         return status;
     }
-    if (module_check_table(modules, &err) == -1) {
+    if (module_check_table(modules, &control_own_names, &err) == -1) {
         fprintf(stderr, "weir: %s\n", err.text);
         return EXIT_NO_START;
     }

@@ -122,25 +122,50 @@ check_module(const struct module *const *table, size_t a, taken_name *taken,
     return 0;
 }
 
-int
-module_check_table(const struct module *const *table, struct errmsg *err)
+/* No name of m is weir's own. */
+static int
+check_own(const struct module *m, taken_name *taken,
+          const char *(*own)(size_t i), const char *what, struct errmsg *err)
 {
-    static const struct {
+    const char *name, *ours;
+
+    for (size_t i = 0; (name = taken(m, i)) != NULL; i++) {
+        for (size_t k = 0; own != NULL && (ours = own(k)) != NULL; k++) {
+            if (strcmp(name, ours) == 0) {
+                return errmsg_set(err,
+                                  "module \"%s\" (%s) has the %s \"%s\", which "
+                                  "is weir's own",
+                                  m->name, m->about, what, name);
+            }
+        }
+    }
+    return 0;
+}
+
+int
+module_check_table(const struct module *const *table,
+                   const struct own_names *own, struct errmsg *err)
+{
+    const struct {
         taken_name *taken;
+        const char *(*own)(size_t i); /* NULL: weir takes none */
         const char *what;
     } kinds[] = {
-        { own_name, "name" },
-        { command, "command" },
-        { metric, "metric" },
-        { root_row, "setting" },
-        { application_row, "setting of an application" },
-        { publish_value, "value of publish" },
+        { own_name, NULL, "name" },
+        { command, own->command, "command" },
+        { metric, own->metric, "metric" },
+        { root_row, own->setting, "setting" },
+        { application_row, own->application_setting,
+          "setting of an application" },
+        { publish_value, own->publish_value, "value of publish" },
     };
 
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         for (size_t a = 0; table[a] != NULL; a++) {
             if (check_module(table, a, kinds[k].taken, kinds[k].what, err) ==
-                -1) {
+                    -1 ||
+                check_own(table[a], kinds[k].taken, kinds[k].own, kinds[k].what,
+                          err) == -1) {
                 return -1;
             }
         }

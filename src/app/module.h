@@ -181,9 +181,21 @@ const struct module *module_find(struct str name);
 /* Sets err: there is no module of that name, and the nearest name; returns
  * -1. */
 int module_unknown(struct str name, struct errmsg *err);
-/* Checks that no two modules share a name: of the modules, of their commands,
- * metrics, rows at the root and in an application, and values of publish. -1
- * with err, which names the two modules. */
-int module_check_table(const struct module *const *table, struct errmsg *err);
+
+/* Names that weir itself takes: number i of each kind, NULL behind the last. */
+struct own_names {
+    const char *(*command)(size_t i);
+    const char *(*metric)(size_t i);
+    const char *(*setting)(size_t i); /* at the root */
+    const char *(*application_setting)(size_t i);
+    const char *(*publish_value)(size_t i);
+};
+
+/* Whether each name of a table is one module's, and not weir's own: of the
+ * modules, of their commands, metrics, rows at the root and in an application,
+ * and values of publish.  -1 with err, which names the two modules, or the one
+ * and says that the name is weir's own. */
+int module_check_table(const struct module *const *table,
+                       const struct own_names *own, struct errmsg *err);
 
 #endif

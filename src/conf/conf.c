@@ -5,11 +5,10 @@
  */
 #include "conf/layout.h"
 
-#include <string.h>
-
 #include "base/mem.h"
+#include "conf/expand.h"
 #include "conf/fill.h"
-#include "conf/parse.h"
+#include "conf/reader.h"
 
 struct conf *
 conf_load(const char *path, const struct conf_key *keys, size_t size,
@@ -25,7 +24,7 @@ conf_load(const char *path, const struct conf_key *keys, size_t size,
     source_init(&source, pool);
     source_read(&source, path);
     if (!source.broken) {
-        conf_fill(&source, keys, c->settings, pool);
+        conf_fill(&source, keys, c->settings, pool, &c->origins);
     }
     *mistakes = source_report(&source);
     source_clear(&source);
@@ -63,12 +62,19 @@ conf_pool(const struct conf *c)
 static void
 peek(struct source *source, const char *key, char **value)
 {
-    const char *found;
+    const struct conf_key row = { .name = key, .type = CONF_STRING };
+    const struct scope root = { .name = NULL };
+    struct reader r = { .source = source,
+                        .pool = source->pool,
+                        .room = EXPAND_ALL_MAX };
+    const config_setting_t *found;
+    struct scalar v;
     config_t tree;
 
     if (conf_parse(source, &tree) == 0 &&
-        config_lookup_string(&tree, key, &found) == CONFIG_TRUE) {
-        *value = mem_dup(found, strlen(found));
+        (found = config_lookup(&tree, key)) != NULL &&
+        reader_value(&r, &root, &row, found, &v) && v.kind == SCALAR_STRING) {
+        *value = mem_dup(v.text.ptr, v.text.len);
     }
     config_destroy(&tree);
 }

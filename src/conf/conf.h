@@ -6,6 +6,7 @@
  * manual (printed by "weir -K", compared with weir.conf(5) in make check).
  * conf_load() reads a file, reports EVERY mistake with file and line, and
  * fills the caller's settings structs with all defaults in place.
+ * Texts may take values from the environment and from files (conf/expand.h).
  *
  * It knows no other folder: rows that need more checks (an address, an access
  * rule) bring a function.
@@ -103,8 +104,11 @@ struct conf_key {
      * defaults.  GROUPS: "", for none.  It is not passed to check(). */
     const char *preset;
     enum conf_change change;
-    bool secret;              /* shown as "***" by -T and in messages */
-    const char *help;         /* one or two sentences for the manual */
+    bool secret;      /* shown as "***" by -T and in messages; not from a
+                         file that everybody can read */
+    bool dollars;     /* STRING, STRINGS: "$" has a meaning of its own in it,
+                         "$$" is left to it (conf/expand.h) */
+    const char *help; /* one or two sentences for the manual */
     const char *const *words; /* NULL-ended, for INT, TIME,
  SIZE, ENUM, STRING */
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/expand.h"
 #include "conf/instance.h"
 #include "conf/known.h"
 #include "conf/layout.h"
@@ -28,31 +29,6 @@ static bool fill_group(struct reader *r, const struct scope *in,
                        void *out);
 
 /* ---- what the file has ---- */
-
-static struct scalar
-scalar_of(const config_setting_t *c)
-{
-    switch (config_setting_type(c)) {
-    case CONFIG_TYPE_STRING:
-        return (struct scalar){ .kind = SCALAR_STRING,
-                                .text =
-                                    str_from(config_setting_get_string(c)) };
-    case CONFIG_TYPE_INT:
-    case CONFIG_TYPE_INT64:
-        return (struct scalar){ .kind = SCALAR_INT,
-                                .number = config_setting_get_int64(c) };
-    case CONFIG_TYPE_BOOL:
-        return (struct scalar){ .kind = SCALAR_BOOL,
-                                .number = config_setting_get_bool(c) };
-    case CONFIG_TYPE_GROUP:
-        return (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a group") };
-    case CONFIG_TYPE_FLOAT:
-        return (struct scalar){ .kind = SCALAR_OTHER,
-                                .text = STR("a fraction") };
-    default:
-        return (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a list") };
-    }
-}
 
 static const config_setting_t *
 find(const struct given *g, const char *name)
@@ -93,20 +69,40 @@ field_of(const struct conf_key *key, void *out)
 
 /* ---- keys of each type ---- */
 
+static void
+came_from(struct reader *r, const void *field, const char *from)
+{
+    if (from != NULL) {
+        origins_add(r->origins, r->pool, field, from);
+    }
+}
+
+/* The sources of several values, in their order. */
+static const char *
+join(struct pool *pool, const char *all, const char *more)
+{
+    if (all == NULL || more == NULL) {
+        return all != NULL ? all : more;
+    }
+    return pool_printf(pool, "%s, %s", all, more).ptr;
+}
+
 static bool
 fill_scalar(struct reader *r, const struct scope *in, const config_setting_t *c,
             const struct conf_key *key, void *field)
 {
-    struct scalar v = scalar_of(c);
+    struct scalar v;
     struct errmsg err;
 
-    if (reader_is_bad(r, in, key, c)) {
+    if (!reader_value(r, in, key, c, &v)) {
         return false;
     }
     if (value_read(key, &v, r->pool, field, &err) == -1) {
+        reader_wrong(r, c);
         return reader_mistake(r, in, key->name, conf_token(r->source, c),
                               err.text);
     }
+    came_from(r, field, v.from);
     return true;
 }
 
@@ -138,23 +134,27 @@ fill_strings(struct reader *r, const struct scope *in,
              const config_setting_t *c, const struct conf_key *key,
              struct conf_strings *out)
 {
+    const char *from = NULL;
     bool ok = true;
 
     out->count = item_count(c);
     out->items = pool_zero(r->pool, out->count * sizeof(*out->items));
     for (size_t i = 0; i < out->count; i++) {
         const config_setting_t *one = item(c, i);
-        struct scalar v = scalar_of(one);
+        struct scalar v;
         struct errmsg err;
 
-        if (reader_is_bad(r, in, key, one)) {
+        if (!reader_value(r, in, key, one, &v)) {
             ok = false;
         } else if (value_read_string(key, &v, r->pool, &out->items[i], &err) ==
                    -1) {
             ok = reader_mistake(r, in, key->name, conf_token(r->source, one),
                                 err.text);
+        } else {
+            from = join(r->source->pool, from, v.from);
         }
     }
+    came_from(r, out, from != NULL ? pool_cstr(r->pool, str_from(from)) : NULL);
     return ok && check_count(r, in, key, out->count, conf_token(r->source, c));
 }
 
@@ -175,7 +175,7 @@ fill_one_group(struct reader *r, const struct scope *in,
                const config_setting_t *c, const struct conf_key *key, void *out)
 {
     struct scope scope = { in, key->name, conf_token(r->source, c) };
-    struct scalar v = scalar_of(c);
+    struct scalar v = reader_scalar(c);
     struct given given = { .group = c };
 
     if (v.kind == SCALAR_STRING && key->type == CONF_GROUPS &&
@@ -336,7 +336,7 @@ fill_key(struct reader *r, const struct scope *in, const struct given *given,
     case CONF_GROUP:
         return fill_one_group(r, in, c, key, field);
     case CONF_GROUPS:
-        v = scalar_of(c);
+        v = reader_scalar(c);
         if (v.kind != SCALAR_OTHER && key->shorthand == NULL) {
             return reader_refuse(r, in, key, &v, conf_token(r->source, c));
         }
@@ -395,22 +395,21 @@ choosing_value(struct reader *r, const struct scope *in,
     if (c == NULL) {
         return true;
     }
-    if (reader_is_bad(r, in, key, c)) {
+    if (!reader_value(r, in, key, c, &v)) {
         return false;
     }
-    v = scalar_of(c);
     if (v.kind != SCALAR_STRING) {
         return reader_refuse(r, in, key, &v, conf_token(r->source, c));
     }
     *out = pool_str(r->pool, v.text);
+    came_from(r, out, v.from);
     return true;
 }
 
-/* The value of the key's own row.  False if the file has another one: it
- * was wrong, and told. */
+/* The value of the key's own row.  False if that of the file was wrong. */
 static bool
-own_value(const struct given *given, const struct conf_key *own, void *out,
-          struct str *value)
+own_value(const struct reader *r, const struct given *given,
+          const struct conf_key *own, void *out, struct str *value)
 {
     const config_setting_t *c = find(given, own->name);
     const void *field = field_of(own, out);
@@ -420,7 +419,7 @@ own_value(const struct given *given, const struct conf_key *own, void *out,
     } else if (own->type == CONF_ENUM) {
         *value = str_from(own->words[*(const int *)field]);
     }
-    return c == NULL || str_eq(scalar_of(c).text, *value);
+    return c == NULL || !reader_was_wrong(r, c);
 }
 
 /* An empty list is none. */
@@ -482,7 +481,7 @@ fill_extra(struct reader *r, const struct scope *in, const struct given *given,
     const struct conf_key *own = row_of(rows->tables[0], key->name);
     struct conf_extra *extra = field_of(key, out);
     struct conf_choice choice = { .what = NULL };
-    bool ok = own != NULL ? own_value(given, own, out, &extra->name)
+    bool ok = own != NULL ? own_value(r, given, own, out, &extra->name)
                           : choosing_value(r, in, given, key, &extra->name);
 
     if (!ok || !choose(r, in, given, key, &extra->name, &choice)) {
@@ -561,9 +560,11 @@ tell_rest(struct source *s)
 
 void
 conf_fill(struct source *s, const struct conf_key *keys, void *settings,
-          struct pool *pool)
+          struct pool *pool, struct origins *origins)
 {
-    struct reader r = { s, pool, NULL };
+    struct reader r = {
+        .source = s, .pool = pool, .origins = origins, .room = EXPAND_ALL_MAX
+    };
     struct scope root = { .name = NULL };
     config_t tree;
 
@@ -573,6 +574,7 @@ conf_fill(struct source *s, const struct conf_key *keys, void *settings,
         fill_group(&r, &root, &given, keys, settings);
         instance_find_all(&r, keys, settings);
     }
+    origins_sort(origins, pool);
     tell_rest(s);
     config_destroy(&tree);
 }

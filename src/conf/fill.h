@@ -7,11 +7,13 @@
 #define CONF_FILL_H
 
 #include "conf/conf.h"
+#include "conf/origin.h"
 #include "conf/source.h"
 
 /* Fills settings (zeroed) by its rows from the source, which is not broken;
- * strings and lists are made in pool.  Mistakes are noted in the source. */
+ * strings and lists are made in pool, and so is what origins holds.  Mistakes
+ * are noted in the source. */
 void conf_fill(struct source *s, const struct conf_key *keys, void *settings,
-               struct pool *pool);
+               struct pool *pool, struct origins *origins);
 
 #endif

@@ -7,11 +7,13 @@
 #define CONF_LAYOUT_H
 
 #include "conf/conf.h"
+#include "conf/origin.h"
 
 struct conf {
     struct pool *pool; /* holds all of it, this struct too */
     const struct conf_key *keys;
     void *settings;
+    struct origins origins;
 };
 
 /* Does the row stand for a value of its own in the file? */

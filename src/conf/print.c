@@ -14,6 +14,7 @@ struct printer {
     FILE *out;
     int depth;
     bool changed; /* leaves out what has its default */
+    const struct origins *origins;
 };
 
 static void print_rows(struct printer *p, const struct conf_key *keys,
@@ -84,6 +85,18 @@ print_groups(struct printer *p, const struct conf_key *key,
     fprintf(p->out, " )");
 }
 
+/* Where the value came from.  A group begins where its first field does. */
+static void
+print_origin(const struct printer *p, const struct conf_key *key,
+             const void *field)
+{
+    const char *from = origins_find(p->origins, field);
+
+    if (from != NULL && key->type != CONF_GROUP && key->type != CONF_GROUPS) {
+        fprintf(p->out, " # from %s", from);
+    }
+}
+
 static void
 print_value(struct printer *p, const struct conf_key *key, const void *field)
 {
@@ -113,7 +126,9 @@ print_value(struct printer *p, const struct conf_key *key, const void *field)
     case CONF_PARTS:
         break;
     }
-    fprintf(p->out, ";\n");
+    fprintf(p->out, ";");
+    print_origin(p, key, field);
+    fprintf(p->out, "\n");
 }
 
 static bool
@@ -253,7 +268,7 @@ print_rows(struct printer *p, const struct conf_key *keys, const void *settings)
 void
 conf_print(const struct conf *c, FILE *out)
 {
-    struct printer p = { out, 0, false };
+    struct printer p = { out, 0, false, &c->origins };
 
     print_rows(&p, c->keys, c->settings);
 }
@@ -261,7 +276,7 @@ conf_print(const struct conf *c, FILE *out)
 void
 conf_print_changed(const struct conf *c, FILE *out)
 {
-    struct printer p = { out, 0, true };
+    struct printer p = { out, 0, true, &c->origins };
 
     print_rows(&p, c->keys, c->settings);
 }

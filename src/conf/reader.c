@@ -5,7 +5,10 @@
  */
 #include "conf/reader.h"
 
+#include <string.h>
+
 #include "base/buf.h"
+#include "conf/expand.h"
 
 static void
 add_path(struct buf *out, const struct scope *in)
@@ -60,9 +63,37 @@ reader_missing(struct reader *r, const struct scope *in,
     return reader_mistake(r, in, key->name, in->at, err.text);
 }
 
-bool
-reader_is_bad(struct reader *r, const struct scope *in,
-              const struct conf_key *key, const config_setting_t *c)
+/* ---- values ---- */
+
+struct scalar
+reader_scalar(const config_setting_t *c)
+{
+    switch (config_setting_type(c)) {
+    case CONFIG_TYPE_STRING:
+        return (struct scalar){ .kind = SCALAR_STRING,
+                                .text =
+                                    str_from(config_setting_get_string(c)) };
+    case CONFIG_TYPE_INT:
+    case CONFIG_TYPE_INT64:
+        return (struct scalar){ .kind = SCALAR_INT,
+                                .number = config_setting_get_int64(c) };
+    case CONFIG_TYPE_BOOL:
+        return (struct scalar){ .kind = SCALAR_BOOL,
+                                .number = config_setting_get_bool(c) };
+    case CONFIG_TYPE_GROUP:
+        return (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a group") };
+    case CONFIG_TYPE_FLOAT:
+        return (struct scalar){ .kind = SCALAR_OTHER,
+                                .text = STR("a fraction") };
+    default:
+        return (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a list") };
+    }
+}
+
+/* Was the text of the value refused before parsing?  Then tells why. */
+static bool
+is_bad(struct reader *r, const struct scope *in, const struct conf_key *key,
+       const config_setting_t *c)
 {
     size_t at = conf_value_token(r->source, c);
     struct token *t = &r->source->tokens[at];
@@ -79,4 +110,86 @@ reader_is_bad(struct reader *r, const struct scope *in,
     text = pool_printf(r->source->pool, "%s: %s", shown, t->bad);
     reader_mistake(r, in, key->name, at, text.ptr);
     return true;
+}
+
+struct place { /* of a value that is expanded */
+    struct reader *reader;
+    const struct scope *in;
+    const struct conf_key *key;
+    size_t at;
+};
+
+static void
+on_mistake(void *arg, const char *text)
+{
+    const struct place *p = arg;
+
+    reader_mistake(p->reader, p->in, p->key->name, p->at, text);
+}
+
+/* What was put into a text may be a number, or true and false. */
+static struct scalar
+scalar_for(const struct conf_key *key, struct str text, const char *from)
+{
+    struct scalar v = { .kind = SCALAR_STRING, .text = text, .from = from };
+
+    if (key->type == CONF_INT &&
+        str_to_int(text, INT64_MIN, INT64_MAX, &v.number)) {
+        v.kind = SCALAR_INT;
+    } else if (key->type == CONF_BOOL &&
+               (str_eq(text, STR("true")) || str_eq(text, STR("false")))) {
+        v.kind = SCALAR_BOOL;
+        v.number = text.len == sizeof("true") - 1;
+    }
+    return v;
+}
+
+static bool
+expand_value(struct reader *r, const struct scope *in,
+             const struct conf_key *key, size_t at, struct scalar *v)
+{
+    struct place place = { r, in, key, at };
+    struct expansion e = { .secret = key->secret,
+                           .dollars = key->dollars,
+                           .room = r->room,
+                           .mistake = on_mistake,
+                           .arg = &place };
+    int rc = expand(&e, v->text);
+
+    r->room = e.room;
+    v->text = pool_str(r->source->pool, buf_str(&e.text));
+    if (buf_len(&e.sources) > 0) {
+        *v = scalar_for(key, v->text, pool_cstr(r->pool, buf_str(&e.sources)));
+    }
+    expand_clear(&e);
+    return rc == 0;
+}
+
+bool
+reader_value(struct reader *r, const struct scope *in,
+             const struct conf_key *key, const config_setting_t *c,
+             struct scalar *v)
+{
+    size_t at = conf_value_token(r->source, c);
+
+    *v = reader_scalar(c);
+    if (is_bad(r, in, key, c) ||
+        (v->kind == SCALAR_STRING && strstr(v->text.ptr, "${") != NULL &&
+         !expand_value(r, in, key, at, v))) {
+        reader_wrong(r, c);
+        return false;
+    }
+    return true;
+}
+
+void
+reader_wrong(struct reader *r, const config_setting_t *c)
+{
+    r->source->tokens[conf_value_token(r->source, c)].wrong = true;
+}
+
+bool
+reader_was_wrong(const struct reader *r, const config_setting_t *c)
+{
+    return r->source->tokens[conf_value_token(r->source, c)].wrong;
 }

@@ -6,6 +6,7 @@
 #ifndef CONF_READER_H
 #define CONF_READER_H
 
+#include "conf/origin.h"
 #include "conf/parse.h"
 #include "conf/value.h"
 
@@ -13,6 +14,8 @@ struct reader {
     struct source *source;
     struct pool *pool;   /* for the contents of the settings */
     struct wish *wishes; /* instances to be found when all is filled */
+    struct origins *origins;
+    size_t room; /* bytes that ${...} may still put in */
 };
 
 /* A group that is being filled: its place in the tree of settings, and the
@@ -34,8 +37,15 @@ bool reader_refuse(struct reader *r, const struct scope *in,
 bool reader_missing(struct reader *r, const struct scope *in,
                     const struct conf_key *key);
 
-/* Was the text of the value refused before parsing?  Then reports why. */
-bool reader_is_bad(struct reader *r, const struct scope *in,
-                   const struct conf_key *key, const config_setting_t *c);
+/* The value as it stands in the file. */
+struct scalar reader_scalar(const config_setting_t *c);
+/* The value for the key, once, with all that ${...} stands for; false after
+ * a report of what is wrong with it. */
+bool reader_value(struct reader *r, const struct scope *in,
+                  const struct conf_key *key, const config_setting_t *c,
+                  struct scalar *v);
+/* Marks a value as reported to be wrong, here or by reader_wrong(). */
+void reader_wrong(struct reader *r, const config_setting_t *c);
+bool reader_was_wrong(const struct reader *r, const config_setting_t *c);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -314,19 +315,17 @@ source_read(struct source *s, const char *path)
     }
 }
 
-/* The path of an included file: relative to the one that includes it. */
-static const char *
-resolve(const struct source *s, struct str name, uint32_t from)
+/* Where the name of an included file stands on: the folder of the file that
+ * includes it. */
+static struct str
+folder_of(const struct source *s, struct str name, uint32_t from)
 {
     struct str path = str_from(s->files[from].path);
 
     while (path.len > 0 && path.ptr[path.len - 1] != '/') {
         path.len--;
     }
-    if (str_starts(name, STR("/"))) {
-        path.len = 0;
-    }
-    return pool_printf(s->keep, "%.*s%.*s", STR_ARGS(path), STR_ARGS(name)).ptr;
+    return str_starts(name, STR("/")) ? STR_NONE : path;
 }
 
 /* Reads an included file; why not in err. */
@@ -351,11 +350,10 @@ read_included(struct source *s, struct source_file *f, struct errmsg *err)
     return 0;
 }
 
-int
-source_include(struct source *s, struct str name, size_t at)
+static int
+include_one(struct source *s, const char *path, size_t at)
 {
-    uint32_t from = s->tokens[at].file;
-    struct source_file f = { .path = resolve(s, name, from), .parent = from };
+    struct source_file f = { .path = path, .parent = s->tokens[at].file };
     struct errmsg err;
 
     if (read_included(s, &f, &err) == -1) {
@@ -364,4 +362,89 @@ source_include(struct source *s, struct str name, size_t at)
         return s->file_count < FILES_MAX ? 0 : -1;
     }
     return source_lex(s, (uint32_t)(s->file_count - 1));
+}
+
+/* ---- patterns ---- */
+
+static bool
+is_pattern_char(char c)
+{
+    return c == '*' || c == '?' || c == '[';
+}
+
+static bool
+is_pattern(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (is_pattern_char(name.ptr[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For glob(), to which the folder is not to be a pattern. */
+static const char *
+pattern_of(const struct source *s, struct str folder, struct str name)
+{
+    struct buf text;
+    const char *pattern;
+
+    buf_init(&text, SIZE_MAX / 2);
+    for (size_t i = 0; i < folder.len; i++) {
+        if (is_pattern_char(folder.ptr[i]) || folder.ptr[i] == '\\') {
+            buf_add(&text, "\\", 1);
+        }
+        buf_add(&text, &folder.ptr[i], 1);
+    }
+    buf_add_str(&text, name);
+    pattern = pool_cstr(s->pool, buf_str(&text));
+    buf_clear(&text);
+    return pattern;
+}
+
+/* A folder that is not there has no files; one that is closed may have some. */
+static int
+on_unreadable(const char *path, int error)
+{
+    (void)path;
+    return error != ENOENT && error != ENOTDIR;
+}
+
+/* Every file that the pattern fits, by name; there may be none.  Names that
+ * begin with a dot are not meant by "*". */
+static int
+include_all(struct source *s, struct str folder, struct str name, size_t at)
+{
+    glob_t found = { .gl_pathc = 0 };
+    int rc = glob(pattern_of(s, folder, name), 0, on_unreadable, &found);
+
+    if (rc != 0 && rc != GLOB_NOMATCH) {
+        source_say(s, at,
+                   "cannot include \"%.*s%.*s\": a folder of it cannot be "
+                   "read",
+                   STR_ARGS(folder), STR_ARGS(name));
+        s->broken = true;
+    }
+    rc = 0;
+    for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++) {
+        rc =
+            include_one(s, pool_cstr(s->keep, str_from(found.gl_pathv[i])), at);
+    }
+    globfree(&found);
+    return rc;
+}
+
+int
+source_include(struct source *s, struct str name, size_t at)
+{
+    struct str folder = folder_of(s, name, s->tokens[at].file);
+
+    if (is_pattern(name)) {
+        return include_all(s, folder, name, at);
+    }
+    return include_one(
+        s,
+        pool_printf(s->keep, "%.*s%.*s", STR_ARGS(folder), STR_ARGS(name)).ptr,
+        at);
 }

@@ -31,6 +31,7 @@ struct token {
     bool is_include; /* not a token for libconfig */
     bool twice;      /* a key that its group has already */
     bool told;       /* bad was reported with the key's path */
+    bool wrong;      /* a value that its row does not take */
     const char *bad; /* fault of the value, NULL: none */
 };
 
@@ -73,8 +74,9 @@ void source_read(struct source *s, const char *path);
 /* Cuts file number i, which was read; -1: so wrong that the rest is not worth
  * reading. */
 int source_lex(struct source *s, uint32_t i);
-/* Reads the file that the @include at a token names, and cuts it.  One that
- * cannot be read is a mistake, but no reason to stop. */
+/* Reads the file that the @include at a token names, and cuts it; or all that
+ * fit a pattern of glob(7), of which there may be none.  One that cannot be
+ * read is a mistake, but no reason to stop. */
 int source_include(struct source *s, struct str name, size_t at);
 
 size_t source_add(struct source *s, const struct token *t); /* its number */

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "conf/expand.h"
+
 struct unit {
     const char *name;
     int64_t factor;
@@ -475,12 +477,9 @@ value_print_number(enum conf_type type, int64_t n, struct buf *out)
     buf_printf(out, "%lld%s", (long long)(n / unit->factor), unit->name);
 }
 
-void
-value_print_string(const struct conf_key *key, struct str s, struct buf *out)
+static void
+print_quoted(struct str s, struct buf *out)
 {
-    if (key->secret && s.len > 0) {
-        s = STR("***");
-    }
     buf_printf(out, "\"");
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
@@ -494,6 +493,24 @@ value_print_string(const struct conf_key *key, struct str s, struct buf *out)
         }
     }
     buf_printf(out, "\"");
+}
+
+void
+value_print_string(const struct conf_key *key, struct str s, struct buf *out)
+{
+    struct buf text;
+
+    if (key->secret && s.len > 0) {
+        s = STR("***");
+    }
+    buf_init(&text, SIZE_MAX / 2);
+    if (key->dollars) {
+        buf_add_str(&text, s);
+    } else {
+        expand_escape(s, &text);
+    }
+    print_quoted(buf_str(&text), out);
+    buf_clear(&text);
 }
 
 /* The word a negative number stands for, or NULL. */

@@ -13,8 +13,9 @@
 /* A value as libconfig has it, or made from a preset. */
 struct scalar {
     enum { SCALAR_STRING, SCALAR_INT, SCALAR_BOOL, SCALAR_OTHER } kind;
-    struct str text; /* STRING; OTHER: "a list" */
-    int64_t number;  /* INT, BOOL */
+    struct str text;  /* STRING; OTHER: "a list" */
+    int64_t number;   /* INT, BOOL */
+    const char *from; /* the ${...} that it came by; NULL: none */
 };
 
 /* Puts v into the field that key is for (STRING, INT, BOOL, TIME, SIZE,

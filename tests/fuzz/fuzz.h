@@ -7,8 +7,10 @@
 #define TESTS_FUZZ_FUZZ_H
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 
@@ -53,6 +55,22 @@ cut_field(struct str line, struct str *name, struct str *value)
     *name = str_first(line, colon);
     *value = str_trim(str_skip(line, colon + 1));
     return colon < line.len;
+}
+
+/* Into a directory, and back: relative paths of the fuzzer itself stand on
+ * where it was started. */
+static inline void
+go_to(const char *path, int *home)
+{
+    *home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    require(*home != -1 && chdir(path) == 0);
+}
+
+static inline void
+go_home(int home)
+{
+    require(fchdir(home) == 0);
+    close(home);
 }
 
 /* Descriptors that are open. */

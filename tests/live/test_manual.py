@@ -56,6 +56,7 @@ def here(text, folder):
     """At ports that are free, with the files and folders that it names, and
     with hello where it names the module that its reader has made."""
     text = re.sub(r'"(?:127\.0\.0\.1:)?\d+"', '"127.0.0.1:0"', text)
+    text = re.sub(r'(\$\{env:\w+_PORT:-)\d+\}', r'\g<1>127.0.0.1:0}', text)
     text = text.replace('module = "mine"', 'module = "hello"')
     if ".pem" in text:
         files = Certificates(folder / "tls")
@@ -64,6 +65,13 @@ def here(text, folder):
                       text)
         text = re.sub(r'"/[^"]*/privkey\.pem"', f'"{files.path("www.key")}"',
                       text)
+    for path in re.findall(r"\$\{file:([^}]*)\}", text):
+        os.makedirs(f"{folder}/secrets", exist_ok=True)
+        secret = f"{folder}/secrets/{os.path.basename(path)}"
+        with open(secret, "w", encoding="ascii") as f:
+            f.write("password=0123456789abcdef\n")
+        os.chmod(secret, 0o640)
+        text = text.replace(path, secret)
     for root in re.findall(r'\broot = "([^"]*)"', text):
         os.makedirs(f"{folder}/{root}", exist_ok=True)
     return text

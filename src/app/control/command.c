@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "app/metrics/metrics.h"
 #include "app/module.h"
+#include "app/settings/settings.h"
 
 #define NEAR 2 /* edits that still count as a slip */
 
@@ -68,8 +70,9 @@ control_split(struct str *rest, struct str *words, size_t *count,
 
 /* ---- the table ---- */
 
-const struct control_verb *
-control_verb_at(size_t n)
+/* Number *n of weir's own; NULL with *n less by as many as there are. */
+static const struct control_verb *
+own_verb_at(size_t *n)
 {
     static const struct control_verb *const ours[] = {
         control_life_verbs, control_show_verbs, control_process_verbs,
@@ -78,10 +81,38 @@ control_verb_at(size_t n)
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
         for (const struct control_verb *v = ours[i]; v->words != NULL; v++) {
-            if (n-- == 0) {
+            if ((*n)-- == 0) {
                 return v;
             }
         }
+    }
+    return NULL;
+}
+
+/* One of weir's own, as struct own_names has it. */
+static const char *
+own_command(size_t i)
+{
+    const struct control_verb *v = own_verb_at(&i);
+
+    return v != NULL ? v->words : NULL;
+}
+
+const struct own_names control_own_names = {
+    .command = own_command,
+    .metric = metrics_own_name,
+    .setting = settings_own_name,
+    .application_setting = settings_own_application_name,
+    .publish_value = settings_own_publish_value,
+};
+
+const struct control_verb *
+control_verb_at(size_t n)
+{
+    const struct control_verb *own = own_verb_at(&n);
+
+    if (own != NULL) {
+        return own;
     }
     for (size_t i = 0; modules[i] != NULL; i++) {
         const struct control_verb *v = modules[i]->verbs;

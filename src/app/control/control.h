@@ -19,6 +19,7 @@
 
 #include "app/control/verb.h"
 #include "app/master/master.h"
+#include "app/module.h"
 #include "base/buf.h"
 
 /* For master_run(). */
@@ -30,6 +31,9 @@ extern const struct master_socket control_for_master;
 size_t control_help(struct buf *out, struct str prefix);
 /* weir -C: a line for each: words, arguments, level, help. */
 void control_print_commands(FILE *out);
+
+/* For module_check_table(). */
+extern const struct own_names control_own_names;
 
 #define CONTROL_LINE_MAX 8192 /* bytes of a line */
 

@@ -199,17 +199,32 @@ struct metric app_metrics[] = {
     METRIC_END,
 };
 
+/* Weir's own tables. */
+static struct metric *const own[] = { state_metrics, app_metrics,  proc_metrics,
+                                      net_metrics,   http_metrics, rtmp_metrics,
+                                      live_metrics,  store_metrics };
+
+#define OWN (sizeof(own) / sizeof(own[0]))
+
+const char *
+metrics_own_name(size_t i)
+{
+    for (size_t t = 0; t < OWN; t++) {
+        for (const struct metric *m = own[t]; m->name != NULL; m++) {
+            if (i-- == 0) {
+                return m->name;
+            }
+        }
+    }
+    return NULL;
+}
+
 void
 metrics_register(const struct module *const *table)
 {
-    metric_register(state_metrics);
-    metric_register(app_metrics);
-    metric_register(proc_metrics);
-    metric_register(net_metrics);
-    metric_register(http_metrics);
-    metric_register(rtmp_metrics);
-    metric_register(live_metrics);
-    metric_register(store_metrics);
+    for (size_t i = 0; i < OWN; i++) {
+        metric_register(own[i]);
+    }
     for (size_t i = 0; table[i] != NULL; i++) {
         if (table[i]->metrics != NULL) {
             metric_register(table[i]->metrics);

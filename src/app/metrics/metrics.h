@@ -20,6 +20,8 @@
 /* Master, before metrics_create(): registers the tables of all folders and
  * of these modules. */
 void metrics_register(const struct module *const *table);
+/* Name number i of weir's own metrics; NULL behind the last. */
+const char *metrics_own_name(size_t i);
 /* Master, for each generation that is opened, before its workers are forked:
  * its applications, listeners and modules get their places. */
 void metrics_learn(const struct generation *g);

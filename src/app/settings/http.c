@@ -221,7 +221,8 @@ static const struct conf_key server_keys[] = {
         .help = "A file with a line for every request, \"stderr\", "
                 "\"stdout\" or \"off\"."),
     ROW(http_server_settings, access_log_format, CONF_STRING, .min = 1,
-        .max = 4096, .preset = "combined", .check = check_format,
+        .max = 4096, .preset = "combined", .dollars = true,
+        .check = check_format,
         .help = "How a line of it looks: \"combined\", \"json\", text with "
                 "$variables, or \"json: member=$variable ...\"."),
     ROW(http_server_settings, mask_args, CONF_STRINGS, .preset = MASK_ARGS,

@@ -15,6 +15,8 @@
 #define PUBLISH_WORDS 8   /* "open" and the NULL at the end among them */
 #define PUBLISH_PRESET 32 /* bytes */
 
+static const char own_publish_value[] = "open";
+
 const char *settings_publish_words[PUBLISH_WORDS];
 char settings_publish_preset[PUBLISH_PRESET];
 
@@ -35,8 +37,40 @@ settings_publish_fill(void)
             str_copy(settings_publish_preset, PUBLISH_PRESET, str_from(value));
         }
     }
-    settings_publish_words[n++] = "open";
+    settings_publish_words[n++] = own_publish_value;
     settings_publish_words[n] = NULL;
+}
+
+const char *
+settings_own_publish_value(size_t i)
+{
+    return i == 0 ? own_publish_value : NULL;
+}
+
+/* ---- names ---- */
+
+/* Row number i that stands in the file. */
+static const char *
+name_at(const struct conf_key *keys, size_t i)
+{
+    for (; keys->name != NULL; keys++) {
+        if (keys->type != CONF_WHERE && keys->type != CONF_PARTS && i-- == 0) {
+            return keys->name;
+        }
+    }
+    return NULL;
+}
+
+const char *
+settings_own_name(size_t i)
+{
+    return name_at(settings_rows(), i);
+}
+
+const char *
+settings_own_application_name(size_t i)
+{
+    return name_at(settings_application_keys, i);
 }
 
 /* ---- rows ---- */

@@ -11,6 +11,8 @@
 
 extern const struct conf_key settings_rtmp_keys[]; /* of struct rtmp_block */
 extern const struct conf_key settings_http_keys[]; /* of struct http_block */
+/* Of struct rtmp_application_settings. */
+extern const struct conf_key settings_application_keys[];
 
 /* Rows that modules add: parts by the place in the table of modules. */
 bool settings_root_part(size_t i, struct conf_part *part);

@@ -31,7 +31,7 @@ check_name(struct str value, struct errmsg *err)
     return 0;
 }
 
-static const struct conf_key application_keys[] = {
+const struct conf_key settings_application_keys[] = {
     ROW_WHERE(rtmp_application_settings),
     ROW(rtmp_application_settings, name, CONF_STRING, .check = check_name,
         .help = "The first part of a stream's path: rtmp://HOST/NAME/..."),
@@ -169,7 +169,8 @@ static const struct conf_key server_keys[] = {
                 "every connect that was refused, at its end; \"stderr\", "
                 "\"stdout\" or \"off\"."),
     ROW(rtmp_server_settings, access_log_format, CONF_STRING, .min = 1,
-        .max = 4096, .preset = "combined", .check = check_format,
+        .max = 4096, .preset = "combined", .dollars = true,
+        .check = check_format,
         .help = "How a line of it looks: \"combined\", \"json\", text with "
                 "$variables, or \"json: member=$variable ...\"."),
     ROW(rtmp_server_settings, mask_args, CONF_STRINGS, .preset = MASK_ARGS,
@@ -177,7 +178,7 @@ static const struct conf_key server_keys[] = {
         .help = "Query arguments whose values are written as *** in the "
                 "access log and in statistics."),
     ROW(rtmp_server_settings, applications, CONF_GROUPS,
-        .keys = application_keys,
+        .keys = settings_application_keys,
         .size = sizeof(struct rtmp_application_settings), .min = 1,
         .check_among = check_application_among,
         .help = "The applications in which clients publish and play."),

@@ -288,6 +288,12 @@ const void *settings_of_module(const struct settings *s,
 const void *settings_of_application(const struct rtmp_application_settings *a,
                                     const struct module *m);
 
+/* Names that weir itself has at the root and in an application, and for
+ * publish: number i, NULL behind the last. */
+const char *settings_own_name(size_t i);
+const char *settings_own_application_name(size_t i);
+const char *settings_own_publish_value(size_t i);
+
 /* The rows of struct settings. */
 const struct conf_key *settings_rows(void);
 

@@ -101,7 +101,8 @@ test_strings_side_by_side(void **state)
                  "missing?\n");
     help_refused("port = 1;\nfoobarbaz = ( \"a\" \"b\" );\n",
                  "t.conf:2: foobarbaz is unknown; there are: workers, port, "
-                 "pid, user, token, access, secrets, live, units, store\n"
+                 "pid, user, token, access, secrets, live, units, store, "
+                 "format, voices, speakers, volume\n"
                  "t.conf:2: two strings side by side, is a comma missing?\n");
 }
 

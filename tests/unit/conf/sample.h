@@ -47,6 +47,21 @@ struct sample_sqlite {
     struct str path;
 };
 
+/* Added by part 1 at the root. */
+struct sample_voice {
+    struct str name;
+    int64_t speed;
+};
+
+struct sample_speaker {
+    struct conf_instance voice, other;
+};
+
+struct sample_added {
+    struct conf_groups voices, speakers;
+    int64_t volume;
+};
+
 struct sample {
     int64_t workers, port;
     struct str pid, user, token;
@@ -54,6 +69,8 @@ struct sample {
     struct sample_live live;
     struct conf_groups units;
     struct sample_store store;
+    struct str format;
+    struct conf_parts parts;
 };
 
 /* The type comes first in the rest. */
@@ -118,6 +135,20 @@ check_rule(struct str value, struct errmsg *err)
                       STR_ARGS(value));
 }
 
+/* "$$" is a dollar sign, and no variable is called env:X. */
+static int
+check_format(struct str value, struct errmsg *err)
+{
+    while (value.len > 0) {
+        if (str_starts(value, STR("${env:")) ||
+            str_starts(value, STR("${file:"))) {
+            return errmsg_set(err, "has no such variable");
+        }
+        value = str_skip(value, str_starts(value, STR("$$")) ? 2 : 1);
+    }
+    return 0;
+}
+
 static int
 check_live(const void *settings, struct errmsg *err)
 {
@@ -171,6 +202,36 @@ static const struct conf_key store_keys[] = {
     CONF_END,
 };
 
+static const struct conf_key voice_keys[] = {
+    ROW(_voice, name, CONF_STRING, .min = 1),
+    ROW(_voice, speed, CONF_INT, .min = 1, .max = 9, .preset = "5"),
+    CONF_END,
+};
+
+static const struct conf_key speaker_keys[] = {
+    ROW(_speaker, voice, CONF_INSTANCE, .of = "voices"),
+    ROW(_speaker, other, CONF_INSTANCE, .of = "voices", .preset = ""),
+    CONF_END,
+};
+
+static const struct conf_key added_keys[] = {
+    ROW(_added, voices, CONF_GROUPS, .keys = voice_keys,
+        .size = sizeof(struct sample_voice), .preset = "", .named = true),
+    ROW(_added, speakers, CONF_GROUPS, .keys = speaker_keys,
+        .size = sizeof(struct sample_speaker), .preset = "",
+        .shorthand = "voice"),
+    ROW(_added, volume, CONF_SIZE, .preset = "1k", .change = CONF_RESTART),
+    CONF_END,
+};
+
+static bool
+sample_part(size_t i, struct conf_part *part)
+{
+    *part = (struct conf_part){ i == 1 ? added_keys : NULL,
+                                sizeof(struct sample_added) };
+    return i < 3;
+}
+
 static const struct conf_key sample_keys[] = {
     ROW(, workers, CONF_INT, .min = 1, .max = 64, .preset = "auto",
         .words = auto_word, .help = "Workers."),
@@ -189,6 +250,9 @@ static const struct conf_key sample_keys[] = {
         .size = sizeof(struct sample_unit), .preset = "", .shorthand = "name"),
     ROW(, store, CONF_GROUP, .keys = store_keys,
         .size = sizeof(struct sample_store), .preset = ""),
+    ROW(, format, CONF_STRING, .preset = "", .dollars = true,
+        .check = check_format),
+    ROW(, parts, CONF_PARTS, .part = sample_part),
     CONF_END,
 };
 

@@ -200,6 +200,89 @@ test_too_large(void **state)
                  "is larger than 4 MB\n");
 }
 
+/* A pattern takes what fits it, by name; "*" takes no hidden files. */
+static void
+test_patterns(void **state)
+{
+    const struct sample_unit *units;
+    const struct sample *s;
+    struct conf *c;
+
+    (void)state;
+    mkdir("p[1]", 0700);
+    mkdir("p[1]/units.d", 0700);
+    mkdir("p1", 0700); /* what p[1] would be as a pattern */
+    help_write("p[1]/units.d/20.conf", STR("\"b\",\n"));
+    help_write("p[1]/units.d/10.conf", STR("\n\"a\",\n"));
+    help_write("p[1]/units.d/3.conf", STR("\"c\",\n"));
+    help_write("p[1]/units.d/.hidden.conf", STR("= =\n"));
+    help_write("p[1]/units.d/40.conf~", STR("= =\n"));
+    help_write("p[1]/all.conf", STR("port = 1;\n"
+                                    "@include \"none.d/*.conf\"\n"
+                                    "@include \"units.d/[z]?.conf\" # none\n"
+                                    "units = (\n"
+                                    "  @include \"units.d/*.conf\"\n"
+                                    "\"d\" );\n"));
+    c = help_load("@include \"p[[]1]/a*.conf\"\n");
+    s = conf_settings(c);
+    units = s->units.items;
+    assert_int_equal(s->units.count, 4);
+    assert_string_equal(units[0].name.ptr, "a");
+    assert_string_equal(units[0].where.file, "p[1]/units.d/10.conf");
+    assert_int_equal(units[0].where.line, 2);
+    assert_string_equal(units[1].name.ptr, "b");
+    assert_string_equal(units[2].name.ptr, "c");
+    conf_free(&c);
+}
+
+static void
+test_refused_patterns(void **state)
+{
+    (void)state;
+    mkdir("bad.d", 0700);
+    help_write("bad.d/a.conf", STR("port = 1;\nprt = 1;\n"));
+    help_write("bad.d/b.conf", STR("\nworkers = 0;\n"));
+    help_refused("@include \"bad.d/*.conf\"\npid = 1;\n",
+                 "bad.d/a.conf:2: prt is unknown, did you mean \"port\"?\n"
+                 "bad.d/b.conf:2: workers must be a whole number from 1 to 64 "
+                 "or \"auto\", not 0\n"
+                 "t.conf:2: pid must be a string, not 1\n");
+    help_write("bad.d/a.conf", STR("port = 1;\n"));
+    help_write("bad.d/b.conf", STR("\n@include \"[a-b].*\"\n"));
+    mkdir("bad.d/c.conf", 0700);
+    assert_int_equal(symlink("gone", "bad.d/d.conf"), 0);
+    help_refused("@include \"bad.d/*.conf\"\n@include \"bad.d/none.conf\"",
+                 "t.conf:1: cannot include \"bad.d/c.conf\": cannot read: Is "
+                 "a directory\n"
+                 "t.conf:1: cannot include \"bad.d/d.conf\": cannot open: No "
+                 "such file or directory\n"
+                 "bad.d/b.conf:2: cannot include \"bad.d/b.conf\": it would "
+                 "include itself\n"
+                 "t.conf:2: cannot include \"bad.d/none.conf\": cannot open: "
+                 "No such file or directory\n");
+}
+
+/* Bounded as other includes are. */
+static void
+test_patterns_of_many(void **state)
+{
+    char name[32];
+    char *mistakes;
+
+    (void)state;
+    mkdir("many.d", 0700);
+    for (int i = 0; i < 1001; i++) {
+        snprintf(name, sizeof(name), "many.d/%d.conf", i);
+        help_write(name, STR(""));
+    }
+    help_write("t.conf", STR("@include \"many.d/*\"\n"));
+    assert_null(
+        conf_load("t.conf", sample_keys, sizeof(struct sample), &mistakes));
+    assert_non_null(strstr(mistakes, "more than 1000 files are included"));
+    assert_string_equal(strchr(mistakes, '\n'), "\n"); /* said once */
+    mem_free(&mistakes);
+}
+
 int
 main(void)
 {
@@ -213,6 +296,9 @@ main(void)
         cmocka_unit_test(test_deep),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_refused_patterns),
+        cmocka_unit_test(test_patterns_of_many),
     };
 
     return cmocka_run_group_tests(tests, help_enter, help_leave);
