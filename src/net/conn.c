@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "net/metrics.h"
 #include "net/tls.h"
@@ -392,6 +393,14 @@ conn_set_user_timeout(struct conn *c, int64_t ms)
         setsockopt(c->io.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value,
                    sizeof(value));
     }
+}
+
+uint64_t
+conn_census(const struct addr *peer)
+{
+    struct str client = addr_client(peer);
+
+    return client.len == 0 ? 0 : hash_str(client) | 1;
 }
 
 void

@@ -134,6 +134,10 @@ struct conn_socket {
     uint64_t census;   /* it was counted as incomplete under this; 0: not */
 };
 
+/* Under what the client of an address is counted in the census; 0: it is not.
+ */
+uint64_t conn_census(const struct addr *peer);
+
 /* Gives up one that no connection was made of. */
 void conn_socket_close(const struct conn_socket *s);
 

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <sys/un.h>
+
 #include "net/conn_move.h"
 #include "tls_client.h"
 
@@ -117,6 +119,99 @@ what_was_not_packed_so_is_refused(void **state)
     buf_clear(&bytes);
 }
 
+/* Detaches a TCP connection whose peer is named as accept(2) has it. */
+static int
+detach_tcp(struct session *s, struct buf *bytes)
+{
+    struct sockaddr_storage ss = { 0 };
+    socklen_t len = sizeof(ss);
+
+    open_tcp(s, &handlers, &wide);
+    assert_int_equal(getpeername(s->c->io.fd, (struct sockaddr *)&ss, &len), 0);
+    addr_from_socket(&s->c->via, &ss);
+    return detach(s, bytes);
+}
+
+static int
+listening_socket(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+static void
+only_the_socket_that_was_packed_is_taken(void **state)
+{
+    struct session s, other;
+    struct buf bytes, others;
+    int pair[2];
+
+    (void)state;
+    int fd = detach_tcp(&s, &bytes);
+    int wrong = detach_tcp(&other, &others);
+
+    assert_false(attaches(buf_str(&bytes), wrong, &wide));
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_false(attaches(buf_str(&bytes), pair[0], &wide));
+    close(pair[1]);
+    assert_false(attaches(buf_str(&bytes), listening_socket(), &wide));
+    assert_false(
+        attaches(buf_str(&bytes), socket(AF_INET, SOCK_STREAM, 0), &wide));
+    assert_false(
+        attaches(buf_str(&bytes), socket(AF_INET, SOCK_DGRAM, 0), &wide));
+    assert_true(attaches(buf_str(&bytes), fd, &wide));
+    close(s.peer);
+    close(other.peer);
+    buf_clear(&bytes);
+    buf_clear(&others);
+}
+
+/* A stream of a unix socket that has a name is no end of a pair. */
+static int
+named_stream(int *far)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    int lfd = socket(AF_UNIX, SOCK_STREAM, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s", in_dir("stream"));
+    unlink(at.sun_path);
+    assert_int_equal(bind(lfd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(lfd, 1), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    *far = accept(lfd, NULL, NULL);
+    close(lfd);
+    return fd;
+}
+
+static void
+only_an_end_of_a_pair_is_taken_for_a_pump(void **state)
+{
+    struct session s, plain;
+    struct buf bytes, others;
+    int far;
+
+    (void)state;
+    open_tls(&s, TLS1_3_VERSION, &wide);
+    int fd = detach(&s, &bytes);
+    int wrong = detach_tcp(&plain, &others);
+
+    assert_false(attaches(buf_str(&bytes), wrong, &wide));
+    assert_false(attaches(buf_str(&bytes), named_stream(&far), &wide));
+    assert_true(attaches(buf_str(&bytes), fd, &wide));
+    SSL_free(client);
+    client = NULL;
+    close(far);
+    close(s.peer);
+    close(plain.peer);
+    loop_turn(l, 0);
+    loop_turn(l, 0);
+    buf_clear(&bytes);
+    buf_clear(&others);
+}
+
 static void
 one_that_ends_does_not_move(void **state)
 {
@@ -196,6 +291,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(its_facts_and_totals_move_along),
         TEST(what_was_not_packed_so_is_refused),
+        TEST(only_the_socket_that_was_packed_is_taken),
+        TEST(only_an_end_of_a_pair_is_taken_for_a_pump),
         TEST(one_that_ends_does_not_move),
         TEST(what_the_pair_holds_is_sent_at_the_end),
     };
