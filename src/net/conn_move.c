@@ -138,11 +138,13 @@ conn_detach(struct conn *c, struct pack *out, int *fd, struct errmsg *err)
         return errmsg_set(err, "the connection holds more than %zu bytes",
                           out->to->limit);
     }
-    if (c->tls != NULL) {
-        return tls_pump_start(c, fd, err);
+    if (c->tls == NULL) {
+        *fd = c->io.fd;
+        leave(c);
+    } else if (tls_pump_start(c, fd, err) == -1) {
+        return -1;
     }
-    *fd = c->io.fd;
-    leave(c);
+    metric_add(&net_metrics[NET_MOVED], NET_MOVE_GIVEN, 1);
     return 0;
 }
 
@@ -266,5 +268,6 @@ conn_attach(struct loop *l, int fd, struct unpack *in,
         errmsg_set(err, "out of memory");
         return NULL;
     }
+    metric_add(&net_metrics[NET_MOVED], NET_MOVE_TAKEN, 1);
     return c;
 }

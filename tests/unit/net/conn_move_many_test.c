@@ -24,6 +24,7 @@
 
 #include "hand_over.h"
 #include "net/conn_move.h"
+#include "net/tls_pump.h"
 #include "tls_client.h"
 
 #define COUNT 1000
@@ -560,5 +561,6 @@ main(void)
     };
 
     signal(SIGPIPE, SIG_IGN);
+    tls_pump_limit(COUNT);
     return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
 }

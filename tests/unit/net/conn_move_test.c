@@ -15,7 +15,10 @@
 #include <sys/un.h>
 
 #include "net/conn_move.h"
+#include "net/tls_pump.h"
 #include "tls_client.h"
+
+#define PUMPS 3 /* at most */
 
 static uint8_t
 byte_at(size_t i)
@@ -283,6 +286,59 @@ what_the_pair_holds_is_sent_at_the_end(void **state)
     buf_clear(&bytes);
 }
 
+static void
+pumps_are_counted_and_have_a_limit(void **state)
+{
+    struct pack out;
+    struct errmsg err;
+    struct session s[PUMPS + 1];
+    SSL *clients[PUMPS + 1];
+    struct buf bytes[PUMPS + 1];
+    int fd, ends[PUMPS];
+
+    (void)state;
+    for (size_t i = 0; i <= PUMPS; i++) {
+        open_tls(&s[i], TLS1_3_VERSION, &wide);
+        clients[i] = client;
+        assert_int_equal(tls_pumps(), i);
+        if (i < PUMPS) {
+            ends[i] = detach(&s[i], &bytes[i]);
+        }
+    }
+    buf_init(&bytes[PUMPS], 100000);
+    out = (struct pack){ .to = &bytes[PUMPS] };
+    assert_int_equal(conn_detach(s[PUMPS].c, &out, &fd, &err), -1);
+    assert_false(s[PUMPS].c->closed);
+    close(ends[0]);
+    while (tls_pumps() == PUMPS) { /* the peer answers close_notify */
+        SSL_read(clients[0], &(char){ 0 }, 1);
+        SSL_shutdown(clients[0]);
+        shutdown(s[0].peer, SHUT_WR);
+        loop_turn(l, 10);
+    }
+    tls_pump_stop("test is over");
+    assert_int_equal(tls_pumps(), 0);
+    loop_turn(l, 0);
+    for (size_t i = 0; i <= PUMPS; i++) {
+        char byte;
+
+        client = clients[i];
+        if (i < PUMPS) { /* the others end at once, as TLS does */
+            assert_int_equal(SSL_read(client, &byte, 1), 0);
+            assert_true(SSL_get_shutdown(client) & SSL_RECEIVED_SHUTDOWN);
+            close(s[i].peer);
+        } else {
+            done(&s[i]);
+        }
+        SSL_free(client);
+        buf_clear(&bytes[i]);
+    }
+    client = NULL;
+    close(ends[1]);
+    close(ends[2]);
+    loop_turn(l, 0);
+}
+
 #define TEST(f) cmocka_unit_test(f)
 
 int
@@ -295,7 +351,9 @@ main(void)
         TEST(only_an_end_of_a_pair_is_taken_for_a_pump),
         TEST(one_that_ends_does_not_move),
         TEST(what_the_pair_holds_is_sent_at_the_end),
+        TEST(pumps_are_counted_and_have_a_limit),
     };
 
+    tls_pump_limit(PUMPS);
     return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
 }
