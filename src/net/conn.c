@@ -430,6 +430,7 @@ conn_leave_gauge(struct conn *c)
     if (!c->uncounted) {
         c->uncounted = true;
         metric_add(&net_metrics[NET_CONNECTIONS], c->listener, -1);
+        conn_leave_attached(c);
     }
 }
 

@@ -99,6 +99,7 @@ struct conn {
     bool ended;           /* our side was ended */
     bool eof;             /* the peer's side ended */
     bool uncounted;       /* see conn_leave_gauge() */
+    bool attached;        /* counted by conn_attached() */
     bool offering;        /* on_data runs */
     struct later offer;   /* conn_resume_reading() */
     struct timer linger;

@@ -31,6 +31,11 @@ enum {
     FLAGS = 15
 };
 
+static struct {
+    size_t count; /* in this process, now */
+    void (*changed)(size_t now);
+} attached;
+
 /* A connection as it travels. */
 struct moved {
     struct addr peer, local, via;
@@ -235,6 +240,48 @@ restore(struct conn *c, const struct moved *m)
     return 0;
 }
 
+/* ---- how many there are ---- */
+
+static void
+set_count(size_t now)
+{
+    attached.count = now;
+    if (attached.changed != NULL) {
+        attached.changed(now);
+    }
+}
+
+static void
+count(struct conn *c)
+{
+    c->attached = true;
+    metric_add(&net_metrics[NET_MOVED], NET_MOVE_TAKEN, 1);
+    set_count(attached.count + 1);
+}
+
+void
+conn_leave_attached(struct conn *c)
+{
+    if (c->attached) {
+        c->attached = false;
+        set_count(attached.count - 1);
+    }
+}
+
+size_t
+conn_attached(void)
+{
+    return attached.count;
+}
+
+void
+conn_on_attached(void (*changed)(size_t now))
+{
+    attached.changed = changed;
+}
+
+/* ---- coming, all of it ---- */
+
 struct conn *
 conn_attach(struct loop *l, int fd, struct unpack *in,
             const struct conn_limits *limits, struct errmsg *err)
@@ -268,6 +315,6 @@ conn_attach(struct loop *l, int fd, struct unpack *in,
         errmsg_set(err, "out of memory");
         return NULL;
     }
-    metric_add(&net_metrics[NET_MOVED], NET_MOVE_TAKEN, 1);
+    count(c);
     return c;
 }

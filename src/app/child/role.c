@@ -3,7 +3,8 @@
  *
  * A role that reads or writes the arena starts a hub of its own, which then
  * owns the loop's hooks; until then the turns that the watchdog looks at are
- * counted here.
+ * counted here.  Its slot shows the connections that workers gave to it: where
+ * weir drains, the master waits for them.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -16,6 +17,7 @@
 #include "app/metrics/metrics.h"
 #include "app/store_role.h"
 #include "base/clock.h"
+#include "net/conn_move.h"
 #include "proc/bus.h"
 #include "proc/slot.h"
 
@@ -70,6 +72,13 @@ on_settings(void *arg, struct bus_message *m)
     life->role->configure(str_of(m->data, m->len));
 }
 
+static void
+show_connections(size_t now)
+{
+    atomic_store_explicit(&slot_at(slot_self())->connections, now,
+                          memory_order_relaxed);
+}
+
 static int
 start(struct life *life, const struct settings *s, struct errmsg *err)
 {
@@ -86,6 +95,7 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
                      life);
     }
     metrics_watch_loop(life->process.loop);
+    conn_on_attached(show_connections);
     loop_set_hooks(life->process.loop, &hooks, slot_at(slot_self()));
     if (life->role != store_roles &&
         store_role_connect(life->process.loop, s, NULL, err) == -1) {

@@ -26,6 +26,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "net/conn_move.h"
 #include "net/metrics.h"
 #include "net/proxyread.h"
 #include "net/tls.h"
@@ -73,7 +74,7 @@ static size_t
 connections(void)
 {
     return proxy_waiting() + tls_handshakes() + http_connections() +
-           rtmp_sessions() + tls_pumps();
+           rtmp_sessions() + conn_attached() + tls_pumps();
 }
 
 /* ---- accepting ---- */

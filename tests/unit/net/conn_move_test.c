@@ -339,6 +339,42 @@ pumps_are_counted_and_have_a_limit(void **state)
     loop_turn(l, 0);
 }
 
+static size_t told;
+
+static void
+tell_count(size_t now)
+{
+    told = now;
+}
+
+static void
+those_that_were_attached_are_counted(void **state)
+{
+    struct unpack in;
+    struct errmsg err;
+    struct session s;
+    struct buf bytes;
+
+    (void)state;
+    conn_on_attached(tell_count);
+    open_session(&s, &handlers, &wide);
+    for (int i = 0; i < 2; i++) { /* it moves on */
+        int fd = detach(&s, &bytes);
+
+        assert_int_equal(conn_attached() + told, 0);
+        in = (struct unpack){ .rest = buf_str(&bytes) };
+        s.c = conn_attach(l, fd, &in, &wide, &err);
+        assert_non_null(s.c);
+        conn_set_handlers(s.c, &handlers, &s);
+        assert_int_equal(conn_attached(), 1);
+        assert_int_equal(told, 1);
+        buf_clear(&bytes);
+    }
+    done(&s);
+    assert_int_equal(conn_attached() + told, 0);
+    conn_on_attached(NULL);
+}
+
 #define TEST(f) cmocka_unit_test(f)
 
 int
@@ -352,6 +388,7 @@ main(void)
         TEST(one_that_ends_does_not_move),
         TEST(what_the_pair_holds_is_sent_at_the_end),
         TEST(pumps_are_counted_and_have_a_limit),
+        TEST(those_that_were_attached_are_counted),
     };
 
     tls_pump_limit(PUMPS);
