@@ -100,6 +100,7 @@ struct conn {
     bool eof;             /* the peer's side ended */
     bool uncounted;       /* see conn_leave_gauge() */
     bool attached;        /* counted by conn_attached() */
+    bool pumped;          /* the far end of a pump (net/tls_pump.h) */
     bool offering;        /* on_data runs */
     struct later offer;   /* conn_resume_reading() */
     struct timer linger;

@@ -74,12 +74,10 @@ unpack_addr(struct unpack *in, struct addr *a)
 static unsigned
 flags_of(const struct conn *c)
 {
-    bool stays = c->tls != NULL; /* its TLS end, with what that counts */
+    bool pumped = c->tls != NULL || c->pumped; /* that has the client's place */
 
     return (c->secure ? SECURE : 0U) | (c->incomplete ? INCOMPLETE : 0U) |
-           (stays            ? PUMPED
-            : c->census != 0 ? COUNTED
-                             : 0U);
+           (pumped ? PUMPED : 0U) | (c->census != 0 && !pumped ? COUNTED : 0U);
 }
 
 static void
@@ -227,6 +225,7 @@ restore(struct conn *c, const struct moved *m)
     c->last_write_ms = not_later(m->last_write_ms, now);
     c->bytes_in = (uint64_t)m->bytes_in;
     c->bytes_out = (uint64_t)m->bytes_out;
+    c->pumped = (m->flags & PUMPED) != 0;
     conn_set_incomplete(c, (m->flags & INCOMPLETE) != 0);
     if (buf_add_str(&c->in, m->unread) == -1 ||
         buf_add_str(&c->out, m->unsent) == -1) {

@@ -122,6 +122,74 @@ what_was_not_packed_so_is_refused(void **state)
     buf_clear(&bytes);
 }
 
+/* Where numbers lie in what was packed: three addresses of 21 bytes first. */
+enum { VIA = 42, PORT = 1, BYTES_IN = 87, LISTENER = 103, FLAGS = 107 };
+
+static void
+numbers_out_of_bounds_are_refused(void **state)
+{
+    static const struct {
+        size_t at;
+        uint8_t byte;
+    } wrong[] = {
+        { VIA, 77 },
+        { VIA + PORT + 2, 1 },
+        { BYTES_IN + 7, 0x80 },
+        { LISTENER + 1, 0xff },
+        { FLAGS, 0x10 },
+    };
+    struct session s;
+    struct buf bytes;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    int fd = detach(&s, &bytes);
+    uint8_t *data = (uint8_t *)(uintptr_t)buf_data(&bytes);
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        uint8_t right = data[wrong[i].at];
+
+        data[wrong[i].at] = wrong[i].byte;
+        assert_false(attaches(buf_str(&bytes), dup(fd), &wide));
+        data[wrong[i].at] = right;
+    }
+    assert_true(attaches(buf_str(&bytes), fd, &wide));
+    close(s.peer);
+    buf_clear(&bytes);
+}
+
+static void
+what_was_not_sent_is_sent_on(void **state)
+{
+    static uint8_t data[1000000];
+    size_t heard = 0;
+    struct unpack in;
+    struct errmsg err;
+    struct session s;
+    struct buf bytes;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    assert_int_equal(conn_write(s.c, data, sizeof(data)), 0);
+    assert_true(conn_unsent(s.c) > 0);
+    buf_init(&bytes, CONN_MOVE_BYTES + sizeof(data));
+    struct pack out = { .to = &bytes };
+    int fd;
+
+    assert_int_equal(conn_detach(s.c, &out, &fd, &err), 0);
+    in = (struct unpack){ .rest = buf_str(&bytes) };
+    s.c = conn_attach(l, fd, &in, &wide, &err);
+    assert_non_null(s.c);
+    conn_set_handlers(s.c, &handlers, &s);
+    for (int i = 0; i < TURNS && heard < sizeof(data); i++) {
+        heard += drain(s.peer);
+        loop_turn(l, 0);
+    }
+    assert_int_equal(heard, sizeof(data));
+    buf_clear(&bytes);
+    done(&s);
+}
+
 /* Detaches a TCP connection whose peer is named as accept(2) has it. */
 static int
 detach_tcp(struct session *s, struct buf *bytes)
@@ -213,6 +281,37 @@ only_an_end_of_a_pair_is_taken_for_a_pump(void **state)
     loop_turn(l, 0);
     buf_clear(&bytes);
     buf_clear(&others);
+}
+
+/* From the role that took it, for example, back to a worker. */
+static void
+one_at_a_pump_moves_on(void **state)
+{
+    struct session s;
+    struct unpack in;
+    struct errmsg err;
+    struct buf bytes;
+
+    (void)state;
+    open_tls(&s, TLS1_3_VERSION, &wide);
+    s.c->via = (struct addr){ .family = AF_INET, .port = 1, .ip = { 127 } };
+    for (int i = 0; i < 3; i++) {
+        int fd = detach(&s, &bytes);
+
+        in = (struct unpack){ .rest = buf_str(&bytes) };
+        s.c = conn_attach(l, fd, &in, &wide, &err);
+        assert_non_null(s.c);
+        conn_set_handlers(s.c, &handlers, &s);
+        buf_clear(&bytes);
+    }
+    assert_int_equal(tls_pumps(), 1);
+    tell("hello", 5);
+    turns_until_got(&s, 5);
+    saw(&s, "hello");
+    tls_pump_stop("test is over");
+    SSL_free(client);
+    client = NULL;
+    done(&s);
 }
 
 static void
@@ -383,8 +482,11 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(its_facts_and_totals_move_along),
         TEST(what_was_not_packed_so_is_refused),
+        TEST(numbers_out_of_bounds_are_refused),
+        TEST(what_was_not_sent_is_sent_on),
         TEST(only_the_socket_that_was_packed_is_taken),
         TEST(only_an_end_of_a_pair_is_taken_for_a_pump),
+        TEST(one_at_a_pump_moves_on),
         TEST(one_that_ends_does_not_move),
         TEST(what_the_pair_holds_is_sent_at_the_end),
         TEST(pumps_are_counted_and_have_a_limit),
