@@ -15,6 +15,7 @@ import pytest
 import weir as weir_py
 from control_client import Control
 from http_client import get
+from kept import sockets
 from patience import busy
 from proxy_header import v1
 from test_module import build_with
@@ -244,6 +245,26 @@ def test_pumps_have_a_limit(mover):
     assert m.metric("weir_tls_pumps") <= 1
 
 
+@pytest.mark.parametrize("kind", [PROXY, PROXY_TLS])
+def test_a_client_is_counted_where_its_socket_is(mover, kind):
+    """Once, by its own address, and no more when it has gone."""
+    m = mover(top="limits = { connections_per_address = 5; };")
+
+    def let_in():
+        try:
+            return m.moved(kind).head()
+        except (AssertionError, OSError):
+            return None
+    clients = [m.moved(kind).head().echoes(b"line\n") for _ in range(5)]
+    assert let_in() is None
+    m.w.wait_log("192.0.2.1.*connections")
+    clients.pop().close()
+    clients.append(wait_for(let_in, 30, "a place for one more"))
+    assert let_in() is None
+    for c in clients:
+        c.echoes(b"still\n").close()
+
+
 # ---- an end ----
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -317,6 +338,17 @@ def test_many_live_through_a_reload(mover, kind):
     wait_for(lambda: not m.w.old_workers(), 30, "workers that have drained")
 
 
+def worker_has_drained(m, kind):
+    """It has ended, or would have if it had no pumps: it looks for its last
+    connection when it closes its listeners."""
+    left = [pid for pid in descendants(m.w.master())
+            if title(pid).startswith("weir: worker")]
+    known = sockets()
+    return not left if kind == PLAIN else not [
+        what for pid in left for what in descriptors(pid).values()
+        if known.get(what) == "tcp listens"]
+
+
 @pytest.mark.parametrize("kind", [PLAIN, TLS])
 def test_weir_drains_when_the_last_has_ended(mover, kind):
     """The role asks its clients to end; workers wait for their pumps, weir for
@@ -326,6 +358,7 @@ def test_weir_drains_when_the_last_has_ended(mover, kind):
     m.w.kill(signal.SIGQUIT)
     for c in clients:
         c.hears(b"draining\n")
+    wait_for(lambda: worker_has_drained(m, kind), 30, "a worker that drained")
     for c in clients:
         assert m.w.process.poll() is None
         assert c.says(b"goodbye\n").hears_end() == b"goodbye\n"
