@@ -369,6 +369,19 @@ def test_relayer_that_is_killed_comes_back(weir):
     f.stop()
 
 
+def test_a_drain_does_not_wait_for_relays(weir):
+    there = weir()
+    with Feed(there.rtmp, "x").head() as f:
+        w = weir(top=EGRESS + 'stop_drain = "3h";',
+                 app=pull(a=there.rtmp_url("x")))
+        f.frames(2)
+        state(w, "pull live/a", "running")
+        wait_for(lambda: "relayer" in w.control("show processes"),
+                 what="the relayer")
+        assert w.stop(signal.SIGQUIT) == 0
+        w.status = 0
+
+
 def test_without_relays_there_is_no_relayer(weir):
     there = weir()
     f = Feed(there.rtmp, "x").head().frames(5)

@@ -114,7 +114,7 @@ say_unset(struct str name, struct errmsg *err)
                       first.text, shown);
 }
 
-/* What stands between "${env:" and "}". */
+/* inner stands between "${env:" and "}". */
 static int
 put_variable(struct expansion *e, struct str inner, struct errmsg *err)
 {
@@ -208,7 +208,7 @@ put_file_at(struct expansion *e, const char *path, struct errmsg *err)
     return rc;
 }
 
-/* What stands between "${file:" and "}". */
+/* path stands between "${file:" and "}". */
 static int
 put_file(struct expansion *e, struct str path, struct errmsg *err)
 {

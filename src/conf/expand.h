@@ -1,12 +1,12 @@
 /*
- * What a text of the file takes from elsewhere: ${env:NAME} stands for a
+ * Values that a text of the file takes from elsewhere: ${env:NAME} stands for a
  * variable of the environment, ${env:NAME:-DEFAULT} for DEFAULT where that is
- * not set or empty, and ${file:PATH} for what is in a file, less one newline
- * at its end.  A relative PATH stands on the current directory, as all paths
+ * not set or empty, and ${file:PATH} for the contents of a file, less one
+ * newline at their end.  A relative PATH stands on the current directory, as all paths
  * in values do.
  *
- * "$${" is "${", and no other "${" means anything here.  What was put in is
- * not looked at again.
+ * "$${" is "${", and no other "${" means anything here.  A value that was
+ * put in is not expanded again.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

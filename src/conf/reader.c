@@ -127,7 +127,7 @@ on_mistake(void *arg, const char *text)
     reader_mistake(p->reader, p->in, p->key->name, p->at, text);
 }
 
-/* What was put into a text may be a number, or true and false. */
+/* A value that was put into a text may be a number, or true and false. */
 static struct scalar
 scalar_for(const struct conf_key *key, struct str text, const char *from)
 {

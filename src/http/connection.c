@@ -255,7 +255,7 @@ on_data(void *arg, const uint8_t *data, size_t n)
     size_t used = 0;
 
     c->in_data = true;
-    while (used < n) {
+    while (used < n && c->phase != PHASE_TAKEN) {
         c->offered = n - used;
         size_t ate = take(c, data + used, n - used);
 
@@ -269,8 +269,7 @@ on_data(void *arg, const uint8_t *data, size_t n)
     if (c->phase == PHASE_GONE) {
         return -1;
     }
-    return c->phase == PHASE_TAKEN || c->phase == PHASE_CLOSING ? (ssize_t)n
-                                                                : (ssize_t)used;
+    return c->phase == PHASE_CLOSING ? (ssize_t)n : (ssize_t)used;
 }
 
 /* ---- everything else that happens to it ---- */

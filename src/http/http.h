@@ -358,15 +358,17 @@ void http_resume(struct http_request *r);
 void http_set_endless(struct http_request *r);
 
 /* Gives the connection away (FLV): the request ends and is logged when the
- * taker closes the connection; r stays valid until then.  Unread input is
- * dropped; keep-alive ends.  The taker writes the answer's head itself with
+ * taker says http_taken_done(); r stays valid until then.  The taker is offered
+ * all bytes that came behind the request, and a body that was not read;
+ * keep-alive ends.  The taker writes the answer's head itself with
  * http_head(). */
 struct conn *http_take_over(struct http_request *r,
                             const struct conn_handlers *h, void *arg);
 /* Status line and headers with "Connection: close" and no length. */
 struct str http_head(struct http_request *r, int status,
                      const char *content_type);
-/* Ends a taken-over request for the access log; call in on_close. */
+/* Ends a taken-over request for the access log; call in on_close, or when
+ * conn_detach() has given the connection to another process. */
 void http_taken_done(struct http_request *r, uint64_t body_bytes);
 
 /* Adds a note on the request's outcome to its log line. */

@@ -279,7 +279,6 @@ http_take_over(struct http_request *r, const struct conn_handlers *h, void *arg)
         unsent_set(&x->c->unsent, 0, 0);
     }
     if (!c->in_data) {
-        buf_clear(&conn->in);
         conn_pause_reading(conn); /* it may have stopped, being full */
         conn_resume_reading(conn);
     }

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "net/metrics.h"
 #include "net/tls.h"
@@ -394,6 +395,14 @@ conn_set_user_timeout(struct conn *c, int64_t ms)
     }
 }
 
+uint64_t
+conn_census(const struct addr *peer)
+{
+    struct str client = addr_client(peer);
+
+    return client.len == 0 ? 0 : hash_str(client) | 1;
+}
+
 void
 conn_socket_close(const struct conn_socket *s)
 {
@@ -421,6 +430,7 @@ conn_leave_gauge(struct conn *c)
     if (!c->uncounted) {
         c->uncounted = true;
         metric_add(&net_metrics[NET_CONNECTIONS], c->listener, -1);
+        conn_leave_attached(c);
     }
 }
 

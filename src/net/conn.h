@@ -96,6 +96,8 @@ struct conn {
     bool ended;           /* our side was ended */
     bool eof;             /* the peer's side ended */
     bool uncounted;       /* see conn_leave_gauge() */
+    bool attached;        /* counted by conn_attached() */
+    bool pumped;          /* the far end of a pump (net/tls_pump.h) */
     bool offering;        /* on_data runs */
     struct later offer;   /* conn_resume_reading() */
     struct timer linger;
@@ -130,6 +132,10 @@ struct conn_socket {
     uint16_t listener; /* place of its listener in METRIC_LISTENERS */
     uint64_t census;   /* it is counted as incomplete under this key; 0: not */
 };
+
+/* The key under which the census counts the client of an address; 0: it does
+ * not count it. */
+uint64_t conn_census(const struct addr *peer);
 
 /* Closes a socket that no connection was made of. */
 void conn_socket_close(const struct conn_socket *s);

@@ -19,6 +19,9 @@ void conn_leave_gauge(struct conn *c);
 /* The same, and not counted for its client either. */
 void conn_leave_counts(struct conn *c);
 
+/* conn_move.c */
+void conn_leave_attached(struct conn *c); /* is not one of these any more */
+
 /* conn_write.c */
 /* The socket takes bytes again. */
 void conn_on_writable(struct conn *c);

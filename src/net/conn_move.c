@@ -3,7 +3,8 @@
  * them.
  *
  * Times are those of the monotonic clock, which all processes share.  A client
- * is counted in the census by the process that has its socket.
+ * is counted in the census by the process that has its socket, under what the
+ * address that was packed stands for.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,6 +12,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,14 +23,24 @@
 #include "net/tls_pump.h"
 #include "proc/census.h"
 
-enum { SECURE = 1, INCOMPLETE = 2, FLAGS = 3 };
+enum {
+    SECURE = 1,
+    INCOMPLETE = 2,
+    COUNTED = 4, /* in the census */
+    PUMPED = 8,  /* the descriptor is the far end of a pump */
+    FLAGS = 15
+};
+
+static struct {
+    size_t count; /* in this process, now */
+    void (*changed)(size_t now);
+} attached;
 
 /* A connection as it travels. */
 struct moved {
     struct addr peer, local, via;
     int64_t opened_ms, last_read_ms, last_write_ms;
     int64_t bytes_in, bytes_out;
-    int64_t census;
     uint32_t listener;
     uint8_t flags;
     struct str unread, unsent; /* in the bytes */
@@ -59,11 +71,18 @@ unpack_addr(struct unpack *in, struct addr *a)
                a->family != AF_UNIX && a->family != AF_UNSPEC);
 }
 
+static unsigned
+flags_of(const struct conn *c)
+{
+    bool pumped = c->tls != NULL || c->pumped; /* that has the client's place */
+
+    return (c->secure ? SECURE : 0U) | (c->incomplete ? INCOMPLETE : 0U) |
+           (pumped ? PUMPED : 0U) | (c->census != 0 && !pumped ? COUNTED : 0U);
+}
+
 static void
 pack_conn(struct pack *out, const struct conn *c)
 {
-    bool stays = c->tls != NULL; /* its TLS end, with what that counts */
-
     pack_addr(out, &c->peer);
     pack_addr(out, &c->local);
     pack_addr(out, &c->via);
@@ -72,12 +91,10 @@ pack_conn(struct pack *out, const struct conn *c)
     pack_int(out, c->last_write_ms);
     pack_int(out, (int64_t)c->bytes_in);
     pack_int(out, (int64_t)c->bytes_out);
-    pack_int(out, stays ? 0 : (int64_t)c->census);
     pack_u32(out, c->listener);
-    pack_u8(out, (uint8_t)((c->secure ? SECURE : 0) |
-                           (c->incomplete ? INCOMPLETE : 0)));
+    pack_u8(out, (uint8_t)flags_of(c));
     pack_text(out, buf_str(&c->in));
-    pack_text(out, stays ? STR_NONE : buf_str(&c->out));
+    pack_text(out, c->tls != NULL ? STR_NONE : buf_str(&c->out));
 }
 
 static void
@@ -91,7 +108,6 @@ unpack_conn(struct unpack *in, struct moved *m)
     m->last_write_ms = unpack_int(in);
     m->bytes_in = unpack_int(in);
     m->bytes_out = unpack_int(in);
-    m->census = unpack_int(in);
     m->listener = unpack_u32(in);
     m->flags = unpack_u8(in);
     m->unread = unpack_text(in);
@@ -125,37 +141,51 @@ conn_detach(struct conn *c, struct pack *out, int *fd, struct errmsg *err)
         return errmsg_set(err, "the connection holds more than %zu bytes",
                           out->to->limit);
     }
-    if (c->tls != NULL) {
-        return tls_pump_start(c, fd, err);
+    if (c->tls == NULL) {
+        *fd = c->io.fd;
+        leave(c);
+    } else if (tls_pump_start(c, fd, err) == -1) {
+        return -1;
     }
-    *fd = c->io.fd;
-    leave(c);
+    metric_add(&net_metrics[NET_MOVED], NET_MOVE_GIVEN, 1);
     return 0;
 }
 
 /* ---- coming ---- */
 
-/* Whether fd is a stream that may be what m says of it. */
+/* An option of the socket; -1: it has none, or is no socket. */
+static int
+option_of(int fd, int name)
+{
+    int value = -1;
+    socklen_t len = sizeof(value);
+
+    return getsockopt(fd, SOL_SOCKET, name, &value, &len) == 0 ? value : -1;
+}
+
+/* Whether fd is a connected stream, and connects whom m says.  The far end of
+ * a pump is one of a pair, whose ends have no names. */
 static bool
 is_its_socket(int fd, const struct moved *m)
 {
     struct sockaddr_storage ss;
     socklen_t len = sizeof(ss);
-    int type = 0;
-    socklen_t type_len = sizeof(type);
+    int family = option_of(fd, SO_DOMAIN);
     struct addr at;
 
     memset(&ss, 0, sizeof(ss));
-    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == -1 ||
-        type != SOCK_STREAM ||
+    if (option_of(fd, SO_TYPE) != SOCK_STREAM ||
         getpeername(fd, (struct sockaddr *)&ss, &len) == -1) {
         return false;
     }
-    if (ss.ss_family == AF_UNIX) { /* or a pair before a TLS end */
-        return true;
+    if ((m->flags & PUMPED) != 0) {
+        return family == AF_UNIX && len == sizeof(sa_family_t);
+    }
+    if (m->via.family == AF_UNIX || family == AF_UNIX) {
+        return m->via.family == family;
     }
     addr_from_socket(&at, &ss);
-    return addr_eq(&at, &m->via);
+    return option_of(fd, SO_PROTOCOL) == IPPROTO_TCP && addr_eq(&at, &m->via);
 }
 
 static int
@@ -195,6 +225,7 @@ restore(struct conn *c, const struct moved *m)
     c->last_write_ms = not_later(m->last_write_ms, now);
     c->bytes_in = (uint64_t)m->bytes_in;
     c->bytes_out = (uint64_t)m->bytes_out;
+    c->pumped = (m->flags & PUMPED) != 0;
     conn_set_incomplete(c, (m->flags & INCOMPLETE) != 0);
     if (buf_add_str(&c->in, m->unread) == -1 ||
         buf_add_str(&c->out, m->unsent) == -1) {
@@ -207,6 +238,48 @@ restore(struct conn *c, const struct moved *m)
     conn_watch(c);
     return 0;
 }
+
+/* ---- how many there are ---- */
+
+static void
+set_count(size_t now)
+{
+    attached.count = now;
+    if (attached.changed != NULL) {
+        attached.changed(now);
+    }
+}
+
+static void
+count(struct conn *c)
+{
+    c->attached = true;
+    metric_add(&net_metrics[NET_MOVED], NET_MOVE_TAKEN, 1);
+    set_count(attached.count + 1);
+}
+
+void
+conn_leave_attached(struct conn *c)
+{
+    if (c->attached) {
+        c->attached = false;
+        set_count(attached.count - 1);
+    }
+}
+
+size_t
+conn_attached(void)
+{
+    return attached.count;
+}
+
+void
+conn_on_attached(void (*changed)(size_t now))
+{
+    attached.changed = changed;
+}
+
+/* ---- coming, all of it ---- */
 
 struct conn *
 conn_attach(struct loop *l, int fd, struct unpack *in,
@@ -227,9 +300,10 @@ conn_attach(struct loop *l, int fd, struct unpack *in,
     s.via = m.via;
     s.secure = (m.flags & SECURE) != 0;
     s.listener = (uint16_t)m.listener;
-    s.census = m.census != 0 && census_enter((uint64_t)m.census)
-                   ? (uint64_t)m.census
-                   : 0;
+    s.census = (m.flags & COUNTED) != 0 ? conn_census(&m.peer) : 0;
+    if (s.census != 0 && !census_enter(s.census)) {
+        s.census = 0;
+    }
     c = conn_new(l, &s, &nobody, NULL, limits);
     if (c == NULL) {
         errmsg_set(err, "%s", strerror(errno));
@@ -240,5 +314,6 @@ conn_attach(struct loop *l, int fd, struct unpack *in,
         errmsg_set(err, "out of memory");
         return NULL;
     }
+    count(c);
     return c;
 }

@@ -36,5 +36,9 @@ int conn_detach(struct conn *c, struct pack *out, int *fd, struct errmsg *err);
  * than limits allow, or the system has no room. */
 struct conn *conn_attach(struct loop *l, int fd, struct unpack *in,
                          const struct conn_limits *limits, struct errmsg *err);
+/* Of those that were attached: how many this process has now, and who is told
+ * when that changes (NULL: nobody). */
+size_t conn_attached(void);
+void conn_on_attached(void (*changed)(size_t now));
 
 #endif

@@ -118,6 +118,12 @@ outgoing_name(unsigned i)
     return names[i];
 }
 
+static const char *
+move_name(unsigned i)
+{
+    return i == NET_MOVE_GIVEN ? "given" : "taken";
+}
+
 #define LISTENER                                 \
     {                                            \
         NULL, metric_listener_name, METRIC_NAMES \
@@ -206,6 +212,18 @@ struct metric net_metrics[] = {
         .name = "weir_http_unsent_cut_total",
         .help = "Times that what was kept for a client, or a frame for its "
                 "players, was given up because of http.max_unsent.",
+    },
+    [NET_PUMPS] = {
+        .name = "weir_tls_pumps",
+        .help = "TLS connections that workers carry bytes of for another "
+                "process, which has them.",
+        .type = METRIC_GAUGE,
+    },
+    [NET_MOVED] = {
+        .name = "weir_connections_moved_total",
+        .help = "Connections that a process gave to another one, and that "
+                "one took.",
+        .labels = { { "direction", move_name, NET_MOVES } },
     },
     METRIC_END,
 };

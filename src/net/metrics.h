@@ -24,6 +24,8 @@ enum {
     NET_EGRESS_REFUSED,
     NET_UNSENT,     /* net/unsent.h */
     NET_UNSENT_CUT, /* the same */
+    NET_PUMPS,      /* net/tls_pump.h */
+    NET_MOVED,      /* enum net_move */
 };
 
 enum net_rejected {
@@ -66,6 +68,9 @@ enum net_resolved {
     NET_RESOLVED_TOO_MANY, /* not begun */
     NET_RESOLVED_COUNT
 };
+
+/* Which way a connection went (net/conn_move.h). */
+enum net_move { NET_MOVE_GIVEN, NET_MOVE_TAKEN, NET_MOVES };
 
 /* How an attempt at an outgoing connection ended. */
 enum net_outgoing {

@@ -9,7 +9,8 @@
  * process was killed, the peer gets what the pair still holds, then
  * close_notify.
  *
- * A pump begins with conn_detach() and is freed when both are closed.
+ * A pump begins with conn_detach() and is freed when both are closed.  The
+ * process counts its pumps, for it must outlive them (net/tls_pump.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -20,8 +21,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "net/conn_impl.h"
+#include "net/metrics.h"
 #include "net/tls_impl.h"
 
 #define LINGER_MS 2000 /* for the peer to read our last words */
@@ -33,7 +36,35 @@ struct pump {
     struct conn *peer; /* owned, as near is: NULL once it is closed */
     struct conn *near;
     int near_fd; /* its socket, while it is being closed, too */
+    struct list link;
 };
+
+static struct {
+    struct list all; /* struct pump */
+    size_t count, most;
+    bool ready;
+} pumps;
+
+static void
+enlist(struct pump *p)
+{
+    if (!pumps.ready) {
+        list_init(&pumps.all);
+        pumps.ready = true;
+    }
+    list_append(&pumps.all, &p->link);
+    pumps.count++;
+    metric_add(&net_metrics[NET_PUMPS], 0, 1);
+}
+
+static void
+end(struct pump *p)
+{
+    list_remove(&p->link);
+    pumps.count--;
+    metric_add(&net_metrics[NET_PUMPS], 0, -1);
+    mem_free(&p);
+}
 
 /* Sends what came of one to the other. */
 static ssize_t
@@ -89,7 +120,7 @@ peer_closed(void *arg, const char *reason)
     if (p->near != NULL) {
         conn_close(p->near, reason); /* frees p */
     } else {
-        mem_free(&p);
+        end(p);
     }
 }
 
@@ -146,7 +177,7 @@ near_closed(void *arg, const char *reason)
     struct pump *p = arg;
 
     if (p->peer == NULL) {
-        mem_free(&p);
+        end(p);
         return;
     }
     send_last(p);
@@ -196,6 +227,12 @@ tls_pump_start(struct conn *c, int *fd, struct errmsg *err)
     struct pump *p;
     int pair[2];
 
+    if (pumps.count >= pumps.most) {
+        return errmsg_set(err,
+                          "%zu TLS connections of this process are with "
+                          "others: no more may be",
+                          pumps.count);
+    }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
                    pair) == -1) {
         return errmsg_set(err, "no pair of sockets: %s", strerror(errno));
@@ -214,8 +251,33 @@ tls_pump_start(struct conn *c, int *fd, struct errmsg *err)
         return errmsg_set(err, "the system has no room to watch a socket");
     }
     p->near_fd = pair[0];
+    enlist(p);
     stop_counting(p->near);
     take_over(c, p);
     *fd = pair[1];
     return 0;
+}
+
+/* ---- all of them ---- */
+
+void
+tls_pump_limit(size_t most)
+{
+    pumps.most = most;
+}
+
+size_t
+tls_pumps(void)
+{
+    return pumps.count;
+}
+
+void
+tls_pump_stop(const char *reason)
+{
+    while (pumps.count > 0) {
+        struct pump *p = LIST_ITEM(pumps.all.next, struct pump, link);
+
+        conn_close(p->near != NULL ? p->near : p->peer, reason);
+    }
 }

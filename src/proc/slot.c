@@ -57,6 +57,8 @@ clear_words(struct slot *s)
     atomic_store(&s->turns, 0);
     atomic_store(&s->turn_began_ms, 0);
     atomic_store(&s->connections, 0);
+    atomic_store(&s->pumps, 0);
+    atomic_store(&s->attached, 0);
     atomic_store(&s->accepted, 0);
     atomic_store(&s->log_dropped, 0);
 }
@@ -243,6 +245,8 @@ slot_release(uint32_t number)
     atomic_store(&s->asleep, 0);
     atomic_store(&s->turn_began_ms, 0);
     atomic_store(&s->connections, 0);
+    atomic_store(&s->pumps, 0);
+    atomic_store(&s->attached, 0);
     atomic_store(&table.own[number].kind, SLOT_FREE);
     atomic_store(&table.cards[number].kind, SLOT_FREE);
 }

@@ -66,6 +66,8 @@ struct slot {
 
     /* Counters shown by statistics. */
     _Atomic uint64_t connections; /* open now */
+    _Atomic uint64_t pumps;       /* of these: net/tls_pump.h */
+    _Atomic uint64_t attached;    /* of these: given by other processes */
     _Atomic uint64_t accepted;    /* since start */
     _Atomic uint64_t log_dropped; /* lines lost to a full ring */
 };

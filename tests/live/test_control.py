@@ -23,8 +23,8 @@ from weir import (SANITIZED, configuration, descriptors, place, resident, run,
                   wait_for)
 
 TABLES = {
-    "show proc": "slot pid name gen state uptime_s conns accepted rss_kb "
-                 "failures starts_in_ms",
+    "show proc": "slot pid name gen state uptime_s conns pumps accepted "
+                 "rss_kb failures starts_in_ms",
     "show listeners": "proto address sockets queued backlog state",
     "show limits": "name used limit",
     "show fd": "slot pid name open limit conns",

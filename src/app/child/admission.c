@@ -9,7 +9,6 @@
 
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "http/refusal.h"
 #include "net/access.h"
 #include "net/exceptions.h"
@@ -64,14 +63,10 @@ judge(const struct addr *peer, const struct census *c)
 bool
 admission_allow(struct conn_socket *socket, uint32_t proto)
 {
-    uint64_t key;
+    uint64_t key = conn_census(&socket->peer);
 
     socket->census = 0;
-    if (addr_client(&socket->peer).len == 0) {
-        return true;
-    }
-    key = hash_str(addr_client(&socket->peer)) | 1; /* 0: not counted */
-    if (!census_enter(key)) {
+    if (key == 0 || !census_enter(key)) {
         return true;
     }
     struct census now = census_of(key);

@@ -3,6 +3,8 @@
  *
  * A role that reads or writes the arena has a hub, which then owns the loop's
  * hooks; for the others the turns that the watchdog looks at are counted here.
+ * Its slot shows the connections that workers gave to it: the master waits for
+ * them where weir drains.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,6 +19,7 @@
 #include "app/node_name.h"
 #include "app/store_role.h"
 #include "base/clock.h"
+#include "net/conn_move.h"
 #include "proc/bus.h"
 #include "proc/rpc.h"
 #include "proc/slot.h"
@@ -82,6 +85,15 @@ on_settings(void *arg, struct bus_message *m)
     if (!life->ended) {
         life->role->configure(life->state, str_of(m->data, m->len));
     }
+}
+
+static void
+show_connections(size_t now)
+{
+    struct slot *self = slot_at(slot_self());
+
+    atomic_store_explicit(&self->connections, now, memory_order_relaxed);
+    atomic_store_explicit(&self->attached, now, memory_order_relaxed);
 }
 
 /* ---- what it is handed ---- */
@@ -169,6 +181,7 @@ start_parts(struct life *life, const struct settings *s, struct errmsg *err)
     struct loop *l = life->process.loop;
 
     metrics_watch_loop(l);
+    conn_on_attached(show_connections);
     loop_set_hooks(l, &hooks, slot_at(slot_self()));
     if (life->role != store_roles &&
         store_role_connect(l, s, NULL, err) == -1) {

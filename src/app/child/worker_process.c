@@ -3,7 +3,8 @@
  *
  * How many connections are open is asked of TLS, HTTP and RTMP, which know; a
  * slow timer shows it to the others, a quick one waits for the number to
- * fall while the worker is full or drains.
+ * fall while the worker is full or drains.  A pump (net/tls_pump.h) is a
+ * connection, too, and has a second socket.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -25,9 +26,11 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "live/live.h"
+#include "net/conn_move.h"
 #include "net/metrics.h"
 #include "net/proxyread.h"
 #include "net/tls.h"
+#include "net/tls_pump.h"
 #include "proc/bus.h"
 #include "proc/life.h"
 #include "proc/slot.h"
@@ -71,7 +74,7 @@ static size_t
 connections(void)
 {
     return proxy_waiting() + tls_handshakes() + http_connections() +
-           rtmp_sessions();
+           rtmp_sessions() + conn_attached() + tls_pumps();
 }
 
 /* ---- accepting ---- */
@@ -102,13 +105,15 @@ static void
 look(struct serving *s)
 {
     size_t limit = (size_t)s->w.generation->settings->worker_connections;
+    struct slot *self = slot_at(slot_self());
     size_t open = connections();
 
-    atomic_store_explicit(&slot_at(slot_self())->connections, open,
-                          memory_order_relaxed);
+    atomic_store_explicit(&self->connections, open, memory_order_relaxed);
+    atomic_store_explicit(&self->pumps, tls_pumps(), memory_order_relaxed);
     if (s->draining) {
         return;
     }
+    open += tls_pumps(); /* sockets */
     shed_idle(open, limit);
     if (open >= limit && !s->full) {
         log_warn("worker_connections (%zu) are in use: no more are accepted "
@@ -348,6 +353,7 @@ stop(struct serving *s)
     close_doors(s);
     proxy_stop();
     tls_accept_stop();
+    tls_pump_stop("weir stops");
     if (s->http != NULL) {
         http_stop();
     }
@@ -391,6 +397,7 @@ start_services(struct serving *s, struct errmsg *err)
         return -1;
     }
     s->hub = true;
+    tls_pump_limit((size_t)settings->worker_connections / 2);
     admission_start(&s->w);
     s->w.threads = task_threads_new(s->w.loop, THREADS, THREAD_QUEUE, err);
     if (s->w.threads == NULL ||

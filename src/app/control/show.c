@@ -145,10 +145,11 @@ on_info(struct control_call *call)
 /* ---- processes ---- */
 
 static const struct control_column proc_columns[] = {
-    { "slot", 4 },     { "pid", 7 },          { "name", 12 },
-    { "gen", 4 },      { "state", 9 },        { "uptime_s", 8 },
-    { "conns", 6 },    { "accepted", 9 },     { "rss_kb", 8 },
-    { "failures", 8 }, { "starts_in_ms", 0 }, { NULL, 0 },
+    { "slot", 4 },   { "pid", 7 },      { "name", 12 },
+    { "gen", 4 },    { "state", 9 },    { "uptime_s", 8 },
+    { "conns", 6 },  { "pumps", 6 },    { "accepted", 9 },
+    { "rss_kb", 8 }, { "failures", 8 }, { "starts_in_ms", 0 },
+    { NULL, 0 },
 };
 
 /* Resident memory; the kernel keeps the number, nothing is waited for. */
@@ -191,6 +192,7 @@ show_slot(struct control_call *call, uint32_t number, const struct child *c)
                                     : child_state(c)));
     control_cell_int(call, seconds_since(atomic_load(&card->started_ms)));
     control_cell_int(call, (int64_t)atomic_load(&s->connections));
+    control_cell_int(call, (int64_t)atomic_load(&s->pumps));
     control_cell_int(call, (int64_t)atomic_load(&s->accepted));
     control_cell_int(call, resident_kb(pid));
     control_cell_int(call, c != NULL ? c->attempt : 0);
@@ -209,7 +211,7 @@ show_waiting(struct control_call *call, const struct child *c)
     control_cell(call, str_from(child_name(c, name)));
     control_cell_int(call, c->generation->number);
     control_cell(call, str_from(child_state(c)));
-    for (int i = 0; i < 4; i++) { /* uptime, conns, accepted, rss */
+    for (int i = 0; i < 5; i++) { /* uptime, conns, pumps, accepted, rss */
         control_cell_int(call, 0);
     }
     control_cell_int(call, c->attempt);

@@ -481,6 +481,21 @@ children_connections(const struct children *c, const struct generation *g)
 
 /* ---- roles ---- */
 
+uint64_t
+children_role_connections(const struct children *c)
+{
+    uint64_t n = 0;
+
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->role != NULL && child->pid != 0) {
+            n += atomic_load(&slot_at(child->slot)->attached);
+        }
+    }
+    return n;
+}
+
 bool
 children_has_role(const struct children *c, const struct role *r)
 {

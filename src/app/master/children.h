@@ -113,6 +113,9 @@ void children_end_role(struct children *c, const struct role *r,
 void children_move_role(struct children *c, const struct role *r,
                         const struct generation *to);
 
+/* Connections that roles have of workers. */
+uint64_t children_role_connections(const struct children *c);
+
 /* Whether it dies soon each time it is started. */
 bool child_in_crash_loop(const struct child *c);
 /* "starting", "ready", "draining", "ending", "waiting" (for its next start),

@@ -38,6 +38,7 @@
 #include "proc/slot.h"
 
 #define READY_WAIT_MS 10000 /* for all children to say READY */
+#define ROLES_LOOK_MS 20    /* while roles have connections of workers */
 #define KILL_WAIT_MS 3000   /* from TERM to KILL */
 #define BIND_TRIES 20       /* to open what is in use ... */
 #define BIND_WAIT_MS 50     /* ... so long after the last one */
@@ -85,6 +86,27 @@ master_stop(struct master *m)
     }
 }
 
+/* Stops weir once no role has a connection of a worker any more. */
+static void
+end_roles(struct master *m)
+{
+    if (children_role_connections(&m->children) == 0) {
+        master_stop(m);
+    } else {
+        timer_set(m->loop, &m->roles, ROLES_LOOK_MS);
+    }
+}
+
+static void
+on_roles(struct timer *t)
+{
+    struct master *m = LIST_ITEM(t, struct master, roles);
+
+    if (m->phase == DRAINING) {
+        end_roles(m);
+    }
+}
+
 /* Acts on a change in the number of children. */
 static void
 look_at_children(struct master *m)
@@ -94,7 +116,7 @@ look_at_children(struct master *m)
 
     if (m->phase == DRAINING && workers == 0) {
         /* Roles serve workers, so they end last. */
-        master_stop(m);
+        end_roles(m);
     } else if (m->phase == STOPPING && workers + roles == 0) {
         loop_stop(m->loop);
     }
@@ -364,6 +386,7 @@ start_loop(struct master *m, struct errmsg *err)
     }
     timer_init(&m->deadline, on_deadline);
     timer_init(&m->retired, on_retired);
+    timer_init(&m->roles, on_roles);
     reload_init(m);
     tls_tickets_start(m->loop);
     if (live_master_start(m->loop, err) == -1) {
@@ -425,6 +448,7 @@ run(struct master *m)
     process_meter_stop();
     timer_stop(m->loop, &m->deadline);
     timer_stop(m->loop, &m->retired);
+    timer_stop(m->loop, &m->roles);
     m->socket->stop(&m->control);
     tls_tickets_stop(m->loop);
     live_master_stop();

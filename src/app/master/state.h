@@ -34,6 +34,7 @@ struct master {
     enum phase phase;
     bool all_started;      /* not the first roles alone */
     struct timer deadline; /* of the phase */
+    struct timer roles;    /* while those still have connections */
     int64_t drain_limit;   /* ms that DRAINING may take */
     int status;            /* to exit with */
 };

@@ -1,7 +1,8 @@
 /*
- * Connections that move to another process in the middle of what is said, with
- * and without TLS: every byte arrives once and in order, and what arrives is
- * right as far as it goes when either process is killed.
+ * Connections that move to another process in the middle of a line, of the
+ * head of a request, of RTMP's C0 and C1, with and without TLS: every byte
+ * arrives once and in order, and what arrives is right as far as it goes when
+ * either process is killed.
  *
  * Three processes: this one has the clients, OLD accepts and gives away, NEW
  * takes and answers.
@@ -24,11 +25,11 @@
 
 #include "hand_over.h"
 #include "net/conn_move.h"
+#include "net/tls_pump.h"
+#include "spoken.h"
 #include "tls_client.h"
 
 #define COUNT 1000
-#define ROUNDS 3               /* units that each client says */
-#define UNIT_MAX 1537          /* bytes */
 #define GREETING (1024 * 1024) /* of each 50th: more than its socket takes */
 #define STATE_MAX (2 * BIG)    /* bytes of one that moves */
 #define DEADLINE_MS 300000
@@ -38,18 +39,26 @@ enum { NOBODY, OLD, NEW }; /* who is killed */
 
 /* ---- what is said ---- */
 
-/* A line, the head of a request, or RTMP's C0 and C1: nothing is eaten before
- * there is one of them as a whole. */
-static size_t
-unit_len(int i)
+struct words {
+    uint8_t said[SPOKEN_MAX], heard[SPOKEN_MAX]; /* behind the greeting */
+    size_t said_len, heard_len;
+};
+
+static struct words words[COUNT];
+
+static void
+prepare_words(void)
 {
-    return i % 3 == 0 ? 40 : i % 3 == 1 ? 300 : UNIT_MAX;
+    for (int i = 0; i < COUNT; i++) {
+        words[i].said_len = say_all(i, words[i].said);
+        words[i].heard_len = hear_all(i, words[i].heard);
+    }
 }
 
 static size_t
 cut_of(int i) /* bytes that came before it moved */
 {
-    return (size_t)i * 7 % unit_len(i);
+    return (size_t)i * 7 % first_unit(i);
 }
 
 static size_t
@@ -61,13 +70,7 @@ greeting_len(int i)
 static size_t
 total_of(int i) /* bytes that its client gets */
 {
-    return greeting_len(i) + ROUNDS * unit_len(i);
-}
-
-static uint8_t
-said_at(int i, size_t at)
-{
-    return (uint8_t)((size_t)i * 31 + at * 7 + at / 251);
+    return greeting_len(i) + words[i].heard_len;
 }
 
 static uint8_t
@@ -76,17 +79,12 @@ heard_at(int i, size_t at)
     size_t greeting = greeting_len(i);
 
     return at < greeting ? (uint8_t)(i + (int)(at % 241))
-                         : said_at(i, at - greeting);
+                         : words[i].heard[at - greeting];
 }
 
 /* ---- the two processes ---- */
 
-struct served {
-    struct conn *c;
-    int number;
-};
-
-static struct served served[COUNT];
+static struct speaker served[COUNT];
 static int to_go; /* connections */
 
 static void
@@ -100,7 +98,7 @@ serve_close(void *arg, const char *reason)
 static ssize_t
 keep(void *arg, const uint8_t *data, size_t n)
 {
-    struct served *s = arg;
+    struct speaker *s = arg;
 
     (void)data;
     must(n <= cut_of(s->number));
@@ -108,24 +106,23 @@ keep(void *arg, const uint8_t *data, size_t n)
 }
 
 static ssize_t
-echo_units(void *arg, const uint8_t *data, size_t n)
+serve(void *arg, const uint8_t *data, size_t n)
 {
-    struct served *s = arg;
-    size_t unit = unit_len(s->number), eaten = n - n % unit;
+    ssize_t eaten = serve_spoken(arg, data, n);
 
-    must(conn_write(s->c, data, eaten) == 0);
-    return (ssize_t)eaten;
+    must(eaten >= 0);
+    return eaten;
 }
 
 static const struct conn_handlers keeping = { .on_data = keep,
                                               .on_close = serve_close };
-static const struct conn_handlers echoing = { .on_data = echo_units,
+static const struct conn_handlers serving = { .on_data = serve,
                                               .on_close = serve_close };
 
 /* ---- OLD ---- */
 
 static void
-greet(struct served *s)
+greet(struct speaker *s)
 {
     size_t n = greeting_len(s->number);
     uint8_t *greeting = mem_alloc(n);
@@ -140,7 +137,7 @@ greet(struct served *s)
 static void
 on_accepted(void *arg, const struct conn_socket *socket)
 {
-    struct served *s = arg;
+    struct speaker *s = arg;
 
     s->c = conn_new(l, socket, &keeping, s, &wide);
     must(s->c != NULL);
@@ -148,7 +145,7 @@ on_accepted(void *arg, const struct conn_socket *socket)
 }
 
 static void
-give(struct served *s)
+give(struct speaker *s)
 {
     struct buf bytes;
     struct pack out = { .to = &bytes };
@@ -191,7 +188,7 @@ old_process(const int *fds, int kind)
     while (left > 0) {
         loop_turn(l, 100);
         for (int i = 0; i < COUNT; i++) {
-            struct served *s = &served[i];
+            struct speaker *s = &served[i];
 
             if (s->c != NULL && buf_len(&s->c->in) == cut_of(i)) {
                 give(s);
@@ -222,12 +219,12 @@ take(void)
     read_all(bytes, len);
     in = (struct unpack){ .rest = str_of(bytes, len) };
 
-    struct served *s = &served[number];
+    struct speaker *s = &served[number];
 
     s->number = number;
     s->c = conn_attach(l, receive_fd(), &in, &wide, &err);
     must(s->c != NULL && unpack_ends(&in));
-    conn_set_handlers(s->c, &echoing, s);
+    conn_set_handlers(s->c, &serving, s);
     mem_free(&bytes);
 }
 
@@ -284,16 +281,12 @@ client_io(struct client *c, uint8_t *data, size_t n, bool out)
 static void
 client_says(struct client *c, int i, size_t until)
 {
-    uint8_t data[ROUNDS * UNIT_MAX];
     ssize_t n;
 
     if (c->ended || c->said == until) {
         return;
     }
-    for (size_t k = c->said; k < until; k++) {
-        data[k - c->said] = said_at(i, k);
-    }
-    n = client_io(c, data, until - c->said, true);
+    n = client_io(c, words[i].said + c->said, until - c->said, true);
     c->said += n > 0 ? (size_t)n : 0;
 }
 
@@ -340,7 +333,7 @@ turn(bool moved, bool (*enough)(const struct client *c, int i))
         if (!c->shaken) {
             continue;
         }
-        client_says(c, i, moved ? ROUNDS * unit_len(i) : cut_of(i));
+        client_says(c, i, moved ? words[i].said_len : cut_of(i));
         if (moved) { /* before it, greetings fill the sockets */
             client_hears(c, i, total_of(i));
         }
@@ -560,5 +553,7 @@ main(void)
     };
 
     signal(SIGPIPE, SIG_IGN);
+    prepare_words();
+    tls_pump_limit(COUNT);
     return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
 }
