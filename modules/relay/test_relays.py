@@ -9,6 +9,7 @@ import time
 import pytest
 
 import media
+from control_client import Control
 from feed import Feed, kinds, number, read_until, video_numbers
 from patience import busy
 from remote import Nginx
@@ -369,17 +370,23 @@ def test_relayer_that_is_killed_comes_back(weir):
     f.stop()
 
 
+def relayer_connections(c):
+    return next((row.split()[6] for row in c.ask("show proc")
+                 if "relayer" in row), None)
+
+
 def test_a_drain_does_not_wait_for_relays(weir):
+    """They go on for as long as the remote sends."""
     there = weir()
-    with Feed(there.rtmp, "x").head() as f:
-        w = weir(top=EGRESS + 'stop_drain = "3h";',
-                 app=pull(a=there.rtmp_url("x")))
-        f.frames(2)
-        state(w, "pull live/a", "running")
-        wait_for(lambda: "relayer" in w.control("show processes"),
-                 what="the relayer")
-        assert w.stop(signal.SIGQUIT) == 0
-        w.status = 0
+    f = Feed(there.rtmp, "x").head().run()
+    w = weir(top=EGRESS + 'stop_drain = "3h";',
+             app=pull(a=there.rtmp_url("x")))
+    state(w, "pull live/a", "running")
+    with Control(w) as c:
+        wait_for(lambda: relayer_connections(c) == "1", what="its connection")
+    assert w.stop(signal.SIGQUIT) == 0
+    w.status = None
+    f.stop()
 
 
 def test_without_relays_there_is_no_relayer(weir):
