@@ -177,13 +177,18 @@ send_signal(const struct options *o)
 
 /* ---- what it is not needed for ---- */
 
+/* By where they stand in the file; those of a module beside it in a layer. */
 static void
 print_keys(void)
 {
+    char place[128];
+
     conf_print_keys(settings_rows(), "", stdout);
     for (size_t i = 0; modules[i] != NULL; i++) {
         if (modules[i]->keys != NULL) {
-            conf_print_keys(modules[i]->keys, modules[i]->name, stdout);
+            snprintf(place, sizeof(place), "http.servers.locations[%s]",
+                     modules[i]->name);
+            conf_print_keys(modules[i]->keys, place, stdout);
         }
     }
 }

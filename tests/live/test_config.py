@@ -292,8 +292,11 @@ def test_keys_are_listed_one_a_line():
     for name in ("worker_processes", "live.memory", "live.gather",
                  "rtmp.servers.chunk_size",
                  "rtmp.servers.applications.publish",
-                 "http.servers.locations.access", "static.root"):
+                 "http.servers.locations.access",
+                 "http.servers.locations[static].root", "hello.signature",
+                 "http.servers.locations[hello].greeting"):
         assert name in names
+    assert not any(name.startswith("hello.greeting") for name in names)
     assert len(names) == len(set(names))
     for line in done.stdout.splitlines():
         fields = line.split("  ")
