@@ -66,7 +66,7 @@ enter(void *arg, const struct conn_socket *socket)
 
     in.at_loopback = d->at_loopback;
     if (!access_names(trusted(d), &in.peer) &&
-        !admission_allow(&in, d->rtmp ? REFUSED_RTMP : REFUSED_HTTP)) {
+        !admission_allow(&in, d->binding->proto)) {
         return;
     }
     say_accepted(d, &in);

@@ -62,7 +62,7 @@ judge(const struct addr *peer, const struct census *c)
 }
 
 bool
-admission_allow(struct conn_socket *socket, uint32_t proto)
+admission_allow(struct conn_socket *socket, const char *proto)
 {
     uint64_t key;
 

@@ -13,7 +13,7 @@
 void admission_start(const struct worker *w);
 /* Counts it: socket->census says under what, and conn_new() takes it from
  * there.  False: it is one too many, closed, counted and said.  proto:
- * REFUSED_HTTP or REFUSED_RTMP, that it is for. */
-bool admission_allow(struct conn_socket *socket, uint32_t proto);
+ * as in struct refused, what it is for. */
+bool admission_allow(struct conn_socket *socket, const char *proto);
 
 #endif
