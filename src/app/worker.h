@@ -17,6 +17,7 @@ struct worker {
     struct pool *pool;                   /* what lives as long as the worker */
     uint32_t index;               /* among the workers of its generation */
     struct task_threads *threads; /* owned */
+    struct services *services;    /* of service/services.h; in the pool */
 };
 
 #endif

@@ -61,6 +61,21 @@ judge(const struct addr *peer, const struct census *c)
                                                         : REFUSE_NONE;
 }
 
+static void
+refuse(enum http_refusal why, const struct conn_socket *socket,
+       const char *proto)
+{
+    http_refusal_add(why);
+    http_refusal_say(why, proto, &socket->peer, STR_NONE);
+    close(socket->fd);
+}
+
+void
+admission_deny(const struct conn_socket *socket, const char *proto)
+{
+    refuse(REFUSE_ACCESS, socket, proto);
+}
+
 bool
 admission_allow(struct conn_socket *socket, const char *proto)
 {
@@ -82,8 +97,6 @@ admission_allow(struct conn_socket *socket, const char *proto)
         return true;
     }
     census_leave(key, true);
-    http_refusal_add(why);
-    http_refusal_say(why, proto, &socket->peer, STR_NONE);
-    close(socket->fd);
+    refuse(why, socket, proto);
     return false;
 }

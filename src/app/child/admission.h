@@ -12,8 +12,10 @@
 
 void admission_start(const struct worker *w);
 /* Counts it: socket->census says under what, and conn_new() takes it from
- * there.  False: it is one too many, closed, counted and said.  proto:
- * as in struct refused, what it is for. */
+ * there.  False: it is one too many, closed, counted and said.  proto: as in
+ * struct refused, what it is for. */
 bool admission_allow(struct conn_socket *socket, const char *proto);
+/* Closes, counts and says one that rules do not let in. */
+void admission_deny(const struct conn_socket *socket, const char *proto);
 
 #endif

@@ -24,8 +24,6 @@ struct rtmp_application {
 };
 
 void rtmp_service_start(struct worker *w);
-/* Who may speak for the clients of server i of the settings. */
-const struct access_list *rtmp_service_trusted(size_t i);
 /* Takes over a socket accepted for server i of the settings. */
 void rtmp_service_accept(size_t i, const struct conn_socket *socket);
 /* Tells every session that it ends, and why; they may read that. */
