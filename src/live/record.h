@@ -24,8 +24,8 @@ void record_free(struct session_record **r);
 struct str record_name(const struct session_record *r);
 /* The same for all; false: free, or changing all the time. */
 bool record_view(const struct session_record *r, struct live_session_view *v);
-/* Players of that name in all processes, pushes of relays left out; not
- * counted on beyond most. */
+/* Players of that name in all processes, without those that push it elsewhere;
+ * not counted on beyond most. */
 uint32_t records_playing(struct str name, uint32_t most);
 /* Owner: payload bytes of whole messages. */
 static inline void

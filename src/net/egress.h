@@ -1,5 +1,5 @@
 /*
- * Egress rules: what weir itself may connect to (relays, downloads), so that
+ * Egress rules: what weir itself may connect to (remotes, downloads), so that
  * who may name an address for it cannot reach what only this host reaches.
  *
  * An ordered list of "allow|deny WHAT" with WHAT as in net/access.h, less

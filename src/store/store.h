@@ -1,6 +1,6 @@
 /*
- * The store: what must outlive weir (stream keys, relays, articles), asked
- * without waiting for a disk or a server.
+ * The store: what must outlive weir (stream keys, articles), asked without
+ * waiting for a disk or a server.
  *
  * A user of it has a schema: numbered migrations and named statements, known
  * before any fork.  Reads are done by the process that asks; writes go to the

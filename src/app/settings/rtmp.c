@@ -38,8 +38,8 @@ static const struct conf_key application_keys[] = {
     ROW(rtmp_application_settings, publish, CONF_STRING,
         .preset = settings_publish_preset, .words = settings_publish_words,
         .help = "Who may publish: \"open\": everybody that publish_access "
-                "lets in; \"key\": who has a stream's key, see "
-                "weir-relay(7)."),
+                "lets in; a module may add values, told in its page, and "
+                "make one the default."),
     ROW(rtmp_application_settings, publish_conflict, CONF_ENUM,
         .preset = "replace", .words = conflicts,
         .help = "What happens to a second publisher of a name: it takes the "

@@ -188,7 +188,7 @@ static const struct conf_key keys[] = {
     ROW(settings, store, CONF_GROUP, .keys = settings_store_keys,
         .size = sizeof(struct store_settings), .preset = "",
         .check_group = settings_check_store,
-        .help = "What is kept when weir stops: stream keys, relays."),
+        .help = "What modules keep when weir stops, such as stream keys."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),
