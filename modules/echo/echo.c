@@ -6,6 +6,9 @@
  *       "params": { ... of the path }, "path": PATH,
  *       "client": { ... when asked for } }
  *
+ * And, for the same ends, servers of its own that send lines back
+ * (echo_server.h).
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <string.h>
@@ -13,6 +16,7 @@
 #include "app/module.h"
 #include "base/mem.h"
 #include "conf/rows.h"
+#include "echo_server.h"
 #include "http/accept.h"
 #include "http/escape.h"
 #include "http/scan.h"
@@ -290,7 +294,10 @@ const struct module echo_module = {
     .about = "answers its routes with what it understood, for tests",
     .keys = keys,
     .settings_size = sizeof(struct settings),
+    .root = { echo_server_keys, sizeof(struct echo_server_root) },
     .start = start,
     .describe = describe,
     .stop = stop,
+    .servers = &echo_servers,
+    .metrics = echo_server_metrics,
 };

@@ -238,7 +238,7 @@ note_refusal(const struct http_request *r, struct str name, const char *reason)
     char peer[ADDR_TEXT];
 
     refused_note(&(struct refused){
-        .proto = REFUSED_HTTP,
+        .proto = "http",
         .peer = addr_text(&r->client, peer),
         .reason = reason,
         .bytes = name,

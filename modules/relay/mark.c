@@ -28,7 +28,7 @@ relay_accepts(const struct rtmp_request *r, struct str stream,
     if (r->node.len == 0 || !str_eq(r->node, relay_mark(stream, mark))) {
         return true;
     }
-    no->why = RTMP_REFUSED_ITSELF;
+    no->why = RTMP_REFUSED_LOOP;
     errmsg_set(&no->reason, "this is a relay of a stream to itself");
     return false;
 }

@@ -105,8 +105,8 @@ find_local(const struct generation *g)
     for (size_t i = 0; i < g->binding_count; i++) {
         const struct binding *b = &g->bindings[i];
 
-        if (str_eq(str_from(b->proto), STR("http")) &&
-            shows(settings_http_server(&g->settings->http, b->server)) &&
+        if (b->server.kind == SERVER_HTTP &&
+            shows(settings_http_server(&g->settings->http, b->server.number)) &&
             write_local(b, place.local)) {
             return;
         }
@@ -150,7 +150,7 @@ put_listener(struct json_out *o, const struct binding *b)
 }
 
 static void
-put_listeners(struct json_out *o, const char *proto, size_t server)
+put_listeners(struct json_out *o, enum server_kind kind, size_t number)
 {
     const struct generation *g = place.generation;
 
@@ -159,8 +159,7 @@ put_listeners(struct json_out *o, const char *proto, size_t server)
     for (size_t i = 0; i < g->binding_count; i++) {
         const struct binding *b = &g->bindings[i];
 
-        if (b->server == server &&
-            str_eq(str_from(b->proto), str_from(proto))) {
+        if (b->server.kind == kind && b->server.number == number) {
             put_listener(o, b);
         }
     }
@@ -176,7 +175,7 @@ put_rtmp(struct json_out *o, size_t i)
     const struct rtmp_application_settings *all = apps->items;
 
     json_open(o);
-    put_listeners(o, "rtmp", i);
+    put_listeners(o, SERVER_RTMP, i);
     json_key(o, "applications");
     json_open_array(o);
     for (size_t k = 0; k < apps->count; k++) {
@@ -213,7 +212,7 @@ put_http(struct json_out *o, size_t i)
     const struct http_location_settings *l;
 
     json_open(o);
-    put_listeners(o, "http", i);
+    put_listeners(o, SERVER_HTTP, i);
     json_key(o, "locations");
     json_open_array(o);
     for (size_t k = 0; (l = location(s, k)) != NULL; k++) {

@@ -73,67 +73,68 @@ open_access_log(struct str path, int *number, struct errmsg *err)
     return *number == -1 ? errmsg_prefix(err, "access_log: ") : 0;
 }
 
-/* None is open yet. */
-static int *
-no_logs(size_t n)
+static size_t
+count_servers(const struct settings *s)
 {
-    int *logs = mem_alloc((n + 1) * sizeof(*logs));
+    struct server_settings server;
+    size_t n = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        logs[i] = -1;
+    while (settings_server(s, n, &server)) {
+        n++;
     }
-    return logs;
+    return n;
 }
 
 static int
 open_logs(struct generation *g, struct errmsg *err)
 {
-    const struct settings *s = g->settings;
-    size_t http = s->http.servers.count, rtmp = s->rtmp.servers.count;
+    size_t n = count_servers(g->settings);
+    struct server_settings server;
 
     generation_forget_logs(g);
-    g->access_logs = no_logs(http);
-    g->rtmp_logs = no_logs(rtmp);
-    for (size_t i = 0; i < http; i++) {
-        if (open_access_log(settings_http_server(&s->http, i)->access_log,
-                            &g->access_logs[i], err) == -1) {
-            return -1;
-        }
+    g->logs = mem_alloc((n + 1) * sizeof(*g->logs));
+    for (size_t i = 0; i < n; i++) {
+        g->logs[i] = -1;
     }
-    for (size_t i = 0; i < rtmp; i++) {
-        if (open_access_log(settings_rtmp_server(&s->rtmp, i)->access_log,
-                            &g->rtmp_logs[i], err) == -1) {
+    for (size_t i = 0; settings_server(g->settings, i, &server); i++) {
+        if (open_access_log(server.access_log, &g->logs[i], err) == -1) {
             return -1;
         }
     }
     return 0;
 }
 
+int
+generation_access_log(const struct generation *g, enum server_kind kind,
+                      size_t number)
+{
+    struct server_settings server;
+
+    for (size_t i = 0; settings_server(g->settings, i, &server); i++) {
+        if (server.kind == kind && server.number == number) {
+            return g->logs[i];
+        }
+    }
+    return -1;
+}
+
 void
 generation_forget_logs(struct generation *g)
 {
-    mem_free(&g->access_logs);
-    mem_free(&g->rtmp_logs);
-}
-
-static bool
-has_log(const int *logs, size_t n, int log_file)
-{
-    for (size_t i = 0; logs != NULL && i < n; i++) {
-        if (logs[i] == log_file) {
-            return true;
-        }
-    }
-    return false;
+    mem_free(&g->logs);
 }
 
 bool
 generation_writes(const struct generation *g, int log_file)
 {
-    const struct settings *s = g->settings;
+    size_t n = g->logs == NULL ? 0 : count_servers(g->settings);
 
-    return has_log(g->access_logs, s->http.servers.count, log_file) ||
-           has_log(g->rtmp_logs, s->rtmp.servers.count, log_file);
+    for (size_t i = 0; i < n; i++) {
+        if (g->logs[i] == log_file) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- listeners ---- */
@@ -164,7 +165,8 @@ find_open(const struct generation *g, struct list *listeners,
             continue; /* its path is gone */
         }
         if (listener_is_at(l, where, b->settings->address) &&
-            (!free_port || str_eq(str_from(l->proto), str_from(b->proto))) &&
+            (!free_port ||
+             str_eq(str_from(l->proto), str_from(b->server.proto))) &&
             !is_bound(g, l)) {
             return l;
         }
@@ -203,19 +205,19 @@ generation_would_have(struct list *listeners, const struct addr_listen *where)
 /* The kernel gives a peer up that takes nothing, or acknowledges nothing,
  * for so long: not before weir itself would. */
 static int64_t
-user_timeout(const struct generation *g, size_t server)
+user_timeout(const struct server_settings *s)
 {
-    int64_t own =
-        settings_rtmp_server(&g->settings->rtmp, server)->send_timeout;
-
-    return own > USER_TIMEOUT_MS ? own : USER_TIMEOUT_MS;
+    if (s->send_timeout == 0) {
+        return 0;
+    }
+    return s->send_timeout > USER_TIMEOUT_MS ? s->send_timeout
+                                             : USER_TIMEOUT_MS;
 }
 
 static struct listen_options
 options_of(const struct generation *g, const struct binding *b)
 {
     const struct listen_settings *s = b->settings;
-    bool rtmp = str_eq(str_from(b->proto), STR("rtmp"));
 
     return (struct listen_options){
         .backlog = (int)s->backlog,
@@ -223,7 +225,7 @@ options_of(const struct generation *g, const struct binding *b)
         .later = true,
         .ip6only = s->ipv6only,
         .keep_alive = s->so_keepalive,
-        .user_timeout_ms = rtmp ? user_timeout(g, b->server) : 0,
+        .user_timeout_ms = user_timeout(&b->server),
         .rcvbuf = s->rcvbuf,
         .sndbuf = s->sndbuf,
         .deferred = s->deferred,
@@ -247,7 +249,7 @@ bind_address(struct generation *g, struct list *listeners, struct binding *b,
     }
     o.beside = overlaps_one(listeners, &where);
     /* Strings of a configuration have a NUL behind them. */
-    b->listener = listener_open(&where, name.ptr, b->proto, &o, err);
+    b->listener = listener_open(&where, name.ptr, b->server.proto, &o, err);
     if (b->listener == NULL) {
         return -1;
     }
@@ -258,19 +260,18 @@ bind_address(struct generation *g, struct list *listeners, struct binding *b,
 
 /* Binds all addresses of one server. */
 static int
-bind_server(struct generation *g, struct list *listeners, const char *proto,
-            size_t server, const struct conf_groups *listen, struct errmsg *err)
+bind_server(struct generation *g, struct list *listeners,
+            const struct server_settings *server, struct errmsg *err)
 {
-    for (size_t i = 0; i < listen->count; i++) {
-        struct binding b = { .proto = proto,
-                             .settings = settings_listen(listen, i),
-                             .server = server };
+    for (size_t i = 0; i < server->listen->count; i++) {
+        struct binding b = { .server = *server,
+                             .settings = settings_listen(server->listen, i) };
 
         if (bind_address(g, listeners, &b, err) == -1) {
             return -1;
         }
         g->bindings[g->binding_count++] = b;
-        if (settings_tls(b.settings, str_eq(str_from(proto), STR("http")),
+        if (settings_tls(b.settings, server->kind == SERVER_HTTP,
                          &g->bindings[g->binding_count - 1].tls, err) == -1) {
             return errmsg_prefix(err, "tls: ");
         }
@@ -281,13 +282,11 @@ bind_server(struct generation *g, struct list *listeners, const char *proto,
 static size_t
 count_addresses(const struct settings *s)
 {
+    struct server_settings server;
     size_t n = 0;
 
-    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
-        n += settings_rtmp_server(&s->rtmp, i)->listen.count;
-    }
-    for (size_t i = 0; i < s->http.servers.count; i++) {
-        n += settings_http_server(&s->http, i)->listen.count;
+    for (size_t i = 0; settings_server(s, i, &server); i++) {
+        n += server.listen->count;
     }
     return n;
 }
@@ -295,22 +294,12 @@ count_addresses(const struct settings *s)
 static int
 bind_all(struct generation *g, struct list *listeners, struct errmsg *err)
 {
-    const struct settings *s = g->settings;
+    size_t most = count_addresses(g->settings) + 1;
+    struct server_settings server;
 
-    g->bindings = mem_zero((count_addresses(s) + 1) * sizeof(*g->bindings));
-    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
-        const struct rtmp_server_settings *r =
-            settings_rtmp_server(&s->rtmp, i);
-
-        if (bind_server(g, listeners, "rtmp", i, &r->listen, err) == -1) {
-            return -1;
-        }
-    }
-    for (size_t i = 0; i < s->http.servers.count; i++) {
-        const struct http_server_settings *h =
-            settings_http_server(&s->http, i);
-
-        if (bind_server(g, listeners, "http", i, &h->listen, err) == -1) {
+    g->bindings = mem_zero(most * sizeof(*g->bindings));
+    for (size_t i = 0; settings_server(g->settings, i, &server); i++) {
+        if (bind_server(g, listeners, &server, err) == -1) {
             return -1;
         }
     }
@@ -368,7 +357,7 @@ generation_keep_listeners(struct generation *g)
 
         listener_keep(b->listener);
         listener_tune(b->listener, &o);
-        b->listener->proto = b->proto;
+        b->listener->proto = b->server.proto;
         str_copy(b->listener->name, sizeof(b->listener->name),
                  b->settings->address);
     }
@@ -476,9 +465,10 @@ generation_announce(const struct generation *g)
             continue;
         }
         if (l->addr.family == AF_UNIX) {
-            log_notice("listening on %s%s unix:%s", b->proto, s, l->path);
+            log_notice("listening on %s%s unix:%s", b->server.proto, s,
+                       l->path);
         } else {
-            log_notice("listening on %s%s %s", b->proto, s,
+            log_notice("listening on %s%s %s", b->server.proto, s,
                        addr_text(&l->addr, text));
         }
         if (b->tls != NULL) {

@@ -13,17 +13,16 @@
 #ifndef APP_GENERATION_H
 #define APP_GENERATION_H
 
-#include "app/settings/settings.h"
+#include "app/settings/servers.h"
 #include "net/listen.h"
 
 /* A listener and the server that answers on it. */
 struct binding {
     struct listener *listener; /* borrowed: the master's */
-    const char *proto;         /* "rtmp" or "http": static text */
     bool opened;               /* this generation has opened the listener */
     const struct listen_settings *settings; /* in the generation's conf */
-    size_t server;           /* number among the servers of that protocol */
-    struct tls_context *tls; /* owned; NULL: plain */
+    struct server_settings server;          /* borrows from it */
+    struct tls_context *tls;                /* owned; NULL: plain */
 };
 
 struct generation {
@@ -33,9 +32,7 @@ struct generation {
     unsigned workers;
     struct binding *bindings; /* owned */
     size_t binding_count;
-    /* Owned; log ring file of each server, -1: none. */
-    int *access_logs; /* http */
-    int *rtmp_logs;
+    int *logs; /* owned; log ring file of each server, -1: none */
 };
 
 /* NULL with every mistake in *mistakes (for mem_free). */
@@ -76,6 +73,9 @@ bool generation_gives(const struct generation *g, const struct listener *l,
 /* All sockets on which it accepts, *count of them; for mem_free(). */
 int *generation_sockets(const struct generation *g, uint32_t index,
                         size_t *count);
+/* The log ring file of that server's access log; -1: it has none. */
+int generation_access_log(const struct generation *g, enum server_kind kind,
+                          size_t number);
 /* g writes no log file any more, or not yet. */
 void generation_forget_logs(struct generation *g);
 /* Whether g writes this log file. */

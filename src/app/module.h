@@ -15,6 +15,7 @@
 #include "conf/conf.h"
 #include "event/loop.h"
 #include "http/http.h"
+#include "net/conn.h"
 
 #include <stdio.h>
 
@@ -28,6 +29,7 @@ struct metric;       /* proc/metric.h */
 struct rpc_method;   /* proc/rpc.h */
 struct store_schema; /* store/store.h */
 struct http_service; /* app/service/http_service.h */
+struct listening;    /* app/settings/servers.h */
 
 /* The place of a module's settings: one layer of one location. */
 struct module_layer {
@@ -109,6 +111,40 @@ struct role {
     void (*configure)(void *state, struct str description);      /* role */
 };
 
+/* A server of a module: one of those that its rows at the root tell. */
+struct module_server {
+    struct worker *worker; /* the process this is in */
+    const void *settings;  /* filled from the module's rows at the root */
+    size_t number;         /* among the module's servers */
+};
+
+/* What a module answers on listeners of its own, by whatever protocol.  weir
+ * opens them, keeps them over reloads and accepts on them in every worker, as
+ * on those of rtmp and http; it reads PROXY protocol headers, judges by access
+ * rules and limits, does the TLS handshake and counts.  The rest is the
+ * module's. */
+struct module_servers {
+    /* What server i of the rows at the root listens on, for which it has
+     * ROWS_LISTENING(); NULL behind the last. */
+    const struct listening *(*find)(const void *settings, size_t i);
+    /* Each worker, for each server: makes its state.  -1 with err stops the
+     * start, or the reload. */
+    int (*start)(const struct module_server *server, void **state,
+                 struct errmsg *err);
+    /* Takes over the socket of a client: conn_new(), or conn_socket_close(). */
+    void (*on_accept)(void *state, const struct conn_socket *socket);
+    /* How many it has of them.  A worker that drains ends when there are none,
+     * and accepts none while it has worker_connections of all kinds. */
+    size_t (*connections)(const void *state);
+    /* No more are accepted; those that are idle end, others may go on, but not
+     * for longer than reload_drain or stop_drain.  NULL: they all go on. */
+    void (*drain)(void *state);
+    /* The process ends: connections send what they still have
+     * (conn_finish()), for 250 ms at most.  NULL: they are cut. */
+    void (*finish)(void *state, const char *reason);
+    void (*stop)(void *state); /* closes all, frees state; the last call */
+};
+
 struct module {
     const char *name;  /* as "module" in a location */
     const char *about; /* one line, shown by weir -V */
@@ -154,6 +190,7 @@ struct module {
     void (*layers)(const void *settings, module_each_layers *each, void *arg);
     /* Sets the other members of a started layer: formats, vary, lines. */
     void (*describe)(const void *state, struct http_layer *layer);
+    const struct module_servers *servers;
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
     /* The calls that its roles serve, by name (proc/rpc.h). */

@@ -18,6 +18,7 @@ struct worker {
                                             worker */
     uint32_t index;               /* among the workers of its generation */
     struct task_threads *threads; /* owned */
+    struct services *services;    /* of service/services.h; in the pool */
 };
 
 #endif

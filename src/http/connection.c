@@ -216,7 +216,7 @@ skip_body(struct http_connection *c, const uint8_t *data, size_t n)
 
     if (eaten < 0) {
         http_refusal_add(why);
-        http_refusal_say(why, REFUSED_HTTP, &c->x->pub.client, c->x->head.line);
+        http_refusal_say(why, "http", &c->x->pub.client, c->x->head.line);
         finish(c, HTTP_END_BODY_BAD, http_refusal_text(why));
         return n;
     }
@@ -442,8 +442,7 @@ cut(struct unsent *u)
     struct http_connection *c = LIST_ITEM(u, struct http_connection, unsent);
 
     http_refusal_add(REFUSE_UNSENT);
-    http_refusal_say(REFUSE_UNSENT, REFUSED_HTTP, &c->x->pub.client,
-                     c->x->head.line);
+    http_refusal_say(REFUSE_UNSENT, "http", &c->x->pub.client, c->x->head.line);
     c->end = HTTP_END_UNSENT;
     conn_reset(c->conn, http_refusal_text(REFUSE_UNSENT));
 }
@@ -468,7 +467,7 @@ timed_out(struct http_connection *c)
         break;
     case PHASE_BUSY:
         http_refusal_add(REFUSE_READS_SLOW);
-        http_refusal_say(REFUSE_READS_SLOW, REFUSED_HTTP, &c->x->pub.client,
+        http_refusal_say(REFUSE_READS_SLOW, "http", &c->x->pub.client,
                          c->x->head.line);
         http_connection_end(c, HTTP_END_SEND_SLOW,
                             http_refusal_text(REFUSE_READS_SLOW));

@@ -151,8 +151,8 @@ http_refusal_add(enum http_refusal why)
 }
 
 void
-http_refusal_say(enum http_refusal why, uint32_t proto, const struct addr *peer,
-                 struct str bytes)
+http_refusal_say(enum http_refusal why, const char *proto,
+                 const struct addr *peer, struct str bytes)
 {
     struct debug_mark mark = { 0 };
     char text[ADDR_TEXT];
@@ -163,7 +163,6 @@ http_refusal_say(enum http_refusal why, uint32_t proto, const struct addr *peer,
         .reason = http_refusal_text(why),
         .bytes = bytes,
     });
-    log_limited_if(
-        debug_wanted(&mark, peer, STR_NONE), LOG_INFO, "%s: %s refused: %s",
-        proto == REFUSED_HTTP ? "http" : "rtmp", text, http_refusal_text(why));
+    log_limited_if(debug_wanted(&mark, peer, STR_NONE), LOG_INFO,
+                   "%s: %s refused: %s", proto, text, http_refusal_text(why));
 }

@@ -63,7 +63,8 @@ enum http_refusal {
     REFUSE_AUTHORIZATION, /* malformed */
     REFUSE_BUSY,          /* too many passwords to check */
     REFUSE_SITE,          /* a page of another site would change something */
-    /* Whole connections; those of RTMP are counted here, too. */
+    /* Whole connections; those of other protocols are
+     * counted here, too. */
     REFUSE_CONNECTIONS, /* too many of the address */
     REFUSE_INCOMPLETE,  /* too many of it without a whole head */
     REFUSE_SHED,        /* idle, and its place was needed */
@@ -80,9 +81,9 @@ const char *http_refusal_name(unsigned why);
 /* Counts one. */
 void http_refusal_add(enum http_refusal why);
 /* Logs it, within limits because a client often repeats a refused request, and
- * notes it for "show errors". proto is REFUSED_HTTP or _RTMP; bytes are the
+ * notes it for "show errors".  proto is as in struct refused; bytes are the
  * request line, or empty. */
-void http_refusal_say(enum http_refusal why, uint32_t proto,
+void http_refusal_say(enum http_refusal why, const char *proto,
                       const struct addr *peer, struct str bytes);
 
 #endif

@@ -60,7 +60,7 @@ note_refusal(const struct exchange *x, enum http_refusal why, struct str bytes,
     char peer[ADDR_TEXT];
 
     refused_note(&(struct refused){
-        .proto = REFUSED_HTTP,
+        .proto = "http",
         .peer = addr_text(&x->pub.client, peer),
         .reason = http_refusal_text(why),
         .bytes = bytes,

@@ -215,7 +215,7 @@ stop_writing(struct live_publisher *p)
                              : "its codec headers change too often";
 
     refused_note(&(struct refused){
-        .proto = REFUSED_RTMP,
+        .proto = "rtmp",
         .peer = addr_text(&p->what.peer, (char[ADDR_TEXT]){ 0 }),
         .reason = reason,
         .bytes = STR_NONE,

@@ -1,5 +1,5 @@
 /*
- * Egress rules: what weir itself may connect to (relays, downloads), so that a
+ * Egress rules: what weir itself may connect to (remotes, downloads), so that a
  * user who names an address for it cannot reach hosts that only this host
  * reaches.
  *

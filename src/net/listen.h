@@ -38,7 +38,7 @@ struct listen_options {
 struct listener {
     struct list link;
     char name[128];    /* as configured: "127.0.0.1:0" */
-    const char *proto; /* "rtmp" or "http", as in force: static text */
+    const char *proto; /* "rtmp", as in force: static text */
     struct addr addr;  /* as bound: with the real port */
     char path[108];    /* unix */
     bool any;          /* every address of this machine, IPv4 and IPv6 */

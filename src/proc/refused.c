@@ -1,5 +1,5 @@
 /*
- * Refusals as records: peer, offset, reason and bytes, a line each.
+ * Refusals as records: protocol, peer, offset, reason and bytes, a line each.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -70,10 +70,11 @@ refused_note(const struct refused *r)
     }
     str_escape(reason, sizeof(reason), str_from(r->reason));
     show_bytes(r, bytes, sizeof(bytes));
-    len = snprintf(text, sizeof(text), "%.64s\n%llu\n%s\n%s", r->peer,
-                   (unsigned long long)(r->before + r->offset), reason, bytes);
+    len = snprintf(text, sizeof(text), "%.32s\n%.64s\n%llu\n%s\n%s", r->proto,
+                   r->peer, (unsigned long long)(r->before + r->offset), reason,
+                   bytes);
     if (len > 0) {
-        recent_put(list, r->proto,
+        recent_put(list, 0,
                    str_first(str_of(text, (size_t)len), sizeof(text) - 1));
     }
 }
@@ -84,6 +85,7 @@ refused_parse(const struct recent_record *r, struct refused_view *v)
     struct str rest = str_of(r->text, r->len);
     int64_t offset = 0;
 
+    v->proto = str_cut(&rest, '\n');
     v->peer = str_cut(&rest, '\n');
     if (!str_to_int(str_cut(&rest, '\n'), 0, INT64_MAX, &offset)) {
         return false;

@@ -10,10 +10,8 @@
 
 #include "proc/recent.h"
 
-enum { REFUSED_HTTP, REFUSED_RTMP }; /* tag of a record */
-
 struct refused {
-    uint32_t proto;     /* REFUSED_* */
+    const char *proto;  /* "http", "rtmp", a module's name */
     const char *peer;   /* address as text */
     const char *reason; /* words for the operator */
     struct str bytes;   /* of the peer, or a part of them; may be empty */
@@ -29,7 +27,7 @@ struct recent *refused_list(void); /* NULL while it is not made */
 
 /* A record's parts; they point into its text. */
 struct refused_view {
-    struct str peer, reason;
+    struct str proto, peer, reason;
     struct str bytes; /* escaped: printable */
     uint64_t offset;  /* before + offset of struct refused */
 };

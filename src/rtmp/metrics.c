@@ -44,7 +44,7 @@ refused_name(unsigned i)
         [RTMP_REFUSED_ACCESS] = "access", [RTMP_REFUSED_NAME] = "name",
         [RTMP_REFUSED_KEY] = "key",       [RTMP_REFUSED_HOOK] = "module",
         [RTMP_REFUSED_LIVE] = "live",     [RTMP_REFUSED_LATE] = "timeout",
-        [RTMP_REFUSED_ITSELF] = "itself",
+        [RTMP_REFUSED_LOOP] = "itself",
     };
 
     return names[i];

@@ -333,7 +333,7 @@ note_refusal(const struct net_stream *ns, const char *reason)
                  STR_ARGS(ns->r.app), STR_ARGS(name), masked ? "..." : "");
 
     refused_note(&(struct refused){
-        .proto = REFUSED_RTMP,
+        .proto = "rtmp",
         .peer = session_peer(ns->r.session),
         .reason = reason,
         .bytes = str_first(str_from(text), len > 0 ? (size_t)len : 0),

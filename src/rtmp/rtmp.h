@@ -73,7 +73,7 @@ enum rtmp_refused {
     RTMP_REFUSED_HOOK,   /* a module said no */
     RTMP_REFUSED_LIVE,   /* src/live refused the stream (live/metrics.h) */
     RTMP_REFUSED_LATE,   /* no decision in time */
-    RTMP_REFUSED_ITSELF, /* a relay of the stream to itself */
+    RTMP_REFUSED_LOOP,   /* the stream would come back to itself */
     RTMP_REFUSED_COUNT
 };
 

@@ -306,7 +306,7 @@ static void
 refuse_bytes(struct rtmp_session *s, const char *reason, struct str bytes)
 {
     refused_note(&(struct refused){
-        .proto = REFUSED_RTMP,
+        .proto = "rtmp",
         .peer = session_peer(s),
         .reason = reason,
         .bytes = str_first(bytes, SHOWN_BYTES),

@@ -1,5 +1,5 @@
 /*
- * The store: data that must outlive weir (stream keys, relays, articles), read
+ * The store: data that must outlive weir (stream keys, articles), read
  * and written without waiting for a disk or a server.
  *
  * A user of it has a schema: numbered migrations and named statements, known

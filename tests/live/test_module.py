@@ -7,6 +7,7 @@ players as one does that has to ask somebody else first."""
 import os
 import re
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -15,6 +16,7 @@ import flv
 import weir as weir_py
 from feed import Feed
 from http_client import get
+from patience import busy
 from rtmp_client import COMMAND, VIDEO, Refused, Rtmp, player, publisher
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -184,12 +186,22 @@ def walk_through():
     return re.search(r"^cp -r modules/hello.*?(?=^\.Ed)", text, re.S | re.M)[0]
 
 
-def test_a_copy_of_hello_works_and_is_told_nowhere_else(tmp_path):
-    tree = str(tmp_path)
+COPY_ECHO = """
+cp -r modules/echo modules/parrot
+cd modules/parrot
+for f in *echo*; do mv $f $(echo $f | sed s/echo/parrot/); done
+sed -i s/echo/parrot/g *
+"""
+
+
+def test_a_copy_works_and_is_told_nowhere_else(tmp_path, weir, monkeypatch):
+    """Of hello, and of echo, which has listeners of its own."""
+    tree = str(tmp_path / "tree")
     copy_tree(tree)
     for name in ("docs", "man", "tests/lint"):
         shutil.copytree(f"{ROOT}/{name}", f"{tree}/{name}")
     run_in(tree, "sh", "-ec", walk_through())
+    run_in(tree, "sh", "-ec", COPY_ECHO)
     run_in(tree, "./configure")
     keep_compiled(tree)
     run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
@@ -202,3 +214,9 @@ def test_a_copy_of_hello_works_and_is_told_nowhere_else(tmp_path):
     run_in(tree, "sh", "-c", "rm modules/mine/mine.7 && "
            "cp modules/hello/hello.7 modules/mine/mine.7 && "
            "! tests/lint/run metrics > said; grep -q weir_mine_ said")
+    monkeypatch.setattr(weir_py, "BINARY", f"{tree}/{OUTPUT}/weir")
+    w = weir(top='parrot = { name = "p"; listen = "127.0.0.1:0"; };')
+    with socket.create_connection(("127.0.0.1", w.port("parrot"))) as s:
+        s.settimeout(busy(10))
+        s.sendall(b"pretty\n")
+        assert s.recv(100) == b"pretty\n"

@@ -6,19 +6,25 @@
 #include "app/child/accept.h"
 
 #include "app/child/admission.h"
-#include "app/service/rtmp_service.h"
+#include "app/worker.h"
 #include "base/log.h"
 #include "net/exceptions.h"
 #include "net/proxyread.h"
 #include "net/tls.h"
-#include "proc/refused.h"
 
 struct door
-accept_door(const struct binding *b)
+accept_door(struct worker *w, const struct binding *b)
 {
+    const struct conf_strings *trusted = b->server.trusted_proxies;
+    const struct conf_strings *access = b->server.access;
+
     return (struct door){
+        .worker = w,
         .binding = b,
-        .rtmp = str_eq(str_from(b->proto), STR("rtmp")),
+        .trusted = access_parse_names(w->pool, trusted->items, trusted->count),
+        .access = access == NULL
+                      ? NULL
+                      : access_parse(w->pool, access->items, access->count),
         .at_loopback = addr_is_loopback(&b->listener->addr),
     };
 }
@@ -28,22 +34,8 @@ static void
 serve(void *arg, const struct conn_socket *socket)
 {
     const struct door *d = arg;
-    size_t server = d->binding->server;
 
-    if (d->rtmp) {
-        rtmp_service_accept(server, socket);
-    } else {
-        http_accept(d->loop, http_service_server(d->http, server), socket);
-    }
-}
-
-static const struct access_list *
-trusted(const struct door *d)
-{
-    size_t server = d->binding->server;
-
-    return d->rtmp ? rtmp_service_trusted(server)
-                   : http_service_server(d->http, server)->trusted;
+    services_accept(d->worker->services, &d->binding->server, socket);
 }
 
 static void
@@ -53,7 +45,7 @@ say_accepted(const struct door *d, const struct conn_socket *s)
     char text[ADDR_TEXT], local[ADDR_TEXT];
 
     log_limited_if(debug_wanted(&mark, &s->peer, STR_NONE), LOG_DEBUG,
-                   "%s %s: connection accepted at %s", d->binding->proto,
+                   "%s %s: connection accepted at %s", d->binding->server.proto,
                    addr_text(&s->peer, text), addr_text(&s->local, local));
 }
 
@@ -62,16 +54,20 @@ static void
 enter(void *arg, const struct conn_socket *socket)
 {
     struct door *d = arg;
+    const char *proto = d->binding->server.proto;
     struct conn_socket in = *socket;
 
     in.at_loopback = d->at_loopback;
-    if (!access_names(trusted(d), &in.peer) &&
-        !admission_allow(&in, d->rtmp ? REFUSED_RTMP : REFUSED_HTTP)) {
+    if (d->access != NULL && !access_allows(d->access, &in.peer)) {
+        admission_deny(&in, proto);
+        return;
+    }
+    if (!access_names(d->trusted, &in.peer) && !admission_allow(&in, proto)) {
         return;
     }
     say_accepted(d, &in);
     if (d->binding->tls != NULL) {
-        tls_accept(d->loop, d->binding->tls, &in, serve, d);
+        tls_accept(d->worker->loop, d->binding->tls, &in, serve, d);
     } else {
         serve(d, &in);
     }
@@ -81,7 +77,7 @@ void
 accept_connection(struct door *d, const struct conn_socket *socket)
 {
     if (d->binding->settings->proxy_protocol) {
-        proxy_read(d->loop, socket, trusted(d), enter, d);
+        proxy_read(d->worker->loop, socket, d->trusted, enter, d);
     } else {
         enter(d, socket);
     }

@@ -60,8 +60,23 @@ judge(const struct addr *peer, const struct census *c)
                                                         : REFUSE_NONE;
 }
 
+static void
+refuse(enum http_refusal why, const struct conn_socket *socket,
+       const char *proto)
+{
+    http_refusal_add(why);
+    http_refusal_say(why, proto, &socket->peer, STR_NONE);
+    close(socket->fd);
+}
+
+void
+admission_deny(const struct conn_socket *socket, const char *proto)
+{
+    refuse(REFUSE_ACCESS, socket, proto);
+}
+
 bool
-admission_allow(struct conn_socket *socket, uint32_t proto)
+admission_allow(struct conn_socket *socket, const char *proto)
 {
     uint64_t key = conn_census(&socket->peer);
 
@@ -77,8 +92,6 @@ admission_allow(struct conn_socket *socket, uint32_t proto)
         return true;
     }
     census_leave(key, true);
-    http_refusal_add(why);
-    http_refusal_say(why, proto, &socket->peer, STR_NONE);
-    close(socket->fd);
+    refuse(why, socket, proto);
     return false;
 }

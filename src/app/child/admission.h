@@ -13,7 +13,9 @@
 void admission_start(const struct worker *w);
 /* Counts the connection and sets socket->census to the key, which conn_new()
  * takes over.  False: it is one too many; it was closed, counted and logged.
- * proto: its protocol, REFUSED_HTTP or REFUSED_RTMP. */
-bool admission_allow(struct conn_socket *socket, uint32_t proto);
+ * proto: the protocol's name, as in struct refused. */
+bool admission_allow(struct conn_socket *socket, const char *proto);
+/* Closes, counts and logs a connection that rules do not let in. */
+void admission_deny(const struct conn_socket *socket, const char *proto);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The life of a worker process.
  *
- * How many connections are open is asked of TLS, HTTP and RTMP, which know; a
+ * How many connections are open is asked of TLS and the services, which know; a
  * slow timer shows it to the others, a quick one waits for the number to
  * fall while the worker is full or drains.  A pump (net/tls_pump.h) is a
  * connection, too, and has a second socket.
@@ -19,8 +19,7 @@
 #include "app/child/process.h"
 #include "app/metrics/metrics.h"
 #include "app/node_state.h"
-#include "app/service/http_service.h"
-#include "app/service/rtmp_service.h"
+#include "app/service/services.h"
 #include "app/store_role.h"
 #include "base/clock.h"
 #include "base/heap.h"
@@ -56,25 +55,24 @@ struct opening {
 struct serving {
     struct worker w;
     struct process process;
-    struct http_service *http; /* owned */
-    bool hub, rtmp;            /* started */
-    struct opening *doors;     /* in the pool */
-    size_t door_count;         /* 0: all are closed */
-    int64_t doors_end_ms;      /* draining: clock_ms() when they are */
-    bool open;                 /* told to accept connections */
-    bool full;                 /* at worker_connections: accepts nothing */
-    bool draining;             /* told to end with its last connection */
-    bool ending;               /* told to stop: sessions hear the reason */
-    int64_t end_ms;            /* clock_ms(): until when they may */
+    bool hub;              /* started */
+    struct opening *doors; /* in the pool */
+    size_t door_count;     /* 0: all are closed */
+    int64_t doors_end_ms;  /* draining: clock_ms() when they are */
+    bool open;             /* told to accept connections */
+    bool full;             /* at worker_connections: accepts nothing */
+    bool draining;         /* told to end with its last connection */
+    bool ending;           /* told to stop: sessions hear the reason */
+    int64_t end_ms;        /* clock_ms(): until when they may */
     struct timer look;
     struct timer heap; /* heap_look() */
 };
 
 static size_t
-connections(void)
+connections(const struct serving *s)
 {
-    return proxy_waiting() + tls_handshakes() + http_connections() +
-           rtmp_sessions() + conn_attached() + tls_pumps();
+    return proxy_waiting() + tls_handshakes() + conn_attached() + tls_pumps() +
+           services_connections(s->w.services);
 }
 
 /* ---- accepting ---- */
@@ -106,7 +104,7 @@ look(struct serving *s)
 {
     size_t limit = (size_t)s->w.generation->settings->worker_connections;
     struct slot *self = slot_at(slot_self());
-    size_t open = connections();
+    size_t open = connections(s);
 
     atomic_store_explicit(&self->connections, open, memory_order_relaxed);
     atomic_store_explicit(&self->pumps, tls_pumps(), memory_order_relaxed);
@@ -170,7 +168,7 @@ take_sockets(struct serving *s)
             }
             s->doors[s->door_count++] = (struct opening){
                 .serving = s,
-                .door = accept_door(&g->bindings[i]),
+                .door = accept_door(&s->w, &g->bindings[i]),
                 .place = metrics_listener(l),
                 .fd = l->fds[k],
             };
@@ -184,8 +182,6 @@ open_doors(struct serving *s, struct errmsg *err)
     for (size_t i = 0; i < s->door_count; i++) {
         struct opening *d = &s->doors[i];
 
-        d->door.loop = s->w.loop;
-        d->door.http = s->http;
         d->acceptor = acceptor_start(s->w.loop, d->fd, on_accept, d);
         if (d->acceptor == NULL) {
             return errmsg_sys(err, "cannot accept on %s",
@@ -276,7 +272,7 @@ end_doors(struct serving *s)
 
 /* ---- the end ---- */
 
-/* Whether balancers are told to look elsewhere (see modules/status). */
+/* Whether balancers are told to look elsewhere (see app/node_state.h). */
 static bool
 node_leaves(void)
 {
@@ -293,8 +289,9 @@ on_look(struct timer *t)
     log_tell_held();
     http_leave(node_leaves());
     end_doors(s);
-    if ((s->draining && s->door_count == 0 && connections() == 0) ||
-        (s->ending && (rtmp_sessions() == 0 || clock_ms() >= s->end_ms))) {
+    if ((s->draining && s->door_count == 0 && connections(s) == 0) ||
+        (s->ending && (services_connections(s->w.services) == 0 ||
+                       clock_ms() >= s->end_ms))) {
         loop_stop(s->w.loop);
         return;
     }
@@ -313,10 +310,10 @@ on_drain(void *arg)
     slot_say(SLOT_DRAINING);
     leave_doors(s);
     log_info("worker %u of generation %u drains: %zu connections are open",
-             s->w.index, s->w.generation->number, connections());
+             s->w.index, s->w.generation->number, connections(s));
     title_set("weir: worker %u (generation %u, draining)", s->w.index,
               s->w.generation->number);
-    http_service_drain(s->http);
+    services_drain(s->w.services);
     timer_set(s->w.loop, &s->look, 0);
 }
 
@@ -341,8 +338,7 @@ on_stop(void *arg)
     s->ending = true;
     s->end_ms = clock_ms() + LAST_WORDS_MS;
     close_doors(s);
-    http_stop();
-    rtmp_service_finish(why_it_ends(s));
+    services_finish(s->w.services, why_it_ends(s));
     timer_set(s->w.loop, &s->look, 0);
 }
 
@@ -354,17 +350,16 @@ stop(struct serving *s)
     proxy_stop();
     tls_accept_stop();
     tls_pump_stop("weir stops");
-    if (s->http != NULL) {
-        http_stop();
-    }
-    if (s->rtmp) {
-        rtmp_service_stop();
+    if (s->w.services != NULL) {
+        services_close(s->w.services);
     }
     for (int i = 0; s->w.loop != NULL && i < LAST_TURNS; i++) {
         loop_turn(s->w.loop, 0);
     }
     store_close();
-    http_service_stop(&s->http);
+    if (s->w.services != NULL) {
+        services_stop(s->w.services);
+    }
     if (s->hub) {
         live_hub_stop();
     }
@@ -404,12 +399,9 @@ start_services(struct serving *s, struct errmsg *err)
         store_role_connect(s->w.loop, settings, s->w.threads, err) == -1) {
         return -1;
     }
-    s->http = http_service_start(&s->w, err);
-    if (s->http == NULL) {
+    if (services_start(&s->w, err) == -1) {
         return -1;
     }
-    rtmp_service_start(&s->w);
-    s->rtmp = true;
     return confine_process(s->w.loop, settings, false, err);
 }
 

@@ -236,7 +236,7 @@ show_error(struct control_call *call, const struct recent_record *r)
     }
     clock_iso8601(date, sizeof(date), r->wall_ms);
     control_cell(call, str_from(date));
-    control_cell(call, r->tag == REFUSED_HTTP ? STR("http") : STR("rtmp"));
+    control_cell(call, v.proto);
     control_cell(call, v.peer);
     control_cell_int(call, r->pid);
     control_cell_int(call, (int64_t)v.offset);

@@ -6,6 +6,7 @@
 #include "app/master/reload_dry.h"
 
 #include "app/master/old_generations.h"
+#include "app/settings/servers.h"
 #include "base/mem.h"
 
 /* ---- listeners ---- */
@@ -27,13 +28,10 @@ each_of(const struct conf_groups *listen, each_address *f, void *arg)
 static bool
 each(const struct settings *s, each_address *f, void *arg)
 {
-    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
-        if (each_of(&settings_rtmp_server(&s->rtmp, i)->listen, f, arg)) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < s->http.servers.count; i++) {
-        if (each_of(&settings_http_server(&s->http, i)->listen, f, arg)) {
+    struct server_settings server;
+
+    for (size_t i = 0; settings_server(s, i, &server); i++) {
+        if (each_of(server.listen, f, arg)) {
             return true;
         }
     }

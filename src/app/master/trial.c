@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/settings/servers.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "net/listen.h"
@@ -102,20 +103,12 @@ try_addresses(const struct trial *t, const struct conf_groups *listen)
 static void
 try_all(const struct trial *t, const struct settings *s)
 {
+    struct server_settings server;
+
     try_log(t, &s->where, "error_log", s->error_log.file);
-    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
-        const struct rtmp_server_settings *r =
-            settings_rtmp_server(&s->rtmp, i);
-
-        try_log(t, &r->where, "access_log", r->access_log);
-        try_addresses(t, &r->listen);
-    }
-    for (size_t i = 0; i < s->http.servers.count; i++) {
-        const struct http_server_settings *h =
-            settings_http_server(&s->http, i);
-
-        try_log(t, &h->where, "access_log", h->access_log);
-        try_addresses(t, &h->listen);
+    for (size_t i = 0; settings_server(s, i, &server); i++) {
+        try_log(t, server.where, "access_log", server.access_log);
+        try_addresses(t, server.listen);
     }
 }
 

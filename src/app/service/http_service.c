@@ -179,7 +179,7 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     }
     qsort(to, n, sizeof(*to), longest_first);
     server->settings = h->http;
-    server->settings.access_log = g->access_logs[number];
+    server->settings.access_log = generation_access_log(g, SERVER_HTTP, number);
     server->trusted = access_parse_names(
         s->worker->pool, h->trusted_proxies.items, h->trusted_proxies.count);
     server->forwarded_header = h->forwarded_header;

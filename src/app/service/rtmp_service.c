@@ -23,7 +23,6 @@
 
 struct server {
     struct rtmp_settings session;
-    const struct access_list *trusted;
     struct rtmp_application *applications;
     size_t application_count;
     struct rtmp_log log;
@@ -458,7 +457,8 @@ start_log(struct server *s, const struct rtmp_server_settings *settings,
     const struct rtmp_application_settings *a = settings->applications.items;
     struct errmsg err;
 
-    s->log.file = service.worker->generation->rtmp_logs[number];
+    s->log.file =
+        generation_access_log(service.worker->generation, SERVER_RTMP, number);
     s->log.mask.names = settings->mask_args.items;
     s->log.mask.count = settings->mask_args.count;
     s->log.open = true;
@@ -478,9 +478,6 @@ start_server(struct server *s, const struct rtmp_server_settings *settings)
         settings->applications.items;
 
     settings_of_rtmp(settings, &s->session);
-    s->trusted = access_parse_names(service.worker->pool,
-                                    settings->trusted_proxies.items,
-                                    settings->trusted_proxies.count);
     s->application_count = settings->applications.count;
     s->applications = pool_zero(
         service.worker->pool, s->application_count * sizeof(*s->applications));
@@ -504,12 +501,6 @@ rtmp_service_start(struct worker *w)
         start_log(&service.servers[i], settings_rtmp_server(&settings->rtmp, i),
                   i);
     }
-}
-
-const struct access_list *
-rtmp_service_trusted(size_t i)
-{
-    return service.servers[i].trusted;
 }
 
 void

@@ -25,8 +25,6 @@ struct rtmp_application {
 };
 
 void rtmp_service_start(struct worker *w);
-/* The proxies that server i of the settings trusts. */
-const struct access_list *rtmp_service_trusted(size_t i);
 /* Takes over a socket accepted for server i of the settings. */
 void rtmp_service_accept(size_t i, const struct conn_socket *socket);
 /* Ends every session, with time for its client to read the reason. */

@@ -34,12 +34,14 @@ extern const struct conf_key settings_store_keys[];   /* store_settings */
 int settings_check_store(const void *settings, struct errmsg *err);
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
-/* The row "listen" of a server of any protocol. */
-#define ROW_LISTEN(type)                                                      \
-    ROW(type, listen, CONF_GROUPS, .min = 1, .keys = settings_listen_keys,    \
-        .size = sizeof(struct listen_settings), .shorthand = "address",       \
-        .help = "Where it listens: addresses, or groups with an address and " \
-                "what else holds for it.")
+#define SETTINGS_LISTEN_HELP                                                \
+    "Where it listens: addresses, or groups with an address and what else " \
+    "holds for it."
+/* The row "listen" of a server. */
+#define ROW_LISTEN(type)                                                   \
+    ROW(type, listen, CONF_GROUPS, .min = 1, .keys = settings_listen_keys, \
+        .size = sizeof(struct listen_settings), .shorthand = "address",    \
+        .help = SETTINGS_LISTEN_HELP)
 extern const struct conf_key settings_tls_keys[]; /* of tls_settings */
 int settings_check_tls(const void *tls_settings, struct errmsg *err);
 

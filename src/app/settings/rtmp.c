@@ -38,8 +38,9 @@ const struct conf_key settings_application_keys[] = {
     ROW(rtmp_application_settings, publish, CONF_STRING,
         .preset = settings_publish_preset, .words = settings_publish_words,
         .help = "Clients that may publish: \"open\": everybody that "
-                "publish_access lets in; \"key\": those that have a stream's "
-                "key, see weir-relay(7)."),
+                "publish_access lets in; a module may add values, told in its "
+                "page, and "
+                "make one the default."),
     ROW(rtmp_application_settings, publish_conflict, CONF_ENUM,
         .preset = "replace", .words = conflicts,
         .help = "Fate of a second publisher of a name: it takes the first "

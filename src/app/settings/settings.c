@@ -11,6 +11,7 @@
 
 #include "app/module.h"
 #include "app/settings/filters.h"
+#include "app/settings/servers.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/places.h"
@@ -188,7 +189,7 @@ static const struct conf_key keys[] = {
     ROW(settings, store, CONF_GROUP, .keys = settings_store_keys,
         .size = sizeof(struct store_settings), .preset = "",
         .check_group = settings_check_store,
-        .help = "The data that outlive weir: stream keys, relays."),
+        .help = "The data of modules that outlive weir, such as stream keys."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),
@@ -209,24 +210,6 @@ settings_rows(void)
 
 /* ---- what no single group can see ---- */
 
-/* The two kinds of servers cannot listen on one address. */
-static void
-check_across(const struct http_server_settings *h,
-             const struct rtmp_block *rtmp, FILE *out)
-{
-    struct errmsg err;
-
-    for (size_t i = 0; i < rtmp->servers.count; i++) {
-        const struct rtmp_server_settings *r = settings_rtmp_server(rtmp, i);
-
-        if (settings_check_apart(&r->listen, r->where.line, &h->listen, &err) ==
-            -1) {
-            fprintf(out, "%s:%d: http.servers: %s\n", h->where.file,
-                    h->where.line, err.text);
-        }
-    }
-}
-
 /* Mistakes between the groups of a file whose rows are right, or in the files
  * that it names; a string for mem_free(), NULL if there are none. */
 static char *
@@ -244,9 +227,7 @@ find_conflicts(struct pool *pool, const struct settings *s)
         fprintf(out, "%s:%d: group \"%.*s\" needs a user beside it\n",
                 s->where.file, s->where.line, STR_ARGS(s->group));
     }
-    for (size_t i = 0; i < s->http.servers.count; i++) {
-        check_across(settings_http_server(&s->http, i), &s->rtmp, out);
-    }
+    settings_check_servers(s, out);
     for (size_t i = 0; modules[i] != NULL; i++) {
         if (modules[i]->check_file != NULL) {
             modules[i]->check_file(s, out);

@@ -96,6 +96,6 @@ const struct conf_key settings_store_keys[] = {
     ROW(store_settings, node_expiry, CONF_TIME, .min = 1000, .max = 300000,
         .preset = "15s", .change = CONF_RESTART,
         .help = "When this weir could not reach the database for so long, "
-                "others on it start the relays that it ran."),
+                "others on it start what it ran."),
     CONF_END,
 };

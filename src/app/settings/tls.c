@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "app/settings/rows.h"
+#include "app/settings/servers.h"
 
 #include "base/mem.h"
 #include "conf/rows.h"
@@ -175,10 +175,9 @@ warn_of(const struct conf_groups *listen)
 void
 settings_warn(const struct settings *s)
 {
-    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
-        warn_of(&settings_rtmp_server(&s->rtmp, i)->listen);
-    }
-    for (size_t i = 0; i < s->http.servers.count; i++) {
-        warn_of(&settings_http_server(&s->http, i)->listen);
+    struct server_settings server;
+
+    for (size_t i = 0; settings_server(s, i, &server); i++) {
+        warn_of(server.listen);
     }
 }

@@ -64,7 +64,7 @@ static void
 note(struct exchange *x, enum http_refusal why)
 {
     http_refusal_add(why);
-    http_refusal_say(why, REFUSED_HTTP, &x->pub.client, x->head.line);
+    http_refusal_say(why, "http", &x->pub.client, x->head.line);
     if (x->note.len == 0) {
         x->note = str_from(http_refusal_text(why));
     }

@@ -310,6 +310,15 @@ listening_twice(void **state)
                         "locations = "
                         "(\n{ path = \"/\"; module = \"hello\"; } ); } ); };\n",
         4, "line 2");
+    refuses(
+        "rtmp = { servers = (\n" SERVER(
+            "\"127.0.0.1:99\"",
+            " ); };\n") "echo = (\n{ name = \"a\"; listen = \"*:99\"; },\n"
+                        "{ name = \"b\"; listen = ( \"127.0.0.1:99\" ); } );\n",
+        5, "echo: listen \"127.0.0.1:99\" is taken by the server in line 2");
+    refuses("echo = (\n{ name = \"a\"; listen = { address = \"9\"; "
+            "proxy_protocol = true; }; } );\n",
+            2, "needs trusted_proxies");
     refuses("rtmp = { servers = (\n" SERVER("( \"unix:a\", \"unix:a\" )",
                                             " ); };\n"),
             2, "twice");
