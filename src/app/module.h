@@ -118,13 +118,13 @@ struct module_server {
     size_t number;         /* among the module's servers */
 };
 
-/* What a module answers on listeners of its own, by whatever protocol.  weir
- * opens them, keeps them over reloads and accepts on them in every worker, as
+/* The servers of a module on listeners of its own, with a protocol of its own.
+ * weir opens them, keeps them over reloads and accepts on them in every worker, as
  * on those of rtmp and http; it reads PROXY protocol headers, judges by access
  * rules and limits, does the TLS handshake and counts.  The rest is the
  * module's. */
 struct module_servers {
-    /* What server i of the rows at the root listens on, for which it has
+    /* The addresses of server i of the rows at the root, for which it has
      * ROWS_LISTENING(); NULL behind the last. */
     const struct listening *(*find)(const void *settings, size_t i);
     /* Each worker, for each server: makes its state.  -1 with err stops the

@@ -111,9 +111,12 @@ def test_time(weir):
     w = weir()
     with Control(w) as c:
         c.ask("debug stream live/long for 1h")
+        c.ask("debug stream live/ever")
         c.ask("debug stream live/short for 100ms")
+        c.ask("debug stream live/longer for 2h")
         w.wait_log("control: debug of live/short has ended: its time is up")
-        assert [r["name"] for r in c.json("show exceptions")] == ["live/long"]
+        assert [r["name"] for r in c.json("show exceptions")] == [
+            "live/long", "live/ever", "live/longer"]
 
 
 def test_reload_and_death_change_nothing(weir):

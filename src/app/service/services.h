@@ -1,5 +1,5 @@
 /*
- * What answers in a worker: rtmp, http and the modules that have servers, as
+ * The services of a worker: rtmp, http and the modules that have servers, as
  * rows of one table.  A worker starts, asks and ends all of them alike.
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -1,7 +1,7 @@
 /*
  * Everything that listens, as one list: the servers of rtmp, of http and of
- * the modules.  What opens sockets, tries them, checks them or accepts on them
- * goes over this list and asks nothing about protocols.
+ * the modules.  Code that opens sockets, tries them, checks them or accepts on
+ * them goes over this list and asks nothing about protocols.
  *
  * A module's server is a struct of the module with a struct listening in it:
  * an item of a list at the root of weir.conf, or the one group.

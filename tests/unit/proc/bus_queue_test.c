@@ -181,7 +181,7 @@ static void
 no_more_than_1024(void **state)
 {
     (void)state;
-    while (add(1, 0, -1, true) == 0) {
+    while (added < 2000 && add(1, 0, -1, true) == 0) {
     }
     assert_int_equal(added, 1024);
     assert_int_equal(add(1, 0, -1, false), -1);
@@ -191,7 +191,7 @@ static void
 no_more_than_4_megabytes(void **state)
 {
     (void)state;
-    while (add(1, 32768, -1, false) == 0) {
+    while (added < 2000 && add(1, 32768, -1, false) == 0) {
     }
     assert_int_equal(added, 128);
     assert_int_equal(add(1, 0, -1, true), 0);
@@ -206,7 +206,7 @@ a_full_mailbox(void **state)
     struct bus_wire w;
 
     (void)state;
-    while (add(1, 8000, -1, false) == 0) {
+    while (added < 2000 && add(1, 8000, -1, false) == 0) {
     }
     assert_int_equal(bus_queue_send(&queue, pair[1]), -1);
     assert_in_range(queue.count, 1, added - 1);

@@ -320,6 +320,7 @@ a_child_sends_nothing_of_its_parent(void **state)
 
     (void)state;
     send_held(three_echos, 3);
+    listen_for("it is not from whom it says");
     pid = fork();
     if (pid == 0) {
         struct errmsg err;
@@ -340,6 +341,7 @@ a_child_sends_nothing_of_its_parent(void **state)
     assert_int_equal(inbox.calls, 3);
     loop_turn(l, 0);
     assert_int_equal(inbox.calls, 3);
+    assert_int_equal(complaints, 0);
 }
 
 static uint32_t dead_slot;

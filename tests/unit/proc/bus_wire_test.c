@@ -14,9 +14,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -368,6 +370,36 @@ stored_and_loaded(void **state)
     mem_free(&data);
 }
 
+/* Its sender still has it: what is read is whole, or is not taken. */
+static void
+memory_that_shrinks_meanwhile(void **state)
+{
+    enum { SIZE = 200000, TIMES = 20 };
+    int whole = 0, none = 0;
+    char *bytes = mem_zero(SIZE);
+    int fd = bus_wire_store(bytes, SIZE);
+    pid_t pid = fork();
+
+    (void)state;
+    while (pid == 0) {
+        if (ftruncate(fd, 5000) == -1 || ftruncate(fd, SIZE) == -1) {
+            _exit(1);
+        }
+    }
+    while (whole < TIMES || none < TIMES) {
+        char *data = bus_wire_load(fd, SIZE);
+
+        assert_true(data == NULL || memcmp(data, bytes, SIZE) == 0);
+        whole += data != NULL;
+        none += data == NULL;
+        mem_free(&data);
+    }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(fd);
+    mem_free(&bytes);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -381,6 +413,7 @@ main(void)
         TEST(a_packet_of_which_a_part_is_damaged),
         TEST(more_descriptors_than_expected),
         TEST(what_is_no_memory_is_not_read),
+        TEST(memory_that_shrinks_meanwhile),
         TEST(a_lingering_socket_is_closed_at_once),
         TEST(full_says_again),
         TEST(stored_and_loaded),

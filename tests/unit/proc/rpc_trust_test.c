@@ -77,6 +77,8 @@ talk_nonsense(void *arg, struct rpc_request *r)
     send_head(0, type, h, STR("x"));
     h.number = FIRST + methods[ECHO].open_max;
     send_head(0, type, h, STR("x"));
+    h.number = 2 * FIRST; /* in the same place */
+    send_head(0, type, h, STR("x"));
     h = good;
     h.kind = RPC_REQUEST;
     send_head(0, type, h, STR("x"));
