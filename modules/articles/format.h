@@ -5,6 +5,9 @@
  * store or settings.  Which one an answer has is chosen by Accept, which one
  * a body has by Content-Type.
  *
+ *   format_json.c  JSON
+ *   format_xml.c   XML
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_ARTICLES_FORMAT_H

@@ -4,6 +4,9 @@
  * It is made when somebody asks, for only then it is known where the layer is
  * reached, as which version of an API, and whether one has to log in.
  *
+ *   openapi_write.c    the document
+ *   openapi_version.c  how a request names the version
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_ARTICLES_OPENAPI_H

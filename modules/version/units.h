@@ -5,6 +5,9 @@
  * Units may stand in units.  A nested unit is one more unit behind its parent;
  * what it leaves open is as its parent has it, and outermost as the layer.
  *
+ *   units.c     the flat list
+ *   settings.c  rows of the settings
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_VERSION_UNITS_H

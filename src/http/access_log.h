@@ -1,6 +1,9 @@
 /*
  * Formats of access logs of HTTP: their variables and the named ones.
  *
+ *   access_log.c     the lines
+ *   log_variables.c  variables of formats
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_ACCESS_LOG_H

@@ -12,6 +12,9 @@
  * by name.  A stream that ended keeps its row until another one needs it; who
  * was gone longest gives way first.
  *
+ *   history.c        the rings
+ *   history_watch.c  the look once a second
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef LIVE_HISTORY_H

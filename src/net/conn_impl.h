@@ -1,6 +1,9 @@
 /*
  * What the two halves of a connection share.
  *
+ *   conn.c        life and reading
+ *   conn_write.c  writing and the end
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef NET_CONN_IMPL_H

@@ -12,6 +12,9 @@
  * Hashing a password takes long on purpose: it is done on the task threads,
  * a bounded number at a time; who was right is remembered for a minute.
  *
+ *   auth.c       deciding
+ *   auth_make.c  the rules, of lists and files
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_FILTER_AUTH_H

@@ -6,6 +6,8 @@
  * is refused, too), host, access, rate, the preflight of cors, auth.  When a
  * handler was found, site.
  *
+ *   site.c  whose pages may change something
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_FILTER_FILTER_H

@@ -18,6 +18,10 @@
  * there; if the lost session is still at it, the server makes the one wait for
  * the other.
  *
+ *   ask.c    questions and results
+ *   read.c   one read
+ *   write.c  one write
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef STORE_POSTGRES_POSTGRES_H

@@ -5,6 +5,8 @@
  * more (database, write-ahead log and its index are, temporary tables are in
  * memory), so it works in the sandbox.
  *
+ *   reader.c  uses it in a process that asks, for reads
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef STORE_SQLITE_SQLITE_H
