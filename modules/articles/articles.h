@@ -4,6 +4,14 @@
  * A request that needs the store waits as a struct ask (ask.h); a layer's state
  * is a struct articles.
  *
+ *   list.c     /articles, a page
+ *   item.c     /articles/:id
+ *   authors.c  /authors and /authors/:id
+ *   post.c     making an article
+ *   edit.c     PUT and PATCH
+ *   remove.c   DELETE
+ *   options.c  OPTIONS and preflights
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_ARTICLES_ARTICLES_H

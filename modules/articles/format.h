@@ -5,6 +5,9 @@
  * store or settings.  Accept chooses the format of an answer, Content-Type
  * tells that of a body.
  *
+ *   format_json.c  JSON
+ *   format_xml.c   XML
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_ARTICLES_FORMAT_H

@@ -4,6 +4,9 @@
  * It is made for each request, which alone shows the layer's address, its
  * version of an API, and whether clients have to log in.
  *
+ *   openapi_write.c    the document
+ *   openapi_version.c  how a request names the version
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_ARTICLES_OPENAPI_H

@@ -5,6 +5,8 @@
  * answer.c the form of its answers and the checks of parameters; keys.c answers
  * for stream keys, publish.c lets publishers in by them.
  *
+ *   api.c  /pull, /push and /relays
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_RELAY_RELAY_H

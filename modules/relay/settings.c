@@ -1,4 +1,6 @@
 /*
+ * The rows of its settings, and what is checked of the whole file.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "settings.h"

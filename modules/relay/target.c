@@ -1,4 +1,6 @@
 /*
+ * Comparing remotes: two URLs may mean the same one, or this node.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "target.h"

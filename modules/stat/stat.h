@@ -1,6 +1,11 @@
 /*
  * Shared by the files of this module.
  *
+ *   server.c   the node as a whole
+ *   answer.c   answers made over several turns
+ *   events.c   server-sent events
+ *   history.c  speeds of the last day
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_STAT_STAT_H

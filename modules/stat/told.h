@@ -12,6 +12,9 @@
  * text is kept: two rows or texts in 2^32 may be taken for one another, until
  * the next change.
  *
+ *   told.c       the rounds
+ *   told_rows.c  server, streams and sessions as rows
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_STAT_TOLD_H

@@ -1,6 +1,9 @@
 /*
  * Shared by the files of this module.
  *
+ *   status.c   the module, and /status
+ *   metrics.c  /metrics
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_STATUS_STATUS_H

@@ -1,6 +1,9 @@
 /*
  * The version as a parameter of the query or of the body.
  *
+ *   param.c  query, form and JSON
+ *   form.c   multipart/form-data
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_VERSION_PARAM_H

@@ -6,6 +6,10 @@
  * none: any).  Strategy header compares by name: a name is a version with its
  * vendor.
  *
+ *   table.c    offers, made of the units
+ *   lines.c    their header lines
+ *   version.c  choosing among them
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_VERSION_TABLE_H

@@ -6,6 +6,9 @@
  * settings that it lacks are those of its parent, and of the layer for the
  * outermost.
  *
+ *   units.c     the flat list
+ *   settings.c  rows of the settings
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_VERSION_UNITS_H

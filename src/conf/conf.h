@@ -11,6 +11,9 @@
  * It knows no other folder: rows that need more checks (an address, an access
  * rule) bring a function.
  *
+ *   print.c  weir -T and weir -K
+ *   same.c   what a reload cannot change
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef CONF_CONF_H

@@ -1,4 +1,6 @@
 /*
+ * Wishes for named instances are noted, and granted when all is filled.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "conf/instance.h"

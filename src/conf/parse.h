@@ -1,6 +1,9 @@
 /*
  * Handing the tokens of a source to libconfig.
  *
+ *   lex.c    tokens
+ *   parse.c  to libconfig
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef CONF_PARSE_H

@@ -12,6 +12,9 @@
  * and loop_later() frees it at the end of the turn, so that no event of the
  * same turn can meet freed memory.
  *
+ *   loop.c   turns, descriptors, deferred calls
+ *   timer.c  timers
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef EVENT_LOOP_H

@@ -1,6 +1,9 @@
 /*
  * The variables of HTTP's access logs, and the formats that have names.
  *
+ *   access_log.c     the lines
+ *   log_variables.c  variables of formats
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_ACCESS_LOG_H

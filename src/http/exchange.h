@@ -11,6 +11,15 @@
  * called where no handler is on the stack, notices ends, and a closed
  * connection is freed in a later turn.
  *
+ *   connections.c  all of a process: idle, draining
+ *   header.c       looking things up in it
+ *   route.c        the walk through locations and layers
+ *   stage.c        layers within layers
+ *   response.c     the answer
+ *   status.c       reason phrases
+ *   error.c        bodies of errors
+ *   slow.c         who sends or takes too slowly
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_EXCHANGE_H

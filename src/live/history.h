@@ -11,6 +11,9 @@
  * node and one for each of so many streams, by name.  A stream that ended keeps
  * its row until another one needs it; the one that ended first gives way first.
  *
+ *   history.c        the rings
+ *   history_watch.c  the look once a second
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef LIVE_HISTORY_H

@@ -13,6 +13,10 @@
  * frames are released (gathering: see release_due) by moving `reached` and
  * all of `current` to `behind`; a pass then sends the same ranges to all.
  *
+ *   hub.c        streams of this process, and its turns
+ *   publisher.c  publishers
+ *   kick.c       sending sessions away
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef LIVE_HUB_H

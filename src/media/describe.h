@@ -4,6 +4,12 @@
  * Pure functions over bytes of strangers: bounded, no memory.  A value that a
  * header lacks, or that is invalid, stays unknown.
  *
+ *   h264.c   H.264
+ *   hevc.c   HEVC
+ *   av1.c    AV1
+ *   vpx.c    VP8 and VP9
+ *   audio.c  sound
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MEDIA_DESCRIBE_H

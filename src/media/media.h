@@ -5,6 +5,9 @@
  * Video and audio payloads are FLV tag bodies (Adobe FLV 10.1, E.4) with the
  * Enhanced RTMP extensions (v1 2023 and v2 2025: FourCC, ModEx, multitrack).
  *
+ *   media.c    messages
+ *   inspect.c  what first bytes say
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MEDIA_MEDIA_H

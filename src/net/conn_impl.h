@@ -1,6 +1,9 @@
 /*
  * Shared by the two halves of a connection.
  *
+ *   conn.c        life and reading
+ *   conn_write.c  writing and the end
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef NET_CONN_IMPL_H

@@ -2,6 +2,9 @@
  * Listening sockets: for each address one SO_REUSEPORT socket a worker,
  * opened by the master and kept over generations.
  *
+ *   listen.c    opening them
+ *   acceptor.c  accepting on one
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef NET_LISTEN_H

@@ -1,6 +1,12 @@
 /*
  * Shared by the tls_*.c files.
  *
+ *   tls_context.c    the rules of handshakes
+ *   tls_handshake.c  what both sides do
+ *   tls_accept.c     from an accepted socket on
+ *   tls_conn.c       conn_ops
+ *   tls_error.c      complaints in words
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef NET_TLS_IMPL_H

@@ -1,6 +1,9 @@
 /*
  * The parts of the sandbox.
  *
+ *   sandbox_files.c   Landlock
+ *   sandbox_filter.c  system calls
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef PROC_SANDBOX_IMPL_H

@@ -6,6 +6,8 @@
  * has.  Only trying shows that.  The trial leaves nothing behind, and nothing
  * listens meanwhile.
  *
+ *   port_owner.c  who listens on a port that is taken
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef APP_MASTER_TRIAL_H

@@ -1,6 +1,17 @@
 /*
  * Shared by the files of this folder, each of which has the rows of one block.
  *
+ *   listen.c   what a server listens on
+ *   tls.c      certificates
+ *   rtmp.c     RTMP servers and applications
+ *   http.c     HTTP servers and locations
+ *   layer.c    modules of a location
+ *   auth.c     the auth filter
+ *   parts.c    what modules add
+ *   control.c  the control socket
+ *   sandbox.c  the sandbox
+ *   store.c    the store
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef APP_SETTINGS_ROWS_H

@@ -2,6 +2,9 @@
  * A file as the answer to GET and HEAD: conditions (RFC 9110, 13), ranges
  * (14), gzip (8.4.1.3), and then its bytes.
  *
+ *   content.c  conditions, ranges, codings
+ *   mime.c     types by the name
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_FILE_CONTENT_H

@@ -12,6 +12,9 @@
  * Hashing a password takes long on purpose: the task threads do it, a bounded
  * number at a time.  A password that was right is remembered for a minute.
  *
+ *   auth.c       deciding
+ *   auth_make.c  the rules, of lists and files
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_FILTER_AUTH_H

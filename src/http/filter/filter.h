@@ -6,6 +6,8 @@
  * too), host, access, rate, the preflight of cors, auth.  The site filter
  * follows when a handler was found.
  *
+ *   site.c  whose pages may change something
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HTTP_FILTER_FILTER_H

@@ -19,6 +19,10 @@
  * answer.  If the lost session still works on it, the server makes the one wait
  * for the other.
  *
+ *   ask.c    questions and results
+ *   read.c   one read
+ *   write.c  one write
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef STORE_POSTGRES_POSTGRES_H

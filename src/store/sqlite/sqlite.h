@@ -5,6 +5,8 @@
  * files at once: database, write-ahead log and its index.  Temporary tables are
  * in memory.
  *
+ *   reader.c  uses it in a process that asks, for reads
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef STORE_SQLITE_SQLITE_H
