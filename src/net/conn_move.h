@@ -27,14 +27,15 @@
 
 /* Not within on_data.  0: *fd is the caller's, and so is all that is left of
  * the connection: on_close is not called, c is not touched any more.  Whoever
- * cannot give it away may attach it again.  -1 with err: nothing was done;
- * out may be full. */
+ * cannot give it away may attach it again.  -1 with err: nothing was done; out
+ * is full, c ends, or there are as many pumps as may be (net/tls_pump.h). */
 int conn_detach(struct conn *c, struct pack *out, int *fd, struct errmsg *err);
 
 /* Takes over fd.  The caller sets handlers at once (conn_set_handlers()): what
  * was not eaten is offered to them by the loop, and reading is not paused.
- * NULL with err and fd closed: the bytes are not those of fd, they are more
- * than limits allow, or the system has no room. */
+ * NULL with err and fd closed: fd is no connected stream, or not to the peer
+ * that was packed; the bytes are more than limits allow, or no such bytes; or
+ * the system has no room. */
 struct conn *conn_attach(struct loop *l, int fd, struct unpack *in,
                          const struct conn_limits *limits, struct errmsg *err);
 /* Of those that were attached: how many this process has now, and who is told
