@@ -196,7 +196,8 @@ check(int fd, const struct unpack *in, const struct moved *m,
         return errmsg_set(err, "these are not the bytes of a connection");
     }
     if (!is_its_socket(fd, m)) {
-        return errmsg_set(err, "the descriptor is not the one that was packed");
+        return errmsg_set(err, "the descriptor is not the one that was packed, "
+                               "or its peer is gone");
     }
     if (m->unread.len > limits->in_limit || m->unsent.len > limits->out_limit) {
         return errmsg_set(err,

@@ -27,13 +27,15 @@
 /* Not within on_data. 0: the caller owns *fd, with all that is left of the
  * connection: on_close is not called, and c must not be touched any more.  A
  * caller that cannot give it away may attach it again. -1 with err: nothing was
- * done; out may be full. */
+ * done; out is full, c ends, or the process has as many pumps as it may have
+ * (net/tls_pump.h). */
 int conn_detach(struct conn *c, struct pack *out, int *fd, struct errmsg *err);
 
 /* Takes over fd.  The caller sets handlers at once (conn_set_handlers()): the
  * loop offers them the input that was not eaten, and reading is not paused.
- * NULL with err and fd closed: the bytes are not those of fd, they are more
- * than limits allow, or the system has no room. */
+ * NULL with err and fd closed: fd is no connected stream, or not to the peer
+ * that was packed; the bytes are not those of fd, they are more than limits
+ * allow, or the system has no room. */
 struct conn *conn_attach(struct loop *l, int fd, struct unpack *in,
                          const struct conn_limits *limits, struct errmsg *err);
 /* Of those that were attached: how many this process has now, and who is told
