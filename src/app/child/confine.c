@@ -7,7 +7,6 @@
 
 #include "app/module.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "net/resolve.h"
 #include "proc/life.h"
 #include "proc/sandbox.h"
@@ -54,23 +53,12 @@ confine_tell(const struct settings *s)
     }
 }
 
-/* ---- paths ---- */
-
-struct paths {
-    struct str *items; /* owned */
-    size_t count, room;
-};
+/* ---- rights ---- */
 
 static void
 add_path(void *arg, struct str path)
 {
-    struct paths *p = arg;
-
-    if (p->count == p->room) {
-        p->room = 2 * p->room + 8;
-        p->items = mem_resize(p->items, p->room * sizeof(*p->items));
-    }
-    p->items[p->count++] = path;
+    rights_read(arg, path);
 }
 
 static void
@@ -81,15 +69,6 @@ add_layer(void *arg, const struct conf_extra *layer)
     if (m != NULL && m->paths != NULL) {
         m->paths(layer->settings, add_path, arg);
     }
-}
-
-static struct paths
-find_paths(const struct settings *s)
-{
-    struct paths p = { NULL, 0, 0 };
-
-    settings_each_layer(s, add_layer, &p);
-    return p;
 }
 
 /* ---- entering ---- */
@@ -119,16 +98,15 @@ confine_process(struct loop *l, const struct settings *s, bool writes,
                 struct errmsg *err)
 {
     struct sandbox o = options_of(s);
-    struct paths paths = find_paths(s);
+    struct rights rights = { .resize = writes, .connect_any = true };
     int rc;
 
-    resolve_paths(add_path, &paths);
-    store_paths(add_path, &paths);
-    o.paths = paths.items;
-    o.path_count = paths.count;
-    o.file_sizes = writes;
+    settings_each_layer(s, add_layer, &rights);
+    resolve_paths(add_path, &rights);
+    store_paths(add_path, &rights);
+    o.rights = &rights;
     rc = sandbox_enter(&o, err);
-    mem_free(&paths.items);
+    rights_clear(&rights);
     if (rc == 0) {
         guard.loop = l;
         timer_init(&guard.timer, on_look);
