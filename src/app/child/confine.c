@@ -14,6 +14,7 @@
 #include "store/store.h"
 
 #define LOOK_MS 1000
+#define TELL_MAX 1024 /* bytes of a line about rights */
 
 static struct {
     struct timer timer;
@@ -93,25 +94,41 @@ on_look(struct timer *t)
     timer_set(guard.loop, t, LOOK_MS);
 }
 
+static void
+tell_rights(const struct rights *r)
+{
+    struct buf text;
+
+    buf_init(&text, TELL_MAX);
+    rights_describe(r, &text);
+    log_info("rights: %.*s", STR_ARGS(buf_str(&text)));
+    buf_clear(&text);
+}
+
+void
+confine_add_layers(const struct settings *s, struct rights *r)
+{
+    settings_each_layer(s, add_layer, r);
+}
+
 int
-confine_process(struct loop *l, const struct settings *s, bool writes,
+confine_process(struct loop *l, const struct settings *s, struct rights *r,
                 struct errmsg *err)
 {
     struct sandbox o = options_of(s);
-    struct rights rights = { .resize = writes, .connect_any = true };
     int rc;
 
-    settings_each_layer(s, add_layer, &rights);
-    resolve_paths(add_path, &rights);
-    store_paths(add_path, &rights);
-    o.rights = &rights;
+    resolve_rights(r);
+    store_rights(r);
+    o.rights = r;
     rc = sandbox_enter(&o, err);
-    rights_clear(&rights);
     if (rc == 0) {
+        tell_rights(r);
         guard.loop = l;
         timer_init(&guard.timer, on_look);
         timer_set(l, &guard.timer, LOOK_MS);
     }
+    rights_clear(r);
     return rc;
 }
 

@@ -397,21 +397,16 @@ a_changed_resolv_conf_is_noticed(void **state)
 static struct rights rights;
 
 static void
-add_path(void *arg, struct str path)
-{
-    rights_read(arg, path);
-}
-
-static void
 a_process_without_a_resolver_reads_nothing(void **state)
 {
     (void)state;
     resolver_free(&resolver);
-    resolve_paths(add_path, &rights);
-    assert_int_equal(rights.read.count, 0);
+    resolve_rights(&rights);
+    assert_int_equal(rights.read.count + rights.ports.count, 0);
     resolver = resolver_with(PATIENT_MS);
-    resolve_paths(add_path, &rights);
+    resolve_rights(&rights);
     assert_true(rights.read.count >= 3);
+    assert_int_equal(rights.ports.items[0], dns.port);
     rights_clear(&rights);
 }
 
@@ -445,8 +440,7 @@ it_works_in_the_sandbox(void **state)
     int status;
 
     (void)state;
-    rights.connect_any = true;
-    resolve_paths(add_path, &rights);
+    resolve_rights(&rights);
 
     pid_t pid = fork();
 
