@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "key_verbs.h"
+#include "proc/rights.h"
 #include "proc/slot.h"
 #include "relay.h"
 #include "verbs.h"
@@ -228,6 +229,14 @@ stop(void *state)
     mem_free(&r);
 }
 
+/* Pulls and pushes name any port. */
+static void
+may(const void *settings, struct rights *r)
+{
+    (void)settings;
+    r->connect_any = true;
+}
+
 const struct role relay_roles[] = {
     { .name = "relayer",
       .count = 1,
@@ -235,6 +244,7 @@ const struct role relay_roles[] = {
       .lease = true,
       .wanted = plan_wants_relayer,
       .start = start,
+      .may = may,
       .drain = drain,
       .stop = stop,
       .changed = changed,

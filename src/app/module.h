@@ -26,6 +26,7 @@ struct rtmp_application; /* app/service/rtmp_service.h */
 struct rtmp_request;     /* rtmp/rtmp.h */
 struct rtmp_refusal;
 struct metric;       /* proc/metric.h */
+struct rights;       /* proc/rights.h */
 struct rpc_method;   /* proc/rpc.h */
 struct store_schema; /* store/store.h */
 struct http_service; /* app/service/http_service.h */
@@ -101,6 +102,11 @@ struct role {
                  struct errmsg *err);
     void (*drain)(void *state); /* finish what runs, take nothing new */
     void (*stop)(void *state);  /* frees state; the last call */
+    /* Role, before start(): adds its rights in the sandbox (proc/rights.h).
+     * They come from the settings that it is handed, which own the texts that
+     * it adds.  Paths have to exist when start() is over.  weir adds the rights
+     * of its resolver and of the store.  NULL: it has no others. */
+    void (*may)(const void *settings, struct rights *r);
     /* Master, at a reload: whether settings of the role differ, so that it has
      * to be started again.  NULL: it goes on through all reloads. */
     bool (*changed)(const struct settings *before, const struct settings *now);
@@ -119,9 +125,9 @@ struct module_server {
 };
 
 /* The servers of a module on listeners of its own, with a protocol of its own.
- * weir opens them, keeps them over reloads and accepts on them in every worker, as
- * on those of rtmp and http; it reads PROXY protocol headers, judges by access
- * rules and limits, does the TLS handshake and counts.  The rest is the
+ * weir opens them, keeps them over reloads and accepts on them in every worker,
+ * as on those of rtmp and http; it reads PROXY protocol headers, judges by
+ * access rules and limits, does the TLS handshake and counts.  The rest is the
  * module's. */
 struct module_servers {
     /* The addresses of server i of the rows at the root, for which it has
@@ -176,7 +182,8 @@ struct module {
     void (*stop)(void *state);  /* frees state; the last call */
 
     /* Directories and files that a layer reads while it serves: all others
-     * are out of reach of a worker that has started (proc/sandbox.h). */
+     * are out of reach of a worker that has started (proc/sandbox.h).  A role
+     * has its own (may). */
     void (*paths)(const void *settings, void (*add)(void *arg, struct str path),
                   void *arg);
 

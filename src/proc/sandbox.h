@@ -1,20 +1,24 @@
 /*
- * The sandbox of workers and roles: the rights that a process which talks to
- * strangers gives up once it has opened all that it needs.
+ * The sandbox: the rights that a process gives up once it has opened all that
+ * it needs.
  *
  *   - new privileges (always) and capabilities, the bounding set included
  *   - system calls that it has no use for: programs (execve), other processes
  *     (fork, ptrace, kill), listening sockets, code made at run time, mounts,
  *     name spaces, keys, bpf, new io_uring rings (an open one goes on)
- *   - files: it reads below the paths it was given and writes nowhere
+ *   - files and connections but those that it has rights to (proc/rights.h)
  *   - being traced or dumped: memory has stream keys in it
  *
- * A part that the kernel lacks is left out.  Threads that are started later
- * inherit all of it, threads that run already nothing.
+ * sandbox_table.c says which kind of process, with which right, may make
+ * which system calls.  Landlock holds paths and ports (sandbox_files.c).
+ *
+ * A part that the kernel lacks is left out; sandbox_tell() says so.  Threads
+ * and processes that are started later inherit all of it, those that run
+ * already nothing.
  *
  * A build with sanitizers has to trace itself, write its reports and find
  * leaks.  Its sandbox is wide (sandbox_is_wide()): it restricts neither files
- * nor tracing, and its filter lets processes, ptrace and code pass.
+ * nor ports nor tracing, and its filter lets processes, ptrace and code pass.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -23,6 +27,7 @@
 
 #include "base/errmsg.h"
 #include "base/str.h"
+#include "proc/rights.h"
 
 #include <stdbool.h>
 
@@ -32,14 +37,28 @@ enum sandbox_seccomp {
     SANDBOX_SECCOMP_ENFORCE, /* EPERM */
 };
 
+enum sandbox_kind {
+    /* A worker or role: a list of what it may call, all else is refused. */
+    SANDBOX_CHILD,
+    /* What forks and executes programs for a role.  A program inherits its
+     * sandbox, so that it cannot be narrower than a program's. */
+    SANDBOX_STARTER,
+    /* What is executed next: all that an ordinary program calls.  What no
+     * program has any use for here is refused, by errno alone: handlers of
+     * signals do not live through execve(). */
+    SANDBOX_PROGRAM,
+};
+
 struct sandbox {
+    enum sandbox_kind kind;
     int seccomp; /* enum sandbox_seccomp */
     bool landlock;
-    bool capabilities;       /* true: given up */
-    bool core_dumps;         /* true: the system's limit stays */
-    bool file_sizes;         /* may change the sizes of its open files */
-    const struct str *paths; /* directories and files that may be read */
-    size_t path_count;
+    bool capabilities; /* true: given up */
+    bool core_dumps;   /* true: the system's limit stays */
+    /* Borrowed; NULL: none.  Starters and programs may read below programs,
+     * execute what is there, and make links, pipes and sockets in what they
+     * write to; fork and resize are always theirs. */
+    const struct rights *rights;
 };
 
 /* Called before privileges are dropped: the bounding set needs them. */
@@ -48,15 +67,21 @@ void sandbox_prepare(const struct sandbox *s);
  * -1 with err when a part that the kernel has fails. */
 int sandbox_enter(const struct sandbox *s, struct errmsg *err);
 
-/* How many calls the filter refused in this process; *last: the last one's
- * number. */
+/* How many calls the filter refused in this process, but for starters and
+ * programs, where none are counted; *last: the last one's number. */
 unsigned sandbox_refused(int *last);
 
-/* The master: logs what is in force, and at notice what the kernel lacks. */
+/* The master: logs what is in force, and at notice, a line each, what the
+ * kernel lacks. */
 void sandbox_tell(const struct sandbox *s);
 
 bool sandbox_is_wide(void);
 /* The version of Landlock; 0: there is none. */
 int sandbox_landlock_version(void);
+/* The versions from which it holds what is named. */
+#define SANDBOX_HOLDS_FILES 1
+#define SANDBOX_HOLDS_SIZES 3
+#define SANDBOX_HOLDS_PORTS 4
+#define SANDBOX_HOLDS_ABSTRACT 6
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The sandbox of a process, from its settings: the paths from which its modules
- * serve files, and a look now and then at refused system calls.
+ * The sandbox of a process, from its settings and its rights, and a look now
+ * and then at refused system calls.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,12 +9,15 @@
 
 #include "app/settings/settings.h"
 #include "event/loop.h"
+#include "proc/rights.h"
 
 /* Child, before privileges are dropped. */
 void confine_prepare(const struct settings *s);
+/* Worker: adds the paths that its layers read. */
+void confine_add_layers(const struct settings *s, struct rights *r);
 /* Child, when all that it needs is open; refused calls are logged from now on.
- * writes: it has files of its own, whose sizes it changes. */
-int confine_process(struct loop *l, const struct settings *s, bool writes,
+ * Adds the rights of its resolver and its store to r, which is cleared. */
+int confine_process(struct loop *l, const struct settings *s, struct rights *r,
                     struct errmsg *err);
 void confine_leave(struct loop *l); /* no more looks; the sandbox stays */
 

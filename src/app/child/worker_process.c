@@ -386,6 +386,7 @@ on_heap(struct timer *t)
 static int
 start_services(struct serving *s, struct errmsg *err)
 {
+    struct rights rights = { .fork = false };
     const struct settings *settings = s->w.generation->settings;
 
     if (live_hub_start(s->w.loop, &settings->live, err) == -1) {
@@ -402,7 +403,8 @@ start_services(struct serving *s, struct errmsg *err)
     if (services_start(&s->w, err) == -1) {
         return -1;
     }
-    return confine_process(s->w.loop, settings, false, err);
+    confine_add_layers(settings, &rights);
+    return confine_process(s->w.loop, settings, &rights, err);
 }
 
 static int
