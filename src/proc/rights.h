@@ -1,8 +1,9 @@
 /*
- * What a process may do in the sandbox (proc/sandbox.h) beyond what every
- * process may: which files it reads and writes, whom it connects to.
+ * The rights of a process in the sandbox (proc/sandbox.h) beyond those that
+ * every process has: the files that it reads and writes, its connections.
  *
- * All of it is taken away unless it is added here, before the process enters.
+ * The sandbox takes all of them away unless the process adds them before it
+ * enters.
  * The texts are borrowed, the lists are owned: rights_clear().
  *
  * SPDX-License-Identifier: BSD-2-Clause

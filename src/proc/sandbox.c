@@ -116,8 +116,8 @@ sandbox_enter(const struct sandbox *s, struct errmsg *err)
 
 /* ---- telling ---- */
 
-/* What does not hold, a line each: with a kernel's Landlock that is older, or
- * without any. */
+/* Logs a line for each rule that does not hold: the kernel's Landlock is older,
+ * or there is none. */
 static void
 tell_landlock_lacks(int version)
 {

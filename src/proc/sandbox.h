@@ -40,12 +40,12 @@ enum sandbox_seccomp {
 enum sandbox_kind {
     /* A worker or role: a list of what it may call, all else is refused. */
     SANDBOX_CHILD,
-    /* What forks and executes programs for a role.  A program inherits its
+    /* It forks and executes programs for a role.  A program inherits its
      * sandbox, so that it cannot be narrower than a program's. */
     SANDBOX_STARTER,
-    /* What is executed next: all that an ordinary program calls.  What no
-     * program has any use for here is refused, by errno alone: handlers of
-     * signals do not live through execve(). */
+    /* It executes a program next: all that an ordinary program calls.  Calls
+     * for which no program has any use here are refused, by errno alone:
+     * handlers of signals do not live through execve(). */
     SANDBOX_PROGRAM,
 };
 

@@ -67,7 +67,7 @@ sandbox_landlock_version(void)
     return version > 0 ? (int)version : 0;
 }
 
-/* What is taken away of all that this kernel knows. */
+/* The rights that are taken away, of all that this kernel knows. */
 static struct ruleset
 taken(const struct sandbox *s, int version, size_t *size)
 {
@@ -98,7 +98,7 @@ struct rules {
     struct ruleset taken;
 };
 
-/* What is given for a directory and for anything else. */
+/* The rights that are given for a directory and for anything else. */
 struct access {
     uint64_t below, file;
 };

@@ -102,7 +102,7 @@ add_test(struct filter *f, const struct sandbox_test *t)
     return f->len - 1U;
 }
 
-/* Who fails a test goes on to the next rule, with the call's number. */
+/* A call that fails a test goes on to the next rule, with its number. */
 static void
 add_rule(struct filter *f, const struct sandbox_rule *r)
 {

@@ -15,7 +15,7 @@
 
 /* ---- sandbox_table.c: which calls ---- */
 
-/* Who has a row of the table: kinds of processes, and rights. */
+/* The owners of a row of the table: kinds of processes, and rights. */
 enum sandbox_who {
     OF_CHILD = 1 << 0,
     OF_PROGRAM = 1 << 1, /* and of starters */

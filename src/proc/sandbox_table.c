@@ -2,8 +2,8 @@
  * The table of system calls: who may make which, some of them only with
  * certain arguments.  sandbox_rows, at the end, is the whole of it.
  *
- * A process has the rows of its kind and those of its rights.  What is allowed
- * by one row no other takes away.
+ * A process has the rows of its kind and those of its rights.  No row takes
+ * away a call that another row allows.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,7 +24,7 @@
 
 #define NEW_NAMES 0x7e020080U /* CLONE_NEW*: name spaces */
 
-/* What an argument has to be. */
+/* The value that an argument has to have. */
 #define IS(argument, value)                           \
     {                                                 \
         BITS, argument, UINT32_MAX, (uint32_t)(value) \
