@@ -14,6 +14,7 @@
 #define APP_MASTER_CHILDREN_H
 
 #include "app/generation.h"
+#include "app/master/orphans.h"
 #include "app/module.h"
 #include "event/loop.h"
 
@@ -61,13 +62,15 @@ struct children {
     const struct child_calls *calls;
     void *arg; /* of the calls */
     struct list list;
+    struct orphans orphans;
 };
 
 /* The bus is open: READY and FAILED of children are listened to from now
- * on. */
+ * on, and who falls to the master is killed (app/master/orphans.h). */
 void children_init(struct children *c, struct loop *l,
                    const struct child_calls *calls, void *arg);
-void children_clear(struct children *c); /* none runs any more */
+/* None runs any more. */
+void children_clear(struct children *c);
 
 /* Forks them.  Workers that are ready wait for children_serve() before they
  * accept connections. */
