@@ -10,12 +10,16 @@
 #include "base/str.h"
 #include "event/loop.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The life pipe's write end is held by the master alone: end of file means
  * that the master is gone. */
 int life_create(struct errmsg *err); /* master, before any fork */
 void life_destroy(void);
+/* The end that children have; it is readable when the master is gone.  -1:
+ * there is none. */
+int life_descriptor(void);
 /* Child, after fork (and after the privilege drop, which clears PDEATHSIG):
  * calls on_master_gone once, also if it went in between.  SIGQUIT comes as
  * well then: catch it before. */
@@ -38,6 +42,35 @@ void privilege_tell(struct str user);
  * privileges; verifies that root cannot come back.  Who it is already it
  * stays. */
 int privilege_drop(struct str user, struct str group, struct errmsg *err);
+/* Numbers of a user and a group. */
+struct privilege_ids {
+    uid_t uid;
+    gid_t gid;
+};
+/* Whom privilege_drop() makes of this process. */
+int privilege_ids(struct str user, struct str group, struct privilege_ids *ids,
+                  struct errmsg *err);
+/* Who the programs of roles become (proc/starter.h) where the settings say
+ * `program_user`, a name or a number: that one, with its own group alone.
+ * Where they say nothing: "weir-program" if there is such a user, else user
+ * and group PRIVILEGE_PROGRAM.  Who is not root gets its own numbers. */
+#define PRIVILEGE_PROGRAM 65533
+int privilege_program(struct str program_user, struct privilege_ids *ids,
+                      struct errmsg *err);
+/* That programs are neither root nor who the children are, if root starts
+ * weir. */
+int privilege_check_program(struct str program_user, struct str user,
+                            struct errmsg *err);
+
+/* Capabilities, by the kernel's numbers. */
+enum { PRIVILEGE_KILL = 5, PRIVILEGE_SETGID = 6, PRIVILEGE_SETUID = 7 };
+/* Has those of the set (bits of such numbers) alone from now on, at most what
+ * it had.  -1 with errno. */
+int privilege_capabilities(uint32_t set);
+/* Becomes *ids for good, in that group alone, and keeps of root's rights that
+ * set.  Who is not root stays who it is, without any. */
+int privilege_keep(const struct privilege_ids *ids, uint32_t set,
+                   struct errmsg *err);
 /* "user \"nobody\"", or its number: who this process is now; for messages.
  * Static, until the next call; errno stays. */
 const char *privilege_who(void);
