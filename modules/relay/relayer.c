@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "key_verbs.h"
+#include "proc/rights.h"
 #include "proc/slot.h"
 #include "relay.h"
 #include "verbs.h"
@@ -222,6 +223,14 @@ stop(void *state)
     pool_free(&relayer.pool);
 }
 
+/* Pulls and pushes name any port. */
+static void
+may(const void *settings, struct rights *r)
+{
+    (void)settings;
+    r->connect_any = true;
+}
+
 const struct role relay_roles[] = {
     { .name = "relayer",
       .count = 1,
@@ -229,6 +238,7 @@ const struct role relay_roles[] = {
       .lease = true,
       .wanted = plan_wants_relayer,
       .start = start,
+      .may = may,
       .drain = drain,
       .stop = stop,
       .changed = changed,

@@ -25,6 +25,7 @@ struct rtmp_application; /* app/service/rtmp_service.h */
 struct rtmp_request;     /* rtmp/rtmp.h */
 struct rtmp_refusal;
 struct metric;       /* proc/metric.h */
+struct rights;       /* proc/rights.h */
 struct rpc_method;   /* proc/rpc.h */
 struct store_schema; /* store/store.h */
 struct http_service; /* app/service/http_service.h */
@@ -98,6 +99,11 @@ struct role {
                  struct errmsg *err);
     void (*drain)(void *state); /* finish what runs, take nothing new */
     void (*stop)(void *state);  /* frees state; the last call */
+    /* Role, before start(): what it may do in the sandbox (proc/rights.h), of
+     * the settings that it is handed, in which the texts it adds have to be.
+     * Paths have to be there when start() is over.  What its resolver and the
+     * store need is added.  NULL: nothing more. */
+    void (*may)(const void *settings, struct rights *r);
     /* Master, at a reload: whether what the role depends on differs, so that
      * it has to be started again.  NULL: it goes on through all reloads. */
     bool (*changed)(const struct settings *before, const struct settings *now);
@@ -138,7 +144,8 @@ struct module {
     void (*stop)(void *state);  /* frees state; the last call */
 
     /* Directories and files that a layer reads while it serves: all others
-     * are out of reach of a worker that has started (proc/sandbox.h). */
+     * are out of reach of a worker that has started (proc/sandbox.h).  A role
+     * has its own (may). */
     void (*paths)(const void *settings, void (*add)(void *arg, struct str path),
                   void *arg);
 

@@ -15,6 +15,7 @@
 
 #include "app/database_lock.h"
 #include "proc/life.h"
+#include "proc/rights.h"
 #include "store/bus.h"
 #include "store/postgres/keeper.h"
 #include "store/sqlite/keeper.h"
@@ -183,6 +184,15 @@ start(const struct role_process *p, void **state, struct errmsg *err)
     return keeper_start(p->loop, &s->store, err);
 }
 
+/* Its database grows and shrinks; it is open before the sandbox is entered. */
+static void
+may(const void *settings, struct rights *r)
+{
+    const struct settings *s = settings;
+
+    r->resize = s->store.backend != STORE_POSTGRES;
+}
+
 /* One of the two was started. */
 static void
 stop(void *state)
@@ -198,6 +208,7 @@ const struct role store_roles[] = {
       .first = true,
       .wanted = store_role_wanted,
       .start = start,
+      .may = may,
       .stop = stop },
     { .name = NULL },
 };

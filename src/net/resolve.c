@@ -28,6 +28,7 @@
 #define EACH_FAMILY (RESOLVE_ADDRESSES / 2)
 
 struct resolver {
+    struct list link;  /* all */
     struct loop *loop; /* borrowed */
     struct resolve_conf conf;
     int64_t looked_ms;            /* when it was last compared */
@@ -35,7 +36,7 @@ struct resolver {
     size_t working_count, waiting_count;
 };
 
-static unsigned resolvers; /* of the process */
+static struct list all = { &all, &all }; /* struct resolver, of the process */
 
 /* How a look-up ends; beside it there are ARES_*. */
 enum { TIMED_OUT = -1, TOO_MANY = -2 };
@@ -84,7 +85,7 @@ resolver_new(struct loop *l, const struct resolver_options *o,
         mem_free(&r);
         return NULL;
     }
-    resolvers++;
+    list_append(&all, &r->link);
     return r;
 }
 
@@ -97,12 +98,25 @@ resolver_free(struct resolver **r)
     assert((*r)->working_count == 0 && (*r)->waiting_count == 0);
     resolve_conf_clear(&(*r)->conf);
     ares_library_cleanup();
-    resolvers--;
+    list_remove(&(*r)->link);
     mem_free(r);
 }
 
+/* A server that resolv.conf names later may have no port of its own. */
+static void
+add_ports(const struct resolve_conf *c, struct rights *r)
+{
+    if (!c->given) {
+        rights_connect(r, c->port);
+    }
+    for (const struct ares_addr_port_node *s = c->servers; s != NULL;
+         s = s->next) {
+        rights_connect(r, s->tcp_port != 0 ? (uint16_t)s->tcp_port : c->port);
+    }
+}
+
 void
-resolve_paths(void (*add)(void *arg, struct str path), void *arg)
+resolve_rights(struct rights *r)
 {
     /* The last is where c-ares draws the numbers of its questions from. */
     static const char *const paths[] = { "/etc/hosts", RESOLVE_CONF,
@@ -110,9 +124,12 @@ resolve_paths(void (*add)(void *arg, struct str path), void *arg)
                                          "/dev/urandom" };
 
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        if (resolvers > 0 && access(paths[i], R_OK) == 0) {
-            add(arg, str_from(paths[i]));
+        if (!list_empty(&all) && access(paths[i], R_OK) == 0) {
+            rights_read(r, str_from(paths[i]));
         }
+    }
+    LIST_EACH (node, &all) {
+        add_ports(&LIST_ITEM(node, struct resolver, link)->conf, r);
     }
 }
 

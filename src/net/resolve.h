@@ -5,8 +5,8 @@
  *
  * A resolver is made before its process enters the sandbox: then it reads
  * resolv.conf.  A changed resolv.conf is noticed at the next look-up and read
- * anew if it can be; /etc/hosts is read by every look-up.  resolve_paths()
- * names the files that a process must be able to read for that.
+ * anew if it can be; /etc/hosts is read by every look-up.  resolve_rights()
+ * names the files and ports that a process needs for that.
  *
  * A look-up has its own sockets and one timer; resolve_cancel() leaves nothing
  * of it.  RESOLVE_AT_ONCE are made at once, RESOLVE_WAITING more wait for
@@ -19,6 +19,7 @@
 
 #include "event/loop.h"
 #include "net/addr.h"
+#include "proc/rights.h"
 
 #define RESOLVE_CONF "/etc/resolv.conf"
 #define RESOLVE_ADDRESSES                                \
@@ -45,9 +46,9 @@ struct resolver *resolver_new(struct loop *l, const struct resolver_options *o,
 /* There are no look-ups left.  NULL inside is fine. */
 void resolver_free(struct resolver **r);
 
-/* Files that a process with a resolver in it reads while it runs, those that
- * are there; none if it has no resolver. */
-void resolve_paths(void (*add)(void *arg, struct str path), void *arg);
+/* What the resolvers of this process need in the sandbox: files, those that
+ * are there, and the ports of their servers; nothing if there is none. */
+void resolve_rights(struct rights *r);
 
 /* Addresses in the order in which they should be tried: both families in
  * turn, IPv6 first (RFC 8305, 4); ports are 0. */

@@ -93,8 +93,6 @@ has_landlock(const struct sandbox *s)
 int
 sandbox_enter(const struct sandbox *s, struct errmsg *err)
 {
-    bool enforce = s->seccomp == SANDBOX_SECCOMP_ENFORCE;
-
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) {
         return errmsg_sys(err, "cannot give up new privileges");
     }
@@ -105,13 +103,12 @@ sandbox_enter(const struct sandbox *s, struct errmsg *err)
         return errmsg_sys(err, "cannot %s core dumps",
                           s->core_dumps ? "allow" : "forbid");
     }
-    if (has_landlock(s) &&
-        sandbox_restrict_files(s->paths, s->path_count) == -1) {
+    if (has_landlock(s) && sandbox_restrict(s) == -1) {
         return errmsg_sys(err, "cannot restrict files (sandbox.landlock)");
     }
     if (s->seccomp != SANDBOX_SECCOMP_OFF && sandbox_has_filter() &&
-        (sandbox_catch() == -1 ||
-         sandbox_filter(enforce, s->file_sizes) == -1)) {
+        ((s->kind == SANDBOX_CHILD && sandbox_catch() == -1) ||
+         sandbox_filter(s) == -1)) {
         return errmsg_sys(err, "cannot filter system calls (sandbox.seccomp)");
     }
     return 0;
@@ -119,18 +116,44 @@ sandbox_enter(const struct sandbox *s, struct errmsg *err)
 
 /* ---- telling ---- */
 
+/* What does not hold, a line each: with a kernel's Landlock that is older, or
+ * without any. */
+static void
+tell_landlock_lacks(int version)
+{
+    static const struct {
+        int version;
+        const char *what, *system;
+    } parts[] = {
+        { SANDBOX_HOLDS_FILES, "the files that processes use", "5.13" },
+        { SANDBOX_HOLDS_SIZES, "the truncation of files", "6.2" },
+        { SANDBOX_HOLDS_PORTS, "the ports that processes connect to", "6.7" },
+        { SANDBOX_HOLDS_ABSTRACT,
+          "abstract unix sockets, and signals of "
+          "programs",
+          "6.12" },
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (sandbox_is_wide()) {
+            log_notice("sandbox: a build with sanitizers does not restrict %s",
+                       parts[i].what);
+        } else if (version < parts[i].version) {
+            log_notice("sandbox: this kernel cannot restrict %s (Landlock %d, "
+                       "Linux %s)",
+                       parts[i].what, parts[i].version, parts[i].system);
+        }
+    }
+}
+
 static void
 tell_lacks(const struct sandbox *s)
 {
     if (s->seccomp != SANDBOX_SECCOMP_OFF && !sandbox_has_filter()) {
         log_notice("sandbox: this system cannot filter system calls");
     }
-    if (s->landlock && sandbox_is_wide()) {
-        log_notice("sandbox: files are not restricted in a build with "
-                   "sanitizers");
-    } else if (s->landlock && sandbox_landlock_version() == 0) {
-        log_notice("sandbox: this kernel cannot restrict files (Landlock, "
-                   "Linux 5.13)");
+    if (s->landlock) {
+        tell_landlock_lacks(sandbox_landlock_version());
     }
 }
 

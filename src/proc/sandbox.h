@@ -1,20 +1,23 @@
 /*
- * The sandbox of workers and roles: what a process that talks to strangers
- * gives up when it has opened all it needs.
+ * The sandbox: what a process gives up when it has opened all it needs.
  *
  *   - new privileges (always) and capabilities, the bounding set included
  *   - system calls that it has no use for: programs (execve), other processes
  *     (fork, ptrace, kill), listening sockets, code made at run time, mounts,
  *     name spaces, keys, bpf, new io_uring rings (an open one goes on)
- *   - files: it reads below the paths it was given and writes nowhere
+ *   - files and connections but those that it has rights to (proc/rights.h)
  *   - being traced or dumped: memory has stream keys in it
  *
- * What is asked for and what the kernel lacks is left out.  All of it is
- * inherited by threads that are made later, none of it by those before.
+ * sandbox_table.c says which kind of process, with which right, may make
+ * which system calls.  Landlock holds paths and ports (sandbox_files.c).
+ *
+ * What is asked for and what the kernel lacks is left out; sandbox_tell()
+ * says so.  All of it is inherited by threads and processes that are made
+ * later, none of it by those before.
  *
  * A build with sanitizers has to look at itself, write its reports and find
- * leaks: files are not restricted there, nor is being traced, and the filter
- * lets processes, ptrace and code pass (sandbox_is_wide()).
+ * leaks: files and ports are not restricted there, nor is being traced, and
+ * the filter lets processes, ptrace and code pass (sandbox_is_wide()).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -23,6 +26,7 @@
 
 #include "base/errmsg.h"
 #include "base/str.h"
+#include "proc/rights.h"
 
 #include <stdbool.h>
 
@@ -32,14 +36,28 @@ enum sandbox_seccomp {
     SANDBOX_SECCOMP_ENFORCE, /* EPERM */
 };
 
+enum sandbox_kind {
+    /* A worker or role: a list of what it may call, all else is refused. */
+    SANDBOX_CHILD,
+    /* What forks and executes programs for a role.  A program inherits its
+     * sandbox, so that it cannot be narrower than a program's. */
+    SANDBOX_STARTER,
+    /* What is executed next: all that an ordinary program calls.  What no
+     * program has any use for here is refused, by errno alone: handlers of
+     * signals do not live through execve(). */
+    SANDBOX_PROGRAM,
+};
+
 struct sandbox {
+    enum sandbox_kind kind;
     int seccomp; /* enum sandbox_seccomp */
     bool landlock;
-    bool capabilities;       /* true: given up */
-    bool core_dumps;         /* true: the system's limit stays */
-    bool file_sizes;         /* of files it has open, it may change */
-    const struct str *paths; /* directories and files that may be read */
-    size_t path_count;
+    bool capabilities; /* true: given up */
+    bool core_dumps;   /* true: the system's limit stays */
+    /* Borrowed; NULL: none.  Starters and programs may read below programs,
+     * execute what is there, and make links, pipes and sockets in what they
+     * write to; fork and resize are always theirs. */
+    const struct rights *rights;
 };
 
 /* Before the privileges are dropped, which the bounding set needs. */
@@ -48,14 +66,21 @@ void sandbox_prepare(const struct sandbox *s);
  * -1 with err when what the kernel has cannot be used. */
 int sandbox_enter(const struct sandbox *s, struct errmsg *err);
 
-/* Calls that the filter refused in this process; *last: number of the last. */
+/* Calls that the filter refused in this process (none are counted in starters
+ * and programs); *last: number of the last. */
 unsigned sandbox_refused(int *last);
 
-/* The master: logs what is in force, and at notice what the kernel lacks. */
+/* The master: logs what is in force, and at notice, a line each, what the
+ * kernel lacks. */
 void sandbox_tell(const struct sandbox *s);
 
 bool sandbox_is_wide(void);
 /* The version of Landlock; 0: there is none. */
 int sandbox_landlock_version(void);
+/* The versions from which it holds what is named. */
+#define SANDBOX_HOLDS_FILES 1
+#define SANDBOX_HOLDS_SIZES 3
+#define SANDBOX_HOLDS_PORTS 4
+#define SANDBOX_HOLDS_ABSTRACT 6
 
 #endif

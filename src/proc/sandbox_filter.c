@@ -1,31 +1,23 @@
 /*
- * The filter of system calls: a list of what a worker needs, some of it only
- * with certain arguments; all else is refused.
+ * The filter of system calls, made of the table's rows for one process.
  *
- * A refused call raises SIGSYS, whose handler counts it and makes the call
- * return EPERM, so that a caller can go on.  Numbers from after this list was
- * made answer ENOSYS, as on a kernel without them: libraries then do without.
+ * A call that a child may not make raises SIGSYS, whose handler counts it and
+ * makes the call return EPERM, so that a caller can go on.  Numbers from after
+ * the table was made answer ENOSYS, as on a kernel without them: libraries
+ * then do without.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "proc/sandbox_impl.h"
 
-#include <asm/ioctls.h>
+#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <linux/tls.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -42,149 +34,7 @@
 
 #define X32_BIT 0x40000000U
 #define FIRST_UNKNOWN 451U /* Linux 6.3 */
-#define CODE_MAX 512
-#define NEW_NAMES 0x7e020080UL /* CLONE_NEW*: name spaces */
-
-static const int plain[] = {
-    /* files that are open, and looking at those that may be read */
-    SYS_read,
-    SYS_write,
-    SYS_readv,
-    SYS_writev,
-    SYS_pread64,
-    SYS_pwrite64,
-    SYS_preadv,
-    SYS_pwritev,
-    SYS_preadv2,
-    SYS_pwritev2,
-    SYS_close,
-    SYS_close_range,
-    SYS_lseek,
-    SYS_fstat,
-    SYS_newfstatat,
-    SYS_statx,
-    SYS_openat2,
-    SYS_faccessat,
-    SYS_faccessat2,
-    SYS_readlinkat,
-    SYS_getdents64,
-    SYS_dup,
-    SYS_dup3,
-    SYS_pipe2,
-    SYS_fadvise64,
-    SYS_readahead,
-    SYS_flock,
-    SYS_fsync,
-    SYS_fdatasync,
-    SYS_sendfile,
-    SYS_splice,
-    SYS_tee,
-    SYS_copy_file_range,
-    SYS_getcwd,
-    SYS_fstatfs,
-    SYS_memfd_create,
-    /* memory */
-    SYS_munmap,
-    SYS_mremap,
-    SYS_madvise,
-    SYS_brk,
-    SYS_mincore,
-    SYS_membarrier,
-    /* events and sockets; not bind and listen */
-    SYS_epoll_create1,
-    SYS_epoll_ctl,
-    SYS_epoll_pwait,
-    SYS_epoll_pwait2,
-    SYS_ppoll,
-    SYS_pselect6,
-    SYS_eventfd2,
-    SYS_timerfd_create,
-    SYS_timerfd_settime,
-    SYS_timerfd_gettime,
-    SYS_signalfd4,
-    SYS_socketpair,
-    SYS_connect,
-    SYS_accept,
-    SYS_accept4,
-    SYS_shutdown,
-    SYS_getsockname,
-    SYS_getpeername,
-    SYS_getsockopt,
-    SYS_sendto,
-    SYS_recvfrom,
-    SYS_sendmsg,
-    SYS_recvmsg,
-    SYS_sendmmsg,
-    SYS_recvmmsg,
-    SYS_io_uring_enter,
-    /* threads, time, signals to oneself */
-    SYS_futex,
-    SYS_set_robust_list,
-    SYS_get_robust_list,
-    SYS_rseq,
-    SYS_sched_yield,
-    SYS_sched_getaffinity,
-    SYS_set_tid_address,
-    SYS_gettid,
-    SYS_getpid,
-    SYS_getppid,
-    SYS_getuid,
-    SYS_geteuid,
-    SYS_getgid,
-    SYS_getegid,
-    SYS_getresuid,
-    SYS_getresgid,
-    SYS_getgroups,
-    SYS_gettimeofday,
-    SYS_clock_gettime,
-    SYS_clock_getres,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
-    SYS_times,
-    SYS_getrusage,
-    SYS_getcpu,
-    SYS_sysinfo,
-    SYS_uname,
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigreturn,
-    SYS_rt_sigpending,
-    SYS_rt_sigtimedwait,
-    SYS_rt_sigsuspend,
-    SYS_sigaltstack,
-    SYS_restart_syscall,
-    SYS_exit,
-    SYS_exit_group,
-    SYS_getrandom,
-#ifdef __x86_64__ /* newer processors have the general forms alone */
-    SYS_stat,
-    SYS_lstat,
-    SYS_access,
-    SYS_readlink,
-    SYS_dup2,
-    SYS_pipe,
-    SYS_epoll_wait,
-    SYS_poll,
-    SYS_select,
-    SYS_time,
-    SYS_getdents,
-    SYS_pause,
-#endif
-};
-
-/* For the sanitizers: they stop the process to look for leaks, in a thread
- * of their own kind, and write their reports. */
-static const int wide[] = {
-    SYS_ptrace,      SYS_clone,          SYS_wait4,
-    SYS_prctl,       SYS_kill,           SYS_tgkill,
-    SYS_openat,      SYS_mmap,           SYS_mprotect,
-    SYS_prlimit64,   SYS_unlinkat,       SYS_mkdirat,
-    SYS_personality, SYS_sched_getparam, SYS_sched_getscheduler,
-#ifdef __x86_64__
-    SYS_arch_prctl,  SYS_open,           SYS_fork,
-    SYS_unlink,      SYS_mkdir,          SYS_getrlimit,
-#endif
-};
+#define CODE_MAX 1024
 
 struct filter {
     struct sock_filter code[CODE_MAX];
@@ -195,6 +45,7 @@ struct filter {
 static void
 add(struct filter *f, unsigned code, unsigned jt, unsigned jf, uint32_t k)
 {
+    assert(f->len < CODE_MAX);
     f->code[f->len++] =
         (struct sock_filter){ (uint16_t)code, (uint8_t)jt, (uint8_t)jf, k };
 }
@@ -206,215 +57,137 @@ load(struct filter *f, size_t offset)
 }
 
 static void
+load_call(struct filter *f)
+{
+    load(f, offsetof(struct seccomp_data, nr));
+}
+
+static void
 give(struct filter *f, uint32_t action)
 {
     add(f, BPF_RET | BPF_K, 0, 0, action);
 }
 
-/* If what was loaded is value: allowed. */
+/* If what was loaded is value. */
 static void
-allow_if(struct filter *f, uint32_t value)
+give_if(struct filter *f, uint32_t value, uint32_t action)
 {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, value);
-    give(f, SECCOMP_RET_ALLOW);
-}
-
-/* The lower half of an argument; both processors have it first. */
-static void
-load_argument(struct filter *f, unsigned i)
-{
-    load(f, offsetof(struct seccomp_data, args) + i * sizeof(uint64_t));
-}
-
-/* What stands between begin() and end() is for one call alone; who gets to
- * the end is refused. */
-static unsigned
-begin(struct filter *f, int call)
-{
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, (uint32_t)call);
-    return f->len;
+    give(f, action);
 }
 
 static void
-end(struct filter *f, unsigned first)
-{
-    give(f, f->refuse);
-    f->code[first - 1].jf = (uint8_t)(f->len - first);
-}
-
-static void
-allow_masked(struct filter *f, int call, unsigned argument, uint32_t mask,
-             uint32_t value)
-{
-    unsigned first = begin(f, call);
-
-    load_argument(f, argument);
-    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
-    allow_if(f, value);
-    end(f, first);
-}
-
-static void
-allow_values(struct filter *f, int call, unsigned argument,
-             const uint32_t *values, unsigned count)
-{
-    unsigned first = begin(f, call);
-
-    load_argument(f, argument);
-    for (unsigned i = 0; i < count; i++) {
-        allow_if(f, values[i]);
-    }
-    end(f, first);
-}
-
-/* ---- with certain arguments ---- */
-
-#define VALUES(call, argument, ...)                                   \
-    do {                                                              \
-        static const uint32_t values[] = { __VA_ARGS__ };             \
-        allow_values(f, call, argument, values,                       \
-                     (unsigned)(sizeof(values) / sizeof(values[0]))); \
-    } while (0)
-
-/* Locks, and what is harmless.  Neither seals nor who is signalled of a file.
- * What waits for nobody never waits: eventfds and sockets are shared with the
- * master, which must not be made to wait for them. */
-static void
-add_fcntl(struct filter *f)
-{
-    static const uint32_t commands[] = { F_GETFD,         F_SETFD,    F_GETFL,
-                                         F_DUPFD_CLOEXEC, F_GETLK,    F_SETLK,
-                                         F_SETLKW,        F_GET_SEALS };
-    unsigned first = begin(f, SYS_fcntl);
-
-    load_argument(f, 1);
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        allow_if(f, commands[i]);
-    }
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, F_SETFL);
-    load_argument(f, 2);
-    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, O_NONBLOCK);
-    allow_if(f, O_NONBLOCK);
-    end(f, first);
-}
-
-/* Signals to this process alone; 0, which asks whether there is one, to
- * all. */
-static void
-add_signals(struct filter *f)
-{
-    uint32_t self = (uint32_t)getpid();
-    unsigned first = begin(f, SYS_kill);
-
-    load_argument(f, 1);
-    allow_if(f, 0);
-    load_argument(f, 0);
-    allow_if(f, self);
-    end(f, first);
-    allow_masked(f, SYS_tgkill, 0, UINT32_MAX, self);
-}
-
-/* Reading limits, not setting them: a pointer of both halves 0. */
-static void
-add_limits(struct filter *f)
-{
-    size_t upper =
-        offsetof(struct seccomp_data, args) + 2 * sizeof(uint64_t) + 4;
-    unsigned first = begin(f, SYS_prlimit64);
-
-    load_argument(f, 2);
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, 0);
-    load(f, upper);
-    allow_if(f, 0);
-    end(f, first);
-}
-
-/* What connections need.  Not what turns a listening socket, which all
- * workers share, against the others: filters, locks on them, the choice among
- * sockets of one port. */
-static void
-add_socket_options(struct filter *f)
-{
-    static const int allowed[][2] = {
-        { SOL_SOCKET, SO_KEEPALIVE },
-        { SOL_SOCKET, SO_LINGER },
-        { SOL_SOCKET, SO_SNDBUF },
-        { SOL_SOCKET, SO_RCVBUF },
-        { IPPROTO_TCP, TCP_NODELAY },
-        { IPPROTO_TCP, TCP_NOTSENT_LOWAT },
-        { IPPROTO_TCP, TCP_USER_TIMEOUT },
-        { IPPROTO_TCP, TCP_KEEPIDLE },
-        { IPPROTO_TCP, TCP_KEEPINTVL },
-        { IPPROTO_TCP, TCP_KEEPCNT },
-        { IPPROTO_TCP, TCP_ULP },
-        { SOL_TLS, TLS_TX },
-        { SOL_TLS, TLS_RX },
-        { IPPROTO_IP, IP_RECVERR },
-        { IPPROTO_IPV6, IPV6_RECVERR },
-    };
-    unsigned first = begin(f, SYS_setsockopt);
-
-    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
-        load_argument(f, 1);
-        add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, (uint32_t)allowed[i][0]);
-        load_argument(f, 2);
-        allow_if(f, (uint32_t)allowed[i][1]);
-    }
-    end(f, first);
-}
-
-static void
-add_narrow(struct filter *f)
-{
-    allow_masked(f, SYS_clone, 0, CLONE_THREAD | NEW_NAMES, CLONE_THREAD);
-    allow_masked(f, SYS_mmap, 2, PROT_EXEC, 0);
-    allow_masked(f, SYS_mprotect, 2, PROT_EXEC, 0);
-    allow_masked(f, SYS_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
-#ifdef __x86_64__
-    allow_masked(f, SYS_open, 1, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
-#endif
-    VALUES(SYS_prctl, 0, PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE,
-           PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_GET_NO_NEW_PRIVS,
-           PR_GET_SECCOMP);
-    add_signals(f);
-    add_limits(f);
-}
-
-static void
-add_calls(struct filter *f, const int *calls, size_t count)
+add_calls(struct filter *f, const int *calls, size_t count, uint32_t action)
 {
     for (size_t i = 0; i < count; i++) {
-        allow_if(f, (uint32_t)calls[i]);
+        give_if(f, (uint32_t)calls[i], action);
+    }
+}
+
+/* ---- certain arguments ---- */
+
+/* Goes on with the next instruction if the test is true; returns the place of
+ * the jump that is made if it is not. */
+static unsigned
+add_test(struct filter *f, const struct sandbox_test *t)
+{
+    size_t at = offsetof(struct seccomp_data, args) +
+                t->argument * sizeof(uint64_t) +
+                (t->compare == UPPER ? sizeof(uint32_t) : 0);
+    uint32_t value = t->compare == SELF ? (uint32_t)getpid() : t->value;
+
+    load(f, at); /* both processors have the lower half first */
+    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, t->mask);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, value);
+    return f->len - 1U;
+}
+
+/* Who fails a test goes on to the next rule, with the call's number. */
+static void
+add_rule(struct filter *f, const struct sandbox_rule *r)
+{
+    unsigned jumps[SANDBOX_TESTS], count = 0;
+    unsigned first = f->len;
+
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, (uint32_t)r->call);
+    while (count < SANDBOX_TESTS && r->tests[count].compare != NO_TEST) {
+        jumps[count] = add_test(f, &r->tests[count]);
+        count++;
+    }
+    give(f, SECCOMP_RET_ALLOW);
+    for (unsigned i = 0; i < count; i++) {
+        f->code[jumps[i]].jf = (uint8_t)(f->len - jumps[i] - 1);
+    }
+    load_call(f);
+    f->code[first].jf = (uint8_t)(f->len - first - 1);
+}
+
+/* ---- all of it ---- */
+
+static unsigned
+rights_of(const struct rights *r)
+{
+    bool inet = r->connect_any || r->ports.count > 0;
+    unsigned has = inet && !r->connect_any ? OF_NAMED_PORTS : OF_ANY_PORT;
+
+    has |= r->fork ? OF_FORK : 0U;
+    has |= r->resize ? OF_RESIZE : 0U;
+    has |= r->write.count > 0 ? OF_WRITE : 0U;
+    has |= rights_connects(r) ? OF_CONNECT : 0U;
+    has |= inet ? OF_INET : 0U;
+    return has;
+}
+
+/* Which rows are this process's. */
+static unsigned
+who_is(const struct sandbox *s)
+{
+    static const struct rights none;
+    unsigned has = rights_of(s->rights != NULL ? s->rights : &none);
+
+    if (s->kind != SANDBOX_CHILD) {
+        return has | OF_PROGRAM;
+    }
+    return has | OF_CHILD | (sandbox_is_wide() ? OF_SANITIZER : OF_NARROW);
+}
+
+static void
+add_rows(struct filter *f, unsigned who)
+{
+    for (size_t i = 0; i < sandbox_row_count; i++) {
+        const struct sandbox_row *row = &sandbox_rows[i];
+
+        if ((row->of & who) == 0) {
+            continue;
+        }
+        add_calls(f, row->calls, row->call_count, SECCOMP_RET_ALLOW);
+        for (size_t j = 0; j < row->rule_count; j++) {
+            add_rule(f, &row->rules[j]);
+        }
     }
 }
 
 static void
-build(struct filter *f, bool file_sizes)
+build(struct filter *f, const struct sandbox *s)
 {
     load(f, offsetof(struct seccomp_data, arch));
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH);
     give(f, SECCOMP_RET_KILL_PROCESS);
-    load(f, offsetof(struct seccomp_data, nr));
-    add_calls(f, plain, sizeof(plain) / sizeof(plain[0]));
-    if (sandbox_is_wide()) {
-        add_calls(f, wide, sizeof(wide) / sizeof(wide[0]));
-    } else {
-        add_narrow(f);
-    }
-    if (file_sizes) {
-        allow_if(f, SYS_ftruncate);
-    }
-    add_fcntl(f);
-    VALUES(SYS_socket, 0, AF_UNIX, AF_INET, AF_INET6);
-    add_socket_options(f);
-    VALUES(SYS_ioctl, 1, FIONREAD, FIOCLEX, TCGETS);
+    load_call(f);
+    add_rows(f, who_is(s));
     /* Its flags cannot be looked at: C libraries then use clone(). */
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_clone3);
-    give(f, SECCOMP_RET_ERRNO | ENOSYS);
+    give_if(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
     add(f, BPF_JMP | BPF_JGE | BPF_K, 0, 2, FIRST_UNKNOWN);
     add(f, BPF_JMP | BPF_JGE | BPF_K, 1, 0, X32_BIT);
     give(f, SECCOMP_RET_ERRNO | ENOSYS);
-    give(f, f->refuse);
+    if (s->kind == SANDBOX_CHILD) {
+        give(f, f->refuse);
+    } else {
+        add_calls(f, sandbox_never, sandbox_never_count, f->refuse);
+        add(f, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
+        give(f, f->refuse);
+        give(f, SECCOMP_RET_ALLOW);
+    }
 }
 
 /* ---- in force ---- */
@@ -428,14 +201,22 @@ sandbox_has_filter(void)
            syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-int
-sandbox_filter(bool enforce, bool file_sizes)
+static uint32_t
+how_to_refuse(const struct sandbox *s)
 {
-    struct filter f = {
-        .refuse = enforce ? SECCOMP_RET_TRAP : SECCOMP_RET_LOG,
-    };
+    if (s->seccomp != SANDBOX_SECCOMP_ENFORCE) {
+        return SECCOMP_RET_LOG;
+    }
+    return s->kind == SANDBOX_CHILD ? SECCOMP_RET_TRAP
+                                    : SECCOMP_RET_ERRNO | EPERM;
+}
 
-    build(&f, file_sizes);
+int
+sandbox_filter(const struct sandbox *s)
+{
+    struct filter f = { .refuse = how_to_refuse(s) };
+
+    build(&f, s);
     struct sock_fprog program = { .len = f.len, .filter = f.code };
 
     /* Threads that are there already get it too. */

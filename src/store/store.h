@@ -24,6 +24,7 @@
 #include "base/errmsg.h"
 #include "base/str.h"
 #include "event/loop.h"
+#include "proc/rights.h"
 
 struct task_threads; /* event/task.h */
 
@@ -109,8 +110,9 @@ int store_open(struct loop *l, const struct store_settings *s,
 /* Answers what waits with STORE_DOWN and forgets who listens; what is asked
  * after it is STORE_DOWN.  Before or after the threads are freed. */
 void store_close(void);
-/* Files that the process reads while the store is open; none for SQLite. */
-void store_paths(void (*add)(void *arg, struct str path), void *arg);
+/* What the process needs in the sandbox while the store is open: files that
+ * it reads, servers that it connects to; nothing for SQLite. */
+void store_rights(struct rights *r);
 /* Whether libpq understands it; -1 with err, which quotes no secret. */
 int store_check_conninfo(struct str conninfo, struct errmsg *err);
 bool store_is_open(void);

@@ -240,10 +240,13 @@ ask(struct resolver *r, struct str name, int64_t ms)
 }
 
 static void
-nothing(void *arg, struct str path)
+look_at_rights(void)
 {
-    (void)arg;
-    require(path.len > 0);
+    struct rights rights = { .fork = false };
+
+    resolve_rights(&rights);
+    require(rights.ports.count > 0 && rights.read.count <= 8);
+    rights_clear(&rights);
 }
 
 static void
@@ -257,7 +260,7 @@ run(const struct resolver_options *o)
         require(err.text[0] != '\0');
         return;
     }
-    resolve_paths(nothing, NULL);
+    look_at_rights();
     if ((dns.how & ODD_NAME) != 0) {
         name = str_cut(&dns.answers, '\n');
     }

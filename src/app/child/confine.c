@@ -7,7 +7,6 @@
 
 #include "app/module.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "net/resolve.h"
 #include "proc/life.h"
 #include "proc/sandbox.h"
@@ -15,6 +14,7 @@
 #include "store/store.h"
 
 #define LOOK_MS 1000
+#define TELL_MAX 1024 /* bytes of a line about rights */
 
 static struct {
     struct timer timer;
@@ -54,23 +54,12 @@ confine_tell(const struct settings *s)
     }
 }
 
-/* ---- paths ---- */
-
-struct paths {
-    struct str *items; /* owned */
-    size_t count, room;
-};
+/* ---- rights ---- */
 
 static void
 add_path(void *arg, struct str path)
 {
-    struct paths *p = arg;
-
-    if (p->count == p->room) {
-        p->room = 2 * p->room + 8;
-        p->items = mem_resize(p->items, p->room * sizeof(*p->items));
-    }
-    p->items[p->count++] = path;
+    rights_read(arg, path);
 }
 
 static void
@@ -81,15 +70,6 @@ add_layer(void *arg, const struct conf_extra *layer)
     if (m != NULL && m->paths != NULL) {
         m->paths(layer->settings, add_path, arg);
     }
-}
-
-static struct paths
-find_paths(const struct settings *s)
-{
-    struct paths p = { NULL, 0, 0 };
-
-    settings_each_layer(s, add_layer, &p);
-    return p;
 }
 
 /* ---- entering ---- */
@@ -114,26 +94,41 @@ on_look(struct timer *t)
     timer_set(guard.loop, t, LOOK_MS);
 }
 
+static void
+tell_rights(const struct rights *r)
+{
+    struct buf text;
+
+    buf_init(&text, TELL_MAX);
+    rights_describe(r, &text);
+    log_info("rights: %.*s", STR_ARGS(buf_str(&text)));
+    buf_clear(&text);
+}
+
+void
+confine_add_layers(const struct settings *s, struct rights *r)
+{
+    settings_each_layer(s, add_layer, r);
+}
+
 int
-confine_process(struct loop *l, const struct settings *s, bool writes,
+confine_process(struct loop *l, const struct settings *s, struct rights *r,
                 struct errmsg *err)
 {
     struct sandbox o = options_of(s);
-    struct paths paths = find_paths(s);
     int rc;
 
-    resolve_paths(add_path, &paths);
-    store_paths(add_path, &paths);
-    o.paths = paths.items;
-    o.path_count = paths.count;
-    o.file_sizes = writes;
+    resolve_rights(r);
+    store_rights(r);
+    o.rights = r;
     rc = sandbox_enter(&o, err);
-    mem_free(&paths.items);
     if (rc == 0) {
+        tell_rights(r);
         guard.loop = l;
         timer_init(&guard.timer, on_look);
         timer_set(l, &guard.timer, LOOK_MS);
     }
+    rights_clear(r);
     return rc;
 }
 

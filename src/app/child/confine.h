@@ -1,6 +1,6 @@
 /*
- * The sandbox of a process, from its settings: which paths its modules serve
- * files from, and a look now and then at what was refused.
+ * The sandbox of a process, from its settings and its rights, and a look now
+ * and then at what was refused.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,12 +9,15 @@
 
 #include "app/settings/settings.h"
 #include "event/loop.h"
+#include "proc/rights.h"
 
 /* Child, before privileges are dropped. */
 void confine_prepare(const struct settings *s);
+/* Worker: adds what its layers read. */
+void confine_add_layers(const struct settings *s, struct rights *r);
 /* Child, when all it needs is open; what is refused from now on is logged.
- * writes: it keeps files of its own, whose sizes it changes. */
-int confine_process(struct loop *l, const struct settings *s, bool writes,
+ * What its resolver and its store need is added to r, which is cleared. */
+int confine_process(struct loop *l, const struct settings *s, struct rights *r,
                     struct errmsg *err);
 void confine_leave(struct loop *l); /* no more looks; the sandbox stays */
 

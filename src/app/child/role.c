@@ -28,6 +28,7 @@ struct life {
     const struct role *role;
     struct role_process handed;
     void *state;            /* the role's */
+    struct rights rights;   /* owned; cleared when it is in the sandbox */
     struct buf description; /* owned; handed.description */
     char node[LEASE_NODE_MAX + 1];
     bool hub;   /* started */
@@ -118,6 +119,9 @@ describe(struct life *life, const struct settings *s)
     life->handed.settings = settings_for(r, s);
     life->handed.description = buf_str(&life->description);
     life->handed.node = node_name(s, life->node);
+    if (r->may != NULL) {
+        r->may(life->handed.settings, &life->rights);
+    }
 }
 
 /* ---- what it needs ---- */
@@ -213,7 +217,7 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
         r->start(&life->handed, &life->state, err) == -1) {
         return -1;
     }
-    return confine_process(life->process.loop, s, r == store_roles, err);
+    return confine_process(life->process.loop, s, &life->rights, err);
 }
 
 int
@@ -240,6 +244,7 @@ role_main(const struct role *r, unsigned index, const struct settings *s)
         stop_parts(&life);
     }
     process_end(&life.process);
+    rights_clear(&life.rights);
     buf_clear(&life.description);
     return status;
 }

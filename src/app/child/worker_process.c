@@ -385,6 +385,7 @@ on_heap(struct timer *t)
 static int
 start_services(struct serving *s, struct errmsg *err)
 {
+    struct rights rights = { .fork = false };
     const struct settings *settings = s->w.generation->settings;
 
     if (live_hub_start(s->w.loop, &settings->live, err) == -1) {
@@ -403,7 +404,8 @@ start_services(struct serving *s, struct errmsg *err)
     }
     rtmp_service_start(&s->w);
     s->rtmp = true;
-    return confine_process(s->w.loop, settings, false, err);
+    confine_add_layers(settings, &rights);
+    return confine_process(s->w.loop, settings, &rights, err);
 }
 
 static int

@@ -17,8 +17,9 @@ const struct conf_key settings_sandbox_keys[] = {
                 "told by the kernel's log."),
     ROW(sandbox_settings, landlock, CONF_BOOL, .preset = "true",
         .help = "Files are read below the roots of locations and nowhere "
-                "else, none is written or executed, and no new TCP port is "
-                "listened on."),
+                "else, none is written or executed, no new TCP port is "
+                "listened on, and only the ports that a process needs are "
+                "connected to; roles have rights of their own."),
     ROW(sandbox_settings, capabilities, CONF_BOOL, .preset = "true",
         .help = "Capabilities are given up, by root too."),
     ROW(sandbox_settings, core_dumps, CONF_BOOL, .preset = "false",

@@ -300,9 +300,9 @@ open_all(struct loop *l, const struct store_settings *s,
 }
 
 void
-store_paths(void (*add)(void *arg, struct str path), void *arg)
+store_rights(struct rights *r)
 {
-    pg_target_paths_of_all(add, arg);
+    pg_target_rights_of_all(r);
 }
 
 int

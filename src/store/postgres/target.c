@@ -258,8 +258,19 @@ pg_target_print(const struct pg_target *t, struct buf *out)
 }
 
 static void
-add_paths(const struct pg_target *t, void (*add)(void *arg, struct str path),
-          void *arg)
+add_host(const struct pg_host *h, struct rights *r)
+{
+    int64_t port;
+
+    if (h->local) {
+        r->connect_local = true;
+    } else if (str_to_int(str_from(h->port), 1, UINT16_MAX, &port)) {
+        rights_connect(r, (uint16_t)port);
+    }
+}
+
+static void
+add_rights(const struct pg_target *t, struct rights *r)
 {
     static const char *const files[] = { "sslcert", "sslkey", "sslrootcert",
                                          "sslcrl", "sslcrldir" };
@@ -268,16 +279,19 @@ add_paths(const struct pg_target *t, void (*add)(void *arg, struct str path),
         const char *path = value_of(t->options, files[i]);
 
         if (path[0] != '\0') {
-            add(arg, str_from(path));
+            rights_read(r, str_from(path));
         }
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        add_host(&t->hosts[i], r);
     }
 }
 
 void
-pg_target_paths_of_all(void (*add)(void *arg, struct str path), void *arg)
+pg_target_rights_of_all(struct rights *r)
 {
     LIST_EACH (node, &all) {
-        add_paths(LIST_ITEM(node, struct pg_target, link), add, arg);
+        add_rights(LIST_ITEM(node, struct pg_target, link), r);
     }
 }
 

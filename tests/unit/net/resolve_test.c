@@ -394,28 +394,20 @@ a_changed_resolv_conf_is_noticed(void **state)
 
 /* ---- in the sandbox ---- */
 
-static struct str paths[16];
-static size_t path_count;
-
-static void
-add_path(void *arg, struct str path)
-{
-    (void)arg;
-    assert_true(path_count < 16);
-    paths[path_count++] = path;
-}
+static struct rights rights;
 
 static void
 a_process_without_a_resolver_reads_nothing(void **state)
 {
     (void)state;
-    path_count = 0;
     resolver_free(&resolver);
-    resolve_paths(add_path, NULL);
-    assert_int_equal(path_count, 0);
+    resolve_rights(&rights);
+    assert_int_equal(rights.read.count + rights.ports.count, 0);
     resolver = resolver_with(PATIENT_MS);
-    resolve_paths(add_path, NULL);
-    assert_true(path_count >= 3);
+    resolve_rights(&rights);
+    assert_true(rights.read.count >= 3);
+    assert_int_equal(rights.ports.items[0], dns.port);
+    rights_clear(&rights);
 }
 
 static int
@@ -424,8 +416,7 @@ resolve_in_sandbox(void)
     struct sandbox s = { .seccomp = SANDBOX_SECCOMP_ENFORCE,
                          .landlock = true,
                          .capabilities = true,
-                         .paths = paths,
-                         .path_count = path_count };
+                         .rights = &rights };
     struct errmsg err;
     int last;
 
@@ -449,8 +440,7 @@ it_works_in_the_sandbox(void **state)
     int status;
 
     (void)state;
-    path_count = 0;
-    resolve_paths(add_path, NULL);
+    resolve_rights(&rights);
 
     pid_t pid = fork();
 
@@ -461,6 +451,7 @@ it_works_in_the_sandbox(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+    rights_clear(&rights);
 }
 
 int

@@ -174,10 +174,12 @@ some_commands_of_fcntl_are_allowed(void **state)
 static void
 sizes_of_files_where_they_are_its_own(void **state)
 {
+    static const struct rights resize = { .resize = true };
+
     (void)state;
-    everything.file_sizes = true;
+    everything.rights = &resize;
     assert_int_equal(run(try_ftruncate), 0);
-    everything.file_sizes = false;
+    everything.rights = NULL;
 }
 
 int

@@ -63,12 +63,12 @@ new_ring(void)
 static void
 enter(void)
 {
-    struct str paths[] = { str_from(folder) };
+    struct rights rights = { .connect_any = true };
     struct sandbox s = everything;
     struct errmsg err;
 
-    s.paths = paths;
-    s.path_count = 1;
+    rights_read(&rights, str_from(folder));
+    s.rights = &rights;
     sandbox_prepare(&s);
     if (sandbox_enter(&s, &err) == -1) {
         fprintf(stderr, "%s\n", err.text);

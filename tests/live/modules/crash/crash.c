@@ -138,7 +138,7 @@ listen_anew(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    return fd == -1 ? EIO : refusal(listen(fd, 1));
+    return fd == -1 ? errno : refusal(listen(fd, 1));
 }
 
 /* For all workers, and for whoever takes this one's place. */

@@ -1,0 +1,206 @@
+/*
+ * Starters and programs in the sandbox: they do what programs do, and not
+ * what no program has any use for.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sandbox_tries.h"
+
+/* ---- programs ---- */
+
+static int
+try_unshare(void)
+{
+    return refusal(unshare(CLONE_NEWUSER));
+}
+
+static int
+try_mount(void)
+{
+    return refusal(mount("none", mine, "tmpfs", 0, NULL));
+}
+
+static int
+try_memory_of_others(void)
+{
+    char byte;
+    struct iovec iov = { &byte, 1 };
+
+    return refusal(process_vm_readv(sibling, &iov, 1, &iov, 1, 0));
+}
+
+#define REFUSED(name, call)                                      \
+    static int name(void)                                        \
+    {                                                            \
+        return refusal(syscall(SYS_##call, -1, -1, -1, -1, -1)); \
+    }
+
+REFUSED(try_setns, setns)
+REFUSED(try_keyctl, keyctl)
+REFUSED(try_add_key, add_key)
+REFUSED(try_bpf, bpf)
+REFUSED(try_perf, perf_event_open)
+REFUSED(try_faults, userfaultfd)
+REFUSED(try_ring, io_uring_setup)
+REFUSED(try_kexec, kexec_load)
+REFUSED(try_module, init_module)
+REFUSED(try_reboot, reboot)
+REFUSED(try_swap, swapon)
+REFUSED(try_acct, acct)
+REFUSED(try_time, settimeofday)
+REFUSED(try_handle, open_by_handle_at)
+REFUSED(try_clone3, clone3)
+
+static int
+try_personality(void)
+{
+    return refusal(syscall(SYS_personality, 0x0040000));
+}
+
+static int
+try_packets(void)
+{
+    return refusal(socket(AF_PACKET, SOCK_RAW, 0));
+}
+
+/* Nobody is at the end of a signal: it must be errno. */
+static void
+nobody_catches(void)
+{
+    signal(SIGSYS, SIG_DFL);
+}
+
+static const struct call program_calls[] = {
+    { "ptrace()", try_ptrace, EPERM },
+    { "process_vm_readv()", try_memory_of_others, EPERM },
+    { "mount()", try_mount, EPERM },
+    { "unshare()", try_unshare, EPERM },
+    { "clone() of name spaces", try_new_names, EPERM },
+    { "clone3()", try_clone3, ENOSYS },
+    { "setns()", try_setns, EPERM },
+    { "keyctl()", try_keyctl, EPERM },
+    { "add_key()", try_add_key, EPERM },
+    { "bpf()", try_bpf, EPERM },
+    { "perf_event_open()", try_perf, EPERM },
+    { "userfaultfd()", try_faults, EPERM },
+    { "io_uring_setup()", try_ring, EPERM },
+    { "kexec_load()", try_kexec, EPERM },
+    { "init_module()", try_module, EPERM },
+    { "reboot()", try_reboot, EPERM },
+    { "swapon()", try_swap, EPERM },
+    { "acct()", try_acct, EPERM },
+    { "settimeofday()", try_time, EPERM },
+    { "open_by_handle_at()", try_handle, EPERM },
+    { "personality()", try_personality, EPERM },
+    { "limits of another", try_limits, EPERM },
+    { "a socket", try_port, EPERM },
+    { "a packet socket", try_packets, EPERM },
+    { "fork()", fork_and_wait, 0 },
+};
+
+static void
+programs_have_no_use_for(void **state)
+{
+    (void)state;
+    nobody_catches();
+    give(none, SANDBOX_PROGRAM);
+    rights_execute(&rights, STR("/"));
+    CHECK(program_calls);
+    assert_int_equal(run(try_exec), 0);
+    rights.connect_any = true;
+    assert_int_equal(run(try_port), 0);
+}
+
+static int
+try_exec_other(void)
+{
+    return exec(other_file);
+}
+
+static int
+try_link(void)
+{
+    return refusal(symlink("/", path_in(mine, "link")));
+}
+
+static void
+programs_have_paths_and_ports(void **state)
+{
+    static const struct call calls[] = {
+        { "what is named", try_exec, 0 },
+        { "what is not", try_exec_other, EACCES },
+        { "what it could have made", try_exec_own, EACCES },
+        { "a symbolic link", try_link, 0 },
+        { "writing", try_write, EACCES },
+        { "through a link", try_through_link, EACCES },
+        { "renaming out", try_rename_out, -1 },
+        { "its port", try_port, 0 },
+        { "another", try_other_port, EACCES },
+        { "another by sending", try_fast_open, EPERM },
+        { "bind()", try_bind, EACCES },
+        { "a signal", try_kill, EPERM },
+    };
+
+    (void)state;
+    need_landlock(SANDBOX_HOLDS_ABSTRACT);
+    give(none, SANDBOX_PROGRAM);
+    rights_execute(&rights, STR("/usr"));
+    rights_execute(&rights, STR("/bin"));
+    rights_execute(&rights, STR("/lib"));
+    rights_execute(&rights, STR("/lib64"));
+    rights_write(&rights, str_from(mine));
+    rights_connect(&rights, port);
+    CHECK(calls);
+}
+
+/* ---- starters ---- */
+
+/* A starter makes a process that enters a program's sandbox and executes;
+ * another it ends. */
+static int
+start_programs(void)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        sandbox.kind = SANDBOX_PROGRAM;
+        enter();
+        _exit(try_ptrace() == EPERM ? exec("/bin/true") : 1);
+    }
+    if (waitpid(pid, &status, 0) != pid || status != 0) {
+        return 1;
+    }
+    pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        for (;;) {
+            pause();
+        }
+    }
+    setpgid(pid, pid);
+    return kill(-pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid ? 0 : 2;
+}
+
+static void
+starters_start_programs(void **state)
+{
+    (void)state;
+    give(none, SANDBOX_STARTER);
+    rights_execute(&rights, STR("/"));
+    assert_int_equal(run(start_programs), 0);
+    assert_int_equal(run(try_ptrace), EPERM);
+    assert_int_equal(run(try_unshare), EPERM);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs_have_no_use_for),
+        cmocka_unit_test(programs_have_paths_and_ports),
+        cmocka_unit_test(starters_start_programs),
+    };
+
+    return cmocka_run_group_tests(tests, begin, finish);
+}
