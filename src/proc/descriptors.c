@@ -109,3 +109,9 @@ descriptors_close_others(uint32_t slot, const int *own, size_t count)
     }
     close_range_of(first, UINT_MAX);
 }
+
+void
+descriptors_close_from(unsigned first)
+{
+    close_range_of(first, UINT_MAX);
+}

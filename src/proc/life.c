@@ -68,6 +68,12 @@ life_destroy(void)
     close_end(&life.write_end);
 }
 
+int
+life_descriptor(void)
+{
+    return life.read_end;
+}
+
 static void
 tell(struct later *later)
 {

@@ -14,12 +14,16 @@
 #include "base/str.h"
 #include "event/loop.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The master alone holds the write end of the life pipe: end of file means that
  * the master is gone. */
 int life_create(struct errmsg *err); /* master, before any fork */
 void life_destroy(void);
+/* The end that children have; it is readable when the master is gone.  -1:
+ * there is none. */
+int life_descriptor(void);
 /* Child, after fork (and after the privilege drop, which clears PDEATHSIG):
  * calls on_master_gone once, also when the master ended before this call.  The
  * kernel then sends SIGQUIT too: catch it before. */
@@ -42,6 +46,36 @@ void privilege_tell(struct str user);
  * gives up new privileges; verifies that root cannot come back.  Does not
  * change a user or group that is right already. */
 int privilege_drop(struct str user, struct str group, struct errmsg *err);
+/* Numbers of a user and a group. */
+struct privilege_ids {
+    uid_t uid;
+    gid_t gid;
+};
+/* The user and group that privilege_drop() makes those of this process. */
+int privilege_ids(struct str user, struct str group, struct privilege_ids *ids,
+                  struct errmsg *err);
+/* The user of the programs of roles (proc/starter.h): program_user of the
+ * settings, a name or a number, with its own group alone.  When that is empty:
+ * "weir-program" if there is such a user, else user and group
+ * PRIVILEGE_PROGRAM.  A weir that root has not started keeps its own numbers.
+ */
+#define PRIVILEGE_PROGRAM 65533
+int privilege_program(struct str program_user, struct privilege_ids *ids,
+                      struct errmsg *err);
+/* Checks, if root starts weir, that programs are neither root nor of the user
+ * of the children. */
+int privilege_check_program(struct str program_user, struct str user,
+                            struct errmsg *err);
+
+/* Capabilities, by the kernel's numbers. */
+enum { PRIVILEGE_KILL = 5, PRIVILEGE_SETGID = 6, PRIVILEGE_SETUID = 7 };
+/* The process has those of the set (bits of such numbers) alone from now on, at
+ * most those that it had.  -1 with errno. */
+int privilege_capabilities(uint32_t set);
+/* Becomes *ids for good, in that group alone, and keeps that set of root's
+ * rights.  A process that is not root's keeps its user, and no rights. */
+int privilege_keep(const struct privilege_ids *ids, uint32_t set,
+                   struct errmsg *err);
 /* The user of this process for messages: "user \"nobody\"", or its number.
  * Static, until the next call; errno stays. */
 const char *privilege_who(void);

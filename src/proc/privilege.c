@@ -234,3 +234,19 @@ privilege_group_id(struct str group, gid_t *id, struct errmsg *err)
     *id = who.gid;
     return 0;
 }
+
+int
+privilege_ids(struct str user, struct str group, struct privilege_ids *ids,
+              struct errmsg *err)
+{
+    struct identity who = { .uid = geteuid(), .gid = getegid() };
+
+    user = privilege_user(user);
+    if (geteuid() == 0 && user.len > 0 &&
+        (find_user(user, &who, err) == -1 ||
+         (group.len > 0 && find_group(group, &who, err) == -1))) {
+        return -1;
+    }
+    *ids = (struct privilege_ids){ who.uid, who.gid };
+    return 0;
+}

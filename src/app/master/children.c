@@ -250,12 +250,32 @@ on_failed(void *arg, struct bus_message *m)
     }
 }
 
+static struct child *
+find(struct children *c, pid_t pid)
+{
+    LIST_EACH (node, &c->list) {
+        struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (child->pid == pid) {
+            return child;
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_ours(void *arg, pid_t pid)
+{
+    return find(arg, pid) != NULL;
+}
+
 void
 children_init(struct children *c, struct loop *l,
               const struct child_calls *calls, void *arg)
 {
     *c = (struct children){ .loop = l, .calls = calls, .arg = arg };
     list_init(&c->list);
+    orphans_start(&c->orphans, l, is_ours, c);
     bus_register(BUS_READY, BUS_ANYBODY, 0, on_ready, c);
     bus_register(BUS_FAILED, BUS_ANYBODY, sizeof(struct errmsg), on_failed, c);
 }
@@ -273,6 +293,7 @@ forget(struct child *c)
 void
 children_clear(struct children *c)
 {
+    orphans_stop(&c->orphans);
     LIST_EACH (node, &c->list) {
         forget(LIST_ITEM(node, struct child, link));
     }
@@ -282,8 +303,10 @@ static void
 bury(struct child *c, int status)
 {
     bool spoke = crash_report(c);
+    char name[CHILD_NAME];
 
     child_end_log(c, status, spoke);
+    orphans_remember(&c->all->orphans, c->pid, child_name(c, name));
     c->stopped = false;
     slot_bury(c->slot);
     live_sweep(c->slot);
@@ -305,19 +328,6 @@ bury(struct child *c, int status)
     start_later(c);
 }
 
-static struct child *
-find(struct children *c, pid_t pid)
-{
-    LIST_EACH (node, &c->list) {
-        struct child *child = LIST_ITEM(node, struct child, link);
-
-        if (child->pid == pid) {
-            return child;
-        }
-    }
-    return NULL;
-}
-
 void
 children_reap(struct children *c)
 {
@@ -329,7 +339,8 @@ children_reap(struct children *c)
                         &usage)) > 0) {
         struct child *child = find(c, pid);
 
-        if (child == NULL) { /* an orphan of one: ancestry_adopt() */
+        if (child == NULL) {
+            orphans_reaped(&c->orphans, pid);
             continue;
         }
         if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
@@ -340,6 +351,7 @@ children_reap(struct children *c)
             c->calls->on_gone(c->arg);
         }
     }
+    orphans_look(&c->orphans);
 }
 
 /* ---- all of them ---- */

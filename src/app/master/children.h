@@ -14,6 +14,7 @@
 #define APP_MASTER_CHILDREN_H
 
 #include "app/generation.h"
+#include "app/master/orphans.h"
 #include "app/module.h"
 #include "event/loop.h"
 
@@ -61,12 +62,15 @@ struct children {
     const struct child_calls *calls;
     void *arg; /* of the calls */
     struct list list;
+    struct orphans orphans;
 };
 
-/* The bus is open: handles READY and FAILED of children from now on. */
+/* The bus is open: handles READY and FAILED of children from now on, and kills
+ * processes that fall to the master (app/master/orphans.h). */
 void children_init(struct children *c, struct loop *l,
                    const struct child_calls *calls, void *arg);
-void children_clear(struct children *c); /* none runs any more */
+/* None runs any more. */
+void children_clear(struct children *c);
 
 /* Forks them.  Workers that are ready wait for children_serve() before they
  * accept connections. */

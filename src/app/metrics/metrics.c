@@ -99,6 +99,11 @@ struct metric app_metrics[] = {
                 "loop, or not ending when told to.",
         .labels = { { "reason", kill_name, APP_KILL_COUNT } },
     },
+    [APP_ORPHANS] = {
+        .name = "weir_orphans_killed_total",
+        .help = "Processes that the master killed because they had lost their "
+                "parent and no child of weir was to have them.",
+    },
     [APP_STALLS] = {
         .name = "weir_event_loop_stalls_total",
         .help = "Turns of an event loop that took longer than 100 ms.",

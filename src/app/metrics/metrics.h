@@ -46,6 +46,7 @@ void metrics_list(FILE *out);
 enum {
     APP_RESTARTS, /* kind, enum app_restart */
     APP_KILLS,    /* enum app_kill */
+    APP_ORPHANS,
     APP_STALLS,
     APP_LOOP,            /* microseconds of a turn */
     APP_RELOADS,         /* 0 success, 1 failure */

@@ -64,7 +64,7 @@ start_bad(const struct role_process *p, void **state, struct errmsg *err)
     return errmsg_set(err, "there is no cheese");
 }
 
-/* Is ready, then never comes back from a callback. */
+/* Never comes back from a callback. */
 static void
 hang(struct timer *timer)
 {
@@ -260,6 +260,9 @@ static int
 begin(void **state)
 {
     (void)state;
+    if (t.children.loop != NULL) { /* of the test before */
+        children_clear(&t.children);
+    }
     t.gone = t.failed = 0;
     children_init(&t.children, t.loop, &calls, NULL);
     return 0;
@@ -384,7 +387,6 @@ a_stuck_child_is_killed(void **state)
     wait_for(none_left, 5000);
 }
 
-/* Asleep or not: it runs no code. */
 static void
 a_stopped_child_is_killed(void **state)
 {
@@ -404,7 +406,6 @@ a_stopped_child_is_killed(void **state)
     stop_all();
 }
 
-/* A crash loop is told from one that died once. */
 static void
 one_that_keeps_dying_is_known(void **state)
 {

@@ -175,6 +175,29 @@ unknown_names(void **state)
     in_child(names_are_refused);
 }
 
+/* Numbers need no user of that name. */
+static void
+programs_have_a_user_of_their_own(void **state)
+{
+    struct errmsg err;
+    struct privilege_ids ids;
+
+    (void)state;
+    assert_int_equal(privilege_check_program(STR("777"), STR("nobody"), &err),
+                     0);
+    assert_int_equal(privilege_check_program(STR("0"), STR("nobody"), &err),
+                     -1);
+    assert_string_equal(err.text, "program_user is root");
+    assert_int_equal(
+        privilege_check_program(STR("nobody"), STR("nobody"), &err), -1);
+    assert_non_null(strstr(err.text, "has to be another than user"));
+    assert_int_equal(
+        privilege_check_program(STR("no-such-user"), STR("nobody"), &err), -1);
+    assert_int_equal(privilege_program(STR("777"), &ids, &err), 0);
+    assert_int_equal(ids.uid, geteuid() == 0 ? 777 : geteuid());
+    assert_int_equal(ids.gid, geteuid() == 0 ? 777 : getegid());
+}
+
 int
 main(void)
 {
@@ -183,6 +206,7 @@ main(void)
         cmocka_unit_test(without_a_user_nobody_stays_root),
         cmocka_unit_test(root_by_name),
         cmocka_unit_test(unknown_names),
+        cmocka_unit_test(programs_have_a_user_of_their_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,10 +4,15 @@
  * parents; what it was answered.  For tests, without the sandbox, which
  * forbids all of it.
  *
+ * GET /escape/hang?orphan and ?child: the number of a process, whose name is
+ * a"b, that has lost its parents, or is a child of the worker, and stays.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -86,6 +91,43 @@ ask_from_below(int generations, char *answer, size_t size)
     return len;
 }
 
+/* Tells its number and stays. */
+static void __attribute__((noreturn)) hang(int generations, int out)
+{
+    char text[16];
+
+    while (--generations > 0) {
+        if (fork() != 0) {
+            _exit(0);
+        }
+    }
+    prctl(PR_SET_NAME, "a\"b");
+    (void)!write(out, text,
+                 (size_t)snprintf(text, sizeof(text), "%d", (int)getpid()));
+    for (;;) {
+        pause();
+    }
+}
+
+static enum http_result
+on_hang(struct http_request *r, void *state)
+{
+    struct str ignored;
+    char text[16];
+    ssize_t n = 0;
+    int ends[2];
+
+    (void)state;
+    if (pipe(ends) == 0 && fork() == 0) {
+        hang(http_query(r, "orphan", &ignored) ? 2 : 1, ends[1]);
+    }
+    n = read(ends[0], text, sizeof(text));
+    close(ends[0]);
+    close(ends[1]);
+    return http_reply(r, 200, "text/plain",
+                      str_of(text, n > 0 ? (size_t)n : 0));
+}
+
 static enum http_result
 on_escape(struct http_request *r, void *state)
 {
@@ -104,6 +146,7 @@ on_escape(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
+    { .method = "GET", .path = "/hang", .handler = on_hang },
     { .method = "GET", .path = "/*", .handler = on_escape },
     { .path = NULL },
 };

@@ -1,0 +1,23 @@
+/*
+ * The parts of the starter.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef PROC_STARTER_IMPL_H
+#define PROC_STARTER_IMPL_H
+
+#include "proc/starter_wire.h"
+
+/* The starter, right after its fork: serves the role at the other end of the
+ * socket until that is gone, ends all runs and exits. */
+void starter_serve(const struct starter_options *o, int socket)
+    __attribute__((noreturn));
+
+/* A process that the starter has forked: becomes the program.  passed: the
+ * descriptors of r, in order.  If it cannot, it writes why to report, which is
+ * closed on exec, and exits. */
+void starter_execute(const struct starter_options *o,
+                     const struct starter_request *r, const int *passed,
+                     int report) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,478 @@
+/*
+ * The starter's process.
+ *
+ * It waits for its role, for the master's end and for children.  The kernel
+ * says nothing of a process that falls to it, so while anything runs it looks
+ * twice a second.  A run is over when its program has ended and nothing else
+ * is left that could be its; until then the program stays a zombie, so that
+ * the number of its session is not used again.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "proc/starter_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "proc/ancestry.h"
+#include "proc/descriptors.h"
+#include "proc/offspring.h"
+
+#define LOOK_MS 500
+#define SOON_MS 5
+#define LEFT_MS 1000 /* what cannot be killed so long is not waited for */
+#define LOOKED_AT 256
+#define END_MS 1500
+#define CAPABILITIES \
+    (1U << PRIVILEGE_SETUID | 1U << PRIVILEGE_SETGID | 1U << PRIVILEGE_KILL)
+
+enum { TO_ROLE, TO_MASTER, TO_CHILDREN, FIXED };
+#define FIRST_FD (STDERR_FILENO + 1)
+
+struct run {
+    pid_t pid;       /* 0: not in use */
+    int report;      /* read end; -1: it was heard, or has ended */
+    bool started;    /* it was heard that it executes the program */
+    bool over;       /* the program has ended */
+    bool reaped;     /* end is to be told, then the run is free */
+    bool tell_start; /* is to be told */
+    int64_t over_ms; /* when that was seen */
+    struct program_end end;
+    char why[PROGRAM_WHY + 1];
+};
+
+static struct {
+    const struct starter_options *options;
+    struct run runs[STARTER_RUNS];
+    bool strays; /* the last look met some */
+    bool master; /* there is one to look at: else this is a test */
+} self;
+
+static void __attribute__((noreturn)) fail(void)
+{
+    _exit(EXIT_FAILURE);
+}
+
+/* ---- becoming it ---- */
+
+static void
+keep_descriptors(int socket)
+{
+    int role = fcntl(socket, F_DUPFD_CLOEXEC, 16);
+    int master = fcntl(life_descriptor(), F_DUPFD_CLOEXEC, 16);
+
+    if (role == -1 || dup2(role, FIRST_FD + TO_ROLE) == -1 ||
+        (master != -1 && dup2(master, FIRST_FD + TO_MASTER) == -1)) {
+        fail();
+    }
+    self.master = master != -1;
+    close(FIRST_FD + TO_CHILDREN);
+    descriptors_close_from(FIRST_FD + FIXED);
+}
+
+static void
+hear_of_children(void)
+{
+    sigset_t all, child;
+    int fd;
+
+    for (int number = 1; number < NSIG; number++) {
+        signal(number, number == SIGPIPE ? SIG_IGN : SIG_DFL);
+    }
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd == -1 || (fd != FIRST_FD + TO_CHILDREN &&
+                     dup2(fd, FIRST_FD + TO_CHILDREN) == -1)) {
+        fail();
+    }
+}
+
+static void
+become_starter(const struct starter_options *o, int socket)
+{
+    struct errmsg err;
+
+    keep_descriptors(socket);
+    hear_of_children();
+    if (ancestry_adopt(&err) == -1 ||
+        privilege_keep(&o->role, CAPABILITIES, &err) == -1 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1) {
+        fail();
+    }
+    self.options = o;
+    for (size_t i = 0; i < STARTER_RUNS; i++) {
+        self.runs[i].report = -1;
+    }
+}
+
+/* ---- telling ---- */
+
+static bool
+send_report(enum starter_tells tells, uint32_t number, struct run *run)
+{
+    struct starter_report report = { tells, number, run->end };
+    struct buf out;
+    bool sent;
+
+    buf_init(&out, STARTER_REPORT);
+    report.end.why = run->why;
+    if (tells == STARTER_STARTED) {
+        report.end.status = (int)run->pid;
+    }
+    starter_report_write(&report, &out);
+    sent = send(FIRST_FD + TO_ROLE, buf_data(&out), buf_len(&out),
+                MSG_DONTWAIT | MSG_NOSIGNAL) != -1;
+    buf_clear(&out);
+    return sent;
+}
+
+/* What the role has no room for is told later. */
+static void
+tell(uint32_t number)
+{
+    struct run *run = &self.runs[number];
+
+    if (run->tell_start) {
+        if (!send_report(STARTER_STARTED, number, run)) {
+            return;
+        }
+        run->tell_start = false;
+    }
+    if (run->reaped &&
+        send_report(run->started ? STARTER_ENDED : STARTER_FAILED, number,
+                    run)) {
+        *run = (struct run){ .report = -1 };
+    }
+}
+
+/* ---- starting ---- */
+
+static void
+fork_program(struct run *run, const struct starter_request *r, const int *fds)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1) {
+        fail();
+    }
+    *run = (struct run){ .report = ends[0] };
+    run->pid = fork();
+    if (run->pid == 0) {
+        starter_execute(self.options, r, fds, ends[1]);
+    }
+    if (run->pid == -1) {
+        struct errmsg err;
+
+        errmsg_sys(&err, "cannot fork");
+        str_copy(run->why, sizeof(run->why), str_from(err.text));
+        close(ends[0]);
+        run->report = -1;
+        run->reaped = true;
+    }
+    close(ends[1]);
+}
+
+/* The end of a process that has not executed its program comes with words. */
+static void
+hear_report(struct run *run)
+{
+    ssize_t n = read(run->report, run->why, sizeof(run->why) - 1);
+
+    if (n == -1 && errno == EAGAIN) {
+        return;
+    }
+    run->why[n > 0 ? n : 0] = '\0';
+    run->started = run->tell_start = n == 0;
+    close(run->report);
+    run->report = -1;
+}
+
+static void
+signal_run(const struct run *run, int number)
+{
+    if (run->pid > 0 && !run->reaped && kill(-run->pid, number) == -1) {
+        kill(run->pid, number); /* it has no session yet */
+    }
+}
+
+static void
+act_on(const struct starter_request *r, const int *fds)
+{
+    struct run *run = &self.runs[r->run];
+
+    if (r->asks == STARTER_SIGNAL) {
+        signal_run(run, r->number);
+    } else if (run->pid == 0) {
+        fork_program(run, r, fds);
+    } else {
+        fail(); /* the role has lost its mind: all ends */
+    }
+}
+
+static size_t
+take_descriptors(struct msghdr *m, int *fds)
+{
+    size_t count = 0;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;
+         c = CMSG_NXTHDR(m, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+            count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            memcpy(fds, CMSG_DATA(c), count * sizeof(int));
+        }
+    }
+    return count;
+}
+
+/* false: there is none, or the role is gone. */
+static bool
+take_request(bool *gone)
+{
+    static char bytes[STARTER_MESSAGE];
+    static struct starter_request r;
+    _Alignas(
+        struct cmsghdr) char control[CMSG_SPACE(PROGRAM_FILES * sizeof(int))];
+    struct iovec part = { bytes, sizeof(bytes) };
+    struct msghdr m = { .msg_iov = &part,
+                        .msg_iovlen = 1,
+                        .msg_control = control,
+                        .msg_controllen = sizeof(control) };
+    int fds[PROGRAM_FILES];
+    ssize_t n =
+        recvmsg(FIRST_FD + TO_ROLE, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    if (n <= 0) {
+        *gone = n == 0 || (errno != EAGAIN && errno != EINTR);
+        return false;
+    }
+    size_t count = take_descriptors(&m, fds);
+
+    if ((m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
+        !starter_wire_read(&r, str_of(bytes, (size_t)n), self.options, count)) {
+        fail();
+    }
+    act_on(&r, fds);
+    for (size_t i = 0; i < count; i++) {
+        close(fds[i]);
+    }
+    return true;
+}
+
+/* ---- ending ---- */
+
+static struct run *
+run_of(pid_t pid)
+{
+    for (size_t i = 0; i < STARTER_RUNS; i++) {
+        if (self.runs[i].pid == pid && !self.runs[i].reaped) {
+            return &self.runs[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+see_end(struct run *run)
+{
+    siginfo_t info = { .si_pid = 0 };
+
+    if (run->pid <= 0 || run->over || run->reaped ||
+        waitid(P_PID, (id_t)run->pid, &info, WEXITED | WNOHANG | WNOWAIT) ==
+            -1 ||
+        info.si_pid == 0) {
+        return;
+    }
+    run->over = true;
+    run->over_ms = clock_ms();
+    kill(-run->pid, SIGKILL);
+}
+
+/* A child that is no program.  In the session of one that runs it may stay.
+ * false: nobody is there who has to go. */
+static bool
+end_stray(pid_t pid)
+{
+    const struct run *owner = run_of(getsid(pid));
+
+    if (owner == NULL || owner->over) {
+        kill(pid, SIGKILL);
+    }
+    return waitpid(pid, NULL, WNOHANG) == pid || owner == NULL || owner->over;
+}
+
+static void
+end_strays(void)
+{
+    pid_t pids[LOOKED_AT];
+    size_t count = offspring_list(pids, LOOKED_AT);
+
+    self.strays = count == LOOKED_AT;
+    for (size_t i = 0; i < count; i++) {
+        if (run_of(pids[i]) == NULL && end_stray(pids[i])) {
+            self.strays = true;
+        }
+    }
+}
+
+static int64_t
+microseconds(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+/* Nothing is left of the run but the zombie. */
+static void
+reap(struct run *run)
+{
+    struct rusage usage;
+
+    if (run->report != -1) {
+        hear_report(run);
+    }
+    if (run->report != -1) { /* another fork has its other end, yet */
+        close(run->report);
+        run->report = -1;
+        run->started = true;
+    }
+    if (wait4(run->pid, &run->end.status, 0, &usage) == -1) {
+        fail();
+    }
+    run->end.user_us = microseconds(usage.ru_utime);
+    run->end.system_us = microseconds(usage.ru_stime);
+    run->end.memory = (int64_t)usage.ru_maxrss * 1024;
+    run->reaped = true;
+}
+
+static void
+look(void)
+{
+    int64_t now = clock_ms();
+
+    for (uint32_t i = 0; i < STARTER_RUNS; i++) {
+        see_end(&self.runs[i]);
+    }
+    end_strays();
+    for (uint32_t i = 0; i < STARTER_RUNS; i++) {
+        struct run *run = &self.runs[i];
+
+        if (run->over && !run->reaped &&
+            (!self.strays || now - run->over_ms >= LEFT_MS)) {
+            reap(run);
+        }
+        tell(i);
+    }
+}
+
+/* The role or the master is gone. */
+static void __attribute__((noreturn)) end_all(void)
+{
+    int64_t until = clock_ms() + END_MS;
+    bool left = true;
+
+    while (left && clock_ms() < until) {
+        pid_t pids[LOOKED_AT];
+        size_t count = offspring_list(pids, LOOKED_AT);
+
+        for (uint32_t i = 0; i < STARTER_RUNS; i++) {
+            signal_run(&self.runs[i], SIGKILL);
+        }
+        for (size_t i = 0; i < count; i++) {
+            kill(pids[i], SIGKILL);
+        }
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+        left = waitpid(-1, NULL, WNOHANG) == 0;
+        poll(NULL, 0, left ? SOON_MS : 0);
+    }
+    _exit(EXIT_SUCCESS);
+}
+
+/* ---- waiting ---- */
+
+static int
+how_long(void)
+{
+    bool runs = false;
+
+    if (self.strays) {
+        return SOON_MS;
+    }
+    for (size_t i = 0; i < STARTER_RUNS; i++) {
+        runs |= self.runs[i].pid > 0;
+    }
+    return runs ? LOOK_MS : -1;
+}
+
+/* Fills what is waited for; returns how much that is.  Reports have the
+ * places from FIXED on, one a run; poll() passes over those of -1. */
+static nfds_t
+fill(struct pollfd *p)
+{
+    bool unsaid = false;
+
+    for (size_t i = 0; i < STARTER_RUNS; i++) {
+        const struct run *run = &self.runs[i];
+
+        unsaid |= run->tell_start || run->reaped;
+        p[FIXED + i] = (struct pollfd){ run->report, POLLIN, 0 };
+    }
+    for (int i = 0; i < FIXED; i++) {
+        p[i] = (struct pollfd){ FIRST_FD + i, POLLIN, 0 };
+    }
+    p[TO_ROLE].events |= unsaid ? POLLOUT : 0;
+    p[TO_MASTER].fd = self.master ? p[TO_MASTER].fd : -1;
+    return FIXED + STARTER_RUNS;
+}
+
+static void
+hear(const struct pollfd *p)
+{
+    struct signalfd_siginfo ignored;
+    bool gone = false;
+
+    while (p[TO_CHILDREN].revents != 0 &&
+           read(FIRST_FD + TO_CHILDREN, &ignored, sizeof(ignored)) > 0) {
+    }
+    for (size_t i = 0; i < STARTER_RUNS; i++) {
+        if (p[FIXED + i].revents != 0 && self.runs[i].report != -1) {
+            hear_report(&self.runs[i]);
+        }
+    }
+    for (int i = 0; i < STARTER_RUNS && take_request(&gone); i++) {
+    }
+    if (gone || (p[TO_MASTER].revents & POLLHUP) != 0) {
+        end_all();
+    }
+}
+
+void
+starter_serve(const struct starter_options *o, int socket)
+{
+    struct pollfd waits[FIXED + STARTER_RUNS];
+
+    become_starter(o, socket);
+    for (;;) {
+        nfds_t count = fill(waits);
+
+        if (poll(waits, count, how_long()) == -1 && errno != EINTR) {
+            fail();
+        }
+        hear(waits);
+        look();
+    }
+}
