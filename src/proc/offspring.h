@@ -18,8 +18,8 @@
  * also where /proc is not there or tells no children.  One thread. */
 size_t offspring_list(pid_t *pids, size_t room);
 
-/* What process pid calls itself, quotes and control bytes escaped; "?": it is
- * gone.  Returns dst (OFFSPRING_NAME bytes). */
+/* The name that process pid gave itself, quotes and control bytes escaped; "?":
+ * it is gone.  Returns dst (OFFSPRING_NAME bytes). */
 const char *offspring_name(pid_t pid, char *dst);
 
 #endif

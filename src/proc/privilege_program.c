@@ -1,5 +1,5 @@
 /*
- * Who the programs of roles are, and the few of root's rights that their
+ * The user of the programs of roles, and the few of root's rights that their
  * starter keeps.
  *
  * SPDX-License-Identifier: BSD-2-Clause

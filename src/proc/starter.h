@@ -10,8 +10,8 @@
  *
  * A run is the program and all that it starts.  Each has a session of its
  * own.  When the program ends, the run is over: all that is left of its
- * session is killed.  What leaves the session falls to the starter when its
- * parents end, and is killed then, at the latest half a second later.  When
+ * session is killed.  A process that leaves the session falls to the starter
+ * when its parents end, which kills it then, at the latest half a second later.  When
  * the role, the starter or the master ends, however it does, all runs end.
  *
  * A program has nothing of weir's: the arguments, environment and descriptors

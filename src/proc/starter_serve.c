@@ -141,7 +141,7 @@ send_report(enum starter_tells tells, uint32_t number, struct run *run)
     return sent;
 }
 
-/* What the role has no room for is told later. */
+/* A message that the role has no room for is sent later. */
 static void
 tell(uint32_t number)
 {

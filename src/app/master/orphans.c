@@ -69,8 +69,8 @@ is_left_alone(const struct orphans *o, pid_t pid)
     return o->is_ours(o->arg, pid);
 }
 
-/* Who has started it: by its process group, which is the number of a child
- * that has ended, or because one child alone has just ended. */
+/* Names the child that has started it: its process group is the number of a
+ * child that has ended, or one child alone has just ended. */
 static const char *
 origin(const struct orphans *o, pid_t pid)
 {

@@ -2,13 +2,13 @@
  * Processes that the master did not fork and that fall to it.
  *
  * Children of weir start none but by a starter (proc/starter.h), which ends
- * what it started.  So whatever loses its parent below the master
- * (ancestry_adopt()) has got away from somebody: it is killed.  The master
- * looks when a child has ended and once a second, because nothing tells it of
- * one that has fallen to it.
+ * all that it started.  So a process that loses its parent below the master
+ * (ancestry_adopt()) has got away from its starter: the master kills it.  The
+ * master looks when a child has ended and once a second, because nothing tells
+ * it of one that has fallen to it.
  *
- * What it had for children when it began to look, from a shell that became
- * weir by exec, it leaves alone.
+ * It leaves alone the children that it had when it began to look, from a shell
+ * that became weir by exec.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
