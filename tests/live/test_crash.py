@@ -161,6 +161,8 @@ def test_a_worker_that_was_taken_over(crashing, how, answer):
     if SANITIZED and how in ("ptrace", "open"):
         pytest.skip("sanitizers need these")
     w = crashing()
+    if answer == "EACCES" and "files restricted" not in w.log():
+        pytest.skip("this kernel has no Landlock")
     assert get(w.http, f"/crash/{how}").body.decode() == answer
     if answer == "EPERM":
         w.wait_log(r"\[warn\] \d+ the sandbox refused 1 system calls; the "

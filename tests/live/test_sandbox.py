@@ -173,4 +173,20 @@ def test_roots_are_readable_and_nothing_else(weir, tmp_path):
 @pytest.mark.skipif(SANITIZED, reason="files are not restricted there")
 def test_what_is_in_force_is_told_once(weir):
     w = weir(workers=2)
-    assert len(re.findall("sandbox:", w.log())) == 1
+    assert len(re.findall("sandbox: no new privileges", w.log())) == 1
+
+
+def test_what_does_not_hold_is_told(weir):
+    """A line each: files, their sizes, ports, abstract sockets."""
+    w = weir()
+    found = re.search(r"files restricted \(Landlock (\d+)\)", w.log())
+    version = int(found.group(1)) if found else 0
+    lacks = re.findall(r"\[notice\] \d+ sandbox: (this kernel cannot|a build "
+                       r"with sanitizers does not) restrict", w.log())
+    assert len(lacks) == sum(version < needed for needed in (1, 3, 4, 6))
+
+
+def test_what_is_off_is_not_told_as_lacking(weir):
+    w = weir(top="sandbox = { landlock = false; };")
+    assert "files not restricted" in w.log()
+    assert "restrict" not in w.log().replace("files not restricted", "")

@@ -154,13 +154,12 @@ files_outside_cannot_be_opened(void **state)
                                           try_parent, try_link,     try_list };
 
     (void)state;
+    if (sandbox_is_wide() || sandbox_landlock_version() == 0) {
+        print_message("Landlock is needed, without sanitizers\n");
+        skip();
+    }
     for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-        int said = run(tries[i]);
-
-        /* Without Landlock (or beside a sanitizer) they are readable. */
-        assert_int_equal(
-            said,
-            sandbox_is_wide() || sandbox_landlock_version() == 0 ? 0 : EACCES);
+        assert_int_equal(run(tries[i]), EACCES);
     }
 }
 
