@@ -90,26 +90,58 @@ role_ids(void)
 }
 
 static int
-begin(void **state)
+begin_in(const struct sandbox *sandbox)
 {
-    static const struct sandbox sandbox = { .capabilities = true };
     const struct starter_options o = {
         .programs = programs,
         .program_count = 3,
         .folders = folders,
         .folder_count = 2,
-        .sandbox = &sandbox,
+        .sandbox = sandbox,
         .role = role_ids(),
         .program = program_ids(),
     };
     struct errmsg err;
 
-    (void)state;
     memset(&t, 0, sizeof(t));
     t.starter = starter_new(&o, &err);
     t.loop = loop_new(&err);
     return t.starter == NULL || t.loop == NULL ||
            starter_open(t.starter, t.loop, on_gone, NULL, &err) == -1;
+}
+
+static int
+begin(void **state)
+{
+    static const struct sandbox none = { .kind = SANDBOX_PROGRAM };
+
+    (void)state;
+    return begin_in(&none);
+}
+
+/* It may execute what lies below /usr, and write nowhere. */
+static int
+begin_in_sandbox(void **state)
+{
+    static struct rights rights;
+    static const struct sandbox narrow = {
+        .kind = SANDBOX_PROGRAM,
+        .seccomp = SANDBOX_SECCOMP_ENFORCE,
+        .landlock = true,
+        .capabilities = true,
+        .rights = &rights,
+    };
+    int rc;
+
+    (void)state;
+    rights_execute(&rights, STR("/usr"));
+    rights_execute(&rights, STR("/bin"));
+    rights_execute(&rights, STR("/lib"));
+    rights_execute(&rights, STR("/lib64"));
+    rights_read(&rights, STR("/dev"));
+    rc = begin_in(&narrow);
+    rights_clear(&rights);
+    return rc;
 }
 
 static int
@@ -288,6 +320,26 @@ it_has_a_user_of_its_own(void **state)
     output_of("kill -9 $PPID 2>/dev/null && echo killed", none);
     assert_string_equal(t.output, "");
     assert_int_equal(t.gone, 0);
+}
+
+static void
+it_is_in_its_sandbox(void **state)
+{
+    (void)state;
+    assert_string_equal(output_of("/usr/bin/env true && echo ran", none),
+                        "ran\n");
+    assert_string_equal(
+        output_of("unshare -U true 2>/dev/null || echo refused", none),
+        sandbox_is_wide() ? t.output : "refused\n");
+    if (sandbox_is_wide() || sandbox_landlock_version() < SANDBOX_HOLDS_FILES) {
+        print_message("not run: files that are out of reach\n");
+        return;
+    }
+    assert_string_equal(
+        output_of("cat /etc/passwd 2>/dev/null; echo x 2>/dev/null "
+                  ">/tmp/weir-starter-test || echo refused",
+                  none),
+        "refused\n");
 }
 
 static void
@@ -521,6 +573,8 @@ main(void)
         TEST(a_program_runs),
         TEST(nothing_is_inherited),
         TEST(it_has_a_user_of_its_own),
+        cmocka_unit_test_setup_teardown(it_is_in_its_sandbox, begin_in_sandbox,
+                                        finish),
         TEST(a_program_that_cannot_be_says_why),
         TEST(limits_hold),
         TEST(not_more_than_a_number_run),
