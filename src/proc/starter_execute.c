@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "proc/descriptors.h"
@@ -146,16 +147,17 @@ set_limits(const struct program_limits *l, bool core_dumps, struct errmsg *err)
     return 0;
 }
 
+/* By system calls: the C library keeps two signals for itself, which weir may
+ * have been started with ignored. */
 static void
 reset_signals(void)
 {
-    sigset_t none;
+    static const uint64_t no_action[4], none; /* as the kernel has them */
 
     for (int number = 1; number < NSIG; number++) {
-        signal(number, SIG_DFL);
+        syscall(SYS_rt_sigaction, number, no_action, NULL, sizeof(none));
     }
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 }
 
 /* ---- all of it ---- */

@@ -1,5 +1,6 @@
 /*
- * The messages of a role and its starter (proc/starter.h): one in a packet, made with base/pack.h.
+ * The messages of a role and its starter (proc/starter.h): one in a packet,
+ * made with base/pack.h.
  *
  * The starter can become any user that its role's programs may be, so it
  * believes nothing that a role says.
