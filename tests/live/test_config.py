@@ -361,5 +361,6 @@ def test_sample_of_each_module_is_a_good_layer(tmp_path):
             sample = f.read()
         text = GOOD.replace('{ path = "/"; module = "status"; }',
                             f'{{ path = "/"; layers = ( {sample} ); }}')
+        text += "".join(re.findall("^# At the root: (.*\n)", sample, re.M))
         done = check(tmp_path, text)
         assert done.returncode == 0, f"{name}: {done.stderr}"

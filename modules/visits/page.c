@@ -1,0 +1,71 @@
+/*
+ * The page for people: two answers that never change.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "visits.h"
+
+#define POLICY                                                        \
+    STR("default-src 'none'; script-src 'self'; connect-src 'self'; " \
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+
+static const char page[] =
+    "<!DOCTYPE html>\n"
+    "<html lang=\"en\">\n"
+    "<meta charset=\"utf-8\">\n"
+    "<title>Visits</title>\n"
+    "<script type=\"module\" src=\"_page.js\"></script>\n"
+    "<h1>Visits</h1>\n"
+    "<p id=\"state\" role=\"status\">asking</p>\n"
+    "<table>\n"
+    "<thead><tr><th scope=\"col\">Room<th scope=\"col\">Visits</thead>\n"
+    "<tbody id=\"rooms\"></tbody>\n"
+    "</table>\n"
+    "</html>\n";
+
+/* The next question is asked when the last one is answered.  textContent makes
+ * no markup of a name. */
+static const char script[] =
+    "async function show() {\n"
+    "  const state = document.getElementById('state');\n"
+    "  const rooms = document.getElementById('rooms');\n"
+    "  try {\n"
+    "    const answer = await fetch('./', { cache: 'no-store' });\n"
+    "    const said = await answer.json();\n"
+    "    if (!answer.ok) throw new Error(said.message);\n"
+    "    rooms.replaceChildren();\n"
+    "    for (const { room, visits } of said.rooms) {\n"
+    "      const row = rooms.insertRow();\n"
+    "      row.insertCell().textContent = room;\n"
+    "      row.insertCell().textContent = visits;\n"
+    "    }\n"
+    "    state.textContent = said.instance;\n"
+    "  } catch (error) {\n"
+    "    state.textContent = error.message;\n"
+    "  }\n"
+    "  setTimeout(show, 2000);\n"
+    "}\n"
+    "show();\n";
+
+static enum http_result
+reply(struct http_request *r, const char *type, struct str text)
+{
+    http_set_header(r, "Content-Security-Policy", POLICY);
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+    http_set_header(r, "Cache-Control", STR("no-cache"));
+    return http_reply(r, 200, type, text);
+}
+
+enum http_result
+visits_on_page(struct http_request *r, void *state)
+{
+    (void)state;
+    return reply(r, "text/html; charset=utf-8", STR(page));
+}
+
+enum http_result
+visits_on_script(struct http_request *r, void *state)
+{
+    (void)state;
+    return reply(r, "text/javascript; charset=utf-8", STR(script));
+}

@@ -1,0 +1,100 @@
+"""docs/adding-a-service.md is pasted: the answers are those that stand there,
+and the copy of the module that it makes is built, runs and changes no file
+outside its folder."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import weir as weir_py
+from control_client import WEIRCTL, ctl_json
+from http_client import get, request
+from test_module import ROOT, OUTPUT, VARIANT, copy_tree, keep_compiled, run_in
+from weir import HOSTS, TRACED
+
+PAGE = f"{ROOT}/docs/adding-a-service.md"
+
+
+def blocks():
+    """The pieces of the page that are indented, by blank lines."""
+    with open(PAGE, encoding="utf-8") as f:
+        found = re.findall(r"(?<=\n\n)((?:    .*\n)+)", f.read())
+    return [re.sub(r"^    ", "", b, flags=re.M) for b in found]
+
+
+def block(begin):
+    return [b for b in blocks() if b.startswith(begin)][0]
+
+
+def pattern(answer):
+    return ".*?".join(re.escape(p) for p in answer.split("..."))
+
+
+def test_the_commands_are_answered_so(weir):
+    conf = re.search(r"<<'END'\n(.*?)END\n", block("mkdir"), re.S)[1]
+    w = weir(conf.replace('listen = "127.0.0.1:8080";',
+                          f'listen = "127.0.0.1:0"; {HOSTS}') +
+             f'stop_grace = "0"; {TRACED}\n')
+    pasted = 0
+    for asked, said in zip(blocks(), blocks()[1:]):
+        if not asked.startswith(("curl ", "weirctl ")):
+            continue
+        script = asked.replace(":8080", f":{w.http}").replace(
+            "curl ", "curl -sS ").replace("weirctl ", f"{WEIRCTL} ")
+        done = subprocess.run(["sh", "-ec", script], cwd=w.prefix, text=True,
+                              capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        told = re.sub(r" +", " ", done.stdout)
+        assert re.fullmatch(pattern(re.sub(r" +", " ", said)), told, re.S), told
+        pasted += 1
+    assert pasted == 3
+
+
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory):
+    """A tree under git with the copy, built; its weir."""
+    tree = str(tmp_path_factory.mktemp("tree"))
+    copy_tree(tree)
+    for name in ("docs", "man", "tests"):
+        shutil.copytree(f"{ROOT}/{name}", f"{tree}/{name}")
+    for name in (".gitignore", ".clang-format"):
+        shutil.copy2(f"{ROOT}/{name}", tree)
+    run_in(tree, "sh", "-ec", "git init -q . && git add . && "
+           "git -c user.name=t -c user.email=t@t commit -qm tree")
+    copy, build = block("cp -r").split("./configure")
+    assert "make" in build
+    run_in(tree, "sh", "-ec", copy)
+    run_in(tree, "./configure")
+    keep_compiled(tree)
+    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
+    if OUTPUT != "build":
+        os.symlink(f"{tree}/{OUTPUT}/weir", f"{tree}/build/weir")
+    return tree
+
+
+def test_the_copy_changes_no_file_outside_its_folder(clicks):
+    changed = subprocess.run(["git", "status", "--porcelain"], cwd=clicks,
+                             capture_output=True, text=True, check=True).stdout
+    assert changed == "?? modules/clicks/\n"
+    run_in(clicks, "tests/lint/run", "layers", "format", "pages", "manual",
+           "metrics")
+
+
+def test_the_copy_runs_beside_the_original(clicks, weir, monkeypatch):
+    monkeypatch.setattr(weir_py, "BINARY", f"{clicks}/{OUTPUT}/weir")
+    w = weir(top='visits = { name = "v"; }; clicks = { name = "c"; };',
+             locations='{ path = "/v"; module = "visits"; },'
+                       '{ path = "/c"; module = "clicks"; },', workers=2)
+    for n in (1, 2):
+        assert request(w.http, "POST", "/c/x").json() == {"room": "x",
+                                                          "clicks": n}
+    assert request(w.http, "POST", "/v/x").json()["visits"] == 1
+    assert get(w.http, "/c").json()["instance"] == "c"
+    assert ctl_json(w, "show", "clicks") == [
+        {"name": "c", "rooms": 1, "clicks": 2}]
+    assert "weir_clicks_counted_total 2" in get(
+        w.http, "/metrics").body.decode()
