@@ -52,7 +52,7 @@ static const struct conf_key keys[] = {
 static const struct conf_key instance_keys[] = {
     ROW(visits_instance, name, CONF_STRING, .min = 1, .max = VISITS_NAME_MAX,
         .check = check_name,
-        .help = "What a layer calls it by, as its instance."),
+        .help = "Its name: a layer names it as its instance."),
     ROW(visits_instance, max_rooms, CONF_INT, .min = 1, .max = 100000,
         .preset = "1000",
         .help = "Rooms that it counts; a visit to one more is refused (507)."),

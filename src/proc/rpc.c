@@ -21,6 +21,7 @@ static struct {
     struct list methods; /* struct rpc_state; owned */
     struct loop *loop;   /* borrowed; NULL while not open */
     pid_t pid;           /* whose calls these are */
+    bool stopping;       /* takes no requests any more */
     struct timer tick;
 } rpc = { .methods = { &rpc.methods, &rpc.methods } };
 
@@ -28,6 +29,18 @@ struct loop *
 rpc_loop(void)
 {
     return rpc.loop;
+}
+
+bool
+rpc_serves(void)
+{
+    return !rpc.stopping;
+}
+
+void
+rpc_stop_serving(void)
+{
+    rpc.stopping = true;
 }
 
 /* ---- methods ---- */
@@ -161,6 +174,7 @@ rpc_open(struct loop *l)
     }
     assert(rpc.loop == NULL);
     rpc.loop = l;
+    rpc.stopping = false;
     timer_init(&rpc.tick, on_tick);
     bus_on_room(on_room);
     bus_register(BUS_PEERS, BUS_MASTER, 0, on_peers, NULL);

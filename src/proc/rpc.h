@@ -120,6 +120,9 @@ struct rpc_request {
 /* Ends r, now or later: by rpc_reply() or rpc_refuse(). */
 typedef void rpc_handler(void *arg, struct rpc_request *r);
 
+/* A role that stops: new requests are refused; it may still end those that it
+ * has, until rpc_close(). */
+void rpc_stop_serving(void);
 /* The role, when it starts: takes the requests of m. */
 void rpc_serve(const struct rpc_method *m, rpc_handler *handler, void *arg);
 

@@ -42,6 +42,7 @@ struct rpc_state {
 
 /* NULL while not open. */
 struct loop *rpc_loop(void);
+bool rpc_serves(void); /* false behind rpc_stop_serving() */
 /* Something is open: looks after it from time to time. */
 void rpc_watch(void);
 

@@ -219,6 +219,9 @@ rpc_refuse(struct rpc_request **r, const char *text)
 static const char *
 objection(const struct rpc_state *s, slot_owner from, size_t len)
 {
+    if (!rpc_serves()) {
+        return "the role stops";
+    }
     if (s->open_of[slot_owner_number(from)] >= s->method->open_max) {
         return "this process asks too much at once";
     }

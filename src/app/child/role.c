@@ -210,7 +210,7 @@ stop(struct life *life)
         life->role->stop(life->state);
     }
     life->ended = true;
-    rpc_close();
+    rpc_stop_serving();
     if (life->lease) {
         give_leases_back(life->process.loop);
     }

@@ -141,6 +141,7 @@ static inline void
 refuse(void *arg, struct rpc_request *r)
 {
     (void)arg;
+    rpc_stop_serving();
     rpc_refuse(&r, "not today");
 }
 

@@ -90,6 +90,10 @@ refused_with_the_reason(void **state)
     assert_int_equal(a.status, RPC_REFUSED);
     assert_int_equal(a.len, strlen("not today"));
     assert_memory_equal(a.data, "not today", a.len);
+    call(&a, ECHO, "x", 1); /* it has stopped serving */
+    wait_end(&a);
+    assert_int_equal(a.status, RPC_REFUSED);
+    assert_memory_equal(a.data, "the role stops", a.len);
     kill_server(&s);
 }
 
