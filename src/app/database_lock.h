@@ -1,6 +1,6 @@
 /*
  * Keeps a second weir off a SQLite database: each weir has its own notices, and
- * would run all relays of the database.
+ * would do all work of the database.
  *
  * The lock is on a file beside the database, never on the database, where it
  * would be in SQLite's way.  It is fcntl's: it belongs to the master, whose

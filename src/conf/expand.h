@@ -2,8 +2,8 @@
  * Values that a text of the file takes from elsewhere: ${env:NAME} stands for a
  * variable of the environment, ${env:NAME:-DEFAULT} for DEFAULT where that is
  * not set or empty, and ${file:PATH} for the contents of a file, less one
- * newline at their end.  A relative PATH stands on the current directory, as all paths
- * in values do.
+ * newline at their end.  A relative PATH stands on the current directory, as
+ * all paths in values do.
  *
  * "$${" is "${", and no other "${" means anything here.  A value that was
  * put in is not expanded again.

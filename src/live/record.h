@@ -26,8 +26,9 @@ struct str record_name(const struct session_record *r);
  * time. */
 bool record_view(const struct session_record *r, struct live_session_view *v);
 /* Whether r, a player of that name, is one too many: `most` others of all
- * processes, pushes of relays left out, came before it.  Each of those that
- * come at once is before or behind each other one, so that `most` may play. */
+ * processes came before it, where pushes to other servers do not count.  Each
+ * of those that come at once is before or behind each other one, so that `most`
+ * may play. */
 bool record_is_beyond(const struct session_record *r, struct str name,
                       uint32_t most);
 /* Owner: payload bytes of whole messages. */

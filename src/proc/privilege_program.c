@@ -65,7 +65,7 @@ privilege_check_program(struct str program_user, struct str user,
                         struct errmsg *err)
 {
     struct privilege_ids ids;
-    uid_t own;
+    uid_t own = 0;
 
     if (find(program_user, &ids, err) == -1) {
         return -1;

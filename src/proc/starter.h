@@ -11,12 +11,17 @@
  * A run is the program and all that it starts.  Each has a session of its
  * own.  When the program ends, the run is over: all that is left of its
  * session is killed.  A process that leaves the session falls to the starter
- * when its parents end, which kills it then, at the latest half a second later.  When
- * the role, the starter or the master ends, however it does, all runs end.
+ * when its parents end, which kills it then, at the latest half a second
+ * later.  When the role, the starter or the master ends, however it does, all
+ * runs end.
  *
  * A program has nothing of weir's: the arguments, environment and descriptors
  * that it is given, no signal that is ignored or blocked, no privileges, and
  * the sandbox that the options name.
+ *
+ *   starter.c          the role's side
+ *   starter_serve.c    the starter's process: requests, runs, their ends
+ *   starter_execute.c  from a fork of the starter to the program
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

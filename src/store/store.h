@@ -109,8 +109,8 @@ int store_open(struct loop *l, const struct store_settings *s,
 /* Answers waiting calls with STORE_DOWN and forgets subscribers; later calls
  * are STORE_DOWN.  Before or after the threads are freed. */
 void store_close(void);
-/* Adds the rights that the process needs in the sandbox while the store is open:
- * files that it reads, servers that it connects to; none for SQLite. */
+/* Adds the rights that the process needs in the sandbox while the store is
+ * open: files that it reads, servers that it connects to; none for SQLite. */
 void store_rights(struct rights *r);
 /* Whether libpq understands it; -1 with err, which quotes no secret. */
 int store_check_conninfo(struct str conninfo, struct errmsg *err);

@@ -28,10 +28,7 @@
 #include "proc/rpc.h"
 #include "proc/slot.h"
 
-#define FORGIVEN_MS 10000 /* a life this long was no failed start */
-
 static const int64_t back_off[] = { 0, 100, 500, 1000, 5000 };
-#define CRASH_LOOP 3 /* starts in a row that ended soon */
 #define BACK_OFFS (sizeof(back_off) / sizeof(back_off[0]))
 
 static unsigned
@@ -578,35 +575,4 @@ children_move_role(struct children *c, const struct role *r,
             tell_settings(child);
         }
     }
-}
-
-/* ---- how one does ---- */
-
-bool
-child_in_crash_loop(const struct child *c)
-{
-    bool soon = c->pid == 0 || clock_ms() - c->started_ms < FORGIVEN_MS;
-
-    return c->attempt >= CRASH_LOOP && soon;
-}
-
-const char *
-child_state(const struct child *c)
-{
-    if (c->pid == 0) {
-        return child_in_crash_loop(c) ? "crash loop" : "waiting";
-    }
-    if (c->stopped) {
-        return "stopped";
-    }
-    if (c->replaced) {
-        return "draining";
-    }
-    if (!c->keep) {
-        return "ending";
-    }
-    if (c->ready) {
-        return "ready";
-    }
-    return child_in_crash_loop(c) ? "crash loop" : "starting";
 }

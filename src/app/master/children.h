@@ -6,7 +6,8 @@
  * back-off (0, 0.1, 0.5, 1, 5 s; forgiven after 10 s of life).  Before its slot
  * is used again, all that it owned in shared memory is swept.
  *
- * Children of several generations may be in the list at once.
+ * Children of several generations may be in the list at once.  child_state.c
+ * says how one does.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -19,6 +20,8 @@
 #include "event/loop.h"
 
 #include <sys/types.h>
+
+#define FORGIVEN_MS 10000 /* a life this long was no failed start */
 
 struct child {
     struct list link;

@@ -38,8 +38,8 @@ size_t pg_target_hosts(const struct pg_target *t);
 const struct pg_host *pg_target_host(const struct pg_target *t, size_t i);
 /* "database weir on db1:5432, db2:5432": no secrets. */
 void pg_target_print(const struct pg_target *t, struct buf *out);
-/* Adds the rights that libpq needs whenever it connects, for all targets of this
- * process: files, ports. */
+/* Adds the rights that libpq needs whenever it connects, for all targets of
+ * this process: files, ports. */
 void pg_target_rights_of_all(struct rights *r);
 
 /* Begins to connect to host i at address (NULL: its own). name is the
