@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 #define VERSION 1
 #define SIGNED 17 /* bytes in front of the signature */

@@ -13,7 +13,7 @@
 #include "config.h"
 #include "http/filter/auth.h"
 #include "http/path.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 #define TYPE "application/json"
 #define COMMON                                                                \

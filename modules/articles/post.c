@@ -17,7 +17,7 @@
 
 #include "answer.h"
 #include "base/clock.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 #include "write.h"
 
 #define KEY_MAX 255 /* bytes of an Idempotency-Key */

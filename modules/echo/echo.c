@@ -19,7 +19,7 @@
 #include "echo_server.h"
 #include "http/accept.h"
 #include "http/escape.h"
-#include "http/scan.h"
+#include "http/head_scan.h"
 
 #define METHOD_MAX 32
 #define ANSWER_MAX (256 * 1024)

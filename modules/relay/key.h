@@ -7,7 +7,7 @@
 #define MODULES_RELAY_KEY_H
 
 #include "base/str.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 #define KEY_LENGTH 48                /* characters, all of [0-9a-zA-Z] */
 #define KEY_HASH (2 * DIGEST_SHA256) /* characters */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "control.h"
 #include "key_verbs.h"
-#include "verbs.h"
 
 #define ANSWER_MS 10000
 #define ORDERS 64 /* as many as the control socket has clients */

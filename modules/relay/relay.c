@@ -6,9 +6,9 @@
 #include "relay.h"
 
 #include "answer.h"
+#include "api_keys.h"
 #include "app/worker.h"
 #include "conf/rows.h"
-#include "keys.h"
 #include "order.h"
 #include "relayer.h"
 #include "schema.h"

@@ -2,10 +2,10 @@
  * Shared by the files of this module.
  *
  * relay.c has the table of the module, schema.c its tables in the store,
- * answer.c the form of its answers and the checks of parameters; keys.c answers
- * for stream keys, publish.c lets publishers in by them.
+ * answer.c the form of its answers and the checks of parameters; api_keys.c
+ * answers for stream keys, publish_hook.c lets publishers in by them.
  *
- *   api.c  /pull, /push and /relays
+ *   api_relays.c  /pull, /push and /relays
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

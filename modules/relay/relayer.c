@@ -2,7 +2,8 @@
  * The life of the r->
  *
  * It goes on through reloads: what it has to know of a new weir.conf comes as
- * a description (plan.h), and only relays that were changed there are touched.
+ * a description (role_config.h), and only relays that were changed there are
+ * touched.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,11 +11,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "control.h"
 #include "key_verbs.h"
 #include "proc/rights.h"
 #include "proc/slot.h"
 #include "relay.h"
-#include "verbs.h"
 
 #define TICK_MS 1000
 #define FAREWELL_MS 300 /* for last words to go out at a stop */

@@ -1,13 +1,13 @@
 /*
  * The relayer: the process that pulls and pushes (role "relayer").
  *
- *   relayer.c  the life of the process, and its list of tasks
- *   wanted.c   tasks from the store and from the plan (plan.h)
- *   task.c     a task: its state, its connections, its failures
- *   share.c    a lease for each task: one node on a database runs it
- *   ring.c     streams that would feed themselves
- *   pull.c     a task that plays elsewhere and publishes here
- *   push.c     a task that plays here and publishes elsewhere
+ *   relayer.c     the life of the process, and its list of tasks
+ *   reconcile.c   tasks from the store and from the plan (role_config.h)
+ *   task.c        a task: its state, its connections, its failures
+ *   node_lease.c  a lease for each task: one node on a database runs it
+ *   loops.c       streams that would feed themselves
+ *   pull.c        a task that plays elsewhere and publishes here
+ *   push.c        a task that plays here and publishes elsewhere
  *
  * A task is idle (a timer brings it to task_look()), dials (net/outgoing), or
  * has a client (rtmp/client).  task_leave() brings it from anywhere to idle.
@@ -20,7 +20,7 @@
 #include "live/live.h"
 #include "net/outgoing.h"
 #include "net/url.h"
-#include "plan.h"
+#include "role_config.h"
 #include "rtmp/client.h"
 #include "rtmp/target.h"
 #include "settings.h"
@@ -61,7 +61,7 @@ struct relay_task {
     enum relay_kind kind;
     enum relay_origin origin;
     bool of_all;   /* made for a stream, because all of them are pushed */
-    bool seen;     /* wanted.c's */
+    bool seen;     /* reconcile.c's */
     bool has_room; /* one of relays.max; else it is not started */
     struct str app, name;
     struct str stream;     /* "app/name" */
@@ -81,7 +81,7 @@ struct relay_task {
     struct rtmp_login login;
     struct later destroy;
 
-    /* share.c */
+    /* node_lease.c */
     struct lease *lease;      /* owned; NULL: other nodes do not have it */
     struct relay_other other; /* zero: nobody */
 
@@ -92,20 +92,20 @@ struct relay_task {
     int64_t media_ms;                 /* loop_now() when media last came */
     struct buf stash;                 /* media that came before that */
 
-    /* ring.c */
+    /* loops.c */
     struct relay_target target; /* of url; all empty: url is wrong */
     struct addr server;         /* that it was last connected to */
     char source[LIVE_NAME_MAX]; /* stream of this node that it plays; "":
                                    none */
     bool ring;                  /* it failed because it would feed itself */
-    uint64_t ring_seen;         /* ring.c's */
+    uint64_t ring_seen;         /* loops.c's */
 
     /* push.c */
     struct live_player *player; /* owned */
     struct live_sent sent;      /* by this player, as counted so far */
 };
 
-/* wanted.c */
+/* reconcile.c */
 struct relay_wanted {
     struct timer streams, again;
     struct store_call *read; /* under way */
@@ -114,7 +114,7 @@ struct relay_wanted {
     struct list *at; /* the task that was found last, in a round */
 };
 
-/* ring.c */
+/* loops.c */
 struct relay_rings {
     size_t held;      /* pulls that failed for this */
     uint64_t changes; /* of pushes, or of the plan; what no task has seen */
@@ -139,7 +139,7 @@ struct relayer {
     struct relay_rings rings;
 };
 
-/* ---- wanted.c ---- */
+/* ---- reconcile.c ---- */
 
 /* Asks the store for its tasks, now and whenever they change; nothing if there
  * is no store. */
@@ -190,7 +190,7 @@ void task_tick(struct relay_task *t);
 void task_client_closed(struct relay_task *t, enum rtmp_client_fate fate,
                         const char *reason);
 
-/* ---- share.c ---- */
+/* ---- node_lease.c ---- */
 
 void share_begin(struct relay_task *t);
 void share_end(struct relay_task *t);
@@ -206,7 +206,7 @@ void share_say(struct relay_task *t);
  * runs it. */
 bool share_show_other(struct relay_task *t);
 
-/* ---- ring.c ---- */
+/* ---- loops.c ---- */
 
 /* The task is in relayer.tasks now, or not any more: ends pulls that it would
  * feed, or lets them begin. */

@@ -12,8 +12,8 @@
 #define MODULES_STAT_STAT_H
 
 #include "app/module.h"
+#include "collect.h"
 #include "proc/metric.h"
-#include "walk.h"
 
 #define STAT_JSON "application/json"
 

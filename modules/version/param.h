@@ -1,8 +1,8 @@
 /*
  * The version as a parameter of the query or of the body.
  *
- *   param.c  query, form and JSON
- *   form.c   multipart/form-data
+ *   param.c      query, form and JSON
+ *   multipart.c  multipart/form-data
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,8 +24,8 @@ enum param {
 enum param version_param(struct http_request *r, struct str name,
                          bool body_read, struct str *value);
 
-/* form.c: the last field of that name in a body of multipart/form-data; type
- * is the Content-Type with its boundary.  *value lies in the body. */
+/* multipart.c: the last field of that name in a body of multipart/form-data;
+ * type is the Content-Type with its boundary.  *value lies in the body. */
 enum param version_form_field(struct pool *pool, struct str type,
                               struct str body, struct str name,
                               struct str *value);

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "conf/rows.h"
-#include "http/scan.h"
+#include "http/head_scan.h"
 #include "units.h"
 
 #define NAME_MAX_BYTES 64        /* of a version, a vendor, a parameter */

@@ -7,7 +7,7 @@
  * vendor.
  *
  *   table.c    offers, made of the units
- *   lines.c    their header lines
+ *   headers.c  their header lines
  *   version.c  choosing among them
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -7,7 +7,7 @@
 #ifndef APP_RECENT_LOG_H
 #define APP_RECENT_LOG_H
 
-#include "proc/recent.h"
+#include "proc/event_ring.h"
 
 /* Master, before any fork; listens to the log from now on. */
 int recent_log_create(struct errmsg *err);

@@ -5,7 +5,7 @@
  */
 #include "http/accept.h"
 #include "http/exchange.h"
-#include "http/scan.h"
+#include "http/head_scan.h"
 
 /* "0.85": 850; what is no quality value is 1000. */
 static int

@@ -2,8 +2,8 @@
  * The preferences of clients: quality values, media types, content codings (RFC
  * 9110, 12.4.2, 12.5.1 and 12.5.3).
  *
- *   accept.c  members, quality values, codings
- *   format.c  which format is liked best
+ *   accept.c     members, quality values, codings
+ *   negotiate.c  which format is liked best
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

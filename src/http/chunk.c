@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "http/scan.h"
+#include "http/head_scan.h"
 
 #define DIGITS_MAX 16
 #define EXTENSION_MAX 256

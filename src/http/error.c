@@ -133,7 +133,7 @@ write_own(struct http_request *r, int status, struct str message, struct buf *b)
     if (l == NULL) {
         return NULL;
     }
-    for (const struct http_stage *s = x->stage; s != NULL && own == NULL;
+    for (const struct http_level *s = x->level; s != NULL && own == NULL;
          s = s->up) {
         own = s->at < s->count ? s->layers[s->at].error_body : NULL;
     }

@@ -14,11 +14,11 @@
  *   connections.c  all of a process: idle, draining
  *   header.c       looking things up in it
  *   route.c        the walk through locations and layers
- *   stage.c        layers within layers
+ *   layer_walk.c   layers within layers
  *   response.c     the answer
  *   status.c       reason phrases
  *   error.c        bodies of errors
- *   slow.c         who sends or takes too slowly
+ *   min_rate.c     who sends or takes too slowly
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -77,8 +77,8 @@ struct http_media;
 
 /* Layers that the walk goes through: those of a location, or those that a layer
  * of layers has chosen. */
-struct http_stage {
-    struct http_stage *up; /* stage whose layer `at` chose these; NULL: these
+struct http_level {
+    struct http_level *up; /* level whose layer `at` chose these; NULL: these
                               are a location's */
     const struct http_layer *layers;
     size_t count, at;
@@ -92,11 +92,11 @@ struct http_stage {
 /* The choice of a layer of layers, which is layer `at` of its stage. */
 struct http_choosing {
     struct http_choosing *next;
-    const struct http_stage *stage;
+    const struct http_level *level;
     struct http_choice choice;
     size_t allowed;        /* allow_count before any of its layers was asked */
     struct http_wish best; /* the best format that did not fit */
-    struct http_stage *unfit; /* the first without an acceptable format, and the
+    struct http_level *unfit; /* the first without an acceptable format, and the
                                  place of the walk in it */
     size_t unfit_at;
 };
@@ -104,7 +104,7 @@ struct http_choosing {
 /* The client's choice among the formats of a layer. */
 struct http_liking {
     const struct http_format *formats; /* NULL: nothing was asked yet */
-    const struct http_stage *stage;    /* whose version they were judged for */
+    const struct http_level *level;    /* whose version they were judged for */
     struct http_wish best;             /* of the best of them */
     int place;                         /* of the one it likes best; -1: none */
     int first;                         /* quality of the first of them */
@@ -132,21 +132,21 @@ struct exchange {
 
     /* Routing: where the walk is. */
     size_t location;
-    struct http_stage ground;       /* the location's own layers */
-    struct http_stage *stage;       /* NULL: in no location yet */
+    struct http_level outermost;    /* the location's own layers */
+    struct http_level *level;       /* NULL: in no location yet */
     struct http_choosing *choosing; /* layers whose choices are under way */
     const struct http_route *route; /* route whose handler has its turn */
     struct str *allow;              /* methods of this location's layers */
     size_t allow_count;
     int reject; /* the walk ended: the status, or 405 for OPTIONS */
-    const char *reject_text;      /* a filter's message; NULL: the usual one */
-    struct str reject_lines;      /* of its head */
-    struct http_choice last_word; /* status, reason and lines for when no layer
-                                     has an answer; status 0: none */
-    size_t last_location;         /* of that */
-    bool api_says;                /* the end is a selector's answer */
-    bool needs_body;              /* a layer needs the body to choose */
-    bool takes_any;        /* no format fits: formats do not matter any more */
+    const char *reject_text; /* a filter's message; NULL: the usual one */
+    struct str reject_lines; /* of its head */
+    struct http_choice last_refusal; /* status, reason and lines for when no
+                                     layer has an answer; status 0: none */
+    size_t last_location;            /* of that */
+    bool api_says;                   /* the end is a selector's answer */
+    bool needs_body;                 /* a layer needs the body to choose */
+    bool any_format;       /* no format fits: formats do not matter any more */
     bool selecting;        /* a selector is on the stack */
     bool entered;          /* the walk is in a location */
     bool in_filter;        /* a filter of it has its turn */
@@ -221,7 +221,8 @@ void http_connection_gone(struct http_connection *c);
  * client has sent nothing more. */
 bool http_ends_with(const struct http_connection *c);
 
-/* slow.c: milliseconds until the transfer under way is too slow on average. */
+/* min_rate.c: milliseconds until the transfer under way is too slow on average.
+ */
 int64_t http_slow_left(const struct http_connection *c);
 
 /* request.c */
@@ -249,20 +250,20 @@ void http_reject(struct exchange *x);
  * location answers. */
 void http_allow_all(struct exchange *x);
 
-/* stage.c */
+/* layer_walk.c */
 /* The answer comes before the layers were asked: adds the header lines that
  * they have for every answer. */
-void http_stage_refuse(struct exchange *x);
+void http_walk_refuse(struct exchange *x);
 /* Into a location's layers. */
-void http_stage_enter(struct exchange *x, const struct http_location *l);
+void http_walk_enter(struct exchange *x, const struct http_location *l);
 /* Goes to the next layer with routes, through layers of layers and out of them.
  * NULL when no layer is left, or when x->reject or x->needs_body is set. */
-const struct http_layer *http_stage_layer(struct exchange *x);
-/* Whether the layer has the format that its stage was chosen for; if not, the
+const struct http_layer *http_walk_next(struct exchange *x);
+/* Whether the layer has the format that its level was chosen for; if not, the
  * walk has left the stage. */
-bool http_stage_fits(struct exchange *x, const struct http_layer *layer);
-/* No layer has an answer: the end of the walk is x->last_word, else 404. */
-void http_stage_end(struct exchange *x);
+bool http_walk_fits(struct exchange *x, const struct http_layer *layer);
+/* No layer has an answer: the end of the walk is x->last_refusal, else 404. */
+void http_walk_end(struct exchange *x);
 /* The layer whose turn it is; NULL: none. */
 const struct http_layer *http_layer_now(const struct exchange *x);
 

@@ -1,12 +1,12 @@
 /*
- * A head that passed the scan is split into its lines here; judge.c says what
- * they mean.
+ * A head that passed the scan is split into its lines here; head_rules.c says
+ * what they mean.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http/parse.h"
 
-#include "http/judge.h"
+#include "http/head_rules.h"
 
 const struct http_head http_head_empty = {
     .text = { "", 0 },

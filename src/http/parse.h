@@ -11,8 +11,8 @@
 #ifndef HTTP_PARSE_H
 #define HTTP_PARSE_H
 
+#include "http/head_scan.h"
 #include "http/http.h"
-#include "http/scan.h"
 
 struct http_head {
     struct str text; /* the whole head, in the pool; the rest points

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "http/client.h"
+#include "http/client_address.h"
 #include "http/exchange.h"
 #include "http/filter/rate.h"
 #include "http/metrics.h"
@@ -72,7 +72,7 @@ void
 http_refuse(struct exchange *x, enum http_refusal why)
 {
     note_refusal(x, why, x->head.line, 0);
-    http_stage_refuse(x);
+    http_walk_refuse(x);
     refuse(x, why);
 }
 

@@ -259,13 +259,13 @@ has_line(struct str lines, struct str name)
     return false;
 }
 
-/* Whether the refusal or a stage within has said it. */
+/* Whether the refusal or a level within has said it. */
 static bool
-is_said(const struct exchange *x, const struct http_stage *s, struct str name)
+is_said(const struct exchange *x, const struct http_level *s, struct str name)
 {
     bool said = has_line(x->reject_lines, name);
 
-    for (const struct http_stage *in = x->stage; in != s && !said;
+    for (const struct http_level *in = x->level; in != s && !said;
          in = in->up) {
         said = has_line(in->lines, name);
     }
@@ -275,7 +275,7 @@ is_said(const struct exchange *x, const struct http_stage *s, struct str name)
 /* Adds the header lines of the layers around the one that answers: an answer
  * has one version, but any number of links. */
 static int
-add_stage(struct buf *b, const struct exchange *x, const struct http_stage *s)
+add_stage(struct buf *b, const struct exchange *x, const struct http_level *s)
 {
     struct str lines = s->lines;
     int bad = 0;
@@ -296,11 +296,11 @@ add_fields(struct buf *b, const struct exchange *x)
 {
     int bad = buf_add_str(b, x->reject_lines);
 
-    if (x->stage != NULL && x->reject_lines.len == 0) {
-        bad |= buf_add_str(b, x->stage->lines);
+    if (x->level != NULL && x->reject_lines.len == 0) {
+        bad |= buf_add_str(b, x->level->lines);
     }
-    for (const struct http_stage *s = x->stage; s != NULL; s = s->up) {
-        if (s != x->stage || x->reject_lines.len > 0) {
+    for (const struct http_level *s = x->level; s != NULL; s = s->up) {
+        if (s != x->level || x->reject_lines.len > 0) {
             bad |= add_stage(b, x, s);
         }
     }

@@ -168,20 +168,20 @@ lies_under(struct str path, struct str location)
 }
 
 static void
-stand_in(struct exchange *x, const struct http_location *l)
+set_location(struct exchange *x, const struct http_location *l)
 {
     struct str rest =
         l->path.len > 1 ? str_skip(x->pub.path, l->path.len) : x->pub.path;
 
     x->pub.location = l;
     x->pub.route_path = rest.len > 0 ? rest : STR("/");
-    http_stage_enter(x, l);
+    http_walk_enter(x, l);
 }
 
 static void
 enter(struct exchange *x, const struct http_location *l)
 {
-    stand_in(x, l);
+    set_location(x, l);
     x->allow_count = 0;
     x->body.limit = (uint64_t)l->client_max_body_size;
     x->entered = true;
@@ -226,11 +226,11 @@ advance_layer(struct exchange *x)
 {
     const struct http_layer *layer;
 
-    while ((layer = http_stage_layer(x)) != NULL) {
+    while ((layer = http_walk_next(x)) != NULL) {
         x->route = find_route(x, layer);
         if (x->route == NULL) {
-            x->stage->at++;
-        } else if (http_stage_fits(x, layer)) {
+            x->level->at++;
+        } else if (http_walk_fits(x, layer)) {
             if (http_site_filter(x, layer) != FILTER_PASS) {
                 x->route = NULL;
             }
@@ -247,7 +247,7 @@ static bool
 method_is_wrong(const struct exchange *x)
 {
     return x->allow_count > 0 &&
-           (x->last_word.status == 0 || x->last_location == x->location);
+           (x->last_refusal.status == 0 || x->last_location == x->location);
 }
 
 /* No handler has an answer.  The answer has the form of the longest location's
@@ -259,8 +259,8 @@ return_to_longest(struct exchange *x)
 
     for (size_t i = 0; i < s->location_count; i++) {
         if (lies_under(x->pub.path, s->locations[i].path)) {
-            stand_in(x, &s->locations[i]);
-            x->ground.at = x->ground.count; /* nobody's turn */
+            set_location(x, &s->locations[i]);
+            x->outermost.at = x->outermost.count; /* nobody's turn */
             return;
         }
     }
@@ -278,7 +278,7 @@ http_route_refused(struct exchange *x, struct str path)
 /* A selector's answer, when no layer has one, is given in the selector's
  * location: in its form of errors, and for the pages that may read there. */
 static void
-go_back(struct exchange *x)
+go_where_refused(struct exchange *x)
 {
     x->location = x->last_location;
     enter(x, &x->c->server->locations[x->location]);
@@ -318,12 +318,12 @@ advance(struct exchange *x)
         x->entered = false;
         http_filter_undo(x);
     }
-    if (x->last_word.status != 0) {
-        go_back(x);
+    if (x->last_refusal.status != 0) {
+        go_where_refused(x);
     } else {
         return_to_longest(x);
     }
-    http_stage_end(x);
+    http_walk_end(x);
 }
 
 static bool
@@ -384,7 +384,7 @@ static void
 pass(struct exchange *x)
 {
     x->route = NULL;
-    x->stage->at++;
+    x->level->at++;
     x->pub.context = NULL;
     x->on_cancel = NULL;
 }

@@ -2,7 +2,7 @@
  * The arena: laying it out, epochs, wake flags.
  *
  * Which segments are free is the business of segment.c, what they hold that of
- * writer.c and prologue.c.
+ * writer.c and init_headers.c.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -134,7 +134,7 @@ struct stream {
     struct meter meter; /* of all its publishers */
 
     /* The data of its publisher's headers, under a sequence counter that is odd
-     * while they change; and measured values (live/measure.h). */
+     * while they change; and measured values (live/stream_stats.h). */
     _Atomic uint32_t described;
     struct media_video video;
     struct media_audio audio;

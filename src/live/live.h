@@ -9,8 +9,8 @@
  * Nothing here knows RTMP or HTTP sessions: they hold a live_publisher or a
  * live_player, which calls them back.
  *
- *   master.c  the arena as the master sees to it
- *   view.c    looking from outside
+ *   sweep.c  the arena as the master sees to it
+ *   view.c   looking from outside
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

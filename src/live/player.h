@@ -3,9 +3,9 @@
  *
  *   player.c        its life, and what its session wishes
  *   player_start.c  from waiting to the first bytes
- *   player_send.c   a step of sending, and where it stands afterwards
- *                   (called by a pass: pass.c)
- *   player_fate.c   failures of its stream or its socket
+ *   player_send.c   a step of sending, and where it stands afterwards (called
+ *                   by a pass: pass.c)
+ *   player_stall.c  failures of its stream or its socket
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

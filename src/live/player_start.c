@@ -11,8 +11,8 @@
 #include "live/player.h"
 
 #include "base/log.h"
+#include "live/init_headers.h"
 #include "live/metrics.h"
-#include "live/prologue.h"
 
 static int
 add_chunks(struct buf *to, const struct live_player *p, uint32_t chunk_size,

@@ -3,7 +3,7 @@
  *
  * Every step is one compare-and-swap or can be repeated by the sweep: a process
  * killed between two of them leaves an owner that the master finds.  Frames are
- * the business of writer.c, the end of a stream that of master.c.
+ * the business of writer.c, the end of a stream that of sweep.c.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -49,7 +49,7 @@ void stream_leave(struct stream *s);
 
 bool stream_is_live(struct stream *s);
 /* Whether it has no publisher and its hold is over: players that have all of it
- * are stopped.  The master ends the stream itself (master.c) when no slot owes
+ * are stopped.  The master ends the stream itself (sweep.c) when no slot owes
  * a player some of it; at owed_until in any case. */
 bool stream_hold_is_over(struct stream *s);
 /* Sets whether a slot has players without all of it, or has not looked yet. */

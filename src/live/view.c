@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "live/measure.h"
 #include "live/stream.h"
+#include "live/stream_stats.h"
 
 const char *
 live_kind_name(enum live_kind kind)

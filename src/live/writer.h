@@ -6,8 +6,8 @@
 #ifndef LIVE_WRITER_H
 #define LIVE_WRITER_H
 
-#include "live/measure.h"
-#include "live/prologue.h"
+#include "live/init_headers.h"
+#include "live/stream_stats.h"
 #include "live/timeline.h"
 
 /* The private state of the writing process; lost with it without harm. */

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "net/proxyread.h"
+#include "net/proxy_accept.h"
 
 /* Errors of accept(2). */
 static const struct {

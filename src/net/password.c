@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 _Static_assert(PASSWORD_MAX <= CRYPT_MAX_PASSPHRASE_SIZE, "");
 _Static_assert(PASSWORD_HASH_MAX <= CRYPT_OUTPUT_SIZE, "");

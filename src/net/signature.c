@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 #define P256_NAME "prime256v1"
 #define P256_BYTES 32

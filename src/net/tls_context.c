@@ -22,7 +22,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 #include "net/tls_certificate.h"
 #include "net/tls_ticket.h"
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "proc/crash_dump.h"
 #include "proc/descriptors.h"
-#include "proc/last_words.h"
 #include "proc/metric.h"
 #include "proc/shared.h"
 #include "proc/slot.h"
@@ -139,7 +139,7 @@ become(uint32_t slot, const int *own, size_t count)
     life.write_end = -1;
     setpgid(0, 0);
     reset_signals();
-    last_words_listen(slot);
+    crash_dump_listen(slot);
 }
 
 pid_t

@@ -8,7 +8,7 @@
 #ifndef PROC_REFUSED_H
 #define PROC_REFUSED_H
 
-#include "proc/recent.h"
+#include "proc/event_ring.h"
 
 struct refused {
     const char *proto;  /* "http", "rtmp", a module's name */

@@ -6,7 +6,7 @@
 #include "rtmp/channel.h"
 
 #include "base/bytes.h"
-#include "rtmp/parts.h"
+#include "rtmp/aggregate.h"
 
 #define IN_LIMIT 65536
 #define BURST 64       /* what is taken in one turn */

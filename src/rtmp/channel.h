@@ -36,7 +36,7 @@ struct channel {
     uint32_t acked;       /* conn->bytes_in of the last acknowledgement */
     uint32_t said_window; /* the window that we last sent */
     uint8_t burst;        /* messages that may still be taken in this turn */
-    struct parts_rest *rest; /* owned: of an aggregate (parts.h), or NULL */
+    struct parts_rest *rest; /* owned: of an aggregate (aggregate.h), or NULL */
 };
 
 /* Takes over a socket; ack_window holds until the peer sends its own. 0; -1,

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/bytes.h"
+#include "rtmp/aggregate.h"
 #include "rtmp/client_impl.h"
-#include "rtmp/parts.h"
 #include "rtmp/rtmp.h"
 
 void

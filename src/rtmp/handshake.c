@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 #define RTMP_VERSION 3
 #define TLS_HANDSHAKE 22 /* the first byte of a client that speaks TLS */

@@ -11,7 +11,7 @@
 
 #include "base/base64.h"
 #include "base/rand.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 #define STEPS 2       /* answers to one server in a row */
 #define TEXT_MAX 2048 /* of what is hashed */

@@ -7,9 +7,9 @@
 #include "rtmp/message.h"
 
 #include "base/log.h"
+#include "rtmp/aggregate.h"
 #include "rtmp/command.h"
 #include "rtmp/netstream.h"
-#include "rtmp/parts.h"
 
 static void
 on_control(struct rtmp_session *s, const struct chunk_message *m)

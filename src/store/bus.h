@@ -21,9 +21,9 @@
 #define KEEPER_NAME "keeper"
 
 bus_handler keeper_on_write;  /* store/sqlite/keeper.c */
-bus_handler link_on_answer;   /* store/sqlite/link.c */
-bus_handler link_on_hello;    /* store/sqlite/link.c */
-bus_handler listen_on_notice; /* store/listen.c */
+bus_handler link_on_answer;   /* store/sqlite/keeper_client.c */
+bus_handler link_on_hello;    /* store/sqlite/keeper_client.c */
+bus_handler listen_on_notice; /* store/notices.c */
 
 /* A number for this start of weir; 0 before store_prepare(). */
 uint64_t store_boot(void);

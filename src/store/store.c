@@ -15,7 +15,7 @@
 #include "store/bus.h"
 #include "store/call.h"
 #include "store/lease.h"
-#include "store/listen.h"
+#include "store/notices.h"
 
 #define TICK_MS 20
 #define DOWN_MS 1000  /* without whom it asks: longer than a restart takes */

@@ -6,14 +6,14 @@
  * found a client that is none of the proxies, nothing that stands further left
  * makes another one of it.
  *
- * covers: src/http/client.c
+ * covers: src/http/client_address.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "fuzz.h"
 
-#include "http/client.h"
-#include "http/judge.h"
+#include "http/client_address.h"
+#include "http/head_rules.h"
 
 #define HEADERS 24
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/digest.h"
+#include "net/sha256.h"
 #include "rtmp/handshake.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

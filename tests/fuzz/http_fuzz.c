@@ -6,7 +6,7 @@
  * framing, body and end.
  * The first byte of the input chooses the cuts.
  *
- * covers: src/http/scan.c src/http/parse.c src/http/judge.c
+ * covers: src/http/head_scan.c src/http/parse.c src/http/head_rules.c
  * covers: src/http/body.c:http_body_init,http_body_eat,next_piece,take_piece
  * covers: src/http/chunk.c src/http/path.c
  *

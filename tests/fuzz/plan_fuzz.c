@@ -5,8 +5,8 @@
  * in it and knows its own applications and tasks; an order means a kick with
  * bounded names, or nothing.
  *
- * covers: modules/relay/plan.c:plan_read,get_str,more
- * covers: modules/relay/plan.c:get_apps,get_tasks,plan_app,plan_has
+ * covers: modules/relay/role_config.c:plan_read,get_str,more
+ * covers: modules/relay/role_config.c:get_apps,get_tasks,plan_app,plan_has
  * covers: src/app/child_commands.c:child_commands_read_kick
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -4,14 +4,14 @@
  * What is found of a header must not depend on how much of it, or behind it,
  * is there; what a right header says lies within it.
  *
- * covers: src/net/proxyproto.c
+ * covers: src/net/proxy_header.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/proxyproto.h"
+#include "net/proxy_header.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
  * covers: src/rtmp/session.c:refuse_bytes,acknowledge,on_close,session_say
  * covers: src/rtmp/command.c src/rtmp/connect.c
  * covers: src/rtmp/netstream.c src/rtmp/message.c
- * covers: src/rtmp/parts.c:next_part,too_many,walk,on_aggregate,parts_read
+ * covers: src/rtmp/aggregate.c:next_part,too_many,walk,on_aggregate,parts_read
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -6,7 +6,7 @@
  * members put in, says the same.  The first byte of the input chooses the
  * strategy and where to cut.
  *
- * covers: modules/version/accept.c modules/version/form.c
+ * covers: modules/version/accept.c modules/version/multipart.c
  * covers: modules/version/param.c modules/version/rank.c src/http/accept.c
  *
  * SPDX-License-Identifier: BSD-2-Clause

@@ -9,7 +9,7 @@
 #include "app/worker.h"
 #include "base/log.h"
 #include "net/exceptions.h"
-#include "net/proxyread.h"
+#include "net/proxy_accept.h"
 #include "net/tls.h"
 
 struct door

@@ -27,7 +27,7 @@
 #include "live/live.h"
 #include "net/conn_move.h"
 #include "net/metrics.h"
-#include "net/proxyread.h"
+#include "net/proxy_accept.h"
 #include "net/tls.h"
 #include "net/tls_pump.h"
 #include "proc/bus.h"

@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "proc/last_words.h"
+#include "proc/crash_dump.h"
 #include "proc/symbols.h"
 
 #define LINE 1500 /* of the places for addr2line */
 
 struct report {
-    struct last_words w;
+    struct crash_dump w;
     char who[CHILD_NAME + 24]; /* "worker 0 (pid 12)" */
     char places[LINE];         /* " 0x12 0x34", of our own code */
     size_t len;
@@ -28,10 +28,10 @@ struct report {
 static void
 tell_what(const struct report *r)
 {
-    const struct last_words *w = &r->w;
+    const struct crash_dump *w = &r->w;
     char cause[64] = "";
 
-    if (w->signal == last_words_signal()) {
+    if (w->signal == crash_dump_signal()) {
         log_crit("%s made no turn of its loop; it was in:", r->who);
         return;
     }
@@ -85,7 +85,7 @@ crash_report(const struct child *c)
     struct report r = { .len = 0 };
     char name[CHILD_NAME];
 
-    if (!last_words_read(c->slot, &r.w)) {
+    if (!crash_dump_read(c->slot, &r.w)) {
         return false;
     }
     snprintf(r.who, sizeof(r.who), "%s (pid %d)", child_name(c, name),
@@ -96,6 +96,6 @@ crash_report(const struct child *c)
         tell_frame(&r, i + 1, r.w.frames[i]);
     }
     tell_lines(&r);
-    last_words_forget(c->slot);
+    crash_dump_forget(c->slot);
     return true;
 }

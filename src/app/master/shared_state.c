@@ -25,10 +25,10 @@
 #include "net/tls_ticket.h"
 #include "proc/bus.h"
 #include "proc/census.h"
-#include "proc/last_words.h"
+#include "proc/crash_dump.h"
 #include "proc/life.h"
 #include "proc/logring.h"
-#include "proc/pace.h"
+#include "proc/rate_limit.h"
 #include "proc/refused.h"
 #include "proc/rpc.h"
 #include "proc/slot.h"
@@ -166,12 +166,12 @@ shared_state_create(const struct generation *g,
     store_role_register(table);
     if (make_folder(s->pid, err) == -1 ||
         pidfile_create(s->pid.ptr, err) == -1 ||
-        slots_create(slots, err) == -1 || last_words_create(slots, err) == -1 ||
+        slots_create(slots, err) == -1 || crash_dump_create(slots, err) == -1 ||
         metrics_create(err) == -1 || bus_create(err) == -1 ||
         logring_create(err) == -1 || life_create(err) == -1 ||
         node_state_create(err) == -1 || recent_log_create(err) == -1 ||
         refused_create(err) == -1 || tls_tickets_create(err) == -1 ||
-        pace_create((size_t)s->limits.keys, err) == -1 ||
+        rate_limit_create((size_t)s->limits.keys, err) == -1 ||
         census_create((size_t)s->limits.keys, slots, err) == -1 ||
         exceptions_create(err) == -1) {
         return -1;
@@ -204,12 +204,12 @@ shared_state_destroy(void)
     node_state_destroy();
     exceptions_destroy();
     census_destroy();
-    pace_destroy();
+    rate_limit_destroy();
     life_destroy();
     rpc_destroy();
     bus_destroy();
     metrics_destroy();
-    last_words_destroy();
+    crash_dump_destroy();
     slots_destroy();
     pidfile_remove();
 }

@@ -10,7 +10,7 @@
 #include "app/metrics/metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "proc/last_words.h"
+#include "proc/crash_dump.h"
 #include "proc/slot.h"
 
 #define LOOK_MS 50  /* between two looks */
@@ -44,13 +44,13 @@ stuck_for(struct child *c, int64_t now, int64_t passed)
 static bool
 waits_for_words(struct child *c)
 {
-    if (c->stopped || last_words_signal() == 0) {
+    if (c->stopped || crash_dump_signal() == 0) {
         return false;
     }
     if (c->asked == 0) {
-        kill(c->pid, last_words_signal());
+        kill(c->pid, crash_dump_signal());
     }
-    return c->asked++ < ANSWER && !last_words_whole(c->slot);
+    return c->asked++ < ANSWER && !crash_dump_whole(c->slot);
 }
 
 /* It was asked, but goes on. */
@@ -59,7 +59,7 @@ take_back(struct child *c)
 {
     if (c->asked != 0) {
         c->asked = 0;
-        last_words_forget(c->slot);
+        crash_dump_forget(c->slot);
     }
 }
 

@@ -2,7 +2,7 @@
  * The watchdog: a child whose event loop makes no turn is warned about after
  * 100 ms and killed after the configured time, because it would hold back
  * the reuse of media memory (and serves nobody).  Before, the watchdog asks it
- * where it is (proc/last_words.h) and gives it 100 ms to answer.  It treats a
+ * where it is (proc/crash_dump.h) and gives it 100 ms to answer.  It treats a
  * child that was stopped (SIGSTOP) alike, even if the child sleeps.
  *
  * Time counts only while the master itself gets to look, so that children do

@@ -21,7 +21,7 @@
 #define HTTP_FILTER_AUTH_H
 
 #include "http/filter/jwt.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 #define AUTH_REALM_MAX 100 /* bytes */
 #define AUTH_FILE_MAX ((size_t)4 << 20)

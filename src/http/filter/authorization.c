@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "http/scan.h"
+#include "http/head_scan.h"
 
 static bool
 is_scheme(struct str s)

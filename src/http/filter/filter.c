@@ -75,7 +75,7 @@ http_filter_reject(struct exchange *x, enum http_refusal why,
                    const char *message)
 {
     note(x, why);
-    http_stage_refuse(x);
+    http_walk_refuse(x);
     x->reject = http_refusal_status(why);
     x->reject_text = pool_str(x->pub.pool, str_from(message)).ptr;
     return FILTER_REJECT;

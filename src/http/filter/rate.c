@@ -140,7 +140,7 @@ say_full(void)
 /* The tightest of the rules is what a client has to keep to. */
 static void
 say_state(struct exchange *x, const struct http_rate *rate,
-          const struct pace_answer *a)
+          const struct rate_limit_answer *a)
 {
     say_number(x, "RateLimit-Limit", rate->pace.burst);
     say_number(x, "RateLimit-Remaining", a->left);
@@ -152,7 +152,7 @@ http_rate_filter(struct exchange *x)
 {
     const struct http_location *l = x->pub.location;
     const struct http_rate *tight = NULL;
-    struct pace_answer least = { .left = INT64_MAX }, a;
+    struct rate_limit_answer least = { .left = INT64_MAX }, a;
 
     for (size_t i = 0; i < l->rate_count; i++) {
         const struct http_rate *rate = &l->rates[i];
@@ -160,7 +160,7 @@ http_rate_filter(struct exchange *x)
         if (rate->others_only && addr_is_loopback(&x->pub.client)) {
             continue;
         }
-        pace_take(key_of(x, rate), &rate->pace, clock_us(), &a);
+        rate_limit_take(key_of(x, rate), &rate->pace, clock_us(), &a);
         if (a.gave_up) {
             say_full();
         }
@@ -186,8 +186,8 @@ http_rate_exceeded(struct exchange *x)
 {
     const struct exception *e =
         exception_of_client(EXCEPTION_REQUESTS, &x->pub.client);
-    struct pace_rule rule;
-    struct pace_answer a;
+    struct rate_limit_rule rule;
+    struct rate_limit_answer a;
 
     if (e == NULL) {
         return false;
@@ -196,8 +196,9 @@ http_rate_exceeded(struct exchange *x)
     uint64_t parts[] = { hash_str(STR("exception")),
                          hash_str(addr_client(&x->pub.client)) };
 
-    rule = (struct pace_rule){ e->interval_us, e->most };
-    pace_take(hash_str(str_of(parts, sizeof(parts))), &rule, clock_us(), &a);
+    rule = (struct rate_limit_rule){ e->interval_us, e->most };
+    rate_limit_take(hash_str(str_of(parts, sizeof(parts))), &rule, clock_us(),
+                    &a);
     if (!a.allowed) {
         exception_strikes(e);
         say_number(x, "Retry-After", seconds_up(a.wait_us));

@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "net/addr.h"
-#include "proc/pace.h"
+#include "proc/rate_limit.h"
 
 enum rate_key {
     RATE_ADDRESS,  /* of the client; IPv6 by its first 64 bits */
@@ -20,7 +20,7 @@ struct http_rate {
     enum rate_key key;
     struct str header;   /* HEADER: its name */
     struct str identity; /* separates its counts from those of other rates */
-    struct pace_rule pace;
+    struct rate_limit_rule pace;
     bool others_only; /* this host itself may ask as often as it likes */
 };
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/slot.h"
-#include "store/listen.h"
+#include "store/notices.h"
 
 #define FIRST_MS 2000 /* for the first connections, at most */
 

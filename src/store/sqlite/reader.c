@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "event/task.h"
-#include "store/sqlite/link.h"
+#include "store/sqlite/keeper_client.h"
 #include "store/sqlite/sqlite.h"
 
 #define QUICK_MS 500    /* for one read on the loop, at most */

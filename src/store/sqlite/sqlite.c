@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "store/sqlite/index.h"
 #include "store/sqlite/place.h"
+#include "store/sqlite/version.h"
 
 #define WEIR_ID 0x77656972         /* "weir": the database's application_id */
 #define FORMAT 1                   /* its user_version */

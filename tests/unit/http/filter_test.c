@@ -155,7 +155,7 @@ set_up(void **state)
                                     &err) == -1 ||
                    auth_make_basic(pool, STR(USERS), &rules[1], &err) == -1
                ? -1
-               : pace_create(512, &err);
+               : rate_limit_create(512, &err);
 }
 
 static int
@@ -169,7 +169,7 @@ tear_down(void **state)
     task_threads_free(&server.threads);
     loop_free(&l);
     pool_free(&pool);
-    pace_destroy();
+    rate_limit_destroy();
     return 0;
 }
 

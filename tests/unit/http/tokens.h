@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 
 /* A.1, A.2, A.3: one key each, named after its kind. */
 #define RFC_JWKS                                                              \

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "arena_fixture.h"
-#include "live/prologue.h"
+#include "live/init_headers.h"
 
 static struct stream *s;
 static struct writer w;

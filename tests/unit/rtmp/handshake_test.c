@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "net/digest.h"
+#include "net/sha256.h"
 #include "rtmp/handshake.h"
 
 static const char player_key[] = "Genuine Adobe Flash Player 001";

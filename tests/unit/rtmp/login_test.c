@@ -12,7 +12,7 @@
 /* clang-format on */
 
 #include "base/base64.h"
-#include "net/digest.h"
+#include "net/sha256.h"
 #include "remote.h"
 
 #define REJECTED "[ AccessManager.Reject ] : "

@@ -1,0 +1,25 @@
+/*
+ * Digests by OpenSSL, which only this folder includes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef NET_SHA256_H
+#define NET_SHA256_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DIGEST_SHA256 32 /* bytes */
+#define DIGEST_MD5 16
+
+void digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_SHA256]);
+void digest_hmac_sha256(const void *key, size_t key_len, const void *data,
+                        size_t len, uint8_t out[DIGEST_SHA256]);
+/* Only for logins of old protocols that demand it. 0; -1 where the system
+ * forbids MD5. */
+int digest_md5(const void *data, size_t len, uint8_t out[DIGEST_MD5]);
+/* Takes the same time wherever a and b differ. */
+bool digest_equal(const void *a, const void *b, size_t n);
+
+#endif
