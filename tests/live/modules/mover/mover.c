@@ -299,19 +299,20 @@ on_take(void *arg, struct rpc_request *r)
 }
 
 static int
-role_start(struct loop *l, const struct settings *s, struct errmsg *err)
+role_start(const struct role_process *p, void **state, struct errmsg *err)
 {
-    (void)s;
     (void)err;
-    role.loop = l;
+    *state = &role;
+    role.loop = p->loop;
     list_init(&role.echoes);
     rpc_serve(&methods[0], on_take, NULL);
     return 0;
 }
 
 static void
-role_drain(void)
+role_drain(void *state)
 {
+    (void)state;
     role.draining = true;
     LIST_EACH (node, &role.echoes) {
         struct echo *e = LIST_ITEM(node, struct echo, link);
@@ -321,8 +322,9 @@ role_drain(void)
 }
 
 static void
-role_stop(void)
+role_stop(void *state)
 {
+    (void)state;
     LIST_EACH (node, &role.echoes) {
         conn_close(LIST_ITEM(node, struct echo, link)->conn, "weir stops");
     }
