@@ -6,13 +6,15 @@
  * them in.  The role asks it over a socket to start the program of a number;
  * no path ever goes over that socket.  The starter has the role's user, and of
  * root's rights those three that it needs: to give a program a user of its
- * own, a group, and to kill it.
+ * own, a group, and to kill it.  It has the sandbox of its programs, too, and
+ * reads below /proc.
  *
  * A run is the program and all that it starts.  Each has a session of its
  * own.  When the program ends, the run is over: all that is left of its
  * session is killed.  A process that leaves the session falls to the starter
- * when its parents end, which kills it then, at the latest half a second later.  When
- * the role, the starter or the master ends, however it does, all runs end.
+ * when its parents end, which kills it then, at the latest half a second
+ * later.  When the role, the starter or the master ends, however it does, all
+ * runs end.
  *
  * A program has nothing of weir's: the arguments, environment and descriptors
  * that it is given, no signal that is ignored or blocked, no privileges, and
@@ -78,6 +80,7 @@ struct program {
 };
 
 struct starter_options {
+    const char *name; /* the role's, for the title; NULL: none is set */
     const struct str *programs; /* absolute paths */
     size_t program_count;
     const struct str *folders; /* absolute paths; at least one */
