@@ -132,6 +132,16 @@ confine_process(struct loop *l, const struct settings *s, struct rights *r,
     return rc;
 }
 
+struct sandbox
+confine_programs(const struct settings *s, const struct rights *r)
+{
+    struct sandbox o = options_of(s);
+
+    o.kind = SANDBOX_PROGRAM;
+    o.rights = r;
+    return o;
+}
+
 void
 confine_leave(struct loop *l)
 {
