@@ -62,6 +62,8 @@ int privilege_ids(struct str user, struct str group, struct privilege_ids *ids,
 #define PRIVILEGE_PROGRAM 65533
 int privilege_program(struct str program_user, struct privilege_ids *ids,
                       struct errmsg *err);
+/* Logs that user at level notice, if root starts weir. */
+void privilege_tell_program(struct str program_user);
 /* Checks, if root starts weir, that programs are neither root nor of the user
  * of the children. */
 int privilege_check_program(struct str program_user, struct str user,

@@ -51,6 +51,7 @@ def test_a_role_without_programs_has_no_starter(runner_binary, weir,
     monkeypatch.setattr(weir_py, "BINARY", runner_binary)
     w = weir()
     said(w, "no starter")
+    assert "programs of roles" not in w.log()
 
 
 @pytest.mark.parametrize("ends, status", [("exit 0", 0), ("exit 7", 7 << 8),
@@ -128,12 +129,17 @@ def test_a_stop_ends_them(runner):
 # ---- who they are, and what they cannot do ----
 
 @pytest.mark.skipif(not ROOT, reason="one user has no others")
-def test_they_have_a_user_of_their_own(runner):
-    w = runner("echo ids $(id -u) $(id -g) $(id -G)")
+@pytest.mark.parametrize("row, uid", [("", None),
+                                      ('program_user = "54321";', 54321)])
+def test_they_have_a_user_of_their_own(runner, row, uid):
+    w = runner("echo ids $(id -u) $(id -g) $(id -G)", row)
     m = said(w, r"ids (\d+) (\d+) (.*)\n")
     assert m[1] != "0" and m[2] == m[3] != "0"
     worker = os.stat(f"/proc/{w.workers()[0]}/stat").st_uid
-    assert int(m[1]) != worker
+    assert int(m[1]) == uid if uid else int(m[1]) != worker
+    told = re.findall(r"\[notice\] \d+ programs of roles run as user (\d+)",
+                      w.log())
+    assert told == [m[1]]
 
 
 TRIES = r"""
@@ -216,3 +222,22 @@ def test_their_user_alone_keeps_them_from_weir(runner, tmp_path):
     for what in ("ptrace", "kill its starter", "read weir.db",
                  "read secret.key"):
         assert came[what] in ("EPERM", "EACCES"), what
+
+
+# ---- program_user ----
+
+@pytest.mark.skipif(not ROOT, reason="it counts where root starts weir")
+@pytest.mark.parametrize("value, why", [
+    ("root", "program_user is root"),
+    ("no-such-user", 'no user "no-such-user"'),
+    ("nobody", "has to be another than user"),
+])
+def test_a_program_user_that_is_refused(tmp_path, value, why):
+    folder = tmp_path / "w"
+    folder.mkdir()
+    text = weir_py.configuration(
+        top=f'user = "nobody"; program_user = "{value}";')
+    weir_py.place(str(folder), text)
+    told = weir_py.run("-t", "-c", f"{folder}/weir.conf", "-p", str(folder))
+    assert told.returncode != 0
+    assert why in told.stdout + told.stderr

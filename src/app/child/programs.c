@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/child/confine.h"
+#include "app/module.h"
 #include "base/mem.h"
 #include "proc/life.h"
 
@@ -56,13 +57,13 @@ find_users(struct starter_options *o, const struct settings *s,
            struct errmsg *err)
 {
     if (geteuid() == 0 &&
-        privilege_check_program(STR_NONE, s->user, err) == -1) {
+        privilege_check_program(s->program_user, s->user, err) == -1) {
         return -1;
     }
     if (privilege_ids(s->user, s->group, &o->role, err) == -1) {
         return -1;
     }
-    return privilege_program(STR_NONE, &o->program, err);
+    return privilege_program(s->program_user, &o->program, err);
 }
 
 struct starter *
@@ -94,4 +95,36 @@ programs_start(const char *role, const struct rights *r,
     rights_clear(&rights);
     mem_free(&folders);
     return starter;
+}
+
+/* ---- being wanted ---- */
+
+static bool
+has_programs(const struct role *r, const void *module_settings)
+{
+    struct rights rights = { .fork = false };
+    bool has;
+
+    if (r->may != NULL) {
+        r->may(module_settings, &rights);
+    }
+    has = rights.programs.count > 0;
+    rights_clear(&rights);
+    return has;
+}
+
+bool
+programs_wanted(const struct settings *s)
+{
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        const struct role *r = modules[i]->roles;
+
+        for (; r != NULL && r->name != NULL; r++) {
+            if ((r->wanted == NULL || r->wanted(s)) &&
+                has_programs(r, settings_of_module(s, modules[i]))) {
+                return true;
+            }
+        }
+    }
+    return false;
 }

@@ -15,4 +15,7 @@
 struct starter *programs_start(const char *role, const struct rights *r,
                                const struct settings *s, struct errmsg *err);
 
+/* Whether any role that these settings want has programs. */
+bool programs_wanted(const struct settings *s);
+
 #endif
