@@ -52,8 +52,10 @@ class Family:
 
     def __init__(self, master):
         self.master = opened(master)
-        self.children = {pid: opened(pid) for pid in descendants(master)}
-        self.titles = {pid: title(pid) for pid in self.children}
+        self.titles = {pid: title(pid) for pid in descendants(master)}
+        # Starters cannot be looked at, and their programs are others.
+        self.children = {pid: opened(pid) for pid, name in self.titles.items()
+                         if name.startswith("weir: ")}
         self.known = sockets()
 
     def listening(self, of, kind):
