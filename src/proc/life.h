@@ -2,9 +2,10 @@
  * Life and death of processes: fork with a slot, the life pipe, titles,
  * privileges.
  *
- *   pidfile.c    the pid file
- *   privilege.c  giving root away
- *   title.c      process titles
+ *   pidfile.c            the pid file
+ *   privilege.c          giving root away
+ *   privilege_program.c  the user of programs, what their starter keeps
+ *   title.c              process titles
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
