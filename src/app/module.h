@@ -27,6 +27,7 @@ struct rtmp_request;     /* rtmp/rtmp.h */
 struct rtmp_refusal;
 struct metric;       /* proc/metric.h */
 struct rights;       /* proc/rights.h */
+struct starter;      /* proc/starter.h */
 struct rpc_method;   /* proc/rpc.h */
 struct store_schema; /* store/store.h */
 struct http_service; /* app/service/http_service.h */
@@ -78,6 +79,10 @@ struct role_process {
     const void *settings;
     struct str description; /* as for configure(); empty without describe() */
     struct str node;        /* this weir among those on one database */
+    /* Runs the programs that may() named, by their places in that list; folder
+     * 0 is "/", folder n the n-th path that may() lets it write below.  It can
+     * be asked once start() is over.  NULL: may() named none. */
+    struct starter *starter;
 };
 
 /* Bytes that describe() may add. */
@@ -104,8 +109,10 @@ struct role {
     void (*stop)(void *state);  /* frees state; the last call */
     /* Role, before start(): adds its rights in the sandbox (proc/rights.h).
      * They come from the settings that it is handed, which own the texts that
-     * it adds.  Paths have to exist when start() is over.  weir adds the rights
-     * of its resolver and of the store.  NULL: it has no others. */
+     * it adds.  Paths have to exist when start() is over, those of a role with
+     * programs before.  weir adds the rights of its resolver and of the store.
+     * Programs have the same rights but for these two, and what the dynamic
+     * loader reads.  The master asks, too.  NULL: it has no others. */
     void (*may)(const void *settings, struct rights *r);
     /* Master, at a reload: whether settings of the role differ, so that it has
      * to be started again.  NULL: it goes on through all reloads. */

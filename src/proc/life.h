@@ -4,7 +4,7 @@
  *
  *   pidfile.c            the pid file
  *   privilege.c          giving root away
- *   privilege_program.c  the user of programs
+ *   privilege_program.c  the user of programs, what their starter keeps
  *   title.c              process titles
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -63,6 +63,8 @@ int privilege_ids(struct str user, struct str group, struct privilege_ids *ids,
 #define PRIVILEGE_PROGRAM 65533
 int privilege_program(struct str program_user, struct privilege_ids *ids,
                       struct errmsg *err);
+/* Logs that user at level notice, if root starts weir. */
+void privilege_tell_program(struct str program_user);
 /* Checks, if root starts weir, that programs are neither root nor of the user
  * of the children. */
 int privilege_check_program(struct str program_user, struct str user,

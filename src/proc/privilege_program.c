@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 #define NAME "weir-program"
 
 /* ---- who ---- */
@@ -86,6 +88,19 @@ privilege_check_program(struct str program_user, struct str user,
                             "are: program_user has to be another than user",
                             (unsigned)own)
                : 0;
+}
+
+void
+privilege_tell_program(struct str program_user)
+{
+    struct privilege_ids ids;
+    struct errmsg err;
+
+    if (geteuid() == 0 && find(program_user, &ids, &err) == 0) {
+        log_notice("programs of roles run as user %u: root has started weir%s",
+                   (unsigned)ids.uid,
+                   program_user.len > 0 ? "" : ", and program_user is not set");
+    }
 }
 
 /* ---- capabilities ---- */

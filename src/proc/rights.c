@@ -64,6 +64,29 @@ rights_connect(struct rights *r, uint16_t port)
     p->items[p->count++] = port;
 }
 
+static void
+add_paths(struct rights_paths *p, const struct rights_paths *more)
+{
+    for (size_t i = 0; i < more->count; i++) {
+        add_path(p, more->items[i]);
+    }
+}
+
+void
+rights_add(struct rights *r, const struct rights *more)
+{
+    r->fork |= more->fork;
+    r->resize |= more->resize;
+    r->connect_any |= more->connect_any;
+    r->connect_local |= more->connect_local;
+    add_paths(&r->read, &more->read);
+    add_paths(&r->write, &more->write);
+    add_paths(&r->programs, &more->programs);
+    for (size_t i = 0; i < more->ports.count; i++) {
+        rights_connect(r, more->ports.items[i]);
+    }
+}
+
 bool
 rights_connects(const struct rights *r)
 {

@@ -49,6 +49,8 @@ void rights_read(struct rights *r, struct str path);
 void rights_write(struct rights *r, struct str path);
 void rights_execute(struct rights *r, struct str program);
 void rights_connect(struct rights *r, uint16_t port);
+/* Adds all that more has. */
+void rights_add(struct rights *r, const struct rights *more);
 
 /* Whether it connects to anything. */
 bool rights_connects(const struct rights *r);

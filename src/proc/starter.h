@@ -6,7 +6,8 @@
  * them in.  The role asks it over a socket to start the program of a number;
  * no path ever goes over that socket.  The starter has the role's user, and of
  * root's rights those three that it needs: to give a program a user of its
- * own, a group, and to kill it.
+ * own, a group, and to kill it.  It has the sandbox of its programs, too, and
+ * reads below /proc.
  *
  * A run is the program and all that it starts.  Each has a session of its
  * own.  When the program ends, the run is over: all that is left of its
@@ -83,6 +84,7 @@ struct program {
 };
 
 struct starter_options {
+    const char *name; /* the role's, for the title; NULL: none is set */
     const struct str *programs; /* absolute paths */
     size_t program_count;
     const struct str *folders; /* absolute paths; at least one */

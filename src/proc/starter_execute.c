@@ -1,8 +1,8 @@
 /*
  * From a fork of the starter to the program.
  *
- * Nothing here may use the heap of weir beyond what the sandbox needs, or the
- * log: the log's ring is the role's.
+ * Nothing here may use the heap of weir beyond what the sandbox needs.  Its log
+ * lines are lost: the starter has no log.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,6 +1,9 @@
 /*
  * The parts of the starter.
  *
+ *   starter_serve.c    its process
+ *   starter_execute.c  from its fork to the program
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef PROC_STARTER_IMPL_H

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "proc/ancestry.h"
 #include "proc/descriptors.h"
 #include "proc/offspring.h"
@@ -101,16 +102,50 @@ hear_of_children(void)
     }
 }
 
+/* As wide as that of programs, which inherit it, and what it needs itself.
+ * Its capabilities are those that it kept. */
+static int
+enter_sandbox(const struct sandbox *programs, struct errmsg *err)
+{
+    struct sandbox own = *programs;
+    struct rights rights = { .fork = true };
+    int rc;
+
+    if (programs->rights != NULL) {
+        rights_add(&rights, programs->rights);
+    }
+    rights_read(&rights, STR("/proc"));
+    rights_write(&rights, STR("/dev/null"));
+    own.kind = SANDBOX_STARTER;
+    own.capabilities = false;
+    own.rights = &rights;
+    rc = sandbox_enter(&own, err);
+    rights_clear(&rights);
+    return rc;
+}
+
+static void
+discard(void *arg, const char *line, size_t len)
+{
+    (void)arg;
+    (void)line;
+    (void)len;
+}
+
 static void
 become_starter(const struct starter_options *o, int socket)
 {
     struct errmsg err;
 
+    log_set_sink(discard, NULL); /* the log's ring is the role's */
+    if (o->name != NULL) {
+        title_set("weir starter: %s", o->name);
+    }
     keep_descriptors(socket);
     hear_of_children();
     if (ancestry_adopt(&err) == -1 ||
         privilege_keep(&o->role, CAPABILITIES, &err) == -1 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
+        enter_sandbox(o->sandbox, &err) == -1 ||
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1) {
         fail();
     }

@@ -197,7 +197,8 @@ def test_the_user_is_named_and_can_be_made(package, tmp_path):
     subprocess.run(["systemd-sysusers", f"--root={tmp_path}",
                     f"{package}/usr/lib/sysusers.d/weir.conf"],
                    check=True, capture_output=True)
-    assert re.search(r"^weir:", read(tmp_path / "etc/passwd"), re.M)
+    for name in ("weir", "weir-program"):
+        assert re.search(f"^{name}:", read(tmp_path / "etc/passwd"), re.M)
 
 
 def test_the_unit_confines(unit):

@@ -5,6 +5,7 @@
  */
 #include "app/child/confine.h"
 
+#include "app/child/programs.h"
 #include "app/module.h"
 #include "base/log.h"
 #include "net/resolve.h"
@@ -47,6 +48,9 @@ confine_tell(const struct settings *s)
     struct sandbox o = options_of(s);
 
     privilege_tell(s->user);
+    if (programs_wanted(s)) {
+        privilege_tell_program(s->program_user);
+    }
     sandbox_tell(&o);
     if (!shared_is_sealed()) {
         log_notice("this kernel (before Linux 5.1) does not keep children from "
@@ -130,6 +134,16 @@ confine_process(struct loop *l, const struct settings *s, struct rights *r,
     }
     rights_clear(r);
     return rc;
+}
+
+struct sandbox
+confine_programs(const struct settings *s, const struct rights *r)
+{
+    struct sandbox o = options_of(s);
+
+    o.kind = SANDBOX_PROGRAM;
+    o.rights = r;
+    return o;
 }
 
 void

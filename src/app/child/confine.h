@@ -10,6 +10,7 @@
 #include "app/settings/settings.h"
 #include "event/loop.h"
 #include "proc/rights.h"
+#include "proc/sandbox.h"
 
 /* Child, before privileges are dropped. */
 void confine_prepare(const struct settings *s);
@@ -19,6 +20,9 @@ void confine_add_layers(const struct settings *s, struct rights *r);
  * Adds the rights of its resolver and its store to r, which is cleared. */
 int confine_process(struct loop *l, const struct settings *s, struct rights *r,
                     struct errmsg *err);
+/* The sandbox of a role's programs, which has these rights; r is borrowed. */
+struct sandbox confine_programs(const struct settings *s,
+                                const struct rights *r);
 void confine_leave(struct loop *l); /* no more looks; the sandbox stays */
 
 /* Master: logs the sandbox in force. */

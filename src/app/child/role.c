@@ -15,14 +15,17 @@
 
 #include "app/child/confine.h"
 #include "app/child/process.h"
+#include "app/child/programs.h"
 #include "app/metrics/metrics.h"
 #include "app/node_name.h"
 #include "app/store_role.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "net/conn_move.h"
 #include "proc/bus.h"
 #include "proc/rpc.h"
 #include "proc/slot.h"
+#include "proc/starter.h"
 
 #define RELEASE_MS 1000 /* for the database to hear of given leases */
 #define LEASE_ROLE 40   /* bytes of a lease's role, "relayer" */
@@ -35,9 +38,10 @@ struct life {
     struct rights rights;   /* owned; cleared when it is in the sandbox */
     struct buf description; /* owned; handed.description */
     char node[LEASE_NODE_MAX + 1];
-    bool hub;   /* started */
-    bool lease; /* started */
-    bool ended; /* state is gone */
+    bool hub;    /* started */
+    bool lease;  /* started */
+    bool ended;  /* state is gone */
+    bool failed; /* its starter has ended */
 };
 
 static bool
@@ -132,12 +136,49 @@ describe(struct life *life, const struct settings *s)
         r->describe(s, &life->description);
     }
     life->handed.loop = life->process.loop;
-    life->handed.settings = settings_for(r, s);
     life->handed.description = buf_str(&life->description);
     life->handed.node = node_name(s, life->node);
-    if (r->may != NULL) {
-        r->may(life->handed.settings, &life->rights);
+}
+
+/* ---- its process ---- */
+
+static void
+on_starter_gone(void *arg)
+{
+    struct life *life = arg;
+
+    if (life->ended) {
+        return;
     }
+    log_error("the starter of this role's programs has ended");
+    life->failed = true;
+    loop_stop(life->process.loop);
+}
+
+/* The starter is forked while the role has its privileges, and nothing else. */
+static int
+start_process(struct life *life, const struct settings *s, struct errmsg *err)
+{
+    const struct role *r = life->role;
+    struct role_process *handed = &life->handed;
+
+    handed->settings = settings_for(r, s);
+    if (r->may != NULL) {
+        r->may(handed->settings, &life->rights);
+    }
+    if (life->rights.programs.count > 0) {
+        handed->starter = programs_start(r->name, &life->rights, s, err);
+        if (handed->starter == NULL) {
+            return -1;
+        }
+    }
+    if (process_start(&life->process, s, err) == -1) {
+        return -1;
+    }
+    return handed->starter == NULL
+               ? 0
+               : starter_open(handed->starter, life->process.loop,
+                              on_starter_gone, life, err);
 }
 
 /* ---- what it needs ---- */
@@ -210,6 +251,7 @@ stop(struct life *life)
         life->role->stop(life->state);
     }
     life->ended = true;
+    starter_free(&life->handed.starter);
     rpc_stop_serving();
     if (life->lease) {
         give_leases_back(life->process.loop);
@@ -227,7 +269,7 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
 {
     const struct role *r = life->role;
 
-    if (process_start(&life->process, s, err) == -1) {
+    if (start_process(life, s, err) == -1) {
         return -1;
     }
     describe(life, s);
@@ -259,9 +301,10 @@ role_main(const struct role *r, unsigned index, const struct settings *s)
     } else {
         process_ready();
         loop_run(life.process.loop);
-        status = EXIT_SUCCESS;
+        status = life.failed ? EXIT_FAILURE : EXIT_SUCCESS;
         stop(&life);
     }
+    starter_free(&life.handed.starter);
     process_end(&life.process);
     rights_clear(&life.rights);
     buf_clear(&life.description);

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/module.h"
 #include "app/settings/filters.h"
@@ -34,6 +35,14 @@ check_not_empty(struct str value, struct errmsg *err)
         return errmsg_set(err, "must not be empty");
     }
     return 0;
+}
+
+static int
+check_program_user(struct str value, struct errmsg *err)
+{
+    uid_t ignored;
+
+    return value.len == 0 ? 0 : privilege_user_id(value, &ignored, err);
 }
 
 static const struct conf_key error_log_keys[] = {
@@ -137,6 +146,12 @@ static const struct conf_key keys[] = {
     ROW(settings, group, CONF_STRING, .preset = "", .change = CONF_RESTART,
         .check = privilege_find_group,
         .help = "Group to go with user; empty: the user's own."),
+    ROW(settings, program_user, CONF_STRING, .preset = "",
+        .change = CONF_RESTART, .check = check_program_user,
+        .help = "User, by name or number, that programs of roles become "
+                "when root starts weir, with that user's group: neither "
+                "root nor user; empty: \"weir-program\" if there is such a "
+                "user, else number 65533."),
     ROW(settings, daemon, CONF_BOOL, .preset = "false", .change = CONF_RESTART,
         .help = "Go to the background."),
     ROW(settings, error_log, CONF_GROUP, .keys = error_log_keys,
@@ -218,6 +233,7 @@ find_conflicts(struct pool *pool, const struct settings *s)
     char *text = NULL;
     char *mistakes;
     size_t len = 0;
+    struct errmsg err;
     FILE *out = open_memstream(&text, &len);
 
     if (out == NULL) {
@@ -226,6 +242,10 @@ find_conflicts(struct pool *pool, const struct settings *s)
     if (s->user.len == 0 && s->group.len > 0) {
         fprintf(out, "%s:%d: group \"%.*s\" needs a user beside it\n",
                 s->where.file, s->where.line, STR_ARGS(s->group));
+    }
+    if (geteuid() == 0 && s->program_user.len > 0 &&
+        privilege_check_program(s->program_user, s->user, &err) == -1) {
+        fprintf(out, "%s:%d: %s\n", s->where.file, s->where.line, err.text);
     }
     settings_check_servers(s, out);
     for (size_t i = 0; modules[i] != NULL; i++) {

@@ -259,7 +259,7 @@ struct settings {
     int64_t worker_connections;
     int64_t worker_rlimit_nofile; /* 0: as it is */
     struct str pid;
-    struct str user, group;
+    struct str user, group, program_user;
     bool daemon;
     struct error_log_settings error_log;
     int64_t max_generations;       /* with workers at once */
