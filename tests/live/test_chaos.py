@@ -253,7 +253,7 @@ def test_a_stream_that_has_too_many_segments(node):
 def test_last_words_without_an_end(node):
     w = node()
     for slot in range(1, 2 + len(FAMILY)):
-        poke(w, f"last_words.words.all[{slot}].count", 0x7fffffff)
+        poke(w, f"crash_dump.words.all[{slot}].count", 0x7fffffff)
     os.kill(w.workers()[0], signal.SIGSEGV)
     check_lives(w)
 
