@@ -13,7 +13,7 @@
  */
 #include "fuzz.h"
 
-#include "../../modules/relay/plan.h"
+#include "../../modules/relay/role_config.h"
 #include "app/child_commands.h"
 #include "net/access.h"
 
