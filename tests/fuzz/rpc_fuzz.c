@@ -9,7 +9,7 @@
  * covers: src/proc/rpc_wire.c
  * covers: src/proc/rpc_call.c:rpc_on_message,take_part,end,forget,find,enter
  * covers: src/proc/rpc_serve.c:rpc_on_request,take,new_request,find,grant
- * covers: src/proc/rpc_serve.c:objection,refuse,unblock,lose,free_request
+ * covers: src/proc/rpc_serve.c:objection,refuse,lose,free_request
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
