@@ -15,6 +15,7 @@
  */
 #include "fuzz.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/rpc_impl.h"
@@ -249,6 +250,26 @@ finish(const struct rpc_state *s)
     require(s->count == 0 && s->bytes == 0);
 }
 
+/* A role that stops takes nothing, not from the other process either. */
+static void
+stop(const struct rpc_state *s)
+{
+    struct rpc_head h = { .number = 1,
+                          .due = clock_ms() + 1000,
+                          .kind = RPC_REQUEST };
+    struct bus_message m = { .from = slot_owner_of(OTHER),
+                             .data = (const uint8_t *)&h,
+                             .len = sizeof(h),
+                             .fd = -1 };
+
+    rpc_stop_serving();
+    rpc_on_request(methods[0].state, &m);
+    require(s->count == 0);
+    rpc_close();
+    bus_sweep(OTHER);
+    rpc_open(loop);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -264,5 +285,6 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         require(s->open <= CALLS && s->count <= 2 * CALLS);
     }
     finish(s);
+    stop(s);
     return 0;
 }
