@@ -18,7 +18,7 @@
  *   response.c     the answer
  *   status.c       reason phrases
  *   error.c        bodies of errors
- *   min_rate.c     who sends or takes too slowly
+ *   min_rate.c     clients that send or read too slowly
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -89,7 +89,7 @@ struct http_level {
     struct str lines;      /* of the head, while the walk is here */
 };
 
-/* The choice of a layer of layers, which is layer `at` of its stage. */
+/* The choice of a layer of layers, which is layer `at` of its level. */
 struct http_choosing {
     struct http_choosing *next;
     const struct http_level *level;
@@ -260,7 +260,7 @@ void http_walk_enter(struct exchange *x, const struct http_location *l);
  * NULL when no layer is left, or when x->reject or x->needs_body is set. */
 const struct http_layer *http_walk_next(struct exchange *x);
 /* Whether the layer has the format that its level was chosen for; if not, the
- * walk has left the stage. */
+ * walk has left the level. */
 bool http_walk_fits(struct exchange *x, const struct http_layer *layer);
 /* No layer has an answer: the end of the walk is x->last_refusal, else 404. */
 void http_walk_end(struct exchange *x);

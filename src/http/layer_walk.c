@@ -14,7 +14,7 @@
 
 /* ---- where the walk is ---- */
 
-/* Gives the request the values of a stage. */
+/* Gives the request the values of a level. */
 static void
 show(struct exchange *x, struct http_level *s)
 {

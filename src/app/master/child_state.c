@@ -6,7 +6,6 @@
 #include "app/master/children.h"
 
 #include "base/clock.h"
-#include "proc/slot.h"
 
 #define CRASH_LOOP 3 /* starts in a row that ended soon */
 
