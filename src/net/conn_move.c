@@ -4,7 +4,8 @@
  *
  * Times are those of the monotonic clock, which all processes share.  A client
  * is counted in the census by the process that has its socket, under what the
- * address that was packed stands for.
+ * address that was packed stands for.  On its way it is not counted: how many
+ * are on their way is bounded by the open calls of the method that carries it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -86,10 +86,13 @@ def fits(b):
 
 def check_moving(b):
     first = b.picture()
-    second = b.picture(first["at"] + 1)
     assert len([n for n in colours(first).values() if n > 50]) >= 5, \
         colours(first)
-    assert 0.01 < difference(first, second) < 0.9
+
+    def moved():
+        second = b.picture(first["at"] + 1)
+        return 0.01 < difference(first, second) < 0.9
+    wait_for(moved, 10, "a picture that moves")
 
 
 def check_speed(w, b):
