@@ -1,0 +1,209 @@
+/*
+ * Settings, metrics, calls, and the table of the module.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "tts.h"
+
+#include "app/settings/settings.h"
+#include "conf/rows.h"
+
+/* ---- settings ---- */
+
+static const struct conf_key keys[] = {
+    ROW(tts_settings, instance, CONF_INSTANCE, .of = "tts",
+        .help = "Name of the item of tts that speaks here; the only one if "
+                "left out."),
+    CONF_END,
+};
+
+static const struct conf_key map_keys[] = {
+    ROW(tts_voice_map, name, CONF_STRING, .min = 1, .max = 64,
+        .help = "Name that a client gives."),
+    ROW(tts_voice_map, voice, CONF_STRING, .min = 1, .max = SPEECH_VOICE_MAX,
+        .help = "The voice that speaks for it."),
+    CONF_END,
+};
+
+static const struct conf_key wyoming_keys[] = {
+    ROWS_LISTENING(tts_wyoming, listening),
+    CONF_END,
+};
+
+static const char *const unknown_words[] = { "refuse", "default", NULL };
+
+static const struct conf_key instance_keys[] = {
+    ROW(tts_instance, name, CONF_STRING, .min = 1, .max = SPEECH_NAME_MAX,
+        .help = "Its name: a layer names it as its instance."),
+    ROW(tts_instance, voice, CONF_STRING, .max = SPEECH_VOICE_MAX,
+        .preset = "en-us", .help = "The voice of requests that name none."),
+    ROW(tts_instance, speaker, CONF_STRING, .max = SPEECH_VOICE_MAX,
+        .preset = "", .help = "The variant of requests that name none."),
+    ROW(tts_instance, data_dir, CONF_STRINGS, .max = 8, .preset = "",
+        .help = "Directories with voices; the first that has a file wins, that "
+                "of the system is the last."),
+    ROW(tts_instance, children, CONF_INT, .min = 1, .max = 64, .preset = "2",
+        .help = "Syntheses that compute at the same time."),
+    ROW(tts_instance, queue, CONF_INT, .min = 0, .max = 4096, .preset = "64",
+        .help = "Requests that wait for one of them; one more is refused "
+                "(503)."),
+    ROW(tts_instance, max_paused, CONF_INT, .min = 0, .max = 4096,
+        .preset = "256",
+        .help = "Syntheses that wait for slow readers; beyond, the slowest is "
+                "cut."),
+    ROW(tts_instance, cache, CONF_SIZE, .min = 0, .max = 4294967296,
+        .preset = "64M",
+        .help = "Memory for answers that were given; 0: none "
+                "is kept."),
+    ROW(tts_instance, buffer, CONF_SIZE, .min = 65536, .max = 67108864,
+        .preset = "1M",
+        .help = "An answer up to this size is sent whole, with its length; a "
+                "longer one is streamed."),
+    ROW(tts_instance, max_text, CONF_SIZE, .min = 16, .max = 1048576,
+        .preset = "64K",
+        .help = "Longest text; a longer one is refused "
+                "(413)."),
+    ROW(tts_instance, max_audio, CONF_TIME, .min = 1000, .max = 86400000,
+        .preset = "10m", .help = "Longest sound; what is longer breaks off."),
+    ROW(tts_instance, timeout, CONF_TIME, .min = 100, .max = 3600000,
+        .preset = "60s",
+        .help = "Longest synthesis, without the time in which its reader is "
+                "waited for."),
+    ROW(tts_instance, cpu, CONF_INT, .min = 1, .max = 3600, .preset = "30",
+        .help = "Seconds of processor time of a synthesis."),
+    ROW(tts_instance, memory, CONF_SIZE, .min = 33554432, .max = 4294967296,
+        .preset = "256M", .help = "Addresses that a synthesis may have."),
+    ROW(tts_instance, min_rate, CONF_SIZE, .min = 0, .max = 1048576,
+        .preset = "0", .help = "Bytes a second that a reader has to take."),
+    ROW(tts_instance, unknown_voice, CONF_ENUM, .words = unknown_words,
+        .preset = "refuse",
+        .help = "A voice that is not there: refuse it (404), or let the "
+                "default speak."),
+    ROW(tts_instance, voice_map, CONF_GROUPS, .keys = map_keys,
+        .size = sizeof(struct tts_voice_map), .preset = "", .max = 64,
+        .help = "Names of voices of other services."),
+    ROW(tts_instance, wyoming, CONF_GROUPS, .keys = wyoming_keys,
+        .size = sizeof(struct tts_wyoming), .preset = "", .max = 1,
+        .help = "Listens for the protocol Wyoming (Home Assistant)."),
+    CONF_END,
+};
+
+static const struct conf_key root_keys[] = {
+    ROW_AS("tts", tts_root, instances, CONF_GROUPS, .keys = instance_keys,
+           .size = sizeof(struct tts_instance), .max = TTS_INSTANCES,
+           .preset = "", .named = true,
+           .help = "Speakers of text, by name; see tts(7)."),
+    CONF_END,
+};
+
+/* ---- metrics ---- */
+
+static const char *
+outcome_name(unsigned i)
+{
+    static const char *const names[TTS_OUTCOMES] = {
+        [TTS_OK] = "ok",
+        [TTS_BAD_REQUEST] = "bad_request",
+        [TTS_UNKNOWN_VOICE] = "unknown_voice",
+        [TTS_QUEUE_FULL] = "queue_full",
+        [TTS_TOO_LONG] = "too_long",
+        [TTS_CRASHED] = "crashed",
+        [TTS_NO_SPEAKER] = "no_speaker",
+        [TTS_CLIENT_GONE] = "client_gone",
+    };
+
+    return names[i];
+}
+
+static const char *
+end_name(unsigned i)
+{
+    static const char *const names[TTS_CHILD_ENDS_COUNT] = {
+        [TTS_END_CRASHED] = "crashed", [TTS_END_TIMEOUT] = "timeout",
+        [TTS_END_SLOW] = "slow",       [TTS_END_PAUSED] = "paused",
+        [TTS_END_GONE] = "gone",
+    };
+
+    return names[i];
+}
+
+struct metric tts_metrics[] = {
+    [TTS_REQUESTS] = { .name = "weir_speech_requests_total",
+                       .help = "Requests for speech.",
+                       .labels = { { "outcome", outcome_name,
+                                     TTS_OUTCOMES } } },
+    [TTS_FIRST_SOUND] = { .name = "weir_speech_first_sound_microseconds_total",
+                          .help = "From requests to their first sounds." },
+    [TTS_AUDIO] = { .name = "weir_speech_audio_milliseconds_total",
+                    .help = "Sound that was made." },
+    [TTS_CACHE_HITS] = { .name = "weir_speech_cache_hits_total",
+                         .help = "Answers that were there already." },
+    [TTS_CHILD_ENDS] = { .name = "weir_speech_child_ends_total",
+                         .help = "Children that crashed or were killed.",
+                         .labels = { { "reason", end_name,
+                                       TTS_CHILD_ENDS_COUNT } } },
+    [TTS_METRICS] = METRIC_END,
+};
+
+/* ---- calls ---- */
+
+struct rpc_method tts_methods[] = {
+    [TTS_SAY] = { .name = "tts.say",
+                  .role = "speaker",
+                  .caller = BUS_ANYBODY,
+                  .request_max = SPEECH_REQUEST_MAX,
+                  .answer_max = SPEECH_ANSWER_MAX,
+                  .open_max = RPC_OPEN_MAX },
+    [TTS_VOICES] = { .name = "tts.voices",
+                     .role = "speaker",
+                     .caller = BUS_ANYBODY,
+                     .request_max = SPEECH_NAME_MAX,
+                     .answer_max = SPEECH_ANSWER_MAX,
+                     .open_max = 1024 },
+    [TTS_SHOW] = { .name = "tts.show",
+                   .role = "speaker",
+                   .caller = BUS_MASTER,
+                   .answer_max = 32000,
+                   .open_max = 64 },
+    { .name = NULL },
+};
+
+const struct module tts_module = {
+    .name = "tts",
+    .about = "speech: text to sound with the voices of espeak-ng",
+    .keys = keys,
+    .settings_size = sizeof(struct tts_settings),
+    .root = { root_keys, sizeof(struct tts_root) },
+    .methods = tts_methods,
+    .metrics = tts_metrics,
+};
+
+const struct tts_root *
+tts_root_of(const struct settings *s)
+{
+    return settings_of_module(s, &tts_module);
+}
+
+/* ---- being wanted ---- */
+
+static void
+look_at_layer(void *arg, const struct conf_extra *layer)
+{
+    bool *found = arg;
+
+    *found |= layer->what == &tts_module;
+}
+
+bool
+tts_wanted(const struct settings *s)
+{
+    const struct conf_groups *all = &tts_root_of(s)->instances;
+    const struct tts_instance *items = all->items;
+    bool found = false;
+
+    for (size_t i = 0; i < all->count; i++) {
+        found |= items[i].wyoming.count > 0;
+    }
+    settings_each_layer(s, look_at_layer, &found);
+    return found;
+}

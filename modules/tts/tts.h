@@ -1,0 +1,141 @@
+/*
+ * Speech: text to sound over HTTP, with the voices of espeak-ng.
+ *
+ *   tts.c         settings, metrics, calls, the table of the module
+ *   request.[ch]  the bytes between worker, speaker and weir-speaker
+ *   ask.[ch]      worker: a client's JSON or query to a struct speech_request
+ *   layer.c       worker: routes, and answers from a memfd or a pipe
+ *   openai.c      worker: POST /v1/audio/speech and its lists
+ *   wyoming.c     worker: the protocol of Home Assistant, on its own listener
+ *   page.c        worker: the page for people
+ *   speaker.c     role "speaker": instances, the queue, slots of CPU
+ *   engine.[ch]   role: weir-speaker: the zygote, its children
+ *   cache.[ch]    role: answers that were given, as sealed memfds
+ *   catalogue.[ch]  voices of data directories, their names, the nearest ones
+ *   alone.c       master: weir -m VOICE, the built-in weir.conf
+ *   verbs.c       master: weirctl show speech
+ *   weir-speaker/ the program: it alone is linked with libespeak-ng
+ *
+ * A request walks from a worker to the speaker, which knows the voices and the
+ * cache, and from there to a child of weir-speaker, which computes the sound.
+ * The sound comes back as a sealed memfd (it fits the buffer) or through a pipe
+ * that the worker reads itself.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_TTS_TTS_H
+#define MODULES_TTS_TTS_H
+
+#include "app/control/verb.h"
+#include "app/module.h"
+#include "app/settings/servers.h"
+#include "http/http.h"
+#include "proc/metric.h"
+#include "proc/rpc.h"
+#include "request.h"
+
+#define TTS_INSTANCES 16 /* at most */
+
+/* ---- tts.c ---- */
+
+struct tts_instance { /* an item of "tts" at the root of weir.conf */
+    struct str name;
+    struct str voice;             /* of requests that name none */
+    struct conf_strings data_dir; /* the first that has a file wins; Debian's
+                                     is the last */
+    int64_t children;             /* syntheses that run at once */
+    int64_t queue;                /* requests that wait for one */
+    int64_t max_paused;           /* children that wait for their readers */
+    int64_t cache;                /* bytes of answers that are kept */
+    int64_t buffer;               /* bytes of an answer with a known length */
+    int64_t max_text;             /* bytes */
+    int64_t max_audio;            /* ms of sound */
+    int64_t timeout;              /* ms from taken to done, without the time in
+                                     which the reader is waited for */
+    int64_t cpu;                  /* s of processor time of a request */
+    int64_t memory;               /* bytes of addresses of a child */
+    int64_t min_rate;             /* bytes a second that a reader takes */
+    int unknown_voice;            /* enum tts_unknown */
+    struct str speaker;           /* variant of requests that name none */
+    int64_t length_scale;         /* millionths; defaults of requests */
+    int64_t noise_scale;          /* millionths; -1: the voice's own */
+    int64_t noise_w_scale;        /* millionths */
+    int64_t sentence_silence;     /* ms */
+    struct conf_groups voice_map; /* struct tts_voice_map */
+    struct conf_groups wyoming;   /* struct tts_wyoming: none or one */
+};
+
+enum tts_unknown { TTS_UNKNOWN_REFUSE, TTS_UNKNOWN_DEFAULT };
+
+struct tts_voice_map { /* a name of another API, and the voice for it */
+    struct str name, voice;
+};
+
+struct tts_wyoming {
+    struct listening listening;
+};
+
+struct tts_root {
+    struct conf_groups instances; /* struct tts_instance */
+};
+
+struct tts_settings {              /* of a layer */
+    struct conf_instance instance; /* struct tts_instance */
+};
+
+const struct tts_root *tts_root_of(const struct settings *s);
+/* Whether a layer of s, or a Wyoming listener, wants the speaker. */
+bool tts_wanted(const struct settings *s);
+
+enum tts_metric {
+    TTS_REQUESTS,    /* by outcome */
+    TTS_FIRST_SOUND, /* seconds from the request to the first sound, summed */
+    TTS_AUDIO,       /* seconds of sound that were made */
+    TTS_CACHE_HITS,
+    TTS_CHILD_ENDS, /* children killed or crashed, by reason */
+    TTS_METRICS
+};
+enum tts_outcome {
+    TTS_OK,
+    TTS_BAD_REQUEST,
+    TTS_UNKNOWN_VOICE,
+    TTS_QUEUE_FULL,
+    TTS_TOO_LONG,
+    TTS_CRASHED,
+    TTS_NO_SPEAKER,
+    TTS_CLIENT_GONE,
+    TTS_OUTCOMES
+};
+enum tts_child_end {
+    TTS_END_CRASHED, /* by itself */
+    TTS_END_TIMEOUT, /* killed: too long */
+    TTS_END_SLOW,    /* killed: its reader was too slow */
+    TTS_END_PAUSED,  /* killed: more than max_paused */
+    TTS_END_GONE,    /* killed: nobody listens any more */
+    TTS_CHILD_ENDS_COUNT
+};
+extern struct metric tts_metrics[];
+
+/* ---- calls: workers and the master ask, the speaker answers ---- */
+
+enum {
+    TTS_SAY,    /* speech_request -> speech_answer, see request.h */
+    TTS_VOICES, /* instance's name -> speech_answer with the JSON object of
+                   GET /voices as a sealed memfd */
+    TTS_SHOW,   /* the master's: nothing -> packed, see verbs.c */
+};
+extern struct rpc_method tts_methods[];
+
+/* ---- the others ---- */
+
+extern const struct http_route tts_routes[]; /* layer.c */
+int tts_start(const struct module_layer *layer, void **state,
+              const struct http_route **routes, struct errmsg *err);
+void tts_stop(void *state);
+extern const struct role tts_roles[];           /* speaker.c */
+extern const struct control_verb tts_verbs[];   /* verbs.c */
+extern const struct module_servers tts_servers; /* wyoming.c */
+http_handler tts_on_page;                       /* page.c */
+http_handler tts_on_openai, tts_on_openai_models, tts_on_openai_voices;
+
+#endif
