@@ -1,6 +1,6 @@
 /*
- * What is asked of the speaker and of its children, and what they answer: the
- * bytes between worker, speaker and weir-speaker.
+ * The bytes between worker, speaker and weir-speaker: requests, and the answers
+ * to them:
  *
  *   worker   -> speaker   struct speech_request   the call tts.say
  *   speaker  -> worker    struct speech_answer    parts, and the last answer
@@ -98,9 +98,9 @@ struct speech_answer {
 void speech_pack_answer(struct pack *p, const struct speech_answer *a);
 int speech_unpack_answer(struct unpack *u, struct speech_answer *a);
 
-/* What a child says, in this order: TAKEN, then perhaps LONG, then any number
- * of PAUSED and WANTS, then DONE or FAILED; then it ends.  A child that ends
- * without one of these two has crashed. */
+/* The records of a child, in this order: TAKEN, then perhaps LONG, then any
+ * number of PAUSED and WANTS, then DONE or FAILED; then it ends.  A child that
+ * ends without one of these two has crashed. */
 enum speech_record_kind {
     SPEECH_TAKEN,  /* this child has the request: pid, sample_rate */
     SPEECH_LONG,   /* the pipe has the sound, from its first byte */
