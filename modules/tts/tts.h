@@ -5,6 +5,7 @@
  *   request.[ch]  the bytes between worker, speaker and weir-speaker
  *   ask.[ch]      worker: a client's JSON or query to a struct speech_request
  *   layer.c       worker: routes, and answers from a memfd or a pipe
+ *   pipe_reader.[ch]  worker: a synthesis's pipe, no faster than its taker
  *   openai.c      worker: POST /v1/audio/speech and its lists
  *   wyoming.c     worker: the protocol of Home Assistant, on its own listener
  *   page*.c       worker: the page for people, and its three texts
