@@ -107,8 +107,8 @@ int speech_unpack_answer(struct unpack *u, struct speech_answer *a);
 enum speech_record_kind {
     SPEECH_TAKEN,  /* this child has the request: pid, sample_rate */
     SPEECH_LONG,   /* the pipe has the sound, from its first byte */
-    SPEECH_PAUSED, /* the pipe was full for 100 ms: computes nothing */
-    SPEECH_WANTS,  /* the pipe has room: waits for a byte, its slot */
+    SPEECH_PAUSED, /* for 100 ms the pipe was never half empty: bytes */
+    SPEECH_WANTS,  /* it is half empty now: waits for a byte, its slot */
     SPEECH_DONE,   /* bytes, samples, first_us */
     SPEECH_FAILED, /* status, field, message */
     SPEECH_RECORDS
@@ -118,7 +118,7 @@ struct speech_record {
     enum speech_record_kind kind;
     int64_t pid;
     int64_t sample_rate; /* Hz, of the answer */
-    int64_t bytes;       /* of the answer */
+    int64_t bytes;       /* of the answer; PAUSED, WANTS: so far */
     int64_t samples;     /* of the answer, at sample_rate */
     int64_t first_us;    /* from TAKEN to the first sound */
     int64_t status;      /* of HTTP: 400, 413, 500 */
@@ -141,8 +141,9 @@ enum { SPEECH_STATUS, SPEECH_MEMORY, SPEECH_PIPE, SPEECH_FDS };
 /* On the control socket, a text each.  From the zygote: "ready RATE" when the
  * library has started and idle children wait; "failed WHY".  To the zygote:
  * "kill PID", one of its children; "voice FILE", which it loads before it forks
- * its next children.  When it is closed, the zygote makes no more children and
- * ends with the last of those that have a request. */
+ * its next children; "end": it ends its idle children, makes no more, and ends
+ * with the last of those that have a request, which "kill" still ends.  When
+ * the socket is closed, it does the same. */
 #define SPEECH_CONTROL_MAX 1024
 
 #endif
