@@ -28,6 +28,7 @@
     ((size_t)1 << 20)           /* of a text, whatever max_text says */
 #define SPEECH_MESSAGE_MAX 1024 /* of an error's message */
 #define SPEECH_FIELD_MAX 32     /* of the name of a field */
+#define SPEECH_TAG_MAX 64       /* of an answer's tag */
 #define SPEECH_REQUEST_MAX (SPEECH_TEXT_MAX + 4096) /* packed */
 #define SPEECH_ANSWER_MAX 4096                      /* packed */
 
@@ -91,6 +92,8 @@ struct speech_answer {
     bool cached;
     enum speech_format format;
     struct str voice;   /* that speaks: "en-US", "en-US+f3" */
+    struct str tag; /* of a whole answer, for its ETag: letters, digits and
+                       '-', the same for the same bytes; empty: none */
     struct str field;   /* of an error: the request's field, or empty */
     struct str message; /* of an error */
 };
