@@ -96,6 +96,7 @@ speech_pack_answer(struct pack *p, const struct speech_answer *a)
     pack_u8(p, a->cached);
     pack_u8(p, a->format);
     pack_text(p, a->voice);
+    pack_text(p, a->tag);
     pack_text(p, a->field);
     pack_text(p, a->message);
 }
@@ -113,13 +114,14 @@ speech_unpack_answer(struct unpack *u, struct speech_answer *a)
     a->cached = unpack_u8(u) != 0;
     format = unpack_u8(u);
     a->voice = unpack_text(u);
+    a->tag = unpack_text(u);
     a->field = unpack_text(u);
     a->message = unpack_text(u);
     if (!unpack_ends(u) || format >= SPEECH_FORMATS ||
         !within(status, 200, 599) || !within(a->length, -1, INT64_MAX) ||
         !within(a->duration, -1, INT64_MAX) ||
         !within(a->retry_after, 0, 3600) ||
-        !within(a->sample_rate, 0, 192000)) {
+        !within(a->sample_rate, 0, 192000) || a->tag.len > SPEECH_TAG_MAX) {
         return -1;
     }
     a->status = (int)status;

@@ -1,6 +1,6 @@
 /*
- * What is asked of the speaker and of its children, and what they answer: the
- * bytes between worker, speaker and weir-speaker.
+ * The bytes between worker, speaker and weir-speaker: requests, and the answers
+ * to them:
  *
  *   worker   -> speaker   struct speech_request   the call tts.say
  *   speaker  -> worker    struct speech_answer    parts, and the last answer
@@ -28,6 +28,7 @@
     ((size_t)1 << 20)           /* of a text, whatever max_text says */
 #define SPEECH_MESSAGE_MAX 1024 /* of an error's message */
 #define SPEECH_FIELD_MAX 32     /* of the name of a field */
+#define SPEECH_TAG_MAX 64       /* of an answer's tag */
 #define SPEECH_REQUEST_MAX (SPEECH_TEXT_MAX + 4096) /* packed */
 #define SPEECH_ANSWER_MAX 4096                      /* packed */
 
@@ -91,6 +92,8 @@ struct speech_answer {
     bool cached;
     enum speech_format format;
     struct str voice;   /* that speaks: "en-US", "en-US+f3" */
+    struct str tag; /* of a whole answer, for its ETag: letters, digits and
+                       '-', the same for the same bytes; empty: none */
     struct str field;   /* of an error: the request's field, or empty */
     struct str message; /* of an error */
 };
@@ -98,14 +101,14 @@ struct speech_answer {
 void speech_pack_answer(struct pack *p, const struct speech_answer *a);
 int speech_unpack_answer(struct unpack *u, struct speech_answer *a);
 
-/* What a child says, in this order: TAKEN, then perhaps LONG, then any number
- * of PAUSED and WANTS, then DONE or FAILED; then it ends.  A child that ends
- * without one of these two has crashed. */
+/* The records of a child, in this order: TAKEN, then perhaps LONG, then any
+ * number of PAUSED and WANTS, then DONE or FAILED; then it ends.  A child that
+ * ends without one of these two has crashed. */
 enum speech_record_kind {
     SPEECH_TAKEN,  /* this child has the request: pid, sample_rate */
     SPEECH_LONG,   /* the pipe has the sound, from its first byte */
-    SPEECH_PAUSED, /* the pipe was full for 100 ms: computes nothing */
-    SPEECH_WANTS,  /* the pipe has room: waits for a byte, its slot */
+    SPEECH_PAUSED, /* for 100 ms the pipe was never half empty: bytes */
+    SPEECH_WANTS,  /* it is half empty now: waits for a byte, its slot */
     SPEECH_DONE,   /* bytes, samples, first_us */
     SPEECH_FAILED, /* status, field, message */
     SPEECH_RECORDS
@@ -115,7 +118,7 @@ struct speech_record {
     enum speech_record_kind kind;
     int64_t pid;
     int64_t sample_rate; /* Hz, of the answer */
-    int64_t bytes;       /* of the answer */
+    int64_t bytes;       /* of the answer; PAUSED, WANTS: so far */
     int64_t samples;     /* of the answer, at sample_rate */
     int64_t first_us;    /* from TAKEN to the first sound */
     int64_t status;      /* of HTTP: 400, 413, 500 */
@@ -138,8 +141,9 @@ enum { SPEECH_STATUS, SPEECH_MEMORY, SPEECH_PIPE, SPEECH_FDS };
 /* On the control socket, a text each.  From the zygote: "ready RATE" when the
  * library has started and idle children wait; "failed WHY".  To the zygote:
  * "kill PID", one of its children; "voice FILE", which it loads before it forks
- * its next children.  When it is closed, the zygote makes no more children and
- * ends with the last of those that have a request. */
+ * its next children; "end": it ends its idle children, makes no more, and ends
+ * with the last of those that have a request, which "kill" still ends.  When
+ * the socket is closed, it does the same. */
 #define SPEECH_CONTROL_MAX 1024
 
 #endif

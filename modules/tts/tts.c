@@ -128,17 +128,17 @@ end_name(unsigned i)
 }
 
 struct metric tts_metrics[] = {
-    [TTS_REQUESTS] = { .name = "weir_speech_requests_total",
+    [TTS_REQUESTS] = { .name = "weir_tts_requests_total",
                        .help = "Requests for speech.",
                        .labels = { { "outcome", outcome_name,
                                      TTS_OUTCOMES } } },
-    [TTS_FIRST_SOUND] = { .name = "weir_speech_first_sound_microseconds_total",
+    [TTS_FIRST_SOUND] = { .name = "weir_tts_first_sound_microseconds_total",
                           .help = "From requests to their first sounds." },
-    [TTS_AUDIO] = { .name = "weir_speech_audio_milliseconds_total",
+    [TTS_AUDIO] = { .name = "weir_tts_audio_milliseconds_total",
                     .help = "Sound that was made." },
-    [TTS_CACHE_HITS] = { .name = "weir_speech_cache_hits_total",
+    [TTS_CACHE_HITS] = { .name = "weir_tts_cache_hits_total",
                          .help = "Answers that were there already." },
-    [TTS_CHILD_ENDS] = { .name = "weir_speech_child_ends_total",
+    [TTS_CHILD_ENDS] = { .name = "weir_tts_child_ends_total",
                          .help = "Children that crashed or were killed.",
                          .labels = { { "reason", end_name,
                                        TTS_CHILD_ENDS_COUNT } } },

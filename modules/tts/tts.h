@@ -5,9 +5,10 @@
  *   request.[ch]  the bytes between worker, speaker and weir-speaker
  *   ask.[ch]      worker: a client's JSON or query to a struct speech_request
  *   layer.c       worker: routes, and answers from a memfd or a pipe
+ *   pipe_reader.[ch]  worker: a synthesis's pipe, no faster than its taker
  *   openai.c      worker: POST /v1/audio/speech and its lists
  *   wyoming.c     worker: the protocol of Home Assistant, on its own listener
- *   page.c        worker: the page for people
+ *   page*.c       worker: the page for people, and its three texts
  *   speaker.c     role "speaker": instances, the queue, slots of CPU
  *   engine.[ch]   role: weir-speaker: the zygote, its children
  *   cache.[ch]    role: answers that were given, as sealed memfds
@@ -136,7 +137,8 @@ void tts_stop(void *state);
 extern const struct role tts_roles[];           /* speaker.c */
 extern const struct control_verb tts_verbs[];   /* verbs.c */
 extern const struct module_servers tts_servers; /* wyoming.c */
-http_handler tts_on_page;                       /* page.c */
+/* page.c: GET / for a browser, GET /_page.js, GET /_page.css */
+http_handler tts_on_page, tts_on_page_script, tts_on_page_style;
 http_handler tts_on_openai, tts_on_openai_models, tts_on_openai_voices;
 
 #endif

@@ -77,6 +77,7 @@ rights_add(struct rights *r, const struct rights *more)
 {
     r->fork |= more->fork;
     r->resize |= more->resize;
+    r->seal |= more->seal;
     r->connect_any |= more->connect_any;
     r->connect_local |= more->connect_local;
     add_paths(&r->read, &more->read);
@@ -136,6 +137,9 @@ rights_describe(const struct rights *r, struct buf *out)
     }
     if (r->resize) {
         say(out, "changes sizes of its files");
+    }
+    if (r->seal) {
+        say(out, "seals its memory files");
     }
     say_paths(out, "reads", &r->read);
     say_paths(out, "writes below", &r->write);

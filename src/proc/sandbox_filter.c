@@ -132,6 +132,7 @@ rights_of(const struct rights *r)
 
     has |= r->fork ? OF_FORK : 0U;
     has |= r->resize ? OF_RESIZE : 0U;
+    has |= r->seal ? OF_SEAL : 0U;
     has |= r->write.count > 0 ? OF_WRITE : 0U;
     has |= rights_connects(r) ? OF_CONNECT : 0U;
     has |= inet ? OF_INET : 0U;

@@ -28,6 +28,7 @@ enum sandbox_who {
     OF_ANY_PORT = 1 << 8,    /* nobody has to */
     OF_NARROW = 1 << 9,      /* a child without sanitizers; or ... */
     OF_SANITIZER = 1 << 10,  /* one with them */
+    OF_SEAL = 1 << 11,
 };
 
 #define SANDBOX_TESTS 2

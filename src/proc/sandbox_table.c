@@ -264,6 +264,10 @@ static const struct sandbox_rule fork_rules[] = {
 
 static const int resize_calls[] = { SYS_ftruncate };
 
+static const struct sandbox_rule seal_rules[] = {
+    { SYS_fcntl, { IS(1, F_ADD_SEALS) } },
+};
+
 /* Where, Landlock says.  Hard and symbolic links are not made. */
 static const int write_calls[] = {
     SYS_openat,   SYS_mkdirat,   SYS_renameat,  SYS_renameat2,
@@ -413,6 +417,7 @@ const struct sandbox_row sandbox_rows[] = {
     { OF_SANITIZER,             LIST(sanitizer),       NOTHING },
     { OF_FORK,                  LIST(fork_calls),      LIST(fork_rules) },
     { OF_RESIZE,                LIST(resize_calls),    NOTHING },
+    { OF_SEAL,                  NOTHING,               LIST(seal_rules) },
     { OF_WRITE,                 LIST(write_calls),     LIST(write_rules) },
     { OF_CONNECT,               LIST(connect_calls),   LIST(connect_rules) },
     { OF_INET,                  NOTHING,               LIST(inet_rules) },

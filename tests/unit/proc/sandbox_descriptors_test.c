@@ -182,6 +182,29 @@ sizes_of_files_where_they_are_its_own(void **state)
     everything.rights = NULL;
 }
 
+static int
+try_seal(void)
+{
+    int fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == -1 ? errno
+           : write(fd, "x", 1) != -1                  ? 1
+                                                      : 0;
+}
+
+/* A role that hands out what it has in memory. */
+static void
+seals_where_it_has_the_right(void **state)
+{
+    static const struct rights seal = { .seal = true };
+
+    (void)state;
+    assert_int_equal(run(try_seal), EPERM);
+    everything.rights = &seal;
+    assert_int_equal(run(try_seal), 0);
+    everything.rights = NULL;
+}
+
 int
 main(void)
 {
@@ -189,6 +212,7 @@ main(void)
         cmocka_unit_test(calls_are_refused),
         cmocka_unit_test(some_commands_of_fcntl_are_allowed),
         cmocka_unit_test(sizes_of_files_where_they_are_its_own),
+        cmocka_unit_test(seals_where_it_has_the_right),
     };
 
     directory = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

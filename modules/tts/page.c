@@ -1,0 +1,91 @@
+/*
+ * The page for people, to try voices: three answers that never change.
+ *
+ * Its addresses are relative to {base}/, so that it works behind a proxy that
+ * gives it another path; {base} without the slash leads there.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "page.h"
+
+#include "tts.h"
+
+/* No inline script or style, no other host.  blob: is the sound that the page
+ * has been given, data: the icon that it does not have. */
+#define POLICY                                                                \
+    STR("default-src 'none'; script-src 'self'; style-src 'self'; "           \
+        "connect-src 'self'; media-src blob:; img-src data:; base-uri 'none'" \
+        "; form-action 'none'; frame-ancestors 'none'")
+
+#define PAGE_MAX 65536 /* of each text; bytes */
+
+static enum http_result
+reply(struct http_request *r, const char *type, const char *const *pieces)
+{
+    struct buf b;
+
+    buf_init(&b, PAGE_MAX);
+    for (; *pieces != NULL; pieces++) {
+        buf_add_str(&b, str_from(*pieces));
+    }
+    http_set_header(r, "Content-Security-Policy", POLICY);
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+    http_set_header(r, "Cache-Control", STR("no-cache"));
+    http_reply(r, 200, type, buf_str(&b));
+    buf_clear(&b);
+    return HTTP_DONE;
+}
+
+/* The last segment of the path, as the client sent it: below it are the
+ * addresses of the page. */
+static struct str
+last_segment(struct str target)
+{
+    struct str path = target;
+    size_t begin;
+
+    for (size_t i = 0; i < path.len; i++) {
+        if (path.ptr[i] == '?' || path.ptr[i] == '#') {
+            path.len = i;
+        }
+    }
+    for (begin = path.len; begin > 0 && path.ptr[begin - 1] != '/'; begin--) {
+    }
+    return str_of(path.ptr + begin, path.len - begin);
+}
+
+static enum http_result
+lead_to_slash(struct http_request *r)
+{
+    struct buf b;
+
+    buf_init(&b, r->target.len + 4);
+    buf_printf(&b, "./%.*s/", STR_ARGS(last_segment(r->target)));
+    http_set_header(r, "Location", buf_str(&b));
+    buf_clear(&b);
+    return http_reply(r, 307, "text/plain", STR("the page is at this path/\n"));
+}
+
+enum http_result
+tts_on_page(struct http_request *r, void *state)
+{
+    (void)state;
+    if (r->path.len == 0 || r->path.ptr[r->path.len - 1] != '/') {
+        return lead_to_slash(r);
+    }
+    return reply(r, "text/html; charset=utf-8", page_html);
+}
+
+enum http_result
+tts_on_page_script(struct http_request *r, void *state)
+{
+    (void)state;
+    return reply(r, "text/javascript; charset=utf-8", page_script);
+}
+
+enum http_result
+tts_on_page_style(struct http_request *r, void *state)
+{
+    (void)state;
+    return reply(r, "text/css; charset=utf-8", page_style);
+}
