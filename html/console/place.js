@@ -70,6 +70,14 @@ export function keysOf(server) {
   return null;
 }
 
+/** The path of the page to try voices on this page's own server; null: there is
+ *  none. */
+export function speechOf(server) {
+  const found = server?.http?.[server.here]?.locations
+    .find((l) => l.modules.includes('tts'));
+  return found ? `${found.path.replace(/\/$/, '')}/` : null;
+}
+
 /** Differs when any of the above may. */
 export function placeMark(server) {
   return server ? JSON.stringify([server.rtmp, server.http, server.here]) : '';

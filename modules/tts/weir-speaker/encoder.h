@@ -21,6 +21,8 @@
 /* Takes bytes of the answer; -1: it wants no more. */
 typedef int encoder_sink(void *arg, const void *data, size_t n);
 
+#define ENCODER_HEAD_MAX 4096 /* bytes of a head, at most */
+
 struct encoder_options {
     int format;       /* enum speech_format (request.h), not TIMINGS */
     unsigned rate_in; /* Hz of the samples */
@@ -31,9 +33,11 @@ struct encoder_options {
 
 struct encoder;
 
-/* Whether this build can: the reason in err (MP3 and Opus may be missing). */
+/* Whether this build can; err has what it can (FLAC, Opus and MP3 may be
+ * missing). */
 int encoder_check(int format, struct errmsg *err);
-/* The rate of the answer, Hz. */
+/* The rate of the answer, Hz: what a decoder gives.  Opus is always 48000, MP3
+ * the lowest of its nine rates that loses nothing. */
 unsigned encoder_rate(const struct encoder_options *o);
 /* NULL with err: the format is not there, or the library fails. */
 struct encoder *encoder_new(const struct encoder_options *o,
@@ -42,7 +46,8 @@ struct encoder *encoder_new(const struct encoder_options *o,
  * the sink wants no more, or with err the library failed. */
 int encoder_write(struct encoder *e, const int16_t *samples, size_t n,
                   struct errmsg *err);
-/* The rest of the bytes.  Into head: what belongs at the start of the file, as
+/* The rest of the bytes; begins the answer if nothing did.  Into head, which
+ * has a limit of ENCODER_HEAD_MAX: what belongs at the start of the file, as
  * many bytes as were written there first; empty: it is right as it is. */
 int encoder_end(struct encoder *e, struct buf *head, struct errmsg *err);
 int64_t encoder_samples(const struct encoder *e); /* of the answer, so far */
