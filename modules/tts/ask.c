@@ -47,7 +47,7 @@ ask_refuse(struct ask_error *err, const char *field, const char *must,
 {
     static const char *const kinds[] = {
         [JSON_NULL] = "null",       [JSON_BOOL] = "true or false",
-        [JSON_NUMBER] = "a number", [JSON_STRING] = "a text",
+        [JSON_NUMBER] = "a number", [JSON_STRING] = "a string",
         [JSON_ARRAY] = "an array",  [JSON_OBJECT] = "an object",
     };
     struct str text = shown(value->text);
@@ -227,7 +227,7 @@ take_name(const struct asking *a, const struct field *f,
     struct str *to = place(a, f);
 
     if (v->kind != JSON_STRING) {
-        return ask_refuse(a->err, f->name, "a text", v);
+        return ask_refuse(a->err, f->name, "a string", v);
     }
     if (v->text.len > 0) {
         *to = ask_name(v->text);
@@ -387,7 +387,7 @@ ask_json(struct pool *pool, const struct tts_instance *i, struct str body,
         return refuse(err, 400, "text", "text is missing");
     }
     if (v->kind != JSON_STRING) {
-        return ask_refuse(err, "text", "a text", v);
+        return ask_refuse(err, "text", "a string", v);
     }
     if (ask_text(pool, i, v->text, out, err) == -1) {
         return -1;

@@ -111,7 +111,7 @@ say_json(struct http_request *r, void *state, bool timings)
     struct ask_error err;
 
     if (r->context != NULL) {
-        return say_go_on(r);
+        return answer_go_on(r);
     }
     if (ask_json(r->pool, i, r->body, &ask, &err) == -1) {
         return layer_refuse(r, &err);
@@ -119,7 +119,7 @@ say_json(struct http_request *r, void *state, bool timings)
     if (timings) {
         ask.format = SPEECH_TIMINGS;
     }
-    return say_begin(r, i, &ask, layer_send_error);
+    return answer_begin(r, i, &ask, layer_send_error);
 }
 
 static enum http_result
@@ -193,7 +193,7 @@ on_get(struct http_request *r, void *state)
     struct str raw;
 
     if (r->context != NULL) {
-        return say_go_on(r);
+        return answer_go_on(r);
     }
     if (http_query_count(r, "text", &raw) == 0) {
         http_vary(r, STR("Accept"));
@@ -202,7 +202,7 @@ on_get(struct http_request *r, void *state)
     if (ask_query(r, i, &ask, &err) == -1) {
         return layer_refuse(r, &err);
     }
-    return say_begin(r, i, &ask, layer_send_error);
+    return answer_begin(r, i, &ask, layer_send_error);
 }
 
 /* ---- the list of voices ---- */
@@ -277,7 +277,7 @@ refuse_list(struct http_request *r, layer_fail *fail, struct str why)
 {
     char seconds[24];
 
-    snprintf(seconds, sizeof(seconds), "%lld", (long long)say_retry_after());
+    snprintf(seconds, sizeof(seconds), "%lld", (long long)answer_retry_after());
     http_set_header(r, "Retry-After", str_from(seconds));
     http_note(r, "speech: no list of voices: %.*s", STR_ARGS(why));
     return fail(r, 503, STR_NONE, why);

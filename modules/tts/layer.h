@@ -2,7 +2,7 @@
  * The HTTP side of a worker.
  *
  *   layer.c   routes, the list of voices, errors
- *   say.c     a request for speech, until its answer is sent
+ *   answer.c     a request for speech, until its answer is sent
  *   openai.c  the routes and errors of another API
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -38,16 +38,18 @@ struct str layer_voices(struct http_request *r, const struct tts_instance *i,
                         layer_fail *fail, struct str *tag,
                         enum http_result *result);
 
-/* ---- say.c ---- */
+/* ---- answer.c ---- */
 
 /* Asks the speaker, and answers r with what comes.  The texts of ask live as
  * long as the call. */
-enum http_result say_begin(struct http_request *r, const struct tts_instance *i,
-                           const struct speech_request *ask, layer_fail *fail);
+enum http_result answer_begin(struct http_request *r,
+                              const struct tts_instance *i,
+                              const struct speech_request *ask,
+                              layer_fail *fail);
 /* The handler runs again, r->context being set. */
-enum http_result say_go_on(struct http_request *r);
+enum http_result answer_go_on(struct http_request *r);
 /* Seconds for Retry-After while no speaker answers. */
-int64_t say_retry_after(void);
+int64_t answer_retry_after(void);
 
 /* ---- openai.c ---- */
 

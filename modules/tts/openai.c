@@ -30,24 +30,25 @@ openai_is_path(struct str route_path)
     return str_starts(route_path, STR("/v1/"));
 }
 
-static const char *
-type_of(int status)
+/* What is wrong with a request there is 400, whatever it is. */
+static int
+status_of(int status, struct str field)
 {
-    return status == 429   ? "rate_limit_error"
-           : status >= 500 ? "server_error"
-                           : "invalid_request_error";
+    return status == 413 || (status == 404 && str_eq(field, STR("voice")))
+               ? 400
+               : status;
 }
 
 static const char *
-code_of(int status)
+code_of(int status, struct str field)
 {
     switch (status) {
     case 404:
-        return "\"not_found\"";
+        return str_eq(field, STR("voice"))   ? "\"invalid_value\""
+               : str_eq(field, STR("model")) ? "\"model_not_found\""
+                                             : "null";
     case 413:
         return "\"string_above_max_length\"";
-    case 503:
-        return "\"server_busy\"";
     default:
         return "null";
     }
@@ -69,13 +70,14 @@ openai_write_error(struct buf *b, int status, struct str field,
 {
     buf_add_str(b, STR("{\"error\":{\"message\":"));
     http_json_string(b, message);
-    buf_printf(b, ",\"type\":\"%s\",\"param\":", type_of(status));
+    buf_printf(b, ",\"type\":\"%s\",\"param\":",
+               status >= 500 ? "server_error" : "invalid_request_error");
     if (field.len > 0) {
         http_json_string(b, param_of(field));
     } else {
         buf_add_str(b, STR("null"));
     }
-    buf_printf(b, ",\"code\":%s}}\n", code_of(status));
+    buf_printf(b, ",\"code\":%s}}\n", code_of(status, field));
 }
 
 static enum http_result
@@ -88,7 +90,7 @@ send_error(struct http_request *r, int status, struct str field,
     openai_write_error(&b, status, field, message);
     http_set_header(r, "Cache-Control", STR("no-store"));
     http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
-    http_reply(r, status, JSON, buf_str(&b));
+    http_reply(r, status_of(status, field), JSON, buf_str(&b));
     buf_clear(&b);
     return HTTP_DONE;
 }
@@ -162,7 +164,7 @@ take_input(struct pool *pool, const struct tts_instance *i,
         return errmsg_set(&err->message, "input is missing");
     }
     if (v->kind != JSON_STRING) {
-        return ask_refuse(err, "input", "a text", v);
+        return ask_refuse(err, "input", "a string", v);
     }
     if (ask_text(pool, i, v->text, ask, err) == -1) {
         err->field = "input";
@@ -186,7 +188,7 @@ take_voice(const struct tts_instance *i, const struct json_value *body,
         name = name != NULL ? name : json_member(v, "name");
     }
     if (name == NULL || name->kind != JSON_STRING) {
-        return ask_refuse(err, "voice", "a text, or an object with an id", v);
+        return ask_refuse(err, "voice", "a string, or an object with an id", v);
     }
     ask->voice = map_voice(i, name->text);
     return 0;
@@ -278,12 +280,12 @@ tts_on_openai(struct http_request *r, void *state)
     struct ask_error err;
 
     if (r->context != NULL) {
-        return say_go_on(r);
+        return answer_go_on(r);
     }
     if (read_request(r, i, &ask, &err) == -1) {
         return refuse(r, &err);
     }
-    return say_begin(r, i, &ask, send_error);
+    return answer_begin(r, i, &ask, send_error);
 }
 
 /* ---- lists ---- */

@@ -19,7 +19,7 @@
 #define UNSENT (32 * 1024) /* bytes of a stream that the system keeps */
 #define GRACE_MS 5000      /* for the first answer, beside timeout */
 
-struct saying { /* in the request's pool */
+struct answering { /* in the request's pool */
     struct http_request *request;
     const struct tts_instance *instance; /* borrowed from the settings */
     layer_fail *fail;
@@ -60,7 +60,7 @@ outcome_of(int status)
 
 /* Counts it, once, and tells the access log. */
 static void
-be_over(struct saying *s, enum tts_outcome outcome)
+be_over(struct answering *s, enum tts_outcome outcome)
 {
     static const char *const words[TTS_OUTCOMES] = {
         [TTS_OK] = "ok",
@@ -92,7 +92,7 @@ be_over(struct saying *s, enum tts_outcome outcome)
 
 /* Gives back all that it holds outside its pool. */
 static void
-let_go(struct saying *s)
+let_go(struct answering *s)
 {
     timer_stop(s->request->loop, &s->timer);
     rpc_cancel(&s->call);
@@ -106,7 +106,7 @@ let_go(struct saying *s)
 static void
 on_cancel(void *arg)
 {
-    struct saying *s = arg;
+    struct answering *s = arg;
 
     let_go(s);
     be_over(s, TTS_CLIENT_GONE);
@@ -124,7 +124,7 @@ set_number(struct http_request *r, const char *name, int64_t n)
 }
 
 static enum http_result
-answer_error(struct saying *s)
+answer_error(struct answering *s)
 {
     struct http_request *r = s->request;
     const struct speech_answer *a = &s->answer;
@@ -137,7 +137,7 @@ answer_error(struct saying *s)
 }
 
 static void
-set_sound_headers(struct saying *s)
+set_sound_headers(struct answering *s)
 {
     struct http_request *r = s->request;
     const struct speech_answer *a = &s->answer;
@@ -159,7 +159,7 @@ client_has_it(struct http_request *r, struct str tag)
 }
 
 static enum http_result
-answer_whole(struct saying *s)
+answer_whole(struct answering *s)
 {
     struct http_request *r = s->request;
     const struct speech_answer *a = &s->answer;
@@ -189,9 +189,9 @@ answer_whole(struct saying *s)
 }
 
 enum http_result
-say_go_on(struct http_request *r)
+answer_go_on(struct http_request *r)
 {
-    struct saying *s = r->context;
+    struct answering *s = r->context;
 
     if (s->answer.status == 200 && s->fd != -1) {
         return answer_whole(s);
@@ -201,7 +201,7 @@ say_go_on(struct http_request *r)
 
 /* The handler gives the answer. */
 static void
-answer_now(struct saying *s)
+answer_now(struct answering *s)
 {
     timer_stop(s->request->loop, &s->timer);
     pipe_reader_free(&s->reader);
@@ -209,13 +209,14 @@ answer_now(struct saying *s)
 }
 
 static void
-fail(struct saying *s, int status, enum tts_outcome outcome, struct str message)
+fail(struct answering *s, int status, enum tts_outcome outcome,
+     struct str message)
 {
     s->answer = (struct speech_answer){
         .status = status,
         .length = -1,
         .duration = -1,
-        .retry_after = say_retry_after(),
+        .retry_after = answer_retry_after(),
         .voice = s->answer.voice,
         .tag = STR_NONE,
         .field = STR_NONE,
@@ -227,7 +228,7 @@ fail(struct saying *s, int status, enum tts_outcome outcome, struct str message)
 /* ---- streams ---- */
 
 static void
-end_stream(struct saying *s)
+end_stream(struct answering *s)
 {
     struct http_request *r = s->request;
     const struct speech_answer *a = &s->answer;
@@ -245,7 +246,7 @@ end_stream(struct saying *s)
 
 /* Both ends of a stream are awaited. */
 static void
-look_at_end(struct saying *s)
+look_at_end(struct answering *s)
 {
     if (s->call != NULL || s->reader != NULL) {
         return;
@@ -263,7 +264,7 @@ look_at_end(struct saying *s)
 static void
 on_room(void *arg)
 {
-    struct saying *s = arg;
+    struct answering *s = arg;
 
     if (s->reader != NULL) {
         pipe_reader_go_on(s->reader);
@@ -271,7 +272,7 @@ on_room(void *arg)
 }
 
 static void
-start_stream(struct saying *s)
+start_stream(struct answering *s)
 {
     struct http_request *r = s->request;
 
@@ -290,7 +291,7 @@ start_stream(struct saying *s)
 static bool
 on_bytes(void *arg, struct str data)
 {
-    struct saying *s = arg;
+    struct answering *s = arg;
 
     if (!s->started) {
         start_stream(s);
@@ -302,7 +303,7 @@ on_bytes(void *arg, struct str data)
 static void
 on_end(void *arg, bool broken)
 {
-    struct saying *s = arg;
+    struct answering *s = arg;
 
     s->broken |= broken;
     s->bytes = pipe_reader_bytes(s->reader);
@@ -314,7 +315,7 @@ static const struct pipe_taker taker = { on_bytes, on_end };
 
 /* HEAD: the head is all of the answer. */
 static void
-answer_head(struct saying *s)
+answer_head(struct answering *s)
 {
     let_go(s);
     start_stream(s);
@@ -323,7 +324,7 @@ answer_head(struct saying *s)
 }
 
 static void
-take_pipe(struct saying *s, struct rpc_answer *got)
+take_pipe(struct answering *s, struct rpc_answer *got)
 {
     int fd = got->fd;
 
@@ -348,7 +349,7 @@ take_pipe(struct saying *s, struct rpc_answer *got)
 /* Its texts are copied into the pool.  The head of a stream is what its first
  * part said. */
 static int
-unpack(struct saying *s, const struct rpc_answer *got)
+unpack(struct answering *s, const struct rpc_answer *got)
 {
     struct pool *pool = s->request->pool;
     struct unpack u = { .rest = str_of(got->data, got->len) };
@@ -374,7 +375,7 @@ unpack(struct saying *s, const struct rpc_answer *got)
 }
 
 static void
-on_part(struct saying *s, struct rpc_answer *got)
+on_part(struct answering *s, struct rpc_answer *got)
 {
     if (s->piped || got->fd == -1 || unpack(s, got) == -1) {
         let_go(s);
@@ -388,7 +389,7 @@ on_part(struct saying *s, struct rpc_answer *got)
 /* Of a stream: what the client has not got is dropped only when it has got
  * nothing yet, for it is told the reason then. */
 static void
-on_last_of_stream(struct saying *s)
+on_last_of_stream(struct answering *s)
 {
     if (!s->started && s->answer.status != 200) {
         pipe_reader_free(&s->reader);
@@ -397,13 +398,13 @@ on_last_of_stream(struct saying *s)
 }
 
 static bool
-is_whole(const struct saying *s, const struct rpc_answer *got)
+is_whole(const struct answering *s, const struct rpc_answer *got)
 {
     return s->answer.status != 200 || (got->fd != -1 && s->answer.length >= 0);
 }
 
 static void
-on_last(struct saying *s, struct rpc_answer *got)
+on_last(struct answering *s, struct rpc_answer *got)
 {
     if (got->status != RPC_OK) {
         fail(s, 503, TTS_NO_SPEAKER, str_of(got->data, got->len));
@@ -424,7 +425,7 @@ on_last(struct saying *s, struct rpc_answer *got)
 static void
 on_answer(void *arg, struct rpc_answer *got)
 {
-    struct saying *s = arg;
+    struct answering *s = arg;
 
     if (got->status == RPC_MORE) {
         on_part(s, got);
@@ -438,7 +439,7 @@ on_answer(void *arg, struct rpc_answer *got)
 static void
 on_late(struct timer *t)
 {
-    struct saying *s = LIST_ITEM(t, struct saying, timer);
+    struct answering *s = LIST_ITEM(t, struct answering, timer);
 
     rpc_cancel(&s->call);
     fail(s, 503, TTS_NO_SPEAKER, STR("the speaker did not answer in time"));
@@ -448,16 +449,16 @@ on_late(struct timer *t)
 /* ---- asking ---- */
 
 int64_t
-say_retry_after(void)
+answer_retry_after(void)
 {
     return 1;
 }
 
-static struct saying *
-new_saying(struct http_request *r, const struct tts_instance *i,
-           layer_fail *fail_form)
+static struct answering *
+new_answering(struct http_request *r, const struct tts_instance *i,
+              layer_fail *fail_form)
 {
-    struct saying *s = pool_zero(r->pool, sizeof(*s));
+    struct answering *s = pool_zero(r->pool, sizeof(*s));
 
     s->request = r;
     s->instance = i;
@@ -472,10 +473,10 @@ new_saying(struct http_request *r, const struct tts_instance *i,
 }
 
 enum http_result
-say_begin(struct http_request *r, const struct tts_instance *i,
-          const struct speech_request *ask, layer_fail *fail_form)
+answer_begin(struct http_request *r, const struct tts_instance *i,
+             const struct speech_request *ask, layer_fail *fail_form)
 {
-    struct saying *s = new_saying(r, i, fail_form);
+    struct answering *s = new_answering(r, i, fail_form);
     struct rpc_options o = { .timeout_ms = RPC_WAIT_MAX,
                              .window = 1,
                              .on_answer = on_answer,
