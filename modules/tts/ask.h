@@ -2,7 +2,8 @@
  * From what a client sends to a struct speech_request.
  *
  * The body of POST / is JSON; the query of GET / has the same fields as texts.
- * Each mistake names its field, its value and what is allowed.
+ * Each mistake names its field, its value and what is allowed.  Fields that are
+ * not known are ignored, and null is as if the field was not there.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,6 +11,8 @@
 #define MODULES_TTS_ASK_H
 
 #include "tts.h"
+
+struct json_value; /* json/read.h */
 
 struct ask_error {
     int status;        /* 400 or 413 */
@@ -25,19 +28,25 @@ int ask_json(struct pool *pool, const struct tts_instance *i, struct str body,
 /* The fields of a query. */
 int ask_query(struct http_request *r, const struct tts_instance *i,
               struct speech_request *out, struct ask_error *err);
-/* A text that came any other way: bounds, UTF-8, controls.  Sets out->text. */
+/* A text that came any other way: bounds, UTF-8, controls.  Sets out->text,
+ * which is text itself or lies in the pool. */
 int ask_text(struct pool *pool, const struct tts_instance *i, struct str text,
              struct speech_request *out, struct ask_error *err);
 
-/* layer.c: asks the speaker for `ask` and answers r with what comes; calls
- * `fail` for the body of an error where it is not NULL (OpenAI's form). */
-struct speech_client; /* a request of r that is under way */
-enum http_result layer_say(struct http_request *r, const struct tts_instance *i,
-                           const struct speech_request *ask,
-                           void (*fail)(struct http_request *r,
-                                        const struct speech_answer *a));
-/* An error of the module's form: JSON with message, field, status. */
-enum http_result layer_refuse(struct http_request *r, int status,
-                              const char *field, const char *message);
+/* Reads a body that has to be a JSON object.  NULL with err. */
+const struct json_value *ask_body(struct pool *pool, struct str body,
+                                  struct ask_error *err);
+/* Sets err: the value of a field is not what it must be, for example "a number
+ * from 0 to 1".  Returns -1. */
+int ask_refuse(struct ask_error *err, const char *field, const char *must,
+               const struct json_value *value);
+/* A voice or variant cut to what a request may hold; no name of the catalogue
+ * is as long, so that a cut one is as unknown as the whole. */
+struct str ask_name(struct str name);
+
+/* "wav": of a format; NULL behind the last one that clients may name. */
+const char *ask_format_name(enum speech_format f);
+/* "audio/wav"; of SPEECH_TIMINGS "application/json". */
+const char *ask_format_type(enum speech_format f);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "app/settings/settings.h"
 #include "conf/rows.h"
+#include "layer.h"
 
 /* ---- settings ---- */
 
@@ -174,7 +175,11 @@ const struct module tts_module = {
     .keys = keys,
     .settings_size = sizeof(struct tts_settings),
     .root = { root_keys, sizeof(struct tts_root) },
+    .start = tts_start,
+    .stop = tts_stop,
+    .routes = tts_routes,
     .methods = tts_methods,
+    .error_body = layer_error_body,
     .metrics = tts_metrics,
 };
 

@@ -43,6 +43,18 @@ http_connection_end(struct http_connection *c, enum http_end why,
     conn_close(c->conn, reason);
 }
 
+/* The answer stays without its end. */
+static void
+end_broken(struct http_connection *c)
+{
+    c->end = HTTP_END_WRITE;
+    if (c->x->reset) {
+        conn_reset(c->conn, "the answer broke off");
+    } else {
+        conn_close(c->conn, "write failed");
+    }
+}
+
 /* Closes when the last bytes are with the client. */
 static void
 finish(struct http_connection *c, enum http_end why, const char *reason)
@@ -101,7 +113,7 @@ http_settle(struct http_connection *c)
     }
     if (!http_flush(x)) {
         if (x->broken) {
-            http_connection_end(c, HTTP_END_WRITE, "write failed");
+            end_broken(c);
         }
         return;
     }

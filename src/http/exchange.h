@@ -175,6 +175,7 @@ struct exchange {
     bool taken;  /* http_take_over() */
     bool ended;  /* the handler has given all of the answer */
     bool broken; /* a write failed: close when nobody is on the stack */
+    bool reset;  /* broken, and a close would look like the answer's end */
 
     /* The handler. */
     bool running, waiting;

@@ -339,6 +339,16 @@ int http_send_more(struct http_request *r, struct str data);
 void http_on_room(struct http_request *r, void (*on_room)(void *arg),
                   void *arg);
 enum http_result http_end(struct http_request *r);
+/* The started answer cannot become whole: the connection ends without the last
+ * chunk, towards HTTP/1.0 with a reset.  on_cancel is called later. */
+void http_break(struct http_request *r);
+/* Whether the system took all bytes so far; false: on_room is called when it
+ * has. */
+bool http_is_sent(const struct http_request *r);
+/* From now on the system keeps about so many bytes for this connection that
+ * its client has not taken, for slow streams of which there may be thousands.
+ */
+void http_limit_unsent(struct http_request *r, int bytes);
 
 /* Sends len bytes of an open file from offset; owns fd from now on.  The task
  * threads read the file when it is cold. */

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "http/client_address.h"
 #include "http/exchange.h"
@@ -297,4 +298,31 @@ http_taken_done(struct http_request *r, uint64_t body_bytes)
     x->c->phase = PHASE_GONE;
     x->c->conn = NULL;
     http_settle_later(x->c);
+}
+
+void
+http_break(struct http_request *r)
+{
+    struct exchange *x = exchange_of(r);
+
+    assert(x->status != 0 && !x->ended);
+    x->reset = !x->chunked;
+    x->broken = true;
+    http_settle_later(x->c);
+}
+
+bool
+http_is_sent(const struct http_request *r)
+{
+    return buf_len(&exchange_of(r)->out) == 0;
+}
+
+void
+http_limit_unsent(struct http_request *r, int bytes)
+{
+    struct conn *c = exchange_of(r)->c->conn;
+
+    if (c != NULL) {
+        setsockopt(c->io.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    }
 }

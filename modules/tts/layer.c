@@ -1,0 +1,383 @@
+/*
+ * Routes of a worker: what is asked, the list of voices, errors.
+ *
+ *   POST /, POST /synthesize   a JSON body to sound
+ *   POST /timings              the same to the times of its words
+ *   GET /?text=...             the same from a query
+ *   GET /                      the page, or how to ask
+ *   GET /voices                the list of voices
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "layer.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "http/accept.h"
+#include "http/escape.h"
+#include "http/file/condition.h"
+#include "net/sha256.h"
+#include "json/json.h"
+
+#define JSON "application/json"
+#define ERROR_MAX (16 * 1024)        /* bytes of an error's body */
+#define HOW_MAX 4096                 /* bytes of how to ask */
+#define VOICES_MAX ((off_t)16 << 20) /* bytes of the list of voices */
+#define VOICES_MS 5000               /* until it has to be there */
+
+struct layer {
+    const struct tts_instance *instance; /* borrowed from the settings */
+};
+
+const struct tts_instance *
+layer_instance(const void *state)
+{
+    return ((const struct layer *)state)->instance;
+}
+
+/* ---- errors ---- */
+
+static void
+write_error(struct buf *b, int status, struct str field, struct str message)
+{
+    buf_add_str(b, STR("{\"message\":"));
+    http_json_string(b, message);
+    buf_printf(b,
+               ",\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,"
+               "\"detail\":",
+               http_status_text(status), status);
+    http_json_string(b, message);
+    if (field.len > 0) {
+        buf_add_str(b, STR(",\"field\":"));
+        http_json_string(b, field);
+    }
+    buf_add_str(b, STR("}\n"));
+}
+
+enum http_result
+layer_send_error(struct http_request *r, int status, struct str field,
+                 struct str message)
+{
+    struct buf b;
+
+    buf_init(&b, ERROR_MAX);
+    write_error(&b, status, field, message);
+    http_set_header(r, "Cache-Control", STR("no-store"));
+    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
+    http_reply(r, status, JSON, buf_str(&b));
+    buf_clear(&b);
+    return HTTP_DONE;
+}
+
+/* Errors that weir itself has to tell (405, 413). */
+const char *
+layer_error_body(struct http_request *r, int status, struct str message,
+                 struct buf *out)
+{
+    if (!openai_is_path(r->route_path)) {
+        return NULL;
+    }
+    openai_write_error(out, status, STR_NONE, message);
+    return JSON;
+}
+
+void
+layer_note_refusal(struct http_request *r, const char *field,
+                   const char *message)
+{
+    metric_add(&tts_metrics[TTS_REQUESTS], TTS_BAD_REQUEST, 1);
+    http_note(r, "speech: bad request: %s%s%s", field,
+              field[0] != '\0' ? ": " : "", message);
+}
+
+enum http_result
+layer_refuse(struct http_request *r, const struct ask_error *err)
+{
+    layer_note_refusal(r, err->field, err->message.text);
+    return layer_send_error(r, err->status, str_from(err->field),
+                            str_from(err->message.text));
+}
+
+/* ---- speech ---- */
+
+static enum http_result
+say_json(struct http_request *r, void *state, bool timings)
+{
+    const struct tts_instance *i = layer_instance(state);
+    struct speech_request ask;
+    struct ask_error err;
+
+    if (r->context != NULL) {
+        return answer_go_on(r);
+    }
+    if (ask_json(r->pool, i, r->body, &ask, &err) == -1) {
+        return layer_refuse(r, &err);
+    }
+    if (timings) {
+        ask.format = SPEECH_TIMINGS;
+    }
+    return answer_begin(r, i, &ask, layer_send_error);
+}
+
+static enum http_result
+on_post(struct http_request *r, void *state)
+{
+    return say_json(r, state, false);
+}
+
+static enum http_result
+on_timings(struct http_request *r, void *state)
+{
+    return say_json(r, state, true);
+}
+
+/* ---- GET / ---- */
+
+static bool
+likes_pages(const struct http_request *r)
+{
+    for (const struct http_media *m = http_accept_members(r); m != NULL;
+         m = m->next) {
+        if (m->quality > 0 && str_eq_nocase(m->name, STR("text/html"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+write_formats(struct json_out *o)
+{
+    json_key(o, "formats");
+    json_open_array(o);
+    for (enum speech_format f = SPEECH_WAV; ask_format_name(f) != NULL; f++) {
+        json_str(o, str_from(ask_format_name(f)));
+    }
+    json_close(o);
+}
+
+static enum http_result
+tell_how(struct http_request *r, const struct tts_instance *i)
+{
+    struct json_out o;
+    struct buf b;
+
+    buf_init(&b, HOW_MAX);
+    json_begin(&o, &b, false);
+    json_open(&o);
+    json_put_str(&o, "message",
+                 STR("POST {\"text\": \"...\"} here, or GET ?text=..., and be "
+                     "answered with speech"));
+    json_put_str(&o, "voice", i->voice);
+    json_put_str(&o, "voices", STR("GET voices"));
+    json_put_str(&o, "timings", STR("POST timings"));
+    json_put_int(&o, "max_text", i->max_text);
+    write_formats(&o);
+    json_close(&o);
+    json_end(&o);
+    http_set_header(r, "Cache-Control", STR("no-cache"));
+    http_reply(r, 200, JSON, buf_str(&b));
+    buf_clear(&b);
+    return HTTP_DONE;
+}
+
+static enum http_result
+on_get(struct http_request *r, void *state)
+{
+    const struct tts_instance *i = layer_instance(state);
+    struct speech_request ask;
+    struct ask_error err;
+    struct str raw;
+
+    if (r->context != NULL) {
+        return answer_go_on(r);
+    }
+    if (http_query_count(r, "text", &raw) == 0) {
+        http_vary(r, STR("Accept"));
+        return likes_pages(r) ? tts_on_page(r, state) : tell_how(r, i);
+    }
+    if (ask_query(r, i, &ask, &err) == -1) {
+        return layer_refuse(r, &err);
+    }
+    return answer_begin(r, i, &ask, layer_send_error);
+}
+
+/* ---- the list of voices ---- */
+
+struct listing { /* in the request's pool */
+    struct http_request *request;
+    struct rpc_call *call;
+    struct str list, tag;
+    struct str why; /* there is no list */
+};
+
+static void
+cancel_list(void *arg)
+{
+    struct listing *l = arg;
+
+    rpc_cancel(&l->call);
+}
+
+/* The bytes of a memfd that the speaker has sealed. */
+static int
+read_list(struct listing *l, int fd)
+{
+    struct stat st;
+    char *to;
+
+    if (fstat(fd, &st) == -1 || st.st_size <= 0 || st.st_size > VOICES_MAX) {
+        return -1;
+    }
+    to = pool_alloc(l->request->pool, (size_t)st.st_size);
+    if (pread(fd, to, (size_t)st.st_size, 0) != st.st_size) {
+        return -1;
+    }
+    l->list = str_of(to, (size_t)st.st_size);
+    return 0;
+}
+
+static struct str
+tag_of(struct pool *pool, struct str bytes)
+{
+    uint8_t d[DIGEST_SHA256];
+
+    digest_sha256(bytes.ptr, bytes.len, d);
+    return pool_printf(pool, "\"%02x%02x%02x%02x%02x%02x%02x%02x\"", d[0], d[1],
+                       d[2], d[3], d[4], d[5], d[6], d[7]);
+}
+
+static void
+on_list(void *arg, struct rpc_answer *got)
+{
+    struct listing *l = arg;
+    struct pool *pool = l->request->pool;
+    struct unpack u = { .rest = str_of(got->data, got->len) };
+    struct speech_answer a;
+
+    l->call = NULL;
+    if (got->status != RPC_OK) {
+        l->why = pool_str(pool, str_of(got->data, got->len));
+    } else if (speech_unpack_answer(&u, &a) == -1) {
+        l->why = STR("the speaker's answer makes no sense");
+    } else if (a.status != 200 || got->fd == -1 ||
+               read_list(l, got->fd) == -1) {
+        l->why = pool_str(pool, a.message);
+    } else {
+        l->tag = tag_of(pool, l->list);
+    }
+    http_resume(l->request);
+}
+
+static enum http_result
+refuse_list(struct http_request *r, layer_fail *fail, struct str why)
+{
+    char seconds[24];
+
+    snprintf(seconds, sizeof(seconds), "%lld", (long long)answer_retry_after());
+    http_set_header(r, "Retry-After", str_from(seconds));
+    http_note(r, "speech: no list of voices: %.*s", STR_ARGS(why));
+    return fail(r, 503, STR_NONE, why);
+}
+
+struct str
+layer_voices(struct http_request *r, const struct tts_instance *i,
+             layer_fail *fail, struct str *tag, enum http_result *result)
+{
+    struct listing *l = r->context;
+    struct rpc_options o = { .timeout_ms = VOICES_MS, .on_answer = on_list };
+    struct errmsg err;
+
+    if (l != NULL) {
+        *tag = l->tag;
+        *result = l->list.len > 0 ? HTTP_DONE : refuse_list(r, fail, l->why);
+        return l->list;
+    }
+    l = pool_zero(r->pool, sizeof(*l));
+    *l = (struct listing){ r, NULL, STR_NONE, STR_NONE, STR_NONE };
+    o.arg = l;
+    l->call = rpc_call(&tts_methods[TTS_VOICES], &o, i->name.ptr, i->name.len,
+                       -1, &err);
+    if (l->call == NULL) {
+        *result = refuse_list(r, fail, str_from(err.text));
+        return STR_NONE;
+    }
+    r->context = l;
+    http_on_cancel(r, cancel_list, l);
+    *result = HTTP_WAIT;
+    return STR_NONE;
+}
+
+static enum http_result
+on_voices(struct http_request *r, void *state)
+{
+    struct http_validators v = { .tag = STR_NONE };
+    enum http_result result;
+    struct str list = layer_voices(r, layer_instance(state), layer_send_error,
+                                   &v.tag, &result);
+
+    if (list.len == 0) {
+        return result;
+    }
+    http_set_header(r, "ETag", v.tag);
+    http_set_header(r, "Cache-Control", STR("no-cache"));
+    if (http_judge_conditions(r, &v) == HTTP_NOT_MODIFIED) {
+        return http_not_modified(r, JSON, list.len);
+    }
+    return http_reply(r, 200, JSON, list);
+}
+
+const struct http_route tts_routes[] = {
+    { .method = "GET", .path = "/", .handler = on_get },
+    { .method = "POST", .path = "/", .handler = on_post, .body = true },
+    { .method = "POST",
+      .path = "/synthesize",
+      .handler = on_post,
+      .body = true },
+    { .method = "POST",
+      .path = "/timings",
+      .handler = on_timings,
+      .body = true },
+    { .method = "GET", .path = "/voices", .handler = on_voices },
+    { .method = "GET", .path = "/_page.js", .handler = tts_on_page_script },
+    { .method = "GET", .path = "/_page.css", .handler = tts_on_page_style },
+    { .method = "POST",
+      .path = "/v1/audio/speech",
+      .handler = tts_on_openai,
+      .body = true },
+    { .method = "GET",
+      .path = "/v1/audio/voices",
+      .handler = tts_on_openai_voices },
+    { .method = "GET", .path = "/v1/models", .handler = tts_on_openai_models },
+    { .method = "GET",
+      .path = "/v1/models/:id",
+      .handler = tts_on_openai_models },
+    { .path = NULL },
+};
+
+/* ---- life ---- */
+
+int
+tts_start(const struct module_layer *layer, void **state,
+          const struct http_route **routes, struct errmsg *err)
+{
+    const struct tts_settings *s = layer->settings;
+    struct layer *l = mem_zero(sizeof(*l));
+
+    (void)routes;
+    (void)err;
+    l->instance = s->instance.settings;
+    *state = l;
+    return 0;
+}
+
+void
+tts_stop(void *state)
+{
+    struct layer *l = state;
+
+    mem_free(&l);
+}
