@@ -203,6 +203,7 @@ const struct module tts_module = {
     .keys = keys,
     .settings_size = sizeof(struct tts_settings),
     .root = { root_keys, sizeof(struct tts_root) },
+    .roles = tts_roles,
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,

@@ -11,7 +11,7 @@
  *   page*.c       worker: the page for people, and its three texts
  *   speaker.c     role "speaker": instances, the queue, slots of CPU
  *   engine.[ch]   role: weir-speaker: the zygote, its children
- *   cache.[ch]    role: answers that were given, as sealed memfds
+ *   answer_cache.[ch]  role: answers that were given, as sealed memfds
  *   catalogue.[ch]  voices of data directories, their names, the nearest ones;
  *                 with catalogue_*.c and voice_file.[ch]
  *   alone.c       master: weir -m VOICE, the built-in weir.conf
