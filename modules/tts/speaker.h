@@ -55,11 +55,12 @@ struct zygote {       /* an engine of a desk; freed with its end */
     struct desk *desk;
     struct engine *engine;
     int64_t started_ms; /* clock_ms() */
+    bool was_ready;
 };
 
-#define DESK_ERRORS 8  /* that are shown */
+#define DESK_ERRORS 6  /* that are shown */
 #define DESK_SLOWEST 5 /* the same */
-#define DESK_TEXT 200  /* bytes of an error */
+#define DESK_TEXT 160  /* bytes of an error */
 
 struct desk_error {
     int64_t wall_ms;
@@ -81,7 +82,7 @@ struct desk {         /* an instance */
     struct catalogue *catalogue; /* owned; NULL: there is none */
     uint8_t tree[DIGEST_SHA256]; /* of the directories' files */
     uint64_t generation;         /* grows when voices may differ */
-    int64_t rate;                /* Hz, of the zygote; 0: not known */
+    int64_t rate;                /* Hz */
     int voices; /* owned: the answer of tts.voices; -1: not made */
     int64_t voices_length;
 
@@ -117,7 +118,7 @@ bool desk_is_over(const struct desk *d);
 /* NULL: weir.conf has none of that name. */
 struct desk *desk_find(struct speaker *s, struct str name);
 /* Whether a zygote runs or is about to.  If not, *retry_after is set to the
- * seconds until the next. */
+ * seconds until the next; 0: nothing is known of one. */
 bool desk_is_open(const struct desk *d, int64_t *retry_after);
 /* For tts.show and for the log. */
 void desk_tell_error(struct desk *d, const char *format, ...)

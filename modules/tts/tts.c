@@ -215,6 +215,7 @@ const struct module tts_module = {
     .settings_size = sizeof(struct tts_settings),
     .root = { root_keys, sizeof(struct tts_root) },
     .roles = tts_roles,
+    .verbs = tts_verbs,
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,
