@@ -28,9 +28,15 @@ static const struct conf_key map_keys[] = {
 
 static const struct conf_key wyoming_keys[] = {
     ROWS_LISTENING(tts_wyoming, listening),
+    ROW(tts_wyoming, idle_timeout, CONF_TIME, .min = 100, .max = 86400000,
+        .preset = "60s",
+        .help = "A client that sends no event, or takes no sound, for so long "
+                "is closed."),
     CONF_END,
 };
 
+/* -1 */
+static const char *const voice_word[] = { "voice", NULL };
 static const char *const unknown_words[] = { "refuse", "default", NULL };
 
 static const struct conf_key instance_keys[] = {
@@ -80,6 +86,22 @@ static const struct conf_key instance_keys[] = {
         .preset = "refuse",
         .help = "A voice that is not there: refuse it (404), or let the "
                 "default speak."),
+    ROW(tts_instance, length_scale, CONF_DECIMAL, .min = SPEECH_MILLION / 10,
+        .max = 10 * SPEECH_MILLION, .preset = "1.0",
+        .help = "How slowly a request without length_scale is spoken: 2.0 "
+                "takes twice as long."),
+    ROW(tts_instance, noise_scale, CONF_DECIMAL, .min = 0,
+        .max = 10 * SPEECH_MILLION, .preset = "voice", .words = voice_word,
+        .help = "How much the pitch of a request without noise_scale wavers: "
+                "0 not at all, \"voice\" as the voice itself says."),
+    ROW(tts_instance, noise_w_scale, CONF_DECIMAL, .min = 0,
+        .max = 2 * SPEECH_MILLION, .preset = "0.0",
+        .help = "How much the durations of words differ in a request without "
+                "noise_w_scale."),
+    ROW(tts_instance, sentence_silence, CONF_TIME, .min = 0, .max = 10000,
+        .preset = "0",
+        .help = "Silence between sentences of a request without "
+                "sentence_silence."),
     ROW(tts_instance, voice_map, CONF_GROUPS, .keys = map_keys,
         .size = sizeof(struct tts_voice_map), .preset = "", .max = 64,
         .help = "Names of voices of other services."),
@@ -161,6 +183,12 @@ struct rpc_method tts_methods[] = {
                      .request_max = SPEECH_NAME_MAX,
                      .answer_max = SPEECH_ANSWER_MAX,
                      .open_max = 1024 },
+    [TTS_DESCRIBE] = { .name = "tts.describe",
+                       .role = "speaker",
+                       .caller = BUS_ANYBODY,
+                       .request_max = SPEECH_NAME_MAX,
+                       .answer_max = SPEECH_ANSWER_MAX,
+                       .open_max = 1024 },
     [TTS_SHOW] = { .name = "tts.show",
                    .role = "speaker",
                    .caller = BUS_MASTER,
@@ -175,6 +203,7 @@ const struct module tts_module = {
     .keys = keys,
     .settings_size = sizeof(struct tts_settings),
     .root = { root_keys, sizeof(struct tts_root) },
+    .roles = tts_roles,
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,

@@ -33,6 +33,8 @@ enum conf_type {
                       none; words as in CONF_INT */
     CONF_SIZE,     /* int64_t bytes; "16M": k m g, any case; or plain bytes;
                       words as in CONF_INT */
+    CONF_DECIMAL,  /* int64_t millionths; 1.5, 2; bounds in millionths; words as
+                      in CONF_INT */
     CONF_ENUM,     /* int: position in words; true and false may be two */
     CONF_STRINGS,  /* struct conf_strings; "x", [ "x" ] and ( "x" ) */
     CONF_GROUP,    /* the embedded struct of keys */
@@ -98,10 +100,10 @@ struct conf_key {
     const char *name; /* NULL ends a table */
     enum conf_type type;
     size_t offset; /* of the field in the settings struct */
-    /* Bounds of INT, TIME (ms) and SIZE, of the bytes of a STRING, of the
-     * count of STRINGS and GROUPS.  No upper one unless max > min. */
+    /* Bounds of INT, TIME (ms), SIZE and DECIMAL, of the bytes of a STRING, of
+     * the count of STRINGS and GROUPS.  No upper one unless max > min. */
     int64_t min, max;
-    bool or_zero; /* INT, TIME, SIZE: 0 is allowed below min */
+    bool or_zero; /* INT, TIME, SIZE, DECIMAL: 0 is allowed below min */
     /* Default, as the text in the file without quotes; NULL: required.
      * STRINGS: the items with commas between them.  GROUP: "", for its own
      * defaults.  GROUPS: "", for none.  It is not passed to check(). */
@@ -112,8 +114,8 @@ struct conf_key {
     bool dollars;     /* STRING, STRINGS: "$" has a meaning of its own in it,
                          "$$" is left to it (conf/expand.h) */
     const char *help; /* one or two sentences for the manual */
-    const char *const *words; /* NULL-ended, for INT, TIME,
- SIZE, ENUM, STRING */
+    const char *const *words; /* NULL-ended, for INT, TIME, SIZE, DECIMAL, ENUM,
+                                 STRING */
 
     const struct conf_key *keys; /* GROUP, GROUPS: rows of one */
     size_t size;                 /* GROUP, GROUPS: sizeof its struct */

@@ -306,6 +306,7 @@ fill_preset(struct reader *r, const struct scope *in,
     case CONF_BOOL:
     case CONF_TIME:
     case CONF_SIZE:
+    case CONF_DECIMAL:
     case CONF_ENUM:
         return preset_scalar(r, in, key, field);
     case CONF_GROUPS:
@@ -346,6 +347,7 @@ fill_key(struct reader *r, const struct scope *in, const struct given *given,
     case CONF_BOOL:
     case CONF_TIME:
     case CONF_SIZE:
+    case CONF_DECIMAL:
     case CONF_ENUM:
         return fill_scalar(r, in, c, key, field);
     case CONF_INSTANCE:

@@ -117,6 +117,7 @@ print_value(struct printer *p, const struct conf_key *key, const void *field)
     case CONF_BOOL:
     case CONF_TIME:
     case CONF_SIZE:
+    case CONF_DECIMAL:
     case CONF_ENUM:
     case CONF_INSTANCE:
         print_scalar(p, key, field);
@@ -236,6 +237,7 @@ has_default(const struct conf_key *key, const void *field)
     case CONF_BOOL:
     case CONF_TIME:
     case CONF_SIZE:
+    case CONF_DECIMAL:
     case CONF_ENUM:
         return key->preset != NULL && has_preset_text(key, field);
     case CONF_WHERE:
@@ -301,7 +303,7 @@ type_name(enum conf_type type)
         [CONF_STRINGS] = "strings",   [CONF_GROUP] = "group",
         [CONF_GROUPS] = "groups",     [CONF_WHERE] = "",
         [CONF_EXTRA] = "string",      [CONF_PARTS] = "",
-        [CONF_INSTANCE] = "instance",
+        [CONF_INSTANCE] = "instance", [CONF_DECIMAL] = "decimal",
     };
 
     return names[type];

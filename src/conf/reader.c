@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "conf/decimal.h"
 #include "conf/expand.h"
 
 static void
@@ -68,6 +69,8 @@ reader_missing(struct reader *r, const struct scope *in,
 struct scalar
 reader_scalar(const config_setting_t *c)
 {
+    struct scalar v;
+
     switch (config_setting_type(c)) {
     case CONFIG_TYPE_STRING:
         return (struct scalar){ .kind = SCALAR_STRING,
@@ -83,8 +86,9 @@ reader_scalar(const config_setting_t *c)
     case CONFIG_TYPE_GROUP:
         return (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a group") };
     case CONFIG_TYPE_FLOAT:
-        return (struct scalar){ .kind = SCALAR_OTHER,
-                                .text = STR("a fraction") };
+        v = (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a fraction") };
+        v.is_fraction = decimal_of(config_setting_get_float(c), &v.number);
+        return v;
     default:
         return (struct scalar){ .kind = SCALAR_OTHER, .text = STR("a list") };
     }

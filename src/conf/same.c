@@ -69,6 +69,7 @@ same_value(enum conf_type type, const void *a, const void *b)
     case CONF_INT:
     case CONF_TIME:
     case CONF_SIZE:
+    case CONF_DECIMAL:
         return *(const int64_t *)a == *(const int64_t *)b;
     case CONF_BOOL:
         return *(const bool *)a == *(const bool *)b;

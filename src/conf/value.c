@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "conf/decimal.h"
 #include "conf/expand.h"
 
 struct unit {
@@ -208,6 +209,11 @@ say_allowed(const struct conf_key *key, struct buf *out)
         say_bounds(key, out);
         say_words(key, " or ", out);
         return;
+    case CONF_DECIMAL:
+        buf_printf(out, "a number");
+        say_bounds(key, out);
+        say_words(key, " or ", out);
+        return;
     case CONF_ENUM:
         say_words(key, "", out);
         return;
@@ -243,7 +249,7 @@ say_allowed(const struct conf_key *key, struct buf *out)
 }
 
 static void
-say_value(const struct scalar *v, struct buf *out)
+say_value(const struct conf_key *key, const struct scalar *v, struct buf *out)
 {
     char shown[128];
 
@@ -259,7 +265,12 @@ say_value(const struct scalar *v, struct buf *out)
         buf_printf(out, ", not %s", v->number != 0 ? "true" : "false");
         return;
     case SCALAR_OTHER:
-        buf_printf(out, ", not %.*s", STR_ARGS(v->text));
+        buf_printf(out, ", not ");
+        if (v->is_fraction && key->type == CONF_DECIMAL) {
+            decimal_print(v->number, out);
+        } else {
+            buf_add_str(out, v->text);
+        }
         return;
     }
 }
@@ -290,7 +301,7 @@ value_refuse(const struct conf_key *key, const struct scalar *v,
         text.tail--; /* no bounds came */
     }
     if (v != NULL && !key->secret) {
-        say_value(v, &text);
+        say_value(key, v, &text);
     }
     if (v != NULL && v->kind == SCALAR_INT && key->shorthand != NULL) {
         buf_printf(&text, ", or a text in quotes: \"%lld\"",
@@ -312,6 +323,9 @@ number_of(const struct conf_key *key, const struct scalar *v, int64_t *out)
 {
     struct errmsg unused;
 
+    if (key->type == CONF_DECIMAL) {
+        return decimal_of_scalar(v, out);
+    }
     if (v->kind == SCALAR_INT) {
         *out = v->number;
         return key->type != CONF_TIME || v->number == 0;
@@ -413,6 +427,7 @@ value_read(const struct conf_key *key, const struct scalar *v,
     case CONF_INT:
     case CONF_TIME:
     case CONF_SIZE:
+    case CONF_DECIMAL:
         return read_number(key, v, field, err);
     case CONF_BOOL:
         return read_bool(key, v, field, err);
@@ -470,6 +485,9 @@ value_print_number(enum conf_type type, int64_t n, struct buf *out)
         unit = unit_of(time_units, COUNT(time_units), n);
     } else if (type == CONF_SIZE) {
         unit = unit_of(size_units, COUNT(size_units), n);
+    } else if (type == CONF_DECIMAL) {
+        decimal_print(n, out);
+        return;
     } else {
         buf_printf(out, "%lld", (long long)n);
         return;
@@ -535,6 +553,8 @@ print_number(const struct conf_key *key, int64_t n, struct buf *out)
     } else if (key->type == CONF_INT) {
         buf_printf(out, "%lld%s", (long long)n,
                    n > INT32_MAX || n < INT32_MIN ? "L" : "");
+    } else if (key->type == CONF_DECIMAL) {
+        decimal_print(n, out);
     } else {
         buf_printf(out, "\"");
         value_print_number(key->type, n, out);
@@ -553,6 +573,7 @@ value_print(const struct conf_key *key, const void *field, struct buf *out)
     case CONF_INT:
     case CONF_TIME:
     case CONF_SIZE:
+    case CONF_DECIMAL:
         print_number(key, *(const int64_t *)field, out);
         return;
     case CONF_BOOL:

@@ -14,12 +14,13 @@
 struct scalar {
     enum { SCALAR_STRING, SCALAR_INT, SCALAR_BOOL, SCALAR_OTHER } kind;
     struct str text;  /* STRING; OTHER: "a list" */
-    int64_t number;   /* INT, BOOL */
+    int64_t number;   /* INT, BOOL; of a fraction the millionths */
+    bool is_fraction; /* OTHER: "a fraction", not too large */
     const char *from; /* the ${...} that it came by; NULL: none */
 };
 
 /* Puts v into the field that key is for (STRING, INT, BOOL, TIME, SIZE,
- * ENUM).  -1 with "must be ..., not ..." in err. */
+ * DECIMAL, ENUM).  -1 with "must be ..., not ..." in err. */
 int value_read(const struct conf_key *key, const struct scalar *v,
                struct pool *pool, void *field, struct errmsg *err);
 /* One string of a STRING or STRINGS key. */

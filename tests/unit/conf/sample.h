@@ -51,6 +51,7 @@ struct sample_sqlite {
 struct sample_voice {
     struct str name;
     int64_t speed;
+    int64_t pitch;
 };
 
 struct sample_speaker {
@@ -205,6 +206,8 @@ static const struct conf_key store_keys[] = {
 static const struct conf_key voice_keys[] = {
     ROW(_voice, name, CONF_STRING, .min = 1),
     ROW(_voice, speed, CONF_INT, .min = 1, .max = 9, .preset = "5"),
+    ROW(_voice, pitch, CONF_DECIMAL, .min = 100000, .max = 10000000,
+        .or_zero = true, .preset = "auto", .words = auto_word),
     CONF_END,
 };
 
