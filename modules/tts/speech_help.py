@@ -7,6 +7,7 @@ import os
 import re
 import struct
 import subprocess
+import tempfile
 import wave
 
 from http_client import Http, get, request
@@ -61,12 +62,15 @@ class Sound:
         return not any(self.bytes)
 
 
-def probe(body, *options):
-    """What ffprobe says of the only stream, by name."""
-    out = subprocess.run(
-        ["ffprobe", "-v", "error", "-show_entries",
-         "stream=codec_name,sample_rate,channels:format=duration", "-of",
-         "json", *options, "-"], input=body, capture_output=True, check=True)
+def probe(body):
+    """What ffprobe says of a file of one stream."""
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(body)
+        f.flush()
+        out = subprocess.run(
+            ["ffprobe", "-v", "error", "-show_entries",
+             "stream=codec_name,sample_rate,channels:format=duration", "-of",
+             "json", f.name], capture_output=True, check=True)
     told = json.loads(out.stdout)
     return {**told["streams"][0], **told.get("format", {})}
 
