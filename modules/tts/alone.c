@@ -68,7 +68,7 @@ static const struct alone_option options[] = {
     { NULL, '\0', NULL, NULL, 0 },
 };
 
-/* What was asked for. */
+/* All that was asked for. */
 struct wish {
     struct str voice, speaker, host;
     int64_t port;

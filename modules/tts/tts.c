@@ -28,6 +28,10 @@ static const struct conf_key map_keys[] = {
 
 static const struct conf_key wyoming_keys[] = {
     ROWS_LISTENING(tts_wyoming, listening),
+    ROW(tts_wyoming, idle_timeout, CONF_TIME, .min = 100, .max = 86400000,
+        .preset = "60s",
+        .help = "A client that sends no event, or takes no sound, for so long "
+                "is closed."),
     CONF_END,
 };
 
@@ -180,6 +184,12 @@ struct rpc_method tts_methods[] = {
                      .request_max = SPEECH_NAME_MAX,
                      .answer_max = SPEECH_ANSWER_MAX,
                      .open_max = 1024 },
+    [TTS_DESCRIBE] = { .name = "tts.describe",
+                       .role = "speaker",
+                       .caller = BUS_ANYBODY,
+                       .request_max = SPEECH_NAME_MAX,
+                       .answer_max = SPEECH_ANSWER_MAX,
+                       .open_max = 1024 },
     [TTS_SHOW] = { .name = "tts.show",
                    .role = "speaker",
                    .caller = BUS_MASTER,
@@ -196,6 +206,7 @@ const struct module tts_module = {
     .root = { root_keys, sizeof(struct tts_root) },
     .check_file = tts_check_file,
     .alone = &tts_alone,
+    .roles = tts_roles,
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,

@@ -7,11 +7,11 @@
  *   layer.c       worker: routes, and answers from a memfd or a pipe
  *   pipe_reader.[ch]  worker: a synthesis's pipe, no faster than its taker
  *   openai.c      worker: POST /v1/audio/speech and its lists
- *   wyoming.c     worker: the protocol of Home Assistant, on its own listener
+ *   wyoming*.c    worker: the protocol of Home Assistant, on its own listener
  *   page*.c       worker: the page for people, and its three texts
  *   speaker.c     role "speaker": instances, the queue, slots of CPU
  *   engine.[ch]   role: weir-speaker: the zygote, its children
- *   cache.[ch]    role: answers that were given, as sealed memfds
+ *   answer_cache.[ch]  role: answers that were given, as sealed memfds
  *   catalogue.[ch]  voices of data directories, their names, the nearest ones;
  *                 with catalogue_*.c and voice_file.[ch]
  *   alone.c       master: weir -m VOICE, the built-in weir.conf
@@ -77,6 +77,7 @@ struct tts_voice_map { /* a name of another API, and the voice for it */
 
 struct tts_wyoming {
     struct listening listening;
+    int64_t idle_timeout; /* ms */
 };
 
 struct tts_root {
@@ -123,10 +124,12 @@ extern struct metric tts_metrics[];
 /* ---- calls: workers and the master ask, the speaker answers ---- */
 
 enum {
-    TTS_SAY,    /* speech_request -> speech_answer, see request.h */
-    TTS_VOICES, /* instance's name -> speech_answer with the JSON object of
-                   GET /voices as a sealed memfd */
-    TTS_SHOW,   /* the master's: nothing -> packed, see verbs.c */
+    TTS_SAY,      /* speech_request -> speech_answer, see request.h */
+    TTS_VOICES,   /* instance's name -> speech_answer with the JSON object of
+                     GET /voices as a sealed memfd */
+    TTS_DESCRIBE, /* the same with the data of Wyoming's "info", see wyoming.h
+                   */
+    TTS_SHOW,     /* the master's: nothing -> packed, see verbs.c */
 };
 extern struct rpc_method tts_methods[];
 

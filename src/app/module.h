@@ -172,16 +172,16 @@ struct alone_given {
     const char *value; /* NULL: it takes none */
 };
 
-/* What was given, in its order. */
+/* The options of a command line, in their order. */
 struct alone_line {
     const struct alone_given *given;
     size_t count;
     bool has_prefix; /* -p was given: paths may stand on it */
 };
 
-/* Running weir for this module alone, without a file.  Whoever gives the first
- * option of the table, which has a letter, asks for it; the others are known
- * only beside it.  A letter means what the module says even if weir has such an
+/* Running weir for this module alone, without a file.  The first option of the
+ * table, which has a letter, asks for it; the others are known only beside it.
+ * A letter means what the module says even if weir has such an
  * option itself, and both take an argument, or neither. */
 struct module_alone {
     const char *file; /* the name of the configuration in messages: "(-x)" */
