@@ -207,6 +207,7 @@ const struct module tts_module = {
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,
+    .servers = &tts_servers,
     .methods = tts_methods,
     .error_body = layer_error_body,
     .metrics = tts_metrics,
