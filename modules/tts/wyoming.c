@@ -2,8 +2,8 @@
  * Listeners of instances, and the life of their clients.
  *
  * A client is heard while it waits for nothing: events that come meanwhile stay
- * in its connection, which reads no more than one of them.  What it is sent is
- * made no faster than it takes it.  It begins in on_accept() and ends in
+ * in its connection, which reads no more than one of them.  Its sound is made
+ * no faster than it takes it.  It begins in on_accept() and ends in
  * on_close(): after anything that closes its connection it is not touched.
  *
  * SPDX-License-Identifier: BSD-2-Clause
