@@ -93,8 +93,8 @@ const struct tts_root *tts_root_of(const struct settings *s);
 bool tts_wanted(const struct settings *s);
 
 enum tts_metric {
-    TTS_REQUESTS,    /* by outcome */
-    TTS_FIRST_SOUND, /* seconds from the request to the first sound, summed */
+    TTS_REQUESTS, /* by outcome; counted by workers, all else by the speaker */
+    TTS_FIRST_SOUND, /* seconds from a request to its first sound */
     TTS_AUDIO,       /* seconds of sound that were made */
     TTS_CACHE_HITS,
     TTS_CHILD_ENDS, /* children killed or crashed, by reason */

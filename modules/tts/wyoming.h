@@ -131,8 +131,7 @@ struct wyoming_client {
 bool wyoming_is_busy(const struct wyoming_client *c);
 /* Does what an event asks for.  False: the connection ends, and c may be gone;
  * this is so wherever the module ends it. */
-bool wyoming_do(struct wyoming_client *c, struct pool *pool,
-                const struct wyoming_event *e);
+bool wyoming_do(struct wyoming_client *c, const struct wyoming_event *e);
 /* Sends an error and ends the connection. */
 void wyoming_fail(struct wyoming_client *c, const char *code, struct str text);
 /* The client takes bytes again. */
