@@ -17,17 +17,6 @@
  *   engine.[ch]     the zygote
  *   answer_cache.[ch]  answers that were given
  *
- * A desk is an instance.  It has one zygote that takes requests; those of
- * earlier configurations end with their last job.  A job waits at its desk
- * until it has a slot and the zygote is ready, and ends when its request has
- * its last answer, or nobody waits for it any more.
- *
- * A reload keeps the role: desks get their new bounds, read their directories
- * again, and start a new zygote where something differs that children have
- * from it.  Jobs that run go on; those that wait are asked of the new voices.
- * Other directories need other rights, so the role starts again then: jobs
- * have FAREWELL_MS to end, those that wait and later ones are refused (503).
- *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_TTS_SPEAKER_H
@@ -41,6 +30,18 @@
 #include "synthesis.h"
 #include "tts.h"
 
+/*
+ * A desk is an instance.  It has one zygote that takes requests; those of
+ * earlier configurations end with their last job.  A job waits at its desk
+ * until it has a slot and the zygote is ready, and ends when its request has
+ * its last answer, or nobody waits for it any more.
+ *
+ * A reload keeps the role: desks get their new bounds, read their directories
+ * again, and start a new zygote where something differs that children have
+ * from it.  Jobs that run go on; those that wait are asked of the new voices.
+ * Other directories need other rights, so the role starts again then: jobs
+ * have FAREWELL_MS to end, those that wait and later ones are refused (503).
+ */
 #define FAREWELL_MS 3000
 
 struct speaker {       /* the role */
