@@ -28,6 +28,10 @@ static const struct conf_key map_keys[] = {
 
 static const struct conf_key wyoming_keys[] = {
     ROWS_LISTENING(tts_wyoming, listening),
+    ROW(tts_wyoming, idle_timeout, CONF_TIME, .min = 100, .max = 86400000,
+        .preset = "60s",
+        .help = "A client that sends no event, or takes no sound, for so long "
+                "is closed."),
     CONF_END,
 };
 
@@ -146,15 +150,26 @@ end_name(unsigned i)
     return names[i];
 }
 
+static const int64_t first_sound_us[] = { 500,    1000,    2500,   5000,
+                                          10000,  25000,   50000,  100000,
+                                          250000, 1000000, 5000000 };
+
 struct metric tts_metrics[] = {
     [TTS_REQUESTS] = { .name = "weir_tts_requests_total",
                        .help = "Requests for speech.",
                        .labels = { { "outcome", outcome_name,
                                      TTS_OUTCOMES } } },
-    [TTS_FIRST_SOUND] = { .name = "weir_tts_first_sound_microseconds_total",
-                          .help = "From requests to their first sounds." },
-    [TTS_AUDIO] = { .name = "weir_tts_audio_milliseconds_total",
-                    .help = "Sound that was made." },
+    [TTS_FIRST_SOUND] = { .name = "weir_tts_first_sound_seconds",
+                          .help = "From requests to the first sounds that were "
+                                  "made for them.",
+                          .type = METRIC_HISTOGRAM,
+                          .bounds = first_sound_us,
+                          .bound_count = sizeof(first_sound_us) /
+                                         sizeof(first_sound_us[0]),
+                          .unit = 1000000 },
+    [TTS_AUDIO] = { .name = "weir_tts_audio_seconds_total",
+                    .help = "Sound that was made.",
+                    .unit = 1000 },
     [TTS_CACHE_HITS] = { .name = "weir_tts_cache_hits_total",
                          .help = "Answers that were there already." },
     [TTS_CHILD_ENDS] = { .name = "weir_tts_child_ends_total",
@@ -179,6 +194,12 @@ struct rpc_method tts_methods[] = {
                      .request_max = SPEECH_NAME_MAX,
                      .answer_max = SPEECH_ANSWER_MAX,
                      .open_max = 1024 },
+    [TTS_DESCRIBE] = { .name = "tts.describe",
+                       .role = "speaker",
+                       .caller = BUS_ANYBODY,
+                       .request_max = SPEECH_NAME_MAX,
+                       .answer_max = SPEECH_ANSWER_MAX,
+                       .open_max = 1024 },
     [TTS_SHOW] = { .name = "tts.show",
                    .role = "speaker",
                    .caller = BUS_MASTER,
@@ -193,9 +214,11 @@ const struct module tts_module = {
     .keys = keys,
     .settings_size = sizeof(struct tts_settings),
     .root = { root_keys, sizeof(struct tts_root) },
+    .roles = tts_roles,
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,
+    .servers = &tts_servers,
     .methods = tts_methods,
     .error_body = layer_error_body,
     .metrics = tts_metrics,

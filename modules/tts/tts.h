@@ -7,11 +7,11 @@
  *   layer.c       worker: routes, and answers from a memfd or a pipe
  *   pipe_reader.[ch]  worker: a synthesis's pipe, no faster than its taker
  *   openai.c      worker: POST /v1/audio/speech and its lists
- *   wyoming.c     worker: the protocol of Home Assistant, on its own listener
+ *   wyoming*.c    worker: the protocol of Home Assistant, on its own listener
  *   page*.c       worker: the page for people, and its three texts
  *   speaker.c     role "speaker": instances, the queue, slots of CPU
  *   engine.[ch]   role: weir-speaker: the zygote, its children
- *   cache.[ch]    role: answers that were given, as sealed memfds
+ *   answer_cache.[ch]  role: answers that were given, as sealed memfds
  *   catalogue.[ch]  voices of data directories, their names, the nearest ones;
  *                 with catalogue_*.c and voice_file.[ch]
  *   alone.c       master: weir -m VOICE, the built-in weir.conf
@@ -75,6 +75,7 @@ struct tts_voice_map { /* a name of another API, and the voice for it */
 
 struct tts_wyoming {
     struct listening listening;
+    int64_t idle_timeout; /* ms */
 };
 
 struct tts_root {
@@ -90,8 +91,8 @@ const struct tts_root *tts_root_of(const struct settings *s);
 bool tts_wanted(const struct settings *s);
 
 enum tts_metric {
-    TTS_REQUESTS,    /* by outcome */
-    TTS_FIRST_SOUND, /* seconds from the request to the first sound, summed */
+    TTS_REQUESTS, /* by outcome; counted by workers, all else by the speaker */
+    TTS_FIRST_SOUND, /* seconds from a request to its first sound */
     TTS_AUDIO,       /* seconds of sound that were made */
     TTS_CACHE_HITS,
     TTS_CHILD_ENDS, /* children killed or crashed, by reason */
@@ -121,10 +122,12 @@ extern struct metric tts_metrics[];
 /* ---- calls: workers and the master ask, the speaker answers ---- */
 
 enum {
-    TTS_SAY,    /* speech_request -> speech_answer, see request.h */
-    TTS_VOICES, /* instance's name -> speech_answer with the JSON object of
-                   GET /voices as a sealed memfd */
-    TTS_SHOW,   /* the master's: nothing -> packed, see verbs.c */
+    TTS_SAY,      /* speech_request -> speech_answer, see request.h */
+    TTS_VOICES,   /* instance's name -> speech_answer with the JSON object of
+                     GET /voices as a sealed memfd */
+    TTS_DESCRIBE, /* the same with the data of Wyoming's "info", see wyoming.h
+                   */
+    TTS_SHOW,     /* the master's: nothing -> packed, see verbs.c */
 };
 extern struct rpc_method tts_methods[];
 

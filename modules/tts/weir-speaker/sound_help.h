@@ -20,6 +20,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "catalogue.h"
+#include "data_files.h"
 #include "synth.h"
 
 #define RATE 22050
@@ -60,6 +62,16 @@ request(const char *voice, const char *variant, const char *text)
                                     .max_audio = 600000 };
 }
 
+/* In a child, which has no data yet; NULL: those of the system. */
+static inline int
+open_data(const char *directory)
+{
+    struct errmsg err;
+
+    directory = directory != NULL ? directory : catalogue_system_directory();
+    return data_files_open(&directory, 1, &err);
+}
+
 /* In a child: what it answers, as an exit status. */
 static inline int
 speak_ours(const void *arg)
@@ -70,7 +82,7 @@ speak_ours(const void *arg)
     int status;
 
     buf_init(&json, 1 << 20);
-    if (synth_init(&e.message) != RATE) {
+    if (open_data(NULL) == -1 || synth_init(&e.message) != RATE) {
         return 99;
     }
     status = synth_speak(r, keep, NULL, &json, &e);
@@ -90,7 +102,8 @@ speak_bare(const void *arg)
 {
     const struct bare *b = arg;
 
-    espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, b->data, 0);
+    open_data(b->data);
+    espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, DATA_ROOT, 0);
     espeak_SetSynthCallback(keep_bare);
     if (espeak_SetVoiceByName(b->voice) != EE_OK) {
         return 1;

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "data_files.h"
 #include "jitter.h"
 #include "rate.h"
 #include "text.h"
@@ -192,7 +193,7 @@ refuse_sound_file(int type, const char *uri, const char *base)
 int
 synth_init(struct errmsg *err)
 {
-    hertz = espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, BUFFER_MS, NULL,
+    hertz = espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, BUFFER_MS, DATA_ROOT,
                               espeakINITIALIZE_DONT_EXIT);
     if (hertz <= 0) {
         return errmsg_set(err, "espeak-ng finds no data: phontab is missing, "

@@ -68,12 +68,9 @@ make_tree(char *path, const char *line)
     strcpy(path, "/tmp/weir-synth-XXXXXX");
     assert_non_null(mkdtemp(path));
     snprintf(command, sizeof(command),
-             "d=$(dirname \"$(find /usr/lib /usr/share -name phontab "
-             "2>/dev/null | head -n 1)\"); cd %s && ln -s \"$d\"/* . && "
-             "rm voices && mkdir -p voices/!v && cp \"$d\"/voices/!v/* "
-             "voices/!v && : > voices/!v/plain && for f in voices/!v/*; do "
-             "echo '\n%s' >> \"$f\"; done",
-             path, line);
+             "cp -r %s/. %s && cd %s && for f in voices/!v/*; do "
+             "printf '\\n%s\\n' >> \"$f\"; done",
+             catalogue_system_directory(), path, path, line);
     assert_int_equal(system(command), 0);
 }
 
@@ -342,7 +339,9 @@ speak_to_who_leaves(const void *arg)
     int status;
 
     buf_init(&json, 1 << 20);
-    synth_init(&e.message);
+    if (open_data(NULL) == -1 || synth_init(&e.message) != RATE) {
+        return 1;
+    }
     status = synth_speak(arg, take_little, &calls, &json, &e);
     return status == 1 && calls == 3 ? 0 : 1;
 }

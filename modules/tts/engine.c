@@ -1,0 +1,346 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "proc/starter.h"
+#include "request.h"
+
+#define PROGRAM "weir-speaker"
+#define NICE 10        /* media goes first */
+#define START_MS 10000 /* until it is ready */
+#define DIRECTORIES_MAX 16
+#define ARGUMENTS (8 + DIRECTORIES_MAX)
+
+struct engine {
+    struct engine_options o;
+    struct starter_run *run;
+    int control, work; /* our ends; -1: closed */
+    struct io io;      /* of control */
+    struct timer late; /* it should be ready */
+    pid_t pid;
+    bool ready, closed;
+    char why[SPEECH_CONTROL_MAX]; /* it said "failed", or was aborted */
+};
+
+/* ---- the program ---- */
+
+struct str
+engine_program(void)
+{
+    static const char gone[] = " (deleted)"; /* replaced while it runs */
+    static char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    struct str self = str_of(path, n > 0 ? (size_t)n : 0);
+
+    if (str_ends(self, STR(gone))) {
+        self.len -= sizeof(gone) - 1;
+    }
+    while (self.len > 0 && self.ptr[self.len - 1] != '/') {
+        self.len--;
+    }
+    self.len = str_append(path, sizeof(path), self.len, STR(PROGRAM));
+    return self;
+}
+
+int
+engine_check_program(struct errmsg *err)
+{
+    struct str path = engine_program();
+
+    if (access(path.ptr, X_OK) == -1) {
+        errmsg_sys(err,
+                   "cannot execute %s: install " PROGRAM " beside weir, or "
+                   "take module tts out of weir.conf",
+                   path.ptr);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- orders ---- */
+
+static int
+send_order(const struct engine *e, const char *order)
+{
+    return send(e->control, order, strlen(order),
+                MSG_DONTWAIT | MSG_NOSIGNAL) == -1
+               ? -1
+               : 0;
+}
+
+/* ---- its end ---- */
+
+static void
+close_sockets(struct engine *e)
+{
+    io_stop(e->o.loop, &e->io);
+    timer_stop(e->o.loop, &e->late);
+    if (e->control != -1) {
+        close(e->control);
+        close(e->work);
+    }
+    e->control = e->work = -1;
+}
+
+void
+engine_free(struct engine **engine)
+{
+    struct engine *e = *engine;
+
+    if (e == NULL) {
+        return;
+    }
+    *engine = NULL;
+    close_sockets(e);
+    if (e->run != NULL) {
+        starter_forget(&e->run);
+    }
+    mem_free(&e);
+}
+
+static void
+describe_end(struct engine *e, const struct program_end *end)
+{
+    if (!end->started) {
+        snprintf(e->why, sizeof(e->why), "%s", end->why);
+    } else if (WIFSIGNALED(end->status)) {
+        snprintf(e->why, sizeof(e->why), "it was ended by signal %d",
+                 WTERMSIG(end->status));
+    } else {
+        snprintf(e->why, sizeof(e->why), "it ended with status %d",
+                 WEXITSTATUS(end->status));
+    }
+}
+
+static void
+on_end(void *arg, const struct program_end *end)
+{
+    struct engine *e = arg;
+
+    e->run = NULL;
+    if (e->why[0] == '\0' && !e->closed) {
+        describe_end(e, end);
+    }
+    close_sockets(e);
+    e->o.on_end(e->o.arg, e->why);
+    mem_free(&e);
+}
+
+void
+engine_abort(struct engine *e, const char *why)
+{
+    if (e->why[0] == '\0') {
+        str_copy(e->why, sizeof(e->why), str_from(why));
+    }
+    starter_signal(e->run, SIGKILL);
+}
+
+void
+engine_close(struct engine *e)
+{
+    if (e->closed) {
+        return;
+    }
+    e->closed = true;
+    if (send_order(e, "end") == -1) {
+        engine_abort(e, "it takes no orders");
+    }
+}
+
+/* ---- what it says ---- */
+
+static void
+on_late(struct timer *t)
+{
+    engine_abort(LIST_ITEM(t, struct engine, late), "it was not ready in time");
+}
+
+static void
+take_message(struct engine *e, struct str m)
+{
+    int64_t rate;
+
+    if (str_starts(m, STR("ready ")) &&
+        str_to_int(str_skip(m, 6), 1000, 192000, &rate)) {
+        timer_stop(e->o.loop, &e->late);
+        if (!e->ready) {
+            e->ready = true;
+            e->o.on_ready(e->o.arg, rate);
+        }
+    } else if (str_starts(m, STR("failed "))) {
+        str_escape(e->why, sizeof(e->why), str_skip(m, 7));
+    } else {
+        engine_abort(e, "it said what makes no sense");
+    }
+}
+
+static void
+on_control(struct io *io, unsigned ready)
+{
+    struct engine *e = LIST_ITEM(io, struct engine, io);
+    char bytes[SPEECH_CONTROL_MAX];
+    ssize_t n = recv(e->control, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+    (void)ready;
+    if (n > 0) {
+        take_message(e, str_of(bytes, (size_t)n));
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        io_stop(e->o.loop, &e->io); /* on_end() follows */
+    }
+}
+
+/* ---- starting ---- */
+
+static void
+on_start(void *arg, pid_t pid)
+{
+    struct engine *e = arg;
+
+    e->pid = pid;
+}
+
+static int
+run_program(struct engine *e, const int *theirs, struct errmsg *err)
+{
+    static const char *const environment[] = { "LC_ALL=C.UTF-8", NULL };
+    const int files[] = { -1, -1, -1, theirs[0], theirs[1] };
+    const struct engine_options *o = &e->o;
+    const char *arguments[ARGUMENTS] = { PROGRAM, "--memory", NULL,
+                                         "--cpu", NULL,       "--pool" };
+    char numbers[3][24];
+    struct program p = { .arguments = arguments,
+                         .environment = environment,
+                         .files = files,
+                         .file_count = sizeof(files) / sizeof(files[0]),
+                         .limits = { .nice = NICE },
+                         .on_start = on_start,
+                         .on_end = on_end,
+                         .arg = e };
+
+    snprintf(numbers[0], sizeof(numbers[0]), "%lld", (long long)o->memory);
+    snprintf(numbers[1], sizeof(numbers[1]), "%lld", (long long)o->cpu);
+    snprintf(numbers[2], sizeof(numbers[2]), "%lld", (long long)o->pool);
+    arguments[2] = numbers[0];
+    arguments[4] = numbers[1];
+    arguments[6] = numbers[2];
+    for (size_t i = 0; i < o->directory_count && i < DIRECTORIES_MAX; i++) {
+        arguments[7 + i] = o->directories[i].ptr;
+    }
+    e->run = starter_run(o->starter, &p, err);
+    return e->run == NULL ? -1 : 0;
+}
+
+static int
+make_pair(int *ours, int *theirs, struct errmsg *err)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1) {
+        return errmsg_sys(err, "cannot make a socket for " PROGRAM);
+    }
+    *ours = ends[0];
+    *theirs = ends[1];
+    return 0;
+}
+
+static int
+make_sockets(struct engine *e, int *theirs, struct errmsg *err)
+{
+    if (make_pair(&e->control, &theirs[0], err) == -1) {
+        return -1;
+    }
+    if (make_pair(&e->work, &theirs[1], err) == -1) {
+        close(theirs[0]);
+        close(e->control);
+        e->control = -1;
+        return -1;
+    }
+    return 0;
+}
+
+struct engine *
+engine_start(const struct engine_options *o, struct errmsg *err)
+{
+    struct engine *e = mem_zero(sizeof(*e));
+    int theirs[2] = { -1, -1 };
+
+    e->o = *o;
+    e->control = e->work = -1;
+    io_init(&e->io);
+    timer_init(&e->late, on_late);
+    if (make_sockets(e, theirs, err) == -1 ||
+        run_program(e, theirs, err) == -1) {
+        engine_free(&e);
+        return NULL;
+    }
+    if (io_start(o->loop, &e->io, e->control, IO_READ, on_control) == -1) {
+        errmsg_sys(err, "cannot watch " PROGRAM);
+        engine_free(&e);
+        return NULL;
+    }
+    timer_set(o->loop, &e->late, START_MS);
+    if (o->warm.len > 0) {
+        char order[SPEECH_CONTROL_MAX];
+
+        snprintf(order, sizeof(order), "voice %.*s", STR_ARGS(o->warm));
+        send_order(e, order);
+    }
+    return e;
+}
+
+/* ---- requests ---- */
+
+bool
+engine_is_ready(const struct engine *e)
+{
+    return e->ready && !e->closed && e->why[0] == '\0';
+}
+
+pid_t
+engine_pid(const struct engine *e)
+{
+    return e->pid;
+}
+
+int
+engine_send(struct engine *e, struct str packet, const int *fds)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(SPEECH_FDS * sizeof(int))];
+    struct iovec part = { (void *)(uintptr_t)packet.ptr, packet.len };
+    struct msghdr m = { .msg_iov = &part,
+                        .msg_iovlen = 1,
+                        .msg_control = control,
+                        .msg_controllen = sizeof(control) };
+    struct cmsghdr *c = (void *)control;
+
+    memset(control, 0, sizeof(control));
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(SPEECH_FDS * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, SPEECH_FDS * sizeof(int));
+    return sendmsg(e->work, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == -1 ? -1 : 0;
+}
+
+void
+engine_kill(struct engine *e, pid_t child)
+{
+    char order[32];
+
+    snprintf(order, sizeof(order), "kill %d", (int)child);
+    if (send_order(e, order) == -1 && errno == EAGAIN) {
+        engine_abort(e, "it takes no orders");
+    }
+}

@@ -1,0 +1,392 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "job.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "reply.h"
+
+#define ROOM_MS 10    /* until a zygote that took no more is asked again */
+#define RETRY_MOST 60 /* s that a full queue tells to wait */
+
+static struct job *
+job_of(struct list *node)
+{
+    return LIST_ITEM(LIST_ITEM(node, struct slot_user, link), struct job, slot);
+}
+
+/* ---- the end ---- */
+
+void
+job_free(struct job *j)
+{
+    if (j->pipe != -1) {
+        close(j->pipe);
+    }
+    slots_leave(&j->desk->slots, &j->slot);
+    list_remove(&j->follow);
+    list_remove(&j->link);
+    sound_clear(&j->sound);
+    mem_free(&j);
+}
+
+void
+job_end(struct job *j)
+{
+    struct desk *d = j->desk;
+
+    job_release(j, false);
+    job_free(j);
+    job_go_on(d);
+}
+
+/* ---- queueing ---- */
+
+static void
+refuse_full(struct job *j)
+{
+    const struct desk *d = j->desk;
+    int64_t ms =
+        d->usual_ms * (int64_t)(d->slots.waits + 1) / d->slots.children;
+    int64_t s = ms / 1000 + 1;
+
+    reply_error(&j->request, 503, "the queue is full",
+                s < RETRY_MOST ? s : RETRY_MOST);
+    job_free(j);
+}
+
+/* Another job that asks for the same whole answer. */
+static struct job *
+find_leader(const struct job *j)
+{
+    if (j->alone || j->sound.stream) {
+        return NULL;
+    }
+    LIST_EACH (node, &j->desk->jobs) {
+        struct job *o = LIST_ITEM(node, struct job, link);
+
+        if (o != j && !o->alone && !o->sound.stream && list_empty(&o->follow) &&
+            memcmp(o->sound.key, j->sound.key, DIGEST_SHA256) == 0) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+/* Behind its leader, or at the end of the queue. */
+static void
+queue_up(struct job *j)
+{
+    struct job *leader = find_leader(j);
+
+    if (leader != NULL) {
+        list_append(&leader->followers, &j->follow);
+    } else if (!slots_enter(&j->desk->slots, &j->slot)) {
+        refuse_full(j);
+    }
+}
+
+void
+job_release(struct job *j, bool each_alone)
+{
+    j->alone = true;
+    while (!list_empty(&j->followers)) {
+        struct job *o = LIST_ITEM(j->followers.next, struct job, follow);
+
+        list_remove(&o->follow);
+        o->alone |= each_alone;
+        queue_up(o);
+    }
+}
+
+/* ---- readers ---- */
+
+static void
+cut_slowest(struct desk *d)
+{
+    struct job *slowest = NULL;
+    int64_t least = INT64_MAX;
+
+    LIST_EACH (node, &d->slots.paused) {
+        struct job *j = job_of(node);
+        int64_t rate = synthesis_rate(j->run);
+
+        if (rate < least) {
+            least = rate;
+            slowest = j;
+        }
+    }
+    if (slowest != NULL) {
+        slots_leave(&d->slots, &slowest->slot);
+        synthesis_kill(slowest->run, TTS_END_PAUSED);
+    }
+}
+
+static void
+on_paused(void *arg)
+{
+    struct job *j = arg;
+    struct desk *d = j->desk;
+
+    slots_pause(&d->slots, &j->slot);
+    if ((int64_t)(d->slots.pauses + d->slots.wants) > d->plan.max_paused) {
+        cut_slowest(d);
+    }
+    job_go_on(d);
+}
+
+static void
+on_wants(void *arg)
+{
+    struct job *j = arg;
+
+    slots_want(&j->desk->slots, &j->slot);
+    job_go_on(j->desk);
+}
+
+/* ---- beginning ---- */
+
+/* It has a slot.  false: not now. */
+static bool
+begin(struct job *j)
+{
+    struct desk *d = j->desk;
+    const struct synthesis_options o = {
+        .loop = d->speaker->loop,
+        .engine = d->zygote->engine,
+        .packet = buf_str(&j->sound.packet),
+        .buffer = d->plan.buffer,
+        .timeout = d->plan.timeout,
+        .min_rate = d->plan.min_rate,
+        .on_long = job_on_long,
+        .on_paused = on_paused,
+        .on_wants = on_wants,
+        .on_end = job_on_end,
+        .arg = j,
+    };
+    struct errmsg err;
+    bool again;
+
+    j->sent_ms = clock_ms();
+    j->run = synthesis_start(&o, &again, &err);
+    if (j->run != NULL) {
+        j->zygote = d->zygote;
+        j->sample_rate = d->rate;
+        return true;
+    }
+    slots_return(&d->slots, &j->slot);
+    timer_set(d->speaker->loop, &d->room, ROOM_MS);
+    if (!again) {
+        desk_tell_error(d, "%s", err.text);
+        reply_error(&j->request, 503, err.text, 1);
+        job_end(j);
+    }
+    return false;
+}
+
+/* A reload has changed the voices since it came.  false: the job is over. */
+static bool
+ask_again(struct job *j)
+{
+    struct str bytes = str_of(j->request->data, j->request->len);
+    struct speech_answer no;
+    struct errmsg err;
+
+    if (j->sound.generation == j->desk->generation ||
+        sound_read(j->desk, bytes, &j->sound, &no, &err) == 0) {
+        return true;
+    }
+    reply_last(&j->request, &no, -1);
+    job_release(j, false);
+    job_free(j);
+    return false;
+}
+
+static bool
+may_begin(const struct desk *d)
+{
+    return !timer_is_set(&d->room) && d->zygote != NULL &&
+           engine_is_ready(d->zygote->engine);
+}
+
+void
+job_go_on(struct desk *d)
+{
+    struct slot_user *u;
+
+    while ((u = slots_next(&d->slots, may_begin(d))) != NULL) {
+        struct job *j = LIST_ITEM(u, struct job, slot);
+
+        if (j->run != NULL) {
+            synthesis_grant(j->run);
+        } else if (ask_again(j)) {
+            begin(j);
+        }
+    }
+}
+
+/* ---- ends from outside ---- */
+
+/* Nobody waits for it any more: neither does its child. */
+static void
+on_gone(void *arg)
+{
+    struct job *j = arg;
+
+    if (j->run != NULL) {
+        metric_add(&tts_metrics[TTS_CHILD_ENDS], TTS_END_GONE, 1);
+        synthesis_forget(&j->run);
+    }
+    rpc_refuse(&j->request, "gone");
+    job_end(j);
+}
+
+static struct job *
+find_of_zygote(const struct zygote *z)
+{
+    LIST_EACH (node, &z->desk->jobs) {
+        struct job *j = LIST_ITEM(node, struct job, link);
+
+        if (j->zygote == z) {
+            return j;
+        }
+    }
+    return NULL;
+}
+
+/* The end of one job may end others, so each look begins anew. */
+void
+job_zygote_gone(struct zygote *z)
+{
+    struct job *j;
+
+    while ((j = find_of_zygote(z)) != NULL) {
+        j->zygote = NULL;
+        synthesis_engine_gone(j->run);
+    }
+}
+
+void
+job_refuse_waiting(struct desk *d, const char *why, int64_t retry_after)
+{
+    while (!list_empty(&d->slots.waiting)) {
+        struct job *j = job_of(d->slots.waiting.next);
+
+        reply_error(&j->request, 503, why, retry_after);
+        job_release(j, false);
+        job_free(j);
+    }
+}
+
+void
+job_drop_all(struct desk *d)
+{
+    while (!list_empty(&d->jobs)) {
+        struct job *j = LIST_ITEM(d->jobs.next, struct job, link);
+
+        synthesis_forget(&j->run);
+        rpc_refuse(&j->request, "the speaker stops");
+        while (!list_empty(&j->followers)) { /* each is a job of this list */
+            list_remove(j->followers.next);
+        }
+        job_free(j);
+    }
+}
+
+/* ---- requests ---- */
+
+static void
+job_begin(struct desk *d, struct rpc_request *r, const struct sound *s)
+{
+    struct job *j = mem_zero(sizeof(*j));
+
+    slot_user_init(&j->slot);
+    list_init(&j->follow);
+    list_init(&j->followers);
+    j->pipe = -1;
+    j->desk = d;
+    j->request = r;
+    j->sound = *s; /* with its packet */
+    j->came_ms = clock_ms();
+    r->arg = j;
+    r->on_gone = on_gone;
+    list_append(&d->jobs, &j->link);
+    queue_up(j);
+    job_go_on(d);
+}
+
+static void
+answer_from_cache(struct desk *d, struct rpc_request **r, const struct sound *s,
+                  const struct cache_answer *kept)
+{
+    char tag[SPEECH_TAG_MAX + 1];
+    const struct speech_answer a = { .status = 200,
+                                     .length = kept->length,
+                                     .sample_rate = kept->sample_rate,
+                                     .duration = kept->duration,
+                                     .cached = true,
+                                     .format = s->format,
+                                     .voice = str_from(s->voice.name),
+                                     .tag = { tag, SPEECH_TAG_MAX } };
+
+    sound_tag(s, tag);
+    d->hits++;
+    metric_add(&tts_metrics[TTS_CACHE_HITS], 0, 1);
+    reply_last(r, &a, kept->fd);
+}
+
+static void
+answer_or_begin(struct desk *d, struct rpc_request *r, struct sound *s)
+{
+    const struct cache_answer *kept = answer_cache_find(d->cache, s->key);
+    int64_t retry_after;
+
+    if (kept != NULL) {
+        answer_from_cache(d, &r, s, kept);
+    } else if (!desk_is_open(d, &retry_after)) {
+        reply_error(&r, 503, d->why, retry_after > 0 ? retry_after : 1);
+    } else {
+        job_begin(d, r, s);
+        return;
+    }
+    sound_clear(s);
+}
+
+/* The instance's name is the first text of the request. */
+static struct desk *
+desk_of(struct speaker *s, const struct rpc_request *r)
+{
+    struct unpack in = { .rest = str_of(r->data, r->len) };
+
+    return desk_find(s, unpack_text(&in));
+}
+
+void
+job_on_request(void *arg, struct rpc_request *r)
+{
+    struct speaker *speaker = arg;
+    struct desk *d = desk_of(speaker, r);
+    struct speech_answer no;
+    struct errmsg err;
+    struct sound s;
+
+    if (d == NULL || d->catalogue == NULL) {
+        reply_error(&r, 503,
+                    speaker->stopping ? "the speaker starts again"
+                    : d == NULL       ? "weir.conf has no such tts any more"
+                                      : "no data directory has voices",
+                    1);
+        return;
+    }
+    sound_init(&s);
+    if (sound_read(d, str_of(r->data, r->len), &s, &no, &err) == -1) {
+        reply_last(&r, &no, -1);
+        sound_clear(&s);
+    } else {
+        answer_or_begin(d, r, &s);
+    }
+}

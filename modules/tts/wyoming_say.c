@@ -1,0 +1,294 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "wyoming.h"
+
+#define GRACE_MS 5000 /* for the first answer, beside timeout */
+
+struct wyoming_say {
+    struct loop *loop;                 /* borrowed */
+    const struct wyoming_taker *taker; /* borrowed */
+    void *arg;                         /* of the taker */
+    struct rpc_call *call;             /* owned; NULL: it was answered */
+    struct pipe_reader *pipe;          /* owned; NULL: none, or it ended */
+    struct wyoming_file *file;         /* the same */
+    struct timer timer;                /* until the first answer */
+    int64_t began_us;
+    int64_t length; /* bytes there must have been; -1: any number */
+    uint64_t bytes; /* that there were */
+    int status;     /* of the newest answer */
+    unsigned rate;  /* Hz; 0: not known yet */
+    char *message;  /* owned: of a failure; or NULL */
+    bool counted;
+};
+
+/* ---- the end ---- */
+
+static enum tts_outcome
+outcome_of(int status)
+{
+    switch (status) {
+    case 200:
+        return TTS_OK;
+    case 400:
+        return TTS_BAD_REQUEST;
+    case 404:
+        return TTS_UNKNOWN_VOICE;
+    case 413:
+        return TTS_TOO_LONG;
+    case 503:
+        return TTS_QUEUE_FULL;
+    default:
+        return TTS_CRASHED;
+    }
+}
+
+static void
+count(struct wyoming_say *s, enum tts_outcome outcome)
+{
+    if (!s->counted) {
+        s->counted = true;
+        metric_add(&tts_metrics[TTS_REQUESTS], outcome, 1);
+    }
+}
+
+static void
+let_go(struct wyoming_say *s)
+{
+    timer_stop(s->loop, &s->timer);
+    rpc_cancel(&s->call);
+    pipe_reader_free(&s->pipe);
+    wyoming_file_free(&s->file);
+}
+
+/* The last thing that is done with s here. */
+static void
+end(struct wyoming_say *s)
+{
+    char *message = s->message;
+    struct wyoming_end e = { .status = s->status,
+                             .rate = s->rate,
+                             .message = str_from(message) };
+
+    let_go(s);
+    count(s, outcome_of(s->status));
+    s->message = NULL;
+    s->taker->on_end(s->arg, &e);
+    mem_free(&message);
+}
+
+static void
+fail(struct wyoming_say *s, int status, struct str message)
+{
+    s->status = status;
+    mem_free(&s->message);
+    s->message = mem_dup(message.ptr, message.len);
+}
+
+/* Sound has to end as well as the speaker's word about it. */
+static void
+look_at_end(struct wyoming_say *s)
+{
+    if (s->call != NULL || s->pipe != NULL || s->file != NULL) {
+        return;
+    }
+    if (s->status == 200 && s->length >= 0 && s->bytes != (uint64_t)s->length) {
+        fail(s, 500, STR("a part of the sound is missing"));
+    }
+    end(s);
+}
+
+/* ---- sound ---- */
+
+static bool
+on_bytes(void *arg, struct str data)
+{
+    struct wyoming_say *s = arg;
+
+    if (s->bytes == 0) {
+        metric_add(&tts_metrics[TTS_FIRST_SOUND], 0,
+                   loop_now_us(s->loop) - s->began_us);
+    }
+    s->bytes += data.len;
+    return s->taker->on_sound(s->arg, s->rate, data);
+}
+
+static void
+on_sound_end(void *arg, bool broken)
+{
+    struct wyoming_say *s = arg;
+
+    pipe_reader_free(&s->pipe);
+    wyoming_file_free(&s->file);
+    if (broken) {
+        rpc_cancel(&s->call);
+        fail(s, 500, STR("the sound cannot be read"));
+    }
+    look_at_end(s);
+}
+
+static const struct pipe_taker sound_taker = { on_bytes, on_sound_end };
+
+/* ---- what the speaker says ---- */
+
+/* It is the first answer, or the last one of a stream. */
+static int
+take(struct wyoming_say *s, const struct rpc_answer *got,
+     struct speech_answer *a)
+{
+    struct unpack u = { .rest = str_of(got->data, got->len) };
+    bool piped = s->rate != 0;
+
+    if (speech_unpack_answer(&u, a) == -1 ||
+        (a->status == 200 && !piped && a->sample_rate <= 0)) {
+        fail(s, 500, STR("the speaker's answer makes no sense"));
+        return -1;
+    }
+    if (a->status != 200) {
+        fail(s, a->status, a->message);
+        return -1;
+    }
+    s->status = 200;
+    s->length = a->length;
+    s->rate = piped ? s->rate : (unsigned)a->sample_rate;
+    return 0;
+}
+
+static void
+on_part(struct wyoming_say *s, struct rpc_answer *got)
+{
+    struct speech_answer a;
+
+    if (s->rate != 0 || got->fd == -1 || take(s, got, &a) == -1) {
+        fail(s, 500, STR("the speaker's part makes no sense"));
+        end(s);
+        return;
+    }
+    s->pipe = pipe_reader_new(s->loop, got->fd, &sound_taker, s);
+    got->fd = -1;
+    if (s->pipe == NULL) {
+        fail(s, 503, STR("no descriptor is free"));
+        end(s);
+    }
+}
+
+static void
+on_last(struct wyoming_say *s, struct rpc_answer *got)
+{
+    bool piped = s->rate != 0;
+    struct speech_answer a;
+
+    if (got->status != RPC_OK) {
+        fail(s, 503, str_of(got->data, got->len));
+        end(s);
+    } else if (take(s, got, &a) == -1) {
+        end(s);
+    } else if (piped) {
+        look_at_end(s);
+    } else if (got->fd == -1 || a.length < 0) {
+        fail(s, 500, STR("the speaker's answer has no sound"));
+        end(s);
+    } else {
+        s->file = wyoming_file_new(s->loop, got->fd, a.length, &sound_taker, s);
+        got->fd = -1;
+    }
+}
+
+static void
+on_answer(void *arg, struct rpc_answer *got)
+{
+    struct wyoming_say *s = arg;
+
+    timer_stop(s->loop, &s->timer);
+    if (got->status == RPC_MORE) {
+        on_part(s, got);
+    } else {
+        s->call = NULL;
+        on_last(s, got);
+    }
+}
+
+/* The speaker, or its child, hangs. */
+static void
+on_late(struct timer *t)
+{
+    struct wyoming_say *s = LIST_ITEM(t, struct wyoming_say, timer);
+
+    fail(s, 503, STR("the speaker did not answer in time"));
+    end(s);
+}
+
+/* ---- life ---- */
+
+/* NULL with err. */
+static struct rpc_call *
+call(struct wyoming_say *s, const struct speech_request *ask,
+     struct errmsg *err)
+{
+    struct rpc_options o = { .timeout_ms = RPC_WAIT_MAX,
+                             .window = 1,
+                             .on_answer = on_answer,
+                             .arg = s };
+    struct rpc_call *made = NULL;
+    struct buf b;
+    struct pack p = { .to = &b };
+
+    buf_init(&b, SPEECH_REQUEST_MAX);
+    speech_pack_request(&p, ask);
+    if (p.full) {
+        errmsg_set(err, "the request does not fit a message");
+    } else {
+        made = rpc_call(&tts_methods[TTS_SAY], &o, buf_data(&b), buf_len(&b),
+                        -1, err);
+    }
+    buf_clear(&b);
+    return made;
+}
+
+struct wyoming_say *
+wyoming_say_new(struct loop *l, const struct tts_instance *i,
+                const struct speech_request *ask,
+                const struct wyoming_taker *taker, void *arg,
+                struct errmsg *err)
+{
+    struct wyoming_say *s = mem_zero(sizeof(*s));
+
+    s->loop = l;
+    s->taker = taker;
+    s->arg = arg;
+    s->began_us = loop_now_us(l);
+    s->length = -1;
+    timer_init(&s->timer, on_late);
+    s->call = call(s, ask, err);
+    if (s->call == NULL) {
+        count(s, TTS_NO_SPEAKER);
+        wyoming_say_free(&s);
+        return NULL;
+    }
+    timer_set(l, &s->timer, 2 * i->timeout + GRACE_MS);
+    return s;
+}
+
+void
+wyoming_say_go_on(struct wyoming_say *s)
+{
+    if (s->pipe != NULL) {
+        pipe_reader_go_on(s->pipe);
+    } else if (s->file != NULL) {
+        wyoming_file_go_on(s->file);
+    }
+}
+
+void
+wyoming_say_free(struct wyoming_say **s)
+{
+    if (*s != NULL) {
+        let_go(*s);
+        count(*s, TTS_CLIENT_GONE);
+        mem_free(&(*s)->message);
+        mem_free(s);
+    }
+}
