@@ -9,7 +9,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "wyoming.h"
+
+#include <unistd.h>
+
 #include "json/json.h"
+#include "speaker.h"
 
 #define TAG_MAX 64 /* bytes of a language tag */
 
