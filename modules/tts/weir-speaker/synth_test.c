@@ -59,6 +59,21 @@ refuses_unknown_voices(void **state)
     }
 }
 
+/* The program has a system() of its own, which refuses. */
+static void
+run_shell(const char *command)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* A tree of data as the system's, whose variants have one more line. */
 static void
 make_tree(char *path, const char *line)
@@ -71,7 +86,7 @@ make_tree(char *path, const char *line)
              "cp -r %s/. %s && cd %s && for f in voices/!v/*; do "
              "printf '\\n%s\\n' >> \"$f\"; done",
              catalogue_system_directory(), path, path, line);
-    assert_int_equal(system(command), 0);
+    run_shell(command);
 }
 
 static void
@@ -80,7 +95,7 @@ remove_tree(const char *path)
     char command[64];
 
     snprintf(command, sizeof(command), "rm -r %s", path);
-    assert_int_equal(system(command), 0);
+    run_shell(command);
 }
 
 static void
