@@ -92,8 +92,8 @@ struct speech_answer {
     bool cached;
     enum speech_format format;
     struct str voice;   /* that speaks: "en-US", "en-US+f3" */
-    struct str tag; /* of a whole answer, for its ETag: letters, digits and
-                       '-', the same for the same bytes; empty: none */
+    struct str tag;     /* of a whole answer, for its ETag: letters, digits and
+                           '-', the same for the same bytes; empty: none */
     struct str field;   /* of an error: the request's field, or empty */
     struct str message; /* of an error */
 };
