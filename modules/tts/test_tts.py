@@ -9,8 +9,8 @@ import urllib.parse
 import pytest
 
 from http_client import Http, get, request
-from speech_help import (LONG, RATE, SENTENCE, Sound, begin, engine, metric,
-                         outcomes, post, probe, say, speaking)
+from speech_help import (LONG, RATE, SENTENCE, Sound, begin, busy_children,
+                         metric, outcomes, post, probe, say, speaking)
 from weir import resident, wait_for
 
 SMALL = 'buffer = "64K";'  # 1.5 seconds
@@ -386,14 +386,14 @@ def test_a_reader_that_stands_still_costs_little(weir):
 
 def test_the_synthesis_stops_when_its_client_goes(weir):
     w = speaking(weir)
-    idle = wait_for(lambda: len(engine(w)), 5, "a zygote")
-    c = begin(w, LONG * 2)
+    c = begin(w)
     assert c.head().status == 200
-    wait_for(lambda: len(engine(w)) > idle, 5, "a child")
+    wait_for(lambda: busy_children(w), 5, "a child")
     c.close()
     wait_for(lambda: outcomes(w, "client_gone") == 1, 10, "it is gone")
-    wait_for(lambda: len(engine(w)) <= idle, 10, "its child ends")
-    w.wait_access_log("speech: client gone")
+    wait_for(lambda: not busy_children(w), 10, "its child ends")
+    assert metric(w, "child_ends_total", '{reason="gone"}') == 1
+    w.wait_access_log("speech: client gone, voice en-US")
 
 
 def test_many_at_once(weir):

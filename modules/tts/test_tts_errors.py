@@ -10,9 +10,9 @@ import pytest
 
 from http_client import get, request
 from patience import busy
-from speech_help import (LONG, SENTENCE, Sound, begin, engine, outcomes, post,
+from speech_help import (LONG, SENTENCE, Sound, begin, busy_children, engine, outcomes, post,
                          say, speaking)
-from weir import descendants, descriptors, title, wait_for
+from weir import descendants, title, wait_for
 
 SMALL = 'buffer = "64K";'
 
@@ -152,12 +152,6 @@ def test_sound_has_a_longest(weir):
 
 
 # ---- what breaks ----
-
-def busy_children(w):
-    """Those that write sound: their descriptors are what they were sent."""
-    return [p for p in engine(w)
-            if any(f.startswith("/memfd:") for f in descriptors(p).values())]
-
 
 def test_a_stream_breaks_with_its_child(weir):
     w = speaking(weir)
