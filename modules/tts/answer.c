@@ -29,7 +29,6 @@ struct answering { /* in the request's pool */
     struct speech_answer answer; /* the newest; its texts lie in the pool */
     enum tts_outcome outcome;    /* of that */
     int fd;                      /* owned: a whole answer; or -1 */
-    int64_t began_us;
     uint64_t bytes; /* that came through the pipe, once it has ended */
     bool piped;     /* a pipe came */
     bool started;   /* the head was sent */
@@ -283,8 +282,6 @@ start_stream(struct answering *s)
     http_limit_unsent(r, UNSENT);
     http_start(r, 200, ask_format_type(s->answer.format));
     http_on_room(r, on_room, s);
-    metric_add(&tts_metrics[TTS_FIRST_SOUND], 0,
-               loop_now_us(r->loop) - s->began_us);
 }
 
 /* A piece is small, and the connection keeps one of them at most. */
@@ -464,7 +461,6 @@ new_answering(struct http_request *r, const struct tts_instance *i,
     s->instance = i;
     s->fail = fail_form;
     s->fd = -1;
-    s->began_us = loop_now_us(r->loop);
     s->answer.voice = STR_NONE;
     s->answer.duration = -1;
     timer_init(&s->timer, on_late);

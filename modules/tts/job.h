@@ -1,22 +1,16 @@
 /*
  * A job: a request for speech, until its last answer.
  *
+ * A job whose request equals that of another one, its leader, waits for the
+ * leader's answer instead of a slot.  If that is no whole answer, or none, it
+ * waits for a slot after all.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_TTS_JOB_H
 #define MODULES_TTS_JOB_H
 
-#include "speaker.h"
-
-struct sound { /* what is asked, of one generation of voices */
-    struct resolved voice;
-    struct buf packet; /* owned: for a child */
-    uint8_t key[DIGEST_SHA256];
-    uint64_t generation;
-    int64_t text_bytes;
-    enum speech_format format;
-    bool stream;
-};
+#include "sound.h"
 
 struct job {
     struct list link; /* in desk.jobs */
@@ -24,8 +18,10 @@ struct job {
     struct desk *desk;
     struct rpc_request *request; /* its last answer is ours to give */
     struct sound sound;
-    struct zygote *zygote; /* that has it, while run is not NULL */
-    struct synthesis *run; /* owned; NULL: none now */
+    struct list followers, follow; /* of a leader; in its followers */
+    bool alone;                    /* neither leads nor follows */
+    struct zygote *zygote;         /* that has it, while run is not NULL */
+    struct synthesis *run;         /* owned; NULL: none now */
     int64_t came_ms, sent_ms;
     bool returned; /* a zygote has ended before a child began it */
     bool piped;    /* the part with the pipe was sent */
@@ -35,5 +31,21 @@ struct job {
     int64_t sample_rate, duration, length;
     char message[DESK_TEXT];
 };
+
+/* ---- job_end.c ---- */
+
+/* The calls of a synthesis; arg is the job. */
+void job_on_long(void *arg, int pipe);
+void job_on_end(void *arg, struct synthesis_end *end);
+
+/* ---- job.c ---- */
+
+/* Without an answer. */
+void job_free(struct job *j);
+/* Its last answer was given: the next may begin. */
+void job_end(struct job *j);
+/* It leads no more: its followers wait for another leader, or each for a slot
+ * of its own. */
+void job_release(struct job *j, bool each_alone);
 
 #endif

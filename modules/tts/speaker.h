@@ -4,7 +4,11 @@
  *
  *   speaker.c       the role's life; reloads; the call tts.voices
  *   desk.c          an instance: its catalogue, its zygotes, its back-off
- *  job.c           the call tts.say: a job, from the request to its answer
+ *   job.[ch]        the call tts.say: a job, from the request to its slot
+ *   job_end.c       a job's answers
+ *   sound.[ch]      the bytes and the digest of what is asked
+ *   reply.[ch]      answers to callers
+ *   tree.[ch]       whether files of the directories have changed
  *   show.c          the call tts.show: what the operator sees of it
  *   speaker_plan.[ch]  what weir.conf says, from the master
  *   resolve.[ch]    names of voices and variants to files
@@ -123,16 +127,18 @@ int desk_memory(struct str bytes, struct errmsg *err);
 
 /* ---- job.c ---- */
 
-rpc_handler job_on_request, show_on_request;
+rpc_handler job_on_request;
 /* Jobs that wait get slots, while there are any. */
 void job_go_on(struct desk *d);
 /* The zygote has ended: so have its children. */
 void job_zygote_gone(struct zygote *z);
 /* Ends all jobs that wait: 503. */
 void job_refuse_waiting(struct desk *d, const char *why, int64_t retry_after);
-/* The last answer of r that has no sound. */
-void job_refuse(struct rpc_request **r, const struct speech_answer *no);
-/* Without any answer but the refusal. */
+/* Ends all jobs, and refuses their requests. */
 void job_drop_all(struct desk *d);
+
+/* ---- show.c ---- */
+
+rpc_handler show_on_request;
 
 #endif

@@ -403,7 +403,9 @@ send_packet(struct synthesis *s, bool *again, struct errmsg *err)
     }
     sent = engine_send(s->o.engine, s->o.packet, theirs);
     if (sent == -1) {
-        *again = errno == EAGAIN || errno == ENOBUFS;
+        /* A zygote that has just ended is about to be replaced. */
+        *again = errno == EAGAIN || errno == ENOBUFS || errno == EPIPE ||
+                 errno == ECONNRESET;
         errmsg_sys(err, "cannot hand a request to weir-speaker");
     }
     close(theirs[SPEECH_STATUS]);

@@ -40,6 +40,7 @@ static const char *const voice_word[] = { "voice", NULL };
 static const char *const unknown_words[] = { "refuse", "default", NULL };
 
 static const struct conf_key instance_keys[] = {
+    ROW_WHERE(tts_instance),
     ROW(tts_instance, name, CONF_STRING, .min = 1, .max = SPEECH_NAME_MAX,
         .help = "Its name: a layer names it as its instance."),
     ROW(tts_instance, voice, CONF_STRING, .max = SPEECH_VOICE_MAX,
@@ -150,15 +151,26 @@ end_name(unsigned i)
     return names[i];
 }
 
+static const int64_t first_sound_us[] = { 500,    1000,    2500,   5000,
+                                          10000,  25000,   50000,  100000,
+                                          250000, 1000000, 5000000 };
+
 struct metric tts_metrics[] = {
     [TTS_REQUESTS] = { .name = "weir_tts_requests_total",
                        .help = "Requests for speech.",
                        .labels = { { "outcome", outcome_name,
                                      TTS_OUTCOMES } } },
-    [TTS_FIRST_SOUND] = { .name = "weir_tts_first_sound_microseconds_total",
-                          .help = "From requests to their first sounds." },
-    [TTS_AUDIO] = { .name = "weir_tts_audio_milliseconds_total",
-                    .help = "Sound that was made." },
+    [TTS_FIRST_SOUND] = { .name = "weir_tts_first_sound_seconds",
+                          .help = "From requests to the first sounds that were "
+                                  "made for them.",
+                          .type = METRIC_HISTOGRAM,
+                          .bounds = first_sound_us,
+                          .bound_count = sizeof(first_sound_us) /
+                                         sizeof(first_sound_us[0]),
+                          .unit = 1000000 },
+    [TTS_AUDIO] = { .name = "weir_tts_audio_seconds_total",
+                    .help = "Sound that was made.",
+                    .unit = 1000 },
     [TTS_CACHE_HITS] = { .name = "weir_tts_cache_hits_total",
                          .help = "Answers that were there already." },
     [TTS_CHILD_ENDS] = { .name = "weir_tts_child_ends_total",
@@ -203,10 +215,13 @@ const struct module tts_module = {
     .keys = keys,
     .settings_size = sizeof(struct tts_settings),
     .root = { root_keys, sizeof(struct tts_root) },
+    .check_file = tts_check_file,
+    .alone = &tts_alone,
     .roles = tts_roles,
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,
+    .servers = &tts_servers,
     .methods = tts_methods,
     .error_body = layer_error_body,
     .metrics = tts_metrics,

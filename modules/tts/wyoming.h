@@ -131,8 +131,7 @@ struct wyoming_client {
 bool wyoming_is_busy(const struct wyoming_client *c);
 /* Does what an event asks for.  False: the connection ends, and c may be gone;
  * this is so wherever the module ends it. */
-bool wyoming_do(struct wyoming_client *c, struct pool *pool,
-                const struct wyoming_event *e);
+bool wyoming_do(struct wyoming_client *c, const struct wyoming_event *e);
 /* Sends an error and ends the connection. */
 void wyoming_fail(struct wyoming_client *c, const char *code, struct str text);
 /* The client takes bytes again. */
@@ -151,5 +150,7 @@ void wyoming_is_free(struct wyoming_client *c);
 /* Appends the data of "info", JSON; voice is the instance's.  -1: the buffer's
  * limit was met. */
 int wyoming_info(const struct catalogue *c, struct str voice, struct buf *out);
+/* Role: answers tts.describe; arg is the struct speaker. */
+rpc_handler wyoming_on_describe;
 
 #endif

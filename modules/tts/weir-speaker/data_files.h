@@ -11,6 +11,8 @@
 #ifndef MODULES_TTS_WEIR_SPEAKER_DATA_FILES_H
 #define MODULES_TTS_WEIR_SPEAKER_DATA_FILES_H
 
+#include <stddef.h>
+
 #include "base/errmsg.h"
 
 #define DATA_ROOT "/weir-speaker-data"

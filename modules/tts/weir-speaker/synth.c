@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "data_files.h"
 #include "text.h"
 
 /* Of the samples of a call; 0: what the library likes.  Of voices with an echo
@@ -66,7 +67,7 @@ on_sound(short *samples, int n, espeak_EVENT *events)
 int
 synth_init(struct errmsg *err)
 {
-    rate = espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, BUFFER_MS, NULL,
+    rate = espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, BUFFER_MS, DATA_ROOT,
                              espeakINITIALIZE_DONT_EXIT);
     if (rate <= 0) {
         return errmsg_set(err, "espeak-ng finds no data: phontab is missing, "

@@ -19,6 +19,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "catalogue.h"
+#include "data_files.h"
 
 #define SENTENCE                                                     \
     "The quick brown fox jumps over the lazy dog, and then it runs " \
@@ -84,7 +86,7 @@ speak_bare(const void *arg)
 {
     const struct bare *b = arg;
 
-    espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, NULL, 0);
+    espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, DATA_ROOT, 0);
     espeak_SetSynthCallback(keep_bare);
     if (espeak_SetVoiceByName(b->voice) != EE_OK) {
         return 1;
@@ -192,5 +194,9 @@ main(void)
         cmocka_unit_test(cuts_what_is_too_long),
     };
 
+    const char *directory = catalogue_system_directory();
+    struct errmsg err;
+
+    assert_int_equal(data_files_open(&directory, 1, &err), 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
