@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/alone.h"
 #include "app/control/control.h"
 #include "app/master/master.h"
 #include "app/master/trial.h"
@@ -26,11 +27,14 @@ struct options {
     const char *file;
     const char *prefix;
     const char *signal;
+    struct alone alone; /* options of a module, if it is to run alone */
 };
 
 static const char usage[] =
     "usage: weir [-c FILE] [-p PREFIX] [-t | -T | -s SIGNAL]\n"
-    "       weir -K | -M | -C | -V | -v | -h\n"
+    "       weir -K | -M | -C | -V | -v | -h\n";
+
+static const char own_options[] =
     "\n"
     "  -c FILE    configuration (%s)\n"
     "  -p PREFIX  directory that relative paths stand on (the current one)\n"
@@ -47,7 +51,10 @@ static const char usage[] =
 static void
 print_usage(FILE *out)
 {
-    fprintf(out, usage, places_conf);
+    fputs(usage, out);
+    alone_print_usage(modules, out);
+    fprintf(out, own_options, places_conf);
+    alone_print_options(modules, out);
 }
 
 static int
@@ -63,11 +70,16 @@ parse_options(int argc, char **argv, struct options *o)
 {
     int c;
 
-    *o = (struct options){ .file = places_conf };
-    while ((c = getopt(argc, argv, "c:p:s:tTKMCVvh")) != -1) {
+    *o = (struct options){ .file = NULL };
+    alone_init(&o->alone, modules, "c:p:s:tTKMCVvh", argc, argv);
+    while ((c = getopt_long(argc, argv, o->alone.letters, o->alone.names,
+                            NULL)) != -1) {
         if (c == '?') {
             print_usage(stderr); /* getopt has said what is wrong */
             return EXIT_WRONG;
+        }
+        if (alone_take(&o->alone, c, optarg)) {
+            continue;
         }
         if (c == 'c') {
             o->file = optarg;
@@ -82,6 +94,28 @@ parse_options(int argc, char **argv, struct options *o)
     }
     if (optind < argc) {
         return wrong("an argument too many: ", argv[optind]);
+    }
+    if (o->file != NULL && o->alone.of != NULL) {
+        return wrong("two configurations: -c and --",
+                     o->alone.of->options[0].name);
+    }
+    return EXIT_DONE;
+}
+
+/* The file, or what stands in its place. */
+static int
+choose_file(struct options *o)
+{
+    struct errmsg err;
+
+    if (o->alone.of == NULL) {
+        o->file = o->file != NULL ? o->file : places_conf;
+        return EXIT_DONE;
+    }
+    o->file = alone_use(&o->alone, o->prefix != NULL, &err);
+    if (o->file == NULL) {
+        fprintf(stderr, "weir: %s\n", err.text);
+        return EXIT_WRONG;
     }
     return EXIT_DONE;
 }
@@ -218,6 +252,13 @@ print_metrics(void)
     metrics_list(stdout);
 }
 
+/* Whether what is to be done needs the configuration. */
+static bool
+is_for_file(int action)
+{
+    return action == 0 || strchr("tTs", action) != NULL;
+}
+
 /* Otherwise the next opened files get their numbers, and output to standard
  * error goes there. */
 static void
@@ -252,6 +293,9 @@ main(int argc, char **argv)
     }
     if (o.prefix != NULL && chdir(o.prefix) == -1) {
         perror("weir: cannot use the directory of -p");
+        return EXIT_WRONG;
+    }
+    if (is_for_file(o.action) && choose_file(&o) != EXIT_DONE) {
         return EXIT_WRONG;
     }
     switch (o.action) {

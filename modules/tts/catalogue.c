@@ -198,7 +198,8 @@ add_all(struct catalogue *c, const struct str *directories, size_t count,
         return -1;
     }
     if (c->count == 0) {
-        return errmsg_set(err, "no directory of data has a voice");
+        return errmsg_set(err, "no directory of data has a voice: is the "
+                               "package espeak-ng-data missing?");
     }
     if (!c->has_phontab) {
         return errmsg_set(err, "no directory of data has phontab: espeak-ng's "

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/rights.h"
+#include "wyoming.h"
 
 /* ---- weir.conf ---- */
 
@@ -168,6 +169,8 @@ start(const struct role_process *p, void **state, struct errmsg *err)
     configure(s, p->description);
     rpc_serve(&tts_methods[TTS_SAY], job_on_request, s);
     rpc_serve(&tts_methods[TTS_VOICES], on_voices, s);
+    rpc_serve(&tts_methods[TTS_SHOW], show_on_request, s);
+    rpc_serve(&tts_methods[TTS_DESCRIBE], wyoming_on_describe, s);
     return 0;
 }
 

@@ -40,6 +40,7 @@ static const char *const voice_word[] = { "voice", NULL };
 static const char *const unknown_words[] = { "refuse", "default", NULL };
 
 static const struct conf_key instance_keys[] = {
+    ROW_WHERE(tts_instance),
     ROW(tts_instance, name, CONF_STRING, .min = 1, .max = SPEECH_NAME_MAX,
         .help = "Its name: a layer names it as its instance."),
     ROW(tts_instance, voice, CONF_STRING, .max = SPEECH_VOICE_MAX,
@@ -214,7 +215,10 @@ const struct module tts_module = {
     .keys = keys,
     .settings_size = sizeof(struct tts_settings),
     .root = { root_keys, sizeof(struct tts_root) },
+    .check_file = tts_check_file,
+    .alone = &tts_alone,
     .roles = tts_roles,
+    .verbs = tts_verbs,
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,

@@ -15,6 +15,7 @@
  *   catalogue.[ch]  voices of data directories, their names, the nearest ones;
  *                 with catalogue_*.c and voice_file.[ch]
  *   alone.c       master: weir -m VOICE, the built-in weir.conf
+ *   check.c       master: whether the voices that weir.conf names are there
  *   verbs.c       master: weirctl show speech
  *   weir-speaker/ the program: it alone is linked with libespeak-ng
  *
@@ -41,6 +42,7 @@
 /* ---- tts.c ---- */
 
 struct tts_instance { /* an item of "tts" at the root of weir.conf */
+    struct conf_where where;
     struct str name;
     struct str voice;             /* of requests that name none */
     struct conf_strings data_dir; /* the first that has a file wins; Debian's
@@ -132,6 +134,14 @@ enum {
 extern struct rpc_method tts_methods[];
 
 /* ---- the others ---- */
+
+struct catalogue;                           /* catalogue.h */
+extern const struct module_alone tts_alone; /* alone.c */
+/* check.c: the voices and variants that an instance names.  -1 with err, which
+ * has the nearest names. */
+void tts_check_file(const struct settings *s, FILE *out);
+int tts_check_voice(const struct catalogue *c, struct str voice,
+                    struct str speaker, struct errmsg *err);
 
 extern const struct http_route tts_routes[]; /* layer.c */
 int tts_start(const struct module_layer *layer, void **state,

@@ -150,5 +150,7 @@ void wyoming_is_free(struct wyoming_client *c);
 /* Appends the data of "info", JSON; voice is the instance's.  -1: the buffer's
  * limit was met. */
 int wyoming_info(const struct catalogue *c, struct str voice, struct buf *out);
+/* Role: answers tts.describe; arg is the struct speaker. */
+rpc_handler wyoming_on_describe;
 
 #endif

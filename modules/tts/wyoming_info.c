@@ -1,5 +1,6 @@
 /*
- * The voices, as clients of Wyoming read them.
+ * The voices, as clients of Wyoming read them, and the call by which a worker
+ * asks for them.
  *
  * Variants are the speakers of a voice.  Any voice can have any of them, but
  * they are listed at one voice alone, the instance's own: clients wait for a
@@ -8,7 +9,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "wyoming.h"
+
+#include <unistd.h>
+
 #include "json/json.h"
+#include "speaker.h"
 
 #define TAG_MAX 64 /* bytes of a language tag */
 
@@ -114,4 +119,50 @@ wyoming_info(const struct catalogue *c, struct str voice, struct buf *out)
     }
     json_close(&o);
     return json_end(&o);
+}
+
+/* ---- the call ---- */
+
+/* A memory file of the list; -1 with err. */
+static int
+make_list(const struct desk *d, int64_t *length, struct errmsg *err)
+{
+    struct buf json;
+    int fd = -1;
+
+    buf_init(&json, WYOMING_INFO_MAX);
+    if (wyoming_info(d->catalogue, d->plan.voice, &json) == -1) {
+        errmsg_set(err, "the list of voices is too long");
+    } else {
+        *length = (int64_t)buf_len(&json);
+        fd = desk_memory(buf_str(&json), err);
+    }
+    buf_clear(&json);
+    return fd;
+}
+
+void
+wyoming_on_describe(void *arg, struct rpc_request *r)
+{
+    const struct desk *d = desk_find(arg, str_of(r->data, r->len));
+    struct speech_answer a = { .status = 503, .length = -1, .duration = -1 };
+    struct errmsg err;
+    struct buf b;
+    struct pack out = { .to = &b };
+    int fd = -1;
+
+    if (d == NULL || d->catalogue == NULL) {
+        a.message = STR("weir.conf has no such tts any more");
+    } else {
+        fd = make_list(d, &a.length, &err);
+        a.status = fd != -1 ? 200 : 503;
+        a.message = fd != -1 ? STR_NONE : str_from(err.text);
+    }
+    buf_init(&b, SPEECH_ANSWER_MAX);
+    speech_pack_answer(&out, &a);
+    rpc_reply(&r, buf_data(&b), buf_len(&b), fd);
+    buf_clear(&b);
+    if (fd != -1) {
+        close(fd);
+    }
 }

@@ -158,6 +158,41 @@ struct module_servers {
     void (*stop)(void *state); /* closes all, frees state; the last call */
 };
 
+/* An option of the command line. */
+struct alone_option {
+    const char *name;     /* "host": --host; NULL ends a table */
+    char letter;          /* 'm': -m; '\0': it has none */
+    const char *argument; /* "HOST", for weir -h; NULL: it takes none */
+    const char *help;     /* NULL: another spelling, not shown by weir -h */
+    int what;             /* the module's own number for it */
+};
+
+struct alone_given {
+    const struct alone_option *option;
+    const char *value; /* NULL: it takes none */
+};
+
+/* The options of a command line, in their order. */
+struct alone_line {
+    const struct alone_given *given;
+    size_t count;
+    bool has_prefix; /* -p was given: paths may stand on it */
+};
+
+/* Running weir for this module alone, without a file.  The first option of the
+ * table, which has a letter, asks for it; the others are known only beside it.
+ * A letter means what the module says even if weir has such an
+ * option itself, and both take an argument, or neither. */
+struct module_alone {
+    const char *file; /* the name of the configuration in messages: "(-x)" */
+    const struct alone_option *options;
+    /* Writes weir.conf as a text: weir reads it as if it were a file, at each
+     * reload again.  Relative paths start at the current directory.  -1 with
+     * err, which names the option. */
+    int (*write)(const struct alone_line *line, struct buf *out,
+                 struct errmsg *err);
+};
+
 struct module {
     const char *name;  /* as "module" in a location */
     const char *about; /* one line, shown by weir -V */
@@ -215,6 +250,8 @@ struct module {
     /* The rate of a client on another host in its locations without a rate:
      * "20/s", by address; NULL: no limit. */
     const char *rate;
+    /* Its options with which weir runs without a file; NULL: none. */
+    const struct module_alone *alone;
     /* Its commands of the control socket; they run in the master. */
     const struct control_verb *verbs;
     struct metric *metrics; /* proc/metric.h: names "weir_NAME_..." */

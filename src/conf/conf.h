@@ -166,6 +166,10 @@ struct conf *conf_load(const char *path, const struct conf_key *keys,
 void conf_free(struct conf **c);
 const void *conf_settings(const struct conf *c);
 
+/* From now on a file of that name is not opened: it has this text, of which a
+ * copy is kept.  For one name, "(-x)", in a process; an empty text ends it. */
+void conf_builtin(const char *name, struct str text);
+
 /* Reads one string of a file by its path ("control.socket") and ignores the
  * rest. *value, for mem_free(), is NULL when the file has none. -1 with
  * *mistakes, as conf_load() has them: the file cannot be read, or its syntax is

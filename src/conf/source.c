@@ -18,6 +18,7 @@
 #include "base/errmsg.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "conf/conf.h"
 
 #define BYTES_MAX (4 * 1024 * 1024) /* of all files */
 #define FILES_MAX 1000
@@ -225,6 +226,34 @@ read_all(int fd, struct buf *out, struct errmsg *err)
     }
 }
 
+/* ---- the file that is none ---- */
+
+static struct {
+    const char *name;
+    char *text; /* owned; NULL: there is none */
+} builtin;
+
+void
+conf_builtin(const char *name, struct str text)
+{
+    mem_free(&builtin.text);
+    builtin.name = name;
+    builtin.text = text.len > 0 ? mem_dup(text.ptr, text.len) : NULL;
+}
+
+static bool
+load_builtin(struct source *s, struct source_file *f)
+{
+    if (builtin.text == NULL || strcmp(f->path, builtin.name) != 0) {
+        return false;
+    }
+    f->text = pool_str(s->pool, str_from(builtin.text));
+    s->bytes += f->text.len;
+    return true;
+}
+
+/* ---- files ---- */
+
 /* Reads a file into the pool. */
 static int
 load(struct source *s, struct source_file *f, struct errmsg *err)
@@ -293,7 +322,7 @@ source_read(struct source *s, const char *path)
     struct errmsg err;
 
     s->broken = true;
-    if (load(s, &f, &err) == -1) {
+    if (!load_builtin(s, &f) && load(s, &f, &err) == -1) {
         note(s, 0, pool_printf(s->pool, "%s: %s", path, err.text).ptr);
         return;
     }

@@ -565,8 +565,13 @@ master_run(const char *file, const struct module *const *table,
 int
 master_signal(const char *pid_file, int number, struct errmsg *err)
 {
-    pid_t pid = pidfile_read(pid_file, err);
+    pid_t pid;
 
+    if (pid_file[0] == '\0') {
+        return errmsg_set(err, "the configuration has no pid file: signal the "
+                               "process itself");
+    }
+    pid = pidfile_read(pid_file, err);
     if (pid == -1) {
         return -1;
     }

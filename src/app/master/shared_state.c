@@ -164,8 +164,8 @@ shared_state_create(const struct generation *g,
     hash_init();
     metrics_register(table);
     store_role_register(table);
-    if (make_folder(s->pid, err) == -1 ||
-        pidfile_create(s->pid.ptr, err) == -1 ||
+    if ((s->pid.len > 0 && (make_folder(s->pid, err) == -1 ||
+                            pidfile_create(s->pid.ptr, err) == -1)) ||
         slots_create(slots, err) == -1 || crash_dump_create(slots, err) == -1 ||
         metrics_create(err) == -1 || bus_create(err) == -1 ||
         logring_create(err) == -1 || life_create(err) == -1 ||

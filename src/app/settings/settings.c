@@ -136,8 +136,9 @@ static const struct conf_key keys[] = {
                 "needs; 0: enough for worker_connections, as far as the "
                 "system allows."),
     ROW(settings, pid, CONF_STRING, .preset = places_pid,
-        .change = CONF_RESTART, .check = check_not_empty,
-        .help = "File with the master's process number."),
+        .change = CONF_RESTART,
+        .help = "File with the master's process number; \"\": there is "
+                "none."),
     ROW(settings, user, CONF_STRING, .preset = "", .change = CONF_RESTART,
         .check = privilege_find_user,
         .help = "User that all processes but the master become; empty: when "
