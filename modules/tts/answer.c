@@ -15,6 +15,7 @@
 #include "http/file/condition.h"
 #include "layer.h"
 #include "pipe_reader.h"
+#include "proc/slot.h"
 
 #define UNSENT (32 * 1024) /* bytes of a stream that the system keeps */
 #define GRACE_MS 5000      /* for the first answer, beside timeout */
@@ -448,7 +449,9 @@ on_late(struct timer *t)
 int64_t
 answer_retry_after(void)
 {
-    return 1;
+    int64_t ms = slot_role_starts_in("speaker", 0);
+
+    return ms > 1000 ? (ms + 999) / 1000 : 1;
 }
 
 static struct answering *

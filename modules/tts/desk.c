@@ -16,8 +16,11 @@
 #include "base/mem.h"
 #include "tree.h"
 
-#define FORGIVEN_MS 10000 /* a life this long was no failed start */
+#define FORGIVEN_MS 1000 /* a life this long was no failed start */
+#define USUAL_RATE 22050 /* Hz, until a zygote says it */
 #define BACK_OFFS 5
+#define KILLED_MS 100       /* back-off of one that was ready, at most */
+#define PATIENCE_MS 200     /* of a back-off that is waited for */
 #define CACHE_FILES_SHARE 4 /* of the descriptors, all caches together */
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
@@ -62,6 +65,15 @@ desk_memory(struct str bytes, struct errmsg *err)
 /* ---- zygotes ---- */
 
 static void
+forget_voices(struct desk *d)
+{
+    if (d->voices != -1) {
+        close(d->voices);
+    }
+    d->voices = -1;
+}
+
+static void
 free_zygote(struct zygote *z)
 {
     list_remove(&z->link);
@@ -74,26 +86,32 @@ desk_is_open(const struct desk *d, int64_t *retry_after)
     int64_t ms = d->again.due - clock_ms();
 
     *retry_after = 0;
-    if (d->zygote != NULL || !timer_is_set(&d->again)) {
-        return d->zygote != NULL;
+    if (d->zygote != NULL) {
+        return true;
     }
-    *retry_after = ms > 0 ? (ms + 999) / 1000 : 1;
-    return false;
+    if (timer_is_set(&d->again) && ms > PATIENCE_MS) {
+        *retry_after = (ms + 999) / 1000;
+        return false;
+    }
+    return timer_is_set(&d->again);
 }
 
+/* One that was ready can be started: somebody has killed it. */
 static void
-start_later(struct desk *d)
+start_later(struct desk *d, bool was_ready)
 {
     int64_t ms = back_off[d->attempt], retry_after;
 
+    ms = was_ready && ms > KILLED_MS ? KILLED_MS : ms;
     d->attempt += d->attempt + 1 < BACK_OFFS;
     if (ms == 0) {
         start_zygote(d);
         return;
     }
     timer_set(d->speaker->loop, &d->again, ms);
-    desk_is_open(d, &retry_after);
-    job_refuse_waiting(d, d->why, retry_after);
+    if (!desk_is_open(d, &retry_after)) {
+        job_refuse_waiting(d, d->why, retry_after);
+    }
 }
 
 static void
@@ -108,7 +126,11 @@ on_ready(void *arg, int64_t rate)
     struct zygote *z = arg;
     struct desk *d = z->desk;
 
+    z->was_ready = true;
     if (d->zygote == z) {
+        if (d->rate != rate) {
+            forget_voices(d);
+        }
         d->rate = rate;
         job_go_on(d);
     }
@@ -125,7 +147,7 @@ on_end(void *arg, const char *why)
 {
     struct zygote *z = arg;
     struct desk *d = z->desk;
-    bool current = d->zygote == z;
+    bool current = d->zygote == z, was_ready = z->was_ready;
 
     if (current) {
         d->zygote = NULL;
@@ -141,7 +163,7 @@ on_end(void *arg, const char *why)
         return;
     }
     if (current) {
-        start_later(d);
+        start_later(d, was_ready);
     } else if (desk_is_over(d)) {
         desk_free(d);
     }
@@ -198,15 +220,6 @@ replace_zygote(struct desk *d)
 }
 
 /* ---- voices ---- */
-
-static void
-forget_voices(struct desk *d)
-{
-    if (d->voices != -1) {
-        close(d->voices);
-    }
-    d->voices = -1;
-}
 
 /* Whether there is another catalogue now. */
 static bool
@@ -320,6 +333,7 @@ desk_new(struct speaker *s, const struct plan_instance *p)
 
     d->speaker = s;
     d->voices = -1;
+    d->rate = USUAL_RATE;
     list_init(&d->zygotes);
     list_init(&d->jobs);
     timer_init(&d->again, on_again);

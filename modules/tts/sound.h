@@ -1,6 +1,5 @@
 /*
- * What a request asks for, with the voices of one generation: the bytes for a
- * child, and the digest by which equal requests are known.
+ * A request with its voice of one generation: the bytes for a child, and the digest by which equal requests are known.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

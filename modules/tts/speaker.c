@@ -169,6 +169,7 @@ start(const struct role_process *p, void **state, struct errmsg *err)
     configure(s, p->description);
     rpc_serve(&tts_methods[TTS_SAY], job_on_request, s);
     rpc_serve(&tts_methods[TTS_VOICES], on_voices, s);
+    rpc_serve(&tts_methods[TTS_SHOW], show_on_request, s);
     rpc_serve(&tts_methods[TTS_DESCRIBE], wyoming_on_describe, s);
     return 0;
 }

@@ -17,17 +17,6 @@
  *   engine.[ch]     the zygote
  *   answer_cache.[ch]  answers that were given
  *
- * A desk is an instance.  It has one zygote that takes requests; those of
- * earlier configurations end with their last job.  A job waits at its desk
- * until it has a slot and the zygote is ready, and ends when its request has
- * its last answer, or nobody waits for it any more.
- *
- * A reload keeps the role: desks get their new bounds, read their directories
- * again, and start a new zygote where something differs that children have
- * from it.  Jobs that run go on; those that wait are asked of the new voices.
- * Other directories need other rights, so the role starts again then: jobs
- * have FAREWELL_MS to end, those that wait and later ones are refused (503).
- *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_TTS_SPEAKER_H
@@ -41,6 +30,18 @@
 #include "synthesis.h"
 #include "tts.h"
 
+/*
+ * A desk is an instance.  It has one zygote that takes requests; those of
+ * earlier configurations end with their last job.  A job waits at its desk
+ * until it has a slot and the zygote is ready, and ends when its request has
+ * its last answer, or nobody waits for it any more.
+ *
+ * A reload keeps the role: desks get their new bounds, read their directories
+ * again, and start a new zygote where something differs that children have
+ * from it.  Jobs that run go on; those that wait are asked of the new voices.
+ * Other directories need other rights, so the role starts again then: jobs
+ * have FAREWELL_MS to end, those that wait and later ones are refused (503).
+ */
 #define FAREWELL_MS 3000
 
 struct speaker {       /* the role */
@@ -55,11 +56,12 @@ struct zygote {       /* an engine of a desk; freed with its end */
     struct desk *desk;
     struct engine *engine;
     int64_t started_ms; /* clock_ms() */
+    bool was_ready;
 };
 
-#define DESK_ERRORS 8  /* that are shown */
+#define DESK_ERRORS 6  /* that are shown */
 #define DESK_SLOWEST 5 /* the same */
-#define DESK_TEXT 200  /* bytes of an error */
+#define DESK_TEXT 160  /* bytes of an error */
 
 struct desk_error {
     int64_t wall_ms;
@@ -81,7 +83,7 @@ struct desk {         /* an instance */
     struct catalogue *catalogue; /* owned; NULL: there is none */
     uint8_t tree[DIGEST_SHA256]; /* of the directories' files */
     uint64_t generation;         /* grows when voices may differ */
-    int64_t rate;                /* Hz, of the zygote; 0: not known */
+    int64_t rate;                /* Hz */
     int voices; /* owned: the answer of tts.voices; -1: not made */
     int64_t voices_length;
 
@@ -117,7 +119,7 @@ bool desk_is_over(const struct desk *d);
 /* NULL: weir.conf has none of that name. */
 struct desk *desk_find(struct speaker *s, struct str name);
 /* Whether a zygote runs or is about to.  If not, *retry_after is set to the
- * seconds until the next. */
+ * seconds until the next; 0: nothing is known of one. */
 bool desk_is_open(const struct desk *d, int64_t *retry_after);
 /* For tts.show and for the log. */
 void desk_tell_error(struct desk *d, const char *format, ...)

@@ -218,6 +218,7 @@ const struct module tts_module = {
     .check_file = tts_check_file,
     .alone = &tts_alone,
     .roles = tts_roles,
+    .verbs = tts_verbs,
     .start = tts_start,
     .stop = tts_stop,
     .routes = tts_routes,

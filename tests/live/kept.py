@@ -74,8 +74,8 @@ class Family:
         return found + self._shared_sockets()
 
     def _has_starter(self, pid):
-        """Their socket looks as a mailbox does; its programs' pipes are what
-        the role makes them."""
+        """Their socket looks as a mailbox does, and those of programs may;
+        their pipes and memory are what the role makes them."""
         return any(t.startswith("weir starter: ") and
                    (stat_of(p) or [0])[0] == pid
                    for p, t in self.titles.items())
@@ -86,13 +86,15 @@ class Family:
         for kind in ONE:
             if mine[kind] != 1 and not (starter and kind == "pipe"):
                 yield f"{mine[kind]} of {kind}"
-        if mine["mailbox"] != masters["mailbox"] // 2 + 1 + starter:
+        more = mine["mailbox"] - masters["mailbox"] // 2 - 1 - starter
+        if more < 0 or (more > 0 and not starter):
             yield f"{mine['mailbox']} ends of mailboxes"
         events = mine["anon_inode:[eventfd]"]
         if not 0 <= events - masters["anon_inode:[eventfd]"] <= EXTRA_EVENTS:
             yield f"{events} eventfds"
         for what in set(has):
-            if what.startswith("/memfd:") or self._is_masters(what):
+            own = starter and what not in self.master
+            if what.startswith("/memfd:") and not own or self._is_masters(what):
                 yield f"{what} is open"
         yield from self._listens(pid, has)
 

@@ -4,7 +4,8 @@
  *   synth.c    the library: starting it, one synthesis, its events
  *   voice.c    a voice with its variant, flutter and roughness as one file in
  *              memory
- *   rate.c     from length_scale to words a minute, and what libsonic does
+ *   text.c     texts without what the library would take for commands
+ *   rate.c     length_scale: libsonic, and silence between sentences
  *   jitter.c   noise_w_scale: commands before words
  *   timings.c  events to the JSON of words and sentences
  *
