@@ -18,6 +18,7 @@
 #include "catalogue.h"
 #include "conf/decimal.h"
 #include "conf/value.h"
+#include "http/filter/host.h"
 #include "net/addr.h"
 
 #define DIRECTORIES 8 /* as data_dir of an instance */
@@ -358,17 +359,24 @@ put_instance(struct buf *out, const struct wish *w)
                (long long)w->silence);
 }
 
-/* Two free ports would be two different ones: then one address is enough. */
+/* Two free ports would be two different ones: then one address is enough.
+ * Clients may use the name by which it was told where to listen. */
 static void
 put_server(struct buf *out, const struct wish *w, struct addresses *all)
 {
     char text[ADDR_TEXT];
+    struct addr ignored;
+    struct errmsg unused;
 
     buf_add_str(out, STR("http = { servers = ( {\n    listen = ( "));
     for (size_t i = 0; i < all->count && (i == 0 || w->port != 0); i++) {
         all->list[i].port = (uint16_t)w->port;
         put_string(out, i == 0 ? "" : ", ",
                    str_from(addr_text(&all->list[i], text)));
+    }
+    if (addr_parse_ip(without_brackets(w->host), &ignored) == -1 &&
+        http_host_check(w->host, &unused) == 0) {
+        put_string(out, " );\n    hosts = ( ", w->host);
     }
     buf_add_str(out, STR(" );\n    locations = ( { path = \"/\"; module = "
                          "\"tts\"; } );\n} ); };\n"));

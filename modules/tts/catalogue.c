@@ -171,8 +171,8 @@ compare_variants(const void *a, const void *b)
     return str_compare(one->name, other->name);
 }
 
-static struct catalogue *
-make(void)
+struct catalogue *
+catalogue_new(void)
 {
     struct pool *pool = pool_new(65536);
     struct catalogue *c = pool_zero(pool, sizeof(*c));
@@ -181,6 +181,14 @@ make(void)
     c->entries = pool_zero(pool, CATALOGUE_VOICES * sizeof(*c->entries));
     c->variants = pool_zero(pool, CATALOGUE_VARIANTS * sizeof(*c->variants));
     return c;
+}
+
+void
+catalogue_sort(struct catalogue *c)
+{
+    qsort(c->entries, c->count, sizeof(*c->entries), compare_entries);
+    qsort(c->variants, c->variant_count, sizeof(*c->variants),
+          compare_variants);
 }
 
 static int
@@ -211,7 +219,7 @@ add_all(struct catalogue *c, const struct str *directories, size_t count,
 struct catalogue *
 catalogue_read(const struct str *directories, size_t count, struct errmsg *err)
 {
-    struct catalogue *c = make();
+    struct catalogue *c = catalogue_new();
 
     if (add_all(c, directories, count, err) == -1) {
         catalogue_free(&c);
@@ -223,9 +231,7 @@ catalogue_read(const struct str *directories, size_t count, struct errmsg *err)
                   "others are left out",
                   CATALOGUE_VOICES, CATALOGUE_VARIANTS);
     }
-    qsort(c->entries, c->count, sizeof(*c->entries), compare_entries);
-    qsort(c->variants, c->variant_count, sizeof(*c->variants),
-          compare_variants);
+    catalogue_sort(c);
     return c;
 }
 

@@ -35,6 +35,9 @@ struct catalogue {
 /* Whether a name may be asked for: not too long, UTF-8 without controls, '+'
  * or '/', and no leading '.'. */
 bool catalogue_takes_name(struct str name);
+/* Empty; catalogue_sort() once all is added. */
+struct catalogue *catalogue_new(void);
+void catalogue_sort(struct catalogue *c);
 /* Adds a file's voice, unless one of that name or no language is there. */
 void catalogue_add_voice(struct catalogue *c, struct str file, struct str text);
 void catalogue_add_variant(struct catalogue *c, struct str name,

@@ -37,7 +37,7 @@ static void
 start(struct near *n, struct str asked)
 {
     *n = (struct near){ .count = 0 };
-    n->limit = in_small_letters(n->wanted, asked).len / 3 + 2;
+    n->limit = in_small_letters(n->wanted, asked).len / 3 + 1;
 }
 
 /* A name that starts like the one that is wanted is as near as one with a

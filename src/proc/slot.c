@@ -46,6 +46,7 @@ write_card(struct slot_card *to, const struct slot_card *c)
     atomic_store(&to->incarnation, atomic_load(&c->incarnation));
     atomic_store(&to->generation, atomic_load(&c->generation));
     atomic_store(&to->started_ms, atomic_load(&c->started_ms));
+    atomic_store(&to->again_ms, atomic_load(&c->again_ms));
     atomic_store(&to->kind, atomic_load(&c->kind));
 }
 
@@ -81,6 +82,7 @@ fill(uint32_t number, enum slot_kind kind, const char *name, uint32_t index,
     atomic_store(&c->incarnation, incarnation != 0 ? incarnation : 1);
     atomic_store(&c->generation, generation);
     atomic_store(&c->started_ms, clock_ms());
+    atomic_store(&c->again_ms, 0);
     atomic_store(&c->kind, (int)kind);
     write_card(&table.cards[number], c);
 }
@@ -252,6 +254,19 @@ slot_release(uint32_t number)
 }
 
 void
+slot_starts_again(uint32_t number, const char *name, int64_t due_ms)
+{
+    struct slot_card *c = &table.own[number];
+
+    assert(number < table.count);
+    if (atomic_load(&c->kind) == SLOT_FREE &&
+        strncmp(c->name, name, sizeof(c->name) - 1) == 0) {
+        atomic_store(&c->again_ms, due_ms);
+        atomic_store(&table.cards[number].again_ms, due_ms);
+    }
+}
+
+void
 slot_set_self(uint32_t number)
 {
     assert(number < table.count);
@@ -336,6 +351,35 @@ slot_is_role(uint32_t number, const char *name)
     }
     snprintf(several, sizeof(several), "%s %u", name, c->index);
     return strncmp(c->name, several, sizeof(c->name)) == 0;
+}
+
+/* From the card of the role's last process. */
+static int64_t
+starts_in(const struct slot_card *c, int64_t now)
+{
+    int64_t again = atomic_load(&c->again_ms);
+
+    if (atomic_load(&c->kind) != SLOT_FREE) {
+        return atomic_load(&c->state) == SLOT_GONE ? -1 : 0;
+    }
+    return again == 0 ? -1 : again > now ? again - now : 0;
+}
+
+int64_t
+slot_role_starts_in(const char *name, uint32_t index)
+{
+    int64_t now = clock_ms(), least = -1;
+
+    for (uint32_t i = 1; i < slots_end(); i++) {
+        const struct slot_card *c = slot_card(i);
+        int64_t ms = starts_in(c, now);
+
+        if (ms != -1 && (least == -1 || ms < least) && c->index == index &&
+            slot_is_role(i, name)) {
+            least = ms;
+        }
+    }
+    return least;
 }
 
 slot_owner

@@ -44,6 +44,8 @@ struct slot_card {
     _Atomic uint32_t incarnation;  /* grows with each use of the slot; > 0 */
     _Atomic uint32_t generation;   /* of the configuration it runs on */
     _Atomic int64_t started_ms;    /* clock_ms() */
+    _Atomic int64_t again_ms;      /* of one that is free: clock_ms() when
+                                      another such process starts; 0: none */
     char name[SLOT_NAME_MAX];      /* "worker 0", "relayer" */
     uint32_t index;                /* among its kind: worker number */
 };
@@ -91,6 +93,9 @@ int slot_take(enum slot_kind kind, const char *name, uint32_t index,
 void slot_set_pid(uint32_t number, pid_t pid);
 void slot_bury(uint32_t number);    /* its process was reaped: SLOT_GONE */
 void slot_release(uint32_t number); /* after the sweep */
+/* Master: another process of that name will be started at due_ms, clock_ms().
+ * Nothing happens if somebody else has the slot by now. */
+void slot_starts_again(uint32_t number, const char *name, int64_t due_ms);
 
 /* Which slot this process is (set right after fork, while the card can still be
  * written). */
@@ -110,6 +115,10 @@ bool slot_is_role(uint32_t number, const char *name);
 /* The process of that role and index that is READY, the newest of several; 0:
  * there is none. */
 slot_owner slot_find_role(const char *name, uint32_t index);
+
+/* For a caller that finds no process of a role READY: ms until the master
+ * starts one; 0: one starts just now; -1: nothing is known of one. */
+int64_t slot_role_starts_in(const char *name, uint32_t index);
 
 slot_owner slot_owner_of(uint32_t number);
 uint32_t slot_owner_number(slot_owner o);

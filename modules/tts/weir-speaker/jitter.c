@@ -55,6 +55,7 @@ struct work {
     int rate;           /* of the last command */
     size_t in_clause;   /* bytes of the changed text */
     size_t commands;    /* of the clause */
+    bool at_word;       /* behind a space, or an element that separates */
     struct str outside; /* an element whose inside is not touched, or empty */
     bool failed;
 };
@@ -165,12 +166,13 @@ take_word(struct work *w)
     size_t length = word_length(w);
     char last;
 
-    if (is_of_word(w->text.ptr[w->at]) && w->outside.len == 0 &&
+    if (is_of_word(w->text.ptr[w->at]) && w->at_word && w->outside.len == 0 &&
         w->commands < IN_CLAUSE &&
         w->in_clause + length + COMMAND_MAX < CLAUSE_MAX) {
         command(w, jitter_rate(factor_of(w, length)));
     }
     copy(w, length);
+    w->at_word = false;
     last = w->text.ptr[w->at - 1];
     if (strchr(".,;:!?", last) != NULL && last != '\0') {
         w->in_clause = 0;
@@ -190,21 +192,24 @@ is_tag(const struct work *w)
             c == '!' || c == '?');
 }
 
-/* Elements whose text is not read as words. */
 static bool
-is_literal(struct str name)
+is_one_of(struct str name, const char *const *names)
 {
-    static const char *const names[] = { "say-as",  "sub",       "phoneme",
-                                         "audio",   "tts:style", "style",
-                                         "emphasis" };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (str_eq_nocase(name, str_from(names[i]))) {
+    for (; *names != NULL; names++) {
+        if (str_eq_nocase(name, str_from(*names))) {
             return true;
         }
     }
     return false;
 }
+
+/* Elements whose text is not read as words. */
+static const char *const literal[] = { "say-as",   "sub",       "phoneme",
+                                       "audio",    "tts:style", "style",
+                                       "emphasis", NULL };
+/* Elements that end a word: others may stand inside one. */
+static const char *const separating[] = { "speak",   "p",     "s",
+                                          "prosody", "voice", NULL };
 
 static void
 take_tag(struct work *w)
@@ -224,9 +229,11 @@ take_tag(struct work *w)
     if (str_eq_nocase(name, STR("prosody")) && w->outside.len == 0) {
         command(w, espeakRATE_NORMAL);
     }
+    w->at_word |= is_one_of(name, separating);
     if (closes && str_eq_nocase(name, w->outside)) {
         w->outside = STR_NONE;
-    } else if (!closes && !empty && w->outside.len == 0 && is_literal(name)) {
+    } else if (!closes && !empty && w->outside.len == 0 &&
+               is_one_of(name, literal)) {
         command(w, espeakRATE_NORMAL);
         w->outside = name;
     }
@@ -236,9 +243,12 @@ take_tag(struct work *w)
 int
 jitter_make(struct jitter *j, struct str text, const struct jitter_options *o)
 {
-    struct work w = {
-        .j = j, .o = o, .text = text, .random = o->seed, .rate = 175
-    };
+    struct work w = { .j = j,
+                      .o = o,
+                      .text = text,
+                      .random = o->seed,
+                      .rate = espeakRATE_NORMAL,
+                      .at_word = true };
 
     memset(j, 0, sizeof(*j));
     buf_init(&j->text, (COMMAND_MAX + 1) * (text.len + 1));
@@ -247,6 +257,7 @@ jitter_make(struct jitter *j, struct str text, const struct jitter_options *o)
             take_tag(&w);
         } else if (is_space(text.ptr[w.at]) ||
                    (o->ssml && text.ptr[w.at] == '<')) {
+            w.at_word = is_space(text.ptr[w.at]);
             copy(&w, 1);
         } else {
             take_word(&w);

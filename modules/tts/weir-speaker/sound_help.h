@@ -86,8 +86,9 @@ speak_ours(const void *arg)
         return 99;
     }
     status = synth_speak(r, keep, NULL, &json, &e);
+    buf_add(&json, "  ", buf_len(&json) % 2);
     keep(NULL, (const int16_t *)(const void *)buf_data(&json),
-         (buf_len(&json) + 1) / 2);
+         buf_len(&json) / 2);
     buf_clear(&json);
     return status == -1 ? e.status / 100 : status;
 }
@@ -129,7 +130,7 @@ sound_of(int make(const void *arg), const void *arg)
     assert_true(WIFEXITED(s.status));
     s.status = WEXITSTATUS(s.status);
     s.n = (size_t)lseek(memory, 0, SEEK_END) / 2;
-    s.samples = mem_zero(2 * s.n + 1);
+    s.samples = mem_zero(2 * s.n + 2);
     assert_int_equal(pread(memory, s.samples, 2 * s.n, 0), 2 * s.n);
     close(memory);
     return s;

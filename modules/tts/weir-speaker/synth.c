@@ -104,18 +104,17 @@ fill_gap(void)
 }
 
 /* The library counts characters from 1.  Of a word such as "1998" it tells
- * several, one for each that is spoken. */
+ * several, one for each that is spoken, and at an end one that is empty. */
 static void
 time_word(const espeak_EVENT *e)
 {
-    size_t from = e->text_position > 0 ? (size_t)e->text_position - 1 : 0;
-    size_t length = (size_t)e->length;
+    size_t at = e->text_position > 0 ? (size_t)e->text_position - 1 : 0;
+    size_t from = jitter_original(&run.jitter, at);
+    size_t to = jitter_original(&run.jitter, at + (size_t)e->length);
     const struct timing_list *words = &run.timings.words;
 
-    from = jitter_original(&run.jitter, from);
-    if (words->n == 0 || from >= words->items[words->n - 1].to) {
-        timings_word(&run.timings, rate_position(&run.rate), from,
-                     from + length);
+    if (to > from && (words->n == 0 || from >= words->items[words->n - 1].to)) {
+        timings_word(&run.timings, rate_position(&run.rate), from, to);
     }
 }
 

@@ -72,14 +72,15 @@ start_later(struct child *c)
     int64_t delay = back_off[c->attempt];
     char name[CHILD_NAME];
 
+    child_name(c, name);
     if (c->attempt + 1 < BACK_OFFS) {
         c->attempt++;
     }
     if (delay > 0) {
-        log_warn("%s starts again in %lld ms%s", child_name(c, name),
-                 (long long)delay,
+        log_warn("%s starts again in %lld ms%s", name, (long long)delay,
                  child_in_crash_loop(c) ? " (crash loop)" : "");
     }
+    slot_starts_again(c->slot, name, clock_ms() + delay);
     timer_set(c->all->loop, &c->again, delay);
 }
 
@@ -312,9 +313,9 @@ bury(struct child *c, int status)
     census_sweep(c->slot);
     c->all->calls->sweep(c->all->arg, c->slot);
     slot_release(c->slot);
-    rpc_peers_changed();
     c->pid = 0;
     if (!c->keep) {
+        rpc_peers_changed();
         forget(c);
         return;
     }
@@ -323,6 +324,7 @@ bury(struct child *c, int status)
         c->attempt = 0;
     }
     start_later(c);
+    rpc_peers_changed(); /* the card says when it starts again */
 }
 
 void

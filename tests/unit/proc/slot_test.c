@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "proc/slot.h"
 #include "region.h"
 
@@ -280,6 +281,45 @@ slots_share_no_cache_line(void **state)
     slot_set_self(0);
 }
 
+/* A caller learns when a role that is gone comes back. */
+static void
+a_card_says_when_a_role_starts_again(void **state)
+{
+    int slot = slot_take(SLOT_ROLE, "relayer", 0, 1);
+    int64_t ms;
+
+    (void)state;
+    assert_int_equal(slot_role_starts_in("relayer", 0), 0);
+    assert_int_equal(slot_role_starts_in("relayer", 1), -1);
+    slot_bury((uint32_t)slot);
+    assert_int_equal(slot_role_starts_in("relayer", 0), -1);
+    slot_release((uint32_t)slot);
+    assert_int_equal(slot_role_starts_in("relayer", 0), -1);
+    slot_starts_again((uint32_t)slot, "keeper", clock_ms() + 60000);
+    assert_int_equal(slot_role_starts_in("relayer", 0), -1);
+    slot_starts_again((uint32_t)slot, "relayer", clock_ms() + 60000);
+    ms = slot_role_starts_in("relayer", 0);
+    assert_true(ms > 0 && ms <= 60000);
+    slot_starts_again((uint32_t)slot, "relayer", clock_ms() - 1);
+    assert_int_equal(slot_role_starts_in("relayer", 0), 0);
+}
+
+/* Its slot went to another process meanwhile. */
+static void
+a_slot_in_use_says_nothing_of_an_earlier_role(void **state)
+{
+    int slot = slot_take(SLOT_ROLE, "relayer", 0, 1);
+
+    (void)state;
+    slot_bury((uint32_t)slot);
+    slot_release((uint32_t)slot);
+    slot_starts_again((uint32_t)slot, "relayer", clock_ms() + 60000);
+    assert_int_equal(slot_take(SLOT_ROLE, "keeper", 0, 1), slot);
+    assert_int_equal(slot_role_starts_in("relayer", 0), -1);
+    slot_starts_again((uint32_t)slot, "keeper", clock_ms() + 60000);
+    assert_int_equal(slot_role_starts_in("keeper", 0), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -297,6 +337,8 @@ main(void)
         TEST(the_master_believes_itself),
         TEST(pids_of_owners),
         TEST(roles_are_found_by_name_and_index),
+        TEST(a_card_says_when_a_role_starts_again),
+        TEST(a_slot_in_use_says_nothing_of_an_earlier_role),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
