@@ -153,8 +153,11 @@ def test_mistakes_are_told_beside_their_field(weir, browser):
 
 def test_it_says_when_weir_is_away(weir, browser):
     b = browser
-    w = opened(weir, b)
-    w.finish(check=True)
+    opened(weir, b)
+    b.driver.execute_cdp_cmd("Network.enable", {})
+    b.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
+        "offline": True, "latency": 0, "downloadThroughput": -1,
+        "uploadThroughput": -1})
     b.click("#speak")
     b.wait_text("#error", "did not come whole")
 
