@@ -17,7 +17,7 @@
 
 #define TICK_MS 250
 #define TAKEN_MS 10000   /* from the packet to TAKEN */
-#define WINDOW_MS 10000  /* of waiting, in which min_rate is measured */
+#define WINDOW_MS 5000  /* of waiting, in which min_rate is measured */
 #define FULL_BYTES 32768 /* unread in a pipe whose reader is waited for */
 #define BATCH 16         /* records in one turn */
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
