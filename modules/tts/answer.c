@@ -58,9 +58,10 @@ outcome_of(int status)
     }
 }
 
-/* Counts it, once, and tells the access log. */
+/* For the access log, which is written before on_cancel(): what is noted first
+ * stands there when the client goes. */
 static void
-be_over(struct answering *s, enum tts_outcome outcome)
+note(struct answering *s, enum tts_outcome outcome)
 {
     static const char *const words[TTS_OUTCOMES] = {
         [TTS_OK] = "ok",
@@ -76,11 +77,6 @@ be_over(struct answering *s, enum tts_outcome outcome)
     struct str voice = a->voice.len > 0 ? a->voice : STR("-");
     char duration[32] = "-";
 
-    if (s->over) {
-        return;
-    }
-    s->over = true;
-    metric_add(&tts_metrics[TTS_REQUESTS], outcome, 1);
     if (a->duration >= 0) {
         snprintf(duration, sizeof(duration), "%.3f",
                  (double)a->duration / 1000);
@@ -88,6 +84,17 @@ be_over(struct answering *s, enum tts_outcome outcome)
     http_note(s->request, "speech: %s, voice %.*s, cached %s, duration %s",
               words[outcome], STR_ARGS(voice), a->cached ? "yes" : "no",
               duration);
+}
+
+/* Counts it, once. */
+static void
+be_over(struct answering *s, enum tts_outcome outcome)
+{
+    if (!s->over) {
+        s->over = true;
+        metric_add(&tts_metrics[TTS_REQUESTS], outcome, 1);
+        note(s, outcome);
+    }
 }
 
 /* Gives back all that it holds outside its pool. */
@@ -281,6 +288,7 @@ start_stream(struct answering *s)
     http_set_header(r, "Cache-Control", STR("no-store"));
     http_set_header(r, "X-Accel-Buffering", STR("no")); /* proxies: pass on */
     http_limit_unsent(r, UNSENT);
+    note(s, TTS_CLIENT_GONE);
     http_start(r, 200, ask_format_type(s->answer.format));
     http_on_room(r, on_room, s);
 }
@@ -499,6 +507,7 @@ answer_begin(struct http_request *r, const struct tts_instance *i,
     if (s->call == NULL) {
         return answer_error(s);
     }
+    note(s, TTS_CLIENT_GONE);
     http_on_cancel(r, on_cancel, s);
     timer_set(r->loop, &s->timer, 2 * i->timeout + GRACE_MS);
     return HTTP_WAIT;

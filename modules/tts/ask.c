@@ -17,7 +17,6 @@
 
 struct asking {
     struct pool *pool;
-    const struct tts_instance *instance;
     struct speech_request *out;
     struct ask_error *err;
     bool timings; /* instead of sound */
@@ -335,18 +334,11 @@ ask_defaults(const struct tts_instance *i, struct speech_request *out)
     };
 }
 
-/* The instance's variant stands back behind one that is asked for. */
 static int
 finish(struct asking *a)
 {
-    struct speech_request *out = a->out;
-
     if (a->timings) {
-        out->format = SPEECH_TIMINGS;
-    }
-    if (out->speaker.len == 0 && out->speaker_id == -1 &&
-        str_find(out->voice, '+', 0) == out->voice.len) {
-        out->speaker = a->instance->speaker;
+        a->out->format = SPEECH_TIMINGS;
     }
     return 0;
 }
@@ -375,7 +367,7 @@ int
 ask_json(struct pool *pool, const struct tts_instance *i, struct str body,
          struct speech_request *out, struct ask_error *err)
 {
-    struct asking a = { pool, i, out, err, false };
+    struct asking a = { pool, out, err, false };
     const struct json_value *all = ask_body(pool, body, err), *v;
 
     if (all == NULL) {
@@ -460,7 +452,7 @@ int
 ask_query(struct http_request *r, const struct tts_instance *i,
           struct speech_request *out, struct ask_error *err)
 {
-    struct asking a = { r->pool, i, out, err, false };
+    struct asking a = { r->pool, out, err, false };
     struct str text;
 
     ask_defaults(i, out);

@@ -20,7 +20,8 @@ struct ask_error {
     struct errmsg message;
 };
 
-/* The defaults of an instance: a request without text. */
+/* The defaults of an instance: a request without text.  The speaker knows its
+ * voice and variant. */
 void ask_defaults(const struct tts_instance *i, struct speech_request *out);
 /* The fields of a JSON body; texts lie in the pool.  -1 with err. */
 int ask_json(struct pool *pool, const struct tts_instance *i, struct str body,

@@ -97,7 +97,7 @@ a_text_alone_gets_the_defaults(void **state)
     assert_text(got.instance, "main");
     assert_text(got.text, "hi");
     assert_int_equal(got.voice.len, 0);
-    assert_text(got.speaker, "f2");
+    assert_int_equal(got.speaker.len, 0);
     assert_int_equal(got.speaker_id, -1);
     assert_int_equal(got.length_scale, 1500000);
     assert_int_equal(got.noise_scale, -1);
@@ -182,17 +182,16 @@ numbers_may_have_a_point(void **state)
     assert_int_equal(got.pitch, 10);
 }
 
-/* The instance's variant is not for a voice that names its own. */
+/* The speaker knows those of the instance, and which of them wins. */
 static void
-a_variant_in_the_voice_wins_over_the_default(void **state)
+names_are_left_to_the_speaker(void **state)
 {
     (void)state;
     assert_int_equal(with("\"voice\":\"de+f3\""), 0);
+    assert_text(got.voice, "de+f3");
     assert_int_equal(got.speaker.len, 0);
-    assert_int_equal(with("\"speaker_id\":0"), 0);
-    assert_int_equal(got.speaker.len, 0);
-    assert_int_equal(with("\"voice\":\"de+f3\",\"speaker\":\"m1\""), 0);
-    assert_text(got.speaker, "m1");
+    assert_int_equal(with("\"voice\":\"\",\"speaker\":\"\""), 0);
+    assert_int_equal(got.voice.len + got.speaker.len, 0);
 }
 
 static void
@@ -352,7 +351,7 @@ main(void)
         cmocka_unit_test(a_query_has_the_same_fields),
         cmocka_unit_test(null_is_as_if_it_was_not_there),
         cmocka_unit_test(numbers_may_have_a_point),
-        cmocka_unit_test(a_variant_in_the_voice_wins_over_the_default),
+        cmocka_unit_test(names_are_left_to_the_speaker),
         cmocka_unit_test(what_is_no_body_is_refused),
         cmocka_unit_test(what_is_no_text_is_refused),
         cmocka_unit_test(wrong_values_are_named),

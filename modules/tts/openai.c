@@ -265,9 +265,6 @@ read_request(struct http_request *r, const struct tts_instance *i,
         check_stream(body, err) == -1) {
         return -1;
     }
-    if (str_find(ask->voice, '+', 0) == ask->voice.len) {
-        ask->speaker = i->speaker;
-    }
     ask->sample_rate = ask->format == SPEECH_PCM ? PCM_RATE : 0;
     return 0;
 }

@@ -31,6 +31,7 @@
 #define SPEECH_TAG_MAX 64       /* of an answer's tag */
 #define SPEECH_REQUEST_MAX (SPEECH_TEXT_MAX + 4096) /* packed */
 #define SPEECH_ANSWER_MAX 4096                      /* packed */
+#define SPEECH_PACKET_MAX 131072 /* a request for a child, packed */
 
 #define SPEECH_MILLION 1000000 /* a scale of 1.0 */
 
@@ -92,8 +93,8 @@ struct speech_answer {
     bool cached;
     enum speech_format format;
     struct str voice;   /* that speaks: "en-US", "en-US+f3" */
-    struct str tag; /* of a whole answer, for its ETag: letters, digits and
-                       '-', the same for the same bytes; empty: none */
+    struct str tag;     /* of a whole answer, for its ETag: letters, digits and
+                           '-', the same for the same bytes; empty: none */
     struct str field;   /* of an error: the request's field, or empty */
     struct str message; /* of an error */
 };
@@ -135,7 +136,9 @@ int speech_unpack_record(struct unpack *u, struct speech_record *r);
 /* Both are sockets of whole messages (SOCK_SEQPACKET). */
 #define SPEECH_CONTROL 3 /* zygote: to and from the speaker */
 #define SPEECH_WORK 4    /* requests; each idle child waits for one */
-/* Descriptors that come with a request, in this order. */
+/* Descriptors that come with a request, in this order.  A text that would make
+ * the packet longer than SPEECH_PACKET_MAX lies in the file in memory, and the
+ * packet has none: a socket takes no packet of any size. */
 enum { SPEECH_STATUS, SPEECH_MEMORY, SPEECH_PIPE, SPEECH_FDS };
 
 /* On the control socket, a text each.  From the zygote: "ready RATE" when the

@@ -102,6 +102,10 @@ name_variant(const struct question *q, struct str asked, const char *field,
              struct str *variant)
 {
     *variant = catalogue_variant(q->catalogue, asked);
+    if (variant->len == 0 && q->defaults->lenient) {
+        *variant = catalogue_variant(q->catalogue, q->defaults->speaker);
+        return 0;
+    }
     return variant->len > 0
                ? 0
                : refuse(q, 400, field, asked, catalogue_nearest_variant);
@@ -116,6 +120,10 @@ number_variant(const struct question *q, int64_t index, struct str *variant)
     *variant = none || index == 0 ? STR_NONE
                                   : catalogue_variant_at(q->catalogue, index);
     if (index == 0 || variant->len > 0) {
+        return 0;
+    }
+    if (q->defaults->lenient) {
+        *variant = catalogue_variant(q->catalogue, q->defaults->speaker);
         return 0;
     }
     snprintf(number, sizeof(number), "%lld", (long long)index);

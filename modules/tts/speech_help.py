@@ -11,7 +11,7 @@ import tempfile
 import wave
 
 from http_client import Http, get, request
-from weir import descendants, wait_for
+from weir import descendants, descriptors, wait_for
 
 RATE = 22050  # of the voices of espeak-ng
 
@@ -105,3 +105,9 @@ def engine(w):
     """All processes of weir-speaker: its zygote is the first."""
     return [p for p in sorted(descendants(w.pid))
             if program(p).startswith("weir-speaker")]
+
+
+def busy_children(w):
+    """Those that write sound: their descriptors are what they were sent."""
+    return [p for p in engine(w)
+            if any(f.startswith("/memfd:") for f in descriptors(p).values())]

@@ -198,9 +198,9 @@ class Zygote:
         self.rate = int(rate)
         return self
 
-    def send(self, packet, fds=None):
-        """`packet` with the descriptors of a new Ask, or with those given."""
-        ask = Ask()
+    def send(self, packet, fds=None, ask=None):
+        """`packet` with the descriptors of an Ask, or with those given."""
+        ask = ask or Ask()
         self.asks.append(ask)
         socket.send_fds(self.work, [packet],
                         ask.theirs if fds is None else fds)
@@ -208,7 +208,11 @@ class Zygote:
         return ask
 
     def ask(self, text="Hello there.", **more):
-        return self.send(packed_request(text, **more))
+        if len(text) <= 100000:
+            return self.send(packed_request(text, **more))
+        ask = Ask()
+        os.write(ask.memory, text.encode())
+        return self.send(packed_request("", **more), ask=ask)
 
     def forget(self, ask):
         ask.close()

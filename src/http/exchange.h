@@ -18,7 +18,7 @@
  *   response.c     the answer
  *   status.c       reason phrases
  *   error.c        bodies of errors
- *   min_rate.c     clients that send or read too slowly
+ *   slow_client.c  clients that send or read too slowly
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -222,8 +222,8 @@ void http_connection_gone(struct http_connection *c);
  * client has sent nothing more. */
 bool http_ends_with(const struct http_connection *c);
 
-/* min_rate.c: milliseconds until the transfer under way is too slow on average.
- */
+/* slow_client.c: milliseconds until the transfer under way is too slow on
+ * average. */
 int64_t http_slow_left(const struct http_connection *c);
 
 /* request.c */

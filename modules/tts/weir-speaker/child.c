@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "encoder.h"
 #include "output.h"
 #include "request.h"
@@ -35,7 +36,7 @@ struct child {
 };
 
 /* Not touched, and so not there, before a packet comes. */
-static uint8_t packet[SPEECH_REQUEST_MAX + 1];
+static uint8_t packet[SPEECH_PACKET_MAX];
 
 /* ---- the packet ---- */
 
@@ -284,6 +285,28 @@ static void __attribute__((noreturn)) answer_with_sound(struct child *c)
     done(c, encoder_samples(c->encoder));
 }
 
+/* The text of a request whose packet would be too long. */
+static int
+take_text(struct child *c)
+{
+    int fd = c->fds[SPEECH_MEMORY];
+    struct stat st;
+    char *text;
+
+    if (c->request.text.len > 0 || fstat(fd, &st) == -1 || st.st_size == 0) {
+        return 0;
+    }
+    if ((uint64_t)st.st_size > SPEECH_TEXT_MAX ||
+        (text = try_zero((size_t)st.st_size + 1)) == NULL) {
+        return -1;
+    }
+    c->request.text = str_of(text, (size_t)st.st_size);
+    return pread(fd, text, (size_t)st.st_size, 0) == st.st_size &&
+                   ftruncate(fd, 0) == 0
+               ? 0
+               : -1;
+}
+
 static void
 unpack(struct child *c, size_t len)
 {
@@ -291,7 +314,7 @@ unpack(struct child *c, size_t len)
 
     c->output = (struct output){ .buffer = 0 };
     memcpy(c->output.fds, c->fds, sizeof(c->fds));
-    if (speech_unpack_request(&u, &c->request) == -1) {
+    if (speech_unpack_request(&u, &c->request) == -1 || take_text(c) == -1) {
         say_taken(c, 0);
         fail(c, 400, "", "the request makes no sense");
     }

@@ -176,12 +176,15 @@ write_pipe(struct output *o, const uint8_t *data, size_t n)
 static int
 write_file(struct output *o, const uint8_t *data, size_t n)
 {
+    off_t at = o->bytes;
+
     while (n > 0) {
-        ssize_t done = write(o->fds[SPEECH_MEMORY], data, n);
+        ssize_t done = pwrite(o->fds[SPEECH_MEMORY], data, n, at);
 
         if (done <= 0) {
             return errmsg_sys(&o->why, "cannot keep the answer");
         }
+        at += done;
         data += done;
         n -= (size_t)done;
     }

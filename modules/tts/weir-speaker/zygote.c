@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "child.h"
 #include "data_files.h"
+#include "proc/descriptors.h"
 #include "request.h"
 #include "synth.h"
 
@@ -36,6 +37,7 @@ struct zygote {
     int signals;   /* signalfd: a child has ended */
     int taken[2];  /* pipe: children write their numbers */
     bool drains;   /* no more children */
+    bool deaf;     /* the control socket is closed */
     struct offspring children[ZYGOTE_CHILDREN];
     size_t count;
     unsigned wasted;    /* children that ended without a request, since the last
@@ -235,6 +237,7 @@ read_control(struct zygote *z)
     if (n > 0) {
         obey(z, str_of(text, (size_t)n));
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        z->deaf = true;
         drain(z);
     }
 }
@@ -256,7 +259,7 @@ static void
 turn(struct zygote *z)
 {
     struct pollfd wait[] = {
-        { .fd = z->drains ? -1 : SPEECH_CONTROL, .events = POLLIN },
+        { .fd = z->deaf ? -1 : SPEECH_CONTROL, .events = POLLIN },
         { .fd = z->drains ? -1 : SPEECH_WORK, .events = POLLRDHUP },
         { .fd = z->taken[0], .events = POLLIN },
         { .fd = z->signals, .events = POLLIN },
@@ -310,6 +313,7 @@ start(struct zygote *z, struct errmsg *err)
 {
     const struct zygote_options *o = z->options;
 
+    descriptors_close_from(SPEECH_WORK + 1);
     make_inert();
     if (open_all(z, err) == -1 ||
         data_files_open(o->directories, o->count, err) == -1) {

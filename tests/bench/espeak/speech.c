@@ -40,7 +40,7 @@ struct figures {
     int64_t bytes;
 };
 
-static const char *voice, *text_file;
+static char *voice, *text_file;
 static uint16_t port;
 static char text[FILE_MAX + 1], body[FILE_MAX + 1];
 static struct figures now;
@@ -129,9 +129,8 @@ ask_library(void)
 static void
 ask_program(void)
 {
-    char *const arguments[] = { "espeak-ng",   "--stdout", "-v",
-                                (char *)voice, "-f",       (char *)text_file,
-                                NULL };
+    char name[] = "espeak-ng", out[] = "--stdout", v[] = "-v", f[] = "-f";
+    char *const arguments[] = { name, out, v, voice, f, text_file, NULL };
     posix_spawn_file_actions_t actions;
     char part[65536];
     int ends[2], status;

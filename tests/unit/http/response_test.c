@@ -362,6 +362,41 @@ test_head_comes_alone(void **state)
     assert_true(client_hears(&c, "0\r\n\r\n"));
 }
 
+/* Bytes that came stay, and nothing says that they are all. */
+static void
+test_answer_breaks_off(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /begin HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "\r\n\r\n"));
+    assert_int_equal(http_send_more(stream.request, STR("half")), 0);
+    assert_true(http_is_sent(stream.request));
+    http_break(stream.request);
+    assert_int_equal(stream.cancels, 0); /* later */
+    assert_true(client_hears_end(&c));
+    assert_non_null(client_find(&c, "4\r\nhalf\r\n"));
+    assert_null(client_find(&c, "0\r\n\r\n"));
+    assert_int_equal(stream.cancels, 1);
+}
+
+/* What the socket did not take is known, and does not keep it open. */
+static void
+test_break_off_before_a_client_that_never_reads(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /begin HTTP/1.1\r\nHost: a\r\n\r\n");
+    http_limit_unsent(stream.request, 4096);
+    assert_int_equal(
+        http_send_more(stream.request, (struct str){ large, LARGE }), 0);
+    assert_false(http_is_sent(stream.request));
+    http_break(stream.request);
+    for (int i = 0; i < 5; i++) {
+        client_turn(&c, 0);
+    }
+    assert_int_equal(stream.cancels, 1);
+    assert_int_equal(http_connections(), 0);
+}
+
 int
 main(void)
 {
@@ -377,6 +412,8 @@ main(void)
         TEST(test_stream_waits_for_room),
         TEST(test_stream_cancelled),
         TEST(test_head_comes_alone),
+        TEST(test_answer_breaks_off),
+        TEST(test_break_off_before_a_client_that_never_reads),
     };
 
     return cmocka_run_group_tests(tests, make_large, free_large);
