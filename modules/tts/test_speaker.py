@@ -243,6 +243,15 @@ def test_a_client_that_goes_while_it_computes(weir):
     idle(w, 1)
 
 
+def test_a_text_that_no_packet_has_room_for(weir):
+    """It is longer than what a socket takes at once."""
+    w = speaking(weir, ONE + 'max_text = "1M"; max_audio = "24h";')
+    with begin(w, "a. " * 100000) as c:
+        assert c.head().status == 200
+    idle(w, 1)
+    assert say(w, " " * 300000 + SENTENCE).body == say(w, SENTENCE).body
+
+
 # ---- the queue and the cache ----
 
 def test_a_full_queue(weir):
