@@ -55,7 +55,7 @@ distance_of(const struct near *n, struct str name)
     }
     if (s.len > 1 && s.len < wanted.len && str_starts(wanted, s) &&
         wanted.ptr[s.len] == '-') {
-        return n->limit > s.len ? n->limit - s.len : 1;
+        return n->limit > s.len + 2 ? n->limit - s.len : 2;
     }
     return str_distance(wanted, s, n->limit);
 }
