@@ -10,6 +10,9 @@
  */
 #include "wyoming.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "app/worker.h"
@@ -19,6 +22,7 @@
 #define LINE_ROOM 16384          /* bytes of an event beside its text */
 #define ESCAPED 6                /* bytes of JSON for one of a text, at most */
 #define OUT_MAX (8 * PIPE_PIECE) /* bytes that the client has not taken */
+#define UNSENT (16 * 1024)       /* of them, that wait in the system */
 #define DRAIN_MS 1000  /* of silence: an event on its way is still answered */
 #define LINGER_MS 1000 /* for the client to read our last words */
 
@@ -234,6 +238,15 @@ start(const struct module_server *server, void **state, struct errmsg *err)
     return 0;
 }
 
+/* Fails for a Unix socket, whose buffer is small anyway. */
+static void
+limit_unsent(const struct conn *c)
+{
+    int bytes = UNSENT;
+
+    setsockopt(c->io.fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
+}
+
 static void
 on_accept(void *state, const struct conn_socket *socket)
 {
@@ -256,6 +269,7 @@ on_accept(void *state, const struct conn_socket *socket)
         mem_free(&c);
         return;
     }
+    limit_unsent(c->conn);
     list_append(&s->clients, &c->link);
     s->count++;
     watch(c);
