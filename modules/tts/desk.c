@@ -22,6 +22,8 @@
 #define KILLED_MS 100       /* back-off of one that was ready, at most */
 #define PATIENCE_MS 200     /* of a back-off that is waited for */
 #define CACHE_FILES_SHARE 4 /* of the descriptors, all caches together */
+/* The starter's sandbox holds files, not names: an upgrade while weir runs. */
+#define PROGRAM_REPLACED "weir-speaker: cannot execute"
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static const int64_t back_off[BACK_OFFS] = { 0, 100, 500, 1000, 5000 }; /* ms */
@@ -160,6 +162,12 @@ on_end(void *arg, const char *why)
     job_zygote_gone(z);
     free_zygote(z);
     if (d->speaker->stopping) {
+        return;
+    }
+    if (str_starts(str_from(d->why), STR(PROGRAM_REPLACED))) {
+        log_warn("speech: weir-speaker was replaced by another file, which "
+                 "this process may not execute: it starts again");
+        loop_stop(d->speaker->loop);
         return;
     }
     if (current) {
