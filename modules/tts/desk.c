@@ -285,6 +285,19 @@ needs_zygote(const struct plan_instance *a, const struct plan_instance *b)
            a->children != b->children || !str_eq(a->voice, b->voice);
 }
 
+/* The share of an instance: the caches leave most descriptors to jobs. */
+static size_t
+cache_files(const struct speaker *s)
+{
+    struct rlimit limit = { 1024, 1024 };
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur > (rlim_t)1 << 20) {
+        limit.rlim_cur = (rlim_t)1 << 20;
+    }
+    return (size_t)limit.rlim_cur / CACHE_FILES_SHARE / s->instances;
+}
+
 void
 desk_take_plan(struct desk *d, const struct plan_instance *p)
 {
@@ -293,7 +306,7 @@ desk_take_plan(struct desk *d, const struct plan_instance *p)
     copy_plan(d, p);
     d->slots.children = p->children;
     d->slots.queue = p->queue;
-    answer_cache_set_most(d->cache, p->cache);
+    answer_cache_bound(d->cache, p->cache, cache_files(d->speaker));
     other |= read_catalogue(d);
     if (d->catalogue != NULL && (other || d->zygote == NULL)) {
         replace_zygote(d);
@@ -321,19 +334,6 @@ on_room(struct timer *t)
     job_go_on(LIST_ITEM(t, struct desk, room));
 }
 
-/* So many descriptors that the caches of all instances leave enough. */
-static size_t
-cache_files(void)
-{
-    struct rlimit limit = { 1024, 1024 };
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur > (rlim_t)1 << 20) {
-        limit.rlim_cur = (rlim_t)1 << 20;
-    }
-    return (size_t)limit.rlim_cur / CACHE_FILES_SHARE / TTS_INSTANCES * 2;
-}
-
 struct desk *
 desk_new(struct speaker *s, const struct plan_instance *p)
 {
@@ -347,7 +347,7 @@ desk_new(struct speaker *s, const struct plan_instance *p)
     timer_init(&d->again, on_again);
     timer_init(&d->room, on_room);
     slots_init(&d->slots, p->children, p->queue);
-    d->cache = answer_cache_new(p->cache, cache_files());
+    d->cache = answer_cache_new();
     list_append(&s->desks, &d->link);
     desk_take_plan(d, p);
     return d;
