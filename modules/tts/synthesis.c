@@ -17,7 +17,7 @@
 
 #define TICK_MS 250
 #define TAKEN_MS 10000   /* from the packet to TAKEN */
-#define WINDOW_MS 10000  /* of waiting, in which min_rate is measured */
+#define WINDOW_MS 5000   /* of waiting, in which min_rate is measured */
 #define FULL_BYTES 32768 /* unread in a pipe whose reader is waited for */
 #define BATCH 16         /* records in one turn */
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -388,9 +388,19 @@ make_files(struct synthesis *s, int *theirs, struct errmsg *err)
         return -1;
     }
     s->pipe = pipes[0];
-    theirs[SPEECH_MEMORY] = s->memory;
     theirs[SPEECH_PIPE] = pipes[1];
+    theirs[SPEECH_MEMORY] = s->memory;
     return 0;
+}
+
+static int
+write_text(const struct synthesis *s, struct errmsg *err)
+{
+    struct str text = s->o.text;
+
+    return write(s->memory, text.ptr, text.len) == (ssize_t)text.len
+               ? 0
+               : errmsg_sys(err, "cannot keep the text of a request");
 }
 
 static int
@@ -401,8 +411,9 @@ send_packet(struct synthesis *s, bool *again, struct errmsg *err)
     if (make_files(s, theirs, err) == -1) {
         return -1;
     }
-    sent = engine_send(s->o.engine, s->o.packet, theirs);
-    if (sent == -1) {
+    sent = write_text(s, err);
+    if (sent == 0 &&
+        (sent = engine_send(s->o.engine, s->o.packet, theirs)) == -1) {
         /* A zygote that has just ended is about to be replaced. */
         *again = errno == EAGAIN || errno == ENOBUFS || errno == EPIPE ||
                  errno == ECONNRESET;

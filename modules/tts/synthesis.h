@@ -38,6 +38,7 @@ struct synthesis_options {
     struct loop *loop;     /* borrowed, as is the engine */
     struct engine *engine; /* has to be there until on_end */
     struct str packet;     /* struct speech_request, packed */
+    struct str text;       /* of it, if the packet has none for its length */
     int64_t buffer;        /* bytes that memory has at most */
     int64_t timeout;       /* ms */
     int64_t min_rate;      /* bytes a second; 0: any */

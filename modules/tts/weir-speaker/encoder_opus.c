@@ -109,9 +109,16 @@ write_opus(struct encoder *e, const int16_t *samples, size_t n,
 static int
 end_opus(struct encoder *e, struct buf *head, struct errmsg *err)
 {
-    int code = ope_encoder_drain(e->state);
+    static const int16_t zero;
+    int code = 0;
 
     (void)head;
+    if (e->fed == 0) { /* the library aborts on a stream without samples */
+        code = ope_encoder_write(e->state, &zero, 1);
+    }
+    if (code == 0) {
+        code = ope_encoder_drain(e->state);
+    }
     return code == 0 ? 0 : fail(e, err, code);
 }
 

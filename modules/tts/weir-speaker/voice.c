@@ -128,6 +128,7 @@ voice_compose(struct str voice, struct str variant, int64_t noise_scale,
 
 /* ---- loading ---- */
 
+/* MBROLA's voices are those of another program, variants are no voices. */
 static bool
 name_is_good(struct str name)
 {
@@ -137,7 +138,8 @@ name_is_good(struct str name)
             return false;
         }
     }
-    return name.len > 0 && name.len <= SPEECH_FILE_MAX && name.ptr[0] != '/';
+    return name.len > 0 && name.len <= SPEECH_FILE_MAX && name.ptr[0] != '/' &&
+           !str_starts(name, STR("mb/")) && name.ptr[0] != '!';
 }
 
 /* A file of the tree of data, whole. */
