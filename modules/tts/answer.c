@@ -17,7 +17,7 @@
 #include "pipe_reader.h"
 #include "proc/slot.h"
 
-#define UNSENT (32 * 1024) /* bytes of a stream that the system keeps */
+#define UNSENT (16 * 1024) /* bytes of a stream that wait in the system */
 #define GRACE_MS 5000      /* for the first answer, beside timeout */
 
 struct answering { /* in the request's pool */

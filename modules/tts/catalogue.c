@@ -28,7 +28,6 @@ catalogue_takes_name(struct str name)
            utf8_valid(name);
 }
 
-/* A blank, '_' and '-' are the same, as are letters of both cases. */
 static char
 plain(char c)
 {
@@ -38,8 +37,8 @@ plain(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool
-is_like(struct str a, struct str b)
+bool
+catalogue_is_like(struct str a, struct str b)
 {
     if (a.len != b.len) {
         return false;
@@ -281,32 +280,12 @@ has_name(const struct catalogue_voice *v, struct str asked, int step)
     case 0:
         return str_eq(v->name, asked);
     case 1:
-        return is_like(v->name, asked);
+        return catalogue_is_like(v->name, asked);
     case 2:
-        return is_like(v->file, asked);
+        return catalogue_is_like(v->file, asked);
     default:
-        return is_like(v->display, asked);
+        return catalogue_is_like(v->display, asked);
     }
-}
-
-static const struct catalogue_voice *
-find_tag(const struct catalogue *c, struct str asked)
-{
-    const struct catalogue_voice *best = NULL;
-    int priority = 128;
-
-    for (size_t i = 0; i < c->count; i++) {
-        const struct catalogue_entry *e = &c->entries[i];
-
-        for (size_t k = 0; k < e->language_count; k++) {
-            if (e->languages[k].priority < priority &&
-                is_like(e->languages[k].tag, asked)) {
-                best = &e->voice;
-                priority = e->languages[k].priority;
-            }
-        }
-    }
-    return best;
 }
 
 const struct catalogue_voice *
@@ -319,7 +298,7 @@ catalogue_find(const struct catalogue *c, struct str asked)
             }
         }
     }
-    return find_tag(c, asked);
+    return catalogue_find_tag(c, asked);
 }
 
 struct str

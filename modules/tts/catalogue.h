@@ -12,6 +12,7 @@
  * directory is followed.
  *
  *   catalogue.c        voices and variants, found by what a client asks
+ *   catalogue_tag.c    voices by language tag
  *   catalogue_files.c  the files below a directory
  *   catalogue_near.c   names that are near
  *   catalogue_json.c   the answer of GET /voices
@@ -56,7 +57,8 @@ void catalogue_free(struct catalogue **c);
 
 /* A voice by name, file, display name or language tag, in this order; in any
  * case, '_' for '-' or a blank.  Of several with a tag the one that says the
- * lowest priority number speaks, of these the first by name.  NULL: none. */
+ * lowest priority number speaks, of these the first by name; where no voice has
+ * "de-DE", the language alone counts.  NULL: none. */
 const struct catalogue_voice *catalogue_find(const struct catalogue *c,
                                              struct str asked);
 /* A variant by its name: the name as its file has it, or STR_NONE.  Exact case

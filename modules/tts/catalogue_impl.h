@@ -35,6 +35,12 @@ struct catalogue {
 /* Whether a name may be asked for: not too long, UTF-8 without controls, '+'
  * or '/', and no leading '.'. */
 bool catalogue_takes_name(struct str name);
+/* Whether a blank, '_' and '-', and letters of both cases, are all that
+ * differs. */
+bool catalogue_is_like(struct str a, struct str b);
+/* catalogue_tag.c: the voice of a language tag; NULL: none. */
+const struct catalogue_voice *catalogue_find_tag(const struct catalogue *c,
+                                                 struct str asked);
 /* Empty; catalogue_sort() once all is added. */
 struct catalogue *catalogue_new(void);
 void catalogue_sort(struct catalogue *c);

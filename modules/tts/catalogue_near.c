@@ -41,7 +41,8 @@ start(struct near *n, struct str asked)
 }
 
 /* A name that starts like the one that is wanted is as near as one with a
- * letter that differs. */
+ * letter that differs.  Of "en-US-somebody" the front is near, the longer the
+ * nearer. */
 static size_t
 distance_of(const struct near *n, struct str name)
 {
@@ -51,6 +52,10 @@ distance_of(const struct near *n, struct str name)
 
     if (wanted.len > 2 && str_starts(s, wanted)) {
         return 1;
+    }
+    if (s.len > 1 && s.len < wanted.len && str_starts(wanted, s) &&
+        wanted.ptr[s.len] == '-') {
+        return n->limit > s.len + 2 ? n->limit - s.len : 2;
     }
     return str_distance(wanted, s, n->limit);
 }

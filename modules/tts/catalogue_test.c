@@ -240,6 +240,14 @@ test_names(void **state)
     finds(c, "pt-pt", "pt");
     finds(c, "german", "de");
     finds(c, "yue", "yue");
+    finds(c, "de_DE", "de");
+    finds(c, "zh-cn", "cmn");
+    finds(c, "no-NO", "nb");
+    finds(c, "en-au", "en");
+    finds(c, "en-xx", "nothing");
+    finds(c, "no-such", "nothing");
+    finds(c, "-DE", "nothing");
+    finds(c, "xx-DE", "nothing");
     finds(c, "", "nothing");
     finds(c, "xx", "nothing");
     finds(c, "../../etc/passwd", "nothing");
@@ -298,6 +306,7 @@ test_near(void **state)
     is_near(c, "Germn", "\"de\"");
     is_near(c, "quik", "\"quick\"");
     is_near(c, "english", "\"en-");
+    is_near(c, "en_US-lessac-medium", "\"en-US\", ");
     buf_init(&out, 512);
     catalogue_nearest(c, STR("nothing-like-this-at-all"), &out);
     assert_int_equal(buf_len(&out), 0);

@@ -159,6 +159,7 @@ begin(struct job *j)
         .loop = d->speaker->loop,
         .engine = d->zygote->engine,
         .packet = buf_str(&j->sound.packet),
+        .text = buf_str(&j->sound.text),
         .buffer = d->plan.buffer,
         .timeout = d->plan.timeout,
         .min_rate = d->plan.min_rate,

@@ -68,6 +68,7 @@ job_on_long(void *arg, int pipe)
 {
     struct job *j = arg;
 
+    j->sample_rate = synthesis_sample_rate(j->run);
     job_release(j, true);
     if (!send_pipe(j, pipe)) {
         j->pipe = fcntl(pipe, F_DUPFD_CLOEXEC, 0);
@@ -126,23 +127,24 @@ answer_followers(const struct job *leader, int fd)
     }
 }
 
+/* The slowest stands first. */
 static void
 remember_slow(struct desk *d, const struct job *j, int64_t ms)
 {
-    size_t least = 0;
+    struct desk_slow *last = &d->slowest[DESK_SLOWEST - 1];
 
-    for (size_t i = 1; i < DESK_SLOWEST; i++) {
-        if (d->slowest[i].ms < d->slowest[least].ms) {
-            least = i;
-        }
+    if (ms <= last->ms) {
+        return;
     }
-    if (ms > d->slowest[least].ms) {
-        struct desk_slow *s = &d->slowest[least];
+    last->ms = ms;
+    last->wall_ms = clock_wall_ms();
+    last->text_bytes = j->sound.text_bytes;
+    memcpy(last->voice, j->sound.voice.name, sizeof(last->voice));
+    for (; last > d->slowest && last[-1].ms < ms; last--) {
+        struct desk_slow before = last[-1];
 
-        s->ms = ms;
-        s->wall_ms = clock_wall_ms();
-        s->text_bytes = j->sound.text_bytes;
-        memcpy(s->voice, j->sound.voice.name, sizeof(s->voice));
+        last[-1] = last[0];
+        last[0] = before;
     }
 }
 

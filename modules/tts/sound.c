@@ -12,13 +12,15 @@ void
 sound_init(struct sound *s)
 {
     memset(s, 0, sizeof(*s));
-    buf_init(&s->packet, SPEECH_REQUEST_MAX);
+    buf_init(&s->packet, SPEECH_PACKET_MAX);
+    buf_init(&s->text, SPEECH_TEXT_MAX);
 }
 
 void
 sound_clear(struct sound *s)
 {
     buf_clear(&s->packet);
+    buf_clear(&s->text);
 }
 
 void
@@ -29,13 +31,11 @@ sound_tag(const struct sound *s, char tag[SPEECH_TAG_MAX + 1])
     }
 }
 
-/* All that matters for the sound is in the bytes. */
-static bool
-pack_for_child(const struct desk *d, struct speech_request *asked,
-               const struct resolved *voice, struct buf *to)
+/* As a child is asked: all that matters for the sound, and nothing else. */
+static void
+settle(const struct desk *d, const struct resolved *voice,
+       struct speech_request *asked)
 {
-    struct pack out = { .to = to };
-
     asked->instance = STR_NONE;
     asked->voice = voice->file;
     asked->speaker = voice->variant;
@@ -43,8 +43,24 @@ pack_for_child(const struct desk *d, struct speech_request *asked,
     asked->reset = false;
     asked->buffer = d->plan.buffer;
     asked->max_audio = d->plan.max_audio;
-    speech_pack_request(&out, asked);
-    return !out.full;
+}
+
+/* A long text goes beside the packet. */
+static int
+pack_for_child(const struct speech_request *asked, struct sound *s)
+{
+    struct speech_request less = *asked;
+    struct pack out = { .to = &s->packet };
+
+    speech_pack_request(&out, &less);
+    if (!out.full) {
+        return 0;
+    }
+    buf_clear(&s->packet);
+    out = (struct pack){ .to = &s->packet };
+    less.text = STR_NONE;
+    speech_pack_request(&out, &less);
+    return out.full ? -1 : buf_add_str(&s->text, asked->text);
 }
 
 /* A stream's bytes may come from a whole answer. */
@@ -77,8 +93,12 @@ sound_read(const struct desk *d, struct str bytes, struct sound *s,
     sound_clear(s);
     if (speech_unpack_request(&in, &asked) == -1 ||
         resolve_voice(d->catalogue, &defaults, &asked, &s->voice, no, err) ==
-            -1 ||
-        !pack_for_child(d, &asked, &s->voice, &s->packet)) {
+            -1) {
+        return -1;
+    }
+    settle(d, &s->voice, &asked);
+    if (pack_for_child(&asked, s) == -1) {
+        *no = reply_error_of(503, "there is no memory for the request");
         return -1;
     }
     s->format = asked.format;

@@ -1,5 +1,6 @@
 /*
- * A request with its voice of one generation: the bytes for a child, and the digest by which equal requests are known.
+ * A request with its voice of one generation: the bytes for a child, and the
+ * digest by which equal requests are known.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,6 +12,7 @@
 struct sound {
     struct resolved voice;
     struct buf packet; /* owned: for a child */
+    struct buf text;   /* owned: one that the packet has no room for */
     uint8_t key[DIGEST_SHA256];
     uint64_t generation; /* of the desk's voices */
     int64_t text_bytes;

@@ -17,7 +17,7 @@
 
 #define TICK_MS 250
 #define TAKEN_MS 10000   /* from the packet to TAKEN */
-#define WINDOW_MS 10000  /* of waiting, in which min_rate is measured */
+#define WINDOW_MS 5000   /* of waiting, in which min_rate is measured */
 #define FULL_BYTES 32768 /* unread in a pipe whose reader is waited for */
 #define BATCH 16         /* records in one turn */
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -28,6 +28,7 @@ struct synthesis {
     struct synthesis_options o;
     enum step step;
     bool piped;
+    int64_t sample_rate;      /* Hz, from TAKEN on */
     int status, memory, pipe; /* owned; pipe: its reading end; -1: closed */
     struct io io;             /* of status */
     struct timer tick;
@@ -215,10 +216,12 @@ seal(const struct synthesis *s, const struct speech_record *r)
 static void
 take_done(struct synthesis *s, const struct speech_record *r)
 {
+    struct speech_record done = *r;
     struct synthesis_end end = { .outcome = SYNTHESIS_PIPED,
                                  .memory = -1,
-                                 .record = r };
+                                 .record = &done };
 
+    done.sample_rate = s->sample_rate;
     if (!s->piped) {
         if (!seal(s, r)) {
             disbelieve(s, "its answer is not as long as it says");
@@ -290,6 +293,7 @@ take(struct synthesis *s, const struct speech_record *r)
     case SPEECH_TAKEN:
         s->step = RUNS;
         s->child = (pid_t)r->pid;
+        s->sample_rate = r->sample_rate;
         break;
     case SPEECH_LONG:
         take_long(s);
@@ -388,9 +392,19 @@ make_files(struct synthesis *s, int *theirs, struct errmsg *err)
         return -1;
     }
     s->pipe = pipes[0];
-    theirs[SPEECH_MEMORY] = s->memory;
     theirs[SPEECH_PIPE] = pipes[1];
+    theirs[SPEECH_MEMORY] = s->memory;
     return 0;
+}
+
+static int
+write_text(const struct synthesis *s, struct errmsg *err)
+{
+    struct str text = s->o.text;
+
+    return write(s->memory, text.ptr, text.len) == (ssize_t)text.len
+               ? 0
+               : errmsg_sys(err, "cannot keep the text of a request");
 }
 
 static int
@@ -401,8 +415,9 @@ send_packet(struct synthesis *s, bool *again, struct errmsg *err)
     if (make_files(s, theirs, err) == -1) {
         return -1;
     }
-    sent = engine_send(s->o.engine, s->o.packet, theirs);
-    if (sent == -1) {
+    sent = write_text(s, err);
+    if (sent == 0 &&
+        (sent = engine_send(s->o.engine, s->o.packet, theirs)) == -1) {
         /* A zygote that has just ended is about to be replaced. */
         *again = errno == EAGAIN || errno == ENOBUFS || errno == EPIPE ||
                  errno == ECONNRESET;
@@ -439,6 +454,12 @@ synthesis_start(const struct synthesis_options *o, bool *again,
     }
     timer_set(o->loop, &s->tick, TICK_MS);
     return s;
+}
+
+int64_t
+synthesis_sample_rate(const struct synthesis *s)
+{
+    return s->sample_rate;
 }
 
 pid_t

@@ -38,6 +38,7 @@ struct synthesis_options {
     struct loop *loop;     /* borrowed, as is the engine */
     struct engine *engine; /* has to be there until on_end */
     struct str packet;     /* struct speech_request, packed */
+    struct str text;       /* of it, if the packet has none for its length */
     int64_t buffer;        /* bytes that memory has at most */
     int64_t timeout;       /* ms */
     int64_t min_rate;      /* bytes a second; 0: any */
@@ -67,6 +68,8 @@ void synthesis_engine_gone(struct synthesis *s);
 void synthesis_forget(struct synthesis **s);
 /* Bytes a second that its reader takes, since the pipe began. */
 int64_t synthesis_rate(const struct synthesis *s);
+/* Hz of the answer, as the child said when it took the request; 0 before. */
+int64_t synthesis_sample_rate(const struct synthesis *s);
 pid_t synthesis_child(const struct synthesis *s); /* 0: not known */
 
 #endif

@@ -130,6 +130,13 @@ def test_directories_of_both_shapes(alone, tmp_path):
     assert w.say('{"text": "a", "voice": "x-hidden"}').status == 404
 
 
+def test_a_relative_directory(alone, tmp_path):
+    both_shapes(tmp_path)
+    w = alone("-m", "mine", "--port", "0", "--data-dir", "../one")
+    a = w.say('{"text": "hello"}')
+    assert a.status == 200 and a.header("x-voice") == "mine"
+
+
 def test_a_reload_sees_other_voices(alone, tmp_path):
     w = alone("-m", "mine", "--port", "0", *both_shapes(tmp_path))
     assert w.say('{"text": "hello", "voice": "new"}').status == 404

@@ -345,9 +345,9 @@ void http_break(struct http_request *r);
 /* Whether the system took all bytes so far; false: on_room is called when it
  * has. */
 bool http_is_sent(const struct http_request *r);
-/* From now on the system keeps about so many bytes for this connection that
- * its client has not taken, for slow streams of which there may be thousands.
- */
+/* From now on the system takes no more while it has so many bytes that it did
+ * not send yet: for slow streams of which there may be thousands.  Bytes on
+ * their way do not count, so that a fast client is as fast as before. */
 void http_limit_unsent(struct http_request *r, int bytes);
 
 /* Sends len bytes of an open file from offset; owns fd from now on.  The task

@@ -5,6 +5,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -323,6 +325,7 @@ http_limit_unsent(struct http_request *r, int bytes)
     struct conn *c = exchange_of(r)->c->conn;
 
     if (c != NULL) {
-        setsockopt(c->io.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+        setsockopt(c->io.fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes,
+                   sizeof(bytes));
     }
 }

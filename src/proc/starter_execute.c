@@ -171,9 +171,10 @@ prepare(const struct starter_options *o, const struct starter_request *r,
     if (setsid() == -1) {
         return errmsg_sys(err, "cannot make a session");
     }
+    /* Relative paths of its rights stand on the directory of weir. */
     if (give_up(&o->program, err) == -1 || die_with(starter, err) == -1 ||
-        enter(o->folders[r->folder], err) == -1 ||
-        sandbox_enter(o->sandbox, err) == -1) {
+        sandbox_enter(o->sandbox, err) == -1 ||
+        enter(o->folders[r->folder], err) == -1) {
         return -1;
     }
     reset_signals();

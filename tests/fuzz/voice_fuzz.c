@@ -6,7 +6,7 @@
  * found again, its texts are fit for JSON, and no text lies beyond the input.
  *
  * covers: modules/tts/voice_file.c modules/tts/catalogue_near.c
- * covers: modules/tts/catalogue_json.c
+ * covers: modules/tts/catalogue_json.c modules/tts/catalogue_tag.c
  * covers: modules/tts/catalogue.c:catalogue_takes_name,catalogue_add_voice
  * covers: modules/tts/catalogue.c:catalogue_add_variant,catalogue_find
  * covers: modules/tts/catalogue.c:catalogue_variant,catalogue_variant_at

@@ -94,7 +94,7 @@ MISTAKES = {
     "bool: a string": ('hold = "2s"; };', 'hold = "2s"; }; daemon = "yes";',
                        ["daemon"]),
     "string: a number": ('pid = "run/weir.pid"', "pid = 5", ["pid"]),
-    "string: empty": ('pid = "run/weir.pid"', 'pid = ""', ["pid"]),
+    "string: empty": ('file = "stderr"', 'file = ""', ["error_log.file"]),
     "two strings side by side": ('"run/weir.pid"', '"run/" "weir.pid"',
                                  ["string"]),
     "time: no unit": ('hold = "2s"', 'hold = "2"', ["live.hold", "10s"]),
