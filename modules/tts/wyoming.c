@@ -121,6 +121,7 @@ static ssize_t
 on_data(void *arg, const uint8_t *data, size_t n)
 {
     struct wyoming_client *c = arg;
+    const struct conn *conn = c->conn;
     size_t done = 0;
 
     conn_set_incomplete(c->conn, false);
@@ -128,7 +129,7 @@ on_data(void *arg, const uint8_t *data, size_t n)
         ssize_t more = hear(c, str_of(data + done, n - done));
 
         if (more == -1) {
-            return -1;
+            return conn->closed ? -1 : (ssize_t)n;
         }
         if (more == 0) {
             break;

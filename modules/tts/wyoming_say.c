@@ -16,7 +16,6 @@ struct wyoming_say {
     struct pipe_reader *pipe;          /* owned; NULL: none, or it ended */
     struct wyoming_file *file;         /* the same */
     struct timer timer;                /* until the first answer */
-    int64_t began_us;
     int64_t length; /* bytes there must have been; -1: any number */
     uint64_t bytes; /* that there were */
     int status;     /* of the newest answer */
@@ -108,10 +107,6 @@ on_bytes(void *arg, struct str data)
 {
     struct wyoming_say *s = arg;
 
-    if (s->bytes == 0) {
-        metric_add(&tts_metrics[TTS_FIRST_SOUND], 0,
-                   loop_now_us(s->loop) - s->began_us);
-    }
     s->bytes += data.len;
     return s->taker->on_sound(s->arg, s->rate, data);
 }
@@ -259,7 +254,6 @@ wyoming_say_new(struct loop *l, const struct tts_instance *i,
     s->loop = l;
     s->taker = taker;
     s->arg = arg;
-    s->began_us = loop_now_us(l);
     s->length = -1;
     timer_init(&s->timer, on_late);
     s->call = call(s, ask, err);
