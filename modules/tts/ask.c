@@ -144,17 +144,35 @@ ask_name(struct str name)
 
 /* ---- formats ---- */
 
+/* A build without one of the libraries has -DHAVE_...=0. */
+#ifndef HAVE_FLAC
+#define HAVE_FLAC 1
+#endif
+#ifndef HAVE_OPUSENC
+#define HAVE_OPUSENC 1
+#endif
+#ifndef HAVE_LAME
+#define HAVE_LAME 1
+#endif
+
 static const struct {
     const char *name, *type;
+    bool built;
 } formats[SPEECH_FORMATS] = {
-    [SPEECH_WAV] = { "wav", "audio/wav" },
-    [SPEECH_PCM] = { "pcm", "audio/pcm" },
-    [SPEECH_MULAW] = { "mulaw", "audio/wav" },
-    [SPEECH_FLAC] = { "flac", "audio/flac" },
-    [SPEECH_OPUS] = { "opus", "audio/ogg" },
-    [SPEECH_MP3] = { "mp3", "audio/mpeg" },
-    [SPEECH_TIMINGS] = { NULL, "application/json" },
+    [SPEECH_WAV] = { "wav", "audio/wav", true },
+    [SPEECH_PCM] = { "pcm", "audio/pcm", true },
+    [SPEECH_MULAW] = { "mulaw", "audio/wav", true },
+    [SPEECH_FLAC] = { "flac", "audio/flac", HAVE_FLAC },
+    [SPEECH_OPUS] = { "opus", "audio/ogg", HAVE_OPUSENC },
+    [SPEECH_MP3] = { "mp3", "audio/mpeg", HAVE_LAME },
+    [SPEECH_TIMINGS] = { NULL, "application/json", true },
 };
+
+bool
+ask_format_is_built(enum speech_format f)
+{
+    return formats[f].built;
+}
 
 const char *
 ask_format_name(enum speech_format f)
@@ -172,7 +190,8 @@ static bool
 find_format(struct str name, enum speech_format *out)
 {
     for (enum speech_format f = SPEECH_WAV; f < SPEECH_TIMINGS; f++) {
-        if (str_eq_nocase(name, str_from(formats[f].name))) {
+        if (formats[f].built &&
+            str_eq_nocase(name, str_from(formats[f].name))) {
             *out = f;
             return true;
         }
@@ -281,9 +300,12 @@ take_format(const struct asking *a, const struct field *f,
         return 0;
     }
     for (enum speech_format n = SPEECH_WAV; n < SPEECH_TIMINGS; n++) {
-        len = str_append(must, sizeof(must), len,
-                         n == SPEECH_WAV ? STR(" ") : STR(", "));
-        len = str_append(must, sizeof(must), len, str_from(formats[n].name));
+        if (formats[n].built) {
+            len = str_append(must, sizeof(must), len,
+                             n == SPEECH_WAV ? STR(" ") : STR(", "));
+            len =
+                str_append(must, sizeof(must), len, str_from(formats[n].name));
+        }
     }
     return ask_refuse(a->err, f->name, must, v);
 }

@@ -47,6 +47,8 @@ struct str ask_name(struct str name);
 
 /* "wav": of a format; NULL behind the last one that clients may name. */
 const char *ask_format_name(enum speech_format f);
+/* Whether weir was built with the library that makes it. */
+bool ask_format_is_built(enum speech_format f);
 /* "audio/wav"; of SPEECH_TIMINGS "application/json". */
 const char *ask_format_type(enum speech_format f);
 

@@ -68,6 +68,7 @@ job_on_long(void *arg, int pipe)
 {
     struct job *j = arg;
 
+    j->sample_rate = synthesis_sample_rate(j->run);
     job_release(j, true);
     if (!send_pipe(j, pipe)) {
         j->pipe = fcntl(pipe, F_DUPFD_CLOEXEC, 0);

@@ -154,7 +154,9 @@ write_formats(struct json_out *o)
     json_key(o, "formats");
     json_open_array(o);
     for (enum speech_format f = SPEECH_WAV; ask_format_name(f) != NULL; f++) {
-        json_str(o, str_from(ask_format_name(f)));
+        if (ask_format_is_built(f)) {
+            json_str(o, str_from(ask_format_name(f)));
+        }
     }
     json_close(o);
 }

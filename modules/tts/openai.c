@@ -211,32 +211,47 @@ take_speed(const struct json_value *body, struct speech_request *ask,
     return 0;
 }
 
+/* Formats that have a name there, the usual one first. */
+static const enum speech_format known[] = { SPEECH_MP3, SPEECH_OPUS,
+                                            SPEECH_FLAC, SPEECH_WAV,
+                                            SPEECH_PCM };
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
+static int
+refuse_format(const struct json_value *v, struct ask_error *err)
+{
+    char must[80] = "one of ";
+    size_t len = strlen(must), first = len;
+
+    for (size_t n = 0; n < KNOWN; n++) {
+        if (ask_format_is_built(known[n])) {
+            len = str_append(must, sizeof(must), len,
+                             len > first ? STR(", ") : STR_NONE);
+            len = str_append(must, sizeof(must), len,
+                             str_from(ask_format_name(known[n])));
+        }
+    }
+    return ask_refuse(err, "response_format", must, v);
+}
+
 static int
 take_format(const struct json_value *body, struct speech_request *ask,
             struct ask_error *err)
 {
-    static const struct {
-        const char *name;
-        enum speech_format format;
-    } known[] = {
-        { "mp3", SPEECH_MP3 }, { "opus", SPEECH_OPUS }, { "flac", SPEECH_FLAC },
-        { "wav", SPEECH_WAV }, { "pcm", SPEECH_PCM },
-    };
     const struct json_value *v = json_member(body, "response_format");
 
-    ask->format = SPEECH_MP3;
+    ask->format = ask_format_is_built(SPEECH_MP3) ? SPEECH_MP3 : SPEECH_WAV;
     if (v == NULL || v->kind == JSON_NULL) {
         return 0;
     }
-    for (size_t n = 0; n < sizeof(known) / sizeof(known[0]); n++) {
-        if (v->kind == JSON_STRING &&
-            str_eq(v->text, str_from(known[n].name))) {
-            ask->format = known[n].format;
+    for (size_t n = 0; n < KNOWN && v->kind == JSON_STRING; n++) {
+        if (ask_format_is_built(known[n]) &&
+            str_eq(v->text, str_from(ask_format_name(known[n])))) {
+            ask->format = known[n];
             return 0;
         }
     }
-    return ask_refuse(err, "response_format",
-                      "one of mp3, opus, flac, wav, pcm", v);
+    return refuse_format(v, err);
 }
 
 /* Events of JSON in place of sound are not made. */

@@ -28,6 +28,7 @@ struct synthesis {
     struct synthesis_options o;
     enum step step;
     bool piped;
+    int64_t sample_rate;      /* Hz, from TAKEN on */
     int status, memory, pipe; /* owned; pipe: its reading end; -1: closed */
     struct io io;             /* of status */
     struct timer tick;
@@ -215,10 +216,12 @@ seal(const struct synthesis *s, const struct speech_record *r)
 static void
 take_done(struct synthesis *s, const struct speech_record *r)
 {
+    struct speech_record done = *r;
     struct synthesis_end end = { .outcome = SYNTHESIS_PIPED,
                                  .memory = -1,
-                                 .record = r };
+                                 .record = &done };
 
+    done.sample_rate = s->sample_rate;
     if (!s->piped) {
         if (!seal(s, r)) {
             disbelieve(s, "its answer is not as long as it says");
@@ -290,6 +293,7 @@ take(struct synthesis *s, const struct speech_record *r)
     case SPEECH_TAKEN:
         s->step = RUNS;
         s->child = (pid_t)r->pid;
+        s->sample_rate = r->sample_rate;
         break;
     case SPEECH_LONG:
         take_long(s);
@@ -450,6 +454,12 @@ synthesis_start(const struct synthesis_options *o, bool *again,
     }
     timer_set(o->loop, &s->tick, TICK_MS);
     return s;
+}
+
+int64_t
+synthesis_sample_rate(const struct synthesis *s)
+{
+    return s->sample_rate;
 }
 
 pid_t

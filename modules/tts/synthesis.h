@@ -68,6 +68,8 @@ void synthesis_engine_gone(struct synthesis *s);
 void synthesis_forget(struct synthesis **s);
 /* Bytes a second that its reader takes, since the pipe began. */
 int64_t synthesis_rate(const struct synthesis *s);
+/* Hz of the answer, as the child said when it took the request; 0 before. */
+int64_t synthesis_sample_rate(const struct synthesis *s);
 pid_t synthesis_child(const struct synthesis *s); /* 0: not known */
 
 #endif
