@@ -26,12 +26,10 @@ struct answer_cache {
 };
 
 struct answer_cache *
-answer_cache_new(int64_t most, size_t files)
+answer_cache_new(void)
 {
     struct answer_cache *c = mem_zero(sizeof(*c));
 
-    c->most = most;
-    c->files = files;
     list_init(&c->used);
     for (size_t i = 0; i < BUCKETS; i++) {
         list_init(&c->buckets[i]);
@@ -67,9 +65,10 @@ make_room(struct answer_cache *c, int64_t bytes, size_t files)
 }
 
 void
-answer_cache_set_most(struct answer_cache *c, int64_t most)
+answer_cache_bound(struct answer_cache *c, int64_t most, size_t files)
 {
     c->most = most;
+    c->files = files;
     make_room(c, 0, 0);
 }
 

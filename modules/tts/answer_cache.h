@@ -29,11 +29,11 @@ struct cache_answer {
 
 struct answer_cache;
 
-/* files: descriptors that it may have. */
-struct answer_cache *answer_cache_new(int64_t most, size_t files);
+/* It keeps nothing before answer_cache_bound(). */
+struct answer_cache *answer_cache_new(void);
 void answer_cache_free(struct answer_cache **c);
-/* Drops what is too much now. */
-void answer_cache_set_most(struct answer_cache *c, int64_t most);
+/* Bytes and descriptors that it may have; drops what is too much now. */
+void answer_cache_bound(struct answer_cache *c, int64_t most, size_t files);
 void answer_cache_forget_all(struct answer_cache *c);
 /* NULL: it is not there. */
 const struct cache_answer *answer_cache_find(struct answer_cache *c,

@@ -19,6 +19,15 @@
 
 #define COST(bytes) ((bytes) + CACHE_OVERHEAD) /* of whole pages */
 
+static struct answer_cache *
+cache(int64_t most, size_t files)
+{
+    struct answer_cache *c = answer_cache_new();
+
+    answer_cache_bound(c, most, files);
+    return c;
+}
+
 static const uint8_t *
 key(unsigned char c)
 {
@@ -47,7 +56,7 @@ is_open(int fd)
 static void
 an_answer_is_found(void **state)
 {
-    struct answer_cache *c = answer_cache_new(1 << 20, 100);
+    struct answer_cache *c = cache(1 << 20, 100);
     int fd = add(c, 'a', 5);
 
     (void)state;
@@ -63,7 +72,7 @@ an_answer_is_found(void **state)
 static void
 the_oldest_goes_first(void **state)
 {
-    struct answer_cache *c = answer_cache_new(3 * COST(4096), 100);
+    struct answer_cache *c = cache(3 * COST(4096), 100);
     int a = add(c, 'a', 1), b = add(c, 'b', 4096);
 
     (void)state;
@@ -81,7 +90,7 @@ the_oldest_goes_first(void **state)
 static void
 descriptors_are_bounded(void **state)
 {
-    struct answer_cache *c = answer_cache_new(1 << 30, 2);
+    struct answer_cache *c = cache(1 << 30, 2);
 
     (void)state;
     add(c, 'a', 1);
@@ -95,13 +104,13 @@ descriptors_are_bounded(void **state)
 static void
 too_large_an_answer_is_not_kept(void **state)
 {
-    struct answer_cache *c = answer_cache_new(COST(8192), 100);
+    struct answer_cache *c = cache(COST(8192), 100);
     int small = add(c, 'a', 1), large = add(c, 'b', 8193);
 
     (void)state;
     assert_false(is_open(large));
     assert_true(is_open(small));
-    answer_cache_set_most(c, 0);
+    answer_cache_bound(c, 0, 100);
     assert_false(is_open(small));
     assert_false(is_open(add(c, 'c', 1)));
     assert_int_equal(answer_cache_bytes(c), 0);
@@ -111,7 +120,7 @@ too_large_an_answer_is_not_kept(void **state)
 static void
 the_same_key_is_kept_once(void **state)
 {
-    struct answer_cache *c = answer_cache_new(1 << 20, 100);
+    struct answer_cache *c = cache(1 << 20, 100);
     int first = add(c, 'a', 1), second = add(c, 'a', 1);
 
     (void)state;

@@ -22,6 +22,8 @@
 #define KILLED_MS 100       /* back-off of one that was ready, at most */
 #define PATIENCE_MS 200     /* of a back-off that is waited for */
 #define CACHE_FILES_SHARE 4 /* of the descriptors, all caches together */
+/* The starter's sandbox holds files, not names: an upgrade while weir runs. */
+#define PROGRAM_REPLACED "weir-speaker: cannot execute"
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static const int64_t back_off[BACK_OFFS] = { 0, 100, 500, 1000, 5000 }; /* ms */
@@ -162,6 +164,12 @@ on_end(void *arg, const char *why)
     if (d->speaker->stopping) {
         return;
     }
+    if (str_starts(str_from(d->why), STR(PROGRAM_REPLACED))) {
+        log_warn("speech: weir-speaker was replaced by another file, which "
+                 "this process may not execute: it starts again");
+        loop_stop(d->speaker->loop);
+        return;
+    }
     if (current) {
         start_later(d, was_ready);
     } else if (desk_is_over(d)) {
@@ -277,6 +285,19 @@ needs_zygote(const struct plan_instance *a, const struct plan_instance *b)
            a->children != b->children || !str_eq(a->voice, b->voice);
 }
 
+/* The share of an instance: the caches leave most descriptors to jobs. */
+static size_t
+cache_files(const struct speaker *s)
+{
+    struct rlimit limit = { 1024, 1024 };
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur > (rlim_t)1 << 20) {
+        limit.rlim_cur = (rlim_t)1 << 20;
+    }
+    return (size_t)limit.rlim_cur / CACHE_FILES_SHARE / s->instances;
+}
+
 void
 desk_take_plan(struct desk *d, const struct plan_instance *p)
 {
@@ -285,7 +306,7 @@ desk_take_plan(struct desk *d, const struct plan_instance *p)
     copy_plan(d, p);
     d->slots.children = p->children;
     d->slots.queue = p->queue;
-    answer_cache_set_most(d->cache, p->cache);
+    answer_cache_bound(d->cache, p->cache, cache_files(d->speaker));
     other |= read_catalogue(d);
     if (d->catalogue != NULL && (other || d->zygote == NULL)) {
         replace_zygote(d);
@@ -313,19 +334,6 @@ on_room(struct timer *t)
     job_go_on(LIST_ITEM(t, struct desk, room));
 }
 
-/* So many descriptors that the caches of all instances leave enough. */
-static size_t
-cache_files(void)
-{
-    struct rlimit limit = { 1024, 1024 };
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur > (rlim_t)1 << 20) {
-        limit.rlim_cur = (rlim_t)1 << 20;
-    }
-    return (size_t)limit.rlim_cur / CACHE_FILES_SHARE / TTS_INSTANCES * 2;
-}
-
 struct desk *
 desk_new(struct speaker *s, const struct plan_instance *p)
 {
@@ -339,7 +347,7 @@ desk_new(struct speaker *s, const struct plan_instance *p)
     timer_init(&d->again, on_again);
     timer_init(&d->room, on_room);
     slots_init(&d->slots, p->children, p->queue);
-    d->cache = answer_cache_new(p->cache, cache_files());
+    d->cache = answer_cache_new();
     list_append(&s->desks, &d->link);
     desk_take_plan(d, p);
     return d;

@@ -44,6 +44,7 @@ configure(void *state, struct str description)
         pool_free(&pool);
         return;
     }
+    s->instances = plan.count;
     retire_missing(s, &plan);
     for (size_t i = 0; i < plan.count; i++) {
         struct desk *d = desk_find(s, plan.items[i].name);

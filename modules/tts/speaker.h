@@ -48,6 +48,7 @@ struct speaker {       /* the role */
     struct loop *loop; /* borrowed, as is the starter */
     struct starter *starter;
     struct list desks; /* struct desk; those of no instance any more, too */
+    size_t instances;  /* of weir.conf */
     bool stopping;
 };
 

@@ -51,9 +51,8 @@ def programs(w):
 
 def zygotes(w):
     """Those whose parents are no weir-speaker."""
-    all_of_them = programs(w)
-    return [p for p in all_of_them
-            if stat_of(p) and stat_of(p)[0] not in all_of_them]
+    stats = {p: stat_of(p) for p in programs(w)}
+    return [p for p, s in stats.items() if s and s[0] not in stats]
 
 
 def zygote(w):
@@ -61,7 +60,8 @@ def zygote(w):
 
 
 def children(w):
-    return [p for p in programs(w) if p not in zygotes(w)]
+    stats = {p: stat_of(p) for p in programs(w)}
+    return [p for p, s in stats.items() if s and s[0] in stats]
 
 
 def kill(pid, number=signal.SIGKILL):

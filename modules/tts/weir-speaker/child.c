@@ -93,7 +93,7 @@ take_packet(struct child *c)
 
 /* ---- limits ---- */
 
-/* What a signal handler says when the processor time is used up. */
+/* Said by a signal handler when the processor time is used up. */
 static struct {
     int status;
     size_t len;

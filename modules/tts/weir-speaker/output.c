@@ -12,8 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FULL_MS 100 /* a pipe that is full for so long pauses the child */
-#define LOOK_MS 20  /* how soon it looks again whether half is free */
+#include "base/clock.h"
+
+#define FULL_MS 100 /* a pipe that is not half free then pauses the child */
+#define FIRST_LOOK_MS 2
+#define LOOK_MS 20 /* how soon it looks again whether half is free */
 #define LOOK_MOST_MS 200
 #define COPY 65536 /* bytes in one piece from the file to the pipe */
 
@@ -39,7 +42,7 @@ output_record(const struct output *o, const struct speech_record *r)
 static int
 say(const struct output *o, enum speech_record_kind kind)
 {
-    struct speech_record r = { .kind = kind };
+    struct speech_record r = { .kind = kind, .bytes = o->piped };
 
     return output_record(o, &r);
 }
@@ -140,18 +143,25 @@ pause_for_room(const struct output *o)
     return wait_for_slot(o);
 }
 
+/* Half of the pipe, so that one whose reader takes a little now and then does
+ * not keep its slot. */
 static int
 make_room(const struct output *o)
 {
-    switch (wait_for_room(o, FULL_MS)) {
-    case ROOM:
-        return 0;
-    case NO_ROOM:
-        return pause_for_room(o);
-    case NOBODY:
-        break;
+    int64_t end = clock_ms() + FULL_MS;
+
+    while (!half_is_free(o)) {
+        struct pollfd status = { .fd = o->fds[SPEECH_STATUS],
+                                 .events = POLLRDHUP };
+
+        if (clock_ms() >= end) {
+            return pause_for_room(o);
+        }
+        if (poll(&status, 1, FIRST_LOOK_MS) > 0) {
+            return -1;
+        }
     }
-    return -1;
+    return 0;
 }
 
 static int
@@ -163,6 +173,7 @@ write_pipe(struct output *o, const uint8_t *data, size_t n)
         if (done > 0) {
             data += done;
             n -= (size_t)done;
+            o->piped += done;
         } else if (errno == EPIPE || (errno != EAGAIN && errno != EINTR) ||
                    make_room(o) == -1) {
             return -1;

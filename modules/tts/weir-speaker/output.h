@@ -4,9 +4,9 @@
  * The bytes go to a file in memory while they fit `buffer`.  When they do not,
  * or at once for a stream, they go to the pipe, from the first one on.
  *
- * The reader of the pipe may be slow.  When the pipe has been full for 100 ms,
- * the child says PAUSED and waits without computing.  When half of the pipe is
- * free it says WANTS, and waits for the byte that gives it its slot of
+ * The reader of the pipe may be slow.  When the pipe was not half free for 100
+ * ms, the child says PAUSED and waits without computing.  When half of the pipe
+ * is free it says WANTS, and waits for the byte that gives it its slot of
  * processor time back.
  *
  * Each write looks whether somebody still wants the answer.
@@ -26,6 +26,7 @@ struct output {
     bool stream;         /* always the pipe */
     bool is_long;        /* the pipe has it */
     int64_t bytes;       /* of the answer, so far */
+    int64_t piped;       /* of these: that are in the pipe, or were */
     struct errmsg why;   /* a write has failed; "": nobody wants the answer */
 };
 

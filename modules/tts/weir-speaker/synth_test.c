@@ -80,7 +80,7 @@ make_tree(char *path, const char *line)
 {
     char command[512];
 
-    strcpy(path, "/tmp/weir-synth-XXXXXX");
+    str_copy(path, 32, STR("/tmp/weir-synth-XXXXXX"));
     assert_non_null(mkdtemp(path));
     snprintf(command, sizeof(command),
              "cp -r %s/. %s && cd %s && for f in voices/!v/*; do "

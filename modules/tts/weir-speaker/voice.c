@@ -61,7 +61,7 @@ number(struct str word, int without)
 
 /* ---- one file of two ---- */
 
-/* What a variant sets anew: VoiceReset() of the library. */
+/* A variant sets these anew: VoiceReset() of the library. */
 static bool
 is_of_tone(struct str keyword)
 {

@@ -210,13 +210,23 @@ both_forms_of_a_location_are_layers(void **state)
 }
 
 static void
+needs_no_pid_file(void **state)
+{
+    struct conf *c = load_good("pid = \"\";\n");
+
+    (void)state;
+    assert_int_equal(settings_of(c)->pid.len, 0);
+    conf_free(&c);
+}
+
+static void
 root_mistakes(void **state)
 {
     (void)state;
     refuses("\nworker_processes = 0;\n", 2, "worker_processes");
     refuses("worker_processes = 65;\n", 1, "64");
     refuses("\n\nworker_proceses = 2;\n", 3, "worker_processes");
-    refuses("pid = \"\";\n", 1, "pid");
+    refuses("error_log = { file = \"\"; };\n", 1, "error_log.file");
     refuses("error_log = { level = \"loud\"; };\n", 1, "level");
     refuses("egress = ( \"allow example.org\" );\n", 1, "egress");
     refuses("stop_drain = 30;\n", 1, "stop_drain");
@@ -417,6 +427,7 @@ main(void)
         cmocka_unit_test(rtmp_settings_reach_the_session),
         cmocka_unit_test(both_forms_of_a_location_are_layers),
         cmocka_unit_test(root_mistakes),
+        cmocka_unit_test(needs_no_pid_file),
         cmocka_unit_test(rtmp_mistakes),
         cmocka_unit_test(http_mistakes),
         cmocka_unit_test(listening_twice),
