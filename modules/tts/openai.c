@@ -30,7 +30,7 @@ openai_is_path(struct str route_path)
     return str_starts(route_path, STR("/v1/"));
 }
 
-/* What is wrong with a request there is 400, whatever it is. */
+/* Each mistake in a request is 400 there. */
 static int
 status_of(int status, struct str field)
 {

@@ -62,8 +62,7 @@ def test_texts_that_are_none(weir, fields):
 def test_values_that_are_wrong(weir, field, value, bounds):
     w = speaking(weir)
     told = refused(say(w, **{field: value}), 400, field)
-    assert field in told and bounds in told and str(value) in told or \
-        value in (1,)
+    assert field in told and bounds in told and str(value) in told
 
 
 def test_a_query_is_judged_as_a_body_is(weir):
@@ -106,7 +105,7 @@ def test_unknown_voices(weir, voice):
 def test_an_unknown_voice_is_told_the_nearest(weir):
     w = speaking(weir)
     told = refused(say(w, voice="en-UX"), 404, "voice")
-    assert "en-US" in told and "/voices" in told or "voices" in told
+    assert "en-US" in told and "voices" in told
 
 
 @pytest.mark.parametrize("fields", [{"speaker": "nobody"},
@@ -142,8 +141,8 @@ def test_a_full_queue_is_told_at_once(weir):
 
 def test_sound_has_a_longest(weir):
     w = speaking(weir, tts='max_audio = "2s";')
-    refused_status = say(w).status
-    assert refused_status in (400, 413)
+    refused(say(w), 413, "text")
+    assert outcomes(w, "too_long") == 1
     assert say(w, "a").status == 200
     with begin(w, LONG, stream=True) as c:
         assert c.head().status == 200

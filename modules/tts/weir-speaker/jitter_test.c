@@ -76,8 +76,9 @@ characters_are_found_again(void **state)
     (void)state;
     assert_int_equal(jitter_original(&j, 17), 17);
     for (int ssml = 0; ssml < 2; ssml++) {
-        static const char text[] = "Wörld ünd <b>mäny</b> &amp; wörds,\nsome 5 "
-                                   "< 6 (odd) <p/>last x<b>y</b>";
+        static const char text[] = "Wörld ünd <b>mäny</b> &amp; "
+                                   "wörds,\nsome 5 < 6 (odd) <p/>last "
+                                   "x<b>y</b>";
 
         make(&j, text, SPEECH_MILLION, ssml == 1);
         assert_true(commands(&j) >= 5);
