@@ -12,8 +12,8 @@
 
 #include <unistd.h>
 
-#include "json/json.h"
 #include "speaker.h"
+#include "json/json.h"
 
 #define TAG_MAX 64 /* bytes of a language tag */
 
