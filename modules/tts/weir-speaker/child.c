@@ -250,7 +250,8 @@ static void __attribute__((noreturn)) answer_with_times(struct child *c)
     say_taken(c, c->options->rate);
     buf_init(&json, JSON_MAX);
     speak(c, on_no_samples, &json);
-    if (output_write(&c->output, buf_data(&json), buf_len(&json)) == -1) {
+    if (output_write(&c->output, buf_data(&json), buf_len(&json)) == -1 ||
+        output_end(&c->output, STR_NONE) == -1) {
         fail_to_write(c);
     }
     done(c, 0);
@@ -279,7 +280,7 @@ static void __attribute__((noreturn)) answer_with_sound(struct child *c)
     buf_init(&head, ENCODER_HEAD_MAX);
     if (encoder_write(c->encoder, NULL, 0, &c->why) == -1 ||
         encoder_end(c->encoder, &head, &c->why) == -1 ||
-        output_head(&c->output, buf_str(&head)) == -1) {
+        output_end(&c->output, buf_str(&head)) == -1) {
         fail_to_write(c);
     }
     done(c, encoder_samples(c->encoder));
@@ -312,7 +313,6 @@ unpack(struct child *c, size_t len)
 {
     struct unpack u = { .rest = str_of(packet, len) };
 
-    c->output = (struct output){ .buffer = 0 };
     memcpy(c->output.fds, c->fds, sizeof(c->fds));
     if (speech_unpack_request(&u, &c->request) == -1 || take_text(c) == -1) {
         say_taken(c, 0);

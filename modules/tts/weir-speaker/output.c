@@ -18,7 +18,8 @@
 #define FIRST_LOOK_MS 2
 #define LOOK_MS 20 /* how soon it looks again whether half is free */
 #define LOOK_MOST_MS 200
-#define COPY 65536 /* bytes in one piece from the file to the pipe */
+#define COPY 65536   /* bytes in one piece from the file to the pipe */
+#define AT_ONCE 8192 /* bytes of a stream that are not collected */
 
 /* ---- what is said to the speaker ---- */
 
@@ -187,15 +188,13 @@ write_pipe(struct output *o, const uint8_t *data, size_t n)
 static int
 write_file(struct output *o, const uint8_t *data, size_t n)
 {
-    off_t at = o->bytes;
-
     while (n > 0) {
-        ssize_t done = pwrite(o->fds[SPEECH_MEMORY], data, n, at);
+        ssize_t done = pwrite(o->fds[SPEECH_MEMORY], data, n, o->filed);
 
         if (done <= 0) {
             return errmsg_sys(&o->why, "cannot keep the answer");
         }
-        at += done;
+        o->filed += done;
         data += done;
         n -= (size_t)done;
     }
@@ -210,7 +209,7 @@ copy_file(struct output *o)
     static uint8_t piece[COPY];
     off_t at = 0;
 
-    while (at < o->bytes) {
+    while (at < o->filed) {
         ssize_t n = pread(o->fds[SPEECH_MEMORY], piece, sizeof(piece), at);
 
         if (n <= 0) {
@@ -238,29 +237,61 @@ go_long(struct output *o)
     return say(o, SPEECH_LONG) == -1 ? -1 : copy_file(o);
 }
 
+static int
+write_piece(struct output *o, const uint8_t *data, size_t n)
+{
+    if (n == 0) {
+        return 0;
+    }
+    if (!is_wanted(o)) {
+        return -1;
+    }
+    return o->is_long ? write_pipe(o, data, n) : write_file(o, data, n);
+}
+
+static int
+write_collected(struct output *o)
+{
+    size_t n = o->collected;
+
+    o->collected = 0;
+    return write_piece(o, o->piece, n);
+}
+
+/* Collects what is small, but for the first bytes of a stream. */
+static int
+add(struct output *o, const uint8_t *data, size_t n)
+{
+    if (n > sizeof(o->piece) - o->collected && write_collected(o) == -1) {
+        return -1;
+    }
+    if (n > sizeof(o->piece)) {
+        return write_piece(o, data, n);
+    }
+    memcpy(o->piece + o->collected, data, n);
+    o->collected += n;
+    return o->is_long && o->piped < AT_ONCE ? write_collected(o) : 0;
+}
+
 int
 output_write(void *arg, const void *data, size_t n)
 {
     struct output *o = arg;
 
-    if (!is_wanted(o)) {
-        return -1;
-    }
     if (!o->is_long && (o->stream || o->bytes + (int64_t)n > o->buffer) &&
         go_long(o) == -1) {
         return -1;
     }
-    if (o->is_long ? write_pipe(o, data, n) == -1
-                   : write_file(o, data, n) == -1) {
-        return -1;
-    }
     o->bytes += (int64_t)n;
-    return 0;
+    return add(o, data, n);
 }
 
 int
-output_head(struct output *o, struct str head)
+output_end(struct output *o, struct str head)
 {
+    if (write_collected(o) == -1) {
+        return -1;
+    }
     if (o->is_long || head.len == 0) {
         return 0;
     }

@@ -9,7 +9,8 @@
  * is free it says WANTS, and waits for the byte that gives it its slot of
  * processor time back.
  *
- * Each write looks whether somebody still wants the answer.
+ * Small writes are collected; each piece looks whether somebody still wants the
+ * answer.  The first bytes of a stream go at once.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -20,22 +21,27 @@
 #include "base/str.h"
 #include "request.h"
 
+#define OUTPUT_PIECE 32768 /* bytes that are collected */
+
 struct output {
     int fds[SPEECH_FDS]; /* borrowed */
     int64_t buffer;      /* bytes that the file has at most */
     bool stream;         /* always the pipe */
     bool is_long;        /* the pipe has it */
     int64_t bytes;       /* of the answer, so far */
+    int64_t filed;       /* of these: that are in the file, or were */
     int64_t piped;       /* of these: that are in the pipe, or were */
-    struct errmsg why;   /* a write has failed; "": nobody wants the answer */
+    size_t collected;    /* of these: that are in piece */
+    uint8_t piece[OUTPUT_PIECE];
+    struct errmsg why; /* a write has failed; "": nobody wants the answer */
 };
 
 /* Takes bytes of the answer: an encoder_sink, arg is a struct output.  -1: no
  * more, see why. */
 int output_write(void *arg, const void *data, size_t n);
-/* The answer is whole: the file's first bytes become head.  Nothing happens to
- * an answer that has gone through the pipe. */
-int output_head(struct output *o, struct str head);
+/* The answer is whole: what was collected goes, and the file's first bytes
+ * become head, but for an answer that has gone through the pipe. */
+int output_end(struct output *o, struct str head);
 /* Says r to the speaker.  -1: nobody listens. */
 int output_record(const struct output *o, const struct speech_record *r);
 

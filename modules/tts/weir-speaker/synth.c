@@ -41,6 +41,7 @@ struct run {
 
 static struct run run;
 static int hertz;
+static char warm[SPEECH_FILE_MAX + 1]; /* the voice that is loaded; "": none */
 
 /* ---- samples and events ---- */
 
@@ -208,7 +209,10 @@ synth_warm(struct str file)
 {
     struct errmsg ignored;
 
-    voice_load(file, STR_NONE, -1, &ignored);
+    warm[0] = '\0';
+    if (voice_load(file, STR_NONE, -1, &ignored) == 0) {
+        str_copy(warm, sizeof(warm), file);
+    }
 }
 
 /* ---- one synthesis ---- */
@@ -334,6 +338,17 @@ answer_timings(const struct speech_request *r, struct buf *json,
     return timings_json(&run.timings, &of, json) == -1 ? no_memory(err) : 0;
 }
 
+/* The zygote may have loaded it. */
+static int
+load_voice(const struct speech_request *r, struct errmsg *err)
+{
+    bool is_warm = warm[0] != '\0' && str_eq(r->voice, str_from(warm)) &&
+                   r->speaker.len == 0 && r->noise_scale == -1;
+
+    warm[0] = '\0'; /* a synthesis changes what is loaded */
+    return is_warm ? 0 : voice_load(r->voice, r->speaker, r->noise_scale, err);
+}
+
 static int
 speak(const struct speech_request *r, struct buf *json, struct synth_error *err)
 {
@@ -343,7 +358,7 @@ speak(const struct speech_request *r, struct buf *json, struct synth_error *err)
         -1) {
         return no_memory(err);
     }
-    if (voice_load(r->voice, r->speaker, r->noise_scale, &err->message) == -1) {
+    if (load_voice(r, &err->message) == -1) {
         return fail(err, 500, "voice");
     }
     set_parameters(r);

@@ -40,6 +40,39 @@ says_what_the_library_says(void **state)
     }
 }
 
+/* In a child: the zygote has loaded the voice of `warm`. */
+struct warmed {
+    const struct speech_request *request;
+    const char *warm;
+};
+
+static int
+speak_warmed(const void *arg)
+{
+    const struct warmed *w = arg;
+    struct errmsg err;
+    struct synth_error why;
+
+    if (open_data(NULL) == -1 || synth_init(&err) == -1) {
+        return 1;
+    }
+    synth_warm(str_from(w->warm));
+    return synth_speak(w->request, keep, NULL, NULL, &why) == 0 ? 0 : 1;
+}
+
+static void
+a_warm_voice_says_the_same(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < COUNT(voices); v++) {
+        struct speech_request r = request(voices[v], "", SENTENCE);
+        struct warmed same_voice = { &r, voices[v] }, other = { &r, "gmw/de" };
+
+        same(sound_of(speak_warmed, &same_voice), ours(&r));
+        same(sound_of(speak_warmed, &other), ours(&r));
+    }
+}
+
 static void
 refuses_unknown_voices(void **state)
 {
@@ -383,6 +416,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_the_library_says),
+        cmocka_unit_test(a_warm_voice_says_the_same),
         cmocka_unit_test(refuses_unknown_voices),
         cmocka_unit_test(noise_is_flutter),
         cmocka_unit_test(no_noise_is_the_same_each_time),
