@@ -111,6 +111,28 @@ engine_free(struct engine **engine)
     mem_free(&e);
 }
 
+static bool
+take_failure(struct engine *e, struct str m)
+{
+    if (!str_starts(m, STR("failed "))) {
+        return false;
+    }
+    str_escape(e->why, sizeof(e->why), str_skip(m, 7));
+    return true;
+}
+
+/* The starter may tell its end before its reason was read here. */
+static void
+take_last_words(struct engine *e)
+{
+    char bytes[SPEECH_CONTROL_MAX];
+    ssize_t n;
+
+    while ((n = recv(e->control, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
+        take_failure(e, str_of(bytes, (size_t)n));
+    }
+}
+
 static void
 describe_end(struct engine *e, const struct program_end *end)
 {
@@ -131,6 +153,7 @@ on_end(void *arg, const struct program_end *end)
     struct engine *e = arg;
 
     e->run = NULL;
+    take_last_words(e);
     if (e->why[0] == '\0' && !e->closed) {
         describe_end(e, end);
     }
@@ -180,9 +203,7 @@ take_message(struct engine *e, struct str m)
             e->ready = true;
             e->o.on_ready(e->o.arg, rate);
         }
-    } else if (str_starts(m, STR("failed "))) {
-        str_escape(e->why, sizeof(e->why), str_skip(m, 7));
-    } else {
+    } else if (!take_failure(e, m)) {
         engine_abort(e, "it said what makes no sense");
     }
 }
