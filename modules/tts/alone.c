@@ -290,7 +290,7 @@ without_brackets(struct str host)
 static int
 find_addresses(struct str host, struct addresses *all, struct errmsg *err)
 {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found, *a;
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found = NULL, *a;
     char name[256], shown[256];
     struct addr one;
     int rc;

@@ -23,7 +23,7 @@ speech_pack_request(struct pack *p, const struct speech_request *r)
     pack_u8(p, r->ssml);
     pack_u8(p, r->stream);
     pack_u8(p, r->reset);
-    pack_u8(p, r->format);
+    pack_u8(p, (uint8_t)r->format);
     pack_int(p, r->sample_rate);
     pack_int(p, r->buffer);
     pack_int(p, r->max_audio);
@@ -94,7 +94,7 @@ speech_pack_answer(struct pack *p, const struct speech_answer *a)
     pack_int(p, a->duration);
     pack_int(p, a->retry_after);
     pack_u8(p, a->cached);
-    pack_u8(p, a->format);
+    pack_u8(p, (uint8_t)a->format);
     pack_text(p, a->voice);
     pack_text(p, a->tag);
     pack_text(p, a->field);
@@ -134,7 +134,7 @@ speech_unpack_answer(struct unpack *u, struct speech_answer *a)
 void
 speech_pack_record(struct pack *p, const struct speech_record *r)
 {
-    pack_u8(p, r->kind);
+    pack_u8(p, (uint8_t)r->kind);
     pack_int(p, r->pid);
     pack_int(p, r->sample_rate);
     pack_int(p, r->bytes);

@@ -74,8 +74,8 @@ test_of(void **state)
     assert_int_equal(n, 1000000000000000);
     assert_false(decimal_of(1.1e9, &n));
     assert_false(decimal_of(-1.1e9, &n));
-    assert_false(decimal_of(NAN, &n));
-    assert_false(decimal_of(INFINITY, &n));
+    assert_false(decimal_of((double)NAN, &n));
+    assert_false(decimal_of((double)INFINITY, &n));
     assert_int_equal(n, 1000000000000000);
 }
 
