@@ -298,6 +298,52 @@ def test_two_at_once(speech):
         assert [a.sound(), b.sound()] == due
 
 
+SO_TIMESTAMPNS = 35  # the system notes when bytes came; TCP has it as well
+
+
+def pong_came(c):
+    """When, by the system's clock."""
+    parts, came = b"", None
+    while not parts.endswith(b'"}'):
+        data, notes, _, _ = c.socket.recvmsg(4096, 256)
+        assert data, parts
+        parts += data
+        for level, kind, note in notes:
+            if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
+                came = struct.unpack("qq", note[:16])
+    assert came is not None, "no time was noted"
+    return came
+
+
+def ping(c):
+    c.send("ping", {"text": "?"})
+
+
+def test_many_small_events_keep_nobody_waiting(speech):
+    """Both clients have sent all when the worker looks; the first one's pong
+    comes behind that of the second."""
+    w = speech(workers=1, more="max_text = 65536;")
+    chunk = b'{"type":"synthesize-chunk","data":{"text":"%s"}}\n'
+    worker = process(w, "worker 0")
+    with connect(w) as many, connect(w) as other:
+        for c in (many, other):
+            c.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+            ping(c)
+            pong_came(c)
+        many.send("synthesize-start")
+        many.send("synthesize-chunk", {"text": "x" * 60000})
+        ping(many)
+        pong_came(many)
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            many.raw((chunk % b"" + chunk % b"y") * 400 +
+                     b'{"type":"ping","data":{"text":"?"}}\n')
+            ping(other)
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        assert pong_came(other) < pong_came(many)
+
+
 # ---- processes that end ----
 
 def test_the_speaker_is_killed_midway(speech):

@@ -2,9 +2,10 @@
  * Listeners of instances, and the life of their clients.
  *
  * A client is heard while it waits for nothing: events that come meanwhile stay
- * in its connection, which reads no more than one of them.  Its sound is made
- * no faster than it takes it.  It begins in on_accept() and ends in
- * on_close(): after anything that closes its connection it is not touched.
+ * in its connection, which reads no more than one of them.  So do those that
+ * are more than a turn's.  Its sound is made no faster than it takes it.  It
+ * begins in on_accept() and ends in on_close(): after anything that closes its
+ * connection it is not touched.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -23,6 +24,7 @@
 #define ESCAPED 6                /* bytes of JSON for one of a text, at most */
 #define OUT_MAX (8 * PIPE_PIECE) /* bytes that the client has not taken */
 #define UNSENT (16 * 1024)       /* of them, that wait in the system */
+#define EVENTS_A_TURN 64         /* then other clients have their turn */
 #define DRAIN_MS 1000  /* of silence: an event on its way is still answered */
 #define LINGER_MS 1000 /* for the client to read our last words */
 
@@ -126,10 +128,14 @@ on_data(void *arg, const uint8_t *data, size_t n)
 {
     struct wyoming_client *c = arg;
     const struct conn *conn = c->conn;
-    size_t done = 0;
+    size_t done = 0, heard = 0;
 
     conn_set_incomplete(c->conn, false);
     while (done < n && !wyoming_is_busy(c)) {
+        if (heard++ == EVENTS_A_TURN) {
+            conn_offer(c->conn);
+            return (ssize_t)done;
+        }
         ssize_t more = hear(c, str_of(data + done, n - done));
 
         if (more == -1) {

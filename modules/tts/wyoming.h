@@ -60,9 +60,16 @@ const struct json_value *wyoming_member(const struct wyoming_event *e,
 
 /* ---- wyoming_text.c ---- */
 
+struct wyoming_scan { /* zeros begin a text, and what is behind a sentence */
+    size_t at;        /* bytes before it end no sentence */
+    size_t behind;    /* how far the sign there was looked at; 0: not yet */
+};
+
 /* How many bytes at the front of the text are a sentence that is finished,
- * whatever else may follow; 0: none. */
-size_t wyoming_sentence(struct str text);
+ * whatever else may follow; 0: none.  A caller that has been returned 0 calls
+ * again with the same bytes and some more, and with the same scan: it goes on
+ * where it stopped. */
+size_t wyoming_sentence(struct wyoming_scan *s, struct str text);
 
 /* ---- wyoming_file.c ---- */
 
@@ -118,6 +125,7 @@ struct wyoming_client {
     struct rpc_call *describe; /* owned; NULL: nothing is asked */
     struct wyoming_file *info; /* owned; NULL: none is sent */
     struct buf text;           /* of a stream, not spoken yet */
+    struct wyoming_scan scan;  /* of that text */
     char voice[SPEECH_VOICE_MAX + 1], speaker[SPEECH_VOICE_MAX + 1];
     bool streaming; /* between synthesize-start and synthesize-stopped */
     bool stopping;  /* synthesize-stop came */

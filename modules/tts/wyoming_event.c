@@ -23,13 +23,20 @@ wyoming_is_busy(const struct wyoming_client *c)
     return c->say != NULL || c->describe != NULL || c->info != NULL;
 }
 
+static void
+clear_text(struct wyoming_client *c)
+{
+    buf_clear(&c->text);
+    c->scan = (struct wyoming_scan){ .at = 0 };
+}
+
 void
 wyoming_let_go(struct wyoming_client *c)
 {
     wyoming_say_free(&c->say);
     rpc_cancel(&c->describe);
     wyoming_file_free(&c->info);
-    buf_clear(&c->text);
+    clear_text(c);
 }
 
 /* ---- events to the client ---- */
@@ -258,7 +265,7 @@ go_on_stream(struct wyoming_client *c)
 {
     while (!wyoming_is_busy(c) && buf_len(&c->text) > 0) {
         struct str all = buf_str(&c->text);
-        size_t n = wyoming_sentence(all);
+        size_t n = wyoming_sentence(&c->scan, all);
 
         n = n == 0 && c->stopping ? all.len : n;
         if (n == 0) {
@@ -269,6 +276,7 @@ go_on_stream(struct wyoming_client *c)
         }
         buf_take(&c->text, n);
         buf_trim(&c->text);
+        c->scan = (struct wyoming_scan){ .at = 0 };
     }
     if (!wyoming_is_busy(c) && c->stopping) {
         c->streaming = false;
@@ -411,7 +419,7 @@ static bool
 do_start(struct wyoming_client *c, const struct wyoming_event *e)
 {
     take_voice(c, e);
-    buf_clear(&c->text);
+    clear_text(c);
     c->streaming = true;
     c->stopping = false;
     return true;
@@ -433,7 +441,7 @@ do_chunk(struct wyoming_client *c, const struct wyoming_event *e)
         wyoming_fail(c, code_of(413), STR("the sentence is too long"));
         return false;
     }
-    return go_on_stream(c);
+    return text.len == 0 || go_on_stream(c);
 }
 
 static bool

@@ -35,19 +35,22 @@ is_one_of(struct str sign, const char *const *signs)
     return false;
 }
 
-/* Quotes and brackets that belong to the sentence before them. */
-static size_t
-skip_closing(struct str text, size_t at)
+/* Goes past quotes and brackets that belong to the sentence before them; false:
+ * more of them may follow. */
+static bool
+skip_closing(struct str text, size_t *at)
 {
     static const char *const signs[] = { "\"", "'",  ")",  "]",  "”", "’",
                                          "»",  "」", "』", "）", NULL };
     size_t n;
 
-    while ((n = utf8_char(str_skip(text, at))) > 0 &&
-           is_one_of(str_of(text.ptr + at, n), signs)) {
-        at += n;
+    while ((n = utf8_char(str_skip(text, *at))) > 0) {
+        if (!is_one_of(str_of(text.ptr + *at, n), signs)) {
+            return true;
+        }
+        *at += n;
     }
-    return at;
+    return false;
 }
 
 static bool
@@ -55,67 +58,95 @@ is_abbreviation(struct str text, size_t stop)
 {
     size_t letters = 0;
 
-    while (letters < stop && is_letter(text.ptr[stop - 1 - letters])) {
+    while (letters <= SHORT_WORD && letters < stop &&
+           is_letter(text.ptr[stop - 1 - letters])) {
         letters++;
     }
     return letters > 0 && letters <= SHORT_WORD;
 }
 
-/* Whether the text goes on with a new sentence: 1; 0 no, or not known yet. */
-static size_t
-end_behind(struct str text, size_t at)
-{
-    size_t next = at;
+enum verdict { NO_END, END, UNDECIDED };
 
-    while (next < text.len && is_blank(text.ptr[next])) {
-        next++;
+/* Goes past the blanks behind a sign: whether a new sentence follows, or an
+ * empty line. */
+static enum verdict
+skip_blanks(struct str text, size_t *at)
+{
+    for (; *at < text.len && is_blank(text.ptr[*at]); (*at)++) {
+        if (text.ptr[*at] == '\n' && text.ptr[*at - 1] == '\n') {
+            (*at)++;
+            return END;
+        }
     }
-    if (next == at || next == text.len ||
-        (text.ptr[next] >= 'a' && text.ptr[next] <= 'z')) {
-        return 0;
+    if (*at == text.len) {
+        return UNDECIDED;
     }
-    return next;
+    return is_blank(text.ptr[*at - 1]) &&
+                   (text.ptr[*at] < 'a' || text.ptr[*at] > 'z')
+               ? END
+               : NO_END;
 }
 
-/* The end of a sentence whose last sign is n bytes at `at`; 0: it is none. */
-static size_t
-end_at(struct str text, size_t at, size_t n)
+/* Behind the end of a line: whether an empty one follows. */
+static enum verdict
+skip_line(struct str text, size_t *at)
+{
+    if (*at == text.len) {
+        return UNDECIDED;
+    }
+    return text.ptr[(*at)++] == '\n' ? END : NO_END;
+}
+
+/* Looks behind a sign that may end a sentence; it is n bytes at s->at. */
+static enum verdict
+look_behind(struct wyoming_scan *s, struct str text, size_t n, bool wide)
+{
+    if (s->behind == 0) {
+        s->behind = s->at + n;
+    }
+    if (!is_blank(text.ptr[s->behind - 1]) && !skip_closing(text, &s->behind)) {
+        return UNDECIDED;
+    }
+    return wide ? END : skip_blanks(text, &s->behind);
+}
+
+/* Whether a sentence ends behind the sign that is n bytes at s->at. */
+static enum verdict
+judge(struct wyoming_scan *s, struct str text, size_t n)
 {
     static const char *const stops[] = { ".", "!", "?", "…", NULL };
     static const char *const wide[] = { "。", "！", "？", NULL };
-    struct str sign = str_of(text.ptr + at, n);
+    struct str sign = str_of(text.ptr + s->at, n);
 
     if (is_one_of(sign, wide)) {
-        size_t end = skip_closing(text, at + n);
-
-        return end < text.len ? end : 0; /* more may close it */
+        return look_behind(s, text, n, true);
     }
-    if (str_eq(sign, STR("\n")) && at + 1 < text.len &&
-        text.ptr[at + 1] == '\n') {
-        return at + 2;
+    if (str_eq(sign, STR("\n"))) {
+        s->behind = s->at + 1;
+        return skip_line(text, &s->behind);
     }
     if (!is_one_of(sign, stops) ||
-        (str_eq(sign, STR(".")) && is_abbreviation(text, at))) {
-        return 0;
+        (str_eq(sign, STR(".")) && is_abbreviation(text, s->at))) {
+        return NO_END;
     }
-    return end_behind(text, skip_closing(text, at + n));
+    return look_behind(s, text, n, false);
 }
 
 size_t
-wyoming_sentence(struct str text)
+wyoming_sentence(struct wyoming_scan *s, struct str text)
 {
-    for (size_t at = 0; at < text.len;) {
-        size_t n = utf8_char(str_skip(text, at));
-        size_t end;
+    size_t n;
 
-        if (n == 0) {
+    while ((n = utf8_char(str_skip(text, s->at))) > 0) {
+        switch (judge(s, text, n)) {
+        case END:
+            return s->behind;
+        case UNDECIDED:
             return 0;
+        case NO_END:
+            s->at += n;
+            s->behind = 0;
         }
-        end = end_at(text, at, n);
-        if (end > 0) {
-            return end;
-        }
-        at += n;
     }
     return 0;
 }

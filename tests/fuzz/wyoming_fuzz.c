@@ -4,7 +4,7 @@
  * The first two bytes choose the limit and how large the pieces are in which
  * the rest arrives.  Events that come in pieces must be those that come at
  * once; no event is longer than the limit; a sentence lies within its text, and
- * is one still when more text comes behind it.
+ * is the same one however the text is cut, also when more comes behind it.
  *
  * covers: modules/tts/wyoming_read.c
  * covers: modules/tts/wyoming_text.c
@@ -14,7 +14,6 @@
 #include "../../modules/tts/wyoming.h"
 
 #include "base/pool.h"
-#include "base/utf8.h"
 #include "fuzz.h"
 
 struct seen {
@@ -24,30 +23,19 @@ struct seen {
     bool wrong;
 };
 
-/* Without the blanks at its end. */
-static size_t
-length(struct str text)
-{
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL &&
-           text.ptr[text.len - 1] != '\0') {
-        text.len--;
-    }
-    return text.len;
-}
-
 static void
 look_at_text(struct str text)
 {
-    size_t n = wyoming_sentence(text);
+    struct wyoming_scan scan = { .at = 0 }, bits = { .at = 0 };
+    size_t n = wyoming_sentence(&scan, text);
+    size_t part = 0;
 
-    require(n <= text.len);
-    for (size_t i = n; n > 0 && i <= text.len; i++) {
-        struct str front = str_first(text, i);
-        size_t part = wyoming_sentence(front);
-
-        require(!utf8_valid(front) || part == 0 ||
-                length(str_first(text, part)) == length(str_first(text, n)));
+    require(n <= text.len && scan.at <= text.len && scan.behind <= text.len);
+    for (size_t i = 0; part == 0 && i <= text.len; i++) {
+        part = wyoming_sentence(&bits, str_first(text, i));
+        require(part <= i);
     }
+    require(part == n);
 }
 
 static void
