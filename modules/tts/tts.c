@@ -140,6 +140,18 @@ outcome_name(unsigned i)
 }
 
 static const char *
+voice_name(unsigned i)
+{
+    static const char *const names[TTS_VOICE_CLASSES] = {
+        [TTS_VOICE_DEFAULT] = "default",
+        [TTS_VOICE_NAMED] = "named",
+        [TTS_VOICE_VARIANT] = "variant",
+    };
+
+    return names[i];
+}
+
+static const char *
 end_name(unsigned i)
 {
     static const char *const names[TTS_CHILD_ENDS_COUNT] = {
@@ -158,8 +170,9 @@ static const int64_t first_sound_us[] = { 500,    1000,    2500,   5000,
 struct metric tts_metrics[] = {
     [TTS_REQUESTS] = { .name = "weir_tts_requests_total",
                        .help = "Requests for speech.",
-                       .labels = { { "outcome", outcome_name,
-                                     TTS_OUTCOMES } } },
+                       .labels = { { "outcome", outcome_name, TTS_OUTCOMES },
+                                   { "voice", voice_name,
+                                     TTS_VOICE_CLASSES } } },
     [TTS_FIRST_SOUND] = { .name = "weir_tts_first_sound_seconds",
                           .help = "From requests to the first sounds that were "
                                   "made for them.",
@@ -179,6 +192,14 @@ struct metric tts_metrics[] = {
                                        TTS_CHILD_ENDS_COUNT } } },
     [TTS_METRICS] = METRIC_END,
 };
+
+void
+tts_count_request(enum tts_outcome outcome, enum tts_voice_class voice)
+{
+    const struct metric *m = &tts_metrics[TTS_REQUESTS];
+
+    metric_add(m, metric_at(m, outcome, voice, 0), 1);
+}
 
 /* ---- calls ---- */
 
