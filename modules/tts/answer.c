@@ -78,7 +78,7 @@ note(struct answering *s, enum tts_outcome outcome)
     struct str voice = a->voice.len > 0 ? a->voice : STR("-");
     char duration[32] = "-";
 
-    if (a->duration >= 0) {
+    if (outcome == TTS_OK && a->duration >= 0 && a->format != SPEECH_TIMINGS) {
         snprintf(duration, sizeof(duration), "%.3f",
                  (double)a->duration / 1000);
     }
