@@ -116,7 +116,7 @@ static const struct conf_key root_keys[] = {
     ROW_AS("tts", tts_root, instances, CONF_GROUPS, .keys = instance_keys,
            .size = sizeof(struct tts_instance), .max = TTS_INSTANCES,
            .preset = "", .named = true,
-           .help = "Speakers of text, by name; see tts(7)."),
+           .help = "Speakers of text, by name; see weir-tts(7)."),
     CONF_END,
 };
 
