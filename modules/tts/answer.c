@@ -29,6 +29,7 @@ struct answering { /* in the request's pool */
     struct timer timer;          /* until the first answer */
     struct speech_answer answer; /* the newest; its texts lie in the pool */
     enum tts_outcome outcome;    /* of that */
+    enum tts_voice_class voice;  /* that was asked for */
     int fd;                      /* owned: a whole answer; or -1 */
     uint64_t bytes; /* that came through the pipe, once it has ended */
     bool piped;     /* a pipe came */
@@ -77,7 +78,7 @@ note(struct answering *s, enum tts_outcome outcome)
     struct str voice = a->voice.len > 0 ? a->voice : STR("-");
     char duration[32] = "-";
 
-    if (a->duration >= 0) {
+    if (outcome == TTS_OK && a->duration >= 0 && a->format != SPEECH_TIMINGS) {
         snprintf(duration, sizeof(duration), "%.3f",
                  (double)a->duration / 1000);
     }
@@ -92,7 +93,7 @@ be_over(struct answering *s, enum tts_outcome outcome)
 {
     if (!s->over) {
         s->over = true;
-        metric_add(&tts_metrics[TTS_REQUESTS], outcome, 1);
+        tts_count_request(outcome, s->voice);
         note(s, outcome);
     }
 }
@@ -176,10 +177,12 @@ answer_whole(struct answering *s)
     char duration[32];
     int fd = s->fd;
 
-    snprintf(duration, sizeof(duration), "%.3f",
-             (double)(a->duration >= 0 ? a->duration : 0) / 1000);
     set_sound_headers(s);
-    http_set_header(r, "X-Audio-Duration", str_from(duration));
+    if (a->duration >= 0 && a->format != SPEECH_TIMINGS) {
+        snprintf(duration, sizeof(duration), "%.3f",
+                 (double)a->duration / 1000);
+        http_set_header(r, "X-Audio-Duration", str_from(duration));
+    }
     http_set_header(r, "Cache-Control",
                     post ? STR("no-store") : STR("no-cache"));
     if (a->tag.len > 0) {
@@ -492,6 +495,7 @@ answer_begin(struct http_request *r, const struct tts_instance *i,
     struct buf b;
     struct pack p = { .to = &b };
 
+    s->voice = ask_voice_class(ask);
     buf_init(&b, SPEECH_REQUEST_MAX);
     speech_pack_request(&p, ask);
     if (p.full) {

@@ -4,18 +4,22 @@
 #include "answer_cache.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
 #define BUCKETS 1024
 #define PAGE 4096
+#define BLOCK \
+    512 /* bytes of a block of stat(), which is no block of the disk */
 
 struct entry {
     struct list link;   /* in cache.used: the newest first */
     struct list bucket; /* in cache.buckets */
     uint8_t key[DIGEST_SHA256];
     struct cache_answer answer;
+    int64_t cost; /* bytes */
 };
 
 struct answer_cache {
@@ -37,16 +41,23 @@ answer_cache_new(void)
     return c;
 }
 
+/* A child may have made its file larger than what is read of it. */
 static int64_t
-cost(const struct cache_answer *a)
+cost_of(const struct cache_answer *a)
 {
-    return (a->length + PAGE - 1) / PAGE * PAGE + CACHE_OVERHEAD;
+    int64_t bytes = (a->length + PAGE - 1) / PAGE * PAGE;
+    struct stat st;
+
+    if (fstat(a->fd, &st) == 0 && (int64_t)st.st_blocks * BLOCK > bytes) {
+        bytes = (int64_t)st.st_blocks * BLOCK;
+    }
+    return bytes + CACHE_OVERHEAD;
 }
 
 static void
 forget(struct answer_cache *c, struct entry *e)
 {
-    c->bytes -= cost(&e->answer);
+    c->bytes -= e->cost;
     c->count--;
     list_remove(&e->link);
     list_remove(&e->bucket);
@@ -127,19 +138,21 @@ answer_cache_add(struct answer_cache *c, const uint8_t key[DIGEST_SHA256],
                  const struct cache_answer *a)
 {
     struct entry *e = find(c, key);
+    int64_t cost = cost_of(a);
 
     if (e != NULL) { /* two were made at the same time */
         forget(c, e);
     }
-    if (cost(a) > c->most || c->files == 0) {
+    if (cost > c->most || c->files == 0) {
         close(a->fd);
         return false;
     }
-    make_room(c, cost(a), 1);
+    make_room(c, cost, 1);
     e = mem_zero(sizeof(*e));
     memcpy(e->key, key, DIGEST_SHA256);
     e->answer = *a;
-    c->bytes += cost(a);
+    e->cost = cost;
+    c->bytes += cost;
     c->count++;
     list_prepend(&c->used, &e->link);
     list_append(bucket_of(c, key), &e->bucket);

@@ -142,6 +142,16 @@ ask_name(struct str name)
     return str_first(name, utf8_length(str_first(name, SPEECH_VOICE_MAX)));
 }
 
+enum tts_voice_class
+ask_voice_class(const struct speech_request *ask)
+{
+    if (ask->speaker_id >= 0 || ask->speaker.len > 0 ||
+        str_find(ask->voice, '+', 0) < ask->voice.len) {
+        return TTS_VOICE_VARIANT;
+    }
+    return ask->voice.len > 0 ? TTS_VOICE_NAMED : TTS_VOICE_DEFAULT;
+}
+
 /* ---- formats ---- */
 
 /* A build without one of the libraries has -DHAVE_...=0. */
@@ -392,10 +402,10 @@ ask_json(struct pool *pool, const struct tts_instance *i, struct str body,
     struct asking a = { pool, out, err, false };
     const struct json_value *all = ask_body(pool, body, err), *v;
 
+    ask_defaults(i, out);
     if (all == NULL) {
         return -1;
     }
-    ask_defaults(i, out);
     v = json_member(all, "text");
     if (v == NULL || v->kind == JSON_NULL) {
         return refuse(err, 400, "text", "text is missing");

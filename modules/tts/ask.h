@@ -45,6 +45,9 @@ int ask_refuse(struct ask_error *err, const char *field, const char *must,
  * is as long, so that a cut one is as unknown as the whole. */
 struct str ask_name(struct str name);
 
+/* Of a request that may not be read to its end. */
+enum tts_voice_class ask_voice_class(const struct speech_request *ask);
+
 /* "wav": of a format; NULL behind the last one that clients may name. */
 const char *ask_format_name(enum speech_format f);
 /* Whether weir was built with the library that makes it. */

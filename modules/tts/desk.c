@@ -207,6 +207,7 @@ start_zygote(struct desk *d)
         desk_tell_error(d, "%s", err.text);
         free_zygote(z);
         timer_set(d->speaker->loop, &d->again, back_off[BACK_OFFS - 1]);
+        job_refuse_waiting(d, d->why, back_off[BACK_OFFS - 1] / 1000);
         return;
     }
     d->zygote = z;

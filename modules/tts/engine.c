@@ -23,6 +23,8 @@
 #define START_MS 10000 /* until it is ready */
 #define DIRECTORIES_MAX 16
 #define ARGUMENTS (8 + DIRECTORIES_MAX)
+#define KILLS 4096 /* orders that wait for the zygote */
+#define KILL_MS 20 /* until they are tried again */
 
 struct engine {
     struct engine_options o;
@@ -32,6 +34,10 @@ struct engine {
     struct timer late; /* it should be ready */
     pid_t pid;
     bool ready, closed;
+    /* Of children that are to be killed, while the zygote takes no orders. */
+    pid_t kills[KILLS];
+    size_t kill_count;
+    struct timer kill_again;
     char why[SPEECH_CONTROL_MAX]; /* it said "failed", or was aborted */
 };
 
@@ -88,6 +94,7 @@ close_sockets(struct engine *e)
 {
     io_stop(e->o.loop, &e->io);
     timer_stop(e->o.loop, &e->late);
+    timer_stop(e->o.loop, &e->kill_again);
     if (e->control != -1) {
         close(e->control);
         close(e->work);
@@ -223,6 +230,47 @@ on_control(struct io *io, unsigned ready)
     }
 }
 
+/* ---- killing ---- */
+
+static int
+send_kill(const struct engine *e, pid_t child)
+{
+    char order[32];
+
+    snprintf(order, sizeof(order), "kill %d", (int)child);
+    return send_order(e, order);
+}
+
+static void
+on_kill_again(struct timer *t)
+{
+    struct engine *e = LIST_ITEM(t, struct engine, kill_again);
+
+    while (e->kill_count > 0 &&
+           send_kill(e, e->kills[e->kill_count - 1]) == 0) {
+        e->kill_count--;
+    }
+    if (e->kill_count > 0) {
+        timer_set(e->o.loop, t, KILL_MS);
+    }
+}
+
+/* Many may go in one turn: more orders than the socket holds.  A child whose
+ * order has no place here, either, finds its status socket closed. */
+void
+engine_kill(struct engine *e, pid_t child)
+{
+    if (e->kill_count == 0 && send_kill(e, child) == 0) {
+        return;
+    }
+    if (e->kill_count < KILLS) {
+        e->kills[e->kill_count++] = child;
+    }
+    if (!timer_is_set(&e->kill_again)) {
+        timer_set(e->o.loop, &e->kill_again, KILL_MS);
+    }
+}
+
 /* ---- starting ---- */
 
 static void
@@ -302,6 +350,7 @@ engine_start(const struct engine_options *o, struct errmsg *err)
     e->control = e->work = -1;
     io_init(&e->io);
     timer_init(&e->late, on_late);
+    timer_init(&e->kill_again, on_kill_again);
     if (make_sockets(e, theirs, err) == -1 ||
         run_program(e, theirs, err) == -1) {
         engine_free(&e);
@@ -353,15 +402,4 @@ engine_send(struct engine *e, struct str packet, const int *fds)
     c->cmsg_len = CMSG_LEN(SPEECH_FDS * sizeof(int));
     memcpy(CMSG_DATA(c), fds, SPEECH_FDS * sizeof(int));
     return sendmsg(e->work, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == -1 ? -1 : 0;
-}
-
-void
-engine_kill(struct engine *e, pid_t child)
-{
-    char order[32];
-
-    snprintf(order, sizeof(order), "kill %d", (int)child);
-    if (send_order(e, order) == -1 && errno == EAGAIN) {
-        engine_abort(e, "it takes no orders");
-    }
 }

@@ -83,7 +83,10 @@ queue_up(struct job *j)
 {
     struct job *leader = find_leader(j);
 
-    if (leader != NULL) {
+    if (j->desk->retired) {
+        reply_error(&j->request, 503, "weir.conf has no such tts any more", 1);
+        job_free(j);
+    } else if (leader != NULL) {
         list_append(&leader->followers, &j->follow);
     } else if (!slots_enter(&j->desk->slots, &j->slot)) {
         refuse_full(j);
@@ -232,12 +235,31 @@ job_go_on(struct desk *d)
 
 /* ---- ends from outside ---- */
 
+/* The first follower's request takes the place of that of j, so that nothing
+ * is done anew because one of several has gone. */
+static void
+adopt(struct job *j)
+{
+    struct job *o = LIST_ITEM(j->followers.next, struct job, follow);
+
+    j->request = o->request;
+    j->request->arg = j;
+    j->came_ms = o->came_ms;
+    o->request = NULL;
+    job_free(o);
+}
+
 /* Nobody waits for it any more: neither does its child. */
 static void
 on_gone(void *arg)
 {
     struct job *j = arg;
 
+    if (!list_empty(&j->followers)) {
+        rpc_refuse(&j->request, "gone");
+        adopt(j);
+        return;
+    }
     if (j->run != NULL) {
         metric_add(&tts_metrics[TTS_CHILD_ENDS], TTS_END_GONE, 1);
         synthesis_forget(&j->run);

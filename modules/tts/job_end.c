@@ -82,8 +82,9 @@ finish(struct job *j, int status, const char *field, const char *message)
 {
     struct speech_answer no;
 
-    if (j->pipe == -1 && !j->piped) {
-        no = reply_error_of(status, message);
+    if (j->pipe == -1 && !j->piped) { /* nothing, or no descriptor for it */
+        no = status == 200 ? reply_error_of(503, "there are no descriptors")
+                           : reply_error_of(status, message);
         no.field = str_from(field);
         reply_last(&j->request, &no, -1);
         job_end(j);
@@ -94,6 +95,9 @@ finish(struct job *j, int status, const char *field, const char *message)
     str_copy(j->message, sizeof(j->message), str_from(message));
     if (j->piped) {
         send_last(j);
+    } else { /* its caller takes no part: that costs no slot */
+        slots_leave(&j->desk->slots, &j->slot);
+        job_go_on(j->desk);
     }
 }
 
@@ -230,6 +234,7 @@ take_untaken(struct job *j)
     if (!j->returned && !d->retired) {
         j->returned = true;
         slots_return(&d->slots, &j->slot);
+        job_go_on(d);
         return;
     }
     desk_is_open(d, &retry_after);

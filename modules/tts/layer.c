@@ -85,18 +85,22 @@ layer_error_body(struct http_request *r, int status, struct str message,
 }
 
 void
-layer_note_refusal(struct http_request *r, const char *field,
-                   const char *message)
+layer_note_refusal(struct http_request *r, const struct speech_request *ask,
+                   const struct ask_error *err)
 {
-    metric_add(&tts_metrics[TTS_REQUESTS], TTS_BAD_REQUEST, 1);
-    http_note(r, "speech: bad request: %s%s%s", field,
-              field[0] != '\0' ? ": " : "", message);
+    bool too_long = err->status == 413;
+
+    tts_count_request(too_long ? TTS_TOO_LONG : TTS_BAD_REQUEST,
+                      ask_voice_class(ask));
+    http_note(r, "speech: %s: %s%s%s", too_long ? "too long" : "bad request",
+              err->field, err->field[0] != '\0' ? ": " : "", err->message.text);
 }
 
-enum http_result
-layer_refuse(struct http_request *r, const struct ask_error *err)
+static enum http_result
+refuse(struct http_request *r, const struct speech_request *ask,
+       const struct ask_error *err)
 {
-    layer_note_refusal(r, err->field, err->message.text);
+    layer_note_refusal(r, ask, err);
     return layer_send_error(r, err->status, str_from(err->field),
                             str_from(err->message.text));
 }
@@ -114,7 +118,7 @@ say_json(struct http_request *r, void *state, bool timings)
         return answer_go_on(r);
     }
     if (ask_json(r->pool, i, r->body, &ask, &err) == -1) {
-        return layer_refuse(r, &err);
+        return refuse(r, &ask, &err);
     }
     if (timings) {
         ask.format = SPEECH_TIMINGS;
@@ -202,7 +206,7 @@ on_get(struct http_request *r, void *state)
         return likes_pages(r) ? tts_on_page(r, state) : tell_how(r, i);
     }
     if (ask_query(r, i, &ask, &err) == -1) {
-        return layer_refuse(r, &err);
+        return refuse(r, &ask, &err);
     }
     return answer_begin(r, i, &ask, layer_send_error);
 }

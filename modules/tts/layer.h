@@ -23,13 +23,11 @@ const struct tts_instance *layer_instance(const void *state);
 /* Sends JSON with message, field (may be empty) and status: a layer_fail. */
 layer_fail layer_send_error;
 http_error_body layer_error_body; /* of the module */
-/* Counts a request that never comes to the speaker, and notes it for the
- * access log. */
-void layer_note_refusal(struct http_request *r, const char *field,
-                        const char *message);
-/* Both in one: a mistake of the client. */
-enum http_result layer_refuse(struct http_request *r,
-                              const struct ask_error *err);
+/* Counts a request that never comes to the speaker, as far as it was read, and
+ * notes it for the access log. */
+void layer_note_refusal(struct http_request *r,
+                        const struct speech_request *ask,
+                        const struct ask_error *err);
 /* Asks the speaker for the list of voices.  When the handler runs again,
  * layer_voices() returns it, JSON in the request's pool, and sets *tag.  Until
  * then, or without one, it returns nothing and sets *result to what the

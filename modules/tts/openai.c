@@ -96,9 +96,10 @@ send_error(struct http_request *r, int status, struct str field,
 }
 
 static enum http_result
-refuse(struct http_request *r, const struct ask_error *err)
+refuse(struct http_request *r, const struct speech_request *ask,
+       const struct ask_error *err)
 {
-    layer_note_refusal(r, err->field, err->message.text);
+    layer_note_refusal(r, ask, err);
     return send_error(r, err->status, str_from(err->field),
                       str_from(err->message.text));
 }
@@ -295,7 +296,7 @@ tts_on_openai(struct http_request *r, void *state)
         return answer_go_on(r);
     }
     if (read_request(r, i, &ask, &err) == -1) {
-        return refuse(r, &err);
+        return refuse(r, &ask, &err);
     }
     return answer_begin(r, i, &ask, send_error);
 }

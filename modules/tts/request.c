@@ -3,6 +3,10 @@
  */
 #include "request.h"
 
+/* What a child may say, so that sums of it do not overflow. */
+#define BYTES_MOST ((int64_t)1 << 40)
+#define FIRST_MOST ((int64_t)86400 * 1000000) /* us */
+
 /* ---- requests ---- */
 
 void
@@ -159,10 +163,10 @@ speech_unpack_record(struct unpack *u, struct speech_record *r)
     r->field = unpack_text(u);
     r->message = unpack_text(u);
     if (!unpack_ends(u) || kind >= SPEECH_RECORDS ||
-        !within(r->pid, 0, INT32_MAX) || !within(r->bytes, 0, INT64_MAX) ||
+        !within(r->pid, 0, INT32_MAX) || !within(r->bytes, 0, BYTES_MOST) ||
         !within(r->sample_rate, 0, 192000) ||
-        !within(r->samples, 0, INT64_MAX) ||
-        !within(r->first_us, 0, INT64_MAX) || !within(r->status, 0, 599) ||
+        !within(r->samples, 0, BYTES_MOST) ||
+        !within(r->first_us, 0, FIRST_MOST) || !within(r->status, 0, 599) ||
         r->field.len > SPEECH_FIELD_MAX ||
         r->message.len > SPEECH_MESSAGE_MAX) {
         return -1;

@@ -18,10 +18,11 @@ struct question {
 typedef void find_near(const struct catalogue *c, struct str asked,
                        struct buf *out);
 
-/* "there is no voice "xx": near are "a", "b"; GET .../voices has all". */
+/* "there is no voice "xx": near are "a", "b"; the list is at voices".  `what`
+ * is missing; `field` has asked for it. */
 static int
-refuse(const struct question *q, int status, const char *field,
-       struct str asked, find_near *nearest)
+refuse(const struct question *q, int status, const char *what,
+       const char *field, struct str asked, find_near *nearest)
 {
     char escaped[4 * SPEECH_VOICE_MAX + 1];
     struct buf near;
@@ -32,7 +33,7 @@ refuse(const struct question *q, int status, const char *field,
         nearest(q->catalogue, asked, &near);
     }
     errmsg_set(q->err, "there is no %s \"%s\"%s%.*s; the list is at voices",
-               field, escaped, buf_len(&near) > 0 ? ": near are " : "",
+               what, escaped, buf_len(&near) > 0 ? ": near are " : "",
                STR_ARGS(buf_str(&near)));
     buf_clear(&near);
     *q->no = (struct speech_answer){ .status = status,
@@ -92,8 +93,9 @@ choose_voice(const struct question *q, const struct catalogue_voice **voice,
             return refuse_default(q);
         }
     }
-    return *voice != NULL ? 0
-                          : refuse(q, 404, "voice", asked, catalogue_nearest);
+    return *voice != NULL
+               ? 0
+               : refuse(q, 404, "voice", "voice", asked, catalogue_nearest);
 }
 
 /* The variant whose name is asked. */
@@ -106,9 +108,9 @@ name_variant(const struct question *q, struct str asked, const char *field,
         *variant = catalogue_variant(q->catalogue, q->defaults->speaker);
         return 0;
     }
-    return variant->len > 0
-               ? 0
-               : refuse(q, 400, field, asked, catalogue_nearest_variant);
+    return variant->len > 0 ? 0
+                            : refuse(q, 400, "speaker", field, asked,
+                                     catalogue_nearest_variant);
 }
 
 static int
@@ -127,7 +129,7 @@ number_variant(const struct question *q, int64_t index, struct str *variant)
         return 0;
     }
     snprintf(number, sizeof(number), "%lld", (long long)index);
-    return refuse(q, 400, "speaker_id", str_from(number), NULL);
+    return refuse(q, 400, "speaker_id", "speaker_id", str_from(number), NULL);
 }
 
 /* `behind`: the variant that stands in the voice's name. */

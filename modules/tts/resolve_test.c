@@ -163,6 +163,7 @@ unknown_variants_are_400(void **state)
 {
     (void)state;
     is_refused("de+f99", "", -1, 400, "voice");
+    assert_non_null(strstr(err.text, "there is no speaker \"f99\""));
     is_refused("de", "f99", -1, 400, "speaker");
     is_refused("de", "", 3, 400, "speaker_id");
     is_refused("de", "", INT64_MAX, 400, "speaker_id");

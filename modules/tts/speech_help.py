@@ -82,8 +82,9 @@ def metric(w, name, labels=""):
     return int(found[1]) if found else 0
 
 
-def outcomes(w, outcome):
-    return metric(w, "requests_total", f'{{outcome="{outcome}"}}')
+def outcomes(w, outcome, voices=("default", "named", "variant")):
+    return sum(metric(w, "requests_total",
+                      f'{{outcome="{outcome}",voice="{v}"}}') for v in voices)
 
 
 def begin(w, text=LONG, version="1.1", **fields):

@@ -19,6 +19,7 @@
 #define TAKEN_MS 10000   /* from the packet to TAKEN */
 #define WINDOW_MS 5000   /* of waiting, in which min_rate is measured */
 #define FULL_BYTES 32768 /* unread in a pipe whose reader is waited for */
+#define FULL_MS 1000     /* in which a child then has to say PAUSED */
 #define BATCH 16         /* records in one turn */
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
@@ -38,6 +39,7 @@ struct synthesis {
     int64_t looked_ms;         /* clock_ms() of the last tick */
     int64_t sent_ms, began_ms; /* the packet; the pipe */
     int64_t used_ms;           /* of the timeout */
+    int64_t full_ms;           /* that the pipe is full without PAUSED */
     int64_t waited_ms;         /* for the reader, in this window */
     int64_t written;           /* bytes that the child says it has piped */
     int64_t window_taken;      /* taken() when this window began */
@@ -181,9 +183,10 @@ on_tick(struct timer *t)
 {
     struct synthesis *s = LIST_ITEM(t, struct synthesis, tick);
     int64_t now = loop_now(s->o.loop), passed = now - s->looked_ms;
-    bool waits =
-        s->step == PAUSES || (s->step == RUNS && unread(s) >= FULL_BYTES);
+    bool full = s->step == RUNS && unread(s) >= FULL_BYTES, waits;
 
+    s->full_ms = full ? s->full_ms + passed : 0;
+    waits = s->step == PAUSES || (full && s->full_ms < FULL_MS);
     s->looked_ms = now;
     s->waited_ms += waits ? passed : 0;
     s->used_ms += s->step == RUNS && !waits ? passed : 0;

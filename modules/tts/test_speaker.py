@@ -236,6 +236,22 @@ def test_clients_that_go_leave_nothing(weir):
     assert metric(w, "child_ends_total", '{reason="gone"}') == 5
 
 
+def test_many_clients_go_at_once(weir):
+    """More orders to kill than the zygote's socket holds: it lives on."""
+    w = speaking(weir, 'max_paused = 400; queue = 400;')
+    before = zygote(w)
+    gone = [begin(w, f"{n}. {LONG}") for n in range(300)]
+    wait_for(lambda: shown(w)["paused"] == 300, 60, "300 readers that wait")
+    kill(before, signal.SIGSTOP)
+    for c in gone:
+        c.close()
+    wait_for(lambda: shown(w)["paused"] == 0, 10, "no reader")
+    kill(before, signal.SIGCONT)
+    idle(w)
+    assert zygotes(w) == [before]
+    assert metric(w, "child_ends_total", '{reason="gone"}') == 300
+
+
 def test_a_client_that_goes_while_it_computes(weir):
     w = speaking(weir, ONE + SLOW)
     with begin(w, BIG):

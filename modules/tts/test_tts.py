@@ -241,6 +241,7 @@ def test_timings(weir):
     text = "Hello there, world. A second sentence."
     a = say(w, text, path="/timings")
     assert a.status == 200 and a.header("content-type") == "application/json"
+    assert a.header("x-audio-duration") is None  # there is no sound in it
     told = a.json()
     assert told["voice"] == "en-US" and told["sample_rate"] == RATE
     assert abs(told["duration"] - durations(w, text=text)) < 0.1
@@ -481,6 +482,24 @@ def test_outcomes_are_counted(weir):
     assert outcomes(w, "ok") == good + 1
     assert outcomes(w, "bad_request") == bad + 1
     assert outcomes(w, "unknown_voice") == 1
+    say(w, "a" * (64 * 1024 + 1))
+    assert outcomes(w, "too_long") == 1
+
+
+@pytest.mark.parametrize("voice, asked", [
+    ("default", {}),
+    ("default", {"voice": None, "speaker": ""}),
+    ("named", {"voice": "de"}),
+    ("variant", {"voice": "de+f3"}),
+    ("variant", {"speaker": "f3"}),
+    ("variant", {"voice": "de", "speaker_id": 0}),
+])
+def test_requests_are_counted_by_class_of_voice(weir, voice, asked):
+    w = speaking(weir)
+    before = outcomes(w, "ok", [voice]), outcomes(w, "ok")
+    assert say(w, **asked).status == 200
+    after = outcomes(w, "ok", [voice]), outcomes(w, "ok")
+    assert after == (before[0] + 1, before[1] + 1)
 
 
 def test_the_worker_holds_no_descriptor_afterwards(weir):

@@ -213,6 +213,18 @@ def test_it_drains_when_the_control_socket_is_closed(zygote):
     assert z.wait(5) == 0
 
 
+def test_it_drains_when_all_requests_are_taken(zygote):
+    """More of them than children: they were sent before the end."""
+    z = zygote(pool=1)
+    held = idle(z, 1)[0]
+    os.kill(held, signal.SIGSTOP)
+    asks = [z.ask(f"{n}.") for n in range(4)]
+    z.control.close()
+    os.kill(held, signal.SIGCONT)
+    assert all(ask.until("DONE") for ask in asks)
+    assert z.wait(5) == 0
+
+
 # ---- limits, and packets that are none ----
 
 def test_a_child_has_a_limit_of_processor_time(zygote):

@@ -116,7 +116,7 @@ static const struct conf_key root_keys[] = {
     ROW_AS("tts", tts_root, instances, CONF_GROUPS, .keys = instance_keys,
            .size = sizeof(struct tts_instance), .max = TTS_INSTANCES,
            .preset = "", .named = true,
-           .help = "Speakers of text, by name; see tts(7)."),
+           .help = "Speakers of text, by name; see weir-tts(7)."),
     CONF_END,
 };
 
@@ -134,6 +134,18 @@ outcome_name(unsigned i)
         [TTS_CRASHED] = "crashed",
         [TTS_NO_SPEAKER] = "no_speaker",
         [TTS_CLIENT_GONE] = "client_gone",
+    };
+
+    return names[i];
+}
+
+static const char *
+voice_name(unsigned i)
+{
+    static const char *const names[TTS_VOICE_CLASSES] = {
+        [TTS_VOICE_DEFAULT] = "default",
+        [TTS_VOICE_NAMED] = "named",
+        [TTS_VOICE_VARIANT] = "variant",
     };
 
     return names[i];
@@ -158,8 +170,9 @@ static const int64_t first_sound_us[] = { 500,    1000,    2500,   5000,
 struct metric tts_metrics[] = {
     [TTS_REQUESTS] = { .name = "weir_tts_requests_total",
                        .help = "Requests for speech.",
-                       .labels = { { "outcome", outcome_name,
-                                     TTS_OUTCOMES } } },
+                       .labels = { { "outcome", outcome_name, TTS_OUTCOMES },
+                                   { "voice", voice_name,
+                                     TTS_VOICE_CLASSES } } },
     [TTS_FIRST_SOUND] = { .name = "weir_tts_first_sound_seconds",
                           .help = "From requests to the first sounds that were "
                                   "made for them.",
@@ -179,6 +192,14 @@ struct metric tts_metrics[] = {
                                        TTS_CHILD_ENDS_COUNT } } },
     [TTS_METRICS] = METRIC_END,
 };
+
+void
+tts_count_request(enum tts_outcome outcome, enum tts_voice_class voice)
+{
+    const struct metric *m = &tts_metrics[TTS_REQUESTS];
+
+    metric_add(m, metric_at(m, outcome, voice, 0), 1);
+}
 
 /* ---- calls ---- */
 

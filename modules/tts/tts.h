@@ -93,7 +93,8 @@ const struct tts_root *tts_root_of(const struct settings *s);
 bool tts_wanted(const struct settings *s);
 
 enum tts_metric {
-    TTS_REQUESTS, /* by outcome; counted by workers, all else by the speaker */
+    TTS_REQUESTS,    /* by outcome and class of voice; counted by workers, all
+                        else by the speaker */
     TTS_FIRST_SOUND, /* seconds from a request to its first sound */
     TTS_AUDIO,       /* seconds of sound that were made */
     TTS_CACHE_HITS,
@@ -111,6 +112,12 @@ enum tts_outcome {
     TTS_CLIENT_GONE,
     TTS_OUTCOMES
 };
+enum tts_voice_class {
+    TTS_VOICE_DEFAULT, /* the request names none */
+    TTS_VOICE_NAMED,
+    TTS_VOICE_VARIANT, /* it names a variant, perhaps of the default voice */
+    TTS_VOICE_CLASSES
+};
 enum tts_child_end {
     TTS_END_CRASHED, /* by itself */
     TTS_END_TIMEOUT, /* killed: too long */
@@ -120,6 +127,8 @@ enum tts_child_end {
     TTS_CHILD_ENDS_COUNT
 };
 extern struct metric tts_metrics[];
+/* A worker: one more request that came to its end. */
+void tts_count_request(enum tts_outcome outcome, enum tts_voice_class voice);
 
 /* ---- calls: workers and the master ask, the speaker answers ---- */
 

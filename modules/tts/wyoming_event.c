@@ -235,8 +235,8 @@ say(struct wyoming_client *c, struct str text)
     set_voice(c, &ask);
     if (ask_text(pool, c->instance, text, &ask, &bad) == -1) {
         pool_free(&pool);
-        metric_add(&tts_metrics[TTS_REQUESTS],
-                   bad.status == 413 ? TTS_TOO_LONG : TTS_BAD_REQUEST, 1);
+        tts_count_request(bad.status == 413 ? TTS_TOO_LONG : TTS_BAD_REQUEST,
+                          ask_voice_class(&ask));
         wyoming_fail(c, code_of(bad.status), str_from(bad.message.text));
         return false;
     }

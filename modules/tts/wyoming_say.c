@@ -3,6 +3,7 @@
  */
 #include <unistd.h>
 
+#include "ask.h"
 #include "base/mem.h"
 #include "wyoming.h"
 
@@ -21,6 +22,7 @@ struct wyoming_say {
     int status;     /* of the newest answer */
     unsigned rate;  /* Hz; 0: not known yet */
     char *message;  /* owned: of a failure; or NULL */
+    enum tts_voice_class voice;
     bool counted;
 };
 
@@ -50,7 +52,7 @@ count(struct wyoming_say *s, enum tts_outcome outcome)
 {
     if (!s->counted) {
         s->counted = true;
-        metric_add(&tts_metrics[TTS_REQUESTS], outcome, 1);
+        tts_count_request(outcome, s->voice);
     }
 }
 
@@ -178,6 +180,7 @@ on_last(struct wyoming_say *s, struct rpc_answer *got)
 
     if (got->status != RPC_OK) {
         fail(s, 503, str_of(got->data, got->len));
+        count(s, TTS_NO_SPEAKER);
         end(s);
     } else if (take(s, got, &a) == -1) {
         end(s);
@@ -213,6 +216,7 @@ on_late(struct timer *t)
     struct wyoming_say *s = LIST_ITEM(t, struct wyoming_say, timer);
 
     fail(s, 503, STR("the speaker did not answer in time"));
+    count(s, TTS_NO_SPEAKER);
     end(s);
 }
 
@@ -255,6 +259,7 @@ wyoming_say_new(struct loop *l, const struct tts_instance *i,
     s->taker = taker;
     s->arg = arg;
     s->length = -1;
+    s->voice = ask_voice_class(ask);
     timer_init(&s->timer, on_late);
     s->call = call(s, ask, err);
     if (s->call == NULL) {

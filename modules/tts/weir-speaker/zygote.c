@@ -113,6 +113,24 @@ fork_child(struct zygote *z)
     z->children[z->count++] = (struct offspring){ .pid = pid };
 }
 
+/* Of a zygote that drains: a request that was sent before. */
+static bool
+request_waits(void)
+{
+    char byte;
+
+    return recv(SPEECH_WORK, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+static bool
+needs_child(const struct zygote *z)
+{
+    size_t idle = idle_count(z);
+
+    return z->drains ? idle == 0 && request_waits()
+                     : idle < (size_t)z->options->pool;
+}
+
 static void
 refill(struct zygote *z)
 {
@@ -120,8 +138,7 @@ refill(struct zygote *z)
         return;
     }
     z->not_before = 0;
-    while (!z->drains && z->not_before == 0 && z->count < ZYGOTE_CHILDREN &&
-           idle_count(z) < (size_t)z->options->pool) {
+    while (z->not_before == 0 && z->count < ZYGOTE_CHILDREN && needs_child(z)) {
         fork_child(z);
     }
 }
@@ -249,7 +266,7 @@ until_refill(const struct zygote *z)
 {
     int64_t wait = z->not_before - clock_ms();
 
-    if (z->not_before == 0 || z->drains) {
+    if (z->not_before == 0) {
         return -1;
     }
     return wait > 0 ? (int)wait : 0;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define ZYGOTE_POOL 64       /* children that wait, at most */
-#define ZYGOTE_CHILDREN 1024 /* children, at most */
+#define ZYGOTE_CHILDREN 4352 /* max_paused, children and idle ones, at most */
 
 struct zygote_options {
     int64_t memory; /* bytes of addresses of a child; 0: any */
