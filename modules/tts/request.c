@@ -3,7 +3,7 @@
  */
 #include "request.h"
 
-/* What a child may say, so that sums of it do not overflow. */
+/* Bounds of numbers that a child says: sums of them do not overflow. */
 #define BYTES_MOST ((int64_t)1 << 40)
 #define FIRST_MOST ((int64_t)86400 * 1000000) /* us */
 
