@@ -40,25 +40,6 @@ struct answering { /* in the request's pool */
 
 /* ---- the end of a request ---- */
 
-static enum tts_outcome
-outcome_of(int status)
-{
-    switch (status) {
-    case 200:
-        return TTS_OK;
-    case 400:
-        return TTS_BAD_REQUEST;
-    case 404:
-        return TTS_UNKNOWN_VOICE;
-    case 413:
-        return TTS_TOO_LONG;
-    case 503:
-        return TTS_QUEUE_FULL;
-    default:
-        return TTS_CRASHED;
-    }
-}
-
 /* For the access log, which is written before on_cancel(): what is noted first
  * stands there when the client goes. */
 static void
@@ -379,7 +360,7 @@ unpack(struct answering *s, const struct rpc_answer *got)
     a.field = pool_str(pool, a.field);
     a.message = pool_str(pool, a.message);
     s->answer = a;
-    s->outcome = outcome_of(a.status);
+    s->outcome = tts_outcome_of(a.status);
     return 0;
 }
 

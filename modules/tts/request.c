@@ -26,7 +26,6 @@ speech_pack_request(struct pack *p, const struct speech_request *r)
     pack_int(p, r->sentence_silence);
     pack_u8(p, r->ssml);
     pack_u8(p, r->stream);
-    pack_u8(p, r->reset);
     pack_u8(p, (uint8_t)r->format);
     pack_int(p, r->sample_rate);
     pack_int(p, r->buffer);
@@ -75,7 +74,6 @@ speech_unpack_request(struct unpack *u, struct speech_request *r)
     r->sentence_silence = unpack_int(u);
     r->ssml = unpack_u8(u) != 0;
     r->stream = unpack_u8(u) != 0;
-    r->reset = unpack_u8(u) != 0;
     format = unpack_u8(u);
     r->sample_rate = unpack_int(u);
     r->buffer = unpack_int(u);

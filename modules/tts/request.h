@@ -67,7 +67,6 @@ struct speech_request {
     int64_t sentence_silence; /* ms: 0 .. 10000 */
     bool ssml;                /* text is SSML */
     bool stream;              /* do not wait for the end: always a pipe */
-    bool reset; /* of an unfinished answer: not used towards a child */
     enum speech_format format;
     int64_t
         sample_rate;   /* Hz: 8000 .. 48000; 0: the voice's own (mulaw: 8000) */

@@ -40,7 +40,6 @@ settle(const struct desk *d, const struct resolved *voice,
     asked->voice = voice->file;
     asked->speaker = voice->variant;
     asked->speaker_id = -1;
-    asked->reset = false;
     asked->buffer = d->plan.buffer;
     asked->max_audio = d->plan.max_audio;
 }

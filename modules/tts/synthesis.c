@@ -464,9 +464,3 @@ synthesis_sample_rate(const struct synthesis *s)
 {
     return s->sample_rate;
 }
-
-pid_t
-synthesis_child(const struct synthesis *s)
-{
-    return s->child;
-}

@@ -70,6 +70,5 @@ void synthesis_forget(struct synthesis **s);
 int64_t synthesis_rate(const struct synthesis *s);
 /* Hz of the answer, as the child said when it took the request; 0 before. */
 int64_t synthesis_sample_rate(const struct synthesis *s);
-pid_t synthesis_child(const struct synthesis *s); /* 0: not known */
 
 #endif

@@ -193,6 +193,25 @@ struct metric tts_metrics[] = {
     [TTS_METRICS] = METRIC_END,
 };
 
+enum tts_outcome
+tts_outcome_of(int status)
+{
+    switch (status) {
+    case 200:
+        return TTS_OK;
+    case 400:
+        return TTS_BAD_REQUEST;
+    case 404:
+        return TTS_UNKNOWN_VOICE;
+    case 413:
+        return TTS_TOO_LONG;
+    case 503:
+        return TTS_QUEUE_FULL;
+    default:
+        return TTS_CRASHED;
+    }
+}
+
 void
 tts_count_request(enum tts_outcome outcome, enum tts_voice_class voice)
 {

@@ -127,6 +127,8 @@ enum tts_child_end {
     TTS_CHILD_ENDS_COUNT
 };
 extern struct metric tts_metrics[];
+/* Of an answer of the speaker, by its status. */
+enum tts_outcome tts_outcome_of(int status);
 /* A worker: one more request that came to its end. */
 void tts_count_request(enum tts_outcome outcome, enum tts_voice_class voice);
 

@@ -28,25 +28,6 @@ struct wyoming_say {
 
 /* ---- the end ---- */
 
-static enum tts_outcome
-outcome_of(int status)
-{
-    switch (status) {
-    case 200:
-        return TTS_OK;
-    case 400:
-        return TTS_BAD_REQUEST;
-    case 404:
-        return TTS_UNKNOWN_VOICE;
-    case 413:
-        return TTS_TOO_LONG;
-    case 503:
-        return TTS_QUEUE_FULL;
-    default:
-        return TTS_CRASHED;
-    }
-}
-
 static void
 count(struct wyoming_say *s, enum tts_outcome outcome)
 {
@@ -75,7 +56,7 @@ end(struct wyoming_say *s)
                              .message = str_from(message) };
 
     let_go(s);
-    count(s, outcome_of(s->status));
+    count(s, tts_outcome_of(s->status));
     s->message = NULL;
     s->taker->on_end(s->arg, &e);
     mem_free(&message);

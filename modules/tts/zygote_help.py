@@ -33,14 +33,14 @@ def packed_request(text="", voice="gmw/en-US", speaker="", **more):
     """As speech_pack_request() does it."""
     ask = {"speaker_id": -1, "length_scale": MILLION, "noise_scale": -1,
            "noise_w_scale": 0, "pitch": -1, "range": -1, "volume": -1,
-           "sentence_silence": 0, "ssml": 0, "stream": 0, "reset": 0,
+           "sentence_silence": 0, "ssml": 0, "stream": 0,
            "format": "wav", "sample_rate": 0, "buffer": 1 << 20,
            "max_audio": 600000}
     assert set(more) <= set(ask), more
     ask.update(more)
     ask["format"] = FORMATS.index(ask["format"]) \
         if isinstance(ask["format"], str) else ask["format"]
-    small = ("ssml", "stream", "reset", "format")
+    small = ("ssml", "stream", "format")
     return b"".join(map(packed_text, ("main", text, voice, speaker))) + \
         b"".join(struct.pack("=B" if name in small else "=q", value)
                  for name, value in ask.items())
@@ -57,7 +57,8 @@ class Record:
         texts = []
         for _ in range(2):
             n, = struct.unpack_from("=I", data, at)
-            texts.append(data[at + 4:at + 4 + n].decode())
+            texts.append(data[at + 4:at + 4 + n].decode(
+                errors="backslashreplace"))
             at += 4 + n + 1
         assert at == len(data), data
         self.field, self.message = texts
