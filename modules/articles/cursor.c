@@ -57,12 +57,7 @@ cursor_write(char dst[CURSOR_TEXT], const struct cursor *c, struct str secret,
     put(bytes + 1, c->created_at);
     put(bytes + 9, c->id);
     sign(bytes, secret, filter, bytes + SIGNED);
-    base64_encode(bytes, WHOLE, dst);
-    for (char *p = dst; *p != '\0'; p++) {
-        if (*p == '+' || *p == '/') {
-            *p = *p == '+' ? '-' : '_';
-        }
-    }
+    base64_encode(BASE64_URL, bytes, WHOLE, dst);
 }
 
 bool

@@ -40,18 +40,16 @@ cut_padding(enum base64_kind kind, struct str *text)
 }
 
 bool
-base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
-              struct str *bytes)
+base64_decode_to(enum base64_kind kind, struct str text, uint8_t *out,
+                 size_t *n)
 {
     uint32_t bits = 0;
     unsigned have = 0;
-    size_t n = 0;
 
     if (!cut_padding(kind, &text) || text.len % 4 == 1) {
         return false;
     }
-    char *out = pool_alloc(pool, text.len / 4 * 3 + 3);
-
+    *n = 0;
     for (size_t i = 0; i < text.len; i++) {
         int v = base64_value(kind, text.ptr[i]);
 
@@ -62,32 +60,58 @@ base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
         have += 6;
         if (have >= 8) {
             have -= 8;
-            out[n++] = (char)(bits >> have & 0xff);
+            out[(*n)++] = (uint8_t)(bits >> have);
         }
     }
-    if ((bits & ((1U << have) - 1)) != 0) {
+    return (bits & ((1U << have) - 1)) == 0;
+}
+
+bool
+base64_decode(struct pool *pool, enum base64_kind kind, struct str text,
+              struct str *bytes)
+{
+    uint8_t *out = pool_alloc(pool, text.len / 4 * 3 + 3);
+    size_t n;
+
+    if (!base64_decode_to(kind, text, out, &n)) {
         return false;
     }
     *bytes = str_of(out, n);
     return true;
 }
 
-void
-base64_encode(const uint8_t *bytes, size_t n, char *out)
+/* The letter of six bits. */
+static char
+letter(enum base64_kind kind, uint32_t bits)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
+                                  "abcdefghijklmnopqrstuvwxyz0123456789";
 
+    bits &= 63;
+    if (bits < 62) {
+        return letters[bits];
+    }
+    if (kind == BASE64_URL) {
+        return bits == 62 ? '-' : '_';
+    }
+    return bits == 62 ? '+' : '/';
+}
+
+void
+base64_encode(enum base64_kind kind, const uint8_t *bytes, size_t n, char *out)
+{
     for (size_t i = 0; i < n; i += 3) {
         size_t have = n - i < 3 ? n - i : 3;
         uint32_t bits = (uint32_t)bytes[i] << 16;
 
         bits |= have > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
         bits |= have > 2 ? bytes[i + 2] : 0;
-        *out++ = letters[bits >> 18];
-        *out++ = letters[bits >> 12 & 63];
-        *out++ = have > 1 ? letters[bits >> 6 & 63] : '=';
-        *out++ = have > 2 ? letters[bits & 63] : '=';
+        for (size_t k = 0; k <= have; k++) {
+            *out++ = letter(kind, bits >> (18 - 6 * k));
+        }
+        for (; have < 3 && kind == BASE64; have++) {
+            *out++ = '=';
+        }
     }
     *out = '\0';
 }

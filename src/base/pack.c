@@ -5,7 +5,10 @@
  */
 #include "base/pack.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- writing ---- */
 
@@ -43,6 +46,21 @@ pack_text(struct pack *p, struct str s)
     pack_u32(p, (uint32_t)s.len);
     pack_bytes(p, s.ptr, s.len);
     pack_u8(p, 0);
+}
+
+void
+pack_path(struct pack *p, struct str path)
+{
+    char here[PATH_MAX], whole[PATH_MAX];
+
+    if (path.len == 0 || str_starts(path, STR("/")) ||
+        getcwd(here, sizeof(here)) == NULL ||
+        snprintf(whole, sizeof(whole), "%s/%.*s", here, STR_ARGS(path)) >=
+            (int)sizeof(whole)) {
+        pack_text(p, path);
+    } else {
+        pack_text(p, str_from(whole));
+    }
 }
 
 /* ---- reading ---- */

@@ -31,6 +31,9 @@ void pack_u8(struct pack *p, uint8_t n);
 void pack_u32(struct pack *p, uint32_t n);
 void pack_int(struct pack *p, int64_t n);
 void pack_text(struct pack *p, struct str s);
+/* A text for a process that may run elsewhere: a relative path is packed as an
+ * absolute one, from the folder of this process; "" as it is. */
+void pack_path(struct pack *p, struct str path);
 
 /* Reads from bytes that outlive it. */
 struct unpack {

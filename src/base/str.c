@@ -126,6 +126,24 @@ str_trim(struct str s)
     return s;
 }
 
+static bool
+is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct str
+str_trim_space(struct str s)
+{
+    while (s.len > 0 && is_space(s.ptr[0])) {
+        s = str_skip(s, 1);
+    }
+    while (s.len > 0 && is_space(s.ptr[s.len - 1])) {
+        s.len--;
+    }
+    return s;
+}
+
 struct str
 str_cut(struct str *s, char c)
 {

@@ -33,7 +33,8 @@ size_t str_find(struct str s, char c, size_t from);
 /* s without its first n bytes (all of them if it is shorter). */
 struct str str_skip(struct str s, size_t n);
 struct str str_first(struct str s, size_t n);
-struct str str_trim(struct str s); /* spaces and tabs at both ends */
+struct str str_trim(struct str s);       /* spaces and tabs at both ends */
+struct str str_trim_space(struct str s); /* ends of lines and pages, too */
 
 /* Cuts s at the first c: returns what is before it, leaves in *s what is
  * after it (STR_NONE when there is no c). */

@@ -5,14 +5,15 @@
  */
 #include "conf/layout.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "conf/expand.h"
 #include "conf/fill.h"
 #include "conf/reader.h"
 
-struct conf *
-conf_load(const char *path, const struct conf_key *keys, size_t size,
-          char **mistakes)
+static struct conf *
+load(const char *path, const struct conf_key *keys, size_t size,
+     bool *variables, char **mistakes)
 {
     struct pool *pool = pool_new(4096);
     struct conf *c = pool_zero(pool, sizeof(*c));
@@ -24,7 +25,9 @@ conf_load(const char *path, const struct conf_key *keys, size_t size,
     source_init(&source, pool);
     source_read(&source, path);
     if (!source.broken) {
-        conf_fill(&source, keys, c->settings, pool, &c->origins);
+        conf_fill(&source, keys, c->settings, pool, &c->origins, variables);
+    } else {
+        *variables = false;
     }
     *mistakes = source_report(&source);
     source_clear(&source);
@@ -32,6 +35,32 @@ conf_load(const char *path, const struct conf_key *keys, size_t size,
         pool_free(&pool);
         return NULL;
     }
+    return c;
+}
+
+struct conf *
+conf_load(const char *path, const struct conf_key *keys, size_t size,
+          char **mistakes)
+{
+    bool variables = true;
+    struct conf *c = load(path, keys, size, &variables, mistakes);
+    struct str first;
+    char *before;
+
+    if (c != NULL || !variables) {
+        return c;
+    }
+    before = *mistakes;
+    variables = false;
+    c = load(path, keys, size, &variables, mistakes);
+    if (c != NULL) {
+        first = str_from(before);
+        first.len = str_find(first, '\n', 0);
+        log_warn("conf: variables of the environment are left out, with which "
+                 "the file is wrong: %.*s",
+                 STR_ARGS(first));
+    }
+    mem_free(&before);
     return c;
 }
 

@@ -127,6 +127,15 @@ struct conf_key {
      * may be empty. */
     const char *of;
 
+    /* STRING with a preset: the value of this variable of the environment
+     * stands for an absent key, if it is set, not empty, and one that the key
+     * takes.  It never is a mistake: a file that is wrong with variables is
+     * read without them. */
+    const char *variable;
+    /* STRING without a preset: what the group, all else of which is filled,
+     * says for an absent key; empty: the key is missing. */
+    struct str (*otherwise)(const void *group);
+
     /* STRING, STRINGS: checks one string: 0, or -1 with err, whose text is put
      * behind the key's path.  An empty string that is the preset means
      * "nothing" and is not checked. */

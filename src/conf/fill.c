@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/elsewhere.h"
 #include "conf/expand.h"
 #include "conf/instance.h"
 #include "conf/known.h"
@@ -289,8 +290,11 @@ fill_preset(struct reader *r, const struct scope *in,
         instance_wish(r, in, key, field, in->at);
         return true;
     }
-    if (key->preset == NULL) {
-        return reader_missing(r, in, key);
+    if (key->preset == NULL) { /* fill_group() asks otherwise() */
+        return key->otherwise != NULL || reader_missing(r, in, key);
+    }
+    if (elsewhere_variable(r, key, field)) {
+        return true;
     }
     switch (key->type) {
     case CONF_STRING:
@@ -537,6 +541,11 @@ fill_group(struct reader *r, const struct scope *in, const struct given *given,
             ok = fill_parts(r, in, given, k, &rows, out) && ok;
         }
     }
+    for (const struct conf_key *k = keys; k->name != NULL; k++) {
+        if (k->otherwise != NULL && find(given, k->name) == NULL) {
+            ok = elsewhere_group(r, in, k, out, field_of(k, out)) && ok;
+        }
+    }
     for (int i = 0;
          given->group != NULL && i < config_setting_length(given->group); i++) {
         const config_setting_t *c =
@@ -562,10 +571,14 @@ tell_rest(struct source *s)
 
 void
 conf_fill(struct source *s, const struct conf_key *keys, void *settings,
-          struct pool *pool, struct origins *origins)
+          struct pool *pool, struct origins *origins, bool *variables)
 {
     struct reader r = {
-        .source = s, .pool = pool, .origins = origins, .room = EXPAND_ALL_MAX
+        .source = s,
+        .pool = pool,
+        .origins = origins,
+        .room = EXPAND_ALL_MAX,
+        .variables = *variables,
     };
     struct scope root = { .name = NULL };
     config_t tree;
@@ -576,6 +589,7 @@ conf_fill(struct source *s, const struct conf_key *keys, void *settings,
         fill_group(&r, &root, &given, keys, settings);
         instance_find_all(&r, keys, settings);
     }
+    *variables = r.used_variable;
     origins_sort(origins, pool);
     tell_rest(s);
     config_destroy(&tree);

@@ -12,8 +12,9 @@
 
 /* Fills settings (zeroed) by its rows from the source, which is not broken;
  * strings and lists are made in pool, and so is what origins holds.  Mistakes
- * are noted in the source. */
+ * are noted in the source.  *variables: whether those of the environment count
+ * (conf_key.variable); then, whether one did. */
 void conf_fill(struct source *s, const struct conf_key *keys, void *settings,
-               struct pool *pool, struct origins *origins);
+               struct pool *pool, struct origins *origins, bool *variables);
 
 #endif

@@ -15,7 +15,9 @@ struct reader {
     struct pool *pool;   /* for the contents of the settings */
     struct wish *wishes; /* instances to be found when all is filled */
     struct origins *origins;
-    size_t room; /* bytes that ${...} may still put in */
+    size_t room;        /* bytes that ${...} may still put in */
+    bool variables;     /* of the environment count (conf_key.variable) ... */
+    bool used_variable; /* ... and one did */
 };
 
 /* A group that is being filled: its place in the tree of settings, and the

@@ -121,6 +121,18 @@ write_body(struct buf *b, enum form form, int status, struct str message)
     return "application/json";
 }
 
+/* NULL: the layer has no form of its own. */
+static const char *
+ask(const struct http_layer *l, struct http_request *r, int status,
+    struct str message, struct buf *b)
+{
+    if (l->error_body == NULL) {
+        return NULL;
+    }
+    buf_take(b, buf_len(b)); /* what one has written that then said no */
+    return l->error_body(r, status, message, b);
+}
+
 /* The body in a module's own form: of the layer whose turn it is or one that
  * chose it, else of the location's first one that has a form.  NULL: none. */
 static const char *
@@ -128,19 +140,20 @@ write_own(struct http_request *r, int status, struct str message, struct buf *b)
 {
     const struct http_location *l = r->location;
     const struct exchange *x = exchange_of(r);
-    http_error_body *own = NULL;
+    const char *type = NULL;
 
     if (l == NULL) {
         return NULL;
     }
-    for (const struct http_level *s = x->level; s != NULL && own == NULL;
+    for (const struct http_level *s = x->level; s != NULL && type == NULL;
          s = s->up) {
-        own = s->at < s->count ? s->layers[s->at].error_body : NULL;
+        type = s->at < s->count ? ask(&s->layers[s->at], r, status, message, b)
+                                : NULL;
     }
-    for (size_t i = 0; i < l->layer_count && own == NULL; i++) {
-        own = l->layers[i].error_body;
+    for (size_t i = 0; i < l->layer_count && type == NULL; i++) {
+        type = ask(&l->layers[i], r, status, message, b);
     }
-    return own != NULL ? own(r, status, message, b) : NULL;
+    return type;
 }
 
 enum http_result

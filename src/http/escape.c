@@ -66,13 +66,29 @@ json_char(struct buf *b, struct str *s)
     return buf_add_str(b, c);
 }
 
+/* Bytes at the front that are written as they are. */
+static size_t
+plain_bytes(struct str s)
+{
+    size_t n = 0;
+
+    while (n < s.len && s.ptr[n] >= ' ' && s.ptr[n] < 0x7f && s.ptr[n] != '"' &&
+           s.ptr[n] != '\\' && s.ptr[n] != '<' && s.ptr[n] != '>') {
+        n++;
+    }
+    return n;
+}
+
 int
 http_json_string(struct buf *b, struct str s)
 {
     int result = buf_add(b, "\"", 1);
 
     while (result == 0 && s.len > 0) {
-        result = json_char(b, &s);
+        size_t n = plain_bytes(s);
+
+        result = n > 0 ? buf_add(b, s.ptr, n) : json_char(b, &s);
+        s = str_skip(s, n);
     }
     return result == 0 ? buf_add(b, "\"", 1) : -1;
 }

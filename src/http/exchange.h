@@ -16,6 +16,7 @@
  *   route.c        the walk through locations and layers
  *   layer_walk.c   layers within layers
  *   response.c     the answer
+ *   page.c         the answer that is a page for people
  *   status.c       reason phrases
  *   error.c        bodies of errors
  *   slow_client.c  clients that send or read too slowly
@@ -168,6 +169,7 @@ struct exchange {
     struct http_file *file; /* owned; being sent */
     struct gzip *gzip;      /* owned; the body goes through it */
     uint64_t body_sent;     /* bytes handed to the connection */
+    size_t memory;          /* bytes of a file in memory that it sends */
     int64_t stalled_ms;     /* since when out waits for the socket */
     int64_t stall_total_ms; /* of the waits that are over */
     uint64_t stall_bytes;   /* the connection's bytes_out at the first */

@@ -310,6 +310,9 @@ bool http_check_host(struct http_request *r);
 /* Adds a header to the answer; call before the answer is started. */
 void http_set_header(struct http_request *r, const char *name,
                      struct str value);
+/* The connection ends with the answer: what follows the request is not taken
+ * for a request. */
+void http_set_close(struct http_request *r);
 /* Adds a name to the answer's Vary, once. */
 void http_vary(struct http_request *r, struct str name);
 /* A whole answer in one go; both return HTTP_DONE.  HEAD sends no body.  The
@@ -317,6 +320,14 @@ void http_vary(struct http_request *r, struct str name);
  * Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
+/* The same of a page for people, or of its script or style, which never change:
+ * in pieces, because a compiler need not take a longer string; NULL behind the
+ * last; 64 KB at most, else 500.  It has no inline script or style, loads
+ * nothing but what `allowed` says (directives of Content-Security-Policy:
+ * "script-src 'self'; img-src data:"), and stands in no frame. */
+enum http_result http_reply_page(struct http_request *r, const char *type,
+                                 const char *allowed,
+                                 const char *const *pieces);
 /* 304 with the ETag and Vary that the 200 would have, with a body of that type
  * and length. */
 enum http_result http_not_modified(struct http_request *r, const char *type,
@@ -325,7 +336,8 @@ enum http_result http_not_modified(struct http_request *r, const char *type,
  * Found", "status":404,"detail":"..."} (RFC 9457 with a message; its media type
  * is sent to clients that name it), HTML or text, as Accept prefers. error_body
  * of the layer, or else of the location's first layer that has one, replaces
- * it.  A path or method that no layer takes is answered as in the longest
+ * it; of those that return NULL the next one is asked.
+ * A path or method that no layer takes is answered as in the longest
  * location. */
 enum http_result http_error(struct http_request *r, int status,
                             const char *format, ...)
@@ -356,6 +368,11 @@ enum http_result http_send_file(struct http_request *r, int status,
                                 const char *content_type, int fd,
                                 int64_t offset, int64_t len);
 
+/* The same of a file in memory (memfd): until the answer is over, its bytes
+ * count as kept for the client (http.max_unsent). */
+enum http_result http_send_memory(struct http_request *r, int status,
+                                  const char *content_type, int fd, size_t len);
+
 /* After HTTP_WAIT: runs the handler again in a later turn.  on_cancel is
  * called instead when the connection goes first. */
 void http_on_cancel(struct http_request *r, void (*on_cancel)(void *arg),
@@ -377,6 +394,9 @@ struct conn *http_take_over(struct http_request *r,
 /* Status line and headers with "Connection: close" and no length. */
 struct str http_head(struct http_request *r, int status,
                      const char *content_type);
+/* Of a taken-over request: the connection is somebody else's from now on; r
+ * stays valid until http_taken_done(), for which an answer may be waited. */
+void http_taken_away(struct http_request *r);
 /* Ends a taken-over request for the access log; call in on_close, or when
  * conn_detach() has given the connection to another process. */
 void http_taken_done(struct http_request *r, uint64_t body_bytes);

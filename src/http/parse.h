@@ -36,7 +36,8 @@ struct http_head {
 extern const struct http_head http_head_empty;
 
 /* The head is data[scan->begin .. n), as http_scan() found it.  REFUSE_NONE,
- * or why not; then *out holds at least the text. */
+ * or why not; then *out holds the text, and method, target and headers as they
+ * were sent. */
 enum http_refusal http_parse(struct pool *pool, const struct http_scan *scan,
                              const uint8_t *data, size_t n,
                              struct http_head *out);

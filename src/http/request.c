@@ -289,6 +289,15 @@ http_take_over(struct http_request *r, const struct conn_handlers *h, void *arg)
 }
 
 void
+http_taken_away(struct http_request *r)
+{
+    struct exchange *x = exchange_of(r);
+
+    assert(x->c->phase == PHASE_TAKEN);
+    x->c->conn = NULL;
+}
+
+void
 http_taken_done(struct http_request *r, uint64_t body_bytes)
 {
     struct exchange *x = exchange_of(r);
@@ -300,6 +309,12 @@ http_taken_done(struct http_request *r, uint64_t body_bytes)
     x->c->phase = PHASE_GONE;
     x->c->conn = NULL;
     http_settle_later(x->c);
+}
+
+void
+http_set_close(struct http_request *r)
+{
+    exchange_of(r)->close = true;
 }
 
 void

@@ -61,7 +61,7 @@ keep_rest(struct exchange *x, const struct iovec *iov, int count, size_t sent)
 static void
 note_unsent(struct exchange *x)
 {
-    size_t kept = x->out.size;
+    size_t kept = x->out.size + x->memory;
 
     if (kept > 0) {
         kept += x->body.bytes.size + pool_size(x->pub.pool);
@@ -113,6 +113,9 @@ http_send_unkept(struct exchange *x, struct str data)
     if (sent < 0) {
         fail(x);
         return 0;
+    }
+    if (x->memory > 0) {
+        note_unsent(x);
     }
     return (size_t)sent;
 }

@@ -6,6 +6,7 @@
 #include "json/read.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <yajl/yajl_parse.h>
 
 #include "base/hash.h"
@@ -33,6 +34,10 @@ struct reading {
     struct json_value *root;
     struct str name; /* of the member whose value comes next */
     const char *why; /* our own refusal */
+    yajl_handle handle;
+    bool finishing; /* the whole text was read */
+    size_t len;     /* of the text */
+    size_t end;     /* of the outermost value */
 };
 
 static void *
@@ -63,6 +68,13 @@ refuse(struct reading *r, const char *why)
     return 0;
 }
 
+/* The outermost value ends here. */
+static void
+note_end(struct reading *r)
+{
+    r->end = r->finishing ? r->len : yajl_get_bytes_consumed(r->handle);
+}
+
 /* A new value where the reading is; NULL: refused. */
 static struct json_value *
 add(struct reading *r, enum json_kind kind)
@@ -80,6 +92,7 @@ add(struct reading *r, enum json_kind kind)
     v->text = r->name = STR_NONE;
     if (r->depth == 0) {
         r->root = v;
+        note_end(r);
         return v;
     }
     in = r->open[r->depth - 1];
@@ -173,7 +186,9 @@ on_close(void *arg)
 {
     struct reading *r = arg;
 
-    r->depth--;
+    if (--r->depth == 0) {
+        note_end(r);
+    }
     return 1;
 }
 
@@ -290,6 +305,14 @@ lone_surrogate(struct str s)
     return s.len;
 }
 
+size_t
+json_wrong_space(struct str text)
+{
+    size_t tab = str_find(text, '\v', 0);
+
+    return str_find(str_first(text, tab), '\f', 0);
+}
+
 /* yajl lets surrogates, overlong forms and more than U+10FFFF pass, and makes
  * one of half a pair. */
 static const char *
@@ -299,29 +322,48 @@ wrong_text(struct str text, size_t *at)
     if (*at < text.len) {
         return "not valid JSON: not UTF-8";
     }
+    *at = json_wrong_space(text);
+    if (*at < text.len) {
+        return "not valid JSON: a vertical tab or form feed";
+    }
     *at = lone_surrogate(text);
     return *at < text.len ? "not valid JSON: half a surrogate pair" : NULL;
 }
 
 /* ---- all of it ---- */
 
+/* yajl takes the beginning of a text behind the value for nothing. */
+static bool
+ends_there(const struct reading *r, struct str text)
+{
+    size_t i = r->end;
+
+    while (i < text.len && memchr(" \t\r\n", text.ptr[i], 4) != NULL) {
+        i++;
+    }
+    return i == text.len;
+}
+
 static bool
 parse(struct reading *r, struct str text, size_t *at)
 {
     yajl_alloc_funcs memory = { parse_alloc, parse_resize, parse_free, NULL };
     yajl_handle h = yajl_alloc(&callbacks, &memory, r);
-    yajl_status status =
-        yajl_parse(h, (const unsigned char *)text.ptr, text.len);
+    yajl_status status;
 
+    r->handle = h;
+    r->len = text.len;
+    status = yajl_parse(h, (const unsigned char *)text.ptr, text.len);
     *at = yajl_get_bytes_consumed(h); /* with what is wrong */
     *at -= *at > 0;
+    r->finishing = true;
     if (status == yajl_status_ok) {
         status = yajl_complete_parse(h);
         *at = text.len;
     }
     yajl_free(h);
     mem_free(&r->members);
-    return status == yajl_status_ok && r->root != NULL;
+    return status == yajl_status_ok && r->root != NULL && ends_there(r, text);
 }
 
 /* For people, as editors count: from 1, in characters. */

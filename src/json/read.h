@@ -44,6 +44,10 @@ struct json_value {
 const struct json_value *json_read(struct pool *pool, struct str text,
                                    struct errmsg *err);
 
+/* The first byte that yajl takes for a space and JSON does not (vertical tab,
+ * form feed); text.len: there is none. */
+size_t json_wrong_space(struct str text);
+
 /* The member of that name; NULL if there is none, or v is no object. */
 const struct json_value *json_member(const struct json_value *v,
                                      const char *name);

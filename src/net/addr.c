@@ -254,3 +254,28 @@ addr_client(const struct addr *a)
     }
     return a->family == AF_INET6 ? str_of(a->ip, 8) : STR_NONE;
 }
+
+/* ---- between processes ---- */
+
+void
+addr_pack(struct pack *out, const struct addr *a)
+{
+    pack_u8(out, a->family);
+    pack_u32(out, a->port);
+    pack_bytes(out, a->ip, sizeof(a->ip));
+}
+
+void
+addr_unpack(struct unpack *in, struct addr *a)
+{
+    uint32_t port;
+
+    memset(a, 0, sizeof(*a));
+    a->family = unpack_u8(in);
+    port = unpack_u32(in);
+    unpack_bytes(in, a->ip, sizeof(a->ip));
+    a->port = (uint16_t)port;
+    in->bad = in->bad || port > UINT16_MAX ||
+              (a->family != AF_INET && a->family != AF_INET6 &&
+               a->family != AF_UNIX && a->family != AF_UNSPEC);
+}

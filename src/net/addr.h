@@ -7,6 +7,7 @@
 #define NET_ADDR_H
 
 #include "base/errmsg.h"
+#include "base/pack.h"
 #include "base/str.h"
 
 #include <sys/socket.h>
@@ -50,5 +51,10 @@ struct str addr_client(const struct addr *a);
 bool addr_is_loopback(const struct addr *a); /* unix counts as loopback */
 bool addr_is_private(const struct addr *a);  /* RFC 1918, ULA, CGNAT */
 bool addr_is_linklocal(const struct addr *a);
+
+/* As messages between processes have it (base/pack.h).  Bytes that are no
+ * address make `in` bad. */
+void addr_pack(struct pack *out, const struct addr *a);
+void addr_unpack(struct unpack *in, struct addr *a);
 
 #endif

@@ -49,29 +49,6 @@ struct moved {
 
 /* ---- bytes ---- */
 
-static void
-pack_addr(struct pack *out, const struct addr *a)
-{
-    pack_u8(out, a->family);
-    pack_u32(out, a->port);
-    pack_bytes(out, a->ip, sizeof(a->ip));
-}
-
-static void
-unpack_addr(struct unpack *in, struct addr *a)
-{
-    uint32_t port;
-
-    memset(a, 0, sizeof(*a));
-    a->family = unpack_u8(in);
-    port = unpack_u32(in);
-    unpack_bytes(in, a->ip, sizeof(a->ip));
-    a->port = (uint16_t)port;
-    in->bad = in->bad || port > UINT16_MAX ||
-              (a->family != AF_INET && a->family != AF_INET6 &&
-               a->family != AF_UNIX && a->family != AF_UNSPEC);
-}
-
 static unsigned
 flags_of(const struct conn *c)
 {
@@ -84,9 +61,9 @@ flags_of(const struct conn *c)
 static void
 pack_conn(struct pack *out, const struct conn *c)
 {
-    pack_addr(out, &c->peer);
-    pack_addr(out, &c->local);
-    pack_addr(out, &c->via);
+    addr_pack(out, &c->peer);
+    addr_pack(out, &c->local);
+    addr_pack(out, &c->via);
     pack_int(out, c->opened_ms);
     pack_int(out, c->last_read_ms);
     pack_int(out, c->last_write_ms);
@@ -101,9 +78,9 @@ pack_conn(struct pack *out, const struct conn *c)
 static void
 unpack_conn(struct unpack *in, struct moved *m)
 {
-    unpack_addr(in, &m->peer);
-    unpack_addr(in, &m->local);
-    unpack_addr(in, &m->via);
+    addr_unpack(in, &m->peer);
+    addr_unpack(in, &m->local);
+    addr_unpack(in, &m->via);
     m->opened_ms = unpack_int(in);
     m->last_read_ms = unpack_int(in);
     m->last_write_ms = unpack_int(in);

@@ -211,3 +211,27 @@ conn_on_writable(struct conn *c)
         }
     }
 }
+
+/* ---- last words ---- */
+
+static ssize_t
+forget(void *arg, const uint8_t *data, size_t n)
+{
+    (void)arg;
+    (void)data;
+    return (ssize_t)n;
+}
+
+static const struct conn_handlers parting = { .on_data = forget };
+
+void
+conn_part(struct conn *c, struct str last, int64_t linger_ms,
+          const char *reason)
+{
+    conn_set_handlers(c, &parting, NULL);
+    if (last.len > 0 && conn_write(c, last.ptr, last.len) == -1) {
+        conn_close(c, reason);
+    } else {
+        conn_finish(c, linger_ms, reason);
+    }
+}

@@ -313,6 +313,7 @@ is_allowed(struct outgoing *o, const struct addr *to)
     log_debug("connect to %s: %s", o->host, why.text);
     if (tells_more(o, TELLS_EGRESS, OUTGOING_EGRESS)) {
         o->failure.why = why;
+        o->failure.refused = *to;
     }
     return false;
 }
@@ -357,7 +358,8 @@ on_resolved(void *arg, const struct resolved *found, const struct errmsg *why)
 
     o->query = NULL;
     if (found == NULL) {
-        o->failure = (struct outgoing_failure){ OUTGOING_NAME, *why };
+        o->failure =
+            (struct outgoing_failure){ .cause = OUTGOING_NAME, .why = *why };
         fail(o);
         return;
     }

@@ -46,7 +46,8 @@ enum outgoing_cause {
  * silence before a missing route. */
 struct outgoing_failure {
     enum outgoing_cause cause;
-    struct errmsg why; /* "connect to 192.0.2.1:1935: Connection refused" */
+    struct errmsg why;   /* "connect to 192.0.2.1:1935: Connection refused" */
+    struct addr refused; /* OUTGOING_EGRESS: an address that is not allowed */
 };
 
 struct outgoing; /* an attempt */

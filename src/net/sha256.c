@@ -22,6 +22,16 @@ digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_SHA256])
 }
 
 void
+digest_sha1(const void *data, size_t len, uint8_t out[DIGEST_SHA1])
+{
+    unsigned made = 0;
+    int done = EVP_Digest(data, len, out, &made, EVP_sha1(), NULL);
+
+    assert(done == 1 && made == DIGEST_SHA1);
+    (void)done;
+}
+
+void
 digest_hmac_sha256(const void *key, size_t key_len, const void *data,
                    size_t len, uint8_t out[DIGEST_SHA256])
 {

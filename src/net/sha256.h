@@ -12,10 +12,13 @@
 
 #define DIGEST_SHA256 32 /* bytes */
 #define DIGEST_MD5 16
+#define DIGEST_SHA1 20
 
 void digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_SHA256]);
 void digest_hmac_sha256(const void *key, size_t key_len, const void *data,
                         size_t len, uint8_t out[DIGEST_SHA256]);
+/* Only for the handshake of WebSockets, which has no secret (RFC 6455 10.8). */
+void digest_sha1(const void *data, size_t len, uint8_t out[DIGEST_SHA1]);
 /* Only for logins of old protocols that demand it. 0; -1 where the system
  * forbids MD5. */
 int digest_md5(const void *data, size_t len, uint8_t out[DIGEST_MD5]);

@@ -23,6 +23,7 @@ static struct {
     pid_t pid;           /* whose calls these are */
     bool stopping;       /* takes no requests any more */
     struct timer tick;
+    uint32_t owed[SLOT_MAX]; /* by slot: answers that wait for room */
 } rpc = { .methods = { &rpc.methods, &rpc.methods } };
 
 struct loop *
@@ -41,6 +42,18 @@ void
 rpc_stop_serving(void)
 {
     rpc.stopping = true;
+}
+
+bool
+rpc_owes(uint32_t slot)
+{
+    return rpc.owed[slot] > 0;
+}
+
+void
+rpc_owe(uint32_t slot, int change)
+{
+    rpc.owed[slot] += (uint32_t)change;
 }
 
 /* ---- methods ---- */
@@ -125,14 +138,15 @@ rpc_peers_changed(void)
     look();
 }
 
+/* Answers that wait go before calls that were made later. */
 static void
 on_room(uint32_t slot)
 {
     LIST_EACH (node, &rpc.methods) {
-        struct rpc_state *s = LIST_ITEM(node, struct rpc_state, link);
-
-        rpc_caller_room(s, slot);
-        rpc_role_room(s, slot);
+        rpc_role_room(LIST_ITEM(node, struct rpc_state, link), slot);
+    }
+    LIST_EACH (node, &rpc.methods) {
+        rpc_caller_room(LIST_ITEM(node, struct rpc_state, link), slot);
     }
 }
 

@@ -7,16 +7,19 @@
  *
  * A call ends once: with the last answer, with an error, or because its caller
  * cancels it.  Before the last answer any number of parts may come, as many as
- * the caller granted.  Caller and role both have the deadline.
+ * the caller granted.  Caller and role both have the deadline, which the caller
+ * may put off as long as it is served.
  *
  * When a role dies, its calls end with RPC_DIED; nobody knows whether it did
  * them.  A call with `resend` goes to the role's next process instead, which
  * may do it a second time: only for methods that may safely be repeated.
  *
  * Calls are bounded in number and bytes, in the caller and in the role, which
- * refuse at once a call that does not fit.  An answer counts only when the
- * process that was asked sends it.  The bus reads messages into memory of its
- * own and maps none.
+ * refuse at once a call that does not fit.  While an answer waits for room in a
+ * mailbox, calls to that process are refused as when it is full, or wait: what
+ * a process says arrives in the order in which it said it.  An answer counts
+ * only when the process that was asked sends it.  The bus reads messages into
+ * memory of its own and maps none.
  *
  * rpc.c registers methods and follows processes that come and go, rpc_call.c is
  * the caller's side, rpc_serve.c the role's, rpc_wire.c the bytes.
@@ -99,6 +102,9 @@ struct rpc_call *rpc_call(const struct rpc_method *m,
                           size_t len, int fd, struct errmsg *err);
 /* The role may send n parts more. */
 void rpc_grant(struct rpc_call *c, unsigned n);
+/* The deadline is timeout_ms from now, for the role too: for calls that last as
+ * long as somebody takes what they bring. */
+void rpc_prolong(struct rpc_call *c);
 /* The call is over without an answer; *c is cleared, NULL is fine. */
 void rpc_cancel(struct rpc_call **c);
 
@@ -130,7 +136,8 @@ void rpc_serve(const struct rpc_method *m, rpc_handler *handler, void *arg);
  * full, or the request is gone; on_room is called when that has changed. */
 int rpc_part(struct rpc_request *r, const void *data, size_t len, int fd);
 /* The last answer, which needs no window and waits for room until the
- * deadline; data and fd stay the caller's, *r is freed and cleared. */
+ * deadline, unless answers of 64 MB wait already: then the caller is told so;
+ * data and fd stay the caller's, *r is freed and cleared. */
 void rpc_reply(struct rpc_request **r, const void *data, size_t len, int fd);
 /* The same, with the reason why not. */
 void rpc_refuse(struct rpc_request **r, const char *text);

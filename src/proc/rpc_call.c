@@ -31,6 +31,7 @@ struct rpc_call {
     unsigned granted; /* parts that may come */
     unsigned owed;    /* of them, not told yet */
     bool answered;    /* a part came */
+    bool prolonged;   /* the role was not told yet */
     bool waits;       /* for a process, or for room in its mailbox */
     int64_t due;      /* clock_ms() */
     struct timer timer;
@@ -146,12 +147,16 @@ send_head(const struct rpc_call *c, uint32_t kind, uint32_t count,
 static int
 send_request(struct rpc_call *c, slot_owner to, struct str data, int fd)
 {
+    if (rpc_owes(slot_owner_number(to))) {
+        return -1; /* as if its mailbox were full, which it was */
+    }
     c->to = to;
     if (send_head(c, RPC_REQUEST, c->granted, data, fd) == -1) {
         c->to = 0;
         return -1;
     }
     c->owed = 0;
+    c->prolonged = false;
     return 0;
 }
 
@@ -186,9 +191,10 @@ send_waiting(struct rpc_state *s)
 static void
 send_grant(struct rpc_call *c)
 {
-    if (c->to != 0 && c->owed > 0 &&
+    if (c->to != 0 && (c->owed > 0 || c->prolonged) &&
         send_head(c, RPC_GRANT, c->owed, STR_NONE, -1) == 0) {
         c->owed = 0;
+        c->prolonged = false;
     }
 }
 
@@ -336,6 +342,15 @@ rpc_grant(struct rpc_call *c, unsigned n)
     assert(n <= RPC_WINDOW_MAX - c->granted);
     c->granted += n;
     c->owed += n;
+    send_grant(c);
+}
+
+void
+rpc_prolong(struct rpc_call *c)
+{
+    c->due = clock_ms() + c->options.timeout_ms;
+    c->prolonged = true;
+    timer_set(rpc_loop(), &c->timer, c->options.timeout_ms);
     send_grant(c);
 }
 

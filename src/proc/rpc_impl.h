@@ -40,6 +40,11 @@ struct rpc_state {
     unsigned refusal_count;
 };
 
+/* Whether an answer, or a part, to that slot waits for room in its mailbox: a
+ * call must not overtake it. */
+bool rpc_owes(uint32_t slot);
+/* One more (1), or less (-1). */
+void rpc_owe(uint32_t slot, int change);
 /* NULL while not open. */
 struct loop *rpc_loop(void);
 bool rpc_serves(void); /* false behind rpc_stop_serving() */

@@ -28,7 +28,8 @@ struct served {
     uint64_t number;
     unsigned granted; /* parts that may be sent */
     bool blocked;     /* a part was refused, on_room is due */
-    bool answered;    /* by the role: `last` waits for room */
+    bool owed;        /* a part, or `last`, waits for room in the mailbox */
+    bool answered;    /* by the role: `last` is set */
     struct timer timer;
     struct rpc_head head; /* of the last answer */
     char *last;           /* owned */
@@ -96,12 +97,22 @@ find(struct rpc_state *s, slot_owner from, uint64_t number)
 }
 
 static void
+set_owed(struct served *q, bool owed)
+{
+    if (owed != q->owed) {
+        q->owed = owed;
+        rpc_owe(slot_owner_number(q->request.from), owed ? 1 : -1);
+    }
+}
+
+static void
 free_request(struct served *q, struct loop *l)
 {
     struct rpc_state *s = q->of;
 
+    set_owed(q, false);
     s->count--;
-    s->bytes -= q->request.len;
+    s->bytes -= q->request.len + q->last_len;
     s->open_of[slot_owner_number(q->request.from)]--;
     list_remove(&q->link);
     list_remove(&q->bucket);
@@ -125,6 +136,7 @@ lose(struct served *q)
         return;
     }
     timer_stop(rpc_loop(), &q->timer);
+    set_owed(q, false);
     if (q->request.gone) {
         return;
     }
@@ -157,19 +169,31 @@ rpc_part(struct rpc_request *r, const void *data, size_t len, int fd)
     struct served *q = served_of(r);
 
     assert(len <= q->of->method->answer_max);
-    if (r->gone || q->granted == 0 ||
-        send_answer(q, RPC_PART, str_of(data, len), fd) == -1) {
+    if (r->gone || q->granted == 0) {
         q->blocked = true;
         return -1;
     }
+    if (send_answer(q, RPC_PART, str_of(data, len), fd) == -1) {
+        q->blocked = true;
+        set_owed(q, true);
+        return -1;
+    }
+    set_owed(q, false);
     q->granted--;
     return 0;
 }
 
-/* Without memory for it the caller waits until its deadline. */
+/* Without memory for it the caller waits until its deadline; beyond the bound
+ * for all it is told so instead. */
 static void
 keep_last(struct served *q, enum rpc_kind kind, struct str data, int fd)
 {
+    if (q->of->count > 1 && data.len > RPC_TEXT_MAX &&
+        q->of->bytes + data.len > BYTES_MAX) {
+        data = STR("too many answers wait for room");
+        kind = RPC_ERROR;
+        fd = -1;
+    }
     q->last = try_alloc(data.len + 1);
     if (q->last == NULL ||
         (fd != -1 && (q->last_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1)) {
@@ -182,8 +206,10 @@ keep_last(struct served *q, enum rpc_kind kind, struct str data, int fd)
         memcpy(q->last, data.ptr, data.len);
     }
     q->last_len = data.len;
+    q->of->bytes += data.len;
     q->head.kind = kind;
     q->answered = true;
+    set_owed(q, true);
 }
 
 static void
@@ -214,6 +240,14 @@ rpc_refuse(struct rpc_request **r, const char *text)
 }
 
 /* ---- taking requests ---- */
+
+static void
+set_deadline(struct served *q, int64_t due)
+{
+    int64_t ms = due - clock_ms();
+
+    timer_set(rpc_loop(), &q->timer, ms < RPC_WAIT_MAX ? ms : RPC_WAIT_MAX);
+}
 
 /* Why a request is not taken; NULL: it is. */
 static const char *
@@ -315,10 +349,9 @@ take(struct rpc_state *s, struct bus_message *m, const struct rpc_head *h,
      struct str data)
 {
     const char *why = objection(s, m->from, data.len);
-    int64_t now = clock_ms();
     struct served *q;
 
-    if (h->due <= now) {
+    if (h->due <= clock_ms()) {
         return; /* its caller does not wait any more */
     }
     q = why == NULL ? new_request(s, m, h, data) : NULL;
@@ -327,8 +360,7 @@ take(struct rpc_state *s, struct bus_message *m, const struct rpc_head *h,
         return;
     }
     m->fd = -1;
-    timer_set(rpc_loop(), &q->timer,
-              h->due - now < RPC_WAIT_MAX ? h->due - now : RPC_WAIT_MAX);
+    set_deadline(q, h->due);
     rpc_watch();
     s->handler(s->arg, &q->request);
 }
@@ -347,6 +379,7 @@ unblock(struct served *q)
     }
     if (q->blocked && q->granted > 0 && !q->request.gone) {
         q->blocked = false;
+        set_owed(q, false); /* the next part that waits sets it again */
         if (q->request.on_room != NULL) {
             q->request.on_room(q->request.arg);
         }
@@ -354,10 +387,14 @@ unblock(struct served *q)
 }
 
 static void
-grant(struct served *q, unsigned n)
+grant(struct served *q, const struct rpc_head *h)
 {
-    q->granted =
-        q->granted + n < RPC_WINDOW_MAX ? q->granted + n : RPC_WINDOW_MAX;
+    unsigned n = q->granted + h->count;
+
+    q->granted = n < RPC_WINDOW_MAX ? n : RPC_WINDOW_MAX;
+    if (!q->request.gone && h->due > clock_ms()) {
+        set_deadline(q, h->due);
+    }
     unblock(q);
 }
 
@@ -383,7 +420,7 @@ rpc_on_request(void *arg, struct bus_message *m)
     }
     q = find(s, m->from, h.number);
     if (q != NULL && !q->answered) {
-        h.kind == RPC_GRANT ? grant(q, h.count) : lose(q);
+        h.kind == RPC_GRANT ? grant(q, &h) : lose(q);
     }
 }
 

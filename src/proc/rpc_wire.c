@@ -60,7 +60,6 @@ rpc_wire_get_request(struct str *bytes, struct rpc_head *h)
     case RPC_REQUEST:
         return true;
     case RPC_GRANT:
-        return bytes->len == 0 && h->count > 0;
     case RPC_CANCEL:
         return bytes->len == 0;
     default:

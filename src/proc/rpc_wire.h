@@ -12,7 +12,7 @@
 
 enum rpc_kind {
     RPC_REQUEST = 1, /* caller: data */
-    RPC_GRANT,       /* caller: count parts more; no data */
+    RPC_GRANT,       /* caller: count parts more, perhaps none; no data */
     RPC_CANCEL,      /* caller: no data */
     RPC_PART,        /* role: data */
     RPC_LAST,        /* role: data */
@@ -21,7 +21,7 @@ enum rpc_kind {
 
 struct rpc_head {
     uint64_t number; /* of the call, in its method and caller; not 0 */
-    int64_t due;     /* REQUEST: clock_ms() of the deadline */
+    int64_t due;     /* REQUEST, GRANT: clock_ms() of the deadline */
     uint32_t kind;   /* enum rpc_kind */
     uint32_t count;  /* REQUEST, GRANT: parts, up to RPC_WINDOW_MAX */
 };

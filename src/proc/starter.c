@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "proc/starter_impl.h"
 
@@ -235,9 +236,21 @@ handle_of(pid_t pid)
 #endif
 }
 
+static void
+make_cgroup(const struct starter_options *o, struct cgroup *cgroup)
+{
+    struct errmsg why;
+
+    *cgroup = (struct cgroup){ .folder = -1 };
+    if (o->cgroups && cgroup_make(cgroup, &why) == -1) {
+        log_info("runs are not in cgroups of their own: %s", why.text);
+    }
+}
+
 struct starter *
 starter_new(const struct starter_options *o, struct errmsg *err)
 {
+    struct cgroup cgroup;
     int ends[2];
     pid_t pid;
 
@@ -246,17 +259,20 @@ starter_new(const struct starter_options *o, struct errmsg *err)
         errmsg_sys(err, "cannot make a socket for the starter");
         return NULL;
     }
+    make_cgroup(o, &cgroup);
     fflush(NULL); /* or both write it */
     pid = fork();
     if (pid == 0) {
-        starter_serve(o, ends[1]);
+        starter_serve(o, &cgroup, ends[1]);
     }
     close(ends[1]);
     if (pid == -1) {
         errmsg_sys(err, "cannot fork the starter");
+        cgroup_leave(&cgroup);
         close(ends[0]);
         return NULL;
     }
+    cgroup_leave(&cgroup); /* and so the starter alone locks it */
     struct starter *s = mem_zero(sizeof(*s));
 
     s->socket = ends[0];

@@ -6,15 +6,17 @@
  * them in.  The role asks it over a socket to start the program of a number;
  * no path ever goes over that socket.  The starter has the role's user, and of
  * root's rights those three that it needs: to give a program a user of its
- * own, a group, and to kill it.  It has the sandbox of its programs, too, and
- * reads below /proc.
+ * own, a group, and to kill it.  It has the sandbox of its programs, too, reads
+ * below /proc, and may execute what lies in the programs' folders: a program
+ * that is installed anew while weir runs is executed from then on.
  *
  * A run is the program and all that it starts.  Each has a session of its
  * own.  When the program ends, the run is over: all that is left of its
  * session is killed.  A process that leaves the session falls to the starter
  * when its parents end, which kills it then, at the latest half a second
- * later.  When the role, the starter or the master ends, however it does, all
- * runs end.
+ * later.  Where cgroups can be made, each run has one of its own, and all that
+ * is in it is killed with the run (proc/cgroup.h).  When the role, the starter
+ * or the master ends, however it does, all runs end.
  *
  * A program has nothing of weir's: the arguments, environment and descriptors
  * that it is given, no signal that is ignored or blocked, no privileges, and
@@ -93,6 +95,7 @@ struct starter_options {
     /* The role's, and that of its programs; the same when root has not started
      * weir. */
     struct privilege_ids role, program;
+    bool cgroups; /* one for each run, where it can be; else the log says why */
 };
 
 struct starter;     /* of a role, in its process */

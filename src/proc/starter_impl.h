@@ -9,12 +9,13 @@
 #ifndef PROC_STARTER_IMPL_H
 #define PROC_STARTER_IMPL_H
 
+#include "proc/cgroup.h"
 #include "proc/starter_wire.h"
 
 /* The starter, right after its fork: serves the role at the other end of the
  * socket until that is gone, ends all runs and exits. */
-void starter_serve(const struct starter_options *o, int socket)
-    __attribute__((noreturn));
+void starter_serve(const struct starter_options *o, const struct cgroup *cgroup,
+                   int socket) __attribute__((noreturn));
 
 /* A process that the starter has forked: becomes the program.  passed: the
  * descriptors of r, in order.  If it cannot, it writes why to report, which is

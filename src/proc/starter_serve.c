@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/pool.h"
 #include "proc/ancestry.h"
 #include "proc/descriptors.h"
 #include "proc/offspring.h"
@@ -35,11 +37,13 @@
 #define LEFT_MS 1000 /* what cannot be killed so long is not waited for */
 #define LOOKED_AT 256
 #define END_MS 1500
+#define CGROUP_MS 300
 #define CAPABILITIES \
     (1U << PRIVILEGE_SETUID | 1U << PRIVILEGE_SETGID | 1U << PRIVILEGE_KILL)
 
 enum { TO_ROLE, TO_MASTER, TO_CHILDREN, FIXED };
 #define FIRST_FD (STDERR_FILENO + 1)
+#define CGROUP_FD (FIRST_FD + FIXED)
 
 struct run {
     pid_t pid;       /* 0: not in use */
@@ -48,6 +52,7 @@ struct run {
     bool over;       /* the program has ended */
     bool reaped;     /* end is to be told, then the run is free */
     bool tell_start; /* is to be told */
+    unsigned cgroup; /* its number; 0: it has none */
     int64_t over_ms; /* when that was seen */
     struct program_end end;
     char why[PROGRAM_WHY + 1];
@@ -55,6 +60,7 @@ struct run {
 
 static struct {
     const struct starter_options *options;
+    struct cgroup cgroup;
     struct run runs[STARTER_RUNS];
     bool strays; /* the last look met some */
     bool master; /* there is one to look at: else this is a test */
@@ -72,14 +78,17 @@ keep_descriptors(int socket)
 {
     int role = fcntl(socket, F_DUPFD_CLOEXEC, 16);
     int master = fcntl(life_descriptor(), F_DUPFD_CLOEXEC, 16);
+    int cgroup = fcntl(self.cgroup.folder, F_DUPFD_CLOEXEC, 16);
 
     if (role == -1 || dup2(role, FIRST_FD + TO_ROLE) == -1 ||
-        (master != -1 && dup2(master, FIRST_FD + TO_MASTER) == -1)) {
+        (master != -1 && dup2(master, FIRST_FD + TO_MASTER) == -1) ||
+        (cgroup != -1 && dup2(cgroup, CGROUP_FD) == -1)) {
         fail();
     }
     self.master = master != -1;
+    self.cgroup.folder = cgroup == -1 ? -1 : CGROUP_FD;
     close(FIRST_FD + TO_CHILDREN);
-    descriptors_close_from(FIRST_FD + FIXED);
+    descriptors_close_from(CGROUP_FD + (cgroup == -1 ? 0 : 1));
 }
 
 static void
@@ -102,6 +111,33 @@ hear_of_children(void)
     }
 }
 
+static struct str
+folder_of(struct str path)
+{
+    while (path.len > 1 && path.ptr[path.len - 1] != '/') {
+        path.len--;
+    }
+    return path;
+}
+
+/* Landlock holds files, not their names: one that is installed anew is another
+ * file.  So the starter has the folders.  Each run has the files alone that
+ * have the names then (starter_execute.c). */
+static void
+execute_beside(struct rights *r, const struct rights_paths *programs,
+               struct pool *pool)
+{
+    for (size_t i = 0; i < programs->count; i++) {
+        struct str path = programs->items[i];
+        char real[PATH_MAX];
+
+        rights_execute(r, folder_of(path));
+        if (realpath(pool_cstr(pool, path), real) != NULL) {
+            rights_execute(r, folder_of(pool_str(pool, str_from(real))));
+        }
+    }
+}
+
 /* As wide as that of programs, which inherit it, and what it needs itself.
  * Its capabilities are those that it kept. */
 static int
@@ -109,18 +145,24 @@ enter_sandbox(const struct sandbox *programs, struct errmsg *err)
 {
     struct sandbox own = *programs;
     struct rights rights = { .fork = true };
+    struct pool *pool = pool_new(1024);
     int rc;
 
     if (programs->rights != NULL) {
         rights_add(&rights, programs->rights);
+        execute_beside(&rights, &programs->rights->programs, pool);
     }
     rights_read(&rights, STR("/proc"));
     rights_write(&rights, STR("/dev/null"));
+    if (self.cgroup.folder != -1) {
+        rights_write(&rights, str_from(self.cgroup.path));
+    }
     own.kind = SANDBOX_STARTER;
     own.capabilities = false;
     own.rights = &rights;
     rc = sandbox_enter(&own, err);
     rights_clear(&rights);
+    pool_free(&pool);
     return rc;
 }
 
@@ -133,7 +175,8 @@ discard(void *arg, const char *line, size_t len)
 }
 
 static void
-become_starter(const struct starter_options *o, int socket)
+become_starter(const struct starter_options *o, const struct cgroup *cgroup,
+               int socket)
 {
     struct errmsg err;
 
@@ -141,6 +184,7 @@ become_starter(const struct starter_options *o, int socket)
     if (o->name != NULL) {
         title_set("weir starter: %s", o->name);
     }
+    self.cgroup = *cgroup;
     keep_descriptors(socket);
     hear_of_children();
     if (ancestry_adopt(&err) == -1 ||
@@ -200,14 +244,16 @@ tell(uint32_t number)
 static void
 fork_program(struct run *run, const struct starter_request *r, const int *fds)
 {
-    int ends[2];
+    int ends[2], join;
 
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1) {
         fail();
     }
     *run = (struct run){ .report = ends[0] };
+    run->cgroup = cgroup_begin(&self.cgroup, &join);
     run->pid = fork();
     if (run->pid == 0) {
+        cgroup_join(&self.cgroup, join);
         starter_execute(self.options, r, fds, ends[1]);
     }
     if (run->pid == -1) {
@@ -218,6 +264,10 @@ fork_program(struct run *run, const struct starter_request *r, const int *fds)
         close(ends[0]);
         run->report = -1;
         run->reaped = true;
+        cgroup_remove(&self.cgroup, run->cgroup);
+    }
+    if (join != -1) {
+        close(join);
     }
     close(ends[1]);
 }
@@ -335,6 +385,7 @@ see_end(struct run *run)
     run->over = true;
     run->over_ms = clock_ms();
     kill(-run->pid, SIGKILL);
+    cgroup_kill(&self.cgroup, run->cgroup);
 }
 
 /* A child that is no program.  In the session of one that runs it may stay.
@@ -393,11 +444,21 @@ reap(struct run *run)
     run->reaped = true;
 }
 
+/* Or it is not waited for: the cgroup of a process that cannot be killed stays
+ * until the starter ends. */
+static bool
+nothing_is_left(const struct run *run)
+{
+    if (!self.strays && cgroup_remove(&self.cgroup, run->cgroup)) {
+        return true;
+    }
+    cgroup_kill(&self.cgroup, run->cgroup);
+    return clock_ms() - run->over_ms >= LEFT_MS;
+}
+
 static void
 look(void)
 {
-    int64_t now = clock_ms();
-
     for (uint32_t i = 0; i < STARTER_RUNS; i++) {
         see_end(&self.runs[i]);
     }
@@ -405,8 +466,7 @@ look(void)
     for (uint32_t i = 0; i < STARTER_RUNS; i++) {
         struct run *run = &self.runs[i];
 
-        if (run->over && !run->reaped &&
-            (!self.strays || now - run->over_ms >= LEFT_MS)) {
+        if (run->over && !run->reaped && nothing_is_left(run)) {
             reap(run);
         }
         tell(i);
@@ -434,6 +494,7 @@ static void __attribute__((noreturn)) end_all(void)
         left = waitpid(-1, NULL, WNOHANG) == 0;
         poll(NULL, 0, left ? SOON_MS : 0);
     }
+    cgroup_end(&self.cgroup, CGROUP_MS);
     _exit(EXIT_SUCCESS);
 }
 
@@ -442,13 +503,16 @@ static void __attribute__((noreturn)) end_all(void)
 static int
 how_long(void)
 {
-    bool runs = false;
+    bool runs = false, ends = self.strays;
 
-    if (self.strays) {
-        return SOON_MS;
-    }
     for (size_t i = 0; i < STARTER_RUNS; i++) {
-        runs |= self.runs[i].pid > 0;
+        const struct run *run = &self.runs[i];
+
+        runs |= run->pid > 0;
+        ends |= run->over && !run->reaped;
+    }
+    if (ends) {
+        return SOON_MS;
     }
     return runs ? LOOK_MS : -1;
 }
@@ -496,11 +560,12 @@ hear(const struct pollfd *p)
 }
 
 void
-starter_serve(const struct starter_options *o, int socket)
+starter_serve(const struct starter_options *o, const struct cgroup *cgroup,
+              int socket)
 {
     struct pollfd waits[FIXED + STARTER_RUNS];
 
-    become_starter(o, socket);
+    become_starter(o, cgroup, socket);
     for (;;) {
         nfds_t count = fill(waits);
 

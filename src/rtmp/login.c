@@ -122,11 +122,11 @@ answer_adobe(struct rtmp_login *login, const struct login_who *who,
              STR_ARGS(who->password)) == -1) {
         return -1;
     }
-    base64_encode(sum, sizeof(sum), text);
+    base64_encode(BASE64, sum, sizeof(sum), text);
     if (hash(sum, "%s%.*s%s", text, STR_ARGS(theirs), ours) == -1) {
         return -1;
     }
-    base64_encode(sum, sizeof(sum), text);
+    base64_encode(BASE64, sum, sizeof(sum), text);
     if (begin(login, who, true) == -1 ||
         add(login, "&challenge=%s&response=%s", ours, text) == -1) {
         return -1;

@@ -9,14 +9,14 @@
 #include "proc/metric.h"
 
 enum {
-    RTMP_CLOSED,        /* enum session_end */
+    RTMP_CLOSED,        /* enum rtmp_session_end */
     RTMP_REFUSED_TOTAL, /* wish (connect, publish, play), enum rtmp_refused */
     RTMP_HANDSHAKE_ERRORS, /* reason: 0 version, 1 time-out, 2 not sent */
     RTMP_CLIENTS_CLOSED,   /* 0 play, 1 publish; enum rtmp_client_fate */
 };
 
 /* Why a session ended. */
-enum session_end {
+enum rtmp_session_end {
     END_PEER, /* it closed, or its connection failed */
     END_HANDSHAKE,
     END_HANDSHAKE_SLOW,

@@ -67,7 +67,7 @@ struct rtmp_session {
     uint16_t c2_left;    /* bytes of C2 still to come */
     uint8_t phase;       /* enum session_phase */
     uint8_t waiting;     /* decisions awaited */
-    uint8_t end;         /* enum session_end: the first reason given */
+    uint8_t end;         /* enum rtmp_session_end: the first reason given */
     bool closed;         /* on_close was called */
     bool ending;         /* last words are on their way */
     bool enhanced;       /* the client knows Enhanced RTMP */
@@ -82,7 +82,7 @@ session_over(const struct rtmp_session *s)
 
 /* Why it is about to end, for the counter; the first reason counts. */
 static inline struct rtmp_session *
-session_ends(struct rtmp_session *s, enum session_end why)
+session_ends(struct rtmp_session *s, enum rtmp_session_end why)
 {
     if (s->end == END_PEER) {
         s->end = (uint8_t)why;

@@ -14,7 +14,7 @@
 
 static struct {
     const char *topic;
-    store_heard *heard;
+    store_heard *heard; /* NULL: the place is free */
     void *arg;
 } listeners[LISTENERS];
 static size_t count;
@@ -22,17 +22,35 @@ static size_t count;
 void
 store_listen(const char *topic, store_heard *heard, void *arg)
 {
-    assert(count < LISTENERS);
-    listeners[count].topic = topic;
-    listeners[count].heard = heard;
-    listeners[count++].arg = arg;
+    size_t i = 0;
+
+    while (i < count && listeners[i].heard != NULL) {
+        i++;
+    }
+    assert(i < LISTENERS);
+    count += i == count;
+    listeners[i].topic = topic;
+    listeners[i].heard = heard;
+    listeners[i].arg = arg;
+}
+
+void
+store_deafen(store_heard *heard, void *arg)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (listeners[i].heard == heard && listeners[i].arg == arg) {
+            listeners[i].heard = NULL;
+        }
+    }
 }
 
 void
 listen_missed(void)
 {
     for (size_t i = 0; i < count; i++) {
-        listeners[i].heard(listeners[i].arg, STR_NONE);
+        if (listeners[i].heard != NULL) {
+            listeners[i].heard(listeners[i].arg, STR_NONE);
+        }
     }
 }
 
@@ -46,7 +64,8 @@ void
 listen_tell(struct str topic, struct str text)
 {
     for (size_t i = 0; i < count; i++) {
-        if (str_eq(topic, str_from(listeners[i].topic))) {
+        if (listeners[i].heard != NULL &&
+            str_eq(topic, str_from(listeners[i].topic))) {
             listeners[i].heard(listeners[i].arg, text);
         }
     }

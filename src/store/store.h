@@ -218,5 +218,7 @@ typedef void store_heard(void *arg, struct str text);
 
 /* topic is static.  Before or after store_open(). */
 void store_listen(const char *topic, store_heard *heard, void *arg);
+/* heard is not called for arg any more, of whatever topic: arg may be freed. */
+void store_deafen(store_heard *heard, void *arg);
 
 #endif

@@ -6,8 +6,9 @@
  * The input is the file t.conf in a directory that has a.conf and b.conf
  * too, so that includes are tried, and files with values.
  *
- * covers: src/conf/conf.c src/conf/fill.c src/conf/instance.c src/conf/known.c
- * covers: src/conf/lex.c src/conf/origin.c src/conf/parse.c src/conf/reader.c
+ * covers: src/conf/conf.c src/conf/elsewhere.c src/conf/fill.c
+ * covers: src/conf/instance.c src/conf/known.c src/conf/lex.c
+ * covers: src/conf/origin.c src/conf/parse.c src/conf/reader.c
  * covers: src/conf/source.c src/conf/value.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -20,8 +21,63 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "fuzz.h"
+
+/* ---- keys of an environment ---- */
+
+#define VARIABLE "WEIR_PREFIX"
+
+struct sample_place {
+    struct str path;
+    struct str prefix;
+};
+
+struct sample_all { /* the sample, and a list of places */
+    struct sample sample;
+    struct conf_groups places;
+};
+
+static struct str
+prefix_of(const void *group)
+{
+    return ((const struct sample_place *)group)->prefix;
+}
+
+static int
+check_slash(struct str value, struct errmsg *err)
+{
+    return str_starts(value, STR("/")) ? 0 : errmsg_set(err, "begins with /");
+}
+
+static int
+check_among(const struct conf_groups *all, size_t i, struct errmsg *err)
+{
+    const struct sample_place *p = all->items;
+
+    return i > 0 && (str_eq(p[i - 1].path, p[i].path) ||
+                     str_eq(p[i - 1].prefix, p[i].path))
+               ? errmsg_set(err, "is there already")
+               : 0;
+}
+
+static const struct conf_key place_keys[] = {
+    ROW(_place, path, CONF_STRING, .check = check_slash,
+        .otherwise = prefix_of),
+    ROW(_place, prefix, CONF_STRING, .preset = "", .variable = VARIABLE),
+    CONF_END,
+};
+
+static const struct conf_key places_key =
+    ROW(_all, places, CONF_GROUPS, .keys = place_keys,
+        .size = sizeof(struct sample_place), .preset = "",
+        .check_among = check_among);
+
+#define SAMPLE_KEYS (sizeof(sample_keys) / sizeof(*sample_keys))
+static struct conf_key all_keys[SAMPLE_KEYS + 1];
+
+/* ---- files ---- */
 
 static char directory[] = "/tmp/weir-conf-fuzz-XXXXXX";
 
@@ -55,11 +111,22 @@ clean_up(void)
 }
 
 static void
+drop_line(void *arg, const char *line, size_t len)
+{
+    (void)arg;
+    (void)line;
+    (void)len;
+}
+
+static void
 set_up(void)
 {
     static const char a[] = "\"allow a\",\n@include \"b.conf\"";
     static const char b[] = "/* b */ \"deny b\"";
 
+    all_keys[0] = places_key;
+    memcpy(all_keys + 1, sample_keys, sizeof(sample_keys));
+    log_set_sink(drop_line, NULL);
     require(mkdtemp(directory) != NULL);
     clearenv();
     setenv("WEIR_A", "one", 1);
@@ -100,7 +167,7 @@ static struct conf *
 load(const void *data, size_t size, char **mistakes)
 {
     write_file("t.conf", data, size);
-    return conf_load(path_of("t.conf"), sample_keys, sizeof(struct sample),
+    return conf_load(path_of("t.conf"), all_keys, sizeof(struct sample_all),
                      mistakes);
 }
 
@@ -195,9 +262,13 @@ check_peek(const uint8_t *data, size_t size, bool good)
 static void
 check(const uint8_t *data, size_t size)
 {
+    const struct sample_all *settings;
     char *mistakes;
-    struct conf *c = load(data, size, &mistakes);
+    struct conf *c;
 
+    setenv(VARIABLE, "/v", 1);
+    c = load(data, size, &mistakes);
+    unsetenv(VARIABLE); /* its value is printed, like those of a file */
     check_peek(data, size, c != NULL);
     if (c == NULL) {
         check_mistakes(mistakes);
@@ -205,6 +276,8 @@ check(const uint8_t *data, size_t size)
         return;
     }
     require(mistakes == NULL);
+    settings = conf_settings(c);
+    require(settings->sample.port >= 0 && settings->sample.port <= 65535);
     check_again(c, conf_print);
     check_again(c, conf_print_changed);
     conf_free(&c);

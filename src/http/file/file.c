@@ -2,11 +2,11 @@
  * Files as answers, a piece at a time, whole or in parts.
  *
  * A piece that the page cache has is read at once (RWF_NOWAIT); one that
- * would wait for the disk is read by a task thread.  A piece is read when the
- * socket has room, into memory that all files of the process share or, for a
- * thread, that lasts until the piece is sent.  Bytes that the socket does not
- * take are dropped and read again: a client that does not read costs no memory
- * of ours.
+ * would wait for the disk is read by a task thread.  A file in memory is read
+ * at once, too: tmpfs knows no RWF_NOWAIT.  A piece is read when the socket has
+ * room, into memory that all files of the process share or, for a thread, that
+ * lasts until the piece is sent.  Bytes that the socket does not take are
+ * dropped and read again: a client that does not read costs no memory of ours.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -44,6 +44,7 @@ struct http_file {
     ssize_t result;               /* of a task: bytes, or -errno */
     bool working;                 /* the task runs */
     bool small;                   /* pieces of GZIP_PIECE */
+    bool in_memory;               /* no read of it waits */
     uint8_t *bytes;               /* owned while a thread reads into it */
 };
 
@@ -209,7 +210,7 @@ read_now(struct http_file *f)
     struct iovec iov = { piece, piece_size(f) };
     ssize_t n;
 
-    if (f->x->c->server->threads == NULL) {
+    if (f->in_memory || f->x->c->server->threads == NULL) {
         return read_waiting(f, piece);
     }
     do {
@@ -287,6 +288,7 @@ start(struct exchange *x, int fd)
     f->parts = 0;
     f->working = false;
     f->small = x->gzip != NULL;
+    f->in_memory = false;
     f->bytes = NULL;
     timer_init(&f->again, on_again);
     x->file = f;
@@ -320,6 +322,21 @@ http_send_file(struct http_request *r, int status, const char *content_type,
     }
     f->offset = offset;
     f->left = len;
+    return HTTP_DONE;
+}
+
+enum http_result
+http_send_memory(struct http_request *r, int status, const char *content_type,
+                 int fd, size_t len)
+{
+    struct exchange *x = exchange_of(r);
+
+    http_send_file(r, status, content_type, fd, 0, (int64_t)len);
+    x->memory = 0;
+    if (x->file != NULL) {
+        x->file->in_memory = true;
+        x->memory = len;
+    }
     return HTTP_DONE;
 }
 

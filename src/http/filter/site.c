@@ -25,7 +25,10 @@ without_usual_port(struct str authority, struct str scheme)
                : authority;
 }
 
-/* "https://HOST:PORT/..." is of this host, as the client knows it. */
+/* "https://HOST:PORT/..." is of this host, as the client knows it.  A page that
+ * came without TLS may be anybody's: where the client uses TLS, it is of
+ * another site.  Not the other way round: a proxy that speaks TLS may not say
+ * so. */
 static bool
 is_own(const struct http_request *r, struct str url)
 {
@@ -35,6 +38,10 @@ is_own(const struct http_request *r, struct str url)
 
     if (!str_starts(rest, STR("//"))) {
         return false; /* "null" */
+    }
+    if (str_eq(r->scheme, STR("https")) &&
+        !str_eq_nocase(scheme, STR("https"))) {
+        return false;
     }
     rest = str_skip(rest, 2);
     authority = str_first(rest, str_find(rest, '/', 0));

@@ -106,9 +106,17 @@ test_what_is_encoded(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        base64_encode((const uint8_t *)rows[i][0], strlen(rows[i][0]), text);
+        base64_encode(BASE64, (const uint8_t *)rows[i][0], strlen(rows[i][0]),
+                      text);
         assert_string_equal(text, rows[i][1]);
     }
+    base64_encode(BASE64_URL,
+                  (const uint8_t *)"\xfb\xef\xff"
+                                   "f",
+                  4, text);
+    assert_string_equal(text, "--__Zg");
+    base64_encode(BASE64_URL, (const uint8_t *)"fo", 2, text);
+    assert_string_equal(text, "Zm8");
 }
 
 int

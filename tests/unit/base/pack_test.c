@@ -11,7 +11,10 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/pack.h"
@@ -181,6 +184,25 @@ a_text_has_its_nul(void **state)
     assert_true(unpack_text(&u).len == 0 && u.bad);
 }
 
+static void
+a_path_is_absolute(void **state)
+{
+    char here[PATH_MAX], whole[PATH_MAX + 8];
+    struct pack p = { .to = &bytes };
+    struct unpack u;
+
+    (void)state;
+    pack_path(&p, STR("/a/b"));
+    pack_path(&p, STR_NONE);
+    pack_path(&p, STR("a/b"));
+    assert_non_null(getcwd(here, sizeof(here)));
+    snprintf(whole, sizeof(whole), "%s/a/b", here);
+    u = (struct unpack){ .rest = buf_str(&bytes) };
+    assert_true(str_eq(unpack_text(&u), STR("/a/b")));
+    assert_int_equal(unpack_text(&u).len, 0);
+    assert_string_equal(unpack_text(&u).ptr, whole);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -194,6 +216,7 @@ main(void)
         TEST(after_an_error_nothing_is_written),
         TEST(a_count_is_of_what_can_be_there),
         TEST(a_text_has_its_nul),
+        TEST(a_path_is_absolute),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,8 @@ test_parts(void **state)
     assert_str(str_first(s, 99), "a,b,,c");
     assert_str(str_trim(STR(" \t a b\t ")), "a b");
     assert_str(str_trim(STR(" \t ")), "");
+    assert_str(str_trim_space(STR("\r\n \fa\nb\v\t ")), "a\nb");
+    assert_str(str_trim_space(STR(" \n")), "");
 }
 
 static void

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -38,8 +39,16 @@ on_file(struct http_request *r, void *state)
                           SIZE - offset);
 }
 
+static enum http_result
+on_memory(struct http_request *r, void *state)
+{
+    (void)state;
+    return http_send_memory(r, 200, "text/plain", dup(file), SIZE);
+}
+
 static const struct http_route routes[] = {
     { "GET", "/file", on_file, false },
+    { "GET", "/memory", on_memory, false },
     { NULL, NULL, NULL, false },
 };
 static const struct http_layer layers[] = { { .module = "test",
@@ -83,6 +92,18 @@ set_up(void **state)
     c = client_open(l, &server);
     file = memfd_create("file", MFD_CLOEXEC);
     return write(file, bytes, SIZE) == SIZE ? 0 : -1;
+}
+
+static int
+set_up_threads(void **state)
+{
+    struct errmsg err;
+
+    if (set_up(state) == -1) {
+        return -1;
+    }
+    server.threads = task_threads_new(l, 2, 8, &err);
+    return 0;
 }
 
 /* A disk file whose pages were dropped, read by threads. */
@@ -145,6 +166,32 @@ test_file(void **state)
         client_say(&c, "GET /file HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_file_comes();
     }
+}
+
+static size_t
+threads_of_process(void)
+{
+    DIR *d = opendir("/proc/self/task");
+    size_t n = 0;
+
+    assert_non_null(d);
+    while (readdir(d) != NULL) {
+        n++;
+    }
+    closedir(d);
+    return n - 2;
+}
+
+/* The first task would start them. */
+static void
+test_memory_needs_no_thread(void **state)
+{
+    size_t before = threads_of_process();
+
+    (void)state;
+    client_say(&c, "GET /memory HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_file_comes();
+    assert_int_equal(threads_of_process(), before);
 }
 
 static void
@@ -242,12 +289,19 @@ main(void)
 #define WARM(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 #define COLD(f) cmocka_unit_test_setup_teardown(f, set_up_cold, tear_down)
     const struct CMUnitTest tests[] = {
-        WARM(test_file),          COLD(test_file),
-        WARM(test_slow_client),   COLD(test_slow_client),
-        WARM(test_head_and_part), COLD(test_head_and_part),
-        WARM(test_client_goes),   COLD(test_client_goes),
-        WARM(test_file_shrinks),  COLD(test_file_shrinks),
+        WARM(test_file),
+        COLD(test_file),
+        WARM(test_slow_client),
+        COLD(test_slow_client),
+        WARM(test_head_and_part),
+        COLD(test_head_and_part),
+        WARM(test_client_goes),
+        COLD(test_client_goes),
+        WARM(test_file_shrinks),
+        COLD(test_file_shrinks),
         COLD(test_many_at_once),
+        cmocka_unit_test_setup_teardown(test_memory_needs_no_thread,
+                                        set_up_threads, tear_down),
     };
 
     return cmocka_run_group_tests(tests, make_file, free_file);

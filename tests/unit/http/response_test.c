@@ -51,6 +51,26 @@ on_chunks(struct http_request *r, void *state)
     return http_end(r);
 }
 
+static enum http_result
+on_page(struct http_request *r, void *state)
+{
+    static const char *const pieces[] = { "<p>", "one", NULL };
+
+    (void)state;
+    return http_reply_page(r, "text/html", "img-src data:", pieces);
+}
+
+static enum http_result
+on_long_page(struct http_request *r, void *state)
+{
+    static char text[65536 + 1]; /* one byte too long, with "!" */
+    static const char *const pieces[] = { text, "!", NULL };
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    return http_reply_page(r, "text/html", "img-src data:", pieces);
+}
+
 static void
 stream_on(void *arg)
 {
@@ -115,6 +135,8 @@ on_status(struct http_request *r, void *state)
 static const struct http_route routes[] = {
     { "GET", "/large", on_large, false },
     { "GET", "/chunks", on_chunks, false },
+    { "GET", "/page", on_page, false },
+    { "GET", "/long_page", on_long_page, false },
     { "GET", "/stream", on_stream, false },
     { "GET", "/begin", on_begin, false },
     { "GET", "/status", on_status, false },
@@ -288,6 +310,29 @@ test_headers(void **state)
 /* ---- of unknown length ---- */
 
 static void
+test_page(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /page HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "\r\n\r\n<p>one"));
+    assert_non_null(client_find(
+        &c, "Content-Security-Policy: default-src 'none'; img-src data:; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"));
+    assert_non_null(client_find(&c, "X-Content-Type-Options: nosniff\r\n"));
+    assert_non_null(client_find(&c, "Cache-Control: no-cache\r\n"));
+}
+
+/* Never a part of it. */
+static void
+test_page_that_is_too_long(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /long_page HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "HTTP/1.1 500 "));
+    assert_true(client_hears(&c, "the page is longer than 65536 bytes"));
+}
+
+static void
 test_chunked(void **state)
 {
     (void)state;
@@ -407,6 +452,8 @@ main(void)
         TEST(test_client_that_reads_slowly),
         TEST(test_statuses_without_a_body),
         TEST(test_headers),
+        TEST(test_page),
+        TEST(test_page_that_is_too_long),
         TEST(test_chunked),
         TEST(test_until_close),
         TEST(test_stream_waits_for_room),

@@ -355,6 +355,34 @@ test_pages(void **state)
     }
 }
 
+/* Only what came by TLS is of a site that is asked by TLS. */
+static void
+test_schemes(void **state)
+{
+    static const char asked[] = "POST /x HTTP/1.1\r\nHost: box\r\n"
+                                "X-Forwarded-Proto: %s\r\n%s: %s://box";
+    static const struct {
+        const char *ours, *header, *theirs;
+        int status;
+    } rows[] = {
+        { "https", "Origin", "https", 200 },
+        { "https", "Origin", "HTTPS", 200 },
+        { "https", "Origin", "http", 403 },
+        { "https", "Referer", "https", 200 },
+        { "https", "Referer", "http", 403 },
+        { "http", "Origin", "http", 200 },
+        { "http", "Origin", "https", 200 }, /* a proxy may keep it back */
+    };
+    char lines[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(lines, sizeof(lines), asked, rows[i].ours, rows[i].header,
+                 rows[i].theirs);
+        assert_int_equal(ask("10.0.0.1", lines), rows[i].status);
+    }
+}
+
 /* A port that goes without saying is left out by browsers alone. */
 static void
 test_usual_ports(void **state)
@@ -402,6 +430,7 @@ main(void)
         cmocka_unit_test(test_who_is_not_asked),
         cmocka_unit_test(test_loopback_listeners),
         cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_schemes),
         cmocka_unit_test(test_usual_ports),
         cmocka_unit_test(test_pages_that_may),
     };

@@ -101,6 +101,7 @@ test_refused(void **state)
         "{\"a\"}",
         "nul",
         "[1] x",
+        "[1]\"x",
         "{\"a\":1}]",
         "/* a */ 1",
         "\"\x01\"",
@@ -155,6 +156,10 @@ test_limits_are_told(void **state)
         { "  \n", "not valid JSON: it ends too early (line 2, column 1)" },
         { "{\"a\":1,\n \"\xc3\xa9\" 2}", "not valid JSON (line 2, column 6)" },
         { "[1] x", "not valid JSON (line 1, column 5)" },
+        { "[1,\v2\f]", "not valid JSON: a vertical tab or form feed (line 1, "
+                       "column 4)" },
+        { "\f1", "not valid JSON: a vertical tab or form feed (line 1, "
+                 "column 1)" },
         { "{\"a\":1,\"a\":2}", "not valid JSON: a name stands twice in an "
                                "object (line 1, column 10)" },
     };

@@ -138,6 +138,108 @@ a_refusal_waits_for_room(void **state)
     kill_server(&s);
 }
 
+/* ---- answers that wait ---- */
+
+/* Leaves no room for its answer, and tells what it owes its caller. */
+static void
+fill_and_answer(void *arg, struct rpc_request *r)
+{
+    static const char answer[ANSWER_MAX];
+
+    (void)arg;
+    if (r->len == 0) {
+        bool owes = rpc_owes(0);
+
+        rpc_reply(&r, &owes, sizeof(owes), -1);
+        return;
+    }
+    fill(0);
+    atomic_store(&deeds->echoed[0], rpc_owes(0));
+    rpc_reply(&r, answer, sizeof(answer), -1);
+    atomic_store(&deeds->echoed[1], rpc_owes(0));
+    atomic_fetch_add(&deeds->taken, 1);
+}
+
+static void
+an_answer_that_waits_is_owed(void **state)
+{
+    (void)state;
+    echo_handler = fill_and_answer;
+    struct server s = start_server();
+
+    echo_handler = echo;
+    call(&a, ECHO, "x", 1);
+    wait_taken(1);
+    assert_int_equal(deeds->echoed[0], false);
+    assert_int_equal(deeds->echoed[1], true);
+    wait_end(&a);
+    assert_int_equal(a.status, RPC_OK);
+    assert_int_equal(a.len, ANSWER_MAX);
+    call(&b, ECHO, NULL, 0);
+    wait_end(&b);
+    assert_int_equal(b.data[0], false);
+    kill_server(&s);
+}
+
+/* It was asked before: what is said later waits, or is refused. */
+static void
+a_call_does_not_overtake_an_answer(void **state)
+{
+    struct server s = start_server();
+    struct errmsg err;
+
+    (void)state;
+    rpc_owe(s.slot, 1);
+    assert_null(try_call(&a, false, &err));
+    assert_string_equal(err.text, "the server takes no more now");
+    b.call = try_call(&b, true, &err);
+    assert_non_null(b.call);
+    assert_int_equal(methods[ECHO].state->waiting, 1);
+    rpc_owe(s.slot, -1);
+    wait_end(&b);
+    assert_int_equal(b.status, RPC_OK);
+    kill_server(&s);
+}
+
+/* As if answers of 64 MB waited. */
+static void
+answer_beyond_the_bound(void *arg, struct rpc_request *r)
+{
+    struct rpc_state *s = methods[ECHO].state;
+    static const char answer[ANSWER_MAX];
+    size_t much = (size_t)64 << 20;
+
+    if (s->count == 1) {
+        hold(arg, r);
+        return;
+    }
+    fill(0);
+    s->bytes += much;
+    rpc_reply(&r, answer, sizeof(answer), -1);
+    s->bytes -= much;
+    atomic_fetch_add(&deeds->taken, 1);
+}
+
+static void
+answers_that_wait_have_a_bound(void **state)
+{
+    (void)state;
+    echo_handler = answer_beyond_the_bound;
+    struct server s = start_server();
+
+    echo_handler = echo;
+    call(&a, ECHO, NULL, 0);
+    wait_taken(1);
+    loop_turn(l, 0); /* or the next one waits for the end of this turn */
+    call(&b, ECHO, NULL, 0);
+    wait_taken(2);
+    wait_end(&b);
+    assert_int_equal(b.status, RPC_REFUSED);
+    assert_memory_equal(b.data, "too many answers wait for room", b.len);
+    rpc_cancel(&a.call);
+    kill_server(&s);
+}
+
 /* ---- several processes ---- */
 
 static void
@@ -288,9 +390,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_full_role_is_told_at_once),    TEST(who_waits_for_room_is_heard),
-        TEST(a_refusal_waits_for_room),       TEST(found_by_index),
+        TEST(a_full_role_is_told_at_once),
+        TEST(who_waits_for_room_is_heard),
+        TEST(a_refusal_waits_for_room),
+        TEST(found_by_index),
         TEST(calls_of_a_parent_stay_its_own),
+        TEST(an_answer_that_waits_is_owed),
+        TEST(a_call_does_not_overtake_an_answer),
+        TEST(answers_that_wait_have_a_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,6 +194,55 @@ late(void **state)
     kill_server(&s);
 }
 
+#define SHORT_MS 100
+
+/* Whether a call that is put off again and again outlived its deadline three
+ * times; not if this machine stood still meanwhile. */
+static bool
+outlives(const struct caller *c)
+{
+    int64_t end = clock_ms() + 3 * SHORT_MS;
+
+    for (int64_t now = clock_ms(), before = now; now < end; before = now) {
+        rpc_prolong(c->call);
+        loop_turn(l, 5);
+        now = clock_ms();
+        if (c->ends > 0 || now - before > SHORT_MS / 2) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+put_off(void **state)
+{
+    struct server s = start_server();
+    struct rpc_options o = options_of(&a, SHORT_MS, false);
+    struct errmsg err;
+    bool good = false;
+
+    (void)state;
+    for (int i = 0; i < 20 && !good; i++) {
+        a = (struct caller){ .fd = -1 };
+        a.call = rpc_call(&methods[HOLD], &o, NULL, 0, -1, &err);
+        good = outlives(&a);
+        if (good) {
+            round_trip();
+            assert_int_equal(a.ends, 0);
+            assert_int_equal(deeds->gone + 1, deeds->taken);
+        }
+        if (a.ends == 0) {
+            wait_end(&a);
+        }
+        assert_int_equal(a.status, RPC_LATE);
+        round_trip();
+        assert_int_equal(deeds->gone, deeds->taken);
+    }
+    assert_true(good);
+    kill_server(&s);
+}
+
 static void
 without_a_role(void **state)
 {
@@ -329,6 +378,7 @@ main(void)
         TEST(parts_without_end),
         TEST(cancelled),
         TEST(late),
+        TEST(put_off),
         TEST(without_a_role),
         TEST(the_role_dies),
         TEST(sent_again_in_order),

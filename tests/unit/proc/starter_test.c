@@ -21,21 +21,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "proc/starter.h"
-
-#define PATIENCE 20000 /* ms; an idle machine needs a few */
+#include "starter_help.h"
 
 static struct {
-    struct loop *loop;
-    struct starter *starter;
-    unsigned ended, started, gone;
-    pid_t pid; /* of the last program */
-    struct program_end end;
-    char why[PROGRAM_WHY];
-    char output[4096];
+    char output[4096]; /* of the last program */
     size_t output_len;
-} t;
+} own;
 
 static const struct str programs[] = {
     { "/bin/sh", 7 },
@@ -45,69 +36,18 @@ static const struct str programs[] = {
 static const struct str folders[] = { { "/", 1 }, { "/usr", 4 } };
 static const char *const no_texts[] = { NULL };
 
-static void
-on_gone(void *arg)
-{
-    (void)arg;
-    t.gone++;
-}
-
-static void
-on_start(void *arg, pid_t pid)
-{
-    (void)arg;
-    t.started++;
-    t.pid = pid;
-}
-
-static void
-on_end(void *arg, const struct program_end *end)
-{
-    (void)arg;
-    t.ended++;
-    t.end = *end;
-    snprintf(t.why, sizeof(t.why), "%s", end->why);
-}
-
-static struct privilege_ids
-program_ids(void)
-{
-    struct privilege_ids ids;
-    struct errmsg err;
-
-    assert_int_equal(privilege_program(STR_NONE, &ids, &err), 0);
-    return ids;
-}
-
-static struct privilege_ids
-role_ids(void)
-{
-    struct privilege_ids ids;
-    struct errmsg err;
-
-    assert_int_equal(privilege_ids(STR_NONE, STR_NONE, &ids, &err), 0);
-    return ids;
-}
-
 static int
 begin_in(const struct sandbox *sandbox)
 {
-    const struct starter_options o = {
+    struct starter_options o = {
         .programs = programs,
         .program_count = 3,
         .folders = folders,
         .folder_count = 2,
         .sandbox = sandbox,
-        .role = role_ids(),
-        .program = program_ids(),
     };
-    struct errmsg err;
 
-    memset(&t, 0, sizeof(t));
-    t.starter = starter_new(&o, &err);
-    t.loop = loop_new(&err);
-    return t.starter == NULL || t.loop == NULL ||
-           starter_open(t.starter, t.loop, on_gone, NULL, &err) == -1;
+    return open_starter(&o);
 }
 
 static int
@@ -177,17 +117,6 @@ run_with(const char *script, int output, struct program_limits limits)
     return starter_run(t.starter, &p, &err);
 }
 
-static void
-wait_until(const unsigned *count, unsigned n)
-{
-    int64_t end = clock_ms() + PATIENCE;
-
-    while (*count < n) {
-        assert_true(clock_ms() < end);
-        loop_turn(t.loop, 10);
-    }
-}
-
 static struct starter_run *
 begin_script(const char *script, struct program_limits limits, int *output)
 {
@@ -206,12 +135,12 @@ read_all(int fd)
 {
     ssize_t n;
 
-    t.output_len = 0;
-    while ((n = read(fd, t.output + t.output_len,
-                     sizeof(t.output) - 1 - t.output_len)) > 0) {
-        t.output_len += (size_t)n;
+    own.output_len = 0;
+    while ((n = read(fd, own.output + own.output_len,
+                     sizeof(own.output) - 1 - own.output_len)) > 0) {
+        own.output_len += (size_t)n;
     }
-    t.output[t.output_len] = '\0';
+    own.output[own.output_len] = '\0';
     close(fd);
 }
 
@@ -225,7 +154,7 @@ output_of(const char *script, struct program_limits limits)
     begin_script(script, limits, &fd);
     wait_until(&t.ended, before + 1);
     read_all(fd);
-    return t.output;
+    return own.output;
 }
 
 static const struct program_limits none;
@@ -296,9 +225,9 @@ nothing_is_inherited(void **state)
         output_of("grep -E '^(Sig(Blk|Ign)|Cap(Prm|Eff|Bnd|Amb)|NoNew)' "
                   "/proc/self/status | cut -f2 | sort -u",
                   none),
-        geteuid() == 0 ? "0000000000000000\n1\n" : t.output);
-    assert_non_null(strstr(t.output, "0000000000000000\n"));
-    assert_non_null(strstr(t.output, "1\n"));
+        geteuid() == 0 ? "0000000000000000\n1\n" : own.output);
+    assert_non_null(strstr(own.output, "0000000000000000\n"));
+    assert_non_null(strstr(own.output, "1\n"));
 }
 
 static void
@@ -318,7 +247,7 @@ it_has_a_user_of_its_own(void **state)
     assert_int_not_equal(ids.uid, role_ids().uid);
     /* Neither its starter nor us can it signal. */
     output_of("kill -9 $PPID 2>/dev/null && echo killed", none);
-    assert_string_equal(t.output, "");
+    assert_string_equal(own.output, "");
     assert_int_equal(t.gone, 0);
 }
 
@@ -330,7 +259,7 @@ it_is_in_its_sandbox(void **state)
                         "ran\n");
     assert_string_equal(
         output_of("unshare -U true 2>/dev/null || echo refused", none),
-        sandbox_is_wide() ? t.output : "refused\n");
+        sandbox_is_wide() ? own.output : "refused\n");
     if (sandbox_is_wide() || sandbox_landlock_version() < SANDBOX_HOLDS_FILES) {
         print_message("not run: files that are out of reach\n");
         return;
@@ -378,9 +307,9 @@ limits_hold(void **state)
                                        .files = 50,
                                        .file_size = 1 << 20,
                                        .nice = 4 });
-    assert_string_equal(t.output, "50\n0\n1048576\n7\n2048\n4\n");
+    assert_string_equal(own.output, "50\n0\n1048576\n7\n2048\n4\n");
     output_of("ulimit -n; ulimit -c", none);
-    assert_string_equal(t.output, "1024\n0\n");
+    assert_string_equal(own.output, "1024\n0\n");
     output_of("while :; do :; done", (struct program_limits){ .cpu = 1 });
     assert_true(WIFSIGNALED(t.end.status));
     assert_int_equal(WTERMSIG(t.end.status), SIGXCPU);
@@ -480,8 +409,9 @@ a_daemon_goes_while_its_program_runs(void **state)
     int fd;
 
     (void)state;
-    run = begin_script("(setsid sh -c '(sleep 1000 & echo $!)' &); "
-                       "exec sleep 1000",
+    /* Its number is known before it may be killed. */
+    run = begin_script("echo $(setsid sh -c 'sleep 1000 >/dev/null & echo "
+                       "$!'); exec sleep 1000",
                        none, &fd);
     daemon = read_pid(fd);
     wait_for_end_of(daemon);
