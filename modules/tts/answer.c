@@ -18,7 +18,6 @@
 #include "proc/slot.h"
 
 #define UNSENT (16 * 1024) /* bytes of a stream that wait in the system */
-#define GRACE_MS 5000      /* for the first answer, beside timeout */
 
 struct answering { /* in the request's pool */
     struct http_request *request;
@@ -26,7 +25,7 @@ struct answering { /* in the request's pool */
     layer_fail *fail;
     struct rpc_call *call;       /* under way; NULL: it was answered */
     struct pipe_reader *reader;  /* owned; NULL: no pipe came, or it ended */
-    struct timer timer;          /* until the first answer */
+    struct timer timer;          /* until the call is put off again */
     struct speech_answer answer; /* the newest; its texts lie in the pool */
     enum tts_outcome outcome;    /* of that */
     enum tts_voice_class voice;  /* that was asked for */
@@ -50,6 +49,9 @@ note(struct answering *s, enum tts_outcome outcome)
         [TTS_BAD_REQUEST] = "bad request",
         [TTS_UNKNOWN_VOICE] = "unknown voice",
         [TTS_QUEUE_FULL] = "queue full",
+        [TTS_STARTING] = "starting",
+        [TTS_NO_RESOURCES] = "no resources",
+        [TTS_NO_VOICES] = "no voices",
         [TTS_TOO_LONG] = "too long",
         [TTS_CRASHED] = "failed",
         [TTS_NO_SPEAKER] = "no speaker",
@@ -112,6 +114,19 @@ set_number(struct http_request *r, const char *name, int64_t n)
     http_set_header(r, name, str_from(text));
 }
 
+/* Says where the voices are listed. */
+static struct str
+with_list(struct http_request *r, struct str message)
+{
+    struct str base = r->location->path;
+
+    base.len = base.len > 1 ? base.len : 0;
+    return pool_printf(r->pool, "%.*s; GET %.*s%s lists them",
+                       STR_ARGS(message), STR_ARGS(base),
+                       openai_is_path(r->route_path) ? "/v1/audio/voices"
+                                                     : "/voices");
+}
+
 static enum http_result
 answer_error(struct answering *s)
 {
@@ -122,7 +137,8 @@ answer_error(struct answering *s)
     if (a->status == 503) {
         set_number(r, "Retry-After", a->retry_after > 0 ? a->retry_after : 1);
     }
-    return s->fail(r, a->status, a->field, a->message);
+    return s->fail(r, a->status, a->field,
+                   a->unlisted ? with_list(r, a->message) : a->message);
 }
 
 static void
@@ -176,7 +192,7 @@ answer_whole(struct answering *s)
         return http_not_modified(r, type, (size_t)a->length);
     }
     s->fd = -1;
-    return http_send_file(r, 200, type, fd, 0, a->length);
+    return http_send_memory(r, 200, type, fd, (size_t)a->length);
 }
 
 enum http_result
@@ -320,7 +336,7 @@ take_pipe(struct answering *s, struct rpc_answer *got)
 
     got->fd = -1;
     s->piped = true;
-    timer_stop(s->request->loop, &s->timer);
+    timer_set(s->request->loop, &s->timer, tts_wait_ms(s->instance) / 2);
     if (str_eq(s->request->method, STR("HEAD"))) {
         close(fd);
         answer_head(s);
@@ -329,7 +345,7 @@ take_pipe(struct answering *s, struct rpc_answer *got)
     s->reader = pipe_reader_new(s->request->loop, fd, &taker, s);
     if (s->reader == NULL) {
         rpc_cancel(&s->call);
-        fail(s, 503, TTS_NO_SPEAKER, STR("no descriptor is free"));
+        fail(s, 503, TTS_NO_RESOURCES, STR("no descriptor is free"));
         answer_now(s);
     }
 }
@@ -360,7 +376,7 @@ unpack(struct answering *s, const struct rpc_answer *got)
     a.field = pool_str(pool, a.field);
     a.message = pool_str(pool, a.message);
     s->answer = a;
-    s->outcome = tts_outcome_of(a.status);
+    s->outcome = tts_outcome_of(a.status, a.lack);
     return 0;
 }
 
@@ -425,15 +441,17 @@ on_answer(void *arg, struct rpc_answer *got)
     }
 }
 
-/* The speaker, or its child, hangs. */
+/* A stream lasts as long as its client is there: the server's own time-outs end
+ * one that takes nothing, the speaker a child that hangs. */
 static void
-on_late(struct timer *t)
+on_due(struct timer *t)
 {
     struct answering *s = LIST_ITEM(t, struct answering, timer);
 
-    rpc_cancel(&s->call);
-    fail(s, 503, TTS_NO_SPEAKER, STR("the speaker did not answer in time"));
-    answer_now(s);
+    if (s->call != NULL) {
+        rpc_prolong(s->call);
+        timer_set(s->request->loop, t, tts_wait_ms(s->instance) / 2);
+    }
 }
 
 /* ---- asking ---- */
@@ -458,7 +476,7 @@ new_answering(struct http_request *r, const struct tts_instance *i,
     s->fd = -1;
     s->answer.voice = STR_NONE;
     s->answer.duration = -1;
-    timer_init(&s->timer, on_late);
+    timer_init(&s->timer, on_due);
     r->context = s;
     return s;
 }
@@ -468,7 +486,7 @@ answer_begin(struct http_request *r, const struct tts_instance *i,
              const struct speech_request *ask, layer_fail *fail_form)
 {
     struct answering *s = new_answering(r, i, fail_form);
-    struct rpc_options o = { .timeout_ms = RPC_WAIT_MAX,
+    struct rpc_options o = { .timeout_ms = tts_wait_ms(i),
                              .window = 1,
                              .on_answer = on_answer,
                              .arg = s };
@@ -494,6 +512,5 @@ answer_begin(struct http_request *r, const struct tts_instance *i,
     }
     note(s, TTS_CLIENT_GONE);
     http_on_cancel(r, on_cancel, s);
-    timer_set(r->loop, &s->timer, 2 * i->timeout + GRACE_MS);
     return HTTP_WAIT;
 }

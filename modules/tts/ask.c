@@ -480,14 +480,26 @@ take_query(struct asking *a, const struct field *f, struct str text)
     return take(a, f, &v);
 }
 
+/* As a name that stands twice in JSON. */
+static int
+refuse_twice(const char *field, struct ask_error *err)
+{
+    err->status = 400;
+    err->field = field;
+    return errmsg_set(&err->message, "%s stands twice in the query", field);
+}
+
 int
 ask_query(struct http_request *r, const struct tts_instance *i,
           struct speech_request *out, struct ask_error *err)
 {
     struct asking a = { r->pool, out, err, false };
-    struct str text;
+    struct str text, raw;
 
     ask_defaults(i, out);
+    if (http_query_count(r, "text", &raw) > 1) {
+        return refuse_twice("text", err);
+    }
     if (!http_query(r, "text", &text)) {
         return refuse(err, 400, "text", "text is missing");
     }
@@ -495,6 +507,9 @@ ask_query(struct http_request *r, const struct tts_instance *i,
         return -1;
     }
     for (size_t n = 0; n < FIELDS; n++) {
+        if (http_query_count(r, fields[n].name, &raw) > 1) {
+            return refuse_twice(fields[n].name, err);
+        }
         if (http_query(r, fields[n].name, &text) &&
             take_query(&a, &fields[n], text) == -1) {
             return -1;

@@ -238,18 +238,23 @@ catalogue_check_directory(struct str path, struct errmsg *err)
     return 0;
 }
 
+/* Folder after folder: of a path with several, the last alone would be no
+ * link. */
 static void
 each_file_below(struct catalogue *c, int at, const char *name, bool variants)
 {
-    int folder = openat(at, name, FOLDER | O_NOFOLLOW);
+    int folder = openat(at, name, FOLDER | O_NOFOLLOW), below = -1;
 
     if (folder == -1) {
         return;
     }
+    walk(c, folder, STR_NONE, 0);
     if (variants) {
-        walk_variants(c, folder);
-    } else {
-        walk(c, folder, STR_NONE, 0);
+        below = openat(folder, "!v", FOLDER | O_NOFOLLOW);
+    }
+    if (below != -1) {
+        walk_variants(c, below);
+        close(below);
     }
     close(folder);
 }
@@ -264,9 +269,8 @@ catalogue_add_directory(struct catalogue *c, struct str path,
         return -1;
     }
     c->has_phontab |= has(at, "phontab");
-    each_file_below(c, at, "voices", false);
+    each_file_below(c, at, "voices", true);
     each_file_below(c, at, "lang", false);
-    each_file_below(c, at, "voices/!v", true);
     close(at);
     return 0;
 }

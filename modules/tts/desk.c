@@ -67,15 +67,6 @@ desk_memory(struct str bytes, struct errmsg *err)
 /* ---- zygotes ---- */
 
 static void
-forget_voices(struct desk *d)
-{
-    if (d->voices != -1) {
-        close(d->voices);
-    }
-    d->voices = -1;
-}
-
-static void
 free_zygote(struct zygote *z)
 {
     list_remove(&z->link);
@@ -112,7 +103,7 @@ start_later(struct desk *d, bool was_ready)
     }
     timer_set(d->speaker->loop, &d->again, ms);
     if (!desk_is_open(d, &retry_after)) {
-        job_refuse_waiting(d, d->why, retry_after);
+        job_refuse_waiting(d, retry_after);
     }
 }
 
@@ -131,9 +122,9 @@ on_ready(void *arg, int64_t rate)
     z->was_ready = true;
     if (d->zygote == z) {
         if (d->rate != rate) {
-            forget_voices(d);
+            d->rate = rate;
+            voices_forget(d);
         }
-        d->rate = rate;
         job_go_on(d);
     }
 }
@@ -207,7 +198,7 @@ start_zygote(struct desk *d)
         desk_tell_error(d, "%s", err.text);
         free_zygote(z);
         timer_set(d->speaker->loop, &d->again, back_off[BACK_OFFS - 1]);
-        job_refuse_waiting(d, d->why, back_off[BACK_OFFS - 1] / 1000);
+        job_refuse_waiting(d, back_off[BACK_OFFS - 1] / 1000);
         return;
     }
     d->zygote = z;
@@ -251,7 +242,7 @@ read_catalogue(struct desk *d)
     catalogue_free(&d->catalogue);
     d->catalogue = c;
     d->generation++;
-    forget_voices(d);
+    voices_forget(d);
     answer_cache_forget_all(d->cache);
     if (catalogue_find(c, d->plan.voice) == NULL) {
         desk_tell_error(d, "there is no voice \"%.*s\", its default",
@@ -324,7 +315,8 @@ desk_retire(struct desk *d)
         engine_close(d->zygote->engine);
         d->zygote = NULL;
     }
-    job_refuse_waiting(d, "weir.conf has no such tts any more", 0);
+    voices_end(d);
+    job_refuse_waiting(d, 0);
 }
 
 /* ---- life ---- */
@@ -345,6 +337,7 @@ desk_new(struct speaker *s, const struct plan_instance *p)
     d->rate = USUAL_RATE;
     list_init(&d->zygotes);
     list_init(&d->jobs);
+    list_init(&d->watchers);
     timer_init(&d->again, on_again);
     timer_init(&d->room, on_room);
     slots_init(&d->slots, p->children, p->queue);
@@ -362,10 +355,10 @@ desk_free(struct desk *d)
     LIST_EACH (node, &d->zygotes) {
         struct zygote *z = LIST_ITEM(node, struct zygote, link);
 
-        engine_free(&z->engine);
+        engine_discard(&z->engine);
         free_zygote(z);
     }
-    forget_voices(d);
+    voices_end(d);
     catalogue_free(&d->catalogue);
     answer_cache_free(&d->cache);
     pool_free(&d->pool);

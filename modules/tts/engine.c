@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/starter.h"
@@ -23,8 +24,9 @@
 #define START_MS 10000 /* until it is ready */
 #define DIRECTORIES_MAX 16
 #define ARGUMENTS (8 + DIRECTORIES_MAX)
-#define KILLS 4096 /* orders that wait for the zygote */
-#define KILL_MS 20 /* until they are tried again */
+#define KILLS 4096    /* orders that wait for the zygote */
+#define KILL_MS 20    /* until they are tried again */
+#define LEAVE_MS 1000 /* from a child's last word to its end */
 
 struct engine {
     struct engine_options o;
@@ -38,7 +40,17 @@ struct engine {
     pid_t kills[KILLS];
     size_t kill_count;
     struct timer kill_again;
+    struct list leaving;          /* struct leaving */
     char why[SPEECH_CONTROL_MAX]; /* it said "failed", or was aborted */
+};
+
+struct leaving { /* a child that has said its last word */
+    struct list link;
+    struct engine *engine;
+    struct io io;
+    struct timer late;
+    pid_t child;
+    int fd; /* owned: ends with the child */
 };
 
 /* ---- the program ---- */
@@ -90,8 +102,21 @@ send_order(const struct engine *e, const char *order)
 /* ---- its end ---- */
 
 static void
+free_leaving(struct leaving *c)
+{
+    io_stop(c->engine->o.loop, &c->io);
+    timer_stop(c->engine->o.loop, &c->late);
+    close(c->fd);
+    list_remove(&c->link);
+    mem_free(&c);
+}
+
+static void
 close_sockets(struct engine *e)
 {
+    while (!list_empty(&e->leaving)) {
+        free_leaving(LIST_ITEM(e->leaving.next, struct leaving, link));
+    }
     io_stop(e->o.loop, &e->io);
     timer_stop(e->o.loop, &e->late);
     timer_stop(e->o.loop, &e->kill_again);
@@ -103,7 +128,7 @@ close_sockets(struct engine *e)
 }
 
 void
-engine_free(struct engine **engine)
+engine_discard(struct engine **engine)
 {
     struct engine *e = *engine;
 
@@ -271,6 +296,57 @@ engine_kill(struct engine *e, pid_t child)
     }
 }
 
+/* ---- children that leave ---- */
+
+/* It has ended, or has said more than its last word. */
+static void
+on_left(struct io *io, unsigned ready)
+{
+    struct leaving *c = LIST_ITEM(io, struct leaving, io);
+    char byte;
+    ssize_t n = recv(c->fd, &byte, 1, MSG_DONTWAIT);
+
+    (void)ready;
+    if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (n > 0) {
+        engine_kill(c->engine, c->child);
+    }
+    free_leaving(c);
+}
+
+static void
+on_stays(struct timer *t)
+{
+    struct leaving *c = LIST_ITEM(t, struct leaving, late);
+
+    log_limited(LOG_ERROR,
+                "speech: child %d of weir-speaker does not end and is killed",
+                (int)c->child);
+    engine_kill(c->engine, c->child);
+    free_leaving(c);
+}
+
+void
+engine_see_out(struct engine *e, pid_t child, int status)
+{
+    struct leaving *c = mem_zero(sizeof(*c));
+
+    c->engine = e;
+    c->child = child;
+    c->fd = status;
+    io_init(&c->io);
+    timer_init(&c->late, on_stays);
+    list_append(&e->leaving, &c->link);
+    if (e->control == -1 ||
+        io_start(e->o.loop, &c->io, status, IO_READ, on_left) == -1) {
+        free_leaving(c); /* it finds its socket closed */
+        return;
+    }
+    timer_set(e->o.loop, &c->late, LEAVE_MS);
+}
+
 /* ---- starting ---- */
 
 static void
@@ -348,17 +424,18 @@ engine_start(const struct engine_options *o, struct errmsg *err)
 
     e->o = *o;
     e->control = e->work = -1;
+    list_init(&e->leaving);
     io_init(&e->io);
     timer_init(&e->late, on_late);
     timer_init(&e->kill_again, on_kill_again);
     if (make_sockets(e, theirs, err) == -1 ||
         run_program(e, theirs, err) == -1) {
-        engine_free(&e);
+        engine_discard(&e);
         return NULL;
     }
     if (io_start(o->loop, &e->io, e->control, IO_READ, on_control) == -1) {
         errmsg_sys(err, "cannot watch " PROGRAM);
-        engine_free(&e);
+        engine_discard(&e);
         return NULL;
     }
     timer_set(o->loop, &e->late, START_MS);

@@ -57,11 +57,14 @@ pid_t engine_pid(const struct engine *e);
 int engine_send(struct engine *e, struct str packet, const int *fds);
 /* Its child is killed, soon. */
 void engine_kill(struct engine *e, pid_t child);
+/* Its child has said its last word on that socket, which is the engine's from
+ * now on: it is killed if it does not end soon. */
+void engine_see_out(struct engine *e, pid_t child, int status);
 /* Makes no more children; on_end comes with the end of the last. */
 void engine_close(struct engine *e);
 /* Kills the zygote and its children; on_end follows. */
 void engine_abort(struct engine *e, const char *why);
 /* Kills them without a call. */
-void engine_free(struct engine **e);
+void engine_discard(struct engine **e);
 
 #endif

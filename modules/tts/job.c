@@ -54,8 +54,8 @@ refuse_full(struct job *j)
         d->usual_ms * (int64_t)(d->slots.waits + 1) / d->slots.children;
     int64_t s = ms / 1000 + 1;
 
-    reply_error(&j->request, 503, "the queue is full",
-                s < RETRY_MOST ? s : RETRY_MOST);
+    reply_unavailable(&j->request, SPEECH_LACKS_QUEUE, "the queue is full",
+                      s < RETRY_MOST ? s : RETRY_MOST);
     job_free(j);
 }
 
@@ -84,7 +84,7 @@ queue_up(struct job *j)
     struct job *leader = find_leader(j);
 
     if (j->desk->retired) {
-        reply_error(&j->request, 503, "weir.conf has no such tts any more", 1);
+        speaker_refuse(j->desk->speaker, &j->request);
         job_free(j);
     } else if (leader != NULL) {
         list_append(&leader->followers, &j->follow);
@@ -186,7 +186,7 @@ begin(struct job *j)
     timer_set(d->speaker->loop, &d->room, ROOM_MS);
     if (!again) {
         desk_tell_error(d, "%s", err.text);
-        reply_error(&j->request, 503, err.text, 1);
+        reply_unavailable(&j->request, SPEECH_LACKS_SYSTEM, err.text, 1);
         job_end(j);
     }
     return false;
@@ -294,12 +294,17 @@ job_zygote_gone(struct zygote *z)
 }
 
 void
-job_refuse_waiting(struct desk *d, const char *why, int64_t retry_after)
+job_refuse_waiting(struct desk *d, int64_t retry_after)
 {
     while (!list_empty(&d->slots.waiting)) {
         struct job *j = job_of(d->slots.waiting.next);
 
-        reply_error(&j->request, 503, why, retry_after);
+        if (d->retired) {
+            speaker_refuse(d->speaker, &j->request);
+        } else {
+            reply_unavailable(&j->request, SPEECH_LACKS_ENGINE, d->why,
+                              retry_after);
+        }
         job_release(j, false);
         job_free(j);
     }
@@ -371,7 +376,8 @@ answer_or_begin(struct desk *d, struct rpc_request *r, struct sound *s)
     if (kept != NULL) {
         answer_from_cache(d, &r, s, kept);
     } else if (!desk_is_open(d, &retry_after)) {
-        reply_error(&r, 503, d->why, retry_after > 0 ? retry_after : 1);
+        reply_unavailable(&r, SPEECH_LACKS_ENGINE, d->why,
+                          retry_after > 0 ? retry_after : 1);
     } else {
         job_begin(d, r, s);
         return;
@@ -397,12 +403,13 @@ job_on_request(void *arg, struct rpc_request *r)
     struct errmsg err;
     struct sound s;
 
-    if (d == NULL || d->catalogue == NULL) {
-        reply_error(&r, 503,
-                    speaker->stopping ? "the speaker starts again"
-                    : d == NULL       ? "weir.conf has no such tts any more"
-                                      : "no data directory has voices",
-                    1);
+    if (d == NULL) {
+        speaker_refuse(speaker, &r);
+        return;
+    }
+    if (d->catalogue == NULL) {
+        reply_unavailable(&r, SPEECH_LACKS_VOICE,
+                          "no data directory has voices", 1);
         return;
     }
     sound_init(&s);

@@ -85,6 +85,7 @@ finish(struct job *j, int status, const char *field, const char *message)
     if (j->pipe == -1 && !j->piped) { /* nothing, or no descriptor for it */
         no = status == 200 ? reply_error_of(503, "there are no descriptors")
                            : reply_error_of(status, message);
+        no.lack = no.status == 503 ? SPEECH_LACKS_SYSTEM : SPEECH_LACKS_NOTHING;
         no.field = str_from(field);
         reply_last(&j->request, &no, -1);
         job_end(j);
@@ -196,7 +197,8 @@ static void
 take_failed(struct job *j, const struct speech_record *r)
 {
     char why[SPEECH_MESSAGE_MAX], field[SPEECH_FIELD_MAX + 1];
-    bool known = r->status == 400 || r->status == 413 || r->status == 503;
+    bool known = r->status == 400 || r->status == 404 || r->status == 413 ||
+                 r->status == 503;
     int status = known ? (int)r->status : 500;
 
     str_escape(why, sizeof(why), r->message);
@@ -238,8 +240,9 @@ take_untaken(struct job *j)
         return;
     }
     desk_is_open(d, &retry_after);
-    reply_error(&j->request, 503, "weir-speaker has ended",
-                retry_after > 0 ? retry_after : 1);
+    reply_unavailable(&j->request, SPEECH_LACKS_ENGINE,
+                      "weir-speaker has ended",
+                      retry_after > 0 ? retry_after : 1);
     job_end(j);
 }
 

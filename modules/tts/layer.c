@@ -12,24 +12,23 @@
 #include "layer.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "app/worker.h"
 #include "base/mem.h"
 #include "http/accept.h"
 #include "http/escape.h"
 #include "http/file/condition.h"
-#include "net/sha256.h"
+#include "voice_list.h"
 #include "json/json.h"
 
 #define JSON "application/json"
-#define ERROR_MAX (16 * 1024)        /* bytes of an error's body */
-#define HOW_MAX 4096                 /* bytes of how to ask */
-#define VOICES_MAX ((off_t)16 << 20) /* bytes of the list of voices */
-#define VOICES_MS 5000               /* until it has to be there */
+#define ERROR_MAX (16 * 1024) /* bytes of an error's body */
+#define HOW_MAX 4096          /* bytes of how to ask */
+#define VOICES_MS 5000        /* until it has to be there */
 
 struct layer {
     const struct tts_instance *instance; /* borrowed from the settings */
+    struct voice_list *voices;           /* owned */
 };
 
 const struct tts_instance *
@@ -215,9 +214,9 @@ on_get(struct http_request *r, void *state)
 
 struct listing { /* in the request's pool */
     struct http_request *request;
+    struct voice_list *voices; /* borrowed from the layer */
     struct rpc_call *call;
-    struct str list, tag;
-    struct str why; /* there is no list */
+    struct errmsg why; /* there is no newer list */
 };
 
 static void
@@ -228,53 +227,13 @@ cancel_list(void *arg)
     rpc_cancel(&l->call);
 }
 
-/* The bytes of a memfd that the speaker has sealed. */
-static int
-read_list(struct listing *l, int fd)
-{
-    struct stat st;
-    char *to;
-
-    if (fstat(fd, &st) == -1 || st.st_size <= 0 || st.st_size > VOICES_MAX) {
-        return -1;
-    }
-    to = pool_alloc(l->request->pool, (size_t)st.st_size);
-    if (pread(fd, to, (size_t)st.st_size, 0) != st.st_size) {
-        return -1;
-    }
-    l->list = str_of(to, (size_t)st.st_size);
-    return 0;
-}
-
-static struct str
-tag_of(struct pool *pool, struct str bytes)
-{
-    uint8_t d[DIGEST_SHA256];
-
-    digest_sha256(bytes.ptr, bytes.len, d);
-    return pool_printf(pool, "\"%02x%02x%02x%02x%02x%02x%02x%02x\"", d[0], d[1],
-                       d[2], d[3], d[4], d[5], d[6], d[7]);
-}
-
 static void
 on_list(void *arg, struct rpc_answer *got)
 {
     struct listing *l = arg;
-    struct pool *pool = l->request->pool;
-    struct unpack u = { .rest = str_of(got->data, got->len) };
-    struct speech_answer a;
 
     l->call = NULL;
-    if (got->status != RPC_OK) {
-        l->why = pool_str(pool, str_of(got->data, got->len));
-    } else if (speech_unpack_answer(&u, &a) == -1) {
-        l->why = STR("the speaker's answer makes no sense");
-    } else if (a.status != 200 || got->fd == -1 ||
-               read_list(l, got->fd) == -1) {
-        l->why = pool_str(pool, a.message);
-    } else {
-        l->tag = tag_of(pool, l->list);
-    }
+    voice_list_take(l->voices, got, &l->why);
     http_resume(l->request);
 }
 
@@ -289,27 +248,39 @@ refuse_list(struct http_request *r, layer_fail *fail, struct str why)
     return fail(r, 503, STR_NONE, why);
 }
 
-struct str
-layer_voices(struct http_request *r, const struct tts_instance *i,
-             layer_fail *fail, struct str *tag, enum http_result *result)
+/* While no speaker answers, the list that was there last counts. */
+static struct str
+kept_list(struct http_request *r, const struct listing *l, layer_fail *fail,
+          struct str *tag, enum http_result *result)
 {
+    struct str list = voice_list_get(l->voices, tag);
+
+    if (list.len == 0) {
+        *result = refuse_list(r, fail, str_from(l->why.text));
+        return STR_NONE;
+    }
+    *result = HTTP_DONE;
+    *tag = pool_printf(r->pool, "\"%.*s\"", STR_ARGS(*tag));
+    return pool_str(r->pool, list);
+}
+
+struct str
+layer_voices(struct http_request *r, const void *state, layer_fail *fail,
+             struct str *tag, enum http_result *result)
+{
+    const struct layer *layer = state;
     struct listing *l = r->context;
     struct rpc_options o = { .timeout_ms = VOICES_MS, .on_answer = on_list };
-    struct errmsg err;
 
     if (l != NULL) {
-        *tag = l->tag;
-        *result = l->list.len > 0 ? HTTP_DONE : refuse_list(r, fail, l->why);
-        return l->list;
+        return kept_list(r, l, fail, tag, result);
     }
-    l = pool_zero(r->pool, sizeof(*l));
-    *l = (struct listing){ r, NULL, STR_NONE, STR_NONE, STR_NONE };
-    o.arg = l;
-    l->call = rpc_call(&tts_methods[TTS_VOICES], &o, i->name.ptr, i->name.len,
-                       -1, &err);
+    o.arg = l = pool_zero(r->pool, sizeof(*l));
+    l->request = r;
+    l->voices = layer->voices;
+    l->call = voice_list_ask(l->voices, &o, false, &l->why);
     if (l->call == NULL) {
-        *result = refuse_list(r, fail, str_from(err.text));
-        return STR_NONE;
+        return kept_list(r, l, fail, tag, result);
     }
     r->context = l;
     http_on_cancel(r, cancel_list, l);
@@ -322,8 +293,7 @@ on_voices(struct http_request *r, void *state)
 {
     struct http_validators v = { .tag = STR_NONE };
     enum http_result result;
-    struct str list = layer_voices(r, layer_instance(state), layer_send_error,
-                                   &v.tag, &result);
+    struct str list = layer_voices(r, state, layer_send_error, &v.tag, &result);
 
     if (list.len == 0) {
         return result;
@@ -376,6 +346,7 @@ tts_start(const struct module_layer *layer, void **state,
     (void)routes;
     (void)err;
     l->instance = s->instance.settings;
+    l->voices = voice_list_new(layer->worker->loop, l->instance->name);
     *state = l;
     return 0;
 }
@@ -385,5 +356,6 @@ tts_stop(void *state)
 {
     struct layer *l = state;
 
+    voice_list_free(&l->voices);
     mem_free(&l);
 }

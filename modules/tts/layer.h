@@ -29,10 +29,11 @@ void layer_note_refusal(struct http_request *r,
                         const struct speech_request *ask,
                         const struct ask_error *err);
 /* Asks the speaker for the list of voices.  When the handler runs again,
- * layer_voices() returns it, JSON in the request's pool, and sets *tag.  Until
- * then, or without one, it returns nothing and sets *result to what the
- * handler returns. */
-struct str layer_voices(struct http_request *r, const struct tts_instance *i,
+ * layer_voices() returns it, or the newest that there was, JSON in the
+ * request's pool, and sets *tag.  Until then, or without one, it returns
+ * nothing and sets *result to what the handler returns.  state: as the
+ * handler's. */
+struct str layer_voices(struct http_request *r, const void *state,
                         layer_fail *fail, struct str *tag,
                         enum http_result *result);
 

@@ -411,7 +411,7 @@ tts_on_openai_voices(struct http_request *r, void *state)
     const struct tts_instance *i = layer_instance(state);
     enum http_result result;
     struct str tag;
-    struct str list = layer_voices(r, i, send_error, &tag, &result);
+    struct str list = layer_voices(r, state, send_error, &tag, &result);
     const struct json_value *all;
     struct errmsg err;
     struct json_out o;

@@ -10,31 +10,11 @@
 
 #include "tts.h"
 
-/* No inline script or style, no other host.  blob: is the sound that the page
- * has been given, data: the icon that it does not have. */
-#define POLICY                                                                \
-    STR("default-src 'none'; script-src 'self'; style-src 'self'; "           \
-        "connect-src 'self'; media-src blob:; img-src data:; base-uri 'none'" \
-        "; form-action 'none'; frame-ancestors 'none'")
-
-#define PAGE_MAX 65536 /* of each text; bytes */
-
-static enum http_result
-reply(struct http_request *r, const char *type, const char *const *pieces)
-{
-    struct buf b;
-
-    buf_init(&b, PAGE_MAX);
-    for (; *pieces != NULL; pieces++) {
-        buf_add_str(&b, str_from(*pieces));
-    }
-    http_set_header(r, "Content-Security-Policy", POLICY);
-    http_set_header(r, "X-Content-Type-Options", STR("nosniff"));
-    http_set_header(r, "Cache-Control", STR("no-cache"));
-    http_reply(r, 200, type, buf_str(&b));
-    buf_clear(&b);
-    return HTTP_DONE;
-}
+/* blob: is the sound that the page has been given, data: the icon that it does
+ * not have. */
+#define ALLOWED                                                 \
+    "script-src 'self'; style-src 'self'; connect-src 'self'; " \
+    "media-src blob:; img-src data:"
 
 /* The last segment of the path, as the client sent it: below it are the
  * addresses of the page. */
@@ -73,19 +53,20 @@ tts_on_page(struct http_request *r, void *state)
     if (r->path.len == 0 || r->path.ptr[r->path.len - 1] != '/') {
         return lead_to_slash(r);
     }
-    return reply(r, "text/html; charset=utf-8", page_html);
+    return http_reply_page(r, "text/html; charset=utf-8", ALLOWED, page_html);
 }
 
 enum http_result
 tts_on_page_script(struct http_request *r, void *state)
 {
     (void)state;
-    return reply(r, "text/javascript; charset=utf-8", page_script);
+    return http_reply_page(r, "text/javascript; charset=utf-8", ALLOWED,
+                           page_script);
 }
 
 enum http_result
 tts_on_page_style(struct http_request *r, void *state)
 {
     (void)state;
-    return reply(r, "text/css; charset=utf-8", page_style);
+    return http_reply_page(r, "text/css; charset=utf-8", ALLOWED, page_style);
 }

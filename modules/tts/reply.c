@@ -3,6 +3,8 @@
  */
 #include "reply.h"
 
+#include <stdio.h>
+
 struct speech_answer
 reply_error_of(int status, const char *message)
 {
@@ -29,11 +31,20 @@ reply_last(struct rpc_request **r, const struct speech_answer *a, int fd)
 }
 
 void
-reply_error(struct rpc_request **r, int status, const char *message,
-            int64_t retry_after)
+reply_error(struct rpc_request **r, int status, const char *message)
 {
     struct speech_answer no = reply_error_of(status, message);
 
+    reply_last(r, &no, -1);
+}
+
+void
+reply_unavailable(struct rpc_request **r, enum speech_lack lack,
+                  const char *message, int64_t retry_after)
+{
+    struct speech_answer no = reply_error_of(503, message);
+
+    no.lack = lack;
     no.retry_after = retry_after;
     reply_last(r, &no, -1);
 }
@@ -50,4 +61,12 @@ reply_part(struct rpc_request *r, const struct speech_answer *a, int fd)
     sent = !out.full && rpc_part(r, buf_data(&b), buf_len(&b), fd) == 0;
     buf_clear(&b);
     return sent;
+}
+
+void
+reply_tag(const uint8_t digest[DIGEST_SHA256], char tag[SPEECH_TAG_MAX + 1])
+{
+    for (size_t i = 0; i < SPEECH_TAG_MAX / 2; i++) {
+        snprintf(&tag[2 * i], 3, "%02x", digest[i]);
+    }
 }

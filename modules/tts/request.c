@@ -91,11 +91,13 @@ void
 speech_pack_answer(struct pack *p, const struct speech_answer *a)
 {
     pack_int(p, a->status);
+    pack_u8(p, (uint8_t)a->lack);
     pack_int(p, a->length);
     pack_int(p, a->sample_rate);
     pack_int(p, a->duration);
     pack_int(p, a->retry_after);
     pack_u8(p, a->cached);
+    pack_u8(p, a->unlisted);
     pack_u8(p, (uint8_t)a->format);
     pack_text(p, a->voice);
     pack_text(p, a->tag);
@@ -107,19 +109,20 @@ int
 speech_unpack_answer(struct unpack *u, struct speech_answer *a)
 {
     int64_t status = unpack_int(u);
-    uint8_t format;
+    uint8_t lack = unpack_u8(u), format;
 
     a->length = unpack_int(u);
     a->sample_rate = unpack_int(u);
     a->duration = unpack_int(u);
     a->retry_after = unpack_int(u);
     a->cached = unpack_u8(u) != 0;
+    a->unlisted = unpack_u8(u) != 0;
     format = unpack_u8(u);
     a->voice = unpack_text(u);
     a->tag = unpack_text(u);
     a->field = unpack_text(u);
     a->message = unpack_text(u);
-    if (!unpack_ends(u) || format >= SPEECH_FORMATS ||
+    if (!unpack_ends(u) || format >= SPEECH_FORMATS || lack >= SPEECH_LACKS ||
         !within(status, 200, 599) || !within(a->length, -1, INT64_MAX) ||
         !within(a->duration, -1, INT64_MAX) ||
         !within(a->retry_after, 0, 3600) ||
@@ -127,6 +130,7 @@ speech_unpack_answer(struct unpack *u, struct speech_answer *a)
         return -1;
     }
     a->status = (int)status;
+    a->lack = (enum speech_lack)lack;
     a->format = (enum speech_format)format;
     return 0;
 }

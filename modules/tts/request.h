@@ -79,17 +79,30 @@ void speech_pack_request(struct pack *p, const struct speech_request *r);
 /* The texts point into u's bytes.  -1: the bytes make no sense. */
 int speech_unpack_request(struct unpack *u, struct speech_request *r);
 
+/* Why there is no answer now (503). */
+enum speech_lack {
+    SPEECH_LACKS_NOTHING, /* it is no 503 */
+    SPEECH_LACKS_QUEUE,   /* too many wait */
+    SPEECH_LACKS_ENGINE,  /* weir-speaker is being started */
+    SPEECH_LACKS_SPEAKER, /* the role stops, or knows no such instance */
+    SPEECH_LACKS_SYSTEM,  /* no memory, no descriptor */
+    SPEECH_LACKS_VOICE,   /* the directories have none, or not the default */
+    SPEECH_LACKS
+};
+
 /* Of a call: status 200 and a descriptor is good, everything else is for
  * http_error().  One answer, the last, when the sound fits the buffer: fd is a
  * sealed memfd of `length` bytes.  Else a part with fd, a pipe, and then the
  * last answer, which says whether the pipe's bytes are whole. */
 struct speech_answer {
-    int status;          /* of HTTP: 200, 400, 404, 413, 500, 503 */
+    int status; /* of HTTP: 200, 400, 404, 413, 500, 503 */
+    enum speech_lack lack;
     int64_t length;      /* bytes; -1: not known, fd is a pipe */
     int64_t sample_rate; /* Hz */
     int64_t duration;    /* ms of sound; -1: not known yet */
     int64_t retry_after; /* s; 0: none */
     bool cached;
+    bool unlisted; /* what was asked for is not in the list of voices */
     enum speech_format format;
     struct str voice;   /* that speaks: "en-US", "en-US+f3" */
     struct str tag;     /* of a whole answer, for its ETag: letters, digits and
@@ -121,7 +134,7 @@ struct speech_record {
     int64_t bytes;       /* of the answer; PAUSED, WANTS: so far */
     int64_t samples;     /* of the answer, at sample_rate */
     int64_t first_us;    /* from TAKEN to the first sound */
-    int64_t status;      /* of HTTP: 400, 413, 500 */
+    int64_t status;      /* of HTTP: 400, 404, 413, 500 */
     struct str field, message;
 };
 

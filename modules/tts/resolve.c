@@ -18,8 +18,8 @@ struct question {
 typedef void find_near(const struct catalogue *c, struct str asked,
                        struct buf *out);
 
-/* "there is no voice "xx": near are "a", "b"; the list is at voices".  `what`
- * is missing; `field` has asked for it. */
+/* "there is no voice "xx": near are "a", "b"".  `what` is missing; `field` has
+ * asked for it. */
 static int
 refuse(const struct question *q, int status, const char *what,
        const char *field, struct str asked, find_near *nearest)
@@ -32,11 +32,12 @@ refuse(const struct question *q, int status, const char *what,
     if (nearest != NULL) {
         nearest(q->catalogue, asked, &near);
     }
-    errmsg_set(q->err, "there is no %s \"%s\"%s%.*s; the list is at voices",
-               what, escaped, buf_len(&near) > 0 ? ": near are " : "",
+    errmsg_set(q->err, "there is no %s \"%s\"%s%.*s", what, escaped,
+               buf_len(&near) > 0 ? ": near are " : "",
                STR_ARGS(buf_str(&near)));
     buf_clear(&near);
     *q->no = (struct speech_answer){ .status = status,
+                                     .unlisted = true,
                                      .length = -1,
                                      .duration = -1,
                                      .field = str_from(field),
@@ -50,6 +51,7 @@ refuse_default(const struct question *q)
     errmsg_set(q->err, "the default voice \"%.*s\" is not there",
                STR_ARGS(q->defaults->voice));
     *q->no = (struct speech_answer){ .status = 503,
+                                     .lack = SPEECH_LACKS_VOICE,
                                      .length = -1,
                                      .duration = -1,
                                      .message = str_from(q->err->text) };
@@ -77,18 +79,33 @@ find_voice(const struct catalogue *c, struct str asked, struct str *variant)
     return catalogue_find(c, str_first(asked, at - 1));
 }
 
+/* "+f3" is the default voice with that variant, as espeak-ng has it. */
+static const struct catalogue_voice *
+find_default(const struct question *q, struct str asked, struct str *variant)
+{
+    struct str own;
+    const struct catalogue_voice *v =
+        find_voice(q->catalogue, q->defaults->voice, &own);
+
+    *variant = asked.len > 0 ? str_skip(asked, 1) : own;
+    return v;
+}
+
 static int
 choose_voice(const struct question *q, const struct catalogue_voice **voice,
              struct str *variant)
 {
     struct str asked = q->asked->voice;
 
+    bool variant_alone = asked.len > 1 && asked.ptr[0] == '+';
+
     *voice = NULL;
-    if (asked.len > 0) {
+    if (asked.len > 0 && !variant_alone) {
         *voice = find_voice(q->catalogue, asked, variant);
     }
-    if (*voice == NULL && (asked.len == 0 || q->defaults->lenient)) {
-        *voice = find_voice(q->catalogue, q->defaults->voice, variant);
+    if (*voice == NULL &&
+        (asked.len == 0 || variant_alone || q->defaults->lenient)) {
+        *voice = find_default(q, variant_alone ? asked : STR_NONE, variant);
         if (*voice == NULL) {
             return refuse_default(q);
         }

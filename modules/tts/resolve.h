@@ -1,9 +1,9 @@
 /*
  * From the voice that a client names to files of the catalogue.
  *
- * `voice` may be NAME+VARIANT; `speaker` beside it wins, `speaker_id` wins over
- * both, and 0 is no variant.  The instance has those
- * that are left out.
+ * `voice` may be NAME+VARIANT, or +VARIANT of the default; `speaker` beside it
+ * wins, `speaker_id` wins over both, and 0 is no variant.  The instance has
+ * those that are left out.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

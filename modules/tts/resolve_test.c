@@ -138,6 +138,9 @@ variants_of_names_fields_and_numbers(void **state)
 {
     (void)state;
     speaks("DE+F3", "", -1, "de+f3");
+    speaks("+F3", "", -1, "en-US+f3");
+    is_refused("+", "", -1, 404, "voice");
+    is_refused("+nobody", "", -1, 400, "voice");
     speaks("de+f3", "m1", -1, "de+m1");
     speaks("de+f3", "m1", 1, "de+f3");
     speaks("de+f3", "m1", 0, "de");
@@ -153,7 +156,6 @@ unknown_voices_are_404(void **state)
     is_refused("nobody", "", -1, 404, "voice");
     assert_non_null(strstr(err.text, "\"de\""));
     is_refused("nobody+f3", "", -1, 404, "voice");
-    is_refused("+f3", "", -1, 404, "voice");
     is_refused("\x01\"", "", -1, 404, "voice");
     assert_null(strchr(err.text, '\x01'));
 }

@@ -3,7 +3,6 @@
  */
 #include "sound.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "reply.h"
@@ -26,9 +25,7 @@ sound_clear(struct sound *s)
 void
 sound_tag(const struct sound *s, char tag[SPEECH_TAG_MAX + 1])
 {
-    for (size_t i = 0; i < SPEECH_TAG_MAX / 2; i++) {
-        snprintf(&tag[2 * i], 3, "%02x", s->key[i]);
-    }
+    reply_tag(s->key, tag);
 }
 
 /* As a child is asked: all that matters for the sound, and nothing else. */
@@ -98,6 +95,7 @@ sound_read(const struct desk *d, struct str bytes, struct sound *s,
     settle(d, &s->voice, &asked);
     if (pack_for_child(&asked, s) == -1) {
         *no = reply_error_of(503, "there is no memory for the request");
+        no->lack = SPEECH_LACKS_SYSTEM;
         return -1;
     }
     s->format = asked.format;

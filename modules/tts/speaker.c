@@ -1,5 +1,5 @@
 /*
- * The life of the role, and the call tts.voices.
+ * The life of the role.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/rights.h"
+#include "reply.h"
 #include "wyoming.h"
 
 /* ---- weir.conf ---- */
@@ -112,47 +113,6 @@ may(const void *settings, struct rights *r)
     }
 }
 
-/* ---- tts.voices ---- */
-
-#define VOICES_MAX ((size_t)16 << 20) /* bytes of the JSON */
-
-static int
-make_voices(struct desk *d, struct errmsg *err)
-{
-    struct buf json;
-
-    buf_init(&json, VOICES_MAX);
-    catalogue_json(d->catalogue, (unsigned)d->rate, &json);
-    d->voices_length = (int64_t)buf_len(&json);
-    d->voices = desk_memory(buf_str(&json), err);
-    buf_clear(&json);
-    return d->voices == -1 ? -1 : 0;
-}
-
-static void
-on_voices(void *arg, struct rpc_request *r)
-{
-    struct desk *d = desk_find(arg, str_of(r->data, r->len));
-    struct speech_answer a = { .status = 503, .length = -1, .duration = -1 };
-    struct errmsg err;
-    struct buf b;
-    struct pack out = { .to = &b };
-
-    buf_init(&b, SPEECH_ANSWER_MAX);
-    if (d == NULL || d->catalogue == NULL) {
-        a.message = STR("weir.conf has no such tts any more");
-    } else if (d->voices == -1 && make_voices(d, &err) == -1) {
-        a.message = str_from(err.text);
-    } else {
-        a.status = 200;
-        a.length = d->voices_length;
-        a.sample_rate = d->rate;
-    }
-    speech_pack_answer(&out, &a);
-    rpc_reply(&r, buf_data(&b), buf_len(&b), a.status == 200 ? d->voices : -1);
-    buf_clear(&b);
-}
-
 /* ---- life ---- */
 
 static int
@@ -169,7 +129,7 @@ start(const struct role_process *p, void **state, struct errmsg *err)
     list_init(&s->desks);
     configure(s, p->description);
     rpc_serve(&tts_methods[TTS_SAY], job_on_request, s);
-    rpc_serve(&tts_methods[TTS_VOICES], on_voices, s);
+    rpc_serve(&tts_methods[TTS_VOICES], voices_on_request, s);
     rpc_serve(&tts_methods[TTS_SHOW], show_on_request, s);
     rpc_serve(&tts_methods[TTS_DESCRIBE], wyoming_on_describe, s);
     return 0;
@@ -186,11 +146,26 @@ has_jobs(const struct speaker *s)
     return false;
 }
 
+void
+speaker_refuse(const struct speaker *s, struct rpc_request **r)
+{
+    int64_t left = s->farewell_ms - loop_now(s->loop);
+
+    if (!s->stopping) {
+        reply_unavailable(r, SPEECH_LACKS_SPEAKER,
+                          "weir.conf has no such tts any more", 1);
+        return;
+    }
+    left = left > 0 ? left : 0; /* and the next one needs a moment to start */
+    reply_unavailable(r, SPEECH_LACKS_SPEAKER, "the speaker starts again",
+                      left / 1000 + 1);
+}
+
 /* Jobs that run go on for a while; those that wait are refused. */
 static void
 farewell(struct speaker *s)
 {
-    int64_t end = loop_now(s->loop) + FAREWELL_MS;
+    int64_t end = s->farewell_ms = loop_now(s->loop) + FAREWELL_MS;
 
     LIST_EACH (node, &s->desks) {
         desk_retire(LIST_ITEM(node, struct desk, link));

@@ -2,13 +2,14 @@
  * The role "speaker": requests for speech, from workers to children of
  * weir-speaker.
  *
- *   speaker.c       the role's life; reloads; the call tts.voices
+ *   speaker.c       the role's life; reloads
  *   desk.c          an instance: its catalogue, its zygotes, its back-off
  *   job.[ch]        the call tts.say: a job, from the request to its slot
  *   job_end.c       a job's answers
  *   sound.[ch]      the bytes and the digest of what is asked
  *   reply.[ch]      answers to callers
  *   tree.[ch]       whether files of the directories have changed
+ *   voices.c        the call tts.voices: the list of voices
  *   show.c          the call tts.show: what the operator sees of it
  *   speaker_plan.[ch]  what weir.conf says, from the master
  *   resolve.[ch]    names of voices and variants to files
@@ -50,7 +51,13 @@ struct speaker {       /* the role */
     struct list desks; /* struct desk; those of no instance any more, too */
     size_t instances;  /* of weir.conf */
     bool stopping;
+    int64_t farewell_ms; /* loop_now() at which it ends, once it stops */
 };
+
+/* ---- speaker.c ---- */
+
+/* Answers 503: the instance is none of weir.conf, or the role starts again. */
+void speaker_refuse(const struct speaker *s, struct rpc_request **r);
 
 struct zygote {       /* an engine of a desk; freed with its end */
     struct list link; /* in desk.zygotes */
@@ -87,6 +94,8 @@ struct desk {         /* an instance */
     int64_t rate;                /* Hz */
     int voices; /* owned: the answer of tts.voices; -1: not made */
     int64_t voices_length;
+    uint8_t voices_digest[DIGEST_SHA256];
+    struct list watchers; /* of voices.c: callers that wait for another list */
 
     struct list zygotes;   /* struct zygote */
     struct zygote *zygote; /* the one that takes requests; NULL: none */
@@ -135,10 +144,19 @@ rpc_handler job_on_request;
 void job_go_on(struct desk *d);
 /* The zygote has ended: so have its children. */
 void job_zygote_gone(struct zygote *z);
-/* Ends all jobs that wait: 503. */
-void job_refuse_waiting(struct desk *d, const char *why, int64_t retry_after);
+/* Ends all jobs that wait: 503, because its last zygote has ended, or it is
+ * retired. */
+void job_refuse_waiting(struct desk *d, int64_t retry_after);
 /* Ends all jobs, and refuses their requests. */
 void job_drop_all(struct desk *d);
+
+/* ---- voices.c ---- */
+
+rpc_handler voices_on_request;
+/* The desk's list may be another one now: tells those that wait for it. */
+void voices_forget(struct desk *d);
+/* The desk ends, or weir.conf has it no more: refuses those that wait. */
+void voices_end(struct desk *d);
 
 /* ---- show.c ---- */
 

@@ -3,10 +3,6 @@
  */
 #include "speaker_plan.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "base/pack.h"
 #include "catalogue.h"
 
@@ -15,22 +11,6 @@
 
 /* ---- writing ---- */
 
-/* weir-speaker runs in "/": a relative path stands on the directory that weir
- * runs in. */
-static void
-put_directory(struct pack *out, struct str path)
-{
-    char here[PATH_MAX], whole[PATH_MAX];
-
-    if (str_starts(path, STR("/")) || getcwd(here, sizeof(here)) == NULL ||
-        snprintf(whole, sizeof(whole), "%s/%.*s", here, STR_ARGS(path)) >=
-            (int)sizeof(whole)) {
-        pack_text(out, path);
-    } else {
-        pack_text(out, str_from(whole));
-    }
-}
-
 static void
 put_directories(struct pack *out, const struct tts_instance *i)
 {
@@ -38,7 +18,7 @@ put_directories(struct pack *out, const struct tts_instance *i)
 
     pack_int(out, (int64_t)i->data_dir.count + (system.len > 0));
     for (size_t k = 0; k < i->data_dir.count; k++) {
-        put_directory(out, i->data_dir.items[k]);
+        pack_path(out, i->data_dir.items[k]);
     }
     if (system.len > 0) {
         pack_text(out, system);

@@ -11,7 +11,7 @@ import tempfile
 import wave
 
 from http_client import Http, get, request
-from weir import descendants, descriptors, wait_for
+from weir import descendants, descriptors, stat_of, wait_for
 
 RATE = 22050  # of the voices of espeak-ng
 
@@ -23,9 +23,9 @@ LONG = " ".join(f"Sentence number {n} of a long text: {SENTENCE}"
                 for n in range(30))
 
 
-def speaking(weir, tts="", locations="", **parts):
+def speaking(weir, tts="", locations="", top="", **parts):
     """A weir whose speaker is ready."""
-    w = weir(top=f'tts = ( {{ name = "main"; {tts} }} );',
+    w = weir(top=f'tts = ( {{ name = "main"; {tts} }} ); {top}',
              locations=locations or
              '{ path = "/speech"; module = "tts"; },', **parts)
     path = "/speech" if not locations else \
@@ -103,9 +103,12 @@ def program(pid):
 
 
 def engine(w):
-    """All processes of weir-speaker: its zygote is the first."""
-    return [p for p in sorted(descendants(w.pid))
-            if program(p).startswith("weir-speaker")]
+    """All processes of weir-speaker: its zygote is the first, whatever the
+    numbers of its children."""
+    stats = {p: stat_of(p) for p in descendants(w.pid)
+             if program(p).startswith("weir-speaker")}
+    return sorted((p for p in stats if stats[p]),
+                  key=lambda p: (stats[p][0] in stats, p))
 
 
 def busy_children(w):

@@ -65,6 +65,15 @@ release(struct synthesis *s)
     close_one(&s->pipe);
 }
 
+/* The child has said its last word. */
+static void
+see_out(struct synthesis *s)
+{
+    io_stop(s->o.loop, &s->io);
+    engine_see_out(s->o.engine, s->child, s->status);
+    s->status = -1;
+}
+
 static void
 finish(struct synthesis *s, struct synthesis_end *end)
 {
@@ -234,6 +243,7 @@ take_done(struct synthesis *s, const struct speech_record *r)
         end.memory = s->memory;
         s->memory = -1;
     }
+    see_out(s);
     finish(s, &end);
 }
 
@@ -244,6 +254,7 @@ take_failed(struct synthesis *s, const struct speech_record *r)
                                  .memory = -1,
                                  .record = r };
 
+    see_out(s);
     finish(s, &end);
 }
 

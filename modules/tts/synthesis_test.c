@@ -27,7 +27,7 @@
 static struct {
     int fds[SPEECH_FDS]; /* the child's */
     int refuses;         /* errno of engine_send() */
-    unsigned killed, aborted;
+    unsigned killed, aborted, seen_out;
 } child;
 
 int
@@ -51,6 +51,15 @@ engine_kill(struct engine *e, pid_t pid)
     (void)e;
     assert_int_equal(pid, CHILD);
     child.killed++;
+}
+
+void
+engine_see_out(struct engine *e, pid_t pid, int status)
+{
+    (void)e;
+    assert_int_equal(pid, CHILD);
+    assert_int_equal(close(status), 0);
+    child.seen_out++;
 }
 
 void

@@ -112,6 +112,8 @@ def test_mistakes(weir, fields, param):
     error = refused(ask(w, **{"text": SENTENCE, **{
         "text" if k == "input" else k: v for k, v in fields.items()}}), 400,
         param)
+    if fields == {"voice": "nobody"}:
+        assert "GET /speech/v1/audio/voices lists them" in error["message"]
     if param == "response_format":
         assert "mp3, opus, flac, wav, pcm" in error["message"]
 

@@ -1,6 +1,7 @@
 """docs/speech.md is pasted: the answers are those that stand there."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import os
 import re
 import subprocess
 
@@ -64,6 +65,25 @@ def test_the_shipped_file_has_it(weir):
         cwd=w.prefix, timeout=busy(20), check=True)
     with open(f"{w.prefix}/hello.wav", "rb") as f:
         assert f.read(4) == b"RIFF"
+
+
+def test_a_build_without_speech_runs_the_shipped_file_without_it(tmp_path):
+    """make run: the file that it makes names no module that is not there."""
+    said = subprocess.run(["make", "-s", "-n", "run", "MODULES=flv"],
+                          capture_output=True, text=True, check=True).stdout
+    edit, start = said.splitlines()[-2:]
+    assert "-c run/weir.conf " in start
+    (tmp_path / "run").mkdir()
+    subprocess.run(["sh", "-ec", edit.replace(
+        "conf/weir.conf > run", f"{os.getcwd()}/conf/weir.conf > run")],
+        cwd=tmp_path, check=True)
+    left = (tmp_path / "run" / "weir.conf").read_text()
+    assert not re.search(r"tts\b", left) and '"articles"' in left
+    whole = open("conf/weir.conf", encoding="utf-8").read()
+    assert [line for line in left.splitlines() if "module =" in line] == \
+        [line for line in whole.splitlines()
+         if "module =" in line and '"tts"' not in line and
+         '"downloads"' not in line]
 
 
 def test_pieces_of_weir_conf_are_good(tmp_path):

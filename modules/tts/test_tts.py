@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
+import re
 import signal
 import subprocess
 import urllib.parse
@@ -120,6 +121,7 @@ def test_speakers_are_variants(weir):
     assert woman.body != plain.body
     assert say(w, voice="en-us+f3").body == woman.body
     assert say(w, voice="en-us+m3", speaker="f3").body == woman.body
+    assert say(w, voice="+f3").body == woman.body
     ids = get(w.http, "/speech/voices").json()["en-US"]["speaker_id_map"]
     assert say(w, speaker="m3", speaker_id=ids["f3"]).body == woman.body
     assert say(w, speaker="m3", speaker_id=0).body == plain.body
@@ -385,6 +387,24 @@ def test_a_reader_that_stands_still_costs_little(weir):
     wait_for(lambda: outcomes(w, "client_gone") == 20, 10, "all are gone")
 
 
+def unsent(w, name):
+    return int(re.search(rf"^weir_http_unsent_{name} (\d+)$", get(
+        w.http, "/metrics").body.decode(), re.M)[1])
+
+
+def test_whole_answers_that_nobody_takes_have_a_bound(weir):
+    """They lie in memory: the slowest are cut."""
+    w = speaking(weir, tts='buffer = "16M"; cache = 0;',
+                 http_block='max_unsent = "32M";')
+    readers = [begin(w, f"{n}. {LONG}") for n in range(6)]
+    wait_for(lambda: unsent(w, "cut_total") >= 3, 30, "the slowest are cut")
+    wait_for(lambda: 8 << 20 < unsent(w, "bytes") <= 32 << 20, 10, "the rest")
+    assert Sound(say(w, LONG).body).seconds > 200
+    for c in readers:
+        c.close()
+    wait_for(lambda: unsent(w, "bytes") == 0, 10, "all is given back")
+
+
 def test_the_synthesis_stops_when_its_client_goes(weir):
     w = speaking(weir)
     c = begin(w)
@@ -519,7 +539,8 @@ def test_the_worker_holds_no_descriptor_afterwards(weir):
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGQUIT])
 def test_a_stop_waits_for_nobody_who_reads_nothing(weir, stop):
-    w = speaking(weir)
+    """No longer than stop_drain."""
+    w = speaking(weir, top='stop_drain = "1s";')
     with begin(w) as c:
         assert c.head().status == 200
         w.stop(stop)

@@ -10,8 +10,8 @@ import pytest
 
 from http_client import get, request
 from patience import busy
-from speech_help import (LONG, SENTENCE, Sound, begin, busy_children, engine, outcomes, post,
-                         say, speaking)
+from speech_help import (LONG, SENTENCE, Sound, begin, busy_children, engine,
+                         outcomes, post, say, speaking)
 from weir import descendants, title, wait_for
 
 SMALL = 'buffer = "64K";'
@@ -71,7 +71,8 @@ def test_a_query_is_judged_as_a_body_is(weir):
                      ("text=a%ff", "text"), ("text=a&pitch=x", "pitch"),
                      ("text=a&length_scale=nan", "length_scale"),
                      ("text=a&length_scale=inf", "length_scale"),
-                     ("text=a&ssml=maybe", "ssml")):
+                     ("text=a&ssml=maybe", "ssml"), ("text=a&text=b", "text"),
+                     ("text=a&pitch=1&pitch=1", "pitch")):
         refused(get(w.http, "/speech?" + q), 400, field)
     refused(get(w.http, "/speech?text=a&voice=nobody"), 404, "voice")
 
@@ -105,7 +106,9 @@ def test_unknown_voices(weir, voice):
 def test_an_unknown_voice_is_told_the_nearest(weir):
     w = speaking(weir)
     told = refused(say(w, voice="en-UX"), 404, "voice")
-    assert "en-US" in told and "voices" in told
+    assert "en-US" in told and told.endswith("; GET /speech/voices lists them")
+    told = refused(say(w, speaker="nobody"), 400, "speaker")
+    assert told.endswith("; GET /speech/voices lists them")
 
 
 @pytest.mark.parametrize("fields", [{"speaker": "nobody"},
@@ -162,6 +165,24 @@ def test_a_stream_breaks_with_its_child(weir):
             c._chunked()
     assert outcomes(w, "crashed") == 1
     assert say(w).status == 200
+
+
+def test_a_stream_lasts_as_long_as_it_is_read(weir):
+    """Longer than the speaker is waited for: 9 seconds here."""
+    w = speaking(weir, tts='timeout = "2s";')
+    sound = b""
+    with begin(w, stream=True, format="pcm") as c:
+        assert c.head().status == 200
+        c.sock.settimeout(busy(10))
+        end = time.monotonic() + 11
+        while time.monotonic() < end:
+            sound += c.sock.recv(4096)
+            time.sleep(0.01)
+        while not sound.endswith(b"\r\n0\r\n\r\n"):
+            got = c.sock.recv(1 << 20)
+            assert got, "it ends before its end"
+            sound += got
+    assert outcomes(w, "ok") >= 2
 
 
 def test_a_stream_to_http_10_breaks_with_a_reset(weir):

@@ -203,7 +203,8 @@ def test_mistakes_of_a_request(speech):
             ("bad-request", "synthesize-stop", {})):
         with connect(w) as c:
             c.send(kind, data)
-            assert fails(c, code)
+            told = fails(c, code)
+            assert ("describe lists them" in told) == ("voice" in data)
     with connect(w) as c:
         c.send("synthesize-start")
         c.send("synthesize-chunk", {"text": "x" * 1000})
@@ -274,6 +275,21 @@ def test_one_that_takes_nothing(speech):
     with connect(w, receive=4096) as c:
         c.send("synthesize", {"text": LONG})
         wait_for(lambda: outcome(w, "client_gone") == 1, 10, "its end")
+
+
+def test_whole_answers_that_nobody_takes_have_a_bound(speech):
+    w = speech(more='buffer = "16M";', http_block='max_unsent = "24M";')
+    due = request(w.http, "POST", "/speech/", body=json.dumps(
+        {"text": TEXT * 80, "format": "pcm"}).encode()).body
+    clients = [connect(w, receive=4096) for _ in range(5)]
+    for c in clients:  # from the cache: others are streamed
+        c.send("synthesize", {"text": TEXT * 80})
+    wait_for(lambda: outcome(w, "crashed") >= 2, 30, "the slowest are cut")
+    assert "http.max_unsent (25165824 bytes) is kept for clients" in w.log()
+    with connect(w) as c:
+        assert c.say(TEXT * 80)[1] == due
+    for c in clients:
+        c.close()
 
 
 def test_a_client_that_goes_ends_its_synthesis(speech):

@@ -130,6 +130,9 @@ outcome_name(unsigned i)
         [TTS_BAD_REQUEST] = "bad_request",
         [TTS_UNKNOWN_VOICE] = "unknown_voice",
         [TTS_QUEUE_FULL] = "queue_full",
+        [TTS_STARTING] = "starting",
+        [TTS_NO_RESOURCES] = "no_resources",
+        [TTS_NO_VOICES] = "no_voices",
         [TTS_TOO_LONG] = "too_long",
         [TTS_CRASHED] = "crashed",
         [TTS_NO_SPEAKER] = "no_speaker",
@@ -193,8 +196,28 @@ struct metric tts_metrics[] = {
     [TTS_METRICS] = METRIC_END,
 };
 
+static enum tts_outcome
+outcome_of_lack(enum speech_lack lack)
+{
+    switch (lack) {
+    case SPEECH_LACKS_QUEUE:
+        return TTS_QUEUE_FULL;
+    case SPEECH_LACKS_ENGINE:
+        return TTS_STARTING;
+    case SPEECH_LACKS_SYSTEM:
+        return TTS_NO_RESOURCES;
+    case SPEECH_LACKS_VOICE:
+        return TTS_NO_VOICES;
+    case SPEECH_LACKS_NOTHING:
+    case SPEECH_LACKS_SPEAKER:
+    case SPEECH_LACKS:
+        break;
+    }
+    return TTS_NO_SPEAKER;
+}
+
 enum tts_outcome
-tts_outcome_of(int status)
+tts_outcome_of(int status, enum speech_lack lack)
 {
     switch (status) {
     case 200:
@@ -206,7 +229,7 @@ tts_outcome_of(int status)
     case 413:
         return TTS_TOO_LONG;
     case 503:
-        return TTS_QUEUE_FULL;
+        return outcome_of_lack(lack);
     default:
         return TTS_CRASHED;
     }
@@ -232,7 +255,7 @@ struct rpc_method tts_methods[] = {
     [TTS_VOICES] = { .name = "tts.voices",
                      .role = "speaker",
                      .caller = BUS_ANYBODY,
-                     .request_max = SPEECH_NAME_MAX,
+                     .request_max = TTS_VOICES_MAX,
                      .answer_max = SPEECH_ANSWER_MAX,
                      .open_max = 1024 },
     [TTS_DESCRIBE] = { .name = "tts.describe",
@@ -248,6 +271,16 @@ struct rpc_method tts_methods[] = {
                    .open_max = 64 },
     { .name = NULL },
 };
+
+#define GRACE_MS 5000 /* beside timeout: in the queue, and computing */
+
+int64_t
+tts_wait_ms(const struct tts_instance *i)
+{
+    int64_t ms = 2 * i->timeout + GRACE_MS;
+
+    return ms < RPC_WAIT_MAX ? ms : RPC_WAIT_MAX;
+}
 
 const struct module tts_module = {
     .name = "tts",

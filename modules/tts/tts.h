@@ -5,6 +5,7 @@
  *   request.[ch]  the bytes between worker, speaker and weir-speaker
  *   ask.[ch]      worker: a client's JSON or query to a struct speech_request
  *   layer.c       worker: routes, and answers from a memfd or a pipe
+ *   voice_list.[ch]   worker: the list of voices, kept
  *   pipe_reader.[ch]  worker: a synthesis's pipe, no faster than its taker
  *   openai.c      worker: POST /v1/audio/speech and its lists
  *   wyoming*.c    worker: the protocol of Home Assistant, on its own listener
@@ -106,6 +107,9 @@ enum tts_outcome {
     TTS_BAD_REQUEST,
     TTS_UNKNOWN_VOICE,
     TTS_QUEUE_FULL,
+    TTS_STARTING,
+    TTS_NO_RESOURCES,
+    TTS_NO_VOICES,
     TTS_TOO_LONG,
     TTS_CRASHED,
     TTS_NO_SPEAKER,
@@ -127,8 +131,8 @@ enum tts_child_end {
     TTS_CHILD_ENDS_COUNT
 };
 extern struct metric tts_metrics[];
-/* Of an answer of the speaker, by its status. */
-enum tts_outcome tts_outcome_of(int status);
+/* Of an answer of the speaker. */
+enum tts_outcome tts_outcome_of(int status, enum speech_lack lack);
 /* A worker: one more request that came to its end. */
 void tts_count_request(enum tts_outcome outcome, enum tts_voice_class voice);
 
@@ -136,13 +140,19 @@ void tts_count_request(enum tts_outcome outcome, enum tts_voice_class voice);
 
 enum {
     TTS_SAY,      /* speech_request -> speech_answer, see request.h */
-    TTS_VOICES,   /* instance's name -> speech_answer with the JSON object of
-                     GET /voices as a sealed memfd */
+    TTS_VOICES,   /* instance's name, the tag of the list that the caller has
+                     or "", whether it waits for another one -> speech_answer
+                     with the JSON object of GET /voices as a sealed memfd, or
+                     304: there is no other one */
     TTS_DESCRIBE, /* the same with the data of Wyoming's "info", see wyoming.h
                    */
     TTS_SHOW,     /* the master's: nothing -> packed, see verbs.c */
 };
 extern struct rpc_method tts_methods[];
+/* ms that TTS_SAY is waited for: for its first answer, and for the end of one
+ * whose reader takes nothing.  As long as sound is taken it is put off. */
+int64_t tts_wait_ms(const struct tts_instance *i);
+#define TTS_VOICES_MAX (SPEECH_NAME_MAX + SPEECH_TAG_MAX + 2 * PACK_TEXT + 1)
 
 /* ---- the others ---- */
 

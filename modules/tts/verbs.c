@@ -6,61 +6,10 @@
  */
 #include "speaker.h"
 
+#include "app/control/ask.h"
 #include "base/clock.h"
-#include "base/mem.h"
 
-#define TIMEOUT_MS 10000
 #define ISO_SIZE 25 /* of a time as text */
-
-struct wait { /* the control_state() of a command */
-    struct control_call *command;
-    struct rpc_call *call; /* NULL: the answer is here, or nothing was asked */
-    bool asked, failed;
-    void *data; /* owned; the answer, or why there is none */
-    size_t len;
-};
-
-/* ---- asking ---- */
-
-static void
-on_end(void *arg)
-{
-    struct wait *w = arg;
-
-    rpc_cancel(&w->call);
-    mem_free(&w->data);
-}
-
-static void
-on_answer(void *arg, struct rpc_answer *a)
-{
-    struct wait *w = arg;
-
-    w->call = NULL;
-    w->failed = a->status != RPC_OK;
-    w->data = mem_dup(a->data, a->len);
-    w->len = a->len;
-    control_resume(w->command);
-}
-
-static enum control_result
-ask(struct control_call *command, struct wait *w)
-{
-    const struct rpc_options o = { .timeout_ms = TIMEOUT_MS,
-                                   .on_answer = on_answer,
-                                   .arg = w };
-    struct errmsg err;
-
-    if (!tts_wanted(control_settings(command))) {
-        return control_fail(command, "failed",
-                            "no location of weir.conf has module tts");
-    }
-    w->command = command;
-    w->asked = true;
-    w->call = rpc_call(&tts_methods[TTS_SHOW], &o, NULL, 0, -1, &err);
-    return w->call != NULL ? CONTROL_LATER
-                           : control_fail(command, "failed", "%s", err.text);
-}
 
 /* ---- reading ---- */
 
@@ -162,9 +111,9 @@ read_for_slowest(struct unpack *in, struct control_call *out)
 /* Another process wrote the bytes: they are read twice, the first time to see
  * whether they are whole. */
 static bool
-read_all(const struct wait *w, read_desk *read, struct control_call *out)
+read_all(const struct control_ask *a, read_desk *read, struct control_call *out)
 {
-    struct unpack in = { .rest = str_of(w->data, w->len) };
+    struct unpack in = { .rest = str_of(a->data, a->len) };
 
     while (in.rest.len > 0 && !in.bad) {
         read(&in, out);
@@ -216,28 +165,28 @@ kind_of(const struct control_call *command)
 static enum control_result
 on_show(struct control_call *command)
 {
-    struct wait *w = control_state(command, sizeof(*w), on_end);
+    struct control_ask *a =
+        control_state(command, sizeof(*a), control_ask_done);
     const struct kind *kind = kind_of(command);
+    enum control_result result;
 
     if (kind == NULL) {
         return control_usage(command);
     }
-    if (!w->asked) {
-        return ask(command, w);
+    if (!a->asked) {
+        return tts_wanted(control_settings(command))
+                   ? control_ask(command, a, &tts_methods[TTS_SHOW], NULL, 0)
+                   : control_fail(command, "failed",
+                                  "no location of weir.conf has module tts");
     }
-    if (w->call != NULL) {
-        return CONTROL_LATER;
+    if (!control_answered(command, a, 0, &result)) {
+        return result;
     }
-    if (w->failed) {
-        return control_fail(command, "failed", "%.*s", (int)w->len,
-                            (const char *)w->data);
-    }
-    if (!read_all(w, kind->read, NULL)) {
-        return control_fail(command, "failed",
-                            "the speaker's answer makes no sense");
+    if (!read_all(a, kind->read, NULL)) {
+        return control_ask_senseless(command, a);
     }
     control_table(command, kind->columns);
-    read_all(w, kind->read, command);
+    read_all(a, kind->read, command);
     return CONTROL_DONE;
 }
 

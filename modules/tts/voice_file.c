@@ -13,31 +13,19 @@ is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static struct str
-trim(struct str s)
-{
-    while (s.len > 0 && is_blank(s.ptr[0])) {
-        s = str_skip(s, 1);
-    }
-    while (s.len > 0 && is_blank(s.ptr[s.len - 1])) {
-        s.len--;
-    }
-    return s;
-}
-
 /* Takes the first word of *s. */
 static struct str
 take_word(struct str *s)
 {
     size_t n = 0;
 
-    *s = trim(*s);
+    *s = str_trim_space(*s);
     while (n < s->len && !is_blank(s->ptr[n])) {
         n++;
     }
     struct str word = str_first(*s, n);
 
-    *s = trim(str_skip(*s, n));
+    *s = str_trim_space(str_skip(*s, n));
     return word;
 }
 

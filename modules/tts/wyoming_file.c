@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/unsent.h"
 #include "wyoming.h"
 
 struct wyoming_file {
@@ -15,6 +16,8 @@ struct wyoming_file {
     void *arg;                      /* of the taker */
     int64_t offset, left;           /* bytes */
     int fd;                         /* owned; -1: it was freed */
+    struct unsent unsent;           /* the file lies in memory */
+    size_t length;                  /* bytes of it */
 };
 
 /* All of the process read into it, each on its turn. */
@@ -37,9 +40,20 @@ on_turn(struct later *later)
     }
     f->offset += n;
     f->left -= n;
+    unsent_set(&f->unsent, f->length, (uint64_t)f->offset);
     if (f->taker->on_bytes(f->arg, str_of(piece, (size_t)n)) && f->fd != -1) {
         wyoming_file_go_on(f);
     }
+}
+
+/* The memory of all such answers together has a bound. */
+static void
+cut(struct unsent *u)
+{
+    struct wyoming_file *f = LIST_ITEM(u, struct wyoming_file, unsent);
+
+    unsent_set(u, 0, 0);
+    f->taker->on_end(f->arg, true);
 }
 
 static void
@@ -59,8 +73,10 @@ wyoming_file_new(struct loop *l, int fd, int64_t length,
     f->loop = l;
     f->fd = fd;
     f->left = length;
+    f->length = (size_t)length;
     f->taker = taker;
     f->arg = arg;
+    unsent_init(&f->unsent, cut);
     later_init(&f->turn, on_turn);
     later_init(&f->destroy, destroy);
     wyoming_file_go_on(f);
@@ -78,6 +94,7 @@ wyoming_file_free(struct wyoming_file **f)
 {
     if (*f != NULL) {
         later_cancel(&(*f)->turn);
+        unsent_set(&(*f)->unsent, 0, 0);
         close((*f)->fd);
         (*f)->fd = -1;
         loop_later((*f)->loop, &(*f)->destroy);

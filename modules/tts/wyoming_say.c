@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "wyoming.h"
 
-#define GRACE_MS 5000 /* for the first answer, beside timeout */
-
 struct wyoming_say {
     struct loop *loop;                 /* borrowed */
     const struct wyoming_taker *taker; /* borrowed */
@@ -16,12 +14,14 @@ struct wyoming_say {
     struct rpc_call *call;             /* owned; NULL: it was answered */
     struct pipe_reader *pipe;          /* owned; NULL: none, or it ended */
     struct wyoming_file *file;         /* the same */
-    struct timer timer;                /* until the first answer */
+    struct timer timer;                /* until the call is put off again */
+    int64_t wait_ms;                   /* tts_wait_ms() */
     int64_t length; /* bytes there must have been; -1: any number */
     uint64_t bytes; /* that there were */
     int status;     /* of the newest answer */
-    unsigned rate;  /* Hz; 0: not known yet */
-    char *message;  /* owned: of a failure; or NULL */
+    enum speech_lack lack;
+    unsigned rate; /* Hz; 0: not known yet */
+    char *message; /* owned: of a failure; or NULL */
     enum tts_voice_class voice;
     bool counted;
 };
@@ -56,7 +56,7 @@ end(struct wyoming_say *s)
                              .message = str_from(message) };
 
     let_go(s);
-    count(s, tts_outcome_of(s->status));
+    count(s, tts_outcome_of(s->status, s->lack));
     s->message = NULL;
     s->taker->on_end(s->arg, &e);
     mem_free(&message);
@@ -68,6 +68,16 @@ fail(struct wyoming_say *s, int status, struct str message)
     s->status = status;
     mem_free(&s->message);
     s->message = mem_dup(message.ptr, message.len);
+}
+
+static void
+fail_as_told(struct wyoming_say *s, const struct speech_answer *a)
+{
+    struct errmsg text;
+
+    errmsg_set(&text, "%.*s%s", STR_ARGS(a->message),
+               a->unlisted ? "; describe lists them" : "");
+    fail(s, a->status, str_from(text.text));
 }
 
 /* Sound has to end as well as the speaker's word about it. */
@@ -103,7 +113,7 @@ on_sound_end(void *arg, bool broken)
     wyoming_file_free(&s->file);
     if (broken) {
         rpc_cancel(&s->call);
-        fail(s, 500, STR("the sound cannot be read"));
+        fail(s, 500, STR("the sound breaks off"));
     }
     look_at_end(s);
 }
@@ -126,7 +136,8 @@ take(struct wyoming_say *s, const struct rpc_answer *got,
         return -1;
     }
     if (a->status != 200) {
-        fail(s, a->status, a->message);
+        fail_as_told(s, a);
+        s->lack = a->lack;
         return -1;
     }
     s->status = 200;
@@ -149,6 +160,7 @@ on_part(struct wyoming_say *s, struct rpc_answer *got)
     got->fd = -1;
     if (s->pipe == NULL) {
         fail(s, 503, STR("no descriptor is free"));
+        s->lack = SPEECH_LACKS_SYSTEM;
         end(s);
     }
 }
@@ -181,8 +193,8 @@ on_answer(void *arg, struct rpc_answer *got)
 {
     struct wyoming_say *s = arg;
 
-    timer_stop(s->loop, &s->timer);
     if (got->status == RPC_MORE) {
+        timer_set(s->loop, &s->timer, s->wait_ms / 2);
         on_part(s, got);
     } else {
         s->call = NULL;
@@ -190,15 +202,16 @@ on_answer(void *arg, struct rpc_answer *got)
     }
 }
 
-/* The speaker, or its child, hangs. */
+/* A stream lasts as long as its client is there, which has a time-out. */
 static void
-on_late(struct timer *t)
+on_due(struct timer *t)
 {
     struct wyoming_say *s = LIST_ITEM(t, struct wyoming_say, timer);
 
-    fail(s, 503, STR("the speaker did not answer in time"));
-    count(s, TTS_NO_SPEAKER);
-    end(s);
+    if (s->call != NULL) {
+        rpc_prolong(s->call);
+        timer_set(s->loop, t, s->wait_ms / 2);
+    }
 }
 
 /* ---- life ---- */
@@ -208,10 +221,9 @@ static struct rpc_call *
 call(struct wyoming_say *s, const struct speech_request *ask,
      struct errmsg *err)
 {
-    struct rpc_options o = { .timeout_ms = RPC_WAIT_MAX,
-                             .window = 1,
-                             .on_answer = on_answer,
-                             .arg = s };
+    struct rpc_options o = {
+        .timeout_ms = s->wait_ms, .window = 1, .on_answer = on_answer, .arg = s
+    };
     struct rpc_call *made = NULL;
     struct buf b;
     struct pack p = { .to = &b };
@@ -241,14 +253,14 @@ wyoming_say_new(struct loop *l, const struct tts_instance *i,
     s->arg = arg;
     s->length = -1;
     s->voice = ask_voice_class(ask);
-    timer_init(&s->timer, on_late);
+    timer_init(&s->timer, on_due);
+    s->wait_ms = tts_wait_ms(i);
     s->call = call(s, ask, err);
     if (s->call == NULL) {
         count(s, TTS_NO_SPEAKER);
         wyoming_say_free(&s);
         return NULL;
     }
-    timer_set(l, &s->timer, 2 * i->timeout + GRACE_MS);
     return s;
 }
 

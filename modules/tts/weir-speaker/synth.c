@@ -338,7 +338,7 @@ answer_timings(const struct speech_request *r, struct buf *json,
     return timings_json(&run.timings, &of, json) == -1 ? no_memory(err) : 0;
 }
 
-/* The zygote may have loaded it. */
+/* The zygote may have loaded it.  0, or the status of the failure. */
 static int
 load_voice(const struct speech_request *r, struct errmsg *err)
 {
@@ -358,8 +358,9 @@ speak(const struct speech_request *r, struct buf *json, struct synth_error *err)
         -1) {
         return no_memory(err);
     }
-    if (load_voice(r, &err->message) == -1) {
-        return fail(err, 500, "voice");
+    status = load_voice(r, &err->message);
+    if (status != 0) {
+        return fail(err, status, "voice");
     }
     set_parameters(r);
     status = speak_text(r, err);

@@ -3,6 +3,7 @@
  */
 #include "voice.h"
 
+#include <errno.h>
 #include <espeak-ng/speak_lib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,28 +219,39 @@ load(struct str voice, struct str variant, struct str variant_name,
     return status;
 }
 
+/* Tells a file that is gone from one that cannot be read. */
+static int
+unreadable(const char *what, struct str name, struct errmsg *err)
+{
+    bool gone = errno == ENOENT || errno == ENOTDIR;
+
+    errmsg_set(err, "the file of %s %.*s %s", what,
+               STR_ARGS(str_first(name, SPEECH_VOICE_MAX)),
+               gone ? "is gone; a reload of weir reads the voices anew"
+                    : "cannot be read");
+    return gone ? 404 : 500;
+}
+
 int
 voice_load(struct str file, struct str variant, int64_t noise_scale,
            struct errmsg *err)
 {
     struct buf voice, change;
-    int status = -1;
+    int status = 0;
 
+    errno = 0;
     buf_init(&voice, VOICE_FILE_MAX);
     buf_init(&change, VOICE_FILE_MAX);
     if (read_voice(file, &voice) == -1) {
-        errmsg_set(err, "the file of voice \"%.*s\" cannot be read",
-                   STR_ARGS(str_first(file, SPEECH_VOICE_MAX)));
+        status = unreadable("voice", file, err);
     } else if (variant.len > 0 &&
                (!name_is_good(variant) ||
                 read_below("voices/!v", variant, &change) == -1)) {
-        errmsg_set(err, "the file of variant \"%.*s\" cannot be read",
-                   STR_ARGS(str_first(variant, SPEECH_VOICE_MAX)));
+        status = unreadable("variant", variant, err);
     } else if (load(buf_str(&voice), buf_str(&change), variant, noise_scale) ==
                -1) {
         errmsg_set(err, "voice \"%.*s\" cannot be loaded", STR_ARGS(file));
-    } else {
-        status = 0;
+        status = 500;
     }
     buf_clear(&voice);
     buf_clear(&change);

@@ -20,8 +20,8 @@
 #define VOICE_FILE_MAX ((size_t)16384) /* bytes of a file of a voice */
 
 /* Loads a voice: its file below lang/ or voices/, a variant's below voices/!v
- * or none, and a noise_scale in millionths (-1: the files' own).  -1 with err:
- * one cannot be read, or is too long. */
+ * or none, and a noise_scale in millionths (-1: the files' own).  0; or with
+ * err 404, a file is gone, or 500, one cannot be read or is too long. */
 int voice_load(struct str file, struct str variant, int64_t noise_scale,
                struct errmsg *err);
 

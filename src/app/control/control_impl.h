@@ -13,6 +13,7 @@
  *   actions.c    commands that change something
  *   lifecycle.c  reload, stop, waiting
  *   except.c     exceptions for one client or stream
+ *   sockets.c    clients of Socket.IO
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -187,6 +188,7 @@ extern const struct control_verb control_live_verbs[];
 extern const struct control_verb control_do_verbs[];
 extern const struct control_verb control_life_verbs[];
 extern const struct control_verb control_except_verbs[];
+extern const struct control_verb control_socket_verbs[];
 
 /* The words from number i on: none (*ms is 0) or "for TIME", up to 7 days.
  * -1: they are something else, the call has failed. */
