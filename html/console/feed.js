@@ -1,7 +1,11 @@
 /*
- * The statistics, as they come: GET /stat/events?changes=..., a stream of
- * server-sent events.  It is read with fetch, because EventSource hides the status that
- * tells "not allowed" from "not there".
+ * The statistics, as they come: over Socket.IO (/stat/socket.io/), because a
+ * browser has six connections to a host, and a tab that reads an answer without
+ * end takes one.  Where no WebSocket can be had - a proxy does not let it
+ * through, the location has none - it is GET /stat/events?changes=..., a stream
+ * of server-sent events.  Before either, /stat/server is asked: for the
+ * addresses of the node, and because neither a WebSocket nor EventSource tells
+ * the status, which says "not allowed" or "not there".
  *
  * A feed is live from the first event on.  When it breaks, or is silent for
  * three of the intervals it came in, it is taken up again after 1, 2, 4 ... 30
@@ -14,10 +18,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
+import { Socket } from './socket.js';
+
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30000;
 const REFUSED_WAIT = 30000;
 const MOST_HOPS = 8; // a browser keeps six connections to a host
+const MOST_MISSES = 3; // of sockets, where there has been one before
+const SOCKETS_AGAIN = 5 * 60 * 1000; // where there has been none
 const LONG_ENOUGH = 5000; // of a feed, to forget the hops before it
 const FIRST_SILENCE = 75000; // the longest interval is a minute
 const SHORTEST_SILENCE = 15000;
@@ -70,7 +78,8 @@ function silenceAfter(rounds, before) {
 
 export class Feed {
   /*
-   * onEvent(name, value): one event, its JSON parsed.
+   * onEvent(name, value): one event, its JSON parsed; "place" has the node's
+   *   addresses (rtmp, http and here of /stat/server).
    * onState({ state, status, local, wait }): state is "connecting", "live", "lost"
    *   (again in wait ms), "refused" (by an HTTP status that will not change
    *   soon; local is where this machine itself would be answered) or
@@ -82,13 +91,17 @@ export class Feed {
     this.failures = 0;
     this.hops = 0; // ends in good order, one after the other
     this.asked = 0; // ms that the server asked to wait
+    this.misses = 0; // sockets that did not come to be, one after the other
+    this.noSockets = -Infinity; // when it was found that there are none
     document.addEventListener('visibilitychange', () => this.#seen());
   }
 
   /** Reads that address from now on. */
   watch(url) {
     this.url = url;
-    if (!this.resting) {
+    if (this.socket?.joined) {
+      this.#ask();
+    } else if (!this.resting) {
       this.start(this.live);
     }
   }
@@ -123,10 +136,101 @@ export class Feed {
     }
   }
 
+  /* Over a socket if there is one, else as server-sent events. */
   async #read(abort) {
+    const old = Date.now() - this.noSockets < SOCKETS_AGAIN;
+    this.#heard(abort, SHORTEST_SILENCE);
+    const { refusal, place } = await this.#look(abort);
+    if (refusal) {
+      return refusal;
+    }
+    abort.signal.throwIfAborted();
+    this.onEvent('place', place);
+    return (!old && await this.#talk(abort)) || this.#listen(abort);
+  }
+
+  /* Whether the statistics may be seen, and where the node is. */
+  async #look(abort) {
+    const answer = await fetch('/stat/server', {
+      signal: abort.signal, cache: 'no-store',
+    });
+    if (!answer.ok) {
+      return { refusal: await this.#refusal(answer) };
+    }
+    const { rtmp, http, here } = await answer.json();
+    return { place: { rtmp, http, here } };
+  }
+
+  async #refusal(answer) {
+    const said = answer.ok ? {} : await answer.json().catch(() => ({}));
+    return { status: answer.ok ? 404 : answer.status, local: said.local };
+  }
+
+  /* ---- over a socket ---- */
+
+  /* How it ended; null: there is none to be had. */
+  async #talk(abort) {
+    const { joined, orderly } = await this.#session(abort);
+    if (joined) {
+      this.misses = 0;
+      return { orderly };
+    }
+    if (abort.signal.aborted) {
+      return {};
+    }
+    this.misses++;
+    if (this.talked && this.misses < MOST_MISSES) {
+      return {}; // it comes back
+    }
+    this.noSockets = Date.now();
+    this.misses = 0;
+    return null;
+  }
+
+  #session(abort) {
+    return new Promise((onOver) => {
+      const began = Date.now();
+      const socket = new Socket('/stat/socket.io/', {
+        onJoined: () => {
+          this.talked = true;
+          this.#ask();
+        },
+        onEvent: (name, value) => this.#take(abort, name, value),
+        onOver: (end) => {
+          this.socket = null;
+          this.#endOf(began);
+          onOver(end);
+        },
+      });
+      this.socket = socket;
+      this.rounds = { silence: FIRST_SILENCE, began: [] };
+      abort.signal.addEventListener('abort', () => socket.close());
+      this.#heard(abort, FIRST_SILENCE);
+    });
+  }
+
+  /* What comes before the answer is of what was watched before. */
+  #ask() {
+    const said = new URL(this.url, location.href).searchParams;
+    const wish = this.url;
+    this.asking = true;
+    this.socket.emit('watch', [said.get('changes'), said.get('of') ?? ''],
+      () => {
+        this.asking = wish !== this.url;
+      });
+  }
+
+  #take(abort, name, value) {
+    if (!this.asking) {
+      this.#event(abort, name, value);
+    }
+  }
+
+  /* ---- as server-sent events ---- */
+
+  async #listen(abort) {
     const began = Date.now();
-    let silence = FIRST_SILENCE;
-    const rounds = []; // when they began
+    this.rounds = { silence: FIRST_SILENCE, began: [] };
     this.#heard(abort, SHORTEST_SILENCE);
     const answer = await fetch(this.url, {
       signal: abort.signal,
@@ -135,27 +239,38 @@ export class Feed {
     });
     const type = answer.headers.get('Content-Type') ?? '';
     if (!answer.ok || !type.startsWith('text/event-stream')) {
-      const said = answer.ok ? {} : await answer.json().catch(() => ({}));
+      const refusal = await this.#refusal(answer);
       abort.abort();
-      return { status: answer.ok ? 404 : answer.status, local: said.local };
+      return refusal;
     }
-    this.#heard(abort, silence);
+    this.#heard(abort, FIRST_SILENCE);
     for await (const found of readEvents(answer.body)) {
-      if (found.event === 'server') {
-        silence = silenceAfter(rounds, silence);
-      }
-      this.#heard(abort, silence);
       this.asked = found.retry ?? this.asked;
       if (found.data !== '') {
-        this.failures = 0;
-        this.#say({ state: 'live' });
-        this.onEvent(found.event, JSON.parse(found.data));
+        this.#event(abort, found.event, JSON.parse(found.data));
       }
     }
+    this.#endOf(began);
+    return { orderly: true };
+  }
+
+  /* ---- both ---- */
+
+  #event(abort, name, value) {
+    if (name === 'server') { // the last one of a round
+      this.rounds.silence =
+        silenceAfter(this.rounds.began, this.rounds.silence);
+    }
+    this.#heard(abort, this.rounds.silence);
+    this.failures = 0;
+    this.#say({ state: 'live' });
+    this.onEvent(name, value);
+  }
+
+  #endOf(began) {
     if (Date.now() - began > LONG_ENOUGH) {
       this.hops = 0;
     }
-    return { orderly: true };
   }
 
   #heard(abort, silence) {

@@ -14,7 +14,7 @@ import { say, setAttribute, setText } from './dom.js';
 import { Feed } from './feed.js';
 import { Model } from './model.js';
 import { Notice } from './notice.js';
-import { speechOf } from './place.js';
+import { pageOf } from './place.js';
 import { ServerView } from './server.js';
 import { SessionsView } from './sessions.js';
 import { StreamsView } from './streams.js';
@@ -27,7 +27,7 @@ const views = {
 };
 const place = document.getElementById('view');
 const link = document.getElementById('link');
-const speech = document.getElementById('speech');
+const pages = { tts: 'speech', downloads: 'downloads' }; // links by module
 const notice = new Notice(document.getElementById('notice'),
   () => feed.start());
 let view;
@@ -114,8 +114,11 @@ function update() {
   view.update();
   const live = model.server?.publishers;
   document.title = live == null ? 'weir' : `${live} live – weir`;
-  setAttribute(speech, 'href', speechOf(model.server));
-  speech.hidden = !speech.hasAttribute('href');
+  for (const [module, id] of Object.entries(pages)) {
+    const to = document.getElementById(id);
+    setAttribute(to, 'href', pageOf(model.server, module));
+    to.hidden = !to.hasAttribute('href');
+  }
 }
 
 const WORDS = {

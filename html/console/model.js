@@ -38,6 +38,7 @@ export class Model {
   traffic = new History(); // { at, in, out } in bit/s
   streamsKnown = false;
   away = false; // the server cannot be reached
+  #place = {};
   #servers = new Rows();
   #streams = new Rows();
   #sessions = new Rows();
@@ -50,12 +51,15 @@ export class Model {
     this.#quiet = true;
   }
 
-  /** One event of /stat/events; returns what to say aloud, or "". */
+  /** One event of the feed; returns what to say aloud, or "". */
   take(name, value, now = Date.now()) {
     switch (name) {
       case 'server': // the last one of a round
         this.#takeServer(this.#servers.apply(value).get(0), now);
         this.#sample(now);
+        return '';
+      case 'place':
+        this.#place = value;
         return '';
       case 'streams':
         return this.#takeStreams(this.#streams.apply(value), now);
@@ -105,7 +109,7 @@ export class Model {
   }
 
   /* The server's own clock divides: what the network delays does not show. */
-  #takeServer({ place, ...server }, now) {
+  #takeServer({ place = this.#place, ...server }, now) {
     const before = this.server;
     this.server = { ...server, ...place };
     const ms = before?.pid === server.pid ?

@@ -70,11 +70,11 @@ export function keysOf(server) {
   return null;
 }
 
-/** The path of the page to try voices on this page's own server; null: there is
- *  none. */
-export function speechOf(server) {
+/** The path of a module's own page (tts, downloads) on this page's own server;
+ *  null: there is none. */
+export function pageOf(server, module) {
   const found = server?.http?.[server.here]?.locations
-    .find((l) => l.modules.includes('tts'));
+    .find((l) => l.modules.includes(module));
   return found ? `${found.path.replace(/\/$/, '')}/` : null;
 }
 

@@ -8,12 +8,14 @@ import os
 import shutil
 import subprocess
 
+import pytest
+
 from articles_help import start
 from http_client import get
 from patience import busy
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGES = os.path.abspath("build/clients/node_modules")
+PACKAGES = os.path.abspath("build/clients/articles/node_modules")
 
 # Mount: its strategy with what that needs, what fetches its document, header
 # and query of each request.
@@ -76,6 +78,7 @@ def prepare(w, folder, name, version):
     return f"{version}-{name}", base
 
 
+@pytest.mark.once
 def test_generated_clients(weir, tmp_path):
     w = start(weir, before="".join(map(location, MOUNTS)))
     (tmp_path / "node_modules").symlink_to(PACKAGES)

@@ -6,8 +6,8 @@
  *       "params": { ... of the path }, "path": PATH,
  *       "client": { ... when asked for } }
  *
- * And, for the same ends, servers of its own that send lines back
- * (echo_server.h).
+ * And, for the same ends, clients of Socket.IO and Engine.IO (echo_socket.h),
+ * and servers of its own that send lines back (echo_server.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "conf/rows.h"
 #include "echo_server.h"
+#include "echo_socket.h"
 #include "http/accept.h"
 #include "http/escape.h"
 #include "http/head_scan.h"
@@ -30,6 +31,7 @@ struct settings {
     struct conf_strings routes;  /* "GET /hello" */
     struct conf_strings formats; /* "json" */
     bool client;
+    struct conf_groups socket_io; /* struct sio_settings: one, or none */
 };
 
 struct echo {
@@ -89,7 +91,7 @@ check_format(struct str value, struct errmsg *err)
 static const struct conf_key keys[] = {
     ROW(settings, name, CONF_STRING, .max = 100, .preset = "echo",
         .help = "Stands in the answers as \"unit\"."),
-    ROW(settings, routes, CONF_STRINGS, .check = check_route,
+    ROW(settings, routes, CONF_STRINGS, .preset = "", .check = check_route,
         .help = "Requests that it answers: each a method, or * for all, and a "
                 "path; :NAME in a path stands for one segment, * at its end "
                 "for the rest."),
@@ -100,8 +102,48 @@ static const struct conf_key keys[] = {
                 "not look."),
     ROW(settings, client, CONF_BOOL, .preset = "false",
         .help = "Also tell who asked: address, URL, request id and trace."),
+    ROW(settings, socket_io, CONF_GROUPS, .keys = sio_keys, .max = 1,
+        .size = sizeof(struct sio_settings), .preset = "",
+        .check_group = sio_check,
+        .help = "Answer clients of Socket.IO below socket.io/ and of "
+                "Engine.IO below engine.io/, with these settings; layers of "
+                "one name share their clients."),
     CONF_END,
 };
+
+static bool
+is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+static int
+check(const void *settings, struct errmsg *err)
+{
+    const struct settings *s = settings;
+
+    for (size_t i = 0; i < s->name.len && s->socket_io.count > 0; i++) {
+        if (!is_name_char(s->name.ptr[i])) {
+            return errmsg_set(err,
+                              "with socket_io the name must be letters, "
+                              "digits, \"-\", \"_\" and \".\", not \"%.*s\"",
+                              STR_ARGS(s->name));
+        }
+    }
+    return 0;
+}
+
+static bool
+find_endpoint(struct pool *p, const void *settings, struct sio_endpoint *out)
+{
+    const struct settings *s = settings;
+
+    (void)p;
+    out->name = s->name;
+    out->settings = s->socket_io.items;
+    return s->socket_io.count > 0;
+}
 
 /* ---- answers ---- */
 
@@ -289,15 +331,23 @@ stop(void *state)
     mem_free(&e);
 }
 
+static const struct sio_module sockets = {
+    .endpoint = find_endpoint,
+    .namespaces = echo_namespaces,
+    .plain = &echo_plain,
+};
+
 const struct module echo_module = {
     .name = "echo",
     .about = "answers its routes with what it understood, for tests",
     .keys = keys,
     .settings_size = sizeof(struct settings),
     .root = { echo_server_keys, sizeof(struct echo_server_root) },
+    .check = check,
     .start = start,
     .describe = describe,
     .stop = stop,
     .servers = &echo_servers,
+    .sio = &sockets,
     .metrics = echo_server_metrics,
 };

@@ -42,6 +42,7 @@ struct client {
     struct conn *conn;          /* its own */
     struct timer idle;
     int64_t since_ms; /* loop_now(): when it took the last bytes */
+    bool between;     /* two lines: nothing of the next one has come */
     bool ended;       /* it sends nothing more */
 };
 
@@ -81,9 +82,9 @@ static int64_t
 patience(const struct client *c)
 {
     int64_t time = c->server->settings->idle_timeout;
-    bool between = buf_len(&c->conn->in) == 0;
+    bool hurries = c->server->draining && c->between && time > DRAIN_MS;
 
-    return c->server->draining && between && time > DRAIN_MS ? DRAIN_MS : time;
+    return hurries ? DRAIN_MS : time;
 }
 
 static void
@@ -140,6 +141,7 @@ on_data(void *arg, const uint8_t *data, size_t n)
 
     if (lines.iov_len == 0) {
         if (n < (size_t)c->server->settings->max_line) {
+            c->between = false;
             return 0;
         }
         conn_close(conn, "the line is too long");
@@ -154,6 +156,7 @@ on_data(void *arg, const uint8_t *data, size_t n)
     }
     metric_add(&echo_server_metrics[0], 0,
                (int64_t)count_lines(data, (size_t)sent));
+    c->between = (size_t)sent == n;
     if (c->ended && (size_t)sent == lines.iov_len) {
         conn_finish(conn, LINGER_MS, "the client has ended");
     } else if (sent > 0) {
@@ -254,6 +257,7 @@ on_accept(void *state, const struct conn_socket *socket)
     }
     list_append(&s->clients, &c->link);
     s->count++;
+    c->between = true;
     watch(c);
 }
 
@@ -275,7 +279,7 @@ drain(void *state)
     LIST_EACH (node, &s->clients) {
         struct client *c = LIST_ITEM(node, struct client, link);
 
-        if (buf_len(&c->conn->in) == 0) {
+        if (c->between) {
             watch(c);
         }
     }

@@ -35,6 +35,13 @@ def connect(port, address="127.0.0.1"):
     return s
 
 
+def unix_socket(path):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(busy(10))
+    s.connect(path)
+    return s
+
+
 def read(s, count):
     got = b""
     while len(got) < count:
@@ -134,7 +141,7 @@ MOST = 1 << 26  # bytes: far more than two sockets keep
 
 def send_until_full(s, line):
     """How much of line after line the other side takes, when we take none."""
-    s.settimeout(busy(1))
+    s.settimeout(1)
     sent = 0
     try:
         while sent < MOST:
@@ -181,9 +188,7 @@ def test_unix_socket(weir, tmp_path):
     path = f"{tmp_path}/e.sock"
     w = weir(top=servers(block(f'"unix:{path}"')))
     for _ in range(2):
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(busy(10))
-            s.connect(path)
+        with unix_socket(path) as s:
             assert echoes(s)
         w.reload()
     w.stop()
@@ -312,7 +317,9 @@ def test_a_limit_of_the_operator(weir):
 # ---- reloads and the end ----
 
 def test_a_reload_keeps_the_port(weir):
-    parts = {"workers": 2, "top": servers(block(), block(name="second"))}
+    patient = 'idle_timeout = "1h";'
+    parts = {"workers": 2, "top": servers(
+        block(more=patient), block(more=patient, name="second"))}
     w = weir(**parts)
     ports = [w.port("echo", i) for i in (0, 1)]
     with connect(ports[0]) as s, connect(ports[1]) as idle:
@@ -366,7 +373,7 @@ def test_the_last_server_may_be_a_module(weir):
 
 def test_an_old_worker_waits_for_half_a_line(weir):
     """A connection of a module holds a worker that drains, as any does."""
-    w = weir(top=servers())
+    w = weir(top=servers(block(more='idle_timeout = "1h";')))
     with connect(w.port("echo")) as s:
         assert echoes(s, b"x\n")
         old = w.worker_of(s)
@@ -378,6 +385,23 @@ def test_an_old_worker_waits_for_half_a_line(weir):
         s.sendall(b"\n")
         assert read(s, 5) == b"half\n" and is_closed(s)
     wait_for(lambda: not w.old_workers(), 10, "it ends")
+
+
+def test_an_old_worker_waits_for_a_slow_reader(weir, tmp_path):
+    """Whole lines that the reader has no room for are not silence: one that is
+    silent is ended, the reader is not.  What is read at once (max_line) ends
+    with a line."""
+    path = f"{tmp_path}/e.sock"
+    w = weir(workers=1,
+             top=servers(block(f'"unix:{path}"', 'idle_timeout = "1h";')))
+    line = b"x" * 1023 + b"\n"
+    with unix_socket(path) as slow, unix_socket(path) as silent:
+        sent = send_until_full(slow, line)
+        assert echoes(silent)
+        w.reload()
+        assert w.wait_log("drains: 2 connections are open")
+        assert is_closed(silent)
+        assert read(slow, sent // 1024 * 1024) == line * (sent // 1024)
 
 
 def test_a_stop_ends_them(weir):

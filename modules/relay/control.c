@@ -135,7 +135,7 @@ relay_verbs_serve(struct relayer *r)
 /* ---- the master ---- */
 
 static enum control_result
-send_order(struct control_call *call, struct order_wait *w,
+send_order(struct control_call *call, struct control_ask *w,
            const struct relay_ask *ask)
 {
     const struct settings *s = control_settings(call);
@@ -147,7 +147,7 @@ send_order(struct control_call *call, struct order_wait *w,
     str_copy(o.app, sizeof(o.app), ask->app);
     str_copy(o.name, sizeof(o.name), ask->name);
     str_copy(o.url, sizeof(o.url), ask->url);
-    return order_send(call, w, ORDER_TASK, &o, sizeof(o));
+    return control_ask(call, w, &order_methods[ORDER_TASK], &o, sizeof(o));
 }
 
 static int
@@ -175,15 +175,16 @@ read_ask(struct control_call *call, struct relay_ask *ask, struct errmsg *err)
 static enum control_result
 order(struct control_call *call, bool start)
 {
-    struct order_wait *w = control_state(call, sizeof(*w), order_done);
+    struct control_ask *w = control_state(call, sizeof(*w), control_ask_done);
     struct relay_ask ask = { .start = start };
     struct errmsg err = { "" };
     enum control_result result;
     int status;
 
     if (w->asked) {
-        return order_answered(call, w, 0, &result) ? control_ok(call, "%s", "")
-                                                   : result;
+        return control_answered(call, w, 0, &result)
+                   ? control_ok(call, "%s", "")
+                   : result;
     }
     if (control_words(call) < (start ? 4u : 3u)) {
         return control_usage(call);

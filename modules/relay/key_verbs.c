@@ -218,28 +218,28 @@ max_rooms(struct control_call *call)
 }
 
 static enum control_result
-ask(struct control_call *call, struct order_wait *w, enum what what,
+ask(struct control_call *call, struct control_ask *w, enum what what,
     struct str room)
 {
     struct order o = { .max_rooms = max_rooms(call), .what = (int32_t)what };
 
     str_copy(o.room, sizeof(o.room), room);
-    return order_send(call, w, ORDER_KEY, &o, sizeof(o));
+    return control_ask(call, w, &order_methods[ORDER_KEY], &o, sizeof(o));
 }
 
 /* The answer, in which all texts end: another process wrote it.  NULL: what is
  * to be returned is in *result. */
 static struct answer *
-take_answer(struct control_call *call, const struct order_wait *w,
+take_answer(struct control_call *call, const struct control_ask *w,
             enum control_result *result)
 {
     struct answer *a;
 
-    if (!order_answered(call, w, ANSWER_HEAD, result)) {
+    if (!control_answered(call, w, ANSWER_HEAD, result)) {
         return NULL;
     }
     a = mem_zero(sizeof(*a));
-    memcpy(a, w->answer, w->len < sizeof(*a) ? w->len : sizeof(*a));
+    memcpy(a, w->data, w->len < sizeof(*a) ? w->len : sizeof(*a));
     for (size_t i = 0; i < KEY_STORE_PAGE; i++) {
         a->text[i][sizeof(a->text[i]) - 1] = '\0';
     }
@@ -259,7 +259,7 @@ failed(struct control_call *call, const struct answer *a)
 static enum control_result
 one(struct control_call *call, enum what what)
 {
-    struct order_wait *w = control_state(call, sizeof(*w), order_done);
+    struct control_ask *w = control_state(call, sizeof(*w), control_ask_done);
     struct str room = control_word(call, 0);
     enum control_result result;
     struct errmsg err;
@@ -317,7 +317,7 @@ static const struct control_column room_columns[] = { { "room", 0 },
 enum control_result
 key_verbs_list(struct control_call *call)
 {
-    struct order_wait *w = control_state(call, sizeof(*w), order_done);
+    struct control_ask *w = control_state(call, sizeof(*w), control_ask_done);
     enum control_result result = CONTROL_DONE;
     struct answer *a;
 
@@ -336,7 +336,7 @@ key_verbs_list(struct control_call *call)
             control_cell(call, str_from(a->text[i]));
         }
         if (a->count == KEY_STORE_PAGE) {
-            order_clear(w);
+            control_ask_clear(w);
             result =
                 ask(call, w, KEY_LIST, str_from(a->text[KEY_STORE_PAGE - 1]));
         }

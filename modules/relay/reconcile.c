@@ -355,6 +355,7 @@ void
 wanted_stop(struct relayer *r)
 {
     r->wanted.stopped = true;
+    store_deafen(on_heard, r);
     timer_stop(r->loop, &r->wanted.streams);
     timer_stop(r->loop, &r->wanted.again);
     store_cancel(&r->wanted.read);

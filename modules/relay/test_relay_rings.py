@@ -213,3 +213,5 @@ def test_pulls_of_one_another(control, chain):
     f = Feed(w.rtmp, last).head().run()
     running(w, name="r1")
     f.stop()
+    for name in chain[:-1]:  # or each would ask the next one for ever
+        assert task(w, name=name, oper="stop", url=w.rtmp_url("x")) == OK

@@ -4,8 +4,8 @@
 import pytest
 
 import weir as weir_py
+from module_tree import build_without
 from rtmp_client import Refused, Rtmp, publisher
-from test_module import build_without
 
 REFUSED = [
     ({"apps": ', { name = "k"; publish = "key"; }'},

@@ -11,19 +11,31 @@
 #define STEP_LOOKS 256 /* records looked at in one turn */
 #define SOON 50        /* ms between a round and one for new subscribers */
 #define TEXT_MAX (32 * 1024 * 1024)
-#define ROW_MAX (64 * 1024)
+#define EVENT_FRAME 64 /* bytes beside an event's JSON, at most */
+#define EVENT_MAX (16 * 1024 * 1024 + 1024)
 
 enum phase { PHASE_REST, PHASE_STREAMS, PHASE_SESSIONS, PHASE_END };
 
 struct changes {
     struct loop *loop;
-    const struct stat_settings *settings;
+    int64_t interval;
+    const void *layer; /* borrowed */
     struct list feeds;
     struct timer timer; /* the next step, or the next round */
     int64_t began_ms;   /* the round of now, or the last one */
     enum phase phase;
     struct live_tally *tally; /* owned; of the walk over streams, if any */
     uint32_t at;              /* of the walk */
+};
+
+/* Events as they are made: a text, and where each lies in it. */
+struct script {
+    struct buf text; /* owned */
+    struct piece {
+        const char *name;
+        size_t at, len;
+    } pieces[4];
+    size_t count;
 };
 
 /* The events of subscribers with the same wish. */
@@ -37,16 +49,9 @@ struct feed {
     bool whole;              /* that round makes the whole as well */
     bool found, had;         /* the stream key: in this round, in the last */
     struct told *server, *streams, *sessions; /* owned; NULL: not wanted */
-    struct buf one;                           /* owned; all of the stream key */
-    struct buf text, restart; /* owned; of this round: changes, the whole */
-};
-
-struct change_subscriber {
-    struct list link;
-    struct feed *feed;
-    struct http_request *request;
-    bool stale; /* has to be told the whole */
-    bool new;   /* was told nothing yet */
+    struct buf one, all;   /* owned; of the event that is made now */
+    struct script differs; /* of this round */
+    struct script restart;
 };
 
 bool
@@ -84,9 +89,10 @@ new_feed(struct changes *c, const struct changes_wish *wish)
     f->server = told_new();
     f->streams = (wish->what & CHANGES_STREAMS) != 0 ? told_new() : NULL;
     f->sessions = (wish->what & CHANGES_SESSIONS) != 0 ? told_new() : NULL;
-    buf_init(&f->one, ROW_MAX);
-    buf_init(&f->text, TEXT_MAX);
-    buf_init(&f->restart, TEXT_MAX);
+    buf_init(&f->one, EVENT_MAX);
+    buf_init(&f->all, EVENT_MAX);
+    buf_init(&f->differs.text, TEXT_MAX);
+    buf_init(&f->restart.text, TEXT_MAX);
     list_append(&c->feeds, &f->link);
     return f;
 }
@@ -99,8 +105,9 @@ free_feed(struct feed *f)
     told_free(&f->streams);
     told_free(&f->sessions);
     buf_clear(&f->one);
-    buf_clear(&f->text);
-    buf_clear(&f->restart);
+    buf_clear(&f->all);
+    buf_clear(&f->differs.text);
+    buf_clear(&f->restart.text);
     mem_free(&f);
 }
 
@@ -222,40 +229,92 @@ step_session(struct changes *c)
 
 /* ---- the end of a round ---- */
 
+/* An empty one is none; one that has no room is left out. */
+static void
+add_event(struct script *s, const char *name, struct str json)
+{
+    if (json.len > 0 && buf_room(&s->text) > json.len + EVENT_FRAME) {
+        struct piece *p = &s->pieces[s->count++];
+
+        buf_printf(&s->text, "event: %s\ndata: ", name);
+        *p = (struct piece){ name, buf_len(&s->text), json.len };
+        buf_add_str(&s->text, json);
+        buf_add_str(&s->text, STR("\n\n"));
+    }
+}
+
+static struct changes_told
+read_script(const struct script *s, bool whole)
+{
+    struct changes_told told = { .whole = whole, .count = s->count };
+
+    told.text = buf_str(&s->text);
+    for (size_t i = 0; i < s->count; i++) {
+        told.events[i].name = s->pieces[i].name;
+        told.events[i].json =
+            str_first(str_skip(told.text, s->pieces[i].at), s->pieces[i].len);
+    }
+    return told;
+}
+
+static void
+empty(struct buf *b)
+{
+    buf_take(b, buf_len(b));
+}
+
 /* All of the stream that is looked at, each time; null when it is gone. */
 static void
 end_key(struct feed *f)
 {
     if (f->found) {
-        buf_printf(&f->text, "event: stream\ndata: ");
-        buf_add_str(&f->text, buf_str(&f->one));
-        buf_add_str(&f->text, STR("\n\n"));
-        buf_add_str(&f->restart, buf_str(&f->text));
+        add_event(&f->differs, "stream", buf_str(&f->one));
+        add_event(&f->restart, "stream", buf_str(&f->one));
     } else if (f->key[0] != '\0') {
-        struct str none = STR("event: stream\ndata: null\n\n");
-
-        buf_add_str(&f->restart, none);
+        add_event(&f->restart, "stream", STR("null"));
         if (f->had) {
-            buf_add_str(&f->text, none);
+            add_event(&f->differs, "stream", STR("null"));
         }
     }
     f->had = f->found;
-    buf_take(&f->one, buf_len(&f->one));
+    empty(&f->one);
 }
 
 static void
-tell(struct change_subscriber *s)
+end_table(struct feed *f, struct told *t, const char *name)
 {
-    struct feed *f = s->feed;
-    struct buf *text = s->stale ? &f->restart : &f->text;
+    if (t != NULL) {
+        told_end(t, &f->one, &f->all);
+        add_event(&f->differs, name, buf_str(&f->one));
+        add_event(&f->restart, name, buf_str(&f->all));
+        empty(&f->one);
+        empty(&f->all);
+    }
+}
 
-    if (s->stale && !f->whole) {
+static void
+tell(struct change_subscriber *s, const struct changes_told *differs,
+     const struct changes_told *restart)
+{
+    if (s->stale && !s->feed->whole) {
         return; /* came while the round was made */
     }
     s->new = false;
-    s->stale = http_send_more(s->request, buf_str(text)) != 0;
+    s->stale = !s->tell(s, s->stale ? restart : differs);
     if (s->stale) {
         metric_add(&stat_metrics[STAT_SKIPPED], 0, 1);
+    }
+}
+
+static void
+tell_all(struct feed *f)
+{
+    struct changes_told differs = read_script(&f->differs, false);
+    struct changes_told restart = read_script(&f->restart, true);
+
+    LIST_EACH (node, &f->subscribers) {
+        tell(LIST_ITEM(node, struct change_subscriber, link), &differs,
+             &restart);
     }
 }
 
@@ -264,20 +323,15 @@ static void
 end_feed(struct feed *f)
 {
     end_key(f);
-    if (f->streams != NULL) {
-        told_end(f->streams, "streams", &f->text, &f->restart);
-    }
-    if (f->sessions != NULL) {
-        told_end(f->sessions, "sessions", &f->text, &f->restart);
-    }
-    told_server(f->server, f->changes->settings);
-    told_end(f->server, "server", &f->text, &f->restart);
-    LIST_EACH (node, &f->subscribers) {
-        tell(LIST_ITEM(node, struct change_subscriber, link));
-    }
+    end_table(f, f->streams, "streams");
+    end_table(f, f->sessions, "sessions");
+    told_server(f->server, f->changes->layer);
+    end_table(f, f->server, "server");
+    tell_all(f);
     f->active = false;
-    buf_take(&f->text, buf_len(&f->text));
-    buf_take(&f->restart, buf_len(&f->restart));
+    empty(&f->differs.text);
+    empty(&f->restart.text);
+    f->differs.count = f->restart.count = 0;
 }
 
 static bool
@@ -294,7 +348,7 @@ somebody_waits(const struct feed *f)
 static void
 plan_round(struct changes *c)
 {
-    int64_t apart = c->settings->interval, left;
+    int64_t apart = c->interval, left;
 
     LIST_EACH (node, &c->feeds) {
         if (somebody_waits(LIST_ITEM(node, struct feed, link))) {
@@ -367,20 +421,16 @@ rest(struct changes *c)
 
 /* ---- subscribers ---- */
 
-struct change_subscriber *
-changes_join(struct changes *c, struct http_request *r,
+void
+changes_join(struct changes *c, struct change_subscriber *s,
              const struct changes_wish *wish)
 {
-    struct change_subscriber *s = pool_zero(r->pool, sizeof(*s));
-
     s->feed = find_feed(c, wish);
-    s->request = r;
     s->stale = s->new = true;
     list_append(&s->feed->subscribers, &s->link);
     if (c->phase == PHASE_REST) {
         plan_round(c);
     }
-    return s;
 }
 
 void
@@ -401,12 +451,13 @@ changes_leave(struct change_subscriber *s)
 /* ---- life ---- */
 
 struct changes *
-changes_new(struct loop *l, const struct stat_settings *settings)
+changes_new(struct loop *l, int64_t interval, const void *layer)
 {
     struct changes *c = mem_zero(sizeof(*c));
 
     c->loop = l;
-    c->settings = settings;
+    c->interval = interval;
+    c->layer = layer;
     c->began_ms = INT64_MIN / 2;
     list_init(&c->feeds);
     timer_init(&c->timer, on_timer);

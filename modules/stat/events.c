@@ -49,7 +49,8 @@ struct subscriber { /* in the request's pool */
     struct list link;
     struct events *events;
     struct http_request *request;
-    struct change_subscriber *changes; /* NULL: is told whole rounds */
+    bool of_changes; /* else of whole rounds */
+    struct change_subscriber changes;
 };
 
 /* ---- a round ---- */
@@ -128,7 +129,7 @@ finish_round(struct events *e)
     LIST_EACH (node, &e->subscribers) {
         struct subscriber *s = LIST_ITEM(node, struct subscriber, link);
 
-        if (s->changes == NULL) {
+        if (!s->of_changes) {
             tell(s);
         }
     }
@@ -179,8 +180,8 @@ leave(struct subscriber *s)
     list_remove(&s->link);
     metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, -1);
     e->count--;
-    if (s->changes != NULL) {
-        changes_leave(s->changes);
+    if (s->of_changes) {
+        changes_leave(&s->changes);
     } else if (--e->of_rounds == 0) {
         rest(e);
     }
@@ -190,6 +191,14 @@ static void
 on_cancel(void *arg)
 {
     leave(arg);
+}
+
+static bool
+tell_changes(struct change_subscriber *changes, const struct changes_told *told)
+{
+    const struct subscriber *s = LIST_ITEM(changes, struct subscriber, changes);
+
+    return http_send_more(s->request, told->text) == 0;
 }
 
 static void
@@ -216,7 +225,9 @@ join(struct events *e, struct http_request *r, const struct changes_wish *wish)
     http_on_cancel(r, on_cancel, s);
     http_set_endless(r);
     if (wish != NULL) {
-        s->changes = changes_join(e->changes, r, wish);
+        s->of_changes = true;
+        s->changes.tell = tell_changes;
+        changes_join(e->changes, &s->changes, wish);
     } else {
         join_rounds(e, s);
     }
@@ -266,7 +277,7 @@ events_new(struct loop *l, const struct stat_settings *settings)
 
     e->loop = l;
     e->settings = settings;
-    e->changes = changes_new(l, settings);
+    e->changes = changes_new(l, settings->interval, settings);
     list_init(&e->subscribers);
     timer_init(&e->timer, on_timer);
     buf_init(&e->made, ROUND_MAX);

@@ -98,8 +98,8 @@ uptime(void)
     return clock_ms() - atomic_load(&slot_card(0)->started_ms);
 }
 
-static int64_t
-generation(void)
+int64_t
+server_generation(void)
 {
     return metric_sum(&app_metrics[APP_GENERATION], 0);
 }
@@ -119,7 +119,7 @@ row_server(struct json_out *o, const void *layer)
     json_put_str(o, "version", STR(WEIR_VERSION));
     json_put_int(o, "pid", atomic_load(&slot_card(0)->pid));
     json_put_int(o, "uptime_ms", uptime());
-    json_put_int(o, "generation", generation());
+    json_put_int(o, "generation", server_generation());
     json_put_str(o, "state", str_from(node_state_name(node_state())));
     json_key(o, "processes");
     connections = put_processes(o);
@@ -194,10 +194,12 @@ told_server(struct told *t, const void *layer)
     told_str(t, "version", STR(WEIR_VERSION));
     told_int(t, "pid", atomic_load(&slot_card(0)->pid));
     told_int(t, "uptime_ms", uptime());
-    told_int(t, "generation", generation());
+    told_int(t, "generation", server_generation());
     told_str(t, "state", str_from(node_state_name(node_state())));
     tell_processes(t);
     each_live(tell_number, t);
     tell_memory(t);
-    tell_place(t, layer);
+    if (layer != NULL) {
+        tell_place(t, layer);
+    }
 }

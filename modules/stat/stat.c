@@ -9,6 +9,7 @@
  *     /server     processes, connections, bytes, memory
  *     /history    speeds of the last day
  *     /events     streams, sessions, server once a second (server-sent events)
+ *     /socket.io  changes of them (sockets.c)
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -33,11 +34,12 @@ struct stat {
 
 static const struct conf_key keys[] = {
     ROW(stat_settings, interval, CONF_TIME, .min = 200, .max = 60000,
-        .preset = "1s", .help = "The time between two rounds of /events."),
+        .preset = "1s",
+        .help = "The time between two rounds of /events and of socket.io/."),
     ROW(stat_settings, subscribers, CONF_INT, .min = 1, .max = 10000,
         .preset = "64",
-        .help = "How many /events may have at once in each worker; others are "
-                "answered 503."),
+        .help = "How many /events may have at once in each worker, others are "
+                "answered 503; and socket.io/ in all, others may not join."),
     CONF_END,
 };
 
@@ -51,7 +53,9 @@ refused_name(unsigned i)
 
 struct metric stat_metrics[] = {
     [STAT_SUBSCRIBERS] = { .name = "weir_stat_subscribers",
-                           .help = "Subscribers of /events of module stat.",
+                           .help =
+                               "Subscribers of /events and of socket.io/ of "
+                               "module stat.",
                            .type = METRIC_GAUGE },
     [STAT_REFUSED] = { .name = "weir_stat_refused_total",
                        .help = "Requests that module stat refused: a malformed "
@@ -66,9 +70,8 @@ struct metric stat_metrics[] = {
 
 /* ---- what is asked for ---- */
 
-/* Whether a stream's key could look like this. */
-static bool
-is_key(struct str key)
+bool
+stat_is_key(struct str key)
 {
     size_t slash = str_find(key, '/', 0);
 
@@ -121,7 +124,7 @@ read_key(struct http_request *r, const char *name, struct str *key)
         return true;
     }
     *key = http_query_decode(r->pool, raw);
-    return given == 1 && http_query_is_encoded(raw) && is_key(*key);
+    return given == 1 && http_query_is_encoded(raw) && stat_is_key(*key);
 }
 
 static enum http_result
@@ -280,4 +283,5 @@ const struct module stat_module = {
     .routes = routes,
     .error_body = write_error,
     .metrics = stat_metrics,
+    .sio = &stat_sockets,
 };

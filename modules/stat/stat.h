@@ -4,6 +4,7 @@
  *   server.c   the node as a whole
  *   answer.c   answers made over several turns
  *   events.c   server-sent events
+ *   sockets.c  the same changes over Socket.IO
  *   history.c  speeds of the last day
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -14,6 +15,7 @@
 #include "app/module.h"
 #include "collect.h"
 #include "proc/metric.h"
+#include "sio/sio.h"
 
 #define STAT_JSON "application/json"
 
@@ -25,6 +27,9 @@ struct stat_settings {
 enum { STAT_SUBSCRIBERS, STAT_REFUSED, STAT_SKIPPED };
 extern struct metric stat_metrics[];
 
+/* Whether a stream's key could look like this. */
+bool stat_is_key(struct str key);
+
 /* ---- answer.c ---- */
 
 /* Answers with all of a walk; large ones in pieces, over several turns. */
@@ -35,6 +40,10 @@ enum http_result answer_walk(struct http_request *r, enum walk_kind kind,
 
 /* key: the stream's; empty: the node. */
 enum http_result history_answer(struct http_request *r, struct str key);
+
+/* ---- sockets.c ---- */
+
+extern const struct sio_module stat_sockets;
 
 /* ---- events.c ---- */
 

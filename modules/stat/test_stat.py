@@ -148,6 +148,7 @@ def test_totals_of_a_file(node, sample):
     tags = flv.read_file(sample)
     sums = payloads(tags)
     r, h = player(w.rtmp, "live", "room"), FlvPlayer(w.http, "room")
+    wait_for(lambda: len(livestat(w)["players"]) == 2)
     c = publisher(w.rtmp, "live", "room")
     for t in tags:
         c.send(t.type, t.payload, t.time, c.msid, csid=4)

@@ -230,30 +230,28 @@ forget_gone(struct told *t, struct buf *numbers)
 }
 
 static void
-add_event(const char *event, const char *reset, const struct buf *rows,
-          struct buf *to)
+add_rows(const char *reset, const struct buf *rows, struct buf *to)
 {
-    buf_printf(to, "event: %s\ndata: {%s\"rows\":[", event, reset);
+    buf_printf(to, "{%s\"rows\":[", reset);
     buf_add_str(to, buf_str(rows));
     buf_add_str(to, STR("]"));
 }
 
 void
-told_end(struct told *t, const char *event, struct buf *changes,
-         struct buf *whole)
+told_end(struct told *t, struct buf *changes, struct buf *whole)
 {
     struct buf *gone = &t->value;
 
     end_row(t);
     forget_gone(t, gone);
     if (buf_len(&t->changes) > 0 || buf_len(gone) > 0 || t->more != t->before) {
-        add_event(event, "", &t->changes, changes);
-        buf_printf(changes, ",\"gone\":[%.*s],\"more\":%u}\n\n",
+        add_rows("", &t->changes, changes);
+        buf_printf(changes, ",\"gone\":[%.*s],\"more\":%u}",
                    STR_ARGS(buf_str(gone)), t->more);
     }
     if (t->want_whole) {
-        add_event(event, "\"reset\":true,", &t->whole, whole);
-        buf_printf(whole, ",\"more\":%u}\n\n", t->more);
+        add_rows("\"reset\":true,", &t->whole, whole);
+        buf_printf(whole, ",\"more\":%u}", t->more);
     }
     buf_take(gone, buf_len(gone));
 }

@@ -41,10 +41,9 @@ bool told_row(struct told *t, uint64_t id);
 void told_int(struct told *t, const char *name, int64_t value);
 void told_str(struct told *t, const char *name, struct str value);
 void told_raw(struct told *t, const char *name, struct str raw);
-/* Adds an event to each; changes is left alone if nothing differs, and whole
+/* Adds the text to each; changes is left alone if nothing differs, and whole
  * if that was not wanted. */
-void told_end(struct told *t, const char *event, struct buf *changes,
-              struct buf *whole);
+void told_end(struct told *t, struct buf *changes, struct buf *whole);
 
 /* A number as people read it: its first three digits. */
 uint64_t told_rounded(uint64_t value);

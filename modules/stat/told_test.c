@@ -63,12 +63,10 @@ expect(struct buf *b, const char *text)
 static void
 end(const char *differs, const char *all)
 {
-    told_end(told, "e", &changes, &whole);
+    told_end(told, &changes, &whole);
     expect(&changes, differs);
     expect(&whole, all);
 }
-
-#define EVENT "event: e\ndata: "
 
 static void
 test_only_what_differs(void **state)
@@ -77,19 +75,19 @@ test_only_what_differs(void **state)
     told_begin(told, true);
     row(7, "a", 1);
     row(8, "b", 2);
-    end(EVENT "{\"rows\":[[0,{\"key\":\"a\",\"n\":1}],[1,{\"key\":\"b\","
-              "\"n\":2}]],\"gone\":[],\"more\":0}\n\n",
-        EVENT "{\"reset\":true,\"rows\":[[0,{\"key\":\"a\",\"n\":1}],"
-              "[1,{\"key\":\"b\",\"n\":2}]],\"more\":0}\n\n");
+    end("{\"rows\":[[0,{\"key\":\"a\",\"n\":1}],[1,{\"key\":\"b\","
+        "\"n\":2}]],\"gone\":[],\"more\":0}",
+        "{\"reset\":true,\"rows\":[[0,{\"key\":\"a\",\"n\":1}],"
+        "[1,{\"key\":\"b\",\"n\":2}]],\"more\":0}");
     told_begin(told, false);
     row(8, "b", 2);
     row(7, "a", 3);
-    end(EVENT "{\"rows\":[[0,{\"n\":3}]],\"gone\":[],\"more\":0}\n\n", "");
+    end("{\"rows\":[[0,{\"n\":3}]],\"gone\":[],\"more\":0}", "");
     told_begin(told, true);
     row(7, "a", 3);
     row(8, "b", 2);
-    end("", EVENT "{\"reset\":true,\"rows\":[[0,{\"key\":\"a\",\"n\":3}],"
-                  "[1,{\"key\":\"b\",\"n\":2}]],\"more\":0}\n\n");
+    end("", "{\"reset\":true,\"rows\":[[0,{\"key\":\"a\",\"n\":3}],"
+            "[1,{\"key\":\"b\",\"n\":2}]],\"more\":0}");
 }
 
 static void
@@ -99,20 +97,20 @@ test_gone_and_back(void **state)
     told_begin(told, false);
     row(7, "a", 1);
     row(8, "b", 1);
-    told_end(told, "e", &changes, &whole);
+    told_end(told, &changes, &whole);
     buf_take(&changes, buf_len(&changes));
     told_begin(told, false);
     row(8, "b", 1);
-    end(EVENT "{\"rows\":[],\"gone\":[0],\"more\":0}\n\n", "");
+    end("{\"rows\":[],\"gone\":[0],\"more\":0}", "");
     told_begin(told, false);
     row(9, "c", 1); /* has its number, and is told as new */
     row(8, "b", 1);
-    end(EVENT "{\"rows\":[[0,{\"key\":\"c\",\"n\":1}]],\"gone\":[],"
-              "\"more\":0}\n\n",
+    end("{\"rows\":[[0,{\"key\":\"c\",\"n\":1}]],\"gone\":[],"
+        "\"more\":0}",
         "");
     told_begin(told, true);
-    end(EVENT "{\"rows\":[],\"gone\":[0,1],\"more\":0}\n\n",
-        EVENT "{\"reset\":true,\"rows\":[],\"more\":0}\n\n");
+    end("{\"rows\":[],\"gone\":[0,1],\"more\":0}",
+        "{\"reset\":true,\"rows\":[],\"more\":0}");
 }
 
 static unsigned
@@ -128,7 +126,7 @@ round_of(uint64_t first, uint64_t apart)
         }
     }
     buf_take(&whole, buf_len(&whole));
-    told_end(told, "e", &changes, &whole);
+    told_end(told, &changes, &whole);
     buf_take(&changes, buf_len(&changes));
     assert_non_null(
         memmem(buf_data(&whole), buf_len(&whole), "\"more\":5}", 9));
@@ -144,10 +142,10 @@ test_many(void **state)
     for (uint64_t turn = 0; turn < 50; turn++) {
         assert_int_equal(round_of(turn * 7, 2048), TOLD_ROWS);
         told_begin(told, false);
-        told_end(told, "e", &changes, &whole);
+        told_end(told, &changes, &whole);
         assert_int_equal(round_of(turn * 7, 1), TOLD_ROWS);
         told_begin(told, false);
-        told_end(told, "e", &changes, &whole);
+        told_end(told, &changes, &whole);
     }
 }
 

@@ -56,8 +56,9 @@ test_mistakes(void **state)
                   "did you mean \"versions\"?");
     check_mistake("units = ( { layers = ( { module = \"ecko\"; } ); } );",
                   "did you mean \"echo\"?");
-    check_mistake("units = ( {\n layers = ( {\n module = \"echo\"; } ); } );",
-                  ":2: units.layers.routes is missing");
+    check_mistake(
+        "units = ( {\n layers = ( {\n module = \"version\"; } ); } );",
+        ":2: units.layers.units is missing");
     check_mistake("units = ( { strict = \"yes\"; " ECHO " } );",
                   "strict must be");
     check_mistake("units = ( { prefix = \"a//b\"; " ECHO " } );",

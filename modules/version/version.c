@@ -207,10 +207,10 @@ start_units(const struct module_layer *layer, const struct units *units,
     for (size_t i = 0; i < units->count; i++) {
         const struct conf_groups *list = &units->items[i].settings->layers;
 
-        if (http_service_layers(layer, list, &t->units[i].layers, err) == -1) {
+        if (http_service_layers(layer, list, &t->units[i].layers,
+                                &t->units[i].layer_count, err) == -1) {
             return -1;
         }
-        t->units[i].layer_count = list->count;
     }
     return 0;
 }

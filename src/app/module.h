@@ -32,6 +32,7 @@ struct rpc_method;   /* proc/rpc.h */
 struct store_schema; /* store/store.h */
 struct http_service; /* app/service/http_service.h */
 struct listening;    /* app/settings/servers.h */
+struct sio_module;   /* sio/sio.h */
 
 /* The place of a module's settings: one layer of one location. */
 struct module_layer {
@@ -94,7 +95,9 @@ struct role_process {
 struct role {
     const char *name; /* "relayer": in ps, logs; NULL ends a table */
     unsigned count;
-    bool first; /* workers and the other roles start when it is READY */
+    /* Workers and the other roles start when it is READY; it has no store, for
+     * the keeper starts beside it. */
+    bool first;
     bool live;  /* reads or writes live streams: a hub runs on its loop */
     bool lease; /* takes leases (store/lease.h), under its name */
     /* Master: whether a weir with these settings needs it.  A reload starts
@@ -223,6 +226,9 @@ struct module {
     void (*drain)(void *state); /* finish what runs, take nothing new */
     void (*stop)(void *state);  /* frees state; the last call */
 
+    /* The path of a location that has none and this module alone, in the form
+     * that http.servers.locations.path takes.  NULL: it needs one. */
+    struct str (*path)(const void *settings);
     /* Directories and files that a layer reads while it serves: all others
      * are out of reach of a worker that has started (proc/sandbox.h).  A role
      * has its own (may). */
@@ -240,6 +246,9 @@ struct module {
     /* Sets the other members of a started layer: formats, vary, lines. */
     void (*describe)(const void *state, struct http_layer *layer);
     const struct module_servers *servers;
+    /* Socket.IO: weir answers below "socket.io/" of a layer that has an
+     * endpoint, in front of the layer's own routes. */
+    const struct sio_module *sio;
     const struct rtmp_hooks *rtmp;
     const struct role *roles;
     /* The calls that its roles serve, by name (proc/rpc.h). */

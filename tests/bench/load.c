@@ -1,6 +1,7 @@
 /*
- * weir-load: publishes streams, plays them in great numbers, and serves them
- * by the barest of loops, to measure what a media server costs.
+ * weir-load: publishes streams, plays them in great numbers, serves them by the
+ * barest of loops, and opens sockets in great numbers, to measure what a server
+ * costs.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,6 +9,7 @@
 #include "options.h"
 #include "players.h"
 #include "publisher.h"
+#include "sockets.h"
 
 int
 main(int argc, char **argv)
@@ -23,6 +25,8 @@ main(int argc, char **argv)
         return players_run(&o);
     case MODE_BARE:
         return bareloop_run(&o);
+    case MODE_SOCKETS:
+        return sockets_run(&o);
     }
     return 2;
 }

@@ -22,6 +22,12 @@ static const char HELP[] =
     "weir-load bare    --listen PORT [--mode message|frame|gather]\n"
     "                  [--gather MS] [--submit] [--format rtmp|flv]\n"
     "                  [--bitrate ...]\n"
+    "weir-load sockets --url http://HOST:PORT/PATH/socket.io/ --clients N\n"
+    "                  [--transport websocket|polling] [--namespace /NAME]\n"
+    "                  [--emit EVENT --rate R [--bytes N]] [--event EVENT]\n"
+    "                  [--stamp NAME]\n"
+    "                  [--mute PERCENT] [--reconnect] [--join-rate N]\n"
+    "                  [--warmup S]\n"
     "Each: [--duration S] [--json] [--control]\n"
     "\n"
     "A \"%d\" in the name stands for the number of the stream, from 0 on.\n"
@@ -30,7 +36,14 @@ static const char HELP[] =
     "published or all players play. With --control, the lines \"reset\"\n"
     "(begin to count here) and \"stop\" are read from standard input, and its\n"
     "end is a stop. The result is one line of JSON with --json. --submit: by\n"
-    "io_uring, many sends in one system call.\n";
+    "io_uring, many sends in one system call.\n"
+    "\n"
+    "sockets are clients of Socket.IO.  The first one sends EVENT (--emit) R\n"
+    "times a second, with {n: its number, t: the time}; each counts those\n"
+    "(--event) that the server sends to all because of it.  --stamp: the "
+    "number\n"
+    "in it that is the time (CLOCK_MONOTONIC, ns), \"t\" if it is not given.\n"
+    "--mute: so many join and never read.\n";
 
 enum {
     OPT_STREAMS = 256,
@@ -49,6 +62,14 @@ enum {
     OPT_GATHER,
     OPT_SUBMIT,
     OPT_FORMAT,
+    OPT_TRANSPORT,
+    OPT_NAMESPACE,
+    OPT_EVENT,
+    OPT_STAMP,
+    OPT_EMIT,
+    OPT_RATE,
+    OPT_BYTES,
+    OPT_RECONNECT,
     OPT_URL,
     OPT_JSON,
     OPT_CONTROL,
@@ -60,6 +81,16 @@ static const struct option OPTIONS[] = {
     { "flv", required_argument, NULL, OPT_URL },
     { "streams", required_argument, NULL, OPT_STREAMS },
     { "players", required_argument, NULL, OPT_PLAYERS },
+    { "clients", required_argument, NULL, OPT_PLAYERS },
+    { "mute", required_argument, NULL, OPT_STALL },
+    { "transport", required_argument, NULL, OPT_TRANSPORT },
+    { "namespace", required_argument, NULL, OPT_NAMESPACE },
+    { "event", required_argument, NULL, OPT_EVENT },
+    { "stamp", required_argument, NULL, OPT_STAMP },
+    { "emit", required_argument, NULL, OPT_EMIT },
+    { "rate", required_argument, NULL, OPT_RATE },
+    { "bytes", required_argument, NULL, OPT_BYTES },
+    { "reconnect", no_argument, NULL, OPT_RECONNECT },
     { "join-rate", required_argument, NULL, OPT_JOIN_RATE },
     { "stall", required_argument, NULL, OPT_STALL },
     { "warmup", required_argument, NULL, OPT_WARMUP },
@@ -130,8 +161,10 @@ word(const char *text, const char *const *words, const char *what)
     fatal("%s: is no %s (see --help)", text, what);
 }
 
-static const char *const MODES[] = { "publish", "play", "idle", "bare", NULL };
+static const char *const MODES[] = { "publish", "play",    "idle",
+                                     "bare",    "sockets", NULL };
 static const char *const SENDS[] = { "message", "frame", "gather", NULL };
+static const char *const TRANSPORTS[] = { "websocket", "polling", NULL };
 static const char *const FORMATS[] = { "rtmp", "flv", NULL };
 
 /* What concerns the load. */
@@ -211,14 +244,51 @@ set_stream(struct options *o, int option, const char *value)
     }
 }
 
+/* What concerns clients of Socket.IO. */
+static bool
+set_sockets(struct options *o, int option, const char *value)
+{
+    switch (option) {
+    case OPT_TRANSPORT:
+        o->polling = word(value, TRANSPORTS, "transport") == 1;
+        return true;
+    case OPT_NAMESPACE:
+        o->space = value;
+        return true;
+    case OPT_EVENT:
+        o->event = value;
+        return true;
+    case OPT_STAMP:
+        o->stamp = value;
+        return true;
+    case OPT_EMIT:
+        o->emit = value;
+        return true;
+    case OPT_RATE:
+        o->rate = seconds(value);
+        return true;
+    case OPT_BYTES:
+        o->bytes = whole(value, 0, 1 << 20);
+        return true;
+    case OPT_RECONNECT:
+        o->reconnect = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void
 check(const struct options *o)
 {
     if (o->mode != MODE_BARE && o->url == NULL) {
         fatal("--url is missing");
     }
-    if (o->stall > 0 && o->mode != MODE_PLAY) {
-        fatal("--stall is for play");
+    if (o->stall > 0 && o->mode != MODE_PLAY && o->mode != MODE_SOCKETS) {
+        fatal("--stall is for play, --mute for sockets");
+    }
+    if (o->rate <= 0 || o->rate > 10000) {
+        fatal("--rate: must be more than 0 and at most 10000 a second");
     }
 }
 
@@ -234,6 +304,10 @@ options_parse(struct options *o, int argc, char **argv)
         .gop = 2,
         .chunk_size = 60000,
         .gather = 50,
+        .space = "/",
+        .event = "broadcast-back",
+        .stamp = "t",
+        .rate = 1,
     };
     if (argc < 2 || strcmp(argv[1], "--help") == 0 ||
         strcmp(argv[1], "-h") == 0) {
@@ -247,7 +321,8 @@ options_parse(struct options *o, int argc, char **argv)
         if (option == -1) {
             break;
         }
-        if (!set_load(o, option, optarg) && !set_stream(o, option, optarg)) {
+        if (!set_load(o, option, optarg) && !set_stream(o, option, optarg) &&
+            !set_sockets(o, option, optarg)) {
             exit(2); /* getopt has said why */
         }
     }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum mode { MODE_PUBLISH, MODE_PLAY, MODE_IDLE, MODE_BARE };
+enum mode { MODE_PUBLISH, MODE_PLAY, MODE_IDLE, MODE_BARE, MODE_SOCKETS };
 
 /* When the bare loop sends. */
 enum send_mode {
@@ -37,6 +37,15 @@ struct options {
     unsigned gather; /* ms */
     bool submit;     /* many sends in one system call */
     bool flv;        /* the bare loop speaks HTTP-FLV */
+    /* Of clients of Socket.IO, which are players here. */
+    const char *space; /* the namespace */
+    const char *event; /* that is counted */
+    const char *stamp; /* the number in it that is the time */
+    const char *emit;  /* that the first client sends; NULL: none */
+    double rate;       /* of these, a second */
+    unsigned bytes;    /* added to each */
+    bool polling;
+    bool reconnect;
     bool json;
     bool control; /* obey standard input */
 };

@@ -155,7 +155,7 @@ open_player(struct crowd *crowd, unsigned number)
     init_client(p);
     p->viewer.connected = now_ns();
     p->read = p->viewer.connected;
-    p->fd = target_connect(&crowd->target);
+    p->fd = target_connect(&crowd->target, false);
     p->state = PLAYER_CONNECTING;
     if (p->fd == -1 || watch(p, EPOLL_CTL_ADD, EPOLLOUT) == -1) {
         lose(p, strerror(errno));

@@ -234,7 +234,7 @@ open_publisher(struct studio *studio, unsigned number)
     p->client.stream = number;
     p->client.chunk_size = studio->options->chunk_size;
     rtmp_client_init(&p->client);
-    p->fd = target_connect(&studio->target);
+    p->fd = target_connect(&studio->target, false);
     if (p->fd == -1 || watch(p, EPOLL_CTL_ADD, EPOLLOUT) == -1) {
         lose(p, strerror(errno));
     }

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SMALL_BUFFER = 4096, SMALL_SEGMENT = 536 };
+
 static void
 look_up(struct target *t)
 {
@@ -94,9 +96,9 @@ target_name(const struct target *t, unsigned stream, char *out, size_t room)
 }
 
 int
-target_connect(const struct target *t)
+target_connect(const struct target *t, bool small)
 {
-    int on = 1;
+    int on = 1, bytes = SMALL_BUFFER, segment = SMALL_SEGMENT;
     int fd = socket(t->address.ss_family,
                     SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -104,6 +106,10 @@ target_connect(const struct target *t)
         return -1;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (small) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+        setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
+    }
     if (connect(fd, (const struct sockaddr *)&t->address, t->address_size) ==
             -1 &&
         errno != EINPROGRESS) {

@@ -28,7 +28,8 @@ void target_parse(struct target *t, const char *url);
  * number of the stream. */
 void target_name(const struct target *t, unsigned stream, char *out,
                  size_t room);
-/* A socket that is connecting and does not block; -1 with errno. */
-int target_connect(const struct target *t);
+/* A socket that is connecting and does not block; small: systems on both sides
+ * keep few bytes of what it does not read.  -1 with errno. */
+int target_connect(const struct target *t, bool small);
 
 #endif

@@ -132,6 +132,8 @@ class Browser:
                   for entry in self.driver.get_log("performance")]
         came = sum(e["params"]["encodedDataLength"] for e in events
                    if e["method"] == "Network.dataReceived")
+        came += sum(len(e["params"]["response"]["payloadData"]) for e in events
+                    if e["method"] == "Network.webSocketFrameReceived")
         return came / passed, took * 1000 / passed
 
     def complaints(self):

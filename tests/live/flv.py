@@ -8,6 +8,7 @@ import struct
 import amf0
 
 AUDIO, VIDEO, DATA = 8, 9, 18
+COUNTING = bytes(range(256))
 
 Tag = collections.namedtuple("Tag", "type time payload")
 
@@ -73,9 +74,10 @@ AAC_HEADER = b"\xaf\0\x12\x10"
 
 def avc_frame(number, size=1000, key=False):
     """Bytes that tell which frame it is and whether all of it came."""
-    body = struct.pack(">I", number)
-    body += bytes((number + i) & 255 for i in range(size - len(body)))
-    return bytes([0x17 if key else 0x27, 1, 0, 0, 0]) + body
+    first = number & 255
+    body = COUNTING * (size // 256 + 2)
+    return bytes([0x17 if key else 0x27, 1, 0, 0, 0]) + \
+        struct.pack(">I", number) + body[first:first + max(size - 4, 0)]
 
 
 def aac_frame(number, size=100):

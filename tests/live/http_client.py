@@ -33,11 +33,13 @@ class Answer:
 
 class Http:
     def __init__(self, port=None, host="127.0.0.1", path=None,
-                 timeout=busy(10)):
+                 timeout=busy(10), source=None):
         family = socket.AF_UNIX if path else \
             socket.AF_INET6 if ":" in host else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_STREAM)
         self.sock.settimeout(timeout)
+        if source:
+            self.sock.bind((source, 0))
         self.sock.connect(path or (host, port))
         self.buffer = b""
 

@@ -1,36 +1,47 @@
 """What each process of a weir may have open: every child is compared with the
 list of what it keeps, at the end of every test.
 
-A role keeps no listening socket and a worker its own ones only; the master's
-files, its memory's descriptors, its control socket and its clients are in
-nobody's hands but its own.
+A role keeps no listening socket, but that it may have opened one for its
+programs, and a worker its own ones only; the master's files, its memory's
+descriptors, its control socket and its clients are in nobody's hands but its
+own.
 """
 # SPDX-License-Identifier: BSD-2-Clause
 
 import re
 from collections import Counter
+from itertools import chain
 
 from weir import descendants, descriptors, read_text, stat_of, title
 
 EXTRA_EVENTS = 4  # eventfds of a child beside those of the slots
+UNIX_ROW = re.compile(r"^\S+ \S+ \S+ (\S+) (\S+) \S+ +(\d+)(.*)$", re.M)
+TCP_ROW = re.compile(r"^ *\d+: \S+ \S+ (\S+)(?: +\S+){3} +\d+ +\d+ (\d+)",
+                     re.M)
 ONE = ("anon_inode:[eventpoll]", "anon_inode:[signalfd]", "pipe")
 
 
-def sockets():
-    """What is behind "socket:[INODE]": "tcp", "tcp listens", "unix",
-    "unix listens", "control listens", "mailbox"."""
+def sockets(wanted):
+    """What is behind each of these "socket:[INODE]": "tcp", "tcp listens",
+    "unix", "unix listens", "control listens", "mailbox".  The tables have
+    those of the whole machine: no more is made of them than is asked for."""
+    left = {w[8:-1] for w in wanted if w.startswith("socket:")}
     found = {}
+    for flags, kind, inode, path in UNIX_ROW.findall(
+            read_text("/proc/net/unix")):
+        if inode in left:
+            kind = "mailbox" if kind == "0005" else \
+                "control" if "control" in path else "unix"
+            listens = int(flags, 16) & 0x10000
+            found[f"socket:[{inode}]"] = kind + " listens" * bool(listens)
+            left.discard(inode)
     for name in ("tcp", "tcp6"):
-        for line in read_text(f"/proc/net/{name}").splitlines()[1:]:
-            fields = line.split()
-            found[f"socket:[{fields[9]}]"] = \
-                "tcp listens" if fields[3] == "0A" else "tcp"
-    for line in read_text("/proc/net/unix").splitlines()[1:]:
-        fields = line.split()
-        listens = int(fields[3], 16) & 0x10000
-        kind = "mailbox" if fields[4] == "0005" else \
-            "control" if "control" in fields[-1] else "unix"
-        found[f"socket:[{fields[6]}]"] = kind + " listens" * bool(listens)
+        text = read_text(f"/proc/net/{name}") if left else ""
+        for state, inode in TCP_ROW.findall(text):
+            if inode in left:
+                found[f"socket:[{inode}]"] = \
+                    "tcp listens" if state == "0A" else "tcp"
+                left.discard(inode)
     return found
 
 
@@ -56,7 +67,9 @@ class Family:
         # Starters cannot be looked at, and their programs are others.
         self.children = {pid: opened(pid) for pid, name in self.titles.items()
                          if name.startswith("weir: ")}
-        self.known = sockets()
+        self.known = sockets(chain(self.master, *self.children.values()))
+        self.masters = self.count(self.master)
+        self.master = set(self.master)
 
     def listening(self, of, kind):
         return {w for w in of if self.known.get(w) == kind}
@@ -81,7 +94,7 @@ class Family:
                    for p, t in self.titles.items())
 
     def _problems_of(self, pid, has):
-        mine, masters = self.count(has), self.count(self.master)
+        mine, masters = self.count(has), self.masters
         starter = self._has_starter(pid)
         for kind in ONE:
             if mine[kind] != 1 and not (starter and kind == "pipe"):
@@ -110,6 +123,8 @@ class Family:
             strange = self.listening(has, kind)
             if serves:
                 strange -= self.listening(self.master, kind)
+            elif self._has_starter(pid):  # for its programs
+                strange &= self.master
             for what in strange:
                 yield f"{what} {kind}"
 

@@ -13,7 +13,7 @@ import pytest
 import weir as weir_py
 from control_client import WEIRCTL, ctl_json
 from http_client import get, request
-from test_module import ROOT, OUTPUT, VARIANT, copy_tree, keep_compiled, run_in
+from module_tree import ROOT, OUTPUT, VARIANT, copy_tree, keep_compiled, run_in
 from weir import HOSTS, TRACED
 
 PAGE = f"{ROOT}/docs/adding-a-service.md"
@@ -54,10 +54,8 @@ def test_the_commands_are_answered_so(weir):
     assert pasted == 3
 
 
-@pytest.fixture(scope="module")
-def clicks(tmp_path_factory):
-    """A tree under git with the copy, built; its weir."""
-    tree = str(tmp_path_factory.mktemp("tree"))
+def make_clicks(tree):
+    """A tree under git with the copy, built; its folder."""
     copy_tree(tree)
     for name in ("docs", "man", "tests"):
         shutil.copytree(f"{ROOT}/{name}", f"{tree}/{name}")
@@ -76,14 +74,21 @@ def clicks(tmp_path_factory):
     return tree
 
 
+@pytest.fixture
+def clicks(made_once):
+    return made_once("clicks", make_clicks)
+
+
+@pytest.mark.once
 def test_the_copy_changes_no_file_outside_its_folder(clicks):
     changed = subprocess.run(["git", "status", "--porcelain"], cwd=clicks,
                              capture_output=True, text=True, check=True).stdout
     assert changed == "?? modules/clicks/\n"
-    run_in(clicks, "tests/lint/run", "layers", "format", "pages", "manual",
-           "metrics")
+    run_in(clicks, "tests/lint/run", "layers", "pages", "manual", "metrics")
+    run_in(clicks, "tests/lint/format", "modules/clicks")
 
 
+@pytest.mark.once
 def test_the_copy_runs_beside_the_original(clicks, weir, monkeypatch):
     monkeypatch.setattr(weir_py, "BINARY", f"{clicks}/{OUTPUT}/weir")
     w = weir(top='visits = { name = "v"; }; clicks = { name = "c"; };',

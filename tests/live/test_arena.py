@@ -17,16 +17,20 @@ from weir import wait_for
 MB = 1 << 20
 AT_ONCE = 60   # streams
 MAKERS = 6     # threads that publish them
-LIFE = 2       # seconds of each
+LIFE = 1       # second of each
 
 
-def touched(w):
-    """Bytes that the system holds for the arena."""
+def arena_of(w):
     folder = f"/proc/{w.pid}/fd"
     for name in os.listdir(folder):
         if "memfd:weir-live" in os.readlink(f"{folder}/{name}"):
-            return os.stat(f"{folder}/{name}").st_blocks * 512
+            return f"{folder}/{name}"
     raise AssertionError("the master has no arena")
+
+
+def touched(arena):
+    """Bytes that the system holds for it."""
+    return os.stat(arena).st_blocks * 512
 
 
 def used(w):
@@ -84,7 +88,7 @@ class Churn:
     """Streams of several makers, and what memory they cost."""
 
     def __init__(self, w):
-        self.w = w
+        self.w, self.arena = w, arena_of(w)
         self.makers = [Maker(w, n) for n in range(MAKERS)]
         self.most_used = self.most_touched = 0
         self.looks = self.at_once = 0
@@ -108,7 +112,7 @@ class Churn:
 
     def _look(self):
         self.most_used = max(self.most_used, used(self.w))
-        self.most_touched = max(self.most_touched, touched(self.w))
+        self.most_touched = max(self.most_touched, touched(self.arena))
         self.looks += 1
         self.at_once += sum(len(m.live) for m in self.makers)
 
@@ -120,7 +124,7 @@ class Churn:
         for m in self.makers:
             m.end()
         wait_for(lambda: used(self.w) == 0, what="all streams ended")
-        wait_for(lambda: touched(self.w) <= 16 * MB,
+        wait_for(lambda: touched(self.arena) <= 16 * MB,
                  what="memory given back")
 
 

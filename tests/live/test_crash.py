@@ -13,15 +13,14 @@ import pytest
 
 import weir as weir_py
 from http_client import Http, get
-from test_module import build_with
 from weir import SANITIZED, wait_for
 
 WORDS = r"\[crit\] \d+ worker 0 \(pid \d+\) "
 
 
 @pytest.fixture(scope="module")
-def crash_binary(tmp_path_factory):
-    return build_with("crash", str(tmp_path_factory.mktemp("tree")))
+def crash_binary(binary_with):
+    return binary_with("crash")
 
 
 @pytest.fixture

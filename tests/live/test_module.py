@@ -16,63 +16,15 @@ import flv
 import weir as weir_py
 from feed import Feed
 from http_client import get
+from module_tree import (OUTPUT, ROOT, VARIANT, copy_tree, keep_compiled,
+                         run_in)
 from patience import busy
 from rtmp_client import COMMAND, VIDEO, Refused, Rtmp, player, publisher
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
-VARIANT = "sanitize" if weir_py.SANITIZED else "release"
-OUTPUT = os.path.relpath(os.path.dirname(weir_py.BINARY), ROOT)
-
-
-def copy_tree(to):
-    """Sources, and what is compiled of them already."""
-    os.makedirs(f"{to}/build", exist_ok=True)
-    for name in ("configure", "Makefile.in", "build/config.h",
-                 "build/modules.c"):
-        shutil.copy2(f"{ROOT}/{name}", f"{to}/{name}")
-    for name in ("src", "modules", f"{OUTPUT}/obj"):
-        shutil.copytree(f"{ROOT}/{name}", f"{to}/{name}", dirs_exist_ok=True)
-
-
-def run_in(tree, *command):
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True,
-                          check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def keep_compiled(tree):
-    """Objects depend on the Makefile, which is new; only the table of modules
-    has to be compiled again."""
-    for folder, _, names in os.walk(f"{tree}/{OUTPUT}/obj"):
-        for name in names:
-            os.utime(f"{folder}/{name}")
-    os.unlink(f"{tree}/{OUTPUT}/obj/build/modules.o")
-
-
-def build(tree, *options):
-    run_in(tree, "./configure", *options)
-    keep_compiled(tree)
-    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
-    return f"{tree}/{OUTPUT}/weir"
-
-
-def build_with(module, tree):
-    """A weir that has modules/NAME of this folder as well."""
-    copy_tree(tree)
-    shutil.copytree(f"{HERE}/modules/{module}", f"{tree}/modules/{module}")
-    return build(tree)
-
-
-def build_without(module, tree):
-    """A weir that has all modules but one."""
-    copy_tree(tree)
-    return build(tree, f"--without-{module}")
-
 
 @pytest.fixture(scope="module")
-def gate_binary(tmp_path_factory):
-    return build_with("gate", str(tmp_path_factory.mktemp("tree")))
+def gate_binary(binary_with):
+    return binary_with("gate")
 
 
 @pytest.fixture
@@ -194,6 +146,7 @@ sed -i s/echo/parrot/g *
 """
 
 
+@pytest.mark.once
 def test_a_copy_works_and_is_told_nowhere_else(tmp_path, weir, monkeypatch):
     """Of hello, and of echo, which has listeners of its own."""
     tree = str(tmp_path / "tree")

@@ -18,7 +18,6 @@ from http_client import get
 from kept import sockets
 from patience import busy
 from proxy_header import v1
-from test_module import build_with
 from tls_files import Certificates, context
 from weir import descendants, descriptors, title, wait_for
 
@@ -29,8 +28,8 @@ PORTS = {PLAIN: ("http", 0), TLS: ("https", 0), PROXY: ("http", 1),
 
 
 @pytest.fixture(scope="module")
-def mover_binary(tmp_path_factory):
-    return build_with("mover", str(tmp_path_factory.mktemp("tree")))
+def mover_binary(binary_with):
+    return binary_with("mover")
 
 
 @pytest.fixture(scope="module")
@@ -344,10 +343,9 @@ def worker_has_drained(m, kind):
     connection when it closes its listeners."""
     left = [pid for pid in descendants(m.w.master())
             if title(pid).startswith("weir: worker")]
-    known = sockets()
-    return not left if kind == PLAIN else not [
-        what for pid in left for what in descriptors(pid).values()
-        if known.get(what) == "tcp listens"]
+    has = [what for pid in left for what in descriptors(pid).values()]
+    return not left if kind == PLAIN else \
+        "tcp listens" not in sockets(has).values()
 
 
 @pytest.mark.parametrize("kind", [PLAIN, TLS])

@@ -14,13 +14,12 @@ from control_client import Control
 from feed import Feed
 from http_client import Http, get
 from rtmp_client import Closed
-from test_module import build_with
 from weir import SANITIZED, stat_of, wait_for
 
 
 @pytest.fixture(scope="module")
-def stranger_binary(tmp_path_factory):
-    return build_with("stranger", str(tmp_path_factory.mktemp("tree")))
+def stranger_binary(binary_with):
+    return binary_with("stranger")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import time
 
 from patience import busy
 
-BINARY = os.environ.get("WEIR", os.path.abspath("build/weir"))
+BINARY = os.path.abspath(os.environ.get("WEIR", "build/weir"))
 SANITIZED = "sanitize" in BINARY  # several times slower
 
 CONFIG = """
@@ -152,12 +152,20 @@ def free_port():
 # ---- processes ----
 
 def stat_of(pid):
-    """(parent, start time) or None."""
-    text = read_text(f"/proc/{pid}/stat")
-    if not text:
+    """(parent, start time) or None.  Without a file object: each look at a
+    family reads those of all processes."""
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+    except FileNotFoundError:
         return None
-    fields = text[text.rindex(")") + 2:].split()
-    if fields[0] == "Z":
+    try:
+        text = os.read(fd, 4096)
+    except ProcessLookupError:
+        return None
+    finally:
+        os.close(fd)
+    fields = text[text.rindex(b")") + 2:].split(None, 20)
+    if fields[0] == b"Z":
         return None
     return int(fields[1]), int(fields[19])
 
@@ -183,14 +191,28 @@ def descriptors(pid):
     """{number: what it is}; those that go while one looks are left out."""
     found = {}
     try:
-        for fd in os.listdir(f"/proc/{pid}/fd"):
+        folder = os.open(f"/proc/{pid}/fd", os.O_RDONLY | os.O_DIRECTORY)
+    except (FileNotFoundError, ProcessLookupError):
+        return found
+    try:
+        for fd in os.listdir(folder):
             try:
-                found[fd] = os.readlink(f"/proc/{pid}/fd/{fd}")
+                found[fd] = os.readlink(fd, dir_fd=folder)
             except FileNotFoundError:
                 pass
     except (FileNotFoundError, ProcessLookupError):
         pass
+    finally:
+        os.close(folder)
     return found
+
+
+def count_open(pid):
+    """How many descriptors it has; 0: it is gone."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def resident(pid):
@@ -201,14 +223,16 @@ def resident(pid):
     raise AssertionError(f"no process {pid}")
 
 
-def inode_of(port, peer_port):
-    """Of the connected socket with these two ports, or None."""
+def inodes_of(ends):
+    """Of the connected sockets with these pairs of ports (own, peer's); None:
+    it is not there."""
+    found = {}
     for line in read_text("/proc/net/tcp").splitlines()[1:]:
-        fields = line.split()
-        ports = [int(end.split(":")[1], 16) for end in fields[1:3]]
-        if ports == [port, peer_port] and fields[9] != "0":
-            return fields[9]
-    return None
+        fields = line.split(None, 10)
+        ports = tuple(int(end.split(":")[1], 16) for end in fields[1:3])
+        if fields[9] != "0":
+            found[ports] = fields[9]
+    return [found.get(pair) for pair in ends]
 
 
 class Weir:
@@ -248,8 +272,7 @@ class Weir:
                 raise AssertionError("weir did not start:\n" + self.log())
             return re.search(r"\[notice\].* ready: \d+ worker", self.log())
         wait_for(ready, 20, "ready")
-        self.at_start = {pid: len(descriptors(pid))
-                         for pid in self.workers()}
+        self.at_start = {pid: count_open(pid) for pid in self.workers()}
 
     # ---- looking ----
 
@@ -332,19 +355,24 @@ class Weir:
 
     def worker_of(self, sock):
         """The worker that has the other end of a connected socket."""
-        ends = (sock.getpeername()[1], sock.getsockname()[1])
-        return wait_for(lambda: self._owner(inode_of(*ends)), 3,
-                        "a worker that has the connection")
+        return self.workers_of([sock])[0]
 
-    def _owner(self, inode):
-        for pid in self.workers():
-            if f"socket:[{inode}]" in descriptors(pid).values():
-                return pid
-        return None
+    def workers_of(self, socks):
+        """Those of several sockets, looked at once."""
+        ends = [(s.getpeername()[1], s.getsockname()[1]) for s in socks]
+        return wait_for(lambda: self._owners(ends), 3,
+                        "workers that have the connections")
+
+    def _owners(self, ends):
+        owners = {what: pid for pid in self.workers()
+                  for what in descriptors(pid).values()}
+        inodes = inodes_of(ends)
+        found = [owners.get(f"socket:[{n}]") for n in inodes]
+        return None if None in found else found
 
     def settled(self):
         """True when no worker has more descriptors than at the start."""
-        return all(len(descriptors(pid)) <= self.at_start.get(pid, 0)
+        return all(count_open(pid) <= self.at_start.get(pid, 0)
                    for pid in self.workers() if pid in self.at_start)
 
     # ---- ending ----

@@ -19,10 +19,11 @@ LIMIT = 1800  # seconds a test may take
 
 
 def pytest_collection_modifyitems(config, items):
-    """Soak tests run when they are asked for."""
-    if os.environ.get("WEIR_SOAK"):
-        return
-    dropped = [i for i in items if i.get_closest_marker("soak")]
+    """Soak tests run when they are asked for, and some with one build only."""
+    left_out = [] if os.environ.get("WEIR_SOAK") else ["soak"]
+    left_out += ["once"] if weir_py.SANITIZED else []
+    dropped = [i for i in items
+               if any(i.get_closest_marker(name) for name in left_out)]
     config.hook.pytest_deselected(items=dropped)
     items[:] = [i for i in items if i not in dropped]
 
@@ -111,19 +112,36 @@ def postgres_server(request):
 
 
 @pytest.fixture(scope="session")
-def notes_binary(request):
-    """A weir with modules/notes of tests/live, which keeps notes in the store:
-    built once, by whoever comes first."""
-    from test_module import build_with  # needs what we make here
-    tree = f"{session_folder(request.config)}/notes"
-    with open(tree + ".lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not os.path.exists(tree + ".built"):
-            with open(tree + ".path", "w", encoding="utf-8") as f:
-                f.write(build_with("notes", tree))
-            os.rename(tree + ".path", tree + ".built")
-    with open(tree + ".built", encoding="utf-8") as f:
-        return f.read()
+def made_once(request):
+    """made_once(name, make): what make(folder) returned, a path, to whoever
+    came first of all processes of the session."""
+    def get(name, make):
+        folder = f"{session_folder(request.config)}/{name}"
+        with open(folder + ".lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.exists(folder + ".made"):
+                with open(folder + ".path", "w", encoding="utf-8") as f:
+                    f.write(make(folder))
+                os.rename(folder + ".path", folder + ".made")
+        with open(folder + ".made", encoding="utf-8") as f:
+            return f.read()
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def binary_with(made_once):
+    """binary_with("gate"): a weir that has modules/gate of tests/live as
+    well."""
+    from module_tree import build_with  # needs what we make here
+    return lambda module: made_once(
+        f"with-{module}", lambda tree: build_with(module, tree))
+
+
+@pytest.fixture(scope="session")
+def notes_binary(binary_with):
+    """A weir that keeps notes in the store."""
+    return binary_with("notes")
 
 
 def use(monkeypatch, backend):
@@ -159,6 +177,14 @@ def tool():
     yield keep
     for t in running:
         t.kill()
+
+
+@pytest.fixture
+def echo(weir, tool):
+    """A server of Engine.IO and Socket.IO that echoes: echo(ping_timeout=..)
+    with the settings of socket_help."""
+    from socket_help import Echo
+    return lambda **settings: Echo(weir, tool, settings)
 
 
 @pytest.fixture(scope="session")

@@ -80,6 +80,7 @@ programs_start(const char *role, const struct rights *r,
         .folders = folders,
         .folder_count = r->write.count + 1,
         .sandbox = &sandbox,
+        .cgroups = true,
     };
     struct starter *starter = NULL;
 

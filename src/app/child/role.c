@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/channel_role.h"
 #include "app/child/confine.h"
 #include "app/child/process.h"
 #include "app/child/programs.h"
@@ -114,16 +115,15 @@ lists(const struct module *m, const struct role *r)
     return false;
 }
 
-/* Its module's settings, and no others. */
-static const void *
-settings_for(const struct role *r, const struct settings *s)
+const void *
+role_settings(const struct role *r, const struct settings *s)
 {
     for (size_t i = 0; modules[i] != NULL; i++) {
         if (lists(modules[i], r)) {
             return settings_of_module(s, modules[i]);
         }
     }
-    return r == store_roles ? s : NULL;
+    return r == store_roles || r == channel_roles ? s : NULL;
 }
 
 static void
@@ -162,7 +162,7 @@ start_process(struct life *life, const struct settings *s, struct errmsg *err)
     const struct role *r = life->role;
     struct role_process *handed = &life->handed;
 
-    handed->settings = settings_for(r, s);
+    handed->settings = role_settings(r, s);
     if (r->may != NULL) {
         r->may(handed->settings, &life->rights);
     }
@@ -228,8 +228,7 @@ start_parts(struct life *life, const struct settings *s, struct errmsg *err)
     metrics_watch_loop(l);
     conn_on_attached(show_connections);
     loop_set_hooks(l, &hooks, slot_at(slot_self()));
-    if (life->role != store_roles &&
-        store_role_connect(l, s, NULL, err) == -1) {
+    if (!life->role->first && store_role_connect(l, s, NULL, err) == -1) {
         return -1;
     }
     if (life->role->live) {

@@ -16,4 +16,8 @@
  * the role; returns the status to exit with. */
 int role_main(const struct role *r, unsigned index, const struct settings *s);
 
+/* The part of s that a role is handed: its module's settings at the root, or,
+ * of weir's own roles, all of it. */
+const void *role_settings(const struct role *r, const struct settings *s);
+
 #endif

@@ -75,8 +75,9 @@ static const struct control_verb *
 own_verb_at(size_t *n)
 {
     static const struct control_verb *const ours[] = {
-        control_life_verbs, control_show_verbs, control_process_verbs,
-        control_live_verbs, control_do_verbs,   control_except_verbs,
+        control_life_verbs,   control_show_verbs, control_process_verbs,
+        control_live_verbs,   control_do_verbs,   control_except_verbs,
+        control_socket_verbs,
     };
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {

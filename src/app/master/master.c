@@ -32,6 +32,7 @@
 #include "net/tls_ticket.h"
 #include "proc/ancestry.h"
 #include "proc/bus.h"
+#include "proc/cgroup.h"
 #include "proc/life.h"
 #include "proc/logring.h"
 #include "proc/rpc.h"
@@ -40,6 +41,7 @@
 #define READY_WAIT_MS 10000 /* for all children to say READY */
 #define ROLES_LOOK_MS 20    /* while roles have connections of workers */
 #define KILL_WAIT_MS 3000   /* from TERM to KILL */
+#define CGROUP_MS 1000      /* for what killed starters have left */
 #define BIND_TRIES 20       /* to open what is in use ... */
 #define BIND_WAIT_MS 50     /* ... so long after the last one */
 
@@ -454,6 +456,7 @@ run(struct master *m)
     live_master_stop();
     reload_clear(m);
     children_clear(&m->children);
+    cgroup_sweep(CGROUP_MS);
     log_notice("stopped");
 }
 
@@ -498,7 +501,8 @@ open_generation(struct master *m, struct errmsg *err)
     if (logring_open(m->generation->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
     }
-    if (store_role_prepare(m->generation->settings, err) == -1) {
+    if (store_role_prepare(m->generation->settings, err) == -1 ||
+        role_table_make_folders(m->table, m->generation->settings, err) == -1) {
         return -1;
     }
     for (int i = 1; open_and_listen(m, err) == -1; i++) {

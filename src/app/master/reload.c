@@ -305,9 +305,10 @@ put_in_force(struct master *m)
     m->reload.next = NULL;
     metrics_in_force(next);
     generation_keep_listeners(next);
+    /* A role knows the new settings before a worker asks by them. */
+    role_table_move(&m->children, m->table, next);
     children_serve(&m->children, next);
     generation_announce(next);
-    role_table_move(&m->children, m->table, next);
     master_retire_listeners(m, next);
     children_replace(&m->children, old);
     old_generations_add(m, old, s->reload_drain);
@@ -381,7 +382,8 @@ open_next(struct master *m, struct errmsg *err)
     }
     if (m->socket->prepare(m->control, &next->settings->control, err) == -1 ||
         (!store_role_wanted(m->generation->settings) &&
-         store_role_prepare(next->settings, err) == -1)) {
+         store_role_prepare(next->settings, err) == -1) ||
+        role_table_make_folders(m->table, next->settings, err) == -1) {
         return -1;
     }
     if (generation_open(m->reload.next, &m->listeners, err) == -1) {

@@ -5,6 +5,9 @@
  */
 #include "app/master/role_table.h"
 
+#include "app/channel_role.h"
+#include "app/child/folders.h"
+#include "app/child/role.h"
 #include "app/store_role.h"
 
 /* Calls f for each role: weir's own, then the modules'. */
@@ -22,6 +25,7 @@ static void
 each(const struct module *const *table, each_role *f, void *arg)
 {
     each_of(store_roles, f, arg);
+    each_of(channel_roles, f, arg);
     for (size_t i = 0; table[i] != NULL; i++) {
         each_of(table[i]->roles, f, arg);
     }
@@ -44,24 +48,54 @@ role_table_count(const struct module *const *table)
     return n;
 }
 
+static bool
+is_wanted(const struct role *r, const struct settings *s)
+{
+    return r->wanted == NULL || r->wanted(s);
+}
+
+struct preparing {
+    const struct settings *settings;
+    struct errmsg *err;
+    int result;
+};
+
+static void
+make_folders(void *arg, const struct role *r)
+{
+    struct rights rights = { .fork = false };
+    struct preparing *p = arg;
+
+    if (p->result == -1 || r->may == NULL || !is_wanted(r, p->settings)) {
+        return;
+    }
+    r->may(role_settings(r, p->settings), &rights);
+    p->result = folders_make(&rights, p->settings, p->err);
+    rights_clear(&rights);
+}
+
+int
+role_table_make_folders(const struct module *const *table,
+                        const struct settings *s, struct errmsg *err)
+{
+    struct preparing p = { .settings = s, .err = err };
+
+    each(table, make_folders, &p);
+    return p.result;
+}
+
 struct step {
     struct children *children;
     const struct generation *g;
     bool first_only;
 };
 
-static bool
-is_wanted(const struct role *r, const struct generation *g)
-{
-    return r->wanted == NULL || r->wanted(g->settings);
-}
-
 static void
 start(void *arg, const struct role *r)
 {
     const struct step *s = arg;
 
-    if ((r->first || !s->first_only) && is_wanted(r, s->g) &&
+    if ((r->first || !s->first_only) && is_wanted(r, s->g->settings) &&
         !children_has_role(s->children, r)) {
         children_start_role(s->children, s->g, r);
     }
@@ -95,7 +129,7 @@ move(void *arg, const struct role *r)
 {
     const struct step *s = arg;
 
-    if (is_wanted(r, s->g)) {
+    if (is_wanted(r, s->g->settings)) {
         children_move_role(s->children, r, s->g);
     } else {
         children_end_role(s->children, r, s->g);

@@ -13,6 +13,11 @@
 /* The number of processes of all roles, wanted or not. */
 uint32_t role_table_count(const struct module *const *table);
 
+/* Makes the folders that the wanted ones write below, where they are not there
+ * (app/child/folders.h).  -1 with err. */
+int role_table_make_folders(const struct module *const *table,
+                            const struct settings *s, struct errmsg *err);
+
 /* Starts those that g wants and that do not run: the first ones only, or
  * all. */
 void role_table_start(struct children *c, const struct module *const *table,

@@ -42,9 +42,11 @@ static rlim_t
 wanted_files(const struct settings *s, uint32_t slots)
 {
     rlim_t own = slots * SLOT_FILES + ROOM_FILES;
+    int64_t most = s->worker_connections;
 
     if (s->worker_rlimit_nofile == 0) {
-        return (rlim_t)s->worker_connections + own;
+        most = most > s->channel.max_sessions ? most : s->channel.max_sessions;
+        return (rlim_t)most + own;
     }
     return (rlim_t)s->worker_rlimit_nofile > own
                ? (rlim_t)s->worker_rlimit_nofile
@@ -137,10 +139,13 @@ count_slots(const struct generation *g, const struct module *const *table)
     return wanted > least ? wanted : least;
 }
 
-/* Makes the shared memory of modules, and registers their roles' methods. */
+/* Makes the shared memory of modules, and registers the methods of roles. */
 static int
 share(const struct module *const *table, struct errmsg *err)
 {
+    if (rpc_register(channel_methods, err) == -1) {
+        return -1;
+    }
     for (size_t i = 0; table[i] != NULL; i++) {
         if (rpc_register(table[i]->methods, err) == -1 ||
             (table[i]->share != NULL && table[i]->share(err) == -1)) {

@@ -16,6 +16,7 @@
 #include "proc/metrics.h"
 #include "proc/slot.h"
 #include "rtmp/metrics.h"
+#include "sio/channel.h"
 #include "store/metrics.h"
 
 /* ---- labels ---- */
@@ -205,9 +206,10 @@ struct metric app_metrics[] = {
 };
 
 /* Weir's own tables. */
-static struct metric *const own[] = { state_metrics, app_metrics,  proc_metrics,
-                                      net_metrics,   http_metrics, rtmp_metrics,
-                                      live_metrics,  store_metrics };
+static struct metric *const own[] = {
+    state_metrics, app_metrics,  proc_metrics,  net_metrics,    http_metrics,
+    rtmp_metrics,  live_metrics, store_metrics, channel_metrics
+};
 
 #define OWN (sizeof(own) / sizeof(own[0]))
 

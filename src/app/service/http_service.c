@@ -18,6 +18,7 @@
 #include "http/access_log.h"
 #include "http/metrics.h"
 #include "net/access.h"
+#include "sio/front.h"
 
 /* A layer whose module was started. */
 struct started {
@@ -33,9 +34,26 @@ struct http_service {
     struct list started; /* struct started, in the pool */
     /* Of the layers within the layer that is being started, the first one. */
     http_error_body *inner;
+    bool has_fronts; /* a layer has an endpoint of Socket.IO */
 };
 
 /* ---- layers ---- */
+
+/* Those that were started of a list. */
+struct layers {
+    struct http_layer *items;
+    size_t count;
+};
+
+/* With room for n that each have a front. */
+static struct layers
+make_layers(struct http_service *s, size_t n)
+{
+    return (struct layers){
+        .items =
+            pool_zero(s->worker->pool, (2 * n + 1) * sizeof(struct http_layer)),
+    };
+}
 
 static int
 start_module(struct http_service *s, const struct module *m,
@@ -67,9 +85,26 @@ start_module(struct http_service *s, const struct module *m,
     return 0;
 }
 
+/* Socket.IO, if the layer has an endpoint, in front of it. */
+static void
+start_front(struct http_service *s, const struct conf_extra *extra,
+            struct layers *out)
+{
+    const struct module *m = extra->what;
+    struct sio_endpoint e = { .name = STR_NONE, .variant = STR_NONE };
+
+    if (m->sio != NULL &&
+        m->sio->endpoint(s->worker->pool, extra->settings, &e)) {
+        sio_front_layer(sio_front_new(s->worker->pool, m->name, m->sio, &e,
+                                      s->worker->generation->number),
+                        &out->items[out->count++]);
+        s->has_fronts = true;
+    }
+}
+
 static int
 start_layer(struct http_service *s, struct str location,
-            const struct conf_extra *extra, struct http_layer *out,
+            const struct conf_extra *extra, struct layers *out,
             struct errmsg *err)
 {
     struct module_layer *layer = pool_zero(s->worker->pool, sizeof(*layer));
@@ -78,29 +113,30 @@ start_layer(struct http_service *s, struct str location,
     layer->settings = extra->settings;
     layer->location = location;
     layer->service = s;
-    return start_module(s, extra->what, layer, out, err);
+    start_front(s, extra, out);
+    return start_module(s, extra->what, layer, &out->items[out->count++], err);
 }
 
 int
 http_service_layers(const struct module_layer *within,
                     const struct conf_groups *list,
-                    const struct http_layer **out, struct errmsg *err)
+                    const struct http_layer **out, size_t *count,
+                    struct errmsg *err)
 {
     struct http_service *s = within->service;
     const struct http_layer_settings *from = list->items;
-    struct http_layer *to =
-        pool_zero(s->worker->pool, list->count * sizeof(*to));
+    struct layers to = make_layers(s, list->count);
     http_error_body *first = s->inner;
 
     for (size_t i = 0; i < list->count; i++) {
-        if (start_layer(s, within->location, &from[i].module, &to[i], err) ==
-            -1) {
+        if (start_layer(s, within->location, &from[i].module, &to, err) == -1) {
             return -1;
         }
-        first = first != NULL ? first : to[i].error_body;
+        first = first != NULL ? first : to.items[to.count - 1].error_body;
     }
     s->inner = first;
-    *out = to;
+    *out = to.items;
+    *count = to.count;
     return 0;
 }
 
@@ -126,7 +162,7 @@ start_location(struct http_service *s, size_t server,
         settings_http_server(&s->worker->generation->settings->http, server);
     struct pool *pool = s->worker->pool;
     size_t n = count_layers(l);
-    struct http_layer *layers = pool_zero(pool, n * sizeof(*layers));
+    struct layers layers = make_layers(s, n);
 
     *out = (struct http_location){
         .path = l->path,
@@ -134,17 +170,17 @@ start_location(struct http_service *s, size_t server,
         .client_max_body_size = l->client_max_body_size == BODY_INHERIT
                                     ? h->client_max_body_size
                                     : l->client_max_body_size,
-        .layers = layers,
-        .layer_count = n,
         .auth = l->made_auth,
     };
     http_filters_set(pool, server, l, out);
     for (size_t i = 0; i < n; i++) {
-        if (start_layer(s, l->path, settings_http_layer(l, i), &layers[i],
-                        err) == -1) {
+        if (start_layer(s, l->path, settings_http_layer(l, i), &layers, err) ==
+            -1) {
             return -1;
         }
     }
+    out->layers = layers.items;
+    out->layer_count = layers.count;
     return 0;
 }
 
@@ -160,6 +196,27 @@ longest_first(const void *a, const void *b)
 }
 
 /* ---- servers ---- */
+
+/* The id of a session is a secret: it lets one take the session over. */
+static void
+set_mask(struct http_service *s, const struct http_server_settings *h,
+         struct line_mask *out)
+{
+    size_t n = h->mask_args.count;
+    struct str *names;
+
+    out->names = h->mask_args.items;
+    out->count = n;
+    if (s->has_fronts) {
+        names = pool_zero(s->worker->pool, (n + 1) * sizeof(*names));
+        for (size_t i = 0; i < n; i++) {
+            names[i] = h->mask_args.items[i];
+        }
+        names[n] = STR("sid");
+        out->names = names;
+        out->count = n + 1;
+    }
+}
 
 static int
 start_server(struct http_service *s, size_t number, struct errmsg *err)
@@ -188,8 +245,7 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     server->own_name = s->own_name;
     server->settings.gzip_types = h->gzip_types.items;
     server->settings.gzip_type_count = h->gzip_types.count;
-    server->settings.mask.names = h->mask_args.items;
-    server->settings.mask.count = h->mask_args.count;
+    set_mask(s, h, &server->settings.mask);
     server->settings.access_format =
         line_format_compile(s->worker->pool, h->access_log_format,
                             http_log_variables, http_log_presets, err);

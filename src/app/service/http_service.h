@@ -18,12 +18,13 @@ struct module_layer; /* app/module.h */
  * by then are stopped again. */
 struct http_service *http_service_start(struct worker *w, struct errmsg *err);
 /* For start() of a module whose layer within has layers: starts those of the
- * list (struct http_layer_settings) in their order and makes *out, as many, in
- * the worker's pool.  They drain and stop with all others. 0, or -1 with
- * err. */
+ * list (struct http_layer_settings) in their order and makes *out, *count of
+ * them (one with an endpoint of Socket.IO is two), in the worker's pool.  They
+ * drain and stop with all others. 0, or -1 with err. */
 int http_service_layers(const struct module_layer *within,
                         const struct conf_groups *list,
-                        const struct http_layer **out, struct errmsg *err);
+                        const struct http_layer **out, size_t *count,
+                        struct errmsg *err);
 /* Server i of the settings. */
 const struct http_server *http_service_server(const struct http_service *s,
                                               size_t i);

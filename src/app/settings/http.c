@@ -39,6 +39,18 @@ check_path(struct str value, struct errmsg *err)
     return 0;
 }
 
+static struct str
+path_of_module(const void *location)
+{
+    const struct conf_extra *layer = settings_http_layer(location, 0);
+    const struct module *m = layer != NULL ? layer->what : NULL;
+
+    return m != NULL && m->path != NULL && layer->settings != NULL &&
+                   settings_http_layer(location, 1) == NULL
+               ? m->path(layer->settings)
+               : STR_NONE;
+}
+
 static int
 check_location(const void *settings, struct errmsg *err)
 {
@@ -53,8 +65,10 @@ check_location(const void *settings, struct errmsg *err)
 static const struct conf_key location_keys[] = {
     ROW_WHERE(http_location_settings),
     ROW(http_location_settings, path, CONF_STRING, .check = check_path,
+        .otherwise = path_of_module,
         .help = "The beginning of its requests' paths, in whole segments; the "
-                "longest path that fits is asked first."),
+                "longest path that fits is asked first.  It may be left out "
+                "where a setting of the location's module says it."),
     ROW(http_location_settings, access, CONF_STRINGS, .preset = "allow all",
         .check = access_check_rule,
         .help = "From where it may be asked: rules \"allow|deny ADDRESS\", "

@@ -11,6 +11,7 @@
  *   control.c  the control socket
  *   sandbox.c  the sandbox
  *   store.c    the store
+ *   endpoints.c  endpoints of Socket.IO
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -43,6 +44,9 @@ extern const struct conf_key settings_control_keys[]; /* control_settings */
 extern const struct conf_key settings_sandbox_keys[]; /* sandbox_settings */
 extern const struct conf_key settings_store_keys[];   /* store_settings */
 int settings_check_store(const void *settings, struct errmsg *err);
+/* Writes a line for each layer that names the endpoint of another one and has
+ * other settings for it. */
+void settings_check_endpoints(const struct settings *s, FILE *out);
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 #define SETTINGS_LISTEN_HELP                                                \

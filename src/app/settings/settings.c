@@ -206,6 +206,9 @@ static const struct conf_key keys[] = {
         .size = sizeof(struct store_settings), .preset = "",
         .check_group = settings_check_store,
         .help = "The data of modules that outlive weir, such as stream keys."),
+    ROW(settings, channel, CONF_GROUP, .keys = channel_keys,
+        .size = sizeof(struct channel_settings), .preset = "",
+        .help = "The process that has all clients of Socket.IO."),
     ROW(settings, live, CONF_GROUP, .keys = live_keys,
         .size = sizeof(struct live_settings), .preset = "",
         .check_group = check_live, .help = "Live streams."),
@@ -249,6 +252,7 @@ find_conflicts(struct pool *pool, const struct settings *s)
         fprintf(out, "%s:%d: %s\n", s->where.file, s->where.line, err.text);
     }
     settings_check_servers(s, out);
+    settings_check_endpoints(s, out);
     for (size_t i = 0; modules[i] != NULL; i++) {
         if (modules[i]->check_file != NULL) {
             modules[i]->check_file(s, out);

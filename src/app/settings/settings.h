@@ -15,6 +15,7 @@
 #include "live/live.h"
 #include "net/tls.h"
 #include "rtmp/rtmp.h"
+#include "sio/channel.h"
 #include "store/store.h"
 
 /* Values that stand for a word, or for a key that was left out. */
@@ -185,6 +186,7 @@ struct http_server_settings {
     struct conf_groups locations; /* struct http_location_settings */
 };
 
+struct module; /* app/module.h */
 struct settings;
 struct http_block {
     int64_t max_unsent;         /* bytes, over the node */
@@ -203,6 +205,13 @@ const struct conf_extra *settings_http_layer(
 void settings_each_layer(const struct settings *s,
                          void (*each)(void *arg, const struct conf_extra *l),
                          void *arg);
+
+/* Calls each for every endpoint of Socket.IO that layers of s have: one that
+ * several layers name comes once. */
+void settings_each_endpoint(const struct settings *s,
+                            void (*each)(void *arg, const struct module *m,
+                                         const struct sio_endpoint *e),
+                            void *arg);
 
 /* ---- root ---- */
 
@@ -274,13 +283,13 @@ struct settings {
     struct metrics_settings metrics;
     struct conf_strings egress; /* rules of net/egress.h */
     struct store_settings store;
+    struct channel_settings channel;
     struct live_settings live;
     struct rtmp_block rtmp;
     struct http_block http;
     struct conf_parts modules;
 };
 
-struct module;
 /* The settings of that module at the root, or in the application; NULL if it
  * has no rows there. */
 const void *settings_of_module(const struct settings *s,

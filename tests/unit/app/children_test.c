@@ -512,7 +512,7 @@ first_roles_start_first_and_only_when_wanted(void **state)
     (void)state;
     many.worker_connections = 100;
     few.worker_connections = 99;
-    assert_int_equal(role_table_count(table), 4); /* and the keeper */
+    assert_int_equal(role_table_count(table), 5); /* with keeper, channel */
     role_table_start(&t.children, table, &g, true);
     assert_int_equal(children_running(&t.children, CHILD_ROLES), 1);
     assert_false(role_table_first_ready(&t.children, &g));

@@ -164,7 +164,7 @@ test_the_table_is_sound(void **state)
     buf_init(&text, 65536);
     assert_int_equal(control_help(&text, STR_NONE), n);
     buf_clear(&text);
-    assert_int_equal(control_help(&text, STR("kick ")), 3);
+    assert_int_equal(control_help(&text, STR("kick ")), 4);
     buf_clear(&text);
     assert_int_equal(control_help(&text, STR("nothing")), 0);
     buf_clear(&text);

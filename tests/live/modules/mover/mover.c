@@ -42,16 +42,6 @@ static struct rpc_method methods[] = {
     { .name = NULL },
 };
 
-static ssize_t
-forget(void *arg, const uint8_t *data, size_t n)
-{
-    (void)arg;
-    (void)data;
-    return (ssize_t)n;
-}
-
-static const struct conn_handlers ending = { .on_data = forget };
-
 /* ---- the worker ---- */
 
 /* A connection on its way. */
@@ -104,9 +94,7 @@ nobody_takes(struct loop *l, int fd, struct str state, const char *why)
 
     log_notice("mover: not given: %s", why);
     if (c != NULL) {
-        conn_set_handlers(c, &ending, NULL);
-        conn_write(c, "nobody takes it\n", 16);
-        conn_finish(c, LINGER_MS, "nobody takes it");
+        conn_part(c, STR("nobody takes it\n"), LINGER_MS, "nobody takes it");
     }
 }
 

@@ -1,0 +1,59 @@
+"""A weir with other modules: sources are copied, configured and built, with
+what is compiled of them already."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import os
+import shutil
+import subprocess
+
+import weir as weir_py
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
+VARIANT = "sanitize" if weir_py.SANITIZED else "release"
+OUTPUT = os.path.relpath(os.path.dirname(weir_py.BINARY), ROOT)
+
+
+def copy_tree(to):
+    """Sources, and what is compiled of them already."""
+    os.makedirs(f"{to}/build", exist_ok=True)
+    for name in ("configure", "Makefile.in", "build/config.h",
+                 "build/modules.c"):
+        shutil.copy2(f"{ROOT}/{name}", f"{to}/{name}")
+    for name in ("src", "modules", f"{OUTPUT}/obj"):
+        shutil.copytree(f"{ROOT}/{name}", f"{to}/{name}", dirs_exist_ok=True)
+
+
+def run_in(tree, *command):
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def keep_compiled(tree):
+    """Objects depend on the Makefile, which is new; only the table of modules
+    has to be compiled again."""
+    for folder, _, names in os.walk(f"{tree}/{OUTPUT}/obj"):
+        for name in names:
+            os.utime(f"{folder}/{name}")
+    os.unlink(f"{tree}/{OUTPUT}/obj/build/modules.o")
+
+
+def build(tree, *options):
+    run_in(tree, "./configure", *options)
+    keep_compiled(tree)
+    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
+    return f"{tree}/{OUTPUT}/weir"
+
+
+def build_with(module, tree):
+    """A weir that has modules/NAME of this folder as well."""
+    copy_tree(tree)
+    shutil.copytree(f"{HERE}/modules/{module}", f"{tree}/modules/{module}")
+    return build(tree)
+
+
+def build_without(module, tree):
+    """A weir that has all modules but one."""
+    copy_tree(tree)
+    return build(tree, f"--without-{module}")
