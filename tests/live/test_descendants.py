@@ -12,7 +12,6 @@ import pytest
 import weir as weir_py
 from control_client import Control
 from http_client import get
-from test_module import build_with
 
 # As the master's own user, whom the socket takes for an admin.  A worker that
 # waits for an answer makes no turn of its loop.
@@ -22,8 +21,8 @@ TAKEN_OVER = ("sandbox = { seccomp = \"off\"; landlock = false; };"
 
 
 @pytest.fixture(scope="module")
-def escape_binary(tmp_path_factory):
-    return build_with("escape", str(tmp_path_factory.mktemp("tree")))
+def escape_binary(binary_with):
+    return binary_with("escape")
 
 
 @pytest.fixture

@@ -12,9 +12,8 @@ import sys
 import pytest
 
 import weir as weir_py
-from test_module import build_with
 from test_rights import landlock
-from weir import SANITIZED, open_way, stat_of, title, wait_for
+from weir import SANITIZED, open_way, read_text, stat_of, title, wait_for
 
 ROOT = os.geteuid() == 0
 HOLDS_FILES, HOLDS_SIGNALS = 1, 6  # versions of Landlock
@@ -23,8 +22,8 @@ DIES = r"runner \(pid \d+\) (ended with status 1|was ended by signal 9)"
 
 
 @pytest.fixture(scope="module")
-def runner_binary(tmp_path_factory):
-    return build_with("runner", str(tmp_path_factory.mktemp("tree")))
+def runner_binary(binary_with):
+    return binary_with("runner")
 
 
 @pytest.fixture
@@ -126,6 +125,80 @@ def test_a_stop_ends_them(runner):
     shell, starter, _ = family(w)
     w.stop()
     assert not stat_of(shell) and not stat_of(starter)
+
+
+# ---- cgroups ----
+
+def own_cgroup():
+    """The folder of the cgroup that weir will be in, as the kernel shows it
+    to us; None: nothing can be made there."""
+    own = re.search(r"^0::(/.*)$", read_text("/proc/self/cgroup"), re.M)
+    for line in read_text("/proc/self/mountinfo").splitlines():
+        fields = line.split()
+        if fields[fields.index("-") + 1] == "cgroup2" and own:
+            folder = os.path.normpath(
+                f"{fields[4]}/{os.path.relpath(own[1], fields[3])}")
+            try:
+                os.mkdir(f"{folder}/weir-test.{os.getpid()}")
+                os.rmdir(f"{folder}/weir-test.{os.getpid()}")
+                return folder
+            except OSError:
+                return None
+    return None
+
+
+def cgroup_of(pid):
+    return re.search(r"^0::(.*)$", read_text(f"/proc/{pid}/cgroup"), re.M)[1]
+
+
+def wait_gone(folder):
+    """Another weir that starts or ends may be the one that removes it."""
+    wait_for(lambda: not os.path.exists(folder), 5, f"no {folder}")
+
+
+WITHOUT = "runs are not in cgroups of their own: ."
+
+
+def test_a_run_has_a_cgroup_of_its_own(runner):
+    above = own_cgroup()
+    w = runner(DAEMONS % 0 + "echo shell $$ $PPID; sleep 1000")
+    pids = strays(w)
+    shell, starter, role = family(w)
+    if above is None:
+        w.wait_log(WITHOUT)
+        return
+    assert cgroup_of(shell).endswith(f"/weir.{role}/1")
+    assert cgroup_of(starter) == cgroup_of(w.pid)
+    assert all(cgroup_of(p) == cgroup_of(shell) for p in pids if stat_of(p))
+    assert os.listdir(f"{above}/weir.{role}")
+    assert not re.search(WITHOUT, w.log())
+    w.stop()
+    wait_gone(f"{above}/weir.{role}")
+
+
+@pytest.mark.parametrize("victim", ["starter", "role", "master"])
+def test_no_cgroup_is_left_when_one_is_killed(runner, victim):
+    w = runner("echo shell $$ $PPID; sleep 1000")
+    w.allowed.append(DIES)
+    shell, starter, role = family(w)
+    above = own_cgroup()
+    if above is None:
+        w.wait_log(WITHOUT)
+        return
+    folder = f"{above}/weir.{role}"
+    assert os.path.exists(folder)
+    os.kill({"starter": starter, "role": role, "master": w.pid}[victim],
+            signal.SIGKILL)
+    wait_for(lambda: not any(map(stat_of, [shell, starter])), 5, "their end")
+    if victim == "master":
+        w.wait_exit()
+        w.start()
+    if victim == "role":  # its starter may have it while the next begins
+        family(w, count=2)
+    else:
+        wait_gone(folder)
+    w.stop()
+    wait_gone(folder)
 
 
 # ---- who they are, and what they cannot do ----

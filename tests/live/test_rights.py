@@ -11,7 +11,6 @@ import pytest
 
 import weir as weir_py
 from http_client import get
-from test_module import build_with
 from weir import SANITIZED, wait_for
 
 EPERM, EACCES, DONE = "EPERM", "EACCES", "done"
@@ -72,8 +71,8 @@ HELD = {
 
 
 @pytest.fixture(scope="module")
-def rights_binary(tmp_path_factory):
-    return build_with("rights", str(tmp_path_factory.mktemp("tree")))
+def rights_binary(binary_with):
+    return binary_with("rights")
 
 
 def listener():

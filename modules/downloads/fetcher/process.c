@@ -1,0 +1,322 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "fetcher/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "fetcher/fetcher.h"
+#include "proc/starter.h"
+
+#define PIECE 16384        /* bytes that are read at once */
+#define REST (1 << 20)     /* bytes that are read behind its end, at most */
+#define FOLDER_FD 3        /* of the run, in the program */
+#define SUPERVISOR_WORDS 7 /* name --writes N --port N -- PATH */
+
+struct process_pipe {
+    struct io io;
+    struct fetch_process *process;
+    int fd; /* owned; -1: closed */
+    bool is_error;
+};
+
+struct fetch_process {
+    struct fetch_process_options o; /* without what was borrowed */
+    struct loop *loop;              /* borrowed */
+    struct starter_run *run;
+    struct process_pipe pipes[2];
+    struct timer grace;
+    struct later destroy;
+    bool interrupted;
+};
+
+/* ---- pipes ---- */
+
+static void
+close_pipe(struct process_pipe *p)
+{
+    if (p->fd != -1) {
+        io_stop(p->process->loop, &p->io);
+        close(p->fd);
+        p->fd = -1;
+    }
+}
+
+/* Bytes that were read; 0: there are none now, or never again. */
+static size_t
+read_piece(struct process_pipe *p)
+{
+    char piece[PIECE];
+    ssize_t n = p->fd == -1 ? -1 : read(p->fd, piece, sizeof(piece));
+
+    if (n == 0) {
+        close_pipe(p);
+    }
+    if (n <= 0) {
+        return 0;
+    }
+    p->process->o.on_output(p->process->o.arg, str_of(piece, (size_t)n),
+                            p->is_error);
+    return (size_t)n;
+}
+
+static void
+on_ready(struct io *io, unsigned ready)
+{
+    (void)ready;
+    read_piece(LIST_ITEM(io, struct process_pipe, io));
+}
+
+/* Those that wrote are gone; somebody who left the run may still have a pipe:
+ * that is why there is a bound. */
+static void
+read_rest(struct process_pipe *p)
+{
+    size_t sum = 0, n;
+
+    while (sum < REST && (n = read_piece(p)) > 0) {
+        sum += n;
+    }
+    close_pipe(p);
+}
+
+/* *theirs is the end for the program. */
+static int
+open_pipe(struct fetch_process *p, int i, int *theirs, struct errmsg *err)
+{
+    struct process_pipe *own = &p->pipes[i];
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) == -1) {
+        return errmsg_sys(err, "cannot make a pipe for the engine");
+    }
+    own->fd = ends[0];
+    *theirs = ends[1];
+    if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1 ||
+        io_start(p->loop, &own->io, own->fd, IO_READ, on_ready) == -1) {
+        return errmsg_sys(err, "cannot watch a pipe of the engine");
+    }
+    return 0;
+}
+
+/* ---- its end ---- */
+
+static void
+destroy(struct later *later)
+{
+    struct fetch_process *p = LIST_ITEM(later, struct fetch_process, destroy);
+
+    mem_free(&p);
+}
+
+static void
+discard(struct fetch_process *p)
+{
+    close_pipe(&p->pipes[0]);
+    close_pipe(&p->pipes[1]);
+    timer_stop(p->loop, &p->grace);
+    loop_later(p->loop, &p->destroy);
+}
+
+static void
+on_run_end(void *arg, const struct program_end *end)
+{
+    struct fetch_process *p = arg;
+    struct fetch_process_end told = { .started = end->started,
+                                      .status =
+                                          WIFSIGNALED(end->status)
+                                              ? 128 + WTERMSIG(end->status)
+                                              : WEXITSTATUS(end->status),
+                                      .why = end->why };
+
+    p->run = NULL;
+    read_rest(&p->pipes[0]);
+    read_rest(&p->pipes[1]);
+    discard(p);
+    p->o.on_end(p->o.arg, &told);
+}
+
+static void
+on_grace_over(struct timer *t)
+{
+    fetch_process_kill(LIST_ITEM(t, struct fetch_process, grace));
+}
+
+void
+fetch_process_interrupt(struct fetch_process *p)
+{
+    if (!p->interrupted && p->run != NULL) {
+        p->interrupted = true;
+        starter_signal(p->run, SIGINT);
+        timer_set(p->loop, &p->grace, RUN_GRACE_MS);
+    }
+}
+
+void
+fetch_process_kill(struct fetch_process *p)
+{
+    if (p->run != NULL) {
+        starter_signal(p->run, SIGKILL);
+    }
+}
+
+void
+fetch_process_forget(struct fetch_process **process)
+{
+    struct fetch_process *p = *process;
+
+    *process = NULL;
+    if (p != NULL) {
+        starter_forget(&p->run);
+        discard(p);
+    }
+}
+
+/* ---- its beginning ---- */
+
+static size_t
+add_word(const char **words, size_t n, const char *word)
+{
+    words[n] = word;
+    return n + 1;
+}
+
+static void
+fill_arguments(const struct fetch_process_options *o, const char *port,
+               const char *program, const char **words)
+{
+    size_t n = add_word(words, 0, "weir-supervisor");
+
+    if (o->folder != -1) {
+        n = add_word(words, n, "--writes");
+        n = add_word(words, n, "3"); /* FOLDER_FD */
+    }
+    if (o->pass != NULL) {
+        n = add_word(words, n, "--port");
+        n = add_word(words, n, port);
+    }
+    n = add_word(words, n, "--");
+    n = add_word(words, n, program);
+    for (size_t i = 0; i < o->line->count; i++) {
+        n = add_word(words, n, o->line->argv[i]);
+    }
+    words[n] = NULL;
+}
+
+/* Nothing of weir's own environment. */
+static void
+fill_environment(struct pool *pool, const struct proxy_pass *pass,
+                 const char **words)
+{
+    static const char *const fixed[] = {
+        "PATH=/usr/local/bin:/usr/bin:/bin",
+        "HOME=.",
+        "TMPDIR=.",
+        "LANG=C.UTF-8",
+        "LC_ALL=C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE=1",
+        "no_proxy=",
+        "NO_PROXY=",
+    };
+    static const char *const proxies[] = {
+        "http_proxy", "https_proxy", "ftp_proxy", "all_proxy",
+        "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY",
+    };
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        n = add_word(words, n, fixed[i]);
+    }
+    for (size_t i = 0; i < sizeof(proxies) / sizeof(proxies[0]) && pass != NULL;
+         i++) {
+        struct str word =
+            pool_printf(pool, "%s=%s", proxies[i], proxy_pass_url(pass));
+
+        n = add_word(words, n, word.ptr);
+    }
+    words[n] = NULL;
+}
+
+static int
+run_program(struct fetch_process *p, const struct fetch_process_options *o,
+            const int *files, struct errmsg *err)
+{
+    const char *words[SUPERVISOR_WORDS + PROGRAM_ARGUMENTS + 1];
+    const char *environment[24];
+    struct pool *pool = pool_new(1024);
+    struct program program = {
+        .number = PROGRAM_SUPERVISOR,
+        .arguments = words,
+        .environment = environment,
+        .files = files,
+        .file_count = FOLDER_FD + 1,
+        .limits = { .file_size = o->file_size },
+        .on_end = on_run_end,
+        .arg = p,
+    };
+    char port[16];
+
+    snprintf(port, sizeof(port), "%u",
+             o->pass != NULL ? (unsigned)proxy_port(o->fetcher->proxy) : 0);
+    fill_arguments(o, port, pool_cstr(pool, o->program), words);
+    fill_environment(pool, o->pass, environment);
+    p->run = starter_run(o->fetcher->starter, &program, err);
+    pool_free(&pool);
+    return p->run == NULL ? -1 : 0;
+}
+
+static struct fetch_process *
+process_new(const struct fetch_process_options *o)
+{
+    struct fetch_process *p = mem_zero(sizeof(*p));
+
+    p->o = *o;
+    p->loop = o->fetcher->loop;
+    timer_init(&p->grace, on_grace_over);
+    later_init(&p->destroy, destroy);
+    for (int i = 0; i < 2; i++) {
+        io_init(&p->pipes[i].io);
+        p->pipes[i].process = p;
+        p->pipes[i].fd = -1;
+        p->pipes[i].is_error = i == 1;
+    }
+    return p;
+}
+
+/* All of them; starter_run() takes them when it is reached. */
+static void
+close_files(const int *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (files[i] != -1) {
+            close(files[i]);
+        }
+    }
+}
+
+struct fetch_process *
+fetch_process_start(const struct fetch_process_options *o, struct errmsg *err)
+{
+    struct fetch_process *p = process_new(o);
+    int files[FOLDER_FD + 1] = { -1, -1, -1, o->folder };
+
+    if (o->line->full) {
+        errmsg_set(err, "the engine has more than %d arguments",
+                   PROGRAM_ARGUMENTS);
+    } else if (open_pipe(p, 0, &files[1], err) == 0 &&
+               open_pipe(p, 1, &files[2], err) == 0) {
+        if (run_program(p, o, files, err) == 0) {
+            return p;
+        }
+        discard(p);
+        return NULL;
+    }
+    close_files(files, FOLDER_FD + 1);
+    discard(p);
+    return NULL;
+}

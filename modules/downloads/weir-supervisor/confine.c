@@ -1,0 +1,153 @@
+/*
+ * Landlock and a filter of sockets, on top of what the starter took away.
+ *
+ * Each version of Landlock knows more, and refuses what it does not know.  The
+ * system's header may be older than its kernel, so newer numbers are here.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "proc/sandbox.h"
+#include "supervise.h"
+
+#define TRUNCATE (1ULL << 14) /* version 3 */
+#define BIND (1ULL << 0)      /* 4 */
+#define CONNECT (1ULL << 1)   /* 4 */
+#define RULE_PORT 2           /* 4 */
+#define SIGNALS (1ULL << 1)   /* 6 */
+#define MAKE_OTHERS                                                 \
+    (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |  \
+     LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK | \
+     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_MAKE_DIR |    \
+     LANDLOCK_ACCESS_FS_REMOVE_DIR)
+#define CHANGE                                                        \
+    (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
+     LANDLOCK_ACCESS_FS_MAKE_REG)
+
+/* struct landlock_ruleset_attr as it has grown. */
+struct ruleset {
+    uint64_t fs, net, scoped;
+};
+
+/* struct landlock_net_port_attr. */
+struct port_rule {
+    uint64_t allowed, port;
+};
+
+static int
+allow_path(int set, int path, uint64_t access)
+{
+    struct landlock_path_beneath_attr rule = { access, path };
+
+    return (int)syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH,
+                        &rule, 0);
+}
+
+static int
+allow(const struct supervise *s, int set, const struct ruleset *taken)
+{
+    struct port_rule port = { CONNECT, s->port };
+    uint64_t truncate = taken->fs & TRUNCATE;
+    int null = open("/dev/null", O_PATH | O_CLOEXEC), rc;
+
+    rc = allow_path(set, null, LANDLOCK_ACCESS_FS_WRITE_FILE | truncate);
+    close(null);
+    if (rc == 0 && s->folder != -1) {
+        rc = allow_path(set, s->folder, CHANGE | truncate);
+    }
+    if (rc == 0 && s->port != 0 && taken->net != 0) {
+        rc = (int)syscall(SYS_landlock_add_rule, set, RULE_PORT, &port, 0);
+    }
+    return rc;
+}
+
+static int
+restrict_files(const struct supervise *s, int version)
+{
+    struct ruleset taken = { .fs = CHANGE | MAKE_OTHERS };
+    size_t size = sizeof(taken.fs);
+    int set, rc;
+
+    if (version >= SANDBOX_HOLDS_SIZES) {
+        taken.fs |= TRUNCATE;
+    }
+    if (version >= SANDBOX_HOLDS_PORTS) {
+        taken.net = BIND | CONNECT;
+        size = offsetof(struct ruleset, scoped);
+    }
+    if (version >= SANDBOX_HOLDS_ABSTRACT) {
+        taken.scoped = SIGNALS;
+        size = sizeof(taken);
+    }
+    set = (int)syscall(SYS_landlock_create_ruleset, &taken, size, 0);
+    if (set == -1) {
+        return -1;
+    }
+    rc = allow(s, set, &taken) == -1
+             ? -1
+             : (int)syscall(SYS_landlock_restrict_self, set, 0);
+    close(set);
+    return rc;
+}
+
+#if defined(__x86_64__)
+#define NATIVE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE AUDIT_ARCH_AARCH64
+#endif
+
+/* Landlock looks at TCP alone: no other sockets are made. */
+static int
+restrict_sockets(void)
+{
+    static struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 0, 9),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 offsetof(struct seccomp_data, args[1])),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
+                 ~(uint32_t)(SOCK_NONBLOCK | SOCK_CLOEXEC)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]),
+                                        filter };
+
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+int
+supervise_confine(const struct supervise *s, bool *apart, struct errmsg *err)
+{
+    int version = sandbox_landlock_version();
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) {
+        return errmsg_sys(err, "cannot give up new privileges");
+    }
+    if (version > 0 && restrict_files(s, version) == -1) {
+        return errmsg_sys(err, "cannot restrict files and ports");
+    }
+    if (restrict_sockets() == -1 && errno != EINVAL && errno != ENOSYS) {
+        return errmsg_sys(err, "cannot restrict sockets");
+    }
+    *apart = version >= SANDBOX_HOLDS_ABSTRACT;
+    return 0;
+}

@@ -1,0 +1,158 @@
+/*
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BY_SIGNAL 128 /* as shells have it */
+
+/* ---- the engine's process ---- */
+
+static void
+reset_signals(void)
+{
+    sigset_t none;
+
+    for (int number = 1; number < NSIG; number++) {
+        signal(number, SIG_DFL); /* Python leaves SIGINT ignored if it is */
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void __attribute__((noreturn))
+execute(const struct supervise *s, pid_t supervisor)
+{
+    if (setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+        getppid() == supervisor) {
+        reset_signals();
+        execv(s->argv[0], s->argv);
+    }
+    fprintf(stderr, "weir-supervisor: cannot execute %s: %s\n", s->argv[0],
+            strerror(errno));
+    _exit(SUPERVISE_CANNOT);
+}
+
+/* ---- waiting ---- */
+
+/* Whether the engine has ended; it is left as a zombie, so that its number
+ * stays its group's.  Others, which have lost their parents, are reaped. */
+static bool
+has_ended(pid_t engine)
+{
+    for (;;) {
+        siginfo_t child = { .si_pid = 0 };
+
+        if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == -1 ||
+            child.si_pid == 0) {
+            return false;
+        }
+        if (child.si_pid == engine) {
+            return true;
+        }
+        waitpid(child.si_pid, NULL, 0);
+    }
+}
+
+static void
+wait_for(pid_t engine, const sigset_t *awaited)
+{
+    while (!has_ended(engine)) {
+        int number = sigwaitinfo(awaited, NULL);
+
+        if (number == SIGINT || number == SIGTERM) {
+            kill(-engine, number);
+        }
+    }
+}
+
+/* ---- the end ---- */
+
+/* Apart from all others, -1 is whatever the engine has started, wherever it
+ * hides.  Else what has left its group falls to the starter, which kills it
+ * then. */
+static int
+end_all(pid_t engine, bool apart)
+{
+    int status = 0;
+
+    kill(apart ? -1 : -engine, SIGKILL);
+    while (waitpid(engine, &status, 0) == -1 && errno == EINTR) {
+    }
+    while (waitpid(-1, NULL, apart ? 0 : WNOHANG) > 0) {
+    }
+    return WIFSIGNALED(status) ? BY_SIGNAL + WTERMSIG(status)
+                               : WEXITSTATUS(status);
+}
+
+static int
+run(const struct supervise *s, bool apart)
+{
+    pid_t engine, supervisor = getpid();
+    sigset_t awaited;
+
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGINT);
+    sigaddset(&awaited, SIGTERM);
+    sigprocmask(SIG_BLOCK, &awaited, NULL);
+    signal(SIGCHLD, SIG_DFL); /* ignored, there were no zombies */
+    engine = fork();
+    if (engine == 0) {
+        execute(s, supervisor);
+    }
+    if (engine == -1) {
+        perror("weir-supervisor: cannot fork");
+        return SUPERVISE_FAILED;
+    }
+    setpgid(engine, engine); /* before a signal is handed on */
+    wait_for(engine, &awaited);
+    return end_all(engine, apart);
+}
+
+/* ---- all of it ---- */
+
+/* The way to the folder may be closed to this user, but not the folder: the
+ * engine knows no path but ".". */
+static int
+enter(const struct supervise *s, struct errmsg *err)
+{
+    umask(S_IWGRP | S_IWOTH);
+    if (s->folder == -1) {
+        return 0;
+    }
+    if (fchdir(s->folder) == -1) {
+        return errmsg_sys(err, "cannot enter the folder of the run");
+    }
+    return setenv("HOME", ".", 1) == -1 || setenv("TMPDIR", ".", 1) == -1
+               ? errmsg_sys(err, "cannot set the environment")
+               : 0;
+}
+
+int
+supervise(const struct supervise *s)
+{
+    struct errmsg err;
+    bool apart = false;
+
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == -1) {
+        errmsg_sys(&err, "cannot become a subreaper");
+    } else if (enter(s, &err) == 0 && supervise_confine(s, &apart, &err) == 0) {
+        if (s->folder != -1) {
+            close(s->folder);
+        }
+        return run(s, apart);
+    }
+    fprintf(stderr, "weir-supervisor: %s\n", err.text);
+    return SUPERVISE_FAILED;
+}

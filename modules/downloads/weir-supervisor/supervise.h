@@ -1,0 +1,38 @@
+/*
+ * The run of an engine: its sandbox, its processes, its end.
+ *
+ *   supervise.c   the engine's process, signals, what it leaves
+ *   confine.c     what none of them can do
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_DOWNLOADS_WEIR_SUPERVISOR_SUPERVISE_H
+#define MODULES_DOWNLOADS_WEIR_SUPERVISOR_SUPERVISE_H
+
+#include "base/errmsg.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SUPERVISE_FAILED 125 /* exit status: of the supervisor itself */
+#define SUPERVISE_CANNOT 127 /* the engine could not be executed */
+
+struct supervise {
+    int folder;        /* a descriptor of it; -1: nothing is written */
+    uint16_t port;     /* of 127.0.0.1 and any other; 0: none */
+    char *const *argv; /* the engine: an absolute path, NULL ends */
+};
+
+/* Becomes what the engine may be, for good: this process and all that it forks
+ * write below the folder and to /dev/null alone, connect by TCP to the port
+ * alone, and signal no others, as far as the kernel can hold that.  *apart:
+ * signals are held.  -1 with err. */
+int supervise_confine(const struct supervise *s, bool *apart,
+                      struct errmsg *err);
+
+/* Runs the engine; returns when it and all that it has started have ended: its
+ * exit status, or 128 and the signal that ended it.  SUPERVISE_FAILED: it did
+ * not run, and standard error says why. */
+int supervise(const struct supervise *s);
+
+#endif
