@@ -23,7 +23,7 @@ import pytest
 from http_client import get, request
 from media_server_help import MediaServer
 from patience import busy
-from socket_help import Closed, Place, WebSocket
+from socket_help import Closed, Place, Refused, WebSocket
 from weir import descendants, title, wait_for
 
 TOP = """egress = [ {egress} ];
@@ -198,12 +198,22 @@ def url_of(event):
     return argument.get("url", "") if isinstance(argument, dict) else ""
 
 
+def opened(port, path):
+    """A WebSocket; None: the channel is not ready yet, and clients come again."""
+    try:
+        return WebSocket(Place(port).connect(),
+                         f"{path}?EIO=4&transport=websocket")
+    except Refused as e:
+        if e.answer.status != 503:
+            raise
+        return None
+
+
 class Ears:
     """Events, in the order in which they come."""
 
     def __init__(self, port, path, first):
-        self.ws = WebSocket(Place(port).connect(),
-                            f"{path}?EIO=4&transport=websocket")
+        self.ws = wait_for(lambda: opened(port, path), 10, "a channel")
         self.ws.opened()
         self.ws.send("40")
         self.events = []  # (name, argument)

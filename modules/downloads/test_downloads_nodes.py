@@ -2,6 +2,7 @@
 and all tell their clients."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import contextlib
 import os
 import re
 import signal
@@ -214,18 +215,23 @@ def test_a_stop_hands_over(node, media):
     other.wait_done(url, 30)
 
 
+def send_all(family, number):
+    """One of them may have come to its end."""
+    for pid in family:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 def test_a_sleeping_node_gives_way(node, media):
     """It wakes up when another node runs its entry: its run ends, and nothing
     is told twice."""
     runs, other, url = pair(node, media, expiry="2s")
     family = [runs.weir.pid] + descendants(runs.weir.pid)
-    for pid in family:
-        os.kill(pid, signal.SIGSTOP)
+    send_all(family, signal.SIGSTOP)
     with other.listen() as ears:
         wait_for(lambda: other.processes("weir-supervisor"), 60,
                  "it runs there")
-        for pid in family:
-            os.kill(pid, signal.SIGCONT)
+        send_all(family, signal.SIGCONT)
         wait_for(lambda: not runs.processes("weir-supervisor"), 30,
                  "the end of the first run")
         media.release("/held.mp4")

@@ -88,6 +88,16 @@ class Mover:
         return sum(int(n) for n in re.findall(
             rf"^{re.escape(name)} (\d+)$", text, re.M))
 
+    def ready_role(self, other_than):
+        """Another role's process, that takes connections."""
+        def find():
+            with Control(self.w) as c:
+                return next((row["pid"] for row in c.json("show proc")
+                             if row["name"] == "mover" and
+                             row["state"] == "ready" and
+                             row["pid"] not in (0, other_than)), None)
+        return wait_for(find, 30, "another role")
+
     def shown(self, column, name):
         """Of the processes of that name, added up."""
         with Control(self.w) as c:
@@ -276,7 +286,7 @@ def test_the_role_is_killed(mover, kind):
     for c in clients:
         assert c.hears_end() == b""
         c.close()
-    wait_for(lambda: m.role() not in (None, role), 30, "another role")
+    m.ready_role(other_than=role)
     m.moved(kind).head().echoes(b"again\n").close()
 
 
