@@ -156,7 +156,7 @@ def stat_of(pid):
     family reads those of all processes."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return None
     try:
         text = os.read(fd, 4096)
