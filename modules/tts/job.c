@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "reply.h"
 
-#define ROOM_MS 10    /* until a zygote that took no more is asked again */
+#define ROOM_MS 10    /* until a zygote is asked again */
 #define RETRY_MOST 60 /* s that a full queue tells to wait */
 
 static struct job *
@@ -153,6 +153,12 @@ on_wants(void *arg)
 
 /* ---- beginning ---- */
 
+void
+job_wait_room(struct desk *d)
+{
+    timer_set(d->speaker->loop, &d->room, ROOM_MS);
+}
+
 /* It has a slot.  false: not now. */
 static bool
 begin(struct job *j)
@@ -183,7 +189,7 @@ begin(struct job *j)
         return true;
     }
     slots_return(&d->slots, &j->slot);
-    timer_set(d->speaker->loop, &d->room, ROOM_MS);
+    job_wait_room(d);
     if (!again) {
         desk_tell_error(d, "%s", err.text);
         reply_unavailable(&j->request, SPEECH_LACKS_SYSTEM, err.text, 1);

@@ -23,11 +23,11 @@ struct job {
     struct zygote *zygote;         /* that has it, while run is not NULL */
     struct synthesis *run;         /* owned; NULL: none now */
     int64_t came_ms, sent_ms;
-    bool returned; /* a zygote has ended before a child began it */
-    bool piped;    /* the part with the pipe was sent */
-    int pipe;      /* owned: a part that waits for room; -1: none */
-    bool over;     /* the last answer waits for that part */
-    int status;    /* of it */
+    unsigned returns; /* how often its child or zygote ended before it began */
+    bool piped;       /* the part with the pipe was sent */
+    int pipe;         /* owned: a part that waits for room; -1: none */
+    bool over;        /* the last answer waits for that part */
+    int status;       /* of it */
     int64_t sample_rate, duration, length;
     char message[DESK_TEXT];
 };
@@ -42,6 +42,8 @@ void job_on_end(void *arg, struct synthesis_end *end);
 
 /* Without an answer. */
 void job_free(struct job *j);
+/* None begins for a moment: the zygote takes no more, or ends just now. */
+void job_wait_room(struct desk *d);
 /* Its last answer was given: the next may begin. */
 void job_end(struct job *j);
 /* It leads no more: its followers wait for another leader, or each for a slot

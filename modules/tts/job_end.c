@@ -14,6 +14,7 @@
 #include "reply.h"
 
 #define USUAL_SHARE 8 /* of a new time in usual_ms: an eighth */
+#define RETURNS_MAX 5 /* a request that ends what takes it is refused */
 
 /* ---- answers through a pipe ---- */
 
@@ -226,17 +227,19 @@ take_killed(struct job *j, enum tts_child_end reason)
     finish(j, 500, "", texts[reason]);
 }
 
-/* No child has begun it: it waits again, before all others, once. */
+/* No child has begun it: it waits again, before all others.  The zygote that it
+ * was sent to may end just now, which is told a moment later. */
 static void
 take_untaken(struct job *j)
 {
     struct desk *d = j->desk;
     int64_t retry_after;
 
-    if (!j->returned && !d->retired) {
-        j->returned = true;
+    if (j->returns < RETURNS_MAX && !d->retired) {
+        j->returns++;
         slots_return(&d->slots, &j->slot);
-        job_go_on(d);
+        job_wait_room(d);
+        job_go_on(d); /* those that have begun may use its slot */
         return;
     }
     desk_is_open(d, &retry_after);

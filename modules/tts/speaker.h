@@ -102,7 +102,7 @@ struct desk {         /* an instance */
     struct timer again;    /* until the next */
     unsigned attempt;      /* starts in a row that ended soon */
     char why[DESK_TEXT];   /* the last one ended */
-    struct timer room;     /* the zygote took no more just now */
+    struct timer room;     /* none begins until then: job_wait_room() */
 
     struct slots slots; /* struct job */
     struct answer_cache *cache;
