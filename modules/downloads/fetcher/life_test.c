@@ -3,31 +3,13 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "fetcher/queue_fake.h"
+#include "fetcher/life_help.h"
 
 /* ---- the life of an entry ---- */
 
-static const struct run_result good = { .finished = true,
-                                        .file = { "media.mp4", 9 } };
 static const struct run_result bad = { .msg = { "HTTP Error 404", 14 } };
 static const struct run_result killed = { .killed = true };
 static const struct run_result ended = { .canceled = true };
-
-/* It runs. */
-static struct entry *
-started(const char *url)
-{
-    struct entry *e;
-
-    fetcher.draining = false;
-    e = add(url, false);
-    turns();
-    assert_asks("claim");
-    fake_answer(STORE_OK);
-    turns();
-    fake_log[0] = answers[0] = '\0';
-    return e;
-}
 
 static void
 test_life_finished(void **state)
@@ -82,15 +64,6 @@ test_life_no_room_for_result(void **state)
     turns();
     assert_log("error a;completed a;");
     assert_string_equal(e->msg.ptr, "No space left on device");
-}
-
-static void
-wait_for_call(const char *name)
-{
-    for (int i = 0; i < 600 && fake_waiting() == 0; i++) {
-        loop_turn(fetcher.loop, 10);
-    }
-    assert_asks(name);
 }
 
 static void

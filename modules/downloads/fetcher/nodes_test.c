@@ -5,22 +5,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "fetcher/life.h"
+#include "fetcher/life_help.h"
 #include "fetcher/nodes.h"
-#include "fetcher/queue_fake.h"
-
-static const struct run_result good = { .finished = true,
-                                        .file = { "media.mp4", 9 } };
 
 /* ---- rows ---- */
-
-static void
-wait_for_call(const char *name)
-{
-    for (int i = 0; i < 600 && fake_waiting() == 0; i++) {
-        loop_turn(fetcher.loop, 10);
-    }
-    assert_asks(name);
-}
 
 struct row {
     int64_t number;
@@ -52,22 +40,6 @@ answer_row(const struct row *row)
     fake_answer_rows(STORE_OK,
                      &(struct store_rows){ row != NULL, 24, cells, 0 });
     turns();
-}
-
-/* It runs. */
-static struct entry *
-started(const char *url)
-{
-    struct entry *e;
-
-    fetcher.draining = false;
-    e = add(url, false);
-    turns();
-    assert_asks("claim");
-    fake_answer(STORE_OK);
-    turns();
-    fake_log[0] = answers[0] = '\0';
-    return e;
 }
 
 /* Its end is being written. */
