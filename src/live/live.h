@@ -79,6 +79,13 @@ struct live_publisher;
 
 enum live_conflict { LIVE_REPLACE, LIVE_REFUSE };
 
+/* Where a stream is cut (live/cuts.h), ms; segment 0: nowhere. */
+struct live_cut_rules {
+    uint32_t segment, max_segment, part;
+    bool strict_keys; /* no segment begins without a key frame: a longer group
+                         of pictures than max_segment ends the offer */
+};
+
 struct live_publish {
     struct str name; /* "app/name" */
     struct str url;  /* for statistics, no secrets; at least 768 bytes of it
@@ -87,8 +94,9 @@ struct live_publish {
     enum live_kind kind;
     uint32_t stream_id; /* RTMP message stream id */
     enum live_conflict conflict;
-    uint32_t chunk_size; /* wire layout of a stream made new */
-    int64_t hold;        /* ms; of this application */
+    uint32_t chunk_size;        /* wire layout of a stream made new */
+    int64_t hold;               /* ms; of this application */
+    struct live_cut_rules cuts; /* of this application, for a stream made new */
 };
 
 struct live_publisher_handlers {
