@@ -69,6 +69,7 @@ enum live_kind {
     LIVE_KIND_FLV,  /* a client over HTTP-FLV */
     LIVE_KIND_PULL, /* publishes a stream that a relay plays elsewhere */
     LIVE_KIND_PUSH, /* plays a stream that a relay publishes elsewhere */
+    LIVE_KIND_HLS,  /* a client that asks for playlists (live/viewer.h) */
     LIVE_KINDS
 };
 const char *live_kind_name(enum live_kind kind); /* "rtmp" */

@@ -20,6 +20,7 @@ live_kind_name(enum live_kind kind)
         [LIVE_KIND_FLV] = "flv",
         [LIVE_KIND_PULL] = "pull",
         [LIVE_KIND_PUSH] = "push",
+        [LIVE_KIND_HLS] = "hls",
     };
 
     return names[kind];

@@ -30,14 +30,15 @@ struct live_viewer {
 enum live_viewer_answer {
     LIVE_VIEWER_COUNTED,
     LIVE_VIEWER_KICKED, /* by the operator, not long ago */
-    LIVE_VIEWER_FULL,   /* live.max_sessions */
+    LIVE_VIEWER_FULL,   /* live.max_sessions, or the stream has as many players
+                           as the operator allows */
 };
 
 /* A request of a viewer: it is entered where it was not known.  bytes: of
  * pictures and sound that it is sent. */
 enum live_viewer_answer live_viewer_came(const struct live_viewer *v,
                                          uint64_t video, uint64_t audio);
-/* The same for a viewer that is known; false: it is not. */
+/* The same for a viewer that is known; false: it is not, or was kicked. */
 bool live_viewer_took(struct live_viewer_id id, struct str name, uint64_t video,
                       uint64_t audio);
 
