@@ -2,8 +2,9 @@
  * Tracks and samples: what every container needs to know of pictures and
  * sounds, read from the messages that carry them.  No I/O, no memory.
  *
- *   track.c    tracks from codec headers, samples from messages
- *   duration.c how long a frame of sound lasts
+ *   track.c         tracks from codec headers, samples from messages
+ *   duration.c      how long a frame of sound lasts
+ *   codec_string.c  names of codecs in playlists, and of light
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -28,9 +29,12 @@ struct media_track {
                            AudioSpecificConfig, OpusHead, "fLaC" and STREAMINFO,
                            without boxes around it); of a codec without one the
                            front of a frame.  Borrowed */
-    uint32_t timescale; /* units a second */
-    uint32_t width, height;  /* of pictures, pixels; 0: unknown */
-    uint32_t rate, channels; /* of sound */
+    uint32_t timescale; /* units a second, of sound those samples that are
+                           counted: half the rate with SBR of AAC */
+    uint32_t width, height;  /* of pictures, pixels; 0: the header of VP9 lacks
+                                them, media_frame_size() has them of a key
+                                frame */
+    uint32_t rate, channels; /* of sound as it comes out; channels 0: unknown */
 };
 
 /* The track that a codec header (MEDIA_HEADER) begins, or of a codec that has
