@@ -8,6 +8,9 @@
  *   playlist.c      media playlists
  *   multivariant.c  multivariant playlists
  *
+ * URIs and what stands before or behind names in them come percent-encoded,
+ * with no character that a quoted-string must not have.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef HLS_PLAYLIST_H
@@ -48,7 +51,8 @@ struct playlist {
     bool independent;     /* EXT-X-INDEPENDENT-SEGMENTS */
     bool skip; /* a delta update is asked for (_HLS_skip): given where
                   it is allowed */
-    /* All that is offered, oldest first. */
+    /* All that is offered, oldest first; numbers without a gap.  When it has
+     * ended, the last one is whole. */
     const struct playlist_segment *segments;
     size_t count;
     bool open; /* the last segment is under way: parts, no EXTINF */
@@ -67,20 +71,19 @@ struct playlist {
 
 /* Seconds, of which EXT-X-TARGETDURATION is made: rounded to nearest. */
 uint32_t playlist_seconds(uint32_t ms);
-/* EXT-X-PART-INF, HOLD-BACK, ...: what blocking needs of the same numbers.
- * The last number of a part or segment that may be asked for, beyond the
- * newest: 400 above it. */
+/* How many parts beyond the newest a blocking request may ask for: 400 above
+ * it. */
 uint32_t playlist_advance_limit(uint32_t part_target);
 
-/* 0; -1: out has no room. */
+/* 0; -1: out has no room for all of it. */
 int playlist_write(struct buf *out, const struct playlist *p);
 
 /* A rendition group's sound, or a variant. */
 struct multivariant_variant {
     struct str uri;                   /* of its media playlist */
     const struct media_track *tracks; /* all that is heard or seen with it */
-    size_t track_count;
-    uint32_t fps;                          /* thousandths; 0: unknown */
+    size_t track_count;               /* at most MEDIA_TRACKS_MAX */
+    uint32_t fps;                     /* thousandths; 0: unknown */
     uint64_t bandwidth, average_bandwidth; /* bit/s */
     struct str audio; /* GROUP-ID of its sound; empty: it is in the variant */
     struct str subtitles; /* GROUP-ID; empty: none */
@@ -98,6 +101,7 @@ struct multivariant {
     const struct multivariant_rendition *renditions;
     size_t rendition_count;
 };
+/* The same. */
 int multivariant_write(struct buf *out, const struct multivariant *m);
 
 #endif
