@@ -176,11 +176,11 @@ wake_slot(uint32_t number, uint32_t n)
     }
 }
 
-void
-wake_readers(struct stream *s)
+static void
+wake_slots(const struct stream *s, const _Atomic uint64_t *slots)
 {
     for (uint32_t w = 0; w < (arena.slot_count + 63) / 64; w++) {
-        uint64_t bits = atomic_load(&s->readers[w]);
+        uint64_t bits = atomic_load(&slots[w]);
 
         while (bits != 0) {
             uint32_t bit = (uint32_t)__builtin_ctzll(bits);
@@ -189,6 +189,18 @@ wake_readers(struct stream *s)
             wake_slot(w * 64 + bit, stream_number(s));
         }
     }
+}
+
+void
+wake_readers(struct stream *s)
+{
+    wake_slots(s, s->readers);
+}
+
+void
+wake_cut_readers(struct stream *s)
+{
+    wake_slots(s, s->cut_readers);
 }
 
 void

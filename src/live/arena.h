@@ -96,6 +96,7 @@ struct stream {
     char name[LIVE_NAME_MAX];
     _Atomic uint32_t name_len; /* see stream_name() */
     uint32_t chunk_size;
+    struct live_cut_rules cut_rules;
     _Atomic int64_t created_ms;
 
     /* The process that writes; 0: nobody, on hold until hold_until.  The
@@ -120,6 +121,7 @@ struct stream {
                                   the codec headers in force; below head when it
                                   is no longer kept */
     _Atomic uint32_t prologue; /* segment, or SEGMENT_NONE */
+    _Atomic uint32_t cuts;     /* the same, of the cut page (live/cut.h) */
     _Atomic uint64_t media_first, media_end; /* segments held: [first, end) */
     _Atomic uint64_t index_first, index_end;
     _Atomic uint32_t last_times[2];  /* latest timestamp of sound, picture */
@@ -142,11 +144,12 @@ struct stream {
     _Atomic uint32_t gop_ms, gop_frames;
     _Atomic uint64_t key_frames;
 
-    _Atomic uint64_t readers[SLOT_MAX / 64]; /* slots that have players */
-    _Atomic uint64_t owing[SLOT_MAX / 64];   /* slots whose players may not have
-                                                all of it yet, or that have not
-                                                yet looked which players wait
-                                                for it */
+    _Atomic uint64_t readers[SLOT_MAX / 64];     /* slots that have players */
+    _Atomic uint64_t cut_readers[SLOT_MAX / 64]; /* slots that watch its cuts */
+    _Atomic uint64_t owing[SLOT_MAX / 64]; /* slots whose players may not have
+                                              all of it yet, or that have not
+                                              yet looked which players wait
+                                              for it */
     _Atomic uint32_t media[MEDIA_RING];
     _Atomic uint32_t index[INDEX_RING];
 };
@@ -197,6 +200,7 @@ struct arena_head {
     _Atomic uint32_t session_serial;
     _Atomic uint32_t session_end; /* no record from here on was ever taken */
     _Atomic uint64_t names_entered;
+    _Atomic uint64_t cut_segments; /* highest number that a segment had */
 };
 
 /* The mapping as this process sees it.  Each process has its own copy of all
@@ -281,6 +285,8 @@ session_owner(uint32_t n)
 void wake_slot(uint32_t slot, uint32_t n);
 /* The same for every slot with players of the stream. */
 void wake_readers(struct stream *s);
+/* The same for every slot that watches its cuts. */
+void wake_cut_readers(struct stream *s);
 
 static inline uint32_t
 stream_number(const struct stream *s)

@@ -10,8 +10,9 @@
  * The media of kept cuts is kept apart from live.window: 7 target durations of
  * it, as far as live.max_stream_memory goes.
  *
- *   cut.h    how the writer notes them
- *   cuts.c   looking
+ *   cut.h        how the writer notes them
+ *   cuts.c       looking
+ *   cut_watch.c  being woken
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -48,11 +49,15 @@ struct live_cut {
     int64_t time;           /* ms of the stream: 64 bits, never goes back */
     int64_t ended;          /* where the part before it ended; less than `time`
                                when media are missing between the two */
+    uint64_t ended_frame;   /* the part before it ends in front of this frame;
+                               less than `frame` when what lies between the two
+                               belongs to none */
     int64_t wall_ms;        /* since 1970, when the frame arrived */
     uint64_t bytes;         /* payload bytes of the stream before it */
-    uint64_t sound[LIVE_CUT_SOUNDS]; /* decode time of the first frame of each
-                               track of sound at or behind the cut, in units of
-                               its rate */
+    uint64_t sound[LIVE_CUT_SOUNDS]; /* the next_time for live_cut_sound() of
+                               the first frame of each track of sound at or
+                               behind the cut, in the order of the codec
+                               headers */
 };
 
 /* A stream as its cuts tell; good until the turn ends. */
@@ -127,7 +132,8 @@ int live_cut_ranges(const struct live_cuts *c, uint64_t number, uint32_t skip,
 /* The time of sound on a track, counted in samples so that frames neither
  * overlap nor leave gaps: it follows the clock of the stream only when that
  * differs by more than two frames.  Writer and readers step through the same
- * frames and so come to the same times.  now: the frame's time, ms; returns
+ * frames and so come to the same times.  now: the frame's time, ms; rate: its
+ * media_track.timescale; duration: media_sound_duration().  Returns
  * its decode time, and sets *next to the one behind it. */
 uint64_t live_cut_sound(uint64_t next_time, int64_t now, uint32_t rate,
                         uint32_t duration, uint64_t *next);
@@ -139,6 +145,7 @@ struct live_cut_watch {
     struct list link;
     struct str name; /* borrowed as long as it watches */
     void (*on_cut)(struct live_cut_watch *w);
+    uint64_t seen; /* of cuts.c */
 };
 void live_cut_watch(struct live_cut_watch *w);
 void live_cut_unwatch(struct live_cut_watch *w);

@@ -46,12 +46,14 @@ retire_segments(struct stream *s)
 {
     uint32_t n = stream_number(s);
     uint32_t prologue = atomic_load(&s->prologue);
+    uint32_t cuts = atomic_load(&s->cuts);
     bool good =
         retire_ring(n, s->media, MEDIA_RING, &s->media_first, &s->media_end);
 
     good &=
         retire_ring(n, s->index, INDEX_RING, &s->index_first, &s->index_end);
     good &= prologue == SEGMENT_NONE || segment_retire(prologue, n);
+    good &= cuts == SEGMENT_NONE || segment_retire(cuts, n);
     if (!good) {
         log_limited(LOG_ERROR, "stream %.*s: its record was damaged",
                     STR_ARGS(stream_name(s)));
@@ -63,6 +65,7 @@ end_stream(struct stream *s)
 {
     atomic_store(&arena.keys[stream_number(s)], STREAM_ENDED);
     wake_readers(s);
+    wake_cut_readers(s);
     retire_segments(s);
     atomic_store(&s->ended_epoch, epoch_advance());
     log_limited(LOG_INFO, "stream %.*s: ended, no publisher came back",
@@ -272,6 +275,7 @@ sweep_segments(struct stream *s)
     uint32_t n = stream_number(s);
 
     note(noted, atomic_load(&s->prologue));
+    note(noted, atomic_load(&s->cuts));
     note_ring(noted, s->media, MEDIA_RING, &s->media_first, &s->media_end);
     note_ring(noted, s->index, INDEX_RING, &s->index_first, &s->index_end);
     for (uint32_t i = 0; i < arena.segment_count; i++) {
@@ -289,6 +293,7 @@ sweep_stream(struct stream *s, slot_owner dead)
     slot_owner asked = dead;
 
     atomic_fetch_and(&s->readers[slot / 64], ~(UINT64_C(1) << slot % 64));
+    atomic_fetch_and(&s->cut_readers[slot / 64], ~(UINT64_C(1) << slot % 64));
     stream_set_owing(s, slot, false);
     atomic_compare_exchange_strong(&s->takeover, &asked, 0);
     if (atomic_load(&s->writer) == dead) {

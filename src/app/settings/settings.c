@@ -253,6 +253,7 @@ find_conflicts(struct pool *pool, const struct settings *s)
     }
     settings_check_servers(s, out);
     settings_check_endpoints(s, out);
+    settings_check_cuts(s, out);
     for (size_t i = 0; modules[i] != NULL; i++) {
         if (modules[i]->check_file != NULL) {
             modules[i]->check_file(s, out);
