@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef HLS_LINES_H
-#define HLS_LINES_H
+#ifndef MODULES_HLS_LINES_H
+#define MODULES_HLS_LINES_H
 
 #include "base/buf.h"
 
@@ -19,8 +19,8 @@ void lines_add(struct lines *l, struct str s);
 void lines_number(struct lines *l, uint64_t number);
 /* Milliseconds as seconds: "2.000". */
 void lines_thousandths(struct lines *l, uint64_t thousandths);
-/* A quoted-string (RFC 8216, 4.2), with its quotes.  What must not stand in one
- * is replaced: a double quote by a single one, control characters by spaces. */
+/* A quoted-string (RFC 8216, 4.2), with its quotes.  It has no double quote and
+ * no control character: single quotes and spaces take their places. */
 void lines_quoted(struct lines *l, struct str s);
 
 #endif

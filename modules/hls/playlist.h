@@ -13,8 +13,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef HLS_PLAYLIST_H
-#define HLS_PLAYLIST_H
+#ifndef MODULES_HLS_PLAYLIST_H
+#define MODULES_HLS_PLAYLIST_H
 
 #include "base/buf.h"
 #include "media/container.h"
@@ -56,8 +56,8 @@ struct playlist {
     const struct playlist_segment *segments;
     size_t count;
     bool open; /* the last segment is under way: parts, no EXTINF */
-    /* What stands before the names of objects in URIs, relative to the
-     * playlist's own address, with the slash: "NAME/WORD/". */
+    /* Stands before the names of objects in URIs, relative to the playlist's
+     * own address, with the slash: "NAME/WORD/". */
     struct str base;
     struct str rendition; /* part of object names: "" or "a0", "v" */
     struct str map_query; /* behind the names of objects: "?..." or empty */

@@ -382,7 +382,7 @@ test_nothing_is_listed(void **state)
     assert_has("#EXT-X-MEDIA-SEQUENCE:0\n", 1);
 }
 
-/* Whatever has no room is told, and nothing is written beyond it. */
+/* It is told when there is no room, and nothing is written beyond. */
 static void
 test_no_room(void **state)
 {
