@@ -7,6 +7,7 @@
 
 const struct media_container *const media_containers[] = {
     &media_mp4,
+    &media_ts,
     NULL,
 };
 
