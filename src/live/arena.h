@@ -3,10 +3,10 @@
  * any fork.  Only src/live includes this header.
  *
  * It holds, behind a head: the keys of all streams (which name stands in which
- * record) and the table to find them by, the stream records, the claims of
- * session records, one wake page for each slot, a state word for each segment,
- * the session records, and the segments themselves.  Everything is an index or
- * an offset, never a pointer.
+ * record) and the table to find them by, the table to find viewers by, the
+ * stream records, the claims of session records, one wake page for each slot, a
+ * state word for each segment, the session records, and the segments
+ * themselves.  Everything is an index or an offset, never a pointer.
  *
  * Giving segments back: live/segment.h.
  *
@@ -162,6 +162,15 @@ enum session_role {
     SESSION_PUBLISHER,
 };
 
+/* Slot numbers in the owner words of sessions that belong to no process: no
+ * process has them (live/viewer.h). */
+enum owner_number {
+    OWNER_VIEWER = LIVE_NO_SLOT,
+    OWNER_KICKED,
+    OWNER_GONE,
+    OWNER_RETIRED,
+};
+
 /* The owner of a session record.  Claims lie apart from the records: a search
  * for sessions reads only the claims of free records, so that their memory can
  * be given back. */
@@ -182,6 +191,11 @@ struct session_record {
     struct addr peer;
     _Atomic uint16_t name_len, url_len;
     _Atomic uint64_t dropped;
+    /* Of a viewer (live/viewer.h). */
+    _Atomic uint64_t viewer[2];   /* its id */
+    _Atomic int64_t until_ms;     /* it ends, clock_ms() */
+    _Atomic int64_t kicked_until; /* the same */
+    _Atomic uint32_t lasts;       /* ms from one request */
     struct meter meter;
     char text[LIVE_NAME_MAX + 768]; /* name, then url */
 };
@@ -201,6 +215,7 @@ struct arena_head {
     _Atomic uint32_t session_end; /* no record from here on was ever taken */
     _Atomic uint64_t names_entered;
     _Atomic uint64_t cut_segments; /* highest number that a segment had */
+    _Atomic uint64_t viewers_entered;
 };
 
 /* The mapping as this process sees it.  Each process has its own copy of all
@@ -211,6 +226,7 @@ struct arena {
     struct arena_head *head;
     _Atomic uint64_t *keys; /* stream_count */
     struct name_bucket *names;
+    struct viewer_bucket *viewers;
     _Atomic uint64_t *taken; /* a bit for each record (names.c) */
     struct stream *streams;
     struct session_claim *claims;    /* session_count */
@@ -222,6 +238,7 @@ struct arena {
      * (segment.c). */
     _Atomic uint64_t *hints[SEGMENT_HINTS];
     uint32_t name_buckets; /* as made */
+    uint32_t viewer_buckets;
     uint32_t session_hint;
 };
 extern struct arena arena;
@@ -269,13 +286,17 @@ sessions_end(void)
     return end < arena.session_count ? end : arena.session_count;
 }
 
-/* 0: free, or the master is giving its memory back. */
+/* 0: free, or the master is giving its memory back, or it is a viewer that
+ * counts no more. */
 static inline slot_owner
 session_owner(uint32_t n)
 {
     slot_owner owner = atomic_load(&arena.claims[n].owner);
+    uint32_t number = slot_owner_number(owner);
 
-    return slot_owner_number(owner) != 0 ? owner : 0;
+    return number != 0 && (number <= OWNER_VIEWER || number > OWNER_RETIRED)
+               ? owner
+               : 0;
 }
 
 /* ---- waking ---- */

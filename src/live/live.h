@@ -29,7 +29,10 @@
 /* The largest values of live.hold and live.window, ms. */
 #define LIVE_HOLD_MAX (INT64_C(24) * 3600 * 1000)
 #define LIVE_WINDOW_MAX (INT64_C(600) * 1000)
+#define LIVE_KICK_MAX (INT64_C(24) * 3600 * 1000) /* of live.kick_time, ms */
 #define LIVE_GATHER_AUTO (-1)
+/* In place of a slot: the session belongs to no process (live/viewer.h). */
+#define LIVE_NO_SLOT SLOT_MAX
 
 /* The "live" block of weir.conf. */
 struct live_settings {
@@ -42,6 +45,7 @@ struct live_settings {
     int64_t max_stream_memory; /* bytes */
     int64_t hold;              /* ms a stream outlives its publisher */
     int64_t gather;            /* ms, or LIVE_GATHER_AUTO */
+    int64_t kick_time;         /* ms that a kicked viewer is refused */
     bool io_uring;             /* sends of a pass in few system calls */
 };
 
@@ -229,7 +233,7 @@ struct live_stream_view {
 
 struct live_session_view {
     uint64_t id;      /* serial number: no two at once have the same */
-    slot_owner owner; /* process that holds it */
+    slot_owner owner; /* process that holds it; of a viewer LIVE_NO_SLOT */
     bool publisher;
     bool asking; /* a publisher that has not got the name yet */
     enum live_kind kind;
@@ -246,6 +250,8 @@ struct live_session_view {
     int64_t started_ms;
 };
 
+/* Viewers: players that belong to no process. */
+uint32_t live_count_viewers(void);
 /* Streams with a publisher, and on hold. */
 void live_count_streams(uint32_t *live, uint32_t *hold);
 
@@ -281,6 +287,9 @@ bool live_kick_means(const struct live_kick *k,
 /* Ends the sessions of this process that k means, with reason LIVE_KICKED in
  * their handlers' on_stop.  Returns how many. */
 unsigned live_kick(const struct live_kick *k);
+/* Master: the same with the viewers that belong to no process; each is refused
+ * for kick_time, ms. */
+unsigned live_kick_viewers(const struct live_kick *k, int64_t kick_time);
 #define LIVE_KICKED "kicked by the operator"
 
 struct live_memory_view {

@@ -15,12 +15,14 @@
 #include "live/metrics.h"
 #include "live/record.h"
 #include "live/stream.h"
+#include "live/viewer.h"
 
 /* How often the master checks whether others are done with a stream. */
 #define LOOK_AGAIN_MS 10
 /* How often it checks at the latest, in case a wake-up is missed. */
 #define LOOK_MS 1000
-/* How often memory is given back, and looked for when there is none. */
+/* How often memory is given back and viewers are ended, and looked for when
+ * there are none. */
 #define TRIM_MS 100
 #define TRIM_LOOK_MS 1000
 
@@ -216,8 +218,11 @@ on_wake(struct io *io, unsigned ready)
 static void
 on_trim(struct timer *timer)
 {
+    bool more = segments_trim();
+
+    more |= viewers_sweep();
     records_trim();
-    timer_set(watch.loop, timer, segments_trim() ? TRIM_MS : TRIM_LOOK_MS);
+    timer_set(watch.loop, timer, more ? TRIM_MS : TRIM_LOOK_MS);
 }
 
 int

@@ -106,6 +106,10 @@ static const struct conf_key live_keys[] = {
         .preset = "auto", .words = word_auto,
         .help = "How long frames may wait to be sent together; \"auto\": "
                 "audio waits for its next video frame."),
+    ROW(live_settings, kick_time, CONF_TIME, .min = 0, .max = LIVE_KICK_MAX,
+        .preset = "60s",
+        .help = "How long a kicked viewer of HLS is refused, if it asks again "
+                "as the same."),
     ROW(live_settings, io_uring, CONF_BOOL, .preset = "true",
         .help = "Send to many players by one system call, where the kernel "
                 "has io_uring (Linux 6.1) and allows it; false: keep weir off "
