@@ -15,10 +15,10 @@
 static void
 write_object(struct buf *out, const struct hls_address *a)
 {
-    require(buf_printf(out, "%.*s/%.*s/%016llx/%.*s%s", STR_ARGS(a->app),
-                       STR_ARGS(a->name), (unsigned long long)a->word,
-                       STR_ARGS(a->rendition),
-                       a->rendition.len > 0 ? "-" : "") == 0);
+    require(buf_add_str(out, a->stream) == 0);
+    require(buf_printf(out, "/%016llx/", (unsigned long long)a->word) == 0);
+    require(buf_add_str(out, a->rendition) == 0);
+    require(buf_add_str(out, a->rendition.len > 0 ? STR("-") : STR_NONE) == 0);
     if (a->kind == HLS_INIT) {
         require(buf_printf(out, "init-%u", a->header) == 0);
     } else {
