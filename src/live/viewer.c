@@ -117,13 +117,14 @@ buckets_for(uint32_t sessions)
 {
     uint32_t n = 2;
 
-    while (n < sessions / 2) {
+    while (n < sessions) {
         n *= 2;
     }
     return n;
 }
 
-/* Twice as many places as sessions, at the least. */
+/* Eight places for each session: two full buckets happen to a full table once
+ * in a very long time. */
 size_t
 viewers_size(uint32_t sessions)
 {
