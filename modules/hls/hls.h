@@ -8,27 +8,24 @@
  *   GET APP/NAME.mp4                      endless progressive MP4
  *   GET APP/NAME.still.mp4                the newest key frame alone
  *
- * Which file owns what:
- *
- *   hls.c        the module: settings, its layers and routes, metrics
- *   address.c    which stream and object a path names
- *   offer.c      what a stream has now (live/cuts.h), as playlists need it
- *   playlist.c, multivariant.c   the texts
- *   cache.c      objects and playlists, made once in a process for all who ask
- *   object.c     the bytes of an object: boxes, and ranges of the arena
- *   sending.c    an object on its way to one client
- *   blocked.c    requests for what is not there yet
- *   viewer.c     who watches
- *   endless.c    NAME.mp4;  still.c  NAME.still.mp4
- *   verbs.c      weirctl show hls
+ *   hls.c       the module: settings, layers, routes, who may play
+ *   address.c   which stream and object a path names; asked.c the request
+ *   texts.c     answers with playlists; variants.c the multivariant one
+ *   bytes.c     answers with objects; sending.c one on its way to a client
+ *   offer.c     the list of segments; playlist.c, multivariant.c  the texts
+ *   object.c    the bytes of an object: boxes, and ranges of the arena
+ *   made.c      objects and playlists, made once in a process for all
+ *   blocked.c   requests for what is not there yet
+ *   viewer.c    who watches; count.c  metrics
+ *   endless.c   NAME.mp4; still.c  NAME.still.mp4; verbs.c  weirctl
  *
  * Nothing is made for a stream that nobody asks for: no timer, no copy, no
  * file.  Whichever worker is asked answers from the arena.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef HLS_HLS_H
-#define HLS_HLS_H
+#ifndef MODULES_HLS_HLS_H
+#define MODULES_HLS_HLS_H
 
 #include "app/module.h"
 #include "app/service/rtmp_service.h"

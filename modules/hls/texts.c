@@ -1,0 +1,236 @@
+/*
+ * Answers with playlists.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <string.h>
+
+#include "asked.h"
+#include "made.h"
+#include "offer.h"
+
+#define TYPE "application/vnd.apple.mpegurl"
+#define MULTIVARIANT_MAX ((size_t)64 * 1024)
+
+/* ---- what may be asked for (RFC 8216bis, 6.2.5.2) ---- */
+
+/* Beyond the end of the list by more than is allowed. */
+static bool
+is_too_far(const struct asked *a, const struct live_cuts *c,
+           const struct offer_edge *e)
+{
+    uint64_t last = e->part > 0 ? e->segment : e->last_whole;
+    int64_t limit = playlist_advance_limit(c->part_target);
+    int64_t part = (uint64_t)a->msn == e->segment ? (int64_t)e->part - 1 : -1;
+
+    if ((uint64_t)a->msn > last + 2) {
+        return true;
+    }
+    return a->part >= 0 && (uint64_t)a->msn >= e->segment &&
+           a->part > part + limit;
+}
+
+/* HTTP_PASS: nothing is left to wait for. */
+static enum http_result
+wait_for_place(struct asked *a, const struct live_cuts *c)
+{
+    struct offer_edge e;
+
+    if (a->msn < 0 || c->over || !offer_edge(c, &e)) {
+        return HTTP_PASS;
+    }
+    if (is_too_far(a, c, &e)) {
+        return asked_refuse(a, 400, HLS_REFUSED_PARAMETER,
+                            "_HLS_msn or _HLS_part is too far ahead");
+    }
+    a->blocked.segment = (uint64_t)a->msn;
+    a->blocked.part = a->part >= 0 && c->part_target > 0 ? (uint32_t)a->part
+                                                         : BLOCKED_SEGMENT;
+    if (blocked_is_over(c, &a->blocked)) {
+        return HTTP_PASS;
+    }
+    return asked_wait(a, c, a->blocked.segment, a->blocked.part);
+}
+
+/* ---- the media playlist ---- */
+
+static const char *
+refusal_of(enum offer_state state)
+{
+    return state == OFFER_FAT ? "too little of the stream can be kept "
+                                "(live.max_stream_memory)"
+                              : "the stream has just begun";
+}
+
+static enum http_result
+refuse_offer(struct asked *a, enum offer_state state)
+{
+    return asked_refuse(a, 503,
+                        state == OFFER_FAT ? HLS_REFUSED_TOO_FAT
+                                           : HLS_REFUSED_NOT_READY,
+                        refusal_of(state));
+}
+
+/* Its siblings have the same cuts, and so the same numbers. */
+static size_t
+siblings_of(const struct asked *a, const struct live_cuts *c,
+            const struct offer *o, struct playlist_sibling *out)
+{
+    static struct live_cut_headers h;
+    struct object_track tracks[OBJECT_TRACKS];
+    size_t count = 0;
+
+    if (a->key.rendition[0] == '\0' ||
+        !live_cut_headers(c, o->cut.header, &h)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < h.count; i++) {
+        char name[OBJECT_RENDITION_MAX] = "v";
+
+        if (h.items[i].type == MEDIA_AUDIO) {
+            snprintf(name, sizeof(name), "a%u", h.items[i].track);
+        }
+        if (strcmp(name, a->key.rendition) != 0 &&
+            object_tracks(&h, str_from(name), a->key.container, tracks) > 0) {
+            out[count++] = (struct playlist_sibling){
+                .uri = pool_printf(a->request->pool, "%.*s.m3u8?rendition=%s",
+                                   STR_ARGS(a->base), name),
+                .last_segment = o->last_part >= 0 ? o->last : o->last - 1,
+                .last_part = o->last_part,
+            };
+        }
+    }
+    return count;
+}
+
+static enum offer_state
+write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
+{
+    struct playlist_sibling siblings[OBJECT_TRACKS];
+    bool parts = c->part_target > 0 && a->key.container->payloads_follow;
+    struct offer o;
+    enum offer_state state = offer_make(c, parts, &o);
+
+    if (state != OFFER_GOOD) {
+        return state;
+    }
+    struct playlist p = {
+        .container = a->key.container,
+        .target = c->target,
+        .part_target = parts ? c->part_target : 0,
+        .ended = c->over,
+        .independent = c->strict,
+        .skip = a->skip,
+        .segments = o.segments,
+        .count = o.count,
+        .open = o.open,
+        .base = pool_printf(a->request->pool, "%.*s/%016llx/",
+                            STR_ARGS(a->base), (unsigned long long)c->word),
+        .rendition = str_from(a->key.rendition),
+        .map_query = STR_NONE,
+        .siblings = siblings,
+        .sibling_count = siblings_of(a, c, &o, siblings),
+    };
+
+    return playlist_write(&t->body, &p) == 0 ? OFFER_GOOD : OFFER_FAT;
+}
+
+static void
+set_headers(struct asked *a, const struct live_cuts *c, const struct text *t)
+{
+    struct http_request *r = a->request;
+    long long age = 1;
+
+    if (c->over) {
+        age = playlist_seconds(c->target);
+    } else if (a->msn >= 0) {
+        age = 6 * (long long)playlist_seconds(c->target);
+    }
+    http_set_header(r, "Cache-Control",
+                    pool_printf(r->pool, "public, max-age=%lld", age));
+    http_set_header(r, "ETag",
+                    pool_printf(r->pool, "\"%016llx-%llu%s%s\"",
+                                (unsigned long long)t->key.word,
+                                (unsigned long long)t->key.end,
+                                t->key.over ? "-end" : "",
+                                t->key.skip ? "-skip" : ""));
+}
+
+static enum http_result
+answer_media(struct asked *a, const struct live_cuts *c)
+{
+    struct text_key key = {
+        .word = c->word,
+        .end = c->end,
+        .container = a->key.container,
+        .over = c->over,
+        .skip = a->skip,
+    };
+
+    memcpy(key.rendition, a->key.rendition, sizeof(key.rendition));
+    struct text *t = made_text(a->name, &key);
+
+    if (t == NULL) {
+        t = made_add_text(a->name, &key);
+        enum offer_state state = write_text(a, c, t);
+
+        if (state != OFFER_GOOD) {
+            made_drop_text(t);
+            return refuse_offer(a, state);
+        }
+    }
+    set_headers(a, c, t);
+    return http_reply_shared(a->request, 200, TYPE, buf_str(&t->body),
+                             &t->gzip);
+}
+
+/* ---- all of them ---- */
+
+static enum http_result
+answer_multivariant(struct asked *a, const struct live_cuts *c)
+{
+    struct offer o;
+    enum offer_state state = offer_make(c, true, &o);
+    struct buf out;
+
+    if (state != OFFER_GOOD) {
+        return refuse_offer(a, state);
+    }
+    buf_init(&out, MULTIVARIANT_MAX);
+    if (variants_write(a, c, &out) == -1) {
+        buf_clear(&out);
+        return asked_refuse(a, 503, HLS_REFUSED_FAILED,
+                            "nothing in it can be played over HLS");
+    }
+    http_set_header(a->request, "Cache-Control", STR("private, max-age=1"));
+    http_reply(a->request, 200, TYPE, buf_str(&out));
+    buf_clear(&out);
+    return HTTP_DONE;
+}
+
+enum http_result
+texts_answer(struct asked *a)
+{
+    struct live_cuts c;
+
+    if (a->wrong != NULL) {
+        return asked_refuse(a, 400, HLS_REFUSED_PARAMETER, a->wrong);
+    }
+    if (!live_cuts_find(a->name, &c)) {
+        bool live = live_is_live(a->name);
+
+        return asked_refuse(
+            a, live ? 503 : 404,
+            live ? HLS_REFUSED_NOT_READY : HLS_REFUSED_NO_STREAM,
+            live ? refusal_of(OFFER_EARLY) : "nobody publishes this stream");
+    }
+    if (c.target == 0) {
+        return refuse_offer(a, OFFER_EARLY);
+    }
+    if (a->kind == HLS_KIND_MULTIVARIANT) {
+        return answer_multivariant(a, &c);
+    }
+    enum http_result result = wait_for_place(a, &c);
+
+    return result == HTTP_PASS ? answer_media(a, &c) : result;
+}
