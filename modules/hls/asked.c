@@ -5,27 +5,7 @@
  */
 #include "asked.h"
 
-#include <string.h>
-
-#define PLAYLIST ".m3u8"
-#define WORD_LEN 16
-
 /* ---- paths ---- */
-
-static bool
-read_word(struct str text, uint64_t *word)
-{
-    *word = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        int digit = str_hex_digit(text.ptr[i]);
-
-        if (digit < 0) {
-            return false;
-        }
-        *word = *word << 4 | (unsigned)digit;
-    }
-    return text.len == WORD_LEN;
-}
 
 static bool
 is_rendition(struct str text)
@@ -39,115 +19,32 @@ is_rendition(struct str text)
            (text.ptr[0] == 'a' && str_to_int(str_skip(text, 1), 0, 255, &id));
 }
 
+/* Whether the layer's container has objects of that name. */
 static bool
-read_number(struct str text, uint64_t *number)
-{
-    int64_t value;
-
-    if (!str_to_int(text, 0, INT64_MAX, &value)) {
-        return false;
-    }
-    *number = (uint64_t)value;
-    return true;
-}
-
-/* "NUMBER" or "NUMBER.PART" or "init-HEADER". */
-static bool
-read_object(struct asked *a, struct str text, struct str suffix)
+read_object(struct asked *a, const struct hls_address *address)
 {
     struct object_key *k = &a->key;
-    int64_t part;
+    bool init = address->kind == HLS_INIT;
+    const char *suffix =
+        init ? k->container->init_suffix : k->container->suffix;
 
-    if (str_starts(text, STR("init-"))) {
-        const char *init = k->container->init_suffix;
-
-        a->kind = HLS_KIND_INIT;
-        k->part = OBJECT_INIT;
-        return init != NULL && str_eq(suffix, str_from(init)) &&
-               read_number(str_skip(text, 5), &k->number);
-    }
-    struct str number = str_cut(&text, '.');
-
-    if (!str_eq(suffix, str_from(k->container->suffix)) ||
-        !read_number(number, &k->number)) {
+    if (suffix == NULL || !str_eq(address->suffix, str_from(suffix)) ||
+        (address->rendition.len > 0 && !is_rendition(address->rendition))) {
         return false;
     }
-    a->kind = HLS_KIND_SEGMENT;
-    k->part = OBJECT_SEGMENT;
-    if (text.len > 0) {
-        a->kind = HLS_KIND_PART;
-        if (!str_to_int(text, 0, UINT32_MAX, &part)) {
-            return false;
-        }
-        k->part = part;
-    }
+    k->word = address->word;
+    k->number = init ? address->header : address->segment;
+    k->part = init                           ? OBJECT_INIT
+              : address->kind == HLS_SEGMENT ? OBJECT_SEGMENT
+                                             : (int64_t)address->part;
+    a->kind = init                           ? HLS_KIND_INIT
+              : address->kind == HLS_SEGMENT ? HLS_KIND_SEGMENT
+                                             : HLS_KIND_PART;
+    str_copy(k->rendition, sizeof(k->rendition), address->rendition);
     return true;
-}
-
-/* Cuts text at the last c; STR_NONE when there is none. */
-static struct str
-cut_last(struct str *text, char c)
-{
-    size_t at = text->len;
-
-    while (at > 0 && text->ptr[at - 1] != c) {
-        at--;
-    }
-    if (at == 0) {
-        return STR_NONE;
-    }
-    struct str tail = str_skip(*text, at);
-
-    *text = str_first(*text, at - 1);
-    return tail;
-}
-
-static bool
-read_object_name(struct asked *a, struct str object)
-{
-    struct str rest = object;
-    struct str suffix, rendition = str_cut(&rest, '-');
-
-    if (is_rendition(rendition)) {
-        str_copy(a->key.rendition, sizeof(a->key.rendition), rendition);
-        object = rest;
-    }
-    rest = object;
-    if (cut_last(&rest, '.').len == 0) {
-        return false;
-    }
-    suffix = str_skip(object, rest.len);
-    return read_object(a, rest, suffix);
-}
-
-/* The rest behind APP/. */
-static bool
-read_path(struct asked *a, struct str rest)
-{
-    if (str_ends(rest, STR(PLAYLIST))) {
-        a->room = str_first(rest, rest.len - (sizeof(PLAYLIST) - 1));
-        return a->room.len > 0;
-    }
-    struct str object = cut_last(&rest, '/');
-    struct str word = cut_last(&rest, '/');
-
-    a->room = rest;
-    return rest.len > 0 && read_word(word, &a->key.word) &&
-           read_object_name(a, object);
 }
 
 /* ---- queries ---- */
-
-static void
-read_directive(struct asked *a, const char *name, int64_t *value)
-{
-    struct str text;
-
-    if (http_query(a->request, name, &text) &&
-        !str_to_int(text, 0, INT64_MAX / 2, value)) {
-        a->wrong = "_HLS_msn and _HLS_part are decimal numbers";
-    }
-}
 
 static void
 read_query(struct asked *a)
@@ -155,92 +52,87 @@ read_query(struct asked *a)
     struct str text;
 
     a->kind = HLS_KIND_MULTIVARIANT;
-    if (http_query(a->request, "rendition", &text)) {
-        a->kind = HLS_KIND_PLAYLIST;
-        if (is_rendition(text)) {
-            str_copy(a->key.rendition, sizeof(a->key.rendition), text);
-        } else if (!str_eq(text, STR("all"))) {
-            a->wrong = "there is no such rendition";
-        }
-    }
     if (http_query(a->request, "viewer", &text)) {
-        a->viewer = text;
+        a->has_viewer = viewer_read(text, &a->viewer);
     }
-    if (a->kind == HLS_KIND_MULTIVARIANT) {
+    if (!http_query(a->request, "rendition", &text)) {
         return;
     }
-    read_directive(a, "_HLS_msn", &a->msn);
-    read_directive(a, "_HLS_part", &a->part);
-    if (a->part >= 0 && a->msn < 0) {
-        a->wrong = "_HLS_part needs _HLS_msn";
+    a->kind = HLS_KIND_PLAYLIST;
+    a->wrong = hls_directives_read(&a->directives, a->request->query);
+    if (is_rendition(text)) {
+        str_copy(a->key.rendition, sizeof(a->key.rendition), text);
+    } else if (!str_eq(text, STR("all"))) {
+        a->wrong = "there is no such rendition";
     }
-    a->skip = http_query(a->request, "_HLS_skip", &text) &&
-              (str_eq(text, STR("YES")) || str_eq(text, STR("v2")));
 }
 
 /* ---- all of it ---- */
-
-static bool
-is_unreserved(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || strchr("-._~", c) != NULL;
-}
-
-/* A segment of a path as it stands in a URI. */
-static struct str
-escape(struct pool *pool, struct str text)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    char *out = pool_alloc(pool, text.len * 3 + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-
-        if (c != 0 && is_unreserved((char)c)) {
-            out[n++] = (char)c;
-        } else {
-            out[n++] = '%';
-            out[n++] = digits[c >> 4];
-            out[n++] = digits[c & 15];
-        }
-    }
-    return str_of(out, n);
-}
 
 bool
 asked_read(struct asked *a, struct http_request *r,
            const struct hls_layer *layer)
 {
-    struct str path = str_skip(r->route_path, 1); /* APP/... */
-    struct str rest = path;
-    struct str app = str_cut(&rest, '/');
-    struct str last;
+    struct hls_address address;
 
-    memset(a, 0, sizeof(*a));
-    a->request = r;
-    a->layer = layer;
-    a->msn = a->part = -1;
-    a->viewer = STR_NONE;
-    a->key.container = layer->container;
-    a->blocked.request = r;
-    list_init(&a->blocked.link);
-    if (!read_path(a, rest)) {
+    switch (hls_address_read(&address, str_skip(r->route_path, 1))) {
+    case HLS_PLAYLIST:
+    case HLS_SEGMENT:
+    case HLS_PART:
+    case HLS_INIT:
+        break;
+    case HLS_NOTHING:
+    case HLS_ENDLESS:
+    case HLS_STILL:
         return false;
     }
-    a->application = rtmp_service_application(app);
-    if (a->application == NULL || app.len + 1 + a->room.len >= LIVE_NAME_MAX) {
+    *a = (struct asked){
+        .request = r,
+        .layer = layer,
+        .application = rtmp_service_application(address.app),
+        .name = address.stream,
+        .room = address.name,
+        .key.container = layer->container,
+        .blocked.request = r,
+    };
+    if (a->application == NULL || a->name.len >= LIVE_NAME_MAX) {
         return false;
     }
-    a->name = str_first(path, app.len + 1 + a->room.len);
-    if (a->key.word == 0) {
-        read_query(a);
+    if (address.kind != HLS_PLAYLIST) {
+        return read_object(a, &address);
     }
-    rest = a->room;
-    last = cut_last(&rest, '/');
-    a->base = escape(r->pool, last.len > 0 ? last : a->room);
+    read_query(a);
     return true;
+}
+
+struct str
+asked_uri(const struct asked *a, const char *rendition)
+{
+    struct pool *pool = a->request->pool;
+    struct buf last;
+    struct str uri = STR_NONE;
+
+    buf_init(&last, 3 * LIVE_NAME_MAX);
+    if (hls_address_last(&last, a->room) == 0) {
+        uri = pool_printf(pool, "%.*s.m3u8?rendition=%s",
+                          STR_ARGS(buf_str(&last)), rendition);
+    }
+    buf_clear(&last);
+    return uri;
+}
+
+struct str
+asked_base(const struct asked *a, uint64_t word)
+{
+    struct buf base;
+    struct str text = STR_NONE;
+
+    buf_init(&base, 3 * LIVE_NAME_MAX + 64);
+    if (hls_address_base(&base, a->room, word) == 0) {
+        text = pool_str(a->request->pool, buf_str(&base));
+    }
+    buf_clear(&base);
+    return text;
 }
 
 /* ---- answers ---- */

@@ -6,9 +6,11 @@
 #ifndef MODULES_HLS_ASKED_H
 #define MODULES_HLS_ASKED_H
 
+#include "address.h"
 #include "blocked.h"
 #include "count.h"
 #include "object.h"
+#include "viewer.h"
 
 /* One lives in the pool of its request, until it is answered. */
 struct asked {
@@ -17,20 +19,23 @@ struct asked {
     const struct rtmp_application *application;
     struct str name; /* "app/name" */
     struct str room; /* "name" */
-    struct str base; /* its last segment, as it stands in URIs */
     enum hls_counted kind;
     struct object_key key; /* of playlists the container and rendition */
-    /* Directives of delivery (RFC 8216bis, 6.2.5); -1: not given. */
-    int64_t msn, part;
-    bool skip;
+    struct hls_directives directives;
     const char *wrong; /* 400 with this */
-    struct str viewer; /* the id that stands in its address; empty: none */
+    bool has_viewer;   /* its address has the id of one */
+    bool counted;      /* as a request of that viewer */
+    struct live_viewer_id viewer;
     struct blocked blocked;
 };
 
 /* False: the path is none of this module. */
 bool asked_read(struct asked *a, struct http_request *r,
                 const struct hls_layer *layer);
+
+/* "NAME.m3u8?rendition=R", and "NAME/WORD/" for a playlist of the stream. */
+struct str asked_uri(const struct asked *a, const char *rendition);
+struct str asked_base(const struct asked *a, uint64_t word);
 
 /* 404 and 503 with a reason, counted. */
 enum http_result asked_refuse(struct asked *a, int status, enum hls_refused why,

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "asked.h"
@@ -14,38 +15,36 @@
 
 /* ---- what may be asked for (RFC 8216bis, 6.2.5.2) ---- */
 
-/* Beyond the end of the list by more than is allowed. */
-static bool
+static const char *
 is_too_far(const struct asked *a, const struct live_cuts *c,
            const struct offer_edge *e)
 {
-    uint64_t last = e->part > 0 ? e->segment : e->last_whole;
-    int64_t limit = playlist_advance_limit(c->part_target);
-    int64_t part = (uint64_t)a->msn == e->segment ? (int64_t)e->part - 1 : -1;
+    bool parts = e->part > 0 && c->part_target > 0;
 
-    if ((uint64_t)a->msn > last + 2) {
-        return true;
-    }
-    return a->part >= 0 && (uint64_t)a->msn >= e->segment &&
-           a->part > part + limit;
+    return hls_directives_refused(&a->directives,
+                                  parts ? e->segment : e->last_whole,
+                                  parts ? (int64_t)e->part - 1 : -1,
+                                  playlist_advance_limit(c->part_target));
 }
 
 /* HTTP_PASS: nothing is left to wait for. */
 static enum http_result
 wait_for_place(struct asked *a, const struct live_cuts *c)
 {
+    const struct hls_directives *d = &a->directives;
     struct offer_edge e;
 
-    if (a->msn < 0 || c->over || !offer_edge(c, &e)) {
+    if (!d->has_segment || c->over || !offer_edge(c, &e)) {
         return HTTP_PASS;
     }
-    if (is_too_far(a, c, &e)) {
-        return asked_refuse(a, 400, HLS_REFUSED_PARAMETER,
-                            "_HLS_msn or _HLS_part is too far ahead");
+    const char *reason = is_too_far(a, c, &e);
+
+    if (reason != NULL) {
+        return asked_refuse(a, 400, HLS_REFUSED_PARAMETER, reason);
     }
-    a->blocked.segment = (uint64_t)a->msn;
-    a->blocked.part = a->part >= 0 && c->part_target > 0 ? (uint32_t)a->part
-                                                         : BLOCKED_SEGMENT;
+    a->blocked.segment = d->segment;
+    a->blocked.part =
+        d->has_part && c->part_target > 0 ? d->part : BLOCKED_SEGMENT;
     if (blocked_is_over(c, &a->blocked)) {
         return HTTP_PASS;
     }
@@ -93,8 +92,7 @@ siblings_of(const struct asked *a, const struct live_cuts *c,
         if (strcmp(name, a->key.rendition) != 0 &&
             object_tracks(&h, str_from(name), a->key.container, tracks) > 0) {
             out[count++] = (struct playlist_sibling){
-                .uri = pool_printf(a->request->pool, "%.*s.m3u8?rendition=%s",
-                                   STR_ARGS(a->base), name),
+                .uri = asked_uri(a, name),
                 .last_segment = o->last_part >= 0 ? o->last : o->last - 1,
                 .last_part = o->last_part,
             };
@@ -120,12 +118,11 @@ write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
         .part_target = parts ? c->part_target : 0,
         .ended = c->over,
         .independent = c->strict,
-        .skip = a->skip,
+        .skip = a->directives.skip,
         .segments = o.segments,
         .count = o.count,
         .open = o.open,
-        .base = pool_printf(a->request->pool, "%.*s/%016llx/",
-                            STR_ARGS(a->base), (unsigned long long)c->word),
+        .base = asked_base(a, c->word),
         .rendition = str_from(a->key.rendition),
         .map_query = STR_NONE,
         .siblings = siblings,
@@ -143,7 +140,7 @@ set_headers(struct asked *a, const struct live_cuts *c, const struct text *t)
 
     if (c->over) {
         age = playlist_seconds(c->target);
-    } else if (a->msn >= 0) {
+    } else if (a->directives.has_segment) {
         age = 6 * (long long)playlist_seconds(c->target);
     }
     http_set_header(r, "Cache-Control",
@@ -164,7 +161,7 @@ answer_media(struct asked *a, const struct live_cuts *c)
         .end = c->end,
         .container = a->key.container,
         .over = c->over,
-        .skip = a->skip,
+        .skip = a->directives.skip,
     };
 
     memcpy(key.rendition, a->key.rendition, sizeof(key.rendition));
@@ -202,10 +199,32 @@ answer_multivariant(struct asked *a, const struct live_cuts *c)
         return asked_refuse(a, 503, HLS_REFUSED_FAILED,
                             "nothing in it can be played over HLS");
     }
-    http_set_header(a->request, "Cache-Control", STR("private, max-age=1"));
+    http_set_header(a->request, "Cache-Control", STR("no-store"));
     http_reply(a->request, 200, TYPE, buf_str(&out));
     buf_clear(&out);
     return HTTP_DONE;
+}
+
+static enum http_result
+answer(struct asked *a, const struct live_cuts *c)
+{
+    enum http_result result = HTTP_PASS;
+
+    if (a->kind == HLS_KIND_MULTIVARIANT) {
+        viewer_draw(a);
+    }
+    if (!a->counted) {
+        a->counted = true;
+        result = viewer_came(a, c);
+    }
+    if (result != HTTP_PASS) {
+        return result;
+    }
+    if (a->kind == HLS_KIND_MULTIVARIANT) {
+        return answer_multivariant(a, c);
+    }
+    result = wait_for_place(a, c);
+    return result == HTTP_PASS ? answer_media(a, c) : result;
 }
 
 enum http_result
@@ -227,10 +246,5 @@ texts_answer(struct asked *a)
     if (c.target == 0) {
         return refuse_offer(a, OFFER_EARLY);
     }
-    if (a->kind == HLS_KIND_MULTIVARIANT) {
-        return answer_multivariant(a, &c);
-    }
-    enum http_result result = wait_for_place(a, &c);
-
-    return result == HTTP_PASS ? answer_media(a, &c) : result;
+    return answer(a, &c);
 }

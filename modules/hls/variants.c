@@ -23,14 +23,15 @@ struct variants {
     size_t sound_count;
 };
 
+/* The viewer's id stands in addresses of playlists alone. */
 static struct str
 uri(const struct asked *a, const char *rendition)
 {
-    struct pool *pool = a->request->pool;
-    bool known = a->viewer.len > 0;
+    char id[VIEWER_TEXT];
 
-    return pool_printf(pool, "%.*s.m3u8?rendition=%s%s%.*s", STR_ARGS(a->base),
-                       rendition, known ? "&viewer=" : "", STR_ARGS(a->viewer));
+    return pool_printf(a->request->pool, "%.*s&viewer=%s",
+                       STR_ARGS(asked_uri(a, rendition)),
+                       viewer_text(&a->viewer, id));
 }
 
 static void
