@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "media/colours_impl.h"
 #include "media/sound_impl.h"
 #include "media/track.h"
 
@@ -109,6 +110,12 @@ media_codec_string(char dst[MEDIA_CODEC_STRING_MAX],
 const char *
 media_video_range(const struct media_track *t)
 {
-    (void)t;
-    return "SDR";
+    struct media_colours c = colours_of(t->codec, t->config);
+
+    if (!c.known) {
+        return "SDR";
+    }
+    return c.transfer == TRANSFER_PQ    ? "PQ"
+           : c.transfer == TRANSFER_HLG ? "HLG"
+                                        : "SDR";
 }

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/bytes.h"
+#include "media/colours_impl.h"
 #include "media/mp4_impl.h"
 #include "media/sound_impl.h"
 
@@ -82,6 +83,25 @@ add_picture_config(struct mp4_out *o, const struct media_track *t)
     }
 }
 
+/* ColourInformationBox (14496-12, 12.1.5) */
+static void
+add_colours(struct mp4_out *o, const struct media_track *t)
+{
+    struct media_colours c = colours_of(t->codec, t->config);
+    size_t box;
+
+    if (!c.known) {
+        return;
+    }
+    box = mp4_open(o, "colr");
+    mp4_add(o, "nclx", 4);
+    mp4_u16(o, c.primaries);
+    mp4_u16(o, c.transfer);
+    mp4_u16(o, c.matrix);
+    mp4_u8(o, c.full_range ? 0x80 : 0);
+    mp4_close(o, box);
+}
+
 /* VisualSampleEntry (14496-12, 12.1.3) */
 static void
 add_picture(struct mp4_out *o, const struct media_track *t, const char *type)
@@ -101,6 +121,7 @@ add_picture(struct mp4_out *o, const struct media_track *t, const char *type)
     mp4_u16(o, 24); /* depth */
     mp4_u16(o, 0xffff);
     add_picture_config(o, t);
+    add_colours(o, t);
     mp4_close(o, box);
 }
 
@@ -222,11 +243,17 @@ add_sound_config(struct mp4_out *o, const struct media_track *t)
     }
 }
 
-/* The rate has 16 bits; of a higher one they hold a regular division (FLAC in
- * ISOBMFF, 3.3.1). */
+/* The rate has 16 bits.  Of a higher one they hold a regular division with FLAC
+ * (FLAC in ISOBMFF, 3.3.1), with others nothing: it is in their configuration
+ * and the timescale. */
 static uint32_t
-shown_rate(uint32_t rate)
+shown_rate(const struct media_track *t)
 {
+    uint32_t rate = t->timescale;
+
+    if (rate > RATE_MOST && t->codec != CODEC_FLAC) {
+        return 0;
+    }
     while (rate > RATE_MOST && rate % 2 == 0) {
         rate /= 2;
     }
@@ -250,7 +277,7 @@ add_sound(struct mp4_out *o, const struct media_track *t, const char *type)
     mp4_u16(o, t->channels > 0 ? t->channels : 2);
     mp4_u16(o, bits);
     mp4_u32(o, 0);
-    mp4_u32(o, shown_rate(t->timescale) << 16);
+    mp4_u32(o, shown_rate(t) << 16);
     add_sound_config(o, t);
     mp4_close(o, box);
 }

@@ -90,7 +90,7 @@ sound_of(struct media_track *t)
     case CODEC_FLAC:
         describe_flac(&a, t->config);
         t->config = str_first(t->config, FLAC_CONFIG);
-        return t->config.len < FLAC_CONFIG
+        return t->config.len < FLAC_CONFIG || (t->config.ptr[4] & 0x7f) != 0
                    ? -1
                    : set_rate(t, a.rate, a.rate, a.channels);
     case CODEC_AC3:

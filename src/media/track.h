@@ -4,7 +4,8 @@
  *
  *   track.c         tracks from codec headers, samples from messages
  *   duration.c      how long a frame of sound lasts
- *   codec_string.c  names of codecs in playlists, and of light
+ *   codec_string.c  names of codecs and of ranges of light in playlists
+ *   colours.c       what numbers of a picture mean
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
