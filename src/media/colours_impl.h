@@ -16,7 +16,7 @@ struct media_colours {
 
 enum { TRANSFER_PQ = 16, TRANSFER_HLG = 18 };
 
-/* What a codec's configuration says of them; mostly it says nothing. */
+/* As the codec's configuration tells them; mostly it does not. */
 struct media_colours colours_of(enum media_codec codec, struct str config);
 
 /* ---- for each codec: its configuration, as in describe.h ---- */

@@ -1,7 +1,7 @@
 /*
  * A fragment of MP4 up to its samples: "moof", and the head of "mdat".
  *
- * What all samples of a run share is said once, in "tfhd".
+ * Values that all samples of a run share stand once, in "tfhd".
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * What headers of sound say, in the words of their formats.
+ * Headers of sound, read in the words of their formats.
  *
  *   aac.c  AudioSpecificConfig
  *   ac3.c  syncframes of AC-3 and E-AC-3
