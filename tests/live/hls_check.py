@@ -19,6 +19,7 @@ from collections import namedtuple
 from urllib.parse import urljoin
 
 import hls_fmp4
+import hls_multivariant
 import hls_playlist
 from hls_ts import Ts
 from http_client import Http
@@ -158,7 +159,7 @@ class Viewer:
                 break
             assert answer.status in (404, 503), answer.status
             time.sleep(0.2)
-        self.multivariant = hls_playlist.Multivariant(
+        self.multivariant = hls_multivariant.Multivariant(
             self.text(self.target) or b"")
         self.faults.extend(self.multivariant.faults)
         uris = [uri for _, uri in self.multivariant.variants] + \

@@ -3,7 +3,8 @@
 
 import pytest
 
-from hls_playlist import (RULES, Media, Multivariant, follows, merge, same)
+from hls_multivariant import Multivariant
+from hls_playlist import RULES, Media, follows, merge, same
 
 HEAD = """\
 #EXTM3U
