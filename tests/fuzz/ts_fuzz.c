@@ -63,8 +63,9 @@ add_sample(struct made *m, unsigned flags, struct str *input)
     struct iovec *pieces = m->pieces[m->count];
     size_t half = body.len / 2;
 
-    pieces[0] = (struct iovec){ (void *)body.ptr, half };
-    pieces[1] = (struct iovec){ (void *)(body.ptr + half), body.len - half };
+    pieces[0] = (struct iovec){ (void *)(uintptr_t)body.ptr, half };
+    pieces[1] =
+        (struct iovec){ (void *)(uintptr_t)(body.ptr + half), body.len - half };
     m->samples[m->count++] = (struct media_sample){
         .size = (uint32_t)body.len + ((flags & 0x20) != 0), /* one too many */
         .duration = get_be16(head) << ((flags & 0x40) != 0 ? 16 : 0),

@@ -38,12 +38,13 @@ static const struct media_track sound = {
     .channels = 2,
 };
 
-#define SAMPLE(bytes, length, difference, is_key)                              \
-    {                                                                          \
-        .size = sizeof(bytes) - 1, .duration = (length), .cts = (difference),  \
-        .key = (is_key),                                                       \
-        .pieces = &(const struct iovec){ (void *)(bytes), sizeof(bytes) - 1 }, \
-        .piece_count = 1                                                       \
+#define SAMPLE(bytes, length, difference, is_key)                             \
+    {                                                                         \
+        .size = sizeof(bytes) - 1, .duration = (length), .cts = (difference), \
+        .key = (is_key),                                                      \
+        .pieces =                                                             \
+            &(const struct iovec){ (char[]){ bytes }, sizeof(bytes) - 1 },    \
+        .piece_count = 1                                                      \
     }
 
 static struct buf out;
