@@ -35,8 +35,8 @@
 
 /* A stream's rings of segments: larger than its byte cap allows, so that no
  * place is written again while a process may still read it. */
-#define MEDIA_RING 2048u
-#define INDEX_RING 32u
+#define MEDIA_RING 4096u
+#define INDEX_RING 128u
 #define INDEX_FRAMES 1024u
 /* The most a stream may be allowed to hold, bytes. */
 #define STREAM_MEMORY_MAX (MEDIA_RING / 2 * SEGMENT_SIZE)

@@ -5,11 +5,8 @@
  */
 #include "live/cut.h"
 
-#include <string.h>
-
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/rand.h"
+#include "live/metrics.h"
 #include "live/stream.h"
 
 /* Media missing for so long make a discontinuity. */
@@ -18,257 +15,10 @@
 #define TRACK_ENDS_MS 2000
 /* Sound leads when no picture came for so much of it. */
 #define PAUSE_MS 500
-/* What EXTINF may be above EXT-X-TARGETDURATION, rounded as they are. */
+/* A stream begins with sound alone if no picture came for so much of it. */
+#define BEGIN_MS 3000
+/* A segment may be so much longer than the rounded target. */
 #define ROUNDING_MS 400
-/* Wall time and time of the stream may differ by so much. */
-#define WALL_MS 1000
-#define EPOCH_MS INT64_C(1577836800000) /* 2020-01-01: segments' numbers */
-/* A number further ahead was not one of ours. */
-#define NUMBERS_AHEAD (UINT64_C(20) * 365 * 24 * 3600)
-
-/* ---- runs ---- */
-
-static struct cut_run *
-run_of(struct cut_page *page)
-{
-    return &page->runs[atomic_load(&page->run_count) % 2];
-}
-
-static void
-begin_run(struct cut_page *page)
-{
-    uint32_t count = atomic_load(&page->run_count) + 1;
-    struct cut_run *run = &page->runs[count % 2];
-    uint64_t word = 0;
-
-    while (word == 0) {
-        rand_bytes(&word, sizeof(word));
-    }
-    memset(run, 0, sizeof(*run));
-    run->word = word;
-    atomic_store(&run->first, atomic_load(&page->next));
-    atomic_store(&page->run_count, count);
-}
-
-/* ---- a session begins ---- */
-
-static bool
-make_page(struct cutter *c)
-{
-    struct stream *s = c->stream;
-    uint32_t segment = segment_take(stream_number(s));
-    struct cut_page *page;
-
-    if (segment == SEGMENT_NONE) {
-        return false;
-    }
-    page = (struct cut_page *)(void *)segment_bytes(segment);
-    memset(page, 0, sizeof(*page));
-    atomic_store(&page->next, 1);
-    begin_run(page);
-    c->page = page;
-    c->again = true;
-    atomic_store(&s->cuts, segment);
-    return true;
-}
-
-/* Goes on behind the last cut. */
-static void
-go_on(struct cutter *c, bool over)
-{
-    struct cut_page *page = c->page;
-    uint64_t next = atomic_load(&page->next);
-
-    if (next > 1) {
-        c->last = page->cuts[(next - 1) % LIVE_CUT_RING];
-    }
-    atomic_store(&page->closed, atomic_load(&c->stream->tail));
-    if (over || atomic_load(&run_of(page)->failed) != 0) {
-        begin_run(page);
-    }
-    c->again = atomic_load(&run_of(page)->target) == 0;
-    c->clock = atomic_load(&page->end_time);
-    c->keep_cut = next > LIVE_CUT_RING ? next - LIVE_CUT_RING + 1 : 1;
-}
-
-void
-cut_start(struct cutter *c, struct stream *s)
-{
-    bool over = atomic_load(&s->hold_until) <= clock_ms();
-
-    memset(c, 0, sizeof(*c));
-    c->keep = FRAME_NONE;
-    if (s->cut_rules.segment == 0) {
-        return;
-    }
-    c->stream = s;
-    cut_tracks_start(c);
-    c->page = cut_page_of(s);
-    if (c->page != NULL) {
-        go_on(c, over);
-    } else {
-        make_page(c);
-    }
-    /* From now on only the end of this session's hold counts. */
-    atomic_store(&s->hold_until, INT64_MAX);
-}
-
-/* ---- time ---- */
-
-static int64_t
-time_of(struct cutter *c, uint32_t timestamp)
-{
-    struct cut_page *page = c->page;
-    uint32_t low;
-
-    if (atomic_load_explicit(&page->timed, memory_order_relaxed) == 0) {
-        atomic_store(&page->offset, CUT_BEGIN_MS - timestamp);
-        atomic_store(&page->timed, 1);
-        c->clock = CUT_BEGIN_MS;
-    }
-    low = timestamp + atomic_load_explicit(&page->offset, memory_order_relaxed);
-    return c->clock + (int32_t)(low - (uint32_t)c->clock);
-}
-
-/* ---- what is kept ---- */
-
-/* Frames of the last targets, and what stands before a stream is ready. */
-static void
-keep_targets(struct cutter *c)
-{
-    struct cut_page *page = c->page;
-    int64_t target = atomic_load(&run_of(page)->target);
-    int64_t oldest;
-
-    if (target == 0) {
-        target = c->stream->cut_rules.max_segment;
-    }
-    oldest = c->last.time - LIVE_CUT_TARGETS * target;
-    if (c->keep_cut + LIVE_CUT_RING <= c->last.number) {
-        c->keep_cut = c->last.number - LIVE_CUT_RING + 1;
-    }
-    for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
-        const struct live_cut *cut = &page->cuts[n % LIVE_CUT_RING];
-
-        if (cut->time > oldest && c->keep != FRAME_NONE) {
-            break;
-        }
-        if ((cut->flags & LIVE_CUT_SEGMENT) != 0) {
-            c->keep_cut = n;
-            c->keep = cut->frame;
-        }
-    }
-}
-
-uint64_t
-cut_kept(const struct cutter *c)
-{
-    return c->keep;
-}
-
-/* ---- noting a cut ---- */
-
-/* The number of a stream's first segment: nothing that had its name before, on
- * this node or another, had it. */
-static uint64_t
-first_segment(void)
-{
-    uint64_t now = (uint64_t)(clock_wall_ms() - EPOCH_MS) / 1000;
-    uint64_t most = atomic_load(&arena.head->cut_segments);
-
-    return most >= now && most - now < NUMBERS_AHEAD ? most + 1 : now;
-}
-
-static void
-number_it(struct cutter *c, struct live_cut *cut)
-{
-    uint64_t most = atomic_load(&arena.head->cut_segments);
-
-    cut->number = atomic_load(&c->page->next);
-    if ((cut->flags & LIVE_CUT_SEGMENT) == 0) {
-        cut->segment = c->last.segment;
-        cut->part = c->last.part + 1;
-        return;
-    }
-    cut->segment = c->last.number != 0 ? c->last.segment + 1 : first_segment();
-    cut->part = 0;
-    while (cut->segment > most &&
-           !atomic_compare_exchange_weak(&arena.head->cut_segments, &most,
-                                         cut->segment)) {
-    }
-}
-
-static void
-place_in_time(struct cutter *c, struct live_cut *cut)
-{
-    int64_t wall = clock_wall_ms();
-    int64_t told = c->wall + cut->time - c->wall_time;
-    bool apart = (cut->flags & LIVE_CUT_DISCONTINUITY) != 0 || c->wall == 0 ||
-                 told - wall > WALL_MS || wall - told > WALL_MS;
-
-    if ((cut->flags & LIVE_CUT_SEGMENT) != 0 && apart) {
-        c->wall = wall;
-        c->wall_time = cut->time;
-        told = wall;
-    }
-    cut->wall_ms = told;
-}
-
-static void
-set_sounds(const struct cutter *c, struct live_cut *cut)
-{
-    for (unsigned i = 1; i < CUT_TRACKS; i++) {
-        const struct cut_track *t = &c->tracks[i];
-
-        if (t->in && t->place < LIVE_CUT_SOUNDS) {
-            cut->sound[t->place] = t->next;
-        }
-    }
-}
-
-static void
-cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
-           uint32_t flags)
-{
-    struct cut_page *page = c->page;
-    uint64_t closed = atomic_load(&page->closed);
-    int64_t end = atomic_load(&page->end_time);
-    struct live_cut cut = {
-        .frame = f->number,
-        .discontinuity = c->last.discontinuity,
-        .header = c->last.header,
-        .flags = flags,
-        .time = time,
-        .ended = time,
-        .ended_frame = f->number,
-        .bytes = atomic_load(&c->stream->bytes) - f->frame->payload_len,
-    };
-
-    if (c->last.number != 0 && (flags & LIVE_CUT_DISCONTINUITY) != 0) {
-        cut.discontinuity++;
-        cut.ended = end < time ? end : time;
-        if (closed > c->last.frame && closed < f->number) {
-            cut.ended_frame = closed;
-        }
-    }
-    if ((flags & LIVE_CUT_SEGMENT) != 0) {
-        cut.header = c->differs || !c->begun || c->last.number == 0
-                         ? cut_tracks_set(c)
-                         : c->last.header;
-        c->segment_time = time;
-        c->frames = 0;
-    }
-    number_it(c, &cut);
-    place_in_time(c, &cut);
-    set_sounds(c, &cut);
-    page->cuts[cut.number % LIVE_CUT_RING] = cut;
-    atomic_store_explicit(&page->next, cut.number + 1, memory_order_release);
-    c->last = cut;
-    if ((flags & LIVE_CUT_SEGMENT) != 0) {
-        keep_targets(c);
-    }
-    wake_cut_readers(c->stream);
-}
 
 /* ---- lengths ---- */
 
@@ -284,7 +34,7 @@ static void
 get_ready(struct cutter *c, int64_t length)
 {
     const struct live_cut_rules *rules = &c->stream->cut_rules;
-    struct cut_run *run = run_of(c->page);
+    struct cut_run *run = cut_run_of(c->page);
     uint64_t interval =
         (uint64_t)length * 1000 / (c->frames > 0 ? c->frames : 1);
     uint64_t count, aim;
@@ -316,7 +66,7 @@ interval_of(const struct cutter *c)
 static bool
 is_too_long(const struct cutter *c, int64_t time)
 {
-    uint32_t target = atomic_load(&run_of(c->page)->target);
+    uint32_t target = atomic_load(&cut_run_of(c->page)->target);
     int64_t interval = interval_of(c);
     int64_t limit =
         target != 0 ? (int64_t)seconds(target) * 1000 + ROUNDING_MS
@@ -336,7 +86,7 @@ static bool
 is_part(const struct cutter *c, int64_t time)
 {
     uint32_t aim =
-        atomic_load_explicit(&run_of(c->page)->aim, memory_order_relaxed);
+        atomic_load_explicit(&cut_run_of(c->page)->aim, memory_order_relaxed);
 
     return aim != 0 &&
            (time - c->last.time) * 1000 + interval_of(c) > (int64_t)aim * 1000;
@@ -347,9 +97,10 @@ is_part(const struct cutter *c, int64_t time)
 static void
 give_up(struct cutter *c)
 {
-    struct cut_run *run = run_of(c->page);
+    struct cut_run *run = cut_run_of(c->page);
 
     if (atomic_load(&run->failed) == 0) {
+        metric_add(&live_metrics[LIVE_CUTS_LOST], LIVE_CUTS_STRICT, 1);
         atomic_store(&run->failed, 1);
         atomic_store(&run->target, 0);
         log_limited(LOG_WARN,
@@ -366,30 +117,39 @@ cut_anew(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
     uint32_t flags = LIVE_CUT_SEGMENT | (key ? LIVE_CUT_KEY : 0);
 
+    if (c->again && !key) {
+        c->begun = false; /* with the next key frame */
+        return;
+    }
+    if (!key) {
+        atomic_store(&cut_run_of(c->page)->loose, 1);
+    }
     if (c->again) {
         /* Nothing was offered yet. */
-        atomic_store(&run_of(c->page)->first, atomic_load(&c->page->next));
+        atomic_store(&cut_run_of(c->page)->first, atomic_load(&c->page->next));
     }
     if (c->last.number != 0) {
         flags |= LIVE_CUT_DISCONTINUITY;
     }
-    for (unsigned i = 0; i < CUT_TRACKS && !c->begun; i++) {
+    for (unsigned i = 0; i < CUT_TRACKS; i++) {
         struct cut_track *t = &c->tracks[i];
 
-        if (t->known && !t->there) { /* announced: its frames will come */
-            t->there = true;
+        if (!c->begun && i > 0 && t->known) {
+            t->there = true; /* announced: its frames will come */
+        }
+        if (c->broken) {
             t->last = time;
         }
     }
     cut_before(c, f, time, flags);
+    c->broken = c->lost = false;
     c->begun = true;
-    c->lost = false;
 }
 
 static void
 end_segment(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
-    struct cut_run *run = run_of(c->page);
+    struct cut_run *run = cut_run_of(c->page);
     int64_t length = time - c->segment_time;
     bool first = atomic_load(&run->target) == 0;
     uint32_t frames = c->frames;
@@ -411,15 +171,6 @@ end_segment(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     }
 }
 
-static bool
-is_gap(const struct cutter *c, int64_t time)
-{
-    int64_t gap = time - c->clock;
-
-    return c->lost ||
-           (gap > GAP_MS && gap * 1000 > 4 * (int64_t)interval_of(c));
-}
-
 static void
 measure(struct cutter *c, int64_t time, bool sound)
 {
@@ -439,13 +190,12 @@ measure(struct cutter *c, int64_t time, bool sound)
 static void
 lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
-    bool failed = atomic_load(&run_of(c->page)->failed) != 0;
-
-    if (failed || (!c->begun && !(key && f->start))) {
+    if (atomic_load(&cut_run_of(c->page)->failed) != 0 || (!c->begun && !key)) {
         return;
     }
     time = time > c->last.time ? time : c->last.time;
-    if (!c->begun || is_gap(c, time) || (c->differs && key)) {
+    c->broken = !c->begun || c->lost;
+    if (c->broken || (c->differs && key)) {
         cut_anew(c, f, time, key);
     } else if ((key && is_long_enough(c, time)) || is_too_long(c, time)) {
         end_segment(c, f, time, key);
@@ -461,16 +211,29 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 
 /* ---- frames ---- */
 
-/* Tracks that have no frames any more. */
+/* Frames are missing in front of this one. */
 static void
-look_for_ends(struct cutter *c, int64_t time)
+look_for_gap(struct cutter *c, const struct cut_frame *f, int64_t time)
 {
-    int64_t most = TRACK_ENDS_MS;
+    int64_t gap = time - c->clock;
+
+    if (!c->lost && gap > GAP_MS && gap * 1000 > 4 * (int64_t)interval_of(c)) {
+        atomic_store(&c->page->closed, f->number);
+        c->lost = true;
+    }
+}
+
+/* Tracks that have no frames any more while others go on. */
+static void
+look_for_ends(struct cutter *c)
+{
+    int64_t slow = 6 * (int64_t)interval_of(c) / 1000;
+    int64_t most = slow > TRACK_ENDS_MS ? slow : TRACK_ENDS_MS;
 
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
         struct cut_track *t = &c->tracks[i];
 
-        if (t->there && time - t->last > most) {
+        if (t->there && c->clock - t->last > most) {
             t->there = false;
             c->differs |= t->in;
         }
@@ -508,20 +271,60 @@ note_picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     c->sound_before = c->sound;
 }
 
+/* Pictures pause: sound ends parts and segments, at the times of pictures. */
+static void
+lead_in_pause(struct cutter *c, const struct cut_frame *f, int64_t time)
+{
+    time = c->led + time - c->sound_before;
+    if (is_too_long(c, time)) {
+        end_segment(c, f, time, false);
+    } else if (is_part(c, time)) {
+        cut_before(c, f, time, 0);
+    }
+    atomic_store_explicit(&c->page->end_time, time, memory_order_relaxed);
+}
+
+static bool
+is_pause(const struct cutter *c, int64_t time)
+{
+    int64_t silent = time - c->sound_before;
+
+    return c->begun && c->sound_before != 0 && silent > PAUSE_MS &&
+           silent * 1000 > 4 * (int64_t)interval_of(c) &&
+           atomic_load(&cut_run_of(c->page)->failed) == 0;
+}
+
+/* Whether a stream can begin with this sound: none of pictures, or they do not
+ * come. */
+static bool
+may_begin(struct cutter *c, const struct cut_frame *f, int64_t time)
+{
+    if (c->waits_since == 0) {
+        c->waits_since = time;
+    }
+    return f->start || time - c->waits_since >= BEGIN_MS;
+}
+
 static void
 note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
            int64_t time)
 {
-    bool pictures = c->tracks[0].there;
+    const struct cut_track *pictures = &c->tracks[0];
 
     if (!t->there) {
         join(c, t);
     }
+    if (time - c->sound > PAUSE_MS) {
+        c->sound_before += time - c->sound; /* it paused itself */
+    }
     c->sound = time;
-    if (!pictures && f->leading) {
-        lead(c, f, time, !c->tracks[0].in || c->differs);
-    } else if (f->leading && c->begun && time - c->sound_before > PAUSE_MS) {
-        /* pictures pause */
+    if (!f->leading) {
+        /* Another one shows what time it is. */
+    } else if (!pictures->there) {
+        lead(c, f, time,
+             c->begun ? !pictures->in || c->differs : may_begin(c, f, time));
+    } else if (is_pause(c, time)) {
+        lead_in_pause(c, f, time);
     }
     cut_track_sound(t, f, time);
     t->last = time;
@@ -540,12 +343,13 @@ cut_note(struct cutter *c, const struct cut_frame *f)
     }
     cut_track_learn(c, t, f);
     if ((f->info.flags & MEDIA_HEADER) != 0 || !t->known ||
-        (c->page == NULL && !(f->start && make_page(c)))) {
+        (c->page == NULL && !(f->start && cut_page_make(c)))) {
         return;
     }
-    time = time_of(c, f->frame->timestamp);
+    time = cut_time_of(c, f->frame->timestamp);
     if (c->begun) {
-        look_for_ends(c, time);
+        look_for_gap(c, f, time);
+        look_for_ends(c);
     }
     if (f->frame->type == MEDIA_VIDEO) {
         note_picture(c, t, f, time);

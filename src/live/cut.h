@@ -14,6 +14,7 @@
  * none.  While pictures pause, sound leads.
  *
  *   cut.c         when a frame is cut off
+ *   cut_page.c    the page: made, gone on with, written to
  *   cut_tracks.c  tracks, their codec headers and times
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -79,11 +80,19 @@ cut_page_of(struct stream *s)
                : (struct cut_page *)(void *)segment_bytes(segment);
 }
 
+/* The run under way. */
+static inline struct cut_run *
+cut_run_of(struct cut_page *page)
+{
+    return &page->runs[atomic_load(&page->run_count) % 2];
+}
+
 /* A track as the writer sees it. */
 struct cut_track {
     bool known; /* what its frames are is known: there is a header */
     bool there; /* it has frames, or is about to */
     bool in;    /* it is in the set in force */
+    bool older; /* known from an earlier session: look at its first frame */
     uint8_t type, id;
     uint8_t codec;            /* enum media_codec */
     uint32_t place;           /* among the sounds of the set */
@@ -101,19 +110,23 @@ struct cut_track {
 
 /* The writing process's own. */
 struct cutter {
-    struct stream *stream;   /* NULL: it is not to be cut */
-    struct cut_page *page;   /* NULL: there is none (yet) */
-    struct live_cut last;    /* the newest cut; number 0: there is none */
-    bool begun;              /* there is one of this session */
-    bool lost;               /* frames were */
-    bool differs;            /* the tracks are not those of the set in force */
-    bool again;              /* nothing was offered yet: the run begins anew */
-    bool sound_led;          /* the last time */
-    int64_t segment_time;    /* where the segment under way began */
-    uint32_t frames;         /* that led in it */
-    int64_t clock;           /* time of the latest frame */
-    int64_t led;             /* time of the last frame that led */
-    int64_t sound;           /* time of the latest sound ... */
+    struct stream *stream; /* NULL: it is not to be cut */
+    struct cut_page *page; /* NULL: there is none (yet) */
+    struct live_cut last;  /* the newest cut; number 0: there is none */
+    bool begun;            /* there is one of this session */
+    bool lost;             /* frames were */
+    bool differs;          /* the tracks are not those of the set in force */
+    bool broken;           /* media are missing in front of the cut */
+    bool starved;          /* memory keeps less than a list needs */
+    bool again;            /* nothing was offered yet: the run begins anew */
+    bool sound_led;        /* the last time */
+    int64_t segment_time;  /* where the segment under way began */
+    uint32_t frames;       /* that led in it */
+    int64_t
+        waits_since; /* for pictures, before the first cut; 0: no sound yet */
+    int64_t clock;   /* time of the latest frame */
+    int64_t led;     /* time of the last frame that led */
+    int64_t sound;   /* time of the latest sound ... */
     int64_t sound_before;    /* ... when the last picture came */
     uint64_t keep, keep_cut; /* frames from here on are kept for readers */
     int64_t wall, wall_time; /* wall time of a time of the stream */
@@ -141,9 +154,21 @@ void cut_note_lost(struct cutter *c);
 /* Frames before it may go as far as readers of cuts are concerned. */
 uint64_t cut_kept(const struct cutter *c);
 
+/* ---- cut_page.c ---- */
+
+/* False: there is no memory for it. */
+bool cut_page_make(struct cutter *c);
+/* The time of a timestamp: 64 bits. */
+int64_t cut_time_of(struct cutter *c, uint32_t timestamp);
+/* Notes a cut in front of a frame. */
+void cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
+                uint32_t flags);
+
 /* ---- cut_tracks.c ---- */
 
 void cut_tracks_start(struct cutter *c);
+/* Expects the tracks without headers that the set in force has. */
+void cut_tracks_expect(struct cutter *c);
 /* The track of a frame; NULL: it is none that is offered. */
 struct cut_track *cut_track_of(struct cutter *c, const struct cut_frame *f);
 /* Takes in what the frame tells of its track: a codec header, or of a codec

@@ -22,34 +22,48 @@ cut_tracks_start(struct cutter *c)
     }
 }
 
-struct cut_track *
-cut_track_of(struct cutter *c, const struct cut_frame *f)
+/* Sound: that of an id, or a free one. */
+static struct cut_track *
+sound_of(struct cutter *c, uint8_t id)
 {
-    struct cut_track *free = NULL;
+    struct cut_track *unused = NULL;
 
-    if (f->frame->type == MEDIA_VIDEO) {
-        if (f->leading) {
-            c->tracks[0].id = f->info.track;
-        }
-        return f->leading ? &c->tracks[0] : NULL;
-    }
     for (unsigned i = 1; i < CUT_TRACKS; i++) {
         struct cut_track *t = &c->tracks[i];
 
-        if (t->known && t->id == f->info.track) {
+        if (t->known && t->id == id) {
             return t;
         }
-        if (free == NULL && !t->known) {
-            free = t;
+        if (unused == NULL && !t->known) {
+            unused = t;
         }
     }
-    if (free != NULL) {
-        free->id = f->info.track;
+    if (unused != NULL) {
+        unused->id = id;
     }
-    return free;
+    return unused;
 }
 
-/* What its header says: whether it can be offered. */
+struct cut_track *
+cut_track_of(struct cutter *c, const struct cut_frame *f)
+{
+    struct cut_track *pictures = &c->tracks[0];
+
+    if (f->frame->type == MEDIA_AUDIO) {
+        return sound_of(c, f->info.track);
+    }
+    if (!f->leading) {
+        return NULL;
+    }
+    if (pictures->id != f->info.track) {
+        pictures->id = f->info.track;
+        pictures->known = false;
+        c->differs |= pictures->in;
+    }
+    return pictures;
+}
+
+/* Its header tells whether it can be offered. */
 static void
 read_header(struct cut_track *t)
 {
@@ -61,6 +75,20 @@ read_header(struct cut_track *t)
     t->track = track;
 }
 
+/* Whether the front of a frame of a codec without header says what another one
+ * said. */
+static bool
+is_like(const struct cut_track *t, const struct cut_frame *f)
+{
+    struct media_track track;
+
+    return !t->older ||
+           media_track_of(&track, (enum media_type)t->type, f->payload) == -1 ||
+           (track.timescale == t->track.timescale &&
+            track.channels == t->track.channels &&
+            track.width == t->track.width && track.height == t->track.height);
+}
+
 void
 cut_track_learn(struct cutter *c, struct cut_track *t,
                 const struct cut_frame *f)
@@ -69,9 +97,11 @@ cut_track_learn(struct cutter *c, struct cut_track *t,
     bool header = (f->info.flags & MEDIA_HEADER) != 0;
 
     if (!header && (media_codec_has_header((enum media_codec)f->info.codec) ||
-                    (t->known && t->codec == f->info.codec))) {
+                    (t->known && t->codec == f->info.codec && is_like(t, f)))) {
+        t->older = false;
         return;
     }
+    t->older = false;
     if (!header && len > MEDIA_FRONT_MAX) {
         len = MEDIA_FRONT_MAX;
     }
@@ -99,6 +129,39 @@ cut_track_sound(struct cut_track *t, const struct cut_frame *f, int64_t time)
                               f->payload.len));
 
     live_cut_sound(t->next, time, t->timescale, duration, &t->next);
+}
+
+void
+cut_tracks_expect(struct cutter *c)
+{
+    const struct cut_set *set = &c->page->sets[c->last.header % CUT_SETS];
+    uint32_t used = 0;
+
+    if (atomic_load(&set->number) != c->last.header || c->last.header == 0 ||
+        set->count > CUT_TRACKS) {
+        return;
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        struct cut_set_item item = set->items[i];
+        struct cut_track *t;
+
+        if (item.len > sizeof(set->bytes) - used) {
+            return;
+        }
+        t = item.type == MEDIA_AUDIO && item.len <= CUT_SOUND_HEADER
+                ? sound_of(c, item.track)
+                : NULL;
+        if (t != NULL) {
+            memcpy(t->header, set->bytes + used, item.len);
+            t->len = item.len;
+            read_header(t);
+            t->codec = t->track.codec;
+            t->known =
+                t->known && !media_codec_has_header((enum media_codec)t->codec);
+            t->older = true;
+        }
+        used += item.len;
+    }
 }
 
 /* ---- sets ---- */

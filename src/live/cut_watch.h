@@ -1,5 +1,5 @@
 /*
- * What the hub tells watches of cuts (live/cuts.h).
+ * Watches of cuts (live/cuts.h) as the hub tells them.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -43,7 +43,7 @@ struct runs {
     uint64_t word, older_word;
     uint64_t first, older_first;
     uint32_t target, part_target;
-    bool strict;
+    bool strict, failed;
 };
 
 static struct runs
@@ -65,6 +65,7 @@ copy_runs(struct cut_page *page)
             .target = atomic_load(&run->target),
             .part_target = atomic_load(&run->part_target),
             .strict = atomic_load(&run->loose) == 0,
+            .failed = atomic_load(&run->failed) != 0,
         };
         atomic_thread_fence(memory_order_seq_cst);
         again = atomic_load(&page->run_count);
@@ -133,6 +134,21 @@ find_ends(struct live_cuts *c, struct cut_page *page)
     }
 }
 
+/* Of a list that was longer once, too little is left. */
+static void
+look_for_hunger(struct live_cuts *c)
+{
+    struct live_cut cut;
+
+    c->short_of_memory =
+        c->target != 0 && c->first > c->run &&
+        (!live_cut_at(c, c->first, &cut) ||
+         c->end_time - cut.time < (int64_t)LIVE_CUT_LEAST * c->target);
+    if (c->short_of_memory) {
+        c->target = c->part_target = 0;
+    }
+}
+
 bool
 live_cuts_find(struct str name, struct live_cuts *c)
 {
@@ -156,6 +172,7 @@ live_cuts_find(struct str name, struct live_cuts *c)
         .older_word = runs.older_word,
         .live = stream_is_live(s),
         .strict = runs.strict,
+        .failed = runs.failed,
     };
     c->over = !c->live && left <= 0;
     c->hold_left = c->live || left < 0 ? 0 : left;
@@ -168,6 +185,7 @@ live_cuts_find(struct str name, struct live_cuts *c)
         c->first = c->end;
     }
     find_ends(c, page);
+    look_for_hunger(c);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "live/cut.h"
 #include "live/metrics.h"
 #include "live/record.h"
 #include "live/stream.h"
@@ -89,6 +90,17 @@ until_of(_Atomic int64_t *at, int64_t most)
     return until;
 }
 
+/* The hold is over: readers are told so once. */
+static void
+tell_over(struct stream *s, int64_t hold_until)
+{
+    if (atomic_load(&s->told_until) != hold_until) {
+        atomic_store(&s->told_until, hold_until);
+        wake_readers(s);
+        wake_cut_readers(s);
+    }
+}
+
 /* Its hold is over, but players that can take more do not have all of it yet.
  * Players that have it all are stopped meanwhile; a publisher that comes now
  * goes on with the stream as in the hold. */
@@ -100,11 +112,30 @@ waits_for_players(struct stream *s, int64_t hold_until)
     if (owed <= clock_ms() || !stream_is_owed(s)) {
         return false;
     }
-    if (atomic_load(&s->told_until) != hold_until) {
-        atomic_store(&s->told_until, hold_until);
-        wake_readers(s);
-    }
+    tell_over(s, hold_until);
     return true;
+}
+
+/* Its hold is over, but what was cut off it stays for those who are still
+ * watching that: for as long as their list is.  ms; 0: no longer. */
+static int64_t
+stays_for_cuts(struct stream *s, int64_t hold_until)
+{
+    struct cut_page *page = cut_page_of(s);
+    int64_t left = hold_until - clock_ms();
+    int64_t target;
+
+    if (page == NULL) {
+        return 0;
+    }
+    target = atomic_load(&cut_run_of(page)->target);
+    left += LIVE_CUT_TARGETS *
+            (target < LIVE_CUT_TARGET_MAX ? target : LIVE_CUT_TARGET_MAX);
+    if (left <= 0) {
+        return 0;
+    }
+    tell_over(s, hold_until);
+    return left;
 }
 
 /* Ends it if its time is over; ms until then, or -1 if it is not on hold. */
@@ -124,6 +155,10 @@ housekeep_open(struct stream *s)
     }
     if (waits_for_players(s, until)) {
         return LOOK_AGAIN_MS;
+    }
+    left = stays_for_cuts(s, until);
+    if (left > 0) {
+        return left;
     }
     if (!atomic_compare_exchange_strong(&s->writer, &nobody,
                                         slot_self_owner())) {

@@ -96,7 +96,7 @@ static const struct conf_key live_keys[] = {
         .help =
             "The past of a stream that is kept for players that fall behind."),
     ROW(live_settings, max_stream_memory, CONF_SIZE, .min = MIB(1),
-        .max = MIB(64), .preset = "16M",
+        .max = MIB(128), .preset = "16M",
         .help = "The most one stream may take of memory."),
     ROW(live_settings, hold, CONF_TIME, .min = 0, .max = LIVE_HOLD_MAX,
         .preset = "10s",

@@ -1,5 +1,5 @@
 /*
- * Cuts: where streams are divided, and what readers see of it.
+ * Cuts: where streams are divided, and tracks that come and go.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,153 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include <stdlib.h>
-
-#include "arena_fixture.h"
-#include "live/cut.h"
-#include "live/cuts.h"
-
-static struct stream *s;
-static struct writer w;
-static struct live_cut_rules rules;
-
-static void
-open_stream(void)
-{
-    struct live_publish what = fixture_publish("live/a");
-
-    what.cuts = rules;
-    assert_int_equal(stream_claim(&what, &s), STREAM_YOURS);
-    writer_start(&w, s);
-}
-
-static int
-setup(void **state)
-{
-    (void)state;
-    rules = (struct live_cut_rules){ 2000, 6000, 333, false };
-    fixture_arena();
-    open_stream();
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    fixture_arena_end();
-    return 0;
-}
-
-/* ---- what is published ---- */
-
-static const uint8_t asc[] = { 0xaf, 0, 0x12, 0x10 }; /* AAC LC 44100 */
-
-/* A configuration with a set of parameters. */
-static const uint8_t avcc[] = { 0x17, 0,    0,    0, 0,    1,    0x64, 0,
-                                0x1f, 0xff, 0xe1, 0, 4,    0x67, 0x64, 0,
-                                0x1f, 1,    0,    2, 0x68, 0xee };
-
-static void
-header_of_pictures(uint32_t time)
-{
-    assert_int_equal(writer_append(&w, MEDIA_VIDEO, time, avcc, sizeof(avcc)),
-                     0);
-}
-
-static void
-header_of_sound(uint32_t time)
-{
-    assert_int_equal(writer_append(&w, MEDIA_AUDIO, time, asc, sizeof(asc)), 0);
-}
-
-static struct publishing {
-    bool pictures, sound;
-    uint32_t from, to; /* ms */
-    uint32_t fps;
-    uint32_t gop; /* ms; 0: one key frame only */
-} both = { true, true, 0, 20000, 25, 2000 };
-
-/* Pictures and sound in order of time. */
-static void
-publish(struct publishing p)
-{
-    uint64_t picture = 0, sound = 0;
-    int64_t last_key = -1;
-
-    if (p.pictures) {
-        header_of_pictures(p.from);
-    }
-    if (p.sound) {
-        header_of_sound(p.from);
-    }
-    for (;;) {
-        uint32_t at = p.from + (uint32_t)(picture * 1000 / p.fps);
-        uint32_t heard = p.from + (uint32_t)(sound * 1024 * 1000 / 44100);
-        bool sees = p.pictures && (!p.sound || at <= heard);
-
-        if ((sees ? at : heard) >= p.to) {
-            break;
-        }
-        if (sees) {
-            int64_t gop = p.gop == 0 ? -1 : (int64_t)(at - p.from) / p.gop;
-            bool key = picture == 0 || gop > last_key;
-
-            last_key = gop;
-            append(&w, key ? KEY : INTER, at, 100);
-            picture++;
-        } else {
-            append(&w, SOUND, heard, 20);
-            sound++;
-        }
-    }
-}
-
-static struct live_cuts
-find(void)
-{
-    struct live_cuts c;
-
-    assert_true(live_cuts_find(STR("live/a"), &c));
-    return c;
-}
-
-/* What every stream's cuts keep to. */
-static void
-check_all(const struct live_cuts *c)
-{
-    struct live_cut before, cut;
-    uint32_t target = (c->target + 500) / 1000 * 1000;
-
-    assert_true(c->first < c->end);
-    assert_true(live_cut_at(c, c->first, &before));
-    assert_true((before.flags & LIVE_CUT_SEGMENT) != 0);
-    for (uint64_t n = c->first, begin = n; n + 1 < c->end; n++) {
-        bool ends;
-
-        assert_true(live_cut_at(c, n + 1, &cut));
-        assert_true(live_cut_at(c, n, &before));
-        ends = (cut.flags & LIVE_CUT_SEGMENT) != 0;
-        assert_true(cut.frame > before.frame);
-        assert_true(cut.time >= cut.ended && cut.ended >= before.time);
-        if (ends) {
-            struct live_cut segment;
-
-            assert_true(live_cut_at(c, begin, &segment));
-            assert_int_equal(cut.segment, before.segment + 1);
-            assert_int_equal(cut.part, 0);
-            assert_true(cut.ended - segment.time < target + 500);
-            begin = n + 1;
-        } else {
-            assert_int_equal(cut.segment, before.segment);
-            assert_int_equal(cut.part, before.part + 1);
-            assert_in_range(cut.time - before.time,
-                            (c->part_target * 85 + 99) / 100, c->part_target);
-        }
-        assert_true(live_cut_of(c, cut.segment, cut.part, &before));
-        assert_int_equal(before.number, cut.number);
-    }
-}
+#include "cut_fixture.h"
 
 static void
 test_pictures_and_sound(void **state)
@@ -167,7 +21,7 @@ test_pictures_and_sound(void **state)
     struct live_cut cut;
 
     (void)state;
-    publish(both);
+    publish(BOTH);
     c = find();
     assert_int_equal(c.target, 2000);
     assert_int_equal(c.part_target, 321);
@@ -192,7 +46,7 @@ test_time_of_sound(void **state)
     uint64_t time = 0;
 
     (void)state;
-    publish(both);
+    publish(BOTH);
     c = find();
     for (uint64_t n = c.first; n + 1 < c.end; n++) {
         assert_true(live_cut_at(&c, n, &cut));
@@ -212,13 +66,350 @@ test_time_of_sound(void **state)
     }
 }
 
+/* ---- how streams are divided ---- */
+
+static void
+test_key_frames_far_and_near(void **state)
+{
+    static const struct {
+        uint32_t gop, target;
+        bool strict;
+    } rows[] = {
+        { 100, 2000, true },  { 1000, 2000, true },  { 2000, 2000, true },
+        { 4000, 4000, true }, { 9000, 6000, false }, { 30000, 6000, false },
+        { 3000, 3000, true }, { 1999, 2000, true },  { 6000, 6000, true },
+        { 0, 6000, false },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct publishing p = { true, true, 0, 45000, 25, rows[i].gop };
+        struct live_cuts c;
+
+        teardown(state);
+        setup(state);
+        publish(p);
+        c = find();
+        assert_int_equal((c.target + 500) / 1000 * 1000, rows[i].target);
+        assert_int_equal(c.strict, rows[i].strict);
+        check_all(&c);
+        assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+    }
+}
+
+static void
+test_rates_of_pictures(void **state)
+{
+    static const uint32_t rates[] = { 1, 5, 10, 15, 24, 25, 30, 50, 60, 120 };
+
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+        struct publishing p = { true, true, 0, 30000, rates[i], 2000 };
+        struct live_cuts c;
+
+        teardown(state);
+        setup(state);
+        publish(p);
+        c = find();
+        assert_true(c.target != 0);
+        assert_true(c.part_target <= 335 || rates[i] < 5);
+        check_all(&c);
+    }
+}
+
+static void
+test_sound_alone(void **state)
+{
+    struct publishing p = { false, true, 0, 30000, 25, 0 };
+    struct live_cuts c;
+    struct live_cut cut;
+    struct live_cut_headers h;
+
+    (void)state;
+    publish(p);
+    c = find();
+    assert_int_equal((c.target + 500) / 1000, 2);
+    assert_true(c.strict);
+    check_all(&c);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_true((cut.flags & LIVE_CUT_KEY) != 0);
+    assert_true(live_cut_headers(&c, cut.header, &h));
+    assert_int_equal(h.count, 1);
+}
+
+static void
+test_nothing_is_told_before_a_segment_is_whole(void **state)
+{
+    struct publishing p = { true, true, 0, 1990, 25, 2000 };
+
+    (void)state;
+    publish(p);
+    assert_int_equal(find().target, 0);
+    append(&w, KEY, 2000, 100);
+    assert_int_equal(find().target, 2000);
+}
+
+static void
+test_strict_keys(void **state)
+{
+    struct publishing p = { true, true, 0, 13000, 25, 9000 };
+    struct live_cuts c;
+
+    teardown(state);
+    setup(state);
+    teardown(state);
+    rules.strict_keys = true;
+    fixture_arena();
+    open_stream();
+    publish(p);
+    c = find();
+    assert_int_equal(c.target, 0);
+    assert_true(c.failed);
+    /* Another publisher may do better. */
+    stream_leave(s);
+    assert_int_equal(
+        stream_claim(&(struct live_publish){ .name = STR("live/a"),
+                                             .chunk_size = FIXTURE_CHUNK,
+                                             .hold = 10000 },
+                     &s),
+        STREAM_YOURS);
+    writer_start(&w, s);
+    publish((struct publishing){ true, true, 0, 5000, 25, 1000 });
+    c = find();
+    assert_int_equal(c.target, 2000);
+    assert_false(c.failed);
+}
+
+static void
+test_time_wraps(void **state)
+{
+    struct publishing p = { true, true, 0xffffffff - 15000, 0, 25, 2000 };
+    struct live_cuts c;
+    struct live_cut cut;
+
+    (void)state;
+    p.to = p.from + 30000;
+    publish(p);
+    c = find();
+    check_all(&c);
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_in_range(cut.time, 39000, 40000);
+}
+
+/* ---- tracks ---- */
+
+static void
+test_sound_joins(void **state)
+{
+    struct publishing p = { true, false, 0, 10000, 25, 2000 };
+    struct live_cuts c;
+    struct live_cut cut;
+    struct live_cut_headers h;
+
+    (void)state;
+    publish(p);
+    c = find();
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_true(live_cut_headers(&c, cut.header, &h));
+    assert_int_equal(h.count, 1);
+    p.sound = true;
+    p.from = 10000;
+    p.to = 20000;
+    publish(p);
+    c = find();
+    check_all(&c);
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_true(live_cut_headers(&c, cut.header, &h));
+    assert_int_equal(h.count, 2);
+    assert_int_equal(cut.discontinuity, 1);
+}
+
+static void
+test_sound_ends(void **state)
+{
+    struct publishing p = { true, true, 0, 10000, 25, 2000 };
+    struct live_cuts c;
+    struct live_cut cut;
+    struct live_cut_headers h;
+
+    (void)state;
+    publish(p);
+    p.sound = false;
+    p.from = 10000;
+    p.to = 18000;
+    publish(p);
+    c = find();
+    check_all(&c);
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_true(live_cut_headers(&c, cut.header, &h));
+    assert_int_equal(h.count, 1);
+    assert_int_equal(h.items[0].type, MEDIA_VIDEO);
+}
+
+static void
+test_pictures_end(void **state)
+{
+    struct publishing p = { true, true, 0, 10000, 25, 2000 };
+    struct live_cuts c;
+    struct live_cut cut;
+    struct live_cut_headers h;
+
+    (void)state;
+    publish(p);
+    p.pictures = false;
+    p.from = 10000;
+    p.to = 18000;
+    publish(p);
+    c = find();
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_true(live_cut_headers(&c, cut.header, &h));
+    assert_int_equal(h.count, 1);
+    assert_int_equal(h.items[0].type, MEDIA_AUDIO);
+    p.pictures = true; /* and come again */
+    p.from = 18000;
+    p.to = 26000;
+    publish(p);
+    c = find();
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 2);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_true(live_cut_headers(&c, cut.header, &h));
+    assert_int_equal(h.count, 2);
+}
+
+static void
+test_gap(void **state)
+{
+    struct publishing p = { true, true, 0, 10000, 25, 2000 };
+    struct live_cuts c;
+    struct live_cut cut;
+
+    (void)state;
+    publish(p);
+    p.from = 13000;
+    p.to = 20000;
+    publish(p);
+    c = find();
+    check_all(&c);
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
+    for (uint64_t n = c.first; n < c.end; n++) {
+        assert_true(live_cut_at(&c, n, &cut));
+        if ((cut.flags & LIVE_CUT_DISCONTINUITY) != 0) {
+            assert_int_equal(cut.time, 23000);
+            assert_in_range(cut.ended, 19990, 20010);
+        }
+    }
+}
+
+/* Sound goes on while no picture comes: parts and segments end all the same. */
+static void
+test_pictures_pause(void **state)
+{
+    struct publishing p = { true, true, 0, 10000, 25, 2000 };
+    struct live_cuts c;
+    struct live_cut cut;
+
+    (void)state;
+    publish(p);
+    for (uint32_t at = 10000; at < 11900; at += 20) {
+        append(&w, SOUND, at, 20);
+    }
+    c = find();
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_in_range(cut.time, 21300, 21900);
+    p.from = 11900;
+    p.to = 20000;
+    publish(p);
+    c = find();
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_in_range(cut.time, 29600, 30000);
+}
+
+/* MP3 has no header: its first frame tells of it, also when it comes back. */
+static void
+test_sound_without_header(void **state)
+{
+    static const uint8_t frame[] = { 0x2f, 0xff, 0xfb, 0x90, 0x44, 0, 1, 2 };
+    struct live_cuts c;
+    struct live_cut cut;
+    struct live_cut_headers h;
+
+    (void)state;
+    for (unsigned session = 0; session < 2; session++) {
+        header_of_pictures(0);
+        for (uint32_t i = 0; i < 200; i++) {
+            append(&w, i % 50 == 0 ? KEY : INTER, i * 40, 100);
+            writer_append(&w, MEDIA_AUDIO, i * 40, frame, sizeof(frame));
+        }
+        if (session == 0) {
+            struct live_publish what = fixture_publish("live/a");
+
+            stream_leave(s);
+            assert_int_equal(stream_claim(&what, &s), STREAM_YOURS);
+            writer_start(&w, s);
+        }
+    }
+    c = find();
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_int_equal(cut.header, 1);
+    assert_true(live_cut_headers(&c, 1, &h));
+    assert_int_equal(h.count, 2);
+    assert_int_equal(h.items[1].payload.len, sizeof(frame));
+    assert_memory_equal(h.items[1].payload.ptr, frame, sizeof(frame));
+}
+
+static void
+test_header_changes(void **state)
+{
+    uint8_t other[sizeof(avcc)];
+    struct live_cuts c;
+    struct live_cut cut;
+    struct live_cut_headers h;
+
+    (void)state;
+    publish(BOTH);
+    memcpy(other, avcc, sizeof(avcc));
+    other[8] = 0x28;
+    assert_int_equal(
+        writer_append(&w, MEDIA_VIDEO, 20000, other, sizeof(other)), 0);
+    for (uint32_t i = 0; i < 60; i++) {
+        append(&w, i % 50 == 0 ? KEY : INTER, 20000 + i * 40, 100);
+        append(&w, SOUND, 20000 + i * 40, 20);
+    }
+    c = find();
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_int_equal(cut.header, 2);
+    assert_true(live_cut_headers(&c, 2, &h));
+    assert_memory_equal(h.items[0].payload.ptr, other, sizeof(other));
+    assert_true(live_cut_headers(&c, 1, &h));
+    assert_memory_equal(h.items[0].payload.ptr, avcc, sizeof(avcc));
+    assert_false(live_cut_headers(&c, 3, &h));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_pictures_and_sound, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_time_of_sound, setup, teardown),
+        TEST(test_pictures_and_sound),
+        TEST(test_time_of_sound),
+        TEST(test_key_frames_far_and_near),
+        TEST(test_rates_of_pictures),
+        TEST(test_sound_alone),
+        TEST(test_nothing_is_told_before_a_segment_is_whole),
+        TEST(test_strict_keys),
+        TEST(test_time_wraps),
+        TEST(test_sound_joins),
+        TEST(test_sound_ends),
+        TEST(test_pictures_end),
+        TEST(test_gap),
+        TEST(test_pictures_pause),
+        TEST(test_sound_without_header),
+        TEST(test_header_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
