@@ -80,53 +80,63 @@ leave(struct blocked *b)
     }
 }
 
+/* It has its turn again. */
+static void
+resume(struct blocked *b)
+{
+    http_resume(b->request); /* in a later turn of the loop */
+    leave(b);
+}
+
 static void
 on_cut(struct live_cut_watch *w)
 {
     struct blocked_stream *s = LIST_ITEM(w, struct blocked_stream, watch);
     struct live_cuts c;
     bool found = live_cuts_find(str_from(s->name), &c);
-    struct list due;
+    struct list *node = s->requests.next;
 
-    list_init(&due);
-    LIST_EACH (node, &s->requests) {
+    while (node != &s->requests) {
         struct blocked *b = LIST_ITEM(node, struct blocked, link);
+        bool last = node->next == &s->requests && node->prev == node->next;
 
+        node = node->next;
         if (!found || blocked_is_over(&c, b)) {
-            list_remove(&b->link);
-            list_append(&due, &b->link);
+            resume(b);
+            if (last) {
+                return; /* the stream has ended with it */
+            }
         }
-    }
-    LIST_EACH (node, &due) {
-        struct blocked *b = LIST_ITEM(node, struct blocked, link);
-
-        http_resume(b->request);
-        leave(b); /* the last one ends the stream */
     }
 }
 
 /* Those that have waited longest come first in each list. */
+static void
+look_at_times(struct blocked_stream *s, int64_t now)
+{
+    size_t left = 0;
+
+    LIST_EACH (node, &s->requests) {
+        left++;
+    }
+    while (left-- > 0) {
+        struct blocked *b = LIST_ITEM(s->requests.next, struct blocked, link);
+
+        if (b->until > now) {
+            return;
+        }
+        b->expired = true;
+        resume(b); /* the last one ends the stream */
+    }
+}
+
 static void
 on_timer(struct timer *timer)
 {
     int64_t now = loop_now(all.loop);
 
     LIST_EACH (node, &all.streams) {
-        struct blocked_stream *s = LIST_ITEM(node, struct blocked_stream, link);
-        bool more = true;
-
-        while (more) {
-            struct blocked *b =
-                LIST_ITEM(s->requests.next, struct blocked, link);
-            bool last = b->link.next == &s->requests;
-
-            more = b->until <= now && !last;
-            if (b->until <= now) {
-                b->expired = true;
-                http_resume(b->request);
-                leave(b);
-            }
-        }
+        look_at_times(LIST_ITEM(node, struct blocked_stream, link), now);
     }
     if (all.count > 0) {
         timer_set(all.loop, timer, LOOK_MS);
