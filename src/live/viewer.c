@@ -93,7 +93,8 @@ owner_of(uint32_t n)
     return atomic_load(&arena.claims[n].owner);
 }
 
-/* False: somebody else has changed it. */
+/* Makes it no player, or gone altogether, while nobody can take it anew.
+ * False: somebody else has changed it. */
 static bool
 change(uint32_t n, slot_owner from, slot_owner to)
 {
@@ -476,7 +477,6 @@ look_at(uint32_t n, slot_owner owner, uint64_t oldest)
         break;
     case OWNER_RETIRED:
         if (is_seen(above(owner), oldest)) {
-            atomic_store(&arena.claims[n].plays, 0); /* while nobody has it */
             atomic_compare_exchange_strong(&arena.claims[n].owner, &owner, 0);
         }
         break;
