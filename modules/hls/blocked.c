@@ -60,32 +60,21 @@ blocked_is_over(const struct live_cuts *c, const struct blocked *b)
 /* ---- lists ---- */
 
 static void
-end_stream(struct blocked_stream *s)
-{
-    live_cut_unwatch(&s->watch);
-    list_remove(&s->link);
-    mem_free(&s);
-}
-
-static void
 leave(struct blocked *b)
 {
-    struct blocked_stream *s = b->stream;
-
     b->stream = NULL;
     list_remove(&b->link);
     hls_set_waiting(--all.count);
-    if (list_empty(&s->requests)) {
-        end_stream(s);
-    }
 }
 
-/* It has its turn again. */
 static void
-resume(struct blocked *b)
+end_if_empty(struct blocked_stream *s)
 {
-    http_resume(b->request); /* in a later turn of the loop */
-    leave(b);
+    if (list_empty(&s->requests)) {
+        live_cut_unwatch(&s->watch);
+        list_remove(&s->link);
+        mem_free(&s);
+    }
 }
 
 static void
@@ -94,49 +83,41 @@ on_cut(struct live_cut_watch *w)
     struct blocked_stream *s = LIST_ITEM(w, struct blocked_stream, watch);
     struct live_cuts c;
     bool found = live_cuts_find(str_from(s->name), &c);
-    struct list *node = s->requests.next;
-
-    while (node != &s->requests) {
-        struct blocked *b = LIST_ITEM(node, struct blocked, link);
-        bool last = node->next == &s->requests && node->prev == node->next;
-
-        node = node->next;
-        if (!found || blocked_is_over(&c, b)) {
-            resume(b);
-            if (last) {
-                return; /* the stream has ended with it */
-            }
-        }
-    }
-}
-
-/* Those that have waited longest come first in each list. */
-static void
-look_at_times(struct blocked_stream *s, int64_t now)
-{
-    size_t left = 0;
 
     LIST_EACH (node, &s->requests) {
-        left++;
+        struct blocked *b = LIST_ITEM(node, struct blocked, link);
+
+        if (!found || blocked_is_over(&c, b)) {
+            http_resume(b->request);
+            leave(b);
+        }
     }
-    while (left-- > 0) {
-        struct blocked *b = LIST_ITEM(s->requests.next, struct blocked, link);
+    end_if_empty(s);
+}
+
+/* Those that have waited longest come first. */
+static void
+end_waits(struct blocked_stream *s, int64_t now)
+{
+    LIST_EACH (node, &s->requests) {
+        struct blocked *b = LIST_ITEM(node, struct blocked, link);
 
         if (b->until > now) {
-            return;
+            break;
         }
         b->expired = true;
-        resume(b); /* the last one ends the stream */
+        http_resume(b->request);
+        leave(b);
     }
+    end_if_empty(s);
 }
 
 static void
 on_timer(struct timer *timer)
 {
-    int64_t now = loop_now(all.loop);
-
     LIST_EACH (node, &all.streams) {
-        look_at_times(LIST_ITEM(node, struct blocked_stream, link), now);
+        end_waits(LIST_ITEM(node, struct blocked_stream, link),
+                  loop_now(all.loop));
     }
     if (all.count > 0) {
         timer_set(all.loop, timer, LOOK_MS);
@@ -172,9 +153,11 @@ static void
 on_cancel(void *arg)
 {
     struct blocked *b = arg;
+    struct blocked_stream *s = b->stream;
 
-    if (b->stream != NULL) {
+    if (s != NULL) {
         leave(b);
+        end_if_empty(s);
     }
 }
 

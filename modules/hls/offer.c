@@ -138,6 +138,19 @@ listed_ms(const struct offer *o)
     return ms;
 }
 
+/* The newest segment of which something is there. */
+static void
+find_last(const struct list_making *m, struct offer *o)
+{
+    const struct playlist_segment *s = &segments[m->segments - 1];
+
+    if (o->open && s->part_count == 0) {
+        s--;
+    }
+    o->last = s->number;
+    o->last_part = (int64_t)s->part_count - 1;
+}
+
 enum offer_state
 offer_make(const struct live_cuts *c, bool with_parts, struct offer *o)
 {
@@ -164,8 +177,7 @@ offer_make(const struct live_cuts *c, bool with_parts, struct offer *o)
 
     o->segments = segments + old;
     o->count = m.segments - old;
-    o->last = segments[m.segments - 1].number;
-    o->last_part = (int64_t)segments[m.segments - 1].part_count - 1;
+    find_last(&m, o);
     if (from > c->run && old == 0 &&
         listed_ms(o) < (uint64_t)OFFER_TARGETS_LEAST * c->target) {
         return OFFER_FAT;

@@ -25,9 +25,9 @@ enum offer_state {
 struct offer {
     const struct playlist_segment *segments;
     size_t count;
-    bool open;           /* the last one is under way */
-    uint64_t last;       /* number of the last one */
-    int64_t last_part;   /* of its parts that are whole; -1: none is */
+    bool open;         /* the last one is under way */
+    uint64_t last;     /* number of the last one of which something is there */
+    int64_t last_part; /* its last part; -1: it has none */
     struct live_cut cut; /* the newest */
 };
 /* parts: parts of segments are listed, and the segment under way. */

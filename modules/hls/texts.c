@@ -15,11 +15,19 @@
 
 /* ---- what may be asked for (RFC 8216bis, 6.2.5.2) ---- */
 
+/* Whether parts of segments are listed: a container that writes everything has
+ * none. */
+static bool
+has_parts(const struct asked *a, const struct live_cuts *c)
+{
+    return c->part_target > 0 && a->key.container->payloads_follow;
+}
+
 static const char *
 is_too_far(const struct asked *a, const struct live_cuts *c,
            const struct offer_edge *e)
 {
-    bool parts = e->part > 0 && c->part_target > 0;
+    bool parts = e->part > 0 && has_parts(a, c);
 
     return hls_directives_refused(&a->directives,
                                   parts ? e->segment : e->last_whole,
@@ -44,7 +52,7 @@ wait_for_place(struct asked *a, const struct live_cuts *c)
     }
     a->blocked.segment = d->segment;
     a->blocked.part =
-        d->has_part && c->part_target > 0 ? d->part : BLOCKED_SEGMENT;
+        d->has_part && has_parts(a, c) ? d->part : BLOCKED_SEGMENT;
     if (blocked_is_over(c, &a->blocked)) {
         return HTTP_PASS;
     }
@@ -93,7 +101,7 @@ siblings_of(const struct asked *a, const struct live_cuts *c,
             object_tracks(&h, str_from(name), a->key.container, tracks) > 0) {
             out[count++] = (struct playlist_sibling){
                 .uri = asked_uri(a, name),
-                .last_segment = o->last_part >= 0 ? o->last : o->last - 1,
+                .last_segment = o->last,
                 .last_part = o->last_part,
             };
         }
@@ -105,7 +113,7 @@ static enum offer_state
 write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
 {
     struct playlist_sibling siblings[OBJECT_TRACKS];
-    bool parts = c->part_target > 0 && a->key.container->payloads_follow;
+    bool parts = has_parts(a, c);
     struct offer o;
     enum offer_state state = offer_make(c, parts, &o);
 

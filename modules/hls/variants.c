@@ -11,8 +11,9 @@
 #include "offer.h"
 #include "playlist.h"
 
-/* Boxes beside the payloads, as a part of them. */
+/* Boxes, or packets' heads, beside the payloads: one byte for so many. */
 #define BOXES 20
+#define PACKETS 8
 
 struct variants {
     const struct asked *a;
@@ -97,6 +98,7 @@ write(struct variants *v, const struct live_cuts *c, bool strict,
 {
     bool separate = is_separate(v);
     bool video = v->all[0].type == MEDIA_VIDEO;
+    unsigned beside = v->a->key.container->payloads_follow ? BOXES : PACKETS;
     struct multivariant_variant one = {
         .uri = uri(v->a, !separate ? "all" : "v"),
         .tracks = v->all,
@@ -107,8 +109,8 @@ write(struct variants *v, const struct live_cuts *c, bool strict,
     };
 
     offer_speeds(c, &one.bandwidth, &one.average_bandwidth);
-    one.bandwidth += one.bandwidth / BOXES + 1;
-    one.average_bandwidth += one.average_bandwidth / BOXES + 1;
+    one.bandwidth += one.bandwidth / beside + 1;
+    one.average_bandwidth += one.average_bandwidth / beside + 1;
     if (separate) {
         for (size_t i = video ? 1 : 0; i < v->count; i++) {
             add_sound(v, &v->all[i]);
