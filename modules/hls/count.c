@@ -30,6 +30,7 @@ refused_name(unsigned i)
         [HLS_REFUSED_NO_STREAM] = "no_stream",
         [HLS_REFUSED_NOT_READY] = "not_ready",
         [HLS_REFUSED_TOO_FAT] = "too_fat",
+        [HLS_REFUSED_LOOSE] = "strict_keys",
         [HLS_REFUSED_NO_OBJECT] = "no_object",
         [HLS_REFUSED_PARAMETER] = "parameter",
         [HLS_REFUSED_WAITING] = "max_waiting",

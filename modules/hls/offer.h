@@ -18,6 +18,7 @@ enum offer_state {
     OFFER_GOOD,
     OFFER_EARLY, /* nothing whole is there yet */
     OFFER_FAT,   /* too little of it can be kept */
+    OFFER_LOOSE, /* strict_keys could not be kept */
 };
 
 /* All that is listed; its memory belongs to the process, good until the next

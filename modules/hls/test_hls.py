@@ -339,7 +339,8 @@ def test_viewers_are_counted_and_kicked(weir):
     other = Player(w).start()
     other.list()
     wait_players(w, 2)
-    assert ctl(w, "kick", "live/room", "players").returncode == 0
+    assert ctl(w, "kick", "stream", "live/room",
+                            "players").returncode == 0
     for each in (c, other):
         assert each.playlist().status == 403
     assert c.get("room.m3u8").status == 200  # another viewer

@@ -64,18 +64,38 @@ wait_for_place(struct asked *a, const struct live_cuts *c)
 static const char *
 refusal_of(enum offer_state state)
 {
-    return state == OFFER_FAT ? "too little of the stream can be kept "
-                                "(live.max_stream_memory)"
-                              : "the stream has just begun";
+    static const char *const texts[] = {
+        [OFFER_GOOD] = "",
+        [OFFER_EARLY] = "the stream has just begun",
+        [OFFER_FAT] = "too little of the stream can be kept "
+                      "(live.max_stream_memory)",
+        [OFFER_LOOSE] = "its key frames are too far apart (strict_keys)",
+    };
+
+    return texts[state];
+}
+
+/* Of a stream that cannot be offered. */
+static enum offer_state
+state_of(const struct live_cuts *c)
+{
+    if (c->short_of_memory) {
+        return OFFER_FAT;
+    }
+    return c->failed ? OFFER_LOOSE : OFFER_EARLY;
 }
 
 static enum http_result
 refuse_offer(struct asked *a, enum offer_state state)
 {
-    return asked_refuse(a, 503,
-                        state == OFFER_FAT ? HLS_REFUSED_TOO_FAT
-                                           : HLS_REFUSED_NOT_READY,
-                        refusal_of(state));
+    static const enum hls_refused why[] = {
+        [OFFER_GOOD] = HLS_REFUSED_FAILED,
+        [OFFER_EARLY] = HLS_REFUSED_NOT_READY,
+        [OFFER_FAT] = HLS_REFUSED_TOO_FAT,
+        [OFFER_LOOSE] = HLS_REFUSED_LOOSE,
+    };
+
+    return asked_refuse(a, 503, why[state], refusal_of(state));
 }
 
 /* Its siblings have the same cuts, and so the same numbers. */
@@ -251,8 +271,5 @@ texts_answer(struct asked *a)
             live ? HLS_REFUSED_NOT_READY : HLS_REFUSED_NO_STREAM,
             live ? refusal_of(OFFER_EARLY) : "nobody publishes this stream");
     }
-    if (c.target == 0) {
-        return refuse_offer(a, OFFER_EARLY);
-    }
-    return answer(a, &c);
+    return c.target != 0 ? answer(a, &c) : refuse_offer(a, state_of(&c));
 }
