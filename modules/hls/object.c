@@ -208,8 +208,9 @@ struct making {
     size_t count;
 };
 
+/* cuts: how many parts it is. */
 static int
-add_fragment(struct making *m, const struct object_stretch *s)
+add_fragment(struct making *m, const struct object_stretch *s, uint64_t cuts)
 {
     const struct media_container *container = m->o->key.container;
     size_t before = buf_len(&m->o->own);
@@ -223,6 +224,7 @@ add_fragment(struct making *m, const struct object_stretch *s)
         .first = s->cut.part == 0,
         .runs = samples.runs,
         .count = m->count,
+        .steps = (uint32_t)cuts,
     };
 
     if (container->fragment(&m->o->own, &f) == -1 ||
@@ -246,7 +248,7 @@ add_parts(struct making *m, const struct extent *e)
             return -1;
         }
         if (!stretch_of(m->c, &cut, cut.number + 1, &s) ||
-            add_fragment(m, &s) == -1) {
+            add_fragment(m, &s, 1) == -1) {
             return -1;
         }
     }
@@ -259,7 +261,7 @@ add_all(struct making *m, const struct extent *e)
     struct object_stretch s = { .with_bytes = true };
 
     return stretch_of(m->c, &e->first, e->first.number + e->cuts, &s)
-               ? add_fragment(m, &s)
+               ? add_fragment(m, &s, e->cuts)
                : -1;
 }
 

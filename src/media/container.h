@@ -30,13 +30,13 @@ struct media_run {
 
 /* A part of a segment, or all of it. */
 struct media_fragment {
-    uint32_t sequence; /* grows with each fragment of a stream, from 1; by one
-                          from a fragment to the next that a client reads, where
-                          the container counts packets (TS) */
+    uint32_t sequence; /* grows with each fragment of a stream, from 1 */
     bool first;        /* it begins a segment: a container that repeats its
                           tables (TS) does so here */
     const struct media_run *runs; /* one for each track, in their order */
     size_t count;
+    uint32_t steps; /* to the sequence number of the fragment behind it, where
+                       a container counts packets by it (TS); 0 stands for 1 */
 };
 
 struct media_container {

@@ -35,6 +35,7 @@ struct plan {
     struct lane *clock;    /* the lane with the PCR */
     struct lane *stand_in; /* that lane has no sample: a packet with a PCR
                               goes before each PES packet of this one */
+    size_t tables;         /* how often PAT and PMT are there */
     size_t pcr_packets;
     uint64_t pcr_at; /* decode time that the next packet for a PCR is due */
     size_t pcr_due;  /* how many of them are left in this gap */
@@ -175,6 +176,15 @@ choose_clock(struct plan *p)
     }
 }
 
+/* Steps of 16 end at the same counter as one of 0, which has no table. */
+static size_t
+table_count(const struct media_fragment *f)
+{
+    uint32_t steps = f->steps % TS_COUNTERS;
+
+    return f->steps == 0 ? 1 : steps == 0 ? TS_COUNTERS : steps;
+}
+
 /* -1: it cannot be carried. */
 static int
 plan_fragment(struct plan *p, const struct media_fragment *f)
@@ -182,7 +192,7 @@ plan_fragment(struct plan *p, const struct media_fragment *f)
     if (f->count == 0 || f->count > MEDIA_TRACKS_MAX) {
         return -1;
     }
-    *p = (struct plan){ .count = f->count };
+    *p = (struct plan){ .count = f->count, .tables = table_count(f) };
     for (size_t i = 0; i < f->count; i++) {
         p->lanes[i].run = &f->runs[i];
         if (ts_stream_init(&p->streams[i], f->runs[i].track, i) == -1) {
@@ -202,7 +212,7 @@ plan_fragment(struct plan *p, const struct media_fragment *f)
 static size_t
 packets_of(const struct plan *p)
 {
-    size_t n = 2 + p->pcr_packets;
+    size_t n = 2 * p->tables + p->pcr_packets;
 
     for (size_t i = 0; i < p->count; i++) {
         n += p->lanes[i].packets + p->lanes[i].extra;
@@ -339,9 +349,12 @@ fragment(struct buf *out, const struct media_fragment *f)
     if (dst == NULL) {
         return -1;
     }
-    ts_put_tables(dst, (uint8_t)f->sequence, p.streams, p.count,
-                  p.clock->stream.pid);
-    struct ts_out o = { .at = dst + 2 * (size_t)TS_PACKET, .end = dst + size };
+    struct ts_out o = { .at = dst, .end = dst + size };
+    for (size_t i = 0; i < p.tables; i++) {
+        ts_put_tables(o.at, (uint8_t)(f->sequence + i), p.streams, p.count,
+                      p.clock->stream.pid);
+        o.at += 2 * (size_t)TS_PACKET;
+    }
     if (put_lanes(&p, &o) == -1 || o.at != dst + size) {
         return -1;
     }

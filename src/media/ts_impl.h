@@ -16,8 +16,9 @@
  *     are spread over a few more packets to that end, which have adaptation
  *     fields as stuffing; there are no empty packets.  That costs 1.4 kB for a
  *     PID and fragment on average.
- *   - Of PAT and PMT every fragment has one packet, whose counter is the
- *     fragment's sequence number.
+ *   - PAT and PMT are counted by the fragment's sequence number.  They stand in
+ *     each fragment as often as it is steps to the next one: a segment that is
+ *     made as a whole goes on where its last part would.
  *   - Packets with nothing but a PCR do not count (2.4.3.3): they repeat 15 at
  *     the beginning, else the counter before them.
  *

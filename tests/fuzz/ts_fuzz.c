@@ -79,8 +79,10 @@ add_sample(struct made *m, unsigned flags, struct str *input)
 /* Every PID with media counts from 0 to 15, PAT and PMT the fragments; packets
  * without a payload do not count. */
 static void
-look_at(struct str ts, uint8_t sequence)
+look_at(struct str ts, const struct media_fragment *f)
 {
+    size_t tables = f->steps > 0 ? (f->steps - 1) % 16 + 1 : 1;
+
     static uint8_t counters[PIDS];
 
     memset(counters, 15, sizeof(counters));
@@ -91,9 +93,9 @@ look_at(struct str ts, uint8_t sequence)
 
         require(p[0] == 0x47 && (p[3] & 0x10 || p[3] & 0x20));
         require((p[3] & 0x20) == 0 || p[4] <= 183);
-        if (at < 2 * PACKET) {
-            require((p[3] & 15) == (sequence & 15));
-            require(pid == (at == 0 ? 0 : 0x1000));
+        if (at < 2 * PACKET * tables) {
+            require((p[3] & 15) == ((f->sequence + at / PACKET / 2) & 15));
+            require(pid == (at / PACKET % 2 == 0 ? 0 : 0x1000));
             continue;
         }
         counters[pid] = (counters[pid] + ((p[3] & 0x10) != 0)) & 15;
@@ -129,14 +131,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         runs[i] = (struct media_run){ &made[i].track, 0 - (uint64_t)i,
                                       made[i].samples, made[i].count };
     }
-    struct media_fragment f = { (uint32_t)size, true, runs, count };
+    struct media_fragment f = { (uint32_t)size, true, runs, count,
+                                (uint32_t)size % 40 };
     buf_init(&out, 1 << 21);
     buf_init(&again, 1 << 21);
     int result = media_ts.fragment(&out, &f);
     require(media_ts.fragment(&again, &f) == result);
     require(str_eq(buf_str(&out), buf_str(&again)));
     if (result == 0) {
-        look_at(buf_str(&out), (uint8_t)f.sequence);
+        look_at(buf_str(&out), &f);
     } else {
         require(buf_len(&out) == 0);
     }

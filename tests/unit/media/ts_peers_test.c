@@ -217,7 +217,7 @@ write_stream(struct source **sources, size_t count, unsigned step)
     size_t next[MEDIA_TRACKS_MAX] = { 0 };
     uint64_t times[MEDIA_TRACKS_MAX];
     struct media_run runs[MEDIA_TRACKS_MAX];
-    struct media_fragment f = { 1, true, runs, count };
+    struct media_fragment f = { 1, true, runs, count, 1 };
     struct buf out;
     char path[100];
 

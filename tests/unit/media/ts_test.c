@@ -52,7 +52,7 @@ static struct buf out;
 static int
 make(const struct media_run *runs, size_t count)
 {
-    struct media_fragment f = { 1, true, runs, count };
+    struct media_fragment f = { 1, true, runs, count, 1 };
 
     buf_clear(&out);
     buf_init(&out, 1 << 20);
@@ -255,6 +255,34 @@ test_bad_samples_refuse_the_fragment(void **state)
     }
 }
 
+/* A segment in one piece ends where its last part would. */
+static void
+test_tables_are_counted_by_parts(void **state)
+{
+    const struct media_sample frames[] = {
+        SAMPLE("\0\0\0\1\x65", 3600, 0, true),
+    };
+    const struct media_run run = { &pictures, 0, frames, 1 };
+    static const struct {
+        uint32_t steps;
+        size_t tables;
+    } rows[] = { { 0, 1 }, { 1, 1 }, { 6, 6 }, { 16, 16 }, { 17, 1 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct media_fragment f = { 30, true, &run, 1, rows[i].steps };
+
+        buf_clear(&out);
+        buf_init(&out, 1 << 20);
+        assert_int_equal(media_ts.fragment(&out, &f), 0);
+        assert_int_equal(buf_len(&out) / PACKET, 2 * rows[i].tables + 16);
+        for (size_t k = 0; k < 2 * rows[i].tables; k++) {
+            assert_int_equal(pid_of(packet(k)), k % 2 == 0 ? 0 : 0x1000);
+            assert_int_equal(packet(k)[3] & 15, (30 + k / 2) & 15);
+        }
+    }
+}
+
 static void
 test_no_room_adds_nothing(void **state)
 {
@@ -262,7 +290,7 @@ test_no_room_adds_nothing(void **state)
         SAMPLE("\0\0\0\1\x65", 3600, 0, true),
     };
     const struct media_run run = { &pictures, 0, frames, 1 };
-    struct media_fragment f = { 1, true, &run, 1 };
+    struct media_fragment f = { 1, true, &run, 1, 1 };
 
     (void)state;
     for (size_t limit = 18 * PACKET - 1; limit <= 18 * PACKET; limit++) {
@@ -319,6 +347,7 @@ main(void)
         cmocka_unit_test(test_sound_without_pictures_has_clocks),
         cmocka_unit_test(test_frames_of_sound_share_packets),
         cmocka_unit_test(test_bad_samples_refuse_the_fragment),
+        cmocka_unit_test(test_tables_are_counted_by_parts),
         cmocka_unit_test(test_no_room_adds_nothing),
         cmocka_unit_test(test_carries),
     };
