@@ -80,10 +80,10 @@ asked_read(struct asked *a, struct http_request *r,
     case HLS_SEGMENT:
     case HLS_PART:
     case HLS_INIT:
-        break;
-    case HLS_NOTHING:
     case HLS_ENDLESS:
     case HLS_STILL:
+        break;
+    case HLS_NOTHING:
         return false;
     }
     *a = (struct asked){
@@ -98,11 +98,23 @@ asked_read(struct asked *a, struct http_request *r,
     if (a->application == NULL || a->name.len >= LIVE_NAME_MAX) {
         return false;
     }
-    if (address.kind != HLS_PLAYLIST) {
-        return read_object(a, &address);
+    switch (address.kind) {
+    case HLS_PLAYLIST:
+        read_query(a);
+        return true;
+    case HLS_ENDLESS:
+        a->kind = HLS_KIND_ENDLESS;
+        return true;
+    case HLS_STILL:
+        a->kind = HLS_KIND_STILL;
+        return true;
+    case HLS_NOTHING:
+    case HLS_SEGMENT:
+    case HLS_PART:
+    case HLS_INIT:
+        break;
     }
-    read_query(a);
-    return true;
+    return read_object(a, &address);
 }
 
 struct str

@@ -16,6 +16,8 @@ kind_name(unsigned i)
         [HLS_KIND_SEGMENT] = "segment",
         [HLS_KIND_PART] = "part",
         [HLS_KIND_INIT] = "init",
+        [HLS_KIND_ENDLESS] = "endless",
+        [HLS_KIND_STILL] = "still",
     };
 
     return names[i];

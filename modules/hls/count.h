@@ -18,6 +18,8 @@ enum hls_counted { /* of a request */
                    HLS_KIND_SEGMENT,
                    HLS_KIND_PART,
                    HLS_KIND_INIT,
+                   HLS_KIND_ENDLESS,
+                   HLS_KIND_STILL,
                    HLS_KINDS
 };
 

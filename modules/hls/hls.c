@@ -8,7 +8,9 @@
 #include "app/worker.h"
 #include "asked.h"
 #include "conf/rows.h"
+#include "endless.h"
 #include "made.h"
+#include "still.h"
 
 static const char *const formats[] = { "fmp4", "ts", NULL };
 
@@ -85,9 +87,21 @@ check(struct asked *a)
 static enum http_result
 answer(struct asked *a)
 {
-    return a->kind == HLS_KIND_MULTIVARIANT || a->kind == HLS_KIND_PLAYLIST
-               ? texts_answer(a)
-               : bytes_answer(a);
+    switch (a->kind) {
+    case HLS_KIND_MULTIVARIANT:
+    case HLS_KIND_PLAYLIST:
+        return texts_answer(a);
+    case HLS_KIND_ENDLESS:
+        return endless_answer(a);
+    case HLS_KIND_STILL:
+        return still_answer(a);
+    case HLS_KIND_SEGMENT:
+    case HLS_KIND_PART:
+    case HLS_KIND_INIT:
+    case HLS_KINDS:
+        break;
+    }
+    return bytes_answer(a);
 }
 
 /* ---- routes ---- */
