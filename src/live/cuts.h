@@ -2,8 +2,8 @@
  * Cuts: the places where a stream is divided in parts and segments, as readers
  * of every protocol and process see them.
  *
- * The writer notes a cut in front of a frame.  What lies between two cuts is a
- * part; parts that follow each other are a segment.  Every process numbers them
+ * The writer notes a cut in front of a frame.  A part lies between two
+ * cuts; parts that follow each other are a segment.  Every process numbers them
  * alike, because the numbers are the writer's, and a cut outlives the process
  * that noted it.  Nothing here knows playlists or containers.
  *
