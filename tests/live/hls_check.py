@@ -33,6 +33,7 @@ RULES = {
     "origin": "hls.js in pages of others: Access-Control-Allow-Origin",
     "bytes": "house: a name never stands for other bytes",
     "blocked": "8216bis 6.2.5.2: the answer has what was waited for",
+    "stuck": "8216bis 6.2.2: a live playlist grows in time",
     "unasked": "8216bis 6.2.5.1: SKIP only where _HLS_skip asks",
     "report-late": "8216bis 4.4.5.4: a report is as new as its playlist",
     "report-missing": "8216bis B.1: a report of each other rendition",
@@ -53,17 +54,18 @@ class Viewer:
     """One rendition of one stream, from one connection at a time.
 
     rendition: None for the first variant, else what its URI has to hold.
+    sound_slack: seconds by which the publisher's clock leaves its sound.
     """
 
     def __init__(self, port, target, host="127.0.0.1", headers=(),
-                 rendition=None, connect=None):
+                 rendition=None, connect=None, sound_slack=0):
         self.faults = Faults()
         self.headers = headers
         self.rendition = rendition
         self.multivariant = self.playlist = self.init = None
         self.target = target      # of the multivariant playlist
         self.media_target = None  # of the media playlist
-        self.timeline = hls_fmp4.Timeline()
+        self.timeline = hls_fmp4.Timeline(sound_slack=sound_slack)
         self.ts = Ts()
         self.samples = []
         self.digests = {}   # target: of its bytes
@@ -233,6 +235,8 @@ class Viewer:
     def check_reports(self):
         """The reports of the playlist in force: of each other rendition, and
         as new as itself."""
+        if self.playlist.ended:
+            return
         others = [uri for _, uri in self.multivariant.variants] + \
             [r["URI"] for r in self.multivariant.renditions if "URI" in r]
         others = {urljoin(self.target, u) for u in others} - \
@@ -327,14 +331,18 @@ class Viewer:
         """Follows for so many objects, or until ENDLIST."""
         if self.playlist is None:
             self.start()
-        count = self.take_media()
+        count, idle = self.take_media(), 0
         while not self.playlist.ended and \
                 (until_end or count < (parts or 0)):
             if hints and self.playlist.hints:
                 self._hinted(self.playlist.hints[0])
             self.next_playlist(skip=delta_each and
                                self.reloads % delta_each == 0)
-            count += self.take_media()
+            new = self.take_media()
+            count, idle = count + new, 0 if new else idle + 1
+            if idle > 10:
+                self.faults.add("stuck", str(self.playlist.newest()))
+                break
         return self
 
     def _hinted(self, uri):

@@ -279,11 +279,13 @@ class Timeline:
     """Decode times of fragments that follow each other.
 
     The last duration of a fragment of pictures is an estimate that the next
-    one corrects: they may differ by slack seconds.  Sound counts samples.
+    one corrects: they may differ by slack seconds.  Sound counts samples,
+    unless its clock differs from them: sound_slack is for such publishers.
     """
 
-    def __init__(self, slack=Fraction(1, 20)):
-        self.slack = slack
+    def __init__(self, slack=Fraction(1, 20), sound_slack=Fraction(0)):
+        self.slack = {"vide": slack}
+        self.sound_slack = sound_slack
         self.ends = {}  # track: decode time behind its last sample
         self.sequence = 0
 
@@ -298,7 +300,8 @@ class Timeline:
         for s in fragments.samples:
             end = self.ends.get(s.track)
             track = fragments.init.tracks[s.track]
-            may = self.slack * track.timescale if track.kind == "vide" else 0
+            may = track.timescale * self.slack.get(track.kind,
+                                                   self.sound_slack)
             if end is not None and abs(s.time - end) > may and not (
                     restart and s.track not in seen and s.time >= end - may):
                 faults.add("time", f"track {s.track}: {s.time}, not {end}")

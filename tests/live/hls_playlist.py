@@ -421,10 +421,12 @@ class Judge:
         for s in reversed(self.p.listed):
             if s.parts and behind > limit:
                 self.add("part-old", str(s.number))
-            # Parts of a segment are added before there is the segment.
-            if s.uri and not s.parts and behind + s.length() <= limit:
-                self.add("part-missing", str(s.number))
             behind += s.length()
+        begun = False
+        for s in self.p.listed:  # parts leave in their order
+            if begun and s.uri and not s.parts:
+                self.add("part-missing", str(s.number))
+            begun = begun or bool(s.parts)
 
     def tail(self):
         p = self.p
@@ -473,6 +475,7 @@ def follows(old, new):
     if new.sequence > old.listed[-1].number + 1:
         faults.add("gap", f"{old.listed[-1].number} to {new.sequence}")
     compare_segments(old, new, faults)
+    compare_parts(old, new, faults)
     compare_ends(old, new, faults)
     return faults
 
@@ -493,6 +496,17 @@ def compare_segments(old, new, faults):
                 s.parts != other.parts[:len(s.parts)] and \
                 not (other.uri and not other.parts):
             faults.add("parts-changed", str(s.number))
+
+
+def compare_parts(old, new, faults):
+    """Parts of the last three target durations stay."""
+    had = {s.number for s in old.listed if s.parts}
+    behind = Fraction(0)
+    for s in reversed(new.listed):
+        if s.uri and not s.parts and s.number in had and \
+                behind <= 3 * new.target:
+            faults.add("part-missing", str(s.number))
+        behind += s.length()
 
 
 def compare_ends(old, new, faults):

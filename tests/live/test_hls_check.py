@@ -207,6 +207,7 @@ BAD_PAIRS = {  # rule: (the one before, the one after)
          live(101, 108))],
     "ended-changed": [(ENDED, plain()), (ENDED, plain(
         last=107, more="#EXT-X-ENDLIST\n"))],
+    "part-missing": [(live(), swap(segment(104, True), segment(104)))],
     "too-short": [(plain(), plain(105, 106))],
     "gap": [(plain(), plain(108, 115))],
     "hint-kept": [
