@@ -71,6 +71,7 @@ void live_hub_stop(void);
 enum live_kind {
     LIVE_KIND_RTMP, /* a client over RTMP */
     LIVE_KIND_FLV,  /* a client over HTTP-FLV */
+    LIVE_KIND_WS,   /* a client of FLV over WebSocket */
     LIVE_KIND_PULL, /* publishes a stream that a relay plays elsewhere */
     LIVE_KIND_PUSH, /* plays a stream that a relay publishes elsewhere */
     LIVE_KIND_HLS,  /* a client that asks for playlists (live/viewer.h) */
@@ -134,7 +135,11 @@ void live_unpublish(struct live_publisher **p);
 
 struct live_player;
 
-enum live_framing { LIVE_RTMP, LIVE_FLV };
+enum live_framing {
+    LIVE_RTMP,
+    LIVE_FLV,
+    LIVE_FLV_WS, /* FLV in messages of a WebSocket: each tag is one */
+};
 
 struct live_play {
     struct str name; /* "app/name" */
@@ -157,7 +162,7 @@ struct live_play {
 struct live_player_handlers {
     /* A publisher is there and the first bytes are about to be sent: the
      * session now sends its own messages with conn_write() (RTMP: chunk_size is
-     * that of the media, which the peer must learn; FLV: the answer's head). */
+     * that of the media, which the peer must learn; else the answer's head). */
     void (*on_start)(void *arg, uint32_t chunk_size);
     /* The publisher left (stream on hold) / another one came. */
     void (*on_hold)(void *arg);
@@ -176,7 +181,8 @@ struct live_player *live_play(const struct live_play *p,
                               const struct live_player_handlers *h, void *arg,
                               struct errmsg *err);
 void live_stop_playing(struct live_player **p);
-/* The reason in on_stop when the player has had its duration. */
+/* Reasons in on_stop: the stream has ended; the player has had its duration. */
+#define LIVE_OVER "the stream is over"
 #define LIVE_PLAYED "played as long as it wanted"
 
 /* The session's conn_handlers.on_writable calls it for its players. */

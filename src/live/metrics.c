@@ -79,6 +79,13 @@ struct metric live_metrics[] = {
         .type = METRIC_GAUGE,
         .labels = { METRIC_LABEL_APP },
     },
+    [LIVE_WS_PLAYERS] = {
+        .name = "weir_flv_websocket_players",
+        .help = "Players of FLV over WebSocket, those that wait for a stream "
+                "included.",
+        .type = METRIC_GAUGE,
+        .labels = { METRIC_LABEL_APP },
+    },
     [LIVE_DROPPED] = {
         .name = "weir_rtmp_frames_dropped_total",
         .help = "Frames that a player was too slow for, or that found no "

@@ -12,6 +12,7 @@ enum {
     LIVE_PUBLISHERS,    /* app */
     LIVE_RTMP_PLAYERS,  /* app */
     LIVE_FLV_PLAYERS,   /* app */
+    LIVE_WS_PLAYERS,    /* app */
     LIVE_DROPPED,       /* app, enum live_dropped */
     LIVE_FIRST_FRAME,   /* milliseconds */
     LIVE_PUBLISH_GAP,   /* milliseconds */

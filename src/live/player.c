@@ -78,8 +78,13 @@ live_player_busy(const struct live_player *p)
 static const struct metric *
 gauge_of(const struct live_player *p)
 {
-    return &live_metrics[p->view.framing == LIVE_FLV ? LIVE_FLV_PLAYERS
-                                                     : LIVE_RTMP_PLAYERS];
+    static const unsigned gauges[] = {
+        [LIVE_RTMP] = LIVE_RTMP_PLAYERS,
+        [LIVE_FLV] = LIVE_FLV_PLAYERS,
+        [LIVE_FLV_WS] = LIVE_WS_PLAYERS,
+    };
+
+    return &live_metrics[gauges[p->view.framing]];
 }
 
 void
