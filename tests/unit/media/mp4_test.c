@@ -432,7 +432,7 @@ there_may_be_no_room(void **state)
 {
     const struct media_sample sample = { .size = 1, .duration = 1 };
     const struct media_run run = { &h264, 0, &sample, 1 };
-    const struct media_fragment f = { 1, true, &run, 1 };
+    const struct media_fragment f = { 1, true, &run, 1, 1 };
     struct buf b = init_of(&h264, 1);
     size_t needed = buf_len(&b);
 
@@ -463,8 +463,9 @@ samples_may_be_too_large(void **state)
         { .size = UINT32_MAX, .duration = 1 },
     };
     const struct media_run run = { &h264, 0, samples, 2 };
-    const struct media_fragment f = { 1, true, &run, 1 };
-    const struct media_fragment many = { 1, true, &run, MEDIA_TRACKS_MAX + 1 };
+    const struct media_fragment f = { 1, true, &run, 1, 1 };
+    const struct media_fragment many = { 1, true, &run, MEDIA_TRACKS_MAX + 1,
+                                         1 };
     struct buf b;
 
     (void)state;

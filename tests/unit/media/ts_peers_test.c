@@ -91,14 +91,15 @@ add_row(struct source *s, const char *row, size_t *at)
     struct media_sample *m = &s->samples[s->count];
     struct iovec *pieces = s->pieces[s->count];
     long dts, pts, duration, size;
+    long origin = 10 * (long)s->track.timescale; /* the first may be below 0 */
 
     assert_int_equal(
         sscanf(row, "0, %ld, %ld, %ld, %ld", &dts, &pts, &duration, &size), 4);
     assert_true(s->count < SAMPLES_MAX && *at + (size_t)size <= s->data.len);
     if (s->count == 0) {
-        s->begin = (uint64_t)(dts + 1000000);
+        s->begin = (uint64_t)(dts + origin);
     } else {
-        m[-1].duration = (uint32_t)((uint64_t)(dts + 1000000) - s->begin);
+        m[-1].duration = (uint32_t)((uint64_t)(dts + origin) - s->begin);
         for (size_t i = 0; i + 1 < s->count; i++) {
             m[-1].duration -= s->samples[i].duration;
         }
