@@ -191,14 +191,18 @@ begin(struct endless *e, const struct live_cuts *c)
     return step;
 }
 
-/* Whether a client that stands at this cut is too far behind. */
+/* Whether a client that stands at this cut is too far behind, or its frames are
+ * not kept any more. */
 static bool
 is_behind(const struct live_cuts *c, const struct live_cut *cut)
 {
     struct live_cut newest;
+    struct live_cut_frame frame;
 
-    return cut->part == 0 && live_cut_at(c, c->end - 1, &newest) &&
-           newest.time - cut->time > (int64_t)BEHIND_MAX * c->target;
+    return (live_cut_at(c, c->end - 1, &newest) &&
+            newest.time - cut->time > (int64_t)BEHIND_MAX * c->target) ||
+           (cut->number + 1 < c->end &&
+            !live_cut_frame(c, cut, cut->frame, &frame));
 }
 
 static enum step

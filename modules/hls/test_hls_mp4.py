@@ -3,6 +3,8 @@ key frame."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import json
+import re
+import socket
 import subprocess
 
 import pytest
@@ -159,6 +161,41 @@ def test_it_is_a_player_that_can_be_kicked(weir, tool, tmp_path):
     with Control(w) as c:
         assert c.ask("kick stream live/test players") == ["kicked: 1"]
     assert r.process.wait(busy(30)) == 0
+
+
+def newest(w):
+    """The number of the newest whole segment."""
+    text = get(w.http, "/live/test.m3u8?rendition=all").body.decode()
+    found = re.search(r"MEDIA-SEQUENCE:(\d+)", text)
+    return int(found[1]) + text.count("#EXTINF") if found else 0
+
+
+def test_a_slow_client_goes_on_with_the_newest(weir, tool, tmp_path):
+    w = start(weir, app='part = "200ms"; segment = "1s"; max_segment = "1s";')
+    tool(publish(w.rtmp_url("test"), "-b:v", "12M", "-minrate", "12M",
+                 "-maxrate", "12M", "-bufsize", "1M", "-x264-params",
+                 "nal-hrd=cbr", size="640x360"))
+    wait_still(w)
+    first = wait_for(lambda: newest(w), 20)
+    with socket.create_connection(("127.0.0.1", w.http)) as s:
+        s.sendall(b"GET /live/test.mp4 HTTP/1.0\r\n\r\n")
+        s.settimeout(busy(20))
+        wait_for(lambda: newest(w) > first + 15, 40, "it falls behind")
+        last = newest(w)
+        with open(tmp_path / "a.mp4", "wb") as f:
+            head = s.makefile("rb")
+            while head.readline() not in (b"\r\n", b""):
+                pass
+            while newest(w) < last + 4:
+                f.write(head.read1(1 << 20))
+    # What came is whole, but for the last fragment, and has one gap at least.
+    packets = json.loads(subprocess.run(
+        ["ffprobe", *QUIET[:3], "-of", "json", "-show_packets",
+         "-select_streams", "v", str(tmp_path / "a.mp4")],
+        capture_output=True, check=False).stdout)["packets"]
+    times = [float(p["dts_time"]) for p in packets]
+    gaps = [b - a for a, b in zip(times, times[1:]) if b - a > 0.5]
+    assert gaps and all(a < b for a, b in zip(times, times[1:]))
 
 
 PLAY = """
