@@ -244,7 +244,8 @@ class Viewer:
         told = {urljoin(self.media_target, r["URI"]): r
                 for r in self.playlist.reports if "URI" in r}
         for other in others:
-            if other not in told:
+            # hls.js takes one that its own address begins with.
+            if not any(other.startswith(uri) for uri in told):
                 self.faults.add("report-missing", other)
         number, part = self.playlist.newest()
         for uri, r in told.items():
@@ -304,12 +305,12 @@ class Viewer:
             return 0
         parts = [self.part_bytes.pop(urljoin(self.media_target, p.uri), None)
                  for p in segment.parts]
-        if segment.map is None:
-            self.ts.begins_with_tables(data)
         if parts and None not in parts:
             self.faults.extend(hls_fmp4.check_segment(data, parts))
         elif not parts:
             self._judge_media(segment, data, segment.duration, None)
+        if segment.map is None and self.ts.pmt_pid is not None:
+            self.ts.begins_with_tables(data)
         return 1
 
     def take_media(self):
