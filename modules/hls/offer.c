@@ -12,6 +12,7 @@ static struct playlist_part parts[LIVE_CUT_RING];
 
 struct list_making {
     const struct live_cuts *c;
+    bool sound;
     size_t segments, parts;
     uint32_t discontinuity; /* of the segment before */
     int64_t began;          /* the segment under way */
@@ -23,6 +24,12 @@ span(int64_t from, int64_t to)
     return to > from ? (uint32_t)(to - from) : 0;
 }
 
+static bool
+is_key(const struct list_making *m, const struct live_cut *cut)
+{
+    return m->sound || (cut->flags & LIVE_CUT_KEY) != 0;
+}
+
 static void
 begin_segment(struct list_making *m, const struct live_cut *cut)
 {
@@ -30,7 +37,7 @@ begin_segment(struct list_making *m, const struct live_cut *cut)
         .number = cut->segment,
         .discontinuity = cut->discontinuity,
         .header = cut->header,
-        .key = (cut->flags & LIVE_CUT_KEY) != 0,
+        .key = is_key(m, cut),
         .tag = m->segments > 0 && cut->discontinuity != m->discontinuity,
         .wall_ms = cut->wall_ms,
         .parts = &parts[m->parts],
@@ -48,7 +55,7 @@ add_part(struct list_making *m, const struct live_cut *cut, int64_t end)
 
     parts[m->parts++] = (struct playlist_part){
         .duration = span(cut->time, end),
-        .independent = (cut->flags & LIVE_CUT_KEY) != 0,
+        .independent = is_key(m, cut),
     };
     s->part_count++;
     s->duration = span(m->began, end);
@@ -152,9 +159,10 @@ find_last(const struct list_making *m, struct offer *o)
 }
 
 enum offer_state
-offer_make(const struct live_cuts *c, bool with_parts, struct offer *o)
+offer_make(const struct live_cuts *c, bool with_parts, bool sound,
+           struct offer *o)
 {
-    struct list_making m = { .c = c };
+    struct list_making m = { .c = c, .sound = sound };
     uint64_t from;
 
     memset(o, 0, sizeof(*o));

@@ -31,8 +31,9 @@ struct offer {
     int64_t last_part; /* its last part; -1: it has none */
     struct live_cut cut; /* the newest */
 };
-/* parts: parts of segments are listed, and the segment under way. */
-enum offer_state offer_make(const struct live_cuts *c, bool parts,
+/* parts: parts of segments are listed, and the segment under way.  sound: the
+ * list is of sound alone, whose decoding can start anywhere. */
+enum offer_state offer_make(const struct live_cuts *c, bool parts, bool sound,
                             struct offer *o);
 
 /* The newest place of a stream: part `part` of segment `segment` is under way,

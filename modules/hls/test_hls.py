@@ -8,6 +8,7 @@ import time
 
 from control_client import ctl, wait_players
 from feed import Feed
+from hls_check import Viewer
 from hls_play import AT, Player, Playlist, decoded, end, probe, publish
 from http_client import Http, get, request
 from patience import busy
@@ -18,6 +19,12 @@ def playing(weir, settings="", publisher=None, **parts):
     w = weir(locations=AT % settings, **parts)
     p = publish(w, **(publisher or {}))
     return w, p, Player(w).start()
+
+
+def wait_for_parts(c):
+    """Of the first segment it was not known how long parts are: it has none.
+    It is older than segments that need them."""
+    wait_for(lambda: len(c.list().segments) > 4, 30, "segments")
 
 
 def metrics(w):
@@ -253,8 +260,9 @@ def test_stream_ends(weir):
     for target in got.segments:
         assert c.get(target).status == 200
     p = publish(w)
-    wait_for(lambda: c.playlist().status == 200 and not c.list().ended, 20,
-             "another stream")
+    wait_for(lambda: c.playlist().status == 200 and
+             b"ENDLIST" not in c.playlist().body, 20, "another stream")
+    wait_for(lambda: c.playlist().status == 200, 20, "its first segment")
     assert c.list().first > got.last
     assert c.get(got.segments[-1]).status in (200, 404)
     end(p)
@@ -366,3 +374,38 @@ def test_killed_worker(weir):
     assert got.first == before.first
     for target, body in bodies.items():
         assert c.get(target).body == body
+
+
+def test_nothing_is_wrong_with_it(weir):
+    """A strict reader of playlists and boxes, on two workers."""
+    w = weir(workers=2, locations=AT % "")
+    p = publish(w)
+    wait_for_parts(Player(w).start())
+    v = Viewer(w.http, "/hls/live/room.m3u8")
+    v.follow(parts=30)
+    assert not v.faults, v.faults.text()
+    v.close()
+    end(p)
+
+
+def test_nothing_is_wrong_with_what_is_apart(weir):
+    w = weir(workers=2, locations=AT % "separate_audio = true;")
+    p = publish(w)
+    wait_for_parts(Player(w).start())
+    for rendition in ("rendition=v", "rendition=a0"):
+        v = Viewer(w.http, "/hls/live/room.m3u8", rendition=rendition)
+        v.follow(parts=15)
+        assert not v.faults, v.faults.text()
+        v.close()
+    end(p)
+
+
+def test_nothing_is_wrong_with_transport_streams(weir):
+    w = weir(workers=2, locations=AT % 'format = "ts";')
+    p = publish(w)
+    wait_for_parts(Player(w).start())
+    v = Viewer(w.http, "/hls/live/room.m3u8")
+    v.follow(parts=4)
+    assert not v.faults, v.faults.text()
+    v.close()
+    end(p)

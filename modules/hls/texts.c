@@ -133,9 +133,9 @@ static enum offer_state
 write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
 {
     struct playlist_sibling siblings[OBJECT_TRACKS];
-    bool parts = has_parts(a, c);
+    bool parts = has_parts(a, c), sound = a->key.rendition[0] == 'a';
     struct offer o;
-    enum offer_state state = offer_make(c, parts, &o);
+    enum offer_state state = offer_make(c, parts, sound, &o);
 
     if (state != OFFER_GOOD) {
         return state;
@@ -145,7 +145,7 @@ write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
         .target = c->target,
         .part_target = parts ? c->part_target : 0,
         .ended = c->over,
-        .independent = c->strict,
+        .independent = c->strict || sound,
         .skip = a->directives.skip,
         .segments = o.segments,
         .count = o.count,
@@ -215,7 +215,7 @@ static enum http_result
 answer_multivariant(struct asked *a, const struct live_cuts *c)
 {
     struct offer o;
-    enum offer_state state = offer_make(c, true, &o);
+    enum offer_state state = offer_make(c, true, false, &o);
     struct buf out;
 
     if (state != OFFER_GOOD) {

@@ -85,7 +85,8 @@ class Ts:
     def begins_with_tables(self, data):
         pids = [(data[i + 1] & 31) << 8 | data[i + 2] for i in (0, 188)
                 if i + 188 <= len(data)]
-        if pids != [0, self.pmt_pid]:
+        # The first segment tells which PID the PMT has.
+        if len(pids) < 2 or pids != [0, self.pmt_pid or pids[1]]:
             self.faults.add("tables-first", str(pids))
 
     def _packet(self, p):
