@@ -4,13 +4,14 @@
 import functools
 import http.server
 import re
+import shutil
 import threading
 
 import pytest
 
 from browser import Browser
-from media import QUIET, check
-from weir import wait_for
+from media import QUIET, Tool, check
+from weir import configuration, wait_for
 
 
 @pytest.fixture
@@ -198,3 +199,42 @@ def test_the_wall_asks_less_for_what_is_not_there(stills, browser):
     assert b.text(".tile-words") == ""
     assert [c for c in b.complaints()
             if not re.search("status of 404|status of 503|/stat/", c)] == []
+
+
+# ---- with weir ----
+
+PLAY_HLS = """
+const done = arguments[arguments.length - 1];
+import('/console/hls.js').then(async ({ hls }) => {
+  const video = document.createElement('video');
+  video.muted = true;
+  document.getElementById('view').replaceChildren(video);
+  window.errors = [];
+  hls.start(await hls.load(), video, 'live/test', {
+    onEnd: () => errors.push('end'),
+    onError: (error) => errors.push(error),
+  });
+  done();
+});
+"""
+
+
+def test_the_wall_and_hls_of_a_real_stream(weir, tool, browser):
+    w = weir(configuration(
+        locations='{ path = "/stat"; module = "stat"; },').replace(
+        '{ module = "flv";', '{ module = "hls"; }, { module = "flv";'))
+    shutil.copytree("html", f"{w.prefix}/html", dirs_exist_ok=True)
+    tool(Tool("ffmpeg", *QUIET, "-re", "-f", "lavfi", "-i",
+              "testsrc2=size=320x180:rate=25", "-c:v", "libx264", "-preset",
+              "ultrafast", "-tune", "zerolatency", "-g", "25", "-pix_fmt",
+              "yuv420p", "-f", "flv", w.rtmp_url("test")))
+    b = browser
+    b.open(w.http_url("/#/wall"))
+    b.wait_text(".tile-name", "^live/test$", 20)
+    wait_for(lambda: b.script(SHOWN) == 1, 30)
+    b.driver.execute_async_script(PLAY_HLS)
+    first = b.picture(timeout=30)
+    assert b.picture(first["at"] + 2)["points"] != first["points"]
+    assert b.script("return errors") == []
+    assert [c for c in b.complaints()
+            if not re.search("status of 503|status of 404", c)] == []
