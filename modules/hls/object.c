@@ -146,7 +146,7 @@ stretch_of(const struct live_cuts *c, const struct live_cut *from, uint64_t to,
         if (!live_cut_at(c, to, &next)) {
             return false;
         }
-        s->end = next.frame;
+        s->end = next.ended_frame;
         s->end_time = next.ended;
     } else {
         s->end = c->end_frame;

@@ -13,6 +13,7 @@
 #define GAP_MS 500
 /* A track without frames for so long has ended. */
 #define TRACK_ENDS_MS 2000
+#define LOOK_MS 250 /* how often that is looked at */
 /* Sound leads when no picture came for so much of it. */
 #define PAUSE_MS 500
 /* A stream begins with sound alone if no picture came for so much of it. */
@@ -230,6 +231,7 @@ look_for_ends(struct cutter *c)
     int64_t slow = 6 * (int64_t)interval_of(c) / 1000;
     int64_t most = slow > TRACK_ENDS_MS ? slow : TRACK_ENDS_MS;
 
+    c->looked = c->clock;
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
         struct cut_track *t = &c->tracks[i];
 
@@ -341,7 +343,10 @@ cut_note(struct cutter *c, const struct cut_frame *f)
         (t = cut_track_of(c, f)) == NULL) {
         return;
     }
-    cut_track_learn(c, t, f);
+    if ((f->info.flags & MEDIA_HEADER) != 0 || !t->known || t->older ||
+        t->codec != f->info.codec) {
+        cut_track_learn(c, t, f);
+    }
     if ((f->info.flags & MEDIA_HEADER) != 0 || !t->known ||
         (c->page == NULL && !(f->start && cut_page_make(c)))) {
         return;
@@ -349,7 +354,9 @@ cut_note(struct cutter *c, const struct cut_frame *f)
     time = cut_time_of(c, f->frame->timestamp);
     if (c->begun) {
         look_for_gap(c, f, time);
-        look_for_ends(c);
+        if (c->clock - c->looked >= LOOK_MS) {
+            look_for_ends(c);
+        }
     }
     if (f->frame->type == MEDIA_VIDEO) {
         note_picture(c, t, f, time);

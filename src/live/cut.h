@@ -98,6 +98,7 @@ struct cut_track {
     uint32_t place;           /* among the sounds of the set */
     int64_t last;             /* time of the last frame */
     uint64_t next;            /* decode time of the next frame of sound */
+    uint32_t duration;        /* of every frame of sound; 0: not all the same */
     uint32_t timescale;       /* units a second */
     struct media_track track; /* borrows from header */
     uint16_t len, room;       /* of header */
@@ -125,6 +126,7 @@ struct cutter {
     int64_t
         waits_since; /* for pictures, before the first cut; 0: no sound yet */
     int64_t clock;   /* time of the latest frame */
+    int64_t looked;  /* when tracks were looked at for their ends */
     int64_t led;     /* time of the last frame that led */
     int64_t sound;   /* time of the latest sound ... */
     int64_t sound_before;    /* ... when the last picture came */

@@ -72,6 +72,9 @@ read_header(struct cut_track *t)
     t->known = media_track_of(&track, (enum media_type)t->type,
                               str_of(t->header, t->len)) == 0;
     t->timescale = t->known ? track.timescale : 0;
+    t->duration = t->known && track.codec == CODEC_AAC
+                      ? media_sound_duration(&track, STR_NONE)
+                      : 0;
     t->track = track;
 }
 
@@ -124,10 +127,13 @@ cut_track_learn(struct cutter *c, struct cut_track *t,
 void
 cut_track_sound(struct cut_track *t, const struct cut_frame *f, int64_t time)
 {
-    uint32_t duration = media_sound_duration(
-        &t->track, media_body(MEDIA_AUDIO, (const uint8_t *)f->payload.ptr,
-                              f->payload.len));
+    uint32_t duration = t->duration;
 
+    if (duration == 0) {
+        duration = media_sound_duration(
+            &t->track, media_body(MEDIA_AUDIO, (const uint8_t *)f->payload.ptr,
+                                  f->payload.len));
+    }
     live_cut_sound(t->next, time, t->timescale, duration, &t->next);
 }
 

@@ -11,6 +11,10 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "cut_fixture.h"
 
 /* ---- publishers ---- */
@@ -144,14 +148,133 @@ test_killed_between_two_stores(void **state)
     mem_free(&copy);
 }
 
+/* Publishes until it is killed. */
+static void
+publish_for_ever(void)
+{
+    struct live_publish what = fixture_publish("live/a");
+
+    what.cuts = rules;
+    while (stream_claim(&what, &s) != STREAM_YOURS) {
+    }
+    writer_start(&w, s);
+    for (uint32_t i = 0;; i++) {
+        if (i % 1000 == 0) {
+            header_of_pictures(i * 40);
+            header_of_sound(i * 40);
+        }
+        append(&w, i % 25 == 0 ? KEY : INTER, i * 40, i * 7919 % 3000);
+        append(&w, SOUND, i * 40, 20);
+        if (i % 400 == 399) { /* leaves and comes back */
+            stream_leave(s);
+            while (stream_claim(&what, &s) != STREAM_YOURS) {
+            }
+            writer_start(&w, s);
+            header_of_pictures(i * 40);
+        }
+    }
+}
+
+/* Each cut follows the one before, and its frame and headers are there. */
+static void
+check_order(const struct live_cuts *c)
+{
+    struct live_cut before = { .number = 0 }, cut;
+    struct live_cut_headers h;
+    struct live_cut_frame f;
+
+    for (uint64_t n = c->first; n < c->end; n++) {
+        assert_true(live_cut_at(c, n, &cut));
+        assert_true(live_cut_headers(c, cut.header, &h));
+        assert_true(live_cut_frame(c, &cut, cut.frame, &f));
+        assert_true(cut.ended_frame <= cut.frame && cut.ended <= cut.time);
+        if (n > c->first) {
+            bool begins = (cut.flags & LIVE_CUT_SEGMENT) != 0;
+
+            assert_true(cut.frame > before.frame && cut.time >= before.time);
+            assert_true(cut.ended >= before.time);
+            assert_int_equal(cut.segment, before.segment + begins);
+            assert_int_equal(cut.part, begins ? 0 : before.part + 1);
+        }
+        before = cut;
+    }
+    assert_true(c->end_frame <= atomic_load(&c->stream->tail));
+}
+
+static void
+test_killed_at_any_moment(void **state)
+{
+    uint64_t newest = 0;
+
+    teardown(state);
+    fixture_arena();
+    slot_release(slot_self());
+    slot_set_self(0); /* the master */
+    for (unsigned i = 0; i < 40; i++) {
+        uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+        pid_t pid = fork();
+        struct live_cuts c;
+
+        if (pid == 0) {
+            slot_set_self(slot);
+            publish_for_ever();
+        }
+        while (stream_find(STR("live/a")) == NULL) {
+        }
+        usleep(i * 997 % 20000);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        slot_bury(slot);
+        live_sweep(slot);
+        slot_release(slot);
+        if (live_cuts_find(STR("live/a"), &c)) {
+            check_order(&c);
+            assert_true(c.end >= newest && !c.live);
+            newest = c.end;
+        }
+    }
+    assert_true(newest > 40);
+}
+
+/* A stream whose hold is over stays as long as its list is. */
+static void
+test_stays_for_its_list(void **state)
+{
+    struct errmsg err;
+    struct live_cuts c;
+    struct loop *loop = loop_new(&err);
+
+    (void)state;
+    publish(BOTH);
+    stream_leave(s);
+    slot_set_self(0);
+    assert_int_equal(live_master_start(loop, &err), 0);
+    atomic_store(&s->hold_until, clock_ms() - 7 * 2000 + 500);
+    loop_turn(loop, 200);
+    c = find();
+    assert_true(c.over && !c.live && c.target == 2000);
+    assert_int_equal(c.end_frame, atomic_load(&s->tail));
+    assert_in_range(c.end_time, 30000, 30080);
+    for (int64_t end = clock_ms() + 1000000;
+         stream_find(STR("live/a")) != NULL && clock_ms() < end;) {
+        loop_turn(loop, 100);
+    }
+    assert_false(live_cuts_find(STR("live/a"), &c));
+    for (int i = 0; i < 3; i++) {
+        loop_turn(loop, 20);
+    }
+    assert_int_equal(segments_in_use(), 0);
+    live_master_stop();
+    loop_free(&loop);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_publisher_returns),
-        TEST(test_return_after_the_hold),
-        TEST(test_numbers_go_on),
-        TEST(test_killed_between_two_stores),
+        TEST(test_publisher_returns),    TEST(test_return_after_the_hold),
+        TEST(test_numbers_go_on),        TEST(test_killed_between_two_stores),
+        TEST(test_killed_at_any_moment), TEST(test_stays_for_its_list),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
