@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define PEAKS 1024 /* streams whose peaks are kept */
+
 static struct playlist_segment segments[LIVE_CUT_RING];
 static struct playlist_part parts[LIVE_CUT_RING];
 
@@ -207,6 +209,46 @@ offer_edge(const struct live_cuts *c, struct offer_edge *e)
     return true;
 }
 
+/* The most that a stream was seen to have, which is never lowered: by its
+ * word, one for each place. */
+static uint64_t
+peak_of(uint64_t word, uint64_t most)
+{
+    static struct {
+        uint64_t word, most;
+    } peaks[PEAKS];
+    size_t i = word % PEAKS;
+
+    if (peaks[i].word != word || peaks[i].most < most) {
+        peaks[i].word = word;
+        peaks[i].most = most;
+    }
+    return peaks[i].most;
+}
+
+uint64_t
+offer_newest_bytes(const struct live_cuts *c, bool part)
+{
+    struct live_cut to, from;
+    uint64_t n = c->end - 1;
+
+    if (c->end < c->first + 2 || !live_cut_at(c, n, &to)) {
+        return 0;
+    }
+    while (!part && to.part != 0 && n > c->first) {
+        if (!live_cut_at(c, --n, &to)) {
+            return 0;
+        }
+    }
+    from = to;
+    do {
+        if (n == c->first || !live_cut_at(c, --n, &from)) {
+            return 0;
+        }
+    } while (!part && from.part != 0);
+    return to.bytes - from.bytes;
+}
+
 void
 offer_speeds(const struct live_cuts *c, uint64_t *most, uint64_t *mean)
 {
@@ -228,6 +270,8 @@ offer_speeds(const struct live_cuts *c, uint64_t *most, uint64_t *mean)
         *most = speed > *most ? speed : *most;
         from = cut;
     }
+    *most = peak_of(c->word, *most);
+
     uint64_t all = span(first.time, from.time);
 
     *mean = all > 0 ? (from.bytes - first.bytes) * 8000 / all : 0;

@@ -45,7 +45,10 @@ struct offer_edge {
 };
 bool offer_edge(const struct live_cuts *c, struct offer_edge *e);
 
-/* Bits of a second in listed segments: the most of one, and of all. */
+/* Payload bytes of the newest part that is whole, or segment; 0: unknown. */
+uint64_t offer_newest_bytes(const struct live_cuts *c, bool part);
+/* Bits of a second in listed segments: the most that one was seen to have, and
+ * of all. */
 void offer_speeds(const struct live_cuts *c, uint64_t *most, uint64_t *mean);
 
 #endif

@@ -252,7 +252,11 @@ answer(struct asked *a, const struct live_cuts *c)
         return answer_multivariant(a, c);
     }
     result = wait_for_place(a, c);
-    return result == HTTP_PASS ? answer_media(a, c) : result;
+    if (result != HTTP_PASS) {
+        return result;
+    }
+    viewer_took(a, c);
+    return answer_media(a, c);
 }
 
 enum http_result

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "asked.h"
+#include "live/stream_stats.h"
 #include "offer.h"
 #include "playlist.h"
 
@@ -92,6 +93,16 @@ is_separate(const struct variants *v)
             (v->a->layer->settings->separate_audio && video && sounds > 0));
 }
 
+/* As measured, thousandths; 0: not yet. */
+static uint32_t
+fps_of(const struct live_cuts *c)
+{
+    struct live_stream_view view = { .fps = 0 };
+
+    measure_view(c->stream, &view);
+    return view.fps;
+}
+
 static int
 write(struct variants *v, const struct live_cuts *c, bool strict,
       struct buf *out)
@@ -108,6 +119,7 @@ write(struct variants *v, const struct live_cuts *c, bool strict,
         .subtitles = STR_NONE,
     };
 
+    one.fps = fps_of(c);
     offer_speeds(c, &one.bandwidth, &one.average_bandwidth);
     one.bandwidth += one.bandwidth / beside + 1;
     one.average_bandwidth += one.average_bandwidth / beside + 1;

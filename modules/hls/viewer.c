@@ -9,6 +9,7 @@
 
 #include "asked.h"
 #include "base/rand.h"
+#include "offer.h"
 
 bool
 viewer_read(struct str text, struct live_viewer_id *id)
@@ -78,4 +79,18 @@ viewer_came(struct asked *a, const struct live_cuts *c)
                             "there are as many players as may be");
     }
     return HTTP_PASS;
+}
+
+/* Objects are the same for all, so their requests tell no viewer. */
+void
+viewer_took(const struct asked *a, const struct live_cuts *c)
+{
+    bool sound = a->key.rendition[0] == 'a';
+    uint64_t bytes;
+
+    if (!a->has_viewer || !a->directives.has_segment) {
+        return;
+    }
+    bytes = offer_newest_bytes(c, a->directives.has_part);
+    live_viewer_took(a->viewer, a->name, sound ? 0 : bytes, sound ? bytes : 0);
 }

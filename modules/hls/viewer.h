@@ -25,5 +25,7 @@ void viewer_draw(struct asked *a);
 /* The request is one of its viewer's.  HTTP_PASS: it may go on; else the
  * answer. */
 enum http_result viewer_came(struct asked *a, const struct live_cuts *c);
+/* It is told of something new, which it is going to take. */
+void viewer_took(const struct asked *a, const struct live_cuts *c);
 
 #endif
