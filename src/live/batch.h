@@ -40,8 +40,8 @@ struct batch {
         /* Chunk headers of players that need their own; a byte between them, so
          * that two are never one range. */
         uint8_t headers[BATCH_RANGES][RTMP_HEADER_MAX + 1];
-        /* LIVE_FLV_WS: all that goes around payloads.  What goes behind one and
-         * before the next is one range, as in the arena. */
+        /* LIVE_FLV_WS: all that goes around payloads.  The bytes behind one and
+         * those before the next are one range, as in the arena. */
         uint8_t around[BATCH_RANGES * RTMP_HEADER_MAX];
     };
     size_t around_len;
