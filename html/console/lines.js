@@ -5,11 +5,25 @@
  */
 
 import { el } from './dom.js';
-import { keysOf, rtmpOf } from './place.js';
+import { keysOf, pageOf, rtmpOf } from './place.js';
+
+function pathOf(key) {
+  return `/${key.split('/').map(encodeURIComponent).join('/')}`;
+}
 
 /** The path of a stream's FLV, from its key "APP/NAME". */
 export function flvPath(key) {
-  return `/${key.split('/').map(encodeURIComponent).join('/')}.flv`;
+  return `${pathOf(key)}.flv`;
+}
+
+/** Of its playlist. */
+export function hlsPath(key) {
+  return `${pathOf(key)}.m3u8`;
+}
+
+/** Of its newest key frame. */
+export function stillPath(key) {
+  return `${pathOf(key)}.still.mp4`;
 }
 
 /* A name may hold what a shell would run. */
@@ -56,6 +70,8 @@ function playing(server, stream, app) {
     ...(rtmp ? [{ what: 'Play RTMP',
       command: `ffplay ${quoted(`${rtmp.base}/${stream}`)}` }] : []),
     { what: 'Play HTTP-FLV', command: `ffplay ${flv}` },
+    ...(pageOf(server, 'hls') ? [{ what: 'Play HLS',
+      command: `ffplay ${quoted(location.origin + hlsPath(stream))}` }] : []),
     { what: 'Play in VLC', command: `vlc ${flv}` },
   ];
 }

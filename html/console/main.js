@@ -2,7 +2,7 @@
  * Puts the console together: the feed fills the model, the address behind #
  * says which view shows it.
  *
- *   #/streams   #/streams/KEY (encoded)   #/sessions   #/server
+ *   #/streams   #/streams/KEY (encoded)   #/wall   #/sessions   #/server
  *
  * Behind a ? stand the order and what is looked for: ?sort=-rate&find=cam.
  * Without it a view stays as it was.
@@ -18,10 +18,12 @@ import { pageOf } from './place.js';
 import { ServerView } from './server.js';
 import { SessionsView } from './sessions.js';
 import { StreamsView } from './streams.js';
+import { WallView } from './wall.js';
 
 const model = new Model();
 const views = {
   streams: new StreamsView(model),
+  wall: new WallView(model),
   sessions: new SessionsView(model),
   server: new ServerView(model),
 };
@@ -60,7 +62,8 @@ function route() {
   }
   view.show(key);
   keepChoice();
-  watch(views.streams === view ? 'streams' : name, key);
+  watch([views.streams, views.wall].includes(view) ? 'streams' : name,
+    views.wall === view ? undefined : key);
   for (const a of document.querySelectorAll('nav a')) {
     setAttribute(a, 'aria-current',
       views[a.hash.slice(2)] === view ? 'page' : null);

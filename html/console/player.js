@@ -1,30 +1,19 @@
 /*
- * Plays a live stream in the page: HTTP-FLV, taken apart by mpegts.js, which
- * is fetched when something is played for the first time.
+ * Plays a live stream in the page, by HTTP-FLV or HLS (flv.js, hls.js): FLV
+ * where its library reads the codecs, the other one when one cannot.
  *
  * It begins silent, as browsers want it.  That its bytes end says little: the
  * stream may have ended, or weir may be gone.  So whoever shows it tells by
  * see() what is known, and it goes on by itself when the stream is there again.
- * A picture of another size is begun anew, because mpegts.js stalls there.
+ * A picture of another size in FLV is begun anew, because mpegts.js stalls
+ * there.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
 import { el, setText } from './dom.js';
-import { flvPath } from './lines.js';
-
-const LIBRARY = new URL('../vendor/mpegts.js', import.meta.url);
-const CONFIG = {
-  enableWorker: false, // a worker from a blob: would need a laxer policy
-  enableStashBuffer: false,
-  lazyLoad: false,
-  liveBufferLatencyChasing: true,
-  liveBufferLatencyMaxLatency: 3,
-  liveBufferLatencyMinRemain: 1,
-  autoCleanupSourceBuffer: true,
-  autoCleanupMaxBackwardDuration: 30,
-  autoCleanupMinBackwardDuration: 15,
-};
+import { flv } from './flv.js';
+import { hls } from './hls.js';
 
 const STATUS = {
   401: 'The server wants to know who asks (auth in weir.conf).',
@@ -34,35 +23,15 @@ const STATUS = {
   503: 'The server has no room for another player now.',
 };
 
-let library;
-
-function loadLibrary() {
-  library ??= new Promise((resolve, reject) => {
-    const script = el('script', {
-      src: LIBRARY,
-      onload: () => {
-        // What goes wrong is said in the page.
-        window.mpegts.LoggingControl.enableAll = false;
-        resolve(window.mpegts);
-      },
-      onerror: () => {
-        library = undefined;
-        script.remove();
-        reject(new Error('vendor/mpegts.js could not be loaded'));
-      },
-    });
-    document.head.append(script);
-  });
-  return library;
-}
-
 export class Player {
-  #library; // mpegts.js's player of now
+  #drop = () => {}; // ends what plays now
   #state = 'stopped'; // stopped, starting, playing, ended, failed
   #turn = 0; // a stop() or play() makes what was begun before stale
   #text = ''; // what its state says of itself
   #known = {}; // as see() was told last
   #broken = false; // it ended for a reason that may be over
+  #way; // flv or hls
+  #failure = ''; // of the way that was tried before it
 
   constructor(key) {
     this.key = key;
@@ -83,57 +52,63 @@ export class Player {
     this.#set('stopped', '');
   }
 
-  async play() {
-    this.#drop();
-    const turn = this.#turn;
-    this.#set('starting', 'Waiting for the picture …');
-    try {
-      const mpegts = await loadLibrary();
-      if (turn === this.#turn) {
-        this.#start(mpegts);
-      }
-    } catch (error) {
-      this.#fail(turn, `It cannot be played here: ${error.message}`);
-    }
+  play() {
+    this.#failure = '';
+    return this.#playBy(this.#fits() ? flv : hls);
   }
 
   stop() {
-    this.#drop();
+    this.#leave();
     this.#set('stopped', '');
   }
 
   /** What is known of the stream: away: the server cannot be asked; state
-   *  "live", "hold" or "ended"; size of the picture. */
+   *  "live", "hold" or "ended"; size of the picture; its codecs by name. */
   see(known) {
     const before = this.#known;
     const here = ({ away, state }) => !away && state === 'live';
     this.#known = known;
     if (here(known) && !here(before) && this.#broken) {
       this.play();
-    } else if (known.size && before.size && known.size !== before.size &&
-      this.#state !== 'stopped') {
+    } else if (this.#way === flv && this.#state !== 'stopped' &&
+      (!this.#fits() && !this.#failure ||
+       known.size && before.size && known.size !== before.size)) {
       this.play();
     }
     this.#say();
   }
 
-  #start(mpegts) {
-    if (!mpegts.isSupported()) {
-      this.#set('failed', 'This browser cannot play live streams ' +
-        '(Media Source Extensions are missing). Use a line below.');
+  /* Whether FLV will do, as far as is known. */
+  #fits() {
+    return flv.reads(this.#known.codecs ?? []);
+  }
+
+  async #playBy(way) {
+    this.#leave();
+    const turn = this.#turn;
+    this.#way = way;
+    this.node.dataset.way = way.name;
+    this.#set('starting', 'Waiting for the picture …');
+    try {
+      const how = await way.load();
+      if (turn === this.#turn) {
+        this.#start(how);
+      }
+    } catch (error) {
+      this.#fail(turn, { detail: error.message });
+    }
+  }
+
+  #start(how) {
+    const turn = this.#turn;
+    if (!how) {
+      this.#fail(turn, { detail: 'Media Source Extensions are missing' });
       return;
     }
-    const turn = this.#turn;
-    const url = location.origin + flvPath(this.key);
-    const player = mpegts.createPlayer({ type: 'flv', isLive: true, url },
-      CONFIG);
-    this.#library = player;
-    player.on(mpegts.Events.ERROR, (type, detail, info) =>
-      this.#fail(turn, explain(type, detail, info), type === 'NetworkError'));
-    player.on(mpegts.Events.LOADING_COMPLETE, () => this.#end(turn));
-    player.attachMediaElement(this.video);
-    player.load();
-    player.play()?.catch?.(() => {}); // stopped before it began
+    this.#drop = this.#way.start(how, this.video, this.key, {
+      onEnd: () => this.#end(turn),
+      onError: (error) => this.#fail(turn, error),
+    });
   }
 
   #playing() {
@@ -144,7 +119,7 @@ export class Player {
   #end(turn) {
     setTimeout(() => {
       if (turn === this.#turn) {
-        this.#drop();
+        this.#leave();
         this.#broken = true;
         this.#set('ended', 'The stream has ended.');
       }
@@ -152,21 +127,30 @@ export class Player {
   }
 
   /* From a callback of the library, which is not to be destroyed in it. */
-  #fail(turn, text, broken = false) {
+  #fail(turn, error) {
     setTimeout(() => {
-      if (turn === this.#turn) {
-        this.#drop();
-        this.#broken = broken;
-        this.#set('failed', text);
+      if (turn !== this.#turn) {
+        return;
       }
+      const text = explain(error);
+      // Module hls may be missing where FLV is served.
+      const final = error.broken && (this.#way === flv || error.status !== 404);
+      if (!final && !this.#failure) {
+        this.#failure = text;
+        this.#playBy(this.#way === flv ? hls : flv);
+        return;
+      }
+      this.#leave();
+      this.#broken = error.broken;
+      this.#set('failed', this.#way === hls && this.#failure || text);
     });
   }
 
-  #drop() {
+  #leave() {
     this.#turn++;
     this.#broken = false;
-    this.#library?.destroy();
-    this.#library = undefined;
+    this.#drop();
+    this.#drop = () => {};
   }
 
   #say() {
@@ -196,15 +180,10 @@ export class Player {
   }
 }
 
-function explain(type, detail, info) {
-  if (detail === 'HttpStatusCodeInvalid') {
-    return STATUS[info?.code] ?? `The server answered ${info?.code}.`;
+function explain({ broken, status, detail }) {
+  if (status) {
+    return STATUS[status] ?? `The server answered ${status}.`;
   }
-  if (type === 'NetworkError') {
-    return 'The connection to the server broke.';
-  }
-  if (detail === 'CodecUnsupported' || detail === 'MediaMSEError') {
-    return 'This browser cannot decode what is published.';
-  }
-  return `What came could not be played (${detail}).`;
+  return broken ? 'The connection to the server broke.' :
+    `This browser cannot play what is published (${detail}).`;
 }

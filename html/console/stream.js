@@ -126,6 +126,7 @@ export class StreamView {
       away: this.model.away, state: stream.state,
       size: stream.video?.width && `${stream.video.width}×` +
         stream.video.height,
+      codecs: [stream.video?.codec, stream.audio?.codec].filter(Boolean),
     });
   }
 }

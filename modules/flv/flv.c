@@ -1,11 +1,16 @@
 /*
- * HTTP-FLV: GET /APP/NAME.flv plays the live stream APP/NAME.
+ * HTTP-FLV: GET /APP/NAME.flv plays the live stream APP/NAME, over HTTP or, for
+ * a client that asks for it, over a WebSocket.
  *
  * The answer has no length and no chunks, it ends with the connection: so
  * players of HTTP/1.0 and 1.1 get the very same bytes as the stream has them
  * in shared memory.  The head is held back until the stream starts, because
  * only then is known what it has; a name that nobody publishes is answered
  * 404 after flv_wait, one that is live starts whenever a key frame comes.
+ *
+ * On a WebSocket each FLV tag is a message, and the first one is all that comes
+ * before the first frame (live/batch.c, live/player_start.c).  The player sends
+ * them; src/ws reads what the client says, which is pings and a close.
  *
  * One struct viewing lives from the request to the end of its connection.
  *
@@ -16,16 +21,22 @@
 #include "app/worker.h"
 #include "base/mem.h"
 #include "conf/rows.h"
+#include "http/websocket.h"
 #include "live/live.h"
 #include "proc/metric.h"
 #include "proc/refused.h"
+#include "ws/ws.h"
 
-#include <stdio.h>
+#include <limits.h>
 
 #define SUFFIX ".flv"
 /* How often it is looked, at least, whether a stream without a start is still
  * published, ms. */
 #define LOOK_AGAIN_MS 1000
+/* Bytes of messages that clients on WebSockets begin, at most: players have
+ * nothing to say. */
+#define MESSAGE_MAX 125
+#define UNFINISHED_MAX 65536
 
 struct flv_settings {
     int64_t flv_wait; /* ms */
@@ -35,6 +46,7 @@ struct flv_settings {
 struct flv_layer {
     struct loop *loop;
     const struct flv_settings *settings;
+    struct ws_host *sockets; /* owned */
 };
 
 struct viewing {
@@ -42,6 +54,8 @@ struct viewing {
     struct http_request *request; /* until the connection closes */
     struct conn *conn;
     struct live_player *player; /* owned */
+    struct ws *ws;              /* NULL: over HTTP, or not yet answered */
+    struct str key;             /* of a WebSocket; empty: over HTTP */
     struct str name;            /* "app/name", in the request's memory */
     struct timer wait;          /* flv_wait */
 };
@@ -54,8 +68,8 @@ static const struct conf_key keys[] = {
     ROW(flv_settings, allow_origin, CONF_STRING, .max = 256, .preset = "*",
         .help =
             "Access-Control-Allow-Origin of the answers, so that players in "
-            "pages of other sites may read them; empty: none.  Where the "
-            "location has cors, that counts instead."),
+            "pages of other sites may read them, also over WebSocket; empty: "
+            "none.  Where the location has cors, that counts instead."),
     CONF_END,
 };
 
@@ -67,6 +81,7 @@ enum flv_refused {
     REFUSED_KEY,
     REFUSED_LIVE,
     REFUSED_WEBSOCKET,
+    REFUSED_ORIGIN,
     REFUSALS
 };
 
@@ -79,6 +94,7 @@ refused_name(unsigned i)
         [REFUSED_KEY] = "key",
         [REFUSED_LIVE] = "live",
         [REFUSED_WEBSOCKET] = "websocket",
+        [REFUSED_ORIGIN] = "origin",
     };
 
     return names[i];
@@ -87,7 +103,9 @@ refused_name(unsigned i)
 static struct metric metrics[] = {
     { .name = "weir_flv_refused_total",
       .help = "Requests for a stream that were refused; \"live\": see "
-              "weir_live_refused_total.",
+              "weir_live_refused_total; \"websocket\": the handshake is "
+              "wrong; \"origin\": a page of another site asked for a "
+              "WebSocket.",
       .labels = { { "reason", refused_name, REFUSALS } } },
     METRIC_END,
 };
@@ -95,9 +113,33 @@ static struct metric metrics[] = {
 /* ---- the end ---- */
 
 static void
+forget(struct viewing *v)
+{
+    timer_stop(v->layer->loop, &v->wait);
+    live_stop_playing(&v->player);
+    http_taken_done(v->request, v->conn->bytes_out);
+    mem_free(&v);
+}
+
+/* The code of a close for the reason why a player was stopped. */
+static unsigned
+close_code(const char *reason)
+{
+    if (str_eq(str_from(reason), STR(LIVE_OVER))) {
+        return WS_NORMAL;
+    }
+    return str_eq(str_from(reason), STR(LIVE_KICKED)) ? WS_POLICY
+                                                      : WS_TRY_LATER;
+}
+
+static void
 finish(struct viewing *v, const char *reason)
 {
-    conn_finish(v->conn, 2000, reason);
+    if (v->ws != NULL) {
+        ws_close(v->ws, close_code(reason), reason);
+    } else {
+        conn_finish(v->conn, 2000, reason);
+    }
 }
 
 /* The last word to a player that got nothing yet. */
@@ -133,16 +175,97 @@ on_waited(struct timer *timer)
     answer_error(v, 404, "nobody publishes this stream");
 }
 
+/* ---- the client on a WebSocket ---- */
+
+static void
+on_message(void *arg, struct str data, bool binary)
+{
+    struct viewing *v = arg;
+
+    (void)data;
+    (void)binary;
+    ws_close(v->ws, WS_UNSUPPORTED, "a player has nothing to say");
+}
+
+static void
+on_room(void *arg)
+{
+    (void)arg; /* ws_send() is not called */
+}
+
+static void
+on_ws_close(void *arg, unsigned code, struct str reason)
+{
+    (void)code;
+    (void)reason;
+    forget(arg);
+}
+
+static void
+on_writable(void *arg)
+{
+    struct viewing *v = arg;
+
+    if (v->player != NULL) {
+        live_player_writable(v->player);
+    }
+}
+
+static int
+say(void *arg, const void *data, size_t n)
+{
+    struct viewing *v = arg;
+
+    return v->player != NULL ? live_player_say(v->player, data, n)
+                             : conn_write(v->conn, data, n);
+}
+
+static void
+on_ending(void *arg)
+{
+    struct viewing *v = arg;
+
+    live_stop_playing(&v->player);
+}
+
+static const struct ws_handlers ws_handlers = {
+    .on_message = on_message,
+    .on_room = on_room,
+    .on_close = on_ws_close,
+    .on_writable = on_writable,
+    .say = say,
+    .on_ending = on_ending,
+};
+
+static void
+start_websocket(struct viewing *v)
+{
+    const struct ws_handshake h = { .key = v->key, .message_max = MESSAGE_MAX };
+    struct errmsg err = { "" };
+
+    http_head(v->request, 101, NULL); /* ws_adopt() sends its own */
+    v->ws = ws_adopt(v->layer->sockets, v->conn, &h, &ws_handlers, v, &err);
+    if (v->ws == NULL) {
+        http_note(v->request, "%s", err.text);
+        forget(v);
+    }
+}
+
 /* ---- the stream ---- */
 
 static void
 on_start(void *arg, uint32_t chunk_size)
 {
     struct viewing *v = arg;
-    struct str head = http_head(v->request, 200, "video/x-flv");
+    struct str head;
 
     (void)chunk_size;
     timer_stop(v->layer->loop, &v->wait);
+    if (v->key.len > 0) {
+        start_websocket(v);
+        return;
+    }
+    head = http_head(v->request, 200, "video/x-flv");
     if (conn_write(v->conn, head.ptr, head.len) != 0) {
         conn_close(v->conn, "the connection is broken");
     }
@@ -180,31 +303,20 @@ static const struct live_player_handlers player_handlers = {
 static ssize_t
 on_data(void *arg, const uint8_t *data, size_t n)
 {
-    (void)arg;
+    const struct viewing *v = arg;
+
     (void)data;
-    return (ssize_t)n; /* a player has nothing more to say */
-}
-
-static void
-on_writable(void *arg)
-{
-    struct viewing *v = arg;
-
-    if (v->player != NULL) {
-        live_player_writable(v->player);
+    if (v->key.len > 0) {
+        return 0; /* kept for the WebSocket */
     }
+    return (ssize_t)n; /* a player has nothing more to say */
 }
 
 static void
 on_close(void *arg, const char *reason)
 {
-    struct viewing *v = arg;
-
     (void)reason;
-    timer_stop(v->layer->loop, &v->wait);
-    live_stop_playing(&v->player);
-    http_taken_done(v->request, v->conn->bytes_out);
-    mem_free(&v);
+    forget(arg);
 }
 
 static const struct conn_handlers conn_handlers = {
@@ -216,19 +328,20 @@ static const struct conn_handlers conn_handlers = {
 /* ---- the request ---- */
 
 static struct live_play
-what_to_play(struct http_request *r, const struct rtmp_application *a,
-             struct str name, struct conn *conn)
+what_to_play(const struct viewing *v, const struct rtmp_application *a)
 {
+    bool websocket = v->key.len > 0;
+
     return (struct live_play){
-        .name = name,
-        .url = http_shown_url(r),
-        .peer = r->client,
-        .kind = LIVE_KIND_FLV,
-        .framing = LIVE_FLV,
+        .name = v->name,
+        .url = http_shown_url(v->request),
+        .peer = v->request->client,
+        .kind = websocket ? LIVE_KIND_WS : LIVE_KIND_FLV,
+        .framing = websocket ? LIVE_FLV_WS : LIVE_FLV,
         .stream_id = 1,
         .gather = a->gather,
         .gop_cache = a->settings->gop_cache,
-        .conn = conn,
+        .conn = v->conn,
     };
 }
 
@@ -247,7 +360,7 @@ note_refusal(const struct http_request *r, struct str name, const char *reason)
 
 static enum http_result
 play(struct http_request *r, const struct flv_layer *layer,
-     const struct rtmp_application *a, struct str name)
+     const struct rtmp_application *a, struct str name, struct str key)
 {
     struct viewing *v = mem_zero(sizeof(*v));
     struct errmsg err = { "" };
@@ -256,9 +369,10 @@ play(struct http_request *r, const struct flv_layer *layer,
     v->layer = layer;
     v->request = r;
     v->name = name;
+    v->key = key;
     timer_init(&v->wait, on_waited);
     v->conn = http_take_over(r, &conn_handlers, v);
-    what = what_to_play(r, a, name, v->conn);
+    what = what_to_play(v, a);
     v->player = live_play(&what, &player_handlers, v, &err);
     if (v->player == NULL) {
         metric_add(&metrics[0], REFUSED_LIVE, 1);
@@ -308,16 +422,40 @@ asks_websocket(const struct http_request *r)
     return false;
 }
 
-/* A player that asked for frames of WebSocket can make nothing of FLV. */
-static enum http_result
-refuse_websocket(struct http_request *r)
+/* Pages of other sites play what they could read over HTTP. */
+static bool
+is_allowed_page(struct http_request *r, const struct flv_layer *layer)
 {
-    metric_add(&metrics[0], REFUSED_WEBSOCKET, 1);
-    http_set_header(r, "Upgrade", STR("HTTP/1.1"));
-    http_set_header(r, "Connection", STR("Upgrade"));
-    return http_error(r, 426,
-                      "FLV over WebSocket is not served: ask for this address "
-                      "over HTTP, without Upgrade");
+    const struct str *origin = http_header(r, "Origin");
+    struct str allowed = layer->settings->allow_origin;
+
+    if (r->location->cors == NULL && origin != NULL &&
+        (str_eq(allowed, STR("*")) || str_eq(allowed, *origin))) {
+        return true;
+    }
+    if (!http_check_site(r)) {
+        metric_add(&metrics[0], REFUSED_ORIGIN, 1);
+        return false;
+    }
+    return true;
+}
+
+/* False: the request is answered. */
+static bool
+check_websocket(struct http_request *r, const struct flv_layer *layer,
+                struct str *key)
+{
+    struct http_websocket websocket;
+    const char *why = "";
+    int status = http_check_websocket(r, &websocket, &why);
+
+    if (status != 0) {
+        metric_add(&metrics[0], REFUSED_WEBSOCKET, 1);
+        http_error(r, status, "%s", why);
+        return false;
+    }
+    *key = websocket.key;
+    return is_allowed_page(r, layer);
 }
 
 static enum http_result
@@ -328,6 +466,7 @@ on_flv(struct http_request *r, void *state)
     struct str rest = name;
     struct str app = str_cut(&rest, '/');
     const struct rtmp_application *a = rtmp_service_application(app);
+    struct str key = STR_NONE;
     bool secret;
 
     if (!str_ends(name, STR(SUFFIX)) || rest.len <= sizeof(SUFFIX) - 1 ||
@@ -352,10 +491,10 @@ on_flv(struct http_request *r, void *state)
     if (str_eq(r->method, STR("HEAD"))) {
         return answer_head(r, name);
     }
-    if (asks_websocket(r)) {
-        return refuse_websocket(r);
+    if (asks_websocket(r) && !check_websocket(r, layer, &key)) {
+        return HTTP_DONE;
     }
-    return play(r, layer, a, name);
+    return play(r, layer, a, name, key);
 }
 
 /* The route below has every path; only those of streams are this module's. */
@@ -377,14 +516,26 @@ static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **routes, struct errmsg *err)
 {
+    /* The number of players is limited elsewhere. */
+    static const struct ws_limits limits = { .connections = UINT_MAX,
+                                             .unfinished = UNFINISHED_MAX };
     struct flv_layer *l = pool_zero(layer->worker->pool, sizeof(*l));
 
     (void)err;
     l->loop = layer->worker->loop;
     l->settings = layer->settings;
+    l->sockets = ws_host_new(l->loop, &limits);
     *state = l;
     (void)routes;
     return 0;
+}
+
+static void
+stop(void *state)
+{
+    struct flv_layer *l = state;
+
+    ws_host_free(&l->sockets);
 }
 
 static const struct http_route routes[] = {
@@ -395,10 +546,11 @@ static const struct http_route routes[] = {
 
 const struct module flv_module = {
     .name = "flv",
-    .about = "live streams over HTTP: GET /APP/NAME.flv",
+    .about = "live streams over HTTP and WebSocket: GET /APP/NAME.flv",
     .keys = keys,
     .settings_size = sizeof(struct flv_settings),
     .start = start,
+    .stop = stop,
     .routes = routes,
     .metrics = metrics,
 };

@@ -70,27 +70,6 @@ def test_header_flags_say_which_kinds_there_are(weir):
     assert flags_of(w, video=False) == 4
 
 
-def test_websocket_is_not_there(weir):
-    """Who asks for FLV over WebSocket is told, and not sent plain FLV."""
-    w = weir()
-    f = Feed(w.rtmp).head().frames(3)
-    for name in ("room", "nobody"):
-        for upgrade in ("websocket", "h2c, WebSocket/13"):
-            a = get(w.http, f"/live/{name}.flv", f"Upgrade: {upgrade}",
-                    "Connection: keep-alive, Upgrade",
-                    "Sec-WebSocket-Version: 13",
-                    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
-            assert a.status == 426
-            assert "WebSocket" in a.json()["message"]
-            assert a.header("upgrade") == "HTTP/1.1"
-            assert a.header("access-control-allow-origin") == "*"
-    # Other upgrades need not be heard (RFC 9110, 7.8).
-    with Http(w.http) as c:
-        c.send("GET", "/live/room.flv", "Upgrade: h2c", "Connection: Upgrade")
-        assert c.head().status == 200
-    f.stop()
-
-
 def test_unpublished_name_waits_then_404(weir):
     w = weir(flv='flv_wait = "1s";')
     began = time.monotonic()

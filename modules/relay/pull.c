@@ -93,6 +93,7 @@ ask_for_name(struct relay_task *t, const struct plan_app *app)
         .conflict = LIVE_REFUSE,
         .chunk_size = app->chunk_size,
         .hold = app->hold,
+        .cuts = app->cuts,
     };
 
     t->started = false;

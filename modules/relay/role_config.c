@@ -40,6 +40,15 @@ put_tasks(struct pack *out, const struct rtmp_application_settings *a)
 }
 
 static void
+put_cuts(struct pack *out, struct live_cut_rules rules)
+{
+    pack_int(out, rules.segment);
+    pack_int(out, rules.max_segment);
+    pack_int(out, rules.part);
+    pack_int(out, rules.strict_keys);
+}
+
+static void
 put_apps(struct pack *out, const struct settings *s,
          const struct rtmp_server_settings *r)
 {
@@ -52,6 +61,7 @@ put_apps(struct pack *out, const struct settings *s,
         pack_int(out, settings_gather(s, &a[i]));
         pack_int(out, r->chunk_size);
         pack_int(out, a[i].gop_cache);
+        put_cuts(out, settings_cuts(s, &a[i]));
         put_tasks(out, &a[i]);
     }
 }
@@ -83,7 +93,7 @@ plan_write(const struct settings *s, struct buf *to)
 enum {
     RULE_BYTES = PACK_TEXT,
     SERVER_BYTES = sizeof(int64_t),
-    APP_BYTES = PACK_TEXT + 5 * sizeof(int64_t),
+    APP_BYTES = PACK_TEXT + 9 * sizeof(int64_t),
     TASK_BYTES = sizeof(int64_t) + 3 * PACK_TEXT,
 };
 
@@ -126,6 +136,18 @@ get_tasks(struct reader *r, struct plan *p)
     }
 }
 
+static struct live_cut_rules
+get_cuts(struct reader *r)
+{
+    struct live_cut_rules rules;
+
+    rules.segment = (uint32_t)unpack_int(&r->in);
+    rules.max_segment = (uint32_t)unpack_int(&r->in);
+    rules.part = (uint32_t)unpack_int(&r->in);
+    rules.strict_keys = unpack_int(&r->in) != 0;
+    return rules;
+}
+
 static void
 get_apps(struct reader *r, struct plan *p)
 {
@@ -140,6 +162,7 @@ get_apps(struct reader *r, struct plan *p)
         a->gather = unpack_int(&r->in);
         a->chunk_size = (uint32_t)unpack_int(&r->in);
         a->gop_cache = unpack_int(&r->in) != 0;
+        a->cuts = get_cuts(r);
         get_tasks(r, p);
     }
 }

@@ -22,6 +22,7 @@ struct plan_app {
     int64_t hold, gather;
     uint32_t chunk_size;
     bool gop_cache;
+    struct live_cut_rules cuts;
 };
 
 struct plan_task {

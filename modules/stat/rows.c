@@ -77,8 +77,13 @@ row_session(struct json_out *o, const struct live_session_view *v)
     put_count(o, "audio_total_bytes", v->audio_bytes);
     put_count(o, "audio_speed", v->audio_speed);
     put_count(o, "dropped", v->dropped);
-    put_text(o, "process", card != NULL ? card->name : "");
-    json_put_int(o, "pid", card != NULL ? atomic_load(&card->pid) : 0);
+    if (card != NULL) {
+        put_text(o, "process", card->name);
+        json_put_int(o, "pid", atomic_load(&card->pid));
+    } else {
+        json_put_null(o, "process");
+        json_put_null(o, "pid");
+    }
     json_close(o);
 }
 

@@ -74,7 +74,9 @@ each_live(each_number *each, void *arg)
          (int64_t)sum_of_all(&live_metrics[LIVE_PUBLISHERS]));
     each(arg, "players",
          (int64_t)(sum_of_all(&live_metrics[LIVE_RTMP_PLAYERS]) +
-                   sum_of_all(&live_metrics[LIVE_FLV_PLAYERS])));
+                   sum_of_all(&live_metrics[LIVE_FLV_PLAYERS]) +
+                   sum_of_all(&live_metrics[LIVE_WS_PLAYERS]) +
+                   live_count_viewers()));
     each(arg, "bytes_in", (int64_t)in);
     each(arg, "bytes_out", (int64_t)out);
 }

@@ -243,6 +243,9 @@ struct module {
     /* And shows all of them: each list in its settings that has rows
      * settings_layer_keys.  start() makes them by http_service_layers(). */
     void (*layers)(const void *settings, module_each_layers *each, void *arg);
+    /* They read cuts of live streams (live/cuts.h): streams are cut where there
+     * is one. */
+    bool cuts;
     /* Sets the other members of a started layer: formats, vary, lines. */
     void (*describe)(const void *state, struct http_layer *layer);
     const struct module_servers *servers;

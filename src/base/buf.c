@@ -213,3 +213,10 @@ buf_take(struct buf *b, size_t n)
         b->head = b->tail = 0;
     }
 }
+
+void
+buf_drop_end(struct buf *b, size_t n)
+{
+    assert(n <= buf_len(b));
+    b->tail -= n;
+}

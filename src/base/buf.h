@@ -45,6 +45,7 @@ int buf_printf(struct buf *b, const char *format, ...)
 int buf_vprintf(struct buf *b, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-void buf_take(struct buf *b, size_t n); /* forget n bytes at the front */
+void buf_take(struct buf *b, size_t n);     /* forget n bytes at the front */
+void buf_drop_end(struct buf *b, size_t n); /* forget n bytes at the end */
 
 #endif

@@ -127,6 +127,9 @@ http_settle(struct http_connection *c)
     if (x->file != NULL) {
         http_file_pump(x);
     }
+    if (x->pieces != NULL) {
+        http_pieces_pump(x);
+    }
     if (x->ended && !x->broken && buf_len(&x->out) == 0) {
         answered(c);
     }

@@ -16,6 +16,7 @@
  *   route.c        the walk through locations and layers
  *   layer_walk.c   layers within layers
  *   response.c     the answer
+ *   pieces.c       an answer whose bytes lie with the handler
  *   page.c         the answer that is a page for people
  *   status.c       reason phrases
  *   error.c        bodies of errors
@@ -167,6 +168,9 @@ struct exchange {
                                length */
     struct buf out;         /* owned; bytes that the socket did not take */
     struct http_file *file; /* owned; being sent */
+    const struct http_pieces *pieces; /* NULL: none are left to send */
+    void *pieces_arg;
+    uint64_t pieces_left;   /* bytes of the body */
     struct gzip *gzip;      /* owned; the body goes through it */
     uint64_t body_sent;     /* bytes handed to the connection */
     size_t memory;          /* bytes of a file in memory that it sends */
@@ -298,6 +302,10 @@ bool http_has_room(struct exchange *x);
 /* file.c */
 void http_file_pump(struct exchange *x); /* out is empty: goes on */
 void http_file_drop(struct exchange *x); /* the exchange ends */
+
+/* pieces.c */
+void http_pieces_pump(struct exchange *x); /* out is empty: goes on */
+void http_pieces_drop(struct exchange *x); /* the exchange ends */
 
 /* access_log.c */
 void http_log_access(const struct exchange *x);

@@ -320,6 +320,11 @@ void http_vary(struct http_request *r, struct str name);
  * Content-Encoding. */
 enum http_result http_reply(struct http_request *r, int status,
                             const char *content_type, struct str body);
+/* The same of a body that many clients get: *gzip keeps it compressed for the
+ * next one.  The caller clears it with the body. */
+enum http_result http_reply_shared(struct http_request *r, int status,
+                                   const char *content_type, struct str body,
+                                   struct buf *gzip);
 /* The same of a page for people, or of its script or style, which never change:
  * in pieces, because a compiler need not take a longer string; NULL behind the
  * last; 64 KB at most, else 500.  It has no inline script or style, loads
@@ -372,6 +377,26 @@ enum http_result http_send_file(struct http_request *r, int status,
  * count as kept for the client (http.max_unsent). */
 enum http_result http_send_memory(struct http_request *r, int status,
                                   const char *content_type, int fd, size_t len);
+
+/* A body that lies in memory of the handler and is sent from there. */
+struct http_pieces {
+    /* Its bytes from `from` on, as ranges that are good until it is called
+     * again, or the turn ends.  Returns how many ranges, at most `most`; -1:
+     * they are gone, and the connection breaks. */
+    int (*at)(void *arg, uint64_t from, struct iovec *ranges, int most);
+    /* The client did not take all that at() gave, or not all was asked for:
+     * bytes from `from` on are asked for in a later turn.  -1: they cannot be
+     * kept. */
+    int (*keep)(void *arg, uint64_t from);
+    /* The answer is over, or the connection: called once, perhaps before
+     * http_send_pieces() returns. */
+    void (*done)(void *arg);
+};
+/* An answer with len bytes in one call of the system, with its head, as far as
+ * the socket takes them; it copies no byte of the body. */
+enum http_result http_send_pieces(struct http_request *r, int status,
+                                  const char *content_type, uint64_t len,
+                                  const struct http_pieces *p, void *arg);
 
 /* After HTTP_WAIT: runs the handler again in a later turn.  on_cancel is
  * called instead when the connection goes first. */

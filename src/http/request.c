@@ -32,6 +32,7 @@ http_request_free(struct exchange *x)
 
     later_cancel(&x->resume);
     http_file_drop(x);
+    http_pieces_drop(x);
     http_body_clear(&x->body);
     gzip_free(&x->gzip);
     buf_clear(&x->out);

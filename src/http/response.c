@@ -139,7 +139,7 @@ http_flush(struct exchange *x)
     if (buf_len(&x->out) > 0) {
         http_send_bytes(x, NULL, 0);
     }
-    if (x->file != NULL && !x->ended) {
+    if ((x->file != NULL || x->pieces != NULL) && !x->ended) {
         return http_has_room(x); /* it keeps nothing that could be looked at */
     }
     return !x->broken && buf_len(&x->out) == 0;
@@ -479,6 +479,16 @@ http_reply(struct http_request *r, int status, const char *content_type,
     struct exchange *x = exchange_of(r);
 
     http_code_body(x, status, content_type, &body);
+    return http_answer(x, status, content_type, body);
+}
+
+enum http_result
+http_reply_shared(struct http_request *r, int status, const char *content_type,
+                  struct str body, struct buf *gzip)
+{
+    struct exchange *x = exchange_of(r);
+
+    http_code_shared(x, status, content_type, &body, gzip);
     return http_answer(x, status, content_type, body);
 }
 

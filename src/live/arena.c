@@ -14,6 +14,7 @@
 #include "live/history.h"
 #include "live/record.h"
 #include "live/stream.h"
+#include "live/viewer.h"
 #include "proc/shared.h"
 
 struct arena arena;
@@ -29,7 +30,7 @@ lay(size_t *at, size_t size)
 }
 
 struct layout {
-    size_t keys, names, taken, streams, claims, pages, states,
+    size_t keys, names, taken, viewers, streams, claims, pages, states,
         hints[SEGMENT_HINTS];
     size_t sessions, segments, size;
 };
@@ -53,6 +54,7 @@ lay_out(const struct live_settings *s)
         lay(&at, names_buckets((uint32_t)s->max_streams) * names_bucket_size());
     l.taken =
         lay(&at, names_words((uint32_t)s->max_streams) * sizeof(uint64_t));
+    l.viewers = lay(&at, viewers_size((uint32_t)s->max_sessions));
     l.streams = lay(&at, (size_t)s->max_streams * sizeof(struct stream));
     l.claims = lay(&at, (size_t)s->max_sessions * sizeof(struct session_claim));
     l.pages = lay(&at, slots_count() * sizeof(struct wake_page));
@@ -77,6 +79,7 @@ point_into(uint8_t *memory, const struct layout *l)
     arena.keys = (_Atomic uint64_t *)(void *)(memory + l->keys);
     arena.names = (struct name_bucket *)(void *)(memory + l->names);
     arena.taken = (_Atomic uint64_t *)(void *)(memory + l->taken);
+    arena.viewers = (struct viewer_bucket *)(void *)(memory + l->viewers);
     arena.streams = (struct stream *)(void *)(memory + l->streams);
     arena.claims = (struct session_claim *)(void *)(memory + l->claims);
     arena.sessions = (struct session_record *)(void *)(memory + l->sessions);
@@ -114,6 +117,7 @@ live_create(const struct live_settings *s, struct errmsg *err)
     arena.name_buckets = names_buckets(arena.stream_count);
     segments_begin();
     records_begin();
+    viewers_begin();
     return 0;
 }
 
@@ -176,11 +180,11 @@ wake_slot(uint32_t number, uint32_t n)
     }
 }
 
-void
-wake_readers(struct stream *s)
+static void
+wake_slots(const struct stream *s, const _Atomic uint64_t *slots)
 {
     for (uint32_t w = 0; w < (arena.slot_count + 63) / 64; w++) {
-        uint64_t bits = atomic_load(&s->readers[w]);
+        uint64_t bits = atomic_load(&slots[w]);
 
         while (bits != 0) {
             uint32_t bit = (uint32_t)__builtin_ctzll(bits);
@@ -189,6 +193,18 @@ wake_readers(struct stream *s)
             wake_slot(w * 64 + bit, stream_number(s));
         }
     }
+}
+
+void
+wake_readers(struct stream *s)
+{
+    wake_slots(s, s->readers);
+}
+
+void
+wake_cut_readers(struct stream *s)
+{
+    wake_slots(s, s->cut_readers);
 }
 
 void

@@ -3,10 +3,10 @@
  * any fork.  Only src/live includes this header.
  *
  * It holds, behind a head: the keys of all streams (which name stands in which
- * record) and the table to find them by, the stream records, the claims of
- * session records, one wake page for each slot, a state word for each segment,
- * the session records, and the segments themselves.  Everything is an index or
- * an offset, never a pointer.
+ * record) and the table to find them by, the table to find viewers by, the
+ * stream records, the claims of session records, one wake page for each slot, a
+ * state word for each segment, the session records, and the segments
+ * themselves.  Everything is an index or an offset, never a pointer.
  *
  * Giving segments back: live/segment.h.
  *
@@ -35,8 +35,8 @@
 
 /* A stream's rings of segments: larger than its byte cap allows, so that no
  * place is written again while a process may still read it. */
-#define MEDIA_RING 2048u
-#define INDEX_RING 32u
+#define MEDIA_RING 4096u
+#define INDEX_RING 128u
 #define INDEX_FRAMES 1024u
 /* The most a stream may be allowed to hold, bytes. */
 #define STREAM_MEMORY_MAX (MEDIA_RING / 2 * SEGMENT_SIZE)
@@ -96,6 +96,7 @@ struct stream {
     char name[LIVE_NAME_MAX];
     _Atomic uint32_t name_len; /* see stream_name() */
     uint32_t chunk_size;
+    struct live_cut_rules cut_rules;
     _Atomic int64_t created_ms;
 
     /* The process that writes; 0: nobody, on hold until hold_until.  The
@@ -120,6 +121,7 @@ struct stream {
                                   the codec headers in force; below head when it
                                   is no longer kept */
     _Atomic uint32_t prologue; /* segment, or SEGMENT_NONE */
+    _Atomic uint32_t cuts;     /* the same, of the cut page (live/cut.h) */
     _Atomic uint64_t media_first, media_end; /* segments held: [first, end) */
     _Atomic uint64_t index_first, index_end;
     _Atomic uint32_t last_times[2];  /* latest timestamp of sound, picture */
@@ -142,11 +144,12 @@ struct stream {
     _Atomic uint32_t gop_ms, gop_frames;
     _Atomic uint64_t key_frames;
 
-    _Atomic uint64_t readers[SLOT_MAX / 64]; /* slots that have players */
-    _Atomic uint64_t owing[SLOT_MAX / 64];   /* slots whose players may not have
-                                                all of it yet, or that have not
-                                                yet looked which players wait
-                                                for it */
+    _Atomic uint64_t readers[SLOT_MAX / 64];     /* slots that have players */
+    _Atomic uint64_t cut_readers[SLOT_MAX / 64]; /* slots that watch its cuts */
+    _Atomic uint64_t owing[SLOT_MAX / 64]; /* slots whose players may not have
+                                              all of it yet, or that have not
+                                              yet looked which players wait
+                                              for it */
     _Atomic uint32_t media[MEDIA_RING];
     _Atomic uint32_t index[INDEX_RING];
 };
@@ -157,6 +160,15 @@ enum session_role {
     SESSION_PLAYER,
     SESSION_ASKING, /* wants to publish, the name is not its own yet */
     SESSION_PUBLISHER,
+};
+
+/* Slot numbers in the owner words of sessions that belong to no process: no
+ * process has them (live/viewer.h). */
+enum owner_number {
+    OWNER_VIEWER = LIVE_NO_SLOT,
+    OWNER_KICKED,
+    OWNER_GONE,
+    OWNER_RETIRED,
 };
 
 /* The owner of a session record.  Claims lie apart from the records: a search
@@ -179,6 +191,11 @@ struct session_record {
     struct addr peer;
     _Atomic uint16_t name_len, url_len;
     _Atomic uint64_t dropped;
+    /* Of a viewer (live/viewer.h). */
+    _Atomic uint64_t viewer[2];   /* its id */
+    _Atomic int64_t until_ms;     /* it ends, clock_ms() */
+    _Atomic int64_t kicked_until; /* the same */
+    _Atomic uint32_t lasts;       /* ms from one request */
     struct meter meter;
     char text[LIVE_NAME_MAX + 768]; /* name, then url */
 };
@@ -197,6 +214,8 @@ struct arena_head {
     _Atomic uint32_t session_serial;
     _Atomic uint32_t session_end; /* no record from here on was ever taken */
     _Atomic uint64_t names_entered;
+    _Atomic uint64_t cut_segments; /* highest number that a segment had */
+    _Atomic uint64_t viewers_entered;
 };
 
 /* The mapping as this process sees it.  Each process has its own copy of all
@@ -207,6 +226,7 @@ struct arena {
     struct arena_head *head;
     _Atomic uint64_t *keys; /* stream_count */
     struct name_bucket *names;
+    struct viewer_bucket *viewers;
     _Atomic uint64_t *taken; /* a bit for each record (names.c) */
     struct stream *streams;
     struct session_claim *claims;    /* session_count */
@@ -218,6 +238,7 @@ struct arena {
      * (segment.c). */
     _Atomic uint64_t *hints[SEGMENT_HINTS];
     uint32_t name_buckets; /* as made */
+    uint32_t viewer_buckets;
     uint32_t session_hint;
 };
 extern struct arena arena;
@@ -265,13 +286,17 @@ sessions_end(void)
     return end < arena.session_count ? end : arena.session_count;
 }
 
-/* 0: free, or the master is giving its memory back. */
+/* 0: free, or the master is giving its memory back, or it is a viewer that
+ * counts no more. */
 static inline slot_owner
 session_owner(uint32_t n)
 {
     slot_owner owner = atomic_load(&arena.claims[n].owner);
+    uint32_t number = slot_owner_number(owner);
 
-    return slot_owner_number(owner) != 0 ? owner : 0;
+    return number != 0 && (number <= OWNER_VIEWER || number > OWNER_RETIRED)
+               ? owner
+               : 0;
 }
 
 /* ---- waking ---- */
@@ -281,6 +306,8 @@ session_owner(uint32_t n)
 void wake_slot(uint32_t slot, uint32_t n);
 /* The same for every slot with players of the stream. */
 void wake_readers(struct stream *s);
+/* The same for every slot that watches its cuts. */
+void wake_cut_readers(struct stream *s);
 
 static inline uint32_t
 stream_number(const struct stream *s)

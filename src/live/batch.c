@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "net/ws_head.h"
+
 /* One frame on its way into a batch. */
 struct filling {
     struct batch *batch;
@@ -23,7 +25,7 @@ struct filling {
 bool
 batch_is_common(const struct batch_view *v)
 {
-    return (v->framing == LIVE_FLV || v->stream_id == 1) && !v->no_audio &&
+    return (v->framing != LIVE_RTMP || v->stream_id == 1) && !v->no_audio &&
            !v->no_video && !v->set_data_frame;
 }
 
@@ -41,6 +43,13 @@ is_announced(const struct batch_view *v, const struct frame *f)
     return v->set_data_frame && (f->flags & MEDIA_META) != 0;
 }
 
+/* Bytes of a frame as an FLV tag. */
+static uint32_t
+tag_size(const struct frame *f)
+{
+    return FLV_TAG_HEADER + f->payload_len + FLV_TAG_TRAILER;
+}
+
 /* Bytes of a frame in a player's framing, in chunks as its stream has them. */
 static uint32_t
 size_of(const struct stream *s, const struct batch_view *v,
@@ -53,9 +62,15 @@ size_of(const struct stream *s, const struct batch_view *v,
         return (uint32_t)media_rtmp_size(
             f->timestamp, f->payload_len + MEDIA_SET_DATA_FRAME, s->chunk_size);
     }
-    return v->framing == LIVE_RTMP
-               ? f->wire_len
-               : FLV_TAG_HEADER + f->payload_len + FLV_TAG_TRAILER;
+    switch (v->framing) {
+    case LIVE_RTMP:
+        return f->wire_len;
+    case LIVE_FLV:
+        return tag_size(f);
+    case LIVE_FLV_WS:
+        return (uint32_t)ws_head_size(tag_size(f)) + tag_size(f);
+    }
+    return 0;
 }
 
 uint32_t
@@ -231,14 +246,69 @@ add_payload(struct filling *fill)
     return true;
 }
 
+/* Header and trailer of the frame's tag. */
+static const uint8_t *
+flv_of(const struct filling *fill)
+{
+    return index_of(fill->stream, fill->number)
+        ->flv[fill->number % INDEX_FRAMES];
+}
+
 static bool
 add_flv(struct filling *fill)
 {
-    uint8_t *flv =
-        index_of(fill->stream, fill->number)->flv[fill->number % INDEX_FRAMES];
+    const uint8_t *flv = flv_of(fill);
 
     return add_range(fill, flv, FLV_TAG_HEADER) && add_payload(fill) &&
            add_range(fill, flv + FLV_TAG_HEADER, FLV_TAG_TRAILER);
+}
+
+/* Adds a copy of bytes that go before or behind a payload. */
+static bool
+add_around(struct filling *fill, const uint8_t *bytes, size_t n)
+{
+    struct batch *b = fill->batch;
+    uint8_t *copy = b->around + b->around_len;
+
+    if (b->around_len + n > sizeof(b->around)) {
+        return false;
+    }
+    memcpy(copy, bytes, n);
+    b->around_len += n;
+    return add_range(fill, copy, (uint32_t)n);
+}
+
+/* Each tag is a message of its own: so its header is the same for all, and a
+ * player stands in a message when it stands in a frame. */
+static bool
+add_flv_ws(struct filling *fill)
+{
+    const uint8_t *flv = flv_of(fill);
+    uint8_t both[WS_HEAD_ROOM + FLV_TAG_HEADER];
+    uint8_t *tag = both + WS_HEAD_ROOM;
+    uint8_t *head = ws_put_head(tag, WS_HEAD_BINARY, tag_size(fill->frame));
+
+    memcpy(tag, flv, FLV_TAG_HEADER);
+    return add_around(fill, head, (size_t)(tag - head) + FLV_TAG_HEADER) &&
+           add_payload(fill) &&
+           add_around(fill, flv + FLV_TAG_HEADER, FLV_TAG_TRAILER);
+}
+
+static bool
+add_framed(struct filling *fill, const struct batch_view *v)
+{
+    if (is_announced(v, fill->frame)) {
+        return add_announced(fill, v);
+    }
+    switch (v->framing) {
+    case LIVE_RTMP:
+        return add_rtmp(fill, v);
+    case LIVE_FLV:
+        return add_flv(fill);
+    case LIVE_FLV_WS:
+        return add_flv_ws(fill);
+    }
+    return false;
 }
 
 static void
@@ -266,12 +336,7 @@ add_frame(struct batch *b, struct stream *s, const struct batch_view *v)
     bool whole = true;
 
     if (is_wanted(v, fill.frame)) {
-        if (is_announced(v, fill.frame)) {
-            whole = add_announced(&fill, v);
-        } else {
-            whole =
-                v->framing == LIVE_RTMP ? add_rtmp(&fill, v) : add_flv(&fill);
-        }
+        whole = add_framed(&fill, v);
         if (whole) {
             count_frame(fill.frame, &b->video, &b->audio);
         }
@@ -291,6 +356,7 @@ batch_fill(struct batch *b, struct stream *s, const struct batch_view *v,
     b->from = b->to = from;
     b->count = 0;
     b->bytes = 0;
+    b->around_len = 0;
     b->video = b->audio = 0;
     while (b->to.frame < end && b->bytes < BATCH_BYTES) {
         if (!add_frame(b, s, v)) {

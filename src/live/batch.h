@@ -36,9 +36,15 @@ struct batch {
     size_t bytes;
     struct msghdr message; /* of these ranges */
     uint64_t video, audio; /* payload bytes of frames that end in it */
-    /* Chunk headers of players that need their own; a byte between them, so
-     * that two are never one range. */
-    uint8_t headers[BATCH_RANGES][RTMP_HEADER_MAX + 1];
+    union {
+        /* Chunk headers of players that need their own; a byte between them, so
+         * that two are never one range. */
+        uint8_t headers[BATCH_RANGES][RTMP_HEADER_MAX + 1];
+        /* LIVE_FLV_WS: all that goes around payloads.  The bytes behind one and
+         * those before the next are one range, as in the arena. */
+        uint8_t around[BATCH_RANGES * RTMP_HEADER_MAX];
+    };
+    size_t around_len;
 };
 
 /* Whether all players with this framing get the same bytes. */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "live/cut_watch.h"
 
 #define STALL_CHECK_MS 250
 /* Automatic gathering: how long sound waits for the next picture at most. */
@@ -319,6 +320,7 @@ look_at(uint32_t n)
                atomic_load(&s->writer) == slot_self_owner()) {
         stream_leave(s); /* handed to one who has gone meanwhile */
     }
+    cut_watches_look(n);
 }
 
 static void

@@ -29,7 +29,10 @@
 /* The largest values of live.hold and live.window, ms. */
 #define LIVE_HOLD_MAX (INT64_C(24) * 3600 * 1000)
 #define LIVE_WINDOW_MAX (INT64_C(600) * 1000)
+#define LIVE_KICK_MAX (INT64_C(24) * 3600 * 1000) /* of live.kick_time, ms */
 #define LIVE_GATHER_AUTO (-1)
+/* In place of a slot: the session belongs to no process (live/viewer.h). */
+#define LIVE_NO_SLOT SLOT_MAX
 
 /* The "live" block of weir.conf. */
 struct live_settings {
@@ -42,6 +45,7 @@ struct live_settings {
     int64_t max_stream_memory; /* bytes */
     int64_t hold;              /* ms a stream outlives its publisher */
     int64_t gather;            /* ms, or LIVE_GATHER_AUTO */
+    int64_t kick_time;         /* ms that a kicked viewer is refused */
     bool io_uring;             /* sends of a pass in few system calls */
 };
 
@@ -67,8 +71,10 @@ void live_hub_stop(void);
 enum live_kind {
     LIVE_KIND_RTMP, /* a client over RTMP */
     LIVE_KIND_FLV,  /* a client over HTTP-FLV */
+    LIVE_KIND_WS,   /* a client of FLV over WebSocket */
     LIVE_KIND_PULL, /* publishes a stream that a relay plays elsewhere */
     LIVE_KIND_PUSH, /* plays a stream that a relay publishes elsewhere */
+    LIVE_KIND_HLS,  /* a client that asks for playlists (live/viewer.h) */
     LIVE_KINDS
 };
 const char *live_kind_name(enum live_kind kind); /* "rtmp" */
@@ -79,6 +85,13 @@ struct live_publisher;
 
 enum live_conflict { LIVE_REPLACE, LIVE_REFUSE };
 
+/* Where a stream is cut (live/cuts.h), ms; segment 0: nowhere. */
+struct live_cut_rules {
+    uint32_t segment, max_segment, part;
+    bool strict_keys; /* no segment begins without a key frame: a longer group
+                         of pictures than max_segment ends the offer */
+};
+
 struct live_publish {
     struct str name; /* "app/name" */
     struct str url;  /* for statistics, no secrets; at least 768 bytes of it
@@ -87,8 +100,9 @@ struct live_publish {
     enum live_kind kind;
     uint32_t stream_id; /* RTMP message stream id */
     enum live_conflict conflict;
-    uint32_t chunk_size; /* wire layout of a stream made new */
-    int64_t hold;        /* ms; of this application */
+    uint32_t chunk_size;        /* wire layout of a stream made new */
+    int64_t hold;               /* ms; of this application */
+    struct live_cut_rules cuts; /* of this application, for a stream made new */
 };
 
 struct live_publisher_handlers {
@@ -121,7 +135,11 @@ void live_unpublish(struct live_publisher **p);
 
 struct live_player;
 
-enum live_framing { LIVE_RTMP, LIVE_FLV };
+enum live_framing {
+    LIVE_RTMP,
+    LIVE_FLV,
+    LIVE_FLV_WS, /* FLV in messages of a WebSocket: each tag is one */
+};
 
 struct live_play {
     struct str name; /* "app/name" */
@@ -144,7 +162,7 @@ struct live_play {
 struct live_player_handlers {
     /* A publisher is there and the first bytes are about to be sent: the
      * session now sends its own messages with conn_write() (RTMP: chunk_size is
-     * that of the media, which the peer must learn; FLV: the answer's head). */
+     * that of the media, which the peer must learn; else the answer's head). */
     void (*on_start)(void *arg, uint32_t chunk_size);
     /* The publisher left (stream on hold) / another one came. */
     void (*on_hold)(void *arg);
@@ -163,7 +181,8 @@ struct live_player *live_play(const struct live_play *p,
                               const struct live_player_handlers *h, void *arg,
                               struct errmsg *err);
 void live_stop_playing(struct live_player **p);
-/* The reason in on_stop when the player has had its duration. */
+/* Reasons in on_stop: the stream has ended; the player has had its duration. */
+#define LIVE_OVER "the stream is over"
 #define LIVE_PLAYED "played as long as it wanted"
 
 /* The session's conn_handlers.on_writable calls it for its players. */
@@ -220,7 +239,7 @@ struct live_stream_view {
 
 struct live_session_view {
     uint64_t id;      /* serial number: no two at once have the same */
-    slot_owner owner; /* process that holds it */
+    slot_owner owner; /* process that holds it; of a viewer LIVE_NO_SLOT */
     bool publisher;
     bool asking; /* a publisher that has not got the name yet */
     enum live_kind kind;
@@ -237,6 +256,8 @@ struct live_session_view {
     int64_t started_ms;
 };
 
+/* Viewers: players that belong to no process. */
+uint32_t live_count_viewers(void);
 /* Streams with a publisher, and on hold. */
 void live_count_streams(uint32_t *live, uint32_t *hold);
 
@@ -272,6 +293,9 @@ bool live_kick_means(const struct live_kick *k,
 /* Ends the sessions of this process that k means, with reason LIVE_KICKED in
  * their handlers' on_stop.  Returns how many. */
 unsigned live_kick(const struct live_kick *k);
+/* Master: the same with the viewers that belong to no process; each is refused
+ * for kick_time, ms. */
+unsigned live_kick_viewers(const struct live_kick *k, int64_t kick_time);
 #define LIVE_KICKED "kicked by the operator"
 
 struct live_memory_view {

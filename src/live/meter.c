@@ -17,18 +17,43 @@ meter_clear(struct meter *m)
     memset((void *)m, 0, sizeof(*m));
 }
 
+static void
+note(struct meter_mark *mark, uint32_t bucket, uint64_t video, uint64_t audio)
+{
+    atomic_store_explicit(&mark->video, video, memory_order_relaxed);
+    atomic_store_explicit(&mark->audio, audio, memory_order_relaxed);
+    atomic_store_explicit(&mark->bucket, bucket, memory_order_release);
+}
+
 void
 meter_mark(struct meter *m, uint32_t bucket)
 {
     uint32_t last = atomic_load_explicit(&m->bucket, memory_order_relaxed);
-    struct meter_mark *mark = &m->marks[m->marked++ % METER_MARKS];
-    uint64_t video = atomic_load_explicit(&m->video, memory_order_relaxed);
-    uint64_t audio = atomic_load_explicit(&m->audio, memory_order_relaxed);
+    uint32_t at = atomic_load_explicit(&m->marked, memory_order_relaxed);
 
-    atomic_store_explicit(&mark->video, video, memory_order_relaxed);
-    atomic_store_explicit(&mark->audio, audio, memory_order_relaxed);
-    atomic_store_explicit(&mark->bucket, last, memory_order_release);
+    atomic_store_explicit(&m->marked, at + 1, memory_order_relaxed);
+    note(&m->marks[at % METER_MARKS], last,
+         atomic_load_explicit(&m->video, memory_order_relaxed),
+         atomic_load_explicit(&m->audio, memory_order_relaxed));
     atomic_store_explicit(&m->bucket, bucket, memory_order_release);
+}
+
+void
+meter_add_shared(struct meter *m, int64_t now, uint64_t video, uint64_t audio)
+{
+    uint32_t bucket = meter_bucket(now);
+    uint32_t last = atomic_load(&m->bucket);
+    uint64_t v = atomic_load(&m->video);
+    uint64_t a = atomic_load(&m->audio);
+
+    if (last < bucket &&
+        atomic_compare_exchange_strong(&m->bucket, &last, bucket)) {
+        uint32_t at = atomic_fetch_add(&m->marked, 1);
+
+        note(&m->marks[at % METER_MARKS], last, v, a);
+    }
+    atomic_fetch_add(&m->video, video);
+    atomic_fetch_add(&m->audio, audio);
 }
 
 /* The totals at the end of the last bucket before that one. */

@@ -1,7 +1,8 @@
 /*
  * Bytes through a session or a stream: totals, and the recent speed.
  *
- * Its owner alone adds.  Any process reads, by its own clock, so that the speed
+ * Its owner alone adds, or, where it has none, any process by
+ * meter_add_shared().  Any process reads, by its own clock, so that the speed
  * of an idle session, or of a dead process, falls to 0.  Time is cut in
  * buckets.  When the owner comes to a new bucket it notes the totals so far (a
  * mark).  The speed is that of the bytes added since the newest mark before the
@@ -33,7 +34,7 @@ struct meter {
     _Alignas(64) _Atomic uint64_t video; /* bytes */
     _Atomic uint64_t audio;
     _Atomic uint32_t bucket; /* of the last addition */
-    uint32_t marked;         /* owner: marks made */
+    _Atomic uint32_t marked; /* marks made */
     _Alignas(64) struct meter_mark marks[METER_MARKS];
 };
 
@@ -69,6 +70,14 @@ meter_add(struct meter *m, int64_t now, uint64_t video, uint64_t audio)
     atomic_store_explicit(&m->video, v + video, memory_order_relaxed);
     atomic_store_explicit(&m->audio, a + audio, memory_order_relaxed);
 }
+
+/* The same for a meter that several processes add to; totals are exact.  The
+ * first that comes to a new bucket makes the mark: of totals that lack what
+ * others add at the same moment, which then counts for the new bucket.  When it
+ * is killed before the mark is made, the speed is for a window too high by at
+ * most the bytes of the bucket before. */
+void meter_add_shared(struct meter *m, int64_t now, uint64_t video,
+                      uint64_t audio);
 
 /* Anybody: now is clock_ms(), started_ms the start of the session or stream.
  * One younger than the window has the speed over its whole life, at least half

@@ -45,6 +45,12 @@ stopped_name(unsigned i)
     return names[i];
 }
 
+static const char *
+cuts_lost_name(unsigned i)
+{
+    return i == LIVE_CUTS_MEMORY ? "max_stream_memory" : "strict_keys";
+}
+
 /* Milliseconds. */
 static const int64_t first_frames[] = { 10,  25,   50,   100,  250,
                                         500, 1000, 2500, 5000, 10000 };
@@ -69,6 +75,13 @@ struct metric live_metrics[] = {
     [LIVE_FLV_PLAYERS] = {
         .name = "weir_flv_players",
         .help = "Players over HTTP-FLV, those that wait for a stream "
+                "included.",
+        .type = METRIC_GAUGE,
+        .labels = { METRIC_LABEL_APP },
+    },
+    [LIVE_WS_PLAYERS] = {
+        .name = "weir_flv_websocket_players",
+        .help = "Players of FLV over WebSocket, those that wait for a stream "
                 "included.",
         .type = METRIC_GAUGE,
         .labels = { METRIC_LABEL_APP },
@@ -127,6 +140,11 @@ struct metric live_metrics[] = {
         .name = "weir_live_headers_lost_total",
         .help = "Metadata and codec headers too large, or changing too often, "
                 "to be kept for players that come later.",
+    },
+    [LIVE_CUTS_LOST] = {
+        .name = "weir_live_segments_lost_total",
+        .help = "Streams that could not be offered in segments any more.",
+        .labels = { { "reason", cuts_lost_name, LIVE_CUTS_LOST_COUNT } },
     },
     METRIC_END,
 };

@@ -12,6 +12,7 @@ enum {
     LIVE_PUBLISHERS,    /* app */
     LIVE_RTMP_PLAYERS,  /* app */
     LIVE_FLV_PLAYERS,   /* app */
+    LIVE_WS_PLAYERS,    /* app */
     LIVE_DROPPED,       /* app, enum live_dropped */
     LIVE_FIRST_FRAME,   /* milliseconds */
     LIVE_PUBLISH_GAP,   /* milliseconds */
@@ -22,6 +23,7 @@ enum {
     LIVE_ORPHANED,
     LIVE_CLOCK_MENDED,
     LIVE_HEADERS_LOST,
+    LIVE_CUTS_LOST, /* enum live_cuts_lost */
 };
 
 enum live_dropped {
@@ -58,6 +60,13 @@ enum live_stopped {
     LIVE_STOPPED_HEADERS, /* they change too often */
     LIVE_STOPPED_RATE,    /* more than the operator allows */
     LIVE_STOPPED_COUNT
+};
+
+/* Streams that could not be offered in segments any more. */
+enum live_cuts_lost {
+    LIVE_CUTS_MEMORY, /* too little of it for a list */
+    LIVE_CUTS_STRICT, /* strict_keys */
+    LIVE_CUTS_LOST_COUNT
 };
 
 extern struct metric live_metrics[];

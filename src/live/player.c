@@ -78,8 +78,13 @@ live_player_busy(const struct live_player *p)
 static const struct metric *
 gauge_of(const struct live_player *p)
 {
-    return &live_metrics[p->view.framing == LIVE_FLV ? LIVE_FLV_PLAYERS
-                                                     : LIVE_RTMP_PLAYERS];
+    static const unsigned gauges[] = {
+        [LIVE_RTMP] = LIVE_RTMP_PLAYERS,
+        [LIVE_FLV] = LIVE_FLV_PLAYERS,
+        [LIVE_FLV_WS] = LIVE_WS_PLAYERS,
+    };
+
+    return &live_metrics[gauges[p->view.framing]];
 }
 
 void
@@ -161,22 +166,6 @@ join(struct live_player *p, struct stream *s)
     wake_slot(slot_self(), stream_number(s)); /* started before we sleep */
 }
 
-/* Counted first and judged then, as connections are (app/child/admission.h). */
-static bool
-is_too_many(const struct live_play *what, const struct session_record *r)
-{
-    const struct exception *e =
-        what->kind != LIVE_KIND_PUSH
-            ? exception_of_stream(EXCEPTION_PLAYERS, what->name)
-            : NULL;
-
-    if (e == NULL || !record_is_beyond(r, what->name, (uint32_t)e->most)) {
-        return false;
-    }
-    exception_strikes(e);
-    return true;
-}
-
 /* The record of a new player, or NULL with err. */
 static struct session_record *
 take_record(const struct live_play *what, struct errmsg *err)
@@ -198,7 +187,8 @@ take_record(const struct live_play *what, struct errmsg *err)
                    "no room for another session: live.max_sessions "
                    "is %u",
                    arena.session_count);
-    } else if (is_too_many(what, r)) {
+    } else if (what->kind != LIVE_KIND_PUSH &&
+               record_is_too_many(r, what->name)) {
         record_free(&r);
         live_count_refused(LIVE_REFUSED_PLAYERS);
         errmsg_set(err, "the stream has as many players as the operator "

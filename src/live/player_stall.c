@@ -117,7 +117,7 @@ end_player(struct live_player *p)
     struct stream *next;
 
     if (p->started) {
-        player_stop(p, "the stream is over");
+        player_stop(p, LIVE_OVER);
         return;
     }
     player_await_name(p);
@@ -140,7 +140,7 @@ static void
 leave_player(struct live_player *p)
 {
     if (p->started) {
-        player_stop(p, "the stream is over");
+        player_stop(p, LIVE_OVER);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "live/init_headers.h"
 #include "live/metrics.h"
+#include "net/ws_head.h"
 
 static int
 add_chunks(struct buf *to, const struct live_player *p, uint32_t chunk_size,
@@ -47,7 +48,7 @@ add_message(struct buf *to, const struct live_player *p, uint32_t chunk_size,
     uint8_t head[RTMP_HEADER_MAX];
     int bad = 0;
 
-    if (p->view.framing == LIVE_FLV) {
+    if (p->view.framing != LIVE_RTMP) {
         media_flv_tag_header(head, type, timestamp, item->len);
         bad |= buf_add(to, head, FLV_TAG_HEADER);
         bad |= buf_add(to, payload, item->len);
@@ -104,7 +105,7 @@ add_beginning(struct buf *to, const struct live_player *p)
     uint8_t header[FLV_FILE_HEADER];
     int bad = 0;
 
-    if (p->view.framing == LIVE_FLV) {
+    if (p->view.framing != LIVE_RTMP) {
         media_flv_file_header(header, (tracks & TRACK_AUDIO) != 0,
                               (tracks & TRACK_VIDEO) != 0);
         bad |= buf_add(to, header, sizeof(header));
@@ -130,21 +131,39 @@ count_headers(struct live_player *p)
     player_count(p, video, audio);
 }
 
+/* All of it is one message of a WebSocket: mpegts.js and flv.js want more than
+ * the file's header in the first one.  The message's header ends at byte
+ * WS_HEAD_ROOM. */
+static int
+write_message(const struct live_player *p, struct buf *bytes)
+{
+    uint8_t *all = bytes->mem + bytes->head, *from = all;
+
+    if (p->view.framing == LIVE_FLV_WS) {
+        from = ws_put_head(all + WS_HEAD_ROOM, WS_HEAD_BINARY,
+                           buf_len(bytes) - WS_HEAD_ROOM);
+    }
+    return conn_write(p->conn, from, buf_len(bytes) - (size_t)(from - all));
+}
+
 /* Sends the messages before the first frame, the very first or after skipped
  * frames. */
 static int
 send_prologue(struct live_player *p, bool first, uint32_t timestamp)
 {
+    static const uint8_t room[WS_HEAD_ROOM];
+    size_t before = p->view.framing == LIVE_FLV_WS ? sizeof(room) : 0;
     struct buf bytes;
     int bad = 0;
 
     buf_init(&bytes, 4 * PROLOGUE_BYTES);
+    bad |= buf_add(&bytes, room, before);
     if (first) {
         bad |= add_beginning(&bytes, p);
     }
     bad |= add_items(&bytes, p, false, timestamp);
-    if (bad == 0 && buf_len(&bytes) > 0) {
-        bad = conn_write(p->conn, buf_data(&bytes), buf_len(&bytes));
+    if (bad == 0 && buf_len(&bytes) > before) {
+        bad = write_message(p, &bytes);
     }
     buf_clear(&bytes);
     if (bad == 0) {

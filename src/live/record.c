@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "net/exceptions.h"
 
 /* Pages that the master looks at in one go. */
 #define LOOKED 2048u
@@ -236,6 +237,19 @@ record_is_beyond(const struct session_record *r, struct str name, uint32_t most)
         }
     }
     return count >= most;
+}
+
+/* Counted first and judged then, as connections are (app/child/admission.h). */
+bool
+record_is_too_many(const struct session_record *r, struct str name)
+{
+    const struct exception *e = exception_of_stream(EXCEPTION_PLAYERS, name);
+
+    if (e == NULL || !record_is_beyond(r, name, (uint32_t)e->most)) {
+        return false;
+    }
+    exception_strikes(e);
+    return true;
 }
 
 bool

@@ -31,6 +31,9 @@ bool record_view(const struct session_record *r, struct live_session_view *v);
  * may play. */
 bool record_is_beyond(const struct session_record *r, struct str name,
                       uint32_t most);
+/* Whether r, a player of that name, is beyond what the operator allows for the
+ * stream at present (net/exceptions.h). */
+bool record_is_too_many(const struct session_record *r, struct str name);
 /* Owner: payload bytes of whole messages. */
 static inline void
 record_count(struct session_record *r, int64_t now, uint64_t video,

@@ -119,6 +119,8 @@ record_init(struct stream *s, const struct live_publish *p)
     atomic_store(&s->start, FRAME_NONE);
     atomic_store(&s->first, FRAME_NONE);
     atomic_store(&s->prologue, SEGMENT_NONE);
+    atomic_store(&s->cuts, SEGMENT_NONE);
+    s->cut_rules = p->cuts;
     atomic_store(&s->writer, slot_self_owner());
 }
 
@@ -240,6 +242,7 @@ put_on_hold(struct stream *s, slot_owner owner)
                  shared_time(&s->last_arrived_ms, now) + arena.settings.window);
     atomic_compare_exchange_strong(&s->writer, &owner, 0);
     wake_readers(s);
+    wake_cut_readers(s);
     wake_slot(0, stream_number(s)); /* the master watches the time */
 }
 

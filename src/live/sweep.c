@@ -12,15 +12,18 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "live/cut.h"
 #include "live/metrics.h"
 #include "live/record.h"
 #include "live/stream.h"
+#include "live/viewer.h"
 
 /* How often the master checks whether others are done with a stream. */
 #define LOOK_AGAIN_MS 10
 /* How often it checks at the latest, in case a wake-up is missed. */
 #define LOOK_MS 1000
-/* How often memory is given back, and looked for when there is none. */
+/* How often memory is given back and viewers are ended, and looked for when
+ * there are none. */
 #define TRIM_MS 100
 #define TRIM_LOOK_MS 1000
 
@@ -46,12 +49,14 @@ retire_segments(struct stream *s)
 {
     uint32_t n = stream_number(s);
     uint32_t prologue = atomic_load(&s->prologue);
+    uint32_t cuts = atomic_load(&s->cuts);
     bool good =
         retire_ring(n, s->media, MEDIA_RING, &s->media_first, &s->media_end);
 
     good &=
         retire_ring(n, s->index, INDEX_RING, &s->index_first, &s->index_end);
     good &= prologue == SEGMENT_NONE || segment_retire(prologue, n);
+    good &= cuts == SEGMENT_NONE || segment_retire(cuts, n);
     if (!good) {
         log_limited(LOG_ERROR, "stream %.*s: its record was damaged",
                     STR_ARGS(stream_name(s)));
@@ -63,6 +68,7 @@ end_stream(struct stream *s)
 {
     atomic_store(&arena.keys[stream_number(s)], STREAM_ENDED);
     wake_readers(s);
+    wake_cut_readers(s);
     retire_segments(s);
     atomic_store(&s->ended_epoch, epoch_advance());
     log_limited(LOG_INFO, "stream %.*s: ended, no publisher came back",
@@ -84,6 +90,17 @@ until_of(_Atomic int64_t *at, int64_t most)
     return until;
 }
 
+/* The hold is over: readers are told so once. */
+static void
+tell_over(struct stream *s, int64_t hold_until)
+{
+    if (atomic_load(&s->told_until) != hold_until) {
+        atomic_store(&s->told_until, hold_until);
+        wake_readers(s);
+        wake_cut_readers(s);
+    }
+}
+
 /* Its hold is over, but players that can take more do not have all of it yet.
  * Players that have it all are stopped meanwhile; a publisher that comes now
  * goes on with the stream as in the hold. */
@@ -95,11 +112,30 @@ waits_for_players(struct stream *s, int64_t hold_until)
     if (owed <= clock_ms() || !stream_is_owed(s)) {
         return false;
     }
-    if (atomic_load(&s->told_until) != hold_until) {
-        atomic_store(&s->told_until, hold_until);
-        wake_readers(s);
-    }
+    tell_over(s, hold_until);
     return true;
+}
+
+/* Its hold is over, but what was cut off it stays for those who are still
+ * watching that: for as long as their list is.  ms; 0: no longer. */
+static int64_t
+stays_for_cuts(struct stream *s, int64_t hold_until)
+{
+    struct cut_page *page = cut_page_of(s);
+    int64_t left = hold_until - clock_ms();
+    int64_t target;
+
+    if (page == NULL) {
+        return 0;
+    }
+    target = atomic_load(&cut_run_of(page)->target);
+    left += LIVE_CUT_TARGETS *
+            (target < LIVE_CUT_TARGET_MAX ? target : LIVE_CUT_TARGET_MAX);
+    if (left <= 0) {
+        return 0;
+    }
+    tell_over(s, hold_until);
+    return left;
 }
 
 /* Ends it if its time is over; ms until then, or -1 if it is not on hold. */
@@ -119,6 +155,10 @@ housekeep_open(struct stream *s)
     }
     if (waits_for_players(s, until)) {
         return LOOK_AGAIN_MS;
+    }
+    left = stays_for_cuts(s, until);
+    if (left > 0) {
+        return left;
     }
     if (!atomic_compare_exchange_strong(&s->writer, &nobody,
                                         slot_self_owner())) {
@@ -213,8 +253,11 @@ on_wake(struct io *io, unsigned ready)
 static void
 on_trim(struct timer *timer)
 {
+    bool more = segments_trim();
+
+    more |= viewers_sweep();
     records_trim();
-    timer_set(watch.loop, timer, segments_trim() ? TRIM_MS : TRIM_LOOK_MS);
+    timer_set(watch.loop, timer, more ? TRIM_MS : TRIM_LOOK_MS);
 }
 
 int
@@ -272,6 +315,7 @@ sweep_segments(struct stream *s)
     uint32_t n = stream_number(s);
 
     note(noted, atomic_load(&s->prologue));
+    note(noted, atomic_load(&s->cuts));
     note_ring(noted, s->media, MEDIA_RING, &s->media_first, &s->media_end);
     note_ring(noted, s->index, INDEX_RING, &s->index_first, &s->index_end);
     for (uint32_t i = 0; i < arena.segment_count; i++) {
@@ -289,6 +333,7 @@ sweep_stream(struct stream *s, slot_owner dead)
     slot_owner asked = dead;
 
     atomic_fetch_and(&s->readers[slot / 64], ~(UINT64_C(1) << slot % 64));
+    atomic_fetch_and(&s->cut_readers[slot / 64], ~(UINT64_C(1) << slot % 64));
     stream_set_owing(s, slot, false);
     atomic_compare_exchange_strong(&s->takeover, &asked, 0);
     if (atomic_load(&s->writer) == dead) {

@@ -16,10 +16,9 @@ const char *
 live_kind_name(enum live_kind kind)
 {
     static const char *const names[LIVE_KINDS] = {
-        [LIVE_KIND_RTMP] = "rtmp",
-        [LIVE_KIND_FLV] = "flv",
-        [LIVE_KIND_PULL] = "pull",
-        [LIVE_KIND_PUSH] = "push",
+        [LIVE_KIND_RTMP] = "rtmp", [LIVE_KIND_FLV] = "flv",
+        [LIVE_KIND_WS] = "ws",     [LIVE_KIND_PULL] = "pull",
+        [LIVE_KIND_PUSH] = "push", [LIVE_KIND_HLS] = "hls",
     };
 
     return names[kind];
@@ -162,7 +161,8 @@ memory_of(struct stream *s)
                                   atomic_load(&s->media_end), MEDIA_RING) +
                         ring_held(atomic_load(&s->index_first),
                                   atomic_load(&s->index_end), INDEX_RING) +
-                        (atomic_load(&s->prologue) != SEGMENT_NONE);
+                        (atomic_load(&s->prologue) != SEGMENT_NONE) +
+                        (atomic_load(&s->cuts) != SEGMENT_NONE);
 
     return segments * SEGMENT_SIZE;
 }

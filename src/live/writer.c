@@ -43,6 +43,7 @@ writer_start(struct writer *w, struct stream *s)
     atomic_store(&s->video_interval, 0);
     prologue_begin(&w->headers, s);
     measure_start(s);
+    cut_start(&w->cuts, s);
     atomic_fetch_add(&s->sessions, 1);
 }
 
@@ -133,17 +134,20 @@ next_head(struct stream *s)
     return head;
 }
 
-/* The newest frame number up to which frames may go: older than the window,
- * and no part of the GOP that new players start with. */
+/* The newest frame number up to which frames may go: older than the window, not
+ * kept for readers of cuts, and no part of the GOP that new players start
+ * with. */
 static uint64_t
-expendable(struct stream *s, int64_t now)
+expendable(const struct writer *w, int64_t now)
 {
+    struct stream *s = w->stream;
     uint64_t head = atomic_load(&s->head);
     uint64_t tail = atomic_load(&s->tail);
     uint64_t start = atomic_load(&s->start);
+    uint64_t kept = cut_kept(&w->cuts);
     int64_t oldest = now - arena.settings.window;
 
-    while (head < tail && head < start &&
+    while (head < tail && head < start && head < kept &&
            frame_at(s, head)->arrived_ms < oldest) {
         head++;
     }
@@ -152,8 +156,9 @@ expendable(struct stream *s, int64_t now)
 
 /* Retires whole segments behind the window. */
 static void
-keep_window(struct stream *s, int64_t now)
+keep_window(const struct writer *w, int64_t now)
 {
+    struct stream *s = w->stream;
     uint64_t head = atomic_load(&s->head);
     uint64_t limit;
 
@@ -161,7 +166,7 @@ keep_window(struct stream *s, int64_t now)
         frame_at(s, head)->arrived_ms >= now - arena.settings.window) {
         return;
     }
-    limit = expendable(s, now);
+    limit = expendable(w, now);
     if (limit < atomic_load(&s->tail) &&
         frame_at(s, limit)->position / SEGMENT_SIZE >
             atomic_load(&s->media_first)) {
@@ -175,7 +180,8 @@ static uint64_t
 frames_cap(struct writer *w)
 {
     uint64_t cap = (uint64_t)arena.settings.max_stream_memory / SEGMENT_SIZE;
-    uint64_t headers = prologue_held(&w->headers, w->stream);
+    uint64_t headers = prologue_held(&w->headers, w->stream) +
+                       (atomic_load(&w->stream->cuts) != SEGMENT_NONE);
 
     return cap - (headers < cap / 2 ? headers : cap / 2);
 }
@@ -486,6 +492,7 @@ drop(struct writer *w)
                     STR_ARGS(stream_name(s)));
     }
     w->wants_key = true;
+    cut_note_lost(&w->cuts);
     atomic_fetch_add(&s->dropped, 1);
     live_count_dropped(stream_name(s), LIVE_DROPPED_MEMORY, 1);
     return -1;
@@ -522,7 +529,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     f.position = end_position(s);
     f.wire_len =
         (uint32_t)media_rtmp_size(f.timestamp, f.payload_len, s->chunk_size);
-    keep_window(s, now);
+    keep_window(w, now);
     if (make_room(w, f.position, f.wire_len) != 0) {
         return drop(w);
     }
@@ -538,6 +545,14 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
         note_video_interval(w, f.timestamp);
         measure_picture(&w->measure, s, info.flags, f.timestamp);
     }
+    cut_note(&w->cuts, &(struct cut_frame){
+                           .frame = &f,
+                           .number = atomic_load(&s->tail) - 1,
+                           .info = info,
+                           .leading = leading,
+                           .start = start,
+                           .payload = str_of(payload, len),
+                       });
     wake_readers(s);
     return 0;
 }

@@ -6,6 +6,7 @@
 #ifndef LIVE_WRITER_H
 #define LIVE_WRITER_H
 
+#include "live/cut.h"
 #include "live/init_headers.h"
 #include "live/stream_stats.h"
 #include "live/timeline.h"
@@ -26,6 +27,7 @@ struct writer {
     bool has_last_video;
     struct measure measure;
     struct prologue_writer headers;
+    struct cutter cuts;
     bool unsteady; /* its codec headers change too often: it has to be stopped,
                       because new players would get a header that is not in
                       force */

@@ -7,32 +7,11 @@
 
 #include "media/bits.h"
 #include "media/describe.h"
+#include "media/sound_impl.h"
 
 /* ---- AAC ---- */
 
-enum { AAC_SBR = 5, AAC_PS = 29, OBJECT_ESCAPE = 31, RATE_ESCAPE = 15 };
-
-static unsigned
-read_object(struct bits *b)
-{
-    unsigned object = bits_get(b, 5);
-
-    return object == OBJECT_ESCAPE ? 32 + bits_get(b, 6) : object;
-}
-
-static uint32_t
-read_rate(struct bits *b)
-{
-    static const uint32_t rates[] = { 96000, 88200, 64000, 48000, 44100,
-                                      32000, 24000, 22050, 16000, 12000,
-                                      11025, 8000,  7350 };
-    unsigned i = bits_get(b, 4);
-
-    if (i == RATE_ESCAPE) {
-        return bits_get(b, 24);
-    }
-    return i < sizeof(rates) / sizeof(rates[0]) ? rates[i] : 0;
-}
+enum { AAC_SBR = 5, AAC_PS = 29 };
 
 static const char *
 object_name(unsigned object)
@@ -61,34 +40,17 @@ object_name(unsigned object)
     }
 }
 
-/* Table 1.19; 0: told elsewhere. */
-static uint32_t
-channel_count(unsigned configuration)
-{
-    static const uint8_t counts[16] = { 0, 1, 2, 3, 4, 5, 6, 8,
-                                        0, 0, 0, 7, 8, 0, 8, 0 };
-
-    return counts[configuration & 15];
-}
-
 void
 describe_aac(struct media_audio *a, struct str config)
 {
-    struct bits b = bits_of(config);
-    unsigned object = read_object(&b);
-    uint32_t rate = read_rate(&b);
-    uint32_t channels = channel_count(bits_get(&b, 4));
+    struct aac_config aac;
 
-    if (object == AAC_SBR || object == AAC_PS) {
-        rate = read_rate(&b); /* of what comes out */
-        channels = object == AAC_PS ? 2 : channels;
-    }
-    if (b.over) {
+    if (aac_read(&aac, config) == -1) {
         return;
     }
-    snprintf(a->profile, sizeof(a->profile), "%s", object_name(object));
-    a->rate = rate;
-    a->channels = channels;
+    snprintf(a->profile, sizeof(a->profile), "%s", object_name(aac.object));
+    a->rate = aac.rate;
+    a->channels = aac.channels;
 }
 
 /* ---- others ---- */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "media/bits.h"
+#include "media/colours_impl.h"
 #include "media/describe.h"
 
 #define RECORD_HEAD 4
@@ -52,16 +53,61 @@ skip_operating_point(struct bits *b, const struct model *m)
     }
 }
 
+/* From the size to color_config(). */
 static void
-read_sequence(struct media_video *v, struct str obu)
+skip_tools(struct bits *b, bool reduced)
+{
+    bool order = false;
+
+    if (!reduced && bits_get(b, 1) != 0) { /* frame ids */
+        bits_skip(b, 7);
+    }
+    bits_skip(b, 3);
+    if (!reduced) {
+        bits_skip(b, 4);
+        order = bits_get(b, 1) != 0;
+        bits_skip(b, order ? 2 : 0);
+        /* Tools for screens, chosen by each frame or here; where there are any,
+         * whole-numbered motion, too. */
+        if (bits_get(b, 1) != 0 || bits_get(b, 1) != 0) {
+            bits_skip(b, bits_get(b, 1) != 0 ? 0 : 1);
+        }
+        bits_skip(b, order ? 3 : 0);
+    }
+    bits_skip(b, 3);
+}
+
+/* color_config() */
+static void
+read_colours(struct media_colours *c, struct bits *b, unsigned profile)
+{
+    static const struct media_colours srgb = { .primaries = 1, .transfer = 13 };
+
+    if (bits_get(b, 1) != 0 && profile == 2) { /* depth */
+        bits_skip(b, 1);
+    }
+    bits_skip(b, profile == 1 ? 0 : 1); /* monochrome */
+    if (bits_get(b, 1) != 0) {
+        colours_read(c, b);
+    }
+    c->full_range = (c->primaries == srgb.primaries &&
+                     c->transfer == srgb.transfer && c->matrix == 0) ||
+                    bits_get(b, 1) != 0;
+    c->known = c->known && !b->over;
+}
+
+static void
+read_sequence(struct media_video *v, struct media_colours *c, struct str obu)
 {
     struct bits b = bits_of(obu);
     struct model m = { .decoder = false };
-    unsigned width_bits, height_bits;
+    unsigned profile = bits_get(&b, 3), width_bits, height_bits;
     uint64_t width, height;
+    bool reduced;
 
-    bits_skip(&b, 4);           /* profile, still picture */
-    if (bits_get(&b, 1) != 0) { /* reduced header */
+    bits_skip(&b, 1); /* still picture */
+    reduced = bits_get(&b, 1) != 0;
+    if (reduced) {
         bits_skip(&b, 5);
     } else {
         if (bits_get(&b, 1) != 0) {
@@ -80,6 +126,8 @@ read_sequence(struct media_video *v, struct str obu)
         v->width = (uint32_t)width;
         v->height = (uint32_t)height;
     }
+    skip_tools(&b, reduced);
+    read_colours(c, &b, profile);
 }
 
 /* leb128() (4.10.5) of at most four bytes; false: it is longer or cut. */
@@ -101,7 +149,7 @@ take_size(struct str *s, size_t *size)
 
 /* The first sequence header among the record's OBUs. */
 static void
-read_obus(struct media_video *v, struct str rest)
+read_obus(struct media_video *v, struct media_colours *c, struct str rest)
 {
     while (rest.len > 1) {
         uint8_t head = (uint8_t)rest.ptr[0];
@@ -113,7 +161,7 @@ read_obus(struct media_video *v, struct str rest)
             return;
         }
         if ((head >> 3 & 15) == OBU_SEQUENCE) {
-            read_sequence(v, str_first(rest, size));
+            read_sequence(v, c, str_first(rest, size));
             return;
         }
         rest = str_skip(rest, size);
@@ -125,6 +173,7 @@ describe_av1(struct media_video *v, struct str config)
 {
     static const char *const profiles[] = { "Main", "High", "Professional" };
     const uint8_t *p = (const uint8_t *)config.ptr;
+    struct media_colours unused = { .known = false };
     unsigned profile, level;
 
     if (config.len < RECORD_HEAD || p[0] != 0x81) {
@@ -138,7 +187,17 @@ describe_av1(struct media_video *v, struct str config)
     if (level < 24) { /* A.3: 31 is "maximum parameters" */
         snprintf(v->level, sizeof(v->level), "%u.%u", 2 + level / 4, level % 4);
     }
-    read_obus(v, str_skip(config, RECORD_HEAD));
+    read_obus(v, &unused, str_skip(config, RECORD_HEAD));
+}
+
+struct media_colours
+av1_colours(struct str config)
+{
+    struct media_video unused = { .codec = CODEC_AV1 };
+    struct media_colours c = { .known = false };
+
+    read_obus(&unused, &c, str_skip(config, RECORD_HEAD));
+    return c;
 }
 
 void

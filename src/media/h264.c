@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "media/bits.h"
+#include "media/colours_impl.h"
 #include "media/describe.h"
 
 #define SPS_MAX 1024 /* bytes of a set that are looked at */
@@ -143,7 +144,7 @@ read_size(struct media_video *v, struct bits *b, unsigned chroma)
 }
 
 static void
-read_vui(struct media_video *v, struct bits *b)
+read_vui(struct media_video *v, struct media_colours *c, struct bits *b)
 {
     if (bits_get(b, 1) != 0 && bits_get(b, 8) == 255) { /* aspect ratio */
         bits_skip(b, 32);
@@ -152,8 +153,11 @@ read_vui(struct media_video *v, struct bits *b)
         bits_skip(b, 1);
     }
     if (bits_get(b, 1) != 0) { /* video signal type */
-        bits_skip(b, 4);
-        bits_skip(b, bits_get(b, 1) != 0 ? 24 : 0);
+        bits_skip(b, 3);
+        c->full_range = bits_get(b, 1) != 0;
+        if (bits_get(b, 1) != 0) {
+            colours_read(c, b);
+        }
     }
     if (bits_get(b, 1) != 0) { /* chroma location */
         bits_ue(b);
@@ -168,7 +172,7 @@ read_vui(struct media_video *v, struct bits *b)
 }
 
 static void
-read_sps(struct media_video *v, struct str nal)
+read_sps(struct media_video *v, struct media_colours *c, struct str nal)
 {
     uint8_t bytes[SPS_MAX];
     size_t n = bits_unescape(bytes, sizeof(bytes), nal);
@@ -188,7 +192,19 @@ read_sps(struct media_video *v, struct str nal)
     bits_skip(&b, 1);
     read_size(v, &b, chroma == 4 ? 0 : chroma);
     if (bits_get(&b, 1) != 0) {
-        read_vui(v, &b);
+        read_vui(v, c, &b);
+    }
+}
+
+static void
+read_first_sps(struct media_video *v, struct media_colours *c,
+               struct str config)
+{
+    const uint8_t *p = (const uint8_t *)config.ptr;
+
+    if (config.len >= RECORD_HEAD && p[0] == 1 && (p[5] & 0x1f) > 0) {
+        read_sps(v, c,
+                 str_first(str_skip(config, RECORD_HEAD), get_be16(p + 6)));
     }
 }
 
@@ -196,13 +212,22 @@ void
 describe_h264(struct media_video *v, struct str config)
 {
     const uint8_t *p = (const uint8_t *)config.ptr;
+    struct media_colours unused = { .known = false };
 
     if (config.len < RECORD_HEAD || p[0] != 1) {
         return;
     }
     snprintf(v->profile, sizeof(v->profile), "%s", profile_name(p[1], p[2]));
     put_level(v, p[1], p[2], p[3]);
-    if ((p[5] & 0x1f) > 0) {
-        read_sps(v, str_first(str_skip(config, RECORD_HEAD), get_be16(p + 6)));
-    }
+    read_first_sps(v, &unused, config);
+}
+
+struct media_colours
+h264_colours(struct str config)
+{
+    struct media_video unused = { .codec = CODEC_H264 };
+    struct media_colours c = { .known = false };
+
+    read_first_sps(&unused, &c, config);
+    return c;
 }

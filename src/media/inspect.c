@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "media/inspect_impl.h"
 
 enum { /* FrameType */
        FRAME_KEY = 1,
@@ -47,7 +48,9 @@ static const struct {
 struct span {
     const uint8_t *p;
     size_t len;
-    bool many; /* several tracks follow, each with its size */
+    bool many;  /* several tracks follow, each with its size */
+    bool coded; /* a picture or a sound follows */
+    bool timed; /* a composition time (3 bytes) stands before the body */
 };
 
 /* True if n bytes are there; they are then at the returned place. */
@@ -133,6 +136,13 @@ is_key(int frame)
     return frame == FRAME_KEY || frame == FRAME_GENERATED_KEY;
 }
 
+/* Codecs whose legacy tags have a packet type and a composition time. */
+static bool
+is_avc_like(uint8_t codec)
+{
+    return codec == CODEC_H264 || codec == CODEC_HEVC;
+}
+
 /* The flag of an AVC-like packet type. */
 static uint8_t
 packet_flag(int packet, bool key)
@@ -160,6 +170,7 @@ inspect_ex_video(struct span *s, uint8_t first, struct media_info *info)
     if (packet == VIDEO_START_TS) {
         packet = PACKET_START;
     }
+    s->timed = packet == PACKET_FRAMES && is_avc_like(info->codec);
     if (packet == PACKET_FRAMES_X) {
         packet = PACKET_FRAMES;
     }
@@ -169,6 +180,7 @@ inspect_ex_video(struct span *s, uint8_t first, struct media_info *info)
         info->flags |= MEDIA_TRACK_META;
     } else if (packet >= 0 && frame != FRAME_COMMAND) {
         info->flags |= packet_flag(packet, is_key(frame));
+        s->coded = packet == PACKET_FRAMES;
     }
 }
 
@@ -205,14 +217,17 @@ inspect_video(struct span *s, uint8_t first, struct media_info *info)
     if (frame == FRAME_COMMAND) {
         return;
     }
-    if (info->codec == CODEC_H264 || info->codec == CODEC_HEVC) {
+    if (is_avc_like(info->codec)) {
         const uint8_t *packet = take(s, 1);
+        s->timed = true;
         if (packet != NULL) {
             info->flags = packet_flag(*packet, is_key(frame));
+            s->coded = *packet == PACKET_FRAMES;
         }
         return;
     }
     info->flags = is_key(frame) ? MEDIA_KEY : 0;
+    s->coded = true;
 }
 
 static uint8_t
@@ -237,9 +252,11 @@ inspect_audio(struct span *s, uint8_t first, struct media_info *info)
         if (packet != NULL && *packet == PACKET_START) {
             info->flags = MEDIA_HEADER;
         }
+        s->coded = packet != NULL && *packet == PACKET_FRAMES;
         return;
     }
     if (format != SOUND_EX_HEADER) {
+        s->coded = true;
         return;
     }
     int packet = skip_mod_ex(s, first & 0x0f);
@@ -250,6 +267,7 @@ inspect_audio(struct span *s, uint8_t first, struct media_info *info)
         info->flags |= MEDIA_TRACK_META;
     } else if (packet >= 0) {
         info->flags |= packet_flag(packet, false);
+        s->coded = packet == PACKET_FRAMES;
     }
 }
 
@@ -296,7 +314,7 @@ struct media_info
 media_inspect(enum media_type type, const uint8_t *payload, size_t len)
 {
     struct media_info info = { 0, CODEC_NONE, 0 };
-    struct span s = { payload, len, false };
+    struct span s = { .p = payload, .len = len };
     if (type == MEDIA_DATA) {
         struct str all = { (const char *)payload, len };
         if (starts_with_name(media_data_content(all), STR("onMetaData"))) {
@@ -307,37 +325,39 @@ media_inspect(enum media_type type, const uint8_t *payload, size_t len)
     return inspect(type, &s);
 }
 
-/* Whether composition time (3 bytes) stands before the body: with the codecs
- * of legacy tags always, else with frames of some. */
-static bool
-has_composition(const uint8_t *payload, struct media_info info)
+int
+inspect_place(struct inspect_place *place, enum media_type type,
+              struct str payload)
 {
-    bool legacy = (payload[0] & 0x80) == 0;
-    bool avc_like = info.codec == CODEC_H264 || info.codec == CODEC_HEVC;
-    int packet = payload[0] & 0x0f;
-    return avc_like && (legacy || packet == PACKET_FRAMES);
+    struct span s = { .p = (const uint8_t *)payload.ptr, .len = payload.len };
+    *place = (struct inspect_place){ .info = inspect(type, &s) };
+    place->many = s.many;
+    place->coded = s.coded;
+    const uint8_t *size = s.many ? take(&s, 3) : NULL;
+    const uint8_t *cts = s.timed ? take(&s, 3) : NULL;
+    if (payload.len == 0 || (s.many && size == NULL) ||
+        (s.timed && cts == NULL)) {
+        return -1;
+    }
+    place->cts = cts == NULL ? 0 : (int32_t)(get_be24(cts) << 8) / 256;
+    place->offset = (uint32_t)(payload.len - s.len);
+    place->size = s.len;
+    if (size != NULL) { /* the composition time is part of it */
+        size_t front = cts != NULL ? 3 : 0;
+        place->size = get_be24(size) > front ? get_be24(size) - front : 0;
+    }
+    return 0;
 }
 
 struct str
 media_body(enum media_type type, const uint8_t *payload, size_t len)
 {
-    struct span s = { payload, len, false };
-    if (type == MEDIA_DATA || len == 0) {
+    struct inspect_place place;
+    struct str all = str_of(payload, len);
+    if (type == MEDIA_DATA || inspect_place(&place, type, all) == -1) {
         return STR_NONE;
     }
-    struct media_info info = inspect(type, &s);
-    if (type == MEDIA_VIDEO && has_composition(payload, info) &&
-        take(&s, 3) == NULL) {
-        return STR_NONE;
-    }
-    if ((info.flags & MEDIA_MULTITRACK) != 0 && s.many) {
-        const uint8_t *size = take(&s, 3);
-        if (size == NULL) {
-            return STR_NONE;
-        }
-        return str_first(str_of(s.p, s.len), get_be24(size));
-    }
-    return str_of(s.p, s.len);
+    return str_first(str_skip(all, place.offset), place.size);
 }
 
 const char *

@@ -8,6 +8,9 @@
  *   media.c    messages
  *   inspect.c  what first bytes say
  *
+ * Beside it: describe.h (properties for statistics), track.h (tracks and
+ * samples), container.h (fMP4 and MPEG-TS).
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MEDIA_MEDIA_H

@@ -22,20 +22,6 @@ ws_frame_new(size_t len, bool binary)
     return f;
 }
 
-uint8_t *
-ws_put_head(uint8_t *end, unsigned first, size_t len)
-{
-    size_t bytes = len < IN_16_BITS ? 0 : len < 65536 ? 2 : 8;
-    uint8_t *p = end;
-
-    for (size_t i = 0; i < bytes; i++) {
-        *--p = (uint8_t)((uint64_t)len >> (8 * i));
-    }
-    *--p = (uint8_t)(bytes == 0 ? len : bytes == 2 ? IN_16_BITS : IN_64_BITS);
-    *--p = (uint8_t)first;
-    return p;
-}
-
 struct ws_frame *
 ws_frame_hold(struct ws_frame *f)
 {

@@ -118,7 +118,8 @@ ws_owe_pong(struct ws *w, struct str data)
     if (!ws_is_open(w)) {
         return;
     }
-    if (!has_room(w) || buf_room(&w->pongs) < WS_CONTROL_FRAME) {
+    if ((w->handlers->say == NULL && !has_room(w)) ||
+        buf_room(&w->pongs) < WS_CONTROL_FRAME) {
         buf_clear(&w->pongs);
     }
     room = buf_reserve(&w->pongs, WS_CONTROL_FRAME);
@@ -131,11 +132,19 @@ void
 ws_send_pongs(struct ws *w)
 {
     struct str all = buf_str(&w->pongs);
+    int bad;
 
-    if (all.len == 0 || w->sent_close || w->broken || !has_room(w)) {
+    if (all.len == 0 || w->sent_close || w->broken) {
         return;
     }
-    if (conn_write(w->conn, all.ptr, all.len) == -1) {
+    if (w->handlers->say != NULL) {
+        bad = w->handlers->say(w->arg, all.ptr, all.len);
+    } else if (has_room(w)) {
+        bad = conn_write(w->conn, all.ptr, all.len);
+    } else {
+        return;
+    }
+    if (bad != 0) {
         ws_break(w);
     }
     buf_clear(&w->pongs);

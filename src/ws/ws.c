@@ -97,6 +97,18 @@ finish(struct ws *w)
     is_over(w);
 }
 
+/* The owner ends its message under way; false: the connection is over. */
+static bool
+end_owner(struct ws *w)
+{
+    const struct conn *c = w->conn;
+
+    if (w->handlers->on_ending != NULL && !w->sent_close) {
+        w->handlers->on_ending(w->arg);
+    }
+    return !c->closed;
+}
+
 static void
 act(struct later *later)
 {
@@ -104,6 +116,9 @@ act(struct later *later)
 
     if (w->end == NULL) {
         conn_offer(w->conn); /* after ws_adopt() */
+        return;
+    }
+    if (!end_owner(w)) {
         return;
     }
     if (!w->broken && !w->sent_close) {
@@ -129,8 +144,12 @@ static void
 on_writable(void *arg)
 {
     struct ws *w = arg;
+    const struct conn *c = w->conn;
 
-    if (!ws_send_waiting(w)) {
+    if (w->handlers->on_writable != NULL) {
+        w->handlers->on_writable(w->arg);
+    }
+    if (c->closed || !ws_send_waiting(w)) {
         return;
     }
     if (w->end != NULL) {

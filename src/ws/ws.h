@@ -34,6 +34,7 @@ enum {
     WS_NORMAL = 1000,
     WS_GOING_AWAY = 1001,
     WS_PROTOCOL = 1002,
+    WS_UNSUPPORTED = 1003,
     WS_NONE = 1005,     /* the peer gave no code */
     WS_ABNORMAL = 1006, /* the connection broke */
     WS_NOT_UTF8 = 1007,
@@ -61,6 +62,16 @@ struct ws_handlers {
      * once, never within ws_adopt(). reason: the peer's or ours, may be
      * empty. */
     void (*on_close)(void *arg, unsigned code, struct str reason);
+
+    /* The rest is for an owner that sends messages to the connection itself,
+     * past ws_send(); it is NULL for others.  The socket is writable again. */
+    void (*on_writable)(void *arg);
+    /* Sends bytes between two messages, now or later. 0; -1: there is no room
+     * for them, and the connection ends. */
+    int (*say)(void *arg, const void *data, size_t n);
+    /* The connection is ending: the owner sends the rest of the message under
+     * way with conn_write() or closes the connection, and sends no more. */
+    void (*on_ending)(void *arg);
 };
 
 struct ws_handshake {

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/list.h"
+#include "net/ws_head.h"
 #include "ws/ws.h"
 
 /* Frames (RFC 6455 5.2): the first byte, the second. */
@@ -22,7 +23,6 @@ enum { CONTINUATION = 0, TEXT = 1, BINARY = 2, CLOSE = 8, PING = 9, PONG = 10 };
 enum { FIN = 0x80, RESERVED = 0x70, RSV1 = 0x40, OPCODE = 0x0f };
 enum { MASKED = 0x80, LENGTH = 0x7f, IN_16_BITS = 126, IN_64_BITS = 127 };
 
-#define WS_HEAD_ROOM 10    /* bytes of a header of ours, at most */
 #define WS_HEAD_MAX 14     /* bytes of a header from the peer */
 #define WS_CONTROL_MAX 125 /* bytes of a control frame (RFC 6455 5.5) */
 #define WS_REASON_MAX 123  /* of them, a close's reason */
@@ -122,12 +122,6 @@ void ws_send_pongs(struct ws *w);
 bool ws_send_close(struct ws *w, const struct ws_end *end);
 /* The socket has room: sends what waits; false: not all of it. */
 bool ws_send_waiting(struct ws *w);
-
-/* ---- frame.c ---- */
-
-/* Writes the header of a message of len bytes so that it ends at `end`, which
- * has WS_HEAD_ROOM in front of it; returns its first byte. */
-uint8_t *ws_put_head(uint8_t *end, unsigned first, size_t len);
 
 /* ---- deflate.c ---- */
 

@@ -10,6 +10,7 @@
 #include "players.h"
 #include "publisher.h"
 #include "sockets.h"
+#include "watchers.h"
 
 int
 main(int argc, char **argv)
@@ -27,6 +28,8 @@ main(int argc, char **argv)
         return bareloop_run(&o);
     case MODE_SOCKETS:
         return sockets_run(&o);
+    case MODE_WATCH:
+        return watchers_run(&o);
     }
     return 2;
 }

@@ -28,6 +28,9 @@ static const char HELP[] =
     "                  [--stamp NAME]\n"
     "                  [--mute PERCENT] [--reconnect] [--join-rate N]\n"
     "                  [--warmup S]\n"
+    "weir-load watch   --url http://HOST:PORT/PATH.m3u8 --players N\n"
+    "                  [--streams M] [--fps 30] [--join-rate N] [--warmup S]\n"
+    "                  [--pace MS --part-url URL]\n"
     "Each: [--duration S] [--json] [--control]\n"
     "\n"
     "A \"%d\" in the name stands for the number of the stream, from 0 on.\n"
@@ -43,7 +46,12 @@ static const char HELP[] =
     "(--event) that the server sends to all because of it.  --stamp: the "
     "number\n"
     "in it that is the time (CLOCK_MONOTONIC, ns), \"t\" if it is not given.\n"
-    "--mute: so many join and never read.\n";
+    "--mute: so many join and never read.\n"
+    "\n"
+    "watch follows playlists of HLS and fetches each part (--fps: of the\n"
+    "pictures, for the time when a part could end).  With --pace it fetches\n"
+    "the URL and the part's URL every so many milliseconds, whatever they\n"
+    "say.\n";
 
 enum {
     OPT_STREAMS = 256,
@@ -70,6 +78,8 @@ enum {
     OPT_RATE,
     OPT_BYTES,
     OPT_RECONNECT,
+    OPT_PACE,
+    OPT_PART_URL,
     OPT_URL,
     OPT_JSON,
     OPT_CONTROL,
@@ -77,6 +87,8 @@ enum {
 
 static const struct option OPTIONS[] = {
     { "url", required_argument, NULL, OPT_URL },
+    { "pace", required_argument, NULL, OPT_PACE },
+    { "part-url", required_argument, NULL, OPT_PART_URL },
     { "rtmp", required_argument, NULL, OPT_URL },
     { "flv", required_argument, NULL, OPT_URL },
     { "streams", required_argument, NULL, OPT_STREAMS },
@@ -161,8 +173,8 @@ word(const char *text, const char *const *words, const char *what)
     fatal("%s: is no %s (see --help)", text, what);
 }
 
-static const char *const MODES[] = { "publish", "play",    "idle",
-                                     "bare",    "sockets", NULL };
+static const char *const MODES[] = { "publish", "play",  "idle", "bare",
+                                     "sockets", "watch", NULL };
 static const char *const SENDS[] = { "message", "frame", "gather", NULL };
 static const char *const TRANSPORTS[] = { "websocket", "polling", NULL };
 static const char *const FORMATS[] = { "rtmp", "flv", NULL };
@@ -238,6 +250,22 @@ set_stream(struct options *o, int option, const char *value)
         return true;
     case OPT_FORMAT:
         o->flv = word(value, FORMATS, "format") == 1;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What concerns viewers of HLS. */
+static bool
+set_watch(struct options *o, int option, const char *value)
+{
+    switch (option) {
+    case OPT_PACE:
+        o->pace = seconds(value);
+        return true;
+    case OPT_PART_URL:
+        o->part_url = value;
         return true;
     default:
         return false;
@@ -322,7 +350,7 @@ options_parse(struct options *o, int argc, char **argv)
             break;
         }
         if (!set_load(o, option, optarg) && !set_stream(o, option, optarg) &&
-            !set_sockets(o, option, optarg)) {
+            !set_sockets(o, option, optarg) && !set_watch(o, option, optarg)) {
             exit(2); /* getopt has said why */
         }
     }

@@ -9,7 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum mode { MODE_PUBLISH, MODE_PLAY, MODE_IDLE, MODE_BARE, MODE_SOCKETS };
+enum mode {
+    MODE_PUBLISH,
+    MODE_PLAY,
+    MODE_IDLE,
+    MODE_BARE,
+    MODE_SOCKETS,
+    MODE_WATCH,
+};
 
 /* When the bare loop sends. */
 enum send_mode {
@@ -47,7 +54,10 @@ struct options {
     bool polling;
     bool reconnect;
     bool json;
-    bool control; /* obey standard input */
+    /* Of viewers of HLS. */
+    double pace;          /* ms; they fetch at it; 0: they follow playlists */
+    const char *part_url; /* of parts, where they are paced */
+    bool control;         /* obey standard input */
 };
 
 /* Fills o, or prints what is wrong or the help and ends the program. */

@@ -110,11 +110,9 @@ stamp_put(uint8_t *p, const struct stamp *s, const uint8_t *first5)
     return put_stamp(p, s);
 }
 
-bool
-stamp_get(const uint8_t *prefix, enum media_kind kind, struct stamp *s)
+static bool
+read_stamp(const uint8_t *at, struct stamp *s)
 {
-    const uint8_t *at =
-        prefix + (kind == MEDIA_VIDEO ? VIDEO_STAMP_AT : AUDIO_STAMP_AT);
     uint64_t flags, stream, number, sent, size, sum;
 
     if (memcmp(at, MAGIC, sizeof(MAGIC)) != 0 ||
@@ -138,7 +136,31 @@ stamp_get(const uint8_t *prefix, enum media_kind kind, struct stamp *s)
         .size = (uint32_t)size,
         .sum = (uint32_t)sum,
     };
-    return s->kind == kind;
+    return true;
+}
+
+bool
+stamp_get(const uint8_t *prefix, enum media_kind kind, struct stamp *s)
+{
+    return read_stamp(
+               prefix + (kind == MEDIA_VIDEO ? VIDEO_STAMP_AT : AUDIO_STAMP_AT),
+               s) &&
+           s->kind == kind;
+}
+
+const uint8_t *
+stamp_find(const uint8_t *p, size_t n, struct stamp *s)
+{
+    const uint8_t *end = p + n;
+
+    while ((p = memmem(p, (size_t)(end - p), MAGIC, sizeof(MAGIC))) != NULL &&
+           end - p >= STAMP_SIZE) {
+        if (read_stamp(p, s)) {
+            return p + STAMP_SIZE;
+        }
+        p++;
+    }
+    return NULL;
 }
 
 const uint8_t *

@@ -54,6 +54,10 @@ uint8_t *stamp_put(uint8_t *p, const struct stamp *s, const uint8_t *first5);
 /* Reads a prefix; false when there is no valid stamp in it. */
 bool stamp_get(const uint8_t *prefix, enum media_kind kind, struct stamp *s);
 
+/* The next stamp in bytes of any form, and the byte behind it; NULL: there is
+ * none. */
+const uint8_t *stamp_find(const uint8_t *p, size_t n, struct stamp *s);
+
 /* The pattern, PATTERN_SIZE bytes that repeat; where a message begins in it
  * follows from its stamp. It lies in memory twice, one after the other. */
 const uint8_t *pattern_bytes(void);

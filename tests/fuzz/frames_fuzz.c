@@ -67,7 +67,9 @@ on_close(void *arg, unsigned code, struct str reason)
     s->closes++;
 }
 
-static const struct ws_handlers handlers = { on_message, on_room, on_close };
+static const struct ws_handlers handlers = { .on_message = on_message,
+                                             .on_room = on_room,
+                                             .on_close = on_close };
 
 static void
 start(void)

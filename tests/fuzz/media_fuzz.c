@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "media/describe.h"
+#include "media/track.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,6 +43,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t width, height;
     if (media_frame_size(data + 1, size - 1, &width, &height) &&
         (width - 1 >= 65536 || height - 1 >= 65536)) {
+        abort();
+    }
+    struct media_track t;
+    if (media_track_of(&t, type, all) == 0 && *media_video_range(&t) == 0) {
         abort();
     }
     return 0;

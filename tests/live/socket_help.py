@@ -274,7 +274,7 @@ class Closed(Exception):
 
     def __init__(self, code, reason=""):
         super().__init__(f"closed with {code} {reason}")
-        self.code = code
+        self.code, self.reason = code, reason
 
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10

@@ -98,27 +98,38 @@ on_set_state(struct control_call *call)
 
 /* ---- kick ---- */
 
-/* Tells each process that has one; how many sessions are meant, or -1. */
+/* The sessions of processes that are meant; told: a bit for each that has
+ * one. */
 static int64_t
-send_away(const struct kick_order *order)
+find_meant(const struct live_kick *kick, uint64_t *told)
+{
+    struct live_session_view v;
+    int64_t count = 0;
+    uint32_t at = 0;
+
+    while (live_next_session(&at, &v)) {
+        uint32_t slot = slot_owner_number(v.owner);
+
+        if (slot < SLOT_MAX && live_kick_means(kick, &v)) {
+            count++;
+            told[slot / 64] |= UINT64_C(1) << slot % 64;
+        }
+    }
+    return count;
+}
+
+/* Sends away those that belong to no process and tells each process that has
+ * one; how many sessions are meant, or -1. */
+static int64_t
+send_away(const struct kick_order *order, int64_t kick_time)
 {
     uint64_t told[SLOT_MAX / 64] = { 0 };
     struct pool *pool = pool_new(256);
-    struct live_session_view v;
     struct live_kick kick;
     int64_t count = -1;
-    uint32_t at = 0;
 
     if (child_commands_read_kick(order, pool, &kick) == 0) {
-        count = 0;
-        while (live_next_session(&at, &v)) {
-            uint32_t slot = slot_owner_number(v.owner);
-
-            if (slot < SLOT_MAX && live_kick_means(&kick, &v)) {
-                count++;
-                told[slot / 64] |= UINT64_C(1) << slot % 64;
-            }
-        }
+        count = find_meant(&kick, told) + live_kick_viewers(&kick, kick_time);
     }
     pool_free(&pool);
     for (uint32_t i = 0; i < slots_count(); i++) {
@@ -134,7 +145,7 @@ send_away(const struct kick_order *order)
 static enum control_result
 kicked(struct control_call *call, const struct kick_order *order)
 {
-    int64_t count = send_away(order);
+    int64_t count = send_away(order, control_settings(call)->live.kick_time);
 
     if (count <= 0) {
         return control_fail(call, "missing",
@@ -154,7 +165,7 @@ on_kick_session(struct control_call *call)
     struct str slot = str_cut(&serial, ':');
     int64_t a, b;
 
-    if (!str_to_int(slot, 0, SLOT_MAX - 1, &a) ||
+    if (!str_to_int(slot, 0, LIVE_NO_SLOT, &a) ||
         !str_to_int(serial, 1, UINT32_MAX, &b)) {
         return control_usage(call);
     }

@@ -102,6 +102,12 @@ collect_sessions(const struct metric *m, struct metric_out *out)
 }
 
 static void
+collect_viewers(const struct metric *m, struct metric_out *out)
+{
+    metric_tell(out, m, "", live_count_viewers());
+}
+
+static void
 collect_arena(const struct metric *m, struct metric_out *out)
 {
     struct live_memory_view v;
@@ -258,6 +264,10 @@ struct metric state_metrics[] = {
       .help = "Publishers and players together.",
       .type = METRIC_GAUGE,
       .collect = collect_sessions },
+    { .name = "weir_live_viewers",
+      .help = "Players over HLS: those that asked not long ago.",
+      .type = METRIC_GAUGE,
+      .collect = collect_viewers },
     { .name = "weir_live_memory_bytes",
       .help = "Memory for live media: in use by streams, given back but "
               "perhaps still read, free.",

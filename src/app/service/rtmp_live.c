@@ -119,6 +119,7 @@ rtmp_live_publish(struct stream_session *n, struct rtmp_refusal *no)
         .conflict = (enum live_conflict)a->settings->publish_conflict,
         .chunk_size = n->chunk_size,
         .hold = a->hold,
+        .cuts = a->cuts,
     };
 
     n->publisher = live_publish(&what, &publisher_handlers, n, &no->reason);

@@ -448,6 +448,7 @@ start_application(struct rtmp_application *a,
                                   settings->play_access.count);
     a->gather = settings_gather(all, settings);
     a->hold = settings_hold(all, settings);
+    a->cuts = settings_cuts(all, settings);
 }
 
 static void

@@ -21,7 +21,8 @@ struct rtmp_application {
     const struct rtmp_application_settings *settings;
     const struct access_list *publish_access, *play_access;
     int64_t gather, hold; /* ms */
-    unsigned place;       /* among METRIC_APPS */
+    struct live_cut_rules cuts;
+    unsigned place; /* among METRIC_APPS */
 };
 
 void rtmp_service_start(struct worker *w);

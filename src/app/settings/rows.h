@@ -4,6 +4,7 @@
  *   listen.c   what a server listens on
  *   tls.c      certificates
  *   rtmp.c     RTMP servers and applications
+ *   cuts.c     where streams are cut
  *   http.c     HTTP servers and locations
  *   layer.c    modules of a location
  *   auth.c     the auth filter
@@ -47,6 +48,14 @@ int settings_check_store(const void *settings, struct errmsg *err);
 /* Writes a line for each layer that names the endpoint of another one and has
  * other settings for it. */
 void settings_check_endpoints(const struct settings *s, FILE *out);
+
+/* Of an application: its rows about cuts against each other. */
+int settings_check_cut_rows(const void *application, struct errmsg *err);
+/* Writes a line for each application whose cuts live.max_stream_memory cannot
+ * keep at any bit rate of use. */
+void settings_check_cuts(const struct settings *s, FILE *out);
+/* Logs how much can be kept. */
+void settings_warn_cuts(const struct settings *s);
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 #define SETTINGS_LISTEN_HELP                                                \

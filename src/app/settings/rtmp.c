@@ -66,6 +66,20 @@ const struct conf_key settings_application_keys[] = {
         .max = LIVE_HOLD_MAX, .preset = "inherit", .words = hold_words,
         .help = "As live.hold, for this application; \"inherit\": what "
                 "live.hold says."),
+    ROW(rtmp_application_settings, segment, CONF_TIME, .min = 1000,
+        .max = 60000, .preset = "2s",
+        .help = "How long a segment of a stream is at least, where a module "
+                "offers segments: it ends before the next key frame."),
+    ROW(rtmp_application_settings, max_segment, CONF_TIME, .min = 1000,
+        .max = 60000, .preset = "6s",
+        .help = "How long a segment is at most: it ends without a key frame "
+                "then, unless strict_keys is set."),
+    ROW(rtmp_application_settings, part, CONF_TIME, .min = 100, .max = 5000,
+        .preset = "333ms",
+        .help = "How long a part of a segment is at most, for low latency."),
+    ROW(rtmp_application_settings, strict_keys, CONF_BOOL, .preset = "false",
+        .help = "Every segment begins with a key frame: a stream with none "
+                "within max_segment is not offered in segments."),
     ROW(rtmp_application_settings, modules, CONF_PARTS,
         .part = settings_application_part),
     CONF_END,
@@ -181,6 +195,7 @@ static const struct conf_key server_keys[] = {
     ROW(rtmp_server_settings, applications, CONF_GROUPS,
         .keys = settings_application_keys,
         .size = sizeof(struct rtmp_application_settings), .min = 1,
+        .check_group = settings_check_cut_rows,
         .check_among = check_application_among,
         .help = "The applications in which clients publish and play."),
     CONF_END,

@@ -96,7 +96,7 @@ static const struct conf_key live_keys[] = {
         .help =
             "The past of a stream that is kept for players that fall behind."),
     ROW(live_settings, max_stream_memory, CONF_SIZE, .min = MIB(1),
-        .max = MIB(64), .preset = "16M",
+        .max = MIB(128), .preset = "16M",
         .help = "The most one stream may take of memory."),
     ROW(live_settings, hold, CONF_TIME, .min = 0, .max = LIVE_HOLD_MAX,
         .preset = "10s",
@@ -106,6 +106,10 @@ static const struct conf_key live_keys[] = {
         .preset = "auto", .words = word_auto,
         .help = "How long frames may wait to be sent together; \"auto\": "
                 "audio waits for its next video frame."),
+    ROW(live_settings, kick_time, CONF_TIME, .min = 0, .max = LIVE_KICK_MAX,
+        .preset = "60s",
+        .help = "How long a kicked viewer of HLS is refused, if it asks again "
+                "as the same."),
     ROW(live_settings, io_uring, CONF_BOOL, .preset = "true",
         .help = "Send to many players by one system call, where the kernel "
                 "has io_uring (Linux 6.1) and allows it; false: keep weir off "
@@ -253,6 +257,7 @@ find_conflicts(struct pool *pool, const struct settings *s)
     }
     settings_check_servers(s, out);
     settings_check_endpoints(s, out);
+    settings_check_cuts(s, out);
     for (size_t i = 0; modules[i] != NULL; i++) {
         if (modules[i]->check_file != NULL) {
             modules[i]->check_file(s, out);

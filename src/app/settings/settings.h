@@ -80,6 +80,8 @@ struct rtmp_application_settings {
     int64_t idle_timeout; /* ms without a message from a publisher */
     int64_t gather;       /* ms, LIVE_GATHER_AUTO or GATHER_INHERIT */
     int64_t hold;         /* ms or HOLD_INHERIT */
+    int64_t segment, max_segment, part; /* ms */
+    bool strict_keys;
     struct conf_parts modules;
 };
 
@@ -321,5 +323,8 @@ int64_t settings_gather(const struct settings *s,
                         const struct rtmp_application_settings *a);
 int64_t settings_hold(const struct settings *s,
                       const struct rtmp_application_settings *a);
+/* Where its streams are cut: nowhere unless a module of s reads cuts. */
+struct live_cut_rules settings_cuts(const struct settings *s,
+                                    const struct rtmp_application_settings *a);
 
 #endif

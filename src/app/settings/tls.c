@@ -180,4 +180,5 @@ settings_warn(const struct settings *s)
     for (size_t i = 0; settings_server(s, i, &server); i++) {
         warn_of(server.listen);
     }
+    settings_warn_cuts(s);
 }

@@ -117,20 +117,33 @@ wanted(struct exchange *x)
 }
 
 void
+http_code_shared(struct exchange *x, int status, const char *type,
+                 struct str *body, struct buf *gzip)
+{
+    if (!http_compressible(x, status, type, (int64_t)body->len) || !wanted(x) ||
+        body->len > CODING_AT_ONCE) {
+        return;
+    }
+    if (buf_len(gzip) == 0) {
+        buf_init(gzip, body->len + 4096); /* not much longer: else not at all */
+        gzip_whole(*body, (int)x->c->server->settings.gzip_level, gzip);
+    }
+    if (buf_len(gzip) > 0 && buf_len(gzip) < body->len) {
+        *body = buf_str(gzip);
+        http_say_gzip(x);
+    }
+}
+
+void
 http_code_body(struct exchange *x, int status, const char *type,
                struct str *body)
 {
     struct buf out;
 
-    if (!http_compressible(x, status, type, (int64_t)body->len) || !wanted(x) ||
-        body->len > CODING_AT_ONCE) {
-        return;
-    }
-    buf_init(&out, body->len + 4096); /* not much longer: else not at all */
-    if (gzip_whole(*body, (int)x->c->server->settings.gzip_level, &out) == 0 &&
-        buf_len(&out) < body->len) {
-        *body = pool_str(x->pub.pool, buf_str(&out));
-        http_say_gzip(x);
+    buf_init(&out, 0);
+    http_code_shared(x, status, type, body, &out);
+    if (buf_len(&out) > 0 && body->ptr == (const char *)buf_data(&out)) {
+        *body = pool_str(x->pub.pool, *body);
     }
     buf_clear(&out);
 }

@@ -26,6 +26,10 @@ void http_say_gzip(struct exchange *x);
  * they are or are compressed into the request's pool. */
 void http_code_body(struct exchange *x, int status, const char *type,
                     struct str *body);
+/* The same, and the compressed bytes are kept in *gzip: a call that finds them
+ * there uses them. */
+void http_code_shared(struct exchange *x, int status, const char *type,
+                      struct str *body, struct buf *gzip);
 /* The same for a body that comes in pieces: sets x->gzip if it is
  * compressed. */
 void http_code_stream(struct exchange *x, int status, const char *type);

@@ -164,6 +164,27 @@ gather_and_hold_come_from_live_unless_set(void **state)
     conf_free(&c);
 }
 
+/* Without a module that reads cuts nothing is cut. */
+static void
+cuts_fit_together(void **state)
+{
+    struct conf *c =
+        load_good("rtmp = { servers = ( { listen = \"0\"; applications = (\n"
+                  "  { name = \"a\"; } ); } ); };\n");
+    const struct rtmp_application_settings *a = first_application(c);
+
+    (void)state;
+    assert_int_equal(a->segment, 2000);
+    assert_int_equal(settings_cuts(settings_of(c), a).segment, 0);
+    conf_free(&c);
+#define CUTS(rows)                                              \
+    "rtmp = { servers = ( { listen = \"0\"; applications = (\n" \
+    "  { name = \"a\"; " rows " } ); } ); };\n"
+    refuses(CUTS("segment = \"7s\";"), 2, "max_segment (6000 ms)");
+    refuses(CUTS("part = \"3s\";"), 2, "part (3000 ms) must not be more");
+    refuses(CUTS("max_segment = \"60s\";"), 2, "at least 1751 ms");
+}
+
 static void
 rtmp_settings_reach_the_session(void **state)
 {
@@ -424,6 +445,7 @@ main(void)
         cmocka_unit_test(a_file_that_says_nothing_has_all_defaults),
         cmocka_unit_test(an_application_is_safe_by_default),
         cmocka_unit_test(gather_and_hold_come_from_live_unless_set),
+        cmocka_unit_test(cuts_fit_together),
         cmocka_unit_test(rtmp_settings_reach_the_session),
         cmocka_unit_test(both_forms_of_a_location_are_layers),
         cmocka_unit_test(root_mistakes),

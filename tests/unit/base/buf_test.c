@@ -40,7 +40,10 @@ test_add_and_take(void **state)
     buf_take(&b, 6);
     holds(&b, "world");
     buf_take(&b, 0);
-    buf_take(&b, 5);
+    buf_drop_end(&b, 0);
+    buf_drop_end(&b, 3);
+    holds(&b, "wo");
+    buf_take(&b, 2);
     holds(&b, "");
     assert_non_null(b.mem);
     buf_trim(&b);

@@ -109,6 +109,27 @@ wants(const struct batch_view *v, const struct message *m)
            !(m->type == MEDIA_VIDEO && v->no_video);
 }
 
+static void
+compose_message(struct buf *to, const struct message *m)
+{
+    uint64_t len = 11 + (uint64_t)m->len + 4;
+    uint8_t b[10] = { 0x82, (uint8_t)len };
+
+    if (len < 126) {
+        buf_add(to, b, 2);
+    } else if (len < 65536) {
+        b[1] = 126;
+        b[2] = (uint8_t)(len >> 8);
+        b[3] = (uint8_t)len;
+        buf_add(to, b, 4);
+    } else {
+        b[1] = 127;
+        put_be32(b + 6, (uint32_t)len);
+        buf_add(to, b, 10);
+    }
+    compose_flv(to, m);
+}
+
 /* What a player with that view gets; its payloads in *video and *audio. */
 static void
 compose(struct buf *to, const struct batch_view *v, uint64_t *video,
@@ -124,6 +145,8 @@ compose(struct buf *to, const struct batch_view *v, uint64_t *video,
                 compose_announced(to, &m, v->stream_id);
             } else if (v->framing == LIVE_RTMP) {
                 compose_rtmp(to, &m, v->stream_id);
+            } else if (v->framing == LIVE_FLV_WS) {
+                compose_message(to, &m);
             } else {
                 compose_flv(to, &m);
             }
@@ -215,6 +238,8 @@ static const struct batch_view views[] = {
     { .framing = LIVE_FLV, .stream_id = 1, .no_audio = true },
     { .framing = LIVE_RTMP, .stream_id = 1, .set_data_frame = true },
     { .framing = LIVE_RTMP, .stream_id = 9, .set_data_frame = true },
+    { .framing = LIVE_FLV_WS, .stream_id = 1 },
+    { .framing = LIVE_FLV_WS, .stream_id = 1, .no_video = true },
 };
 
 static void

@@ -18,6 +18,9 @@
 #define START INT64_C(1000000250) /* in the middle of a bucket */
 
 static struct meter m;
+/* How the tests add to it. */
+static void (*add)(struct meter *m, int64_t now, uint64_t video,
+                   uint64_t audio);
 
 static int
 setup(void **state)
@@ -25,6 +28,15 @@ setup(void **state)
     (void)state;
     memset((void *)&m, 0xff, sizeof(m)); /* of an earlier session */
     meter_clear(&m);
+    add = meter_add;
+    return 0;
+}
+
+static int
+setup_shared(void **state)
+{
+    setup(state);
+    add = meter_add_shared;
     return 0;
 }
 
@@ -33,7 +45,7 @@ static void
 feed(int64_t from, int64_t to)
 {
     for (int64_t t = from; t < to; t += 40) {
-        meter_add(&m, START + t, 100, 10);
+        add(&m, START + t, 100, 10);
     }
 }
 
@@ -76,7 +88,7 @@ static void
 test_young(void **state)
 {
     (void)state;
-    meter_add(&m, START, 1000, 0);
+    add(&m, START, 1000, 0);
     assert_int_equal(video_speed(0), 16000);
     assert_int_equal(video_speed(500), 16000);
     assert_int_equal(video_speed(1000), 8000);
@@ -98,7 +110,7 @@ test_at_any_time(void **state)
 {
     (void)state;
     for (int64_t t = 0; t < 30000; t += 40) {
-        meter_add(&m, START + t, 100, 10);
+        add(&m, START + t, 100, 10);
         if (t > 3000) {
             assert_near(video_speed(t + 20), 20000);
         }
@@ -129,7 +141,7 @@ test_after_a_silence(void **state)
 {
     (void)state;
     feed(0, 20000);
-    meter_add(&m, START + 100000, 5000, 0);
+    add(&m, START + 100000, 5000, 0);
     assert_in_range(video_speed(100001), 7200, 8000);
     feed(120000, 140000);
     assert_near(video_speed(140000), 20000);
@@ -141,11 +153,11 @@ test_seldom(void **state)
 {
     (void)state;
     for (int64_t t = 0; t < 200000; t += 3000) {
-        meter_add(&m, START + t, 1000, 0);
+        add(&m, START + t, 1000, 0);
         assert_in_range(video_speed(t + 2999), 1400, 3300);
     }
     for (int64_t t = 210000; t < 400000; t += 7000) {
-        meter_add(&m, START + t, 1000, 0);
+        add(&m, START + t, 1000, 0);
         assert_in_range(video_speed(t + 1), 1400, 1600);
         assert_int_equal(video_speed(t + 6000), 0);
     }
@@ -157,17 +169,50 @@ static void
 test_after_a_silence_of_a_round_of_marks(void **state)
 {
     (void)state;
-    meter_add(&m, START, 1000000, 0);
-    meter_add(&m, START + METER_MARKS * METER_BUCKET_MS, 1000, 0);
-    meter_add(&m, START + (METER_MARKS + 1) * METER_BUCKET_MS, 1000, 0);
+    add(&m, START, 1000000, 0);
+    add(&m, START + METER_MARKS * METER_BUCKET_MS, 1000, 0);
+    add(&m, START + (METER_MARKS + 1) * METER_BUCKET_MS, 1000, 0);
     assert_in_range(video_speed((METER_MARKS + 1) * METER_BUCKET_MS), 2800,
                     3200);
+}
+
+/* ---- several that add ---- */
+
+/* One has not seen that a bucket began, which another one has left already. */
+static void
+test_one_that_is_late(void **state)
+{
+    (void)state;
+    feed(0, 20000);
+    meter_add_shared(&m, START + 19000, 0, 0);
+    meter_add_shared(&m, START + 20000, 0, 0);
+    meter_add_shared(&m, START + 19400, 0, 0);
+    assert_near(video_speed(20000), 20000);
+    feed(20000, 40000);
+    assert_near(video_speed(40000), 20000);
+    assert_int_equal(meter_read(&m, START + 40000, START).video, 100000);
+}
+
+/* Its process was killed before it made the mark of a bucket. */
+static void
+test_a_mark_that_was_not_made(void **state)
+{
+    (void)state;
+    for (int64_t t = 0; t < 40000; t += 1000) {
+        feed(t, t + 1000);
+        if (t == 20000) {
+            m.bucket++;
+        }
+        assert_in_range(video_speed(t + 1000), 19000, 24000);
+    }
+    assert_near(video_speed(40000), 20000);
 }
 
 int
 main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
+#define SHARED(f) cmocka_unit_test_setup(f, setup_shared)
     static const struct CMUnitTest tests[] = {
         TEST(test_nothing),
         TEST(test_totals),
@@ -178,6 +223,16 @@ main(void)
         TEST(test_after_a_silence),
         TEST(test_seldom),
         TEST(test_after_a_silence_of_a_round_of_marks),
+        SHARED(test_totals),
+        SHARED(test_young),
+        SHARED(test_steady),
+        SHARED(test_at_any_time),
+        SHARED(test_falls_to_nothing),
+        SHARED(test_after_a_silence),
+        SHARED(test_seldom),
+        SHARED(test_after_a_silence_of_a_round_of_marks),
+        SHARED(test_one_that_is_late),
+        SHARED(test_a_mark_that_was_not_made),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

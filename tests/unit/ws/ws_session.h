@@ -95,7 +95,9 @@ on_close(void *arg, unsigned code, struct str reason)
     s->w = NULL;
 }
 
-static const struct ws_handlers handlers = { on_message, on_room, on_close };
+static const struct ws_handlers handlers = { .on_message = on_message,
+                                             .on_room = on_room,
+                                             .on_close = on_close };
 
 /* ---- the process ---- */
 

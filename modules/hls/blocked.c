@@ -1,0 +1,192 @@
+/*
+ * Lists of waiting requests.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "blocked.h"
+
+#include "base/mem.h"
+#include "count.h"
+#include "offer.h"
+
+#define LOOK_MS 250 /* how exactly waits are ended */
+
+/* A stream for which requests wait. */
+struct blocked_stream {
+    struct list link;
+    struct list requests; /* struct blocked, the one that came first first */
+    struct live_cut_watch watch;
+    char name[LIVE_NAME_MAX];
+};
+
+static struct {
+    struct list streams;
+    struct timer timer;
+    struct loop *loop;
+    size_t count; /* requests */
+    bool ready;
+} all;
+
+/* Whether the segment before the last, which is asked for, has that part.  If
+ * not, it stands for the first part of the next segment (RFC 8216bis,
+ * 6.2.5.2). */
+static bool
+had_part(const struct live_cuts *c, const struct blocked *b)
+{
+    struct live_cut cut;
+
+    return c->end < c->first + 2 || !live_cut_at(c, c->end - 2, &cut) ||
+           cut.segment != b->segment || cut.part >= b->part;
+}
+
+bool
+blocked_is_over(const struct live_cuts *c, const struct blocked *b)
+{
+    struct offer_edge edge;
+
+    if (c->over || !offer_edge(c, &edge)) {
+        return true;
+    }
+    if (edge.segment == b->segment + 1 && edge.part == 0 &&
+        b->part != BLOCKED_SEGMENT) {
+        return had_part(c, b);
+    }
+    if (edge.segment != b->segment) {
+        return edge.segment > b->segment;
+    }
+    return b->part != BLOCKED_SEGMENT && edge.part > b->part;
+}
+
+/* ---- lists ---- */
+
+static void
+leave(struct blocked *b)
+{
+    b->stream = NULL;
+    list_remove(&b->link);
+    hls_set_waiting(--all.count);
+}
+
+static void
+end_if_empty(struct blocked_stream *s)
+{
+    if (list_empty(&s->requests)) {
+        live_cut_unwatch(&s->watch);
+        list_remove(&s->link);
+        mem_free(&s);
+    }
+}
+
+static void
+on_cut(struct live_cut_watch *w)
+{
+    struct blocked_stream *s = LIST_ITEM(w, struct blocked_stream, watch);
+    struct live_cuts c;
+    bool found = live_cuts_find(str_from(s->name), &c);
+
+    LIST_EACH (node, &s->requests) {
+        struct blocked *b = LIST_ITEM(node, struct blocked, link);
+
+        if (!found || blocked_is_over(&c, b)) {
+            http_resume(b->request);
+            leave(b);
+        }
+    }
+    end_if_empty(s);
+}
+
+/* Those that have waited longest come first. */
+static void
+end_waits(struct blocked_stream *s, int64_t now)
+{
+    LIST_EACH (node, &s->requests) {
+        struct blocked *b = LIST_ITEM(node, struct blocked, link);
+
+        if (b->until > now) {
+            break;
+        }
+        b->expired = true;
+        http_resume(b->request);
+        leave(b);
+    }
+    end_if_empty(s);
+}
+
+static void
+on_timer(struct timer *timer)
+{
+    LIST_EACH (node, &all.streams) {
+        end_waits(LIST_ITEM(node, struct blocked_stream, link),
+                  loop_now(all.loop));
+    }
+    if (all.count > 0) {
+        timer_set(all.loop, timer, LOOK_MS);
+    }
+}
+
+static struct blocked_stream *
+stream_of(struct str name)
+{
+    LIST_EACH (node, &all.streams) {
+        struct blocked_stream *s = LIST_ITEM(node, struct blocked_stream, link);
+
+        if (str_eq(str_from(s->name), name)) {
+            return s;
+        }
+    }
+    struct blocked_stream *s = mem_zero(sizeof(*s));
+
+    list_init(&s->link);
+    list_init(&s->requests);
+    list_init(&s->watch.link);
+    str_copy(s->name, sizeof(s->name), name);
+    s->watch.name = str_from(s->name);
+    s->watch.on_cut = on_cut;
+    list_append(&all.streams, &s->link);
+    live_cut_watch(&s->watch);
+    return s;
+}
+
+/* ---- requests ---- */
+
+static void
+on_cancel(void *arg)
+{
+    struct blocked *b = arg;
+    struct blocked_stream *s = b->stream;
+
+    if (s != NULL) {
+        leave(b);
+        end_if_empty(s);
+    }
+}
+
+static void
+prepare(struct loop *loop)
+{
+    if (!all.ready) {
+        list_init(&all.streams);
+        timer_init(&all.timer, on_timer);
+        all.ready = true;
+    }
+    all.loop = loop;
+}
+
+bool
+blocked_wait(const struct hls_layer *layer, struct blocked *b, struct str name,
+             int64_t ms)
+{
+    if (all.count >= (size_t)layer->settings->max_waiting) {
+        return false;
+    }
+    prepare(layer->loop);
+    b->stream = stream_of(name);
+    b->until = loop_now(layer->loop) + ms;
+    list_append(&b->stream->requests, &b->link);
+    hls_set_waiting(++all.count);
+    http_on_cancel(b->request, on_cancel, b);
+    if (!timer_is_set(&all.timer)) {
+        timer_set(all.loop, &all.timer, LOOK_MS);
+    }
+    return true;
+}

@@ -1,0 +1,278 @@
+/*
+ * From cuts to lists of segments.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "offer.h"
+
+#include <string.h>
+
+#define PEAKS 1024 /* streams whose peaks are kept */
+
+static struct playlist_segment segments[LIVE_CUT_RING];
+static struct playlist_part parts[LIVE_CUT_RING];
+
+struct list_making {
+    const struct live_cuts *c;
+    bool sound;
+    size_t segments, parts;
+    uint32_t discontinuity; /* of the segment before */
+    int64_t began;          /* the segment under way */
+};
+
+static uint32_t
+span(int64_t from, int64_t to)
+{
+    return to > from ? (uint32_t)(to - from) : 0;
+}
+
+static bool
+is_key(const struct list_making *m, const struct live_cut *cut)
+{
+    return m->sound || (cut->flags & LIVE_CUT_KEY) != 0;
+}
+
+static void
+begin_segment(struct list_making *m, const struct live_cut *cut)
+{
+    segments[m->segments] = (struct playlist_segment){
+        .number = cut->segment,
+        .discontinuity = cut->discontinuity,
+        .header = cut->header,
+        .key = is_key(m, cut),
+        .tag = m->segments > 0 && cut->discontinuity != m->discontinuity,
+        .wall_ms = cut->wall_ms,
+        .parts = &parts[m->parts],
+    };
+    m->segments++;
+    m->discontinuity = cut->discontinuity;
+    m->began = cut->time;
+}
+
+/* A part that is whole: it ended at that time. */
+static void
+add_part(struct list_making *m, const struct live_cut *cut, int64_t end)
+{
+    struct playlist_segment *s = &segments[m->segments - 1];
+
+    parts[m->parts++] = (struct playlist_part){
+        .duration = span(cut->time, end),
+        .independent = is_key(m, cut),
+    };
+    s->part_count++;
+    s->duration = span(m->began, end);
+}
+
+/* Parts made before it was known how long they are may be too long to be
+ * listed. */
+static void
+hide_long_parts(struct list_making *m)
+{
+    for (size_t i = 0; i < m->segments; i++) {
+        struct playlist_segment *s = &segments[i];
+
+        for (size_t k = 0; k < s->part_count; k++) {
+            if (s->parts[k].duration > m->c->part_target) {
+                s->part_count = 0;
+            }
+        }
+    }
+}
+
+/* Walks the cuts from `from` on.  False: one of them is gone. */
+static bool
+walk(struct list_making *m, uint64_t from)
+{
+    struct live_cut cut, next;
+    bool found = live_cut_at(m->c, from, &cut);
+
+    for (uint64_t n = from; found && n < m->c->end; n++) {
+        if (cut.part == 0 || m->segments == 0) {
+            begin_segment(m, &cut);
+        }
+        if (n + 1 < m->c->end) {
+            found = live_cut_at(m->c, n + 1, &next);
+            if (found) {
+                add_part(m, &cut, next.ended);
+            }
+            cut = next;
+        } else if (m->c->over) {
+            add_part(m, &cut, m->c->end_time);
+        }
+    }
+    return found;
+}
+
+/* The first cut of this run that begins a segment that is kept whole. */
+static bool
+first_cut(const struct live_cuts *c, uint64_t *number)
+{
+    struct live_cut cut;
+    uint64_t n = c->first > c->run ? c->first : c->run;
+
+    for (; n < c->end; n++) {
+        if (live_cut_at(c, n, &cut) && cut.part == 0) {
+            *number = n;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many of the first segments are left out: the list has so many target
+ * durations at least, if that much is there. */
+static size_t
+too_old(const struct live_cuts *c, size_t count)
+{
+    uint64_t most = (uint64_t)OFFER_TARGETS * c->target, have = 0;
+    size_t i = count;
+
+    if (c->over) {
+        return 0;
+    }
+    while (i > 0 && have < most) {
+        have += segments[--i].duration;
+    }
+    return i;
+}
+
+static uint64_t
+listed_ms(const struct offer *o)
+{
+    uint64_t ms = 0;
+
+    for (size_t i = 0; i < o->count; i++) {
+        ms += o->segments[i].duration;
+    }
+    return ms;
+}
+
+/* The newest segment of which something is there. */
+static void
+find_last(const struct list_making *m, struct offer *o)
+{
+    const struct playlist_segment *s = &segments[m->segments - 1];
+
+    if (o->open && s->part_count == 0) {
+        s--;
+    }
+    o->last = s->number;
+    o->last_part = (int64_t)s->part_count - 1;
+}
+
+enum offer_state
+offer_make(const struct live_cuts *c, bool with_parts, bool sound,
+           struct offer *o)
+{
+    struct list_making m = { .c = c, .sound = sound };
+    uint64_t from;
+
+    memset(o, 0, sizeof(*o));
+    if (c->target == 0 || !first_cut(c, &from) || !walk(&m, from) ||
+        !live_cut_at(c, c->end - 1, &o->cut)) {
+        return OFFER_EARLY;
+    }
+    hide_long_parts(&m);
+    o->open = !c->over;
+    if (o->open && !with_parts) {
+        m.segments--;
+        o->open = false;
+    }
+    size_t whole = m.segments - (o->open && m.segments > 0);
+
+    if (whole == 0) {
+        return from > c->run ? OFFER_FAT : OFFER_EARLY;
+    }
+    size_t old = too_old(c, m.segments);
+
+    o->segments = segments + old;
+    o->count = m.segments - old;
+    find_last(&m, o);
+    if (from > c->run && old == 0 &&
+        listed_ms(o) < (uint64_t)OFFER_TARGETS_LEAST * c->target) {
+        return OFFER_FAT;
+    }
+    return OFFER_GOOD;
+}
+
+bool
+offer_edge(const struct live_cuts *c, struct offer_edge *e)
+{
+    struct live_cut cut;
+
+    if (c->end == c->first || !live_cut_at(c, c->end - 1, &cut)) {
+        return false;
+    }
+    e->segment = cut.segment;
+    e->part = cut.part;
+    e->last_whole = c->over ? cut.segment : cut.segment - 1;
+    return true;
+}
+
+/* The most that a stream was seen to have, which is never lowered: by its
+ * word, one for each place. */
+static uint64_t
+peak_of(uint64_t word, uint64_t most)
+{
+    static struct {
+        uint64_t word, most;
+    } peaks[PEAKS];
+    size_t i = word % PEAKS;
+
+    if (peaks[i].word != word || peaks[i].most < most) {
+        peaks[i].word = word;
+        peaks[i].most = most;
+    }
+    return peaks[i].most;
+}
+
+uint64_t
+offer_newest_bytes(const struct live_cuts *c, bool part)
+{
+    struct live_cut to, from;
+    uint64_t n = c->end - 1;
+
+    if (c->end < c->first + 2 || !live_cut_at(c, n, &to)) {
+        return 0;
+    }
+    while (!part && to.part != 0 && n > c->first) {
+        if (!live_cut_at(c, --n, &to)) {
+            return 0;
+        }
+    }
+    from = to;
+    do {
+        if (n == c->first || !live_cut_at(c, --n, &from)) {
+            return 0;
+        }
+    } while (!part && from.part != 0);
+    return to.bytes - from.bytes;
+}
+
+void
+offer_speeds(const struct live_cuts *c, uint64_t *most, uint64_t *mean)
+{
+    struct live_cut cut, from, first;
+    uint64_t n;
+
+    *most = *mean = 0;
+    if (!first_cut(c, &n) || !live_cut_at(c, n, &first)) {
+        return;
+    }
+    for (from = cut = first; n < c->end && live_cut_at(c, n, &cut); n++) {
+        uint64_t ms = span(from.time, cut.ended);
+
+        if (cut.part != 0 || ms == 0) {
+            continue;
+        }
+        uint64_t speed = (cut.bytes - from.bytes) * 8000 / ms;
+
+        *most = speed > *most ? speed : *most;
+        from = cut;
+    }
+    *most = peak_of(c->word, *most);
+
+    uint64_t all = span(first.time, from.time);
+
+    *mean = all > 0 ? (from.bytes - first.bytes) * 8000 / all : 0;
+}

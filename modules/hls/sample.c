@@ -1,0 +1,296 @@
+/*
+ * Frames of a stream as samples of its tracks.
+ *
+ * All times come from cuts and frames, none from the moment of asking: each
+ * process comes to the same ones.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "object.h"
+
+#define SAMPLES_FIRST 256u
+/* More of a track in one segment than any stream has. */
+#define SAMPLES_MAX 65536u
+#define RANGES_MAX 262144u
+
+/* Samples of one track, while they are gathered. */
+struct pile {
+    struct media_sample *samples; /* owned; of room */
+    struct object_piece *pieces;
+    int64_t *times; /* ms; of sound: units of the track */
+    size_t count, room;
+    uint64_t next; /* of sound: where the next one should begin */
+};
+
+static struct pile piles[OBJECT_TRACKS];
+static struct {
+    struct iovec *all; /* owned */
+    size_t count, room;
+} bytes;
+
+static int
+make_room(struct pile *p)
+{
+    size_t room = p->room == 0 ? SAMPLES_FIRST : p->room * 2;
+
+    if (p->count < p->room) {
+        return 0;
+    }
+    if (room > SAMPLES_MAX) {
+        return -1;
+    }
+    void *samples = try_resize(p->samples, room * sizeof(*p->samples));
+
+    p->samples = samples != NULL ? samples : p->samples;
+    void *pieces = try_resize(p->pieces, room * sizeof(*p->pieces));
+
+    p->pieces = pieces != NULL ? pieces : p->pieces;
+    void *times = try_resize(p->times, room * sizeof(*p->times));
+
+    p->times = times != NULL ? times : p->times;
+    if (samples == NULL || pieces == NULL || times == NULL) {
+        return -1;
+    }
+    p->room = room;
+    return 0;
+}
+
+/* The frame's place among the tracks; count: none has it. */
+static size_t
+track_of(const struct live_cut_frame *f, const struct media_sample_head *head,
+         const struct object_track *tracks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (tracks[i].track.type == f->type &&
+            tracks[i].track.id == head->track) {
+            return i;
+        }
+    }
+    return count;
+}
+
+/* Sound: its place in time, and where the next one begins. */
+static int64_t
+time_of_sound(struct pile *p, const struct live_cut_frame *f,
+              const struct media_track *t, uint32_t offset)
+{
+    struct str body = str_of(f->front + offset, f->front_len - offset);
+    uint32_t duration = media_sound_duration(t, body);
+
+    return (int64_t)live_cut_sound(p->next, f->time, t->rate, duration,
+                                   &p->next);
+}
+
+static void
+add(struct pile *p, const struct live_cut_frame *f,
+    const struct media_sample_head *head, const struct object_track *t)
+{
+    int64_t scale = t->track.timescale;
+    bool sound = f->type == MEDIA_AUDIO;
+
+    p->times[p->count] =
+        sound ? time_of_sound(p, f, &t->track, head->offset) : f->time;
+    p->samples[p->count] = (struct media_sample){
+        .size = f->len - head->offset,
+        .cts = (int32_t)((int64_t)head->cts * scale / 1000),
+        .key = sound || head->key,
+    };
+    p->pieces[p->count] = (struct object_piece){
+        .frame = f->number,
+        .at = head->offset,
+        .len = f->len - head->offset,
+    };
+    p->count++;
+}
+
+/* Whether it is a sample of one of the tracks. */
+static bool
+is_sample(const struct live_cut_frame *f, struct media_sample_head *head)
+{
+    struct str front = str_of(f->front, f->front_len);
+
+    return (f->type == MEDIA_VIDEO || f->type == MEDIA_AUDIO) &&
+           media_sample_head(head, f->type, front) == 0 &&
+           head->offset < f->len && head->offset <= f->front_len;
+}
+
+static int
+gather_frames(const struct live_cuts *c, const struct object_stretch *s,
+              const struct object_track *tracks, size_t count)
+{
+    struct live_cut_frame f;
+    struct media_sample_head head;
+
+    for (uint64_t n = s->cut.frame; n < s->end; n++) {
+        if (!live_cut_frame(c, &s->cut, n, &f)) {
+            return -1;
+        }
+        if (!is_sample(&f, &head)) {
+            continue;
+        }
+        size_t i = track_of(&f, &head, tracks, count);
+
+        if (i < count) {
+            if (make_room(&piles[i]) == -1) {
+                return -1;
+            }
+            add(&piles[i], &f, &head, &tracks[i]);
+        }
+    }
+    return 0;
+}
+
+/* Pictures last until the next one, the last one until the end. */
+static void
+time_pictures(struct pile *p, int64_t end_time)
+{
+    const int64_t unit = MEDIA_VIDEO_TIMESCALE / 1000;
+
+    for (size_t i = 0; i < p->count; i++) {
+        int64_t next = i + 1 < p->count ? p->times[i + 1] : end_time;
+        int64_t lasts = next - p->times[i];
+
+        p->samples[i].duration = lasts > 0 ? (uint32_t)(lasts * unit) : 0;
+    }
+}
+
+/* Sound lasts until the next one; of the last one only its own length is
+ * known. */
+static void
+time_sounds(struct pile *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        int64_t next = i + 1 < p->count ? p->times[i + 1] : (int64_t)p->next;
+        int64_t lasts = next - p->times[i];
+
+        p->samples[i].duration = lasts > 0 ? (uint32_t)lasts : 0;
+    }
+}
+
+/* ---- their bytes ---- */
+
+static int
+more_ranges(void)
+{
+    size_t room = bytes.room == 0 ? SAMPLES_FIRST : bytes.room * 2;
+    struct iovec *all =
+        room > RANGES_MAX ? NULL : try_resize(bytes.all, room * sizeof(*all));
+
+    if (all == NULL) {
+        return -1;
+    }
+    bytes.all = all;
+    bytes.room = room;
+    return 0;
+}
+
+static int
+add_bytes(const struct live_cuts *c, const struct object_piece *p)
+{
+    int n = -1;
+
+    while (n < 0) {
+        if (bytes.room > bytes.count) {
+            size_t room = bytes.room - bytes.count;
+
+            n = live_cut_ranges(c, p->frame, p->at, bytes.all + bytes.count,
+                                (int)room);
+        }
+        if (n < 0 && more_ranges() == -1) {
+            return -1;
+        }
+    }
+    bytes.count += (size_t)n;
+    return n;
+}
+
+/* The ranges may move while they are added: samples point to them at the
+ * end. */
+static int
+find_bytes(const struct live_cuts *c, size_t count)
+{
+    size_t at = 0;
+
+    bytes.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < piles[i].count; k++) {
+            int n = add_bytes(c, &piles[i].pieces[k]);
+
+            if (n < 0) {
+                return -1;
+            }
+            piles[i].samples[k].piece_count = (size_t)n;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < piles[i].count; k++) {
+            piles[i].samples[k].pieces = bytes.all + at;
+            at += piles[i].samples[k].piece_count;
+        }
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static void
+begin(const struct object_stretch *s, const struct object_track *tracks,
+      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        piles[i].count = 0;
+        piles[i].next = tracks[i].track.type == MEDIA_AUDIO
+                            ? s->cut.sound[tracks[i].sound]
+                            : 0;
+    }
+}
+
+static struct media_run
+run_of(struct pile *p, const struct object_track *t, int64_t cut_time)
+{
+    bool sound = t->track.type == MEDIA_AUDIO;
+    int64_t first =
+        sound ? (int64_t)p->next : cut_time * (MEDIA_VIDEO_TIMESCALE / 1000);
+
+    if (p->count > 0) {
+        first =
+            sound ? p->times[0] : p->times[0] * (MEDIA_VIDEO_TIMESCALE / 1000);
+    }
+    return (struct media_run){
+        .track = &t->track,
+        .decode_time = first > 0 ? (uint64_t)first : 0,
+        .samples = p->samples,
+        .count = p->count,
+    };
+}
+
+int
+object_gather(const struct live_cuts *c, const struct object_stretch *s,
+              const struct object_track *tracks, size_t count,
+              struct object_samples *out)
+{
+    memset(out, 0, sizeof(*out));
+    begin(s, tracks, count);
+    if (gather_frames(c, s, tracks, count) == -1 ||
+        (s->with_bytes && find_bytes(c, count) == -1)) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool sound = tracks[i].track.type == MEDIA_AUDIO;
+
+        if (sound) {
+            time_sounds(&piles[i]);
+        } else {
+            time_pictures(&piles[i], s->end_time);
+        }
+        out->runs[i] = run_of(&piles[i], &tracks[i], s->cut.time);
+        out->pieces[i] = piles[i].pieces;
+        for (size_t k = 0; k < piles[i].count; k++) {
+            *(sound ? &out->audio : &out->video) += piles[i].pieces[k].len;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,179 @@
+/*
+ * The newest key frame as a file: the boxes of a fragment with one sample.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "still.h"
+
+#include "http/file/condition.h"
+
+/* A picture of the largest size that is answered, with its boxes. */
+#define STILL_MAX ((size_t)8 * 1024 * 1024)
+/* So many messages are looked at for a key frame, newest first. */
+#define LOOK_MAX 8192u
+#define RANGES_MAX 1024
+/* It is shown for a second. */
+#define DURATION MEDIA_VIDEO_TIMESCALE
+
+struct still {
+    struct live_cut cut; /* in front of it */
+    struct live_cut_frame frame;
+    struct media_sample_head head;
+};
+
+static bool
+is_key(const struct live_cut_frame *f, struct media_sample_head *head)
+{
+    return f->type == MEDIA_VIDEO && (f->flags & MEDIA_KEY) != 0 &&
+           media_sample_head(head, MEDIA_VIDEO,
+                             str_of(f->front, f->front_len)) == 0 &&
+           head->key && head->offset < f->len;
+}
+
+/* Looks through the part that s->cut begins, from its end. */
+static bool
+find_in_part(const struct live_cuts *c, struct still *s, uint64_t end,
+             unsigned *left)
+{
+    for (uint64_t n = end; n > s->cut.frame && *left > 0; n--, --*left) {
+        if (live_cut_frame(c, &s->cut, n - 1, &s->frame) &&
+            is_key(&s->frame, &s->head)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+find(const struct live_cuts *c, struct still *s)
+{
+    uint64_t end = c->end_frame;
+    uint64_t first = c->first > c->run ? c->first : c->run;
+    unsigned left = LOOK_MAX;
+
+    for (uint64_t n = c->end; n > first && left > 0; n--) {
+        if (!live_cut_at(c, n - 1, &s->cut)) {
+            return false;
+        }
+        if (find_in_part(c, s, end, &left)) {
+            return true;
+        }
+        end = s->cut.frame;
+    }
+    return false;
+}
+
+/* The track of pictures that the frame is of. */
+static bool
+find_track(const struct live_cuts *c, const struct still *s,
+           struct media_track *t)
+{
+    static struct live_cut_headers h; /* the track borrows from it */
+
+    if (!live_cut_headers(c, s->cut.header, &h)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < h.count; i++) {
+        const struct live_cut_header *item = &h.items[i];
+
+        if (item->type == MEDIA_VIDEO &&
+            media_track_of(t, MEDIA_VIDEO, item->payload) == 0 &&
+            t->id == s->head.track) {
+            return media_mp4.carries(t);
+        }
+    }
+    return false;
+}
+
+static int
+add_payload(const struct live_cuts *c, const struct still *s, struct buf *out)
+{
+    static struct iovec ranges[RANGES_MAX];
+    int count =
+        live_cut_ranges(c, s->frame.number, s->head.offset, ranges, RANGES_MAX);
+
+    for (int i = 0; i < count; i++) {
+        if (buf_add(out, ranges[i].iov_base, ranges[i].iov_len) != 0) {
+            return -1;
+        }
+    }
+    return count > 0 ? 0 : -1;
+}
+
+static int
+make(const struct live_cuts *c, const struct still *s,
+     const struct media_track *t, struct buf *out)
+{
+    struct media_sample sample = {
+        .size = s->frame.len - s->head.offset,
+        .duration = DURATION,
+        .key = true,
+    };
+    struct media_run run = { .track = t, .samples = &sample, .count = 1 };
+    struct media_fragment f = {
+        .sequence = 1,
+        .first = true,
+        .runs = &run,
+        .count = 1,
+    };
+
+    return media_mp4.init(out, t, 1) == 0 && media_mp4.fragment(out, &f) == 0
+               ? add_payload(c, s, out)
+               : -1;
+}
+
+static enum http_result
+answer(struct asked *a, const struct live_cuts *c, const struct still *s,
+       const struct media_track *t)
+{
+    struct http_request *r = a->request;
+    struct buf out;
+
+    buf_init(&out, STILL_MAX);
+    if (make(c, s, t, &out) != 0) {
+        buf_clear(&out);
+        return asked_refuse(a, 503, HLS_REFUSED_FAILED,
+                            "the newest key frame is too large, or gone");
+    }
+    http_reply(r, 200, media_mp4.type, buf_str(&out));
+    buf_clear(&out);
+    return HTTP_DONE;
+}
+
+enum http_result
+still_answer(struct asked *a)
+{
+    struct http_request *r = a->request;
+    struct live_cuts c;
+    struct still s;
+    struct media_track t;
+
+    if (!live_cuts_find(a->name, &c) || c.over) {
+        return asked_refuse(a, 404, HLS_REFUSED_NO_STREAM,
+                            "nobody publishes this stream");
+    }
+    if (!find(&c, &s)) {
+        return c.target == 0 ? asked_refuse(a, 503, HLS_REFUSED_NOT_READY,
+                                            "no key frame has come yet")
+                             : asked_refuse(a, 404, HLS_REFUSED_NO_OBJECT,
+                                            "the stream has no picture");
+    }
+    if (!find_track(&c, &s, &t)) {
+        return asked_refuse(a, 404, HLS_REFUSED_NO_OBJECT,
+                            "its pictures cannot be carried in MP4");
+    }
+    struct http_validators v = {
+        pool_printf(r->pool, "\"%016llx-%llu\"", (unsigned long long)c.word,
+                    (unsigned long long)s.frame.number),
+        INT64_MAX, /* no date compares */
+    };
+    enum http_verdict verdict = http_judge_conditions(r, &v);
+
+    if (verdict == HTTP_FAILED) {
+        return http_error(r, 412, "it is another picture");
+    }
+    http_set_header(r, "Cache-Control", STR("public, max-age=1"));
+    http_set_header(r, "ETag", v.tag);
+    return verdict == HTTP_NOT_MODIFIED ? http_reply(r, 304, NULL, STR_NONE)
+                                        : answer(a, &c, &s, &t);
+}

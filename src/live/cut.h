@@ -1,0 +1,189 @@
+/*
+ * Noting cuts: the writer's side of live/cuts.h, and where they lie.
+ *
+ * A stream that is cut has one segment of the arena for them, the cut page,
+ * made by its first writer.  It outlives each writer: all that the next one
+ * needs to go on is in it.  A cut is published by one release store of `next`,
+ * behind the frame that it stands in front of: a process killed before leaves a
+ * part that is merely longer.
+ *
+ * Cuts and codec headers lie in rings.  A reader copies an entry and then looks
+ * whether it may have been written anew meanwhile.
+ *
+ * Times are those of the leading track: pictures, or sound where there are
+ * none.  While pictures pause, sound leads.
+ *
+ *   cut.c         when a frame is cut off
+ *   cut_page.c    the page: made, gone on with, written to
+ *   cut_tracks.c  tracks, their codec headers and times
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef LIVE_CUT_H
+#define LIVE_CUT_H
+
+#include "live/arena.h"
+#include "live/cuts.h"
+
+#define CUT_TRACKS (LIVE_CUT_SOUNDS + 1)
+#define CUT_BEGIN_MS 10000 /* time of a stream's first frame */
+#define CUT_SETS 7         /* sets of codec headers kept */
+
+/* A set of codec headers; its number is 0 while it is written. */
+struct cut_set {
+    _Atomic uint32_t number;
+    uint32_t count;
+    struct cut_set_item {
+        uint8_t type, track;
+        uint16_t len; /* they lie behind each other in bytes */
+    } items[CUT_TRACKS];
+    uint8_t bytes[sizeof(((struct live_cut_headers *)0)->bytes)];
+};
+
+/* A run of the stream: what one list of segments is made of. */
+struct cut_run {
+    uint64_t word;
+    _Atomic uint64_t first;       /* number of its first cut */
+    _Atomic uint32_t target;      /* ms; 0: not ready, or given up */
+    _Atomic uint32_t part_target; /* ms */
+    _Atomic uint32_t aim;         /* ms; how long parts are made */
+    _Atomic uint32_t loose;       /* a segment began without a key frame */
+    _Atomic uint32_t failed;      /* strict_keys could not be kept */
+};
+
+struct cut_page {
+    _Atomic uint32_t run_count; /* runs[run_count % 2] is the one under way, the
+                                   other the one before */
+    _Atomic uint32_t offset;    /* added to timestamps: the lower 32 bits of
+                                   times */
+    struct cut_run runs[2];
+    _Atomic uint64_t next;     /* number of the next cut */
+    _Atomic uint64_t closed;   /* where the part under way ended, if that is
+                                  behind its first frame */
+    _Atomic int64_t end_time;  /* its end, if no frame follows */
+    _Atomic uint32_t interval; /* of frames that lead, microseconds */
+    _Atomic uint32_t timed;    /* offset is set */
+    struct live_cut cuts[LIVE_CUT_RING];
+    struct cut_set sets[CUT_SETS];
+};
+_Static_assert(sizeof(struct live_cut) <= 128, "a cut");
+_Static_assert(sizeof(struct cut_page) <= SEGMENT_SIZE, "cut page");
+
+/* NULL: the stream is not cut. */
+static inline struct cut_page *
+cut_page_of(struct stream *s)
+{
+    uint32_t segment = atomic_load_explicit(&s->cuts, memory_order_acquire);
+
+    return segment == SEGMENT_NONE
+               ? NULL
+               : (struct cut_page *)(void *)segment_bytes(segment);
+}
+
+/* The run under way. */
+static inline struct cut_run *
+cut_run_of(struct cut_page *page)
+{
+    return &page->runs[atomic_load(&page->run_count) % 2];
+}
+
+/* A track as the writer sees it. */
+struct cut_track {
+    bool known; /* what its frames are is known: there is a header */
+    bool there; /* it has frames, or is about to */
+    bool in;    /* it is in the set in force */
+    bool older; /* known from an earlier session: look at its first frame */
+    uint8_t type, id;
+    uint8_t codec;            /* enum media_codec */
+    uint32_t place;           /* among the sounds of the set */
+    int64_t last;             /* time of the last frame */
+    uint64_t next;            /* decode time of the next frame of sound */
+    uint32_t duration;        /* of every frame of sound; 0: not all the same */
+    uint32_t timescale;       /* units a second */
+    struct media_track track; /* borrows from header */
+    uint16_t len, room;       /* of header */
+    uint8_t *header;          /* or the front of its first frame */
+};
+
+#define CUT_SOUND_HEADER                                  \
+    512 /* bytes of a codec header of sound that are kept \
+         */
+
+/* The writing process's own. */
+struct cutter {
+    struct stream *stream; /* NULL: it is not to be cut */
+    struct cut_page *page; /* NULL: there is none (yet) */
+    struct live_cut last;  /* the newest cut; number 0: there is none */
+    bool begun;            /* there is one of this session */
+    bool lost;             /* frames were */
+    bool differs;          /* the tracks are not those of the set in force */
+    bool broken;           /* media are missing in front of the cut */
+    bool starved;          /* memory keeps less than a list needs */
+    bool again;            /* nothing was offered yet: the run begins anew */
+    bool sound_led;        /* the last time */
+    int64_t segment_time;  /* where the segment under way began */
+    uint32_t frames;       /* that led in it */
+    int64_t
+        waits_since; /* for pictures, before the first cut; 0: no sound yet */
+    int64_t clock;   /* time of the latest frame */
+    int64_t looked;  /* when tracks were looked at for their ends */
+    int64_t led;     /* time of the last frame that led */
+    int64_t sound;   /* time of the latest sound ... */
+    int64_t sound_before;    /* ... when the last picture came */
+    uint64_t keep, keep_cut; /* frames from here on are kept for readers */
+    int64_t wall, wall_time; /* wall time of a time of the stream */
+    struct cut_track tracks[CUT_TRACKS]; /* the first is that of pictures */
+    uint8_t picture_header[sizeof(((struct live_cut_headers *)0)->bytes)];
+    uint8_t sound_headers[LIVE_CUT_SOUNDS][CUT_SOUND_HEADER];
+};
+
+/* Writer: a session begins; the stream's page is made if it wants one. */
+void cut_start(struct cutter *c, struct stream *s);
+
+/* A frame as the writer has just published it. */
+struct cut_frame {
+    const struct frame *frame;
+    uint64_t number;
+    struct media_info info;
+    bool leading; /* the track leads its kind */
+    bool start;   /* players can start at it */
+    struct str payload;
+};
+void cut_note(struct cutter *c, const struct cut_frame *f);
+/* A frame found no memory: frames are missing up to the next start. */
+void cut_note_lost(struct cutter *c);
+
+/* Frames before it may go as far as readers of cuts are concerned. */
+uint64_t cut_kept(const struct cutter *c);
+
+/* ---- cut_page.c ---- */
+
+/* False: there is no memory for it. */
+bool cut_page_make(struct cutter *c);
+/* The time of a timestamp: 64 bits. */
+int64_t cut_time_of(struct cutter *c, uint32_t timestamp);
+/* Notes a cut in front of a frame. */
+void cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
+                uint32_t flags);
+
+/* ---- cut_tracks.c ---- */
+
+void cut_tracks_start(struct cutter *c);
+/* Expects the tracks without headers that the set in force has. */
+void cut_tracks_expect(struct cutter *c);
+/* The track of a frame; NULL: it is none that is offered. */
+struct cut_track *cut_track_of(struct cutter *c, const struct cut_frame *f);
+/* Takes in what the frame tells of its track: a codec header, or of a codec
+ * without one any frame. */
+void cut_track_learn(struct cutter *c, struct cut_track *t,
+                     const struct cut_frame *f);
+/* A frame of sound at that time. */
+void cut_track_sound(struct cut_track *t, const struct cut_frame *f,
+                     int64_t time);
+/* Puts the tracks that are there into a set: that of the newest number if it
+ * says the same, else one with the next number.  Returns its number. */
+uint32_t cut_tracks_set(struct cutter *c);
+/* The same for tracks that came since; the number stays. */
+void cut_tracks_grow(struct cutter *c);
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * The cut page: made, gone on with, and written to.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/cut.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "live/metrics.h"
+#include "live/stream.h"
+
+/* Wall time and time of the stream may differ by so much. */
+#define WALL_MS 1000
+#define EPOCH_MS INT64_C(1577836800000) /* 2020-01-01: segments' numbers */
+/* A number further ahead was not one of ours. */
+#define NUMBERS_AHEAD (UINT64_C(20) * 365 * 24 * 3600)
+
+/* ---- runs ---- */
+
+static void
+begin_run(struct cut_page *page)
+{
+    uint32_t count = atomic_load(&page->run_count) + 1;
+    struct cut_run *run = &page->runs[count % 2];
+    uint64_t word = 0;
+
+    while (word == 0) {
+        rand_bytes(&word, sizeof(word));
+    }
+    memset(run, 0, sizeof(*run));
+    run->word = word;
+    atomic_store(&run->first, atomic_load(&page->next));
+    atomic_store(&page->run_count, count);
+}
+
+/* ---- a session begins ---- */
+
+bool
+cut_page_make(struct cutter *c)
+{
+    struct stream *s = c->stream;
+    uint32_t segment = segment_take(stream_number(s));
+    struct cut_page *page;
+
+    if (segment == SEGMENT_NONE) {
+        return false;
+    }
+    page = (struct cut_page *)(void *)segment_bytes(segment);
+    memset(page, 0, sizeof(*page));
+    atomic_store(&page->next, 1);
+    begin_run(page);
+    c->page = page;
+    c->again = true;
+    atomic_store(&s->cuts, segment);
+    return true;
+}
+
+/* Goes on behind the last cut. */
+static void
+go_on(struct cutter *c, bool over)
+{
+    struct cut_page *page = c->page;
+    uint64_t next = atomic_load(&page->next);
+
+    if (next > 1) {
+        c->last = page->cuts[(next - 1) % LIVE_CUT_RING];
+    }
+    atomic_store(&page->closed, atomic_load(&c->stream->tail));
+    if (over || atomic_load(&cut_run_of(page)->failed) != 0) {
+        begin_run(page);
+    }
+    c->again = atomic_load(&cut_run_of(page)->target) == 0;
+    cut_tracks_expect(c);
+    c->clock = atomic_load(&page->end_time);
+    c->keep_cut = next > LIVE_CUT_RING ? next - LIVE_CUT_RING + 1 : 1;
+}
+
+void
+cut_start(struct cutter *c, struct stream *s)
+{
+    bool over = atomic_load(&s->hold_until) <= clock_ms();
+
+    memset(c, 0, sizeof(*c));
+    c->keep = FRAME_NONE;
+    if (s->cut_rules.segment == 0) {
+        return;
+    }
+    c->stream = s;
+    cut_tracks_start(c);
+    c->page = cut_page_of(s);
+    if (c->page != NULL) {
+        go_on(c, over);
+    } else {
+        cut_page_make(c);
+    }
+    /* From now on only the end of this session's hold counts. */
+    atomic_store(&s->hold_until, INT64_MAX);
+}
+
+/* ---- time ---- */
+
+int64_t
+cut_time_of(struct cutter *c, uint32_t timestamp)
+{
+    struct cut_page *page = c->page;
+    uint32_t low;
+
+    if (atomic_load_explicit(&page->timed, memory_order_relaxed) == 0) {
+        atomic_store(&page->offset, CUT_BEGIN_MS - timestamp);
+        atomic_store(&page->timed, 1);
+        c->clock = CUT_BEGIN_MS;
+    }
+    low = timestamp + atomic_load_explicit(&page->offset, memory_order_relaxed);
+    return c->clock + (int32_t)(low - (uint32_t)c->clock);
+}
+
+/* ---- what is kept ---- */
+
+/* Frames of the last targets, and what stands before a stream is ready. */
+static void
+keep_targets(struct cutter *c)
+{
+    struct cut_page *page = c->page;
+    int64_t target = atomic_load(&cut_run_of(page)->target);
+    int64_t oldest;
+
+    if (target == 0) {
+        target = c->stream->cut_rules.max_segment;
+    }
+    oldest = c->last.time - LIVE_CUT_TARGETS * target;
+    if (c->keep_cut + LIVE_CUT_RING <= c->last.number) {
+        c->keep_cut = c->last.number - LIVE_CUT_RING + 1;
+    }
+    for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
+        const struct live_cut *cut = &page->cuts[n % LIVE_CUT_RING];
+
+        if (cut->time > oldest && c->keep != FRAME_NONE) {
+            break;
+        }
+        if ((cut->flags & LIVE_CUT_SEGMENT) != 0) {
+            c->keep_cut = n;
+            c->keep = cut->frame;
+        }
+    }
+}
+
+/* Of the segments to keep, what memory keeps. */
+static bool
+is_starved(struct cutter *c)
+{
+    int64_t target = atomic_load(&cut_run_of(c->page)->target);
+    uint64_t head = atomic_load(&c->stream->head);
+    uint64_t n = c->keep_cut;
+
+    if (target == 0 || c->keep >= head) {
+        return false;
+    }
+    while (n <= c->last.number &&
+           (c->page->cuts[n % LIVE_CUT_RING].frame < head ||
+            (c->page->cuts[n % LIVE_CUT_RING].flags & LIVE_CUT_SEGMENT) == 0)) {
+        n++;
+    }
+    return n > c->last.number ||
+           c->last.time - c->page->cuts[n % LIVE_CUT_RING].time <
+               LIVE_CUT_LEAST * target;
+}
+
+static void
+look_for_hunger(struct cutter *c)
+{
+    bool starved = is_starved(c);
+
+    if (starved && !c->starved) {
+        metric_add(&live_metrics[LIVE_CUTS_LOST], LIVE_CUTS_MEMORY, 1);
+        log_limited(LOG_WARN,
+                    "stream %.*s: live.max_stream_memory keeps less than %d "
+                    "segments: it is not offered",
+                    STR_ARGS(stream_name(c->stream)), LIVE_CUT_LEAST);
+    }
+    c->starved = starved;
+}
+
+uint64_t
+cut_kept(const struct cutter *c)
+{
+    return c->keep;
+}
+
+/* ---- noting a cut ---- */
+
+/* The number of a stream's first segment: nothing that had its name before, on
+ * this node or another, had it. */
+static uint64_t
+first_segment(void)
+{
+    uint64_t now = (uint64_t)(clock_wall_ms() - EPOCH_MS) / 1000;
+    uint64_t most = atomic_load(&arena.head->cut_segments);
+
+    return most >= now && most - now < NUMBERS_AHEAD ? most + 1 : now;
+}
+
+static void
+number_it(struct cutter *c, struct live_cut *cut)
+{
+    uint64_t most = atomic_load(&arena.head->cut_segments);
+
+    cut->number = atomic_load(&c->page->next);
+    if ((cut->flags & LIVE_CUT_SEGMENT) == 0) {
+        cut->segment = c->last.segment;
+        cut->part = c->last.part + 1;
+        return;
+    }
+    cut->segment = c->last.number != 0 ? c->last.segment + 1 : first_segment();
+    cut->part = 0;
+    while (cut->segment > most &&
+           !atomic_compare_exchange_weak(&arena.head->cut_segments, &most,
+                                         cut->segment)) {
+    }
+}
+
+static void
+place_in_time(struct cutter *c, struct live_cut *cut)
+{
+    int64_t wall = clock_wall_ms();
+    int64_t told = c->wall + cut->time - c->wall_time;
+    bool apart = (cut->flags & LIVE_CUT_DISCONTINUITY) != 0 || c->wall == 0 ||
+                 told - wall > WALL_MS || wall - told > WALL_MS;
+
+    if ((cut->flags & LIVE_CUT_SEGMENT) != 0 && apart) {
+        c->wall = wall;
+        c->wall_time = cut->time;
+        told = wall;
+    }
+    cut->wall_ms = told;
+}
+
+static void
+set_sounds(const struct cutter *c, struct live_cut *cut)
+{
+    for (unsigned i = 1; i < CUT_TRACKS; i++) {
+        const struct cut_track *t = &c->tracks[i];
+
+        if (t->in && t->place < LIVE_CUT_SOUNDS) {
+            cut->sound[t->place] = t->next;
+        }
+    }
+}
+
+void
+cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
+           uint32_t flags)
+{
+    struct cut_page *page = c->page;
+    uint64_t closed = atomic_load(&page->closed);
+    int64_t end = atomic_load(&page->end_time);
+    struct live_cut cut = {
+        .frame = f->number,
+        .discontinuity = c->last.discontinuity,
+        .header = c->last.header,
+        .flags = flags,
+        .time = time,
+        .ended = time,
+        .ended_frame = f->number,
+        .bytes = atomic_load(&c->stream->bytes) - f->frame->payload_len,
+    };
+
+    if (c->last.number != 0 && (flags & LIVE_CUT_DISCONTINUITY) != 0) {
+        cut.discontinuity++;
+        if (c->broken) {
+            cut.ended = end < time ? end : time;
+            cut.ended = end > c->last.time ? cut.ended : c->last.time;
+        }
+        if (closed > c->last.frame && closed < f->number) {
+            cut.ended_frame = closed;
+        }
+    }
+    if ((flags & LIVE_CUT_SEGMENT) != 0) {
+        cut.header = c->differs || !c->begun || c->last.number == 0
+                         ? cut_tracks_set(c)
+                         : c->last.header;
+        c->segment_time = time;
+        c->frames = 0;
+    }
+    number_it(c, &cut);
+    place_in_time(c, &cut);
+    set_sounds(c, &cut);
+    page->cuts[cut.number % LIVE_CUT_RING] = cut;
+    atomic_store_explicit(&page->next, cut.number + 1, memory_order_release);
+    c->last = cut;
+    if ((flags & LIVE_CUT_SEGMENT) != 0) {
+        keep_targets(c);
+        look_for_hunger(c);
+    }
+    wake_cut_readers(c->stream);
+}

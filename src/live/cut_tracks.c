@@ -1,0 +1,278 @@
+/*
+ * The tracks of a stream that is cut: which there are, their codec headers, and
+ * the time of sound.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "live/cut.h"
+
+#include <string.h>
+
+void
+cut_tracks_start(struct cutter *c)
+{
+    for (unsigned i = 0; i < CUT_TRACKS; i++) {
+        struct cut_track *t = &c->tracks[i];
+
+        *t = (struct cut_track){
+            .type = i == 0 ? MEDIA_VIDEO : MEDIA_AUDIO,
+            .room = i == 0 ? sizeof(c->picture_header) : CUT_SOUND_HEADER,
+            .header = i == 0 ? c->picture_header : c->sound_headers[i - 1],
+        };
+    }
+}
+
+/* Sound: that of an id, or a free one. */
+static struct cut_track *
+sound_of(struct cutter *c, uint8_t id)
+{
+    struct cut_track *unused = NULL;
+
+    for (unsigned i = 1; i < CUT_TRACKS; i++) {
+        struct cut_track *t = &c->tracks[i];
+
+        if (t->known && t->id == id) {
+            return t;
+        }
+        if (unused == NULL && !t->known) {
+            unused = t;
+        }
+    }
+    if (unused != NULL) {
+        unused->id = id;
+    }
+    return unused;
+}
+
+struct cut_track *
+cut_track_of(struct cutter *c, const struct cut_frame *f)
+{
+    struct cut_track *pictures = &c->tracks[0];
+
+    if (f->frame->type == MEDIA_AUDIO) {
+        return sound_of(c, f->info.track);
+    }
+    if (!f->leading) {
+        return NULL;
+    }
+    if (pictures->id != f->info.track) {
+        pictures->id = f->info.track;
+        pictures->known = false;
+        c->differs |= pictures->in;
+    }
+    return pictures;
+}
+
+/* Its header tells whether it can be offered. */
+static void
+read_header(struct cut_track *t)
+{
+    struct media_track track;
+
+    t->known = media_track_of(&track, (enum media_type)t->type,
+                              str_of(t->header, t->len)) == 0;
+    t->timescale = t->known ? track.timescale : 0;
+    t->duration = t->known && track.codec == CODEC_AAC
+                      ? media_sound_duration(&track, STR_NONE)
+                      : 0;
+    t->track = track;
+}
+
+/* Whether the front of a frame of a codec without header says what another one
+ * said. */
+static bool
+is_like(const struct cut_track *t, const struct cut_frame *f)
+{
+    struct media_track track;
+
+    return !t->older ||
+           media_track_of(&track, (enum media_type)t->type, f->payload) == -1 ||
+           (track.timescale == t->track.timescale &&
+            track.channels == t->track.channels &&
+            track.width == t->track.width && track.height == t->track.height);
+}
+
+void
+cut_track_learn(struct cutter *c, struct cut_track *t,
+                const struct cut_frame *f)
+{
+    size_t len = f->payload.len;
+    bool header = (f->info.flags & MEDIA_HEADER) != 0;
+
+    if (!header && (media_codec_has_header((enum media_codec)f->info.codec) ||
+                    (t->known && t->codec == f->info.codec && is_like(t, f)))) {
+        t->older = false;
+        return;
+    }
+    t->older = false;
+    if (!header && len > MEDIA_FRONT_MAX) {
+        len = MEDIA_FRONT_MAX;
+    }
+    if (len > t->room) {
+        len = 0;
+    }
+    if (t->known && t->codec == f->info.codec && t->len == len &&
+        memcmp(t->header, f->payload.ptr, len) == 0) {
+        return;
+    }
+    memcpy(t->header, f->payload.ptr, len);
+    t->len = (uint16_t)len;
+    t->codec = f->info.codec;
+    t->next = 0;
+    read_header(t);
+    t->there = t->there && t->known;
+    c->differs |= t->in;
+}
+
+void
+cut_track_sound(struct cut_track *t, const struct cut_frame *f, int64_t time)
+{
+    uint32_t duration = t->duration;
+
+    if (duration == 0) {
+        duration = media_sound_duration(
+            &t->track, media_body(MEDIA_AUDIO, (const uint8_t *)f->payload.ptr,
+                                  f->payload.len));
+    }
+    live_cut_sound(t->next, time, t->timescale, duration, &t->next);
+}
+
+void
+cut_tracks_expect(struct cutter *c)
+{
+    const struct cut_set *set = &c->page->sets[c->last.header % CUT_SETS];
+    uint32_t used = 0;
+
+    if (atomic_load(&set->number) != c->last.header || c->last.header == 0 ||
+        set->count > CUT_TRACKS) {
+        return;
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        struct cut_set_item item = set->items[i];
+        struct cut_track *t;
+
+        if (item.len > sizeof(set->bytes) - used) {
+            return;
+        }
+        t = item.type == MEDIA_AUDIO && item.len <= CUT_SOUND_HEADER
+                ? sound_of(c, item.track)
+                : NULL;
+        if (t != NULL) {
+            memcpy(t->header, set->bytes + used, item.len);
+            t->len = item.len;
+            read_header(t);
+            t->codec = t->track.codec;
+            t->known =
+                t->known && !media_codec_has_header((enum media_codec)t->codec);
+            t->older = true;
+        }
+        used += item.len;
+    }
+}
+
+/* ---- sets ---- */
+
+static bool
+is_of_set(const struct cut_track *t)
+{
+    return t->known && t->there;
+}
+
+/* The next sound of the set behind that id. */
+static struct cut_track *
+next_sound(struct cutter *c, int after)
+{
+    struct cut_track *found = NULL;
+
+    for (unsigned i = 1; i < CUT_TRACKS; i++) {
+        struct cut_track *t = &c->tracks[i];
+
+        if (is_of_set(t) && t->id > after &&
+            (found == NULL || t->id < found->id)) {
+            found = t;
+        }
+    }
+    return found;
+}
+
+static void
+add(struct cut_set *set, struct cut_track *t, size_t *used)
+{
+    t->in = *used + t->len <= sizeof(set->bytes);
+    if (!t->in) {
+        return;
+    }
+    set->items[set->count] = (struct cut_set_item){ t->type, t->id, t->len };
+    memcpy(set->bytes + *used, t->header, t->len);
+    *used += t->len;
+    set->count++;
+}
+
+static void
+make_set(struct cutter *c, struct cut_set *set)
+{
+    struct cut_track *t;
+    size_t used = 0;
+    uint32_t place = 0;
+
+    set->count = 0;
+    for (unsigned i = 0; i < CUT_TRACKS; i++) {
+        c->tracks[i].in = false;
+    }
+    if (is_of_set(&c->tracks[0])) {
+        add(set, &c->tracks[0], &used);
+    }
+    for (int id = -1; (t = next_sound(c, id)) != NULL; id = t->id) {
+        add(set, t, &used);
+        t->place = t->in ? place++ : 0;
+    }
+    memset(set->bytes + used, 0, sizeof(set->bytes) - used);
+    c->differs = false;
+}
+
+static void
+write_set(struct cut_page *page, const struct cut_set *set, uint32_t number)
+{
+    struct cut_set *to = &page->sets[number % CUT_SETS];
+
+    atomic_store(&to->number, 0);
+    atomic_thread_fence(memory_order_seq_cst);
+    to->count = set->count;
+    memcpy(to->items, set->items, sizeof(to->items));
+    memcpy(to->bytes, set->bytes, sizeof(to->bytes));
+    atomic_store_explicit(&to->number, number, memory_order_release);
+}
+
+static bool
+is_same(const struct cut_set *a, const struct cut_set *b)
+{
+    return a->count == b->count &&
+           memcmp(a->items, b->items, a->count * sizeof(a->items[0])) == 0 &&
+           memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+uint32_t
+cut_tracks_set(struct cutter *c)
+{
+    uint32_t newest = c->last.header;
+    const struct cut_set *old = &c->page->sets[newest % CUT_SETS];
+    struct cut_set set = { .count = 0 };
+
+    make_set(c, &set);
+    if (newest != 0 && atomic_load(&old->number) == newest &&
+        set.count <= CUT_TRACKS && is_same(&set, old)) {
+        return newest;
+    }
+    newest = newest == UINT32_MAX ? 1 : newest + 1;
+    write_set(c->page, &set, newest);
+    return newest;
+}
+
+void
+cut_tracks_grow(struct cutter *c)
+{
+    struct cut_set set = { .count = 0 };
+
+    make_set(c, &set);
+    write_set(c->page, &set, c->last.header);
+}

@@ -1,0 +1,357 @@
+"""A player of HLS that believes nothing.
+
+It follows a stream as players do (multivariant playlist, blocking reloads,
+delta updates, hinted parts, segments) and notes each fault as (rule, source,
+what): of playlists (hls_playlist.py), of fMP4 (hls_fmp4.py), of MPEG-TS
+(hls_ts.py), and of answers (below).
+
+    viewer = Viewer(port, "/live/film.m3u8")
+    viewer.follow(parts=60)
+    assert not viewer.faults, viewer.faults.text()
+    viewer.samples  # [Sample(track, time, cts, duration, key, data)]
+"""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import gzip
+import hashlib
+import time
+from collections import namedtuple
+from urllib.parse import urljoin
+
+import hls_fmp4
+import hls_multivariant
+import hls_playlist
+from hls_ts import Ts
+from http_client import Http
+from patience import busy
+
+RULES = {
+    "status": "8216bis 6.3.2: what is listed can be had",
+    "type": "8216bis 4, 10: the media type of a playlist",
+    "length": "house: objects have a length, for caches",
+    "cache": "house: objects are kept for long, playlists for a moment",
+    "origin": "hls.js in pages of others: Access-Control-Allow-Origin",
+    "bytes": "house: a name never stands for other bytes",
+    "blocked": "8216bis 6.2.5.2: the answer has what was waited for",
+    "stuck": "8216bis 6.2.2: a live playlist grows in time",
+    "unasked": "8216bis 6.2.5.1: SKIP only where _HLS_skip asks",
+    "report-late": "8216bis 4.4.5.4: a report is as new as its playlist",
+    "report-missing": "8216bis B.1: a report of each other rendition",
+}
+PLAYLIST_TYPES = ("application/vnd.apple.mpegurl", "application/x-mpegurl",
+                  "audio/mpegurl")
+
+# A part on its way: when its request went out and when it was there, s.
+Fetched = namedtuple("Fetched", "uri asked there size")
+
+
+class Faults(hls_playlist.Faults):
+    def add(self, rule, what, sources=RULES):
+        super().add(rule, what, sources)
+
+
+class Viewer:
+    """One rendition of one stream, from one connection at a time.
+
+    rendition: None for the first variant, else what its URI has to hold.
+    sound_slack: seconds by which the publisher's clock leaves its sound.
+    """
+
+    def __init__(self, port, target, host="127.0.0.1", headers=(),
+                 rendition=None, connect=None, sound_slack=0):
+        self.faults = Faults()
+        self.headers = headers
+        self.rendition = rendition
+        self.multivariant = self.playlist = self.init = None
+        self.target = target      # of the multivariant playlist
+        self.media_target = None  # of the media playlist
+        self.timeline = hls_fmp4.Timeline(sound_slack=sound_slack)
+        self.ts = Ts()
+        self.samples = []
+        self.digests = {}   # target: of its bytes
+        self.part_bytes = {}  # target of a part: its bytes
+        self.fetched = []
+        self.reloads = 0
+        self._seen_parts, self._seen_segments = set(), set()
+        self._seen_discontinuity = None
+        self._inits = {}
+        self._connect = connect or (
+            lambda: Http(port, host=host, timeout=busy(10)))
+        self._http = None
+
+    def close(self):
+        if self._http:
+            self._http.close()
+            self._http = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # ---- requests ----
+
+    def get(self, target, *headers):
+        """One answer; again on a new connection if the old one was closed."""
+        for again in (True, False):
+            fresh = self._http is None
+            if fresh:
+                self._http = self._connect()
+            try:
+                self._http.send("GET", target, *self.headers, *headers)
+                answer = self._http.answer()
+            except (EOFError, OSError):
+                self.close()
+                if fresh or not again:
+                    raise
+                continue
+            if (answer.header("connection") or "").lower() == "close":
+                self.close()
+            return answer
+        return None
+
+    def object(self, target):
+        """Bytes of a segment, part or map; None: a fault."""
+        asked = time.monotonic()
+        answer = self.get(target)
+        if answer.status != 200:
+            self.faults.add("status", f"{answer.status} for {target}")
+            return None
+        self.fetched.append(Fetched(target, asked, time.monotonic(),
+                                    len(answer.body)))
+        self._judge_object(target, answer)
+        return answer.body
+
+    def _judge_object(self, target, answer):
+        if answer.header("content-length") is None:
+            self.faults.add("length", target)
+        control = answer.header("cache-control") or ""
+        if "max-age=" not in control or "no-store" in control:
+            self.faults.add("cache", f"{target}: {control!r}")
+        if not answer.header("access-control-allow-origin"):
+            self.faults.add("origin", target)
+        digest = hashlib.sha256(answer.body).digest()
+        if self.digests.setdefault(target.partition("?")[0],
+                                   digest) != digest:
+            self.faults.add("bytes", target)
+
+    def text(self, target, *headers):
+        """The bytes of a playlist."""
+        answer = self.get(target, *headers)
+        if answer.status != 200:
+            self.faults.add("status", f"{answer.status} for {target}")
+            return None
+        kind = (answer.header("content-type") or "").partition(";")[0]
+        if kind.lower() not in PLAYLIST_TYPES:
+            self.faults.add("type", kind)
+        if answer.header("content-encoding") == "gzip":
+            return gzip.decompress(answer.body)
+        return answer.body
+
+    # ---- playlists ----
+
+    def start(self, wait=10):
+        """Multivariant and first media playlist; a stream that has none yet
+        (503, 404) is asked again."""
+        until = time.monotonic() + busy(wait)
+        while True:
+            answer = self.get(self.target)
+            if answer.status == 200 or time.monotonic() > until:
+                break
+            assert answer.status in (404, 503), answer.status
+            time.sleep(0.2)
+        self.multivariant = hls_multivariant.Multivariant(
+            self.text(self.target) or b"")
+        self.faults.extend(self.multivariant.faults)
+        uris = [uri for _, uri in self.multivariant.variants] + \
+            [r["URI"] for r in self.multivariant.renditions if "URI" in r]
+        uris = [u for u in uris if (self.rendition or "") in u]
+        assert uris, f"no {self.rendition}: {self.faults.text()}"
+        self.media_target = urljoin(self.target, uris[0])
+        self._take(self.reload())
+        return self
+
+    def reload(self, **directives):
+        """A media playlist as it is told."""
+        mark = "&" if "?" in self.media_target else "?"
+        query = "&".join(f"{k}={v}" for k, v in directives.items())
+        target = self.media_target + (mark + query if query else "")
+        data = self.text(target)
+        assert data is not None, self.faults.text()
+        self.reloads += 1
+        playlist = hls_playlist.Media(data)
+        if playlist.skipped and "_HLS_skip" not in directives:
+            self.faults.add("unasked", target)
+        return playlist
+
+    def _take(self, playlist):
+        """The playlist in force from now on, whole."""
+        if self.playlist is not None:
+            if playlist.skipped:
+                playlist = hls_playlist.merge(self.playlist, playlist)
+                if playlist.skipped:  # not known: asked without
+                    self.faults.extend(playlist.faults)
+                    playlist = self.reload()
+            self.faults.extend(hls_playlist.follows(self.playlist, playlist))
+        self.faults.extend(playlist.faults)
+        self.playlist = playlist
+
+    def next_playlist(self, skip=False):
+        """Waits for what follows the newest; with delta updates where skip is
+        said."""
+        p = self.playlist
+        if p.control.get("CAN-BLOCK-RELOAD") != "YES":
+            time.sleep(p.target / 2)
+            self._take(self.reload())
+            return
+        number, part = p.newest()
+        if p.open is None or not p.listed[-1].parts:
+            number, part = number + 1, -1
+        wanted = {"_HLS_msn": number, "_HLS_part": part + 1}
+        if skip and "CAN-SKIP-UNTIL" in p.control:
+            wanted["_HLS_skip"] = "YES"
+        new = self.reload(**wanted)
+        if not new.ended and new.newest() < (number, part + 1) and \
+                new.newest()[0] <= number:
+            self.faults.add("blocked", f"{wanted}: {new.newest()}")
+        self._take(new)
+
+    def check_delta(self):
+        """A delta update and the whole playlist of the same moment."""
+        for _ in range(5):
+            whole = self.reload()
+            delta = self.reload(_HLS_skip="YES")
+            if delta.newest() == whole.newest() and \
+                    delta.sequence == whole.sequence:
+                skipped = delta.skipped
+                if skipped:
+                    delta = hls_playlist.merge(whole, delta)
+                self.faults.extend(delta.faults)
+                self.faults.extend(hls_playlist.same(whole, delta))
+                return skipped
+        return 0
+
+    def check_reports(self):
+        """The reports of the playlist in force: of each other rendition, and
+        as new as itself."""
+        if self.playlist.ended:
+            return
+        others = [uri for _, uri in self.multivariant.variants] + \
+            [r["URI"] for r in self.multivariant.renditions if "URI" in r]
+        others = {urljoin(self.target, u) for u in others} - \
+            {self.media_target}
+        told = {urljoin(self.media_target, r["URI"]): r
+                for r in self.playlist.reports if "URI" in r}
+        for other in others:
+            # hls.js takes one that its own address begins with.
+            if not any(other.startswith(uri) for uri in told):
+                self.faults.add("report-missing", other)
+        number, part = self.playlist.newest()
+        for uri, r in told.items():
+            theirs = (int(r["LAST-MSN"]), int(r.get("LAST-PART", part)))
+            # Renditions are cut alike, but one may be a part behind.
+            if theirs < (number, part - 1) and theirs[0] < number - 1:
+                self.faults.add("report-late", f"{uri}: {theirs}")
+
+    # ---- media ----
+
+    def _init_of(self, segment):
+        if segment.map is None:
+            return None
+        if segment.map not in self._inits:
+            data = self.object(urljoin(self.media_target, segment.map))
+            init = hls_fmp4.Init(data or b"")
+            self.faults.extend(init.faults)
+            self._inits[segment.map] = init
+        return self._inits[segment.map]
+
+    def _judge_media(self, segment, data, duration, independent):
+        """Takes the samples of a part, or of a segment without parts."""
+        restart = self._seen_discontinuity not in (None,
+                                                   segment.discontinuity)
+        self._seen_discontinuity = segment.discontinuity
+        self.init = self._init_of(segment)
+        if self.init is None:
+            self.samples += self.ts.add(data, restart)
+            return
+        fragments = hls_fmp4.Fragments(data, self.init)
+        self.faults.extend(fragments.faults)
+        self.faults.extend(self.timeline.add(fragments, restart))
+        self.faults.extend(hls_fmp4.check_part(fragments, duration,
+                                               independent))
+        self.samples += fragments.samples
+
+    def _take_part(self, segment, part):
+        target = urljoin(self.media_target, part.uri)
+        if target in self._seen_parts:
+            return 0
+        self._seen_parts.add(target)
+        data = self.object(target)
+        if data is None:
+            return 0
+        self.part_bytes[target] = data
+        self._judge_media(segment, data, part.duration, part.independent)
+        return 1
+
+    def _take_segment(self, segment):
+        """A whole segment: compared with its parts, where all were taken."""
+        target = urljoin(self.media_target, segment.uri)
+        if target in self._seen_segments:
+            return 0
+        self._seen_segments.add(target)
+        data = self.object(target)
+        if data is None:
+            return 0
+        parts = [self.part_bytes.pop(urljoin(self.media_target, p.uri), None)
+                 for p in segment.parts]
+        if parts and None not in parts:
+            self.faults.extend(hls_fmp4.check_segment(data, parts))
+        elif not parts:
+            self._judge_media(segment, data, segment.duration, None)
+        if segment.map is None and self.ts.pmt_pid is not None:
+            self.ts.begins_with_tables(data)
+        return 1
+
+    def take_media(self):
+        """All that is listed and was not fetched, in its order; how many."""
+        count = 0
+        for segment in self.playlist.listed:
+            if self.playlist.part_target and segment.uri and \
+                    not segment.parts:
+                continue  # before the parts began
+            for part in segment.parts:
+                count += self._take_part(segment, part)
+            if segment.uri:
+                count += self._take_segment(segment)
+        self.faults.extend(self.ts.faults)
+        self.ts.faults.clear()
+        return count
+
+    def follow(self, parts=None, until_end=False, delta_each=10, hints=True):
+        """Follows for so many objects, or until ENDLIST."""
+        if self.playlist is None:
+            self.start()
+        count, idle = self.take_media(), 0
+        while not self.playlist.ended and \
+                (until_end or count < (parts or 0)):
+            if hints and self.playlist.hints:
+                self._hinted(self.playlist.hints[0])
+            self.next_playlist(skip=delta_each and
+                               self.reloads % delta_each == 0)
+            new = self.take_media()
+            count, idle = count + new, 0 if new else idle + 1
+            if idle > 10:
+                self.faults.add("stuck", str(self.playlist.newest()))
+                break
+        return self
+
+    def _hinted(self, uri):
+        """Asks for the part that comes next.  It may never come, if its
+        segment ends before."""
+        target = urljoin(self.media_target, uri)
+        answer = self.get(target)
+        if answer.status == 200:
+            self._judge_object(target, answer)
+        elif answer.status not in (404, 503):
+            self.faults.add("status", f"{answer.status} for {target}")

@@ -1,0 +1,240 @@
+/*
+ * Cuts as readers see them: rings, memory, bytes, and pages that an
+ * attacker wrote.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "cut_fixture.h"
+
+/* ---- rings and memory ---- */
+
+static void
+test_old_cuts_go(void **state)
+{
+    struct publishing p = { true, true, 0, 200000, 25, 2000 };
+    struct live_cuts c;
+    struct live_cut cut;
+
+    (void)state;
+    publish(p);
+    c = find();
+    check_all(&c);
+    assert_true(c.end > 2 * LIVE_CUT_RING);
+    assert_false(live_cut_at(&c, c.end - LIVE_CUT_RING, &cut));
+    assert_false(live_cut_at(&c, c.end, &cut));
+    assert_false(live_cut_at(&c, 0, &cut));
+    assert_true(live_cut_at(&c, c.end - 1, &cut));
+    assert_false(live_cut_of(&c, cut.segment + 1, 0, &cut));
+    assert_true(c.end_frame == atomic_load(&s->tail));
+}
+
+static void
+age_all(int64_t ms)
+{
+    for (uint64_t i = atomic_load(&s->head); i < atomic_load(&s->tail); i++) {
+        frame_at(s, i)->arrived_ms -= ms;
+    }
+}
+
+static void
+test_targets_are_kept(void **state)
+{
+    struct live_cuts c;
+    struct live_cut cut;
+
+    (void)state;
+    for (uint32_t i = 0; i < 50; i++) {
+        publish((struct publishing){ true, true, i * 1000, i * 1000 + 1000, 25,
+                                     1000 });
+        age_all(1000);
+    }
+    c = find();
+    assert_true(live_cut_at(&c, c.first, &cut));
+    assert_true(c.end_time - cut.time >= (int64_t)LIVE_CUT_TARGETS * c.target);
+}
+
+/* A stream too fat for its list has a shorter one, then none. */
+static void
+fat(uint32_t bytes)
+{
+    header_of_pictures(0);
+    for (uint32_t i = 0; i < 25 * 40; i++) {
+        append(&w, i % 50 == 0 ? KEY : INTER, i * 40, bytes);
+    }
+}
+
+static void
+test_memory_makes_the_list_shorter(void **state)
+{
+    struct live_cuts c;
+    struct live_cut cut;
+
+    (void)state;
+    fat(8000);
+    c = find();
+    assert_int_equal(c.target, 2000);
+    assert_true(live_cut_at(&c, c.first, &cut));
+    assert_in_range(c.end_time - cut.time, 6000, 10000);
+    check_all(&c);
+}
+
+static void
+test_memory_is_too_little(void **state)
+{
+    struct live_cuts c;
+
+    (void)state;
+    fat(20000);
+    c = find();
+    assert_int_equal(c.target, 0);
+    assert_true(c.short_of_memory);
+}
+
+static void
+test_no_cuts_without_rules(void **state)
+{
+    struct live_cuts c;
+
+    teardown(state);
+    rules.segment = 0;
+    fixture_arena();
+    open_stream();
+    publish(BOTH);
+    assert_false(live_cuts_find(STR("live/a"), &c));
+    assert_false(live_cuts_find(STR("live/b"), &c));
+    assert_int_equal(atomic_load(&s->cuts), SEGMENT_NONE);
+}
+
+/* ---- bytes ---- */
+
+static void
+test_bytes_of_frames(void **state)
+{
+    static const uint32_t lens[] = { 5, 64, 65, 4096, 4097, 65536, 200000 };
+    struct live_cuts c;
+    struct live_cut cut;
+
+    (void)state;
+    publish((struct publishing){ true, false, 0, 1000, 25, 2000 });
+    for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        uint8_t *want = mem_alloc(lens[i]);
+        struct iovec ranges[128];
+        struct live_cut_frame f;
+        uint64_t number = atomic_load(&s->tail);
+        int count;
+
+        append(&w, INTER, 1000 + (uint32_t)i, lens[i]);
+        fill_payload(want, INTER, lens[i], 1000 + (uint32_t)i);
+        c = find();
+        assert_true(live_cut_at(&c, c.end - 1, &cut));
+        assert_true(live_cut_frame(&c, &cut, number, &f));
+        assert_int_equal(f.len, lens[i]);
+        assert_int_equal(f.time, 11000 + (int64_t)i);
+        assert_int_equal(f.front_len, lens[i] < 64 ? lens[i] : 64);
+        assert_memory_equal(f.front, want, f.front_len);
+        for (uint32_t skip = 0; skip < 6 && skip <= lens[i]; skip += 5) {
+            size_t at = skip;
+
+            count = live_cut_ranges(&c, number, skip, ranges, 128);
+            assert_true(count >= 0);
+            for (int k = 0; k < count; k++) {
+                assert_memory_equal(ranges[k].iov_base, want + at,
+                                    ranges[k].iov_len);
+                at += ranges[k].iov_len;
+            }
+            assert_int_equal(at, lens[i]);
+        }
+        assert_false(live_cut_frame(&c, &cut, number + 1, &f));
+        mem_free(&want);
+    }
+    assert_int_equal(live_cut_ranges(&c, atomic_load(&s->tail) - 1, 0,
+                                     (struct iovec[2]){ { 0 } }, 2),
+                     -1);
+}
+
+/* An hour of sound: frames neither overlap nor leave gaps. */
+static void
+test_an_hour_of_sound(void **state)
+{
+    uint64_t next = 0, begin = 0, frames = 44100u * 3600 / 1024;
+
+    (void)state;
+    for (uint64_t i = 0; i < frames; i++) {
+        uint64_t time =
+            live_cut_sound(next, (int64_t)(10000 + i * 1024 * 1000 / 44100),
+                           44100, 1024, &next);
+
+        begin = i == 0 ? time : begin;
+        assert_int_equal(time, begin + i * 1024);
+    }
+    /* The clock of the stream differs: followed, once. */
+    assert_int_equal(live_cut_sound(next, 20000, 44100, 1024, &next), 882000);
+    assert_int_equal(next, 883024);
+}
+
+/* An attacker wrote the page: readers answer something. */
+static void
+test_any_page(void **state)
+{
+    struct cut_page *page;
+
+    (void)state;
+    publish(BOTH);
+    page = cut_page_of(s);
+    srandom(3);
+    for (unsigned i = 0; i < 3000; i++) {
+        uint8_t *bytes = (uint8_t *)page;
+        struct live_cuts c;
+        struct live_cut cut;
+        struct live_cut_headers h;
+        struct live_cut_frame f;
+        struct iovec ranges[4];
+
+        for (unsigned k = 0; k < 40; k++) {
+            size_t area = i % 2 == 0 ? 200 : sizeof(*page);
+
+            bytes[(size_t)random() % area] = (uint8_t)random();
+        }
+        if (!live_cuts_find(STR("live/a"), &c)) {
+            continue;
+        }
+        for (uint64_t n = c.end - 5; n != c.end + 2; n++) {
+            if (live_cut_at(&c, n, &cut)) {
+                live_cut_headers(&c, cut.header, &h);
+                live_cut_frame(&c, &cut, cut.frame, &f);
+                live_cut_ranges(&c, cut.frame, 0, ranges, 4);
+                live_cut_of(&c, cut.segment, cut.part, &cut);
+            }
+        }
+        append(&w, i % 50 == 0 ? KEY : INTER, 20000 + i * 40, 100);
+        if (i % 100 == 0) {
+            writer_start(&w, s);
+            header_of_pictures(0);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_old_cuts_go),
+        TEST(test_targets_are_kept),
+        TEST(test_memory_makes_the_list_shorter),
+        TEST(test_memory_is_too_little),
+        TEST(test_no_cuts_without_rules),
+        TEST(test_bytes_of_frames),
+        TEST(test_an_hour_of_sound),
+        TEST(test_any_page),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
