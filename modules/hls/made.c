@@ -157,6 +157,10 @@ made_find(const struct live_cuts *c, struct str name,
 {
     struct object *o = find_object(name, key);
 
+    if (o != NULL && !object_is_kept(o, c)) {
+        take_out(o);
+        return OBJECT_GONE;
+    }
     if (o == NULL) {
         enum object_found found = object_make(c, key, &o);
 

@@ -442,6 +442,14 @@ object_ranges(const struct object *o, uint64_t from, struct iovec *ranges,
     return count;
 }
 
+bool
+object_is_kept(const struct object *o, const struct live_cuts *c)
+{
+    bool all = o->piece_count == 1 && o->pieces[0].frame == OBJECT_OWN;
+
+    return all || o->copy != NULL || o->cut.number >= c->first;
+}
+
 int
 object_copy(struct object *o)
 {

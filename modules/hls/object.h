@@ -81,6 +81,8 @@ size_t object_memory(const struct object *o);
  * `most`.  Returns how many; -1: frames are gone. */
 int object_ranges(const struct object *o, uint64_t from, struct iovec *ranges,
                   int most);
+/* Whether its bytes are there: in the copy, or still in the arena. */
+bool object_is_kept(const struct object *o, const struct live_cuts *c);
 /* Makes the copy; -1: memory is out, or frames are gone. */
 int object_copy(struct object *o);
 

@@ -174,6 +174,21 @@ def test_what_is_not_there(weir):
     f.stop()
 
 
+def test_segment_that_has_gone(weir):
+    """It is there for a while after it left the list, then 404."""
+    _, p, c = playing(weir, app='segment = "1s";', publisher={
+        "video": "-g 15"})
+    target = c.list().segments[0]
+    part = wait_for(lambda: c.list().parts, 20, "parts")[0]
+    assert c.get(part).status == 200
+    assert c.get(target).status == 200
+    wait_for(lambda: target not in c.list().segments, 30, "another list")
+    assert c.get(target).status == 200
+    for each in (target, part):
+        wait_for(lambda each=each: c.get(each).status == 404, 60, "404")
+    end(p)
+
+
 def test_headers_of_objects(weir):
     _, p, c = playing(weir)
     wait_for(lambda: c.list().parts, 20, "parts")
