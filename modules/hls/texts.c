@@ -67,8 +67,8 @@ refusal_of(enum offer_state state)
     static const char *const texts[] = {
         [OFFER_GOOD] = "",
         [OFFER_EARLY] = "the stream has just begun",
-        [OFFER_FAT] = "too little of the stream can be kept "
-                      "(live.max_stream_memory)",
+        [OFFER_FAT] = ("too little of the stream can be kept "
+                       "(live.max_stream_memory)"),
         [OFFER_LOOSE] = "its key frames are too far apart (strict_keys)",
     };
 

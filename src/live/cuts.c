@@ -49,7 +49,7 @@ struct runs {
 static struct runs
 copy_runs(struct cut_page *page)
 {
-    struct runs r;
+    struct runs r = { 0 };
     uint32_t count = atomic_load(&page->run_count);
 
     for (unsigned tries = 0; tries < 10; tries++) {

@@ -108,7 +108,9 @@ add_fragment(struct buf *out, const struct made *made, size_t count,
              uint32_t sequence)
 {
     struct media_run runs[TRACKS];
-    struct media_fragment f = { sequence, true, runs, count };
+    struct media_fragment f = {
+        .sequence = sequence, .first = true, .runs = runs, .count = count
+    };
 
     for (size_t i = 0; i < count; i++) {
         runs[i] = (struct media_run){ &made[i].track, UINT64_MAX - i,

@@ -133,7 +133,7 @@ tell_memory(const struct settings *s, const struct rtmp_application_settings *a,
             FILE *out)
 {
     (void)out;
-    log_write(LOG_NOTICE,
+    log_write(LOG_INFO,
               "application %.*s: live.max_stream_memory keeps all segments of "
               "a stream up to %lld kbit/s if they last segment (%lld ms), %lld "
               "kbit/s if max_segment (%lld ms); lists of faster ones are "
