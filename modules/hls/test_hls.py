@@ -12,7 +12,7 @@ from hls_check import Viewer
 from hls_play import AT, Player, Playlist, decoded, end, probe, publish
 from http_client import Http, get, request
 from patience import busy
-from weir import wait_for
+from weir import place, run, wait_for
 
 
 def playing(weir, settings="", publisher=None, **parts):
@@ -424,3 +424,16 @@ def test_nothing_is_wrong_with_transport_streams(weir):
     assert not v.faults, v.faults.text()
     v.close()
     end(p)
+
+
+def test_a_check_of_the_file_says_which_streams_fit(tmp_path):
+    with open("conf/weir.conf", encoding="utf-8") as f:
+        shipped = f.read()
+    longer = shipped.replace('{ name = "live";',
+                             '{ name = "live"; max_segment = "10s";')
+    assert longer != shipped
+    for text, said in ((shipped, ""), (longer, "up to 1917 kbit/s")):
+        place(tmp_path, text)
+        done = run("-t", "-c", "weir.conf", prefix=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stderr if said else done.stderr == ""

@@ -13,6 +13,9 @@
 
 /* A stream of which that is not kept cannot be offered. */
 #define LEAST_RATE 100000 /* bit/s */
+/* Of a stream as most people send it: the operator is told what fits when this
+ * does not. */
+#define USUAL_RATE 3000000 /* bit/s */
 /* Cuts of a stream that readers may count on; the others are room for those of
  * other lengths. */
 #define CUTS_MOST (LIVE_CUT_RING - 16)
@@ -132,15 +135,16 @@ static void
 tell_memory(const struct settings *s, const struct rtmp_application_settings *a,
             FILE *out)
 {
+    long long rate = rate_of(s, a->max_segment);
+
     (void)out;
-    log_write(LOG_INFO,
-              "application %.*s: live.max_stream_memory keeps all segments of "
-              "a stream up to %lld kbit/s if they last segment (%lld ms), %lld "
-              "kbit/s if max_segment (%lld ms); lists of faster ones are "
-              "shorter",
-              STR_ARGS(a->name), rate_of(s, a->segment) / 1000,
-              (long long)a->segment, rate_of(s, a->max_segment) / 1000,
-              (long long)a->max_segment);
+    if (rate < USUAL_RATE) {
+        log_write(LOG_WARN,
+                  "application %.*s: live.max_stream_memory keeps all segments "
+                  "of max_segment (%lld ms) of streams up to %lld kbit/s; "
+                  "lists of faster ones are shorter",
+                  STR_ARGS(a->name), (long long)a->max_segment, rate / 1000);
+    }
 }
 
 void
