@@ -54,9 +54,7 @@ object_tracks(const struct live_cut_headers *h, struct str rendition,
         uint32_t sound = sounds;
 
         sounds += item->type == MEDIA_AUDIO;
-        if (sound >= LIVE_CUT_SOUNDS ||
-            media_track_of(&t, (enum media_type)item->type, item->payload) ==
-                -1 ||
+        if (sound >= LIVE_CUT_SOUNDS || live_cut_track(item, &t) == -1 ||
             !container->carries(&t) || !is_wanted(&t, rendition, sound == 0)) {
             continue;
         }

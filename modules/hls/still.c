@@ -76,8 +76,7 @@ find_track(const struct live_cuts *c, const struct still *s,
     for (uint32_t i = 0; i < h.count; i++) {
         const struct live_cut_header *item = &h.items[i];
 
-        if (item->type == MEDIA_VIDEO &&
-            media_track_of(t, MEDIA_VIDEO, item->payload) == 0 &&
+        if (item->type == MEDIA_VIDEO && live_cut_track(item, t) == 0 &&
             t->id == s->head.track) {
             return media_mp4.carries(t);
         }

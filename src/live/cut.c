@@ -268,6 +268,9 @@ note_picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     if (!t->there) {
         join(c, t);
     }
+    if (key) {
+        cut_track_size(c, t, f);
+    }
     lead(c, f, time, key);
     t->last = time;
     c->sound_before = c->sound;

@@ -35,7 +35,8 @@ struct cut_set {
     uint32_t count;
     struct cut_set_item {
         uint8_t type, track;
-        uint16_t len; /* they lie behind each other in bytes */
+        uint16_t len;           /* they lie behind each other in bytes */
+        uint16_t width, height; /* as in struct live_cut_header */
     } items[CUT_TRACKS];
     uint8_t bytes[sizeof(((struct live_cut_headers *)0)->bytes)];
 };
@@ -102,6 +103,7 @@ struct cut_track {
     uint32_t timescale;       /* units a second */
     struct media_track track; /* borrows from header */
     uint16_t len, room;       /* of header */
+    uint16_t width, height;   /* as in struct live_cut_header */
     uint8_t *header;          /* or the front of its first frame */
 };
 
@@ -177,6 +179,9 @@ struct cut_track *cut_track_of(struct cutter *c, const struct cut_frame *f);
  * without one any frame. */
 void cut_track_learn(struct cutter *c, struct cut_track *t,
                      const struct cut_frame *f);
+/* Takes the size of pictures from a key frame, where no codec header has it. */
+void cut_track_size(struct cutter *c, struct cut_track *t,
+                    const struct cut_frame *f);
 /* A frame of sound at that time. */
 void cut_track_sound(struct cut_track *t, const struct cut_frame *f,
                      int64_t time);

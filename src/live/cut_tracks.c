@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "media/describe.h"
+
 void
 cut_tracks_start(struct cutter *c)
 {
@@ -118,9 +120,27 @@ cut_track_learn(struct cutter *c, struct cut_track *t,
     memcpy(t->header, f->payload.ptr, len);
     t->len = (uint16_t)len;
     t->codec = f->info.codec;
+    t->width = t->height = 0;
     t->next = 0;
     read_header(t);
     t->there = t->there && t->known;
+    c->differs |= t->in;
+}
+
+void
+cut_track_size(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+{
+    uint32_t width, height;
+
+    if (t->codec != CODEC_VP9 ||
+        !media_frame_size((const uint8_t *)f->payload.ptr, f->payload.len,
+                          &width, &height) ||
+        width > UINT16_MAX || height > UINT16_MAX ||
+        (t->width == width && t->height == height)) {
+        return;
+    }
+    t->width = (uint16_t)width;
+    t->height = (uint16_t)height;
     c->differs |= t->in;
 }
 
@@ -202,7 +222,13 @@ add(struct cut_set *set, struct cut_track *t, size_t *used)
     if (!t->in) {
         return;
     }
-    set->items[set->count] = (struct cut_set_item){ t->type, t->id, t->len };
+    set->items[set->count] = (struct cut_set_item){
+        .type = t->type,
+        .track = t->id,
+        .len = t->len,
+        .width = t->width,
+        .height = t->height,
+    };
     memcpy(set->bytes + *used, t->header, t->len);
     *used += t->len;
     set->count++;

@@ -245,6 +245,8 @@ take_items(const struct cut_set *set, struct live_cut_headers *h)
         }
         h->items[i].type = item.type;
         h->items[i].track = item.track;
+        h->items[i].width = item.width;
+        h->items[i].height = item.height;
         h->items[i].payload = str_of(h->bytes + used, item.len);
         used += item.len;
     }
@@ -271,6 +273,20 @@ live_cut_headers(const struct live_cuts *c, uint32_t number,
     }
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load(&set->number) == number;
+}
+
+int
+live_cut_track(const struct live_cut_header *header, struct media_track *t)
+{
+    if (media_track_of(t, (enum media_type)header->type, header->payload) ==
+        -1) {
+        return -1;
+    }
+    if (t->width == 0 || t->height == 0) {
+        t->width = header->width;
+        t->height = header->height;
+    }
+    return 0;
 }
 
 /* ---- frames ---- */

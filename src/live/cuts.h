@@ -106,16 +106,20 @@ struct live_cut_headers {
     uint32_t number;
     uint32_t count;
     struct live_cut_header {
-        uint8_t type;       /* enum media_type */
-        uint8_t track;      /* Enhanced RTMP track, else 0 */
-        struct str payload; /* a codec header, or the front of a frame of a
-                               codec that has none; copied below */
+        uint8_t type;           /* enum media_type */
+        uint8_t track;          /* Enhanced RTMP track, else 0 */
+        struct str payload;     /* a codec header, or the front of a frame of a
+                                   codec that has none; copied below */
+        uint16_t width, height; /* of pictures whose codec header has no size
+                               (VP9); else 0 */
     } items[LIVE_CUT_SOUNDS + 1];
     uint8_t bytes[4096];
 };
 /* Copies them; false: they are not kept any more. */
 bool live_cut_headers(const struct live_cuts *c, uint32_t number,
                       struct live_cut_headers *h);
+/* media_track_of(), with a size for all pictures. */
+int live_cut_track(const struct live_cut_header *header, struct media_track *t);
 
 /* One message between two cuts. */
 struct live_cut_frame {

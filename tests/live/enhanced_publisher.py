@@ -145,6 +145,12 @@ def sounds(codec, rate=48000, channels=2, frequency=440):
             "-strict", "-2", "-b:a", "64k"]
 
 
+def is_key(row):
+    """A row of framecrc: it has flags where they are not those of a key
+    frame."""
+    return not any(int(r[2:], 16) & 1 == 0 for r in row if r[:2] == "F=")
+
+
 def read_clip(codec, path):
     """Frames of an MP4 file with one track, in decode order."""
     source = ["ffmpeg", *media.QUIET, "-y", "-ignore_editlist", "1", "-i",
@@ -159,17 +165,19 @@ def read_clip(codec, path):
             rows.append(line.replace(" ", "").split(","))
     for row in rows:
         dts, pts, size = int(row[1]), int(row[2]), int(row[4])
-        frames.append((dts, pts, "F=0x0" not in row, data[at:at + size]))
+        frames.append((dts, pts, is_key(row), data[at:at + size]))
         at += size
     assert frames and at == len(data), f"{path}: {at} of {len(data)} bytes"
     box = (VIDEO_CODECS.get(codec) or AUDIO_CODECS[codec])[2]
     config = configuration(codec, find_box(path.read_bytes(), box)) \
         if box else None
     first = frames[0][0]
+    # FLAC's last frame is shorter; that of others is only said to be.
+    last = int(rows[-1][3]) if codec == "flac" else frames[1][0] - first
     frames = [(dts - first, pts - first, key, body)
               for dts, pts, key, body in frames]
     return Clip(codec, path, config, scale, frames,
-                frames[-1][0] + (frames[1][0] - frames[0][0]))
+                frames[-1][0] + last)
 
 
 # ---- messages ----
