@@ -5,11 +5,13 @@
  */
 #include "blocked.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "count.h"
 #include "offer.h"
 
 #define LOOK_MS 250 /* how exactly waits are ended */
+#define BUCKETS 1024
 
 /* A stream for which requests wait. */
 struct blocked_stream {
@@ -20,7 +22,7 @@ struct blocked_stream {
 };
 
 static struct {
-    struct list streams;
+    struct list streams[BUCKETS]; /* by the hash of their names */
     struct timer timer;
     struct loop *loop;
     size_t count; /* requests */
@@ -115,9 +117,11 @@ end_waits(struct blocked_stream *s, int64_t now)
 static void
 on_timer(struct timer *timer)
 {
-    LIST_EACH (node, &all.streams) {
-        end_waits(LIST_ITEM(node, struct blocked_stream, link),
-                  loop_now(all.loop));
+    for (size_t i = 0; i < BUCKETS; i++) {
+        LIST_EACH (node, &all.streams[i]) {
+            end_waits(LIST_ITEM(node, struct blocked_stream, link),
+                      loop_now(all.loop));
+        }
     }
     if (all.count > 0) {
         timer_set(all.loop, timer, LOOK_MS);
@@ -127,7 +131,9 @@ on_timer(struct timer *timer)
 static struct blocked_stream *
 stream_of(struct str name)
 {
-    LIST_EACH (node, &all.streams) {
+    struct list *bucket = &all.streams[hash_str(name) % BUCKETS];
+
+    LIST_EACH (node, bucket) {
         struct blocked_stream *s = LIST_ITEM(node, struct blocked_stream, link);
 
         if (str_eq(str_from(s->name), name)) {
@@ -142,7 +148,7 @@ stream_of(struct str name)
     str_copy(s->name, sizeof(s->name), name);
     s->watch.name = str_from(s->name);
     s->watch.on_cut = on_cut;
-    list_append(&all.streams, &s->link);
+    list_append(bucket, &s->link);
     live_cut_watch(&s->watch);
     return s;
 }
@@ -165,7 +171,9 @@ static void
 prepare(struct loop *loop)
 {
     if (!all.ready) {
-        list_init(&all.streams);
+        for (size_t i = 0; i < BUCKETS; i++) {
+            list_init(&all.streams[i]);
+        }
         timer_init(&all.timer, on_timer);
         all.ready = true;
     }

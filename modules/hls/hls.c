@@ -11,6 +11,7 @@
 #include "endless.h"
 #include "made.h"
 #include "still.h"
+#include "verbs.h"
 
 static const char *const formats[] = { "fmp4", "ts", NULL };
 
@@ -183,5 +184,6 @@ const struct module hls_module = {
     .start = start,
     .routes = routes,
     .cuts = true,
+    .verbs = hls_verbs,
     .metrics = hls_metrics,
 };

@@ -195,6 +195,15 @@ offer_make(const struct live_cuts *c, bool with_parts, bool sound,
     return OFFER_GOOD;
 }
 
+enum offer_state
+offer_state(const struct live_cuts *c)
+{
+    if (c->short_of_memory) {
+        return OFFER_FAT;
+    }
+    return c->failed ? OFFER_LOOSE : OFFER_EARLY;
+}
+
 bool
 offer_edge(const struct live_cuts *c, struct offer_edge *e)
 {

@@ -36,6 +36,9 @@ struct offer {
 enum offer_state offer_make(const struct live_cuts *c, bool parts, bool sound,
                             struct offer *o);
 
+/* Why a stream without a target duration cannot be offered. */
+enum offer_state offer_state(const struct live_cuts *c);
+
 /* The newest place of a stream: part `part` of segment `segment` is under way,
  * all before it is there. */
 struct offer_edge {

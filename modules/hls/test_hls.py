@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from control_client import ctl, wait_players
+from control_client import ctl, ctl_json, wait_players
 from feed import Feed
 from hls_check import Viewer
 from hls_play import AT, Player, Playlist, decoded, end, probe, publish
@@ -423,6 +423,21 @@ def test_nothing_is_wrong_with_transport_streams(weir):
     v.follow(parts=4)
     assert not v.faults, v.faults.text()
     v.close()
+    end(p)
+
+
+def test_operators_see_what_is_listed(weir):
+    w, p, c = playing(weir, workers=2)
+    wait_for(lambda: len(c.list().segments) > 3, 20, "segments")
+    row, = ctl_json(w, "show", "hls")
+    got = c.list()
+    assert row["name"] == "live/room" and row["state"] == "offered"
+    assert got.segments[0].startswith(f"room/{row['word']}/")
+    assert row["target_ms"] == 2000 and row["part_ms"] > 0
+    assert abs(row["segments"] - len(got.segments)) <= 2
+    assert row["list_ms"] >= 2 * row["target_ms"]
+    assert 0 <= row["age_ms"] < 5000
+    assert ctl_json(w, "show", "hls", "live/other") == []
     end(p)
 
 

@@ -75,16 +75,6 @@ refusal_of(enum offer_state state)
     return texts[state];
 }
 
-/* Of a stream that cannot be offered. */
-static enum offer_state
-state_of(const struct live_cuts *c)
-{
-    if (c->short_of_memory) {
-        return OFFER_FAT;
-    }
-    return c->failed ? OFFER_LOOSE : OFFER_EARLY;
-}
-
 static enum http_result
 refuse_offer(struct asked *a, enum offer_state state)
 {
@@ -275,5 +265,5 @@ texts_answer(struct asked *a)
             live ? HLS_REFUSED_NOT_READY : HLS_REFUSED_NO_STREAM,
             live ? refusal_of(OFFER_EARLY) : "nobody publishes this stream");
     }
-    return c.target != 0 ? answer(a, &c) : refuse_offer(a, state_of(&c));
+    return c.target != 0 ? answer(a, &c) : refuse_offer(a, offer_state(&c));
 }
