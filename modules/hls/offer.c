@@ -120,16 +120,14 @@ first_cut(const struct live_cuts *c, uint64_t *number)
 }
 
 /* How many of the first segments are left out: the list has so many target
- * durations at least, if that much is there. */
+ * durations at least, if that much is there.  The same when it is over: what
+ * has left does not come back. */
 static size_t
 too_old(const struct live_cuts *c, size_t count)
 {
     uint64_t most = (uint64_t)OFFER_TARGETS * c->target, have = 0;
     size_t i = count;
 
-    if (c->over) {
-        return 0;
-    }
     while (i > 0 && have < most) {
         have += segments[--i].duration;
     }

@@ -11,6 +11,8 @@
 
 /* Media missing for so long make a discontinuity. */
 #define GAP_MS 500
+/* Sound that is set anew by more makes one, too. */
+#define LEAP_MS 100
 /* A track without frames for so long has ended. */
 #define TRACK_ENDS_MS 2000
 #define LOOK_MS 250 /* how often that is looked at */
@@ -83,14 +85,15 @@ is_long_enough(const struct cutter *c, int64_t time)
            c->stream->cut_rules.segment;
 }
 
+/* interval: of the frame at that time, microseconds. */
 static bool
-is_part(const struct cutter *c, int64_t time)
+is_part(const struct cutter *c, int64_t time, int64_t interval)
 {
     uint32_t aim =
         atomic_load_explicit(&cut_run_of(c->page)->aim, memory_order_relaxed);
 
     return aim != 0 &&
-           (time - c->last.time) * 1000 + interval_of(c) > (int64_t)aim * 1000;
+           (time - c->last.time) * 1000 + interval > (int64_t)aim * 1000;
 }
 
 /* ---- frames that lead ---- */
@@ -140,6 +143,7 @@ cut_anew(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
         }
         if (c->broken) {
             t->last = time;
+            t->next = 0; /* where its clock is */
         }
     }
     cut_before(c, f, time, flags);
@@ -200,7 +204,7 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
         cut_anew(c, f, time, key);
     } else if ((key && is_long_enough(c, time)) || is_too_long(c, time)) {
         end_segment(c, f, time, key);
-    } else if (is_part(c, time)) {
+    } else if (is_part(c, time, interval_of(c))) {
         cut_before(c, f, time, key ? LIVE_CUT_KEY : 0);
     }
     measure(c, time, f->frame->type == MEDIA_AUDIO);
@@ -218,7 +222,13 @@ look_for_gap(struct cutter *c, const struct cut_frame *f, int64_t time)
 {
     int64_t gap = time - c->clock;
 
-    if (!c->lost && gap > GAP_MS && gap * 1000 > 4 * (int64_t)interval_of(c)) {
+    if (gap <= GAP_MS || gap * 1000 <= 4 * (int64_t)interval_of(c)) {
+        return;
+    }
+    for (unsigned i = 0; i < CUT_TRACKS; i++) {
+        c->tracks[i].last += gap; /* no track has ended meanwhile */
+    }
+    if (!c->lost) {
         atomic_store(&c->page->closed, f->number);
         c->lost = true;
     }
@@ -278,12 +288,15 @@ note_picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
 
 /* Pictures pause: sound ends parts and segments, at the times of pictures. */
 static void
-lead_in_pause(struct cutter *c, const struct cut_frame *f, int64_t time)
+lead_in_pause(struct cutter *c, const struct cut_track *t,
+              const struct cut_frame *f, int64_t time)
 {
+    int64_t interval = (time - t->last) * 1000;
+
     time = c->led + time - c->sound_before;
     if (is_too_long(c, time)) {
         end_segment(c, f, time, false);
-    } else if (is_part(c, time)) {
+    } else if (is_part(c, time, interval)) {
         cut_before(c, f, time, 0);
     }
     atomic_store_explicit(&c->page->end_time, time, memory_order_relaxed);
@@ -310,6 +323,26 @@ may_begin(struct cutter *c, const struct cut_frame *f, int64_t time)
     return f->start || time - c->waits_since >= BEGIN_MS;
 }
 
+/* Its times will be set anew so far from where they are that players have to
+ * know (live_cut_sound()): a segment ends in front of it. */
+static void
+look_for_leap(struct cutter *c, const struct cut_track *t,
+              const struct cut_frame *f, int64_t time)
+{
+    int64_t next, apart;
+
+    if (c->lost || !c->begun || !t->in || t->next == 0 || t->timescale == 0) {
+        return;
+    }
+    next = (int64_t)(t->next * 1000 / t->timescale);
+    apart = time > next ? time - next : next - time;
+    if (apart > LEAP_MS && (uint64_t)apart * t->timescale / 1000 >
+                               2 * (uint64_t)cut_track_duration(t, f)) {
+        atomic_store(&c->page->closed, f->number);
+        c->lost = true;
+    }
+}
+
 static void
 note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
            int64_t time)
@@ -319,6 +352,7 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     if (!t->there) {
         join(c, t);
     }
+    look_for_leap(c, t, f, time);
     if (time - c->sound > PAUSE_MS) {
         c->sound_before += time - c->sound; /* it paused itself */
     }
@@ -329,7 +363,7 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
         lead(c, f, time,
              c->begun ? !pictures->in || c->differs : may_begin(c, f, time));
     } else if (is_pause(c, time)) {
-        lead_in_pause(c, f, time);
+        lead_in_pause(c, t, f, time);
     }
     cut_track_sound(t, f, time);
     t->last = time;

@@ -182,6 +182,9 @@ void cut_track_learn(struct cutter *c, struct cut_track *t,
 /* Takes the size of pictures from a key frame, where no codec header has it. */
 void cut_track_size(struct cutter *c, struct cut_track *t,
                     const struct cut_frame *f);
+/* Of a frame of sound, units of its track. */
+uint32_t cut_track_duration(const struct cut_track *t,
+                            const struct cut_frame *f);
 /* A frame of sound at that time. */
 void cut_track_sound(struct cut_track *t, const struct cut_frame *f,
                      int64_t time);

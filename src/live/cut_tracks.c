@@ -144,17 +144,22 @@ cut_track_size(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
     c->differs |= t->in;
 }
 
+uint32_t
+cut_track_duration(const struct cut_track *t, const struct cut_frame *f)
+{
+    const uint8_t *p = (const uint8_t *)f->payload.ptr;
+
+    return t->duration != 0
+               ? t->duration
+               : media_sound_duration(
+                     &t->track, media_body(MEDIA_AUDIO, p, f->payload.len));
+}
+
 void
 cut_track_sound(struct cut_track *t, const struct cut_frame *f, int64_t time)
 {
-    uint32_t duration = t->duration;
-
-    if (duration == 0) {
-        duration = media_sound_duration(
-            &t->track, media_body(MEDIA_AUDIO, (const uint8_t *)f->payload.ptr,
-                                  f->payload.len));
-    }
-    live_cut_sound(t->next, time, t->timescale, duration, &t->next);
+    live_cut_sound(t->next, time, t->timescale, cut_track_duration(t, f),
+                   &t->next);
 }
 
 void

@@ -206,25 +206,30 @@ def audio_message(clip, packet, body, track=0, legacy=False):
 
 
 class Track:
-    """A clip on its way: its frames from `begins` seconds on.  changes: at so
+    """A clip on its way: its frames from `begins` seconds on, up to `ends`.
+    changes: at so
     many seconds or the next end of the clip another clip goes on in its place
     (another size, say).  legacy: as FLV has it, for codecs that it knows."""
 
-    def __init__(self, clip, number=0, begins=0.0, changes=(), legacy=None):
-        self.clip, self.number, self.begins = clip, number, begins
+    def __init__(self, clip, number=0, begins=0.0, changes=(), legacy=None,
+                 ends=float("inf")):
+        self.clip, self.number = clip, number
+        self.begins, self.ends = begins, ends
         self.changes = sorted(changes, key=lambda c: c[0])
         self.legacy = legacy if legacy is not None else \
             clip.codec in LEGACY and number == 0
         assert number == 0 or clip.kind == AUDIO
 
     def frames(self):
-        """(ms, clip, cts in ms, key, bytes) for ever."""
+        """(ms, clip, cts in ms, key, bytes)."""
         clip, origin, changes = self.clip, self.begins * 1000, \
             list(self.changes)
         while True:
             for dts, pts, key, body in clip.frames:
                 at = round(origin + dts * 1000 / clip.scale)
                 shown = round(origin + pts * 1000 / clip.scale)
+                if at >= self.ends * 1000:
+                    return
                 yield at, clip, shown - at, key, body
             origin += clip.length * 1000 / clip.scale
             if changes and changes[0][0] * 1000 <= origin:
@@ -246,6 +251,7 @@ class EnhancedPublisher:
         self.start_time = self.base = start_time
         self.session = 0
         self.sent, self.headers = [], []
+        self.leaps = {}      # kind -> ms
         self.time = 0        # ms of the tracks, of what was sent
         self.error = self.thread = None
         self.stopping = threading.Event()
@@ -289,7 +295,7 @@ class EnhancedPublisher:
         with self.lock:
             at, clip, cts, key, body, t = self.next
             self.next = next(self.queue)
-            stamp = self.base + at
+            stamp = self.base + at + self.leaps.get(clip.kind, 0)
             if self.in_force.get(t, (None,))[0] is not clip:
                 self._header(t, clip, stamp)
             self._message(clip.kind,
@@ -351,6 +357,12 @@ class EnhancedPublisher:
         return self
 
     # ---- what happens to publishers ----
+
+    def leap(self, kind, ms):
+        """Times of one kind alone are that much later from here on."""
+        with self.lock:
+            self.leaps[kind] = self.leaps.get(kind, 0) + ms
+        return self
 
     def jump(self, ms):
         """The clock is that much later (or earlier) from here on."""

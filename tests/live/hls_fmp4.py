@@ -287,6 +287,7 @@ class Timeline:
         self.slack = {"vide": slack}
         self.sound_slack = sound_slack
         self.ends = {}  # track: decode time behind its last sample
+        self.tracks = None
         self.sequence = 0
 
     def add(self, fragments, restart=False):
@@ -297,6 +298,11 @@ class Timeline:
                 faults.add("sequence", f"{number} after {self.sequence}")
             self.sequence = number
         seen = set()
+        tracks = {n: (t.kind, t.timescale)
+                  for n, t in fragments.init.tracks.items()}
+        if tracks != self.tracks:  # numbers are those of an init
+            self.ends = {}
+        self.tracks = tracks
         for s in fragments.samples:
             end = self.ends.get(s.track)
             track = fragments.init.tracks[s.track]
