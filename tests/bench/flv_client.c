@@ -1,11 +1,12 @@
 /*
- * HTTP-FLV as a client reads it.
+ * FLV over HTTP, and over WebSocket (RFC 6455), as a client reads it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "flv_client.h"
 
 #include "common.h"
+#include "ws_wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,13 +46,17 @@ flv_client_clear(struct flv_client *c)
 int
 flv_client_start(struct flv_client *c, int fd)
 {
+    static const char upgrade[] =
+        "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: d2Vpci1sb2FkLTEyMzQ1Ng==\r\n";
     char path[TARGET_NAME + 16], out[1024];
 
     target_name(c->target, c->stream, path, sizeof(path));
     int n = snprintf(out, sizeof(out),
                      "GET %s HTTP/1.1\r\nHost: %s\r\n"
-                     "User-Agent: weir-load\r\nAccept: */*\r\n\r\n",
-                     path, c->target->host);
+                     "User-Agent: weir-load\r\nAccept: */*\r\n%s\r\n",
+                     path, c->target->host, c->target->socket ? upgrade : "");
 
     c->fd = fd;
     c->asked = now_ns();
@@ -69,13 +74,15 @@ read_head(struct flv_client *c)
     if (sscanf(c->line, "HTTP/1.%*1d %3d", &status) != 1) {
         return fail(c, "the answer is not HTTP/1");
     }
-    if (status != 200) {
+    if (status != (c->target->socket ? 101 : 200)) {
         snprintf(c->why, sizeof(c->why), "the answer is %d", status);
         return -1;
     }
     const char *coding = strcasestr(c->line, "\r\ntransfer-encoding:");
 
-    c->http = coding != NULL ? HTTP_CHUNK_SIZE : HTTP_PLAIN;
+    c->http = coding != NULL      ? HTTP_CHUNK_SIZE
+              : c->target->socket ? HTTP_FRAME_HEAD
+                                  : HTTP_PLAIN;
     c->line_size = 0;
     return 0;
 }
@@ -112,6 +119,47 @@ read_chunk_size(struct flv_client *c)
     c->http = c->chunk_left > 0 ? HTTP_CHUNK_DATA : HTTP_ENDED;
     return 0;
 }
+
+/* ---- frames ---- */
+
+/* Bytes of the head, as far as they tell. */
+static size_t
+frame_head_size(const struct flv_client *c)
+{
+    unsigned said = c->line_size < 2 ? 0 : c->line[1] & 0x7f;
+
+    return said < 126 ? 2 : said == 126 ? 4 : 10;
+}
+
+static int
+read_frame_head(struct flv_client *c)
+{
+    const uint8_t *p = (const uint8_t *)c->line;
+
+    if (p[0] != (0x80 | WS_BINARY) || (p[1] & 0x80) != 0) {
+        return fail(c, "a frame that is not binary, whole and unmasked");
+    }
+    c->chunk_left = c->line_size == 2   ? p[1]
+                    : c->line_size == 4 ? get_be16(p + 2)
+                                        : get_be32(p + 6);
+    c->line_size = 0;
+    c->http = c->chunk_left > 0 ? HTTP_FRAME_DATA : HTTP_FRAME_HEAD;
+    return 0;
+}
+
+static size_t
+take_frame_head(struct flv_client *c, const uint8_t *p, size_t n, bool *done)
+{
+    size_t used = 0;
+
+    while (used < n && c->line_size < frame_head_size(c)) {
+        c->line[c->line_size++] = (char)p[used++];
+    }
+    *done = c->line_size >= 2 && c->line_size == frame_head_size(c);
+    return used;
+}
+
+/* ---- FLV ---- */
 
 static int
 check_file_head(struct flv_client *c)
@@ -249,12 +297,17 @@ step(struct flv_client *c, const uint8_t *p, size_t n)
         used = take_line(c, p, n, "\r\n", &done);
         rc = done ? read_chunk_size(c) : 0;
         break;
+    case HTTP_FRAME_HEAD:
+        used = take_frame_head(c, p, n, &done);
+        rc = done ? read_frame_head(c) : 0;
+        break;
+    case HTTP_FRAME_DATA:
     case HTTP_CHUNK_DATA:
         used = n < c->chunk_left ? n : (size_t)c->chunk_left;
         rc = feed_flv(c, p, used);
         c->chunk_left -= used;
         if (c->chunk_left == 0) {
-            c->http = HTTP_CHUNK_END;
+            c->http = c->target->socket ? HTTP_FRAME_HEAD : HTTP_CHUNK_END;
         }
         break;
     case HTTP_CHUNK_END:

@@ -1,6 +1,7 @@
 /*
- * One HTTP-FLV player: sends a GET, reads the answer's head, takes chunked
- * transfer coding off if there is any, and checks FLV tags in place.
+ * One player of FLV over HTTP or WebSocket: sends a GET, reads the answer's
+ * head, takes chunked transfer coding or frames off, and checks FLV tags in
+ * place.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,7 +16,9 @@ enum http_state {
     HTTP_PLAIN,      /* the rest of the connection is the body */
     HTTP_CHUNK_SIZE, /* a line */
     HTTP_CHUNK_DATA,
-    HTTP_CHUNK_END, /* the line end after the data */
+    HTTP_CHUNK_END,  /* the line end after the data */
+    HTTP_FRAME_HEAD, /* of a WebSocket */
+    HTTP_FRAME_DATA,
     HTTP_ENDED,
 };
 

@@ -20,6 +20,7 @@ class Load:
     bitrate: str = '2500k'
     file: str = ''       # publish this FLV file; else a stream is made up
     flv: bool = False
+    socket: bool = False  # FLV over WebSocket
     stall: int = 0       # percent of the players
     join_rate: int = 1000
     settle: float = 3    # seconds between the last join and the window
@@ -102,7 +103,8 @@ class Bench:
     def url(self, server, load):
         name = 's%d' if load.streams > 1 else 's'
         if load.flv:
-            return f'http://127.0.0.1:{server.http}/live/{name}.flv'
+            scheme = 'ws' if load.socket else 'http'
+            return f'{scheme}://127.0.0.1:{server.http}/live/{name}.flv'
         return f'rtmp://127.0.0.1:{server.rtmp}/live/{name}'
 
     def publish(self, server, load):

@@ -55,14 +55,13 @@ copy_part(char *to, size_t room, const char *from, size_t n)
 void
 target_parse(struct target *t, const char *url)
 {
-    static const char rtmp[] = "rtmp://", http[] = "http://";
-
     *t = (struct target){ 0 };
-    t->http = strncmp(url, http, sizeof(http) - 1) == 0;
-    if (!t->http && strncmp(url, rtmp, sizeof(rtmp) - 1) != 0) {
-        fatal("%s: is not an rtmp:// or http:// URL", url);
+    t->socket = strncmp(url, "ws://", 5) == 0;
+    t->http = t->socket || strncmp(url, "http://", 7) == 0;
+    if (!t->http && strncmp(url, "rtmp://", 7) != 0) {
+        fatal("%s: is not an rtmp://, http:// or ws:// URL", url);
     }
-    const char *host = url + sizeof(rtmp) - 1;
+    const char *host = strstr(url, "://") + 3;
     const char *path = strchr(host, '/');
 
     if (path == NULL) {

@@ -13,7 +13,8 @@
 enum { TARGET_NAME = 256 };
 
 struct target {
-    bool http;
+    bool http; /* also over WebSocket: */
+    bool socket;
     char host[128];         /* with the port, as written */
     char app[128];          /* of RTMP: the first part of the path */
     char name[TARGET_NAME]; /* the rest; of HTTP the whole path */
@@ -21,8 +22,8 @@ struct target {
     socklen_t address_size;
 };
 
-/* Reads rtmp://HOST[:PORT]/APP/NAME or http://HOST[:PORT]/PATH and looks the
- * host up; ends the program when it cannot. */
+/* Reads rtmp://HOST[:PORT]/APP/NAME, http:// or ws://HOST[:PORT]/PATH and looks
+ * the host up; ends the program when it cannot. */
 void target_parse(struct target *t, const char *url);
 /* Writes the name with its first "%d", if there is one, replaced by the
  * number of the stream. */

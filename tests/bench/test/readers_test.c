@@ -311,18 +311,49 @@ test_refused(void)
     }
 }
 
-/* An answer with FLV tags; every tag in a chunk of its own if wanted. */
-static size_t
-write_flv(uint8_t *out, bool chunked, bool wrong_size)
+enum flv_way { PLAIN, CHUNKED, FRAMED };
+
+/* Returns what follows the head of a piece of that way. */
+static uint8_t *
+begin_piece(uint8_t *p, enum flv_way way, size_t size)
 {
+    if (way == CHUNKED) {
+        return p + snprintf((char *)p, 32, "%zx\r\n", size);
+    }
+    if (way != FRAMED) {
+        return p;
+    }
+    *p++ = 0x82;
+    if (size < 126) {
+        *p++ = (uint8_t)size;
+    } else if (size < 65536) {
+        *p++ = 126;
+        p = put_be16(p, (uint32_t)size);
+    } else {
+        *p++ = 127;
+        p = put_be32(p, 0);
+        p = put_be32(p, (uint32_t)size);
+    }
+    return p;
+}
+
+/* An answer with FLV tags; each is a chunk, or a message of a WebSocket, if
+ * wanted. */
+static size_t
+write_flv(uint8_t *out, enum flv_way way, bool wrong_size)
+{
+    static const char *const heads[] = {
+        [PLAIN] = "HTTP/1.1 200 OK\r\n\r\n",
+        [CHUNKED] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        [FRAMED] = "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+    };
     struct source *source = source_synthetic(2500000, 30, 2);
     struct cursor cursor;
     struct frame f;
     uint8_t tag[1 << 18];
     uint8_t *p = out;
 
-    p += snprintf((char *)p, 64, "HTTP/1.1 200 OK\r\n%s\r\n",
-                  chunked ? "Transfer-Encoding: chunked\r\n" : "");
+    p = put_bytes(p, heads[way], strlen(heads[way]));
     cursor_init(&cursor, source, 0);
     for (unsigned i = 0; i < 100; i++) {
         uint8_t *t = tag;
@@ -338,11 +369,9 @@ write_flv(uint8_t *out, bool chunked, bool wrong_size)
         t = put_be32(t + f.size, (uint32_t)f.size + 11 + wrong_size);
         size_t size = (size_t)(t - tag);
 
-        if (chunked) {
-            p += snprintf((char *)p, 32, "%zx\r\n", size);
-        }
+        p = begin_piece(p, way, size);
         p = put_bytes(p, tag, size);
-        if (chunked) {
+        if (way == CHUNKED) {
             p = put_bytes(p, "\r\n", 2);
         }
     }
@@ -351,9 +380,12 @@ write_flv(uint8_t *out, bool chunked, bool wrong_size)
 }
 
 static int
-read_flv(const uint8_t *bytes, size_t size, struct seen *seen)
+read_flv(const uint8_t *bytes, size_t size, enum flv_way way, struct seen *seen)
 {
-    struct flv_client c = { .on_media = on_media, .context = seen };
+    struct target target = { .http = true, .socket = way == FRAMED };
+    struct flv_client c = { .target = &target,
+                            .on_media = on_media,
+                            .context = seen };
     size_t at = 0;
     int rc = 0;
 
@@ -372,17 +404,23 @@ read_flv(const uint8_t *bytes, size_t size, struct seen *seen)
 static void
 test_flv(uint8_t *room)
 {
-    for (int chunked = 0; chunked < 2; chunked++) {
-        struct seen seen = { 0 };
-        size_t size = write_flv(room, chunked, false);
+    static const char *const what[] = {
+        [PLAIN] = "FLV is read",
+        [CHUNKED] = "FLV in HTTP chunks is read",
+        [FRAMED] = "FLV in messages of a WebSocket is read",
+    };
 
-        ok(read_flv(room, size, &seen) == 0 && seen.good == 100,
-           chunked ? "FLV in HTTP chunks is read" : "FLV is read");
+    for (enum flv_way way = PLAIN; way <= FRAMED; way++) {
+        struct seen seen = { 0 };
+        size_t size = write_flv(room, way, false);
+
+        ok(read_flv(room, size, way, &seen) == 0 && seen.good == 100,
+           what[way]);
     }
     struct seen seen = { 0 };
-    size_t size = write_flv(room, false, true);
+    size_t size = write_flv(room, PLAIN, true);
 
-    ok(read_flv(room, size, &seen) == -1, "a wrong tag size is found");
+    ok(read_flv(room, size, PLAIN, &seen) == -1, "a wrong tag size is found");
 }
 
 static void
