@@ -17,6 +17,8 @@
 
 /* Cuts at the old end of the ring that may be written anew in this turn. */
 #define MARGIN 8u
+/* No time of a stream, nor of the wall, is later, ms. */
+#define TIME_MAX (INT64_C(1) << 53)
 
 static bool
 is_kept_number(struct cut_page *page, uint64_t number)
@@ -24,6 +26,13 @@ is_kept_number(struct cut_page *page, uint64_t number)
     uint64_t next = atomic_load(&page->next);
 
     return number < next && next - number < LIVE_CUT_RING;
+}
+
+/* Times that can be added to and taken from each other. */
+static bool
+is_time(int64_t time)
+{
+    return time >= 0 && time <= TIME_MAX;
 }
 
 static bool
@@ -34,7 +43,8 @@ copy_cut(struct cut_page *page, uint64_t number, struct live_cut *cut)
     }
     *cut = page->cuts[number % LIVE_CUT_RING];
     atomic_thread_fence(memory_order_seq_cst);
-    return cut->number == number && is_kept_number(page, number);
+    return cut->number == number && is_time(cut->time) && is_time(cut->ended) &&
+           is_time(cut->wall_ms) && is_kept_number(page, number);
 }
 
 /* ---- the stream ---- */
@@ -55,6 +65,7 @@ copy_runs(struct cut_page *page)
     for (unsigned tries = 0; tries < 10; tries++) {
         struct cut_run *run = &page->runs[count % 2];
         struct cut_run *older = &page->runs[(count + 1) % 2];
+        uint32_t target = atomic_load(&run->target);
         uint32_t again;
 
         r = (struct runs){
@@ -62,7 +73,8 @@ copy_runs(struct cut_page *page)
             .older_word = older->word,
             .first = atomic_load(&run->first),
             .older_first = atomic_load(&older->first),
-            .target = atomic_load(&run->target),
+            .target =
+                target < LIVE_CUT_TARGET_MAX ? target : LIVE_CUT_TARGET_MAX,
             .part_target = atomic_load(&run->part_target),
             .strict = atomic_load(&run->loose) == 0,
             .failed = atomic_load(&run->failed) != 0,
@@ -127,6 +139,7 @@ find_ends(struct live_cuts *c, struct cut_page *page)
             c->end_frame = closed;
         }
         c->end_time = atomic_load(&page->end_time);
+        c->end_time = is_time(c->end_time) ? c->end_time : 0;
         c->end_time = c->end_time > last.time ? c->end_time : last.time;
         c->first = first_whole(c, c->first, c->end, last.header);
     } else {
