@@ -20,6 +20,8 @@
 #define PAUSE_MS 500
 /* A stream begins with sound alone if no picture came for so much of it. */
 #define BEGIN_MS 3000
+/* A part has at least so much of its target, in hundredths. */
+#define PART_LEAST 85
 /* A segment may be so much longer than the rounded target. */
 #define ROUNDING_MS 400
 
@@ -85,15 +87,22 @@ is_long_enough(const struct cutter *c, int64_t time)
            c->stream->cut_rules.segment;
 }
 
-/* interval: of the frame at that time, microseconds. */
+/* A part is as long as aimed at, but not shorter than it may be while another
+ * frame still fits.  interval: of the frame at that time, microseconds. */
 static bool
 is_part(const struct cutter *c, int64_t time, int64_t interval)
 {
-    uint32_t aim =
-        atomic_load_explicit(&cut_run_of(c->page)->aim, memory_order_relaxed);
+    struct cut_run *run = cut_run_of(c->page);
+    int64_t aim = atomic_load_explicit(&run->aim, memory_order_relaxed);
+    int64_t most =
+        atomic_load_explicit(&run->part_target, memory_order_relaxed);
+    int64_t length = time - c->last.time;
+    int64_t then = length * 1000 + interval;
 
-    return aim != 0 &&
-           (time - c->last.time) * 1000 + interval > (int64_t)aim * 1000;
+    if (aim == 0 || then <= aim * 1000) {
+        return false;
+    }
+    return then > most * 1000 || length * 100 >= most * PART_LEAST;
 }
 
 /* ---- frames that lead ---- */
@@ -176,6 +185,15 @@ end_segment(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     }
 }
 
+/* One frame that comes late, or is left out, changes little. */
+static int64_t
+deviation(int64_t delta, int64_t interval)
+{
+    int64_t most = interval / 8 + 1000, d = delta - interval;
+
+    return d > most ? most : d < -most ? -most : d;
+}
+
 static void
 measure(struct cutter *c, int64_t time, bool sound)
 {
@@ -185,7 +203,8 @@ measure(struct cutter *c, int64_t time, bool sound)
     if (sound != c->sound_led) {
         interval = 0;
     } else if (c->frames > 0 && delta > 0 && delta < 5000000) {
-        interval = interval == 0 ? delta : interval + (delta - interval) / 16;
+        interval =
+            interval == 0 ? delta : interval + deviation(delta, interval) / 16;
     }
     c->sound_led = sound;
     atomic_store_explicit(&c->page->interval, (uint32_t)interval,

@@ -302,6 +302,29 @@ test_gap(void **state)
     }
 }
 
+/* A frame that comes late, or was left out, leaves the parts after it as long
+ * as they should be. */
+static void
+test_frame_late(void **state)
+{
+    static const uint32_t late[] = { 5, 20, 30, 40, 80 };
+
+    for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+        struct publishing p = { true, true, 0, 10120, 25, 2000 };
+        struct live_cuts c;
+
+        teardown(state);
+        setup(state);
+        publish(p);
+        p.from = p.to + late[i];
+        p.to = 20000;
+        publish(p);
+        c = find();
+        check_all(&c);
+        assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+    }
+}
+
 /* Sound goes on while no picture comes: parts and segments end all the same. */
 static void
 test_pictures_pause(void **state)
@@ -407,6 +430,7 @@ main(void)
         TEST(test_sound_ends),
         TEST(test_pictures_end),
         TEST(test_gap),
+        TEST(test_frame_late),
         TEST(test_pictures_pause),
         TEST(test_sound_without_header),
         TEST(test_header_changes),
