@@ -61,7 +61,7 @@ show_numbers(struct control_call *call, const char *format, ...)
     control_cell(call, str_from(text));
 }
 
-/* What a list that is given now has. */
+/* The list as it is given now. */
 static void
 show_list(struct control_call *call, const struct offer *o)
 {

@@ -118,7 +118,8 @@ class Server:
         self.http = None
 
     def __enter__(self):
-        self.directory = tempfile.mkdtemp(prefix='weir-bench-')
+        memory = '/dev/shm' if os.path.isdir('/dev/shm') else None
+        self.directory = tempfile.mkdtemp(prefix='weir-bench-', dir=memory)
         try:
             self.open()
         except BaseException:
