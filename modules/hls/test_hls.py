@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from control_client import ctl, ctl_json, wait_players
+from control_client import Control, ctl, ctl_json, wait_players
 from feed import Feed
 from hls_check import Viewer
 from hls_play import AT, Player, Playlist, decoded, end, probe, publish
@@ -29,6 +29,11 @@ def wait_for_parts(c):
 
 def metrics(w):
     return get(w.http, "/metrics").body.decode()
+
+
+def players(w):
+    with Control(w) as c:
+        return len([r for r in c.json("show sess") if r["kind"] == "player"])
 
 
 def codecs(data):
@@ -367,6 +372,43 @@ def test_viewers_are_counted_and_kicked(weir):
     for each in (c, other):
         assert each.playlist().status == 403
     assert c.get("room.m3u8").status == 200  # another viewer
+    end(p)
+
+
+def test_viewers_that_make_their_own_ids(weir):
+    """Whatever they write, they are one, and are kicked as one."""
+    w, p, c = playing(weir, workers=2)
+    plain = c.media.split("&viewer=")[0]
+    given = c.media.split("&viewer=")[1]
+    c.list()
+    wait_players(w, 1)
+    assert players(w) == 1
+    others = ["", "&viewer=", "&viewer=" + "0" * 32, "&viewer=" + "f" * 32,
+              "&viewer=x", "&viewer=" + given[:-1],
+              "&viewer=" + given[16:] + given[:16]]
+    others += [f"&viewer={i:032x}" for i in range(1, 30)]
+    for other in others:
+        assert c.get(plain + other).status == 200
+    assert players(w) == 2
+    assert ctl(w, "kick", "stream", "live/room",
+               "players").returncode == 0
+    for other in others + ["&viewer=" + given] * 8:
+        assert c.get(plain + other).status == 403
+    end(p)
+
+
+def test_viewers_go_on_in_a_server_that_begins_anew(weir):
+    """It did not give out their ids, and counts them by their addresses."""
+    w, p, c = playing(weir)
+    end(p)
+    w.stop()
+    w.start()
+    p = publish(w)
+    Player(w).start()
+    assert players(w) == 1
+    for _ in range(5):
+        assert c.playlist().status == 200
+    assert players(w) == 2
     end(p)
 
 
