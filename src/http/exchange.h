@@ -143,11 +143,11 @@ struct exchange {
     int reject; /* the walk ended: the status, or 405 for OPTIONS */
     const char *reject_text; /* a filter's message; NULL: the usual one */
     struct str reject_lines; /* of its head */
-    struct http_choice last_refusal; /* status, reason and lines for when no
-                                     layer has an answer; status 0: none */
-    size_t last_location;            /* of that */
-    bool api_says;                   /* the end is a selector's answer */
-    bool needs_body;                 /* a layer needs the body to choose */
+    const struct http_choice *last_refusal; /* status, reason and lines for
+                                     when no layer has an answer; NULL: none */
+    size_t last_location;                   /* of that */
+    bool api_says;                          /* the end is a selector's answer */
+    bool needs_body;       /* a layer needs the body to choose */
     bool any_format;       /* no format fits: formats do not matter any more */
     bool selecting;        /* a selector is on the stack */
     bool entered;          /* the walk is in a location */

@@ -216,8 +216,8 @@ give_up(struct exchange *x, const struct http_choosing *c, bool refused)
         refuse(x, &c->choice);
         return;
     }
-    if (x->last_refusal.status == 0) {
-        x->last_refusal = c->choice;
+    if (x->last_refusal == NULL && c->choice.status != 0) {
+        x->last_refusal = &c->choice;
         x->last_location = x->location;
     }
     x->level->at++;
@@ -255,8 +255,8 @@ choose(struct exchange *x, const struct http_layer *layer)
 void
 http_walk_end(struct exchange *x)
 {
-    if (x->last_refusal.status != 0) {
-        refuse(x, &x->last_refusal);
+    if (x->last_refusal != NULL) {
+        refuse(x, x->last_refusal);
     } else {
         x->reject = 404;
     }

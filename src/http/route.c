@@ -247,7 +247,7 @@ static bool
 method_is_wrong(const struct exchange *x)
 {
     return x->allow_count > 0 &&
-           (x->last_refusal.status == 0 || x->last_location == x->location);
+           (x->last_refusal == NULL || x->last_location == x->location);
 }
 
 /* No handler has an answer.  The answer has the form of the longest location's
@@ -318,7 +318,7 @@ advance(struct exchange *x)
         x->entered = false;
         http_filter_undo(x);
     }
-    if (x->last_refusal.status != 0) {
+    if (x->last_refusal != NULL) {
         go_where_refused(x);
     } else {
         return_to_longest(x);
