@@ -67,6 +67,17 @@ publish_it(void)
     }
 }
 
+static struct cut_page *
+page_of_stream(void)
+{
+    struct cut_page *page = cut_page_of(stream);
+
+    if (page == NULL) {
+        abort();
+    }
+    return page;
+}
+
 static void
 begin(void)
 {
@@ -95,8 +106,7 @@ begin(void)
     require(stream_claim(&what, &stream) == STREAM_YOURS);
     writer_start(&writer, stream);
     publish_it();
-    require(cut_page_of(stream) != NULL);
-    before = *cut_page_of(stream);
+    before = *page_of_stream();
 }
 
 /* ---- what an attacker does ---- */
@@ -216,7 +226,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (stream == NULL) {
         begin();
     }
-    struct cut_page *page = cut_page_of(stream);
+    struct cut_page *page = page_of_stream();
 
     *page = before;
     atomic_store(&stream->hold_until, INT64_MAX);
