@@ -133,7 +133,6 @@ struct cutter {
     int64_t sound;   /* time of the latest sound ... */
     int64_t sound_before;    /* ... when the last picture came */
     uint64_t keep, keep_cut; /* frames from here on are kept for readers */
-    int64_t wall, wall_time; /* wall time of a time of the stream */
     struct cut_track tracks[CUT_TRACKS]; /* the first is that of pictures */
     uint8_t picture_header[sizeof(((struct live_cut_headers *)0)->bytes)];
     uint8_t sound_headers[LIVE_CUT_SOUNDS][CUT_SOUND_HEADER];

@@ -13,8 +13,14 @@
 #include "live/metrics.h"
 #include "live/stream.h"
 
-/* Wall time and time of the stream may differ by so much. */
+/* The wall time that is told of cuts goes with the time of the stream,
+ * whichever process notes them: players take a jump in it for media that are
+ * missing.  It may differ from the clock by WALL_MS; beyond, each part brings
+ * it nearer by a WALL_STEP-th of its length.  Beyond WALL_LOST_MS, which only a
+ * clock that was set explains, it jumps. */
 #define WALL_MS 1000
+#define WALL_STEP 20
+#define WALL_LOST_MS 60000
 #define EPOCH_MS INT64_C(1577836800000) /* 2020-01-01: segments' numbers */
 /* A number further ahead was not one of ours. */
 #define NUMBERS_AHEAD (UINT64_C(20) * 365 * 24 * 3600)
@@ -222,20 +228,34 @@ number_it(struct cutter *c, struct live_cut *cut)
     }
 }
 
+/* How far the wall time behind a part is moved that lies so far behind the
+ * clock. */
+static int64_t
+wall_step(int64_t behind, int64_t length)
+{
+    int64_t step = length / WALL_STEP;
+
+    if (behind > -WALL_MS && behind < WALL_MS) {
+        return 0;
+    }
+    if (behind < -WALL_LOST_MS || behind > WALL_LOST_MS) {
+        return behind;
+    }
+    return behind > 0 ? step : -step;
+}
+
 static void
-place_in_time(struct cutter *c, struct live_cut *cut)
+place_in_time(const struct cutter *c, struct live_cut *cut)
 {
     int64_t wall = clock_wall_ms();
-    int64_t told = c->wall + cut->time - c->wall_time;
-    bool apart = (cut->flags & LIVE_CUT_DISCONTINUITY) != 0 || c->wall == 0 ||
-                 told - wall > WALL_MS || wall - told > WALL_MS;
+    int64_t length = cut->time - c->last.time;
+    int64_t told = c->last.wall_ms + length;
 
-    if ((cut->flags & LIVE_CUT_SEGMENT) != 0 && apart) {
-        c->wall = wall;
-        c->wall_time = cut->time;
-        told = wall;
+    if (c->last.number == 0 || (cut->flags & LIVE_CUT_DISCONTINUITY) != 0) {
+        cut->wall_ms = wall;
+    } else {
+        cut->wall_ms = told + wall_step(wall - told, length);
     }
-    cut->wall_ms = told;
 }
 
 static void

@@ -66,6 +66,35 @@ test_time_of_sound(void **state)
     }
 }
 
+/* A stream that comes faster than it plays: its wall times have no jump but
+ * where media are missing, also when another process goes on with it. */
+static void
+test_wall_times(void **state)
+{
+    struct publishing p = BOTH;
+    struct live_cut cut, next;
+    struct live_cuts c;
+
+    (void)state;
+    publish(p);
+    writer_start(&w, s);
+    p.from = p.to;
+    p.to += 6000;
+    publish(p);
+    c = find();
+    for (uint64_t n = c.first; n + 1 < c.end; n++) {
+        assert_true(live_cut_at(&c, n, &cut));
+        assert_true(live_cut_at(&c, n + 1, &next));
+
+        int64_t media = next.time - cut.time, wall = next.wall_ms - cut.wall_ms;
+
+        if ((next.flags & LIVE_CUT_DISCONTINUITY) == 0) {
+            assert_true(wall >= media - media / 20 &&
+                        wall <= media + media / 20);
+        }
+    }
+}
+
 /* ---- how streams are divided ---- */
 
 static void
@@ -420,6 +449,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_pictures_and_sound),
         TEST(test_time_of_sound),
+        TEST(test_wall_times),
         TEST(test_key_frames_far_and_near),
         TEST(test_rates_of_pictures),
         TEST(test_sound_alone),
