@@ -5,6 +5,8 @@
  */
 #include "asked.h"
 
+#include "captions.h"
+
 /* ---- paths ---- */
 
 static bool
@@ -15,7 +17,7 @@ is_rendition(struct str text)
     if (text.len == 0 || text.len >= OBJECT_RENDITION_MAX) {
         return false;
     }
-    return str_eq(text, STR("v")) ||
+    return str_eq(text, STR("v")) || str_eq(text, STR(CAPTION_RENDITION)) ||
            (text.ptr[0] == 'a' && str_to_int(str_skip(text, 1), 0, 255, &id));
 }
 
@@ -24,6 +26,11 @@ static bool
 read_object(struct asked *a, const struct hls_address *address)
 {
     struct object_key *k = &a->key;
+
+    if (str_eq(address->rendition, STR(CAPTION_RENDITION))) {
+        k->container = &captions_container;
+    }
+
     bool init = address->kind == HLS_INIT;
     const char *suffix =
         init ? k->container->init_suffix : k->container->suffix;
@@ -62,6 +69,9 @@ read_query(struct asked *a)
     a->wrong = hls_directives_read(&a->directives, a->request->query);
     if (is_rendition(text)) {
         str_copy(a->key.rendition, sizeof(a->key.rendition), text);
+        if (str_eq(text, STR(CAPTION_RENDITION))) {
+            a->key.container = &captions_container;
+        }
     } else if (!str_eq(text, STR("all"))) {
         a->wrong = "there is no such rendition";
     }

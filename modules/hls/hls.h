@@ -14,6 +14,7 @@
  *   bytes.c     answers with objects; sending.c one on its way to a client
  *   offer.c     the list of segments; playlist.c, multivariant.c  the texts
  *   object.c    the bytes of an object: boxes, and ranges of the arena
+ *   message.c   data messages; captions.c  lines of text as WebVTT
  *   made.c      objects and playlists, made once in a process for all
  *   blocked.c   requests for what is not there yet
  *   viewer.c    who watches; count.c  metrics

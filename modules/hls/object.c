@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "captions.h"
 
 /* Boxes of an object; of a container that writes everything, all of it. */
 #define OWN_MAX ((size_t)256 * 1024 * 1024)
@@ -204,7 +205,20 @@ struct making {
     struct object *o;
     struct object_track tracks[OBJECT_TRACKS];
     size_t count;
+    bool events; /* messages stand in it */
 };
+
+/* Of several renditions of a stream, the one with the pictures has them. */
+static bool
+has_events(const struct live_cut_headers *h, struct str rendition)
+{
+    bool pictures = false;
+
+    for (uint32_t i = 0; i < h->count; i++) {
+        pictures = pictures || h->items[i].type == MEDIA_VIDEO;
+    }
+    return !pictures || rendition.len == 0 || rendition.ptr[0] != 'a';
+}
 
 /* cuts: how many parts it is. */
 static int
@@ -223,6 +237,8 @@ add_fragment(struct making *m, const struct object_stretch *s, uint64_t cuts)
         .runs = samples.runs,
         .count = m->count,
         .steps = (uint32_t)cuts,
+        .events = samples.events,
+        .event_count = samples.event_count,
     };
 
     if (container->fragment(&m->o->own, &f) == -1 ||
@@ -239,7 +255,7 @@ static int
 add_parts(struct making *m, const struct extent *e)
 {
     struct live_cut cut = e->first;
-    struct object_stretch s = { .with_bytes = false };
+    struct object_stretch s = { .with_events = m->events };
 
     for (uint64_t i = 0; i < e->cuts; i++) {
         if (i > 0 && !live_cut_at(m->c, e->first.number + i, &cut)) {
@@ -332,6 +348,27 @@ object_look(const struct live_cuts *c, const struct object_key *key)
     return find_extent(c, key, &e);
 }
 
+static enum object_found
+make_captions(const struct live_cuts *c, const struct object_key *key,
+              const struct extent *e, struct object **out)
+{
+    struct object_stretch s = { .with_bytes = false };
+    struct object *o;
+
+    if (!captions_are_kept(c, &e->first) ||
+        !stretch_of(c, &e->first, e->first.number + e->cuts, &s)) {
+        return OBJECT_GONE;
+    }
+    o = new_object(key);
+    o->cut = e->first;
+    if (captions_write(c, &s, &o->own) != 0 || add_own(o, 0) == -1) {
+        object_free(&o);
+        return OBJECT_FAILED;
+    }
+    *out = o;
+    return OBJECT_HERE;
+}
+
 enum object_found
 object_make(const struct live_cuts *c, const struct object_key *key,
             struct object **out)
@@ -348,6 +385,9 @@ object_make(const struct live_cuts *c, const struct object_key *key,
     if (found != OBJECT_HERE) {
         return found;
     }
+    if (key->container == &captions_container) {
+        return make_captions(c, key, &e, out);
+    }
     if (!live_cut_headers(c, e.first.header, &h)) {
         return OBJECT_GONE;
     }
@@ -356,6 +396,7 @@ object_make(const struct live_cuts *c, const struct object_key *key,
     if (m.count == 0) {
         return OBJECT_GONE;
     }
+    m.events = has_events(&h, str_from(key->rendition));
     m.o = new_object(key);
     m.o->cut = e.first;
     if ((key->container->payloads_follow ? add_parts(&m, &e)

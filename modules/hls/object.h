@@ -31,7 +31,7 @@ struct object_key {
     int64_t part;    /* or OBJECT_SEGMENT, OBJECT_INIT */
     const struct media_container *container;
     /* "v": pictures; "a2": sound of that track; "": pictures and the first
-     * sound. */
+     * sound; CAPTION_RENDITION: lines of text. */
     char rendition[OBJECT_RENDITION_MAX];
 };
 
@@ -103,15 +103,19 @@ struct object_samples {
     struct media_run runs[OBJECT_TRACKS];
     const struct object_piece *pieces[OBJECT_TRACKS]; /* of each sample */
     uint64_t video, audio;                            /* their bytes */
+    const struct media_event *events; /* messages among the frames */
+    size_t event_count;
 };
 /* The frames from a cut to the frame `end`, at which the time is end_time, ms.
- * with_bytes: samples get their ranges of the arena.  -1: they are not kept, or
- * memory is out. */
+ * with_bytes: samples get their ranges of the arena; with_events: messages
+ * among the frames are gathered, too.  -1: they are not kept, or memory is out.
+ */
 struct object_stretch {
     struct live_cut cut;
     uint64_t end;
     int64_t end_time;
     bool with_bytes;
+    bool with_events;
 };
 int object_gather(const struct live_cuts *c, const struct object_stretch *s,
                   const struct object_track *tracks, size_t count,

@@ -9,12 +9,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "message.h"
 #include "object.h"
 
 #define SAMPLES_FIRST 256u
 /* More of a track in one segment than any stream has. */
 #define SAMPLES_MAX 65536u
 #define RANGES_MAX 262144u
+/* Messages of a part, and their bytes; more are left out. */
+#define EVENTS_MAX 64u
+#define EVENT_BYTES ((size_t)1024 * 1024)
 
 /* Samples of one track, while they are gathered. */
 struct pile {
@@ -117,6 +121,60 @@ is_sample(const struct live_cut_frame *f, struct media_sample_head *head)
            head->offset < f->len && head->offset <= f->front_len;
 }
 
+/* ---- messages ---- */
+
+/* Their data lies in one buffer, which may move while it grows: events get
+ * their data at the end. */
+static struct {
+    struct media_event all[EVENTS_MAX];
+    size_t ends[EVENTS_MAX]; /* of the data of each */
+    size_t count;
+    struct buf data;
+} events;
+
+static void
+add_event(const struct live_cuts *c, const struct live_cut_frame *f)
+{
+    static struct message m;
+    struct str text;
+
+    if (events.count == EVENTS_MAX || !message_read(c, f, &m) ||
+        message_text(&m, &text) || message_id3(&m, &events.data) == -1) {
+        return;
+    }
+    events.all[events.count] = (struct media_event){
+        .time = f->time,
+        .id = (uint32_t)f->number,
+        .scheme = STR(MESSAGE_SCHEME),
+        .value = STR_NONE,
+    };
+    events.ends[events.count++] = buf_len(&events.data);
+}
+
+static void
+begin_events(void)
+{
+    buf_clear(&events.data);
+    buf_init(&events.data, EVENT_BYTES);
+    events.count = 0;
+}
+
+static void
+end_events(struct object_samples *out)
+{
+    struct str all = buf_str(&events.data);
+    size_t at = 0;
+
+    for (size_t i = 0; i < events.count; i++) {
+        events.all[i].data = str_first(str_skip(all, at), events.ends[i] - at);
+        at = events.ends[i];
+    }
+    out->events = events.all;
+    out->event_count = events.count;
+}
+
+/* ---- all frames ---- */
+
 static int
 gather_frames(const struct live_cuts *c, const struct object_stretch *s,
               const struct object_track *tracks, size_t count)
@@ -127,6 +185,9 @@ gather_frames(const struct live_cuts *c, const struct object_stretch *s,
     for (uint64_t n = s->cut.frame; n < s->end; n++) {
         if (!live_cut_frame(c, &s->cut, n, &f)) {
             return -1;
+        }
+        if (f.type == MEDIA_DATA && s->with_events) {
+            add_event(c, &f);
         }
         if (!is_sample(&f, &head)) {
             continue;
@@ -274,10 +335,12 @@ object_gather(const struct live_cuts *c, const struct object_stretch *s,
 {
     memset(out, 0, sizeof(*out));
     begin(s, tracks, count);
+    begin_events();
     if (gather_frames(c, s, tracks, count) == -1 ||
         (s->with_bytes && find_bytes(c, count) == -1)) {
         return -1;
     }
+    end_events(out);
     for (size_t i = 0; i < count; i++) {
         bool sound = tracks[i].track.type == MEDIA_AUDIO;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "asked.h"
+#include "captions.h"
 #include "made.h"
 #include "offer.h"
 
@@ -119,16 +120,34 @@ siblings_of(const struct asked *a, const struct live_cuts *c,
     return count;
 }
 
+/* Leaves out the segments whose text is not kept any more. */
+static void
+skip_lost_captions(const struct live_cuts *c, struct offer *o)
+{
+    struct live_cut cut;
+
+    while (o->count > 0 && (!live_cut_of(c, o->segments[0].number, 0, &cut) ||
+                            !captions_are_kept(c, &cut))) {
+        o->segments++;
+        o->count--;
+    }
+}
+
 static enum offer_state
 write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
 {
     struct playlist_sibling siblings[OBJECT_TRACKS];
-    bool parts = has_parts(a, c), sound = a->key.rendition[0] == 'a';
+    bool captions = a->key.container == &captions_container;
+    bool sound = captions || a->key.rendition[0] == 'a';
+    bool parts = has_parts(a, c);
     struct offer o;
     enum offer_state state = offer_make(c, parts, sound, &o);
 
     if (state != OFFER_GOOD) {
         return state;
+    }
+    if (captions) {
+        skip_lost_captions(c, &o);
     }
     struct playlist p = {
         .container = a->key.container,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "asked.h"
+#include "captions.h"
 #include "live/stream_stats.h"
 #include "offer.h"
 #include "playlist.h"
@@ -21,8 +22,8 @@ struct variants {
     struct object_track tracks[OBJECT_TRACKS]; /* all of the stream's */
     struct media_track all[OBJECT_TRACKS];
     size_t count;
-    struct multivariant_rendition sounds[OBJECT_TRACKS];
-    size_t sound_count;
+    struct multivariant_rendition renditions[OBJECT_TRACKS + 1];
+    size_t rendition_count;
 };
 
 /* The viewer's id stands in addresses of playlists alone. */
@@ -69,16 +70,28 @@ add_sound(struct variants *v, const struct media_track *t)
     char name[OBJECT_RENDITION_MAX];
 
     snprintf(name, sizeof(name), "a%u", t->id);
-    v->sounds[v->sound_count] = (struct multivariant_rendition){
+    v->renditions[v->rendition_count] = (struct multivariant_rendition){
         .type = "AUDIO",
         .group = STR("sound"),
         .name = pool_printf(pool, "sound %u", t->id),
         .language = STR_NONE,
         .uri = uri(v->a, name),
-        .is_default = v->sound_count == 0,
+        .is_default = v->rendition_count == 0,
         .channels = t->channels,
     };
-    v->sound_count++;
+    v->rendition_count++;
+}
+
+static void
+add_captions(struct variants *v)
+{
+    v->renditions[v->rendition_count++] = (struct multivariant_rendition){
+        .type = "SUBTITLES",
+        .group = STR("text"),
+        .name = STR("text"),
+        .language = STR_NONE,
+        .uri = uri(v->a, CAPTION_RENDITION),
+    };
 }
 
 /* Whether each track is a rendition of its own. */
@@ -130,14 +143,18 @@ write(struct variants *v, const struct live_cuts *c, bool strict,
         one.audio = STR("sound");
     }
     if (separate && !video) {
-        one.uri = v->sounds[0].uri;
+        one.uri = v->renditions[0].uri;
+    }
+    if (captions_are_there(c)) {
+        add_captions(v);
+        one.subtitles = STR("text");
     }
     struct multivariant m = {
         .independent = strict,
         .variants = &one,
         .variant_count = 1,
-        .renditions = v->sounds,
-        .rendition_count = v->sound_count,
+        .renditions = v->renditions,
+        .rendition_count = v->rendition_count,
     };
 
     return multivariant_write(out, &m);

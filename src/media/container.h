@@ -28,6 +28,15 @@ struct media_run {
     size_t count; /* may be 0 */
 };
 
+/* A message beside the samples: a marker, a cue. */
+struct media_event {
+    int64_t time; /* ms of the stream */
+    uint32_t id;  /* the same message has the same one, wherever it stands */
+    struct str scheme; /* URI that says what data is; without NUL */
+    struct str value;  /* of the scheme's; without NUL */
+    struct str data;
+};
+
 /* A part of a segment, or all of it. */
 struct media_fragment {
     uint32_t sequence; /* grows with each fragment of a stream, from 1 */
@@ -37,6 +46,10 @@ struct media_fragment {
     size_t count;
     uint32_t steps; /* to the sequence number of the fragment behind it, where
                        a container counts packets by it (TS); 0 stands for 1 */
+    /* In front of the samples, where the container has a place for them; others
+     * leave them out. */
+    const struct media_event *events;
+    size_t event_count;
 };
 
 struct media_container {

@@ -1,5 +1,6 @@
 /*
- * A fragment of MP4 up to its samples: "moof", and the head of "mdat".
+ * A fragment of MP4 up to its samples: messages, "moof", and the head of
+ * "mdat".
  *
  * Values that all samples of a run share stand once, in "tfhd".
  *
@@ -168,6 +169,9 @@ mp4_fragment(struct buf *out, const struct media_fragment *f)
     }
     if (head + 8 + payload > INT32_MAX) { /* offsets have a sign */
         return -1;
+    }
+    for (size_t i = 0; i < f->event_count; i++) {
+        mp4_event(&o, &f->events[i]);
     }
     box = mp4_open(&o, "moof");
     sequence = mp4_open_full(&o, "mfhd", 0, 0);

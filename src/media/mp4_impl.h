@@ -5,6 +5,7 @@
  *   mp4_box.c       boxes and their numbers
  *   mp4_entry.c     sample entries, of each codec its own
  *   mp4_fragment.c  the boxes before samples
+ *   mp4_event.c     messages beside them
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -45,6 +46,8 @@ void mp4_close(struct mp4_out *o, size_t place);
 bool mp4_carries(const struct media_track *t);
 /* The sample entry of a track that is carried. */
 void mp4_entry(struct mp4_out *o, const struct media_track *t);
+/* A message: "emsg". */
+void mp4_event(struct mp4_out *o, const struct media_event *e);
 /* As media_container.fragment. */
 int mp4_fragment(struct buf *out, const struct media_fragment *f);
 

@@ -1,0 +1,240 @@
+"""Data messages of a publisher: lines of text as WebVTT, others as events."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import json
+import os
+import re
+import shutil
+import struct
+
+import pytest
+
+import amf0
+from browser import Browser
+from enhanced_publisher import Clips, EnhancedPublisher, Track
+from hls_outputs import Taker, publish_all
+from hls_play import AT, Player, Playlist
+from rtmp_client import DATA
+from weir import wait_for
+
+LINES = [(1500, "one"), (2500, "two & <i>two</i>\n\nlines"), (5000, ""),
+         (7300, "last \udce9".encode("utf-8", "surrogateescape"))]
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory):
+    return Clips(tmp_path_factory.mktemp("clips"))
+
+
+class Teller(EnhancedPublisher):
+    """Sends each message when its time has come."""
+
+    def __init__(self, port, messages, **more):
+        self.messages = sorted(messages, key=lambda m: m[0])
+        super().__init__(port, **more)
+
+    def _frame(self):
+        while self.messages and self.messages[0][0] <= self.next[0]:
+            at, payload = self.messages.pop(0)
+            self.c.send(DATA, payload, at, self.c.msid, csid=5)
+        super()._frame()
+
+
+def line(text):
+    if isinstance(text, bytes):
+        whole = amf0.encode("onTextData", {"text": "*" * len(text)})
+        return whole.replace(b"*" * len(text), text)
+    return amf0.encode("onTextData", {"text": text, "language": "en"})
+
+
+def boxes(data):
+    """Of the outermost level: (type, body)."""
+    at = 0
+    while at < len(data):
+        size, kind = struct.unpack_from(">I4s", data, at)
+        yield kind, data[at + 8:at + size]
+        at += size
+
+
+def events(data):
+    """Of a segment or part: (ms, id, name, values)."""
+    found = []
+    for kind, body in boxes(data):
+        if kind != b"emsg":
+            continue
+        version, scale, at, lasts, number = struct.unpack_from(">IIQII", body)
+        assert version >> 24 == 1 and scale == 1000 and lasts == 0
+        scheme, value, tag = body[24:].split(b"\0", 2)
+        assert scheme == b"https://aomedia.org/emsg/ID3" and value == b""
+        assert tag[:6] == b"ID3\4\0\0" and tag[10:14] == b"TXXX"
+        for i, left in ((6, 10), (14, 20)):
+            size = 0
+            for b in tag[i:i + 4]:
+                size = size << 7 | b
+            assert size == len(tag) - left
+        assert tag[20] == 3
+        name, values = tag[21:].split(b"\0", 1)
+        found.append((at, number, name.decode(), json.loads(values)))
+    return found
+
+
+def milliseconds(text):
+    h, m, s = text.split(":")
+    return round((int(h) * 3600 + int(m) * 60 + float(s)) * 1000)
+
+
+def cues(text):
+    """Of a segment: (from, to, text), ms of the stream."""
+    head = re.match(r"WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:(\d+),"
+                    r"LOCAL:00:00:00\.000\n\n", text)
+    begin = int(head[1]) / 90
+    found = []
+    for cue in text[head.end():].split("\n\n"):
+        if cue:
+            times, words = cue.split("\n", 1)
+            first, last = map(milliseconds, times.split(" --> "))
+            assert first < last
+            found.append((begin + first, begin + last, words))
+    return found
+
+
+def test_messages_are_events(weir, clips):
+    messages = [(1000 + 700 * i, amf0.encode("onCuePoint", {
+        "name": f"é{i}", "time": 1.5, "list": [True, None, 3]}, 7))
+        for i in range(8)]
+    messages += [(3000, line("not this")), (3100, b"\2\0\7broken"),
+                 (3200, amf0.encode("long", "x" * 20000))]
+    w = weir(locations=AT % "", hold="100ms", workers=2)
+    p = Teller(w.rtmp, messages, tracks=[
+        Track(clips.make("h264", seconds=2, size="160x90")),
+        Track(clips.make("aac", seconds=2))])
+    taker = Taker(w.http, "/hls/live/room.m3u8")
+    publish_all(p, 8, [taker])
+    taker.finish()
+    parts, whole = [], []
+    for target, body in taker.bodies.items():
+        part = re.search(r"/\d+\.\d+\.m4s", target)
+        if re.search(r"/\d+(\.\d+)?\.m4s", target):
+            (parts if part else whole).extend(events(body))
+    first = min(e[0] for e in whole)
+    assert [e[3] for e in sorted(whole)] == [
+        [{"name": f"é{i}", "time": 1.5, "list": [True, None, 3]}, 7]
+        for i in range(8)]
+    for i, e in enumerate(sorted(whole)):
+        assert e[2] == "onCuePoint" and e[0] - first == 700 * i
+    assert parts and set(map(str, parts)) <= set(map(str, whole))
+
+
+def test_lines_are_captions(weir, clips):
+    w = weir(locations=AT % "", hold="5s", workers=2)
+    p = Teller(w.rtmp, [(at, line(text)) for at, text in LINES], tracks=[
+        Track(clips.make("h264", seconds=2, size="160x90", gop=50)),
+        Track(clips.make("aac", seconds=2))])
+    p.send(12)
+    c = Player(w).start()
+    media, = re.findall(r'TYPE=SUBTITLES.*URI="(.*?)"', c.multivariant)
+    assert 'SUBTITLES="text"' in c.multivariant
+    got = Playlist(c.get(media).body.decode())
+    others = c.list()
+    assert not got.map and not got.parts
+    assert got.target == others.target
+    names = [s.rsplit("/", 1)[1] for s in got.segments]
+    assert all(re.fullmatch(r"t-\d+\.vtt", n) for n in names)
+    assert got.last == others.last - 1 or got.last == others.last
+    shown = []
+    for target in got.segments:
+        bodies = {c.get(target).body for _ in range(4)}
+        assert len(bodies) == 1
+        a = c.get(target)
+        assert a.header("content-type") == "text/vtt; charset=utf-8"
+        shown += cues(a.body.decode())
+    base = shown[0][0] - 1500
+    assert shown[0][2] == "one"
+    # A line that lasts over the end of a segment goes on in the next one.
+    whole = []
+    for begin, end, text in shown:
+        if whole and whole[-1][2] == text and whole[-1][1] == begin:
+            whole[-1] = (whole[-1][0], end, text)
+        else:
+            whole.append((begin, end, text))
+    assert [(round(a - base), round(b - base), t) for a, b, t in whole] == [
+        (1500, 2500, "one"),
+        (2500, 5000, "two &amp; &lt;i&gt;two&lt;/i&gt;\nlines"),
+        (7300, whole[-1][1] - base, "last �")]
+    assert whole[-1][1] - whole[-1][0] > 2000
+    p.stop()
+
+
+def test_a_stream_without_lines_has_no_captions(weir, clips):
+    w = weir(locations=AT % "", hold="5s")
+    p = Teller(w.rtmp, [], tracks=[
+        Track(clips.make("h264", seconds=2, size="160x90"))])
+    p.send(8)
+    c = Player(w).start()
+    assert "SUBTITLES" not in c.multivariant
+    p.stop()
+
+
+PAGE = """<!DOCTYPE html><title>text</title><body><video muted></video>
+<script src="/vendor/hls.js"></script><script>
+const video = document.querySelector('video');
+const hls = new Hls();
+const tags = [];
+hls.on(Hls.Events.FRAG_PARSING_METADATA, (event, data) => {
+  for (const s of data.samples) {
+    tags.push([s.type, new TextDecoder().decode(s.data)]);
+  }
+});
+video.addEventListener('playing', () => {
+  hls.subtitleDisplay = true;
+  hls.subtitleTrack = 0;
+}, { once: true });
+hls.loadSource('/hls/live/room.m3u8');
+hls.attachMedia(video);
+video.play().catch(() => {});
+window.told = () => ({
+  at: video.currentTime, tags, tracks: hls.subtitleTracks.length,
+  cues: [...video.textTracks].filter((t) => t.kind === 'subtitles')
+    .flatMap((t) => [...(t.cues || [])].map(
+      (c) => [c.startTime, c.endTime, c.text])) });
+</script>"""
+
+
+def test_hls_js_shows_both(weir, clips, tmp_path):
+    """A line is shown at the picture that it was sent with."""
+    messages = [(1000 * i + 500, line(f"line {i}")) for i in range(60)]
+    messages += [(1000 * i, amf0.encode("onCuePoint", {"n": i}))
+                 for i in range(60)]
+    w = weir(locations=AT % "", hold="5s")
+    os.makedirs(f"{w.prefix}/html/vendor")
+    shutil.copy("html/vendor/hls.js", f"{w.prefix}/html/vendor/hls.js")
+    with open(f"{w.prefix}/html/text.html", "w", encoding="ascii") as f:
+        f.write(PAGE)
+    p = Teller(w.rtmp, messages, tracks=[
+        Track(clips.make("h264", seconds=2, size="160x90")),
+        Track(clips.make("aac", seconds=2))])
+    p.send(6)
+    p.run()
+    b = Browser(tmp_path / "profile",
+                "--autoplay-policy=no-user-gesture-required")
+    try:
+        b.open(w.http_url("/text.html"))
+
+        def told():
+            return b.script("return told()")
+        wait_for(lambda: told()["at"] > 3 and len(told()["cues"]) > 4 and
+                 len(told()["tags"]) > 4, 60, "cues and events")
+        got = told()
+        assert got["tracks"] == 1
+        assert all('onCuePoint\0[{"n":' in t[1] for t in got["tags"])
+        starts = {}
+        for begin, _, text in got["cues"]:
+            starts[text] = min(begin, starts.get(text, begin))
+        numbers = sorted(int(t.split()[1]) for t in starts)
+        # The first one may have begun before the segment.
+        for a, c in zip(numbers[1:], numbers[2:]):
+            assert c == a + 1
+            assert abs(starts[f"line {c}"] - starts[f"line {a}"] - 1) < 0.05
+    finally:
+        b.quit()
+        p.stop()
