@@ -131,8 +131,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         runs[i] = (struct media_run){ &made[i].track, 0 - (uint64_t)i,
                                       made[i].samples, made[i].count };
     }
-    struct media_fragment f = { (uint32_t)size, true, runs, count,
-                                (uint32_t)size % 40 };
+    struct media_fragment f = { .sequence = (uint32_t)size,
+                                .first = true,
+                                .runs = runs,
+                                .count = count,
+                                .steps = (uint32_t)size % 40 };
     buf_init(&out, 1 << 21);
     buf_init(&again, 1 << 21);
     int result = media_ts.fragment(&out, &f);

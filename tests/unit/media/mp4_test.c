@@ -426,13 +426,51 @@ a_fragment_may_be_empty(void **state)
     buf_clear(&b);
 }
 
+/* ISO/IEC 23009-1, 5.10.3.3. */
+static void
+messages_stand_in_front(void **state)
+{
+    const struct media_sample sample = { .size = 1, .duration = 1 };
+    const struct media_run run = { &h264, 0, &sample, 1 };
+    const struct media_event events[] = {
+        { .time = 0x123456789,
+          .id = 5,
+          .scheme = STR("urn:a"),
+          .value = STR("v"),
+          .data = STR("DATA") },
+        { .time = -1, .id = 6, .scheme = STR("b"), .value = STR("") },
+    };
+    struct media_fragment f = { .sequence = 1, .runs = &run, .count = 1 };
+    struct buf plain, b;
+
+    (void)state;
+    buf_init(&plain, LIMIT);
+    buf_init(&b, LIMIT);
+    assert_int_equal(media_mp4.fragment(&plain, &f), 0);
+    f.events = events;
+    f.event_count = 2;
+    assert_int_equal(media_mp4.fragment(&b, &f), 0);
+    assert_hex(str_first(buf_str(&b), 79),
+               "0000002c656d736701000000000003e80000000123456789"
+               "000000000000000575726e3a61007600"
+               "44415441"
+               "00000023656d736701000000000003e80000000000000000"
+               "00000000000000066200"
+               "00");
+    assert_true(str_eq(str_skip(buf_str(&b), 0x2c + 0x23), buf_str(&plain)));
+    buf_clear(&plain);
+    buf_clear(&b);
+}
+
 /* With any room, all is written or nothing. */
 static void
 there_may_be_no_room(void **state)
 {
     const struct media_sample sample = { .size = 1, .duration = 1 };
     const struct media_run run = { &h264, 0, &sample, 1 };
-    const struct media_fragment f = { 1, true, &run, 1, 1 };
+    const struct media_fragment f = {
+        .sequence = 1, .first = true, .runs = &run, .count = 1, .steps = 1
+    };
     struct buf b = init_of(&h264, 1);
     size_t needed = buf_len(&b);
 
@@ -463,9 +501,14 @@ samples_may_be_too_large(void **state)
         { .size = UINT32_MAX, .duration = 1 },
     };
     const struct media_run run = { &h264, 0, samples, 2 };
-    const struct media_fragment f = { 1, true, &run, 1, 1 };
-    const struct media_fragment many = { 1, true, &run, MEDIA_TRACKS_MAX + 1,
-                                         1 };
+    const struct media_fragment f = {
+        .sequence = 1, .first = true, .runs = &run, .count = 1, .steps = 1
+    };
+    const struct media_fragment many = { .sequence = 1,
+                                         .first = true,
+                                         .runs = &run,
+                                         .count = MEDIA_TRACKS_MAX + 1,
+                                         .steps = 1 };
     struct buf b;
 
     (void)state;
@@ -550,6 +593,7 @@ main(void)
         cmocka_unit_test(pictures_and_sound_share_a_fragment),
         cmocka_unit_test(durations_and_keys_may_differ),
         cmocka_unit_test(a_fragment_may_be_empty),
+        cmocka_unit_test(messages_stand_in_front),
         cmocka_unit_test(there_may_be_no_room),
         cmocka_unit_test(samples_may_be_too_large),
         cmocka_unit_test(ffprobe_finds_the_samples),

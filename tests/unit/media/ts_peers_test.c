@@ -218,7 +218,9 @@ write_stream(struct source **sources, size_t count, unsigned step)
     size_t next[MEDIA_TRACKS_MAX] = { 0 };
     uint64_t times[MEDIA_TRACKS_MAX];
     struct media_run runs[MEDIA_TRACKS_MAX];
-    struct media_fragment f = { 1, true, runs, count, 1 };
+    struct media_fragment f = {
+        .sequence = 1, .first = true, .runs = runs, .count = count, .steps = 1
+    };
     struct buf out;
     char path[100];
 

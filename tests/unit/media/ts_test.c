@@ -52,7 +52,9 @@ static struct buf out;
 static int
 make(const struct media_run *runs, size_t count)
 {
-    struct media_fragment f = { 1, true, runs, count, 1 };
+    struct media_fragment f = {
+        .sequence = 1, .first = true, .runs = runs, .count = count, .steps = 1
+    };
 
     buf_clear(&out);
     buf_init(&out, 1 << 20);
@@ -270,7 +272,11 @@ test_tables_are_counted_by_parts(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct media_fragment f = { 30, true, &run, 1, rows[i].steps };
+        struct media_fragment f = { .sequence = 30,
+                                    .first = true,
+                                    .runs = &run,
+                                    .count = 1,
+                                    .steps = rows[i].steps };
 
         buf_clear(&out);
         buf_init(&out, 1 << 20);
@@ -290,7 +296,9 @@ test_no_room_adds_nothing(void **state)
         SAMPLE("\0\0\0\1\x65", 3600, 0, true),
     };
     const struct media_run run = { &pictures, 0, frames, 1 };
-    struct media_fragment f = { 1, true, &run, 1, 1 };
+    struct media_fragment f = {
+        .sequence = 1, .first = true, .runs = &run, .count = 1, .steps = 1
+    };
 
     (void)state;
     for (size_t limit = 18 * PACKET - 1; limit <= 18 * PACKET; limit++) {
