@@ -440,15 +440,13 @@ messages_stand_in_front(void **state)
           .data = STR("DATA") },
         { .time = -1, .id = 6, .scheme = STR("b"), .value = STR("") },
     };
-    struct media_fragment f = { .sequence = 1, .runs = &run, .count = 1 };
-    struct buf plain, b;
+    struct media_fragment f = { .sequence = 7, .runs = &run, .count = 1 };
+    struct buf plain = fragment_of(&run, 1), b;
 
     (void)state;
-    buf_init(&plain, LIMIT);
-    buf_init(&b, LIMIT);
-    assert_int_equal(media_mp4.fragment(&plain, &f), 0);
     f.events = events;
     f.event_count = 2;
+    buf_init(&b, LIMIT);
     assert_int_equal(media_mp4.fragment(&b, &f), 0);
     assert_hex(str_first(buf_str(&b), 79),
                "0000002c656d736701000000000003e80000000123456789"
