@@ -466,9 +466,7 @@ there_may_be_no_room(void **state)
 {
     const struct media_sample sample = { .size = 1, .duration = 1 };
     const struct media_run run = { &h264, 0, &sample, 1 };
-    const struct media_fragment f = {
-        .sequence = 1, .first = true, .runs = &run, .count = 1, .steps = 1
-    };
+    const struct media_fragment f = { .sequence = 1, .runs = &run, .count = 1 };
     struct buf b = init_of(&h264, 1);
     size_t needed = buf_len(&b);
 
@@ -499,14 +497,10 @@ samples_may_be_too_large(void **state)
         { .size = UINT32_MAX, .duration = 1 },
     };
     const struct media_run run = { &h264, 0, samples, 2 };
-    const struct media_fragment f = {
-        .sequence = 1, .first = true, .runs = &run, .count = 1, .steps = 1
-    };
+    const struct media_fragment f = { .sequence = 1, .runs = &run, .count = 1 };
     const struct media_fragment many = { .sequence = 1,
-                                         .first = true,
                                          .runs = &run,
-                                         .count = MEDIA_TRACKS_MAX + 1,
-                                         .steps = 1 };
+                                         .count = MEDIA_TRACKS_MAX + 1 };
     struct buf b;
 
     (void)state;
