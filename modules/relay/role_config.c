@@ -46,6 +46,10 @@ put_cuts(struct pack *out, struct live_cut_rules rules)
     pack_int(out, rules.max_segment);
     pack_int(out, rules.part);
     pack_int(out, rules.strict_keys);
+    pack_int(out, rules.ladder.count);
+    for (uint32_t i = 0; i < rules.ladder.count; i++) {
+        pack_text(out, str_from(rules.ladder.suffixes[i]));
+    }
 }
 
 static void
@@ -93,7 +97,7 @@ plan_write(const struct settings *s, struct buf *to)
 enum {
     RULE_BYTES = PACK_TEXT,
     SERVER_BYTES = sizeof(int64_t),
-    APP_BYTES = PACK_TEXT + 9 * sizeof(int64_t),
+    APP_BYTES = PACK_TEXT + 10 * sizeof(int64_t),
     TASK_BYTES = sizeof(int64_t) + 3 * PACK_TEXT,
 };
 
@@ -136,6 +140,22 @@ get_tasks(struct reader *r, struct plan *p)
     }
 }
 
+static struct live_ladder
+get_ladder(struct reader *r)
+{
+    struct live_ladder l = { .count = 0 };
+    size_t count = unpack_count(&r->in, PACK_TEXT);
+
+    for (size_t i = 0; i < count && !r->in.bad; i++) {
+        struct str suffix = unpack_text(&r->in);
+
+        if (l.count < LIVE_LADDER_MAX) {
+            str_copy(l.suffixes[l.count++], LIVE_SUFFIX_MAX, suffix);
+        }
+    }
+    return l;
+}
+
 static struct live_cut_rules
 get_cuts(struct reader *r)
 {
@@ -145,6 +165,7 @@ get_cuts(struct reader *r)
     rules.max_segment = (uint32_t)unpack_int(&r->in);
     rules.part = (uint32_t)unpack_int(&r->in);
     rules.strict_keys = unpack_int(&r->in) != 0;
+    rules.ladder = get_ladder(r);
     return rules;
 }
 

@@ -36,14 +36,20 @@ seconds(uint32_t ms)
 /* The first whole segment is there, as long as that: the run's lengths are
  * fixed. */
 static void
-get_ready(struct cutter *c, int64_t length)
+get_ready(struct cutter *c, const struct cut_frame *f, int64_t length)
 {
     const struct live_cut_rules *rules = &c->stream->cut_rules;
     struct cut_run *run = cut_run_of(c->page);
     uint64_t interval =
         (uint64_t)length * 1000 / (c->frames > 0 ? c->frames : 1);
+    uint32_t target =
+        length > rules->segment ? (uint32_t)length : rules->segment;
     uint64_t count, aim;
 
+    target = cut_ladder_target(c, f, target);
+    if (length > target && seconds((uint32_t)length) > seconds(target)) {
+        atomic_store(&run->first, c->last.number);
+    }
     interval = interval > 0 ? interval : 1000;
     atomic_store(&c->page->interval, (uint32_t)interval);
     count = ((uint64_t)rules->part * 1000 + 1000) / interval;
@@ -54,10 +60,7 @@ get_ready(struct cutter *c, int64_t length)
     atomic_store(&run->aim, (uint32_t)((aim * interval + 999) / 1000) + 1);
     atomic_store(&run->part_target,
                  (uint32_t)((count * interval + 999) / 1000) + 1);
-    atomic_store_explicit(&run->target,
-                          length > rules->segment ? (uint32_t)length
-                                                  : rules->segment,
-                          memory_order_release);
+    atomic_store_explicit(&run->target, target, memory_order_release);
     c->again = false;
 }
 
@@ -85,6 +88,14 @@ is_long_enough(const struct cutter *c, int64_t time)
 {
     return time - c->segment_time + interval_of(c) / 2000 + 1 >=
            c->stream->cut_rules.segment;
+}
+
+static bool
+ends_at_key(struct cutter *c, const struct cut_frame *f, int64_t time)
+{
+    bool long_enough = is_long_enough(c, time);
+
+    return c->ladder.member ? cut_ladder_ends(c, f, long_enough) : long_enough;
 }
 
 /* A part is as long as aimed at, but not shorter than it may be while another
@@ -180,7 +191,7 @@ end_segment(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
                    (c->differs ? LIVE_CUT_DISCONTINUITY : 0));
     if (first) {
         c->frames = frames;
-        get_ready(c, length);
+        get_ready(c, f, length);
         c->frames = 0;
     }
 }
@@ -221,7 +232,7 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     c->broken = !c->begun || c->lost;
     if (c->broken || (c->differs && key)) {
         cut_anew(c, f, time, key);
-    } else if ((key && is_long_enough(c, time)) || is_too_long(c, time)) {
+    } else if ((key && ends_at_key(c, f, time)) || is_too_long(c, time)) {
         end_segment(c, f, time, key);
     } else if (is_part(c, time, interval_of(c))) {
         cut_before(c, f, time, key ? LIVE_CUT_KEY : 0);
@@ -407,7 +418,7 @@ cut_note(struct cutter *c, const struct cut_frame *f)
         (c->page == NULL && !(f->start && cut_page_make(c)))) {
         return;
     }
-    time = cut_time_of(c, f->frame->timestamp);
+    time = cut_time_of(c, f->frame);
     if (c->begun) {
         look_for_gap(c, f, time);
         if (c->clock - c->looked >= LOOK_MS) {

@@ -16,6 +16,7 @@
  *   cut.c         when a frame is cut off
  *   cut_page.c    the page: made, gone on with, written to
  *   cut_tracks.c  tracks, their codec headers and times
+ *   cut_ladder.c  members of a ladder: as their leader
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -50,6 +51,8 @@ struct cut_run {
     _Atomic uint32_t aim;         /* ms; how long parts are made */
     _Atomic uint32_t loose;       /* a segment began without a key frame */
     _Atomic uint32_t failed;      /* strict_keys could not be kept */
+    _Atomic uint32_t apart;       /* it was told that its key frames are not
+                                     where those of its leader are */
 };
 
 struct cut_page {
@@ -58,12 +61,14 @@ struct cut_page {
     _Atomic uint32_t offset;    /* added to timestamps: the lower 32 bits of
                                    times */
     struct cut_run runs[2];
-    _Atomic uint64_t next;     /* number of the next cut */
-    _Atomic uint64_t closed;   /* where the part under way ended, if that is
-                                  behind its first frame */
-    _Atomic int64_t end_time;  /* its end, if no frame follows */
-    _Atomic uint32_t interval; /* of frames that lead, microseconds */
-    _Atomic uint32_t timed;    /* offset is set */
+    _Atomic uint64_t next;      /* number of the next cut */
+    _Atomic uint64_t closed;    /* where the part under way ended, if that is
+                                   behind its first frame */
+    _Atomic int64_t end_time;   /* its end, if no frame follows */
+    _Atomic uint32_t interval;  /* of frames that lead, microseconds */
+    _Atomic uint32_t timed;     /* offset is set */
+    _Atomic int64_t segment_ms; /* when the first frame of the newest segment
+                                   arrived, clock_ms() */
     struct live_cut cuts[LIVE_CUT_RING];
     struct cut_set sets[CUT_SETS];
 };
@@ -107,6 +112,19 @@ struct cut_track {
     uint8_t *header;          /* or the front of its first frame */
 };
 
+/* A member of a ladder. */
+struct cut_ladder {
+    bool member;
+    bool apart;             /* the leader's last cut was at no key frame */
+    uint32_t place, shared; /* its own, and bytes of its name that all have */
+    struct stream *leader;  /* of that generation; NULL: there is none */
+    uint64_t generation;
+    int64_t looked_ms; /* for it */
+    int64_t key_ms;    /* when the last key frame arrived; 0: none did */
+    int64_t gap;       /* from the one before it */
+    uint64_t measured; /* the leader's segment that it was compared to */
+};
+
 #define CUT_SOUND_HEADER                                  \
     512 /* bytes of a codec header of sound that are kept \
          */
@@ -133,6 +151,7 @@ struct cutter {
     int64_t sound;   /* time of the latest sound ... */
     int64_t sound_before;    /* ... when the last picture came */
     uint64_t keep, keep_cut; /* frames from here on are kept for readers */
+    struct cut_ladder ladder;
     struct cut_track tracks[CUT_TRACKS]; /* the first is that of pictures */
     uint8_t picture_header[sizeof(((struct live_cut_headers *)0)->bytes)];
     uint8_t sound_headers[LIVE_CUT_SOUNDS][CUT_SOUND_HEADER];
@@ -161,11 +180,43 @@ uint64_t cut_kept(const struct cutter *c);
 
 /* False: there is no memory for it. */
 bool cut_page_make(struct cutter *c);
-/* The time of a timestamp: 64 bits. */
-int64_t cut_time_of(struct cutter *c, uint32_t timestamp);
+/* The time of a frame: 64 bits. */
+int64_t cut_time_of(struct cutter *c, const struct frame *f);
+/* Since 2020: the number of a stream's first segment, if none had it. */
+uint64_t cut_seconds(void);
 /* Notes a cut in front of a frame. */
 void cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
                 uint32_t flags);
+
+/* ---- cut_ladder.c ---- */
+
+/* A session begins: whether the stream is a member of a ladder. */
+void cut_ladder_start(struct cutter *c);
+/* A member: whether the segment under way ends in front of a key frame.
+ * long_enough: alone it would. */
+bool cut_ladder_ends(struct cutter *c, const struct cut_frame *f,
+                     bool long_enough);
+/* The number of the segment that a frame begins, the first of a run; own: what
+ * it would be without a ladder. */
+uint64_t cut_ladder_number(struct cutter *c, const struct cut_frame *f,
+                           uint64_t own);
+/* The target of a run; own: without a ladder.  It may be shorter than the first
+ * segment, which is not offered then. */
+uint32_t cut_ladder_target(struct cutter *c, const struct cut_frame *f,
+                           uint32_t own);
+/* A stream's first frame: its time, which a member has from others.  Sets what
+ * is added to timestamps. */
+int64_t cut_ladder_begin(struct cutter *c, const struct frame *f);
+/* A member: sets the wall time of a cut.  True: it is the ladder's, false: that
+ * of the clock when the frame arrived. */
+bool cut_ladder_wall(struct cutter *c, const struct cut_frame *f,
+                     const struct live_cut *cut, int64_t *wall);
+
+/* ---- cuts.c ---- */
+
+/* Copies an entry, which may be written anew meanwhile; false: it was, or is
+ * not there. */
+bool cut_copy(struct cut_page *page, uint64_t number, struct live_cut *cut);
 
 /* ---- cut_tracks.c ---- */
 

@@ -97,6 +97,7 @@ cut_start(struct cutter *c, struct stream *s)
     }
     c->stream = s;
     cut_tracks_start(c);
+    cut_ladder_start(c);
     c->page = cut_page_of(s);
     if (c->page != NULL) {
         go_on(c, over);
@@ -110,17 +111,16 @@ cut_start(struct cutter *c, struct stream *s)
 /* ---- time ---- */
 
 int64_t
-cut_time_of(struct cutter *c, uint32_t timestamp)
+cut_time_of(struct cutter *c, const struct frame *f)
 {
     struct cut_page *page = c->page;
     uint32_t low;
 
     if (atomic_load_explicit(&page->timed, memory_order_relaxed) == 0) {
-        atomic_store(&page->offset, CUT_BEGIN_MS - timestamp);
-        atomic_store(&page->timed, 1);
-        c->clock = CUT_BEGIN_MS;
+        return cut_ladder_begin(c, f);
     }
-    low = timestamp + atomic_load_explicit(&page->offset, memory_order_relaxed);
+    low = f->timestamp +
+          atomic_load_explicit(&page->offset, memory_order_relaxed);
     return c->clock + (int32_t)(low - (uint32_t)c->clock);
 }
 
@@ -198,19 +198,25 @@ cut_kept(const struct cutter *c)
 
 /* ---- noting a cut ---- */
 
+uint64_t
+cut_seconds(void)
+{
+    return (uint64_t)(clock_wall_ms() - EPOCH_MS) / 1000;
+}
+
 /* The number of a stream's first segment: nothing that had its name before, on
  * this node or another, had it. */
 static uint64_t
 first_segment(void)
 {
-    uint64_t now = (uint64_t)(clock_wall_ms() - EPOCH_MS) / 1000;
+    uint64_t now = cut_seconds();
     uint64_t most = atomic_load(&arena.head->cut_segments);
 
     return most >= now && most - now < NUMBERS_AHEAD ? most + 1 : now;
 }
 
 static void
-number_it(struct cutter *c, struct live_cut *cut)
+number_it(struct cutter *c, const struct cut_frame *f, struct live_cut *cut)
 {
     uint64_t most = atomic_load(&arena.head->cut_segments);
 
@@ -221,6 +227,9 @@ number_it(struct cutter *c, struct live_cut *cut)
         return;
     }
     cut->segment = c->last.number != 0 ? c->last.segment + 1 : first_segment();
+    if (cut->number == atomic_load(&cut_run_of(c->page)->first)) {
+        cut->segment = cut_ladder_number(c, f, cut->segment);
+    }
     cut->part = 0;
     while (cut->segment > most &&
            !atomic_compare_exchange_weak(&arena.head->cut_segments, &most,
@@ -244,15 +253,27 @@ wall_step(int64_t behind, int64_t length)
     return behind > 0 ? step : -step;
 }
 
+/* The same of a member of a ladder, which lies behind its leader. */
+static int64_t
+ladder_step(const struct cutter *c, int64_t behind)
+{
+    int64_t step = c->stream->cut_rules.segment / WALL_STEP;
+
+    return behind > step ? step : behind < -step ? -step : behind;
+}
+
 static void
-place_in_time(const struct cutter *c, struct live_cut *cut)
+place_in_time(struct cutter *c, const struct cut_frame *f, struct live_cut *cut)
 {
     int64_t wall = clock_wall_ms();
     int64_t length = cut->time - c->last.time;
     int64_t told = c->last.wall_ms + length;
+    bool shared = c->ladder.member && cut_ladder_wall(c, f, cut, &wall);
 
     if (c->last.number == 0 || (cut->flags & LIVE_CUT_DISCONTINUITY) != 0) {
         cut->wall_ms = wall;
+    } else if (shared) {
+        cut->wall_ms = told + ladder_step(c, wall - told);
     } else {
         cut->wall_ms = told + wall_step(wall - told, length);
     }
@@ -305,9 +326,12 @@ cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
         c->segment_time = time;
         c->frames = 0;
     }
-    number_it(c, &cut);
-    place_in_time(c, &cut);
+    number_it(c, f, &cut);
+    place_in_time(c, f, &cut);
     set_sounds(c, &cut);
+    if ((flags & LIVE_CUT_SEGMENT) != 0) {
+        atomic_store(&page->segment_ms, f->frame->arrived_ms);
+    }
     page->cuts[cut.number % LIVE_CUT_RING] = cut;
     atomic_store_explicit(&page->next, cut.number + 1, memory_order_release);
     c->last = cut;

@@ -35,8 +35,8 @@ is_time(int64_t time)
     return time >= 0 && time <= TIME_MAX;
 }
 
-static bool
-copy_cut(struct cut_page *page, uint64_t number, struct live_cut *cut)
+bool
+cut_copy(struct cut_page *page, uint64_t number, struct live_cut *cut)
 {
     if (!is_kept_number(page, number)) {
         return false;
@@ -96,7 +96,7 @@ is_whole(const struct live_cuts *c, uint64_t number, uint32_t header)
     struct cut_page *page = cut_page_of(c->stream);
     struct live_cut cut;
 
-    return page != NULL && copy_cut(page, number, &cut) &&
+    return page != NULL && cut_copy(page, number, &cut) &&
            cut.frame >= atomic_load(&c->stream->head) &&
            header - cut.header < CUT_SETS - 1;
 }
@@ -134,7 +134,7 @@ find_ends(struct live_cuts *c, struct cut_page *page)
     struct live_cut last = { .header = 0 };
 
     c->end_frame = tail;
-    if (copy_cut(page, c->end - 1, &last)) {
+    if (cut_copy(page, c->end - 1, &last)) {
         if (closed > last.frame && closed < tail) {
             c->end_frame = closed;
         }
@@ -209,7 +209,7 @@ live_cut_at(const struct live_cuts *c, uint64_t number, struct live_cut *cut)
 {
     struct cut_page *page = cut_page_of(c->stream);
 
-    return page != NULL && number < c->end && copy_cut(page, number, cut);
+    return page != NULL && number < c->end && cut_copy(page, number, cut);
 }
 
 bool

@@ -85,11 +85,22 @@ struct live_publisher;
 
 enum live_conflict { LIVE_REPLACE, LIVE_REFUSE };
 
+#define LIVE_LADDER_MAX 8u  /* streams in a ladder */
+#define LIVE_SUFFIX_MAX 32u /* of a suffix, NUL included */
+
+/* Streams that are the same content in several qualities (live/ladder.h): how
+ * the names of the members end, the first one leads. */
+struct live_ladder {
+    uint32_t count; /* 0: there is no ladder */
+    char suffixes[LIVE_LADDER_MAX][LIVE_SUFFIX_MAX];
+};
+
 /* Where a stream is cut (live/cuts.h), ms; segment 0: nowhere. */
 struct live_cut_rules {
     uint32_t segment, max_segment, part;
     bool strict_keys; /* no segment begins without a key frame: a longer group
                          of pictures than max_segment ends the offer */
+    struct live_ladder ladder; /* of which the stream may be a member */
 };
 
 struct live_publish {

@@ -95,7 +95,7 @@ begin(void)
         .conflict = LIVE_REPLACE,
         .chunk_size = 4096,
         .hold = 10000,
-        .cuts = { 2000, 6000, 333, false },
+        .cuts = { .segment = 2000, .max_segment = 6000, .part = 333 },
     };
     struct errmsg err;
 

@@ -6,8 +6,8 @@
  * bounded names, or nothing.
  *
  * covers: modules/relay/role_config.c:plan_read,get_str,more
- * covers: modules/relay/role_config.c:get_apps,get_cuts,get_tasks,plan_app
- * covers: modules/relay/role_config.c:plan_has
+ * covers: modules/relay/role_config.c:get_apps,get_cuts,get_ladder,get_tasks
+ * covers: modules/relay/role_config.c:plan_app,plan_has
  * covers: src/app/child_commands.c:child_commands_read_kick
  *
  * SPDX-License-Identifier: BSD-2-Clause

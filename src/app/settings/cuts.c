@@ -6,6 +6,7 @@
 #include "app/settings/rows.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "app/module.h"
 #include "base/log.h"
@@ -19,6 +20,67 @@
 /* Cuts of a stream that readers may count on; the others are room for those of
  * other lengths. */
 #define CUTS_MOST (LIVE_CUT_RING - 16)
+
+/* ---- the ladder ---- */
+
+static bool
+ends_with(struct str text, struct str end)
+{
+    return text.len >= end.len &&
+           str_eq(str_skip(text, text.len - end.len), end);
+}
+
+static int
+check_suffix(const struct conf_strings *all, size_t i, struct errmsg *err)
+{
+    struct str suffix = all->items[i];
+
+    if (suffix.len == 0 || suffix.len >= LIVE_SUFFIX_MAX ||
+        memchr(suffix.ptr, '/', suffix.len) != NULL) {
+        return errmsg_set(err,
+                          "ladder: \"%.*s\" must have 1 to %u bytes and no "
+                          "slash",
+                          STR_ARGS(suffix), LIVE_SUFFIX_MAX - 1);
+    }
+    for (size_t k = 0; k < all->count; k++) {
+        if (k != i && all->items[k].len > 0 &&
+            ends_with(suffix, all->items[k])) {
+            return errmsg_set(err,
+                              "ladder: \"%.*s\" ends with \"%.*s\", so names "
+                              "could be of both",
+                              STR_ARGS(suffix), STR_ARGS(all->items[k]));
+        }
+    }
+    return 0;
+}
+
+static int
+check_ladder(const struct conf_strings *all, struct errmsg *err)
+{
+    if (all->count > LIVE_LADDER_MAX) {
+        return errmsg_set(err, "ladder: there are %zu suffixes, %u are allowed",
+                          all->count, LIVE_LADDER_MAX);
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        if (check_suffix(all, i, err) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static struct live_ladder
+ladder_of(const struct conf_strings *all)
+{
+    struct live_ladder l = { .count = (uint32_t)all->count };
+
+    for (size_t i = 0; i < all->count; i++) {
+        str_copy(l.suffixes[i], sizeof(l.suffixes[i]), all->items[i]);
+    }
+    return l;
+}
+
+/* ---- lengths ---- */
 
 int
 settings_check_cut_rows(const void *application, struct errmsg *err)
@@ -47,7 +109,7 @@ settings_check_cut_rows(const void *application, struct errmsg *err)
             (long long)(LIVE_CUT_TARGETS * a->max_segment / CUTS_MOST + 1),
             (long long)a->max_segment, LIVE_CUT_TARGETS, CUTS_MOST);
     }
-    return 0;
+    return check_ladder(&a->ladder, err);
 }
 
 /* ---- who wants them ---- */
@@ -80,7 +142,8 @@ settings_cuts(const struct settings *s,
     return (struct live_cut_rules){ .segment = (uint32_t)a->segment,
                                     .max_segment = (uint32_t)a->max_segment,
                                     .part = (uint32_t)a->part,
-                                    .strict_keys = a->strict_keys };
+                                    .strict_keys = a->strict_keys,
+                                    .ladder = ladder_of(&a->ladder) };
 }
 
 /* ---- memory ---- */

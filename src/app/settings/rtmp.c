@@ -80,6 +80,11 @@ const struct conf_key settings_application_keys[] = {
     ROW(rtmp_application_settings, strict_keys, CONF_BOOL, .preset = "false",
         .help = "Every segment begins with a key frame: a stream with none "
                 "within max_segment is not offered in segments."),
+    ROW(rtmp_application_settings, ladder, CONF_STRINGS, .preset = "",
+        .help = "How the names end of streams that are the same content in "
+                "several qualities, the best one first: with ( \"_720\", "
+                "\"_360\" ) the streams film_720 and film_360 are cut at the "
+                "same places, and are offered together as film."),
     ROW(rtmp_application_settings, modules, CONF_PARTS,
         .part = settings_application_part),
     CONF_END,

@@ -82,6 +82,7 @@ struct rtmp_application_settings {
     int64_t hold;         /* ms or HOLD_INHERIT */
     int64_t segment, max_segment, part; /* ms */
     bool strict_keys;
+    struct conf_strings ladder; /* suffixes of names */
     struct conf_parts modules;
 };
 

@@ -183,6 +183,13 @@ cuts_fit_together(void **state)
     refuses(CUTS("segment = \"7s\";"), 2, "max_segment (6000 ms)");
     refuses(CUTS("part = \"3s\";"), 2, "part (3000 ms) must not be more");
     refuses(CUTS("max_segment = \"60s\";"), 2, "at least 1751 ms");
+    refuses(CUTS("ladder = ( \"_a\", \"\" );"), 2, "1 to 31 bytes");
+    refuses(CUTS("ladder = ( \"_a\", \"/b\" );"), 2, "no slash");
+    refuses(CUTS("ladder = ( \"_a\", \"_a\" );"), 2, "ends with \"_a\"");
+    refuses(CUTS("ladder = ( \"_720\", \"0\" );"), 2, "ends with \"0\"");
+    refuses(CUTS("ladder = ( \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", "
+                 "\"g\", \"h\", \"i\" );"),
+            2, "there are 9 suffixes, 8 are allowed");
 }
 
 static void

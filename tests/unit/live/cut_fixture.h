@@ -32,7 +32,9 @@ static inline int
 setup(void **state)
 {
     (void)state;
-    rules = (struct live_cut_rules){ 2000, 6000, 333, false };
+    rules = (struct live_cut_rules){ .segment = 2000,
+                                     .max_segment = 6000,
+                                     .part = 333 };
     fixture_arena();
     open_stream();
     return 0;

@@ -66,7 +66,9 @@ begin(void)
                                     0x1f, 1,    0,    2, 0x68, 0xee };
     struct live_publish what = fixture_publish("live/a");
 
-    what.cuts = (struct live_cut_rules){ 2000, 6000, 333, false };
+    what.cuts = (struct live_cut_rules){ .segment = 2000,
+                                         .max_segment = 6000,
+                                         .part = 333 };
     publish_as(&author, &what);
     live_write(author.p, MEDIA_VIDEO, 0, avcc, sizeof(avcc));
 }
