@@ -59,6 +59,7 @@ read_query(struct asked *a)
     struct str text;
 
     a->kind = HLS_KIND_MULTIVARIANT;
+    a->of_ladder = http_query(a->request, "ladder", &text);
     if (http_query(a->request, "viewer", &text)) {
         a->has_viewer = viewer_read(text, &a->viewer);
     }
@@ -128,14 +129,14 @@ asked_read(struct asked *a, struct http_request *r,
 }
 
 struct str
-asked_uri(const struct asked *a, const char *rendition)
+asked_uri(const struct asked *a, struct str room, const char *rendition)
 {
     struct pool *pool = a->request->pool;
     struct buf last;
     struct str uri = STR_NONE;
 
     buf_init(&last, 3 * LIVE_NAME_MAX);
-    if (hls_address_last(&last, a->room) == 0) {
+    if (hls_address_last(&last, room) == 0) {
         uri = pool_printf(pool, "%.*s.m3u8?rendition=%s",
                           STR_ARGS(buf_str(&last)), rendition);
     }

@@ -25,6 +25,8 @@ struct asked {
     const char *wrong; /* 400 with this */
     bool has_viewer;   /* its address has the id of one */
     bool counted;      /* as a request of that viewer */
+    bool of_ladder; /* its viewer watches the ladder, not this stream alone */
+    struct str shown_as; /* the stream whose player its viewer is */
     struct live_viewer_id viewer;
     struct blocked blocked;
 };
@@ -33,8 +35,10 @@ struct asked {
 bool asked_read(struct asked *a, struct http_request *r,
                 const struct hls_layer *layer);
 
-/* "NAME.m3u8?rendition=R", and "NAME/WORD/" for a playlist of the stream. */
-struct str asked_uri(const struct asked *a, const char *rendition);
+/* "NAME.m3u8?rendition=R" of a stream beside the one of the request, and
+ * "NAME/WORD/" for a playlist of that one. */
+struct str asked_uri(const struct asked *a, struct str room,
+                     const char *rendition);
 struct str asked_base(const struct asked *a, uint64_t word);
 
 /* 404 and 503 with a reason, counted. */
@@ -48,8 +52,9 @@ enum http_result asked_wait(struct asked *a, const struct live_cuts *c,
 enum http_result texts_answer(struct asked *a);
 enum http_result bytes_answer(struct asked *a);
 
-/* variants.c: the multivariant playlist of the stream. */
-int variants_write(const struct asked *a, const struct live_cuts *c,
-                   struct buf *out);
+struct member;
+/* variants.c: the multivariant playlist of streams that can be offered. */
+int variants_write(const struct asked *a, const struct member *members,
+                   size_t count, struct buf *out);
 
 #endif

@@ -11,6 +11,7 @@
  *   hls.c       the module: settings, layers, routes, who may play
  *   address.c   which stream and object a path names; asked.c the request
  *   texts.c     answers with playlists; variants.c the multivariant one
+ *   members.c   streams of a ladder
  *   bytes.c     answers with objects; sending.c one on its way to a client
  *   offer.c     the list of segments; playlist.c, multivariant.c  the texts
  *   object.c    the bytes of an object: boxes, and ranges of the arena

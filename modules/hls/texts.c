@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asked.h"
 #include "captions.h"
 #include "made.h"
+#include "members.h"
 #include "offer.h"
 
 #define TYPE "application/vnd.apple.mpegurl"
@@ -89,18 +89,40 @@ refuse_offer(struct asked *a, enum offer_state state)
     return asked_refuse(a, 503, why[state], refusal_of(state));
 }
 
-/* Its siblings have the same cuts, and so the same numbers. */
-static size_t
-siblings_of(const struct asked *a, const struct live_cuts *c,
-            const struct offer *o, struct playlist_sibling *out)
+/* ---- reports of other renditions (4.4.5.4) ---- */
+
+#define SIBLINGS (LIVE_LADDER_MAX * OBJECT_TRACKS)
+
+struct siblings {
+    struct playlist_sibling items[SIBLINGS];
+    size_t count;
+};
+
+static void
+add_sibling(struct siblings *s, const struct asked *a, struct str room,
+            const char *rendition, const struct offer *newest)
+{
+    if (s->count < SIBLINGS) {
+        s->items[s->count++] = (struct playlist_sibling){
+            .uri = asked_uri(a, room, rendition),
+            .last_segment = newest->last,
+            .last_part = newest->last_part,
+        };
+    }
+}
+
+/* Renditions of one stream, which have the same cuts and so the same numbers;
+ * but one. */
+static void
+add_tracks(struct siblings *s, const struct asked *a, struct str room,
+           const struct live_cuts *c, const struct offer *newest,
+           const char *but)
 {
     static struct live_cut_headers h;
     struct object_track tracks[OBJECT_TRACKS];
-    size_t count = 0;
 
-    if (a->key.rendition[0] == '\0' ||
-        !live_cut_headers(c, o->cut.header, &h)) {
-        return 0;
+    if (!live_cut_headers(c, newest->cut.header, &h)) {
+        return;
     }
     for (uint32_t i = 0; i < h.count; i++) {
         char name[OBJECT_RENDITION_MAX] = "v";
@@ -108,16 +130,62 @@ siblings_of(const struct asked *a, const struct live_cuts *c,
         if (h.items[i].type == MEDIA_AUDIO) {
             snprintf(name, sizeof(name), "a%u", h.items[i].track);
         }
-        if (strcmp(name, a->key.rendition) != 0 &&
+        if (strcmp(name, but) != 0 &&
             object_tracks(&h, str_from(name), a->key.container, tracks) > 0) {
-            out[count++] = (struct playlist_sibling){
-                .uri = asked_uri(a, name),
-                .last_segment = o->last,
-                .last_part = o->last_part,
-            };
+            add_sibling(s, a, room, name, newest);
         }
     }
-    return count;
+}
+
+/* The newest part of another stream that is whole.  False: it has none, or
+ * cannot be offered. */
+static bool
+find_newest(const struct live_cuts *c, bool parts, struct offer *o)
+{
+    struct live_cut whole;
+
+    if (c->target == 0 || c->end < c->run + 2 ||
+        !live_cut_at(c, c->end - 1, &o->cut) ||
+        !live_cut_at(c, c->end - 2, &whole)) {
+        return false;
+    }
+    o->last = parts ? whole.segment : o->cut.segment - 1;
+    o->last_part = parts ? (int64_t)whole.part : -1;
+    return true;
+}
+
+/* Other streams, as they are when the playlist is made: they may be a part
+ * further when it is sent again. */
+static void
+add_members(struct siblings *s, const struct asked *a)
+{
+    static struct member members[LIVE_LADDER_MAX];
+    size_t count = members_beside(a, members);
+    struct offer newest;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct live_cuts *c = &members[i].cuts;
+
+        if (!find_newest(c, has_parts(a, c), &newest)) {
+            continue;
+        }
+        if (a->key.rendition[0] == '\0') {
+            add_sibling(s, a, members[i].room, "all", &newest);
+        } else {
+            add_tracks(s, a, members[i].room, c, &newest, "");
+        }
+    }
+}
+
+static void
+find_siblings(struct siblings *s, const struct asked *a,
+              const struct live_cuts *c, const struct offer *o)
+{
+    s->count = 0;
+    if (a->key.rendition[0] != '\0') {
+        add_tracks(s, a, a->room, c, o, a->key.rendition);
+    }
+    add_members(s, a);
 }
 
 /* Leaves out the segments whose text is not kept any more. */
@@ -136,7 +204,7 @@ skip_lost_captions(const struct live_cuts *c, struct offer *o)
 static enum offer_state
 write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
 {
-    struct playlist_sibling siblings[OBJECT_TRACKS];
+    static struct siblings siblings;
     bool captions = a->key.container == &captions_container;
     bool sound = captions || a->key.rendition[0] == 'a';
     bool parts = has_parts(a, c);
@@ -149,6 +217,7 @@ write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
     if (captions) {
         skip_lost_captions(c, &o);
     }
+    find_siblings(&siblings, a, c, &o);
     struct playlist p = {
         .container = a->key.container,
         .target = c->target,
@@ -162,8 +231,8 @@ write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
         .base = asked_base(a, c->word),
         .rendition = str_from(a->key.rendition),
         .map_query = STR_NONE,
-        .siblings = siblings,
-        .sibling_count = siblings_of(a, c, &o, siblings),
+        .siblings = siblings.items,
+        .sibling_count = siblings.count,
     };
 
     return playlist_write(&t->body, &p) == 0 ? OFFER_GOOD : OFFER_FAT;
@@ -182,12 +251,12 @@ set_headers(struct asked *a, const struct live_cuts *c, const struct text *t)
     }
     http_set_header(r, "Cache-Control",
                     pool_printf(r->pool, "public, max-age=%lld", age));
-    http_set_header(r, "ETag",
-                    pool_printf(r->pool, "\"%016llx-%llu%s%s\"",
-                                (unsigned long long)t->key.word,
-                                (unsigned long long)t->key.end,
-                                t->key.over ? "-end" : "",
-                                t->key.skip ? "-skip" : ""));
+    http_set_header(
+        r, "ETag",
+        pool_printf(
+            r->pool, "%s\"%016llx-%llu%s%s\"", members_is_one(a) ? "W/" : "",
+            (unsigned long long)t->key.word, (unsigned long long)t->key.end,
+            t->key.over ? "-end" : "", t->key.skip ? "-skip" : ""));
 }
 
 static enum http_result
@@ -220,18 +289,47 @@ answer_media(struct asked *a, const struct live_cuts *c)
 
 /* ---- all of them ---- */
 
-static enum http_result
-answer_multivariant(struct asked *a, const struct live_cuts *c)
+/* Keeps those that can be offered; where there are none, returns the reason
+ * that the first has. */
+static enum offer_state
+keep_offered(struct member *all, size_t *count)
 {
+    enum offer_state first = OFFER_EARLY;
+    size_t kept = 0;
     struct offer o;
-    enum offer_state state = offer_make(c, true, false, &o);
+
+    for (size_t i = 0; i < *count; i++) {
+        const struct live_cuts *c = &all[i].cuts;
+        enum offer_state state =
+            c->target != 0 ? offer_make(c, true, false, &o) : offer_state(c);
+
+        first = i == 0 ? state : first;
+        if (state == OFFER_GOOD) {
+            members_copy(&all[kept++], &all[i]);
+        }
+    }
+    *count = kept;
+    return kept > 0 ? OFFER_GOOD : first;
+}
+
+static enum http_result
+answer_multivariant(struct asked *a, struct member *members, size_t count)
+{
+    enum offer_state state = keep_offered(members, &count);
+    enum http_result result;
     struct buf out;
 
     if (state != OFFER_GOOD) {
         return refuse_offer(a, state);
     }
+    viewer_draw(a);
+    a->shown_as = members[0].name;
+    result = viewer_came(a, &members[0].cuts);
+    if (result != HTTP_PASS) {
+        return result;
+    }
     buf_init(&out, MULTIVARIANT_MAX);
-    if (variants_write(a, c, &out) == -1) {
+    if (variants_write(a, members, count, &out) == -1) {
         buf_clear(&out);
         return asked_refuse(a, 503, HLS_REFUSED_FAILED,
                             "nothing in it can be played over HLS");
@@ -243,24 +341,18 @@ answer_multivariant(struct asked *a, const struct live_cuts *c)
 }
 
 static enum http_result
-answer(struct asked *a, const struct live_cuts *c)
+answer_playlist(struct asked *a, const struct live_cuts *c)
 {
     enum http_result result = HTTP_PASS;
 
-    if (a->kind == HLS_KIND_MULTIVARIANT) {
-        viewer_draw(a);
-    }
     if (!a->counted) {
         a->counted = true;
+        a->shown_as = members_counted(a);
         result = viewer_came(a, c);
     }
-    if (result != HTTP_PASS) {
-        return result;
+    if (result == HTTP_PASS) {
+        result = wait_for_place(a, c);
     }
-    if (a->kind == HLS_KIND_MULTIVARIANT) {
-        return answer_multivariant(a, c);
-    }
-    result = wait_for_place(a, c);
     if (result != HTTP_PASS) {
         return result;
     }
@@ -268,15 +360,19 @@ answer(struct asked *a, const struct live_cuts *c)
     return answer_media(a, c);
 }
 
-enum http_result
-texts_answer(struct asked *a)
+/* A stream of that name comes before a ladder. */
+static enum http_result
+answer(struct asked *a)
 {
-    struct live_cuts c;
+    static struct member members[LIVE_LADDER_MAX];
+    bool whole = a->kind == HLS_KIND_MULTIVARIANT;
+    size_t count = 1;
 
-    if (a->wrong != NULL) {
-        return asked_refuse(a, 400, HLS_REFUSED_PARAMETER, a->wrong);
+    if (!members_self(a, &members[0])) {
+        count = whole ? members_of(a, members) : 0;
+        a->of_ladder = count > 0;
     }
-    if (!live_cuts_find(a->name, &c)) {
+    if (count == 0) {
         bool live = live_is_live(a->name);
 
         return asked_refuse(
@@ -284,5 +380,18 @@ texts_answer(struct asked *a)
             live ? HLS_REFUSED_NOT_READY : HLS_REFUSED_NO_STREAM,
             live ? refusal_of(OFFER_EARLY) : "nobody publishes this stream");
     }
-    return c.target != 0 ? answer(a, &c) : refuse_offer(a, offer_state(&c));
+    if (whole) {
+        return answer_multivariant(a, members, count);
+    }
+    return members[0].cuts.target != 0
+               ? answer_playlist(a, &members[0].cuts)
+               : refuse_offer(a, offer_state(&members[0].cuts));
+}
+
+enum http_result
+texts_answer(struct asked *a)
+{
+    return a->wrong != NULL
+               ? asked_refuse(a, 400, HLS_REFUSED_PARAMETER, a->wrong)
+               : answer(a);
 }

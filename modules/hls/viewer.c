@@ -106,7 +106,7 @@ enum http_result
 viewer_came(struct asked *a, const struct live_cuts *c)
 {
     struct live_viewer v = {
-        .name = a->name,
+        .name = a->shown_as,
         .url = http_shown_url(a->request),
         .peer = a->request->client,
         .kind = LIVE_KIND_HLS,
@@ -141,5 +141,6 @@ viewer_took(const struct asked *a, const struct live_cuts *c)
         return;
     }
     bytes = offer_newest_bytes(c, a->directives.has_part);
-    live_viewer_took(a->viewer, a->name, sound ? 0 : bytes, sound ? bytes : 0);
+    live_viewer_took(a->viewer, a->shown_as, sound ? 0 : bytes,
+                     sound ? bytes : 0);
 }
