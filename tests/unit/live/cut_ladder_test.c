@@ -290,10 +290,15 @@ test_first_segment_too_long(void **state)
         { .name = "live/a_high", .gop = 1000, .stalls = 1990, .goes_on = 2050 },
         { .name = "live/a_low", .from = 10, .stamp = 10, .gop = 1000 },
     };
+    struct live_cuts c;
+    struct live_cut first;
 
     (void)state;
     run(all, 2, 0, 15000);
-    assert_int_equal(cuts_of(&all[1]).target, 2000);
+    c = cuts_of(&all[1]);
+    assert_int_equal(c.target, 2000);
+    assert_true(live_cut_at(&c, c.run, &first));
+    assert_int_equal(first.time, 10000 + 3010);
     check_alike(&all[0], &all[1], 10);
 }
 
