@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "message.h"
 
+#define STREAMS 1024u /* of which it is kept whether they have lines */
 #define LINE_MAX 2048 /* bytes of a cue; what is longer is cut */
 #define MPEG_CLOCK 90 /* units of X-TIMESTAMP-MAP in a millisecond */
 
@@ -100,23 +101,48 @@ next_message(struct walk *w, struct message *m)
     return false;
 }
 
+/* Lists of all renditions ask with each part, so a frame is looked at once. */
+static struct found {
+    uint64_t word;  /* of the stream */
+    uint64_t frame; /* those before it were looked at */
+    uint64_t line;  /* behind the newest line; 0: none was seen */
+} founds[STREAMS];
+
+static struct found *
+found_of(uint64_t word)
+{
+    struct found *f = &founds[word % STREAMS];
+
+    if (f->word != word) {
+        *f = (struct found){ .word = word };
+    }
+    return f;
+}
+
 bool
 captions_are_there(const struct live_cuts *c)
 {
     static struct message m;
-    struct walk w = { .c = c, .end = c->end_frame };
+    struct found *f = found_of(c->word);
+    struct walk w = { .c = c };
+    struct live_cut last;
     struct str text;
 
-    if (!live_cut_at(c, c->first > c->run ? c->first : c->run, &w.cut)) {
+    if (!live_cut_at(c, c->first > c->run ? c->first : c->run, &w.cut) ||
+        !live_cut_at(c, c->end - 1, &last)) {
         return false;
     }
-    w.frame = w.cut.frame;
+    uint64_t first = w.cut.frame;
+
+    w.frame = first > f->frame ? first : f->frame;
+    w.end = c->over ? c->end_frame : last.frame;
     while (next_message(&w, &m)) {
         if (message_text(&m, &text)) {
-            return true;
+            f->line = w.frame;
         }
     }
-    return false;
+    f->frame = w.frame;
+    return f->line > first;
 }
 
 /* ---- cues ---- */

@@ -29,7 +29,7 @@ struct text_key {
     uint64_t word, end; /* of the run; the cut up to which it tells */
     const struct media_container *container;
     char rendition[OBJECT_RENDITION_MAX];
-    bool over, skip;
+    bool over, skip, parts;
 };
 struct text {
     struct list chain, age;

@@ -119,6 +119,13 @@ find_segment(const struct live_cuts *c, const struct object_key *key,
     return c->over ? OBJECT_HERE : OBJECT_LATER;
 }
 
+/* A container that writes everything counts on from part to part. */
+static bool
+can_be_parts(const struct media_container *c)
+{
+    return c->payloads_follow || c == &captions_container;
+}
+
 static enum object_found
 find_extent(const struct live_cuts *c, const struct object_key *key,
             struct extent *e)
@@ -126,8 +133,7 @@ find_extent(const struct live_cuts *c, const struct object_key *key,
     if (key->part == OBJECT_SEGMENT) {
         return find_segment(c, key, e);
     }
-    /* A container that writes everything counts on from part to part. */
-    if (key->part < 0 || !key->container->payloads_follow) {
+    if (key->part < 0 || !can_be_parts(key->container)) {
         return OBJECT_GONE;
     }
     return find_part(c, key, e);

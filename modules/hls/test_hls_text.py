@@ -6,14 +6,17 @@ import os
 import re
 import shutil
 import struct
+from fractions import Fraction
 
 import pytest
 
 import amf0
 from browser import Browser
 from enhanced_publisher import Clips, EnhancedPublisher, Track
+from hls_check import Viewer
 from hls_outputs import Taker, publish_all
 from hls_play import AT, Player, Playlist
+from http_client import get
 from rtmp_client import DATA
 from weir import wait_for
 
@@ -136,7 +139,10 @@ def test_lines_are_captions(weir, clips):
     assert 'SUBTITLES="text"' in c.multivariant
     got = Playlist(c.get(media).body.decode())
     others = c.list()
-    assert not got.map and not got.parts
+    assert not got.map
+    assert [numbered(u) for u in got.parts] == \
+        [numbered(u) for u in others.parts]
+    assert numbered(got.hint) == numbered(others.hint)
     assert got.target == others.target
     names = [s.rsplit("/", 1)[1] for s in got.segments]
     assert all(re.fullmatch(r"t-\d+\.vtt", n) for n in names)
@@ -165,6 +171,56 @@ def test_lines_are_captions(weir, clips):
     p.stop()
 
 
+def numbered(uri):
+    """The numbers of segment and part."""
+    return re.search(r"(\d+)\.(\d+)\.(m4s|vtt)$", uri).groups()[:2]
+
+
+def test_parts_have_the_text_of_their_segments(weir, clips):
+    """A strict client of low latency follows the text."""
+    sent = [(450 * i, line("" if i % 5 == 4 else f"line {i}"))
+            for i in range(900)]
+    w = weir(locations=AT % "", hold="5s", workers=2)
+    p = Teller(w.rtmp, sent, tracks=[
+        Track(clips.make("h264", seconds=2, size="160x90")),
+        Track(clips.make("aac", seconds=2))])
+    p.send(8)
+    p.run()
+    Player(w).start()
+    with Viewer(w.http, "/hls/live/room.m3u8", rendition="rendition=t") as v:
+        v.follow(parts=30)
+        v.check_reports()
+        v.check_delta()
+        assert not v.faults, v.faults.text()
+        cues = v.lines.cues
+    assert len(cues) > 8
+    for one, two in zip(cues[1:], cues[2:]):
+        a, b = (int(c[2].split()[1]) for c in (one, two))
+        assert b - a == (2 if b % 5 == 0 else 1)
+        # A line ends with the next one; the empty one is for none.
+        assert abs(one[1] - one[0] - Fraction(450, 1000)) < 0.002
+        assert abs(two[0] - one[0] - Fraction(450 * (b - a), 1000)) < 0.002
+    with Viewer(w.http, "/hls/live/room.m3u8") as v:
+        v.follow(parts=5)
+        v.check_reports()
+        assert not v.faults, v.faults.text()
+    p.stop()
+
+
+def test_text_beside_transport_streams_has_no_parts(weir, clips):
+    w = weir(locations=AT % "" + '{ path = "/ts"; module = "hls"; '
+             'format = "ts"; },', hold="5s")
+    p = Teller(w.rtmp, [(500 * i, line(f"line {i}")) for i in range(40)],
+               tracks=[Track(clips.make("h264", seconds=2, size="160x90"))])
+    p.send(12)
+    c = Player(w).start()
+    media, = re.findall(r'TYPE=SUBTITLES.*URI="(.*?)"', c.multivariant)
+    assert Playlist(c.get(media).body.decode()).parts
+    assert not Playlist(
+        get(w.http, "/ts/live/" + media).body.decode()).parts
+    p.stop()
+
+
 def test_a_stream_without_lines_has_no_captions(weir, clips):
     w = weir(locations=AT % "", hold="5s")
     p = Teller(w.rtmp, [], tracks=[
@@ -178,10 +234,10 @@ def test_a_stream_without_lines_has_no_captions(weir, clips):
 PAGE = """<!DOCTYPE html><title>text</title><body><video muted></video>
 <script src="/vendor/hls.js"></script><script>
 const video = document.querySelector('video');
-// Lists of captions have no parts: they end behind a player at the live edge.
-const hls = new Hls({ lowLatencyMode: false });
+const hls = new Hls({ lowLatencyMode: location.hash === '#low' });
 const tags = [];
 const errors = [];
+const shown = [];
 hls.on(Hls.Events.ERROR, (event, data) => {
   errors.push(`${data.type} ${data.details} ${data.reason || data.error}`);
 });
@@ -196,13 +252,22 @@ hls.on(Hls.Events.SUBTITLE_TRACKS_UPDATED, () => {
 hls.loadSource('/hls/live/room.m3u8');
 hls.attachMedia(video);
 video.play().catch(() => {});
+setInterval(() => {
+  const lines = [...video.textTracks]
+    .filter((t) => t.kind === 'subtitles' && t.mode === 'showing')
+    .flatMap((t) => [...(t.activeCues || [])].map((c) => c.text));
+  if (lines.length && String(lines) !== String(shown[shown.length - 1])) {
+    shown.push(lines);
+  }
+}, 20);
 window.choose = () => {
   if (hls.subtitleTracks.length && hls.subtitleTrack !== 0) {
     hls.subtitleTrack = 0;
   }
 };
 window.told = () => ({
-  at: video.currentTime, state: [video.readyState, video.paused], errors,
+  shown, loaded: performance.getEntriesByType('resource')
+    .map((e) => e.name).filter((name) => name.includes('.vtt')), at: video.currentTime, state: [video.readyState, video.paused], errors,
   tags, track: hls.subtitleTrack, tracks: hls.subtitleTracks.length,
   cues: [...video.textTracks].filter((t) => t.kind === 'subtitles')
     .flatMap((t) => [...(t.cues || [])].map(
@@ -216,7 +281,8 @@ def wait_for_both(browser):
 
     def both():
         got.update(browser.script("choose(); return told()"))
-        return got["at"] > 3 and len(got["cues"]) > 4 and len(got["tags"]) > 4
+        return got["at"] > 3 and len(got["shown"]) > 4 and \
+            len(got["tags"]) > 4
     try:
         wait_for(both, 60, "cues and events")
     except AssertionError:
@@ -224,8 +290,10 @@ def wait_for_both(browser):
         raise AssertionError(f"{got}; {browser.complaints()}") from None
 
 
-def test_hls_js_shows_both(weir, clips, tmp_path):
-    """A line is shown at the picture that it was sent with."""
+@pytest.mark.parametrize("mode", ["", "#low"])
+def test_hls_js_shows_both(weir, clips, tmp_path, mode):
+    """A line is shown at the picture that it was sent with, and once; with low
+    latency, while its segment is under way."""
     messages = [(1000 * i + 500, line(f"line {i}")) for i in range(900)]
     messages += [(1000 * i, amf0.encode("onCuePoint", {"n": i}))
                  for i in range(900)]
@@ -242,8 +310,7 @@ def test_hls_js_shows_both(weir, clips, tmp_path):
     b = Browser(tmp_path / "profile",
                 "--autoplay-policy=no-user-gesture-required")
     try:
-        b.open(w.http_url("/text.html"))
-
+        b.open(w.http_url("/text.html" + mode))
         wait_for_both(b)
         got = b.script("return told()")
         assert got["tracks"] == 1
@@ -256,6 +323,12 @@ def test_hls_js_shows_both(weir, clips, tmp_path):
         for a, c in zip(numbers[1:], numbers[2:]):
             assert c == a + 1
             assert abs(starts[f"line {c}"] - starts[f"line {a}"] - 1) < 0.05
+        # Each for itself, and all of them in order.
+        assert all(len(lines) == 1 for lines in got["shown"]), got["shown"]
+        shown = [int(lines[0].split()[1]) for lines in got["shown"]]
+        assert shown == sorted(set(shown))
+        assert bool(mode) == any(re.search(r"/t-\d+\.\d+\.vtt", u)
+                                 for u in got["loaded"])
     finally:
         b.quit()
         p.stop()

@@ -17,11 +17,17 @@
 /* ---- what may be asked for (RFC 8216bis, 6.2.5.2) ---- */
 
 /* Whether parts of segments are listed: a container that writes everything has
- * none. */
+ * none, and text goes by the pictures that it is shown with. */
 static bool
 has_parts(const struct asked *a, const struct live_cuts *c)
 {
-    return c->part_target > 0 && a->key.container->payloads_follow;
+    return c->part_target > 0 && a->layer->container->payloads_follow;
+}
+
+static bool
+is_text(const struct asked *a)
+{
+    return a->key.container == &captions_container;
 }
 
 static const char *
@@ -91,37 +97,43 @@ refuse_offer(struct asked *a, enum offer_state state)
 
 /* ---- reports of other renditions (4.4.5.4) ---- */
 
-#define SIBLINGS (LIVE_LADDER_MAX * OBJECT_TRACKS)
+#define SIBLINGS (LIVE_LADDER_MAX * (OBJECT_TRACKS + 2))
 
 struct siblings {
     struct playlist_sibling items[SIBLINGS];
     size_t count;
 };
 
+/* A stream whose renditions are reported: they have the same cuts, and so the
+ * same numbers. */
+struct reported {
+    struct str room;
+    const struct live_cuts *cuts;
+    const struct offer *newest;
+};
+
 static void
-add_sibling(struct siblings *s, const struct asked *a, struct str room,
-            const char *rendition, const struct offer *newest)
+add_sibling(struct siblings *s, const struct asked *a, const struct reported *r,
+            const char *rendition)
 {
     if (s->count < SIBLINGS) {
         s->items[s->count++] = (struct playlist_sibling){
-            .uri = asked_uri(a, room, rendition),
-            .last_segment = newest->last,
-            .last_part = newest->last_part,
+            .uri = asked_uri(a, r->room, rendition),
+            .last_segment = r->newest->last,
+            .last_part = r->newest->last_part,
         };
     }
 }
 
-/* Renditions of one stream, which have the same cuts and so the same numbers;
- * but one. */
+/* Its tracks as renditions of their own. */
 static void
-add_tracks(struct siblings *s, const struct asked *a, struct str room,
-           const struct live_cuts *c, const struct offer *newest,
+add_tracks(struct siblings *s, const struct asked *a, const struct reported *r,
            const char *but)
 {
     static struct live_cut_headers h;
     struct object_track tracks[OBJECT_TRACKS];
 
-    if (!live_cut_headers(c, newest->cut.header, &h)) {
+    if (!live_cut_headers(r->cuts, r->newest->cut.header, &h)) {
         return;
     }
     for (uint32_t i = 0; i < h.count; i++) {
@@ -131,9 +143,29 @@ add_tracks(struct siblings *s, const struct asked *a, struct str room,
             snprintf(name, sizeof(name), "a%u", h.items[i].track);
         }
         if (strcmp(name, but) != 0 &&
-            object_tracks(&h, str_from(name), a->key.container, tracks) > 0) {
-            add_sibling(s, a, room, name, newest);
+            object_tracks(&h, str_from(name), a->layer->container, tracks) >
+                0) {
+            add_sibling(s, a, r, name);
         }
+    }
+}
+
+/* Its renditions, but one.  Text does not know whether the tracks that it goes
+ * with are together or apart, so its list reports both. */
+static void
+add_renditions(struct siblings *s, const struct asked *a,
+               const struct reported *r, const char *but)
+{
+    bool together = a->key.rendition[0] == '\0';
+
+    if ((together || is_text(a)) && strcmp("all", but) != 0) {
+        add_sibling(s, a, r, "all");
+    }
+    if (!together) {
+        add_tracks(s, a, r, but);
+    }
+    if (strcmp(CAPTION_RENDITION, but) != 0 && captions_are_there(r->cuts)) {
+        add_sibling(s, a, r, CAPTION_RENDITION);
     }
 }
 
@@ -166,13 +198,9 @@ add_members(struct siblings *s, const struct asked *a)
     for (size_t i = 0; i < count; i++) {
         const struct live_cuts *c = &members[i].cuts;
 
-        if (!find_newest(c, has_parts(a, c), &newest)) {
-            continue;
-        }
-        if (a->key.rendition[0] == '\0') {
-            add_sibling(s, a, members[i].room, "all", &newest);
-        } else {
-            add_tracks(s, a, members[i].room, c, &newest, "");
+        if (find_newest(c, has_parts(a, c), &newest)) {
+            add_renditions(
+                s, a, &(struct reported){ members[i].room, c, &newest }, "");
         }
     }
 }
@@ -181,10 +209,11 @@ static void
 find_siblings(struct siblings *s, const struct asked *a,
               const struct live_cuts *c, const struct offer *o)
 {
+    const char *own = a->key.rendition;
+
     s->count = 0;
-    if (a->key.rendition[0] != '\0') {
-        add_tracks(s, a, a->room, c, o, a->key.rendition);
-    }
+    add_renditions(s, a, &(struct reported){ a->room, c, o },
+                   own[0] != '\0' ? own : "all");
     add_members(s, a);
 }
 
@@ -205,8 +234,7 @@ static enum offer_state
 write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
 {
     static struct siblings siblings;
-    bool captions = a->key.container == &captions_container;
-    bool sound = captions || a->key.rendition[0] == 'a';
+    bool sound = is_text(a) || a->key.rendition[0] == 'a';
     bool parts = has_parts(a, c);
     struct offer o;
     enum offer_state state = offer_make(c, parts, sound, &o);
@@ -214,7 +242,7 @@ write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
     if (state != OFFER_GOOD) {
         return state;
     }
-    if (captions) {
+    if (is_text(a)) {
         skip_lost_captions(c, &o);
     }
     find_siblings(&siblings, a, c, &o);
@@ -268,6 +296,7 @@ answer_media(struct asked *a, const struct live_cuts *c)
         .container = a->key.container,
         .over = c->over,
         .skip = a->directives.skip,
+        .parts = has_parts(a, c),
     };
 
     memcpy(key.rendition, a->key.rendition, sizeof(key.rendition));

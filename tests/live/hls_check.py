@@ -3,7 +3,7 @@
 It follows a stream as players do (multivariant playlist, blocking reloads,
 delta updates, hinted parts, segments) and notes each fault as (rule, source,
 what): of playlists (hls_playlist.py), of fMP4 (hls_fmp4.py), of MPEG-TS
-(hls_ts.py), and of answers (below).
+(hls_ts.py), of WebVTT (hls_vtt.py), and of answers (below).
 
     viewer = Viewer(port, "/live/film.m3u8")
     viewer.follow(parts=60)
@@ -21,6 +21,7 @@ from urllib.parse import urljoin
 import hls_fmp4
 import hls_multivariant
 import hls_playlist
+import hls_vtt
 from hls_ts import Ts
 from http_client import Http
 from patience import busy
@@ -67,6 +68,7 @@ class Viewer:
         self.media_target = None  # of the media playlist
         self.timeline = hls_fmp4.Timeline(sound_slack=sound_slack)
         self.ts = Ts()
+        self.lines = hls_vtt.Lines()
         self.samples = []
         self.digests = {}   # target: of its bytes
         self.part_bytes = {}  # target of a part: its bytes
@@ -271,6 +273,9 @@ class Viewer:
         restart = self._seen_discontinuity not in (None,
                                                    segment.discontinuity)
         self._seen_discontinuity = segment.discontinuity
+        if data.startswith(b"WEBVTT"):
+            self.faults.extend(self.lines.add(data, duration, restart))
+            return
         self.init = self._init_of(segment)
         if self.init is None:
             self.samples += self.ts.add(data, restart)
@@ -305,7 +310,10 @@ class Viewer:
             return 0
         parts = [self.part_bytes.pop(urljoin(self.media_target, p.uri), None)
                  for p in segment.parts]
-        if parts and None not in parts:
+        if parts and None not in parts and data.startswith(b"WEBVTT"):
+            self.faults.extend(hls_vtt.check_segment(data, parts,
+                                                     segment.duration))
+        elif parts and None not in parts:
             self.faults.extend(hls_fmp4.check_segment(data, parts))
         elif not parts:
             self._judge_media(segment, data, segment.duration, None)

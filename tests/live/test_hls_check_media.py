@@ -1,4 +1,4 @@
-"""The checker of fMP4 and MPEG-TS: each rule catches a bad example, and what
+"""The checker of fMP4, MPEG-TS and WebVTT: each rule catches a bad example, and what
 ffmpeg writes passes."""
 # SPDX-License-Identifier: BSD-2-Clause
 
@@ -10,6 +10,7 @@ import pytest
 
 import hls_fmp4
 import hls_ts
+import hls_vtt
 from hls_fmp4 import Fragments, Init, Timeline
 
 
@@ -170,6 +171,49 @@ def test_a_discontinuity_may_go_on_later():
     assert not timeline.add(Fragments(fragment(2, 90000), GOOD), restart=True)
     assert timeline.add(Fragments(fragment(3, 0), GOOD),
                         restart=True).rules() == {"time"}
+
+
+# ---- text ----
+
+def vtt(*cues, begin=10):
+    """cues: (from, to, text), s below 10."""
+    return ("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:%d,LOCAL:00:00:00.000\n\n" % (
+        begin * 90000) + "".join(
+        f"00:00:0{a:.3f} --> 00:00:0{b:.3f}\n{text}\n\n"
+        for a, b, text in cues)).encode()
+
+
+def of_text(data):
+    return hls_vtt.Text(data, 2).faults
+
+
+def goes_on(begin):
+    lines = hls_vtt.Lines()
+    return lines.add(vtt((1, 2, "x")), 2) + \
+        lines.add(vtt((0, 1, "x"), begin=begin), 2), lines.cues
+
+
+BAD_TEXT = {
+    "vtt-head": lambda: of_text(b"WEBVTT\n\n"),
+    "vtt-goes-on": lambda: goes_on(13)[0],
+    "vtt-cue": lambda: of_text(vtt((0, 1, ""))) +
+    of_text(vtt((0, 1, "x"))[:-1]),
+    "vtt-inside": lambda: of_text(vtt((1, 3, "x"))),
+    "vtt-order": lambda: of_text(vtt((0, 2, "x"), (1, 2, "y"))),
+    "vtt-segment": lambda: hls_vtt.check_segment(
+        vtt((0, 2, "x")), [vtt((0, 1, "x")), vtt(begin=11)], 2),
+}
+
+
+@pytest.mark.parametrize("rule", hls_vtt.RULES)
+def test_each_rule_of_text_catches(rule):
+    assert rule in {f.rule for f in BAD_TEXT[rule]()}
+
+
+def test_good_text():
+    assert goes_on(12) == ([], [(11, 13, "x")])
+    assert not hls_vtt.check_segment(
+        vtt((0, 2, "x")), [vtt((0, 1, "x")), vtt((0, 1, "x"), begin=11)], 2)
 
 
 # ---- ffmpeg's ----
