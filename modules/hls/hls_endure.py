@@ -10,7 +10,6 @@ import signal
 import subprocess
 import threading
 import time
-from fractions import Fraction
 
 import flv
 from browser import Browser
@@ -149,9 +148,7 @@ class Watcher(Viewer):
     again."""
 
     def __init__(self, port, source, digests, parts):
-        # With each session its sound begins where its clock is.
-        super().__init__(port, TARGET, connect=self._connected,
-                         sound_slack=Fraction(1, 20))
+        super().__init__(port, TARGET, connect=self._connected)
         self.port, self.connections = port, 0
         self.source, self.digests, self.parts = source, digests, parts
         self.steps = 0

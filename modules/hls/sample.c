@@ -76,16 +76,19 @@ track_of(const struct live_cut_frame *f, const struct media_sample_head *head,
     return count;
 }
 
-/* Sound: its place in time, and where the next one begins. */
-static int64_t
+/* Sound: its place in time, and where the next one begins.  False: it is left
+ * out. */
+static bool
 time_of_sound(struct pile *p, const struct live_cut_frame *f,
               const struct media_track *t, uint32_t offset)
 {
     struct str body = str_of(f->front + offset, f->front_len - offset);
     uint32_t duration = media_sound_duration(t, body);
+    uint64_t time = 0;
+    bool heard = live_cut_sound(&p->next, f->time, t->rate, duration, &time);
 
-    return (int64_t)live_cut_sound(p->next, f->time, t->rate, duration,
-                                   &p->next);
+    p->times[p->count] = (int64_t)time;
+    return heard;
 }
 
 static void
@@ -95,8 +98,10 @@ add(struct pile *p, const struct live_cut_frame *f,
     int64_t scale = t->track.timescale;
     bool sound = f->type == MEDIA_AUDIO;
 
-    p->times[p->count] =
-        sound ? time_of_sound(p, f, &t->track, head->offset) : f->time;
+    p->times[p->count] = f->time;
+    if (sound && !time_of_sound(p, f, &t->track, head->offset)) {
+        return;
+    }
     p->samples[p->count] = (struct media_sample){
         .size = f->len - head->offset,
         .cts = (int32_t)((int64_t)head->cts * scale / 1000),
@@ -313,8 +318,8 @@ static struct media_run
 run_of(struct pile *p, const struct object_track *t, int64_t cut_time)
 {
     bool sound = t->track.type == MEDIA_AUDIO;
-    int64_t first =
-        sound ? (int64_t)p->next : cut_time * (MEDIA_VIDEO_TIMESCALE / 1000);
+    int64_t first = sound ? (int64_t)(p->next & ~LIVE_CUT_ANEW)
+                          : cut_time * (MEDIA_VIDEO_TIMESCALE / 1000);
 
     if (p->count > 0) {
         first =

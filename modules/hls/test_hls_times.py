@@ -187,11 +187,13 @@ def test_clock_jumps(weir, clips, ms):
     compare_stretches(taker, p)
 
 
-def test_another_session(weir, clips):
-    """Numbers and times go on, whatever clock the publisher has."""
+@pytest.mark.parametrize("later", [0.1, 0])
+def test_another_session(weir, clips, later):
+    """Numbers and times go on, whatever clock the publisher has; sound goes on
+    behind its end where the publisher is back at once."""
     def again(p):
         p.leave()
-        time.sleep(0.1)  # so much later the stream goes on
+        time.sleep(later)  # so much later the stream goes on
         p.come_back(start_time=12345)
     p, taker = follow_on(weir, both(clips), again)
     assert len(taker.tags()) == 2

@@ -163,7 +163,7 @@ cut_anew(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
         }
         if (c->broken) {
             t->last = time;
-            t->next = 0; /* where its clock is */
+            t->next |= LIVE_CUT_ANEW; /* where its clock is */
         }
     }
     cut_before(c, f, time, flags);
@@ -353,19 +353,19 @@ may_begin(struct cutter *c, const struct cut_frame *f, int64_t time)
     return f->start || time - c->waits_since >= BEGIN_MS;
 }
 
-/* Its times will be set anew so far from where they are that players have to
+/* Its times will be set anew so far behind where they are that players have to
  * know (live_cut_sound()): a segment ends in front of it. */
 static void
 look_for_leap(struct cutter *c, const struct cut_track *t,
               const struct cut_frame *f, int64_t time)
 {
-    int64_t next, apart;
+    int64_t apart;
 
-    if (c->lost || !c->begun || !t->in || t->next == 0 || t->timescale == 0) {
+    if (c->lost || !c->begun || !t->in || t->timescale == 0 ||
+        (t->next & LIVE_CUT_ANEW) != 0) {
         return;
     }
-    next = (int64_t)(t->next * 1000 / t->timescale);
-    apart = time > next ? time - next : next - time;
+    apart = time - (int64_t)(t->next * 1000 / t->timescale);
     if (apart > LEAP_MS && (uint64_t)apart * t->timescale / 1000 >
                                2 * (uint64_t)cut_track_duration(t, f)) {
         atomic_store(&c->page->closed, f->number);
@@ -395,7 +395,7 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     } else if (is_pause(c, time)) {
         lead_in_pause(c, t, f, time);
     }
-    cut_track_sound(t, f, time);
+    cut_track_sound(c, t, f, time);
     t->last = time;
 }
 

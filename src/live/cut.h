@@ -65,6 +65,7 @@ struct cut_page {
     _Atomic uint64_t closed;    /* where the part under way ended, if that is
                                    behind its first frame */
     _Atomic int64_t end_time;   /* its end, if no frame follows */
+    _Atomic int64_t heard;      /* where all sound ends, ms */
     _Atomic uint32_t interval;  /* of frames that lead, microseconds */
     _Atomic uint32_t timed;     /* offset is set */
     _Atomic int64_t segment_ms; /* when the first frame of the newest segment
@@ -103,7 +104,8 @@ struct cut_track {
     uint8_t codec;            /* enum media_codec */
     uint32_t place;           /* among the sounds of the set */
     int64_t last;             /* time of the last frame */
-    uint64_t next;            /* decode time of the next frame of sound */
+    uint64_t next;            /* of sound, for live_cut_sound() */
+    int64_t heard;            /* where older sound ends, ms */
     uint32_t duration;        /* of every frame of sound; 0: not all the same */
     uint32_t timescale;       /* units a second */
     struct media_track track; /* borrows from header */
@@ -236,8 +238,8 @@ void cut_track_size(struct cutter *c, struct cut_track *t,
 uint32_t cut_track_duration(const struct cut_track *t,
                             const struct cut_frame *f);
 /* A frame of sound at that time. */
-void cut_track_sound(struct cut_track *t, const struct cut_frame *f,
-                     int64_t time);
+void cut_track_sound(struct cutter *c, struct cut_track *t,
+                     const struct cut_frame *f, int64_t time);
 /* Puts the tracks that are there into a set: that of the newest number if it
  * says the same, else one with the next number.  Returns its number. */
 uint32_t cut_tracks_set(struct cutter *c);

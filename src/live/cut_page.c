@@ -80,6 +80,9 @@ go_on(struct cutter *c, bool over)
         begin_run(page);
     }
     c->again = atomic_load(&cut_run_of(page)->target) == 0;
+    for (unsigned i = 1; i < CUT_TRACKS; i++) {
+        c->tracks[i].heard = atomic_load(&page->heard);
+    }
     cut_tracks_expect(c);
     c->clock = atomic_load(&page->end_time);
     c->keep_cut = next > LIVE_CUT_RING ? next - LIVE_CUT_RING + 1 : 1;

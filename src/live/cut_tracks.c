@@ -65,11 +65,30 @@ cut_track_of(struct cutter *c, const struct cut_frame *f)
     return pictures;
 }
 
+static uint64_t
+rounded_up(uint64_t time, uint64_t from, uint64_t to)
+{
+    return (time * to + from - 1) / from;
+}
+
+/* Of another header, or another session: its sound begins where its clock is,
+ * but not before older sound ends.  scale: the one of the older. */
+static void
+begin_anew(struct cut_track *t, uint32_t scale)
+{
+    if (scale != 0) {
+        t->heard = (int64_t)rounded_up(t->next & ~LIVE_CUT_ANEW, scale, 1000);
+    }
+    t->next =
+        LIVE_CUT_ANEW | rounded_up((uint64_t)t->heard, 1000, t->timescale);
+}
+
 /* Its header tells whether it can be offered. */
 static void
 read_header(struct cut_track *t)
 {
     struct media_track track;
+    uint32_t scale = t->timescale;
 
     t->known = media_track_of(&track, (enum media_type)t->type,
                               str_of(t->header, t->len)) == 0;
@@ -78,6 +97,7 @@ read_header(struct cut_track *t)
                       ? media_sound_duration(&track, STR_NONE)
                       : 0;
     t->track = track;
+    begin_anew(t, scale);
 }
 
 /* Whether the front of a frame of a codec without header says what another one
@@ -121,7 +141,6 @@ cut_track_learn(struct cutter *c, struct cut_track *t,
     t->len = (uint16_t)len;
     t->codec = f->info.codec;
     t->width = t->height = 0;
-    t->next = 0;
     read_header(t);
     t->there = t->there && t->known;
     c->differs |= t->in;
@@ -156,10 +175,20 @@ cut_track_duration(const struct cut_track *t, const struct cut_frame *f)
 }
 
 void
-cut_track_sound(struct cut_track *t, const struct cut_frame *f, int64_t time)
+cut_track_sound(struct cutter *c, struct cut_track *t,
+                const struct cut_frame *f, int64_t time)
 {
-    live_cut_sound(t->next, time, t->timescale, cut_track_duration(t, f),
-                   &t->next);
+    uint64_t at;
+
+    if (t->timescale == 0 || !live_cut_sound(&t->next, time, t->timescale,
+                                             cut_track_duration(t, f), &at)) {
+        return;
+    }
+    int64_t end = (int64_t)rounded_up(t->next, t->timescale, 1000);
+
+    if (end > atomic_load_explicit(&c->page->heard, memory_order_relaxed)) {
+        atomic_store_explicit(&c->page->heard, end, memory_order_relaxed);
+    }
 }
 
 void

@@ -58,10 +58,9 @@ struct live_cut {
                                belongs to none */
     int64_t wall_ms;        /* since 1970, when the frame arrived */
     uint64_t bytes;         /* payload bytes of the stream before it */
-    uint64_t sound[LIVE_CUT_SOUNDS]; /* the next_time for live_cut_sound() of
-                               the first frame of each track of sound at or
-                               behind the cut, in the order of the codec
-                               headers */
+    uint64_t sound[LIVE_CUT_SOUNDS]; /* the *next for live_cut_sound() of the
+                               first frame of each track of sound at or behind
+                               the cut, in the order of the codec headers */
 };
 
 /* A stream as its cuts tell; good until the turn ends. */
@@ -142,13 +141,21 @@ int live_cut_ranges(const struct live_cuts *c, uint64_t number, uint32_t skip,
                     struct iovec *ranges, int most);
 
 /* The time of sound on a track, counted in samples so that frames neither
- * overlap nor leave gaps: it follows the clock of the stream only when that
- * differs by more than two frames.  Writer and readers step through the same
- * frames and so come to the same times.  now: the frame's time, ms; rate: its
- * media_track.timescale; duration: media_sound_duration().  Returns
- * its decode time, and sets *next to the one behind it. */
-uint64_t live_cut_sound(uint64_t next_time, int64_t now, uint32_t rate,
-                        uint32_t duration, uint64_t *next);
+ * overlap nor leave gaps, and never back: it follows the clock of the stream
+ * when that is ahead by more than two frames.  A frame that is behind by more
+ * is left out, until the clock has come to where sound ends.  One that is
+ * behind by more than LIVE_CUT_BACK_MS is of a clock that tells nothing.
+ * Writer and readers step through the same frames and so come to the same
+ * times.
+ *
+ * next: where the frame should begin, or, with LIVE_CUT_ANEW, the earliest time
+ * of a frame that begins where its clock is; set to the end of the frame.  now:
+ * the frame's time, ms; rate: its media_track.timescale; duration:
+ * media_sound_duration().  Sets its decode time; false: it is left out. */
+bool live_cut_sound(uint64_t *next, int64_t now, uint32_t rate,
+                    uint32_t duration, uint64_t *time);
+#define LIVE_CUT_ANEW (UINT64_C(1) << 63)
+#define LIVE_CUT_BACK_MS 2000
 
 /* Called in this process for each new cut of a stream of that name, and when
  * its publisher goes, comes, or its hold is over; frames wake nobody.  The

@@ -202,7 +202,7 @@ static void
 look_at_cut(const struct live_cuts *c, uint64_t number)
 {
     struct live_cut cut, again;
-    uint64_t next;
+    uint64_t next, time;
 
     if (!live_cut_at(c, number, &cut)) {
         return;
@@ -214,7 +214,10 @@ look_at_cut(const struct live_cuts *c, uint64_t number)
     look_at_headers(c, cut.header);
     look_at_frame(c, &cut, cut.frame);
     look_at_frame(c, &cut, cut.ended_frame);
-    live_cut_sound(cut.sound[0], cut.time, 44100, 1024, &next);
+    next = cut.sound[0];
+    if (live_cut_sound(&next, cut.time, 44100, 1024, &time)) {
+        require(time >= (cut.sound[0] & ~LIVE_CUT_ANEW));
+    }
 }
 
 int

@@ -164,20 +164,52 @@ test_bytes_of_frames(void **state)
 static void
 test_an_hour_of_sound(void **state)
 {
-    uint64_t next = 0, begin = 0, frames = 44100u * 3600 / 1024;
+    uint64_t next = 0, begin = 0, frames = 44100u * 3600 / 1024, time;
 
     (void)state;
     for (uint64_t i = 0; i < frames; i++) {
-        uint64_t time =
-            live_cut_sound(next, (int64_t)(10000 + i * 1024 * 1000 / 44100),
-                           44100, 1024, &next);
-
+        assert_true(live_cut_sound(&next,
+                                   (int64_t)(10000 + i * 1024 * 1000 / 44100),
+                                   44100, 1024, &time));
         begin = i == 0 ? time : begin;
         assert_int_equal(time, begin + i * 1024);
     }
-    /* The clock of the stream differs: followed, once. */
-    assert_int_equal(live_cut_sound(next, 20000, 44100, 1024, &next), 882000);
-    assert_int_equal(next, 883024);
+    /* The clock of the stream is ahead: followed, once. */
+    assert_true(live_cut_sound(&next, 5000000, 44100, 1024, &time));
+    assert_int_equal(time, 220500000);
+    assert_int_equal(next, 220501024);
+}
+
+/* Two frames are 46 ms. */
+static void
+test_sound_never_goes_back(void **state)
+{
+    static const struct {
+        uint64_t next;
+        int64_t now;
+        uint64_t time; /* 0: left out */
+    } rows[] = {
+        { 441000, 9954, 441000 },
+        { 441000, 9953, 0 },
+        { 441000, 8000, 0 },
+        { 441000, 7999, 441000 }, /* the clock tells nothing */
+        { 441000, 10046, 441000 },
+        { 441000, 10047, 443072 },
+        { LIVE_CUT_ANEW | 441000, 9954, 441000 },
+        { LIVE_CUT_ANEW | 441000, 9953, 0 },
+        { LIVE_CUT_ANEW | 441000, 10001, 441044 },
+        { LIVE_CUT_ANEW, 10000, 441000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint64_t next = rows[i].next, time = 0;
+        bool heard = live_cut_sound(&next, rows[i].now, 44100, 1024, &time);
+
+        assert_int_equal(heard, rows[i].time != 0);
+        assert_int_equal(time, rows[i].time);
+        assert_int_equal(next, heard ? time + 1024 : rows[i].next);
+    }
 }
 
 /* An attacker wrote the page: readers answer something. */
@@ -233,6 +265,7 @@ main(void)
         TEST(test_no_cuts_without_rules),
         TEST(test_bytes_of_frames),
         TEST(test_an_hour_of_sound),
+        TEST(test_sound_never_goes_back),
         TEST(test_any_page),
     };
 
