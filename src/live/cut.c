@@ -431,6 +431,9 @@ cut_note(struct cutter *c, const struct cut_frame *f)
         note_sound(c, t, f, time);
     }
     c->clock = time > c->clock ? time : c->clock;
+    if (atomic_load(&c->stream->head) > c->keep) {
+        cut_hunger(c, false);
+    }
 }
 
 void

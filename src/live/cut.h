@@ -50,6 +50,7 @@ struct cut_run {
     _Atomic uint32_t part_target; /* ms */
     _Atomic uint32_t aim;         /* ms; how long parts are made */
     _Atomic uint32_t loose;       /* a segment began without a key frame */
+    _Atomic uint32_t starved;     /* memory keeps less than a list needs */
     _Atomic uint32_t failed;      /* strict_keys could not be kept */
     _Atomic uint32_t apart;       /* it was told that its key frames are not
                                      where those of its leader are */
@@ -140,7 +141,6 @@ struct cutter {
     bool lost;             /* frames were */
     bool differs;          /* the tracks are not those of the set in force */
     bool broken;           /* media are missing in front of the cut */
-    bool starved;          /* memory keeps less than a list needs */
     bool again;            /* nothing was offered yet: the run begins anew */
     bool sound_led;        /* the last time */
     int64_t segment_time;  /* where the segment under way began */
@@ -189,6 +189,10 @@ uint64_t cut_seconds(void);
 /* Notes a cut in front of a frame. */
 void cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
                 uint32_t flags);
+
+/* Whether memory keeps what a list needs: noted when it does not, and, at the
+ * end of a segment, when there is enough again. */
+void cut_hunger(struct cutter *c, bool segment);
 
 /* ---- cut_ladder.c ---- */
 

@@ -157,40 +157,45 @@ keep_targets(struct cutter *c)
     }
 }
 
-/* Of the segments to keep, what memory keeps. */
-static bool
-is_starved(struct cutter *c)
+/* Of the segments to keep, what memory keeps, ms. */
+static int64_t
+kept_ms(struct cutter *c)
 {
-    int64_t target = atomic_load(&cut_run_of(c->page)->target);
     uint64_t head = atomic_load(&c->stream->head);
     uint64_t n = c->keep_cut;
 
-    if (target == 0 || c->keep >= head) {
-        return false;
+    if (c->keep >= head) {
+        return INT64_MAX;
     }
     while (n <= c->last.number &&
            (c->page->cuts[n % LIVE_CUT_RING].frame < head ||
             (c->page->cuts[n % LIVE_CUT_RING].flags & LIVE_CUT_SEGMENT) == 0)) {
         n++;
     }
-    return n > c->last.number ||
-           c->last.time - c->page->cuts[n % LIVE_CUT_RING].time <
-               LIVE_CUT_LEAST * target;
+    return n > c->last.number ? 0
+                              : atomic_load(&c->page->end_time) -
+                                    c->page->cuts[n % LIVE_CUT_RING].time;
 }
 
-static void
-look_for_hunger(struct cutter *c)
+void
+cut_hunger(struct cutter *c, bool segment)
 {
-    bool starved = is_starved(c);
+    struct cut_run *run = cut_run_of(c->page);
+    int64_t target = atomic_load(&run->target);
+    bool starved = atomic_load(&run->starved) != 0;
+    int64_t kept = target != 0 ? kept_ms(c) : INT64_MAX;
 
-    if (starved && !c->starved) {
+    if (!starved && kept < LIVE_CUT_LEAST * target) {
+        atomic_store(&run->starved, 1);
         metric_add(&live_metrics[LIVE_CUTS_LOST], LIVE_CUTS_MEMORY, 1);
         log_limited(LOG_WARN,
                     "stream %.*s: live.max_stream_memory keeps less than %d "
-                    "segments: it is not offered",
-                    STR_ARGS(stream_name(c->stream)), LIVE_CUT_LEAST);
+                    "segments: it is not offered until there are %d",
+                    STR_ARGS(stream_name(c->stream)), LIVE_CUT_LEAST,
+                    LIVE_CUT_AGAIN);
+    } else if (starved && segment && kept >= LIVE_CUT_AGAIN * target) {
+        atomic_store(&run->starved, 0);
     }
-    c->starved = starved;
 }
 
 uint64_t
@@ -340,7 +345,7 @@ cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
     c->last = cut;
     if ((flags & LIVE_CUT_SEGMENT) != 0) {
         keep_targets(c);
-        look_for_hunger(c);
+        cut_hunger(c, true);
     }
     wake_cut_readers(c->stream);
 }

@@ -53,7 +53,7 @@ struct runs {
     uint64_t word, older_word;
     uint64_t first, older_first;
     uint32_t target, part_target;
-    bool strict, failed;
+    bool strict, failed, starved;
 };
 
 static struct runs
@@ -78,6 +78,7 @@ copy_runs(struct cut_page *page)
             .part_target = atomic_load(&run->part_target),
             .strict = atomic_load(&run->loose) == 0,
             .failed = atomic_load(&run->failed) != 0,
+            .starved = atomic_load(&run->starved) != 0,
         };
         atomic_thread_fence(memory_order_seq_cst);
         again = atomic_load(&page->run_count);
@@ -149,13 +150,13 @@ find_ends(struct live_cuts *c, struct cut_page *page)
 
 /* Of a list that was longer once, too little is left. */
 static void
-look_for_hunger(struct live_cuts *c)
+look_for_hunger(struct live_cuts *c, bool starved)
 {
     struct live_cut cut;
 
     c->short_of_memory =
         c->target != 0 && c->first > c->run &&
-        (!live_cut_at(c, c->first, &cut) ||
+        (starved || !live_cut_at(c, c->first, &cut) ||
          c->end_time - cut.time < (int64_t)LIVE_CUT_LEAST * c->target);
     if (c->short_of_memory) {
         c->target = c->part_target = 0;
@@ -198,7 +199,7 @@ live_cuts_find(struct str name, struct live_cuts *c)
         c->first = c->end;
     }
     find_ends(c, page);
-    look_for_hunger(c);
+    look_for_hunger(c, runs.starved);
     return true;
 }
 

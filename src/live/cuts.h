@@ -28,9 +28,10 @@
 #define LIVE_CUT_SOUNDS 4u /* tracks of sound that are timed */
 #define LIVE_CUT_TARGETS 7 /* target durations that are kept */
 #define LIVE_CUT_RING 256u /* cuts that a stream can have at once */
-#define LIVE_CUT_LEAST                                     \
-    3 /* target durations without which nothing is offered \
-       */
+/* Target durations without which nothing is offered, and with which it is
+ * again: a stream at the edge does not come and go. */
+#define LIVE_CUT_LEAST 3
+#define LIVE_CUT_AGAIN 4
 #define LIVE_CUT_TARGET_MAX 60000 /* ms; the longest target duration */
 
 enum live_cut_flag {
@@ -72,7 +73,8 @@ struct live_cuts {
     uint32_t target;       /* ms; EXT-X-TARGETDURATION.  0: not known yet,
                               nothing can be offered */
     bool short_of_memory;  /* target is 0 because less than LIVE_CUT_LEAST of
-                              them can be kept (live.max_stream_memory) */
+                              them can be kept (live.max_stream_memory), and
+                              LIVE_CUT_AGAIN were not since */
     bool failed;           /* target is 0 because strict_keys could not be
                               kept */
     uint32_t part_target;  /* ms; 0: parts are not made */

@@ -71,6 +71,40 @@ fat(uint32_t bytes)
     }
 }
 
+/* Forty seconds more.  Returns how often it was not offered any more, or was
+ * again. */
+static unsigned
+fatter(uint32_t *next, uint32_t bytes)
+{
+    bool offered = find().target != 0;
+    unsigned changes = 0;
+
+    for (uint32_t end = *next + 25 * 40; *next < end; (*next)++) {
+        append(&w, *next % 50 == 0 ? KEY : INTER, *next * 40, bytes);
+        changes += offered != (find().target != 0);
+        offered = find().target != 0;
+    }
+    return changes;
+}
+
+/* Between three targets and four: what it was. */
+static void
+test_memory_at_the_edge(void **state)
+{
+    uint32_t next = 25 * 40;
+
+    (void)state;
+    fat(8000);
+    assert_int_equal(fatter(&next, 8000), 0);
+    assert_int_equal(fatter(&next, 11000), 1);
+    assert_true(find().short_of_memory);
+    assert_int_equal(fatter(&next, 20000), 0);
+    assert_int_equal(fatter(&next, 11000), 0);
+    assert_int_equal(fatter(&next, 8000), 1);
+    assert_int_equal(find().target, 2000);
+    assert_int_equal(fatter(&next, 8800), 0);
+}
+
 static void
 test_memory_makes_the_list_shorter(void **state)
 {
@@ -262,6 +296,7 @@ main(void)
         TEST(test_targets_are_kept),
         TEST(test_memory_makes_the_list_shorter),
         TEST(test_memory_is_too_little),
+        TEST(test_memory_at_the_edge),
         TEST(test_no_cuts_without_rules),
         TEST(test_bytes_of_frames),
         TEST(test_an_hour_of_sound),
