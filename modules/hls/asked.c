@@ -158,6 +158,21 @@ asked_base(const struct asked *a, uint64_t word)
     return text;
 }
 
+/* Of the folder of objects beside the playlist. */
+struct str
+asked_object_query(const struct asked *a, uint64_t word)
+{
+    struct http_request *r = a->request;
+    struct str path = r->path, query;
+
+    path.len -= sizeof(".m3u8") - 1;
+    query = http_sign_folder(r, pool_printf(r->pool, "%.*s/%016llx/",
+                                            STR_ARGS(path),
+                                            (unsigned long long)word));
+    return query.len > 0 ? pool_printf(r->pool, "?%.*s", STR_ARGS(query))
+                         : STR_NONE;
+}
+
 /* ---- answers ---- */
 
 enum http_result

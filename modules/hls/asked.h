@@ -40,6 +40,9 @@ bool asked_read(struct asked *a, struct http_request *r,
 struct str asked_uri(const struct asked *a, struct str room,
                      const char *rendition);
 struct str asked_base(const struct asked *a, uint64_t word);
+/* "?signed=..." behind the names of its objects, for players that send no
+ * headers; empty where the location wants no such thing. */
+struct str asked_object_query(const struct asked *a, uint64_t word);
 
 /* 404 and 503 with a reason, counted. */
 enum http_result asked_refuse(struct asked *a, int status, enum hls_refused why,

@@ -25,11 +25,13 @@ void made_forget(struct object *o);
 int made_copy(struct object *o);
 
 /* A playlist as text. */
+#define TEXT_QUERY_MAX 64
 struct text_key {
     uint64_t word, end; /* of the run; the cut up to which it tells */
     const struct media_container *container;
     char rendition[OBJECT_RENDITION_MAX];
     bool over, skip, parts;
+    char query[TEXT_QUERY_MAX]; /* of its objects; may be empty */
 };
 struct text {
     struct list chain, age;

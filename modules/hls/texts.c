@@ -258,7 +258,7 @@ write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
         .open = o.open,
         .base = asked_base(a, c->word),
         .rendition = str_from(a->key.rendition),
-        .map_query = STR_NONE,
+        .map_query = str_from(t->key.query),
         .siblings = siblings.items,
         .sibling_count = siblings.count,
     };
@@ -277,8 +277,10 @@ set_headers(struct asked *a, const struct live_cuts *c, const struct text *t)
     } else if (a->directives.has_segment) {
         age = 6 * (long long)playlist_seconds(c->target);
     }
-    http_set_header(r, "Cache-Control",
-                    pool_printf(r->pool, "public, max-age=%lld", age));
+    http_set_header(
+        r, "Cache-Control",
+        pool_printf(r->pool, "%s, max-age=%lld",
+                    http_query_proof(r).len > 0 ? "private" : "public", age));
     http_set_header(
         r, "ETag",
         pool_printf(
@@ -300,6 +302,7 @@ answer_media(struct asked *a, const struct live_cuts *c)
     };
 
     memcpy(key.rendition, a->key.rendition, sizeof(key.rendition));
+    str_copy(key.query, sizeof(key.query), asked_object_query(a, c->word));
     struct text *t = made_text(a->name, &key);
 
     if (t == NULL) {

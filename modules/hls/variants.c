@@ -51,17 +51,19 @@ sounds_of(const struct content *s)
     return s->count - (has_pictures(s) ? 1 : 0);
 }
 
-/* The viewer's id stands in addresses of playlists alone. */
+/* The viewer's id, and its token, stand in addresses of playlists alone. */
 static struct str
 uri(const struct variants *v, const struct content *s, const char *rendition)
 {
     const struct asked *a = v->a;
+    struct str proof = http_query_proof(a->request);
     char id[VIEWER_TEXT];
 
-    return pool_printf(a->request->pool, "%.*s%s&viewer=%s",
+    return pool_printf(a->request->pool, "%.*s%s&viewer=%s%s%.*s",
                        STR_ARGS(asked_uri(a, s->member->room, rendition)),
                        a->of_ladder ? "&ladder=1" : "",
-                       viewer_text(&a->viewer, id));
+                       viewer_text(&a->viewer, id), proof.len > 0 ? "&" : "",
+                       STR_ARGS(proof));
 }
 
 static void

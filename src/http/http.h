@@ -280,6 +280,16 @@ bool http_query(struct http_request *r, const char *name, struct str *value);
 size_t http_query_count(struct http_request *r, const char *name,
                         struct str *raw);
 
+/* Links to what needs the same right as this request, for clients that send no
+ * headers: the part of the query that proved it, as it was sent ("token=..."),
+ * for links that are this client's alone; empty: a header did, or none was
+ * needed. */
+struct str http_query_proof(struct http_request *r);
+/* The same for links that are the same for all: a part of the query that opens
+ * a folder (a decoded path, with its slash at the end) for an hour at least;
+ * empty: the location takes no proof in the query. */
+struct str http_sign_folder(struct http_request *r, struct str folder);
+
 /* Headers of requests that a module makes to others on behalf of this one:
  * its trace with a new span, and the tracestate that came with it (empty: leave
  * it out). */

@@ -207,6 +207,10 @@ def test_mistakes_are_found(tmp_path):
     assert "needs tokens" in bad('type = "bearer";')
     assert "does not go with" in bad('type = "basic"; users_file = "x";'
                                      ' issuer = "a";')
+    assert "query does not go with" in bad(
+        'type = "basic"; users_file = "x"; query = "token";')
+    assert 'letters, digits and "_"' in bad(
+        f'type = "bearer"; tokens = "{TOKEN}"; query = "a&b";')
     assert "16 letters" in bad('type = "bearer"; tokens = "short";')
     assert "needs algorithms" in bad('type = "jwt"; secret = "x";')
     assert "32 bytes" in bad('type = "jwt"; algorithms = "HS256";'

@@ -285,6 +285,7 @@ make_rule(struct pool *pool, const struct auth_settings *s,
           struct auth_rule *rule, struct errmsg *err)
 {
     rule->realm = s->realm;
+    rule->query = s->query;
     switch ((enum auth_type)s->type) {
     case AUTH_TYPE_BEARER:
         return make_bearer(pool, s, rule, err);

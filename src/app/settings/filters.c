@@ -36,6 +36,21 @@ check_realm(struct str value, struct errmsg *err)
     return 0;
 }
 
+/* It stands in addresses. */
+static int
+check_argument(struct str value, struct errmsg *err)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        char c = value.ptr[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || c == '_')) {
+            return errmsg_set(err, "must be of letters, digits and \"_\"");
+        }
+    }
+    return 0;
+}
+
 static int
 check_algorithm(struct str value, struct errmsg *err)
 {
@@ -66,6 +81,11 @@ const struct conf_key settings_auth_keys[] = {
         .max = AUTH_REALM_MAX, .check = check_realm,
         .help = "The name of the area in the demand for a proof "
                 "(WWW-Authenticate)."),
+    ROW(auth_settings, query, CONF_STRING, .preset = "", .max = 32,
+        .check = check_argument,
+        .help = "bearer, jwt: a token may be this argument of the query, too, "
+                "for players that send no headers; name one of mask_args, "
+                "which logs hide (\"access_token\"); empty: none."),
     ROW(auth_settings, tokens, CONF_STRINGS, .preset = "", .secret = true,
         .help = "bearer: tokens that let in, of at least 16 letters."),
     ROW(auth_settings, tokens_file, CONF_STRING, .preset = "",
@@ -153,6 +173,9 @@ settings_check_auth(const void *settings, struct errmsg *err)
     }
     if (s->type == AUTH_TYPE_JWT && s->algorithms.count == 0) {
         return errmsg_set(err, "type \"jwt\" needs algorithms");
+    }
+    if (s->type == AUTH_TYPE_BASIC && s->query.len > 0) {
+        return errmsg_set(err, "query does not go with type \"basic\"");
     }
     if (s->secret.len > 0 && s->secret_file.len > 0) {
         return errmsg_set(err, "it has secret or secret_file, not both");

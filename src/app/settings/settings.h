@@ -132,6 +132,7 @@ struct auth_settings {
     struct conf_where where;
     int type; /* enum auth_type */
     struct str realm;
+    struct str query;           /* bearer, jwt */
     struct conf_strings tokens; /* bearer */
     struct str tokens_file;
     struct str users_file;          /* basic */

@@ -32,6 +32,7 @@ struct password_check {
 /* Where the filter is with a request. */
 struct auth_try {
     struct authorization given;
+    bool has_header;              /* it was given in one */
     size_t rule;                  /* the one that is asked */
     struct password_check *check; /* on a thread */
     bool checked, fits;           /* what it found */
@@ -225,15 +226,27 @@ ask_basic(struct exchange *x, const struct auth_rule *rule, bool *met)
     return FILTER_PASS;
 }
 
+/* In the header, or, where there is none, in the query. */
+static bool
+find_token(struct exchange *x, const struct auth_rule *rule, struct str *token)
+{
+    const struct auth_try *t = x->auth;
+
+    *token = t->given.token;
+    return t->given.kind == AUTHORIZATION_BEARER ||
+           (!t->has_header && auth_query_token(&x->pub, rule, token));
+}
+
 static void
 ask_bearer(struct exchange *x, const struct auth_rule *rule, bool *met)
 {
     struct auth_try *t = x->auth;
+    struct str token;
 
-    if (t->given.kind != AUTHORIZATION_BEARER) {
+    if (!find_token(x, rule, &token)) {
         return;
     }
-    if (auth_knows_token(rule, t->given.token)) {
+    if (auth_knows_token(rule, token)) {
         x->pub.user = STR("bearer");
         *met = true;
         return;
@@ -247,12 +260,13 @@ ask_jwt(struct exchange *x, const struct auth_rule *rule, bool *met)
 {
     struct auth_try *t = x->auth;
     enum jwt_result result;
+    struct str token;
 
-    if (t->given.kind != AUTHORIZATION_BEARER) {
+    if (!find_token(x, rule, &token)) {
         return;
     }
-    result = jwt_check(x->pub.pool, &rule->jwt, t->given.token,
-                       clock_wall_ms() / 1000, &x->pub.user);
+    result = jwt_check(x->pub.pool, &rule->jwt, token, clock_wall_ms() / 1000,
+                       &x->pub.user);
     if (result == JWT_GOOD) {
         *met = true;
         return;
@@ -353,6 +367,7 @@ read_authorization(struct exchange *x, struct auth_try *t)
     }
     if (value != NULL) {
         authorization_parse(x->pub.pool, *value, &t->given);
+        t->has_header = true;
         t->why = "nothing of it is known here";
     }
     return t->given.kind != AUTHORIZATION_BAD;
@@ -372,6 +387,9 @@ http_auth_filter(struct exchange *x)
         if (!read_authorization(x, x->auth)) {
             return http_filter_reject(x, REFUSE_AUTHORIZATION,
                                       "malformed Authorization header");
+        }
+        if (!x->auth->has_header && auth_is_signed(&x->pub)) {
+            return FILTER_PASS;
         }
     }
     for (; x->auth->rule < auth->rule_count; x->auth->rule++) {

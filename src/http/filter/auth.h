@@ -4,16 +4,18 @@
  * A request carries its proof in Authorization: a token that is on a list
  * (RFC 6750), a user's name and password (RFC 7617), or a signed token
  * (jwt.h).  A location has rules for any of these, and a request passes that
- * meets one.  The master makes the rules, because workers cannot read the
- * files; nobody changes them later.  They hold no secret in the clear except
- * the keys of jwt.h: tokens are kept as digests under a random key, passwords
- * as the hashes of the file.
+ * meets one.  Where a rule says so, its token may stand in the query instead,
+ * for players that send no headers.  The master makes the rules, because
+ * workers cannot read the files; nobody changes them later.  They hold no
+ * secret in the clear except the keys of jwt.h: tokens are kept as digests
+ * under a random key, passwords as the hashes of the file.
  *
  * Hashing a password takes long on purpose: the task threads do it, a bounded
  * number at a time.  A password that was right is remembered for a minute.
  *
  *   auth.c       deciding
  *   auth_make.c  the rules, of lists and files
+ *   signed.c     addresses that were given to who had a right
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -25,6 +27,8 @@
 
 #define AUTH_REALM_MAX 100 /* bytes */
 #define AUTH_FILE_MAX ((size_t)4 << 20)
+
+struct http_request;
 
 enum auth_kind { AUTH_BEARER, AUTH_BASIC, AUTH_JWT };
 
@@ -39,6 +43,8 @@ struct auth_user {
 struct auth_rule {
     enum auth_kind kind;
     struct str realm;
+    struct str query; /* the argument that may have the token, with a NUL
+                         behind it; empty: none */
     uint8_t key[DIGEST_SHA256]; /* of the tokens' digests */
     struct auth_token *tokens;  /* BEARER: sorted */
     size_t token_count;
@@ -70,6 +76,13 @@ int auth_add_key(struct pool *pool, struct signature_key *key, struct str id,
                  struct auth_rule *out, struct errmsg *err);
 int auth_add_jwks(struct pool *pool, struct str file, unsigned kinds,
                   struct auth_rule *out, struct errmsg *err);
+
+/* The token in the query that is for the rule; false: there is none, or more
+ * than one. */
+bool auth_query_token(struct http_request *r, const struct auth_rule *rule,
+                      struct str *token);
+/* Whether the address has a signature of http_sign_folder(). */
+bool auth_is_signed(struct http_request *r);
 
 /* Whether the token is on the rule's list. */
 bool auth_knows_token(const struct auth_rule *rule, struct str token);
