@@ -204,7 +204,10 @@ sending_begin(struct http_request *r, struct object *o, const char *type)
     if (status == 416 && verdict == HTTP_PERFORM) {
         return refuse(r, o, 416);
     }
-    http_set_header(r, "Cache-Control", STR("public, max-age=3600, immutable"));
+    http_set_header(r, "Cache-Control",
+                    http_is_private(r)
+                        ? STR("private, max-age=3600, immutable")
+                        : STR("public, max-age=3600, immutable"));
     http_set_header(r, "ETag", tag);
     if (verdict == HTTP_NOT_MODIFIED) {
         made_drop(o);

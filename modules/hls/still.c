@@ -171,7 +171,9 @@ still_answer(struct asked *a)
     if (verdict == HTTP_FAILED) {
         return http_error(r, 412, "it is another picture");
     }
-    http_set_header(r, "Cache-Control", STR("public, max-age=1"));
+    http_set_header(r, "Cache-Control",
+                    http_is_private(r) ? STR("private, max-age=1")
+                                       : STR("public, max-age=1"));
     http_set_header(r, "ETag", v.tag);
     return verdict == HTTP_NOT_MODIFIED ? http_reply(r, 304, NULL, STR_NONE)
                                         : answer(a, &c, &s, &t);

@@ -277,10 +277,10 @@ set_headers(struct asked *a, const struct live_cuts *c, const struct text *t)
     } else if (a->directives.has_segment) {
         age = 6 * (long long)playlist_seconds(c->target);
     }
-    http_set_header(
-        r, "Cache-Control",
-        pool_printf(r->pool, "%s, max-age=%lld",
-                    http_query_proof(r).len > 0 ? "private" : "public", age));
+    http_set_header(r, "Cache-Control",
+                    pool_printf(r->pool, "%s, max-age=%lld",
+                                http_is_private(r) ? "private" : "public",
+                                age));
     http_set_header(
         r, "ETag",
         pool_printf(

@@ -289,6 +289,9 @@ struct str http_query_proof(struct http_request *r);
  * a folder (a decoded path, with its slash at the end) for an hour at least;
  * empty: the location takes no proof in the query. */
 struct str http_sign_folder(struct http_request *r, struct str folder);
+/* Whether the answer is for this client alone, because it proved a right with
+ * something else than a signed address: no cache may share it. */
+bool http_is_private(struct http_request *r);
 
 /* Headers of requests that a module makes to others on behalf of this one:
  * its trace with a new span, and the tracestate that came with it (empty: leave

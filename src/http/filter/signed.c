@@ -142,3 +142,9 @@ http_query_proof(struct http_request *r)
     }
     return STR_NONE;
 }
+
+bool
+http_is_private(struct http_request *r)
+{
+    return r->location->auth != NULL && !auth_is_signed(r);
+}
