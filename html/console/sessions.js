@@ -26,7 +26,7 @@ const columns = (model) => [
   { id: 'uptime', title: 'Up', number: true,
     text: (s) => format.duration(model.uptime(s)),
     sort: (s) => -s.began_ms },
-  { id: 'process', title: 'Process', text: (s) => s.process },
+  { id: 'process', title: 'Process', text: (s) => s.process ?? '' },
   { id: 'url', title: 'URL', text: (s) => s.url },
 ];
 

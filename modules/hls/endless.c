@@ -114,7 +114,7 @@ set_viewer(struct endless *e)
         .name = a->name,
         .url = http_shown_url(a->request),
         .peer = a->request->client,
-        .kind = LIVE_KIND_HLS,
+        .kind = LIVE_KIND_MP4,
     };
 }
 

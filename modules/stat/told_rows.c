@@ -109,5 +109,9 @@ told_session(struct told *t, const struct live_session_view *v)
     told_count(t, "audio_total_bytes", v->audio_bytes);
     told_count(t, "audio_speed", v->audio_speed);
     told_int(t, "dropped", (int64_t)v->dropped);
-    told_str(t, "process", str_from(card != NULL ? card->name : ""));
+    if (card != NULL) {
+        told_str(t, "process", str_from(card->name));
+    } else {
+        told_raw(t, "process", STR("null"));
+    }
 }

@@ -75,6 +75,7 @@ enum live_kind {
     LIVE_KIND_PULL, /* publishes a stream that a relay plays elsewhere */
     LIVE_KIND_PUSH, /* plays a stream that a relay publishes elsewhere */
     LIVE_KIND_HLS,  /* a client that asks for playlists (live/viewer.h) */
+    LIVE_KIND_MP4,  /* a client of MP4 without an end, a viewer like that */
     LIVE_KINDS
 };
 const char *live_kind_name(enum live_kind kind); /* "rtmp" */
@@ -269,6 +270,10 @@ struct live_session_view {
 
 /* Viewers: players that belong to no process. */
 uint32_t live_count_viewers(void);
+/* Calls it for each, with the name of its stream. */
+void live_each_viewer(void (*on_viewer)(void *arg, struct str name,
+                                        enum live_kind kind),
+                      void *arg);
 /* Streams with a publisher, and on hold. */
 void live_count_streams(uint32_t *live, uint32_t *hold);
 

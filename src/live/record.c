@@ -153,11 +153,18 @@ copy_text(const struct session_record *r, struct live_session_view *v)
     v->url[url] = '\0';
 }
 
+enum live_kind
+record_kind(const struct session_record *r)
+{
+    uint32_t kind = atomic_load_explicit(&r->kind, memory_order_relaxed);
+
+    return kind < LIVE_KINDS ? (enum live_kind)kind : LIVE_KIND_RTMP;
+}
+
 static void
 copy_record(const struct session_record *r, struct live_session_view *v)
 {
     uint32_t role = atomic_load_explicit(&r->role, memory_order_relaxed);
-    uint32_t kind = atomic_load_explicit(&r->kind, memory_order_relaxed);
     int64_t now = clock_ms();
     int64_t started = shared_time(&r->started_ms, now);
     struct meter_view m = meter_read(&r->meter, now, started);
@@ -165,7 +172,7 @@ copy_record(const struct session_record *r, struct live_session_view *v)
     v->id = r->serial;
     v->publisher = role != SESSION_PLAYER;
     v->asking = role == SESSION_ASKING;
-    v->kind = kind < LIVE_KINDS ? (enum live_kind)kind : LIVE_KIND_RTMP;
+    v->kind = record_kind(r);
     v->peer = r->peer;
     v->stream_id = r->stream_id;
     v->video_bytes = m.video;

@@ -22,6 +22,8 @@ struct session_record *record_take(const struct record_text *t);
 void record_free(struct session_record **r);
 /* The name; only the owner may ask. */
 struct str record_name(const struct session_record *r);
+/* Of any record, whatever is written there. */
+enum live_kind record_kind(const struct session_record *r);
 /* A copy of the record, for any process; false: it is free, or changes all the
  * time. */
 bool record_view(const struct session_record *r, struct live_session_view *v);

@@ -19,6 +19,7 @@ live_kind_name(enum live_kind kind)
         [LIVE_KIND_RTMP] = "rtmp", [LIVE_KIND_FLV] = "flv",
         [LIVE_KIND_WS] = "ws",     [LIVE_KIND_PULL] = "pull",
         [LIVE_KIND_PUSH] = "push", [LIVE_KIND_HLS] = "hls",
+        [LIVE_KIND_MP4] = "mp4",
     };
 
     return names[kind];

@@ -430,6 +430,20 @@ live_count_viewers(void)
     return count;
 }
 
+void
+live_each_viewer(void (*on_viewer)(void *arg, struct str name,
+                                   enum live_kind kind),
+                 void *arg)
+{
+    for (uint32_t n = 0; n < sessions_end(); n++) {
+        if (slot_owner_number(owner_of(n)) == OWNER_VIEWER) {
+            const struct session_record *r = &arena.sessions[n];
+
+            on_viewer(arg, name_of(r), record_kind(r));
+        }
+    }
+}
+
 /* Whether a time has come; one that is later than may be is mended. */
 static bool
 is_over(_Atomic int64_t *at, int64_t most)

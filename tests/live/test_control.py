@@ -34,8 +34,8 @@ TABLES = {
                      "log_dropped waits preempted",
     "show streams": "name state publisher uptime_s video audio kbps players "
                     "frames dropped memory_kb",
-    "show sess": "id kind stream peer uptime_s video_kb audio_kb dropped pid "
-                 "url",
+    "show sess": "id kind protocol stream peer uptime_s video_kb audio_kb "
+                 "dropped pid url",
     "show errors": "time proto peer pid offset bytes reason",
     "show events": "time level pid message",
 }

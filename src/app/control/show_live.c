@@ -95,9 +95,9 @@ on_streams(struct control_call *call)
 /* ---- sessions ---- */
 
 static const struct control_column session_columns[] = {
-    { "id", 10 },      { "kind", 9 },     { "stream", 24 },  { "peer", 21 },
-    { "uptime_s", 8 }, { "video_kb", 9 }, { "audio_kb", 9 }, { "dropped", 7 },
-    { "pid", 7 },      { "url", 0 },      { NULL, 0 },
+    { "id", 10 },     { "kind", 9 },     { "protocol", 8 }, { "stream", 24 },
+    { "peer", 21 },   { "uptime_s", 8 }, { "video_kb", 9 }, { "audio_kb", 9 },
+    { "dropped", 7 }, { "pid", 7 },      { "url", 0 },      { NULL, 0 },
 };
 
 struct sessions {
@@ -181,6 +181,7 @@ show_session(struct control_call *call, const struct live_session_view *v,
 
     control_cell(call, id);
     control_cell(call, v->publisher ? STR("publisher") : STR("player"));
+    control_cell(call, str_from(live_kind_name(v->kind)));
     control_cell(call, str_from(v->name));
     control_cell(call, str_from(addr_text(&v->peer, peer)));
     control_cell_int(call, (clock_ms() - v->started_ms) / 1000);

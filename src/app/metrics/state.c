@@ -101,10 +101,42 @@ collect_sessions(const struct metric *m, struct metric_out *out)
     metric_tell(out, m, "", v.sessions);
 }
 
+/* By application and protocol. */
+struct viewers {
+    int64_t hls[METRIC_NAMES], mp4[METRIC_NAMES];
+};
+
+static void
+count_viewer(void *arg, struct str name, enum live_kind kind)
+{
+    struct viewers *v = arg;
+    unsigned app = metric_name_find(METRIC_APPS, str_cut(&name, '/'));
+
+    (kind == LIVE_KIND_MP4 ? v->mp4 : v->hls)[app]++;
+}
+
+static void
+tell_viewers(const struct metric *m, struct metric_out *out, unsigned app,
+             enum live_kind kind, int64_t count)
+{
+    char name[METRIC_NAME_MAX * 2], labels[sizeof(name) + 64];
+
+    metric_escape(name, sizeof(name), str_from(metric_app_name(app)));
+    snprintf(labels, sizeof(labels), "app=\"%s\",protocol=\"%s\"", name,
+             live_kind_name(kind));
+    metric_tell(out, m, labels, count);
+}
+
 static void
 collect_viewers(const struct metric *m, struct metric_out *out)
 {
-    metric_tell(out, m, "", live_count_viewers());
+    struct viewers v = { 0 };
+
+    live_each_viewer(count_viewer, &v);
+    for (unsigned i = 0; i < METRIC_NAMES && metric_app_name(i) != NULL; i++) {
+        tell_viewers(m, out, i, LIVE_KIND_HLS, v.hls[i]);
+        tell_viewers(m, out, i, LIVE_KIND_MP4, v.mp4[i]);
+    }
 }
 
 static void
@@ -265,8 +297,10 @@ struct metric state_metrics[] = {
       .type = METRIC_GAUGE,
       .collect = collect_sessions },
     { .name = "weir_live_viewers",
-      .help = "Players over HLS: those that asked not long ago.",
+      .help = "Players over HLS, those that asked not long ago, and of MP4 "
+              "without an end.",
       .type = METRIC_GAUGE,
+      .labels = { { .name = "app" }, { .name = "protocol" } },
       .collect = collect_viewers },
     { .name = "weir_live_memory_bytes",
       .help = "Memory for live media: in use by streams, given back but "

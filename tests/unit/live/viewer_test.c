@@ -19,6 +19,16 @@
 /* ---- one process ---- */
 
 static void
+on_viewer(void *arg, struct str name, enum live_kind kind)
+{
+    unsigned *met = arg;
+
+    assert_true(str_eq(name, STR("live/a")));
+    assert_int_equal(kind, LIVE_KIND_HLS);
+    (*met)++;
+}
+
+static void
 test_is_a_player_like_others(void **state)
 {
     struct live_viewer v = viewer(1, "live/a");
@@ -26,6 +36,7 @@ test_is_a_player_like_others(void **state)
     struct live_stream_view s;
     struct seen seen;
     uint32_t at = 0;
+    unsigned met = 0;
 
     (void)state;
     assert_int_equal(addr_parse_ip(STR("192.0.2.7"), &v.peer), 0);
@@ -35,6 +46,8 @@ test_is_a_player_like_others(void **state)
     seen = sessions();
     assert_int_equal(seen.count, 1);
     assert_int_equal(live_count_viewers(), 1);
+    live_each_viewer(on_viewer, &met);
+    assert_int_equal(met, 1);
     assert_false(seen.last.publisher);
     assert_int_equal(slot_owner_number(seen.last.owner), LIVE_NO_SLOT);
     assert_string_equal(live_kind_name(seen.last.kind), "hls");
