@@ -22,6 +22,20 @@ now_ns(void)
 }
 
 int64_t
+wall_ahead_ns(void)
+{
+    struct timespec t = { 0 };
+    int64_t before = 0, after = 0;
+
+    for (int i = 0; i < 100 && (i == 0 || after - before > 2000); i++) {
+        before = now_ns();
+        clock_gettime(CLOCK_REALTIME, &t);
+        after = now_ns(); /* much later: we were not running meanwhile */
+    }
+    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec - before;
+}
+
+int64_t
 cpu_ns(void)
 {
     struct timespec t;

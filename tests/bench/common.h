@@ -18,6 +18,8 @@
 
 /* CLOCK_MONOTONIC, which is one clock for all processes of the machine. */
 int64_t now_ns(void);
+/* By how much CLOCK_REALTIME is ahead of it, to some microseconds. */
+int64_t wall_ahead_ns(void);
 /* User and system time this process has used. */
 int64_t cpu_ns(void);
 

@@ -17,7 +17,7 @@ static const char HELP[] =
     "                  [--bitrate 2500k] [--fps 30] [--gop 2] [--file FLV]\n"
     "                  [--chunk-size 60000]\n"
     "weir-load play    --url URL --players N [--streams M] [--stall PERCENT]\n"
-    "                  [--join-rate N] [--warmup S]\n"
+    "                  [--join-rate N] [--warmup S] [--arrival]\n"
     "weir-load idle    --url URL --players N [--join-rate N]\n"
     "weir-load bare    --listen PORT [--mode message|frame|gather]\n"
     "                  [--gather MS] [--submit] [--format rtmp|flv]\n"
@@ -83,6 +83,7 @@ enum {
     OPT_URL,
     OPT_JSON,
     OPT_CONTROL,
+    OPT_ARRIVAL,
 };
 
 static const struct option OPTIONS[] = {
@@ -105,6 +106,7 @@ static const struct option OPTIONS[] = {
     { "reconnect", no_argument, NULL, OPT_RECONNECT },
     { "join-rate", required_argument, NULL, OPT_JOIN_RATE },
     { "stall", required_argument, NULL, OPT_STALL },
+    { "arrival", no_argument, NULL, OPT_ARRIVAL },
     { "warmup", required_argument, NULL, OPT_WARMUP },
     { "duration", required_argument, NULL, OPT_DURATION },
     { "bitrate", required_argument, NULL, OPT_BITRATE },
@@ -198,6 +200,9 @@ set_load(struct options *o, int option, const char *value)
         return true;
     case OPT_STALL:
         o->stall = whole(value, 0, 100);
+        return true;
+    case OPT_ARRIVAL:
+        o->arrival = true;
         return true;
     case OPT_WARMUP:
         o->warmup = seconds(value);
@@ -314,6 +319,9 @@ check(const struct options *o)
     }
     if (o->stall > 0 && o->mode != MODE_PLAY && o->mode != MODE_SOCKETS) {
         fatal("--stall is for play, --mute for sockets");
+    }
+    if (o->arrival && o->mode != MODE_PLAY) {
+        fatal("--arrival is for play");
     }
     if (o->rate <= 0 || o->rate > 10000) {
         fatal("--rate: must be more than 0 and at most 10000 a second");

@@ -32,6 +32,7 @@ struct options {
     unsigned players;
     unsigned join_rate; /* connections opened a second; 0: all at once */
     unsigned stall;     /* percent of the players that stop reading */
+    bool arrival;       /* a message has come when the system has it */
     double warmup;      /* seconds after all joined that do not count */
     double duration;    /* seconds that count; 0: until told to stop */
     uint64_t bitrate;   /* bits a second, audio and video */

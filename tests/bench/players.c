@@ -71,6 +71,7 @@ struct crowd {
     int64_t reset_at; /* end of the warm-up; 0: none to come */
     int64_t stop_at;  /* 0: when told */
     bool stop;
+    int64_t ahead; /* wall_ahead_ns() */
 };
 
 static void
@@ -147,6 +148,7 @@ open_player(struct crowd *crowd, unsigned number)
     const struct options *o = crowd->options;
     struct player *p = &crowd->players[number];
     unsigned turn = number / o->streams;
+    const int on = 1;
 
     p->crowd = crowd;
     p->stalls = turn * o->stall / 100 != (turn + 1) * o->stall / 100;
@@ -157,6 +159,9 @@ open_player(struct crowd *crowd, unsigned number)
     p->read = p->viewer.connected;
     p->fd = target_connect(&crowd->target, false);
     p->state = PLAYER_CONNECTING;
+    if (p->fd != -1 && o->arrival) {
+        setsockopt(p->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
+    }
     if (p->fd == -1 || watch(p, EPOLL_CTL_ADD, EPOLLOUT) == -1) {
         lose(p, strerror(errno));
     }
@@ -205,11 +210,52 @@ feed(struct player *p, size_t n)
     return rc == -1 ? p->client.rtmp.why : NULL;
 }
 
+/* When the newest bytes of a message came to this machine's end of the
+ * connection, whenever we had the time to read them. */
+static int64_t
+arrival(const struct crowd *crowd, struct msghdr *m)
+{
+    struct timespec came;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;
+         c = CMSG_NXTHDR(m, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+            memcpy(&came, CMSG_DATA(c), sizeof(came));
+            return (int64_t)came.tv_sec * NS_PER_S + came.tv_nsec -
+                   crowd->ahead;
+        }
+    }
+    return now_ns();
+}
+
+/* Notes when the bytes came. */
+static ssize_t
+take(struct player *p, struct tally *t)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(struct timespec))];
+    } control;
+    struct iovec iov = { p->crowd->buffer, READ_SIZE };
+    struct msghdr m = { .msg_iov = &iov,
+                        .msg_iovlen = 1,
+                        .msg_control = &control,
+                        .msg_controllen = sizeof(control) };
+    ssize_t n = p->crowd->options->arrival
+                    ? recvmsg(p->fd, &m, 0)
+                    : recv(p->fd, p->crowd->buffer, READ_SIZE, 0);
+
+    if (n > 0) {
+        t->now = p->crowd->options->arrival ? arrival(p->crowd, &m) : now_ns();
+    }
+    return n;
+}
+
 static void
 receive(struct player *p)
 {
     struct tally *t = &p->crowd->tally;
-    ssize_t n = recv(p->fd, p->crowd->buffer, READ_SIZE, 0);
+    ssize_t n = take(p, t);
 
     if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
         return;
@@ -218,7 +264,6 @@ receive(struct player *p)
         lose(p, n == 0 ? NULL : strerror(errno));
         return;
     }
-    t->now = now_ns();
     t->bytes += (uint64_t)n;
     p->read = t->now;
     const char *why = feed(p, (size_t)n);
@@ -325,6 +370,7 @@ sweep(struct crowd *crowd, int64_t now)
     bool all = crowd->joined != 0;
     unsigned gone = 0;
 
+    crowd->ahead = wall_ahead_ns();
     for (unsigned i = 0; i < crowd->opened; i++) {
         struct player *p = &crowd->players[i];
 
