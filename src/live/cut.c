@@ -22,6 +22,10 @@
 #define BEGIN_MS 3000
 /* A part has at least so much of its target, in hundredths. */
 #define PART_LEAST 85
+/* The last part of a segment is not shorter, where those before it can be
+ * longer: hls.js takes a segment for whole that lacks less than 200 ms at its
+ * end, and then asks for no part until it has nothing left to play. */
+#define LAST_PART_MS 150
 /* A segment may be so much longer than the rounded target. */
 #define ROUNDING_MS 400
 
@@ -114,6 +118,31 @@ is_part(const struct cutter *c, int64_t time, int64_t interval)
         return false;
     }
     return then > most * 1000 || length * 100 >= most * PART_LEAST;
+}
+
+/* The part gets a frame more than aimed at: otherwise the last one of its
+ * segment would have few, and those in between cannot take them all.  Segments
+ * are mostly as long as the first one was. */
+static bool
+is_stretched(const struct cutter *c, int64_t time)
+{
+    struct cut_run *run = cut_run_of(c->page);
+    int64_t interval = interval_of(c);
+    int64_t aim = (int64_t)atomic_load(&run->aim) * 1000;
+    int64_t most = (int64_t)atomic_load(&run->part_target) * 1000;
+    int64_t end = c->segment_time + atomic_load(&run->target);
+    int64_t frames, full, few, spare;
+
+    if (interval == 0 || aim < interval || end <= time ||
+        (time - c->last.time) * 1000 + interval > most) {
+        return false;
+    }
+    frames = ((end - time) * 1000 + interval / 2) / interval;
+    full = frames / (aim / interval);
+    few = frames % (aim / interval);
+    spare = most / interval - aim / interval;
+    return few * interval < LAST_PART_MS * 1000 && few > full * spare &&
+           few <= (full + 1) * spare;
 }
 
 /* ---- frames that lead ---- */
@@ -234,7 +263,7 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
         cut_anew(c, f, time, key);
     } else if ((key && ends_at_key(c, f, time)) || is_too_long(c, time)) {
         end_segment(c, f, time, key);
-    } else if (is_part(c, time, interval_of(c))) {
+    } else if (is_part(c, time, interval_of(c)) && !is_stretched(c, time)) {
         cut_before(c, f, time, key ? LIVE_CUT_KEY : 0);
     }
     measure(c, time, f->frame->type == MEDIA_AUDIO);

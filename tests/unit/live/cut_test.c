@@ -144,6 +144,40 @@ test_rates_of_pictures(void **state)
     }
 }
 
+/* A segment's last part is not a frame or two: hls.js may leave such a part
+ * out, and stop there.  Where parts can be a frame longer, the last ones are.
+ */
+static void
+test_last_parts(void **state)
+{
+    static const struct {
+        uint32_t fps, gop, least; /* ms */
+    } rows[] = { { 25, 2000, 320 }, { 25, 4000, 280 }, { 25, 3000, 200 },
+                 { 30, 2000, 200 }, { 30, 4000, 150 }, { 50, 2000, 200 },
+                 { 24, 2000, 240 }, { 60, 4000, 150 } };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct publishing p = {
+            true, true, 0, 30000, rows[i].fps, rows[i].gop
+        };
+        struct live_cut before, cut;
+        struct live_cuts c;
+
+        teardown(state);
+        setup(state);
+        publish(p);
+        c = find();
+        check_all(&c);
+        for (uint64_t n = c.first + 1; n < c.end; n++) {
+            assert_true(live_cut_at(&c, n - 1, &before));
+            assert_true(live_cut_at(&c, n, &cut));
+            if (cut.part == 0) {
+                assert_true(cut.time - before.time >= rows[i].least);
+            }
+        }
+    }
+}
+
 static void
 test_sound_alone(void **state)
 {
@@ -452,6 +486,7 @@ main(void)
         TEST(test_wall_times),
         TEST(test_key_frames_far_and_near),
         TEST(test_rates_of_pictures),
+        TEST(test_last_parts),
         TEST(test_sound_alone),
         TEST(test_nothing_is_told_before_a_segment_is_whole),
         TEST(test_strict_keys),
