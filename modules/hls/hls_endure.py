@@ -12,8 +12,8 @@ import threading
 import time
 
 import flv
-from browser import Browser
 from hls_check import Viewer
+from hls_page import Page, numbered
 from http_client import Http
 from media import QUIET, check
 from patience import busy
@@ -22,6 +22,7 @@ from weir import descendants, descriptors, inodes_of, wait_for
 
 SETTINGS = {"locations": '{ path = "/hls"; module = "hls"; },', "hold": "1h"}
 TARGET = "/hls/live/room.m3u8"
+HLS_JS = {"url": TARGET, "config": {"maxLiveSyncPlaybackRate": 1.1}}
 SECONDS = 16  # of the publisher's loop: whole frames of sound at 48 kHz
 AWAY = (OSError, EOFError, Closed, Refused, AssertionError)
 
@@ -29,7 +30,7 @@ AWAY = (OSError, EOFError, Closed, Refused, AssertionError)
 def make_loop(path):
     """160x90, a key frame a second; no two frames are alike."""
     check(["ffmpeg", *QUIET, "-y", "-f", "lavfi", "-i",
-           "testsrc2=size=160x90:rate=25", "-f", "lavfi", "-i",
+           numbered(), "-f", "lavfi", "-i",
            "anoisesrc=amplitude=0.1:sample_rate=48000", "-c:v", "libx264",
            "-preset", "ultrafast", "-tune", "zerolatency", "-g", "25",
            "-pix_fmt", "yuv420p", "-c:a", "aac", "-b:a", "32k", "-t",
@@ -52,6 +53,7 @@ class Loop:
         pictures = [t.payload[5:] for t in self.tags if t.type == flv.VIDEO]
         self.pictures = {p: i for i, p in enumerate(pictures)}
         assert len(self.pictures) == len(pictures)
+        self.sent = {}  # number of a picture: when, the last time
         self.sounds = {t.payload[2:] for t in self.tags
                        if t.type == flv.AUDIO}
         self.length = SECONDS * 1000
@@ -106,8 +108,11 @@ class Loop:
                 late = begin + self._time(at) / 1000 - time.monotonic()
                 if late > 0:
                     time.sleep(late)
-                self._send(self.tags[at % len(self.tags)],
-                           self._time(at) - first)
+                tag = self.tags[at % len(self.tags)]
+                if tag.type == flv.VIDEO:
+                    self.sent[self.pictures[tag.payload[5:]]] = \
+                        time.monotonic()
+                self._send(tag, self._time(at) - first)
                 at += 1
         except OSError:
             pass
@@ -243,80 +248,16 @@ class Watcher(Viewer):
         self._picture = number
 
 
-PAGE = """<!doctype html><meta charset="utf-8">
-<script src="/vendor/hls.js"></script><body><script>
-const players = [...Array(COUNT).keys()].map(() => {
-  const video = document.createElement('video');
-  video.muted = true;
-  document.body.append(video);
-  const p = { video, at: 0, seen: 0, most: 0, fatal: [],
-    stalls: [] }; // s since the page began, ms
-  const hls = new Hls({ maxLiveSyncPlaybackRate: 1.1 });
-  hls.on(Hls.Events.ERROR, (event, data) => {
-    if (data.fatal) {
-      p.fatal.push(data.details);
-      if (data.type === Hls.ErrorTypes.MEDIA_ERROR) hls.recoverMediaError();
-      else hls.loadSource('TARGET');
-    }
-  });
-  hls.loadSource('TARGET');
-  hls.attachMedia(video);
-  video.play();
-  return p;
-});
-setInterval(() => {
-  const now = performance.now();
-  for (const p of players) {
-    if (p.video.currentTime !== p.at) {
-      if (p.seen && now - p.seen > 500) {
-        p.stalls.push([Math.round(now / 1000), Math.round(now - p.seen)]);
-      }
-      if (p.seen) p.most = Math.max(p.most, now - p.seen);
-      p.at = p.video.currentTime;
-      p.seen = now;
-    }
-  }
-}, 50);
-window.told = () => players.map((p) => ({ at: p.at, fatal: p.fatal,
-  stalls: p.stalls, most: p.most / 1000,
-  idle: (performance.now() - p.seen) / 1000 }));
-</script>"""
-
-
-class Page:
-    """hls.js, several times in one page of Chromium."""
-
-    def __init__(self, w, folder, count):
-        html = f"{w.prefix}/html"
-        os.makedirs(f"{html}/vendor", exist_ok=True)
-        with open("html/vendor/hls.js", "rb") as f, \
-                open(f"{html}/vendor/hls.js", "wb") as to:
-            to.write(f.read())
-        with open(f"{html}/endure.html", "w", encoding="utf-8") as f:
-            f.write(PAGE.replace("TARGET", TARGET).replace("COUNT",
-                                                           str(count)))
-        self.browser = Browser(folder, "--autoplay-policy="
-                                       "no-user-gesture-required")
-        self.browser.open(w.http_url("/endure.html"))
-        wait_for(lambda: all(p["at"] > 1 for p in self.told()), 40,
-                 "hls.js plays")
-
-    def told(self):
-        return self.browser.script("return told()")
-
-    def quit(self):
-        self.browser.quit()
-
-
 class Ffmpeg:
-    """It plays pictures in real time; each is a line with its time."""
+    """It plays pictures in real time; each is a line.  stalls: when they began
+    and how long they were."""
 
     def __init__(self, w):
         self.process = subprocess.Popen(
             ["ffmpeg", *QUIET, "-re", "-i", w.http_url(TARGET), "-map", "0:v",
              "-c", "copy", "-flush_packets", "1", "-f", "framecrc", "-"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.count, self.seen, self.most = 0, None, 0
+        self.count, self.seen, self.most, self.stalls = 0, None, 0, []
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
 
@@ -326,6 +267,8 @@ class Ffmpeg:
                 now = time.monotonic()
                 if self.seen is not None:
                     self.most = max(self.most, now - self.seen)
+                    if now - self.seen > 0.5:
+                        self.stalls.append((self.seen, now - self.seen))
                 self.seen = now
                 self.count += 1
 
@@ -358,7 +301,7 @@ class Crowd:
             self.watchers = [Watcher(w.http, self.source, self.digests,
                                      n % 4 == 0) for n in range(own)]
             self.players = [Ffmpeg(w) for _ in range(ffmpegs)]
-            self.page = pages and Page(w, folder / "profile", pages)
+            self.page = pages and Page(w, folder / "profile", pages * [HLS_JS])
             wait_for(lambda: all(p.count > 25 for p in self.players), 40,
                      "ffmpeg plays")
             self.wait_steps()

@@ -65,6 +65,49 @@ cut_page_make(struct cutter *c)
     return true;
 }
 
+/* ---- what is kept ---- */
+
+/* How long nothing was published before a cut. */
+static int64_t
+hole(const struct live_cut *cut)
+{
+    return (cut->flags & LIVE_CUT_DISCONTINUITY) != 0 ? cut->time - cut->ended
+                                                      : 0;
+}
+
+/* Frames of the last targets, and what stands before a stream is ready.  The
+ * time that a publisher was away does not count. */
+static void
+keep_targets(struct cutter *c)
+{
+    struct cut_page *page = c->page;
+    int64_t target = atomic_load(&cut_run_of(page)->target);
+    int64_t oldest;
+
+    if (target == 0) {
+        target = c->stream->cut_rules.max_segment;
+    }
+    oldest = c->last.time - LIVE_CUT_TARGETS * target;
+    if (c->keep_cut + LIVE_CUT_RING <= c->last.number) {
+        c->keep_cut = c->last.number - LIVE_CUT_RING + 1;
+    }
+    for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
+        oldest -= hole(&page->cuts[n % LIVE_CUT_RING]);
+    }
+    for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
+        const struct live_cut *cut = &page->cuts[n % LIVE_CUT_RING];
+
+        oldest += hole(cut);
+        if (cut->time > oldest && c->keep != FRAME_NONE) {
+            break;
+        }
+        if ((cut->flags & LIVE_CUT_SEGMENT) != 0) {
+            c->keep_cut = n;
+            c->keep = cut->frame;
+        }
+    }
+}
+
 /* Goes on behind the last cut. */
 static void
 go_on(struct cutter *c, bool over)
@@ -86,6 +129,9 @@ go_on(struct cutter *c, bool over)
     cut_tracks_expect(c);
     c->clock = atomic_load(&page->end_time);
     c->keep_cut = next > LIVE_CUT_RING ? next - LIVE_CUT_RING + 1 : 1;
+    if (c->last.number != 0) {
+        keep_targets(c);
+    }
 }
 
 void
@@ -127,35 +173,7 @@ cut_time_of(struct cutter *c, const struct frame *f)
     return c->clock + (int32_t)(low - (uint32_t)c->clock);
 }
 
-/* ---- what is kept ---- */
-
-/* Frames of the last targets, and what stands before a stream is ready. */
-static void
-keep_targets(struct cutter *c)
-{
-    struct cut_page *page = c->page;
-    int64_t target = atomic_load(&cut_run_of(page)->target);
-    int64_t oldest;
-
-    if (target == 0) {
-        target = c->stream->cut_rules.max_segment;
-    }
-    oldest = c->last.time - LIVE_CUT_TARGETS * target;
-    if (c->keep_cut + LIVE_CUT_RING <= c->last.number) {
-        c->keep_cut = c->last.number - LIVE_CUT_RING + 1;
-    }
-    for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
-        const struct live_cut *cut = &page->cuts[n % LIVE_CUT_RING];
-
-        if (cut->time > oldest && c->keep != FRAME_NONE) {
-            break;
-        }
-        if ((cut->flags & LIVE_CUT_SEGMENT) != 0) {
-            c->keep_cut = n;
-            c->keep = cut->frame;
-        }
-    }
-}
+/* ---- what memory keeps ---- */
 
 /* Of the segments to keep, what memory keeps, ms. */
 static int64_t

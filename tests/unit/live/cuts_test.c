@@ -61,6 +61,43 @@ test_targets_are_kept(void **state)
     assert_true(c.end_time - cut.time >= (int64_t)LIVE_CUT_TARGETS * c.target);
 }
 
+/* As long as it would be if its publisher had not been away: what was there
+ * before is kept when it comes back, however long that took. */
+static void
+test_targets_are_kept_for_a_return(void **state)
+{
+    static const int64_t away[] = { 200, 3000, 9000, 60000 };
+
+    for (size_t i = 0; i < sizeof(away) / sizeof(away[0]); i++) {
+        struct publishing p = { true, true, 0, 60000, 25, 1000 };
+        struct live_cuts before, c;
+        struct live_cut cut;
+
+        teardown(state);
+        setup(state);
+        publish(p);
+        before = find();
+        stream_leave(s);
+        age_all(away[i] + arena.settings.window);
+        atomic_store(&s->timed_ms, clock_ms() - away[i]);
+        open_stream();
+        publish((struct publishing){ true, true, 0, 40, 25, 1000 });
+        c = find();
+        assert_true(c.live && c.target == 2000);
+        assert_int_equal(c.end, before.end + 1);
+        assert_true(live_cut_at(&c, before.end, &cut));
+        assert_true(cut.time >= cut.ended + away[i] - 100);
+        assert_true(live_cut_at(&c, c.first, &cut));
+        assert_true(before.end_time - cut.time >=
+                    (int64_t)LIVE_CUT_TARGETS * c.target);
+        publish((struct publishing){ true, true, 40, 5000, 25, 1000 });
+        c = find();
+        assert_true(live_cut_at(&c, c.first, &cut));
+        assert_true(before.end_time - cut.time >=
+                    (int64_t)LIVE_CUT_TARGETS * c.target - 5000);
+    }
+}
+
 /* A stream too fat for its list has a shorter one, then none. */
 static void
 fat(uint32_t bytes)
@@ -294,6 +331,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_old_cuts_go),
         TEST(test_targets_are_kept),
+        TEST(test_targets_are_kept_for_a_return),
         TEST(test_memory_makes_the_list_shorter),
         TEST(test_memory_is_too_little),
         TEST(test_memory_at_the_edge),

@@ -1,0 +1,146 @@
+"""Players in a page of Chromium: hls.js, and the browser itself ("native").
+
+Each tells where it is, what it complained of, when it had nothing to play, and
+which pictures it showed when: those of numbered() say their number."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import json
+import os
+import shutil
+import time
+
+from browser import Browser
+from weir import wait_for
+
+STRIPES = 10  # bits of a picture's number
+
+
+def numbered(size="160x90", rate=25):
+    """A source of ffmpeg: it moves, and its upper half is the number of the
+    picture in stripes, the lowest bit first."""
+    width, height = (int(n) for n in size.split("x"))
+    return (f"testsrc2=size={size}:rate={rate},format=yuv420p[all];"
+            f"color=size={width}x{height // 4 * 2}:rate={rate},format=gray,"
+            "geq=lum='16+219*mod(floor(N/pow(2,floor(X/"
+            f"{width // STRIPES}))),2)',format=yuv420p[number];"
+            "[all][number]overlay")
+
+
+PAGE = """<!doctype html><meta charset="utf-8">
+<script src="/vendor/hls.js"></script><body><script>
+const canvas = document.createElement('canvas');
+canvas.width = 160; canvas.height = 1;
+const paper = canvas.getContext('2d', { willReadFrequently: true });
+function numberOf(video) {
+  paper.drawImage(video, 0, video.videoHeight / 4, video.videoWidth, 1,
+                  0, 0, 160, 1);
+  const row = paper.getImageData(0, 0, 160, 1).data;
+  let number = 0;
+  for (let i = 0; i < STRIPES; i++) {
+    const x = Math.floor((i + 0.5) * 160 / STRIPES);
+    if (row[4 * x] > 128) number += 2 ** i;
+  }
+  return number;
+}
+function look(p) { // the number of a picture, five times a second
+  p.video.requestVideoFrameCallback((now) => {
+    if (now - p.looked > 200) {
+      p.looked = now;
+      p.shown.push([now, numberOf(p.video)]);
+    }
+    look(p);
+  });
+}
+function startHls(p, plan) {
+  const hls = p.hls = new Hls(plan.config || {});
+  hls.on(Hls.Events.ERROR, (event, data) => {
+    p.errors.push([performance.now(), data.details, data.fatal]);
+    if (!data.fatal) return;
+    p.fatal.push(data.details);
+    if (data.type === Hls.ErrorTypes.MEDIA_ERROR) hls.recoverMediaError();
+    else hls.loadSource(plan.url);
+  });
+  hls.loadSource(plan.url);
+  hls.attachMedia(p.video);
+}
+function startNative(p, plan) {
+  p.video.onerror = () => {
+    p.fatal.push(p.video.error.message);
+    p.video.src = plan.url;
+    p.video.play();
+  };
+  p.video.src = plan.url;
+}
+const players = PLANS.map((plan) => {
+  const video = document.createElement('video');
+  video.muted = true;
+  document.body.append(video);
+  const p = { video, at: 0, seen: 0, most: 0, looked: 0, fatal: [],
+    errors: [], waits: [], shown: [], stalls: [] };
+  video.onwaiting = () => { if (p.seen) p.waits.push(performance.now()); };
+  setTimeout(() => {
+    if (plan.native) startNative(p, plan); else startHls(p, plan);
+    video.play();
+    if (plan.numbered) look(p);
+  }, plan.after || 0);
+  return p;
+});
+setInterval(() => {
+  const now = performance.now();
+  for (const p of players) {
+    if (p.video.currentTime === p.at) continue;
+    if (p.seen && now - p.seen > 500) p.stalls.push([p.seen, now - p.seen]);
+    if (p.seen) p.most = Math.max(p.most, now - p.seen);
+    p.at = p.video.currentTime;
+    p.seen = now;
+  }
+}, 50);
+window.told = () => players.map((p) => ({ at: p.at, fatal: p.fatal,
+  stalls: p.stalls, most: p.most / 1000, waits: p.waits,
+  errors: p.errors, shown: p.shown.splice(0),
+  width: p.video.videoWidth, rate: p.video.playbackRate,
+  pictures: p.video.webkitDecodedFrameCount,
+  sound: p.video.webkitAudioDecodedByteCount,
+  idle: (performance.now() - p.seen) / 1000 }));
+</script>"""
+
+
+class Page:
+    """plans: of each player {"url", "native", "config" of hls.js, "numbered",
+    "after": ms}; all but the first may be left out."""
+
+    def __init__(self, w, folder, plans, plays=40):
+        html = f"{w.prefix}/html"
+        os.makedirs(f"{html}/vendor", exist_ok=True)
+        shutil.copy("html/vendor/hls.js", f"{html}/vendor/hls.js")
+        text = PAGE.replace("PLANS", json.dumps(plans)).replace(
+            "STRIPES", str(STRIPES))
+        with open(f"{html}/players.html", "w", encoding="utf-8") as f:
+            f.write(text)
+        self.browser = Browser(folder, "--autoplay-policy="
+                                       "no-user-gesture-required")
+        try:
+            self.browser.open(w.http_url("/players.html"))
+            wait_for(lambda: all(p["at"] > 1 for p in self.told()), plays,
+                     "all play")
+        except BaseException:
+            print(self.told(), self.browser.complaints()[:10])
+            self.quit()
+            raise
+
+    def told(self):
+        return self.browser.script("return told()")
+
+    def clock(self):
+        """What is to be added to a time of the page, ms, for one of
+        time.monotonic(), s.  The fastest answer is the best."""
+        found = []
+        for _ in range(20):
+            before = time.monotonic()
+            page = self.browser.script("return performance.now()")
+            after = time.monotonic()
+            found.append((after - before, (before + after) / 2 - page / 1000))
+        return min(found)[1]
+
+    def quit(self):
+        self.browser.quit()
