@@ -16,6 +16,7 @@
  *   route.c        the walk through locations and layers
  *   layer_walk.c   layers within layers
  *   response.c     the answer
+ *   answer_head.c  its status line and headers
  *   pieces.c       an answer whose bytes lie with the handler
  *   page.c         the answer that is a page for people
  *   status.c       reason phrases
@@ -273,6 +274,12 @@ bool http_walk_fits(struct exchange *x, const struct http_layer *layer);
 void http_walk_end(struct exchange *x);
 /* The layer whose turn it is; NULL: none. */
 const struct http_layer *http_layer_now(const struct exchange *x);
+
+/* answer_head.c */
+/* Adds status line and headers; length -1: not known.  Returns 0, or not 0
+ * when memory is out. */
+int http_add_head(struct buf *b, const struct exchange *x, const char *type,
+                  int64_t length);
 
 /* response.c */
 /* Sends the bytes in out; false while some of them are left, a file waits for

@@ -9,11 +9,8 @@
  */
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/uio.h>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "http/exchange.h"
 #include "http/file/coding.h"
 #include "http/metrics.h"
@@ -147,67 +144,6 @@ http_flush(struct exchange *x)
 
 /* ---- the head ---- */
 
-/* Status line, Server and Date: the same for a second. */
-static struct str
-first_lines(int status)
-{
-    static struct {
-        int64_t second;
-        int status;
-        int len;
-        char text[192];
-    } cached = { .second = -1 };
-    int64_t now = clock_wall_ms();
-    char date[32];
-
-    if (now / 1000 != cached.second || status != cached.status) {
-        cached.second = now / 1000;
-        cached.status = status;
-        clock_http_date(date, sizeof(date), now);
-        cached.len = snprintf(cached.text, sizeof(cached.text),
-                              "HTTP/1.1 %d %s\r\nServer: weir\r\n"
-                              "Date: %s\r\n",
-                              status, http_status_text(status), date);
-    }
-    return str_of(cached.text, (size_t)cached.len);
-}
-
-static bool
-fits_in_header(struct str value)
-{
-    for (size_t i = 0; i < value.len; i++) {
-        unsigned char c = (unsigned char)value.ptr[i];
-
-        if (c == 0x7f || (c < ' ' && c != '\t')) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void
-http_set_header(struct http_request *r, const char *name, struct str value)
-{
-    struct exchange *x = exchange_of(r);
-    struct http_field *field = pool_alloc(r->pool, sizeof(*field));
-    struct http_field **end = &x->fields;
-
-    if (!fits_in_header(value)) {
-        log_limited(LOG_ERROR,
-                    "http: header %s of an answer to %.*s has bytes that "
-                    "cannot stand there, left out (request %.*s)",
-                    name, STR_ARGS(x->pub.path), STR_ARGS(r->request_id));
-        metric_add(&http_metrics[HTTP_BAD_HEADERS], 0, 1);
-        return;
-    }
-    *field = (struct http_field){ NULL, name, pool_str(r->pool, value),
-                                  x->in_filter };
-    while (*end != NULL) {
-        end = &(*end)->next;
-    }
-    *end = field;
-}
-
 /* Whether the connection ends with this answer. */
 static bool
 must_close(const struct exchange *x, int status)
@@ -225,148 +161,6 @@ must_close(const struct exchange *x, int status)
     /* The next bytes could be the body or a request: a client that asked for
      * "100 Continue" may send either. */
     return !x->body.done && (status >= 400 || x->head.expects_continue);
-}
-
-/* These return 0, or not 0 when memory is out. */
-static int
-add_line(struct buf *b, const char *name, struct str value)
-{
-    struct str n = str_from(name);
-    char *to = (char *)buf_reserve(b, n.len + value.len + 4);
-
-    if (to == NULL) {
-        return -1;
-    }
-    memcpy(to, n.ptr, n.len);
-    to += n.len;
-    *to++ = ':';
-    *to++ = ' ';
-    memcpy(to, value.ptr, value.len);
-    to += value.len;
-    *to++ = '\r';
-    *to++ = '\n';
-    buf_commit(b, n.len + value.len + 4);
-    return 0;
-}
-
-static bool
-has_line(struct str lines, struct str name)
-{
-    while (lines.len > 0) {
-        struct str line = str_cut(&lines, '\n');
-
-        if (str_eq_nocase(str_cut(&line, ':'), name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether the refusal or a level within has said it. */
-static bool
-is_said(const struct exchange *x, const struct http_level *s, struct str name)
-{
-    bool said = has_line(x->reject_lines, name);
-
-    for (const struct http_level *in = x->level; in != s && !said;
-         in = in->up) {
-        said = has_line(in->lines, name);
-    }
-    return said;
-}
-
-/* Adds the header lines of the layers around the one that answers: an answer
- * has one version, but any number of links. */
-static int
-add_stage(struct buf *b, const struct exchange *x, const struct http_level *s)
-{
-    struct str lines = s->lines;
-    int bad = 0;
-
-    while (lines.len > 0) {
-        struct str line = str_cut(&lines, '\n'), rest = line;
-        struct str name = str_cut(&rest, ':');
-
-        if (str_eq_nocase(name, STR("Link")) || !is_said(x, s, name)) {
-            bad |= buf_add_str(b, line) | buf_add_str(b, STR("\n"));
-        }
-    }
-    return bad;
-}
-
-static int
-add_fields(struct buf *b, const struct exchange *x)
-{
-    int bad = buf_add_str(b, x->reject_lines);
-
-    if (x->level != NULL && x->reject_lines.len == 0) {
-        bad |= buf_add_str(b, x->level->lines);
-    }
-    for (const struct http_level *s = x->level; s != NULL; s = s->up) {
-        if (s != x->level || x->reject_lines.len > 0) {
-            bad |= add_stage(b, x, s);
-        }
-    }
-    for (const struct http_field *f = x->fields; f != NULL; f = f->next) {
-        bad |= add_line(b, f->name, f->value);
-    }
-    return bad;
-}
-
-static int
-add_length(struct buf *b, int64_t length)
-{
-    char text[24];
-    char *at = text + sizeof(text);
-
-    do {
-        *--at = (char)('0' + length % 10);
-        length /= 10;
-    } while (length > 0);
-    return add_line(b, "Content-Length",
-                    str_of(at, (size_t)(text + sizeof(text) - at)));
-}
-
-static int
-add_framing(struct buf *b, const struct exchange *x, int64_t length)
-{
-    int bad = 0;
-
-    if (x->prepared.len > 0) {
-        bad |= buf_add_str(b, x->prepared);
-    } else if (length >= 0 && x->status != 204 && x->status != 304) {
-        bad |= add_length(b, length);
-    } else if (x->chunked) {
-        bad |= add_line(b, "Transfer-Encoding", STR("chunked"));
-    }
-    if (x->close) {
-        bad |= add_line(b, "Connection", STR("close"));
-    } else if (x->head.version == 10) {
-        bad |= add_line(b, "Connection", STR("keep-alive"));
-    }
-    return bad;
-}
-
-static int
-add_head(struct buf *b, const struct exchange *x, const char *type,
-         int64_t length)
-{
-    int bad = buf_add_str(b, first_lines(x->status));
-
-    bad |= buf_add_str(b, STR("X-Request-ID: "));
-    bad |= buf_add_str(b, x->pub.request_id);
-    bad |= buf_add(b, "\r\n", 2);
-    if (type != NULL) {
-        bad |= add_line(b, "Content-Type", str_from(type));
-    }
-    if (x->c->server->settings.hsts.len > 0 &&
-        str_eq(x->pub.scheme, STR("https"))) {
-        bad |= buf_printf(b, "Strict-Transport-Security: %.*s\r\n",
-                          STR_ARGS(x->c->server->settings.hsts));
-    }
-    bad |= add_framing(b, x, length);
-    bad |= add_fields(b, x);
-    return bad | buf_add(b, "\r\n", 2);
 }
 
 static bool
@@ -398,7 +192,8 @@ void
 http_begin_answer(struct exchange *x, int status, const char *type,
                   int64_t length)
 {
-    if (begin(x, status, length) && add_head(&x->out, x, type, length) != 0) {
+    if (begin(x, status, length) &&
+        http_add_head(&x->out, x, type, length) != 0) {
         fail(x);
     }
 }
@@ -412,7 +207,7 @@ http_head(struct http_request *r, int status, const char *content_type)
     x->status = status;
     x->close = true;
     buf_init(&b, SIZE_MAX / 2);
-    if (add_head(&b, x, content_type, -1) != 0) {
+    if (http_add_head(&b, x, content_type, -1) != 0) {
         buf_clear(&b); /* the client sees the connection end */
     }
 
@@ -454,7 +249,7 @@ enum http_result
 http_answer(struct exchange *x, int status, const char *type, struct str body)
 {
     if (begin(x, status, (int64_t)body.len)) {
-        int bad = add_head(&scratch, x, type, (int64_t)body.len);
+        int bad = http_add_head(&scratch, x, type, (int64_t)body.len);
 
         body.len = x->no_body ? 0 : body.len;
         x->body_sent += body.len;
