@@ -18,6 +18,7 @@
 #include "conf/rows.h"
 #include "echo_server.h"
 #include "echo_socket.h"
+#include "echo_stream.h"
 #include "http/accept.h"
 #include "http/escape.h"
 #include "http/head_scan.h"
@@ -30,6 +31,7 @@ struct settings {
     struct str name;
     struct conf_strings routes;  /* "GET /hello" */
     struct conf_strings formats; /* "json" */
+    bool stream;
     bool client;
     struct conf_groups socket_io; /* struct sio_settings: one, or none */
 };
@@ -100,6 +102,9 @@ static const struct conf_key keys[] = {
         .help = "Formats among which a request chooses, such as json and xml; "
                 "the answer names the chosen one and is JSON.  None: it does "
                 "not look."),
+    ROW(settings, stream, CONF_BOOL, .preset = "false",
+        .help = "Answer with the request's body, as it comes, and its "
+                "trailers, in place of JSON."),
     ROW(settings, client, CONF_BOOL, .preset = "false",
         .help = "Also tell who asked: address, URL, request id and trace."),
     ROW(settings, socket_io, CONF_GROUPS, .keys = sio_keys, .max = 1,
@@ -248,7 +253,7 @@ on_request(struct http_request *r, void *state)
 /* ---- life ---- */
 
 static struct http_route
-make_route(struct str text)
+make_route(struct str text, bool stream)
 {
     struct str method, path;
 
@@ -256,8 +261,8 @@ make_route(struct str text)
     return (struct http_route){
         .method = mem_dup(method.ptr, method.len),
         .path = mem_dup(path.ptr, path.len),
-        .handler = on_request,
-        .body = true,
+        .handler = stream ? echo_stream : on_request,
+        .body = !stream,
     };
 }
 
@@ -299,7 +304,7 @@ start(const struct module_layer *layer, void **state,
     e->count = s->routes.count;
     e->routes = mem_zero((e->count + 1) * sizeof(*e->routes));
     for (size_t i = 0; i < e->count; i++) {
-        e->routes[i] = make_route(s->routes.items[i]);
+        e->routes[i] = make_route(s->routes.items[i], s->stream);
     }
     *routes = e->routes;
     *state = e;

@@ -50,12 +50,13 @@ fits_in_header(struct str value)
     return true;
 }
 
-void
-http_set_header(struct http_request *r, const char *name, struct str value)
+/* Adds it at the end of a list. */
+static void
+add_field(struct exchange *x, struct http_field **end, const char *name,
+          struct str value)
 {
-    struct exchange *x = exchange_of(r);
+    struct http_request *r = &x->pub;
     struct http_field *field = pool_alloc(r->pool, sizeof(*field));
-    struct http_field **end = &x->fields;
 
     if (!fits_in_header(value)) {
         log_limited(LOG_ERROR,
@@ -71,6 +72,22 @@ http_set_header(struct http_request *r, const char *name, struct str value)
         end = &(*end)->next;
     }
     *end = field;
+}
+
+void
+http_set_header(struct http_request *r, const char *name, struct str value)
+{
+    struct exchange *x = exchange_of(r);
+
+    add_field(x, &x->fields, name, value);
+}
+
+void
+http_set_trailer(struct http_request *r, const char *name, struct str value)
+{
+    struct exchange *x = exchange_of(r);
+
+    add_field(x, &x->trailers, name, value);
 }
 
 /* These return 0, or not 0 when memory is out. */
@@ -213,4 +230,60 @@ http_add_head(struct buf *b, const struct exchange *x, const char *type,
     bad |= add_framing(b, x, length);
     bad |= add_fields(b, x);
     return bad | buf_add(b, "\r\n", 2);
+}
+
+int
+http_add_info(struct buf *b, int status, const struct http_header *headers,
+              size_t count)
+{
+    int bad =
+        buf_printf(b, "HTTP/1.1 %d %s\r\n", status, http_status_text(status));
+
+    for (size_t i = 0; i < count; i++) {
+        if (fits_in_header(headers[i].value)) {
+            bad |= buf_printf(b, "%.*s: %.*s\r\n", STR_ARGS(headers[i].name),
+                              STR_ARGS(headers[i].value));
+        }
+    }
+    return bad | buf_add(b, "\r\n", 2);
+}
+
+/* ---- trailers ---- */
+
+static bool
+takes_trailers(const struct http_request *r)
+{
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (str_eq_nocase(r->headers[i].name, STR("TE")) &&
+            http_has_word(r->headers[i].value, STR("trailers"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_announced(const struct exchange *x, const struct http_field *trailer)
+{
+    for (const struct http_field *f = x->fields; f != NULL; f = f->next) {
+        if (str_eq_nocase(str_from(f->name), STR("Trailer")) &&
+            http_has_word(f->value, str_from(trailer->name))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int
+http_add_trailers(struct buf *b, const struct exchange *x)
+{
+    bool all = takes_trailers(&x->pub);
+    int bad = 0;
+
+    for (const struct http_field *f = x->trailers; f != NULL; f = f->next) {
+        if (all || is_announced(x, f)) {
+            bad |= add_line(b, f->name, f->value);
+        }
+    }
+    return bad;
 }

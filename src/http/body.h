@@ -6,15 +6,15 @@
 #ifndef HTTP_BODY_H
 #define HTTP_BODY_H
 
-#include "base/buf.h"
 #include "http/chunk.h"
 #include "http/parse.h"
 
 struct http_body {
-    struct buf bytes; /* owned; kept until the request ends */
-    uint64_t left;    /* of a length, to come */
-    uint64_t seen;    /* payload bytes so far */
-    uint64_t limit;   /* more payload than this is refused */
+    struct buf bytes;    /* owned; kept until the request ends */
+    struct buf trailers; /* owned; lines behind the last chunk */
+    uint64_t left;       /* of a length, to come */
+    uint64_t seen;       /* payload bytes so far */
+    uint64_t limit;      /* more payload than this is refused */
     struct http_chunked chunked;
     bool is_chunked;
     bool keep; /* into bytes; else dropped */
@@ -28,5 +28,16 @@ void http_body_clear(struct http_body *b);
  * *why when it is refused. */
 ssize_t http_body_eat(struct http_body *b, const uint8_t *data, size_t n,
                       enum http_refusal *why);
+
+/* The same up to the end of the next piece of payload, which is put in *piece,
+ * possibly empty, and is not kept. */
+ssize_t http_body_next(struct http_body *b, const uint8_t *data, size_t n,
+                       struct str *piece, enum http_refusal *why);
+/* The last n bytes of that piece come once more. */
+void http_body_return(struct http_body *b, size_t n);
+/* The trailers of a whole body, in the pool; those with '_' in their name are
+ * left out. */
+void http_body_trailers(const struct http_body *b, struct pool *pool,
+                        const struct http_header **out, size_t *count);
 
 #endif

@@ -124,8 +124,7 @@ eat_trailer_start(struct http_chunked *c, uint8_t b)
     return enter(c, IN_TRAILER_NAME);
 }
 
-/* Trailers are dropped, but one that tries to change the framing tells of an
- * attempt. */
+/* One that tries to change the framing tells of an attempt. */
 static bool
 trailer_allowed(const struct http_chunked *c)
 {
@@ -176,12 +175,27 @@ in_trailer(const struct http_chunked *c)
     return c->state >= AT_TRAILER;
 }
 
+/* Keeps the bytes of trailers, but not of the empty line behind them. */
+static bool
+note_trailer(struct http_chunked *c, uint8_t b)
+{
+    bool last = c->state == AT_LAST_LF || (c->state == AT_TRAILER && b == '\r');
+
+    if (++c->trailer > TRAILER_MAX) {
+        return refuse(c, REFUSE_TRAILER);
+    }
+    if (c->trailers != NULL && !last && buf_add(c->trailers, &b, 1) == -1) {
+        return refuse(c, REFUSE_TRAILER);
+    }
+    return true;
+}
+
 /* A byte that is not data. */
 static bool
 eat_byte(struct http_chunked *c, uint8_t b)
 {
-    if (in_trailer(c) && ++c->trailer > TRAILER_MAX) {
-        return refuse(c, REFUSE_TRAILER);
+    if (in_trailer(c) && !note_trailer(c, b)) {
+        return false;
     }
     switch ((enum state)c->state) {
     case IN_SIZE:
@@ -250,6 +264,15 @@ http_chunked_eat(struct http_chunked *c, const uint8_t *data, size_t n,
         eaten++;
     }
     return (ssize_t)eaten;
+}
+
+void
+http_chunked_return(struct http_chunked *c, size_t n)
+{
+    if (n > 0) {
+        c->left += n;
+        enter(c, IN_DATA);
+    }
 }
 
 uint64_t

@@ -85,11 +85,13 @@ answered(struct http_connection *c)
     struct exchange *x = c->x;
 
     http_account(x);
+    http_upload_drop(x);
     if (x->close) {
         finish(c, HTTP_END_ANSWERED, "answered");
     } else if (!x->body.done) {
         c->phase = PHASE_SKIP;
         x->body.keep = false;
+        x->body_waited_ms = 0;
         x->body_began_ms = loop_now(c->loop);
         x->body_began_bytes = c->conn->bytes_in;
         timer_set(c->loop, &c->timer, c->server->settings.client_body_timeout);
@@ -223,6 +225,22 @@ take_body(struct http_connection *c, const uint8_t *data, size_t n)
     return eaten < 0 ? n : (size_t)eaten;
 }
 
+/* A handler that reads the body itself is offered it. */
+static size_t
+take_upload(struct http_connection *c, const uint8_t *data, size_t n)
+{
+    struct exchange *x = c->x;
+    size_t eaten;
+
+    if (!http_upload_wants(x)) {
+        return 0;
+    }
+    eaten = http_upload_take(x, data, n);
+    http_upload_pump(x);
+    http_settle(c);
+    return eaten;
+}
+
 static size_t
 skip_body(struct http_connection *c, const uint8_t *data, size_t n)
 {
@@ -254,7 +272,7 @@ take(struct http_connection *c, const uint8_t *data, size_t n)
     case PHASE_SKIP:
         return skip_body(c, data, n);
     case PHASE_BUSY:
-        return 0;
+        return take_upload(c, data, n);
     case PHASE_CLOSING:
     case PHASE_TAKEN:
     case PHASE_GONE:
@@ -306,7 +324,8 @@ static bool
 reads(const struct http_connection *c)
 {
     return c->phase == PHASE_IDLE || c->phase == PHASE_HEAD ||
-           c->phase == PHASE_BODY || c->phase == PHASE_SKIP;
+           c->phase == PHASE_BODY || c->phase == PHASE_SKIP ||
+           (c->phase == PHASE_BUSY && http_upload_wants(c->x));
 }
 
 static void
@@ -335,6 +354,9 @@ on_close(void *arg, const char *reason)
     log_limited_if(conn_debugged(c->conn), LOG_DEBUG,
                    "http %s: closed after %u requests: %s",
                    addr_text(&c->conn->peer, peer), c->requests, reason);
+    if (x != NULL) {
+        http_upload_drop(x);
+    }
     if (x != NULL && c->phase != PHASE_SKIP) {
         if (x->note.len == 0) {
             http_note(&x->pub, "%s", reason);
@@ -379,12 +401,22 @@ send_continue(struct exchange *x)
     struct iovec iov = { (void *)(uintptr_t) "HTTP/1.1 100 Continue\r\n\r\n",
                          25 };
 
-    if (x->head.expects_continue) {
+    if (x->head.expects_continue && x->status == 0) {
         x->head.expects_continue = false;
         if (x->body.seen == 0 && x->body.chunked.digits == 0) {
             http_send_bytes(x, &iov, 1);
         }
     }
+}
+
+/* The client has ended its side: nothing is left that could be taken. */
+static bool
+is_cut(const struct http_connection *c)
+{
+    if (c->phase == PHASE_BUSY) {
+        return http_upload_is_cut(c->x);
+    }
+    return c->burst < BURST || buf_len(&c->conn->in) == 0;
 }
 
 static void
@@ -398,14 +430,18 @@ on_later(struct later *later)
     }
     c->burst = 0;
     http_settle(c);
+    if (c->phase == PHASE_BUSY) {
+        http_upload_pump(c->x);
+        http_settle(c);
+    }
     if (reads(c)) {
         conn_offer(c->conn);
     }
     if (c->eof && reads(c)) {
-        if (c->burst < BURST || buf_len(&c->conn->in) == 0) {
+        if (is_cut(c)) {
             conn_close(c->conn, "client closed the connection");
         }
-    } else if (c->phase == PHASE_BODY) {
+    } else if (reads(c) && c->x != NULL && c->phase != PHASE_SKIP) {
         send_continue(c->x);
     }
 }

@@ -21,6 +21,7 @@
  *   page.c         the answer that is a page for people
  *   status.c       reason phrases
  *   error.c        bodies of errors
+ *   upload.c       a body that its handler reads piece by piece
  *   slow_client.c  clients that send or read too slowly
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -75,6 +76,7 @@ struct http_connection {
 };
 
 struct http_file;
+struct http_upload;
 struct auth_try; /* auth.c */
 struct http_media;
 
@@ -126,12 +128,15 @@ struct exchange {
     struct http_head head;
     struct http_body body;
     struct http_trace trace;
-    struct addr via;           /* the host that connected: the peer or its
-                                  proxy */
-    uint64_t out_before;       /* conn->bytes_out when it began */
-    int64_t began_us;          /* loop_now_us() */
-    int64_t body_began_ms;     /* of waiting for the body */
-    uint64_t body_began_bytes; /* the connection's bytes_in then */
+    struct addr via;            /* the host that connected: the peer or its
+                                   proxy */
+    uint64_t out_before;        /* conn->bytes_out when it began */
+    int64_t began_us;           /* loop_now_us() */
+    int64_t body_began_ms;      /* of waiting for the body */
+    int64_t body_waited_ms;     /* in the waits before this one */
+    uint64_t body_began_bytes;  /* the connection's bytes_in at the first */
+    struct http_upload *upload; /* in the pool; NULL: the handler does not read
+                                   the body itself */
 
     /* Routing: where the walk is. */
     size_t location;
@@ -165,6 +170,8 @@ struct exchange {
     /* The answer. */
     int status; /* 0: not begun */
     struct http_field *fields;
+    struct http_field *trailers; /* behind it, if it is chunked */
+    uint64_t to_come;            /* bytes of a body of known length */
     struct str prepared;    /* lines of the head as they are sent, with type and
                                length */
     struct buf out;         /* owned; bytes that the socket did not take */
@@ -179,10 +186,12 @@ struct exchange {
     int64_t stall_total_ms; /* of the waits that are over */
     uint64_t stall_bytes;   /* the connection's bytes_out at the first */
     bool chunked, no_body, close;
-    bool taken;  /* http_take_over() */
-    bool ended;  /* the handler has given all of the answer */
-    bool broken; /* a write failed: close when nobody is on the stack */
-    bool reset;  /* broken, and a close would look like the answer's end */
+    bool has_length; /* to_come counts */
+    bool as_is;      /* its body is not compressed */
+    bool taken;      /* http_take_over() */
+    bool ended;      /* the handler has given all of the answer */
+    bool broken;     /* a write failed: close when nobody is on the stack */
+    bool reset;      /* broken, and a close would look like the answer's end */
 
     /* The handler. */
     bool running, waiting;
@@ -232,6 +241,23 @@ bool http_ends_with(const struct http_connection *c);
 /* slow_client.c: milliseconds until the transfer under way is too slow on
  * average. */
 int64_t http_slow_left(const struct http_connection *c);
+/* The same of a body that is read piece by piece, or until it has paused for
+ * too long. */
+int64_t http_body_left(const struct exchange *x);
+
+/* upload.c */
+/* Offers bytes to the handler; returns how many were eaten.  x is perhaps
+ * answered then. */
+size_t http_upload_take(struct exchange *x, const uint8_t *data, size_t n);
+/* Offers what is in memory, and the end.  Not while a handler is on the
+ * stack. */
+void http_upload_pump(struct exchange *x);
+/* Whether the handler waits for bytes of the body. */
+bool http_upload_wants(const struct exchange *x);
+/* Whether it waits, and nothing is left that could be offered. */
+bool http_upload_is_cut(const struct exchange *x);
+/* The handler is offered no more. */
+void http_upload_drop(struct exchange *x);
 
 /* request.c */
 /* A head of n bytes is whole. */
@@ -280,6 +306,10 @@ const struct http_layer *http_layer_now(const struct exchange *x);
  * when memory is out. */
 int http_add_head(struct buf *b, const struct exchange *x, const char *type,
                   int64_t length);
+/* The same of an interim answer, and of the trailers that the client takes. */
+int http_add_info(struct buf *b, int status, const struct http_header *headers,
+                  size_t count);
+int http_add_trailers(struct buf *b, const struct exchange *x);
 
 /* response.c */
 /* Sends the bytes in out; false while some of them are left, a file waits for

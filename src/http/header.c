@@ -19,6 +19,17 @@ http_header(const struct http_request *r, const char *name)
     return NULL;
 }
 
+bool
+http_has_word(struct str list, struct str word)
+{
+    while (list.len > 0) {
+        if (str_eq_nocase(str_trim(str_cut(&list, ',')), word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct str
 http_param(const struct http_request *r, const char *name)
 {

@@ -249,7 +249,10 @@ struct http_request {
     size_t header_count;
     const struct http_param *params; /* of the matched template */
     size_t param_count;
-    struct str body;  /* whole, when the route asked for it */
+    struct str body; /* whole, when the route asked for it */
+    /* Behind a chunked body, once it is read whole. */
+    const struct http_header *trailers;
+    size_t trailer_count;
     struct addr peer; /* of the connection */
     /* The client, the scheme and the ids of the request: from the headers of
      * trusted proxies, else from the connection. */
@@ -272,6 +275,9 @@ struct http_request {
 
 /* First header of that name (any case), NULL if there is none. */
 const struct str *http_header(const struct http_request *r, const char *name);
+/* Whether a list of words with commas between them has that one, in any
+ * case. */
+bool http_has_word(struct str list, struct str word);
 struct str http_param(const struct http_request *r, const char *name);
 /* First query parameter of that name, decoded into the pool; false: none. */
 bool http_query(struct http_request *r, const char *name, struct str *value);
@@ -318,11 +324,45 @@ bool http_check_site(struct http_request *r);
  * of the server's; it is then answered with 421. */
 bool http_check_host(struct http_request *r);
 
+/* Reads the body piece by piece, of a route without `body`.  The client is
+ * told to go on when it has asked (100-continue). */
+struct http_reader {
+    /* Returns how many bytes it took.  When it took less than all of them, it
+     * is offered the rest, and the client's next bytes are read, after
+     * http_want_body(). */
+    size_t (*on_piece)(void *arg, struct str piece);
+    /* The body is whole, r->trailers too.  Called once, also when there is no
+     * body. */
+    void (*on_end)(void *arg);
+};
+/* reader is called from the loop, never from here, and lives as long as the
+ * request.  A body that does not become whole, because it is malformed, too
+ * long, or comes too slowly, is answered by weir (if the answer was begun, it
+ * breaks off), and on_cancel is called first: the request is over for the
+ * handler.  It may answer before the end, and is offered no more then. */
+void http_read_body(struct http_request *r, const struct http_reader *reader,
+                    void *arg);
+void http_want_body(struct http_request *r);
+/* Bytes of the body, before any of it is read; -1: not known (chunked). */
+int64_t http_body_length(const struct http_request *r);
+
 /* ---- answering ---- */
 
-/* Adds a header to the answer; call before the answer is started. */
+/* Adds a header to the answer, beside those of that name; call before the
+ * answer is started.  name lives as long as the request. */
 void http_set_header(struct http_request *r, const char *name,
                      struct str value);
+/* Adds a trailer; call before http_end().  It is sent behind a chunked answer
+ * to a client that takes trailers ("TE: trailers"), or when the answer's header
+ * Trailer has announced it. */
+void http_set_trailer(struct http_request *r, const char *name,
+                      struct str value);
+/* The body is not compressed: it goes out as the handler gives it. */
+void http_send_as_is(struct http_request *r);
+/* Sends an interim answer (100 to 199, but not 101) at once, before the answer
+ * is started; to a client of HTTP/1.0 nothing. */
+void http_send_info(struct http_request *r, int status,
+                    const struct http_header *headers, size_t count);
 /* The connection ends with the answer: what follows the request is not taken
  * for a request. */
 void http_set_close(struct http_request *r);
@@ -365,6 +405,10 @@ enum http_result http_error(struct http_request *r, int status,
  * http_send_more: 0; -1 when the connection went or may not take more now
  * (out of room): wait for on_room. */
 void http_start(struct http_request *r, int status, const char *content_type);
+/* The same of an answer with length bytes, which are sent as they are.  When
+ * http_end() comes before all of them, the answer breaks off. */
+void http_start_length(struct http_request *r, int status,
+                       const char *content_type, uint64_t length);
 int http_send_more(struct http_request *r, struct str data);
 void http_on_room(struct http_request *r, void (*on_room)(void *arg),
                   void *arg);

@@ -31,6 +31,7 @@ http_request_free(struct exchange *x)
     struct pool *pool = x->pub.pool;
 
     later_cancel(&x->resume);
+    http_upload_drop(x);
     http_file_drop(x);
     http_pieces_drop(x);
     http_body_clear(&x->body);
@@ -111,6 +112,8 @@ void
 http_body_came(struct exchange *x)
 {
     x->pub.body = buf_str(&x->body.bytes);
+    http_body_trailers(&x->body, x->pub.pool, &x->pub.trailers,
+                       &x->pub.trailer_count);
     x->long_body = x->pub.body.len >= LONG_BODY;
     if (x->long_body) {
         loop_in_turn(x->c->loop, &x->resume);
@@ -273,6 +276,7 @@ http_take_over(struct http_request *r, const struct conn_handlers *h, void *arg)
     struct conn *conn = c->conn;
 
     assert(conn != NULL);
+    http_upload_drop(x);
     timer_stop(c->loop, &c->timer);
     c->phase = PHASE_TAKEN;
     x->taken = true;

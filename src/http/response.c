@@ -217,6 +217,28 @@ http_head(struct http_request *r, int status, const char *content_type)
     return head;
 }
 
+void
+http_send_info(struct http_request *r, int status,
+               const struct http_header *headers, size_t count)
+{
+    struct exchange *x = exchange_of(r);
+    struct buf b;
+
+    assert(x->status == 0 && status >= 100 && status <= 199 && status != 101);
+    if (x->head.version == 10 || x->c->conn == NULL) {
+        return;
+    }
+    buf_init(&b, SIZE_MAX / 2);
+    if (http_add_info(&b, status, headers, count) != 0) {
+        fail(x);
+    } else {
+        struct iovec iov = { (void *)(uintptr_t)buf_data(&b), buf_len(&b) };
+
+        http_send_bytes(x, &iov, 1);
+    }
+    buf_clear(&b);
+}
+
 /* ---- answers ---- */
 
 static void
@@ -288,6 +310,24 @@ http_reply_shared(struct http_request *r, int status, const char *content_type,
 }
 
 void
+http_start_length(struct http_request *r, int status, const char *content_type,
+                  uint64_t length)
+{
+    struct exchange *x = exchange_of(r);
+
+    x->has_length = true;
+    x->to_come = length;
+    http_begin_answer(x, status, content_type, (int64_t)length);
+    http_settle_later(x->c);
+}
+
+void
+http_send_as_is(struct http_request *r)
+{
+    exchange_of(r)->as_is = true;
+}
+
+void
 http_start(struct http_request *r, int status, const char *content_type)
 {
     struct exchange *x = exchange_of(r);
@@ -312,6 +352,7 @@ send_chunk(struct exchange *x, struct str data)
         return;
     }
     x->body_sent += data.len;
+    x->to_come -= x->has_length ? data.len : 0;
     if (x->chunked) {
         http_send_bytes(x, iov, 3);
     } else {
@@ -337,6 +378,26 @@ http_send_piece(struct exchange *x, struct str data, enum gzip_flush flush)
     buf_clear(&out);
 }
 
+static void
+send_last_chunk(struct exchange *x)
+{
+    struct buf b;
+    int bad;
+
+    buf_init(&b, SIZE_MAX / 2);
+    bad = buf_add_str(&b, STR("0\r\n"));
+    bad |= http_add_trailers(&b, x);
+    bad |= buf_add_str(&b, STR("\r\n"));
+    if (bad != 0) {
+        fail(x);
+    } else {
+        struct iovec iov = { (void *)(uintptr_t)buf_data(&b), buf_len(&b) };
+
+        http_send_bytes(x, &iov, 1);
+    }
+    buf_clear(&b);
+}
+
 void
 http_send_end(struct exchange *x)
 {
@@ -348,7 +409,9 @@ http_send_end(struct exchange *x)
     if (x->gzip != NULL) {
         http_send_piece(x, STR_NONE, GZIP_END);
     }
-    if (x->chunked) {
+    if (x->chunked && x->trailers != NULL) {
+        send_last_chunk(x);
+    } else if (x->chunked) {
         http_send_bytes(x, &last, 1);
     }
 }
@@ -366,6 +429,7 @@ http_send_more(struct http_request *r, struct str data)
     if (data.len == 0 || x->no_body) {
         return 0;
     }
+    assert(!x->has_length || data.len <= x->to_come);
     if (x->stalled_ms != 0 && kept > 0 && kept + data.len > STREAM_ROOM) {
         return -1;
     }
@@ -387,6 +451,10 @@ http_end(struct http_request *r)
 {
     struct exchange *x = exchange_of(r);
 
+    if (x->has_length && x->to_come > 0 && !x->no_body) {
+        http_break(r);
+        return HTTP_DONE;
+    }
     http_send_end(x);
     x->close |= x->endless;
     end_answer(x);

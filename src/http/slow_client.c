@@ -16,6 +16,29 @@ allowance(uint64_t bytes, int64_t rate, int64_t pause)
     return rate == 0 ? INT64_MAX / 2 : earned > pause ? earned : pause;
 }
 
+static int64_t
+body_left(const struct http_connection *c)
+{
+    const struct http_settings *s = &c->server->settings;
+    const struct exchange *x = c->x;
+
+    return allowance(c->conn->bytes_in - x->body_began_bytes,
+                     s->client_body_min_rate, s->client_body_timeout) -
+           x->body_waited_ms - (loop_now(c->loop) - x->body_began_ms);
+}
+
+int64_t
+http_body_left(const struct exchange *x)
+{
+    const struct http_connection *c = x->c;
+    int64_t read = c->conn->last_read_ms, began = x->body_began_ms;
+    int64_t pause = (read > began ? read : began) +
+                    c->server->settings.client_body_timeout - loop_now(c->loop);
+    int64_t whole = body_left(c);
+
+    return pause < whole ? pause : whole;
+}
+
 int64_t
 http_slow_left(const struct http_connection *c)
 {
@@ -24,10 +47,7 @@ http_slow_left(const struct http_connection *c)
     int64_t now = loop_now(c->loop);
 
     if ((c->phase == PHASE_BODY || c->phase == PHASE_SKIP)) {
-        return x->body_began_ms +
-               allowance(c->conn->bytes_in - x->body_began_bytes,
-                         s->client_body_min_rate, s->client_body_timeout) -
-               now;
+        return body_left(c);
     }
     if (c->phase == PHASE_BUSY && x->stalled_ms != 0) {
         return allowance(c->conn->bytes_out - x->stall_bytes, s->send_min_rate,

@@ -8,6 +8,7 @@
  *
  * covers: src/http/head_scan.c src/http/parse.c src/http/head_rules.c
  * covers: src/http/body.c:http_body_init,http_body_eat,next_piece,take_piece
+ * covers: src/http/body.c:keep_piece,http_body_next
  * covers: src/http/chunk.c src/http/path.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -92,6 +93,7 @@ read_body(struct outcome *o, const struct http_head *head, const uint8_t *data,
     o->whole = body.done;
     o->len += at;
     o->body = body.bytes;
+    buf_clear(&body.trailers);
 }
 
 static struct outcome

@@ -19,24 +19,14 @@ find_field(const struct exchange *x, const char *name)
 }
 
 static bool
-has_word(struct str list, struct str word)
-{
-    while (list.len > 0) {
-        if (str_eq_nocase(str_trim(str_cut(&list, ',')), word)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool
 may_be_changed(const struct exchange *x)
 {
     const struct http_field *control = find_field(x, "Cache-Control");
 
     return find_field(x, "Content-Encoding") == NULL &&
            find_field(x, "Content-Range") == NULL &&
-           (control == NULL || !has_word(control->value, STR("no-transform")));
+           (control == NULL ||
+            !http_has_word(control->value, STR("no-transform")));
 }
 
 static bool
@@ -71,8 +61,9 @@ http_compressible(const struct exchange *x, int status, const char *type,
 {
     const struct http_settings *s = &x->c->server->settings;
 
-    return s->gzip && type != NULL && status != 204 && status != 206 &&
-           status != 304 && (length < 0 || length >= s->gzip_min_length) &&
+    return s->gzip && !x->as_is && type != NULL && status != 204 &&
+           status != 206 && status != 304 &&
+           (length < 0 || length >= s->gzip_min_length) &&
            type_listed(s, type) && may_be_changed(x);
 }
 
@@ -85,7 +76,8 @@ http_vary(struct http_request *r, struct str name)
     /* A selector's names stay when the walk leaves the location. */
     if (f == NULL || (f->of_filter && x->selecting)) {
         http_set_header(r, "Vary", name);
-    } else if (!has_word(f->value, name) && !has_word(f->value, STR("*"))) {
+    } else if (!http_has_word(f->value, name) &&
+               !http_has_word(f->value, STR("*"))) {
         f->value = pool_printf(x->pub.pool, "%.*s, %.*s", STR_ARGS(f->value),
                                STR_ARGS(name));
     }

@@ -132,7 +132,50 @@ on_status(struct http_request *r, void *state)
     return http_reply(r, (int)status, "text/plain", STR("body"));
 }
 
+/* Of a known length, in pieces; /short gives less than it has said. */
+static enum http_result
+on_known(struct http_request *r, void *state)
+{
+    (void)state;
+    http_set_header(r, "Set-Cookie", STR("a=1"));
+    http_set_header(r, "Set-Cookie", STR("b=2"));
+    http_start_length(r, 299, "text/plain", 6);
+    assert_int_equal(http_send_more(r, STR("abc")), 0);
+    if (!str_eq(r->path, STR("/short"))) {
+        assert_int_equal(http_send_more(r, STR("def")), 0);
+    }
+    return http_end(r);
+}
+
+static enum http_result
+on_trailers(struct http_request *r, void *state)
+{
+    (void)state;
+    http_set_header(r, "Trailer", STR("Told, Other"));
+    http_start(r, 200, "text/plain");
+    assert_int_equal(http_send_more(r, STR("abc")), 0);
+    http_set_trailer(r, "Told", STR("1"));
+    http_set_trailer(r, "Untold", STR("2"));
+    return http_end(r);
+}
+
+static enum http_result
+on_hints(struct http_request *r, void *state)
+{
+    static const struct http_header hints[] = {
+        { { "Link", 4 }, { "</a.css>; rel=preload", 21 } },
+    };
+
+    (void)state;
+    http_send_info(r, 103, hints, 1);
+    return http_reply(r, 200, "text/plain", STR("after"));
+}
+
 static const struct http_route routes[] = {
+    { "GET", "/known", on_known, false },
+    { "GET", "/short", on_known, false },
+    { "GET", "/trailers", on_trailers, false },
+    { "GET", "/hints", on_hints, false },
     { "GET", "/large", on_large, false },
     { "GET", "/chunks", on_chunks, false },
     { "GET", "/page", on_page, false },
@@ -349,6 +392,54 @@ test_chunked(void **state)
 }
 
 static void
+test_a_known_length_in_pieces(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /known HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "\r\n\r\nabcdef"));
+    assert_non_null(client_find(&c, "HTTP/1.1 299 Unknown\r\n"));
+    assert_non_null(client_find(&c, "Content-Length: 6\r\n"));
+    assert_null(client_find(&c, "chunked"));
+    assert_non_null(client_find(&c, "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n"));
+    client_forget(&c, "abcdef");
+    client_say(&c, "HEAD /known HTTP/1.1\r\nHost: a\r\n\r\n"
+                   "GET /short HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears_end(&c)); /* the second breaks off */
+    assert_int_equal(client_count(&c, "Content-Length: 6\r\n"), 2);
+    assert_int_equal(client_count(&c, "abc"), 1);
+}
+
+static void
+test_trailers(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /trailers HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "3\r\nabc\r\n0\r\nTold: 1\r\n\r\n"));
+    client_forget(&c, "abc");
+    client_say(&c, "GET /trailers HTTP/1.1\r\nHost: a\r\n"
+                   "TE: gzip, trailers\r\n\r\n");
+    assert_true(client_hears(&c, "0\r\nTold: 1\r\nUntold: 2\r\n\r\n"));
+    client_say(&c, "GET /trailers HTTP/1.0\r\nTE: trailers\r\n\r\n");
+    assert_true(client_hears_end(&c));
+    assert_int_equal(client_count(&c, "Untold"), 1);
+}
+
+static void
+test_interim_answers(void **state)
+{
+    (void)state;
+    client_say(&c, "GET /hints HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_true(client_hears(&c, "after"));
+    assert_non_null(
+        client_find(&c, "HTTP/1.1 103 Early Hints\r\n"
+                        "Link: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 "));
+    client_forget(&c, "after");
+    client_say(&c, "GET /hints HTTP/1.0\r\n\r\n");
+    assert_true(client_hears(&c, "after"));
+    assert_null(client_find(&c, " 103 "));
+}
+
+static void
 test_until_close(void **state)
 {
     (void)state;
@@ -455,6 +546,9 @@ main(void)
         TEST(test_page),
         TEST(test_page_that_is_too_long),
         TEST(test_chunked),
+        TEST(test_a_known_length_in_pieces),
+        TEST(test_trailers),
+        TEST(test_interim_answers),
         TEST(test_until_close),
         TEST(test_stream_waits_for_room),
         TEST(test_stream_cancelled),

@@ -1,0 +1,13 @@
+/*
+ * A request's body that is sent back as it comes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef ECHO_STREAM_H
+#define ECHO_STREAM_H
+
+#include "http/http.h"
+
+http_handler echo_stream;
+
+#endif
