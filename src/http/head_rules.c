@@ -303,13 +303,24 @@ judge_upgrade(struct http_head *head)
 }
 
 enum http_refusal
+http_judge_framing(struct http_head *head)
+{
+    enum http_refusal why = judge_length(head);
+
+    judge_connection(head);
+    return why != REFUSE_NONE ? why : judge_coding(head);
+}
+
+enum http_refusal
 http_judge_headers(struct http_head *head)
 {
     static enum http_refusal (*const rules[])(struct http_head * head) = {
-        judge_host, judge_length, judge_coding, judge_expect, judge_upgrade,
+        judge_host,
+        http_judge_framing,
+        judge_expect,
+        judge_upgrade,
     };
 
-    judge_connection(head);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         enum http_refusal why = rules[i](head);
 

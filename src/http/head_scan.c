@@ -14,6 +14,7 @@
 enum state {
     AT_START,    /* first byte of all */
     AT_START_LF, /* the LF of an empty line before the head */
+    IN_STATUS,   /* the first line of an answer; mark: its begin */
     IN_METHOD,   /* mark: its begin, as for the next two */
     IN_TARGET,
     IN_VERSION,
@@ -152,6 +153,36 @@ line_fits(struct step *s)
            refuse(s->scan, REFUSE_HEADER_LONG);
 }
 
+/* Judges the first line of an answer (RFC 9112, 4); some servers leave out the
+ * space in front of an empty reason. */
+static enum http_refusal
+judge_status_line(const uint8_t *p, size_t n)
+{
+    enum http_refusal why = n < 8 ? REFUSE_STATUS_LINE : judge_version(p, 8);
+
+    if (why != REFUSE_NONE) {
+        return why == REFUSE_VERSION ? why : REFUSE_STATUS_LINE;
+    }
+    if (n < 12 || p[8] != ' ' || p[9] < '1' || p[9] > '5' || !is_digit(p[10]) ||
+        !is_digit(p[11]) || (n > 12 && p[12] != ' ')) {
+        return REFUSE_STATUS_LINE;
+    }
+    return REFUSE_NONE;
+}
+
+static bool
+scan_status(struct step *s, uint8_t c)
+{
+    if (c != '\r') {
+        return line_fits(s);
+    }
+    enum http_refusal why =
+        judge_status_line(s->data + s->scan->mark, s->scan->at - s->scan->mark);
+
+    move_to(s->scan, AT_LINE_LF);
+    return why == REFUSE_NONE || refuse(s->scan, why);
+}
+
 static bool
 scan_name(struct step *s, uint8_t c)
 {
@@ -203,6 +234,8 @@ scan_state(struct step *s, uint8_t c)
     switch ((enum state)s->scan->state) {
     case AT_START:
         return scan_start(s, c);
+    case IN_STATUS:
+        return scan_status(s, c);
     case IN_METHOD:
         return scan_method(s, c);
     case IN_TARGET:
@@ -322,4 +355,14 @@ http_scan(struct http_scan *scan, const uint8_t *data, size_t n,
         skip_run(&s, n);
     }
     return 0;
+}
+
+ssize_t
+http_scan_answer(struct http_scan *scan, const uint8_t *data, size_t n,
+                 const struct http_limits *limits)
+{
+    if (scan->state == AT_START) {
+        scan->state = IN_STATUS;
+    }
+    return http_scan(scan, data, n, limits);
 }

@@ -1,13 +1,13 @@
 /*
- * The guard in front of the parser: finds the end of a request head and
- * checks every byte on the way.
+ * The guard in front of the parsers: finds the end of a head, of a request or
+ * an answer, and checks every byte on the way.
  *
  * It goes strictly byte after byte: the result does not depend on how the bytes
  * were cut into reads, and a head that can never become right is refused at its
  * first wrong byte instead of at the time-out.  It accepts lines ended by CRLF
  * only, no control bytes, no folded lines, names that are tokens, and sizes
- * within the limits; it skips one empty line before the head. parse.h reads the
- * headers.
+ * within the limits; it skips one empty line before a request. parse.h and
+ * parse_answer.h read the headers.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -42,6 +42,11 @@ struct http_scan {
  * at its end), 0: more is needed, -1: refused, see scan->why. */
 ssize_t http_scan(struct http_scan *scan, const uint8_t *data, size_t n,
                   const struct http_limits *limits);
+
+/* The same for the head of an answer, which begins with a status line at its
+ * first byte: "HTTP/1.1 200 OK". */
+ssize_t http_scan_answer(struct http_scan *scan, const uint8_t *data, size_t n,
+                         const struct http_limits *limits);
 
 /* RFC 9110, 5.6.2: tchar.  Letters, digits and "!#$%&'*+-.^_`|~" as bits, 64
  * characters a word. */

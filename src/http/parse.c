@@ -41,13 +41,12 @@ split_request_line(struct http_head *head)
     head->version = rest.ptr[rest.len - 1] == '1' ? 11 : 10;
 }
 
-static void
-split(struct pool *pool, size_t count, struct http_head *head)
+void
+http_split(struct pool *pool, size_t count, struct http_head *head)
 {
     struct str rest = head->text;
 
     head->line = next_line(&rest);
-    split_request_line(head);
     head->headers = pool_alloc(pool, count * sizeof(*head->headers));
     head->header_count = count;
     for (size_t i = 0; i < count; i++) {
@@ -81,7 +80,8 @@ http_parse(struct pool *pool, const struct http_scan *scan, const uint8_t *data,
 {
     *out = http_head_empty;
     out->text = pool_str(pool, str_of(data + scan->begin, n - scan->begin));
-    split(pool, scan->headers, out);
+    http_split(pool, scan->headers, out);
+    split_request_line(out);
 
     enum http_refusal why = http_judge_target(out);
 

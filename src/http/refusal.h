@@ -21,6 +21,7 @@ enum http_refusal {
     REFUSE_BARE_CR,      /* CR without LF */
     REFUSE_BARE_LF,      /* LF without CR */
     REFUSE_REQUEST_LINE, /* not "METHOD target HTTP/x.y" */
+    REFUSE_STATUS_LINE,  /* of an answer: not "HTTP/x.y 200 reason" */
     REFUSE_METHOD,       /* not 1 to 32 upper-case letters */
     REFUSE_NO_METHOD,    /* a method that HTTP does not know */
     REFUSE_CONNECT,      /* weir is no proxy */

@@ -6,7 +6,12 @@
  * framing, body and end.
  * The first byte of the input chooses the cuts.
  *
- * covers: src/http/head_scan.c src/http/parse.c src/http/head_rules.c
+ * covers: src/http/head_scan.c:scan_method,scan_target,judge_version
+ * covers: src/http/head_scan.c:scan_version,scan_header_start,line_fits
+ * covers: src/http/head_scan.c:scan_name,scan_value,scan_start,scan_lf
+ * covers: src/http/head_scan.c:scan_state,wants_lf,scan_byte,is_target_char
+ * covers: src/http/head_scan.c:is_value_char,run_of,skip_run,http_scan
+ * covers: src/http/parse.c src/http/head_rules.c
  * covers: src/http/body.c:http_body_init,http_body_eat,next_piece,take_piece
  * covers: src/http/body.c:keep_piece,http_body_next
  * covers: src/http/chunk.c src/http/path.c
