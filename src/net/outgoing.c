@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/metrics.h"
+
+#define TEXT_MAX (ADDR_TEXT + ADDR_PATH_MAX)
 
 /* How much a failure tells. */
 enum { TELLS_NOTHING, TELLS_EGRESS, TELLS_ROUTE, TELLS_SILENCE, TELLS_ANSWER };
@@ -31,7 +34,7 @@ try {
 struct outgoing {
     struct loop *loop; /* borrowed */
     struct outgoing_target target;
-    char *host; /* owned; target.host */
+    char *host, *path, *tls_name; /* owned; those of target */
     struct resolve *query;
     struct try tries[RESOLVE_ADDRESSES];
     size_t count, begun; /* of tries */
@@ -40,6 +43,7 @@ struct outgoing {
     struct timer deadline;
     struct timer next; /* the head start of the last is over */
     struct later destroy;
+    struct later begin; /* addresses that need no look-up */
     struct outgoing_failure failure;
     int tells; /* how much that does */
     outgoing_handler *handler;
@@ -54,6 +58,8 @@ destroy(struct later *later)
     struct outgoing *o = LIST_ITEM(later, struct outgoing, destroy);
 
     mem_free(&o->host);
+    mem_free(&o->path);
+    mem_free(&o->tls_name);
     mem_free(&o);
 }
 
@@ -86,6 +92,7 @@ leave(struct outgoing *o)
     tls_client_cancel(&o->handshake);
     timer_stop(o->loop, &o->deadline);
     timer_stop(o->loop, &o->next);
+    later_cancel(&o->begin);
     loop_later(o->loop, &o->destroy);
 }
 
@@ -159,14 +166,25 @@ tells_of(int why)
     }
 }
 
+/* "192.0.2.1:1935", "unix:/run/x.sock". */
+static const char *
+text_of(const struct outgoing *o, const struct addr *to, char dst[TEXT_MAX])
+{
+    char text[ADDR_TEXT];
+    size_t n = str_copy(dst, TEXT_MAX, str_from(addr_text(to, text)));
+
+    str_append(dst, TEXT_MAX, n, o->target.path);
+    return dst;
+}
+
 static void
 note(struct outgoing *o, const struct addr *to, int why)
 {
-    char text[ADDR_TEXT];
+    char text[TEXT_MAX];
 
-    log_debug("connect to %s: %s", addr_text(to, text), strerror(why));
+    log_debug("connect to %s: %s", text_of(o, to, text), strerror(why));
     if (tells_more(o, tells_of(why), OUTGOING_CONNECT)) {
-        errmsg_set(&o->failure.why, "connect to %s: %s", addr_text(to, text),
+        errmsg_set(&o->failure.why, "connect to %s: %s", text_of(o, to, text),
                    strerror(why));
     }
 }
@@ -192,7 +210,7 @@ static void
 secure(struct outgoing *o, const struct conn_socket *socket)
 {
     o->handshake = tls_client_begin(o->loop, o->target.tls, socket,
-                                    o->target.host, on_handshake, o);
+                                    o->target.tls_name, on_handshake, o);
     if (o->handshake == NULL) {
         o->failure.cause = OUTGOING_TLS;
         errmsg_sys(&o->failure.why, "TLS with %s", o->host);
@@ -209,7 +227,7 @@ static void begin_next(struct outgoing *o);
 static bool
 is_connected_to_itself(const struct conn_socket *s)
 {
-    return addr_eq(&s->peer, &s->local);
+    return s->peer.family != AF_UNIX && addr_eq(&s->peer, &s->local);
 }
 
 static int
@@ -274,13 +292,26 @@ on_ready(struct io *io, unsigned ready)
     begin_next(t->attempt);
 }
 
+static socklen_t
+path_to_socket(struct str path, struct sockaddr_storage *ss)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)(void *)ss;
+
+    memset(ss, 0, sizeof(*ss));
+    un->sun_family = AF_UNIX;
+    str_copy(un->sun_path, sizeof(un->sun_path), path);
+    return sizeof(*un);
+}
+
 /* 0, or an errno. */
 static int
 begin_try(struct try *t)
 {
     struct outgoing *o = t->attempt;
     struct sockaddr_storage ss;
-    socklen_t len = addr_to_socket(&t->addr, &ss);
+    socklen_t len = t->addr.family == AF_UNIX
+                        ? path_to_socket(o->target.path, &ss)
+                        : addr_to_socket(&t->addr, &ss);
     int fd =
         socket(ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -306,7 +337,8 @@ is_allowed(struct outgoing *o, const struct addr *to)
 {
     struct errmsg why;
 
-    if (egress_check(o->target.egress, to, &why) == 0) {
+    if (to->family == AF_UNIX ||
+        egress_check(o->target.egress, to, &why) == 0) {
         return true;
     }
     metric_add(&net_metrics[NET_EGRESS_REFUSED], 0, 1);
@@ -352,6 +384,22 @@ on_next(struct timer *t)
 }
 
 static void
+take_addresses(struct outgoing *o, const struct resolved *found)
+{
+    o->count = found->count;
+    for (size_t i = 0; i < found->count; i++) {
+        o->tries[i].addr = found->addrs[i];
+        o->tries[i].addr.port = o->target.port;
+    }
+}
+
+static void
+on_begin(struct later *later)
+{
+    begin_next(LIST_ITEM(later, struct outgoing, begin));
+}
+
+static void
 on_resolved(void *arg, const struct resolved *found, const struct errmsg *why)
 {
     struct outgoing *o = arg;
@@ -363,11 +411,7 @@ on_resolved(void *arg, const struct resolved *found, const struct errmsg *why)
         fail(o);
         return;
     }
-    o->count = found->count;
-    for (size_t i = 0; i < found->count; i++) {
-        o->tries[i].addr = found->addrs[i];
-        o->tries[i].addr.port = o->target.port;
-    }
+    take_addresses(o, found);
     begin_next(o);
 }
 
@@ -375,11 +419,11 @@ on_resolved(void *arg, const struct resolved *found, const struct errmsg *why)
 
 /* Whom it still waits for. */
 static void
-name_silent(const struct outgoing *o, char dst[ADDR_TEXT])
+name_silent(const struct outgoing *o, char dst[TEXT_MAX])
 {
     for (size_t i = 0; i < o->begun; i++) {
         if (o->tries[i].fd != -1) {
-            addr_text(&o->tries[i].addr, dst);
+            text_of(o, &o->tries[i].addr, dst);
             return;
         }
     }
@@ -390,7 +434,7 @@ on_deadline(struct timer *t)
 {
     struct outgoing *o = LIST_ITEM(t, struct outgoing, deadline);
     long long ms = o->target.timeout_ms;
-    char text[ADDR_TEXT] = "";
+    char text[TEXT_MAX] = "";
 
     if (o->handshake != NULL) {
         o->failure.cause = OUTGOING_TLS;
@@ -410,28 +454,57 @@ on_deadline(struct timer *t)
     fail(o);
 }
 
-struct outgoing *
-outgoing_start(struct loop *l, const struct outgoing_target *t,
-               outgoing_handler *handler, void *arg)
+static void
+copy_target(struct outgoing *o, const struct outgoing_target *t)
+{
+    struct str tls_name = t->tls_name.len > 0 ? t->tls_name : t->host;
+
+    o->target = *t;
+    o->host = mem_dup(t->host.ptr, t->host.len);
+    o->path = mem_dup(t->path.len > 0 ? t->path.ptr : "", t->path.len);
+    o->tls_name = mem_dup(tls_name.ptr, tls_name.len);
+    o->target.host.ptr = o->host;
+    o->target.path.ptr = o->path;
+    o->target.tls_name = str_of(o->tls_name, tls_name.len);
+}
+
+static struct outgoing *
+make(struct loop *l, const struct outgoing_target *t)
 {
     struct outgoing *o = mem_zero(sizeof(*o));
 
-    assert(t->egress != NULL);
     o->loop = l;
-    o->target = *t;
-    o->host = mem_dup(t->host.ptr, t->host.len);
-    o->target.host.ptr = o->host;
-    o->handler = handler;
-    o->arg = arg;
+    copy_target(o, t);
     timer_init(&o->deadline, on_deadline);
     timer_init(&o->next, on_next);
     later_init(&o->destroy, destroy);
+    later_init(&o->begin, on_begin);
     for (size_t i = 0; i < RESOLVE_ADDRESSES; i++) {
         io_init(&o->tries[i].io);
         o->tries[i].fd = -1;
         o->tries[i].attempt = o;
     }
+    return o;
+}
+
+struct outgoing *
+outgoing_start(struct loop *l, const struct outgoing_target *t,
+               outgoing_handler *handler, void *arg)
+{
+    static const struct resolved path = { .addrs = { { .family = AF_UNIX } },
+                                          .count = 1 };
+    const struct resolved *known = t->path.len > 0 ? &path : t->known;
+    struct outgoing *o = make(l, t);
+
+    assert(t->egress != NULL);
+    o->handler = handler;
+    o->arg = arg;
     timer_set(l, &o->deadline, t->timeout_ms);
+    if (known != NULL) {
+        take_addresses(o, known);
+        loop_later(l, &o->begin);
+        return o;
+    }
     /* Its own time is longer, so that one timer ends all. */
     o->query = resolve_start(t->resolver, o->target.host, t->timeout_ms + 1000,
                              on_resolved, o);

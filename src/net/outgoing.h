@@ -2,7 +2,8 @@
  * Outgoing connections: from a host and a port to a socket that is ready for
  * conn_new(), after its TLS handshake where one is wanted.
  *
- * The name is resolved, the egress rules judge each address, and those that are
+ * The name is resolved (unless the caller knows its addresses), the egress
+ * rules judge each address, and those that are
  * allowed are tried in order: the next one begins when the last has failed, or
  * has not answered within OUTGOING_HEAD_START_MS (RFC 8305).  The first to
  * connect wins, the others are closed.  A TLS handshake is made with the winner
@@ -26,6 +27,15 @@
 struct outgoing_target {
     struct str host; /* a name or an address, without brackets; copied */
     uint16_t port;
+    /* Of a socket that has a path, which stands for host and port, and which
+     * the egress rules do not judge; copied.  Empty: host and port. */
+    struct str path;
+    /* The addresses of host, if the caller knows them; copied.  NULL: it is
+     * looked up. */
+    const struct resolved *known;
+    /* The name that the certificate must be for and that is sent to the peer;
+     * copied.  Empty: host. */
+    struct str tls_name;
     struct resolver *resolver;    /* borrowed, as the rest, while it lasts */
     const struct egress *egress;  /* never NULL */
     const struct tls_client *tls; /* NULL: plain */

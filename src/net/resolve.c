@@ -12,6 +12,7 @@
 #include "net/resolve.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/time.h>
@@ -317,6 +318,18 @@ take_family(const struct ares_addrinfo *found, int family,
     return n;
 }
 
+static int64_t
+least_ttl(const struct ares_addrinfo *found)
+{
+    int least = INT_MAX;
+
+    for (const struct ares_addrinfo_node *a = found->nodes; a != NULL;
+         a = a->ai_next) {
+        least = a->ai_ttl < least ? a->ai_ttl : least;
+    }
+    return least > 0 && least < INT_MAX ? (int64_t)least * 1000 : 0;
+}
+
 static void
 take_addresses(struct resolved *r, const struct ares_addrinfo *found)
 {
@@ -325,6 +338,7 @@ take_addresses(struct resolved *r, const struct ares_addrinfo *found)
     size_t fours = take_family(found, AF_INET, four);
 
     r->count = 0;
+    r->ttl_ms = least_ttl(found);
     for (size_t i = 0; i < EACH_FAMILY; i++) {
         if (i < sixes) {
             r->addrs[r->count++] = six[i];

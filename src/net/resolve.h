@@ -55,7 +55,9 @@ void resolve_rights(struct rights *r);
  * turn, IPv6 first (RFC 8305, 4); ports are 0. */
 struct resolved {
     struct addr addrs[RESOLVE_ADDRESSES];
-    size_t count; /* at least 1 */
+    size_t count;   /* at least 1 */
+    int64_t ttl_ms; /* how long they hold, the least of all; 0: nobody said, as
+                       for those of /etc/hosts */
 };
 
 struct resolve; /* a look-up */

@@ -14,6 +14,7 @@
 
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 #include "counted.h"
 #include "dns_server.h"
@@ -280,6 +281,50 @@ who_is_silent_has_a_head_start_and_no_more(void **state)
                     DNS_PATIENCE_MS - 1);
 }
 
+/* Nobody is asked for addresses that are known, and each is judged. */
+static void
+known_addresses_are_not_looked_up(void **state)
+{
+    struct resolved known = { .count = 2 };
+    struct outgoing_target t = target("missing.test");
+
+    (void)state;
+    assert_int_equal(addr_parse_ip(STR("10.0.0.1"), &known.addrs[0]), 0);
+    assert_int_equal(addr_parse_ip(STR("127.0.0.1"), &known.addrs[1]), 0);
+    t.known = &known;
+    attempt(&t);
+    assert_int_not_equal(heard.socket.fd, -1);
+    conn_socket_close(&heard.socket);
+    close(accept(listener, NULL, NULL));
+    known.count = 1;
+    assert_non_null(strstr(failure_of(&t, OUTGOING_EGRESS), "10.0.0.1"));
+}
+
+static void
+a_path_stands_for_host_and_port(void **state)
+{
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    struct outgoing_target t = target("");
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void)state;
+    snprintf(un.sun_path, sizeof(un.sun_path), "%s/s", dir);
+    assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof(un)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    t.path = str_from(un.sun_path);
+    attempt(&t);
+    assert_int_not_equal(heard.socket.fd, -1);
+    assert_int_equal(heard.socket.peer.family, AF_UNIX);
+    conn_socket_close(&heard.socket);
+    close(fd);
+
+    const char *why = failure_of(&t, OUTGOING_CONNECT);
+
+    assert_true(str_starts(str_from(why), STR("connect to unix:/")));
+    assert_true(str_ends(str_from(why), STR("/s: Connection refused")));
+    unlink(un.sun_path);
+}
+
 /* ---- failures ---- */
 
 static void
@@ -423,6 +468,15 @@ it_is_secured_where_that_is_wanted(void **state)
     conn_socket_close(&accepted);
     heard.socket = accepted = (struct conn_socket){ .fd = -1 };
 
+    t = target("127.0.0.1"); /* which the certificate does not name */
+    t.tls = client;
+    t.tls_name = STR("one.test");
+    attempt_tls(&t);
+    assert_string_equal(heard.failure.why.text, "");
+    conn_socket_close(&heard.socket);
+    conn_socket_close(&accepted);
+    heard.socket = accepted = (struct conn_socket){ .fd = -1 };
+
     t = target("dead.test");
     t.tls = client;
     attempt_tls(&t);
@@ -496,6 +550,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_that_connects_wins),
         cmocka_unit_test(who_is_silent_has_a_head_start_and_no_more),
+        cmocka_unit_test(known_addresses_are_not_looked_up),
+        cmocka_unit_test(a_path_stands_for_host_and_port),
         cmocka_unit_test(each_failure_is_told),
         cmocka_unit_test(who_refused_tells_more_than_who_was_silent),
         cmocka_unit_test(who_is_connected_to_itself_is_refused),

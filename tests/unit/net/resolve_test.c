@@ -77,6 +77,7 @@ static struct {
     int calls;
     char text[1024]; /* addresses with blanks between them, or why not */
     size_t count;
+    int64_t ttl_ms;
 } heard;
 
 static void
@@ -93,6 +94,7 @@ on_resolved(void *arg, const struct resolved *found, const struct errmsg *why)
         return;
     }
     heard.count = found->count;
+    heard.ttl_ms = found->ttl_ms;
     for (size_t i = 0; i < found->count; i++) {
         size_t len = strlen(heard.text);
 
@@ -169,6 +171,7 @@ both_families_come_in_turn(void **state)
 {
     (void)state;
     assert_string_equal(answer("one.test"), "192.0.2.1");
+    assert_int_equal(heard.ttl_ms, 60000);
     assert_string_equal(answer("six.test"), "2001:db8::6");
     assert_string_equal(answer("both.test"),
                         "2001:db8::1 192.0.2.1 2001:db8::2 192.0.2.2 "
