@@ -210,6 +210,9 @@ struct module {
     /* Checks those and other settings against each other, in a file whose rows
      * are right: a line "FILE:LINE: what" for each mistake.  NULL: no check. */
     void (*check_file)(const struct settings *s, FILE *out);
+    /* Logs settings that are allowed but doubtful, for "weir -t".  NULL: it has
+     * no doubts. */
+    void (*warn)(const struct settings *s);
     /* A value of "publish" of an application, with which the module's
      * on_publish() decides about every publisher, and whether that is the
      * default. */
@@ -234,6 +237,10 @@ struct module {
      * has its own (may). */
     void (*paths)(const void *settings, void (*add)(void *arg, struct str path),
                   void *arg);
+    /* Worker, once its layers have started: adds their other rights in the
+     * sandbox, those to connect above all (proc/rights.h).  s owns the texts
+     * that it adds.  weir adds the rights of a resolver.  NULL: none. */
+    void (*may)(const struct settings *s, struct rights *r);
 
     /* Its routes. */
     const struct http_route *routes; /* the same for all layers, or NULL */
@@ -272,6 +279,10 @@ struct module {
     const struct store_schema *store; /* store/store.h; static */
     /* Master, once, before any fork: makes shared memory. */
     int (*share)(struct errmsg *err);
+    /* Master, before processes with these settings are forked, at the start
+     * and at each reload that may come to nothing yet: puts names of theirs
+     * into that memory.  generation is that of struct slot_card. */
+    void (*learn)(const struct settings *s, uint32_t generation);
     /* Master: gives back all that the process of that slot left there. */
     void (*sweep)(uint32_t slot);
 };

@@ -113,6 +113,11 @@ void
 confine_add_layers(const struct settings *s, struct rights *r)
 {
     settings_each_layer(s, add_layer, r);
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (modules[i]->may != NULL) {
+            modules[i]->may(s, r);
+        }
+    }
 }
 
 int

@@ -14,7 +14,8 @@
 
 /* Child, before privileges are dropped. */
 void confine_prepare(const struct settings *s);
-/* Worker: adds the paths that its layers read. */
+/* Worker: adds the rights of its modules, and the paths that its layers
+ * read. */
 void confine_add_layers(const struct settings *s, struct rights *r);
 /* Child, when all that it needs is open; refused calls are logged from now on.
  * Adds the rights of its resolver and its store to r, which is cleared. */

@@ -487,7 +487,7 @@ open_and_listen(struct master *m, struct errmsg *err)
         errno = why;
         return -1;
     }
-    metrics_learn(m->generation);
+    shared_state_learn(m->generation, m->table);
     generation_keep_listeners(m->generation);
     return 0;
 }

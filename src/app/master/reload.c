@@ -389,7 +389,7 @@ open_next(struct master *m, struct errmsg *err)
     if (generation_open(m->reload.next, &m->listeners, err) == -1) {
         return -1;
     }
-    metrics_learn(next);
+    shared_state_learn(next, m->table);
     return 0;
 }
 

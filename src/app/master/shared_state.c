@@ -197,6 +197,18 @@ shared_state_start(const struct generation *g, struct errmsg *err)
 }
 
 void
+shared_state_learn(const struct generation *g,
+                   const struct module *const *table)
+{
+    metrics_learn(g);
+    for (size_t i = 0; table[i] != NULL; i++) {
+        if (table[i]->learn != NULL) {
+            table[i]->learn(g->settings, g->number);
+        }
+    }
+}
+
+void
 shared_state_destroy(void)
 {
     logring_stop();

@@ -20,6 +20,10 @@ int shared_state_start(const struct generation *g, struct errmsg *err);
 /* Raises the limit of open files as far as g wants and the system allows;
  * children inherit it. */
 void shared_state_limit(const struct generation *g);
+/* For each generation that is opened, before its workers are forked: what they
+ * share gets its names. */
+void shared_state_learn(const struct generation *g,
+                        const struct module *const *table);
 void shared_state_destroy(void);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "app/settings/servers.h"
 
+#include "app/module.h"
 #include "base/mem.h"
 #include "conf/rows.h"
 
@@ -181,4 +182,9 @@ settings_warn(const struct settings *s)
         warn_of(server.listen);
     }
     settings_warn_cuts(s);
+    for (size_t i = 0; modules[i] != NULL; i++) {
+        if (modules[i]->warn != NULL) {
+            modules[i]->warn(s);
+        }
+    }
 }
