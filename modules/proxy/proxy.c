@@ -6,9 +6,16 @@
 #include "proxy.h"
 
 #include "conf/rows.h"
+#include "handler.h"
+#include "health.h"
+#include "proxy_metrics.h"
+#include "proxy_verbs.h"
+#include "servers.h"
 #include "upstream.h"
+#include "upstream_settings.h"
 
 static const struct conf_key keys[] = {
+    ROW_WHERE(proxy_settings),
     ROW(proxy_settings, upstream, CONF_STRING, .min = 1, .max = 255,
         .help = "The upstream that answers: the name of an item of upstreams, "
                 "or the URL of a server: \"http://127.0.0.1:9001\", "
@@ -17,22 +24,37 @@ static const struct conf_key keys[] = {
 };
 
 struct str
-proxy_layer_upstream(const void *layer_settings)
+proxy_layer_upstream(const void *layer_settings, struct conf_where *where)
 {
     const struct proxy_settings *s = layer_settings;
 
+    *where = s->where;
     return s->upstream;
 }
 
-static enum http_result
-on_request(struct http_request *r, void *state)
+static int
+start(const struct module_layer *layer, void **state,
+      const struct http_route **r, struct errmsg *err)
 {
-    (void)state;
-    return http_error(r, 502, "no server answers");
+    struct conf_where where;
+    struct upstream *u = upstream_open(
+        layer->worker, proxy_layer_upstream(layer->settings, &where), err);
+
+    (void)r;
+    *state = u;
+    return u == NULL ? -1 : 0;
+}
+
+static void
+stop(void *state)
+{
+    struct upstream *u = state;
+
+    upstream_close(&u);
 }
 
 static const struct http_route routes[] = {
-    { .method = "*", .path = "/*", .handler = on_request },
+    { .method = "*", .path = "/*", .handler = proxy_on_request },
     { .path = NULL },
 };
 
@@ -41,5 +63,17 @@ const struct module proxy_module = {
     .about = "passes requests on to servers of your own",
     .keys = keys,
     .settings_size = sizeof(struct proxy_settings),
+    .root = { upstream_root_keys, sizeof(struct upstream_root) },
+    .check_file = upstream_check_file,
+    .warn = upstream_warn,
+    .may = upstream_may,
+    .start = start,
+    .stop = stop,
     .routes = routes,
+    .roles = health_roles,
+    .verbs = proxy_verbs,
+    .metrics = proxy_metrics,
+    .share = servers_create,
+    .learn = upstream_learn,
+    .sweep = servers_sweep,
 };

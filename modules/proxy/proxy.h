@@ -6,9 +6,10 @@
 #ifndef MODULES_PROXY_PROXY_H
 #define MODULES_PROXY_PROXY_H
 
-#include "base/str.h"
+#include "conf/conf.h"
 
 struct proxy_settings { /* of a layer */
+    struct conf_where where;
     struct str upstream;
 };
 

@@ -13,8 +13,8 @@
  *     UPSTREAM_WAITS ---> on_chosen() with UPSTREAM_CHOSEN or _FULL
  *
  * Between UPSTREAM_CHOSEN and upstream_give_back() the request counts as open
- * at that server, in memory that all workers share.  What a worker that is
- * killed had open is given back by the master.
+ * at that server, in memory that all workers share.  The master gives back the
+ * open requests of a worker that is killed.
  *
  *   upstream.c           opening, closing, connecting
  *   upstream_choose.c    choosing, the queue, the outcome
@@ -39,8 +39,8 @@ struct upstream_server {
     struct upstream *upstream; /* its own */
     struct str name;           /* "b.example:9002": messages, logs, weirctl */
     unsigned place;            /* among the upstream's: bit `place` of tried */
-    /* What "Host: upstream" becomes: the address without the port where that
-     * is the scheme's own; "localhost" for a path. */
+    /* Host of requests where that is the server's own: the address without the
+     * port where that is the scheme's own; "localhost" for a path. */
     struct str authority;
     bool tls;
     /* Grows when kept connections should not be used any more: the name has
@@ -131,6 +131,7 @@ struct upstream_result {
     enum upstream_outcome outcome;
     int status;      /* of its answer; 0: there was no head */
     int64_t head_ms; /* from asking to the answer's head; -1: there was none */
+    const char *why; /* more words on a fail, for the log; NULL: none */
 };
 
 /* The request is not open any more: use->server is NULL. */
@@ -149,9 +150,15 @@ struct outgoing *upstream_connect(struct upstream_server *server,
                                   int64_t timeout_ms, outgoing_handler *handler,
                                   void *arg);
 
+/* One more connection to the server is open (1), or one less (-1): for
+ * metrics. */
+void upstream_count_connection(struct upstream_server *server, int change);
+
 /* ---- the exchange has for it ---- */
 
-/* The setting `upstream` of a layer of module "proxy". */
-struct str proxy_layer_upstream(const void *layer_settings);
+/* The setting `upstream` of a layer of module "proxy", and where the layer
+ * stands. */
+struct str proxy_layer_upstream(const void *layer_settings,
+                                struct conf_where *where);
 
 #endif

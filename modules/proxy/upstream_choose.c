@@ -1,0 +1,393 @@
+/*
+ * Choosing, the queue, the outcome.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "upstream_impl.h"
+
+#include "base/log.h"
+#include "upstream_key.h"
+
+#define POLL_MS 10 /* how soon a queue hears of other workers */
+#define TAKE_TRIES 4
+
+/* ---- the queue ---- */
+
+/* It is counted at the first server. */
+static void
+count_waiting(struct upstream *u, int change)
+{
+    servers_gauge(u->servers[0].place, SERVER_WAITING, change);
+}
+
+static void
+leave_queue(struct upstream_use *use)
+{
+    struct upstream *u = use->upstream;
+
+    if (list_empty(&use->link)) {
+        return;
+    }
+    list_remove(&use->link);
+    timer_stop(u->loop, &use->timeout);
+    count_waiting(u, -1);
+}
+
+static void
+on_timeout(struct timer *t)
+{
+    struct upstream_use *use = LIST_ITEM(t, struct upstream_use, timeout);
+
+    leave_queue(use);
+    use->on_chosen(use->arg, UPSTREAM_FULL);
+}
+
+static enum upstream_choice
+enter_queue(struct upstream_use *use)
+{
+    struct upstream *u = use->upstream;
+
+    if (servers_gauged(u->servers[0].place, SERVER_WAITING) >=
+        u->settings->queue) {
+        return UPSTREAM_FULL;
+    }
+    list_append(&u->waiting, &use->link);
+    count_waiting(u, 1);
+    timer_set(u->loop, &use->timeout, u->settings->queue_timeout);
+    if (!timer_is_set(&u->poll)) {
+        timer_set(u->loop, &u->poll, POLL_MS);
+    }
+    return UPSTREAM_WAITS;
+}
+
+/* ---- who may be chosen ---- */
+
+static int64_t
+weight_of(const struct server *s)
+{
+    int64_t set = servers_weight(s->place);
+
+    return set > 0 && set <= SERVERS_WEIGHT_MAX ? set : s->settings->weight;
+}
+
+/* Beside its being busy. */
+static bool
+may_be_asked(const struct server *s, const struct upstream_use *use,
+             int64_t now)
+{
+    const struct upstream *u = s->seen.upstream;
+
+    return (use->tried & (UINT64_C(1) << s->seen.place)) == 0 &&
+           !servers_is_drained(s->place) && !upstream_checked_down(s) &&
+           (u->count == 1 || servers_gate(s->place, now) != SERVER_SHUT);
+}
+
+static bool
+is_busy(const struct server *s, int64_t open)
+{
+    return s->settings->max_connections > 0 &&
+           open >= s->settings->max_connections;
+}
+
+/* Sets the seats of the backup servers, or of the others; whether one of them
+ * is only busy. */
+static bool
+set_seats(struct upstream_use *use, bool backup, int64_t now)
+{
+    struct upstream *u = use->upstream;
+    bool busy = false;
+
+    for (size_t i = 0; i < u->count; i++) {
+        struct server *s = &u->servers[i];
+        struct balance_seat *seat = &u->seats[i];
+
+        seat->free = s->settings->backup == backup && may_be_asked(s, use, now);
+        if (!seat->free) {
+            continue;
+        }
+        seat->weight = balance_weight(weight_of(s), servers_back(s->place, now),
+                                      s->settings->slow_start, now);
+        if (u->settings->balance == UPSTREAM_LEAST ||
+            s->settings->max_connections > 0) {
+            seat->open = servers_opened(s->place);
+        }
+        if (is_busy(s, seat->open)) {
+            seat->free = false;
+            busy = true;
+        }
+    }
+    return busy;
+}
+
+static int
+pick(struct upstream *u, uint64_t key)
+{
+    switch ((enum upstream_balance)u->settings->balance) {
+    case UPSTREAM_LEAST:
+        return balance_least(u->seats, u->count);
+    case UPSTREAM_HASH:
+        return balance_hash(&u->ring, key, u->seats);
+    case UPSTREAM_ROUND_ROBIN:
+        break;
+    }
+    return balance_round_robin(u->seats, u->count);
+}
+
+/* Counts a request as open.  Other workers do so at the same time: whoever
+ * sees that there are too many steps back.  When two step back at once, both
+ * try again. */
+static bool
+take(const struct server *s)
+{
+    for (int i = 0; i < TAKE_TRIES; i++) {
+        servers_open(s->place, 1);
+        if (s->settings->max_connections == 0 ||
+            servers_opened(s->place) <= s->settings->max_connections) {
+            return true;
+        }
+        servers_open(s->place, -1);
+    }
+    return false;
+}
+
+/* A server that was shut lets one request through. */
+static bool
+passes_gate(const struct server *s, int64_t now)
+{
+    const struct upstream *u = s->seen.upstream;
+
+    return u->count == 1 || servers_gate(s->place, now) == SERVER_OPEN ||
+           servers_try(s->place, &s->rules, now);
+}
+
+static bool
+take_one_of(struct upstream_use *use, bool backup, bool *busy)
+{
+    struct upstream *u = use->upstream;
+    int64_t now = loop_now(u->loop);
+    int i;
+
+    *busy |= set_seats(use, backup, now);
+    while ((i = pick(u, use->key)) != -1) {
+        struct server *s = &u->servers[i];
+
+        u->seats[i].free = false;
+        if (!take(s)) {
+            *busy = true;
+            continue;
+        }
+        if (passes_gate(s, now)) {
+            use->server = &s->seen;
+            return true;
+        }
+        servers_open(s->place, -1);
+    }
+    return false;
+}
+
+/* UPSTREAM_WAITS: those that are left are busy. */
+static enum upstream_choice
+choose(struct upstream_use *use)
+{
+    bool busy = false;
+
+    if (!take_one_of(use, false, &busy) &&
+        !(use->upstream->has_backups && take_one_of(use, true, &busy))) {
+        return busy ? UPSTREAM_WAITS : UPSTREAM_NONE;
+    }
+    const struct server *s = LIST_ITEM(use->server, struct server, seen);
+
+    if (use->tried != 0) {
+        servers_count(s->place, SERVER_RETRIES, 1);
+    }
+    use->tried |= UINT64_C(1) << s->seen.place;
+    return UPSTREAM_CHOSEN;
+}
+
+/* ---- for the exchange ---- */
+
+void
+upstream_use_init(struct upstream_use *use, struct upstream *u,
+                  struct http_request *r, upstream_chosen *on_chosen, void *arg)
+{
+    *use = (struct upstream_use){ .upstream = u,
+                                  .on_chosen = on_chosen,
+                                  .arg = arg };
+    if (u->settings->balance == UPSTREAM_HASH) {
+        use->key = upstream_key(u->settings->hash_key, r);
+    }
+    list_init(&use->link);
+    timer_init(&use->timeout, on_timeout);
+}
+
+enum upstream_choice
+upstream_choose(struct upstream_use *use)
+{
+    struct upstream *u = use->upstream;
+    enum upstream_choice choice;
+
+    /* Those that wait were first. */
+    choice = list_empty(&u->waiting) ? choose(use) : UPSTREAM_WAITS;
+    return choice == UPSTREAM_WAITS ? enter_queue(use) : choice;
+}
+
+static void
+serve_queue(struct upstream *u)
+{
+    while (!list_empty(&u->waiting)) {
+        struct upstream_use *use =
+            LIST_ITEM(u->waiting.next, struct upstream_use, link);
+        enum upstream_choice choice = choose(use);
+
+        if (choice == UPSTREAM_WAITS) {
+            break;
+        }
+        leave_queue(use);
+        use->on_chosen(use->arg, choice);
+    }
+    if (!list_empty(&u->waiting)) {
+        timer_set(u->loop, &u->poll, POLL_MS);
+    }
+}
+
+static void
+on_serve(struct later *later)
+{
+    serve_queue(LIST_ITEM(later, struct upstream, serve));
+}
+
+static void
+on_poll(struct timer *t)
+{
+    serve_queue(LIST_ITEM(t, struct upstream, poll));
+}
+
+/* ---- outcomes ---- */
+
+static const char *
+words_of(enum upstream_outcome outcome)
+{
+    switch (outcome) {
+    case UPSTREAM_OK:
+    case UPSTREAM_LEFT:
+    case UPSTREAM_OUTCOMES:
+        break;
+    case UPSTREAM_UNREACHED:
+        return "it cannot be connected to";
+    case UPSTREAM_TIMED_OUT:
+        return "it does not answer in time";
+    case UPSTREAM_BROKEN:
+        return "it ended a connection too early";
+    case UPSTREAM_WRONG:
+        return "it sent what is no answer";
+    }
+    return "";
+}
+
+static void
+count_fail(struct server *s, const struct upstream_result *result)
+{
+    const char *why =
+        result->why != NULL ? result->why : words_of(result->outcome);
+    int64_t now = loop_now(s->seen.upstream->loop);
+
+    servers_count(s->place, SERVER_FAILS + result->outcome - UPSTREAM_UNREACHED,
+                  1);
+    if (servers_fail(s->place, &s->rules, now, str_from(why))) {
+        log_limited(
+            LOG_WARN, "upstream %.*s: server %.*s is down for %lld ms: %s",
+            STR_ARGS(upstream_name(s->seen.upstream)), STR_ARGS(s->seen.name),
+            (long long)s->rules.fail_timeout, why);
+    }
+}
+
+static void
+count_answer(struct server *s, const struct upstream_result *result)
+{
+    int status = result->status;
+    unsigned class = status >= 100 && status < 600 ? (unsigned)status / 100 : 0;
+
+    servers_count(s->place, SERVER_ANSWERS + class, 1);
+    if (result->head_ms >= 0) {
+        servers_observe(s->place, result->head_ms);
+    }
+    if (result->outcome == UPSTREAM_OK &&
+        servers_good(s->place, loop_now(s->seen.upstream->loop))) {
+        log_limited(LOG_NOTICE, "upstream %.*s: server %.*s is back",
+                    STR_ARGS(upstream_name(s->seen.upstream)),
+                    STR_ARGS(s->seen.name));
+    }
+}
+
+void
+upstream_give_back(struct upstream_use *use,
+                   const struct upstream_result *result)
+{
+    struct upstream *u = use->upstream;
+    struct server *s;
+
+    if (use->server == NULL) {
+        return;
+    }
+    s = LIST_ITEM(use->server, struct server, seen);
+    use->server = NULL;
+    servers_open(s->place, -1);
+    count_answer(s, result);
+    if (result->outcome != UPSTREAM_OK && result->outcome != UPSTREAM_LEFT) {
+        count_fail(s, result);
+    }
+    if (!list_empty(&u->waiting)) {
+        loop_later(u->loop, &u->serve);
+    }
+}
+
+void
+upstream_cancel(struct upstream_use *use)
+{
+    static const struct upstream_result left = { .outcome = UPSTREAM_LEFT,
+                                                 .head_ms = -1 };
+
+    if (use->upstream != NULL) {
+        leave_queue(use);
+        upstream_give_back(use, &left);
+    }
+}
+
+/* ---- life ---- */
+
+void
+upstream_choose_init(struct upstream *u)
+{
+    list_init(&u->waiting);
+    timer_init(&u->poll, on_poll);
+    later_init(&u->serve, on_serve);
+}
+
+void
+upstream_choose_clear(struct upstream *u)
+{
+    timer_stop(u->loop, &u->poll);
+    later_cancel(&u->serve);
+    balance_ring_clear(&u->ring);
+}
+
+void
+upstream_choose_tick(struct upstream *u)
+{
+    struct str names[UPSTREAM_SERVERS];
+    int64_t weights[UPSTREAM_SERVERS], sum = 0;
+
+    if (u->settings->balance != UPSTREAM_HASH) {
+        return;
+    }
+    for (size_t i = 0; i < u->count; i++) {
+        names[i] = u->servers[i].seen.name;
+        weights[i] = weight_of(&u->servers[i]);
+        sum = sum * 1021 % 1000000007 + weights[i];
+    }
+    if (u->ring.points == NULL || sum != u->ring_weights) {
+        balance_ring_clear(&u->ring);
+        balance_ring_init(&u->ring, names, weights, u->count);
+        u->ring_weights = sum;
+    }
+}

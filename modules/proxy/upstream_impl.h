@@ -1,0 +1,72 @@
+/*
+ * Shared by upstream.c, upstream_choose.c and upstream_names.c.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_PROXY_UPSTREAM_IMPL_H
+#define MODULES_PROXY_UPSTREAM_IMPL_H
+
+#include "servers.h"
+#include "upstream.h"
+#include "upstream_balance.h"
+#include "upstream_settings.h"
+
+struct server {
+    struct upstream_server seen; /* by the exchange; first */
+    const struct upstream_server_settings *settings;
+    struct upstream_endpoint at;
+    struct server_rules rules;
+    int place;             /* in servers.h */
+    bool away;             /* drained or down when we last looked */
+    bool named;            /* its host is a name */
+    struct resolved known; /* count 0: not yet */
+    int64_t ask_ms;        /* the name is asked again */
+    struct resolve *query;
+};
+
+struct upstream {
+    struct list link; /* of the process */
+    unsigned layers;
+    struct loop *loop; /* borrowed */
+    struct pool *pool; /* owned; this lies in it */
+    const struct upstream_settings *settings;
+    const struct egress *egress;
+    struct resolver *resolver; /* the process's */
+    struct tls_client *tls;    /* owned; NULL: plain */
+    struct upstream_keep keep;
+    struct server *servers;
+    size_t count;
+    bool has_backups;
+    struct balance_seat seats[UPSTREAM_SERVERS];
+    struct balance_ring ring; /* of hash */
+    int64_t ring_weights;     /* a sum that tells whether they have changed */
+    struct list waiting;      /* struct upstream_use */
+    struct timer poll;        /* other workers give back, too */
+    struct later serve;
+    struct timer tick;
+    upstream_changed *on_changed, *on_gone;
+};
+
+/* Whether checks say that it is down; they do not count where the upstream has
+ * none any more. */
+static inline bool
+upstream_checked_down(const struct server *s)
+{
+    return s->seen.upstream->settings->health.count > 0 &&
+           servers_check(s->place) == SERVER_CHECKED_DOWN;
+}
+
+/* upstream.c: the epoch grows, and the exchange is told. */
+void upstream_let_go(struct server *s);
+
+/* upstream_choose.c: where seats and queue begin and end. */
+void upstream_choose_init(struct upstream *u);
+void upstream_choose_clear(struct upstream *u);
+/* Weights may have been set. */
+void upstream_choose_tick(struct upstream *u);
+
+/* upstream_names.c */
+void upstream_names_tick(struct server *s, int64_t now);
+void upstream_names_clear(struct server *s);
+
+#endif
