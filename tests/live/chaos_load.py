@@ -28,10 +28,11 @@ EXPECTED = (OSError, Closed, Refused, AssertionError, ValueError, KeyError,
 SHOWN = ("show streams", "show streams live/room0", "show sess", "show proc",
          "show info", "show events info", "show errors 50", "show limits",
          "show listeners", "show metrics", "show sess all", "show relays",
+         "show upstreams", "set upstream far/127.0.0.1:1 weight 3",
          "kick stream live/room1", "kick stream live/room2 players",
          "kick addr 192.0.2.7", "clear counters", "set state ready")
 REQUESTS = ("/", "/healthz", "/readyz", "/stat/streams", "/stat/server",
-            "/metrics", "/nowhere", "/control/relays",
+            "/metrics", "/nowhere", "/control/relays", "/far/x",
             "/control/get?room=room1", "/control/reset?room=room2",
             "/control/delete?room=room3",
             "/control/push?oper=start&app=live&name=room4&url={remote}",
@@ -41,7 +42,15 @@ REQUESTS = ("/", "/healthz", "/readyz", "/stat/streams", "/stat/server",
 
 LOCATIONS = '''
   { path = "/control"; module = "relay"; rate = { rate = "100000/s"; }; },
-  { path = "/stat"; module = "stat"; },'''
+  { path = "/stat"; module = "stat"; },
+  { path = "/far"; module = "proxy"; upstream = "far"; },'''
+
+# Nobody listens there: requests, checks and fails are counted all the time.
+UPSTREAMS = '''
+  upstreams = ( { name = "far"; balance = "least_connections"; queue = 4;
+    servers = ( { address = "127.0.0.1:1"; max_connections = 9; },
+                { address = "127.0.0.1:2"; fail_timeout = "100ms"; } );
+    health = { path = "/"; interval = "100ms"; }; } );'''
 
 
 class Load:

@@ -16,7 +16,7 @@ import time
 import pytest
 
 from chaos import Chaos, children, poke
-from chaos_load import LOCATIONS, Load
+from chaos_load import LOCATIONS, UPSTREAMS, Load
 from control_client import Control
 from feed import Feed, read_until
 from http_client import get
@@ -31,10 +31,10 @@ LINES = 200     # of the log, a second
 # freed, up to 256 MB.
 GROWTH = (64 << 20) + (256 << 20) * SANITIZED
 FAMILY = {f"weir: worker {n}" for n in range(WORKERS)} | {
-    "weir: keeper", "weir: relayer"}
+    "weir: keeper", "weir: prober", "weir: relayer"}
 SETTINGS = f'''max_generations = 2; stop_drain = "{DRAIN}s";
   limits = {{ keys = 4096; }};
-  egress = [ "allow loopback", "deny all" ];'''
+  egress = [ "allow loopback", "deny all" ]; {UPSTREAMS}'''
 # Whoever dies is told of.
 DEATHS = [r"was ended by signal", r"ended with status", r"is killed"]
 
