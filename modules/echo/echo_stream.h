@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef ECHO_STREAM_H
-#define ECHO_STREAM_H
+#ifndef MODULES_ECHO_ECHO_STREAM_H
+#define MODULES_ECHO_ECHO_STREAM_H
 
 #include "http/http.h"
 
