@@ -130,7 +130,14 @@ void
 http_body_trailers(const struct http_body *b, struct pool *pool,
                    const struct http_header **out, size_t *count)
 {
-    struct str rest = buf_str(&b->trailers);
+    http_split_trailers(pool, buf_str(&b->trailers), out, count);
+}
+
+void
+http_split_trailers(struct pool *pool, struct str lines,
+                    const struct http_header **out, size_t *count)
+{
+    struct str rest = lines;
     struct http_header *all;
 
     *count = 0;

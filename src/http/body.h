@@ -40,4 +40,8 @@ void http_body_return(struct http_body *b, size_t n);
 void http_body_trailers(const struct http_body *b, struct pool *pool,
                         const struct http_header **out, size_t *count);
 
+/* The same of lines that http_chunked_eat() has kept. */
+void http_split_trailers(struct pool *pool, struct str lines,
+                         const struct http_header **out, size_t *count);
+
 #endif

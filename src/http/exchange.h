@@ -18,6 +18,7 @@
  *   response.c     the answer
  *   answer_head.c  its status line and headers
  *   pieces.c       an answer whose bytes lie with the handler
+ *   tries.c        servers that were asked for it
  *   page.c         the answer that is a page for people
  *   status.c       reason phrases
  *   error.c        bodies of errors
@@ -158,6 +159,7 @@ struct exchange {
     bool selecting;        /* a selector is on the stack */
     bool entered;          /* the walk is in a location */
     bool in_filter;        /* a filter of it has its turn */
+    bool trusted;          /* the host that connected */
     bool hidden;           /* the target is a secret */
     uint8_t filter;        /* the next one */
     struct auth_try *auth; /* of that filter */
@@ -202,7 +204,8 @@ struct exchange {
     void *on_room_arg;
     void (*on_cancel)(void *arg);
     void *on_cancel_arg;
-    struct str note; /* for the log */
+    struct str note;        /* for the log */
+    struct http_try *tries; /* servers that were asked, for the log */
 };
 
 static inline struct exchange *

@@ -11,6 +11,7 @@
 
 #include "base/base64.h"
 #include "http/exchange.h"
+#include "http/tries.h"
 #include "proc/slot.h"
 
 typedef const struct exchange *subject; /* what get() is given */
@@ -452,6 +453,11 @@ const struct line_variable http_log_variables[] = {
     { "location", get_location },
     { "connection", get_connection },
     { "connection_requests", get_connection_requests },
+    { "upstream_addr", http_get_upstream_addr },
+    { "upstream_status", http_get_upstream_status },
+    { "upstream_connect_time", http_get_upstream_connect_time },
+    { "upstream_header_time", http_get_upstream_header_time },
+    { "upstream_response_time", http_get_upstream_response_time },
     { "pid", line_get_pid },
     { "worker", get_worker },
     { NULL, NULL },

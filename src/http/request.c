@@ -166,9 +166,8 @@ publish_head(struct exchange *x)
     x->pub.version = x->head.version;
     x->pub.headers = x->head.headers;
     x->pub.header_count = x->head.header_count;
-    http_trace_begin(
-        &x->pub, http_client_begin(&x->pub, x->c->server, x->c->conn->secure),
-        &x->trace);
+    x->trusted = http_client_begin(&x->pub, x->c->server, x->c->conn->secure);
+    http_trace_begin(&x->pub, x->trusted, &x->trace);
 }
 
 void
@@ -314,6 +313,12 @@ http_taken_done(struct http_request *r, uint64_t body_bytes)
     x->c->phase = PHASE_GONE;
     x->c->conn = NULL;
     http_settle_later(x->c);
+}
+
+bool
+http_is_trusted(const struct http_request *r)
+{
+    return exchange_of(r)->trusted;
 }
 
 void

@@ -202,8 +202,11 @@ void conn_set_incomplete(struct conn *c, bool incomplete);
  * gets our last bytes) or conn_limits end it, then closes. on_close is the only
  * handler called from now on; reason is copied. */
 void conn_finish(struct conn *c, int64_t linger_ms, const char *reason);
-/* The same behind these last bytes, and the owner is told nothing any more, on
- * whatever comes. */
+/* Ends our side alone; the connection goes on reading.  Everything was sent
+ * (conn_has_room()).  False: again when on_writable is called. */
+bool conn_end_sending(struct conn *c);
+/* As conn_finish() behind these last bytes, and the owner is told nothing any
+ * more, on whatever comes. */
 void conn_part(struct conn *c, struct str last, int64_t linger_ms,
                const char *reason);
 

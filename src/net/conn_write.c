@@ -190,6 +190,23 @@ conn_end_our_side(struct conn *c)
     }
 }
 
+bool
+conn_end_sending(struct conn *c)
+{
+    if (c->closed || c->finishing || c->ended) {
+        return true;
+    }
+    if (!conn_has_room(c)) {
+        return false;
+    }
+    c->ended = c->ops->finish(c);
+    if (!c->ended) {
+        c->notify_writable = true;
+        wait_writable(c);
+    }
+    return c->ended;
+}
+
 void
 conn_on_writable(struct conn *c)
 {
