@@ -5,23 +5,14 @@
  */
 #include "proxy.h"
 
-#include "conf/rows.h"
-#include "handler.h"
+#include "base/mem.h"
 #include "health.h"
+#include "link.h"
 #include "proxy_metrics.h"
 #include "proxy_verbs.h"
 #include "servers.h"
 #include "upstream.h"
 #include "upstream_settings.h"
-
-static const struct conf_key keys[] = {
-    ROW_WHERE(proxy_settings),
-    ROW(proxy_settings, upstream, CONF_STRING, .min = 1, .max = 255,
-        .help = "The upstream that answers: the name of an item of upstreams, "
-                "or the URL of a server: \"http://127.0.0.1:9001\", "
-                "\"https://api.example\", \"unix:/run/api.sock\"."),
-    CONF_END,
-};
 
 struct str
 proxy_layer_upstream(const void *layer_settings, struct conf_where *where)
@@ -39,18 +30,27 @@ start(const struct module_layer *layer, void **state,
     struct conf_where where;
     struct upstream *u = upstream_open(
         layer->worker, proxy_layer_upstream(layer->settings, &where), err);
+    struct proxy_layer *l;
 
     (void)r;
-    *state = u;
-    return u == NULL ? -1 : 0;
+    if (u == NULL) {
+        return -1;
+    }
+    links_open(u);
+    l = mem_zero(sizeof(*l));
+    l->settings = layer->settings;
+    l->upstream = u;
+    *state = l;
+    return 0;
 }
 
 static void
 stop(void *state)
 {
-    struct upstream *u = state;
+    struct proxy_layer *l = state;
 
-    upstream_close(&u);
+    upstream_close(&l->upstream);
+    mem_free(&l);
 }
 
 static const struct http_route routes[] = {
@@ -61,7 +61,7 @@ static const struct http_route routes[] = {
 const struct module proxy_module = {
     .name = "proxy",
     .about = "passes requests on to servers of your own",
-    .keys = keys,
+    .keys = proxy_layer_keys,
     .settings_size = sizeof(struct proxy_settings),
     .root = { upstream_root_keys, sizeof(struct upstream_root) },
     .check_file = upstream_check_file,

@@ -1,5 +1,6 @@
 /*
- * Shared by the files of this module.
+ * Shared by the files of this module: the settings of a layer, and a layer of
+ * a worker.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,10 +8,35 @@
 #define MODULES_PROXY_PROXY_H
 
 #include "conf/conf.h"
+#include "http/http.h"
 
-struct proxy_settings { /* of a layer */
+#define PROXY_HEAD_MAX 32768 /* bytes of the head of an answer */
+
+struct proxy_settings { /* of a layer; times in ms, sizes in bytes */
     struct conf_where where;
     struct str upstream;
+    struct str uri; /* stands for the location's path; empty: it stays */
+    bool raw_path;
+    struct str host;                  /* "client", "upstream", or itself */
+    struct conf_strings set_headers;  /* "Name: value", of the request */
+    struct conf_strings hide_headers; /* names, of the answer */
+    struct conf_strings redirects;    /* "default", or "FROM TO" */
+    struct conf_strings cookies;      /* "path|domain FROM TO" */
+    int64_t connect_timeout, send_timeout, read_timeout, tunnel_timeout;
+    int64_t tries, retry_time, retry_buffer;
+    int64_t buffer; /* each way */
+    bool strip;     /* the version, for a layer below a choice of versions */
+    struct conf_strings pass_on; /* "404" */
 };
+
+extern const struct conf_key proxy_layer_keys[];
+
+/* A layer in a worker: the state of its handler. */
+struct proxy_layer {
+    const struct proxy_settings *settings;
+    struct upstream *upstream;
+};
+
+http_handler proxy_on_request; /* exchange.c */
 
 #endif

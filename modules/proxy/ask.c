@@ -1,0 +1,337 @@
+/*
+ * The head of the request, as the server gets it.
+ *
+ * It is made anew: what frames the body and what tells about the client come
+ * from us alone, whatever the client has sent.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "exchange.h"
+#include "http/path.h"
+
+bool
+ask_is_idempotent(struct str method)
+{
+    struct str known = STR("GET HEAD OPTIONS PUT DELETE PROPFIND SEARCH "
+                           "REPORT QUERY");
+
+    while (known.len > 0) {
+        if (str_eq(str_cut(&known, ' '), method)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+ask_is_upgrade(const struct http_request *r)
+{
+    struct str connection =
+        header_join(r->pool, r->headers, r->header_count, STR("Connection"));
+
+    return r->version == 11 && http_header(r, "Upgrade") != NULL &&
+           http_has_word(connection, STR("Upgrade"));
+}
+
+/* ---- the target ---- */
+
+/* The path behind the location's, perhaps without a version. */
+static struct str
+rest_of_path(const struct exchange *x)
+{
+    const struct http_request *r = x->r;
+    size_t location = r->location->path.len > 1 ? r->location->path.len : 0;
+
+    return r->api != NULL && x->layer->settings->strip
+               ? r->route_path
+               : str_skip(r->path, location);
+}
+
+static struct str
+path_of(const struct exchange *x)
+{
+    const struct proxy_settings *s = x->layer->settings;
+    struct http_request *r = x->r;
+    struct str front = r->location->path.len > 1 ? r->location->path : STR_NONE;
+    struct str rest = rest_of_path(x), raw = r->target;
+
+    if (s->raw_path && front.len == 0 && s->uri.len == 0 && r->api == NULL &&
+        str_starts(raw, STR("/"))) {
+        return str_cut(&raw, '?');
+    }
+    if (s->uri.len > 0) {
+        rest = http_path_encode(r->pool, rest);
+        front = s->uri;
+        if (str_ends(front, STR("/")) && str_starts(rest, STR("/"))) {
+            rest = str_skip(rest, 1);
+        }
+        return pool_printf(r->pool, "%.*s%.*s", STR_ARGS(front),
+                           STR_ARGS(rest));
+    }
+    rest = pool_printf(r->pool, "%.*s%.*s", STR_ARGS(front), STR_ARGS(rest));
+    return http_path_encode(r->pool, rest);
+}
+
+/* Whether the pair names a version that was chosen by it. */
+static bool
+names_version(const struct exchange *x, struct str pair)
+{
+    struct str name = http_query_decode(x->r->pool, str_cut(&pair, '='));
+
+    for (const struct http_api *a = x->r->api; a != NULL; a = a->outer) {
+        if (a->by == HTTP_API_PARAM && str_eq(a->parameter, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct str
+query_of(const struct exchange *x)
+{
+    struct str rest = x->r->query, kept = STR_NONE;
+
+    if (x->r->api == NULL || !x->layer->settings->strip) {
+        return rest;
+    }
+    while (rest.len > 0) {
+        struct str pair = str_cut(&rest, '&');
+
+        if (!names_version(x, pair)) {
+            kept = pool_printf(x->r->pool, "%.*s%s%.*s", STR_ARGS(kept),
+                               kept.len > 0 ? "&" : "", STR_ARGS(pair));
+        }
+    }
+    return kept;
+}
+
+static int
+add_line(struct buf *b, struct exchange *x)
+{
+    struct str query = query_of(x);
+
+    return buf_printf(b, "%.*s %.*s%s%.*s HTTP/1.1\r\n", STR_ARGS(x->r->method),
+                      STR_ARGS(path_of(x)), query.len > 0 ? "?" : "",
+                      STR_ARGS(query));
+}
+
+/* ---- headers ---- */
+
+static int
+add(struct buf *b, const struct exchange *x, const char *name, struct str value)
+{
+    if (value.len == 0 ||
+        header_named(&x->layer->settings->set_headers, str_from(name))) {
+        return 0;
+    }
+    return header_write(b, str_from(name), value);
+}
+
+static struct str
+host_of(const struct exchange *x)
+{
+    struct str host = x->layer->settings->host;
+
+    if (str_eq(host, STR("client"))) {
+        host = x->r->host;
+    } else if (str_eq(host, STR("upstream"))) {
+        host = STR_NONE;
+    }
+    return host.len > 0 ? host : x->use.server->authority;
+}
+
+/* Headers that we write ourselves, of whatever the client has sent. */
+static bool
+is_ours(const struct http_request *r, struct str name)
+{
+    struct str ours = STR("Host Expect X-Request-ID traceparent tracestate "
+                          "Forwarded X-Real-IP Trailer");
+    bool api =
+        r->api != NULL && str_eq_nocase(str_first(name, 6), STR("X-API-"));
+
+    while (ours.len > 0 && !api) {
+        api = str_eq_nocase(str_cut(&ours, ' '), name);
+    }
+    return api || str_eq_nocase(str_first(name, 12), STR("X-Forwarded-"));
+}
+
+static int
+add_clients(struct buf *b, const struct exchange *x)
+{
+    const struct http_request *r = x->r;
+    struct str connection =
+        header_join(r->pool, r->headers, r->header_count, STR("Connection"));
+    int bad = 0;
+
+    for (size_t i = 0; i < r->header_count; i++) {
+        const struct http_header *h = &r->headers[i];
+
+        if (!header_is_hop(connection, h->name) && !is_ours(r, h->name) &&
+            !header_named(&x->layer->settings->set_headers, h->name)) {
+            bad |= header_write(b, h->name, h->value);
+        }
+    }
+    return bad;
+}
+
+static int
+add_set(struct buf *b, const struct exchange *x)
+{
+    const struct conf_strings *set = &x->layer->settings->set_headers;
+    int bad = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        struct str value = set->items[i], name = str_cut(&value, ':');
+
+        value = str_trim(value);
+        if (value.len > 0) {
+            bad |= header_write(b, name, value);
+        }
+    }
+    return bad;
+}
+
+/* ---- who asks ---- */
+
+/* The list that a trusted proxy has sent goes on with its address; of anybody
+ * else there is no list. */
+static struct str
+append(const struct exchange *x, const char *name, struct str last)
+{
+    struct http_request *r = x->r;
+    struct str list = STR_NONE;
+
+    if (http_is_trusted(r)) {
+        list =
+            header_join(r->pool, r->headers, r->header_count, str_from(name));
+    }
+    return list.len == 0 ? last
+                         : pool_printf(r->pool, "%.*s, %.*s", STR_ARGS(list),
+                                       STR_ARGS(last));
+}
+
+static struct str
+port_of(const struct http_request *r)
+{
+    struct str port = r->host;
+
+    if (port.len > 0 && port.ptr[0] == '[') {
+        str_cut(&port, ']');
+    }
+    str_cut(&port, ':');
+    if (port.len > 0) {
+        return port;
+    }
+    return str_eq(r->scheme, STR("https")) ? STR("443") : STR("80");
+}
+
+/* One member of Forwarded: RFC 7239. */
+static struct str
+forwarded(const struct exchange *x, struct str ip)
+{
+    struct http_request *r = x->r;
+    bool v6 = str_find(ip, ':', 0) < ip.len;
+    struct str host = r->host.len == 0 ? STR_NONE
+                                       : pool_printf(r->pool, ";host=\"%.*s\"",
+                                                     STR_ARGS(r->host));
+
+    return pool_printf(r->pool, "for=%s%.*s%s%.*s;proto=%.*s", v6 ? "\"[" : "",
+                       STR_ARGS(ip), v6 ? "]\"" : "", STR_ARGS(host),
+                       STR_ARGS(r->scheme));
+}
+
+static int
+add_forwarded(struct buf *b, const struct exchange *x)
+{
+    struct http_request *r = x->r;
+    char text[ADDR_TEXT], client[ADDR_TEXT];
+    struct str ip = r->peer.family == AF_UNIX
+                        ? STR("127.0.0.1")
+                        : str_from(addr_ip_text(&r->peer, text));
+    int bad = add(b, x, "X-Forwarded-For", append(x, "X-Forwarded-For", ip));
+
+    bad |= add(b, x, "X-Real-IP", str_from(addr_ip_text(&r->client, client)));
+    bad |= add(b, x, "X-Forwarded-Proto", r->scheme);
+    bad |= add(b, x, "X-Forwarded-Host", r->host);
+    bad |= add(b, x, "X-Forwarded-Port", port_of(r));
+    bad |= add(b, x, "Forwarded", append(x, "Forwarded", forwarded(x, ip)));
+    bad |= add(b, x, "X-Request-ID", r->request_id);
+    bad |= add(b, x, "traceparent", http_traceparent(r));
+    return bad | add(b, x, "tracestate", http_tracestate(r));
+}
+
+static int
+add_version(struct buf *b, const struct exchange *x)
+{
+    const struct http_request *r = x->r;
+
+    if (r->api == NULL) {
+        return 0;
+    }
+    return add(b, x, "X-API-Version", r->api_version) |
+           add(b, x, "X-API-Vendor", r->api_vendor) |
+           add(b, x, "X-API-Format", r->api_format);
+}
+
+/* ---- framing ---- */
+
+static bool
+takes_trailers(const struct http_request *r)
+{
+    return http_has_word(
+        header_join(r->pool, r->headers, r->header_count, STR("TE")),
+        STR("trailers"));
+}
+
+static int
+add_connection(struct buf *b, const struct exchange *x)
+{
+    const struct str *upgrade = http_header(x->r, "Upgrade");
+
+    if (x->upgrade) {
+        return buf_printf(b, "Connection: Upgrade\r\nUpgrade: %.*s\r\n",
+                          STR_ARGS(*upgrade));
+    }
+    if (takes_trailers(x->r)) {
+        return buf_add_str(b, STR("Connection: TE\r\nTE: trailers\r\n"));
+    }
+    return 0;
+}
+
+static int
+add_framing(struct buf *b, const struct exchange *x)
+{
+    const struct str *trailer = http_header(x->r, "Trailer");
+    int bad = 0;
+
+    if (x->length == -1) {
+        bad |= buf_add_str(b, STR("Transfer-Encoding: chunked\r\n"));
+        if (trailer != NULL) {
+            bad |= buf_printf(b, "Trailer: %.*s\r\n", STR_ARGS(*trailer));
+        }
+    } else if (x->length > 0 || http_header(x->r, "Content-Length") != NULL) {
+        bad |= buf_printf(b, "Content-Length: %lld\r\n", (long long)x->length);
+    }
+    return x->expects ? bad | buf_add_str(b, STR("Expect: 100-continue\r\n"))
+                      : bad;
+}
+
+void
+ask_write_head(struct exchange *x)
+{
+    struct buf b;
+    int bad;
+
+    buf_init(&b, SIZE_MAX / 2);
+    bad = add_line(&b, x);
+    bad |= buf_printf(&b, "Host: %.*s\r\n", STR_ARGS(host_of(x)));
+    bad |= add_framing(&b, x);
+    bad |= add_connection(&b, x);
+    bad |= add_clients(&b, x);
+    bad |= add_forwarded(&b, x);
+    bad |= add_version(&b, x);
+    bad |= add_set(&b, x);
+    bad |= buf_add_str(&b, STR("\r\n"));
+    x->head = bad == 0 ? pool_str(x->r->pool, buf_str(&b)) : STR_NONE;
+    buf_clear(&b);
+}

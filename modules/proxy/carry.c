@@ -1,0 +1,193 @@
+/*
+ * The request on its way to the server: its head, and its body as fast as both
+ * sides go.
+ *
+ * A piece of the body is taken from the client when the server's socket has
+ * taken all that came before.  One of a known length goes out from where it
+ * lies; of a chunk what the socket does not take is kept, a buffer at most.
+ * When the server takes no more for good, its answer or its end tells: nothing
+ * fails here because of it.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <stdio.h>
+
+#include "exchange.h"
+
+static struct iovec
+range(struct str s)
+{
+    return (struct iovec){ (void *)(uintptr_t)s.ptr, s.len };
+}
+
+bool
+carry_waits(const struct exchange *x)
+{
+    return conn_unsent(x->link->conn) > 0 || !conn_has_room(x->link->conn);
+}
+
+/* Sends all of it, now or later. */
+static void
+send_all(struct exchange *x, const struct iovec *iov, int count)
+{
+    struct conn *c = x->link->conn;
+    ssize_t sent = conn_unsent(c) == 0 ? conn_writev(c, iov, count) : 0;
+
+    for (int i = 0; sent >= 0 && i < count; i++) {
+        size_t skip =
+            (size_t)sent < iov[i].iov_len ? (size_t)sent : iov[i].iov_len;
+
+        sent -= (ssize_t)skip;
+        if (skip < iov[i].iov_len &&
+            conn_write(c, (const char *)iov[i].iov_base + skip,
+                       iov[i].iov_len - skip) == -1) {
+            return;
+        }
+    }
+    conn_has_room(c); /* carry_on() is called when it has */
+}
+
+static void
+send_chunk(struct exchange *x, struct str piece)
+{
+    char size[20];
+    int n = snprintf(size, sizeof(size), "%zx\r\n", piece.len);
+    const struct iovec iov[] = { { size, (size_t)n },
+                                 range(piece),
+                                 range(STR("\r\n")) };
+
+    send_all(x, iov, 3);
+}
+
+/* Bytes of the piece that are taken. */
+static size_t
+send_piece(struct exchange *x, struct str piece)
+{
+    struct iovec iov = range(piece);
+    ssize_t sent;
+
+    if (x->length == -1) {
+        send_chunk(x, piece);
+        return piece.len;
+    }
+    sent = conn_writev(x->link->conn, &iov, 1);
+    return sent > 0 ? (size_t)sent : 0;
+}
+
+/* Keeps what was read, as long as all of it fits. */
+static void
+keep(struct exchange *x, struct str piece)
+{
+    if (x->replayable && (x->heard || buf_add_str(&x->kept, piece) == -1)) {
+        x->replayable = false;
+        buf_clear(&x->kept);
+    }
+}
+
+static void
+send_trailers(struct exchange *x, struct buf *b)
+{
+    struct http_request *r = x->r;
+
+    for (size_t i = 0; i < r->trailer_count; i++) {
+        if (header_is_trailer(r->trailers[i].name)) {
+            header_write(b, r->trailers[i].name, r->trailers[i].value);
+        }
+    }
+}
+
+static void
+send_end(struct exchange *x)
+{
+    struct buf b;
+    struct iovec iov;
+
+    if (x->length == -1) {
+        buf_init(&b, SIZE_MAX / 2);
+        buf_add_str(&b, STR("0\r\n"));
+        send_trailers(x, &b);
+        buf_add_str(&b, STR("\r\n"));
+        iov = range(buf_str(&b));
+        send_all(x, &iov, 1);
+        buf_clear(&b);
+    }
+    x->sent = true;
+    x->since_ms = loop_now(x->r->loop);
+}
+
+/* ---- from the client ---- */
+
+static size_t
+on_piece(void *arg, struct str piece)
+{
+    struct exchange *x = arg;
+    size_t took;
+
+    if (x->over || x->link == NULL || x->tunnelled || carry_waits(x)) {
+        return 0;
+    }
+    piece = str_first(piece, (size_t)x->layer->settings->buffer);
+    took = send_piece(x, piece);
+    keep(x, str_first(piece, took));
+    return took;
+}
+
+static void
+on_end(void *arg)
+{
+    struct exchange *x = arg;
+
+    x->whole = true;
+    if (!x->over && x->link != NULL) {
+        send_end(x);
+    }
+}
+
+void
+carry_read(struct exchange *x)
+{
+    static const struct http_reader reader = { on_piece, on_end };
+
+    if (!x->reading) {
+        x->reading = true;
+        http_read_body(x->r, &reader, x);
+    } else {
+        http_want_body(x->r);
+    }
+}
+
+void
+carry_on(struct exchange *x)
+{
+    if (x->reading && !x->whole) {
+        http_want_body(x->r);
+    }
+}
+
+/* ---- the begin of a try ---- */
+
+void
+carry_begin(struct exchange *x)
+{
+    struct iovec head = range(x->head);
+
+    x->sent = false;
+    send_all(x, &head, 1);
+    if (x->length == 0) {
+        x->sent = true;
+        x->since_ms = loop_now(x->r->loop);
+        return;
+    }
+    if (buf_len(&x->kept) > 0 && x->length == -1) {
+        send_chunk(x, buf_str(&x->kept));
+    } else if (buf_len(&x->kept) > 0) {
+        struct iovec body = range(buf_str(&x->kept));
+
+        send_all(x, &body, 1);
+    }
+    if (x->whole) {
+        send_end(x);
+    } else if (x->reading || !x->expects) {
+        carry_read(x);
+    }
+}

@@ -1,0 +1,143 @@
+/*
+ * A request on its way to a server of an upstream, and the answer on its way
+ * back.
+ *
+ * An exchange lies in the request's pool.  It asks a server at a time: choose,
+ * connect or take a kept link, send head and body, read the answer.  Until the
+ * first byte of an answer, another server may be asked (exchange_fail()).
+ * Bodies are never held whole: a piece of the request is taken from the client
+ * when the server has taken the one before, and a piece of the answer is read
+ * from the server when the client has the one before.
+ *
+ *   exchange.c  its life: choosing, connecting, trying again, the end
+ *   ask.c       the head of the request
+ *   carry.c     the body of the request
+ *   answer.c    the answer
+ *   rewrite.c   addresses and cookies in it
+ *   tunnel.c    what goes on behind 101
+ *   headers.c   which headers go on
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MODULES_PROXY_EXCHANGE_H
+#define MODULES_PROXY_EXCHANGE_H
+
+#include "http/chunk.h"
+#include "http/parse_answer.h"
+#include "http/tries.h"
+#include "link.h"
+#include "proxy.h"
+
+struct exchange {
+    struct http_request *r;
+    const struct proxy_layer *layer;
+    struct upstream_use use;
+    struct outgoing *connecting;
+    struct link *link; /* owned while a server is asked */
+    struct timer timer;
+    struct http_try *now; /* this try, for the log */
+    int64_t began_ms;     /* of the first try */
+    int64_t asked_ms;     /* of this one */
+    int64_t since_ms;     /* since when the server may be silent */
+    int64_t head_ms;      /* from asking to the answer's head; -1: none came */
+    int tries;
+    bool fresh;  /* this try is not made with a kept link */
+    bool reused; /* the link was kept */
+    bool over;   /* answered, or not to be answered by us */
+    bool pass;   /* the next layer is to answer */
+
+    /* The request. */
+    struct str head; /* as it is sent */
+    int64_t length;  /* of its body; -1: chunked */
+    bool idempotent;
+    bool expects;    /* the client waits for 100 Continue */
+    bool upgrade;    /* the client asks for another protocol */
+    bool reading;    /* the body is asked for */
+    bool whole;      /* all of it was read */
+    bool sent;       /* the server was sent all of it */
+    bool replayable; /* all that was read of it is in kept */
+    struct buf kept; /* owned */
+
+    /* The answer. */
+    struct http_scan scan;
+    struct http_answer answer;
+    struct str connection; /* its header of that name */
+    struct http_chunked chunks;
+    struct buf trailers; /* owned */
+    uint64_t left;       /* of a length, to come */
+    int infos;           /* interim answers so far */
+    bool heard;          /* a byte of it came */
+    bool started;        /* the client's answer has begun */
+    bool paused;         /* the client has not taken the last piece */
+    bool tunnelled;
+};
+
+/* ---- exchange.c ---- */
+
+/* The server's fault: asks another, or answers, or breaks off.  The link is
+ * closed. */
+void exchange_fail(struct exchange *x, enum upstream_outcome outcome,
+                   const char *why);
+/* The answer is whole, and the client has been sent all of it.  clean: the
+ * server has sent nothing behind it.  Whether the link is kept; else it is
+ * closed. */
+bool exchange_finish(struct exchange *x, bool clean);
+/* The next layer is to answer. */
+void exchange_pass(struct exchange *x);
+/* Lets go of everything but the request. */
+void exchange_detach(struct exchange *x, const char *reason);
+
+/* ---- ask.c ---- */
+
+/* Makes x->head for the server that was chosen. */
+void ask_write_head(struct exchange *x);
+/* Whether the client asks for another protocol. */
+bool ask_is_upgrade(const struct http_request *r);
+bool ask_is_idempotent(struct str method);
+
+/* ---- carry.c ---- */
+
+/* Sends head and body, as far as they are there. */
+void carry_begin(struct exchange *x);
+/* The server takes bytes again. */
+void carry_on(struct exchange *x);
+/* The client is asked for the body. */
+void carry_read(struct exchange *x);
+/* Whether the server has bytes to take that we hold. */
+bool carry_waits(const struct exchange *x);
+
+/* ---- answer.c ---- */
+
+/* Handlers of a link. */
+ssize_t answer_on_data(void *arg, const uint8_t *data, size_t n);
+void answer_on_eof(void *arg);
+/* The client has taken everything. */
+void answer_on_room(void *arg);
+
+/* ---- rewrite.c ---- */
+
+struct str rewrite_address(struct exchange *x, struct str address);
+struct str rewrite_refresh(struct exchange *x, struct str value);
+struct str rewrite_cookie(struct exchange *x, struct str value);
+
+/* ---- headers.c ---- */
+
+/* Whether it is for one connection alone, as RFC 9110, 7.6.1, and the header
+ * Connection of that message say. */
+bool header_is_hop(struct str connection, struct str name);
+/* Whether it may stand behind a body. */
+bool header_is_trailer(struct str name);
+/* The values of all headers of that name, with commas between them. */
+struct str header_join(struct pool *pool, const struct http_header *all,
+                       size_t count, struct str name);
+/* Adds a line; not 0: memory is out. */
+int header_write(struct buf *b, struct str name, struct str value);
+bool header_named(const struct conf_strings *names, struct str name);
+
+/* ---- tunnel.c ---- */
+
+/* The server has changed to another protocol: gives the client its answer and
+ * joins both connections.  The rest of data is offered again. */
+void tunnel_begin(struct exchange *x);
+
+#endif

@@ -1,0 +1,139 @@
+/*
+ * Addresses and cookies of an answer, so that they are right for the client.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "exchange.h"
+
+/* "FROM TO": the beginning FROM becomes TO. */
+static bool
+replace(struct exchange *x, struct str rule, struct str value, struct str *out)
+{
+    struct str to = rule, from = str_cut(&to, ' ');
+
+    if (!str_starts(value, from)) {
+        return false;
+    }
+    *out = pool_printf(x->r->pool, "%.*s%.*s", STR_ARGS(to),
+                       STR_ARGS(str_skip(value, from.len)));
+    return true;
+}
+
+/* The server's own address becomes the location's. */
+static bool
+replace_own(struct exchange *x, struct str value, struct str *out)
+{
+    const struct proxy_settings *s = x->layer->settings;
+    struct str location = x->r->location->path;
+    struct str rest = value, scheme = str_cut(&rest, ':');
+    bool slash = str_ends(s->uri, STR("/"));
+
+    if ((!str_eq_nocase(scheme, STR("http")) &&
+         !str_eq_nocase(scheme, STR("https"))) ||
+        !str_starts(rest, STR("//")) || x->use.server == NULL) {
+        return false;
+    }
+    rest = str_skip(rest, 2);
+    if (!str_eq_nocase(str_first(rest, x->use.server->authority.len),
+                       x->use.server->authority)) {
+        return false;
+    }
+    rest = str_skip(rest, x->use.server->authority.len);
+    if (rest.len > 0 && rest.ptr[0] != '/') {
+        return false; /* a longer name, or a port */
+    }
+    if (s->uri.len > 0 && !str_starts(rest, s->uri)) {
+        return false;
+    }
+    if (s->uri.len > 0) {
+        rest = str_skip(rest, s->uri.len - (slash ? 1 : 0));
+        *out = pool_printf(x->r->pool, "%.*s%.*s",
+                           STR_ARGS(location.len > 1 ? location : STR_NONE),
+                           STR_ARGS(rest));
+    } else {
+        *out = rest;
+    }
+    if (out->len == 0) {
+        *out = STR("/");
+    }
+    return true;
+}
+
+struct str
+rewrite_address(struct exchange *x, struct str address)
+{
+    const struct conf_strings *rules = &x->layer->settings->redirects;
+    struct str out = address;
+
+    for (size_t i = 0; i < rules->count; i++) {
+        if (str_eq(rules->items[i], STR("default"))
+                ? replace_own(x, address, &out)
+                : replace(x, rules->items[i], address, &out)) {
+            break;
+        }
+    }
+    return out;
+}
+
+struct str
+rewrite_refresh(struct exchange *x, struct str value)
+{
+    struct str rest = value, wait = str_cut(&rest, '=');
+
+    if (rest.len == 0) {
+        return value;
+    }
+    return pool_printf(x->r->pool, "%.*s=%.*s", STR_ARGS(wait),
+                       STR_ARGS(rewrite_address(x, rest)));
+}
+
+/* ---- cookies ---- */
+
+static bool
+is_attribute(struct str part, const char *name)
+{
+    return str_eq_nocase(str_trim(str_cut(&part, '=')), str_from(name));
+}
+
+/* One attribute, with its "; ". */
+static struct str
+rewrite_attribute(struct exchange *x, struct str part)
+{
+    const struct conf_strings *rules = &x->layer->settings->cookies;
+    struct str value = part, name = str_cut(&value, '='), out;
+
+    value = str_trim(value);
+    for (size_t i = 0; i < rules->count; i++) {
+        struct str rule = rules->items[i], what = str_cut(&rule, ' ');
+        struct str to = rule, from = str_cut(&to, ' ');
+
+        if (str_eq(what, STR("path")) && is_attribute(part, "path") &&
+            replace(x, rule, value, &out)) {
+            return pool_printf(x->r->pool, "%.*s=%.*s", STR_ARGS(name),
+                               STR_ARGS(out));
+        }
+        if (str_eq(what, STR("domain")) && is_attribute(part, "domain") &&
+            str_eq_nocase(value, from)) {
+            return pool_printf(x->r->pool, "%.*s=%.*s", STR_ARGS(name),
+                               STR_ARGS(to));
+        }
+    }
+    return part;
+}
+
+struct str
+rewrite_cookie(struct exchange *x, struct str value)
+{
+    struct str rest = value, out = str_cut(&rest, ';');
+
+    if (x->layer->settings->cookies.count == 0) {
+        return value;
+    }
+    while (rest.len > 0) {
+        struct str part = rewrite_attribute(x, str_cut(&rest, ';'));
+
+        out =
+            pool_printf(x->r->pool, "%.*s;%.*s", STR_ARGS(out), STR_ARGS(part));
+    }
+    return out;
+}
