@@ -42,7 +42,7 @@ struct state {
     char why[SERVERS_WHY_MAX];
 };
 
-/* What some of the processes count of a server: so that not all of them write
+/* Counts of a server by some of the processes: so that not all of them write
  * to one line of the cache. */
 struct row {
     _Alignas(64) _Atomic int64_t counts[SERVER_COUNTS];
