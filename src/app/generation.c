@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/settings/names.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/logring.h"
@@ -258,6 +259,47 @@ bind_address(struct generation *g, struct list *listeners, struct binding *b,
     return 0;
 }
 
+/* An earlier server of HTTP has the address, too. */
+static bool
+joins(const struct generation *g, const struct binding *b)
+{
+    return b->server.kind == SERVER_HTTP &&
+           settings_http_joins(&g->settings->http, b->server.number,
+                               b->settings->address);
+}
+
+/* Servers of HTTP at one address: one of them says what the socket is like. */
+static void
+share_address(const struct generation *g, struct binding *b)
+{
+    struct pool *pool = pool_new(1024);
+    size_t count;
+    const struct http_at *all = settings_http_at(pool, &g->settings->http,
+                                                 b->settings->address, &count);
+    const struct http_at *says = settings_http_socket(all, count);
+
+    b->settings = says->listen;
+    b->server.trusted_proxies = &says->server->trusted_proxies;
+    b->server.number = all[0].number;
+    b->server.where = &all[0].server->where;
+    pool_free(&pool);
+}
+
+static int
+open_tls(const struct generation *g, struct binding *b, struct errmsg *err)
+{
+    struct pool *pool = conf_pool(g->conf);
+    const struct http_at *all;
+    size_t count;
+
+    if (b->server.kind != SERVER_HTTP) {
+        return settings_tls(b->settings, false, &b->tls, err);
+    }
+    all = settings_http_at(pool, &g->settings->http, b->settings->address,
+                           &count);
+    return settings_http_tls(pool, all, count, &b->tls, err);
+}
+
 /* Binds all addresses of one server. */
 static int
 bind_server(struct generation *g, struct list *listeners,
@@ -267,12 +309,18 @@ bind_server(struct generation *g, struct list *listeners,
         struct binding b = { .server = *server,
                              .settings = settings_listen(server->listen, i) };
 
+        if (joins(g, &b)) {
+            continue;
+        }
+        b.server.place = g->binding_count;
+        if (server->kind == SERVER_HTTP) {
+            share_address(g, &b);
+        }
         if (bind_address(g, listeners, &b, err) == -1) {
             return -1;
         }
         g->bindings[g->binding_count++] = b;
-        if (settings_tls(b.settings, server->kind == SERVER_HTTP,
-                         &g->bindings[g->binding_count - 1].tls, err) == -1) {
+        if (open_tls(g, &g->bindings[b.server.place], err) == -1) {
             return errmsg_prefix(err, "tls: ");
         }
     }

@@ -16,7 +16,8 @@
 #include "app/settings/servers.h"
 #include "net/listen.h"
 
-/* A listener and the server that answers on it. */
+/* A listener and the server that answers on it: of several of HTTP (settings/
+ * names.h) the default. */
 struct binding {
     struct listener *listener; /* borrowed: the master's */
     bool opened;               /* this generation has opened the listener */

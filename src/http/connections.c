@@ -5,6 +5,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <assert.h>
+
 #include "base/mem.h"
 #include "http/exchange.h"
 #include "http/metrics.h"
@@ -19,7 +21,7 @@ static struct {
 } all;
 
 void
-http_accept(struct loop *l, const struct http_server *s,
+http_accept(struct loop *l, const struct http_address *a,
             const struct conn_socket *socket)
 {
     struct http_connection *c = mem_zero(sizeof(*c));
@@ -30,7 +32,10 @@ http_accept(struct loop *l, const struct http_server *s,
         all.ready = true;
     }
     c->loop = l;
-    c->server = s;
+    assert(socket->place < a->count);
+    c->address = a;
+    c->place = socket->place;
+    c->server = a->servers[c->place].server;
     c->not_tls = socket->not_tls;
     c->at_loopback = socket->at_loopback;
     if (http_connection_begin(c, socket) == -1) {

@@ -13,6 +13,7 @@
  *
  *   connections.c  all of a process: idle, draining
  *   header.c       looking things up in it
+ *   named.c        the server of a request
  *   route.c        the walk through locations and layers
  *   layer_walk.c   layers within layers
  *   response.c     the answer
@@ -57,15 +58,18 @@ struct http_connection {
     struct list link;  /* all of the process */
     struct conn *conn; /* owned, borrowed while taken, NULL when gone */
     struct loop *loop;
-    const struct http_server *server;
-    struct exchange *x;   /* owned; NULL between requests */
-    struct timer timer;   /* its meaning depends on the phase */
+    const struct http_address *address;
+    const struct http_server *server; /* of the request; between requests that
+                                         of the handshake's name */
+    struct exchange *x;               /* owned; NULL between requests */
+    struct timer timer;               /* its meaning depends on the phase */
     struct later later;   /* work that must not run on a handler's stack */
     struct unsent unsent; /* memory of an answer that is not taken */
     struct http_scan scan;
     size_t offered;    /* bytes of on_data() behind what is taken now */
     uint32_t number;   /* among the connections of this process */
     uint32_t requests; /* begun, in all */
+    uint16_t place;    /* of the server at the address */
     uint8_t phase;     /* enum http_phase */
     uint8_t burst;     /* requests handled in this turn */
     bool eof;          /* the peer ended its side */
@@ -275,6 +279,10 @@ void http_refuse(struct exchange *x, enum http_refusal why);
 void http_wait_for_body(struct exchange *x);
 /* The body is whole. */
 void http_body_came(struct exchange *x);
+
+/* named.c: finds the server that the request names, for an address with
+ * several; REFUSE_NONE, or why it may not have it. */
+enum http_refusal http_choose_server(struct exchange *x);
 
 /* route.c: goes on with the walk until it is answered or waits. */
 void http_route(struct exchange *x);

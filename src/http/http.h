@@ -27,6 +27,7 @@ struct http_auth;    /* http/filter/auth.h */
 struct http_cors;    /* http/filter/cors.h */
 struct http_rate;    /* http/filter/rate.h */
 struct http_format;  /* http/accept.h */
+struct host_names;   /* net/host_names.h */
 
 enum http_result {
     HTTP_DONE, /* answered, or taken over */
@@ -197,6 +198,8 @@ enum http_forwarded_header {
 
 struct http_server {
     struct http_settings settings;
+    struct str name;                /* the first of its names; may be empty */
+    const struct host_names *names; /* net/host_names.h; NULL: none */
     struct task_threads *threads; /* borrowed; they read cold files.  NULL: the
                                      loop reads files (tests) */
     const struct access_list *trusted; /* proxies; NULL: nobody */
@@ -208,8 +211,22 @@ struct http_server {
     size_t location_count;
 };
 
-/* Takes over an accepted socket; s outlives it. */
-void http_accept(struct loop *l, const struct http_server *s,
+/* A server at an address that it may share with others. */
+struct http_named {
+    const struct http_server *server;
+    uint16_t tls; /* place of the server whose tls group it has */
+    bool guarded; /* one of its locations asks for a proof (auth) */
+};
+
+/* An address and its servers, which requests choose by Host. */
+struct http_address {
+    const struct http_named *servers; /* place 0: takes what names none */
+    size_t count;
+    const struct host_names *names; /* to places; NULL: there is one server */
+};
+
+/* Takes over an accepted socket; a outlives it. */
+void http_accept(struct loop *l, const struct http_address *a,
                  const struct conn_socket *socket);
 /* From now on answers say "Connection: close", except those whose client has
  * sent more requests already.  A connection that waits for a request is closed

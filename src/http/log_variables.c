@@ -228,6 +228,15 @@ get_host(const void *arg, struct str rest, struct line_value *v)
 }
 
 static void
+get_server_name(const void *arg, struct str rest, struct line_value *v)
+{
+    subject x = arg;
+
+    (void)rest;
+    line_value_text(v, x->c->server->name);
+}
+
+static void
 get_request_id(const void *arg, struct str rest, struct line_value *v)
 {
     subject x = arg;
@@ -425,6 +434,7 @@ const struct line_variable http_log_variables[] = {
     { "remote_user", get_remote_user },
     { "server_addr", get_server_addr },
     { "server_port", get_server_port },
+    { "server_name", get_server_name },
     { "time_local", line_get_time_local },
     { "time_iso8601", line_get_time_iso8601 },
     { "msec", line_get_msec },

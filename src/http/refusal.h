@@ -50,9 +50,11 @@ enum http_refusal {
     REFUSE_CHUNK_EXTENSION,
     REFUSE_TRAILER,
     REFUSE_BODY_LONG,
-    REFUSE_NOT_TLS,   /* plain, at an address for https */
-    REFUSE_TLS,       /* the other way round */
-    REFUSE_HEAD_SLOW, /* time-outs */
+    REFUSE_OTHER_NAME, /* Host is not what the handshake was for */
+    REFUSE_NAME_SLOW,  /* a name's pattern passes its limits */
+    REFUSE_NOT_TLS,    /* plain, at an address for https */
+    REFUSE_TLS,        /* the other way round */
+    REFUSE_HEAD_SLOW,  /* time-outs */
     REFUSE_BODY_SLOW,
     /* The filters of a location; the connection may go on. */
     REFUSE_MISDIRECTED, /* the name in Host is none of ours */

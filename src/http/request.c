@@ -32,6 +32,7 @@ http_request_free(struct exchange *x)
 
     later_cancel(&x->resume);
     http_upload_drop(x);
+    x->c->server = x->c->address->servers[x->c->place].server;
     http_file_drop(x);
     http_pieces_drop(x);
     http_body_clear(&x->body);
@@ -177,6 +178,9 @@ http_request_begin(struct http_connection *c, const uint8_t *data, size_t n)
     enum http_refusal why =
         http_parse(x->pub.pool, &c->scan, data, n, &x->head);
 
+    if (why == REFUSE_NONE && c->address->names != NULL) {
+        why = http_choose_server(x);
+    }
     publish_head(x);
     http_body_init(&x->body, &x->head);
     if (why == REFUSE_NONE && !str_eq(x->head.path, STR("*")) &&

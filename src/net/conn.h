@@ -129,6 +129,8 @@ struct conn_socket {
     struct tls *tls;   /* owned; NULL: plain */
     bool not_tls;      /* plain, but of an address that is for TLS */
     bool at_loopback;  /* its listener is bound to a loopback address */
+    uint16_t place;    /* by whose rules its handshake went: of struct
+                          tls_share; 0: the address's own */
     uint16_t listener; /* place of its listener in METRIC_LISTENERS */
     uint64_t census;   /* it is counted as incomplete under this key; 0: not */
 };

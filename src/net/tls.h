@@ -62,6 +62,21 @@ int64_t tls_expires(const struct tls_context *t);
  * chain, of the rights to read the key. */
 void tls_context_warn(const struct tls_context *t);
 
+/* Names at one address that each have rules of their own. */
+struct tls_share {
+    /* By whose rules a handshake goes on for the name that the client asks for
+     * (SNI; empty: it names none).  *place: for struct conn_socket. */
+    const struct tls_context *(*choose)(const void *arg, struct str name,
+                                        uint16_t *place);
+    const void *arg;
+    struct tls_context **others; /* all but the address's own: owned from now
+                                    on by that */
+    size_t count;
+};
+/* Handshakes begin by the rules of t, and go on by those that choose() says,
+ * before anything is agreed on.  All that s points to outlives t. */
+void tls_context_share(struct tls_context *t, const struct tls_share *s);
+
 /* Whether the kernel encrypts: 0, or the errno that says why not. */
 int tls_kernel_support(void);
 

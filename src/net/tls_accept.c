@@ -135,6 +135,7 @@ done(struct handshake *h)
               SSL_get_version(ssl), SSL_get_cipher_name(ssl),
               resumed ? ", resumed" : "");
     h->ssl = NULL;
+    SSL_set_app_data(ssl, NULL);
     h->socket.tls = tls_new(ssl);
     hand_on(h);
 }
@@ -196,6 +197,7 @@ begin(struct handshake *h)
         give_up(h, NET_TLS_FAILED);
         return;
     }
+    SSL_set_app_data(h->ssl, &h->socket.place);
     SSL_set_accept_state(h->ssl);
     shake(h);
 }

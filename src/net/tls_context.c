@@ -84,9 +84,10 @@ set_tickets(SSL_CTX *ssl, const struct tls_options *o)
 {
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_timeout(ssl, (long)(o->session_timeout / 1000));
-    if (o->session_tickets) {
-        SSL_CTX_set_tlsext_ticket_key_evp_cb(ssl, on_ticket);
-    } else {
+    /* Tickets of a shared address are sealed by the context with which the
+     * handshake began, whatever that has for itself. */
+    SSL_CTX_set_tlsext_ticket_key_evp_cb(ssl, on_ticket);
+    if (!o->session_tickets) {
         SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
         SSL_CTX_set_num_tickets(ssl, 0);
     }
@@ -260,6 +261,7 @@ tls_context_new(const struct tls_options *o, struct errmsg *err)
     t->names = pool_zero(pool, t->count * sizeof(*t->names));
     t->handshake_timeout = o->handshake_timeout;
     t->http = o->http;
+    t->groups = pool_cstr(pool, o->groups);
     for (size_t i = 0; i < t->count; i++) {
         if (fill_certificate(t, o, i, err) == -1) {
             tls_context_free(&t);
@@ -278,6 +280,9 @@ tls_context_free(struct tls_context **t)
     for (size_t i = 0; i < (*t)->count; i++) {
         SSL_CTX_free((*t)->each[i].ssl);
     }
+    for (size_t i = 0; i < (*t)->share.count; i++) {
+        tls_context_free(&(*t)->share.others[i]);
+    }
     struct pool *pool = (*t)->pool;
 
     *t = NULL;
@@ -291,6 +296,11 @@ tls_expires(const struct tls_context *t)
 
     for (size_t i = 1; i < t->count; i++) {
         first = t->each[i].until < first ? t->each[i].until : first;
+    }
+    for (size_t i = 0; i < t->share.count; i++) {
+        int64_t other = tls_expires(t->share.others[i]);
+
+        first = other < first ? other : first;
     }
     return first;
 }
@@ -330,6 +340,9 @@ tls_context_warn(const struct tls_context *t)
             log_warn("certificate_key %s: its group may read it (mode %04o)",
                      c->key_path, c->key_mode);
         }
+    }
+    for (size_t i = 0; i < t->share.count; i++) {
+        tls_context_warn(t->share.others[i]);
     }
 }
 

@@ -2,6 +2,7 @@
  * Shared by the tls_*.c files.
  *
  *   tls_context.c    the rules of handshakes
+ *   tls_share.c      several names with rules of their own
  *   tls_handshake.c  what both sides do
  *   tls_accept.c     from an accepted socket on
  *   tls_conn.c       conn_ops
@@ -36,8 +37,10 @@ struct tls_context {
     struct tls_certificate *each;
     struct tls_names *names; /* of each, for tls_choose() */
     size_t count;
+    const char *groups; /* for SSL that are moved here */
     int64_t handshake_timeout;
     bool http;
+    struct tls_share share; /* choose NULL: there is none */
 };
 
 /* A connection behind its handshake. */

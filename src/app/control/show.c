@@ -19,6 +19,7 @@
 #include "app/metrics/metrics.h"
 #include "app/module.h"
 #include "app/node_state.h"
+#include "app/settings/names.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "config.h"
@@ -241,7 +242,7 @@ on_proc(struct control_call *call)
 
 static const struct control_column listener_columns[] = {
     { "proto", 6 },   { "address", 24 }, { "sockets", 7 }, { "queued", 6 },
-    { "backlog", 7 }, { "state", 0 },    { NULL, 0 },
+    { "backlog", 7 }, { "state", 8 },    { "names", 0 },   { NULL, 0 },
 };
 
 void
@@ -270,6 +271,42 @@ add_queues(const struct listener *l, int64_t *queued, int64_t *most)
     }
 }
 
+static struct str
+add_names(struct pool *pool, struct str text, const struct conf_strings *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        text = pool_printf(pool, "%.*s%s%.*s", STR_ARGS(text),
+                           text.len > 0 ? "," : "", STR_ARGS(names->items[i]));
+    }
+    return text;
+}
+
+/* server_name of all that share it. */
+static void
+cell_names(struct control_call *call, const struct listener *l)
+{
+    const struct generation *g = control_master(call)->generation;
+    struct pool *pool = pool_new(1024);
+    struct str text = STR_NONE;
+
+    for (size_t i = 0; i < g->binding_count; i++) {
+        const struct binding *b = &g->bindings[i];
+        const struct http_at *all;
+        size_t count = 0;
+
+        if (b->listener != l || b->server.kind != SERVER_HTTP) {
+            continue;
+        }
+        all = settings_http_at(pool, &g->settings->http, b->settings->address,
+                               &count);
+        for (size_t k = 0; k < count; k++) {
+            text = add_names(pool, text, &all[k].server->server_name);
+        }
+    }
+    control_cell(call, text.len > 0 ? text : STR("-"));
+    pool_free(&pool);
+}
+
 static enum control_result
 on_listeners(struct control_call *call)
 {
@@ -291,6 +328,7 @@ on_listeners(struct control_call *call)
         control_cell(call, l->retired    ? STR("leaving")
                            : l->disabled ? STR("disabled")
                                          : STR("ready"));
+        cell_names(call, l);
     }
     return CONTROL_DONE;
 }

@@ -6,6 +6,7 @@
 #include "app/master/reload_dry.h"
 
 #include "app/master/old_generations.h"
+#include "app/settings/names.h"
 #include "app/settings/servers.h"
 #include "base/mem.h"
 
@@ -14,11 +15,17 @@
 /* Calls with every address that g listens on; true ends it. */
 typedef bool each_address(void *arg, struct str address);
 
+/* An address that servers share comes with the first of them. */
 static bool
-each_of(const struct conf_groups *listen, each_address *f, void *arg)
+each_of(const struct settings *s, const struct server_settings *server,
+        each_address *f, void *arg)
 {
-    for (size_t i = 0; i < listen->count; i++) {
-        if (f(arg, settings_listen(listen, i)->address)) {
+    for (size_t i = 0; i < server->listen->count; i++) {
+        struct str address = settings_listen(server->listen, i)->address;
+        bool joins = server->kind == SERVER_HTTP &&
+                     settings_http_joins(&s->http, server->number, address);
+
+        if (!joins && f(arg, address)) {
             return true;
         }
     }
@@ -31,7 +38,7 @@ each(const struct settings *s, each_address *f, void *arg)
     struct server_settings server;
 
     for (size_t i = 0; settings_server(s, i, &server); i++) {
-        if (each_of(server.listen, f, arg)) {
+        if (each_of(s, &server, f, arg)) {
             return true;
         }
     }

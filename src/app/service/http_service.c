@@ -14,6 +14,7 @@
 
 #include "app/module.h"
 #include "app/service/http_filters.h"
+#include "app/settings/names.h"
 #include "base/mem.h"
 #include "http/access_log.h"
 #include "http/metrics.h"
@@ -30,8 +31,9 @@ struct started {
 struct http_service {
     struct worker *worker; /* borrowed */
     struct http_server *servers;
-    struct str own_name; /* of this host */
-    struct list started; /* struct started, in the pool */
+    struct http_address *addresses; /* by the bindings of the generation */
+    struct str own_name;            /* of this host */
+    struct list started;            /* struct started, in the pool */
     /* Of the layers within the layer that is being started, the first one. */
     http_error_body *inner;
     bool has_fronts; /* a layer has an endpoint of Socket.IO */
@@ -218,6 +220,25 @@ set_mask(struct http_service *s, const struct http_server_settings *h,
     }
 }
 
+static void
+set_names(struct http_service *s, const struct http_server_settings *h,
+          struct http_server *out)
+{
+    struct pool *pool = s->worker->pool;
+    struct host_names *names;
+    struct errmsg err;
+
+    out->name = STR_NONE;
+    if (h->server_name.count > 0) {
+        names = host_names_new(pool, h->server_name.count);
+        for (size_t i = 0; i < h->server_name.count; i++) {
+            host_names_add(names, h->server_name.items[i], 0, &err);
+        }
+        out->names = names;
+        out->name = h->server_name.items[0];
+    }
+}
+
 static int
 start_server(struct http_service *s, size_t number, struct errmsg *err)
 {
@@ -243,6 +264,7 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     server->hosts = h->hosts.items;
     server->host_count = h->hosts.count;
     server->own_name = s->own_name;
+    set_names(s, h, server);
     server->settings.gzip_types = h->gzip_types.items;
     server->settings.gzip_type_count = h->gzip_types.count;
     set_mask(s, h, &server->settings.mask);
@@ -256,6 +278,59 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     server->locations = to;
     server->location_count = n;
     return 0;
+}
+
+/* ---- addresses ---- */
+
+static bool
+asks_for_proof(const struct http_server *s)
+{
+    for (size_t i = 0; i < s->location_count; i++) {
+        if (s->locations[i].auth != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct http_address
+make_address(struct http_service *s, const struct binding *b)
+{
+    struct pool *pool = s->worker->pool;
+    size_t count;
+    const struct http_at *all =
+        settings_http_at(pool, &s->worker->generation->settings->http,
+                         b->settings->address, &count);
+    struct http_named *servers = pool_zero(pool, count * sizeof(*servers));
+
+    for (size_t i = 0; i < count; i++) {
+        const struct http_server *one = &s->servers[all[i].number];
+
+        servers[i] = (struct http_named){
+            .server = one,
+            .tls = (uint16_t)settings_http_tls_place(all, count, i),
+            .guarded = asks_for_proof(one),
+        };
+    }
+    return (struct http_address){
+        .servers = servers,
+        .count = count,
+        .names = settings_http_names(pool, all, count),
+    };
+}
+
+static void
+make_addresses(struct http_service *s)
+{
+    const struct generation *g = s->worker->generation;
+
+    s->addresses = pool_zero(s->worker->pool, (g->binding_count + 1) *
+                                                  sizeof(struct http_address));
+    for (size_t i = 0; i < g->binding_count; i++) {
+        if (g->bindings[i].server.kind == SERVER_HTTP) {
+            s->addresses[i] = make_address(s, &g->bindings[i]);
+        }
+    }
 }
 
 static struct str
@@ -284,13 +359,14 @@ http_service_start(struct worker *w, struct errmsg *err)
             return NULL;
         }
     }
+    make_addresses(s);
     return s;
 }
 
-const struct http_server *
-http_service_server(const struct http_service *s, size_t i)
+const struct http_address *
+http_service_address(const struct http_service *s, size_t binding)
 {
-    return &s->servers[i];
+    return &s->addresses[binding];
 }
 
 void

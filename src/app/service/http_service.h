@@ -25,9 +25,9 @@ int http_service_layers(const struct module_layer *within,
                         const struct conf_groups *list,
                         const struct http_layer **out, size_t *count,
                         struct errmsg *err);
-/* Server i of the settings. */
-const struct http_server *http_service_server(const struct http_service *s,
-                                              size_t i);
+/* The servers at the address of that binding of the generation. */
+const struct http_address *http_service_address(const struct http_service *s,
+                                                size_t binding);
 /* Takes nothing new: modules, then connections. */
 void http_service_drain(struct http_service *s);
 /* No connection is left; stops the modules. */

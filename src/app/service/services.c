@@ -44,7 +44,7 @@ static void
 accept_http(struct services *s, const struct server_settings *server,
             const struct conn_socket *socket)
 {
-    http_accept(s->worker->loop, http_service_server(s->http, server->number),
+    http_accept(s->worker->loop, http_service_address(s->http, server->place),
                 socket);
 }
 

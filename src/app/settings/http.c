@@ -10,6 +10,7 @@
 
 #include "app/module.h"
 #include "app/settings/filters.h"
+#include "app/settings/names.h"
 #include "conf/rows.h"
 #include "http/access_log.h"
 #include "http/filter/host.h"
@@ -190,20 +191,6 @@ check_server(const void *settings, struct errmsg *err)
 }
 
 static int
-check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
-{
-    const struct http_server_settings *s = all->items;
-
-    for (size_t k = 0; k < i; k++) {
-        if (settings_check_apart(&s[k].listen, s[k].where.line, &s[i].listen,
-                                 err) == -1) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int
 check_format(struct str value, struct errmsg *err)
 {
     return settings_check_format(value, http_log_variables, http_log_presets,
@@ -213,6 +200,14 @@ check_format(struct str value, struct errmsg *err)
 static const struct conf_key server_keys[] = {
     ROW_WHERE(http_server_settings),
     ROW_LISTEN(http_server_settings),
+    ROW(http_server_settings, server_name, CONF_STRINGS, .preset = "",
+        .dollars = true, .check = host_name_check,
+        .help =
+            "Names whose requests it takes where several servers have one "
+            "address: \"example.org\", \"*.example.org\" (all names below "
+            "it), \".example.org\" (both), \"www.example.*\", \"~PATTERN\"; "
+            "of those that fit, the first in this order.  They are hosts, "
+            "too."),
     ROW(http_server_settings, trusted_proxies, CONF_STRINGS, .preset = "",
         .check = access_check_name,
         .help = "Load balancers and proxies whose word on the client is "
@@ -331,7 +326,7 @@ const struct conf_key settings_http_keys[] = {
                 "it, the slowest are cut."),
     ROW(http_block, servers, CONF_GROUPS, .keys = server_keys,
         .size = sizeof(struct http_server_settings), .preset = "",
-        .check_group = check_server, .check_among = check_server_among,
+        .check_group = check_server, .check_among = settings_check_names,
         .help = "HTTP servers."),
     CONF_END,
 };

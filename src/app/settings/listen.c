@@ -22,8 +22,8 @@ check_address(struct str value, struct errmsg *err)
     return addr_parse_listen(value, &ignored, err);
 }
 
-static bool
-same_address(struct str a, struct str b)
+bool
+settings_same_address(struct str a, struct str b)
 {
     struct addr_listen x, y;
     struct errmsg ignored;
@@ -52,7 +52,8 @@ shared_address(const struct conf_groups *a, const struct conf_groups *b)
         struct str address = settings_listen(a, i)->address;
 
         for (size_t k = a == b ? i + 1 : 0; k < b->count; k++) {
-            if (same_address(address, settings_listen(b, k)->address)) {
+            if (settings_same_address(address,
+                                      settings_listen(b, k)->address)) {
                 return &settings_listen(b, k)->address;
             }
         }
@@ -97,6 +98,10 @@ const struct conf_key settings_listen_keys[] = {
     ROW(listen_settings, deferred, CONF_BOOL, .preset = "false",
         .help = "A connection is accepted with its first byte "
                 "(TCP_DEFER_ACCEPT); not with checks that only connect."),
+    ROW_AS("default", listen_settings, is_default, CONF_BOOL, .preset = "false",
+           .help = "HTTP: the server takes requests that name none of the "
+                   "servers at this address; without it the first in the file "
+                   "does."),
     ROW(listen_settings, tls, CONF_GROUPS, .max = 1, .preset = "",
         .keys = settings_tls_keys, .size = sizeof(struct tls_settings),
         .check_group = settings_check_tls,

@@ -6,6 +6,7 @@
  *   rtmp.c     RTMP servers and applications
  *   cuts.c     where streams are cut
  *   http.c     HTTP servers and locations
+ *   names.c    HTTP servers that share an address
  *   layer.c    modules of a location
  *   auth.c     the auth filter
  *   parts.c    what modules add

@@ -109,6 +109,33 @@ settings_server(const struct settings *s, size_t i, struct server_settings *out)
     return module_server(s, i - rtmp - http, out);
 }
 
+/* "default" is for servers that can be told apart by name. */
+static int
+check_default(const struct server_settings *of, struct errmsg *err)
+{
+    for (size_t i = 0; i < of->listen->count; i++) {
+        const struct listen_settings *l = settings_listen(of->listen, i);
+
+        if (of->kind != SERVER_HTTP && l->is_default) {
+            return errmsg_set(err, "listen \"%.*s\": default is for http",
+                              STR_ARGS(l->address));
+        }
+    }
+    return 0;
+}
+
+/* HTTP servers share addresses, as settings_check_names() allows. */
+static int
+check_apart(const struct server_settings *before,
+            const struct server_settings *of, struct errmsg *err)
+{
+    if (before->kind == SERVER_HTTP && of->kind == SERVER_HTTP) {
+        return 0;
+    }
+    return settings_check_apart(before->listen, before->where->line, of->listen,
+                                err);
+}
+
 static void
 note(const struct server_settings *of, const struct errmsg *err, FILE *out)
 {
@@ -124,13 +151,13 @@ settings_check_servers(const struct settings *s, FILE *out)
 
     for (size_t i = 0; settings_server(s, i, &one); i++) {
         if (settings_check_listens(one.listen, &err) == -1 ||
+            check_default(&one, &err) == -1 ||
             settings_check_proxies(one.listen, one.trusted_proxies, &err) ==
                 -1) {
             note(&one, &err, out);
         }
         for (size_t k = 0; k < i && settings_server(s, k, &before); k++) {
-            if (settings_check_apart(before.listen, before.where->line,
-                                     one.listen, &err) == -1) {
+            if (check_apart(&before, &one, &err) == -1) {
                 note(&one, &err, out);
             }
         }

@@ -49,6 +49,7 @@ struct server_settings {
     const char *proto;           /* "rtmp", "http", the module's name: static */
     const char *key;             /* "rtmp.servers": static, for messages */
     size_t number;               /* among those of its protocol */
+    size_t place;                /* of its binding in a generation */
     const struct conf_where *where;
     const struct conf_groups *listen;
     const struct conf_strings *trusted_proxies;

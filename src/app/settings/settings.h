@@ -56,11 +56,16 @@ struct listen_settings { /* an item of a server's "listen" */
     int ipv6only;           /* enum listen_ip6only */
     int64_t rcvbuf, sndbuf; /* bytes; 0: the system's */
     bool deferred;
+    bool is_default;        /* HTTP: of the servers at this address */
     struct conf_groups tls; /* struct tls_settings: one, or none */
 };
 
+#define LISTEN_BACKLOG 4096 /* where the file says nothing */
+
 const struct listen_settings *settings_listen(const struct conf_groups *listen,
                                               size_t i);
+/* Whether both are one address; port 0 is another one each time. */
+bool settings_same_address(struct str a, struct str b);
 
 bool settings_wants_ktls(const struct listen_settings *l);
 /* The context that an address wants; *out is NULL when it wants none.  0, or
@@ -176,7 +181,8 @@ struct http_location_settings {
 
 struct http_server_settings {
     struct conf_where where;
-    struct conf_groups listen; /* struct listen_settings */
+    struct conf_groups listen;       /* struct listen_settings */
+    struct conf_strings server_name; /* net/host_names.h */
     struct conf_strings trusted_proxies;
     struct conf_strings hosts;
     int forwarded_header;  /* enum http_forwarded_header */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "http/filter/filter.h"
+#include "net/host_names.h"
 
 #define SHOWN 100 /* bytes of a name in messages */
 
@@ -68,25 +69,17 @@ fits(struct str pattern, struct str name)
            str_eq_nocase(str_skip(name, name.len - tail.len), tail);
 }
 
-/* Of "NAME:PORT", "NAME." or "[ADDRESS]:PORT". */
-static struct str
-name_of(struct str host)
-{
-    struct str name;
-
-    if (str_starts(host, STR("["))) {
-        return str_first(str_skip(host, 1), str_find(host, ']', 0) - 1);
-    }
-    name = str_first(host, str_find(host, ':', 0));
-    return str_ends(name, STR(".")) ? str_first(name, name.len - 1) : name;
-}
-
 bool
 http_host_fits(const struct http_server *s, struct str host)
 {
-    struct str name = name_of(host);
+    struct str name = host_of_authority(host);
+    struct host_found found;
     struct addr ignored;
 
+    if (s->names != NULL &&
+        host_names_find(s->names, name, &found) == HOST_FOUND) {
+        return true;
+    }
     if (addr_parse_ip(name, &ignored) == 0 || fits(STR("localhost"), name) ||
         fits(STR("*.localhost"), name) ||
         (s->own_name.len > 0 && fits(s->own_name, name))) {
@@ -122,7 +115,7 @@ is_known(const struct exchange *x)
 static const char *
 message(const struct exchange *x)
 {
-    struct str name = str_first(name_of(x->head.host), SHOWN);
+    struct str name = str_first(host_of_authority(x->head.host), SHOWN);
 
     return pool_printf(
                x->pub.pool,

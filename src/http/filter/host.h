@@ -12,7 +12,7 @@
 /* "media.example.org" or "*.example.org"; fits struct conf_key. */
 int http_host_check(struct str pattern, struct errmsg *err);
 /* Whether a Host, with or without a port, is an address, localhost or a name
- * below it, this host's name, or one of s->hosts. */
+ * below it, this host's name, one of s->names or of s->hosts. */
 bool http_host_fits(const struct http_server *s, struct str host);
 
 #endif

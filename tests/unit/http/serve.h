@@ -39,6 +39,17 @@ struct client {
         .client_max_headers = 100, .access_log = -1,                    \
     }
 
+/* The address of one server; good until the next call for another one. */
+static inline const struct http_address *
+address_of(const struct http_server *s)
+{
+    static struct http_named named;
+    static struct http_address address = { .servers = &named, .count = 1 };
+
+    named.server = s;
+    return &address;
+}
+
 static inline struct client
 client_open(struct loop *l, const struct http_server *s)
 {
@@ -53,7 +64,7 @@ client_open(struct loop *l, const struct http_server *s)
     buf_init(&c.got, 64 << 20);
     c.fd = fds[0];
     http_accept(
-        l, s,
+        l, address_of(s),
         &(struct conn_socket){ .fd = fds[1], .peer = peer, .local = peer });
     return c;
 }

@@ -137,7 +137,7 @@ ask(const char *peer, const char *lines)
     from.fd = fds[1];
     from.peer =
         *peer != '\0' ? address(peer) : (struct addr){ .family = AF_UNIX };
-    http_accept(l, &server, &from);
+    http_accept(l, address_of(&server), &from);
     buf_printf(&b, "%s\r\nConnection: close\r\n\r\n", lines);
     client_send(&c, buf_str(&b));
     assert_true(client_hears_end(&c));
