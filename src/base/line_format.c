@@ -44,6 +44,10 @@ find(const struct line_variable *table, struct str name, struct str *rest)
         bool takes_rest = str_ends(known, STR("_"));
 
         *rest = STR_NONE;
+        if (known.len == 0) {
+            *rest = name;
+            return table;
+        }
         if (!takes_rest && str_eq(known, name)) {
             return table;
         }
@@ -206,6 +210,49 @@ line_format_compile(struct pool *pool, struct str text,
         rc = compile_text(pool, text, f, variables, err);
     }
     return rc == 0 ? f : NULL;
+}
+
+/* ---- texts ---- */
+
+const struct line_format *
+line_text_compile(struct pool *pool, struct str text,
+                  const struct line_variable *variables, struct errmsg *err)
+{
+    struct line_format *f = pool_zero(pool, sizeof(*f));
+
+    return compile_text(pool, text, f, variables, err) == 0 ? f : NULL;
+}
+
+void
+line_text_each(const struct line_format *f, const void *subject,
+               void (*put)(void *arg, struct str text,
+                           const struct line_value *v),
+               void *arg)
+{
+    struct line_value v;
+
+    for (const struct part *p = f->parts; p != NULL; p = p->next) {
+        put(arg, p->text, NULL);
+        if (p->variable != NULL) {
+            v.kind = LINE_MISSING;
+            v.text = STR_NONE;
+            p->variable->get(subject, p->rest, &v);
+            put(arg, STR_NONE, &v);
+        }
+    }
+}
+
+struct str
+line_text_stranger(const struct line_format *f, const struct line_variable *row,
+                   bool (*takes)(const void *arg, struct str rest),
+                   const void *arg)
+{
+    for (const struct part *p = f->parts; p != NULL; p = p->next) {
+        if (p->variable == row && !takes(arg, p->rest)) {
+            return p->rest;
+        }
+    }
+    return STR_NONE;
 }
 
 /* ---- writing ---- */

@@ -38,7 +38,8 @@ struct line_value {
 
 struct line_variable {
     /* A name that ends in '_' stands for all names that begin so: "http_" is
-     * $http_user_agent. */
+     * $http_user_agent.  An empty one, at the end of a table, stands for every
+     * name: rest is all of it. */
     const char *name; /* NULL ends a table */
     void (*get)(const void *subject, struct str rest, struct line_value *v);
 };
@@ -62,6 +63,25 @@ const struct line_format *line_format_compile(
  * 64. */
 size_t line_format_write(const struct line_format *f, const void *subject,
                          char *dst, size_t size);
+
+/* ---- texts with the same variables ---- */
+
+/* A text, which is no line and has no presets. */
+const struct line_format *line_text_compile(
+    struct pool *pool, struct str text, const struct line_variable *variables,
+    struct errmsg *err);
+/* Calls put for each part in its order: text that stands there, with v NULL,
+ * then the value of the variable behind it. */
+void line_text_each(const struct line_format *f, const void *subject,
+                    void (*put)(void *arg, struct str text,
+                                const struct line_value *v),
+                    void *arg);
+/* Calls takes for the rest of each variable of that row; the first rest that it
+ * does not take, or empty. */
+struct str line_text_stranger(const struct line_format *f,
+                              const struct line_variable *row,
+                              bool (*takes)(const void *arg, struct str rest),
+                              const void *arg);
 
 /* ---- for get() ---- */
 

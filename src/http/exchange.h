@@ -14,6 +14,7 @@
  *   connections.c  all of a process: idle, draining
  *   header.c       looking things up in it
  *   named.c        the server of a request
+ *   added.c        headers that the settings add
  *   route.c        the walk through locations and layers
  *   layer_walk.c   layers within layers
  *   response.c     the answer
@@ -34,6 +35,7 @@
 #include "http/body.h"
 #include "http/file/gzip.h"
 #include "http/http.h"
+#include "http/locate.h"
 #include "http/metrics.h"
 #include "http/parse.h"
 #include "http/trace.h"
@@ -152,8 +154,12 @@ struct exchange {
     struct str *allow;              /* methods of this location's layers */
     size_t allow_count;
     int reject; /* the walk ended: the status, or 405 for OPTIONS */
-    const char *reject_text; /* a filter's message; NULL: the usual one */
-    struct str reject_lines; /* of its head */
+    const char *reject_text;   /* a filter's message; NULL: the usual one */
+    struct str reject_lines;   /* of its head */
+    struct str redirect;       /* Location of it; empty: none */
+    struct http_groups groups; /* what patterns took of the path */
+    uint8_t rewritten;         /* how often */
+    bool begun;                /* rewrites of the server were tried */
     const struct http_choice *last_refusal; /* status, reason and lines for
                                      when no layer has an answer; NULL: none */
     size_t last_location;                   /* of that */
@@ -294,6 +300,10 @@ void http_reject(struct exchange *x);
 /* Sets Allow to all methods that the server serves, for a request that no
  * location answers. */
 void http_allow_all(struct exchange *x);
+
+/* added.c: the answer has begun with that status; sets the headers that server
+ * and location add to it. */
+void http_set_status(struct exchange *x, int status);
 
 /* layer_walk.c */
 /* The answer comes before the layers were asked: adds the header lines that

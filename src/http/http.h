@@ -149,8 +149,46 @@ struct http_layer {
     struct str vary, lines;
 };
 
+enum http_path_kind {
+    HTTP_PATH_BEGIN,   /* "/x": it and all below it */
+    HTTP_PATH_EXACT,   /* "= /x": this path alone */
+    HTTP_PATH_PATTERN, /* "~ ^/x/([0-9]+)$", "~* ...": in any case */
+};
+
+/* Paths that end in a slash, other than "/". */
+enum http_slash {
+    HTTP_SLASH_OFF,      /* are what they are */
+    HTTP_SLASH_ACCEPT,   /* mean the same without it */
+    HTTP_SLASH_REDIRECT, /* are 308 to those without it */
+};
+
+struct regex;        /* base/regex.h */
+struct http_text;    /* http/text.h */
+struct http_rewrite; /* http/rewrite.h */
+
+struct http_added { /* a header that answers get */
+    const char *name;
+    const struct http_text *value;
+    bool always; /* errors, too */
+};
+
+struct http_rules { /* of a server or a location */
+    const struct http_rewrite *rewrites;
+    size_t rewrite_count;
+    const struct http_added *added;
+    size_t added_count;
+};
+
 struct http_location {
-    struct str path;                  /* "/", "/speech": no trailing slash */
+    struct str path; /* "/", "/speech": no trailing slash; not
+                        of HTTP_PATH_BEGIN: "/" */
+    struct str name; /* as in the file: "~ ^/x" */
+    enum http_path_kind kind;
+    struct str exact;      /* of HTTP_PATH_EXACT */
+    struct regex *pattern; /* of HTTP_PATH_PATTERN */
+    size_t order;          /* in the file */
+    enum http_slash slash;
+    struct http_rules rules;
     const struct access_list *access; /* NULL: everybody */
     int64_t client_max_body_size;     /* bytes */
     const struct http_layer *layers;
@@ -206,8 +244,10 @@ struct http_server {
     int forwarded_header;              /* enum http_forwarded_header */
     const struct str *hosts; /* names beside own_name (http/filter/host.h) */
     size_t host_count;
-    struct str own_name;                   /* this host's; may be empty */
-    const struct http_location *locations; /* longest path first */
+    struct str own_name;     /* this host's; may be empty */
+    struct http_rules rules; /* rewrites come before a location is sought */
+    const struct http_location *locations; /* in the order of
+                                              http_location_order() */
     size_t location_count;
 };
 

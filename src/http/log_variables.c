@@ -393,7 +393,9 @@ get_location(const void *arg, struct str rest, struct line_value *v)
 
     (void)rest;
     if (x->pub.location != NULL) {
-        line_value_text(v, x->pub.location->path);
+        line_value_text(v, x->pub.location->name.len > 0
+                               ? x->pub.location->name
+                               : x->pub.location->path);
     }
 }
 

@@ -30,7 +30,7 @@ http_choose_server(struct exchange *x)
 
     if (host_names_find(c->address->names, host_of_authority(x->head.host),
                         &found) == HOST_LIMIT) {
-        return REFUSE_NAME_SLOW;
+        return REFUSE_PATTERN;
     }
     if (!may_reach(c, found.value)) {
         return REFUSE_OTHER_NAME;

@@ -51,7 +51,8 @@ enum http_refusal {
     REFUSE_TRAILER,
     REFUSE_BODY_LONG,
     REFUSE_OTHER_NAME, /* Host is not what the handshake was for */
-    REFUSE_NAME_SLOW,  /* a name's pattern passes its limits */
+    REFUSE_PATTERN,    /* a pattern passes its limits */
+    REFUSE_REWRITES,   /* rules turn in a circle */
     REFUSE_NOT_TLS,    /* plain, at an address for https */
     REFUSE_TLS,        /* the other way round */
     REFUSE_HEAD_SLOW,  /* time-outs */

@@ -134,7 +134,7 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->began_us = loop_now_us(c->loop);
     x->head = http_head_empty;
     x->note = STR_NONE;
-    x->reject_lines = STR_NONE;
+    x->reject_lines = x->redirect = STR_NONE;
     x->pub.pool = pool;
     x->pub.loop = c->loop;
     x->pub.peer = c->conn->peer;

@@ -175,7 +175,7 @@ static bool
 begin(struct exchange *x, int status, int64_t length)
 {
     assert(x->status == 0); /* one answer to a request */
-    x->status = status;
+    http_set_status(x, status);
     x->no_body = has_no_body(x, status);
     if (x->c->conn == NULL) {
         return false;
@@ -204,7 +204,7 @@ http_head(struct http_request *r, int status, const char *content_type)
     struct exchange *x = exchange_of(r);
     struct buf b;
 
-    x->status = status;
+    http_set_status(x, status);
     x->close = true;
     buf_init(&b, SIZE_MAX / 2);
     if (http_add_head(&b, x, content_type, -1) != 0) {

@@ -1,6 +1,6 @@
 /*
- * Which handlers a request walks by: locations longest first, the layers of
- * each in order, the first route of a layer that fits.
+ * Which handlers a request walks by: locations in their order (locate.h), the
+ * layers of each in order, the first route of a layer that fits.
  *
  * The walk stands still in the exchange while a handler waits or the body is
  * read, and goes on from there.
@@ -13,6 +13,7 @@
 #include "http/filter/filter.h"
 #include "http/metrics.h"
 #include "http/path.h"
+#include "http/rewrite.h"
 
 #define PARAMS_MAX 8   /* of a template */
 #define METHODS_MAX 16 /* of an Allow header */
@@ -139,7 +140,10 @@ set_allow(struct exchange *x)
 void
 http_reject(struct exchange *x)
 {
-    if (x->reject_text != NULL) {
+    if (x->redirect.len > 0) {
+        http_set_header(&x->pub, "Location", x->redirect);
+        http_reply(&x->pub, x->reject, NULL, STR_NONE);
+    } else if (x->reject_text != NULL) {
         http_error(&x->pub, x->reject, "%s", x->reject_text);
     } else if (x->reject == 204) { /* the preflight of cors */
         http_reply(&x->pub, 204, NULL, STR_NONE);
@@ -157,14 +161,31 @@ http_reject(struct exchange *x)
 
 /* ---- the walk ---- */
 
+/* Whether it is this one's turn; a pattern without end ends the walk. */
 static bool
-lies_under(struct str path, struct str location)
+is_turn_of(struct exchange *x, const struct http_location *l)
 {
-    if (location.len <= 1) { /* "/" */
+    switch (http_location_fits(x->pub.pool, l, x->pub.path, &x->groups)) {
+    case HTTP_FITS:
         return true;
+    case HTTP_FITS_LIMIT:
+        http_filter_reject(x, REFUSE_PATTERN,
+                           http_refusal_text(REFUSE_PATTERN));
+        return false;
+    case HTTP_FITS_NOT:
+        break;
     }
-    return str_starts(path, location) &&
-           (path.len == location.len || path.ptr[location.len] == '/');
+    return false;
+}
+
+/* "/a/" is "/a" for the layers. */
+static struct str
+without_slash(const struct http_location *l, struct str path)
+{
+    return l->slash == HTTP_SLASH_ACCEPT && path.len > 1 &&
+                   str_ends(path, STR("/"))
+               ? str_first(path, path.len - 1)
+               : path;
 }
 
 static void
@@ -174,8 +195,24 @@ set_location(struct exchange *x, const struct http_location *l)
         l->path.len > 1 ? str_skip(x->pub.path, l->path.len) : x->pub.path;
 
     x->pub.location = l;
-    x->pub.route_path = rest.len > 0 ? rest : STR("/");
+    x->pub.route_path = rest.len > 0 ? without_slash(l, rest) : STR("/");
     http_walk_enter(x, l);
+}
+
+/* "/a/" is 308 to "/a". */
+static void
+redirect_slash(struct exchange *x)
+{
+    struct str path = x->pub.path;
+
+    if (path.len > 1 && str_ends(path, STR("/"))) {
+        path = http_path_encode(x->pub.pool, str_first(path, path.len - 1));
+        http_end_with_redirect(x, 308,
+                               pool_printf(x->pub.pool, "%.*s%s%.*s",
+                                           STR_ARGS(path),
+                                           x->pub.query.len > 0 ? "?" : "",
+                                           STR_ARGS(x->pub.query)));
+    }
 }
 
 static void
@@ -258,7 +295,8 @@ return_to_longest(struct exchange *x)
     const struct http_server *s = x->c->server;
 
     for (size_t i = 0; i < s->location_count; i++) {
-        if (lies_under(x->pub.path, s->locations[i].path)) {
+        if (http_location_fits(x->pub.pool, &s->locations[i], x->pub.path,
+                               &x->groups) == HTTP_FITS) {
             set_location(x, &s->locations[i]);
             x->outermost.at = x->outermost.count; /* nobody's turn */
             return;
@@ -285,38 +323,90 @@ go_where_refused(struct exchange *x)
     http_cors_headers(x);
 }
 
+/* Rules of the server, once; rules of locations, whenever the walk comes to
+ * them: before their filters, so that those of the new location count.  False:
+ * the walk has ended. */
+static bool
+rewrite(struct exchange *x, const struct http_rules *r)
+{
+    switch (http_rewrite(x, r->rewrites, r->rewrite_count)) {
+    case HTTP_REWROTE:
+        x->location = SIZE_MAX; /* the next one is the first */
+        return true;
+    case HTTP_REWROTE_NOT:
+        return true;
+    case HTTP_REWROTE_ENDED:
+        break;
+    }
+    return false;
+}
+
+/* Into a location whose turn it is.  False: the walk does not stay there. */
+static bool
+go_into(struct exchange *x, const struct http_location *l)
+{
+    if (l->rules.rewrite_count > 0 && !rewrite(x, &l->rules)) {
+        x->pub.location = l;
+        return false;
+    }
+    if (x->location == SIZE_MAX) {
+        return false;
+    }
+    enter(x, l);
+    if (l->slash == HTTP_SLASH_REDIRECT) {
+        redirect_slash(x);
+    }
+    return x->reject == 0;
+}
+
+enum visit { VISIT_STAY, VISIT_NEXT };
+
+/* Stays when it has found a route, a reason why there is none, or has to
+ * wait. */
+static enum visit
+visit(struct exchange *x, const struct http_location *l)
+{
+    enum filter_result result;
+
+    if (!x->entered && !(is_turn_of(x, l) && go_into(x, l))) {
+        return x->reject != 0 ? VISIT_STAY : VISIT_NEXT;
+    }
+    result = http_filter(x);
+    if (result != FILTER_PASS) {
+        x->waiting = result == FILTER_WAIT;
+        return VISIT_STAY;
+    }
+    if (advance_layer(x)) {
+        return VISIT_STAY;
+    }
+    if (method_is_wrong(x)) {
+        x->reject = 405;
+        return_to_longest(x);
+        return VISIT_STAY;
+    }
+    x->entered = false;
+    http_filter_undo(x);
+    return VISIT_NEXT;
+}
+
 /* Goes on to the next route, or to the reason why there is none; or a filter
  * waits. */
 static void
 advance(struct exchange *x)
 {
     const struct http_server *s = x->c->server;
-    enum filter_result result;
 
+    if (!x->begun) {
+        x->begun = true;
+        if (s->rules.rewrite_count > 0 && !rewrite(x, &s->rules)) {
+            return;
+        }
+        x->location = 0;
+    }
     for (; x->location < s->location_count; x->location++) {
-        const struct http_location *l = &s->locations[x->location];
-
-        if (!x->entered && !lies_under(x->pub.path, l->path)) {
-            continue;
-        }
-        if (!x->entered) {
-            enter(x, l);
-        }
-        result = http_filter(x);
-        if (result != FILTER_PASS) {
-            x->waiting = result == FILTER_WAIT;
+        if (visit(x, &s->locations[x->location]) == VISIT_STAY) {
             return;
         }
-        if (advance_layer(x)) {
-            return;
-        }
-        if (method_is_wrong(x)) {
-            x->reject = 405;
-            return_to_longest(x);
-            return;
-        }
-        x->entered = false;
-        http_filter_undo(x);
     }
     if (x->last_refusal != NULL) {
         go_where_refused(x);

@@ -15,6 +15,7 @@
 #include "app/module.h"
 #include "app/service/http_filters.h"
 #include "app/settings/names.h"
+#include "app/settings/routing.h"
 #include "base/mem.h"
 #include "http/access_log.h"
 #include "http/metrics.h"
@@ -155,19 +156,44 @@ count_layers(const struct http_location_settings *l)
     return n;
 }
 
+/* A layer that is no module's. */
 static int
-start_location(struct http_service *s, size_t server,
-               const struct http_location_settings *l,
+start_return(struct http_service *s, const struct http_location_settings *l,
+             const struct http_location *made, struct layers *out,
+             struct errmsg *err)
+{
+    const struct http_return *answer;
+
+    if (settings_make_return(s->worker->pool, l, made, &answer, err) == -1) {
+        return -1;
+    }
+    if (answer != NULL) {
+        out->items[out->count++] = (struct http_layer){
+            .module = "return",
+            .routes = http_return_routes,
+            .state = (void *)(uintptr_t)answer,
+            .open = true,
+            .vary = STR_NONE,
+            .lines = STR_NONE,
+        };
+    }
+    return 0;
+}
+
+static int
+start_location(struct http_service *s, size_t server, size_t order,
                struct http_location *out, struct errmsg *err)
 {
     const struct http_server_settings *h =
         settings_http_server(&s->worker->generation->settings->http, server);
+    const struct http_location_settings *l =
+        (const struct http_location_settings *)h->locations.items + order;
     struct pool *pool = s->worker->pool;
     size_t n = count_layers(l);
     struct layers layers = make_layers(s, n);
 
     *out = (struct http_location){
-        .path = l->path,
+        .order = order,
         .access = access_parse(pool, l->access.items, l->access.count),
         .client_max_body_size = l->client_max_body_size == BODY_INHERIT
                                     ? h->client_max_body_size
@@ -175,6 +201,10 @@ start_location(struct http_service *s, size_t server,
         .auth = l->made_auth,
     };
     http_filters_set(pool, server, l, out);
+    if (settings_make_location(pool, l, out, err) == -1 ||
+        start_return(s, l, out, &layers, err) == -1) {
+        return -1;
+    }
     for (size_t i = 0; i < n; i++) {
         if (start_layer(s, l->path, settings_http_layer(l, i), &layers, err) ==
             -1) {
@@ -184,17 +214,6 @@ start_location(struct http_service *s, size_t server,
     out->layers = layers.items;
     out->layer_count = layers.count;
     return 0;
-}
-
-static int
-longest_first(const void *a, const void *b)
-{
-    const struct http_location *x = a, *y = b;
-
-    if (x->path.len == y->path.len) {
-        return str_compare(x->path, y->path);
-    }
-    return x->path.len < y->path.len ? 1 : -1;
 }
 
 /* ---- servers ---- */
@@ -245,17 +264,16 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     const struct generation *g = s->worker->generation;
     const struct http_server_settings *h =
         settings_http_server(&g->settings->http, number);
-    const struct http_location_settings *from = h->locations.items;
     size_t n = h->locations.count;
     struct http_location *to = pool_zero(s->worker->pool, n * sizeof(*to));
     struct http_server *server = &s->servers[number];
 
     for (size_t i = 0; i < n; i++) {
-        if (start_location(s, number, &from[i], &to[i], err) == -1) {
+        if (start_location(s, number, i, &to[i], err) == -1) {
             return -1;
         }
     }
-    qsort(to, n, sizeof(*to), longest_first);
+    qsort(to, n, sizeof(*to), http_location_order);
     server->settings = h->http;
     server->settings.access_log = generation_access_log(g, SERVER_HTTP, number);
     server->trusted = access_parse_names(
@@ -265,6 +283,10 @@ start_server(struct http_service *s, size_t number, struct errmsg *err)
     server->host_count = h->hosts.count;
     server->own_name = s->own_name;
     set_names(s, h, server);
+    if (settings_make_rules(s->worker->pool, &h->rewrite, &h->add_headers, NULL,
+                            &server->rules, err) == -1) {
+        return -1;
+    }
     server->settings.gzip_types = h->gzip_types.items;
     server->settings.gzip_type_count = h->gzip_types.count;
     set_mask(s, h, &server->settings.mask);

@@ -11,6 +11,7 @@
 #include "app/module.h"
 #include "app/settings/filters.h"
 #include "app/settings/names.h"
+#include "app/settings/routing.h"
 #include "conf/rows.h"
 #include "http/access_log.h"
 #include "http/filter/host.h"
@@ -22,23 +23,10 @@
 
 static const char *const forwarded_words[] = { "auto", "x-forwarded",
                                                "forwarded", "off", NULL };
+static const char *const slash_words[] = { "off", "accept", "redirect", NULL };
 static const char *const body_words[] = { "inherit", NULL };
 
 /* ---- locations ---- */
-
-static int
-check_path(struct str value, struct errmsg *err)
-{
-    if (!str_starts(value, STR("/"))) {
-        return errmsg_set(err, "must start with '/', not \"%.*s\"",
-                          STR_ARGS(value));
-    }
-    if (value.len > 1 && str_ends(value, STR("/"))) {
-        return errmsg_set(err, "must not end with '/': \"%.*s\"",
-                          STR_ARGS(value));
-    }
-    return 0;
-}
 
 static struct str
 path_of_module(const void *location)
@@ -57,19 +45,49 @@ check_location(const void *settings, struct errmsg *err)
 {
     const struct http_location_settings *s = settings;
 
-    if (s->module.what == NULL && s->layers.count == 0) {
-        return errmsg_set(err, "a location needs a module or layers");
+    bool serves = s->module.what != NULL || s->layers.count > 0;
+
+    if (!serves && s->returns.count == 0 && s->rewrite.count == 0) {
+        return errmsg_set(err, "a location needs a module or layers, or a "
+                               "return or rewrite");
+    }
+    if (serves && s->returns.count > 0) {
+        return errmsg_set(err, "beside a return no module or layers are asked");
+    }
+    if (settings_check_routing(s, err) == -1) {
+        return -1;
     }
     return s->module.what == NULL ? 0 : settings_check_module(&s->module, err);
 }
 
 static const struct conf_key location_keys[] = {
     ROW_WHERE(http_location_settings),
-    ROW(http_location_settings, path, CONF_STRING, .check = check_path,
-        .otherwise = path_of_module,
-        .help = "The beginning of its requests' paths, in whole segments; the "
-                "longest path that fits is asked first.  It may be left out "
-                "where a setting of the location's module says it."),
+    ROW(http_location_settings, path, CONF_STRING, .check = settings_check_path,
+        .dollars = true, .otherwise = path_of_module,
+        .help = "The beginning of its requests' paths, in whole segments; "
+                "\"= /x\": this path alone; \"~ ^/x/([0-9]+)$\": paths that "
+                "fit a pattern, \"~* ...\" in any case.  Asked in this order: "
+                "the exact path, patterns as they stand in the file, the "
+                "longest beginning.  It may be left out where a setting of the "
+                "location's module says it."),
+    ROW_AS("return", http_location_settings, returns, CONF_GROUPS, .max = 1,
+           .preset = "", .keys = settings_return_keys,
+           .size = sizeof(struct return_settings), .shorthand = "to",
+           .help = "The answer of the location, in place of a module."),
+    ROW(http_location_settings, rewrite, CONF_GROUPS, .preset = "",
+        .keys = settings_rewrite_keys, .size = sizeof(struct rewrite_settings),
+        .help = "Rules that give a request another path before the location's "
+                "filters; the first that fits counts, at most ten times a "
+                "request."),
+    ROW(http_location_settings, add_headers, CONF_GROUPS, .preset = "",
+        .keys = settings_added_keys,
+        .size = sizeof(struct added_header_settings),
+        .help = "Headers that its answers get beside those of the server."),
+    ROW(http_location_settings, trailing_slash, CONF_ENUM, .preset = "off",
+        .words = slash_words,
+        .help = "Meaning of \"/x/\" where a path \"/x\" is meant: \"off\": "
+                "another path; \"accept\": the same; \"redirect\": 308 to "
+                "\"/x\".  Not for folders of files."),
     ROW(http_location_settings, access, CONF_STRINGS, .preset = "allow all",
         .check = access_check_rule,
         .help = "From where it may be asked: rules \"allow|deny ADDRESS\", "
@@ -180,10 +198,25 @@ check_gzip_type(struct str value, struct errmsg *err)
 }
 
 static int
+check_rules(const struct http_server_settings *s, struct errmsg *err)
+{
+    struct pool *pool = pool_new(4096);
+    struct http_rules ignored;
+    int rc = settings_make_rules(pool, &s->rewrite, &s->add_headers, NULL,
+                                 &ignored, err);
+
+    pool_free(&pool);
+    return rc;
+}
+
+static int
 check_server(const void *settings, struct errmsg *err)
 {
     const struct http_server_settings *s = settings;
 
+    if (check_rules(s, err) == -1) {
+        return -1;
+    }
     if (settings_check_listens(&s->listen, err) == -1) {
         return -1;
     }
@@ -311,6 +344,14 @@ static const struct conf_key server_keys[] = {
     ROW_AS("client_max_headers", http_server_settings, http.client_max_headers,
            CONF_INT, .min = 1, .max = 10000, .preset = "100",
            .help = "The most headers of a request."),
+    ROW(http_server_settings, rewrite, CONF_GROUPS, .preset = "",
+        .keys = settings_rewrite_keys, .size = sizeof(struct rewrite_settings),
+        .help = "Rules that give a request another path before its location is "
+                "sought; the first that fits counts."),
+    ROW(http_server_settings, add_headers, CONF_GROUPS, .preset = "",
+        .keys = settings_added_keys,
+        .size = sizeof(struct added_header_settings),
+        .help = "Headers that its answers get."),
     ROW(http_server_settings, locations, CONF_GROUPS, .keys = location_keys,
         .size = sizeof(struct http_location_settings), .min = 1,
         .check_among = check_location_among, .check_group = check_location,

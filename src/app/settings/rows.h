@@ -7,6 +7,7 @@
  *   cuts.c     where streams are cut
  *   http.c     HTTP servers and locations
  *   names.c    HTTP servers that share an address
+ *   routing.c  what a location does without a module
  *   layer.c    modules of a location
  *   auth.c     the auth filter
  *   parts.c    what modules add

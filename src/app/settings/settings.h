@@ -24,6 +24,7 @@ enum {
     GATHER_INHERIT = -2, /* application: as live.gather */
     HOLD_INHERIT = -1,   /* application: as live.hold */
     BODY_INHERIT = -1,   /* location: as its server */
+    RETURN_AUTO = -1,    /* return: 302 or 200 */
 };
 
 #define WORKERS_MAX 64 /* worker_processes, at most */
@@ -166,9 +167,31 @@ struct rate_settings {
     int64_t burst; /* or RATE_BURST_AUTO */
 };
 
+struct return_settings {
+    struct conf_where where;
+    int64_t status; /* or RETURN_AUTO */
+    struct str to, text, type;
+};
+
+struct rewrite_settings {
+    struct conf_where where;
+    struct str pattern, to;
+    int then; /* enum http_then */
+};
+
+struct added_header_settings {
+    struct conf_where where;
+    struct str name, value;
+    bool always;
+};
+
 struct http_location_settings {
     struct conf_where where;
     struct str path;
+    struct conf_groups returns;     /* struct return_settings: one, or none */
+    struct conf_groups rewrite;     /* struct rewrite_settings */
+    struct conf_groups add_headers; /* struct added_header_settings */
+    int trailing_slash;             /* enum http_slash */
     struct conf_strings access;
     struct conf_groups auth; /* struct auth_settings */
     struct cors_settings cors;
@@ -193,7 +216,9 @@ struct http_server_settings {
                                   http_service */
     struct str access_log_format;
     struct conf_strings mask_args;
-    struct conf_groups locations; /* struct http_location_settings */
+    struct conf_groups rewrite;     /* struct rewrite_settings */
+    struct conf_groups add_headers; /* struct added_header_settings */
+    struct conf_groups locations;   /* struct http_location_settings */
 };
 
 struct module; /* app/module.h */

@@ -1,0 +1,322 @@
+/*
+ * Variables of texts, and how their values are written.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http/text.h"
+
+#include <stdio.h>
+
+#include "base/line_format.h"
+#include "http/escape.h"
+#include "http/path.h"
+
+#define TEXT_MAX (64 * 1024) /* bytes that come of one */
+
+struct http_text {
+    const struct line_format *format;
+};
+
+typedef const struct exchange *subject;
+
+/* ---- variables ---- */
+
+/* It may stand in a URL as it is. */
+static void
+written(struct line_value *v, struct str text)
+{
+    v->kind = LINE_WRITTEN;
+    v->text = text;
+}
+
+/* Without its port; an IPv6 address in its brackets. */
+static void
+get_host(const void *arg, struct str rest, struct line_value *v)
+{
+    subject x = arg;
+    struct str host = x->pub.host;
+
+    (void)rest;
+    if (str_starts(host, STR("["))) {
+        host = str_first(host, str_find(host, ']', 0) + 1);
+    } else {
+        host = str_first(host, str_find(host, ':', 0));
+    }
+    written(v, host.len > 0 ? host : x->c->server->name);
+}
+
+static void
+get_scheme(const void *arg, struct str rest, struct line_value *v)
+{
+    (void)rest;
+    written(v, ((subject)arg)->pub.scheme);
+}
+
+static void
+get_request_uri(const void *arg, struct str rest, struct line_value *v)
+{
+    subject x = arg;
+    struct str path = x->head.path;
+
+    (void)rest;
+    /* Of an absolute target it is the part behind the authority; two slashes
+     * in front would begin another one. */
+    while (str_starts(path, STR("//"))) {
+        path = str_skip(path, 1);
+    }
+    if (x->head.query.len > 0) {
+        path = pool_printf(x->pub.pool, "%.*s?%.*s", STR_ARGS(path),
+                           STR_ARGS(x->head.query));
+    }
+    written(v, path);
+}
+
+static void
+get_uri(const void *arg, struct str rest, struct line_value *v)
+{
+    (void)rest;
+    line_value_text(v, ((subject)arg)->pub.path);
+}
+
+static void
+get_args(const void *arg, struct str rest, struct line_value *v)
+{
+    (void)rest;
+    written(v, ((subject)arg)->pub.query);
+}
+
+static void
+get_is_args(const void *arg, struct str rest, struct line_value *v)
+{
+    (void)rest;
+    written(v, ((subject)arg)->pub.query.len > 0 ? STR("?") : STR_NONE);
+}
+
+static void
+get_client(const void *arg, struct str rest, struct line_value *v)
+{
+    subject x = arg;
+    char text[ADDR_TEXT];
+
+    (void)rest;
+    str_copy(v->room, sizeof(v->room),
+             str_from(addr_ip_text(&x->pub.client, text)));
+    line_value_text(v, str_from(v->room));
+}
+
+static void
+get_method(const void *arg, struct str rest, struct line_value *v)
+{
+    (void)rest;
+    line_value_text(v, ((subject)arg)->pub.method);
+}
+
+static void
+get_server_name(const void *arg, struct str rest, struct line_value *v)
+{
+    (void)rest;
+    line_value_text(v, ((subject)arg)->c->server->name);
+}
+
+static void
+get_request_id(const void *arg, struct str rest, struct line_value *v)
+{
+    (void)rest;
+    line_value_text(v, ((subject)arg)->pub.request_id);
+}
+
+/* $http_user_agent is User-Agent. */
+static void
+get_http(const void *arg, struct str rest, struct line_value *v)
+{
+    subject x = arg;
+    char name[128];
+    size_t n = str_copy(name, sizeof(name), rest);
+    const struct str *value;
+
+    for (size_t i = 0; i < n; i++) {
+        name[i] = name[i] == '_' ? '-' : name[i];
+    }
+    value = http_header(&x->pub, name);
+    line_value_text(v, value != NULL ? *value : STR_NONE);
+}
+
+static void
+get_group(const void *arg, struct str rest, struct line_value *v)
+{
+    const struct http_groups *g = &((subject)arg)->groups;
+    int i = g->pattern != NULL ? regex_group(g->pattern, rest) : -1;
+
+    line_value_text(v, i >= 0 ? g->match->groups[i] : STR_NONE);
+}
+
+static const struct line_variable variables[] = {
+    { "host", get_host },
+    { "scheme", get_scheme },
+    { "request_uri", get_request_uri },
+    { "uri", get_uri },
+    { "args", get_args },
+    { "query_string", get_args },
+    { "is_args", get_is_args },
+    { "client", get_client },
+    { "remote_addr", get_client },
+    { "request_method", get_method },
+    { "server_name", get_server_name },
+    { "request_id", get_request_id },
+    { "http_", get_http },
+    { NULL, NULL },
+};
+
+/* The same, and then groups. */
+#define OWN (sizeof(variables) / sizeof(variables[0]) - 1)
+static struct line_variable with_groups[OWN + 2];
+
+static const struct line_variable *
+table(bool groups)
+{
+    if (!groups) {
+        return variables;
+    }
+    for (size_t i = 0; i < OWN; i++) {
+        with_groups[i] = variables[i];
+    }
+    with_groups[OWN] = (struct line_variable){ "", get_group };
+    return with_groups;
+}
+
+static bool
+is_group(const void *arg, struct str name)
+{
+    return regex_group(arg, name) >= 0;
+}
+
+const struct http_text *
+http_text_new(struct pool *pool, struct str text, const struct regex *groups,
+              struct errmsg *err)
+{
+    struct http_text *t = pool_zero(pool, sizeof(*t));
+    struct str stranger;
+
+    t->format = line_text_compile(pool, text, table(groups != NULL), err);
+    if (t->format == NULL) {
+        return NULL;
+    }
+    if (groups == NULL) {
+        return t;
+    }
+    stranger =
+        line_text_stranger(t->format, &with_groups[OWN], is_group, groups);
+    if (stranger.len > 0) {
+        errmsg_set(err,
+                   "\"$%.*s\" is neither a variable nor a group of the "
+                   "pattern",
+                   STR_ARGS(stranger));
+        return NULL;
+    }
+    return t;
+}
+
+/* ---- writing ---- */
+
+struct writer {
+    struct pool *pool;
+    struct buf out;
+    enum http_place place;
+    bool query; /* behind the '?' of a URL */
+};
+
+static void
+put_encoded(struct buf *b, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+
+        if (c < ' ' || c >= 0x7f) {
+            buf_printf(b, "%%%02X", c);
+        } else {
+            buf_add(b, &c, 1);
+        }
+    }
+}
+
+/* http_json_string() without its quotes. */
+static void
+put_json(struct writer *w, struct str s)
+{
+    struct buf b;
+
+    buf_init(&b, TEXT_MAX);
+    if (http_json_string(&b, s) == 0) {
+        struct str all = buf_str(&b);
+
+        buf_add_str(&w->out, str_of(all.ptr + 1, all.len - 2));
+    }
+    buf_clear(&b);
+}
+
+static void
+put_value(struct writer *w, const struct line_value *v)
+{
+    switch (w->place) {
+    case HTTP_IN_URL:
+        if (v->kind == LINE_WRITTEN) {
+            put_encoded(&w->out, v->text);
+        } else if (w->query) {
+            buf_add_str(&w->out, http_query_encode(w->pool, v->text));
+        } else {
+            buf_add_str(&w->out, http_path_encode(w->pool, v->text));
+        }
+        return;
+    case HTTP_IN_HEADER:
+        put_encoded(&w->out, v->text);
+        return;
+    case HTTP_IN_HTML:
+        http_html_text(&w->out, v->text);
+        return;
+    case HTTP_IN_JSON:
+        put_json(w, v->text);
+        return;
+    case HTTP_IN_TEXT:
+        buf_add_str(&w->out, v->text);
+        return;
+    }
+}
+
+static void
+put(void *arg, struct str text, const struct line_value *v)
+{
+    struct writer *w = arg;
+
+    if (v != NULL) {
+        put_value(w, v);
+        text = v->kind == LINE_WRITTEN ? v->text : STR_NONE;
+    } else {
+        buf_add_str(&w->out, text);
+    }
+    w->query |= str_find(text, '?', 0) < text.len;
+}
+
+struct str
+http_text_write(const struct exchange *x, const struct http_text *t,
+                enum http_place place)
+{
+    struct writer w = { .pool = x->pub.pool, .place = place };
+    struct str all;
+
+    buf_init(&w.out, TEXT_MAX);
+    line_text_each(t->format, x, put, &w);
+    all = pool_str(x->pub.pool, buf_str(&w.out));
+    buf_clear(&w.out);
+    return all;
+}
+
+enum http_place
+http_place_of(struct str type)
+{
+    struct str name = str_trim(str_first(type, str_find(type, ';', 0)));
+
+    if (str_eq_nocase(name, STR("text/html")) || str_ends(name, STR("xml"))) {
+        return HTTP_IN_HTML;
+    }
+    return str_ends(name, STR("json")) ? HTTP_IN_JSON : HTTP_IN_TEXT;
+}
