@@ -138,12 +138,12 @@ def test_fails_shut_a_server_and_one_request_tries(weir, server):
     assert len(w.log().split(" is back")) == 2
 
 
-def test_nobody_left_is_a_502(weir, server):
+def test_nobody_left_is_a_503(weir, server):
     a, b = server("a"), server("b")
     w = start(weir, [a, b])
     a.stop()
     b.stop()
-    assert [ask(w)[0] for _ in range(2)] == [502, 502]
+    assert [ask(w)[0] for _ in range(2)] == [502, 503]
     row = shown(w)[a.address]
     assert row["fails"] == 1 and row["open"] == 0
 

@@ -86,7 +86,8 @@ const struct upstream_keep *upstream_keep(const struct upstream *u);
 enum upstream_choice {
     UPSTREAM_CHOSEN, /* use->server */
     UPSTREAM_WAITS,  /* on_chosen() is called later, or upstream_cancel() */
-    UPSTREAM_NONE,   /* all servers left are down, drained or tried: 502 */
+    UPSTREAM_NONE,   /* all servers left are down, drained or tried: 503, or
+                        502 when one was tried */
     UPSTREAM_FULL,   /* all servers left are busy, and so is the queue, or the
                         time in it is over: 503 */
 };
