@@ -295,6 +295,49 @@ def test_a_slow_client_is_waited_for(weir, server):
         assert len(c._exactly(SIZE)) == SIZE
 
 
+def test_a_slow_server_is_waited_for(weir, server):
+    """Its client is not read meanwhile."""
+    go = threading.Event()
+
+    def answer(r, p):
+        assert go.wait(busy(60))
+        p.body(r)
+        return ok(str(len(r.body)))
+
+    s = server(answer, whole=False)
+    w = through(weir, s)
+    before = resident(w.workers()[0])
+    for framing in (f"Content-Length: {SIZE}", "Transfer-Encoding: chunked"):
+        go.clear()
+        sent = [0]
+        with Http(w.http, timeout=busy(60)) as c:
+            c.raw(f"PUT /p HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n")
+
+            def send():
+                block = b"x" * 100_000
+                while sent[0] < SIZE:
+                    c.raw(block if "Len" in framing
+                          else b"186a0\r\n" + block + b"\r\n")
+                    sent[0] += len(block)
+                c.raw(b"" if "Len" in framing else b"0\r\n\r\n")
+
+            sender = threading.Thread(target=send)
+            sender.start()
+            last = [-1]
+
+            def stands():
+                last[0], was = sent[0], last[0]
+                time.sleep(0.1)
+                return was == sent[0] > 0
+
+            wait_for(stands, 20)
+            assert sent[0] < SIZE
+            assert resident(w.workers()[0]) < before + (4 << 20)
+            go.set()
+            sender.join()
+            assert c.answer().body == str(SIZE).encode()
+
+
 # ---- links ----
 
 def test_links_are_kept(weir, server):
