@@ -2,6 +2,9 @@
  * Shared by the files of this module: the settings of a layer, and a layer of
  * a worker.
  *
+ *   proxy.c     the module: a layer's start and stop, its handler
+ *   settings.c  the rows of a layer
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_PROXY_PROXY_H
