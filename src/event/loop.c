@@ -247,6 +247,9 @@ control(struct loop *l, int op, struct io *io, unsigned wanted)
     if (wanted & IO_WRITE) {
         e.events |= EPOLLOUT;
     }
+    if (wanted == 0) { /* what cannot be left out is told once */
+        e.events = EPOLLET;
+    }
     return epoll_ctl(l->epoll_fd, op, io->fd, &e);
 }
 

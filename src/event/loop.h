@@ -68,7 +68,7 @@ enum { IO_READ = 1, IO_WRITE = 2 };
 
 struct io {
     int fd;          /* -1 while not started; not owned */
-    unsigned wanted; /* IO_READ | IO_WRITE */
+    unsigned wanted; /* IO_READ | IO_WRITE; 0: only that it broke, once */
     void (*on_ready)(struct io *io, unsigned ready);
 };
 

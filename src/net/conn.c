@@ -328,6 +328,22 @@ conn_resume_reading(struct conn *c)
 
 /* ---- life ---- */
 
+/* Whether the peer has ended in good order while its owner reads nothing: what
+ * it sent lies with the system, and is read when the owner goes on.  A local
+ * socket is told as broken then; the loop tells it once. */
+static bool
+ended_in_pause(const struct conn *c)
+{
+    char byte;
+    ssize_t n;
+
+    if (!c->read_paused || c->finishing || c->io.wanted != 0) {
+        return false;
+    }
+    n = recv(c->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n > 0 || (n == 0 && c->handlers->on_eof != NULL);
+}
+
 static void
 on_ready(struct io *io, unsigned ready)
 {
@@ -335,7 +351,9 @@ on_ready(struct io *io, unsigned ready)
 
     if ((ready & ~io->wanted) != 0 && (io->wanted & IO_READ) == 0) {
         /* Broken, and there is no read that would tell how. */
-        conn_close(c, "peer reset the connection");
+        if (!ended_in_pause(c)) {
+            conn_close(c, "peer reset the connection");
+        }
         return;
     }
     if ((ready & IO_WRITE) && (io->wanted & IO_WRITE)) {

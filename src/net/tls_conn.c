@@ -114,7 +114,7 @@ add_meter(struct tls *t)
     SSL_set0_rbio(t->ssl, BIO_push(bio, socket));
 }
 
-/* Our side has ended: what still comes is not looked at. */
+/* All was said: what still comes is not looked at. */
 static ssize_t
 discard(struct conn *c, void *dst, size_t n)
 {
@@ -159,7 +159,7 @@ tls_recv(struct conn *c, void *dst, size_t n)
     struct tls *t = c->tls;
     size_t got = 0;
 
-    if (c->ended) {
+    if (c->finishing && c->ended) {
         return discard(c, dst, n);
     }
     t->more = true;

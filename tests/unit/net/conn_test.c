@@ -242,6 +242,32 @@ closing_in_any_callback_is_safe(void **state)
     close(s.peer);
 }
 
+/* A local peer that ends is told as broken, but what it sent is there. */
+static void
+what_lies_there_outlives_its_sender(void **state)
+{
+    struct session s;
+
+    (void)state;
+    open_session(&s, &handlers, &small);
+    conn_pause_reading(s.c);
+    say(&s, "last words");
+    close(s.peer);
+    for (int i = 0; i < 5; i++) {
+        loop_turn(l, 0);
+    }
+    assert_int_equal(s.close_calls, 0);
+    conn_resume_reading(s.c);
+    for (int i = 0; i < 5; i++) {
+        loop_turn(l, 0);
+    }
+    saw(&s, "last words");
+    assert_int_equal(s.eof_calls, 1);
+    if (s.close_calls == 0) {
+        conn_close(s.c, "done");
+    }
+}
+
 static void
 reset_is_noticed(void **state)
 {
@@ -435,6 +461,7 @@ main(void)
         TEST(offer_within_on_data_comes_later),
         TEST(handed_over_with_the_rest),
         TEST(closed_by_the_peer),
+        TEST(what_lies_there_outlives_its_sender),
         TEST(half_closed_by_the_peer),
         TEST(closing_in_any_callback_is_safe),
         TEST(reset_is_noticed),

@@ -283,6 +283,25 @@ turns_until_closed(const struct session *s)
     assert_int_equal(s->close_calls, 1);
 }
 
+/* Our side ends alone: the other one is still understood. */
+static void
+reads_on_behind_its_own_end(void **state)
+{
+    uint8_t end;
+    struct session s;
+
+    (void)state;
+    open_tls(&s, TLS1_3_VERSION, &wide);
+    assert_true(conn_end_sending(s.c));
+    tell("still here", 10);
+    turns_until_got(&s, 10);
+    saw(&s, "still here");
+    int r = SSL_read(client, &end, 1);
+
+    assert_int_equal(SSL_get_error(client, r), SSL_ERROR_ZERO_RETURN);
+    close_tls(&s);
+}
+
 static void
 close_notify_is_the_end_of_a_side(void **state)
 {
@@ -414,6 +433,7 @@ main(void)
         TEST(what_was_taken_does_not_change_any_more),
         TEST(new_keys_while_nothing_can_be_sent),
         TEST(a_last_word_is_sent_when_there_is_room),
+        TEST(reads_on_behind_its_own_end),
         TEST(close_notify_is_the_end_of_a_side),
         TEST(an_end_without_it_is_told_from_one_with_it),
         TEST(garbage_within_is_the_end),
