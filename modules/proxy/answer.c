@@ -264,9 +264,10 @@ next_piece(struct exchange *x, const uint8_t *data, size_t n, struct str *piece)
 static void
 give(struct exchange *x, struct str piece)
 {
-    if (piece.len > 0) {
-        http_send_more(x->r, piece);
+    if (piece.len == 0) {
+        return; /* what is not sent yet may be the head that waits for it */
     }
+    http_send_more(x->r, piece);
     if (!http_is_sent(x->r) && !is_whole(x)) {
         x->paused = true;
         conn_pause_reading(x->link->conn);

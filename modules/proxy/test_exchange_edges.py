@@ -1,0 +1,28 @@
+"""Requests and answers through modules/proxy at the edges of its buffers, its
+times and what it hands on."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import socket
+import time
+
+from exchange_help import EGRESS, group, layer, location, ok, server  # noqa: F401
+from http_client import Http, get, request
+from patience import busy
+from weir import wait_for
+
+
+def through(weir, s, more="", path="/p", **parts):
+    return weir(top=EGRESS, locations=location(s, path, more), **parts)
+
+
+# ---- reading on ----
+
+def test_an_answer_that_pauses_within_the_size_of_a_chunk(weir, server):
+    def answer(r, p):
+        p.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n")
+        time.sleep(0.2)
+        return "hello\r\n0\r\n\r\n"
+
+    s = server(answer)
+    w = through(weir, s)
+    assert get(w.http, "/p").body == b"hello"
