@@ -117,18 +117,23 @@ send_end(struct exchange *x)
 
 /* ---- from the client ---- */
 
+/* All of it, or until the socket takes no more, which then wakes us. */
 static size_t
 on_piece(void *arg, struct str piece)
 {
     struct exchange *x = arg;
-    size_t took;
+    size_t most = (size_t)x->layer->settings->buffer, took = 0, part = 1;
 
-    if (x->over || x->link == NULL || x->tunnelled || carry_waits(x)) {
+    if (x->over || x->link == NULL || x->tunnelled) {
         return 0;
     }
-    piece = str_first(piece, (size_t)x->layer->settings->buffer);
-    took = send_piece(x, piece);
-    keep(x, str_first(piece, took));
+    while (part > 0 && took < piece.len && !carry_waits(x)) {
+        struct str next = str_first(str_skip(piece, took), most);
+
+        part = send_piece(x, next);
+        keep(x, str_first(next, part));
+        took += part;
+    }
     return took;
 }
 

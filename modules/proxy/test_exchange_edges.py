@@ -26,3 +26,17 @@ def test_an_answer_that_pauses_within_the_size_of_a_chunk(weir, server):
     s = server(answer)
     w = through(weir, s)
     assert get(w.http, "/p").body == b"hello"
+
+
+def test_a_body_that_was_read_whole_before(weir, server):
+    """A choice of versions looks for its parameter there."""
+    s = server(lambda r, p: ok(str(len(r.body))))
+    w = weir(top=EGRESS, locations=f"""{{ path = "/p"; layers = ( {{
+      module = "version"; strategy = "param"; units = ( {{
+        versions = [ "v1" ]; layers = ( {layer(s.url, 'buffer = "4k";')} );
+      }} ); }} ); }},""")
+    body = b"apiver=v1&text=" + b"x" * 50_000
+    a = request(w.http, "POST", "/p",
+                "Content-Type: application/x-www-form-urlencoded", body=body)
+    assert a.body == str(len(body)).encode()
+    assert s.last.body == body
