@@ -180,7 +180,7 @@ words_of(enum upstream_outcome outcome)
 }
 
 /* The link is closed or was never there.  untouched: no server had a byte of
- * this request. */
+ * this request, nor will it have one that is under way. */
 static void
 fail(struct exchange *x, enum upstream_outcome outcome, const char *why,
      bool untouched)
@@ -212,7 +212,8 @@ void
 exchange_fail(struct exchange *x, enum upstream_outcome outcome,
               const char *why)
 {
-    bool untouched = x->reused && link_is_untouched(x->link);
+    bool untouched = outcome == UPSTREAM_BROKEN && x->reused &&
+                     link_is_untouched(x->link);
 
     drop_link(x, why);
     fail(x, outcome, why, untouched);
@@ -278,14 +279,15 @@ on_writable(void *arg)
     carry_on(arg);
 }
 
+/* Without the end that answer_on_eof() gets: it may be a reset by a server that
+ * has read the request. */
 static void
 on_close(void *arg, const char *reason)
 {
     struct exchange *x = arg;
-    bool untouched = x->reused && link_is_untouched(x->link);
 
     x->link = NULL;
-    fail(x, UPSTREAM_BROKEN, reason, untouched);
+    fail(x, UPSTREAM_BROKEN, reason, false);
 }
 
 static const struct conn_handlers asking = {

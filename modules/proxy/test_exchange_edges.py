@@ -40,3 +40,25 @@ def test_a_body_that_was_read_whole_before(weir, server):
                 "Content-Type: application/x-www-form-urlencoded", body=body)
     assert a.body == str(len(body)).encode()
     assert s.last.body == body
+
+
+# ---- asking again ----
+
+def test_a_server_that_is_only_slow_keeps_its_request(weir, server):
+    """A kept link whose other end takes nothing: what was sent is on its way,
+    and a POST goes to nobody else."""
+    def answer(r, p):
+        p.say(ok())
+        stop.recv(1)
+        return None
+
+    stop, other = socket.socketpair()
+    stuck, good = server(answer, whole=False), server()
+    stuck.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    w = weir(top=group([stuck, good]), locations='{ path = "/p"; layers = ( '
+             + layer("group", 'read_timeout = "500ms";') + ' ); },')
+    while not stuck.requests:
+        assert request(w.http, "PUT", "/p", body=b"x" * 40_000).status == 200
+    said = [request(w.http, "POST", "/p", body=b"x").status for _ in range(2)]
+    assert sorted(said) == [200, 504]
+    other.close()
