@@ -233,7 +233,7 @@ time_left(struct exchange *x)
         from = c->last_write_ms > x->asked_ms ? c->last_write_ms : x->asked_ms;
         return from + s->send_timeout - loop_now(x->r->loop);
     }
-    if (x->sent && !x->paused) {
+    if ((x->sent || (x->started && !x->reading)) && !x->paused) {
         from = c->last_read_ms > x->since_ms ? c->last_read_ms : x->since_ms;
         return from + s->read_timeout - loop_now(x->r->loop);
     }
@@ -259,7 +259,7 @@ on_due(struct timer *t)
     struct exchange *x = LIST_ITEM(t, struct exchange, timer);
     int64_t left = time_left(x);
 
-    if (x->expects && !x->reading) {
+    if (x->expects && !x->reading && !x->started) {
         carry_read(x); /* the server does not say 100 */
     }
     if (left > 0) {

@@ -42,6 +42,23 @@ def test_a_body_that_was_read_whole_before(weir, server):
     assert s.last.body == body
 
 
+def test_a_long_answer_instead_of_continue(weir, server):
+    """The client does not send its body any more, and nobody waits for it."""
+    def answer(r, p):
+        p.say("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n")
+        for _ in range(15):
+            p.say("x")
+            time.sleep(0.2)
+        return b""
+
+    s = server(answer, whole=False)
+    w = through(weir, s, http='client_body_timeout = "500ms";')
+    with Http(w.http) as c:
+        c.raw("PUT /p HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n"
+              "Expect: 100-continue\r\n\r\n")
+        assert c.answer().body == b"x" * 15
+
+
 # ---- asking again ----
 
 def test_a_server_that_is_only_slow_keeps_its_request(weir, server):
