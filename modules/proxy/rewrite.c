@@ -19,6 +19,31 @@ replace(struct exchange *x, struct str rule, struct str value, struct str *out)
     return true;
 }
 
+/* A client takes "//", "/\\" and either with a tab in it for the begin of
+ * another host. */
+static struct str
+with_one_slash(struct exchange *x, struct str path)
+{
+    struct str rest = path;
+
+    while (rest.len > 0 && (rest.ptr[0] == '/' || rest.ptr[0] == '\\' ||
+                            rest.ptr[0] == '\t' || rest.ptr[0] == ' ')) {
+        rest = str_skip(rest, 1);
+    }
+    return pool_printf(x->r->pool, "/%.*s", STR_ARGS(rest));
+}
+
+/* Whether the path is uri or lies below it. */
+static bool
+is_below(struct str path, struct str uri)
+{
+    struct str behind = str_first(str_skip(path, uri.len), 1);
+
+    return str_starts(path, uri) &&
+           (behind.len == 0 || str_ends(uri, STR("/")) ||
+            str_find(STR("/?#"), behind.ptr[0], 0) < 3);
+}
+
 /* The server's own address becomes the location's. */
 static bool
 replace_own(struct exchange *x, struct str value, struct str *out)
@@ -26,7 +51,7 @@ replace_own(struct exchange *x, struct str value, struct str *out)
     const struct proxy_settings *s = x->layer->settings;
     struct str location = x->r->location->path;
     struct str rest = value, scheme = str_cut(&rest, ':');
-    bool slash = str_ends(s->uri, STR("/"));
+    size_t cut = s->uri.len - (str_ends(s->uri, STR("/")) ? 1 : 0);
 
     if ((!str_eq_nocase(scheme, STR("http")) &&
          !str_eq_nocase(scheme, STR("https"))) ||
@@ -42,20 +67,16 @@ replace_own(struct exchange *x, struct str value, struct str *out)
     if (rest.len > 0 && rest.ptr[0] != '/') {
         return false; /* a longer name, or a port */
     }
-    if (s->uri.len > 0 && !str_starts(rest, s->uri)) {
+    if (s->uri.len > 0 && !is_below(rest, s->uri)) {
         return false;
     }
-    if (s->uri.len > 0) {
-        rest = str_skip(rest, s->uri.len - (slash ? 1 : 0));
-        *out = pool_printf(x->r->pool, "%.*s%.*s",
-                           STR_ARGS(location.len > 1 ? location : STR_NONE),
-                           STR_ARGS(rest));
-    } else {
-        *out = rest;
+    if (s->uri.len > 0 && location.len > 1) {
+        rest = pool_printf(x->r->pool, "%.*s%.*s", STR_ARGS(location),
+                           STR_ARGS(str_skip(rest, cut)));
+    } else if (s->uri.len > 0) {
+        rest = str_skip(rest, cut);
     }
-    if (out->len == 0) {
-        *out = STR("/");
-    }
+    *out = with_one_slash(x, rest);
     return true;
 }
 

@@ -5,10 +5,9 @@ times and what it hands on."""
 import socket
 import time
 
-from exchange_help import EGRESS, group, layer, location, ok, server  # noqa: F401
+from exchange_help import (EGRESS, at_root, group, layer, location, ok,
+                           server)  # noqa: F401
 from http_client import Http, get, request
-from patience import busy
-from weir import wait_for
 
 
 def through(weir, s, more="", path="/p", **parts):
@@ -79,3 +78,27 @@ def test_a_server_that_is_only_slow_keeps_its_request(weir, server):
     said = [request(w.http, "POST", "/p", body=b"x").status for _ in range(2)]
     assert sorted(said) == [200, 504]
     other.close()
+
+
+# ---- what goes on ----
+
+def test_addresses_stay_with_this_host(weir, server):
+    s = server(lambda r, p: ok(
+        "", f"Location: http://127.0.0.1:{s.port}{says}",
+        status="302 Found"))
+    w = weir(top=EGRESS, locations=location(s, "/p", 'uri = "/v2";')
+             + location(s, "/s", 'uri = "/v2/";') + location(s, "/whole"))
+    root = weir(at_root(s, 'uri = "/v2";'))
+    for path, says, is_now in (
+            ("/whole", "//evil.example/", "/evil.example/"),
+            ("/whole", "/\\evil.example", "/evil.example"),
+            ("/whole", "/\t/evil.example", "/evil.example"),
+            ("/whole", "", "/"), ("/whole", "/a//b", "/a//b"),
+            ("/", "/v2//evil.example", "/evil.example"),
+            ("/", "/v2/\\evil.example", "/evil.example"),
+            ("/", "/v2?a", "/?a"), ("/p", "/v2", "/p"),
+            ("/p", "/v2#a", "/p#a"), ("/p", "/v2/a", "/p/a"),
+            ("/p", "/v23", None), ("/s", "/v2/a", "/s/a")):
+        a = get(root.http if path == "/" else w.http, path)
+        assert a.header("location") == (
+            is_now or f"http://127.0.0.1:{s.port}{says}"), (path, says)
