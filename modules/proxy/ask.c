@@ -7,6 +7,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "exchange.h"
+
+#include <string.h>
+
 #include "http/path.h"
 
 bool
@@ -89,20 +92,24 @@ names_version(const struct exchange *x, struct str pair)
 static struct str
 query_of(const struct exchange *x)
 {
-    struct str rest = x->r->query, kept = STR_NONE;
+    struct str rest = x->r->query;
+    char *kept;
+    size_t len = 0;
 
     if (x->r->api == NULL || !x->layer->settings->strip) {
         return rest;
     }
+    kept = pool_alloc(x->r->pool, rest.len + 1);
     while (rest.len > 0) {
         struct str pair = str_cut(&rest, '&');
 
         if (!names_version(x, pair)) {
-            kept = pool_printf(x->r->pool, "%.*s%s%.*s", STR_ARGS(kept),
-                               kept.len > 0 ? "&" : "", STR_ARGS(pair));
+            memcpy(kept + len, pair.ptr, pair.len);
+            len += pair.len;
+            kept[len++] = '&';
         }
     }
-    return kept;
+    return str_of(kept, len > 0 ? len - 1 : 0);
 }
 
 static int

@@ -72,16 +72,27 @@ header_join(struct pool *pool, const struct http_header *all, size_t count,
             struct str name)
 {
     struct str list = STR_NONE;
+    size_t len = 0, found = 0, at = 0;
+    char *to;
 
     for (size_t i = 0; i < count; i++) {
         if (str_eq_nocase(all[i].name, name)) {
-            list = list.len == 0
-                       ? all[i].value
-                       : pool_printf(pool, "%.*s, %.*s", STR_ARGS(list),
-                                     STR_ARGS(all[i].value));
+            list = all[i].value;
+            len += list.len + 2;
+            found++;
         }
     }
-    return list;
+    if (found < 2) {
+        return list;
+    }
+    to = pool_alloc(pool, len + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq_nocase(all[i].name, name)) {
+            at = str_append(to, len + 1, at, all[i].value);
+            at = str_append(to, len + 1, at, STR(", "));
+        }
+    }
+    return str_of(to, at - 2);
 }
 
 bool

@@ -5,6 +5,8 @@
  */
 #include "exchange.h"
 
+#define COOKIE_MAX (2 * PROXY_HEAD_MAX)
+
 /* "FROM TO": the beginning FROM becomes TO. */
 static bool
 replace(struct exchange *x, struct str rule, struct str value, struct str *out)
@@ -116,45 +118,50 @@ is_attribute(struct str part, const char *name)
     return str_eq_nocase(str_trim(str_cut(&part, '=')), str_from(name));
 }
 
-/* One attribute, with its "; ". */
-static struct str
-rewrite_attribute(struct exchange *x, struct str part)
+/* One attribute, as the first rule that fits has it. */
+static int
+add_attribute(struct buf *b, const struct exchange *x, struct str part)
 {
     const struct conf_strings *rules = &x->layer->settings->cookies;
-    struct str value = part, name = str_cut(&value, '='), out;
+    struct str value = part, name = str_cut(&value, '=');
 
     value = str_trim(value);
     for (size_t i = 0; i < rules->count; i++) {
-        struct str rule = rules->items[i], what = str_cut(&rule, ' ');
-        struct str to = rule, from = str_cut(&to, ' ');
+        struct str to = rules->items[i], what = str_cut(&to, ' ');
+        struct str from = str_cut(&to, ' ');
 
         if (str_eq(what, STR("path")) && is_attribute(part, "path") &&
-            replace(x, rule, value, &out)) {
-            return pool_printf(x->r->pool, "%.*s=%.*s", STR_ARGS(name),
-                               STR_ARGS(out));
+            str_starts(value, from)) {
+            return buf_printf(b, ";%.*s=%.*s%.*s", STR_ARGS(name), STR_ARGS(to),
+                              STR_ARGS(str_skip(value, from.len)));
         }
         if (str_eq(what, STR("domain")) && is_attribute(part, "domain") &&
             str_eq_nocase(value, from)) {
-            return pool_printf(x->r->pool, "%.*s=%.*s", STR_ARGS(name),
-                               STR_ARGS(to));
+            return buf_printf(b, ";%.*s=%.*s", STR_ARGS(name), STR_ARGS(to));
         }
     }
-    return part;
+    return buf_printf(b, ";%.*s", STR_ARGS(part));
 }
 
+/* One that would become too long stays as it is. */
 struct str
 rewrite_cookie(struct exchange *x, struct str value)
 {
-    struct str rest = value, out = str_cut(&rest, ';');
+    struct str rest = value, out = value;
+    struct buf b;
+    int bad;
 
     if (x->layer->settings->cookies.count == 0) {
         return value;
     }
-    while (rest.len > 0) {
-        struct str part = rewrite_attribute(x, str_cut(&rest, ';'));
-
-        out =
-            pool_printf(x->r->pool, "%.*s;%.*s", STR_ARGS(out), STR_ARGS(part));
+    buf_init(&b, COOKIE_MAX);
+    bad = buf_add_str(&b, str_cut(&rest, ';'));
+    while (rest.len > 0 && bad == 0) {
+        bad = add_attribute(&b, x, str_cut(&rest, ';'));
     }
+    if (bad == 0) {
+        out = pool_str(x->r->pool, buf_str(&b));
+    }
+    buf_clear(&b);
     return out;
 }
