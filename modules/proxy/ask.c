@@ -323,7 +323,7 @@ add_framing(struct buf *b, const struct exchange *x)
                       : bad;
 }
 
-void
+int
 ask_write_head(struct exchange *x)
 {
     struct buf b;
@@ -339,6 +339,9 @@ ask_write_head(struct exchange *x)
     bad |= add_version(&b, x);
     bad |= add_set(&b, x);
     bad |= buf_add_str(&b, STR("\r\n"));
-    x->head = bad == 0 ? pool_str(x->r->pool, buf_str(&b)) : STR_NONE;
+    if (bad == 0) {
+        x->head = pool_str(x->r->pool, buf_str(&b));
+    }
     buf_clear(&b);
+    return bad == 0 ? 0 : -1;
 }

@@ -26,7 +26,8 @@ carry_waits(const struct exchange *x)
     return conn_unsent(x->link->conn) > 0 || !conn_has_room(x->link->conn);
 }
 
-/* Sends all of it, now or later. */
+/* Sends all of it, now or later; without memory for the rest the link ends, so
+ * that nothing follows what is missing. */
 static void
 send_all(struct exchange *x, const struct iovec *iov, int count)
 {
@@ -41,6 +42,7 @@ send_all(struct exchange *x, const struct iovec *iov, int count)
         if (skip < iov[i].iov_len &&
             conn_write(c, (const char *)iov[i].iov_base + skip,
                        iov[i].iov_len - skip) == -1) {
+            link_cut(x->link);
             return;
         }
     }
@@ -84,16 +86,18 @@ keep(struct exchange *x, struct str piece)
     }
 }
 
-static void
+static int
 send_trailers(struct exchange *x, struct buf *b)
 {
     struct http_request *r = x->r;
+    int bad = 0;
 
     for (size_t i = 0; i < r->trailer_count; i++) {
         if (header_is_trailer(r->trailers[i].name)) {
-            header_write(b, r->trailers[i].name, r->trailers[i].value);
+            bad |= header_write(b, r->trailers[i].name, r->trailers[i].value);
         }
     }
+    return bad;
 }
 
 static void
@@ -101,14 +105,19 @@ send_end(struct exchange *x)
 {
     struct buf b;
     struct iovec iov;
+    int bad;
 
     if (x->length == -1) {
         buf_init(&b, SIZE_MAX / 2);
-        buf_add_str(&b, STR("0\r\n"));
-        send_trailers(x, &b);
-        buf_add_str(&b, STR("\r\n"));
+        bad = buf_add_str(&b, STR("0\r\n"));
+        bad |= send_trailers(x, &b);
+        bad |= buf_add_str(&b, STR("\r\n"));
         iov = range(buf_str(&b));
-        send_all(x, &iov, 1);
+        if (bad == 0) {
+            send_all(x, &iov, 1);
+        } else {
+            link_cut(x->link);
+        }
         buf_clear(&b);
     }
     x->sent = true;

@@ -343,11 +343,15 @@ on_connected(void *arg, const struct conn_socket *socket,
 static void
 reach(struct exchange *x)
 {
-    struct link *l = x->fresh ? NULL : link_take(x->use.server, &asking, x);
+    struct link *l;
 
     note_try(x);
-    ask_write_head(x);
     x->asked_ms = loop_now(x->r->loop);
+    if (ask_write_head(x) == -1) {
+        answer_error(x, 503, "no memory is left to pass this on");
+        return;
+    }
+    l = x->fresh ? NULL : link_take(x->use.server, &asking, x);
     if (l != NULL) {
         ask(x, l, true);
         return;

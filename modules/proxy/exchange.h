@@ -89,8 +89,8 @@ void exchange_detach(struct exchange *x, const char *reason);
 
 /* ---- ask.c ---- */
 
-/* Makes x->head for the server that was chosen. */
-void ask_write_head(struct exchange *x);
+/* Makes x->head for the server that was chosen; -1: memory is out. */
+int ask_write_head(struct exchange *x);
 /* Whether the client asks for another protocol. */
 bool ask_is_upgrade(const struct http_request *r);
 bool ask_is_idempotent(struct str method);

@@ -204,6 +204,13 @@ link_close(struct link *l, const char *reason)
     conn_close(l->conn, reason);
 }
 
+void
+link_cut(struct link *l)
+{
+    l->acked = 0; /* what was sent is on its way */
+    shutdown(l->fd, SHUT_RDWR);
+}
+
 bool
 link_keep(struct link *l)
 {

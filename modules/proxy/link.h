@@ -44,9 +44,10 @@ void link_use(struct link *l, const struct conn_handlers *user, void *arg);
 bool link_keep(struct link *l);
 /* Its user is not told. */
 void link_close(struct link *l, const char *reason);
+/* Nothing more is sent; its end comes to its user in a later turn. */
+void link_cut(struct link *l);
 
-/* Whether the server's system has acknowledged no byte of this request; also
- * from on_close. */
+/* Whether the server's system has acknowledged no byte of this request. */
 bool link_is_untouched(const struct link *l);
 
 #endif
