@@ -176,6 +176,15 @@ start_answer(struct exchange *x)
     }
 }
 
+/* Whether the server changes to a protocol that the client has asked for. */
+static bool
+is_asked_for(const struct exchange *x)
+{
+    const struct str *protocol = find(x, "Upgrade");
+
+    return protocol != NULL && http_has_word(x->upgrade, *protocol);
+}
+
 /* The final head has come. */
 static void
 judge_head(struct exchange *x)
@@ -183,7 +192,7 @@ judge_head(struct exchange *x)
     x->head_ms = loop_now(x->r->loop) - x->asked_ms;
     x->left = x->answer.head.length > 0 ? (uint64_t)x->answer.head.length : 0;
     x->chunks = (struct http_chunked){ .trailers = &x->trailers };
-    if (x->answer.status == 101 && x->upgrade) {
+    if (x->answer.status == 101 && is_asked_for(x)) {
         tunnel_begin(x);
     } else if (x->answer.status == 101) {
         exchange_fail(x, UPSTREAM_WRONG,

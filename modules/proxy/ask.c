@@ -26,14 +26,34 @@ ask_is_idempotent(struct str method)
     return false;
 }
 
-bool
-ask_is_upgrade(const struct http_request *r)
+/* Another version of HTTP is for one connection, and we speak 1.1. */
+static bool
+names_http(struct str protocols)
+{
+    while (protocols.len > 0) {
+        struct str one = str_trim(str_cut(&protocols, ','));
+
+        if (str_eq_nocase(str_first(one, 5), STR("HTTP/")) ||
+            str_eq_nocase(str_first(one, 3), STR("h2c")) ||
+            str_eq_nocase(one, STR("h2"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct str
+ask_upgrade(const struct http_request *r)
 {
     struct str connection =
         header_join(r->pool, r->headers, r->header_count, STR("Connection"));
+    struct str protocols =
+        header_join(r->pool, r->headers, r->header_count, STR("Upgrade"));
 
-    return r->version == 11 && http_header(r, "Upgrade") != NULL &&
-           http_has_word(connection, STR("Upgrade"));
+    return r->version == 11 && http_has_word(connection, STR("Upgrade")) &&
+                   !names_http(protocols)
+               ? protocols
+               : STR_NONE;
 }
 
 /* ---- the target ---- */
@@ -293,11 +313,9 @@ takes_trailers(const struct http_request *r)
 static int
 add_connection(struct buf *b, const struct exchange *x)
 {
-    const struct str *upgrade = http_header(x->r, "Upgrade");
-
-    if (x->upgrade) {
+    if (x->upgrade.len > 0) {
         return buf_printf(b, "Connection: Upgrade\r\nUpgrade: %.*s\r\n",
-                          STR_ARGS(*upgrade));
+                          STR_ARGS(x->upgrade));
     }
     if (takes_trailers(x->r)) {
         return buf_add_str(b, STR("Connection: TE\r\nTE: trailers\r\n"));

@@ -212,8 +212,8 @@ void
 exchange_fail(struct exchange *x, enum upstream_outcome outcome,
               const char *why)
 {
-    bool untouched = outcome == UPSTREAM_BROKEN && x->reused &&
-                     link_is_untouched(x->link);
+    bool untouched =
+        outcome == UPSTREAM_BROKEN && x->reused && link_is_untouched(x->link);
 
     drop_link(x, why);
     fail(x, outcome, why, untouched);
@@ -421,7 +421,7 @@ proxy_on_request(struct http_request *r, void *state)
         .began_ms = loop_now(r->loop),
         .length = http_body_length(r),
         .idempotent = ask_is_idempotent(r->method),
-        .upgrade = ask_is_upgrade(r),
+        .upgrade = ask_upgrade(r),
         .replayable = true,
     };
     x->expects = x->length != 0 && r->version == 11 && r->body.len == 0 &&

@@ -47,11 +47,11 @@ struct exchange {
     bool pass;   /* the next layer is to answer */
 
     /* The request. */
-    struct str head; /* as it is sent */
-    int64_t length;  /* of its body; -1: chunked */
+    struct str head;    /* as it is sent */
+    struct str upgrade; /* other protocols that the client asks for */
+    int64_t length;     /* of its body; -1: chunked */
     bool idempotent;
     bool expects;    /* the client waits for 100 Continue */
-    bool upgrade;    /* the client asks for another protocol */
     bool reading;    /* the body is asked for */
     bool whole;      /* all of it was read */
     bool sent;       /* the server was sent all of it */
@@ -91,8 +91,8 @@ void exchange_detach(struct exchange *x, const char *reason);
 
 /* Makes x->head for the server that was chosen; -1: memory is out. */
 int ask_write_head(struct exchange *x);
-/* Whether the client asks for another protocol. */
-bool ask_is_upgrade(const struct http_request *r);
+/* The other protocols that the client asks for; empty: none. */
+struct str ask_upgrade(const struct http_request *r);
 bool ask_is_idempotent(struct str method);
 
 /* ---- carry.c ---- */

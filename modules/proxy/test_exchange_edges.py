@@ -102,3 +102,31 @@ def test_addresses_stay_with_this_host(weir, server):
         a = get(root.http if path == "/" else w.http, path)
         assert a.header("location") == (
             is_now or f"http://127.0.0.1:{s.port}{says}"), (path, says)
+
+
+# ---- other protocols ----
+
+def test_a_switch_to_what_nobody_has_asked_for(weir, server):
+    def answer(r, p):
+        p.say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+              f"Upgrade: {says}\r\n\r\n")
+
+    s = server(answer)
+    w = through(weir, s)
+    for asks, says, status in (("echo", "h2c", 502), ("a, Echo", "echo", 101),
+                               ("echo", "a, echo", 502), ("echo", "", 502)):
+        with Http(w.http) as c:
+            c.send("GET", "/p", "Connection: Upgrade", f"Upgrade: {asks}")
+            assert c.head().status == status, (asks, says)
+            assert s.last.header("upgrade") == asks
+
+
+def test_another_http_is_not_asked_for(weir, server):
+    s = server()
+    w = through(weir, s)
+    for asks in ("h2c", "HTTP/2.0", "echo, h2c"):
+        a = get(w.http, "/p", "Connection: Upgrade, HTTP2-Settings",
+                f"Upgrade: {asks}", "HTTP2-Settings: AAMAAABkAAQAAP__")
+        assert a.body == b"good"
+        for name in ("upgrade", "connection", "http2-settings"):
+            assert s.last.header(name) is None
