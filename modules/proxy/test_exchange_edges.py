@@ -130,3 +130,24 @@ def test_another_http_is_not_asked_for(weir, server):
         assert a.body == b"good"
         for name in ("upgrade", "connection", "http2-settings"):
             assert s.last.header(name) is None
+
+
+def test_a_client_that_ends_its_side_before_the_tunnel(weir, server):
+    def answer(r, p):
+        time.sleep(0.3)
+        p.say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+              "Upgrade: echo\r\n\r\n")
+        while data := p.file.read1(65536):
+            p.say(data)
+        p.say("bye")
+
+    s = server(answer)
+    w = through(weir, s)
+    for first in (b"first", b""):
+        with Http(w.http) as c:
+            c.raw(b"GET /p HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n"
+                  b"Upgrade: echo\r\n\r\n" + first)
+            c.sock.shutdown(socket.SHUT_WR)
+            assert c.head().status == 101
+            assert c._exactly(len(first) + 3) == first + b"bye"
+            assert c.ended()

@@ -67,6 +67,15 @@ tell_end(struct side *to)
     }
 }
 
+static void
+on_eof(void *arg)
+{
+    struct side *from = arg;
+
+    from->ended = true;
+    tell_end(other_of(from));
+}
+
 static ssize_t
 on_data(void *arg, const uint8_t *data, size_t n)
 {
@@ -88,6 +97,9 @@ on_data(void *arg, const uint8_t *data, size_t n)
     }
     from->tunnel->active_ms = loop_now(from->conn->loop);
     from->tunnel->to_client += from == &from->tunnel->server ? (size_t)sent : 0;
+    if ((size_t)sent == n && from->conn->eof && !from->ended) {
+        on_eof(from); /* it had ended before the tunnel began */
+    }
     return sent;
 }
 
@@ -101,15 +113,6 @@ on_writable(void *arg)
         conn_resume_reading(from->conn);
     }
     tell_end(to);
-}
-
-static void
-on_eof(void *arg)
-{
-    struct side *from = arg;
-
-    from->ended = true;
-    tell_end(other_of(from));
 }
 
 /* Of the client's connection: the request is over with it. */
@@ -221,4 +224,7 @@ tunnel_begin(struct exchange *x)
         return;
     }
     conn_has_room(t->client.conn);
+    if (t->client.conn->eof && buf_len(&t->client.conn->in) == 0) {
+        on_eof(&t->client);
+    }
 }
