@@ -171,12 +171,16 @@ may_try_another(const struct exchange *x)
            loop_now(x->r->loop) - x->began_ms < s->retry_time;
 }
 
-static const char *
-words_of(enum upstream_outcome outcome)
+/* As the last server that was asked has earned it. */
+static void
+answer_failure(struct exchange *x)
 {
-    return outcome == UPSTREAM_TIMED_OUT
-               ? "the server behind this one did not answer in time"
-               : "the server behind this one gave no answer";
+    if (x->failed == UPSTREAM_TIMED_OUT) {
+        answer_error(x, 504,
+                     "the server behind this one did not answer in time");
+    } else {
+        answer_error(x, 502, "the server behind this one gave no answer");
+    }
 }
 
 /* The link is closed or was never there.  untouched: no server had a byte of
@@ -187,6 +191,7 @@ fail(struct exchange *x, enum upstream_outcome outcome, const char *why,
 {
     bool repeat = is_repeatable(x, untouched);
 
+    x->failed = outcome;
     timer_stop(x->r->loop, &x->timer);
     http_note(x->r, "%.*s: %s", STR_ARGS(x->use.server->name), why);
     if (repeat && x->reused && outcome == UPSTREAM_BROKEN) {
@@ -203,8 +208,7 @@ fail(struct exchange *x, enum upstream_outcome outcome, const char *why,
     } else if (repeat && may_try_another(x)) {
         choose(x);
     } else {
-        answer_error(x, outcome == UPSTREAM_TIMED_OUT ? 504 : 502,
-                     words_of(outcome));
+        answer_failure(x);
     }
 }
 
@@ -329,7 +333,8 @@ on_connected(void *arg, const struct conn_socket *socket,
              failure->why.text, true);
         return;
     }
-    buffer = buffer > PROXY_HEAD_MAX ? buffer : PROXY_HEAD_MAX;
+    /* A head that is too long is seen to be. */
+    buffer = buffer > PROXY_HEAD_MAX ? buffer : PROXY_HEAD_MAX + 1;
     l = link_new(x->r->loop, x->use.server, socket, buffer);
     if (l == NULL) {
         fail(x, UPSTREAM_UNREACHED, "the system has no room", true);
@@ -377,7 +382,7 @@ on_chosen(void *arg, enum upstream_choice choice)
         return;
     case UPSTREAM_NONE:
         if (x->tries > 0) {
-            answer_error(x, 502, words_of(UPSTREAM_BROKEN));
+            answer_failure(x);
             return;
         }
         http_note(x->r, "no server of %.*s is there",

@@ -41,6 +41,7 @@ struct exchange {
     int64_t since_ms;     /* since when the server may be silent */
     int64_t head_ms;      /* from asking to the answer's head; -1: none came */
     int tries;
+    enum upstream_outcome failed; /* how the last one ended without an answer */
     bool fresh;  /* this try is not made with a kept link */
     bool reused; /* the link was kept */
     bool over;   /* answered, or not to be answered by us */

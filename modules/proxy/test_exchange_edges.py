@@ -80,6 +80,31 @@ def test_a_server_that_is_only_slow_keeps_its_request(weir, server):
     other.close()
 
 
+def test_the_last_server_is_silent(weir, server):
+    """It is 504 also when there would be further tries, but no server."""
+    def answer(r, p):
+        stop.recv(1)
+
+    stop, other = socket.socketpair()
+    servers = [server(answer), server(answer)]
+    w = weir(top=group(servers), locations='{ path = "/p"; layers = ( '
+             + layer("group", 'read_timeout = "300ms"; tries = 5;') + ' ); },')
+    assert get(w.http, "/p").status == 504
+    other.close()
+
+
+def test_a_head_that_is_too_long_for_a_small_buffer(weir, server):
+    def answer(r, p):
+        p.say("HTTP/1.1 200 OK\r\nX: " + "x" * 40_000)
+        stop.recv(1)
+
+    stop, other = socket.socketpair()
+    s = server(answer)
+    w = through(weir, s, 'buffer = "4k"; tries = 1; read_timeout = "5s";')
+    assert get(w.http, "/p").status == 502
+    other.close()
+
+
 # ---- what goes on ----
 
 def test_addresses_stay_with_this_host(weir, server):
