@@ -230,6 +230,7 @@ take_head(struct exchange *x, const uint8_t *data, size_t n)
     }
     x->connection = header_join(x->r->pool, x->answer.head.headers,
                                 x->answer.head.header_count, STR("Connection"));
+    x->last |= x->answer.last;
     if (!take_info(x)) {
         judge_head(x);
     }
@@ -276,7 +277,11 @@ give(struct exchange *x, struct str piece)
     if (piece.len == 0) {
         return; /* what is not sent yet may be the head that waits for it */
     }
-    http_send_more(x->r, piece);
+    if (http_send_more(x->r, piece) == -1) {
+        exchange_detach(x, "the client takes nothing more");
+        http_break(x->r);
+        return;
+    }
     if (!http_is_sent(x->r) && !is_whole(x)) {
         x->paused = true;
         conn_pause_reading(x->link->conn);
@@ -307,7 +312,7 @@ take_body(struct exchange *x, const uint8_t *data, size_t n)
     size_t eaten = 0;
     struct str piece = STR_NONE;
 
-    while (eaten < n && !x->paused && !is_whole(x)) {
+    while (eaten < n && x->link != NULL && !x->paused && !is_whole(x)) {
         ssize_t ate = next_piece(x, data + eaten, n - eaten, &piece);
 
         if (ate < 0) {

@@ -117,7 +117,7 @@ bool
 exchange_finish(struct exchange *x, bool clean)
 {
     struct link *l = x->link;
-    bool keep = clean && !x->answer.last && x->sent && !carry_waits(x);
+    bool keep = clean && !x->last && x->sent && !carry_waits(x);
 
     x->over = true;
     x->link = NULL;
@@ -309,6 +309,7 @@ ask(struct exchange *x, struct link *l, bool reused)
     note_link(x);
     x->since_ms = loop_now(x->r->loop);
     x->heard = false;
+    x->last = false;
     x->head_ms = -1;
     x->scan = (struct http_scan){ 0 };
     set_timer(x);

@@ -68,6 +68,7 @@ struct exchange {
     uint64_t left;       /* of a length, to come */
     int infos;           /* interim answers so far */
     bool heard;          /* a byte of it came */
+    bool last;           /* it, or an interim one, is the link's last */
     bool started;        /* the client's answer has begun */
     bool paused;         /* the client has not taken the last piece */
     bool tunnelled;

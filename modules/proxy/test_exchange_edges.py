@@ -105,6 +105,22 @@ def test_a_head_that_is_too_long_for_a_small_buffer(weir, server):
     other.close()
 
 
+def test_an_interim_answer_ends_the_link(weir, server):
+    """It says so, or has the headers of a body that it cannot have."""
+    s = server(lambda r, p: f"HTTP/1.1 103 Early\r\n{says}\r\n".encode()
+               + ok())
+    w = through(weir, s)
+    for says in ("Connection: close\r\n", "Content-Length: 9\r\n",
+                 "Transfer-Encoding: chunked\r\n"):
+        before = s.connections
+        for _ in range(2):
+            with Http(w.http) as c:
+                c.send("GET", "/p")
+                assert c.head().status == 103
+                assert c.answer().body == b"good"
+        assert s.connections == before + 2, says
+
+
 # ---- what goes on ----
 
 def test_addresses_stay_with_this_host(weir, server):
