@@ -297,7 +297,8 @@ end_answer(struct exchange *x, bool clean)
 
     http_split_trailers(x->r->pool, buf_str(&x->trailers), &trailers, &count);
     for (size_t i = 0; i < count; i++) {
-        if (header_is_trailer(trailers[i].name)) {
+        if (header_is_trailer(x->connection, trailers[i].name) &&
+            goes_on(x, trailers[i].name)) {
             http_set_trailer(x->r, pool_cstr(x->r->pool, trailers[i].name),
                              trailers[i].value);
         }

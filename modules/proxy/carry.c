@@ -90,10 +90,15 @@ static int
 send_trailers(struct exchange *x, struct buf *b)
 {
     struct http_request *r = x->r;
+    struct str connection =
+        header_join(r->pool, r->headers, r->header_count, STR("Connection"));
     int bad = 0;
 
     for (size_t i = 0; i < r->trailer_count; i++) {
-        if (header_is_trailer(r->trailers[i].name)) {
+        struct str name = r->trailers[i].name;
+
+        if (header_is_trailer(connection, name) &&
+            !header_named(&x->layer->settings->set_headers, name)) {
             bad |= header_write(b, r->trailers[i].name, r->trailers[i].value);
         }
     }

@@ -42,10 +42,10 @@ struct exchange {
     int64_t head_ms;      /* from asking to the answer's head; -1: none came */
     int tries;
     enum upstream_outcome failed; /* how the last one ended without an answer */
-    bool fresh;  /* this try is not made with a kept link */
-    bool reused; /* the link was kept */
-    bool over;   /* answered, or not to be answered by us */
-    bool pass;   /* the next layer is to answer */
+    bool fresh;                   /* this try is not made with a kept link */
+    bool reused;                  /* the link was kept */
+    bool over;                    /* answered, or not to be answered by us */
+    bool pass;                    /* the next layer is to answer */
 
     /* The request. */
     struct str head;    /* as it is sent */
@@ -127,8 +127,9 @@ struct str rewrite_cookie(struct exchange *x, struct str value);
 /* Whether it is for one connection alone, as RFC 9110, 7.6.1, and the header
  * Connection of that message say. */
 bool header_is_hop(struct str connection, struct str name);
-/* Whether it may stand behind a body. */
-bool header_is_trailer(struct str name);
+/* Whether it may stand behind a body of the message with that header
+ * Connection. */
+bool header_is_trailer(struct str connection, struct str name);
 /* The values of all headers of that name, with commas between them. */
 struct str header_join(struct pool *pool, const struct http_header *all,
                        size_t count, struct str name);

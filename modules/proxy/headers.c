@@ -49,22 +49,23 @@ header_write(struct buf *b, struct str name, struct str value)
 }
 
 /* RFC 9110, 6.5.1: none that frames, routes, authenticates, changes the request
- * or says how the body is to be read. */
+ * or says how the body is to be read; and none of those that we vouch for. */
 bool
-header_is_trailer(struct str name)
+header_is_trailer(struct str connection, struct str name)
 {
-    return !is_one_of(
-               STR("Connection Keep-Alive Proxy-Connection TE Trailer "
-                   "Transfer-Encoding Upgrade Host Content-Length "
+    return !header_is_hop(connection, name) &&
+           !is_one_of(
+               STR("Trailer Host "
                    "Content-Encoding Content-Type Content-Range Expect "
                    "Range If-Match If-None-Match If-Modified-Since "
                    "If-Unmodified-Since If-Range Max-Forwards "
                    "Cache-Control Pragma Age Date Expires Location "
                    "Retry-After Vary Authorization Proxy-Authenticate "
-                   "Proxy-Authorization WWW-Authenticate Cookie Set-Cookie "
-                   "Forwarded X-Request-ID"),
+                   "WWW-Authenticate Cookie Set-Cookie "
+                   "Forwarded X-Real-IP X-Request-ID traceparent tracestate"),
                name) &&
-           !str_eq_nocase(str_first(name, 12), STR("X-Forwarded-"));
+           !str_eq_nocase(str_first(name, 12), STR("X-Forwarded-")) &&
+           !str_eq_nocase(str_first(name, 6), STR("X-API-"));
 }
 
 struct str

@@ -145,6 +145,28 @@ def test_addresses_stay_with_this_host(weir, server):
             is_now or f"http://127.0.0.1:{s.port}{says}"), (path, says)
 
 
+def test_no_trailer_says_what_headers_may_not(weir, server):
+    bad = ("X-Real-IP", "traceparent", "tracestate", "X-API-Version", "X-Set",
+           "X-Hop", "X-Forwarded-For", "Forwarded", "Connection", "Cookie")
+
+    def answer(r, p):
+        return ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+                "Connection: X-Hop\r\n\r\n0\r\nX-Hop: 1\r\nServer: no\r\n"
+                "X-Hidden: 1\r\nSum: 1\r\n\r\n")
+
+    s = server(answer)
+    w = through(weir, s, 'set_headers = [ "X-Set: ours" ]; '
+                'hide_headers = [ "X-Hidden" ];')
+    with Http(w.http) as c:
+        c.raw("POST /p HTTP/1.1\r\nHost: a\r\nTE: trailers\r\n"
+              "Connection: X-Hop, TE\r\nTransfer-Encoding: chunked\r\n\r\n"
+              "1\r\nx\r\n0\r\n" + "".join(f"{n}: 6.6.6.6\r\n" for n in bad)
+              + "Sum: 1\r\n\r\n")
+        c.head()
+        assert c._until(b"\r\n\r\n") == b"0\r\nSum: 1"
+    assert s.last.trailers == ["Sum: 1"]
+
+
 # ---- other protocols ----
 
 def test_a_switch_to_what_nobody_has_asked_for(weir, server):
