@@ -65,6 +65,10 @@ rest_of_path(const struct exchange *x)
     const struct http_request *r = x->r;
     size_t location = r->location->path.len > 1 ? r->location->path.len : 0;
 
+    if (r->location->kind == HTTP_PATH_EXACT &&
+        x->layer->settings->uri.len > 0) {
+        return STR_NONE;
+    }
     return r->api != NULL && x->layer->settings->strip
                ? r->route_path
                : str_skip(r->path, location);
@@ -78,7 +82,7 @@ path_of(const struct exchange *x)
     struct str front = r->location->path.len > 1 ? r->location->path : STR_NONE;
     struct str rest = rest_of_path(x), raw = r->target;
 
-    if (s->raw_path && front.len == 0 && s->uri.len == 0 && r->api == NULL &&
+    if (s->raw_path && r->api == NULL && !http_is_rewritten(r) &&
         str_starts(raw, STR("/"))) {
         return str_cut(&raw, '?');
     }

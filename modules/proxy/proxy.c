@@ -23,16 +23,40 @@ proxy_layer_upstream(const void *layer_settings, struct conf_where *where)
     return s->upstream;
 }
 
+/* Settings that mean something only in some locations. */
+static int
+check_place(const struct proxy_settings *s, struct str location,
+            struct errmsg *err)
+{
+    if (s->uri.len > 0 && str_starts(location, STR("~"))) {
+        return errmsg_set(err,
+                          "%s:%d: uri stands for a path, and a pattern "
+                          "is none",
+                          s->where.file, s->where.line);
+    }
+    if (s->raw_path && (s->uri.len > 0 || !str_eq(location, STR("/")))) {
+        return errmsg_set(err,
+                          "%s:%d: raw_path is for the location / without "
+                          "uri",
+                          s->where.file, s->where.line);
+    }
+    return 0;
+}
+
 static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
 {
     struct conf_where where;
-    struct upstream *u = upstream_open(
-        layer->worker, proxy_layer_upstream(layer->settings, &where), err);
+    struct upstream *u;
     struct proxy_layer *l;
 
     (void)r;
+    if (check_place(layer->settings, layer->location, err) == -1) {
+        return -1;
+    }
+    u = upstream_open(layer->worker,
+                      proxy_layer_upstream(layer->settings, &where), err);
     if (u == NULL) {
         return -1;
     }

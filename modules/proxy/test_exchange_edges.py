@@ -5,6 +5,8 @@ times and what it hands on."""
 import socket
 import time
 
+import pytest
+
 from exchange_help import (EGRESS, at_root, group, layer, location, ok,
                            server)  # noqa: F401
 from http_client import Http, get, request
@@ -165,6 +167,31 @@ def test_no_trailer_says_what_headers_may_not(weir, server):
         c.head()
         assert c._until(b"\r\n\r\n") == b"0\r\nSum: 1"
     assert s.last.trailers == ["Sum: 1"]
+
+
+def test_paths_in_locations_of_every_kind(weir, server):
+    s = server()
+    w = weir(top=EGRESS, locations=location(s, "= /one", 'uri = "/v2";')
+             + location(s, "~ ^/pa(.*)$"))
+    for path, target in (("/one", "/v2"), ("/pa/a", "/pa/a")):
+        assert get(w.http, path).body == b"good"
+        assert s.last.target == target
+    w = weir(at_root(s, "raw_path = true;"))
+    get(w.http, "/a/%2e%2e/b%2fc?d")
+    assert s.last.target == "/a/%2e%2e/b%2fc?d"
+    w = weir(at_root(s, "raw_path = true;").replace(
+        "locations = (", 'rewrite = ( { pattern = "^/secret"; to = "/none"; } ); '
+        "locations = ("))
+    get(w.http, "/secret")
+    assert s.last.target == "/none"
+
+
+@pytest.mark.parametrize("path, more", [
+    ("~ ^/x", 'uri = "/v2";'), ("~ ^/x", "raw_path = true;"),
+    ("= /x", "raw_path = true;"), ("/x", "raw_path = true;")])
+def test_settings_that_do_not_fit_their_location(weir, server, path, more):
+    with pytest.raises(AssertionError, match=r"weir.conf:\d+: (uri|raw_path)"):
+        through(weir, server(), more, path)
 
 
 # ---- other protocols ----

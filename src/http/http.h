@@ -333,6 +333,8 @@ struct http_request {
 /* Whether the host that connected is one of trusted_proxies, so that its word
  * about the client counts. */
 bool http_is_trusted(const struct http_request *r);
+/* Whether a rule of rewrites has made its path. */
+bool http_is_rewritten(const struct http_request *r);
 /* First header of that name (any case), NULL if there is none. */
 const struct str *http_header(const struct http_request *r, const char *name);
 /* Whether a list of words with commas between them has that one, in any

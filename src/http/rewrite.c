@@ -88,6 +88,12 @@ http_rewrite(struct exchange *x, const struct http_rewrite *rules, size_t count)
     return HTTP_REWROTE_NOT;
 }
 
+bool
+http_is_rewritten(const struct http_request *r)
+{
+    return exchange_of(r)->rewritten > 0;
+}
+
 /* ---- return ---- */
 
 static enum http_result
