@@ -15,7 +15,7 @@
 #define INFOS_MAX 16 /* interim answers of a server */
 
 static void
-wrong(struct exchange *x, enum http_refusal why)
+wrong(struct proxy_exchange *x, enum http_refusal why)
 {
     exchange_fail(x, UPSTREAM_WRONG, http_refusal_text(why));
 }
@@ -24,7 +24,7 @@ wrong(struct exchange *x, enum http_refusal why)
 
 /* Those that weir says itself. */
 static bool
-is_ours(const struct exchange *x, struct str name)
+is_ours(const struct proxy_exchange *x, struct str name)
 {
     struct str ours = STR("Server Date X-Request-ID Content-Type X-Cascade");
     bool found = x->r->api != NULL && str_eq_nocase(name, STR("API-Version"));
@@ -36,7 +36,7 @@ is_ours(const struct exchange *x, struct str name)
 }
 
 static void
-add_vary(struct exchange *x, struct str value)
+add_vary(struct proxy_exchange *x, struct str value)
 {
     while (value.len > 0) {
         struct str name = str_trim(str_cut(&value, ','));
@@ -48,7 +48,7 @@ add_vary(struct exchange *x, struct str value)
 }
 
 static void
-pass_header(struct exchange *x, const struct http_header *h)
+pass_header(struct proxy_exchange *x, const struct http_header *h)
 {
     struct str value = h->value;
 
@@ -68,14 +68,14 @@ pass_header(struct exchange *x, const struct http_header *h)
 }
 
 static bool
-goes_on(const struct exchange *x, struct str name)
+goes_on(const struct proxy_exchange *x, struct str name)
 {
     return !header_is_hop(x->connection, name) && !is_ours(x, name) &&
            !header_named(&x->layer->settings->hide_headers, name);
 }
 
 static const struct str *
-find(const struct exchange *x, const char *name)
+find(const struct proxy_exchange *x, const char *name)
 {
     for (size_t i = 0; i < x->answer.head.header_count; i++) {
         if (str_eq_nocase(x->answer.head.headers[i].name, str_from(name))) {
@@ -88,7 +88,7 @@ find(const struct exchange *x, const char *name)
 /* ---- interim answers ---- */
 
 static void
-pass_info(struct exchange *x)
+pass_info(struct proxy_exchange *x)
 {
     const struct http_head *head = &x->answer.head;
     struct http_header *all =
@@ -105,7 +105,7 @@ pass_info(struct exchange *x)
 
 /* False: it is no interim answer, or none that may come. */
 static bool
-take_info(struct exchange *x)
+take_info(struct proxy_exchange *x)
 {
     if (x->answer.status >= 200 || x->answer.status == 101) {
         return false;
@@ -123,7 +123,7 @@ take_info(struct exchange *x)
 /* ---- the head ---- */
 
 static bool
-is_passed_on(const struct exchange *x)
+is_passed_on(const struct proxy_exchange *x)
 {
     const struct conf_strings *statuses = &x->layer->settings->pass_on;
     const struct str *cascade = find(x, "X-Cascade");
@@ -142,7 +142,7 @@ is_passed_on(const struct exchange *x)
 }
 
 static const char *
-type_of(struct exchange *x)
+type_of(struct proxy_exchange *x)
 {
     const struct str *type = find(x, "Content-Type");
 
@@ -150,7 +150,7 @@ type_of(struct exchange *x)
 }
 
 static void
-start_answer(struct exchange *x)
+start_answer(struct proxy_exchange *x)
 {
     const struct http_answer *a = &x->answer;
     const char *type = type_of(x);
@@ -178,7 +178,7 @@ start_answer(struct exchange *x)
 
 /* Whether the server changes to a protocol that the client has asked for. */
 static bool
-is_asked_for(const struct exchange *x)
+is_asked_for(const struct proxy_exchange *x)
 {
     const struct str *protocol = find(x, "Upgrade");
 
@@ -187,7 +187,7 @@ is_asked_for(const struct exchange *x)
 
 /* The final head has come. */
 static void
-judge_head(struct exchange *x)
+judge_head(struct proxy_exchange *x)
 {
     x->head_ms = loop_now(x->r->loop) - x->asked_ms;
     x->left = x->answer.head.length > 0 ? (uint64_t)x->answer.head.length : 0;
@@ -206,7 +206,7 @@ judge_head(struct exchange *x)
 
 /* Eats one head, if it is whole; 0: not yet. */
 static size_t
-take_head(struct exchange *x, const uint8_t *data, size_t n)
+take_head(struct proxy_exchange *x, const uint8_t *data, size_t n)
 {
     static const struct http_limits limits = { .head = PROXY_HEAD_MAX,
                                                .target = PROXY_HEAD_MAX,
@@ -241,7 +241,7 @@ take_head(struct exchange *x, const uint8_t *data, size_t n)
 
 /* Whether nothing more of it is to come. */
 static bool
-is_whole(const struct exchange *x)
+is_whole(const struct proxy_exchange *x)
 {
     switch (x->answer.framing) {
     case HTTP_BODY_NONE:
@@ -258,7 +258,8 @@ is_whole(const struct exchange *x)
 
 /* Bytes eaten up to the end of the next piece, or -1. */
 static ssize_t
-next_piece(struct exchange *x, const uint8_t *data, size_t n, struct str *piece)
+next_piece(struct proxy_exchange *x, const uint8_t *data, size_t n,
+           struct str *piece)
 {
     if (x->answer.framing == HTTP_BODY_BY_CHUNKS) {
         return http_chunked_eat(&x->chunks, data, n, piece);
@@ -272,7 +273,7 @@ next_piece(struct exchange *x, const uint8_t *data, size_t n, struct str *piece)
 }
 
 static void
-give(struct exchange *x, struct str piece)
+give(struct proxy_exchange *x, struct str piece)
 {
     if (piece.len == 0) {
         return; /* what is not sent yet may be the head that waits for it */
@@ -290,7 +291,7 @@ give(struct exchange *x, struct str piece)
 
 /* Whether the link is kept. */
 static bool
-end_answer(struct exchange *x, bool clean)
+end_answer(struct proxy_exchange *x, bool clean)
 {
     const struct http_header *trailers = NULL;
     size_t count = 0;
@@ -308,7 +309,7 @@ end_answer(struct exchange *x, bool clean)
 
 /* Bytes eaten. */
 static size_t
-take_body(struct exchange *x, const uint8_t *data, size_t n)
+take_body(struct proxy_exchange *x, const uint8_t *data, size_t n)
 {
     size_t eaten = 0;
     struct str piece = STR_NONE;
@@ -329,7 +330,7 @@ take_body(struct exchange *x, const uint8_t *data, size_t n)
 ssize_t
 answer_on_data(void *arg, const uint8_t *data, size_t n)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
     size_t used = 0, ate = 0;
 
     x->heard = true;
@@ -350,7 +351,7 @@ answer_on_data(void *arg, const uint8_t *data, size_t n)
 void
 answer_on_eof(void *arg)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
 
     if (x->started && x->answer.framing == HTTP_BODY_TO_CLOSE) {
         exchange_finish(x, false);
@@ -362,7 +363,7 @@ answer_on_eof(void *arg)
 void
 answer_on_room(void *arg)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
 
     if (x->paused && x->link != NULL) {
         x->paused = false;

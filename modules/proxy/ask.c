@@ -60,7 +60,7 @@ ask_upgrade(const struct http_request *r)
 
 /* The path behind the location's, perhaps without a version. */
 static struct str
-rest_of_path(const struct exchange *x)
+rest_of_path(const struct proxy_exchange *x)
 {
     const struct http_request *r = x->r;
     size_t location = r->location->path.len > 1 ? r->location->path.len : 0;
@@ -75,7 +75,7 @@ rest_of_path(const struct exchange *x)
 }
 
 static struct str
-path_of(const struct exchange *x)
+path_of(const struct proxy_exchange *x)
 {
     const struct proxy_settings *s = x->layer->settings;
     struct http_request *r = x->r;
@@ -101,7 +101,7 @@ path_of(const struct exchange *x)
 
 /* Whether the pair names a version that was chosen by it. */
 static bool
-names_version(const struct exchange *x, struct str pair)
+names_version(const struct proxy_exchange *x, struct str pair)
 {
     struct str name = http_query_decode(x->r->pool, str_cut(&pair, '='));
 
@@ -114,7 +114,7 @@ names_version(const struct exchange *x, struct str pair)
 }
 
 static struct str
-query_of(const struct exchange *x)
+query_of(const struct proxy_exchange *x)
 {
     struct str rest = x->r->query;
     char *kept;
@@ -137,7 +137,7 @@ query_of(const struct exchange *x)
 }
 
 static int
-add_line(struct buf *b, struct exchange *x)
+add_line(struct buf *b, struct proxy_exchange *x)
 {
     struct str query = query_of(x);
 
@@ -149,7 +149,8 @@ add_line(struct buf *b, struct exchange *x)
 /* ---- headers ---- */
 
 static int
-add(struct buf *b, const struct exchange *x, const char *name, struct str value)
+add(struct buf *b, const struct proxy_exchange *x, const char *name,
+    struct str value)
 {
     if (value.len == 0 ||
         header_named(&x->layer->settings->set_headers, str_from(name))) {
@@ -159,7 +160,7 @@ add(struct buf *b, const struct exchange *x, const char *name, struct str value)
 }
 
 static struct str
-host_of(const struct exchange *x)
+host_of(const struct proxy_exchange *x)
 {
     struct str host = x->layer->settings->host;
 
@@ -187,7 +188,7 @@ is_ours(const struct http_request *r, struct str name)
 }
 
 static int
-add_clients(struct buf *b, const struct exchange *x)
+add_clients(struct buf *b, const struct proxy_exchange *x)
 {
     const struct http_request *r = x->r;
     struct str connection =
@@ -206,7 +207,7 @@ add_clients(struct buf *b, const struct exchange *x)
 }
 
 static int
-add_set(struct buf *b, const struct exchange *x)
+add_set(struct buf *b, const struct proxy_exchange *x)
 {
     const struct conf_strings *set = &x->layer->settings->set_headers;
     int bad = 0;
@@ -227,7 +228,7 @@ add_set(struct buf *b, const struct exchange *x)
 /* The list that a trusted proxy has sent goes on with its address; of anybody
  * else there is no list. */
 static struct str
-append(const struct exchange *x, const char *name, struct str last)
+append(const struct proxy_exchange *x, const char *name, struct str last)
 {
     struct http_request *r = x->r;
     struct str list = STR_NONE;
@@ -258,7 +259,7 @@ port_of(const struct http_request *r)
 
 /* One member of Forwarded: RFC 7239. */
 static struct str
-forwarded(const struct exchange *x, struct str ip)
+forwarded(const struct proxy_exchange *x, struct str ip)
 {
     struct http_request *r = x->r;
     bool v6 = str_find(ip, ':', 0) < ip.len;
@@ -272,7 +273,7 @@ forwarded(const struct exchange *x, struct str ip)
 }
 
 static int
-add_forwarded(struct buf *b, const struct exchange *x)
+add_forwarded(struct buf *b, const struct proxy_exchange *x)
 {
     struct http_request *r = x->r;
     char text[ADDR_TEXT], client[ADDR_TEXT];
@@ -292,7 +293,7 @@ add_forwarded(struct buf *b, const struct exchange *x)
 }
 
 static int
-add_version(struct buf *b, const struct exchange *x)
+add_version(struct buf *b, const struct proxy_exchange *x)
 {
     const struct http_request *r = x->r;
 
@@ -315,7 +316,7 @@ takes_trailers(const struct http_request *r)
 }
 
 static int
-add_connection(struct buf *b, const struct exchange *x)
+add_connection(struct buf *b, const struct proxy_exchange *x)
 {
     if (x->upgrade.len > 0) {
         return buf_printf(b, "Connection: Upgrade\r\nUpgrade: %.*s\r\n",
@@ -328,7 +329,7 @@ add_connection(struct buf *b, const struct exchange *x)
 }
 
 static int
-add_framing(struct buf *b, const struct exchange *x)
+add_framing(struct buf *b, const struct proxy_exchange *x)
 {
     const struct str *trailer = http_header(x->r, "Trailer");
     int bad = 0;
@@ -346,7 +347,7 @@ add_framing(struct buf *b, const struct exchange *x)
 }
 
 int
-ask_write_head(struct exchange *x)
+ask_write_head(struct proxy_exchange *x)
 {
     struct buf b;
     int bad;

@@ -21,7 +21,7 @@ range(struct str s)
 }
 
 bool
-carry_waits(const struct exchange *x)
+carry_waits(const struct proxy_exchange *x)
 {
     return conn_unsent(x->link->conn) > 0 || !conn_has_room(x->link->conn);
 }
@@ -29,7 +29,7 @@ carry_waits(const struct exchange *x)
 /* Sends all of it, now or later; without memory for the rest the link ends, so
  * that nothing follows what is missing. */
 static void
-send_all(struct exchange *x, const struct iovec *iov, int count)
+send_all(struct proxy_exchange *x, const struct iovec *iov, int count)
 {
     struct conn *c = x->link->conn;
     ssize_t sent = conn_unsent(c) == 0 ? conn_writev(c, iov, count) : 0;
@@ -50,7 +50,7 @@ send_all(struct exchange *x, const struct iovec *iov, int count)
 }
 
 static void
-send_chunk(struct exchange *x, struct str piece)
+send_chunk(struct proxy_exchange *x, struct str piece)
 {
     char size[20];
     int n = snprintf(size, sizeof(size), "%zx\r\n", piece.len);
@@ -63,7 +63,7 @@ send_chunk(struct exchange *x, struct str piece)
 
 /* Bytes of the piece that are taken. */
 static size_t
-send_piece(struct exchange *x, struct str piece)
+send_piece(struct proxy_exchange *x, struct str piece)
 {
     struct iovec iov = range(piece);
     ssize_t sent;
@@ -78,7 +78,7 @@ send_piece(struct exchange *x, struct str piece)
 
 /* Keeps what was read, as long as all of it fits. */
 static void
-keep(struct exchange *x, struct str piece)
+keep(struct proxy_exchange *x, struct str piece)
 {
     if (x->replayable && (x->heard || buf_add_str(&x->kept, piece) == -1)) {
         x->replayable = false;
@@ -87,7 +87,7 @@ keep(struct exchange *x, struct str piece)
 }
 
 static int
-send_trailers(struct exchange *x, struct buf *b)
+send_trailers(struct proxy_exchange *x, struct buf *b)
 {
     struct http_request *r = x->r;
     struct str connection =
@@ -106,7 +106,7 @@ send_trailers(struct exchange *x, struct buf *b)
 }
 
 static void
-send_end(struct exchange *x)
+send_end(struct proxy_exchange *x)
 {
     struct buf b;
     struct iovec iov;
@@ -135,7 +135,7 @@ send_end(struct exchange *x)
 static size_t
 on_piece(void *arg, struct str piece)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
     size_t most = (size_t)x->layer->settings->buffer, took = 0, part = 1;
 
     if (x->over || x->link == NULL || x->tunnelled) {
@@ -154,7 +154,7 @@ on_piece(void *arg, struct str piece)
 static void
 on_end(void *arg)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
 
     x->whole = true;
     if (!x->over && x->link != NULL) {
@@ -163,7 +163,7 @@ on_end(void *arg)
 }
 
 void
-carry_read(struct exchange *x)
+carry_read(struct proxy_exchange *x)
 {
     static const struct http_reader reader = { on_piece, on_end };
 
@@ -176,7 +176,7 @@ carry_read(struct exchange *x)
 }
 
 void
-carry_on(struct exchange *x)
+carry_on(struct proxy_exchange *x)
 {
     if (x->reading && !x->whole) {
         http_want_body(x->r);
@@ -186,7 +186,7 @@ carry_on(struct exchange *x)
 /* ---- the begin of a try ---- */
 
 void
-carry_begin(struct exchange *x)
+carry_begin(struct proxy_exchange *x)
 {
     struct iovec head = range(x->head);
 

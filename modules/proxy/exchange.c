@@ -12,12 +12,12 @@
 
 #define CONTINUE_MS 1000 /* how long 100 Continue is waited for */
 
-static void choose(struct exchange *x);
+static void choose(struct proxy_exchange *x);
 
 /* ---- the log ---- */
 
 static void
-note_try(struct exchange *x)
+note_try(struct proxy_exchange *x)
 {
     struct http_try *t = pool_zero(x->r->pool, sizeof(*t));
 
@@ -32,7 +32,7 @@ note_try(struct exchange *x)
 }
 
 static void
-note_link(struct exchange *x)
+note_link(struct proxy_exchange *x)
 {
     char text[ADDR_TEXT];
 
@@ -44,7 +44,7 @@ note_link(struct exchange *x)
 }
 
 static void
-note_end(struct exchange *x)
+note_end(struct proxy_exchange *x)
 {
     if (x->now != NULL) {
         x->now->status = x->head_ms >= 0 ? x->answer.status : 0;
@@ -57,7 +57,7 @@ note_end(struct exchange *x)
 /* ---- the end ---- */
 
 static void
-drop_link(struct exchange *x, const char *reason)
+drop_link(struct proxy_exchange *x, const char *reason)
 {
     struct link *l = x->link;
 
@@ -69,7 +69,7 @@ drop_link(struct exchange *x, const char *reason)
 }
 
 void
-exchange_detach(struct exchange *x, const char *reason)
+exchange_detach(struct proxy_exchange *x, const char *reason)
 {
     timer_stop(x->r->loop, &x->timer);
     outgoing_cancel(&x->connecting);
@@ -90,7 +90,7 @@ on_cancel(void *arg)
 static void
 free_exchange(void *arg)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
 
     exchange_detach(x, "the request is over");
     buf_clear(&x->kept);
@@ -98,7 +98,8 @@ free_exchange(void *arg)
 }
 
 static void
-give_back(struct exchange *x, enum upstream_outcome outcome, const char *why)
+give_back(struct proxy_exchange *x, enum upstream_outcome outcome,
+          const char *why)
 {
     const struct upstream_result result = {
         .outcome = outcome,
@@ -114,7 +115,7 @@ give_back(struct exchange *x, enum upstream_outcome outcome, const char *why)
 }
 
 bool
-exchange_finish(struct exchange *x, bool clean)
+exchange_finish(struct proxy_exchange *x, bool clean)
 {
     struct link *l = x->link;
     bool keep = clean && !x->last && x->sent && !carry_waits(x);
@@ -133,7 +134,7 @@ exchange_finish(struct exchange *x, bool clean)
 }
 
 void
-exchange_pass(struct exchange *x)
+exchange_pass(struct proxy_exchange *x)
 {
     drop_link(x, "another layer answers");
     give_back(x, UPSTREAM_OK, NULL);
@@ -143,7 +144,7 @@ exchange_pass(struct exchange *x)
 }
 
 static void
-answer_error(struct exchange *x, int status, const char *text)
+answer_error(struct proxy_exchange *x, int status, const char *text)
 {
     exchange_detach(x, "answered");
     if (status == 503) {
@@ -156,14 +157,14 @@ answer_error(struct exchange *x, int status, const char *text)
 
 /* Whether nothing would be done twice. */
 static bool
-is_repeatable(const struct exchange *x, bool untouched)
+is_repeatable(const struct proxy_exchange *x, bool untouched)
 {
     return !x->heard && x->infos == 0 && x->replayable &&
            (x->idempotent || untouched);
 }
 
 static bool
-may_try_another(const struct exchange *x)
+may_try_another(const struct proxy_exchange *x)
 {
     const struct proxy_settings *s = x->layer->settings;
 
@@ -173,7 +174,7 @@ may_try_another(const struct exchange *x)
 
 /* As the last server that was asked has earned it. */
 static void
-answer_failure(struct exchange *x)
+answer_failure(struct proxy_exchange *x)
 {
     if (x->failed == UPSTREAM_TIMED_OUT) {
         answer_error(x, 504,
@@ -186,7 +187,7 @@ answer_failure(struct exchange *x)
 /* The link is closed or was never there.  untouched: no server had a byte of
  * this request, nor will it have one that is under way. */
 static void
-fail(struct exchange *x, enum upstream_outcome outcome, const char *why,
+fail(struct proxy_exchange *x, enum upstream_outcome outcome, const char *why,
      bool untouched)
 {
     bool repeat = is_repeatable(x, untouched);
@@ -213,7 +214,7 @@ fail(struct exchange *x, enum upstream_outcome outcome, const char *why,
 }
 
 void
-exchange_fail(struct exchange *x, enum upstream_outcome outcome,
+exchange_fail(struct proxy_exchange *x, enum upstream_outcome outcome,
               const char *why)
 {
     bool untouched =
@@ -227,7 +228,7 @@ exchange_fail(struct exchange *x, enum upstream_outcome outcome,
 
 /* Ms until what is waited for has taken too long, and what that is. */
 static int64_t
-time_left(struct exchange *x)
+time_left(struct proxy_exchange *x)
 {
     const struct proxy_settings *s = x->layer->settings;
     const struct conn *c = x->link->conn;
@@ -245,7 +246,7 @@ time_left(struct exchange *x)
 }
 
 static void
-set_timer(struct exchange *x)
+set_timer(struct proxy_exchange *x)
 {
     const struct proxy_settings *s = x->layer->settings;
     int64_t left =
@@ -260,7 +261,7 @@ set_timer(struct exchange *x)
 static void
 on_due(struct timer *t)
 {
-    struct exchange *x = LIST_ITEM(t, struct exchange, timer);
+    struct proxy_exchange *x = LIST_ITEM(t, struct proxy_exchange, timer);
     int64_t left = time_left(x);
 
     if (x->expects && !x->reading && !x->started) {
@@ -288,7 +289,7 @@ on_writable(void *arg)
 static void
 on_close(void *arg, const char *reason)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
 
     x->link = NULL;
     fail(x, UPSTREAM_BROKEN, reason, false);
@@ -302,7 +303,7 @@ static const struct conn_handlers asking = {
 };
 
 static void
-ask(struct exchange *x, struct link *l, bool reused)
+ask(struct proxy_exchange *x, struct link *l, bool reused)
 {
     x->link = l;
     x->reused = reused;
@@ -320,7 +321,7 @@ static void
 on_connected(void *arg, const struct conn_socket *socket,
              const struct outgoing_failure *failure)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
     const struct proxy_settings *s = x->layer->settings;
     size_t buffer = (size_t)s->buffer;
     struct link *l;
@@ -347,7 +348,7 @@ on_connected(void *arg, const struct conn_socket *socket,
 
 /* A server was chosen. */
 static void
-reach(struct exchange *x)
+reach(struct proxy_exchange *x)
 {
     struct link *l;
 
@@ -372,7 +373,7 @@ reach(struct exchange *x)
 static void
 on_chosen(void *arg, enum upstream_choice choice)
 {
-    struct exchange *x = arg;
+    struct proxy_exchange *x = arg;
 
     switch (choice) {
     case UPSTREAM_CHOSEN:
@@ -400,7 +401,7 @@ on_chosen(void *arg, enum upstream_choice choice)
 
 /* A server that was asked over a stale link is asked again. */
 static void
-choose(struct exchange *x)
+choose(struct proxy_exchange *x)
 {
     if (x->use.server != NULL) {
         reach(x);
@@ -415,13 +416,13 @@ enum http_result
 proxy_on_request(struct http_request *r, void *state)
 {
     const struct proxy_layer *layer = state;
-    struct exchange *x = r->context;
+    struct proxy_exchange *x = r->context;
 
     if (x != NULL) {
         return x->pass ? HTTP_PASS : HTTP_WAIT;
     }
     x = pool_zero(r->pool, sizeof(*x));
-    *x = (struct exchange){
+    *x = (struct proxy_exchange){
         .r = r,
         .layer = layer,
         .began_ms = loop_now(r->loop),

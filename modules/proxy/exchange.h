@@ -28,7 +28,7 @@
 #include "link.h"
 #include "proxy.h"
 
-struct exchange {
+struct proxy_exchange {
     struct http_request *r;
     const struct proxy_layer *layer;
     struct upstream_use use;
@@ -78,21 +78,21 @@ struct exchange {
 
 /* The server's fault: asks another, or answers, or breaks off.  The link is
  * closed. */
-void exchange_fail(struct exchange *x, enum upstream_outcome outcome,
+void exchange_fail(struct proxy_exchange *x, enum upstream_outcome outcome,
                    const char *why);
 /* The answer is whole, and the client has been sent all of it.  clean: the
  * server has sent nothing behind it.  Whether the link is kept; else it is
  * closed. */
-bool exchange_finish(struct exchange *x, bool clean);
+bool exchange_finish(struct proxy_exchange *x, bool clean);
 /* The next layer is to answer. */
-void exchange_pass(struct exchange *x);
+void exchange_pass(struct proxy_exchange *x);
 /* Lets go of everything but the request. */
-void exchange_detach(struct exchange *x, const char *reason);
+void exchange_detach(struct proxy_exchange *x, const char *reason);
 
 /* ---- ask.c ---- */
 
 /* Makes x->head for the server that was chosen; -1: memory is out. */
-int ask_write_head(struct exchange *x);
+int ask_write_head(struct proxy_exchange *x);
 /* The other protocols that the client asks for; empty: none. */
 struct str ask_upgrade(const struct http_request *r);
 bool ask_is_idempotent(struct str method);
@@ -100,13 +100,13 @@ bool ask_is_idempotent(struct str method);
 /* ---- carry.c ---- */
 
 /* Sends head and body, as far as they are there. */
-void carry_begin(struct exchange *x);
+void carry_begin(struct proxy_exchange *x);
 /* The server takes bytes again. */
-void carry_on(struct exchange *x);
+void carry_on(struct proxy_exchange *x);
 /* The client is asked for the body. */
-void carry_read(struct exchange *x);
+void carry_read(struct proxy_exchange *x);
 /* Whether the server has bytes to take that we hold. */
-bool carry_waits(const struct exchange *x);
+bool carry_waits(const struct proxy_exchange *x);
 
 /* ---- answer.c ---- */
 
@@ -118,9 +118,9 @@ void answer_on_room(void *arg);
 
 /* ---- rewrite.c ---- */
 
-struct str rewrite_address(struct exchange *x, struct str address);
-struct str rewrite_refresh(struct exchange *x, struct str value);
-struct str rewrite_cookie(struct exchange *x, struct str value);
+struct str rewrite_address(struct proxy_exchange *x, struct str address);
+struct str rewrite_refresh(struct proxy_exchange *x, struct str value);
+struct str rewrite_cookie(struct proxy_exchange *x, struct str value);
 
 /* ---- headers.c ---- */
 
@@ -141,6 +141,6 @@ bool header_named(const struct conf_strings *names, struct str name);
 
 /* The server has changed to another protocol: gives the client its answer and
  * joins both connections.  The rest of data is offered again. */
-void tunnel_begin(struct exchange *x);
+void tunnel_begin(struct proxy_exchange *x);
 
 #endif

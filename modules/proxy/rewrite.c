@@ -9,7 +9,8 @@
 
 /* "FROM TO": the beginning FROM becomes TO. */
 static bool
-replace(struct exchange *x, struct str rule, struct str value, struct str *out)
+replace(struct proxy_exchange *x, struct str rule, struct str value,
+        struct str *out)
 {
     struct str to = rule, from = str_cut(&to, ' ');
 
@@ -24,7 +25,7 @@ replace(struct exchange *x, struct str rule, struct str value, struct str *out)
 /* A client takes "//", "/\\" and either with a tab in it for the begin of
  * another host. */
 static struct str
-with_one_slash(struct exchange *x, struct str path)
+with_one_slash(struct proxy_exchange *x, struct str path)
 {
     struct str rest = path;
 
@@ -48,7 +49,7 @@ is_below(struct str path, struct str uri)
 
 /* The server's own address becomes the location's. */
 static bool
-replace_own(struct exchange *x, struct str value, struct str *out)
+replace_own(struct proxy_exchange *x, struct str value, struct str *out)
 {
     const struct proxy_settings *s = x->layer->settings;
     struct str location = x->r->location->path;
@@ -83,7 +84,7 @@ replace_own(struct exchange *x, struct str value, struct str *out)
 }
 
 struct str
-rewrite_address(struct exchange *x, struct str address)
+rewrite_address(struct proxy_exchange *x, struct str address)
 {
     const struct conf_strings *rules = &x->layer->settings->redirects;
     struct str out = address;
@@ -99,7 +100,7 @@ rewrite_address(struct exchange *x, struct str address)
 }
 
 struct str
-rewrite_refresh(struct exchange *x, struct str value)
+rewrite_refresh(struct proxy_exchange *x, struct str value)
 {
     struct str rest = value, wait = str_cut(&rest, '=');
 
@@ -120,7 +121,7 @@ is_attribute(struct str part, const char *name)
 
 /* One attribute, as the first rule that fits has it. */
 static int
-add_attribute(struct buf *b, const struct exchange *x, struct str part)
+add_attribute(struct buf *b, const struct proxy_exchange *x, struct str part)
 {
     const struct conf_strings *rules = &x->layer->settings->cookies;
     struct str value = part, name = str_cut(&value, '=');
@@ -145,7 +146,7 @@ add_attribute(struct buf *b, const struct exchange *x, struct str part)
 
 /* One that would become too long stays as it is. */
 struct str
-rewrite_cookie(struct exchange *x, struct str value)
+rewrite_cookie(struct proxy_exchange *x, struct str value)
 {
     struct str rest = value, out = value;
     struct buf b;

@@ -18,7 +18,7 @@ struct side {
 };
 
 struct tunnel { /* in the request's pool */
-    struct exchange *x;
+    struct proxy_exchange *x;
     struct side client, server;
     struct timer timer;
     int64_t active_ms; /* when bytes last went */
@@ -170,7 +170,7 @@ on_due(struct timer *timer)
 
 /* Its headers, and "Connection: Upgrade" in place of ours. */
 static struct str
-write_head(struct exchange *x)
+write_head(struct proxy_exchange *x)
 {
     const struct http_head *head = &x->answer.head;
     struct str upgrade = header_join(x->r->pool, head->headers,
@@ -200,7 +200,7 @@ write_head(struct exchange *x)
 }
 
 void
-tunnel_begin(struct exchange *x)
+tunnel_begin(struct proxy_exchange *x)
 {
     struct tunnel *t = pool_zero(x->r->pool, sizeof(*t));
     struct str head = write_head(x);
