@@ -12,16 +12,21 @@
 
 #define DEPTH 5000    /* choices that may be gone back to */
 #define HEAP_KIB 4096 /* memory for them */
+#define STEPS_MIN 64  /* from each place where a match may begin */
 #define NUMBER_SIZE 2 /* bytes of a group's number in front of its name */
 
 /* All of it is freed with the pool. */
 struct regex {
     pcre2_code *code;
-    pcre2_match_data *data;
     pcre2_match_context *limits;
     size_t groups;
+    bool anchored; /* a match begins at one place only */
     struct str names[REGEX_GROUPS_MAX];
 };
+
+/* Of the match under way: its memory, which grows to HEAP_KIB, is kept for the
+ * next one, whichever pattern that has. */
+static pcre2_match_data *data;
 
 /* ---- compiling ---- */
 
@@ -31,7 +36,6 @@ clear(void *arg)
     struct regex *r = arg;
 
     pcre2_match_context_free(r->limits);
-    pcre2_match_data_free(r->data);
     pcre2_code_free(r->code);
 }
 
@@ -73,6 +77,17 @@ read_names(struct pool *pool, struct regex *r)
     }
 }
 
+static bool
+is_anchored(const struct regex *r)
+{
+    uint32_t options = 0, first = 0;
+
+    pcre2_pattern_info(r->code, PCRE2_INFO_ALLOPTIONS, &options);
+    pcre2_pattern_info(r->code, PCRE2_INFO_FIRSTCODETYPE, &first);
+    /* 2: behind newlines, too, which no path and no name has. */
+    return (options & PCRE2_ANCHORED) != 0 || first == 2;
+}
+
 static int
 count_groups(struct regex *r, struct str pattern, struct errmsg *err)
 {
@@ -103,13 +118,15 @@ regex_new(struct pool *pool, struct str pattern, enum regex_case letters,
         return NULL;
     }
     read_names(pool, r);
-    r->data = pcre2_match_data_create_from_pattern(r->code, NULL);
+    r->anchored = is_anchored(r);
     r->limits = pcre2_match_context_create(NULL);
-    if (r->data == NULL || r->limits == NULL) {
+    if (data == NULL) {
+        data = pcre2_match_data_create(REGEX_GROUPS_MAX, NULL);
+    }
+    if (data == NULL || r->limits == NULL) {
         errmsg_set(err, "out of memory");
         return NULL;
     }
-    pcre2_set_match_limit(r->limits, REGEX_STEPS);
     pcre2_set_depth_limit(r->limits, DEPTH);
     pcre2_set_heap_limit(r->limits, HEAP_KIB);
     return r;
@@ -117,10 +134,22 @@ regex_new(struct pool *pool, struct str pattern, enum regex_case letters,
 
 /* ---- matching ---- */
 
+/* PCRE2 counts anew at each place where it begins. */
+static uint32_t
+steps_of(const struct regex *r, struct str text)
+{
+    size_t each = REGEX_STEPS_ALL / (r->anchored ? 1 : text.len + 1);
+
+    if (each > REGEX_STEPS) {
+        return REGEX_STEPS;
+    }
+    return each < STEPS_MIN ? STEPS_MIN : (uint32_t)each;
+}
+
 static void
 take_groups(const struct regex *r, struct str text, struct regex_match *m)
 {
-    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(r->data);
+    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data);
 
     m->count = r->groups;
     for (size_t i = 0; i < r->groups; i++) {
@@ -136,9 +165,11 @@ take_groups(const struct regex *r, struct str text, struct regex_match *m)
 enum regex_result
 regex_match(struct regex *r, struct str text, struct regex_match *m)
 {
-    int n = pcre2_match(r->code, (PCRE2_SPTR)text.ptr, text.len, 0, 0, r->data,
-                        r->limits);
+    int n;
 
+    pcre2_set_match_limit(r->limits, steps_of(r, text));
+    n = pcre2_match(r->code, (PCRE2_SPTR)text.ptr, text.len, 0, 0, data,
+                    r->limits);
     if (n == PCRE2_ERROR_NOMATCH) {
         return REGEX_NO;
     }

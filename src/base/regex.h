@@ -21,6 +21,9 @@
 #define REGEX_GROUPS_MAX 16    /* of a pattern, the whole match counted */
 #define REGEX_PATTERN_MAX 4096 /* bytes */
 #define REGEX_STEPS 20000      /* of one match: a millisecond or two at most */
+/* Of one that may begin anywhere in the text, from all these places together:
+ * the longer the text, the fewer from each. */
+#define REGEX_STEPS_ALL 200000
 
 struct regex;
 
@@ -43,7 +46,8 @@ struct regex_match {
  * and at which byte of the pattern. */
 struct regex *regex_new(struct pool *pool, struct str pattern,
                         enum regex_case letters, struct errmsg *err);
-/* *m is set when it fits; m may be NULL.  One thread at a time. */
+/* *m is set when it fits; m may be NULL.  One thread of the process matches
+ * patterns. */
 enum regex_result regex_match(struct regex *r, struct str text,
                               struct regex_match *m);
 /* The number of the group of that name, or whose number it is ("1"); -1: there

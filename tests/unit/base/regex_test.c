@@ -141,14 +141,40 @@ test_limits(void **state)
         REGEX_YES);
 }
 
+/* The limit is for all places where a match may begin, not for each. */
+static void
+test_places(void **state)
+{
+    char text[8192];
+    struct regex_match m;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(text); i++) {
+        text[i] = i % 2 == 0 ? '/' : 'a';
+    }
+    text[sizeof(text) - 1] = 's';
+    assert_int_equal(
+        regex_match(make("(.+)\\.ts$"), str_of(text, sizeof(text)), &m),
+        REGEX_LIMIT);
+    assert_int_equal(
+        regex_match(make("^(.+)\\.ts$"), str_of(text, sizeof(text)), &m),
+        REGEX_NO);
+    assert_int_equal(regex_match(make("(.+)\\.ts$"), str_of(text, 300), &m),
+                     REGEX_NO);
+    assert_int_equal(
+        regex_match(make("\\.ts$"), str_of(text, sizeof(text)), &m), REGEX_NO);
+    assert_int_equal(regex_match(make("(.+)\\.ts$"), STR("/a/b.ts"), &m),
+                     REGEX_YES);
+    is(m.groups[1], "/a/b");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_mistakes), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_places),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
