@@ -26,10 +26,12 @@ enum http_refusal
 http_choose_server(struct exchange *x)
 {
     struct http_connection *c = x->c;
+    struct str host = host_of_authority(x->head.host);
     struct host_found found = { .value = 0 };
 
-    if (host_names_find(c->address->names, host_of_authority(x->head.host),
-                        &found) == HOST_LIMIT) {
+    if (host.len == 0) { /* then the handshake alone says it */
+        found.value = c->place;
+    } else if (host_names_find(c->address->names, host, &found) == HOST_LIMIT) {
         return REFUSE_PATTERN;
     }
     if (!may_reach(c, found.value)) {

@@ -4,6 +4,8 @@ same servers."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
+import socket
+import ssl
 import subprocess
 
 import pytest
@@ -244,6 +246,19 @@ def test_another_name_than_that_of_the_handshake(secured, certificates):
          "Host: d.test", f"https://127.0.0.1:{secured}/"], timeout=busy(30),
         capture_output=True, text=True, check=False).stdout
     assert raw == "421"
+
+
+def test_no_host_behind_a_handshake(secured, certificates):
+    """HTTP/1.0 may leave Host out: the name of the handshake is the one."""
+    context = ssl.create_default_context(cafile=certificates.root)
+    for name in "ab":
+        with socket.create_connection(("127.0.0.1", secured),
+                                      timeout=busy(30)) as s, \
+             context.wrap_socket(s, server_hostname=f"{name}.test") as c:
+            c.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            answer = b"".join(iter(lambda c=c: c.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 200 ") and \
+            answer.endswith(b"\r\n\r\n" + name.encode()), answer
 
 
 # ---- mistakes ----
