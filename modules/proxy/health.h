@@ -2,8 +2,8 @@
  * Checks of servers: a role that asks each of them once a node, by GET.
  *
  * Its verdict lies in servers.h, where the workers of all generations see it,
- * and outlives the role.  It goes on through reloads, unless it needs rights or
- * CAs that it gave up or did not read.
+ * and outlives the role.  It goes on through reloads, unless it needs rights
+ * that it gave up, or verifies servers: a new role reads CAs anew.
  *
  *   health.c         the role
  *   health_probe.c   one server: connect, ask, read, count

@@ -199,10 +199,10 @@ needs_more(const struct rights *had, const struct rights *needs)
     return needs->connect_local && !had->connect_local;
 }
 
-/* The CAs that a role with these settings has read, in the order of the
- * upstreams. */
+/* Whether a role with the settings a can do the TLS of b.  What it has read of
+ * CAs may be another file's now, though the name is the same. */
 static bool
-have_same_tls(const struct upstream_root *a, const struct upstream_root *b)
+can_do_tls(const struct upstream_root *a, const struct upstream_root *b)
 {
     const struct upstream_settings *u = b->upstreams.items,
                                    *had = a->upstreams.items;
@@ -211,11 +211,14 @@ have_same_tls(const struct upstream_root *a, const struct upstream_root *b)
         const struct upstream_tls_settings *t = upstream_tls_of(&u[i]);
         bool found = t == NULL || u[i].health.count == 0;
 
+        if (!found && !t->insecure) {
+            return false;
+        }
         for (size_t k = 0; !found && k < a->upstreams.count; k++) {
             const struct upstream_tls_settings *o = upstream_tls_of(&had[k]);
 
             found = o != NULL && had[k].health.count > 0 &&
-                    str_eq(o->ca, t->ca) && o->insecure == t->insecure;
+                    str_eq(o->ca, t->ca) && o->insecure;
         }
         if (!found) {
             return false;
@@ -234,7 +237,7 @@ health_changed(const struct settings *before, const struct settings *now)
 
     health_may(a, &had);
     health_may(b, &needs);
-    changed = needs_more(&had, &needs) || !have_same_tls(a, b);
+    changed = needs_more(&had, &needs) || !can_do_tls(a, b);
     rights_clear(&had);
     rights_clear(&needs);
     return changed;

@@ -33,7 +33,7 @@ int health_read_plan(struct str bytes, struct pool *pool,
 
 /* The rights of the role, for upstreams of root. */
 void health_may(const void *root, struct rights *r);
-/* Whether it has to read other CAs, or to have other rights. */
+/* Whether it has to read CAs, or to have other rights. */
 bool health_changed(const struct settings *before, const struct settings *now);
 
 #endif

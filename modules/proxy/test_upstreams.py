@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import ssl
@@ -335,6 +336,24 @@ def test_servers_are_verified_by_their_name(weir, server, tmp_path):
     w.set_config(top=upstreams([a], tls % "other.test"), locations=LOCATION)
     w.reload()
     assert ask(w)[0] == 502
+
+
+def test_a_reload_reads_the_cas_of_checks_anew(weir, server, tmp_path):
+    good = tls_files.Certificates(tmp_path / "tls")
+    good.make("good", "api.test")
+    other = tls_files.Certificates(tmp_path / "other")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(good.path("good.pem"), good.path("good.key"))
+    a = server("a", tls=context)
+    ca = tmp_path / "ca.pem"
+    shutil.copy(other.root, ca)
+    w = start(weir, [a], f'tls = {{ ca = "{ca}"; server_name = "api.test"; }};'
+              + HEALTH)
+    wait_for(lambda: shown(w)[a.address]["check"] == "bad")
+    shutil.copy(good.root, ca)
+    w.reload()
+    wait_for(lambda: shown(w)[a.address]["check"] == "good", 20)
+    assert ask(w) == (200, "a")
 
 
 # ---- the file ----
