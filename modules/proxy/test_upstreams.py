@@ -186,6 +186,27 @@ def test_the_queue_has_an_end(weir, server):
     assert total(w, "waiting") == 0
 
 
+def test_the_first_of_the_queue_may_need_another_server(weir, server):
+    """It has tried the one that is free: those behind it have not."""
+    a, b = server("a"), server("b")
+    one = "max_connections = 1; max_fails = 0;"
+    w = start(weir, [item(a, one), item(b, one)],
+              'queue = 3; queue_timeout = "1h";')
+    b.free.clear()
+    set_upstream(w, a, "drain")
+    with asking(w, 1):
+        wait_for(lambda: b.requests)
+        set_upstream(w, a, "ready")
+        a.broken = True
+        with asking(w, 1) as first:
+            wait_for(lambda: total(w, "waiting") == 1)
+            a.broken = False
+            assert [ask(w) for _ in range(3)] == [(200, "a")] * 3
+            assert not first and total(w, "waiting") == 1
+            b.free.set()
+        assert first == [(200, "b")]
+
+
 def test_who_leaves_the_queue_is_not_counted(weir, server):
     a = server("a")
     w = start(weir, [item(a, "max_connections = 1;")],

@@ -231,20 +231,40 @@ upstream_choose(struct upstream_use *use)
     return choice == UPSTREAM_WAITS ? enter_queue(use) : choice;
 }
 
+/* In front of those that are there. */
+static void
+put_back(struct upstream *u, struct list *from)
+{
+    while (!list_empty(from)) {
+        struct list *last = from->prev;
+
+        list_remove(last);
+        list_prepend(&u->waiting, last);
+    }
+}
+
 static void
 serve_queue(struct upstream *u)
 {
+    struct list passed; /* what is free they have tried: others may have it */
+
+    list_init(&passed);
     while (!list_empty(&u->waiting)) {
         struct upstream_use *use =
             LIST_ITEM(u->waiting.next, struct upstream_use, link);
         enum upstream_choice choice = choose(use);
 
-        if (choice == UPSTREAM_WAITS) {
-            break;
+        if (choice != UPSTREAM_WAITS) {
+            leave_queue(use);
+            use->on_chosen(use->arg, choice);
+        } else if (use->tried == 0) {
+            break; /* nothing is free */
+        } else {
+            list_remove(&use->link);
+            list_append(&passed, &use->link);
         }
-        leave_queue(use);
-        use->on_chosen(use->arg, choice);
     }
+    put_back(u, &passed);
     if (!list_empty(&u->waiting)) {
         timer_set(u->loop, &u->poll, POLL_MS);
     }
