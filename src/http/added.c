@@ -57,8 +57,8 @@ add_all(struct exchange *x, const struct http_rules *rules, int status)
         if (!fine && !added[i].always) {
             continue;
         }
-        value = http_text_write(x, added[i].value, HTTP_IN_HEADER);
-        if (value.len > 0) {
+        if (http_text_write(x, added[i].value, HTTP_IN_HEADER, &value) &&
+            value.len > 0) {
             if (!may_repeat(str_from(added[i].name))) {
                 remove_field(x, str_from(added[i].name));
             }

@@ -237,6 +237,8 @@ enum http_forwarded_header {
 struct http_server {
     struct http_settings settings;
     struct str name;                /* the first of its names; may be empty */
+    struct str known_as;            /* the first that a host can have, or
+                                       own_name */
     const struct host_names *names; /* net/host_names.h; NULL: none */
     struct task_threads *threads; /* borrowed; they read cold files.  NULL: the
                                      loop reads files (tests) */
@@ -544,6 +546,9 @@ void http_taken_away(struct http_request *r);
 /* Ends a taken-over request for the access log; call in on_close, or when
  * conn_detach() has given the connection to another process. */
 void http_taken_done(struct http_request *r, uint64_t body_bytes);
+
+/* A rewrite has changed the path; target is what the client sent. */
+bool http_is_rewritten(const struct http_request *r);
 
 /* Adds a note on the request's outcome to its log line. */
 void http_note(struct http_request *r, const char *format, ...)

@@ -108,6 +108,23 @@ http_path_decode(struct pool *pool, struct str raw, struct str *out)
 }
 
 static bool
+is_slash(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+struct str
+http_path_local(struct pool *pool, struct str raw)
+{
+    size_t n = 0;
+
+    while (n < raw.len && is_slash(raw.ptr[n])) {
+        n++;
+    }
+    return n < 2 ? raw : pool_printf(pool, "/%.*s", STR_ARGS(str_skip(raw, n)));
+}
+
+static bool
 stands_for_itself(unsigned char c, const char *beside)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

@@ -12,6 +12,9 @@
  * merges slashes and resolves "." and "..".  raw starts with '/', and so does
  * *out.  -1: bad encoding, a control byte, or ".." above the root. */
 int http_path_decode(struct pool *pool, struct str raw, struct str *out);
+/* A target with one slash in front: behind two a client takes what follows for
+ * a host, and some take a backslash for a slash.  In pool, or raw itself. */
+struct str http_path_local(struct pool *pool, struct str raw);
 /* Percent-encodes bytes that cannot stand in a Location or href. */
 struct str http_path_encode(struct pool *pool, struct str path);
 

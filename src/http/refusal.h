@@ -53,6 +53,7 @@ enum http_refusal {
     REFUSE_OTHER_NAME, /* Host is not what the handshake was for */
     REFUSE_PATTERN,    /* a pattern passes its limits */
     REFUSE_REWRITES,   /* rules turn in a circle */
+    REFUSE_TEXT_LONG,  /* a text with variables */
     REFUSE_NOT_TLS,    /* plain, at an address for https */
     REFUSE_TLS,        /* the other way round */
     REFUSE_HEAD_SLOW,  /* time-outs */

@@ -40,10 +40,13 @@ join_query(struct exchange *x, bool has_own, struct str own)
 static enum http_rewritten
 apply(struct exchange *x, const struct http_rewrite *rule)
 {
-    struct str to = http_text_write(x, rule->to, HTTP_IN_URL), path = to;
-    bool has_own = str_find(to, '?', 0) < to.len;
-    struct str query;
+    struct str to, path, query;
+    bool has_own;
 
+    if (!http_text_write(x, rule->to, HTTP_IN_URL, &to)) {
+        return end(x, REFUSE_TEXT_LONG);
+    }
+    has_own = str_find(to, '?', 0) < to.len;
     path = str_cut(&to, '?');
     query = join_query(x, has_own, to);
     if (rule->then != HTTP_THEN_LAST) {
@@ -102,12 +105,18 @@ on_return(struct http_request *r, void *state)
     const struct http_return *s = state;
     struct exchange *x = exchange_of(r);
 
-    if (s->to != NULL) {
-        http_set_header(r, "Location", http_text_write(x, s->to, HTTP_IN_URL));
+    struct str to = STR_NONE, text = STR_NONE;
+
+    if ((s->to != NULL && !http_text_write(x, s->to, HTTP_IN_URL, &to)) ||
+        (s->text != NULL && !http_text_write(x, s->text, s->place, &text))) {
+        http_filter_answer(x, REFUSE_TEXT_LONG,
+                           http_refusal_text(REFUSE_TEXT_LONG));
+        return HTTP_DONE;
     }
-    return http_reply(r, s->status, s->text != NULL ? s->type : NULL,
-                      s->text != NULL ? http_text_write(x, s->text, s->place)
-                                      : STR_NONE);
+    if (s->to != NULL) {
+        http_set_header(r, "Location", to);
+    }
+    return http_reply(r, s->status, s->text != NULL ? s->type : NULL, text);
 }
 
 const struct http_route http_return_routes[] = {

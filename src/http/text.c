@@ -15,6 +15,7 @@
 
 struct http_text {
     const struct line_format *format;
+    bool names_host; /* as a URL: "//host/path" */
 };
 
 typedef const struct exchange *subject;
@@ -42,7 +43,7 @@ get_host(const void *arg, struct str rest, struct line_value *v)
     } else {
         host = str_first(host, str_find(host, ':', 0));
     }
-    written(v, host.len > 0 ? host : x->c->server->name);
+    written(v, host.len > 0 ? host : x->c->server->known_as);
 }
 
 static void
@@ -56,14 +57,10 @@ static void
 get_request_uri(const void *arg, struct str rest, struct line_value *v)
 {
     subject x = arg;
-    struct str path = x->head.path;
+    struct str path = http_path_local(x->pub.pool, x->head.path);
 
     (void)rest;
-    /* Of an absolute target it is the part behind the authority; two slashes
-     * in front would begin another one. */
-    while (str_starts(path, STR("//"))) {
-        path = str_skip(path, 1);
-    }
+    /* Of an absolute target it is the part behind the authority. */
     if (x->head.query.len > 0) {
         path = pool_printf(x->pub.pool, "%.*s?%.*s", STR_ARGS(path),
                            STR_ARGS(x->head.query));
@@ -115,7 +112,7 @@ static void
 get_server_name(const void *arg, struct str rest, struct line_value *v)
 {
     (void)rest;
-    line_value_text(v, ((subject)arg)->c->server->name);
+    line_value_text(v, ((subject)arg)->c->server->known_as);
 }
 
 static void
@@ -201,6 +198,7 @@ http_text_new(struct pool *pool, struct str text, const struct regex *groups,
     if (t->format == NULL) {
         return NULL;
     }
+    t->names_host = str_starts(text, STR("//"));
     if (groups == NULL) {
         return t;
     }
@@ -223,18 +221,26 @@ struct writer {
     struct buf out;
     enum http_place place;
     bool query; /* behind the '?' of a URL */
+    bool full;  /* something did not get in */
 };
 
 static void
-put_encoded(struct buf *b, struct str s)
+add(struct writer *w, struct str s)
+{
+    w->full |= buf_add_str(&w->out, s) == -1;
+}
+
+/* more: a byte that is encoded, too, or 0. */
+static void
+put_encoded(struct writer *w, struct str s, char more)
 {
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
 
-        if (c < ' ' || c >= 0x7f) {
-            buf_printf(b, "%%%02X", c);
+        if (c < ' ' || c >= 0x7f || c == (unsigned char)more) {
+            w->full |= buf_printf(&w->out, "%%%02X", c) == -1;
         } else {
-            buf_add(b, &c, 1);
+            w->full |= buf_add(&w->out, &c, 1) == -1;
         }
     }
 }
@@ -249,7 +255,9 @@ put_json(struct writer *w, struct str s)
     if (http_json_string(&b, s) == 0) {
         struct str all = buf_str(&b);
 
-        buf_add_str(&w->out, str_of(all.ptr + 1, all.len - 2));
+        add(w, str_of(all.ptr + 1, all.len - 2));
+    } else {
+        w->full = true;
     }
     buf_clear(&b);
 }
@@ -260,24 +268,24 @@ put_value(struct writer *w, const struct line_value *v)
     switch (w->place) {
     case HTTP_IN_URL:
         if (v->kind == LINE_WRITTEN) {
-            put_encoded(&w->out, v->text);
+            put_encoded(w, v->text, '\\');
         } else if (w->query) {
-            buf_add_str(&w->out, http_query_encode(w->pool, v->text));
+            add(w, http_query_encode(w->pool, v->text));
         } else {
-            buf_add_str(&w->out, http_path_encode(w->pool, v->text));
+            add(w, http_path_encode(w->pool, v->text));
         }
         return;
     case HTTP_IN_HEADER:
-        put_encoded(&w->out, v->text);
+        put_encoded(w, v->text, '\0');
         return;
     case HTTP_IN_HTML:
-        http_html_text(&w->out, v->text);
+        w->full |= http_html_text(&w->out, v->text) == -1;
         return;
     case HTTP_IN_JSON:
         put_json(w, v->text);
         return;
     case HTTP_IN_TEXT:
-        buf_add_str(&w->out, v->text);
+        add(w, v->text);
         return;
     }
 }
@@ -291,23 +299,25 @@ put(void *arg, struct str text, const struct line_value *v)
         put_value(w, v);
         text = v->kind == LINE_WRITTEN ? v->text : STR_NONE;
     } else {
-        buf_add_str(&w->out, text);
+        add(w, text);
     }
     w->query |= str_find(text, '?', 0) < text.len;
 }
 
-struct str
+bool
 http_text_write(const struct exchange *x, const struct http_text *t,
-                enum http_place place)
+                enum http_place place, struct str *out)
 {
     struct writer w = { .pool = x->pub.pool, .place = place };
-    struct str all;
 
     buf_init(&w.out, TEXT_MAX);
     line_text_each(t->format, x, put, &w);
-    all = pool_str(x->pub.pool, buf_str(&w.out));
+    *out = w.full ? STR_NONE : pool_str(x->pub.pool, buf_str(&w.out));
     buf_clear(&w.out);
-    return all;
+    if (place == HTTP_IN_URL && !t->names_host) {
+        *out = http_path_local(x->pub.pool, *out);
+    }
+    return !w.full;
 }
 
 enum http_place

@@ -133,6 +133,42 @@ def test_rewrites(weir):
     w.wait_access_log("500 a pattern takes too many steps")
 
 
+def test_a_client_names_no_other_host(weir):
+    w = weir(config(r"""
+      { path = "/p"; rewrite = { pattern = "^/p/(?:([a-z][a-z])/)?(.*)$";
+                                 to = "/$1/$2"; then = "redirect"; }; },
+      { path = "~ ^/args/(.*)$"; return = "/$args"; },
+      { path = "~ ^/back/(.*)$"; return = "/$1"; },
+      { path = "~ ^/own/(.*)$"; return = "//cdn.test/$1"; }"""))
+    for path, to in (("/p/de/a", "/de/a"), ("/p/evil.test", "/evil.test"),
+                     ("/args/?/evil.test", "/evil.test"),
+                     ("/back/%5Cevil.test", "/%5Cevil.test"),
+                     ("/own/a", "//cdn.test/a")):
+        assert ask(w.http, path).header("location") == to, path
+
+
+def test_texts_that_get_too_long(weir):
+    """None of it is written, rather than a part."""
+    many = "$1" * 40
+    w = weir(config(f"""
+      {{ path = "~ ^/text/(.*)$"; return = {{ text = "{many}"; }}; }},
+      {{ path = "~ ^/json/(.*)$"; return = {{ text = "{many}";
+                                  type = "application/json"; }}; }},
+      {{ path = "~ ^/to/(.*)$"; return = "/{many}"; }},
+      {{ path = "/old"; rewrite = {{ pattern = "^/old/(.*)$";
+                                     to = "/{many}"; }}; }},
+      {{ path = "~ ^/head/(.*)$"; return = {{ text = "x"; }};
+         add_headers = ( {{ name = "X-Long"; value = "{many}"; }},
+                         {{ name = "X-Short"; value = "$1"; }} ); }}"""))
+    assert ask(w.http, "/text/ab").body == b"ab" * 40
+    for path in ("/text/", "/json/", "/to/", "/old/"):
+        assert ask(w.http, path + "a" * 2000).status == 500, path
+    a = ask(w.http, "/head/" + "a" * 2000)
+    assert a.status == 200 and a.header("x-long") is None
+    assert a.header("x-short") == "a" * 2000
+    w.wait_access_log("500 a text with variables got too long")
+
+
 def test_added_headers(weir):
     w = weir(config("""
       { path = "/a"; return = { text = "x"; };

@@ -114,6 +114,22 @@ def test_the_same_servers_as_nginx(weir, tmp_path):
     assert len(told) == 1 and "*.a.example.org" in told[0]["names"], told
 
 
+def test_a_name_for_texts_is_a_hosts(weir):
+    port = free_port()
+    said = 'locations = ( { path = "/"; return = { text = ' \
+           '"$host $server_name"; }; } );'
+    weir(BASE.format(
+        f'{{ listen = "127.0.0.1:{port}"; server_name = [ "*.w.test", "~^x", '
+        f'".b.test", "real.test", "other.test" ]; {said} }}'))
+
+    def told(host, version="1.1"):
+        with Http(port) as c:
+            c.send("GET", "/", "Connection: close", host=host, version=version)
+            return c.answer().body
+    assert told(None, "1.0") == b"real.test real.test"
+    assert told("a.w.test") == b"a.w.test real.test"
+
+
 def test_logs_and_reload(weir, tmp_path):
     """Each server has its own log; names come and go with a reload."""
     port = free_port()

@@ -114,6 +114,27 @@ test_encode(void **state)
 }
 
 static void
+test_local(void **state)
+{
+    static const struct {
+        const char *raw, *local;
+    } rows[] = {
+        { "//a", "/a" },    { "/\\a", "/a" },
+        { "\\\\/a", "/a" }, { "/a//b", "/a//b" },
+        { "/", "/" },       { "", "" },
+        { "///", "/" },     { "http://a/", "http://a/" },
+    };
+    struct pool *pool = pool_new(256);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_true(str_eq(http_path_local(pool, str_from(rows[i].raw)),
+                           str_from(rows[i].local)));
+    }
+    pool_free(&pool);
+}
+
+static void
 test_query_decode(void **state)
 {
     struct pool *pool = pool_new(256);
@@ -144,6 +165,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_encode),
+        cmocka_unit_test(test_local),
         cmocka_unit_test(test_query_decode),
         cmocka_unit_test(test_query_is_encoded),
     };
