@@ -318,8 +318,12 @@ http_route_refused(struct exchange *x, struct str path)
 static void
 go_where_refused(struct exchange *x)
 {
+    const struct http_location *l;
+
     x->location = x->last_location;
-    enter(x, &x->c->server->locations[x->location]);
+    l = &x->c->server->locations[x->location];
+    (void)is_turn_of(x, l); /* others have set the groups since */
+    enter(x, l);
     http_cors_headers(x);
 }
 
@@ -332,6 +336,7 @@ rewrite(struct exchange *x, const struct http_rules *r)
     switch (http_rewrite(x, r->rewrites, r->rewrite_count)) {
     case HTTP_REWROTE:
         x->location = SIZE_MAX; /* the next one is the first */
+        x->last_refusal = NULL; /* of another path */
         return true;
     case HTTP_REWROTE_NOT:
         return true;

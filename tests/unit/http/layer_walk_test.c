@@ -11,6 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "http/rewrite.h"
 #include "serve.h"
 
 static struct loop *l;
@@ -175,6 +176,25 @@ static const struct http_server server = {
     .location_count = 2,
 };
 
+/* The same, but "/" makes another path of "/api/none". */
+static struct http_rewrite rewrites[1];
+static struct http_location moving[] = {
+    { .path = { "/api", 4 },
+      .client_max_body_size = 8,
+      .layers = layers,
+      .layer_count = 2 },
+    { .path = { "/", 1 },
+      .client_max_body_size = 1000,
+      .layers = layers_root,
+      .layer_count = 1,
+      .rules = { .rewrites = rewrites, .rewrite_count = 1 } },
+};
+static const struct http_server moving_server = {
+    .settings = SERVE_SETTINGS,
+    .locations = moving,
+    .location_count = 2,
+};
+
 static int
 set_up(void **state)
 {
@@ -289,6 +309,24 @@ test_last_word(void **state)
     assert_told("GET /api/next?pick=a&word=1", "<next /next");
 }
 
+/* A rewrite leads away from where the last word was said. */
+static void
+test_last_word_before_a_rewrite(void **state)
+{
+    struct pool *pool = pool_new(1024);
+    struct errmsg err;
+    const char *answer;
+
+    (void)state;
+    rewrites[0].pattern = regex_new(pool, STR("^/api/none$"), REGEX_CASE, &err);
+    rewrites[0].to =
+        http_text_new(pool, STR("/else"), rewrites[0].pattern, &err);
+    answer = client_ask(l, &moving_server, "GET /api/none?pick=a&word=1", "");
+    assert_non_null(strstr(answer, " 404 "));
+    assert_null(strstr(answer, "last word"));
+    pool_free(&pool);
+}
+
 static void
 test_nested(void **state)
 {
@@ -330,9 +368,15 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_chosen),   TEST(test_chosen_in_order),     TEST(test_methods),
-        TEST(test_refusals), TEST(test_last_word),           TEST(test_nested),
-        TEST(test_body),     TEST(test_errors_of_the_layer),
+        TEST(test_chosen),
+        TEST(test_chosen_in_order),
+        TEST(test_methods),
+        TEST(test_refusals),
+        TEST(test_last_word),
+        TEST(test_nested),
+        TEST(test_last_word_before_a_rewrite),
+        TEST(test_body),
+        TEST(test_errors_of_the_layer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
