@@ -98,6 +98,21 @@ type_of(const struct ask *a)
         .ptr;
 }
 
+/* After a rewrite it is what the target has become, which may be by a header.
+ */
+static struct str
+key_of(struct http_request *r)
+{
+    struct str path;
+
+    if (!http_is_rewritten(r)) {
+        return r->target;
+    }
+    path = http_path_encode(r->pool, r->path);
+    return pool_printf(r->pool, "%.*s?%.*s", STR_ARGS(path),
+                       STR_ARGS(r->query));
+}
+
 bool
 answer_from_cache(struct ask *a)
 {
@@ -105,7 +120,7 @@ answer_from_cache(struct ask *a)
     const struct cached *c;
 
     a->version = store_version();
-    c = cache_find(a->layer->cache, a->version, a->format, r->target);
+    c = cache_find(a->layer->cache, a->version, a->format, key_of(r));
     if (c == NULL || http_header(r, "If-Match") != NULL) {
         return false;
     }
@@ -128,7 +143,7 @@ keep(const struct ask *a, struct str body)
 {
     cache_put(a->layer->cache, &(struct cached){ .version = a->version,
                                                  .format = a->format,
-                                                 .target = a->request->target,
+                                                 .target = key_of(a->request),
                                                  .body = body,
                                                  .tag = a->tag,
                                                  .cursor = a->cursor,
@@ -349,7 +364,7 @@ answer_link(struct http_request *r, struct str cursor)
     struct buf b;
     char mark = '?';
 
-    buf_init(&b, 4 * r->target.len + 4 * r->path.len + 256);
+    buf_init(&b, 4 * r->query.len + 4 * r->path.len + 256);
     buf_add_str(&b, http_path_encode(r->pool, r->path));
     while (rest.len > 0) {
         struct str pair = str_cut(&rest, '&'), value = pair;

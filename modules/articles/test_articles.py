@@ -311,6 +311,16 @@ def test_not_modified_says_what_its_200_says(weir, cache):
                     assert b.header(name) == a.header(name), (path, more, name)
 
 
+def test_what_is_kept_goes_by_the_rewritten_path(weir):
+    w = start(weir, http='rewrite = { pattern = "^/mine$"; '
+                         'to = "/articles/$http_x_id?"; };')
+    ids = [made(w, title)["id"] for title in ("one", "two")]
+    for _ in range(2):
+        told = [get(w.http, "/mine", f"X-Id: {i}").json()["title"]
+                for i in ids]
+        assert told == ["one", "two"]
+
+
 def test_a_slash_behind_the_path(weir):
     w = start(weir, "edit = true; envelope = true;")
     a = request(w.http, "POST", "/articles/", JSON, body=body("one"))
