@@ -227,6 +227,12 @@ def test_trailing_slashes(weir):
     ('path = "/a"; rewrite = { pattern = "("; to = "/"; };', 'pattern "("'),
     ('path = "/a"; rewrite = { pattern = "a"; to = "/$2"; };',
      '"$2" is neither'),
+    ('path = "= /a"; return = "/"; }, { path = "=/a"; return = "/";',
+     'there is a location "=/a"'),
+    ('path = "~x"; return = "/"; }, { path = "~ x"; return = "/";',
+     'there is a location "~ x"'),
+    ('path = "~*x"; return = "/"; }, { path = "~* x"; return = "/";',
+     'there is a location "~* x"'),
 ])
 def test_mistakes(tmp_path, location, wanted):
     place(tmp_path, config(f"{{ {location} }}", port=free_port()))

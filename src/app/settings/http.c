@@ -123,6 +123,24 @@ static const struct conf_key location_keys[] = {
 
 /* ---- servers ---- */
 
+/* The same but for blanks behind "=", "~" and "~*". */
+static bool
+is_same_path(struct str a, struct str b)
+{
+    static const char *const marks[] = { "=", "~*", "~" };
+
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        struct str mark = str_from(marks[i]);
+
+        if (str_starts(a, mark) || str_starts(b, mark)) {
+            return str_starts(a, mark) && str_starts(b, mark) &&
+                   str_eq(str_trim(str_skip(a, mark.len)),
+                          str_trim(str_skip(b, mark.len)));
+        }
+    }
+    return str_eq(a, b);
+}
+
 static int
 check_location_among(const struct conf_groups *all, size_t i,
                      struct errmsg *err)
@@ -130,7 +148,7 @@ check_location_among(const struct conf_groups *all, size_t i,
     const struct http_location_settings *l = all->items;
 
     for (size_t k = 0; k < i; k++) {
-        if (str_eq(l[k].path, l[i].path)) {
+        if (is_same_path(l[k].path, l[i].path)) {
             return errmsg_set(err,
                               "there is a location \"%.*s\" in line %d "
                               "already",
