@@ -423,6 +423,7 @@ const struct module static_module = {
     .check = check,
     .start = start,
     .stop = stop,
+    .adds_slash = true,
     .paths = paths,
     .routes = routes,
 };

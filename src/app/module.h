@@ -232,6 +232,9 @@ struct module {
     /* The path of a location that has none and this module alone, in the form
      * that http.servers.locations.path takes.  NULL: it needs one. */
     struct str (*path)(const void *settings);
+    /* It sends the client from "/x" to "/x/" (folders): a location of it cannot
+     * send it back (trailing_slash). */
+    bool adds_slash;
     /* Directories and files that a layer reads while it serves: all others
      * are out of reach of a worker that has started (proc/sandbox.h).  A role
      * has its own (may). */

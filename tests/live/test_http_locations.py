@@ -227,6 +227,8 @@ def test_trailing_slashes(weir):
     ('path = "/a"; rewrite = { pattern = "("; to = "/"; };', 'pattern "("'),
     ('path = "/a"; rewrite = { pattern = "a"; to = "/$2"; };',
      '"$2" is neither'),
+    ('path = "/a"; trailing_slash = "redirect"; module = "static"; '
+     'root = "/tmp";', 'write "off"'),
     ('path = "= /a"; return = "/"; }, { path = "=/a"; return = "/";',
      'there is a location "=/a"'),
     ('path = "~x"; return = "/"; }, { path = "~ x"; return = "/";',

@@ -41,6 +41,28 @@ path_of_module(const void *location)
 }
 
 static int
+check_slash(const struct http_location_settings *s, struct errmsg *err)
+{
+    const struct conf_extra *layer;
+
+    if (s->trailing_slash != HTTP_SLASH_REDIRECT) {
+        return 0;
+    }
+    for (size_t i = 0; (layer = settings_http_layer(s, i)) != NULL; i++) {
+        const struct module *m = layer->what;
+
+        if (m != NULL && m->adds_slash) {
+            return errmsg_set(err,
+                              "trailing_slash = \"redirect\" leads in a circle "
+                              "with module %s, which sends folders to \"/x/\": "
+                              "write \"off\"",
+                              m->name);
+        }
+    }
+    return 0;
+}
+
+static int
 check_location(const void *settings, struct errmsg *err)
 {
     const struct http_location_settings *s = settings;
@@ -54,7 +76,7 @@ check_location(const void *settings, struct errmsg *err)
     if (serves && s->returns.count > 0) {
         return errmsg_set(err, "beside a return no module or layers are asked");
     }
-    if (settings_check_routing(s, err) == -1) {
+    if (check_slash(s, err) == -1 || settings_check_routing(s, err) == -1) {
         return -1;
     }
     return s->module.what == NULL ? 0 : settings_check_module(&s->module, err);
