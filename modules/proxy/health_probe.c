@@ -53,11 +53,19 @@ judge(const struct probe *p, enum server_check was)
     return was;
 }
 
+/* How long a verdict counts when the role is no more there to give another. */
+static int64_t
+holds(const struct upstream_health_settings *how)
+{
+    return 10 * (how->interval + how->timeout);
+}
+
 /* The place may have gone to another server a moment ago. */
 static void
 count(struct probe *p, const char *why)
 {
-    enum server_check was = servers_check(p->place), now;
+    int64_t at = loop_now(p->prober->loop);
+    enum server_check was = servers_check(p->place, at), now;
 
     if (servers_incarnation(p->place) != p->incarnation) {
         return;
@@ -66,8 +74,11 @@ count(struct probe *p, const char *why)
     p->failed = why != NULL ? p->failed + 1 : 0;
     now = judge(p, was);
     servers_count(p->place, SERVER_CHECKS + (why != NULL), 1);
-    servers_set_check(p->place, now, loop_now(p->prober->loop),
-                      why != NULL ? str_from(why) : STR_NONE);
+    servers_set_check(p->place, at,
+                      &(struct server_verdict){
+                          .check = now,
+                          .holds = holds(&p->upstream->how),
+                          .why = why != NULL ? str_from(why) : STR_NONE });
     if (now != was && !(was == SERVER_UNCHECKED && now == SERVER_CHECKED_UP)) {
         tell(p, now, why);
     }

@@ -166,7 +166,7 @@ collect_up(const struct metric *m, struct metric_out *out)
     EACH_USED(place)
     {
         bool up = !servers_is_drained(place) &&
-                  servers_check(place) != SERVER_CHECKED_DOWN &&
+                  servers_check(place, now) != SERVER_CHECKED_DOWN &&
                   servers_gate(place, now) == SERVER_OPEN;
 
         tell(out, m, place, NULL, NULL, up);

@@ -44,7 +44,8 @@ sum(int place, unsigned first, unsigned count)
 static bool
 is_checked_down(const struct upstream_settings *u, int place)
 {
-    return u->health.count > 0 && servers_check(place) == SERVER_CHECKED_DOWN;
+    return u->health.count > 0 &&
+           servers_check(place, clock_ms()) == SERVER_CHECKED_DOWN;
 }
 
 static const char *
@@ -65,7 +66,7 @@ check_of(const struct upstream_settings *u, int place)
 {
     static const char *const names[] = { "unknown", "good", "bad" };
 
-    return u->health.count == 0 ? "-" : names[servers_check(place)];
+    return u->health.count == 0 ? "-" : names[servers_check(place, clock_ms())];
 }
 
 /* Its process, as long as that is known. */

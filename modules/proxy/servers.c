@@ -38,6 +38,7 @@ struct state {
     _Atomic int64_t back_ms;
     _Atomic uint32_t check; /* enum server_check */
     _Atomic int64_t checked_ms;
+    _Atomic int64_t check_until_ms; /* so long it counts */
     _Atomic uint64_t checker;
     char why[SERVERS_WHY_MAX];
 };
@@ -389,18 +390,25 @@ servers_good(int place, int64_t now)
 /* ---- checks ---- */
 
 enum server_check
-servers_check(int place)
+servers_check(int place, int64_t now)
 {
-    uint32_t check =
-        is_place(place) ? atomic_load(&shared->states[place].check) : 0;
+    uint32_t check;
+    int64_t until;
 
+    if (!is_place(place)) {
+        return SERVER_UNCHECKED;
+    }
+    check = atomic_load(&shared->states[place].check);
+    until = atomic_load(&shared->states[place].check_until_ms);
+    if (until <= now || until > now + SERVERS_CHECK_MAX + APART_MS) {
+        return SERVER_UNCHECKED;
+    }
     return check <= SERVER_CHECKED_DOWN ? (enum server_check)check
                                         : SERVER_UNCHECKED;
 }
 
 void
-servers_set_check(int place, enum server_check check, int64_t now,
-                  struct str why)
+servers_set_check(int place, int64_t now, const struct server_verdict *v)
 {
     struct state *s;
 
@@ -408,14 +416,15 @@ servers_set_check(int place, enum server_check check, int64_t now,
         return;
     }
     s = &shared->states[place];
-    if (check == SERVER_CHECKED_UP &&
-        servers_check(place) == SERVER_CHECKED_DOWN) {
+    if (v->check == SERVER_CHECKED_UP &&
+        servers_check(place, now) == SERVER_CHECKED_DOWN) {
         is_back(place, now);
     }
-    if (why.len > 0) {
-        tell_why(s, why);
+    if (v->why.len > 0) {
+        tell_why(s, v->why);
     }
-    atomic_store(&s->check, check);
+    atomic_store(&s->check, v->check);
+    atomic_store(&s->check_until_ms, now + v->holds);
     atomic_store(&s->checked_ms, now);
     atomic_store(&s->checker, slot_self_owner());
 }

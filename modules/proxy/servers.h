@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SERVERS_MAX 512          /* places */
+#define SERVERS_MAX 512 /* places */
 #define SERVERS_UPSTREAM_MAX 256 /* bytes of a name, NUL included */
 #define SERVERS_NAME_MAX 272
 #define SERVERS_WHY_MAX 160
@@ -91,10 +91,18 @@ bool servers_good(int place, int64_t now);
 
 enum server_check { SERVER_UNCHECKED, SERVER_CHECKED_UP, SERVER_CHECKED_DOWN };
 
-/* The role: what its last check says of the server, and why it is down. */
-void servers_set_check(int place, enum server_check check, int64_t now,
-                       struct str why);
-enum server_check servers_check(int place);
+#define SERVERS_CHECK_MAX (20 * 3600 * 1000) /* ms */
+
+struct server_verdict {
+    enum server_check check;
+    int64_t holds;  /* ms, SERVERS_CHECK_MAX at most */
+    struct str why; /* it is down */
+};
+
+/* The role: what its last check says of the server. */
+void servers_set_check(int place, int64_t now, const struct server_verdict *v);
+/* A verdict that is too old counts for nothing. */
+enum server_check servers_check(int place, int64_t now);
 
 /* Since when the server is back after it had been down or drained; 0: it was
  * never away. */

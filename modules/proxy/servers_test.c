@@ -73,7 +73,7 @@ a_place_without_a_server_has_nothing(void **state)
     (void)state;
     for (int place = -1; place <= SERVERS_MAX; place += SERVERS_MAX + 1) {
         assert_int_equal(servers_gate(place, NOW), SERVER_OPEN);
-        assert_int_equal(servers_check(place), SERVER_UNCHECKED);
+        assert_int_equal(servers_check(place, NOW), SERVER_UNCHECKED);
         assert_int_equal(servers_opened(place), 0);
         assert_int_equal(servers_counted(place, SERVER_RETRIES), 0);
         assert_int_equal(servers_upstream(place).len, 0);
@@ -81,7 +81,9 @@ a_place_without_a_server_has_nothing(void **state)
         assert_false(one_fails(place, NOW));
         servers_open(place, 1);
         servers_set_drained(place, true, NOW);
-        servers_set_check(place, SERVER_CHECKED_DOWN, NOW, STR("x"));
+        servers_set_check(
+            place, NOW,
+            &(struct server_verdict){ SERVER_CHECKED_DOWN, 1000, STR("x") });
     }
 }
 
@@ -186,11 +188,21 @@ checks_and_the_operator_bring_a_server_back(void **state)
 
     (void)state;
     assert_int_equal(servers_back(s, NOW), 0);
-    servers_set_check(s, SERVER_CHECKED_DOWN, NOW, STR("no\nanswer"));
+    servers_set_check(s, NOW,
+                      &(struct server_verdict){ SERVER_CHECKED_DOWN, 1000,
+                                                STR("no\nanswer") });
+    assert_int_equal(servers_check(s, NOW + 999), SERVER_CHECKED_DOWN);
+    assert_int_equal(servers_check(s, NOW + 1000), SERVER_UNCHECKED);
+    assert_int_equal(servers_check(s, NOW - INT64_C(1) * SERVERS_CHECK_MAX),
+                     SERVER_CHECKED_DOWN);
+    assert_int_equal(servers_check(s, NOW - INT64_C(2) * SERVERS_CHECK_MAX),
+                     SERVER_UNCHECKED);
     servers_story(s, NOW, &story);
     assert_string_equal(story.why, "no\\x0aanswer");
     assert_int_equal(story.checked_ms, NOW);
-    servers_set_check(s, SERVER_CHECKED_UP, NOW + 1, STR_NONE);
+    servers_set_check(
+        s, NOW + 1,
+        &(struct server_verdict){ SERVER_CHECKED_UP, 1000, STR_NONE });
     assert_int_equal(servers_back(s, NOW + 2), NOW + 1);
     servers_set_drained(s, true, NOW + 3);
     assert_true(servers_is_drained(s));

@@ -53,7 +53,8 @@ static inline bool
 upstream_checked_down(const struct server *s)
 {
     return s->seen.upstream->settings->health.count > 0 &&
-           servers_check(s->place) == SERVER_CHECKED_DOWN;
+           servers_check(s->place, loop_now(s->seen.upstream->loop)) ==
+               SERVER_CHECKED_DOWN;
 }
 
 /* upstream.c: the epoch grows, and the exchange is told. */
