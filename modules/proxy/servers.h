@@ -31,6 +31,8 @@
 #include <stdint.h>
 
 #define SERVERS_MAX 512 /* places */
+/* Those of one weir.conf: the generation before it has some, too. */
+#define SERVERS_CONF_MAX (SERVERS_MAX / 2)
 #define SERVERS_UPSTREAM_MAX 256 /* bytes of a name, NUL included */
 #define SERVERS_NAME_MAX 272
 #define SERVERS_WHY_MAX 160

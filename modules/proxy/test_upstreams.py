@@ -397,6 +397,13 @@ def test_a_reload_reads_the_cas_of_checks_anew(weir, server, tmp_path):
      "must begin with '/'"),
     (EGRESS, LOCATION.replace('"api"', '"http://127.0.0.1:1/x"'),
      "ends behind the port"),
+    (EGRESS + "upstreams = ( " + ", ".join(
+        f'{{ name = "u{i}"; servers = ( ' + ", ".join(
+            f'"h{k}:{i + 1}"' for k in range(43)) + "); }"
+        for i in range(6)) + " );",
+     "".join(f'{{ path = "/{i}"; module = "proxy"; upstream = "u{i}"; }},'
+             for i in range(6)),
+     'with those of "u5" the upstreams of all layers have more than 256'),
     ("", LOCATION.replace('"api"', '"http://10.0.0.1"'),
      '"allow 10.0.0.1" before it in egress would allow it'),
 ])

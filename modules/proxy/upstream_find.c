@@ -243,6 +243,8 @@ upstream_each(const struct settings *s, struct pool *pool,
 /* ---- the check of a file ---- */
 
 struct check {
+    struct walk seen;
+    size_t servers; /* of those that were seen */
     const struct settings *s;
     struct pool *pool;
     const struct egress *egress;
@@ -274,10 +276,31 @@ report(const struct check *c, const struct conf_where *where,
     fprintf(c->out, "%s:%d: %s\n", where->file, where->line, err->text);
 }
 
+/* The table of servers (servers.h) has to have room for all. */
+static int
+check_room(struct check *c, const struct upstream_settings *u,
+           struct errmsg *err)
+{
+    if (!is_new(&c->seen, u->name)) {
+        return 0;
+    }
+    note(&c->seen, u);
+    if (c->servers <= SERVERS_CONF_MAX &&
+        c->servers + u->servers.count > SERVERS_CONF_MAX) {
+        c->servers += u->servers.count;
+        return errmsg_set(err,
+                          "with those of \"%.*s\" the upstreams of all layers "
+                          "have more than %d servers",
+                          STR_ARGS(u->name), SERVERS_CONF_MAX);
+    }
+    c->servers += u->servers.count;
+    return 0;
+}
+
 static void
 check_layer(void *arg, const struct conf_extra *layer)
 {
-    const struct check *c = arg;
+    struct check *c = arg;
     const struct upstream_settings *u;
     struct conf_where where;
     struct errmsg err;
@@ -288,7 +311,7 @@ check_layer(void *arg, const struct conf_extra *layer)
     }
     name = proxy_layer_upstream(layer->settings, &where);
     u = upstream_find(c->s, c->pool, name, &err);
-    if (u == NULL ||
+    if (u == NULL || check_room(c, u, &err) == -1 ||
         (upstream_is_url(name) &&
          check_egress(c, upstream_server_at(u, 0)->address, &err) == -1)) {
         errmsg_prefix(&err, "upstream: ");
@@ -302,9 +325,13 @@ upstream_check_file(const struct settings *s, FILE *out)
     const struct conf_groups *all = &upstream_root_of(s)->upstreams;
     const struct upstream_settings *u = all->items;
     struct pool *pool = pool_new(4096);
-    struct check c = { s, pool,
-                       egress_parse(pool, s->egress.items, s->egress.count),
-                       out };
+    struct check c = {
+        .seen = { .pool = pool },
+        .s = s,
+        .pool = pool,
+        .egress = egress_parse(pool, s->egress.items, s->egress.count),
+        .out = out,
+    };
 
     for (size_t i = 0; i < all->count; i++) {
         for (size_t k = 0; k < u[i].servers.count; k++) {
