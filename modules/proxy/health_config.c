@@ -199,8 +199,8 @@ needs_more(const struct rights *had, const struct rights *needs)
     return needs->connect_local && !had->connect_local;
 }
 
-/* Whether a role with the settings a can do the TLS of b.  What it has read of
- * CAs may be another file's now, though the name is the same. */
+/* Whether a role with the settings a can do the TLS of b.  A file of CAs may
+ * have others in it than those that the role has read. */
 static bool
 can_do_tls(const struct upstream_root *a, const struct upstream_root *b)
 {

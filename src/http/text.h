@@ -29,9 +29,8 @@ struct http_text;
 const struct http_text *http_text_new(struct pool *pool, struct str text,
                                       const struct regex *groups,
                                       struct errmsg *err);
-/* In the request's pool.  What variables write begins no host: a URL begins
- * with two slashes only if the text does.  False: it would be too long; *out is
- * empty. */
+/* In the request's pool.  A URL begins with two slashes, and so with a host,
+ * only if the text does.  False: it would be too long; *out is empty. */
 bool http_text_write(const struct exchange *x, const struct http_text *t,
                      enum http_place place, struct str *out);
 /* Of a body of that media type. */
