@@ -335,7 +335,7 @@ struct http_request {
 /* Whether the host that connected is one of trusted_proxies, so that its word
  * about the client counts. */
 bool http_is_trusted(const struct http_request *r);
-/* Whether a rule of rewrites has made its path. */
+/* Whether a rewrite has changed its path; target is what the client sent. */
 bool http_is_rewritten(const struct http_request *r);
 /* First header of that name (any case), NULL if there is none. */
 const struct str *http_header(const struct http_request *r, const char *name);
@@ -546,9 +546,6 @@ void http_taken_away(struct http_request *r);
 /* Ends a taken-over request for the access log; call in on_close, or when
  * conn_detach() has given the connection to another process. */
 void http_taken_done(struct http_request *r, uint64_t body_bytes);
-
-/* A rewrite has changed the path; target is what the client sent. */
-bool http_is_rewritten(const struct http_request *r);
 
 /* Adds a note on the request's outcome to its log line. */
 void http_note(struct http_request *r, const char *format, ...)
