@@ -2,10 +2,13 @@
 modules/proxy, and nothing stands in for what others are sent."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import threading
+
 import pytest
 
 from exchange_help import at_root, ok, server  # noqa: F401
 from http_client import Http, get
+from patience import busy
 from test_http_malformed import ACCEPTED, ONE_BODY, REFUSED, SMUGGLED
 from weir import wait_for
 
@@ -119,10 +122,13 @@ def test_bytes_behind_an_answer_are_nobodys(weir, server):
 
 
 def test_bytes_on_an_idle_link_are_nobodys(weir, server):
+    said = threading.Event()
+
     def answer(r, p):
         p.say(ok("first"))
         if len(s.requests) == 1:
             p.say(BEHIND)
+        said.set()
         return b""
 
     s = server(answer)
@@ -131,6 +137,7 @@ def test_bytes_on_an_idle_link_are_nobodys(weir, server):
         for _ in range(3):
             c.send("GET", "/x")
             assert c.answer().body == b"first"
+            assert said.wait(busy(5))  # else it answers the next request
 
 
 def test_no_request_is_smuggled(weir, server):
