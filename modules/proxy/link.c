@@ -105,6 +105,7 @@ static const struct conn_handlers handlers = {
     .on_writable = on_writable,
     .on_eof = on_eof,
     .on_close = on_close,
+    .hears_out = true,
 };
 
 static void

@@ -143,6 +143,7 @@ static const struct conn_handlers client_handlers = {
     .on_writable = on_writable,
     .on_eof = on_eof,
     .on_close = on_client_close,
+    .hears_out = true,
 };
 
 static const struct conn_handlers server_handlers = {
@@ -150,6 +151,7 @@ static const struct conn_handlers server_handlers = {
     .on_writable = on_writable,
     .on_eof = on_eof,
     .on_close = on_server_close,
+    .hears_out = true,
 };
 
 static void

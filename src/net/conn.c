@@ -328,20 +328,17 @@ conn_resume_reading(struct conn *c)
 
 /* ---- life ---- */
 
-/* Whether the peer has ended in good order while its owner reads nothing: what
- * it sent lies with the system, and is read when the owner goes on.  A local
- * socket is told as broken then; the loop tells it once. */
+/* Whether the peer has ended in good order while its owner reads nothing, and
+ * is heard out later: what it sent lies with the system.  A local socket is
+ * told as broken then; the loop tells it once. */
 static bool
 ended_in_pause(const struct conn *c)
 {
     char byte;
-    ssize_t n;
 
-    if (!c->read_paused || c->finishing || c->io.wanted != 0) {
-        return false;
-    }
-    n = recv(c->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n > 0 || (n == 0 && c->handlers->on_eof != NULL);
+    return c->handlers->hears_out && c->read_paused && !c->finishing &&
+           c->io.wanted == 0 &&
+           recv(c->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
 static void

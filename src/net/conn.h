@@ -61,6 +61,10 @@ struct conn_handlers {
     /* The connection ended, by us or the peer; nothing may be sent any more.
      * reason is for the log, static or short lived. */
     void (*on_close)(void *arg, const char *reason);
+    /* A peer that ended in good order while reading was paused is heard out:
+     * its bytes and its end come when the owner reads on.  Without it the
+     * connection is closed at once, as there is nobody to answer. */
+    bool hears_out;
 };
 
 struct conn {

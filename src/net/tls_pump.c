@@ -129,6 +129,7 @@ static const struct conn_handlers peer_handlers = {
     .on_writable = peer_has_room,
     .on_eof = peer_ended,
     .on_close = peer_closed,
+    .hears_out = true,
 };
 
 /* ---- from the far end ---- */

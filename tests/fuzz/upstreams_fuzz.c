@@ -71,7 +71,7 @@ look(int64_t now)
     require(back >= 0 && back <= now);
     require(story.checked_ms >= 0 && story.checked_ms <= now);
     require(strnlen(story.why, sizeof(story.why)) < sizeof(story.why));
-    require(servers_check(place) <= SERVER_CHECKED_DOWN);
+    require(servers_check(place, now) <= SERVER_CHECKED_DOWN);
     require(servers_opened(place) >= 0);
     require(servers_gauged(place, SERVER_WAITING) >= 0);
     servers_counted(place, SERVER_RETRIES);
@@ -83,6 +83,8 @@ use(int64_t now)
 {
     const struct server_rules rules = { .max_fails = 1, .fail_timeout = 1000 };
     const struct server_rules never = { .max_fails = 0, .fail_timeout = 1000 };
+    const struct server_verdict down = { SERVER_CHECKED_DOWN, 1000, STR("y") };
+    const struct server_verdict up = { SERVER_CHECKED_UP, 1000, STR_NONE };
 
     require(!servers_fail(place, &never, now, STR("x")));
     servers_fail(place, &rules, now, STR("x"));
@@ -92,8 +94,11 @@ use(int64_t now)
     require(!servers_try(place, &rules, now + 1000));
     require(servers_good(place, now));
     require(servers_gate(place, now) == SERVER_OPEN);
-    servers_set_check(place, SERVER_CHECKED_DOWN, now, STR("y"));
-    servers_set_check(place, SERVER_CHECKED_UP, now, STR_NONE);
+    servers_set_check(place, now, &down);
+    require(servers_check(place, now) == SERVER_CHECKED_DOWN);
+    require(servers_check(place, now + down.holds) == SERVER_UNCHECKED);
+    servers_set_check(place, now, &up);
+    require(servers_check(place, now) == SERVER_CHECKED_UP);
     servers_open(place, 1);
     servers_gauge(place, SERVER_WAITING, 1);
     servers_observe(place, now);

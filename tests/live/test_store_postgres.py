@@ -10,6 +10,7 @@ import signal
 import socket
 import threading
 import uuid
+from contextlib import suppress
 
 import pytest
 
@@ -46,7 +47,8 @@ def own(server, monkeypatch, databases):
     monkeypatch.setitem(weir_py.DEFAULTS, "backend", made.settings)
     yield made
     for pid in server.pids():
-        os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # a session that has just ended
+            os.kill(pid, signal.SIGCONT)
     if not server.pids():
         server.start()
 

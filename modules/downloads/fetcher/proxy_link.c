@@ -335,6 +335,7 @@ static const struct conn_handlers server_handlers = {
     .on_writable = server_on_writable,
     .on_eof = server_on_eof,
     .on_close = server_on_close,
+    .hears_out = true,
 };
 
 static int64_t

@@ -112,12 +112,20 @@ on_close(void *arg, const char *reason)
     conn_close(s->c, "again");
 }
 
-static const struct conn_handlers handlers = { on_data, on_writable, on_eof,
-                                               on_close };
-static const struct conn_handlers no_eof = { on_data, NULL, NULL, on_close };
+static const struct conn_handlers handlers = { .on_data = on_data,
+                                               .on_writable = on_writable,
+                                               .on_eof = on_eof,
+                                               .on_close = on_close };
+static const struct conn_handlers hearing = { .on_data = on_data,
+                                              .on_eof = on_eof,
+                                              .on_close = on_close,
+                                              .hears_out = true };
+static const struct conn_handlers no_eof = { .on_data = on_data,
+                                             .on_close = on_close };
 /* A second table, so that handing over changes the handlers. */
-static const struct conn_handlers first = { on_data, on_writable, NULL,
-                                            on_close };
+static const struct conn_handlers first = { .on_data = on_data,
+                                            .on_writable = on_writable,
+                                            .on_close = on_close };
 
 static inline int
 set_up(void **state)

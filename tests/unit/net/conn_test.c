@@ -242,6 +242,14 @@ closing_in_any_callback_is_safe(void **state)
     close(s.peer);
 }
 
+static void
+turns(int n)
+{
+    for (int i = 0; i < n; i++) {
+        loop_turn(l, 0);
+    }
+}
+
 /* A local peer that ends is told as broken, but what it sent is there. */
 static void
 what_lies_there_outlives_its_sender(void **state)
@@ -249,23 +257,33 @@ what_lies_there_outlives_its_sender(void **state)
     struct session s;
 
     (void)state;
-    open_session(&s, &handlers, &small);
+    open_session(&s, &hearing, &small);
     conn_pause_reading(s.c);
     say(&s, "last words");
     close(s.peer);
-    for (int i = 0; i < 5; i++) {
-        loop_turn(l, 0);
-    }
+    turns(5);
     assert_int_equal(s.close_calls, 0);
     conn_resume_reading(s.c);
-    for (int i = 0; i < 5; i++) {
-        loop_turn(l, 0);
-    }
+    turns(5);
     saw(&s, "last words");
     assert_int_equal(s.eof_calls, 1);
     if (s.close_calls == 0) {
         conn_close(s.c, "done");
     }
+}
+
+/* Most owners only answer: they want to know at once. */
+static void
+a_peer_that_goes_while_it_waits_is_noticed(void **state)
+{
+    struct session s;
+
+    (void)state;
+    open_session(&s, &handlers, &small);
+    conn_pause_reading(s.c);
+    close(s.peer);
+    turns(5);
+    assert_int_equal(s.close_calls, 1);
 }
 
 static void
@@ -462,6 +480,7 @@ main(void)
         TEST(handed_over_with_the_rest),
         TEST(closed_by_the_peer),
         TEST(what_lies_there_outlives_its_sender),
+        TEST(a_peer_that_goes_while_it_waits_is_noticed),
         TEST(half_closed_by_the_peer),
         TEST(closing_in_any_callback_is_safe),
         TEST(reset_is_noticed),
