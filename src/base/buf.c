@@ -151,6 +151,27 @@ buf_add_str(struct buf *b, struct str s)
 }
 
 int
+buf_join(struct buf *b, const struct str *parts, size_t count)
+{
+    size_t len = 0;
+    uint8_t *to;
+
+    for (size_t i = 0; i < count; i++) {
+        len += parts[i].len;
+    }
+    to = buf_reserve(b, len);
+    if (to == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to, parts[i].ptr, parts[i].len);
+        to += parts[i].len;
+    }
+    buf_commit(b, len);
+    return 0;
+}
+
+int
 buf_printf(struct buf *b, const char *format, ...)
 {
     va_list args;

@@ -40,6 +40,8 @@ size_t buf_room(const struct buf *b);
 /* 0, or -1 with nothing added. */
 int buf_add(struct buf *b, const void *data, size_t n);
 int buf_add_str(struct buf *b, struct str s);
+/* All of them: buf_join(b, STRS(a, b)). */
+int buf_join(struct buf *b, const struct str *parts, size_t count);
 int buf_printf(struct buf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int buf_vprintf(struct buf *b, const char *format, va_list args)

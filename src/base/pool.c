@@ -177,23 +177,47 @@ pool_str(struct pool *p, struct str s)
 }
 
 struct str
+pool_join(struct pool *p, const struct str *parts, size_t count)
+{
+    size_t len = 0;
+    char *text, *to;
+
+    for (size_t i = 0; i < count; i++) {
+        len += parts[i].len;
+    }
+    to = text = pool_alloc(p, len + 1);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to, parts[i].ptr, parts[i].len);
+        to += parts[i].len;
+    }
+    *to = '\0';
+    return str_of(text, len);
+}
+
+struct str
 pool_printf(struct pool *p, const char *format, ...)
 {
+    char shorter[256]; /* most are: printed once */
     va_list args, again;
-    size_t size;
-    char *text;
+    struct str text;
+    char *to;
     int n;
 
     va_start(args, format);
     va_copy(again, args);
-    n = vsnprintf(NULL, 0, format, args);
+    n = vsnprintf(shorter, sizeof(shorter), format, args);
     va_end(args);
     assert(n >= 0);
-    size = (size_t)n + 1;
-    text = pool_alloc(p, size);
-    vsnprintf(text, size, format, again);
+    text = str_of(shorter, (size_t)n);
+    if (text.len < sizeof(shorter)) {
+        text = pool_str(p, text);
+    } else {
+        to = pool_alloc(p, text.len + 1);
+        vsnprintf(to, text.len + 1, format, again);
+        text.ptr = to;
+    }
     va_end(again);
-    return (struct str){ text, (size_t)n };
+    return text;
 }
 
 void

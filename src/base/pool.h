@@ -22,6 +22,8 @@ void *pool_alloc(struct pool *p, size_t n);
 void *pool_zero(struct pool *p, size_t n);
 struct str pool_str(struct pool *p, struct str s); /* copy, NUL added */
 char *pool_cstr(struct pool *p, struct str s);
+/* One behind the other, NUL added: pool_join(p, STRS(a, b)). */
+struct str pool_join(struct pool *p, const struct str *parts, size_t count);
 struct str pool_printf(struct pool *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -30,12 +30,6 @@ str_of(const void *ptr, size_t len)
     return (struct str){ ptr, len };
 }
 
-bool
-str_eq(struct str a, struct str b)
-{
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
 static char
 lower(char c)
 {
@@ -43,13 +37,10 @@ lower(char c)
 }
 
 bool
-str_eq_nocase(struct str a, struct str b)
+str_same_nocase(const char *a, const char *b, size_t n)
 {
-    if (a.len != b.len) {
-        return false;
-    }
-    for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.ptr[i]) != lower(b.ptr[i])) {
+    for (size_t i = 0; i < n; i++) {
+        if (a[i] != b[i] && lower(a[i]) != lower(b[i])) {
             return false;
         }
     }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct str {
     const char *ptr; /* borrowed */
@@ -17,13 +18,30 @@ struct str {
 
 #define STR(literal) ((struct str){ (literal), sizeof(literal) - 1 })
 #define STR_NONE ((struct str){ "", 0 })
+/* An array of them and its size, two arguments of a call. */
+#define STRS(...)                        \
+    (const struct str[]){ __VA_ARGS__ }, \
+        sizeof((const struct str[]){ __VA_ARGS__ }) / sizeof(struct str)
 /* For printf's "%.*s". */
 #define STR_ARGS(s) (int)(s).len, (s).ptr
 
 struct str str_from(const char *nul_terminated); /* NULL gives STR_NONE */
 struct str str_of(const void *ptr, size_t len);
-bool str_eq(struct str a, struct str b);
-bool str_eq_nocase(struct str a, struct str b); /* ASCII letters only */
+/* n bytes each; ASCII letters only are the same in either case. */
+bool str_same_nocase(const char *a, const char *b, size_t n);
+
+static inline bool
+str_eq(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool
+str_eq_nocase(struct str a, struct str b)
+{
+    return a.len == b.len && str_same_nocase(a.ptr, b.ptr, a.len);
+}
+
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 int str_compare(struct str a, struct str b);

@@ -163,6 +163,22 @@ test_printf(void **state)
     buf_clear(&b);
 }
 
+static void
+test_join(void **state)
+{
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 5);
+    assert_int_equal(buf_join(&b, STRS(STR("ab"), STR_NONE, STR("c"))), 0);
+    holds(&b, "abc");
+    assert_int_equal(buf_join(&b, STRS(STR("de"), STR("f"))), -1);
+    holds(&b, "abc");
+    assert_int_equal(buf_join(&b, STRS(STR("d"), STR("e"))), 0);
+    holds(&b, "abcde");
+    buf_clear(&b);
+}
+
 int
 main(void)
 {
@@ -173,6 +189,7 @@ main(void)
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_stream),
         cmocka_unit_test(test_printf),
+        cmocka_unit_test(test_join),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

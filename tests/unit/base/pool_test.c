@@ -66,6 +66,15 @@ test_strings(void **state)
     assert_int_equal(s.len, 502);
     assert_int_equal(s.ptr[501], '1');
     assert_int_equal(s.ptr[502], '\0');
+    s = pool_printf(p, "%0255d", 1); /* as long as is printed once */
+    assert_int_equal(s.len, 255);
+    assert_int_equal(s.ptr[254], '1');
+    s = pool_printf(p, "%0256d", 1);
+    assert_int_equal(s.len, 256);
+    assert_int_equal(s.ptr[255], '1');
+    s = pool_join(p, STRS(STR("a"), STR_NONE, str_of("bcd", 2)));
+    assert_int_equal(s.len, 3);
+    assert_string_equal(s.ptr, "abc");
     pool_free(&p);
 }
 
