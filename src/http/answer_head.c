@@ -90,28 +90,6 @@ http_set_trailer(struct http_request *r, const char *name, struct str value)
     add_field(x, &x->trailers, name, value);
 }
 
-/* These return 0, or not 0 when memory is out. */
-static int
-add_line(struct buf *b, const char *name, struct str value)
-{
-    struct str n = str_from(name);
-    char *to = (char *)buf_reserve(b, n.len + value.len + 4);
-
-    if (to == NULL) {
-        return -1;
-    }
-    memcpy(to, n.ptr, n.len);
-    to += n.len;
-    *to++ = ':';
-    *to++ = ' ';
-    memcpy(to, value.ptr, value.len);
-    to += value.len;
-    *to++ = '\r';
-    *to++ = '\n';
-    buf_commit(b, n.len + value.len + 4);
-    return 0;
-}
-
 static bool
 has_line(struct str lines, struct str name)
 {
@@ -171,7 +149,7 @@ add_fields(struct buf *b, const struct exchange *x)
         }
     }
     for (const struct http_field *f = x->fields; f != NULL; f = f->next) {
-        bad |= add_line(b, f->name, f->value);
+        bad |= http_add_line(b, str_from(f->name), f->value);
     }
     return bad;
 }
@@ -186,8 +164,8 @@ add_length(struct buf *b, int64_t length)
         *--at = (char)('0' + length % 10);
         length /= 10;
     } while (length > 0);
-    return add_line(b, "Content-Length",
-                    str_of(at, (size_t)(text + sizeof(text) - at)));
+    return http_add_line(b, STR("Content-Length"),
+                         str_of(at, (size_t)(text + sizeof(text) - at)));
 }
 
 static int
@@ -200,12 +178,12 @@ add_framing(struct buf *b, const struct exchange *x, int64_t length)
     } else if (length >= 0 && x->status != 204 && x->status != 304) {
         bad |= add_length(b, length);
     } else if (x->chunked) {
-        bad |= add_line(b, "Transfer-Encoding", STR("chunked"));
+        bad |= http_add_line(b, STR("Transfer-Encoding"), STR("chunked"));
     }
     if (x->close) {
-        bad |= add_line(b, "Connection", STR("close"));
+        bad |= http_add_line(b, STR("Connection"), STR("close"));
     } else if (x->head.version == 10) {
-        bad |= add_line(b, "Connection", STR("keep-alive"));
+        bad |= http_add_line(b, STR("Connection"), STR("keep-alive"));
     }
     return bad;
 }
@@ -216,16 +194,14 @@ http_add_head(struct buf *b, const struct exchange *x, const char *type,
 {
     int bad = buf_add_str(b, first_lines(x->status));
 
-    bad |= buf_add_str(b, STR("X-Request-ID: "));
-    bad |= buf_add_str(b, x->pub.request_id);
-    bad |= buf_add(b, "\r\n", 2);
+    bad |= http_add_line(b, STR("X-Request-ID"), x->pub.request_id);
     if (type != NULL) {
-        bad |= add_line(b, "Content-Type", str_from(type));
+        bad |= http_add_line(b, STR("Content-Type"), str_from(type));
     }
     if (x->c->server->settings.hsts.len > 0 &&
         str_eq(x->pub.scheme, STR("https"))) {
-        bad |= buf_printf(b, "Strict-Transport-Security: %.*s\r\n",
-                          STR_ARGS(x->c->server->settings.hsts));
+        bad |= http_add_line(b, STR("Strict-Transport-Security"),
+                             x->c->server->settings.hsts);
     }
     bad |= add_framing(b, x, length);
     bad |= add_fields(b, x);
@@ -241,8 +217,7 @@ http_add_info(struct buf *b, int status, const struct http_header *headers,
 
     for (size_t i = 0; i < count; i++) {
         if (fits_in_header(headers[i].value)) {
-            bad |= buf_printf(b, "%.*s: %.*s\r\n", STR_ARGS(headers[i].name),
-                              STR_ARGS(headers[i].value));
+            bad |= http_add_line(b, headers[i].name, headers[i].value);
         }
     }
     return bad | buf_add(b, "\r\n", 2);
@@ -282,7 +257,7 @@ http_add_trailers(struct buf *b, const struct exchange *x)
 
     for (const struct http_field *f = x->trailers; f != NULL; f = f->next) {
         if (all || is_announced(x, f)) {
-            bad |= add_line(b, f->name, f->value);
+            bad |= http_add_line(b, str_from(f->name), f->value);
         }
     }
     return bad;

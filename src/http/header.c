@@ -30,6 +30,12 @@ http_has_word(struct str list, struct str word)
     return false;
 }
 
+int
+http_add_line(struct buf *b, struct str name, struct str value)
+{
+    return buf_join(b, STRS(name, STR(": "), value, STR("\r\n")));
+}
+
 struct str
 http_param(const struct http_request *r, const char *name)
 {

@@ -342,6 +342,8 @@ const struct str *http_header(const struct http_request *r, const char *name);
 /* Whether a list of words with commas between them has that one, in any
  * case. */
 bool http_has_word(struct str list, struct str word);
+/* Adds "name: value"; -1: memory is out. */
+int http_add_line(struct buf *b, struct str name, struct str value);
 struct str http_param(const struct http_request *r, const char *name);
 /* First query parameter of that name, decoded into the pool; false: none. */
 bool http_query(struct http_request *r, const char *name, struct str *value);

@@ -185,11 +185,11 @@ http_trace_begin(struct http_request *r, bool trusted, struct http_trace *t)
 struct str
 http_traceparent(struct http_request *r)
 {
-    const struct http_trace *t = &exchange_of(r)->trace;
-    struct str span = random_hex(r->pool, SPAN_BYTES);
+    bool sampled = exchange_of(r)->trace.flags & 1;
 
-    return pool_printf(r->pool, "00-%.*s-%.*s-%02x", STR_ARGS(r->trace_id),
-                       STR_ARGS(span), (unsigned)t->flags & 1);
+    return pool_join(r->pool, STRS(STR("00-"), r->trace_id, STR("-"),
+                                   random_hex(r->pool, SPAN_BYTES),
+                                   sampled ? STR("-01") : STR("-00")));
 }
 
 struct str

@@ -169,10 +169,36 @@ addr_to_socket(const struct addr *a, struct sockaddr_storage *ss)
     return sizeof(sa_family_t);
 }
 
+/* Decimal digits, without a NUL; the end. */
+static char *
+put_number(char *to, unsigned n)
+{
+    if (n >= 10) {
+        to = put_number(to, n / 10);
+    }
+    *to++ = (char)('0' + n % 10);
+    return to;
+}
+
+/* The same.  Requests have some of these written: inet_ntop() costs more. */
+static char *
+put_ip4(char *to, const uint8_t *ip)
+{
+    for (size_t i = 0; i < 4; i++) {
+        if (i > 0) {
+            *to++ = '.';
+        }
+        to = put_number(to, ip[i]);
+    }
+    return to;
+}
+
 const char *
 addr_ip_text(const struct addr *a, char *dst)
 {
-    if (a->family == AF_INET || a->family == AF_INET6) {
+    if (a->family == AF_INET) {
+        *put_ip4(dst, a->ip) = '\0';
+    } else if (a->family == AF_INET6) {
         inet_ntop(a->family, a->ip, dst, ADDR_TEXT);
     } else {
         str_copy(dst, ADDR_TEXT,
@@ -184,12 +210,16 @@ addr_ip_text(const struct addr *a, char *dst)
 const char *
 addr_text(const struct addr *a, char *dst)
 {
-    char ip[ADDR_TEXT];
+    char ip[ADDR_TEXT], *end;
 
-    addr_ip_text(a, ip);
     if (a->family == AF_INET) {
-        snprintf(dst, ADDR_TEXT, "%.*s:%u", INET_ADDRSTRLEN, ip, a->port);
-    } else if (a->family == AF_INET6) {
+        end = put_ip4(dst, a->ip);
+        *end++ = ':';
+        *put_number(end, a->port) = '\0';
+        return dst;
+    }
+    addr_ip_text(a, ip);
+    if (a->family == AF_INET6) {
         snprintf(dst, ADDR_TEXT, "[%.*s]:%u", INET6_ADDRSTRLEN, ip, a->port);
     } else {
         str_copy(dst, ADDR_TEXT, str_from(ip));
