@@ -22,19 +22,6 @@ wrong(struct proxy_exchange *x, enum http_refusal why)
 
 /* ---- headers ---- */
 
-/* Those that weir says itself. */
-static bool
-is_ours(const struct proxy_exchange *x, struct str name)
-{
-    struct str ours = STR("Server Date X-Request-ID Content-Type X-Cascade");
-    bool found = x->r->api != NULL && str_eq_nocase(name, STR("API-Version"));
-
-    while (ours.len > 0 && !found) {
-        found = str_eq_nocase(str_cut(&ours, ' '), name);
-    }
-    return found;
-}
-
 static void
 add_vary(struct proxy_exchange *x, struct str value)
 {
@@ -48,29 +35,31 @@ add_vary(struct proxy_exchange *x, struct str value)
 }
 
 static void
-pass_header(struct proxy_exchange *x, const struct http_header *h)
+pass_header(struct proxy_exchange *x, const struct http_header *h, unsigned is)
 {
-    struct str value = h->value;
+    struct str name = h->name, value = h->value;
 
-    if (str_eq_nocase(h->name, STR("Vary"))) {
+    if (str_eq_nocase(name, STR("Vary"))) {
         add_vary(x, value);
         return;
     }
-    if (str_eq_nocase(h->name, STR("Location")) ||
-        str_eq_nocase(h->name, STR("Content-Location"))) {
-        value = rewrite_address(x, value);
-    } else if (str_eq_nocase(h->name, STR("Refresh"))) {
+    if ((is & HEADER_CHANGED) == 0) {
+        /* As it is. */
+    } else if (str_eq_nocase(name, STR("Refresh"))) {
         value = rewrite_refresh(x, value);
-    } else if (str_eq_nocase(h->name, STR("Set-Cookie"))) {
+    } else if (str_eq_nocase(name, STR("Set-Cookie"))) {
         value = rewrite_cookie(x, value);
+    } else {
+        value = rewrite_address(x, value);
     }
-    http_set_header(x->r, pool_cstr(x->r->pool, h->name), value);
+    http_set_header(x->r, pool_cstr(x->r->pool, name), value);
 }
 
 static bool
-goes_on(const struct proxy_exchange *x, struct str name)
+goes_on(const struct proxy_exchange *x, struct str name, unsigned is)
 {
-    return !header_is_hop(x->connection, name) && !is_ours(x, name) &&
+    return (is & HEADER_SAID) == 0 && header_goes_on(x->connection, name, is) &&
+           (x->r->api == NULL || !str_eq_nocase(name, STR("API-Version"))) &&
            !header_named(&x->layer->settings->hide_headers, name);
 }
 
@@ -96,7 +85,9 @@ pass_info(struct proxy_exchange *x)
     size_t count = 0;
 
     for (size_t i = 0; i < head->header_count; i++) {
-        if (goes_on(x, head->headers[i].name)) {
+        struct str name = head->headers[i].name;
+
+        if (goes_on(x, name, header_is(name))) {
             all[count++] = head->headers[i];
         }
     }
@@ -156,8 +147,11 @@ start_answer(struct proxy_exchange *x)
     const char *type = type_of(x);
 
     for (size_t i = 0; i < a->head.header_count; i++) {
-        if (goes_on(x, a->head.headers[i].name)) {
-            pass_header(x, &a->head.headers[i]);
+        const struct http_header *h = &a->head.headers[i];
+        unsigned is = header_is(h->name);
+
+        if (goes_on(x, h->name, is)) {
+            pass_header(x, h, is);
         }
     }
     http_send_as_is(x->r);
@@ -298,9 +292,11 @@ end_answer(struct proxy_exchange *x, bool clean)
 
     http_split_trailers(x->r->pool, buf_str(&x->trailers), &trailers, &count);
     for (size_t i = 0; i < count; i++) {
-        if (header_is_trailer(x->connection, trailers[i].name) &&
-            goes_on(x, trailers[i].name)) {
-            http_set_trailer(x->r, pool_cstr(x->r->pool, trailers[i].name),
+        struct str name = trailers[i].name;
+        unsigned is = header_is(name);
+
+        if ((is & HEADER_FRONT) == 0 && goes_on(x, name, is)) {
+            http_set_trailer(x->r, pool_cstr(x->r->pool, name),
                              trailers[i].value);
         }
     }

@@ -15,11 +15,14 @@
 bool
 ask_is_idempotent(struct str method)
 {
-    struct str known = STR("GET HEAD OPTIONS PUT DELETE PROPFIND SEARCH "
-                           "REPORT QUERY");
+    const struct str known[] = {
+        STR("GET"),    STR("HEAD"),   STR("OPTIONS"),
+        STR("PUT"),    STR("DELETE"), STR("PROPFIND"),
+        STR("SEARCH"), STR("REPORT"), STR("QUERY"),
+    };
 
-    while (known.len > 0) {
-        if (str_eq(str_cut(&known, ' '), method)) {
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (str_eq(known[i], method)) {
             return true;
         }
     }
@@ -92,10 +95,11 @@ path_of(const struct proxy_exchange *x)
         if (str_ends(front, STR("/")) && str_starts(rest, STR("/"))) {
             rest = str_skip(rest, 1);
         }
-        return pool_printf(r->pool, "%.*s%.*s", STR_ARGS(front),
-                           STR_ARGS(rest));
+        return pool_join(r->pool, STRS(front, rest));
     }
-    rest = pool_printf(r->pool, "%.*s%.*s", STR_ARGS(front), STR_ARGS(rest));
+    if (front.len > 0) {
+        rest = pool_join(r->pool, STRS(front, rest));
+    }
     return http_path_encode(r->pool, rest);
 }
 
@@ -141,22 +145,22 @@ add_line(struct buf *b, struct proxy_exchange *x)
 {
     struct str query = query_of(x);
 
-    return buf_printf(b, "%.*s %.*s%s%.*s HTTP/1.1\r\n", STR_ARGS(x->r->method),
-                      STR_ARGS(path_of(x)), query.len > 0 ? "?" : "",
-                      STR_ARGS(query));
+    return buf_join(b, STRS(x->r->method, STR(" "), path_of(x),
+                            query.len > 0 ? STR("?") : STR_NONE, query,
+                            STR(" HTTP/1.1\r\n")));
 }
 
 /* ---- headers ---- */
 
 static int
-add(struct buf *b, const struct proxy_exchange *x, const char *name,
+add(struct buf *b, const struct proxy_exchange *x, struct str name,
     struct str value)
 {
     if (value.len == 0 ||
-        header_named(&x->layer->settings->set_headers, str_from(name))) {
+        header_named(&x->layer->settings->set_headers, name)) {
         return 0;
     }
-    return header_write(b, str_from(name), value);
+    return http_add_line(b, name, value);
 }
 
 static struct str
@@ -172,35 +176,22 @@ host_of(const struct proxy_exchange *x)
     return host.len > 0 ? host : x->use.server->authority;
 }
 
-/* Headers that we write ourselves, of whatever the client has sent. */
-static bool
-is_ours(const struct http_request *r, struct str name)
-{
-    struct str ours = STR("Host Expect X-Request-ID traceparent tracestate "
-                          "Forwarded X-Real-IP Trailer");
-    bool api =
-        r->api != NULL && str_eq_nocase(str_first(name, 6), STR("X-API-"));
-
-    while (ours.len > 0 && !api) {
-        api = str_eq_nocase(str_cut(&ours, ' '), name);
-    }
-    return api || str_eq_nocase(str_first(name, 12), STR("X-Forwarded-"));
-}
-
 static int
 add_clients(struct buf *b, const struct proxy_exchange *x)
 {
     const struct http_request *r = x->r;
     struct str connection =
         header_join(r->pool, r->headers, r->header_count, STR("Connection"));
+    unsigned ours = HEADER_ASKED | (r->api != NULL ? HEADER_VERSION : 0);
     int bad = 0;
 
     for (size_t i = 0; i < r->header_count; i++) {
         const struct http_header *h = &r->headers[i];
+        unsigned is = header_is(h->name);
 
-        if (!header_is_hop(connection, h->name) && !is_ours(r, h->name) &&
+        if ((is & ours) == 0 && header_goes_on(connection, h->name, is) &&
             !header_named(&x->layer->settings->set_headers, h->name)) {
-            bad |= header_write(b, h->name, h->value);
+            bad |= http_add_line(b, h->name, h->value);
         }
     }
     return bad;
@@ -217,7 +208,7 @@ add_set(struct buf *b, const struct proxy_exchange *x)
 
         value = str_trim(value);
         if (value.len > 0) {
-            bad |= header_write(b, name, value);
+            bad |= http_add_line(b, name, value);
         }
     }
     return bad;
@@ -228,18 +219,16 @@ add_set(struct buf *b, const struct proxy_exchange *x)
 /* The list that a trusted proxy has sent goes on with its address; of anybody
  * else there is no list. */
 static struct str
-append(const struct proxy_exchange *x, const char *name, struct str last)
+append(const struct proxy_exchange *x, struct str name, struct str last)
 {
     struct http_request *r = x->r;
     struct str list = STR_NONE;
 
     if (http_is_trusted(r)) {
-        list =
-            header_join(r->pool, r->headers, r->header_count, str_from(name));
+        list = header_join(r->pool, r->headers, r->header_count, name);
     }
     return list.len == 0 ? last
-                         : pool_printf(r->pool, "%.*s, %.*s", STR_ARGS(list),
-                                       STR_ARGS(last));
+                         : pool_join(r->pool, STRS(list, STR(", "), last));
 }
 
 static struct str
@@ -262,14 +251,13 @@ static struct str
 forwarded(const struct proxy_exchange *x, struct str ip)
 {
     struct http_request *r = x->r;
-    bool v6 = str_find(ip, ':', 0) < ip.len;
-    struct str host = r->host.len == 0 ? STR_NONE
-                                       : pool_printf(r->pool, ";host=\"%.*s\"",
-                                                     STR_ARGS(r->host));
+    bool v6 = str_find(ip, ':', 0)<ip.len, host = r->host.len> 0;
 
-    return pool_printf(r->pool, "for=%s%.*s%s%.*s;proto=%.*s", v6 ? "\"[" : "",
-                       STR_ARGS(ip), v6 ? "]\"" : "", STR_ARGS(host),
-                       STR_ARGS(r->scheme));
+    return pool_join(r->pool, STRS(v6 ? STR("for=\"[") : STR("for="), ip,
+                                   v6 ? STR("]\"") : STR_NONE,
+                                   host ? STR(";host=\"") : STR_NONE, r->host,
+                                   host ? STR("\"") : STR_NONE, STR(";proto="),
+                                   r->scheme));
 }
 
 static int
@@ -280,16 +268,19 @@ add_forwarded(struct buf *b, const struct proxy_exchange *x)
     struct str ip = r->peer.family == AF_UNIX
                         ? STR("127.0.0.1")
                         : str_from(addr_ip_text(&r->peer, text));
-    int bad = add(b, x, "X-Forwarded-For", append(x, "X-Forwarded-For", ip));
+    int bad = add(b, x, STR("X-Forwarded-For"),
+                  append(x, STR("X-Forwarded-For"), ip));
 
-    bad |= add(b, x, "X-Real-IP", str_from(addr_ip_text(&r->client, client)));
-    bad |= add(b, x, "X-Forwarded-Proto", r->scheme);
-    bad |= add(b, x, "X-Forwarded-Host", r->host);
-    bad |= add(b, x, "X-Forwarded-Port", port_of(r));
-    bad |= add(b, x, "Forwarded", append(x, "Forwarded", forwarded(x, ip)));
-    bad |= add(b, x, "X-Request-ID", r->request_id);
-    bad |= add(b, x, "traceparent", http_traceparent(r));
-    return bad | add(b, x, "tracestate", http_tracestate(r));
+    bad |=
+        add(b, x, STR("X-Real-IP"), str_from(addr_ip_text(&r->client, client)));
+    bad |= add(b, x, STR("X-Forwarded-Proto"), r->scheme);
+    bad |= add(b, x, STR("X-Forwarded-Host"), r->host);
+    bad |= add(b, x, STR("X-Forwarded-Port"), port_of(r));
+    bad |= add(b, x, STR("Forwarded"),
+               append(x, STR("Forwarded"), forwarded(x, ip)));
+    bad |= add(b, x, STR("X-Request-ID"), r->request_id);
+    bad |= add(b, x, STR("traceparent"), http_traceparent(r));
+    return bad | add(b, x, STR("tracestate"), http_tracestate(r));
 }
 
 static int
@@ -300,9 +291,9 @@ add_version(struct buf *b, const struct proxy_exchange *x)
     if (r->api == NULL) {
         return 0;
     }
-    return add(b, x, "X-API-Version", r->api_version) |
-           add(b, x, "X-API-Vendor", r->api_vendor) |
-           add(b, x, "X-API-Format", r->api_format);
+    return add(b, x, STR("X-API-Version"), r->api_version) |
+           add(b, x, STR("X-API-Vendor"), r->api_vendor) |
+           add(b, x, STR("X-API-Format"), r->api_format);
 }
 
 /* ---- framing ---- */
@@ -319,8 +310,8 @@ static int
 add_connection(struct buf *b, const struct proxy_exchange *x)
 {
     if (x->upgrade.len > 0) {
-        return buf_printf(b, "Connection: Upgrade\r\nUpgrade: %.*s\r\n",
-                          STR_ARGS(x->upgrade));
+        return buf_join(b, STRS(STR("Connection: Upgrade\r\nUpgrade: "),
+                                x->upgrade, STR("\r\n")));
     }
     if (takes_trailers(x->r)) {
         return buf_add_str(b, STR("Connection: TE\r\nTE: trailers\r\n"));
@@ -337,7 +328,7 @@ add_framing(struct buf *b, const struct proxy_exchange *x)
     if (x->length == -1) {
         bad |= buf_add_str(b, STR("Transfer-Encoding: chunked\r\n"));
         if (trailer != NULL) {
-            bad |= buf_printf(b, "Trailer: %.*s\r\n", STR_ARGS(*trailer));
+            bad |= http_add_line(b, STR("Trailer"), *trailer);
         }
     } else if (x->length > 0 || http_header(x->r, "Content-Length") != NULL) {
         bad |= buf_printf(b, "Content-Length: %lld\r\n", (long long)x->length);
@@ -354,7 +345,7 @@ ask_write_head(struct proxy_exchange *x)
 
     buf_init(&b, SIZE_MAX / 2);
     bad = add_line(&b, x);
-    bad |= buf_printf(&b, "Host: %.*s\r\n", STR_ARGS(host_of(x)));
+    bad |= http_add_line(&b, STR("Host"), host_of(x));
     bad |= add_framing(&b, x);
     bad |= add_connection(&b, x);
     bad |= add_clients(&b, x);

@@ -96,10 +96,11 @@ send_trailers(struct proxy_exchange *x, struct buf *b)
 
     for (size_t i = 0; i < r->trailer_count; i++) {
         struct str name = r->trailers[i].name;
+        unsigned is = header_is(name);
 
-        if (header_is_trailer(connection, name) &&
+        if ((is & HEADER_FRONT) == 0 && header_goes_on(connection, name, is) &&
             !header_named(&x->layer->settings->set_headers, name)) {
-            bad |= header_write(b, r->trailers[i].name, r->trailers[i].value);
+            bad |= http_add_line(b, name, r->trailers[i].value);
         }
     }
     return bad;

@@ -358,7 +358,7 @@ reach(struct proxy_exchange *x)
         answer_error(x, 503, "no memory is left to pass this on");
         return;
     }
-    l = x->fresh ? NULL : link_take(x->use.server, &asking, x);
+    l = x->fresh ? NULL : link_take(x->use.server, !x->idempotent, &asking, x);
     if (l != NULL) {
         ask(x, l, true);
         return;

@@ -124,17 +124,24 @@ struct str rewrite_cookie(struct proxy_exchange *x, struct str value);
 
 /* ---- headers.c ---- */
 
-/* Whether it is for one connection alone, as RFC 9110, 7.6.1, and the header
- * Connection of that message say. */
-bool header_is_hop(struct str connection, struct str name);
-/* Whether it may stand behind a body of the message with that header
- * Connection. */
-bool header_is_trailer(struct str connection, struct str name);
+/* Kinds of headers, by name; any of: */
+enum {
+    HEADER_HOP = 1,      /* for one connection alone (RFC 9110, 7.6.1) */
+    HEADER_ASKED = 2,    /* of a request: weir says it, whatever came */
+    HEADER_VERSION = 4,  /* the same where a version was chosen */
+    HEADER_SAID = 8,     /* of an answer: weir says it */
+    HEADER_CHANGED = 16, /* of an answer: it may go on changed */
+    HEADER_FRONT = 32    /* never behind a body (RFC 9110, 6.5.1): it frames,
+                            routes, authenticates, changes the request, says
+                            how the body is to be read, or we vouch for it */
+};
+unsigned header_is(struct str name);
+/* Whether it goes further than the connection: is as of header_is(), and the
+ * message's own Connection may name it. */
+bool header_goes_on(struct str connection, struct str name, unsigned is);
 /* The values of all headers of that name, with commas between them. */
 struct str header_join(struct pool *pool, const struct http_header *all,
                        size_t count, struct str name);
-/* Adds a line; not 0: memory is out. */
-int header_write(struct buf *b, struct str name, struct str value);
 bool header_named(const struct conf_strings *names, struct str name);
 
 /* ---- tunnel.c ---- */

@@ -5,67 +5,92 @@
  */
 #include "exchange.h"
 
-#include <string.h>
+/* Names with a kind. */
+#define NAMED(text, what)                    \
+    {                                        \
+        { (text), sizeof(text) - 1 }, (what) \
+    }
+static const struct known {
+    struct str name;
+    unsigned is;
+} known[] = {
+    NAMED("Connection", HEADER_HOP),
+    NAMED("Keep-Alive", HEADER_HOP),
+    NAMED("Proxy-Connection", HEADER_HOP),
+    NAMED("TE", HEADER_HOP),
+    NAMED("Transfer-Encoding", HEADER_HOP),
+    NAMED("Upgrade", HEADER_HOP),
+    NAMED("Content-Length", HEADER_HOP),
+    NAMED("Proxy-Authorization", HEADER_HOP),
+    NAMED("HTTP2-Settings", HEADER_HOP),
+
+    NAMED("Host", HEADER_ASKED | HEADER_FRONT),
+    NAMED("Expect", HEADER_ASKED | HEADER_FRONT),
+    NAMED("X-Request-ID", HEADER_ASKED | HEADER_SAID | HEADER_FRONT),
+    NAMED("traceparent", HEADER_ASKED | HEADER_FRONT),
+    NAMED("tracestate", HEADER_ASKED | HEADER_FRONT),
+    NAMED("Forwarded", HEADER_ASKED | HEADER_FRONT),
+    NAMED("X-Real-IP", HEADER_ASKED | HEADER_FRONT),
+    NAMED("Trailer", HEADER_ASKED | HEADER_FRONT),
+
+    NAMED("Server", HEADER_SAID),
+    NAMED("Date", HEADER_SAID | HEADER_FRONT),
+    NAMED("Content-Type", HEADER_SAID | HEADER_FRONT),
+    NAMED("X-Cascade", HEADER_SAID),
+
+    NAMED("Location", HEADER_CHANGED | HEADER_FRONT),
+    NAMED("Content-Location", HEADER_CHANGED),
+    NAMED("Refresh", HEADER_CHANGED),
+    NAMED("Set-Cookie", HEADER_CHANGED | HEADER_FRONT),
+    NAMED("Vary", HEADER_CHANGED | HEADER_FRONT),
+
+    NAMED("Content-Encoding", HEADER_FRONT),
+    NAMED("Content-Range", HEADER_FRONT),
+    NAMED("Range", HEADER_FRONT),
+    NAMED("If-Match", HEADER_FRONT),
+    NAMED("If-None-Match", HEADER_FRONT),
+    NAMED("If-Modified-Since", HEADER_FRONT),
+    NAMED("If-Unmodified-Since", HEADER_FRONT),
+    NAMED("If-Range", HEADER_FRONT),
+    NAMED("Max-Forwards", HEADER_FRONT),
+    NAMED("Cache-Control", HEADER_FRONT),
+    NAMED("Pragma", HEADER_FRONT),
+    NAMED("Age", HEADER_FRONT),
+    NAMED("Expires", HEADER_FRONT),
+    NAMED("Retry-After", HEADER_FRONT),
+    NAMED("Authorization", HEADER_FRONT),
+    NAMED("Proxy-Authenticate", HEADER_FRONT),
+    NAMED("WWW-Authenticate", HEADER_FRONT),
+    NAMED("Cookie", HEADER_FRONT),
+};
+#undef NAMED
 
 static bool
-is_one_of(struct str words, struct str name)
+begins(struct str name, struct str front)
 {
-    while (words.len > 0) {
-        if (str_eq_nocase(str_cut(&words, ' '), name)) {
-            return true;
+    return str_eq_nocase(str_first(name, front.len), front);
+}
+
+unsigned
+header_is(struct str name)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].name.len == name.len &&
+            str_eq_nocase(known[i].name, name)) {
+            return known[i].is;
         }
     }
-    return false;
-}
-
-bool
-header_is_hop(struct str connection, struct str name)
-{
-    return is_one_of(STR("Connection Keep-Alive Proxy-Connection TE "
-                         "Transfer-Encoding Upgrade Content-Length "
-                         "Proxy-Authorization HTTP2-Settings"),
-                     name) ||
-           (connection.len > 0 && http_has_word(connection, name));
-}
-
-int
-header_write(struct buf *b, struct str name, struct str value)
-{
-    char *to = (char *)buf_reserve(b, name.len + value.len + 4);
-
-    if (to == NULL) {
-        return -1;
+    if (begins(name, STR("X-Forwarded-"))) {
+        return HEADER_ASKED | HEADER_FRONT;
     }
-    memcpy(to, name.ptr, name.len);
-    to += name.len;
-    *to++ = ':';
-    *to++ = ' ';
-    memcpy(to, value.ptr, value.len);
-    to += value.len;
-    *to++ = '\r';
-    *to++ = '\n';
-    buf_commit(b, name.len + value.len + 4);
-    return 0;
+    return begins(name, STR("X-API-")) ? HEADER_VERSION | HEADER_FRONT : 0;
 }
 
-/* RFC 9110, 6.5.1: none that frames, routes, authenticates, changes the request
- * or says how the body is to be read; and none of those that we vouch for. */
 bool
-header_is_trailer(struct str connection, struct str name)
+header_goes_on(struct str connection, struct str name, unsigned is)
 {
-    return !header_is_hop(connection, name) &&
-           !is_one_of(
-               STR("Trailer Host "
-                   "Content-Encoding Content-Type Content-Range Expect "
-                   "Range If-Match If-None-Match If-Modified-Since "
-                   "If-Unmodified-Since If-Range Max-Forwards "
-                   "Cache-Control Pragma Age Date Expires Location "
-                   "Retry-After Vary Authorization Proxy-Authenticate "
-                   "WWW-Authenticate Cookie Set-Cookie "
-                   "Forwarded X-Real-IP X-Request-ID traceparent tracestate"),
-               name) &&
-           !str_eq_nocase(str_first(name, 12), STR("X-Forwarded-")) &&
-           !str_eq_nocase(str_first(name, 6), STR("X-API-"));
+    return (is & HEADER_HOP) == 0 &&
+           (connection.len == 0 || !http_has_word(connection, name));
 }
 
 struct str

@@ -154,8 +154,8 @@ is_open(const struct link *l)
 }
 
 struct link *
-link_take(struct upstream_server *server, const struct conn_handlers *user,
-          void *arg)
+link_take(struct upstream_server *server, bool once,
+          const struct conn_handlers *user, void *arg)
 {
     struct idle *all = idle_of(server);
 
@@ -164,7 +164,7 @@ link_take(struct upstream_server *server, const struct conn_handlers *user,
 
         leave_idle(l);
         if (l->epoch == server->epoch && is_open(l)) {
-            l->acked = acknowledged(l);
+            l->acked = once ? acknowledged(l) : 0;
             l->requests++;
             link_use(l, user, arg);
             return l;

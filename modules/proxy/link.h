@@ -31,8 +31,9 @@ struct link {
 /* In a layer's start(): idle links of u end with it. */
 void links_open(struct upstream *u);
 
-/* An idle one, for its next request; NULL: there is none. */
-struct link *link_take(struct upstream_server *server,
+/* An idle one, for its next request; NULL: there is none.  once: the request
+ * must not be done twice, so that link_is_untouched() is to know. */
+struct link *link_take(struct upstream_server *server, bool once,
                        const struct conn_handlers *user, void *arg);
 /* Owns socket, also when it returns NULL: the system has no room. */
 struct link *link_new(struct loop *l, struct upstream_server *server,
@@ -47,7 +48,8 @@ void link_close(struct link *l, const char *reason);
 /* Nothing more is sent; its end comes to its user in a later turn. */
 void link_cut(struct link *l);
 
-/* Whether the server's system has acknowledged no byte of this request. */
+/* Whether the server's system has acknowledged no byte of this request; false
+ * where that is not known. */
 bool link_is_untouched(const struct link *l);
 
 #endif

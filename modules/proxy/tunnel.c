@@ -190,9 +190,9 @@ write_head(struct proxy_exchange *x)
     for (size_t i = 0; i < head->header_count; i++) {
         const struct http_header *h = &head->headers[i];
 
-        if (!header_is_hop(connection, h->name) &&
+        if (header_goes_on(connection, h->name, header_is(h->name)) &&
             !header_named(&x->layer->settings->hide_headers, h->name)) {
-            header_write(&b, h->name, h->value);
+            http_add_line(&b, h->name, h->value);
         }
     }
     buf_add_str(&b, STR("\r\n"));
