@@ -88,4 +88,4 @@ def test_a_server_that_does_not_answer(own, weir):
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
     a_.wait_for(lambda: post(w, "three").status in (201, 409), 20)
-    assert get(w.http, f"/articles/{number}").status == 200
+    a_.wait_for(lambda: get(w.http, f"/articles/{number}").status == 200, 20)

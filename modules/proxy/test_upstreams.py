@@ -55,7 +55,7 @@ def asking(w, count, path="/api/x"):
     answers = []
 
     def one():
-        with contextlib.suppress(OSError, AssertionError):
+        with contextlib.suppress(OSError, EOFError, AssertionError):
             answers.append(ask(w, path))
 
     threads = [threading.Thread(target=one) for _ in range(count)]
