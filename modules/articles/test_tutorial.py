@@ -1,61 +1,17 @@
 """What docs/articles.md, docs/versions.md and README.md tell to paste is pasted,
-and the answers are those that stand there.
-
-A block of commands begins with one of COMMANDS; one that begins otherwise is
-what the block before it says, where "..." is anything.  The blocks of a page
-are run in one shell, one after the other."""
+and the answers are those that stand there."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import re
-import subprocess
 
 import pytest
 
-from patience import busy
+from tutorial import blocks, pasted, written
 from weir import HOSTS, TRACED
 
-COMMANDS = ("curl ", "for ", "cursor=", "tag=")
 
-
-def blocks(text):
-    """Those that are indented by four, without it; of lists and tables there
-    are none in tutorials."""
-    found = re.findall(r"(?<=\n\n)((?:    .*\n|\n(?=    ))+)", text)
-    return [re.sub(r"^    ", "", b, flags=re.M).strip("\n")
-            for group in found for b in re.split(r"\n\n+", group.strip("\n"))]
-
-
-def written(block):
-    """The files that a block makes by here documents."""
-    return dict(re.findall(r"cat > (\S+) <<'END'\n(.*?\n)END\n", block, re.S))
-
-
-def pattern(answer):
-    """Of what has to be in the output, in this order."""
-    parts = re.split(r"\n?\.\.\.\n?", answer)
-    return ".*?".join(re.escape(p).replace(r"\n", r"\s*\n") for p in parts)
-
-
-def pasted(text, w, folder):
-    """Runs the commands of a page; the number of answers that were held
-    against the page."""
-    said, asked, compared = None, 0, 0
-    for block in blocks(text):
-        if block.startswith(COMMANDS):
-            script = block.replace("127.0.0.1:8080", f"127.0.0.1:{w.http}")
-            script = script.replace("curl ", "curl -sS ")
-            done = subprocess.run(["bash", "-c", ". ./state; " + script +
-                                   "\ndeclare -p tag cursor > state "
-                                   "2>/dev/null; true"],
-                                  cwd=folder, capture_output=True, text=True,
-                                  timeout=busy(20), check=True)
-            assert not done.stderr, (block, done.stderr)
-            said, asked = done.stdout.replace("\r", ""), asked + 1
-        elif said is not None and not block.startswith("npx "):
-            wanted = block.replace("127.0.0.1:8080", f"127.0.0.1:{w.http}")
-            assert re.match(pattern(wanted), said, re.S), (wanted, said)
-            said, compared = None, compared + 1
-    return asked, compared
+def at(w):
+    return lambda text: text.replace("127.0.0.1:8080", f"127.0.0.1:{w.http}")
 
 
 @pytest.mark.parametrize("page, number", [("articles", 10), ("versions", 7)])
@@ -71,8 +27,7 @@ def test_a_page(weir, tmp_path, page, number):
     w = weir(main.replace(
         'listen = "127.0.0.1:8080";', f'listen = "127.0.0.1:0"; {HOSTS}') +
         f'stop_grace = "0"; {TRACED}\n')
-    (tmp_path / "state").write_text("")
-    asked, compared = pasted(text, w, tmp_path)
+    asked, compared = pasted(text, tmp_path, at(w))
     assert asked >= number and compared >= number
 
 
@@ -87,9 +42,8 @@ def test_the_readme(weir, tmp_path):
     page = [b for b in blocks(text) if "/articles" in b and
             b.startswith("curl ")]
     assert len(page) == 1
-    (tmp_path / "state").write_text("")
     asked, _ = pasted("\n\n    " + page[0].replace("\n", "\n    ") +
                       "\n\n    " + '{"id":1,"title":"one",...}\n'
                       '    [{"id":1,...}]\n    {"data":[{"id":1,...}],...}\n',
-                      w, tmp_path)
+                      tmp_path, at(w))
     assert asked == 1
