@@ -21,6 +21,7 @@ def test_the_page(weir, tmp_path):
     conf = written("\n\n".join(blocks(text)) + "\n")["proxy.conf"]
     w = weir(here(conf).replace("control.sock", f"{tmp_path}/control.sock") +
              f'stop_grace = "0"; {TRACED}\n')
+    w.may_grow = True  # it keeps connections to itself
     wait_for(lambda: get(ports[8080], "/shop/x", host="127.0.0.1").status ==
              200, 10)
     asked, compared = pasted(text, tmp_path, here)

@@ -28,7 +28,17 @@
 
 #define CUT_TRACKS (LIVE_CUT_SOUNDS + 1)
 #define CUT_BEGIN_MS 10000 /* time of a stream's first frame */
-#define CUT_SETS 7         /* sets of codec headers kept */
+/* No time of a stream, nor of the wall, is later, ms. */
+#define CUT_TIME_MAX (INT64_C(1) << 53)
+#define CUT_SETS 7 /* sets of codec headers kept */
+
+/* Whether it can be added to others, and taken from them: a page may be
+ * spoilt. */
+static inline bool
+cut_is_time(int64_t time)
+{
+    return time >= 0 && time <= CUT_TIME_MAX;
+}
 
 /* A set of codec headers; its number is 0 while it is written. */
 struct cut_set {

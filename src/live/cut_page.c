@@ -67,12 +67,15 @@ cut_page_make(struct cutter *c)
 
 /* ---- what is kept ---- */
 
-/* How long nothing was published before a cut. */
+/* How long nothing was published before a cut, which another process may have
+ * spoilt. */
 static int64_t
 hole(const struct live_cut *cut)
 {
-    return (cut->flags & LIVE_CUT_DISCONTINUITY) != 0 ? cut->time - cut->ended
-                                                      : 0;
+    return (cut->flags & LIVE_CUT_DISCONTINUITY) != 0 &&
+                   cut_is_time(cut->time) && cut_is_time(cut->ended)
+               ? cut->time - cut->ended
+               : 0;
 }
 
 /* Frames of the last targets, and what stands before a stream is ready.  The

@@ -17,8 +17,6 @@
 
 /* Cuts at the old end of the ring that may be written anew in this turn. */
 #define MARGIN 8u
-/* No time of a stream, nor of the wall, is later, ms. */
-#define TIME_MAX (INT64_C(1) << 53)
 
 static bool
 is_kept_number(struct cut_page *page, uint64_t number)
@@ -26,13 +24,6 @@ is_kept_number(struct cut_page *page, uint64_t number)
     uint64_t next = atomic_load(&page->next);
 
     return number < next && next - number < LIVE_CUT_RING;
-}
-
-/* Times that can be added to and taken from each other. */
-static bool
-is_time(int64_t time)
-{
-    return time >= 0 && time <= TIME_MAX;
 }
 
 bool
@@ -43,8 +34,9 @@ cut_copy(struct cut_page *page, uint64_t number, struct live_cut *cut)
     }
     *cut = page->cuts[number % LIVE_CUT_RING];
     atomic_thread_fence(memory_order_seq_cst);
-    return cut->number == number && is_time(cut->time) && is_time(cut->ended) &&
-           is_time(cut->wall_ms) && is_kept_number(page, number);
+    return cut->number == number && cut_is_time(cut->time) &&
+           cut_is_time(cut->ended) && cut_is_time(cut->wall_ms) &&
+           is_kept_number(page, number);
 }
 
 /* ---- the stream ---- */
@@ -140,7 +132,7 @@ find_ends(struct live_cuts *c, struct cut_page *page)
             c->end_frame = closed;
         }
         c->end_time = atomic_load(&page->end_time);
-        c->end_time = is_time(c->end_time) ? c->end_time : 0;
+        c->end_time = cut_is_time(c->end_time) ? c->end_time : 0;
         c->end_time = c->end_time > last.time ? c->end_time : last.time;
         c->first = first_whole(c, c->first, c->end, last.header);
     } else {

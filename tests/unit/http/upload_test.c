@@ -307,7 +307,6 @@ test_chunks_are_taken_in_parts(void **state)
         }
         assert_int_equal(up.took, i);
     }
-    http_want_body(up.request);
     assert_true(client_hears(&c, "all 7"));
     assert_string_equal(up.text, "abcdefg");
 }
