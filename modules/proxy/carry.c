@@ -8,6 +8,9 @@
  * When the server takes no more for good, its answer or its end tells: nothing
  * fails here because of it.
  *
+ * A head with a body waits to the end of the turn for the body's first piece:
+ * what came together goes on together.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdio.h>
@@ -49,31 +52,52 @@ send_all(struct proxy_exchange *x, const struct iovec *iov, int count)
     conn_has_room(c); /* carry_on() is called when it has */
 }
 
+/* The head, if it waits for the body's first piece. */
+static struct str
+waiting_head(struct proxy_exchange *x)
+{
+    struct str head = x->head_waits ? x->head : STR_NONE;
+
+    x->head_waits = false;
+    return head;
+}
+
 static void
 send_chunk(struct proxy_exchange *x, struct str piece)
 {
     char size[20];
     int n = snprintf(size, sizeof(size), "%zx\r\n", piece.len);
-    const struct iovec iov[] = { { size, (size_t)n },
+    const struct iovec iov[] = { range(waiting_head(x)),
+                                 { size, (size_t)n },
                                  range(piece),
                                  range(STR("\r\n")) };
 
-    send_all(x, iov, 3);
+    send_all(x, iov, 4);
 }
 
 /* Bytes of the piece that are taken. */
 static size_t
 send_piece(struct proxy_exchange *x, struct str piece)
 {
-    struct iovec iov = range(piece);
+    struct iovec iov[] = { range(x->head), range(piece) };
+    struct str head;
     ssize_t sent;
 
     if (x->length == -1) {
         send_chunk(x, piece);
         return piece.len;
     }
-    sent = conn_writev(x->link->conn, &iov, 1);
-    return sent > 0 ? (size_t)sent : 0;
+    head = waiting_head(x);
+    if (head.len == 0) {
+        sent = conn_writev(x->link->conn, iov + 1, 1);
+    } else {
+        sent = conn_writev(x->link->conn, iov, 2);
+    }
+    if (sent >= 0 && (size_t)sent < head.len) {
+        iov[0] = range(str_skip(head, (size_t)sent));
+        send_all(x, iov, 1);
+    }
+    return sent > (ssize_t)head.len ? (size_t)sent - head.len : 0;
 }
 
 /* Keeps what was read, as long as all of it fits. */
@@ -130,6 +154,16 @@ send_end(struct proxy_exchange *x)
     x->since_ms = loop_now(x->r->loop);
 }
 
+void
+carry_head(struct proxy_exchange *x)
+{
+    struct iovec head = range(waiting_head(x));
+
+    if (head.iov_len > 0 && x->link != NULL) {
+        send_all(x, &head, 1);
+    }
+}
+
 /* ---- from the client ---- */
 
 /* All of it, or until the socket takes no more, which then wakes us. */
@@ -159,6 +193,7 @@ on_end(void *arg)
 
     x->whole = true;
     if (!x->over && x->link != NULL) {
+        carry_head(x);
         send_end(x);
     }
 }
@@ -189,10 +224,14 @@ carry_on(struct proxy_exchange *x)
 void
 carry_begin(struct proxy_exchange *x)
 {
-    struct iovec head = range(x->head);
-
     x->sent = false;
-    send_all(x, &head, 1);
+    x->head_waits = true;
+    if (x->length != 0 && !x->expects && !x->reading) {
+        loop_later(x->r->loop, &x->send_head);
+        carry_read(x);
+        return;
+    }
+    carry_head(x);
     if (x->length == 0) {
         x->sent = true;
         x->since_ms = loop_now(x->r->loop);
@@ -207,7 +246,7 @@ carry_begin(struct proxy_exchange *x)
     }
     if (x->whole) {
         send_end(x);
-    } else if (x->reading || !x->expects) {
+    } else if (x->reading) {
         carry_read(x);
     }
 }

@@ -72,6 +72,7 @@ void
 exchange_detach(struct proxy_exchange *x, const char *reason)
 {
     timer_stop(x->r->loop, &x->timer);
+    later_cancel(&x->send_head);
     outgoing_cancel(&x->connecting);
     note_end(x);
     drop_link(x, reason);
@@ -279,6 +280,12 @@ on_due(struct timer *t)
 /* ---- asking ---- */
 
 static void
+on_send_head(struct later *later)
+{
+    carry_head(LIST_ITEM(later, struct proxy_exchange, send_head));
+}
+
+static void
 on_writable(void *arg)
 {
     carry_on(arg);
@@ -436,6 +443,7 @@ proxy_on_request(struct http_request *r, void *state)
     buf_init(&x->kept, (size_t)layer->settings->retry_buffer);
     buf_init(&x->trailers, 4096);
     timer_init(&x->timer, on_due);
+    later_init(&x->send_head, on_send_head);
     r->context = x;
     upstream_use_init(&x->use, layer->upstream, r, on_chosen, x);
     http_on_cancel(r, on_cancel, x);

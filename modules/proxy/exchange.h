@@ -48,7 +48,9 @@ struct proxy_exchange {
     bool pass;                    /* the next layer is to answer */
 
     /* The request. */
-    struct str head;    /* as it is sent */
+    struct str head; /* as it is sent */
+    bool head_waits; /* it is to be sent; at the latest by ... */
+    struct later send_head;
     struct str upgrade; /* other protocols that the client asks for */
     int64_t length;     /* of its body; -1: chunked */
     bool idempotent;
@@ -101,6 +103,8 @@ bool ask_is_idempotent(struct str method);
 
 /* Sends head and body, as far as they are there. */
 void carry_begin(struct proxy_exchange *x);
+/* Sends the head, if it waits for the body. */
+void carry_head(struct proxy_exchange *x);
 /* The server takes bytes again. */
 void carry_on(struct proxy_exchange *x);
 /* The client is asked for the body. */

@@ -10,6 +10,7 @@ import pytest
 from exchange_help import (EGRESS, at_root, group, layer, location, ok,
                            server)  # noqa: F401
 from http_client import Http, get, request
+from weir import wait_for
 
 
 def through(weir, s, more="", path="/p", **parts):
@@ -27,6 +28,20 @@ def test_an_answer_that_pauses_within_the_size_of_a_chunk(weir, server):
     s = server(answer)
     w = through(weir, s)
     assert get(w.http, "/p").body == b"hello"
+
+
+@pytest.mark.parametrize("framing, body", [
+    ("Content-Length: 4", b"abcd"),
+    ("Transfer-Encoding: chunked", b"4\r\nabcd\r\n0\r\n\r\n")])
+def test_a_head_does_not_wait_for_a_late_body(weir, server, framing, body):
+    s = server()
+    w = through(weir, s)
+    with Http(w.http) as c:
+        c.raw(f"PUT /p HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n")
+        wait_for(lambda: s.requests, 5, "the head")
+        c.raw(body)
+        assert c.answer().status == 200
+    assert s.last.body == b"abcd"
 
 
 def test_a_body_that_was_read_whole_before(weir, server):
