@@ -7,21 +7,6 @@
 
 #define COOKIE_MAX (2 * PROXY_HEAD_MAX)
 
-/* "FROM TO": the beginning FROM becomes TO. */
-static bool
-replace(struct proxy_exchange *x, struct str rule, struct str value,
-        struct str *out)
-{
-    struct str to = rule, from = str_cut(&to, ' ');
-
-    if (!str_starts(value, from)) {
-        return false;
-    }
-    *out = pool_printf(x->r->pool, "%.*s%.*s", STR_ARGS(to),
-                       STR_ARGS(str_skip(value, from.len)));
-    return true;
-}
-
 /* A client takes "//", "/\\" and either with a tab in it for the begin of
  * another host. */
 static struct str
@@ -33,7 +18,24 @@ with_one_slash(struct proxy_exchange *x, struct str path)
                             rest.ptr[0] == '\t' || rest.ptr[0] == ' ')) {
         rest = str_skip(rest, 1);
     }
-    return pool_printf(x->r->pool, "/%.*s", STR_ARGS(rest));
+    return pool_join(x->r->pool, STRS(STR("/"), rest));
+}
+
+/* "FROM TO": the beginning FROM becomes TO; a path stays one. */
+static bool
+replace(struct proxy_exchange *x, struct str rule, struct str value,
+        struct str *out)
+{
+    struct str to = rule, from = str_cut(&to, ' ');
+
+    if (!str_starts(value, from)) {
+        return false;
+    }
+    *out = pool_join(x->r->pool, STRS(to, str_skip(value, from.len)));
+    if (str_starts(to, STR("/"))) {
+        *out = with_one_slash(x, *out);
+    }
+    return true;
 }
 
 /* Whether the path is uri or lies below it. */

@@ -162,6 +162,16 @@ def test_addresses_stay_with_this_host(weir, server):
             is_now or f"http://127.0.0.1:{s.port}{says}"), (path, says)
 
 
+def test_a_rule_for_addresses_names_no_other_host(weir, server):
+    s = server(lambda r, p: ok("", f"Location: http://in.test{says}",
+                               status="302 Found"))
+    w = through(weir, s, 'redirects = [ "http://in.test/ /" ];')
+    for says, is_now in (("/a", "/a"), ("//evil.example", "/evil.example"),
+                         ("/\\evil.example", "/evil.example"),
+                         ("", "http://in.test")):
+        assert get(w.http, "/p").header("location") == is_now
+
+
 def test_no_trailer_says_what_headers_may_not(weir, server):
     bad = ("X-Real-IP", "traceparent", "tracestate", "X-API-Version", "X-Set",
            "X-Hop", "X-Forwarded-For", "Forwarded", "Connection", "Cookie")
