@@ -23,8 +23,11 @@
 #include "http/path.h"
 #include "listing.h"
 #include "proc/life.h"
+#include "types.h"
 
 #define EXPIRES_OFF -1
+#define DEFAULT_TYPE "application/octet-stream"
+#define DEFAULT_CHARSET "utf-8" /* weir's own types name it */
 #define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
 
 struct static_settings {
@@ -38,12 +41,17 @@ struct static_settings {
     int64_t cache_files;
     int64_t cache_memory, cache_max_size; /* bytes */
     int64_t cache_valid;                  /* ms */
+    struct conf_strings types;
+    struct str types_file;
+    struct str default_type;
+    struct str charset;
 };
 
 struct site {
     const struct static_settings *settings; /* borrowed */
     struct http_files *files;               /* owned */
     struct task_threads *threads;           /* borrowed */
+    struct types *types;                    /* owned; NULL: weir's own */
     struct str max_age;                     /* of Cache-Control; empty: none */
 };
 
@@ -70,6 +78,25 @@ check_fallback(struct str value, struct errmsg *err)
                                "'/'");
     }
     return 0;
+}
+
+static int
+check_type(struct str value, struct errmsg *err)
+{
+    return str_find(value, '/', 0) < value.len
+               ? check_header(value, err)
+               : errmsg_set(err, "must be a media type, like text/plain");
+}
+
+static int
+check_charset(struct str value, struct errmsg *err)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if (str_find(STR(" ;,\"\\"), value.ptr[i], 0) < 5) {
+            return errmsg_set(err, "must be a name, like utf-8");
+        }
+    }
+    return check_header(value, err);
 }
 
 static const struct conf_key keys[] = {
@@ -106,6 +133,20 @@ static const struct conf_key keys[] = {
         .preset = "1s",
         .help = "How long a file in memory is trusted to be the one on disk; "
                 "0: not at all."),
+    ROW(static_settings, types, CONF_STRINGS, .max = 256, .preset = "",
+        .check = types_check,
+        .help = "Media types, each with the endings of names that have it: "
+                "\"application/x-foo foo\"."),
+    ROW(static_settings, types_file, CONF_STRING, .max = 4096, .preset = "",
+        .help = "A file of such types, in the form of nginx or of "
+                "/etc/mime.types."),
+    ROW(static_settings, default_type, CONF_STRING, .max = 255,
+        .preset = DEFAULT_TYPE, .check = check_type,
+        .help = "The type of files whose ending nobody knows."),
+    ROW(static_settings, charset, CONF_STRING, .min = 1, .max = 64,
+        .preset = DEFAULT_CHARSET, .check = check_charset,
+        .help = "The charset of text/* and application/javascript that name "
+                "none; off: they get none."),
     CONF_END,
 };
 
@@ -207,13 +248,16 @@ send_file(struct http_request *r, const struct site *s, struct str name,
 {
     struct http_content c = { .file = file };
 
+    if (s->types != NULL) {
+        c.type = types_find(s->types, r->pool, name);
+    }
     set_caching(r, s);
     if (s->settings->gzip_static && !str_ends(name, STR(".gz"))) {
         struct http_opened *gzip = open_gzip(r, s, name, file);
 
         c.varies = true;
         if (gzip != NULL) {
-            c.type = file->type;
+            c.type = c.type != NULL ? c.type : file->type;
             c.gzipped = true;
             c.file = gzip;
             http_opened_drop(file);
@@ -355,15 +399,43 @@ open_root(const struct static_settings *s, struct errmsg *err)
     return -1;
 }
 
+/* *types: NULL where weir's own are all. */
+static int
+make_types(const struct static_settings *s, struct types **types,
+           struct errmsg *err)
+{
+    bool off = str_eq(s->charset, STR("off"));
+    const struct types_rules rules = {
+        .file = s->types_file,
+        .own = &s->types,
+        .fallback = s->default_type,
+        .charset = off ? STR_NONE : s->charset,
+    };
+
+    *types = NULL;
+    if (s->types_file.len == 0 && s->types.count == 0 &&
+        str_eq(s->default_type, STR(DEFAULT_TYPE)) &&
+        str_eq(s->charset, STR(DEFAULT_CHARSET))) {
+        return 0;
+    }
+    *types = types_new(&rules, err);
+    return *types == NULL ? -1 : 0;
+}
+
 static int
 check(const void *settings, struct errmsg *err)
 {
     int fd = open_root(settings, err);
+    struct types *types;
 
     if (fd == -1) {
         return -1;
     }
     close(fd);
+    if (make_types(settings, &types, err) == -1) {
+        return -1;
+    }
+    types_free(&types);
     return 0;
 }
 
@@ -372,10 +444,16 @@ start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
 {
     const struct static_settings *s = layer->settings;
-    int fd = open_root(s, err);
+    struct types *types;
+    int fd;
 
     (void)r;
+    if (make_types(s, &types, err) == -1) {
+        return -1;
+    }
+    fd = open_root(s, err);
     if (fd == -1) {
+        types_free(&types);
         return -1;
     }
     struct http_files_limits limits = {
@@ -387,6 +465,7 @@ start(const struct module_layer *layer, void **state,
     struct site *site = mem_zero(sizeof(*site));
 
     site->settings = s;
+    site->types = types;
     site->files = http_files_new(fd, &limits);
     site->threads = layer->worker->threads;
     site->max_age = STR_NONE;
@@ -404,6 +483,7 @@ stop(void *state)
     struct site *s = state;
 
     http_files_free(&s->files);
+    types_free(&s->types);
     mem_free(&s);
 }
 

@@ -556,5 +556,8 @@ void http_note(struct http_request *r, const char *format, ...)
 const char *http_status_text(int status);
 /* By the name's ending; "application/octet-stream" if unknown. */
 const char *http_mime_type(struct str path);
+/* Of a name's ending ("html"), or NULL. */
+const char *http_mime_known(struct str ending);
+struct str http_name_ending(struct str path); /* empty: it has none */
 
 #endif

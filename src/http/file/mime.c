@@ -82,19 +82,29 @@ static const struct {
 const char *
 http_mime_type(struct str path)
 {
+    const char *known = http_mime_known(http_name_ending(path));
+
+    return known != NULL ? known : "application/octet-stream";
+}
+
+struct str
+http_name_ending(struct str path)
+{
     size_t dot = path.len;
 
     while (dot > 0 && path.ptr[dot - 1] != '.' && path.ptr[dot - 1] != '/') {
         dot--;
     }
-    if (dot > 0 && path.ptr[dot - 1] == '.') {
-        struct str ending = str_skip(path, dot);
+    return dot > 0 && path.ptr[dot - 1] == '.' ? str_skip(path, dot) : STR_NONE;
+}
 
-        for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-            if (str_eq_nocase(ending, str_from(types[i].ending))) {
-                return types[i].type;
-            }
+const char *
+http_mime_known(struct str ending)
+{
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (str_eq_nocase(ending, str_from(types[i].ending))) {
+            return types[i].type;
         }
     }
-    return "application/octet-stream";
+    return NULL;
 }
