@@ -3,10 +3,13 @@
 
 import os
 import subprocess
+import threading
 import time
 
+import pytest
 from browser import Browser
 from control_client import Control
+from feed import Feed, STEP
 from hls_check import Viewer
 from hls_play import AT, Player, end
 from http_client import get
@@ -52,14 +55,15 @@ def warnings(w):
     return w.log().count("give all streams of the ladder key frames")
 
 
-def follow_both(w, parts=40):
-    """A viewer of each member, with all that it noted."""
+def follow_both(w, parts=40, pictures=True):
+    """A viewer of each member, with all that it noted; of pictures that are
+    none, without faults."""
     viewers = [Viewer(w.http, "/hls/live/film.m3u8", rendition=name)
                for name in SIZES]
     for v in viewers:
         v.follow(parts)
         v.check_reports()
-        assert not v.faults, v.faults.text()
+        assert not pictures or not v.faults, v.faults.text()
     return viewers
 
 
@@ -76,15 +80,8 @@ def check_near(a, b):
     assert a.playlist.target == b.playlist.target
 
 
-def test_one_encoder(weir):
-    """The same numbers, wall times and media times."""
-    w = start(weir, workers=2)
-    p = encode(w, "film_low", "film_high")
-    text = multivariant(w)
-    assert [u.split("?")[0] for u in uris(text)] == \
-        ["film_high.m3u8", "film_low.m3u8"]
-    assert "RESOLUTION=320x180" in text and "RESOLUTION=160x90" in text
-    high, low = follow_both(w)
+def check_same(w, high, low):
+    """Segments of one number begin together, by the wall and in media."""
     assert high.playlist.target == low.playlist.target
     common = set(begins(high)) & set(begins(low))
     assert len(common) > 2
@@ -95,7 +92,57 @@ def test_one_encoder(weir):
              for v in (high, low)]
     assert len(times[0] & times[1]) > 3, times
     assert warnings(w) == 0
+
+
+def test_one_encoder(weir):
+    """The same numbers, wall times and media times."""
+    w = start(weir, workers=2)
+    p = encode(w, "film_low", "film_high")
+    text = multivariant(w)
+    assert [u.split("?")[0] for u in uris(text)] == \
+        ["film_high.m3u8", "film_low.m3u8"]
+    assert "RESOLUTION=320x180" in text and "RESOLUTION=160x90" in text
+    check_same(w, *follow_both(w))
     end(p)
+
+
+def late(feed, begin, delay):
+    """Sends a frame when it is due, and so many seconds later."""
+    due = begin + feed.next * STEP / 1000 + delay
+    time.sleep(max(0, due - time.monotonic()))
+    feed.frame()
+
+
+def send_late(feed, begin, delays, stopping):
+    """A second or so with each delay; frames wait, or come in a burst."""
+    while not stopping.is_set():
+        late(feed, begin, delays[feed.next // 30 % len(delays)])
+
+
+@pytest.mark.parametrize("first", SIZES)
+@pytest.mark.parametrize("second_begins", (0, 10))
+def test_one_encoder_on_an_uneven_way(weir, first, second_begins):
+    """Frames of one come up to a second after those of the other, less and
+    more in turn: the same numbers and times all the same."""
+    w = start(weir, workers=2)
+    second = next(name for name in SIZES if name != first)
+    feeds = [Feed(w.rtmp, first, audio=False).head(),
+             Feed(w.rtmp, second, audio=False, first=second_begins,
+                  start_time=second_begins * STEP).head()]
+    begin, stopping = time.monotonic(), threading.Event()
+    threads = [threading.Thread(target=send_late, daemon=True,
+                                args=(feed, begin, delays, stopping))
+               for feed, delays in zip(feeds, (
+                   (0, 0.05, 0.3, 0), (0.6, 0.3, 0.9, 0.4, 0.8)))]
+    for t in threads:
+        t.start()
+    multivariant(w)
+    check_same(w, *follow_both(w, pictures=False))
+    stopping.set()
+    for t in threads:
+        t.join()
+    for feed in feeds:
+        feed.stop()
 
 
 def test_viewers(weir):

@@ -134,7 +134,10 @@ struct cut_ladder {
     uint64_t generation;
     int64_t looked_ms; /* for it */
     int64_t key_ms;    /* when the last key frame arrived; 0: none did */
+    int64_t key_time;  /* its media time */
     int64_t gap;       /* from the one before it */
+    bool shifted;      /* the leader's last cut has no key frame's media time */
+    bool equal;        /* the leader's last cut has that of a cut */
     uint64_t measured; /* the leader's segment that it was compared to */
 };
 

@@ -5,8 +5,12 @@
  * The leader is the first member, in the order of the ladder, that has a
  * publisher.  Nobody is told anything: a member reads the leader's page at its
  * own key frames, and finds there whether the leader was cut since it was cut
- * itself.  A member whose key frame comes some milliseconds before the leader's
- * goes by when that is due.
+ * itself.  Members of one encoder, whose timestamps are equal, compare media
+ * times: frames may arrive with any delay.  A key frame that the leader has not
+ * reached yet ends a segment if it will end one there: both go by the same
+ * rule.  Members of several encoders compare when frames arrive.  A member
+ * whose key frame is some milliseconds before the leader's goes by when that is
+ * due.
  *
  * A stream that begins beside a member that is live, below or above it, takes
  * over its time and number.  So it does not matter who comes first.
@@ -29,6 +33,8 @@
 /* Timestamps so near are those of one encoder; others are placed by the wall
  * clock. */
 #define SAME_MS 1000
+/* Media times of one frame in two members: they may be rounded. */
+#define EQUAL_MS 2
 /* A member may be so far behind the wall clock of its leader. */
 #define BEHIND_MS 3000
 /* A number so many seconds old is one of this start of the ladder. */
@@ -40,8 +46,11 @@ struct member {
     uint32_t target;         /* ms; 0: not known yet */
     struct live_cut segment; /* where its newest one begins */
     int64_t arrived_ms;      /* that frame, clock_ms() */
+    int64_t length;          /* ms; what the next one should have */
     int64_t due_ms;          /* when the next one should begin */
-    bool guessed;            /* due_ms is: it may be much later */
+    bool guessed;            /* length is: it may be much longer */
+    bool one_encoder;        /* its timestamps are those of the reader */
+    int64_t end_time;        /* of its frames */
 };
 
 /* ---- finding members ---- */
@@ -86,6 +95,8 @@ read_member(const struct cutter *c, struct stream *s, int64_t now,
     int64_t length;
     uint64_t next;
 
+    /* Before its cuts: one up to there is seen. */
+    m->end_time = page != NULL ? atomic_load(&page->end_time) : 0;
     if (page == NULL || atomic_load(&cut_run_of(page)->failed) != 0) {
         return false;
     }
@@ -106,8 +117,28 @@ read_member(const struct cutter *c, struct stream *s, int64_t now,
         length = m->target != 0 ? m->target : c->stream->cut_rules.segment;
         m->guessed = m->target == 0;
     }
+    m->length = length;
     m->due_ms = m->arrived_ms + length;
+    m->one_encoder =
+        atomic_load(&c->page->timed) != 0 &&
+        atomic_load(&c->page->offset) == atomic_load(&page->offset);
     return true;
+}
+
+/* Its newest segment that begins no later, else the oldest that is known. */
+static struct live_cut
+segment_at(const struct member *m, int64_t time)
+{
+    struct cut_page *page = cut_page_of(m->stream);
+    struct live_cut found = m->segment, last, begin;
+
+    while (page != NULL && found.time > time && found.number > 1 &&
+           cut_copy(page, found.number - 1, &last) && last.part < last.number &&
+           cut_copy(page, last.number - last.part, &begin) && begin.part == 0 &&
+           begin.number < found.number) {
+        found = begin;
+    }
+    return found;
 }
 
 /* The stream that leads, looked for now and then. */
@@ -147,7 +178,89 @@ find_any(struct cutter *c, int64_t now, struct member *m)
     return false;
 }
 
-/* ---- where segments end ---- */
+/* ---- where segments end, by media time ---- */
+
+/* Whether a key frame is where the leader was cut.  It is not if the timestamps
+ * of one began anew, or an encoder was not the only one. */
+static void
+compare(struct cut_ladder *l, const struct member *leader, int64_t time)
+{
+    struct live_cut cut = segment_at(leader, time);
+    int64_t before = cut.time - l->key_time;
+    int64_t behind = time - cut.time;
+
+    if (l->key_ms != 0 && before >= 0 && behind >= 0) {
+        l->shifted = before > NEAR_MS && behind > NEAR_MS;
+    }
+}
+
+/* Whether the segment under way may last until the key frame at which the
+ * leader will have been cut: key frames come as far apart as the last two.
+ * begin, now, due: all by one clock. */
+static bool
+may_wait(const struct cutter *c, int64_t begin, int64_t now, int64_t due,
+         int64_t gap)
+{
+    int64_t target = atomic_load(&cut_run_of(c->page)->target);
+    int64_t nearer = gap / 2 < NEAR_MS ? gap / 2 : NEAR_MS;
+    int64_t missing = due - nearer - now;
+    int64_t key = now;
+
+    if (target == 0 || gap <= 0) {
+        return true;
+    }
+    if (missing > 0) {
+        key += (missing + gap - 1) / gap * gap;
+    }
+    return key - begin <= (target + 500) / 1000 * 1000 + NEAR_MS;
+}
+
+/* The leader was not cut since the segment under way began, as far as its
+ * frames came; cut: the one where that began, or before. */
+static bool
+ends_uncut(struct cutter *c, const struct member *leader,
+           const struct live_cut *cut, int64_t time, int64_t gap,
+           bool long_enough)
+{
+    struct cut_ladder *l = &c->ladder;
+    int64_t begin = c->segment_time, apart = begin - cut->time;
+    int64_t nearer = gap / 2 < NEAR_MS ? gap / 2 : NEAR_MS;
+    bool ahead = apart > NEAR_MS;
+    int64_t due = cut->time + leader->length;
+
+    if (ahead) {
+        due += (apart + NEAR_MS) / leader->length * leader->length;
+    }
+    if (!ahead) {
+        l->equal = apart >= -EQUAL_MS && apart <= EQUAL_MS;
+    }
+    if (leader->end_time > time + (l->equal ? EQUAL_MS : NEAR_MS)) {
+        /* It has passed this place, and knows better. */
+        due = leader->segment.time > time ? leader->segment.time : due;
+        return long_enough && !may_wait(c, begin, time, due, gap);
+    }
+    if (l->equal) {
+        return long_enough;
+    }
+    return (time + nearer >= due && time > begin + NEAR_MS) ||
+           (long_enough && !may_wait(c, begin, time, due, gap));
+}
+
+static bool
+ends_by_time(struct cutter *c, const struct member *leader, int64_t time,
+             bool long_enough)
+{
+    const struct cut_ladder *l = &c->ladder;
+    int64_t gap = l->key_ms != 0 ? time - l->key_time : 2 * NEAR_MS;
+    int64_t nearer = gap / 2 < NEAR_MS ? gap / 2 : NEAR_MS;
+    struct live_cut cut = segment_at(leader, time + nearer);
+
+    return (cut.time > c->segment_time + NEAR_MS &&
+            cut.time <= time + nearer) ||
+           ends_uncut(c, leader, &cut, time, gap, long_enough);
+}
+
+/* ---- where segments end, by arrival ---- */
 
 /* The leader's cut, as far as it is known, and the key frame of this stream
  * that is next to it. */
@@ -202,55 +315,69 @@ is_late(const struct cutter *c, const struct member *leader, int64_t now)
     return now > most + LATE_MS;
 }
 
-/* Whether the segment under way may last until the key frame at which the
- * leader will have been cut: key frames come as far apart as the last two. */
 static bool
-may_wait(const struct cutter *c, const struct member *leader, int64_t now,
-         int64_t gap)
+ends_by_arrival(struct cutter *c, const struct member *leader, int64_t now,
+                int64_t gap, bool long_enough)
 {
-    int64_t target = atomic_load(&cut_run_of(c->page)->target);
-    int64_t nearer = gap / 2 < NEAR_MS ? gap / 2 : NEAR_MS;
-    int64_t missing = leader->due_ms - nearer - now;
-    int64_t key = now;
+    int64_t begin = atomic_load(&c->page->segment_ms);
 
-    if (target == 0 || gap <= 0) {
+    measure(c, leader, now);
+    if (leader->arrived_ms > begin + NEAR_MS || is_due(c, leader, now, gap)) {
         return true;
     }
-    if (missing > 0) {
-        key += (missing + gap - 1) / gap * gap;
-    }
-    return key - atomic_load(&c->page->segment_ms) <=
-           (target + 500) / 1000 * 1000 + NEAR_MS;
+    return long_enough && (c->ladder.apart || is_late(c, leader, now) ||
+                           !may_wait(c, begin, now, leader->due_ms, gap));
 }
 
 bool
 cut_ladder_ends(struct cutter *c, const struct cut_frame *f, bool long_enough)
 {
     struct cut_ladder *l = &c->ladder;
-    int64_t now = f->frame->arrived_ms;
+    int64_t now = f->frame->arrived_ms, time = cut_time_of(c, f->frame);
     int64_t gap = l->key_ms != 0 ? now - l->key_ms : 2 * NEAR_MS;
-    bool follows, ends = long_enough;
+    bool ends = long_enough;
     struct member leader;
 
     if (find_leader(c, now, &leader)) {
-        measure(c, &leader, now);
-        follows = !l->apart && may_wait(c, &leader, now, gap) &&
-                  !is_late(c, &leader, now);
-        if (leader.arrived_ms > atomic_load(&c->page->segment_ms) + NEAR_MS ||
-            is_due(c, &leader, now, gap)) {
-            ends = true;
-        } else if (follows) {
-            ends = false;
-        }
+        compare(l, &leader, time);
+        ends = leader.one_encoder && !l->shifted
+                   ? ends_by_time(c, &leader, time, long_enough)
+                   : ends_by_arrival(c, &leader, now, gap, long_enough);
     }
     l->key_ms = now;
+    l->key_time = time;
     l->gap = gap;
     return ends;
 }
 
 /* ---- numbers, lengths and times ---- */
 
-/* A place of the ladder that is about to end is over. */
+/* The number that a place has in a member of the same encoder.  What that has
+ * not reached yet is counted by lengths, if they are known.  One that is led
+ * ends its segment where its leader begins. */
+static uint64_t
+number_at(const struct member *m, int64_t time, bool leads)
+{
+    struct live_cut cut = segment_at(m, time + NEAR_MS);
+    int64_t away = time + NEAR_MS - cut.time;
+    int64_t segments = 0;
+
+    if (away < 0) {
+        segments = (away - m->length + 1) / m->length;
+    } else if (cut.number == m->segment.number &&
+               m->end_time <= time + NEAR_MS) {
+        segments = away / m->length;
+        segments = m->guessed && segments > 1 ? 1 : segments;
+    }
+    if (leads && away - segments * m->length > 2 * NEAR_MS && away > 0) {
+        segments++;
+    }
+    return segments < 0 && cut.segment < (uint64_t)-segments
+               ? cut.segment
+               : cut.segment + (uint64_t)segments;
+}
+
+/* The same by the clock: a place that is about to end is over. */
 static uint64_t
 number_now(const struct member *m, int64_t now)
 {
@@ -264,13 +391,16 @@ cut_ladder_number(struct cutter *c, const struct cut_frame *f, uint64_t own)
 {
     bool begins = c->last.number == 0;
     uint64_t most = atomic_load(&arena.head->cut_segments);
-    struct member m;
+    struct member m, leader;
     uint64_t number;
 
     if (!c->ladder.member || !find_any(c, f->frame->arrived_ms, &m)) {
         return own;
     }
-    number = number_now(&m, f->frame->arrived_ms);
+    number = m.one_encoder
+                 ? number_at(&m, cut_time_of(c, f->frame),
+                             !find_leader(c, f->frame->arrived_ms, &leader))
+                 : number_now(&m, f->frame->arrived_ms);
     /* One that is lower than its own may be one that the name had before, if it
      * is not of this start of the ladder. */
     return number <= most + 1 &&

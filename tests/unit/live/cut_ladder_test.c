@@ -288,7 +288,7 @@ test_first_segment_too_long(void **state)
 {
     struct encoder all[] = {
         { .name = "live/a_high", .gop = 1000, .stalls = 1990, .goes_on = 2050 },
-        { .name = "live/a_low", .from = 10, .stamp = 10, .gop = 1000 },
+        { .name = "live/a_low", .from = 10, .stamp = 7010, .gop = 1000 },
     };
     struct live_cuts c;
     struct live_cut first;
@@ -337,8 +337,8 @@ test_key_frames_apart_are_told(void **state)
 {
     struct encoder all[] = {
         { .name = "live/a_high", .from = 0, .gop = 2000 },
-        { .name = "live/a_mid", .from = 90, .gop = 2000 },
-        { .name = "live/a_low", .from = 500, .gop = 2000 },
+        { .name = "live/a_mid", .from = 90, .stamp = 90, .gop = 2000 },
+        { .name = "live/a_low", .from = 500, .stamp = 500, .gop = 2000 },
     };
 
     (void)state;
