@@ -21,6 +21,7 @@
 #include "http/accept.h"
 #include "http/file/content.h"
 #include "http/path.h"
+#include "http/text.h"
 #include "listing.h"
 #include "proc/life.h"
 #include "types.h"
@@ -32,6 +33,7 @@
 
 struct static_settings {
     struct str root;
+    struct str alias;
     struct str index;
     struct str fallback;
     bool autoindex;
@@ -51,6 +53,7 @@ struct site {
     const struct static_settings *settings; /* borrowed */
     struct http_files *files;               /* owned */
     struct task_threads *threads;           /* borrowed */
+    const struct http_text *alias;          /* NULL: the path is the name */
     struct types *types;                    /* owned; NULL: weir's own */
     struct str max_age;                     /* of Cache-Control; empty: none */
 };
@@ -102,6 +105,11 @@ check_charset(struct str value, struct errmsg *err)
 static const struct conf_key keys[] = {
     ROW(static_settings, root, CONF_STRING, .min = 1, .max = 4096,
         .help = "The directory that the files lie in."),
+    ROW(static_settings, alias, CONF_STRING, .max = 1024, .preset = "",
+        .check = check_fallback,
+        .help = "The file below the root that is meant, in place of the path: "
+                "a name, or a text with variables and the groups of the "
+                "location's pattern: \"$1/pictures/$2\"."),
     ROW(static_settings, index, CONF_STRING, .max = 255, .preset = "index.html",
         .help = "The file that stands for its directory."),
     ROW(static_settings, fallback, CONF_STRING, .max = 1024, .preset = "",
@@ -315,9 +323,8 @@ not_there(struct http_request *r, const struct site *s)
 }
 
 static enum http_result
-on_file(struct http_request *r, void *state)
+answer_file(struct http_request *r, const struct site *s)
 {
-    const struct site *s = state;
     struct http_opened *file = NULL;
 
     if (is_hidden(r->route_path)) {
@@ -355,9 +362,8 @@ on_file(struct http_request *r, void *state)
 /* Of a file: what may be asked of it.  Without this, the route below would
  * say so of every path. */
 static enum http_result
-on_options(struct http_request *r, void *state)
+answer_options(struct http_request *r, const struct site *s)
 {
-    const struct site *s = state;
     struct http_opened *file = NULL;
     enum http_found found;
 
@@ -373,6 +379,43 @@ on_options(struct http_request *r, void *state)
     }
     http_set_header(r, "Allow", STR("GET, HEAD, OPTIONS"));
     return http_reply(r, 204, NULL, STR_NONE);
+}
+
+/* Calls it with the path that the alias stands for; the next layer has its own
+ * again. */
+static enum http_result
+at_alias(struct http_request *r, const struct site *s,
+         enum http_result (*answer)(struct http_request *r,
+                                    const struct site *s))
+{
+    struct str whole = r->route_path, name;
+    enum http_result result;
+
+    if (s->alias == NULL) {
+        return answer(r, s);
+    }
+    if (!http_text_of(r, s->alias, &name) ||
+        memchr(name.ptr, '\0', name.len) != NULL) {
+        return HTTP_PASS; /* no file has such a name */
+    }
+    r->route_path = pool_join(r->pool, STRS(STR("/"), name));
+    result = answer(r, s);
+    if (result == HTTP_PASS) {
+        r->route_path = whole;
+    }
+    return result;
+}
+
+static enum http_result
+on_file(struct http_request *r, void *state)
+{
+    return at_alias(r, state, answer_file);
+}
+
+static enum http_result
+on_options(struct http_request *r, void *state)
+{
+    return at_alias(r, state, answer_options);
 }
 
 static const struct http_route routes[] = {
@@ -439,6 +482,16 @@ check(const void *settings, struct errmsg *err)
     return 0;
 }
 
+static void
+stop(void *state)
+{
+    struct site *s = state;
+
+    http_files_free(&s->files);
+    types_free(&s->types);
+    mem_free(&s);
+}
+
 static int
 start(const struct module_layer *layer, void **state,
       const struct http_route **r, struct errmsg *err)
@@ -474,17 +527,15 @@ start(const struct module_layer *layer, void **state,
                                     (long long)(s->expires / 1000));
     }
     *state = site;
+    if (s->alias.len > 0) {
+        site->alias =
+            http_text_new(layer->worker->pool, s->alias, layer->pattern, err);
+        if (site->alias == NULL) {
+            stop(site);
+            return errmsg_prefix(err, "alias: ");
+        }
+    }
     return 0;
-}
-
-static void
-stop(void *state)
-{
-    struct site *s = state;
-
-    http_files_free(&s->files);
-    types_free(&s->types);
-    mem_free(&s);
 }
 
 static void

@@ -39,6 +39,7 @@ struct module_layer {
     struct worker *worker;        /* the process this is in */
     const void *settings;         /* filled from the module's rows */
     struct str location;          /* its path, for messages */
+    const struct regex *pattern;  /* of that location; NULL: it has none */
     struct http_service *service; /* for http_service_layers() */
 };
 

@@ -320,6 +320,12 @@ http_text_write(const struct exchange *x, const struct http_text *t,
     return !w.full;
 }
 
+bool
+http_text_of(struct http_request *r, const struct http_text *t, struct str *out)
+{
+    return http_text_write(exchange_of(r), t, HTTP_IN_TEXT, out);
+}
+
 enum http_place
 http_place_of(struct str type)
 {

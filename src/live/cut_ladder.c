@@ -352,9 +352,9 @@ cut_ladder_ends(struct cutter *c, const struct cut_frame *f, bool long_enough)
 
 /* ---- numbers, lengths and times ---- */
 
-/* The number that a place has in a member of the same encoder.  What that has
- * not reached yet is counted by lengths, if they are known.  One that is led
- * ends its segment where its leader begins. */
+/* The number that a place has in a member of the same encoder.  Lengths count
+ * what that has not reached yet, if they are known.  One that is led ends its
+ * segment where its leader begins. */
 static uint64_t
 number_at(const struct member *m, int64_t time, bool leads)
 {

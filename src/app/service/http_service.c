@@ -106,15 +106,15 @@ start_front(struct http_service *s, const struct conf_extra *extra,
 }
 
 static int
-start_layer(struct http_service *s, struct str location,
+start_layer(struct http_service *s, const struct module_layer *where,
             const struct conf_extra *extra, struct layers *out,
             struct errmsg *err)
 {
     struct module_layer *layer = pool_zero(s->worker->pool, sizeof(*layer));
 
+    *layer = *where;
     layer->worker = s->worker;
     layer->settings = extra->settings;
-    layer->location = location;
     layer->service = s;
     start_front(s, extra, out);
     return start_module(s, extra->what, layer, &out->items[out->count++], err);
@@ -132,7 +132,7 @@ http_service_layers(const struct module_layer *within,
     http_error_body *first = s->inner;
 
     for (size_t i = 0; i < list->count; i++) {
-        if (start_layer(s, within->location, &from[i].module, &to, err) == -1) {
+        if (start_layer(s, within, &from[i].module, &to, err) == -1) {
             return -1;
         }
         first = first != NULL ? first : to.items[to.count - 1].error_body;
@@ -205,8 +205,11 @@ start_location(struct http_service *s, size_t server, size_t order,
         start_return(s, l, out, &layers, err) == -1) {
         return -1;
     }
+    const struct module_layer where = { .location = l->path,
+                                        .pattern = out->pattern };
+
     for (size_t i = 0; i < n; i++) {
-        if (start_layer(s, l->path, settings_http_layer(l, i), &layers, err) ==
+        if (start_layer(s, &where, settings_http_layer(l, i), &layers, err) ==
             -1) {
             return -1;
         }
