@@ -12,7 +12,7 @@ import pytest
 from feed import Feed
 from http_client import get
 from patience import busy
-from weir import SANITIZED, descendants, read_text, wait_for
+from weir import SANITIZED, descendants, read_text, title, wait_for
 
 EACH = 16 << 10  # bytes that one may cost
 BIG = 1 << 20    # bytes of an answer
@@ -47,15 +47,18 @@ def descriptors_for_thousands():
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def memory(w):
-    """Bytes of all processes, what they share counted once.  Not those of
+def shares(w):
+    """KB of each process, its own and of what it shares.  Not those of
     programs and libraries: they are shared with whoever else runs them."""
-    total = 0
-    for pid in [w.pid] + descendants(w.pid):
-        found = re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+)",
-                           read_text(f"/proc/{pid}/smaps_rollup"), re.M)
-        total += sum(map(int, found)) << 10
-    return total
+    return {f"{title(pid)} ({pid})": [int(n) for n in re.findall(
+        r"^Pss_(?:Anon|Shmem):\s+(\d+)",
+        read_text(f"/proc/{pid}/smaps_rollup"), re.M)]
+        for pid in [w.pid] + descendants(w.pid)}
+
+
+def memory(w):
+    """Bytes of all processes, what they share counted once."""
+    return sum(map(sum, shares(w).values())) << 10
 
 
 def metric(w, name):
@@ -121,7 +124,11 @@ def given_back(w, before):
     """Within five in a hundred of what it was."""
     wait_for(lambda: in_flight(w) == 0, 10, "connections that are gone")
     if not SANITIZED:
-        wait_for(lambda: memory(w) < before * 1.05, 10, "memory given back")
+        try:
+            wait_for(lambda: memory(w) < before * 1.05, 10)
+        except AssertionError:
+            raise AssertionError(f"{memory(w)} bytes, not {before}: "
+                                 f"{shares(w)}") from None
 
 
 def all_wait(w, count):
