@@ -25,10 +25,12 @@ proxy_layer_upstream(const void *layer_settings, struct conf_where *where)
 
 /* Settings that mean something only in some locations. */
 static int
-check_place(const struct proxy_settings *s, struct str location,
-            struct errmsg *err)
+check_at(const void *settings, struct str location, const struct regex *pattern,
+         struct errmsg *err)
 {
-    if (s->uri.len > 0 && str_starts(location, STR("~"))) {
+    const struct proxy_settings *s = settings;
+
+    if (s->uri.len > 0 && pattern != NULL) {
         return errmsg_set(err,
                           "%s:%d: uri stands for a path, and a pattern "
                           "is none",
@@ -52,9 +54,6 @@ start(const struct module_layer *layer, void **state,
     struct proxy_layer *l;
 
     (void)r;
-    if (check_place(layer->settings, layer->location, err) == -1) {
-        return -1;
-    }
     u = upstream_open(layer->worker,
                       proxy_layer_upstream(layer->settings, &where), err);
     if (u == NULL) {
@@ -91,6 +90,7 @@ const struct module proxy_module = {
     .check_file = upstream_check_file,
     .warn = upstream_warn,
     .may = upstream_may,
+    .check_at = check_at,
     .start = start,
     .stop = stop,
     .routes = routes,

@@ -2,6 +2,7 @@
 times and what it hands on."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import re
 import socket
 import time
 
@@ -10,7 +11,7 @@ import pytest
 from exchange_help import (EGRESS, at_root, group, layer, location, ok,
                            server)  # noqa: F401
 from http_client import Http, get, request
-from weir import wait_for
+from weir import TRACED, place, run, wait_for
 
 
 def through(weir, s, more="", path="/p", **parts):
@@ -217,6 +218,24 @@ def test_paths_in_locations_of_every_kind(weir, server):
 def test_settings_that_do_not_fit_their_location(weir, server, path, more):
     with pytest.raises(AssertionError, match=r"weir.conf:\d+: (uri|raw_path)"):
         through(weir, server(), more, path)
+
+
+@pytest.mark.parametrize("path, more, fits", [
+    ("~ ^/x", 'uri = "/v2";', False), ("/x", "raw_path = true;", False),
+    ("/x", 'uri = "/v2";', True)])
+def test_such_settings_are_refused_before_a_start(tmp_path, server, path, more,
+                                                  fits):
+    s = server()
+    version = (f'{{ path = "{path}"; layers = ( {{ module = "version"; '
+               f'units = ( {{ versions = "v1"; layers = ( '
+               f'{layer(s.url, more)} ); }} ); }} ); }}')
+    for place_of in (location(s, path, more).rstrip(","), version):
+        place(tmp_path, f'{EGRESS} {TRACED} http = {{ servers = ( {{ listen = '
+              f'"127.0.0.1:0"; locations = ( {place_of} ); }} ); }};')
+        done = run("-t", "-c", "weir.conf", "-p", str(tmp_path),
+                   prefix=tmp_path)
+        assert (done.returncode == 0) == fits, done.stderr
+        assert fits or re.search(r"weir.conf:1: (uri|raw_path) ", done.stderr)
 
 
 # ---- other protocols ----

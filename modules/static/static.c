@@ -482,6 +482,22 @@ check(const void *settings, struct errmsg *err)
     return 0;
 }
 
+static int
+check_at(const void *settings, struct str location, const struct regex *pattern,
+         struct errmsg *err)
+{
+    const struct static_settings *s = settings;
+    struct pool *pool = pool_new(1024);
+    int result = 0;
+
+    (void)location;
+    if (http_text_new(pool, s->alias, pattern, err) == NULL) {
+        result = errmsg_prefix(err, "alias: ");
+    }
+    pool_free(&pool);
+    return result;
+}
+
 static void
 stop(void *state)
 {
@@ -552,6 +568,7 @@ const struct module static_module = {
     .keys = keys,
     .settings_size = sizeof(struct static_settings),
     .check = check,
+    .check_at = check_at,
     .start = start,
     .stop = stop,
     .adds_slash = true,

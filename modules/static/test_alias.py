@@ -7,6 +7,7 @@ import pytest
 
 from http_client import get
 from patience import busy
+from weir import TRACED, place, run
 
 LOCATIONS = r"""
 { path = "= /favicon.ico"; module = "static"; root = "FILES";
@@ -81,3 +82,18 @@ def test_the_next_layer_has_its_own_path(site):
         ["curl", "-sS", w.http_url("/users/ann/photos/none.png")],
         capture_output=True, text=True, timeout=busy(10), check=True).stdout
     assert '"path":"/users/ann/photos/none.png"' in said
+
+
+@pytest.mark.parametrize("path, alias, wrong", [
+    ("~ ^/u/([a-z]+)$", "$1/x", ""), ("~ ^/u/(?<who>.*)$", "$who", ""),
+    ("~ ^/u/([a-z]+)$", "$2/x", 'alias: "$2" is neither a variable nor'),
+    ("= /x", "$who", 'alias: there is no variable "$who"'),
+    ("/", "$1", 'alias: there is no variable "$1"')])
+def test_groups_that_are_not_there(tmp_path, path, alias, wrong):
+    (tmp_path / "html").mkdir()
+    place(tmp_path, f"""{TRACED} http = {{ servers = ( {{ listen = "127.0.0.1:0";
+locations = ( {{ path = "{path}"; module = "static"; root = "html";
+  alias = "{alias}"; }} ); }} ); }};""")
+    done = run("-t", "-c", "weir.conf", "-p", str(tmp_path), prefix=tmp_path)
+    assert (done.returncode == 0) == (wrong == ""), done.stderr
+    assert wrong in done.stderr

@@ -223,6 +223,10 @@ struct module {
     /* Its life, in this order; each may be NULL.  0 goes on; -1 stops the
      * start (or the reload) with err filled in. */
     int (*check)(const void *settings, struct errmsg *err); /* master */
+    /* The same of a layer where it stands: the path of its location as in the
+     * file ("~ ^/x"), and that path's pattern (NULL: it has none). */
+    int (*check_at)(const void *settings, struct str location,
+                    const struct regex *pattern, struct errmsg *err);
     /* Each worker, for each layer: makes its state and, when the table of
      * routes depends on the settings, *routes. */
     int (*start)(const struct module_layer *layer, void **state,

@@ -95,6 +95,16 @@ visit_list(void *arg, const struct conf_groups *layers)
     }
 }
 
+static void
+visit_location(const struct visit *v, const struct http_location_settings *l)
+{
+    const struct conf_extra *layer;
+
+    for (size_t n = 0; (layer = settings_http_layer(l, n)) != NULL; n++) {
+        visit(v, layer);
+    }
+}
+
 void
 settings_each_layer(const struct settings *s,
                     void (*each)(void *arg, const struct conf_extra *l),
@@ -108,12 +118,37 @@ settings_each_layer(const struct settings *s,
         const struct http_location_settings *all = locations->items;
 
         for (size_t k = 0; k < locations->count; k++) {
-            const struct conf_extra *layer;
-
-            for (size_t n = 0;
-                 (layer = settings_http_layer(&all[k], n)) != NULL; n++) {
-                visit(&v, layer);
-            }
+            visit_location(&v, &all[k]);
         }
     }
+}
+
+struct standing {
+    struct str location;
+    const struct regex *pattern;
+    struct errmsg *err;
+    int result;
+};
+
+static void
+check_at(void *arg, const struct conf_extra *layer)
+{
+    const struct module *m = layer->what;
+    struct standing *s = arg;
+
+    if (s->result == 0 && m != NULL && m->check_at != NULL) {
+        s->result =
+            m->check_at(layer->settings, s->location, s->pattern, s->err);
+    }
+}
+
+int
+settings_check_layers_at(const struct http_location_settings *l,
+                         const struct regex *pattern, struct errmsg *err)
+{
+    struct standing s = { l->path, pattern, err, 0 };
+    const struct visit v = { check_at, &s };
+
+    visit_location(&v, l);
+    return s.result;
 }

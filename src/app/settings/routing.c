@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "app/settings/rows.h"
 #include "conf/rows.h"
 
 static const char *const status_words[] = { "auto", NULL };
@@ -277,10 +278,14 @@ settings_check_routing(const struct http_location_settings *l,
     struct pool *pool = pool_new(4096);
     struct http_location made = { .path = STR_NONE };
     const struct http_return *ignored;
-    int rc = settings_make_location(pool, l, &made, err) == -1
-                 ? -1
-                 : settings_make_return(pool, l, &made, &ignored, err);
+    int rc = settings_make_location(pool, l, &made, err);
 
+    if (rc == 0) {
+        rc = settings_make_return(pool, l, &made, &ignored, err);
+    }
+    if (rc == 0) {
+        rc = settings_check_layers_at(l, made.pattern, err);
+    }
     pool_free(&pool);
     return rc;
 }

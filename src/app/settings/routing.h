@@ -32,7 +32,7 @@ int settings_make_rules(struct pool *pool, const struct conf_groups *rewrites,
 
 /* check of http.servers.locations.path. */
 int settings_check_path(struct str value, struct errmsg *err);
-/* Whether all of that can be made. */
+/* Whether all of that can be made, and its layers can stand there. */
 int settings_check_routing(const struct http_location_settings *l,
                            struct errmsg *err);
 

@@ -43,6 +43,9 @@ void settings_publish_fill(void);
 int settings_choose_module(struct str value, struct conf_choice *choice,
                            struct errmsg *err);
 int settings_check_module(const struct conf_extra *module, struct errmsg *err);
+/* The check_at of all layers of a location, those within others too. */
+int settings_check_layers_at(const struct http_location_settings *l,
+                             const struct regex *pattern, struct errmsg *err);
 extern const struct conf_key settings_control_keys[]; /* control_settings */
 extern const struct conf_key settings_sandbox_keys[]; /* sandbox_settings */
 extern const struct conf_key settings_store_keys[];   /* store_settings */
