@@ -136,8 +136,9 @@ struct cut_ladder {
     int64_t key_ms;    /* when the last key frame arrived; 0: none did */
     int64_t key_time;  /* its media time */
     int64_t gap;       /* from the one before it */
-    bool shifted;      /* the leader's last cut has no key frame's media time */
-    bool equal;        /* the leader's last cut has that of a cut */
+    bool shifted;      /* no key frame was where the leader was cut, by media
+                          time */
+    bool equal;        /* the last cut that both have is at one media time */
     uint64_t measured; /* the leader's segment that it was compared to */
 };
 

@@ -230,8 +230,7 @@ ends_uncut(struct cutter *c, const struct member *leader,
 
     if (ahead) {
         due += (apart + NEAR_MS) / leader->length * leader->length;
-    }
-    if (!ahead) {
+    } else {
         l->equal = apart >= -EQUAL_MS && apart <= EQUAL_MS;
     }
     if (leader->end_time > time + (l->equal ? EQUAL_MS : NEAR_MS)) {

@@ -218,7 +218,8 @@ static void
 test_one_encoder(void **state)
 {
     static const int64_t later[][2] = {
-        { 0, 0 }, { 0, 7 }, { 7, 0 }, { 0, 60 }, { 60, 0 }
+        { 0, 0 },  { 0, 7 },   { 7, 0 },   { 0, 60 },
+        { 60, 0 }, { 0, 400 }, { 400, 0 }, { 0, 900 },
     };
 
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
@@ -299,6 +300,21 @@ test_first_segment_too_long(void **state)
     assert_int_equal(c.target, 2000);
     assert_true(live_cut_at(&c, c.run, &first));
     assert_int_equal(first.time, 10000 + 3010);
+    check_alike(&all[0], &all[1], 10);
+}
+
+/* The same of one encoder: timestamps are equal. */
+static void
+test_first_segment_too_long_of_both(void **state)
+{
+    struct encoder all[] = {
+        { .name = "live/a_high", .gop = 1000, .stalls = 1990, .goes_on = 2050 },
+        { .name = "live/a_low", .from = 10, .stamp = 10, .gop = 1000 },
+    };
+
+    (void)state;
+    run(all, 2, 0, 15000);
+    assert_int_equal(cuts_of(&all[0]).target, 2000);
     check_alike(&all[0], &all[1], 10);
 }
 
@@ -443,6 +459,7 @@ main(void)
         TEST(test_leader_chooses),
         TEST(test_longer_groups_of_the_leader),
         TEST(test_first_segment_too_long),
+        TEST(test_first_segment_too_long_of_both),
         TEST(test_two_encoders),
         TEST(test_one_encoder_for_long),
         TEST(test_key_frames_apart_are_told),
