@@ -34,25 +34,28 @@ add_vary(struct proxy_exchange *x, struct str value)
     }
 }
 
+/* The value of a header of HEADER_CHANGED but Vary. */
+static struct str
+changed(struct proxy_exchange *x, const struct http_header *h)
+{
+    if (str_eq_nocase(h->name, STR("Refresh"))) {
+        return rewrite_refresh(x, h->value);
+    }
+    if (str_eq_nocase(h->name, STR("Set-Cookie"))) {
+        return rewrite_cookie(x, h->value);
+    }
+    return rewrite_address(x, h->value);
+}
+
 static void
 pass_header(struct proxy_exchange *x, const struct http_header *h, unsigned is)
 {
-    struct str name = h->name, value = h->value;
-
-    if (str_eq_nocase(name, STR("Vary"))) {
-        add_vary(x, value);
+    if (str_eq_nocase(h->name, STR("Vary"))) {
+        add_vary(x, h->value);
         return;
     }
-    if ((is & HEADER_CHANGED) == 0) {
-        /* As it is. */
-    } else if (str_eq_nocase(name, STR("Refresh"))) {
-        value = rewrite_refresh(x, value);
-    } else if (str_eq_nocase(name, STR("Set-Cookie"))) {
-        value = rewrite_cookie(x, value);
-    } else {
-        value = rewrite_address(x, value);
-    }
-    http_set_header(x->r, pool_cstr(x->r->pool, name), value);
+    http_set_header(x->r, pool_cstr(x->r->pool, h->name),
+                    (is & HEADER_CHANGED) != 0 ? changed(x, h) : h->value);
 }
 
 static bool

@@ -251,7 +251,8 @@ static struct str
 forwarded(const struct proxy_exchange *x, struct str ip)
 {
     struct http_request *r = x->r;
-    bool v6 = str_find(ip, ':', 0)<ip.len, host = r->host.len> 0;
+    bool v6 = str_find(ip, ':', 0) < ip.len;
+    bool host = r->host.len > 0;
 
     return pool_join(r->pool, STRS(v6 ? STR("for=\"[") : STR("for="), ip,
                                    v6 ? STR("]\"") : STR_NONE,

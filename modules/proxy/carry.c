@@ -79,20 +79,16 @@ send_chunk(struct proxy_exchange *x, struct str piece)
 static size_t
 send_piece(struct proxy_exchange *x, struct str piece)
 {
-    struct iovec iov[] = { range(x->head), range(piece) };
-    struct str head;
-    ssize_t sent;
-
     if (x->length == -1) {
         send_chunk(x, piece);
         return piece.len;
     }
-    head = waiting_head(x);
-    if (head.len == 0) {
-        sent = conn_writev(x->link->conn, iov + 1, 1);
-    } else {
-        sent = conn_writev(x->link->conn, iov, 2);
-    }
+
+    struct str head = waiting_head(x);
+    struct iovec iov[] = { range(head), range(piece) };
+    int skip = head.len == 0 ? 1 : 0;
+    ssize_t sent = conn_writev(x->link->conn, iov + skip, 2 - skip);
+
     if (sent >= 0 && (size_t)sent < head.len) {
         iov[0] = range(str_skip(head, (size_t)sent));
         send_all(x, iov, 1);
