@@ -381,8 +381,7 @@ answer_options(struct http_request *r, const struct site *s)
     return http_reply(r, 204, NULL, STR_NONE);
 }
 
-/* Calls it with the path that the alias stands for; the next layer has its own
- * again. */
+/* Calls it with the path that the alias stands for. */
 static enum http_result
 at_alias(struct http_request *r, const struct site *s,
          enum http_result (*answer)(struct http_request *r,
@@ -400,9 +399,7 @@ at_alias(struct http_request *r, const struct site *s,
     }
     r->route_path = pool_join(r->pool, STRS(STR("/"), name));
     result = answer(r, s);
-    if (result == HTTP_PASS) {
-        r->route_path = whole;
-    }
+    r->route_path = whole; /* for the next layer */
     return result;
 }
 

@@ -270,33 +270,12 @@ load(struct types *t, struct errmsg *err)
 
 /* ---- all of them ---- */
 
-static int
-lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
-static int
-compare(struct str a, struct str b)
-{
-    size_t n = a.len < b.len ? a.len : b.len;
-
-    for (size_t i = 0; i < n; i++) {
-        int order = lower(a.ptr[i]) - lower(b.ptr[i]);
-
-        if (order != 0) {
-            return order;
-        }
-    }
-    return a.len == b.len ? 0 : a.len < b.len ? -1 : 1;
-}
-
 /* By endings, the later of two first. */
 static int
 by_ending(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    int order = compare(x->ending, y->ending);
+    int order = str_compare_nocase(x->ending, y->ending);
 
     return order != 0 ? order : x->order > y->order ? -1 : 1;
 }
@@ -356,14 +335,14 @@ find(const struct types *t, struct str ending)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (compare(t->entries[middle].ending, ending) < 0) {
+        if (str_compare_nocase(t->entries[middle].ending, ending) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     return low < t->count && ending.len > 0 &&
-                   compare(t->entries[low].ending, ending) == 0
+                   str_compare_nocase(t->entries[low].ending, ending) == 0
                ? t->entries[low].type
                : STR_NONE;
 }

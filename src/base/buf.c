@@ -161,7 +161,7 @@ buf_join(struct buf *b, const struct str *parts, size_t count)
     }
     to = buf_reserve(b, len);
     if (to == NULL) {
-        return -1;
+        return len == 0 ? 0 : -1;
     }
     for (size_t i = 0; i < count; i++) {
         memcpy(to, parts[i].ptr, parts[i].len);

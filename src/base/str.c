@@ -72,6 +72,21 @@ str_compare(struct str a, struct str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
+int
+str_compare_nocase(struct str a, struct str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+
+    for (size_t i = 0; i < n; i++) {
+        int order = lower(a.ptr[i]) - lower(b.ptr[i]);
+
+        if (order != 0) {
+            return order;
+        }
+    }
+    return (a.len > b.len) - (a.len < b.len);
+}
+
 size_t
 str_find(struct str s, char c, size_t from)
 {

@@ -45,6 +45,7 @@ str_eq_nocase(struct str a, struct str b)
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 int str_compare(struct str a, struct str b);
+int str_compare_nocase(struct str a, struct str b); /* ASCII letters only */
 
 /* First position of c at or after from, or s.len. */
 size_t str_find(struct str s, char c, size_t from);

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "http/exchange.h"
 #include "http/text.h"
 
 /* As in nginx. */

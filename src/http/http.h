@@ -335,11 +335,6 @@ struct http_request {
 /* Whether the host that connected is one of trusted_proxies, so that its word
  * about the client counts. */
 bool http_is_trusted(const struct http_request *r);
-/* A text of the settings as it is, with the values of its variables
- * (http/text.h), in the pool; false: it would be too long. */
-struct http_text;
-bool http_text_of(struct http_request *r, const struct http_text *t,
-                  struct str *out);
 /* Whether a rewrite has changed its path; target is what the client sent. */
 bool http_is_rewritten(const struct http_request *r);
 /* First header of that name (any case), NULL if there is none. */

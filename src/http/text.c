@@ -9,6 +9,7 @@
 
 #include "base/line_format.h"
 #include "http/escape.h"
+#include "http/exchange.h"
 #include "http/path.h"
 
 #define TEXT_MAX (64 * 1024) /* bytes that come of one */

@@ -12,7 +12,7 @@
 #ifndef HTTP_TEXT_H
 #define HTTP_TEXT_H
 
-#include "http/exchange.h"
+#include "http/http.h"
 
 enum http_place {
     HTTP_IN_URL,    /* a path, and behind '?' a query */
@@ -22,6 +22,7 @@ enum http_place {
     HTTP_IN_TEXT, /* as it is */
 };
 
+struct exchange;
 struct http_text;
 
 /* groups: the pattern whose groups are variables, too, $1 and $name; NULL:
@@ -33,6 +34,9 @@ const struct http_text *http_text_new(struct pool *pool, struct str text,
  * only if the text does.  False: it would be too long; *out is empty. */
 bool http_text_write(const struct exchange *x, const struct http_text *t,
                      enum http_place place, struct str *out);
+/* The same for a handler, as it is. */
+bool http_text_of(struct http_request *r, const struct http_text *t,
+                  struct str *out);
 /* Of a body of that media type. */
 enum http_place http_place_of(struct str type);
 

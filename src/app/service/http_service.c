@@ -18,6 +18,7 @@
 #include "app/settings/routing.h"
 #include "base/mem.h"
 #include "http/access_log.h"
+#include "http/locate.h"
 #include "http/metrics.h"
 #include "net/access.h"
 #include "sio/front.h"

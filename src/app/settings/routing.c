@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "app/settings/rows.h"
+#include "base/regex.h"
 #include "conf/rows.h"
+#include "http/locate.h"
 
 static const char *const status_words[] = { "auto", NULL };
 static const char *const then_words[] = { "last", "redirect", "permanent",

@@ -172,6 +172,7 @@ test_join(void **state)
     buf_init(&b, 5);
     assert_int_equal(buf_join(&b, STRS(STR("ab"), STR_NONE, STR("c"))), 0);
     holds(&b, "abc");
+    assert_int_equal(buf_join(&b, STRS(STR_NONE)), 0);
     assert_int_equal(buf_join(&b, STRS(STR("de"), STR("f"))), -1);
     holds(&b, "abc");
     assert_int_equal(buf_join(&b, STRS(STR("d"), STR("e"))), 0);

@@ -49,6 +49,10 @@ test_compare(void **state)
     assert_true(str_compare(STR("ab"), STR("a")) > 0);
     assert_true(str_compare(STR("\xff"), STR("a")) > 0);
     assert_int_equal(str_compare(STR("a"), STR("a")), 0);
+    assert_int_equal(str_compare_nocase(STR("aB"), STR("Ab")), 0);
+    assert_true(str_compare_nocase(STR("A"), STR("b")) < 0);
+    assert_true(str_compare_nocase(STR("aB"), STR("A")) > 0);
+    assert_true(str_compare_nocase(STR("["), STR("{")) != 0);
     assert_true(str_starts(STR("abc"), STR("ab")));
     assert_true(str_starts(STR("abc"), STR("")));
     assert_false(str_starts(STR("a"), STR("ab")));

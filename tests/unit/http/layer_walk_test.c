@@ -11,6 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "base/regex.h"
 #include "http/rewrite.h"
 #include "serve.h"
 
