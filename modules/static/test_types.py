@@ -1,6 +1,7 @@
 """modules/static: media types of weir.conf, of a file, and weir's own."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import contextlib
 import os
 import signal
 
@@ -36,6 +37,24 @@ def test_types(weir, tmp_path):
     w.process.send_signal(signal.SIGHUP)
     wait_for(lambda: types_of(w, "a.foo") == ["application/x-new"], 10,
              "a type of the changed file")
+
+
+def test_another_worker_reads_the_file_again(weir, tmp_path):
+    path = tmp_path / "mime.types"
+    path.write_text("application/x-old foo\n")
+    w = weir(workers=1, locations=site(f'types_file = "{path}";'))
+    w.allowed.append(r"was ended by signal 9")
+    write(w, "a.foo", "x")
+    assert types_of(w, "a.foo") == ["application/x-old"]
+    path.write_text("application/x-new foo\n")
+    first = w.workers()[0]
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: w.workers() not in ([], [first]), 10, "another worker")
+
+    def answered():
+        with contextlib.suppress(OSError, EOFError):
+            return types_of(w, "a.foo") == ["application/x-new"]
+    wait_for(answered, 10, "a type of the file as it is now")
 
 
 def test_without_a_charset(weir):
