@@ -1,19 +1,19 @@
 /*
- * A connection and the request in progress on it, as the files of this
- * folder share them.
+ * A connection and the request in progress on it, for the files of this folder.
  *
  * A connection is small and lives long.  All that a request needs hangs on its
  * exchange, which exists from the end of the head to the last byte of the
  * answer.  The connection's phase decides how bytes from the peer are read and
  * which time-out runs; connection.c and request.c alone change it.
  *
- * Nothing is freed while a handler may still run: http_settle(), which is
- * called where no handler is on the stack, notices ends, and a closed
- * connection is freed in a later turn.
+ * Nothing is freed while a handler may still run: http_settle(), called where
+ * none is on the stack, notices ends; a later turn frees a closed connection.
  *
  *   connections.c  all of a process: idle, draining
  *   header.c       looking things up in it
  *   named.c        the server of a request
+ *   find.c         its location
+ *   explain.c      the same for a URL that nobody asks for
  *   added.c        headers that the settings add
  *   route.c        the walk through locations and layers
  *   layer_walk.c   layers within layers
@@ -169,6 +169,7 @@ struct exchange {
     bool selecting;        /* a selector is on the stack */
     bool entered;          /* the walk is in a location */
     bool in_filter;        /* a filter of it has its turn */
+    bool is_test;          /* explain.c: no client has asked */
     bool trusted;          /* the host that connected */
     bool hidden;           /* the target is a secret */
     uint8_t filter;        /* the next one */
@@ -289,6 +290,23 @@ void http_body_came(struct exchange *x);
 /* named.c: finds the server that the request names, for an address with
  * several; REFUSE_NONE, or why it may not have it. */
 enum http_refusal http_choose_server(struct exchange *x);
+
+/* find.c */
+enum http_sought {
+    HTTP_SOUGHT_LOCATION, /* x->pub.location: the walk has entered it */
+    HTTP_SOUGHT_PATH,     /* a rewrite has set another path: search on */
+    HTTP_SOUGHT_ANSWER,   /* x->reject is set */
+    HTTP_SOUGHT_NOTHING,  /* no location is left */
+};
+/* The next step of the search for the location whose turn it is, from number
+ * x->location on.  x->pub.location is the one that took it, or NULL. */
+enum http_sought http_find(struct exchange *x);
+/* Sets the first location that fits, for an answer that no layer gives: it has
+ * the form of the longest location's modules, as a file server below "/" has
+ * no better word. */
+void http_find_longest(struct exchange *x);
+/* Goes back to the location of the selector whose refusal is the answer. */
+void http_find_refused(struct exchange *x);
 
 /* route.c: goes on with the walk until it is answered or waits. */
 void http_route(struct exchange *x);

@@ -1,6 +1,6 @@
 /*
- * Which handlers a request walks by: locations in their order (locate.h), the
- * layers of each in order, the first route of a layer that fits.
+ * Which handlers a request walks by: locations as find.c finds them, the layers
+ * of each in order, the first route of a layer that fits.
  *
  * The walk stands still in the exchange while a handler waits or the body is
  * read, and goes on from there.
@@ -161,69 +161,6 @@ http_reject(struct exchange *x)
 
 /* ---- the walk ---- */
 
-/* Whether it is this one's turn; a pattern without end ends the walk. */
-static bool
-is_turn_of(struct exchange *x, const struct http_location *l)
-{
-    switch (http_location_fits(x->pub.pool, l, x->pub.path, &x->groups)) {
-    case HTTP_FITS:
-        return true;
-    case HTTP_FITS_LIMIT:
-        http_filter_reject(x, REFUSE_PATTERN,
-                           http_refusal_text(REFUSE_PATTERN));
-        return false;
-    case HTTP_FITS_NOT:
-        break;
-    }
-    return false;
-}
-
-/* "/a/" is "/a" for the layers. */
-static struct str
-without_slash(const struct http_location *l, struct str path)
-{
-    return l->slash == HTTP_SLASH_ACCEPT && path.len > 1 &&
-                   str_ends(path, STR("/"))
-               ? str_first(path, path.len - 1)
-               : path;
-}
-
-static void
-set_location(struct exchange *x, const struct http_location *l)
-{
-    struct str rest =
-        l->path.len > 1 ? str_skip(x->pub.path, l->path.len) : x->pub.path;
-
-    x->pub.location = l;
-    x->pub.route_path = rest.len > 0 ? without_slash(l, rest) : STR("/");
-    http_walk_enter(x, l);
-}
-
-/* "/a/" is 308 to "/a". */
-static void
-redirect_slash(struct exchange *x)
-{
-    struct str path = x->pub.path;
-
-    if (path.len > 1 && str_ends(path, STR("/"))) {
-        path = http_path_encode(x->pub.pool, str_first(path, path.len - 1));
-        http_end_with_redirect(x, 308,
-                               pool_printf(x->pub.pool, "%.*s%s%.*s",
-                                           STR_ARGS(path),
-                                           x->pub.query.len > 0 ? "?" : "",
-                                           STR_ARGS(x->pub.query)));
-    }
-}
-
-static void
-enter(struct exchange *x, const struct http_location *l)
-{
-    set_location(x, l);
-    x->allow_count = 0;
-    x->body.limit = (uint64_t)l->client_max_body_size;
-    x->entered = true;
-}
-
 /* The route of this layer that takes the request, or NULL: then the methods
  * that its path is known under are in x->allow. */
 static const struct http_route *
@@ -287,81 +224,13 @@ method_is_wrong(const struct exchange *x)
            (x->last_refusal == NULL || x->last_location == x->location);
 }
 
-/* No handler has an answer.  The answer has the form of the longest location's
- * modules: a file server below "/" has no better word. */
-static void
-return_to_longest(struct exchange *x)
-{
-    const struct http_server *s = x->c->server;
-
-    for (size_t i = 0; i < s->location_count; i++) {
-        if (http_location_fits(x->pub.pool, &s->locations[i], x->pub.path,
-                               &x->groups) == HTTP_FITS) {
-            set_location(x, &s->locations[i]);
-            x->outermost.at = x->outermost.count; /* nobody's turn */
-            return;
-        }
-    }
-}
-
 void
 http_route_refused(struct exchange *x, struct str path)
 {
     if (str_starts(path, STR("/")) &&
         http_path_decode(x->pub.pool, path, &x->pub.path) == 0) {
-        return_to_longest(x);
+        http_find_longest(x);
     }
-}
-
-/* A selector's answer, when no layer has one, is given in the selector's
- * location: in its form of errors, and for the pages that may read there. */
-static void
-go_where_refused(struct exchange *x)
-{
-    const struct http_location *l;
-
-    x->location = x->last_location;
-    l = &x->c->server->locations[x->location];
-    (void)is_turn_of(x, l); /* others have set the groups since */
-    enter(x, l);
-    http_cors_headers(x);
-}
-
-/* Rules of the server, once; rules of locations, whenever the walk comes to
- * them: before their filters, so that those of the new location count.  False:
- * the walk has ended. */
-static bool
-rewrite(struct exchange *x, const struct http_rules *r)
-{
-    switch (http_rewrite(x, r->rewrites, r->rewrite_count)) {
-    case HTTP_REWROTE:
-        x->location = SIZE_MAX; /* the next one is the first */
-        x->last_refusal = NULL; /* of another path */
-        return true;
-    case HTTP_REWROTE_NOT:
-        return true;
-    case HTTP_REWROTE_ENDED:
-        break;
-    }
-    return false;
-}
-
-/* Into a location whose turn it is.  False: the walk does not stay there. */
-static bool
-go_into(struct exchange *x, const struct http_location *l)
-{
-    if (l->rules.rewrite_count > 0 && !rewrite(x, &l->rules)) {
-        x->pub.location = l;
-        return false;
-    }
-    if (x->location == SIZE_MAX) {
-        return false;
-    }
-    enter(x, l);
-    if (l->slash == HTTP_SLASH_REDIRECT) {
-        redirect_slash(x);
-    }
-    return x->reject == 0;
 }
 
 enum visit { VISIT_STAY, VISIT_NEXT };
@@ -369,13 +238,10 @@ enum visit { VISIT_STAY, VISIT_NEXT };
 /* Stays when it has found a route, a reason why there is none, or has to
  * wait. */
 static enum visit
-visit(struct exchange *x, const struct http_location *l)
+visit(struct exchange *x)
 {
     enum filter_result result;
 
-    if (!x->entered && !(is_turn_of(x, l) && go_into(x, l))) {
-        return x->reject != 0 ? VISIT_STAY : VISIT_NEXT;
-    }
     result = http_filter(x);
     if (result != FILTER_PASS) {
         x->waiting = result == FILTER_WAIT;
@@ -386,7 +252,7 @@ visit(struct exchange *x, const struct http_location *l)
     }
     if (method_is_wrong(x)) {
         x->reject = 405;
-        return_to_longest(x);
+        http_find_longest(x);
         return VISIT_STAY;
     }
     x->entered = false;
@@ -394,29 +260,36 @@ visit(struct exchange *x, const struct http_location *l)
     return VISIT_NEXT;
 }
 
+static bool
+find_location(struct exchange *x)
+{
+    enum http_sought sought;
+
+    do {
+        sought = http_find(x);
+    } while (sought == HTTP_SOUGHT_PATH);
+    return sought == HTTP_SOUGHT_LOCATION;
+}
+
 /* Goes on to the next route, or to the reason why there is none; or a filter
  * waits. */
 static void
 advance(struct exchange *x)
 {
-    const struct http_server *s = x->c->server;
-
-    if (!x->begun) {
-        x->begun = true;
-        if (s->rules.rewrite_count > 0 && !rewrite(x, &s->rules)) {
+    while (x->entered || find_location(x)) {
+        if (visit(x) == VISIT_STAY) {
             return;
         }
-        x->location = 0;
+        x->location++;
     }
-    for (; x->location < s->location_count; x->location++) {
-        if (visit(x, &s->locations[x->location]) == VISIT_STAY) {
-            return;
-        }
+    if (x->reject != 0) {
+        return;
     }
     if (x->last_refusal != NULL) {
-        go_where_refused(x);
+        http_find_refused(x);
+        http_cors_headers(x);
     } else {
-        return_to_longest(x);
+        http_find_longest(x);
     }
     http_walk_end(x);
 }

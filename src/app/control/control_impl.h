@@ -12,6 +12,7 @@
  *   show_live.c  ... of streams, sessions, errors, events
  *   actions.c    commands that change something
  *   lifecycle.c  reload, stop, waiting
+ *   test_url.c   the way of a URL
  *   except.c     exceptions for one client or stream
  *   sockets.c    clients of Socket.IO
  *
@@ -181,6 +182,9 @@ const struct control_verb *control_verb_at(size_t n);
 #define CONTROL_ADDRESS (ADDR_TEXT + sizeof(((struct listener *)0)->path) + 8)
 /* The name in "show listeners": "127.0.0.1:80", "unix:run/http". */
 void control_listener_text(const struct listener *l, char *dst);
+
+/* "test URL": of http or https. */
+enum control_result control_test_url(struct control_call *call, struct str url);
 
 extern const struct control_verb control_show_verbs[];
 extern const struct control_verb control_process_verbs[];

@@ -79,6 +79,13 @@ test_file(const char *file, char **text)
     return 0;
 }
 
+/* No path that anybody writes has that in it. */
+static bool
+is_url(struct str word)
+{
+    return str_starts(str_skip(word, str_find(word, ':', 0)), STR("://"));
+}
+
 static enum control_result
 on_test(struct control_call *call)
 {
@@ -86,6 +93,9 @@ on_test(struct control_call *call)
     char *text = NULL;
     int result;
 
+    if (is_url(file)) {
+        return control_test_url(call, file);
+    }
     if (file.len == 0) {
         result = reload_test(control_master(call), false, &text);
     } else if (!control_may(call, CONTROL_ADMIN)) {
@@ -390,8 +400,9 @@ const struct control_verb control_life_verbs[] = {
     { "wait", "DELAY [drained | stream APP/NAME up | gen N gone]",
       "Until that comes, DELAY at most; or just DELAY.", CONTROL_USER, 4,
       on_wait },
-    { "test", "[FILE]",
-      "Checks the configuration as reload would; another FILE needs admin.",
+    { "test", "[FILE | URL]",
+      "Checks the configuration as reload would; another FILE needs admin. Or: "
+      "which server and location a URL comes to, and why.",
       CONTROL_OPERATOR, 1, on_test },
     { "reload", "[--dry]",
       "Reads the configuration again; answers when it is in force, or why "
