@@ -240,3 +240,22 @@ def test_mistakes(tmp_path, location, wanted):
     place(tmp_path, config(f"{{ {location} }}", port=free_port()))
     r = run("-t", "-c", f"{tmp_path}/weir.conf", "-p", str(tmp_path))
     assert r.returncode != 0 and wanted in r.stderr, r.stderr
+
+
+@pytest.mark.parametrize("guard,pattern,warned", [
+    ('access = "deny 10.0.0.0/8";', r"~ \\.png$", True),
+    ('access = "deny 10.0.0.0/8";', r"~* ^/ADM(in)?", True),
+    ('access = "deny 10.0.0.0/8";', r"~ ^/admins?/", True),
+    ('access = "deny 10.0.0.0/8";', r"~ ^/a|/b", True),
+    ('access = "deny 10.0.0.0/8";', r"~ ^/adminx/", False),
+    ('access = "deny 10.0.0.0/8";', r"~ ^/other/.*\\.png$", False),
+    ('access = "deny 10.0.0.0/8";', r"= /admin/login", False),
+    ("", r"~ \\.png$", False),
+])
+def test_a_pattern_before_a_guard(tmp_path, guard, pattern, warned):
+    place(tmp_path, config(
+        f'{{ path = "/admin"; {guard} module = "hello"; }},'
+        f'{{ path = "{pattern}"; module = "echo"; }}'))
+    r = run("-t", "-c", f"{tmp_path}/weir.conf", "-p", str(tmp_path))
+    assert r.returncode == 0
+    assert ("lacks its access" in r.stderr) == warned, r.stderr

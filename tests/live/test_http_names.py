@@ -305,6 +305,24 @@ def test_mistakes(tmp_path, first, second, wanted):
     assert "weir.conf:" in r.stderr
 
 
+def test_times_of_tls_are_an_addresses(tmp_path, certificates):
+    """They count before a name is known."""
+    def listens(more):
+        return '{ address = "127.0.0.1:7001"; ' \
+            f'{certificates.group("localhost", more)} }}'
+
+    def tried(first, second):
+        place(tmp_path, BASE.format(
+            server(tmp_path, "a", listens(first), ["a.test"]) + ",\n" +
+            server(tmp_path, "c", listens(second), ["c.test"])))
+        return run("-t", "-c", f"{tmp_path}/weir.conf", "-p", str(tmp_path))
+    for name in ("session_timeout", "handshake_timeout"):
+        assert f"tls.{name} is another one than in line 1, and counts for " \
+            "all servers" in \
+            tried(f'{name} = "7s";', f'{name} = "8s";').stderr
+        assert tried(f'{name} = "7s";', f'{name} = "7s";').returncode == 0
+
+
 def test_settings_stand_once(tmp_path):
     one = server(tmp_path, "a", '"127.0.0.1:7001"', [])
     two = server(tmp_path, "c",

@@ -238,6 +238,29 @@ check_same_name(const struct http_server_settings *before,
     return 0;
 }
 
+/* TLS goes by these before it knows a name. */
+static int
+check_times(const struct listen_settings *there,
+            const struct listen_settings *here, struct errmsg *err)
+{
+    const struct tls_settings *a = there->tls.items, *b = here->tls.items;
+
+    if (there->tls.count == 0 || here->tls.count == 0 ||
+        (a->session_timeout == b->session_timeout &&
+         a->handshake_timeout == b->handshake_timeout)) {
+        return 0;
+    }
+    return errmsg_set(err,
+                      "listen \"%.*s\": tls.%s is another one than in line %d, "
+                      "and counts for all servers at an address: let both say "
+                      "the same",
+                      STR_ARGS(here->address),
+                      a->session_timeout != b->session_timeout
+                          ? "session_timeout"
+                          : "handshake_timeout",
+                      a->where.line);
+}
+
 /* Both listen there. */
 static int
 check_shared(const struct http_server_settings *before,
@@ -268,7 +291,9 @@ check_shared(const struct http_server_settings *before,
                           "let one of them say it, or both the same",
                           STR_ARGS(a), there->where.line);
     }
-    return check_same_name(before, s, err);
+    return check_times(there, here, err) == -1
+               ? -1
+               : check_same_name(before, s, err);
 }
 
 int

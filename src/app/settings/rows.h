@@ -8,6 +8,7 @@
  *   http.c     HTTP servers and locations
  *   names.c    HTTP servers that share an address
  *   routing.c  what a location does without a module
+ *   bypass.c   patterns that come before a guarded location
  *   layer.c    modules of a location
  *   auth.c     the auth filter
  *   parts.c    what modules add
@@ -61,6 +62,8 @@ int settings_check_cut_rows(const void *application, struct errmsg *err);
 void settings_check_cuts(const struct settings *s, FILE *out);
 /* Logs how much can be kept. */
 void settings_warn_cuts(const struct settings *s);
+/* Logs patterns that may get requests for a guarded location's paths. */
+void settings_warn_bypass(const struct settings *s);
 
 extern const struct conf_key settings_listen_keys[]; /* of listen_settings */
 #define SETTINGS_LISTEN_HELP                                                \

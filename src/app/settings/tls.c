@@ -66,12 +66,15 @@ const struct conf_key settings_tls_keys[] = {
         .help = "Clients that come back may go on where they were, whichever "
                 "worker they meet."),
     ROW(tls_settings, session_timeout, CONF_TIME, .min = 1000, .max = HOURS(12),
-        .preset = "4h", .help = "How long a ticket is good."),
+        .preset = "4h",
+        .help = "How long a ticket is good; the same for all servers at "
+                "an address."),
     ROW(tls_settings, ktls, CONF_BOOL, .preset = "true",
         .help = "The kernel encrypts what is sent, where it can."),
     ROW(tls_settings, handshake_timeout, CONF_TIME, .min = 100, .max = HOURS(1),
         .preset = "10s",
-        .help = "How long the handshake may take, from the accept on."),
+        .help = "How long the handshake may take, from the accept on; the same "
+                "for all servers at an address."),
     CONF_END,
 };
 
@@ -182,6 +185,7 @@ settings_warn(const struct settings *s)
         warn_of(server.listen);
     }
     settings_warn_cuts(s);
+    settings_warn_bypass(s);
     for (size_t i = 0; modules[i] != NULL; i++) {
         if (modules[i]->warn != NULL) {
             modules[i]->warn(s);
