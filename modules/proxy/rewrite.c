@@ -21,6 +21,19 @@ with_one_slash(struct proxy_exchange *x, struct str path)
     return pool_join(x->r->pool, STRS(STR("/"), rest));
 }
 
+/* Whether FROM ends within a host: "http://a" is no beginning of
+ * "http://a.test". */
+static bool
+cuts_host(struct str from, struct str rest)
+{
+    struct str host = from;
+
+    str_cut(&host, ':');
+    return host.len > 2 && str_starts(host, STR("//")) &&
+           str_find(host, '/', 2) == host.len && rest.len > 0 &&
+           str_find(STR("/?#"), rest.ptr[0], 0) == 3;
+}
+
 /* "FROM TO": the beginning FROM becomes TO; a path stays one. */
 static bool
 replace(struct proxy_exchange *x, struct str rule, struct str value,
@@ -28,7 +41,8 @@ replace(struct proxy_exchange *x, struct str rule, struct str value,
 {
     struct str to = rule, from = str_cut(&to, ' ');
 
-    if (!str_starts(value, from)) {
+    if (!str_starts(value, from) ||
+        cuts_host(from, str_skip(value, from.len))) {
         return false;
     }
     *out = pool_join(x->r->pool, STRS(to, str_skip(value, from.len)));

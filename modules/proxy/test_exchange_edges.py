@@ -173,6 +173,23 @@ def test_a_rule_for_addresses_names_no_other_host(weir, server):
         assert get(w.http, "/p").header("location") == is_now
 
 
+@pytest.mark.parametrize("rule,says,is_now", [
+    ("http://in.test https://out.test", "/a", "https://out.test/a"),
+    ("http://in.test https://out.test", "?a", "https://out.test?a"),
+    ("http://in.test https://out.test", ".evil.example/a", None),
+    ("http://in.test https://out.test", ":81/a", None),
+    ("http://in.test:8 https://out.test", ":80/a", None),
+    ("http://in.test/a https://out.test/b", "/ab", "https://out.test/bb"),
+    ("http:// https://", "/a", "https://in.test/a"),
+])
+def test_a_rule_for_a_host_is_for_all_of_it(weir, server, rule, says, is_now):
+    s = server(lambda r, p: ok("", f"Location: http://in.test{says}",
+                               status="302 Found"))
+    w = through(weir, s, f'redirects = [ "{rule}" ];')
+    assert get(w.http, "/p").header("location") == (
+        is_now or f"http://in.test{says}")
+
+
 def test_no_trailer_says_what_headers_may_not(weir, server):
     bad = ("X-Real-IP", "traceparent", "tracestate", "X-API-Version", "X-Set",
            "X-Hop", "X-Forwarded-For", "Forwarded", "Connection", "Cookie")
