@@ -67,10 +67,10 @@ goes_on(const struct proxy_exchange *x, struct str name, unsigned is)
 }
 
 static const struct str *
-find(const struct proxy_exchange *x, const char *name)
+find(const struct proxy_exchange *x, struct str name)
 {
     for (size_t i = 0; i < x->answer.head.header_count; i++) {
-        if (str_eq_nocase(x->answer.head.headers[i].name, str_from(name))) {
+        if (str_eq_nocase(x->answer.head.headers[i].name, name)) {
             return &x->answer.head.headers[i].value;
         }
     }
@@ -120,7 +120,7 @@ static bool
 is_passed_on(const struct proxy_exchange *x)
 {
     const struct conf_strings *statuses = &x->layer->settings->pass_on;
-    const struct str *cascade = find(x, "X-Cascade");
+    const struct str *cascade = find(x, STR("X-Cascade"));
     int64_t status;
 
     if (x->length != 0) {
@@ -138,7 +138,7 @@ is_passed_on(const struct proxy_exchange *x)
 static const char *
 type_of(struct proxy_exchange *x)
 {
-    const struct str *type = find(x, "Content-Type");
+    const struct str *type = find(x, STR("Content-Type"));
 
     return type == NULL ? NULL : pool_cstr(x->r->pool, *type);
 }
@@ -177,7 +177,7 @@ start_answer(struct proxy_exchange *x)
 static bool
 is_asked_for(const struct proxy_exchange *x)
 {
-    const struct str *protocol = find(x, "Upgrade");
+    const struct str *protocol = find(x, STR("Upgrade"));
 
     return protocol != NULL && http_has_word(x->upgrade, *protocol);
 }

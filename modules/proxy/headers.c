@@ -65,6 +65,24 @@ static const struct known {
 };
 #undef NAMED
 
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+#define LENGTHS 32
+_Static_assert(KNOWN <= 64, "a bit for each");
+
+/* Which of them have a length: a bit for each, made by the first look. */
+static uint64_t
+known_of_length(size_t n)
+{
+    static uint64_t of_length[LENGTHS];
+    static bool made;
+
+    for (size_t i = 0; !made && i < KNOWN; i++) {
+        of_length[known[i].name.len] |= UINT64_C(1) << i;
+    }
+    made = true;
+    return n < LENGTHS ? of_length[n] : 0;
+}
+
 static bool
 begins(struct str name, struct str front)
 {
@@ -74,10 +92,12 @@ begins(struct str name, struct str front)
 unsigned
 header_is(struct str name)
 {
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (known[i].name.len == name.len &&
-            str_eq_nocase(known[i].name, name)) {
-            return known[i].is;
+    for (uint64_t left = known_of_length(name.len); left != 0;
+         left &= left - 1) {
+        const struct known *k = &known[__builtin_ctzll(left)];
+
+        if (str_eq_nocase(k->name, name)) {
+            return k->is;
         }
     }
     if (begins(name, STR("X-Forwarded-"))) {

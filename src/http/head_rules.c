@@ -156,13 +156,13 @@ http_judge_target(struct http_head *head)
 /* The header of that name, NULL if there is none; *more if it is not the
  * only one. */
 static const struct str *
-find(const struct http_head *head, const char *name, bool *more)
+find(const struct http_head *head, struct str name, bool *more)
 {
     const struct str *found = NULL;
 
     *more = false;
     for (size_t i = 0; i < head->header_count; i++) {
-        if (!str_eq_nocase(head->headers[i].name, str_from(name))) {
+        if (!str_eq_nocase(head->headers[i].name, name)) {
             continue;
         }
         if (found != NULL) {
@@ -178,7 +178,7 @@ static enum http_refusal
 judge_host(struct http_head *head)
 {
     bool more;
-    const struct str *host = find(head, "Host", &more);
+    const struct str *host = find(head, STR("Host"), &more);
 
     head->host = head->authority;
     if (more) {
@@ -214,7 +214,7 @@ static enum http_refusal
 judge_coding(struct http_head *head)
 {
     bool more;
-    const struct str *coding = find(head, "Transfer-Encoding", &more);
+    const struct str *coding = find(head, STR("Transfer-Encoding"), &more);
 
     if (coding == NULL) {
         return REFUSE_NONE;
@@ -237,7 +237,7 @@ static enum http_refusal
 judge_length(struct http_head *head)
 {
     bool more;
-    const struct str *length = find(head, "Content-Length", &more);
+    const struct str *length = find(head, STR("Content-Length"), &more);
 
     if (length == NULL) {
         return REFUSE_NONE;
@@ -280,7 +280,7 @@ static enum http_refusal
 judge_expect(struct http_head *head)
 {
     bool more;
-    const struct str *expect = find(head, "Expect", &more);
+    const struct str *expect = find(head, STR("Expect"), &more);
 
     if (expect == NULL || head->version == 10) {
         return REFUSE_NONE;
@@ -298,8 +298,9 @@ judge_upgrade(struct http_head *head)
     bool more;
     bool body = head->chunked || head->length > 0;
 
-    return body && find(head, "Upgrade", &more) != NULL ? REFUSE_UPGRADE_BODY
-                                                        : REFUSE_NONE;
+    return body && find(head, STR("Upgrade"), &more) != NULL
+               ? REFUSE_UPGRADE_BODY
+               : REFUSE_NONE;
 }
 
 enum http_refusal
