@@ -3,12 +3,14 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
 import ssl
 import struct
 import threading
+import time
 
 import pytest
 
@@ -156,6 +158,40 @@ def test_the_only_server_is_never_shut(weir, server):
     assert [ask(w)[0] for _ in range(3)] == [502] * 3
     a.listen()
     assert ask(w) == (200, "a")
+
+
+def test_one_that_is_back_starts_slowly(weir, server):
+    a, b = server("a"), server("b")
+    w = start(weir, [item(a, 'slow_start = "6s";'), b])
+    assert names(w, 40).count("a") == 20
+    set_upstream(w, a, "drain")
+    assert names(w, 4) == "bbbb"
+    set_upstream(w, a, "ready")
+    began = time.monotonic()
+    got = names(w, 40).count("a")
+    if time.monotonic() - began < 1:  # a sixth of its weight at most
+        assert got <= 6
+    wait_for(lambda: names(w, 8).count("a") == 4, 20)
+
+
+def test_the_log_tells_which_servers_were_asked(weir, server):
+    a, b = server("a"), server("b")
+    w = start(weir, [a, item(b, "backup = true;")], "keepalive = 0;",
+              http='access_log_format = '
+              '"$request_uri|$status|$upstream_addr|$upstream_status|'
+              '$upstream_connect_time|$upstream_header_time|'
+              '$upstream_response_time";')
+    assert ask(w, "/api/first") == (200, "a")
+    a.broken = True
+    assert ask(w, "/api/second") == (200, "b")
+    assert get(w.http, "/healthz").status == 200
+    time_of = r"[0-9]+\.[0-9]{3}"
+    addresses = (re.escape(a.address), re.escape(b.address))
+    w.wait_access_log(r"(?m)^/api/first\|200\|%s\|200\|%s\|%s\|%s$"
+                      % (addresses[0], time_of, time_of, time_of))
+    w.wait_access_log(r"(?m)^/api/second\|200\|%s, %s\|-, 200\|%s, %s\|-, %s"
+                      r"\|%s, %s$" % (*addresses, *([time_of] * 5)))
+    w.wait_access_log(r"(?m)^/healthz\|200\|-\|-\|-\|-\|-$")
 
 
 # ---- max_connections ----
