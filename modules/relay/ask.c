@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "net/url.h"
+#include "push_names.h"
 #include "relay.h"
 #include "schema.h"
 #include "settings.h"
@@ -55,6 +56,19 @@ concerns(const struct relay_ask *a, struct str url)
     return a->kind == RELAY_PULL || a->url.len == 0 || str_eq(url, a->url);
 }
 
+static bool
+takes(const struct push_settings *push, struct str name)
+{
+    struct pool *pool = pool_new(1024);
+    struct push_names names;
+    struct errmsg err;
+    bool has = push_names_read(pool, push->name, &names, &err) == 0 &&
+               push_names_have(&names, name);
+
+    pool_free(&pool);
+    return has;
+}
+
 /* weir.conf has a relay of that identity; *url: to or from where. */
 static bool
 is_configured(const struct rtmp_application_settings *settings,
@@ -71,8 +85,7 @@ is_configured(const struct rtmp_application_settings *settings,
         }
     }
     for (size_t i = 0; a->kind == RELAY_PUSH && i < app->push.count; i++) {
-        if ((push[i].name.len == 0 || str_eq(push[i].name, a->name)) &&
-            concerns(a, push[i].url)) {
+        if (concerns(a, push[i].url) && takes(&push[i], a->name)) {
             *url = push[i].url;
             return true;
         }
@@ -138,7 +151,7 @@ relay_ask_check(const struct settings *s, const struct relay_ask *a,
     return status;
 }
 
-/* Pushes of all streams count by the streams that there are, as they do in
+/* Pushes of several streams count by the streams that there are, as they do in
  * the relayer. */
 static size_t
 count_named(const struct relay_application *app)
@@ -147,7 +160,7 @@ count_named(const struct relay_application *app)
     size_t count = app->pull.count;
 
     for (size_t i = 0; i < app->push.count; i++) {
-        count += push[i].name.len > 0;
+        count += !push_names_many(push[i].name);
     }
     return count;
 }

@@ -65,7 +65,7 @@ is_pushed_by(const struct relay_task *pull, const struct relay_task *push)
            str_eq(push->target.text, pull->target.text);
 }
 
-/* One of all streams has no task before there is a stream. */
+/* One of several streams has no task before there is a stream. */
 static bool
 is_planned(const struct relay_task *pull, const struct plan_task *push)
 {
@@ -74,8 +74,9 @@ is_planned(const struct relay_task *pull, const struct plan_task *push)
     struct pool *pool;
     bool same;
 
-    if (push->kind != RELAY_PUSH || push->name.len > 0 ||
-        !str_eq(push->app, pull->app)) {
+    if (push->kind != RELAY_PUSH || !push->of.many ||
+        !str_eq(push->app, pull->app) ||
+        !push_names_have(&push->of, pull->name)) {
         return false;
     }
     pool = pool_new(1024);

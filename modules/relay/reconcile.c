@@ -14,7 +14,7 @@
 #include "relay.h"
 #include "schema.h"
 
-/* How often new streams are looked for, where all of them are pushed. */
+/* How often new streams are looked for, where several are pushed. */
 #define STREAMS_MS 200
 /* Until the store is asked again after it did not answer. */
 #define AGAIN_MS 1000
@@ -32,8 +32,7 @@ is_same(const struct relay_task *t, const struct task_wish *w)
 static bool
 is_task(const struct relay_task *t, const struct task_wish *w)
 {
-    return t->origin == w->origin && t->id == w->id && t->of_all == w->of_all &&
-           is_same(t, w);
+    return t->origin == w->origin && t->id == w->id && is_same(t, w);
 }
 
 /* Wishes come in the order of the tasks, nearly always: looks from the last
@@ -79,6 +78,7 @@ want(struct relayer *r, const struct task_wish *w)
 
     if (t != NULL) {
         t->seen = true;
+        task_set_of_all(t, w->of_all);
     } else if (adopt(r, w)) {
         return;
     } else if (r->count < RELAY_TASKS_MAX) {
@@ -151,12 +151,17 @@ end_round(struct relayer *r, enum relay_origin origin)
 static bool
 is_of_file(const struct relayer *r, const struct task_wish *w)
 {
-    const struct plan_task t = { w->kind, w->app, w->name, w->url };
+    const struct plan_task t = {
+        .kind = w->kind,
+        .app = w->app,
+        .name = w->name,
+        .url = w->url,
+    };
 
     return plan_has(&r->plan, &t);
 }
 
-/* Those that were not adopted: pushes that wait for one of all streams. */
+/* Those that were not adopted: pushes that wait for one of several streams. */
 static void
 end_doubles(struct relayer *r)
 {
@@ -178,7 +183,8 @@ end_doubles(struct relayer *r)
     }
 }
 
-/* The streams of an application, all of which are pushed. */
+/* Those of the application's streams that a push of several takes.  One with a
+ * push of its own to that place has that. */
 static void
 want_streams(struct relayer *r, const struct plan_task *p)
 {
@@ -197,7 +203,8 @@ want_streams(struct relayer *r, const struct plan_task *p)
             .url = p->url,
         };
 
-        if (str_eq(app, p->app)) {
+        if (str_eq(app, p->app) && push_names_have(&p->of, rest) &&
+            !plan_has_named_push(&r->plan, app, rest, p->url)) {
             want(r, &w);
         }
     }
@@ -211,7 +218,7 @@ keep_busy(struct relayer *r, const struct plan_task *p)
         struct relay_task *t = LIST_ITEM(node, struct relay_task, link);
 
         if (t->of_all && t->player != NULL && str_eq(t->app, p->app) &&
-            str_eq(t->url, p->url)) {
+            str_eq(t->url, p->url) && push_names_have(&p->of, t->name)) {
             t->seen = true;
         }
     }
@@ -220,7 +227,7 @@ keep_busy(struct relayer *r, const struct plan_task *p)
 static bool
 want_config(struct relayer *r)
 {
-    bool all = false;
+    bool several = false;
 
     begin_round(r, RELAY_CONFIG);
     for (size_t i = 0; i < r->plan.task_count; i++) {
@@ -233,16 +240,16 @@ want_config(struct relayer *r)
             .url = p->url,
         };
 
-        if (p->name.len > 0) {
+        if (!p->of.many) {
             want(r, &w);
         } else {
-            all = true;
+            several = true;
             keep_busy(r, p);
             want_streams(r, p);
         }
     }
     end_round(r, RELAY_CONFIG);
-    return all;
+    return several;
 }
 
 static void

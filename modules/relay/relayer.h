@@ -60,7 +60,7 @@ struct relay_task {
     uint64_t id;             /* of the store, or 0 */
     enum relay_kind kind;
     enum relay_origin origin;
-    bool of_all;   /* made for a stream, because all of them are pushed */
+    bool of_all;   /* made for a stream: a push takes several */
     bool seen;     /* reconcile.c's */
     bool has_room; /* one of relays.max; else it is not started */
     struct str app, name;
@@ -166,6 +166,9 @@ struct relay_task *task_new(struct relayer *r, const struct task_wish *w);
 void task_end(struct relay_task *t);
 /* Makes a task of the API one of weir.conf; it goes on. */
 void task_adopt(struct relay_task *t, bool of_all);
+/* The push of weir.conf that it stands for has another name now, and takes the
+ * stream as before. */
+void task_set_of_all(struct relay_task *t, bool of_all);
 /* The egress rules have changed: begins an attempt under way anew, and repeats
  * one that was refused. */
 void task_rules_changed(struct relay_task *t);

@@ -124,6 +124,18 @@ more(struct pool *pool, const void *items, size_t size, size_t count,
     return all;
 }
 
+static int
+get_names(struct reader *r, struct plan_task *t)
+{
+    struct errmsg why;
+
+    if (t->kind == RELAY_PULL) {
+        t->of = (struct push_names){ .text = t->name };
+        return 0;
+    }
+    return push_names_read(r->pool, t->name, &t->of, &why);
+}
+
 static void
 get_tasks(struct reader *r, struct plan *p)
 {
@@ -137,6 +149,7 @@ get_tasks(struct reader *r, struct plan *p)
         t->app = get_str(r);
         t->name = get_str(r);
         t->url = get_str(r);
+        r->in.bad = r->in.bad || get_names(r, t) == -1;
     }
 }
 
@@ -238,8 +251,22 @@ plan_has(const struct plan *p, const struct plan_task *t)
         const struct plan_task *o = &p->tasks[i];
 
         if (o->kind == t->kind && str_eq(o->app, t->app) &&
-            (o->name.len == 0 || str_eq(o->name, t->name)) &&
-            str_eq(o->url, t->url)) {
+            str_eq(o->url, t->url) && push_names_have(&o->of, t->name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+plan_has_named_push(const struct plan *p, struct str app, struct str name,
+                    struct str url)
+{
+    for (size_t i = 0; i < p->task_count; i++) {
+        const struct plan_task *o = &p->tasks[i];
+
+        if (o->kind == RELAY_PUSH && !o->of.many && str_eq(o->app, app) &&
+            str_eq(o->name, name) && str_eq(o->url, url)) {
             return true;
         }
     }

@@ -13,6 +13,7 @@
 
 #include "app/settings/settings.h"
 #include "net/egress.h"
+#include "push_names.h"
 #include "tasks.h"
 
 #define PLAN_MAX (16u << 20) /* bytes */
@@ -27,7 +28,8 @@ struct plan_app {
 
 struct plan_task {
     enum relay_kind kind;
-    struct str app, name, url; /* name empty: all streams of app */
+    struct str app, name, url; /* name: as in the file */
+    struct push_names of;      /* a push: which streams; a pull: the name */
 };
 
 struct plan {
@@ -45,9 +47,12 @@ void plan_write(const struct settings *s, struct buf *out);
 /* Copies all texts to pool. 0, or -1: the bytes are malformed. */
 int plan_read(struct str bytes, struct pool *pool, struct plan *out);
 const struct plan_app *plan_app(const struct plan *p, struct str name);
-/* Whether weir.conf has this relay, or a push of all streams that includes
- * it. */
+/* Whether weir.conf has this relay, or a push of several streams that includes
+ * it; t->of does not count. */
 bool plan_has(const struct plan *p, const struct plan_task *t);
+/* Whether weir.conf has a push of that stream by its name, to that URL. */
+bool plan_has_named_push(const struct plan *p, struct str app, struct str name,
+                         struct str url);
 
 /* Whether a weir with these settings relays anything, or may be asked to. */
 bool plan_wants_relayer(const struct settings *s);

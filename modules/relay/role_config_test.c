@@ -20,10 +20,11 @@
 
 #include "base/mem.h"
 
-#define APPLICATION                                                     \
-    "{ name = \"live\"; publish = \"open\"; hold = \"3s\";"             \
-    "  push = ( \"rtmp://192.0.2.1/x\","                                \
-    "           { url = \"rtmp://192.0.2.1/x/y\"; name = \"cam\"; } );" \
+#define APPLICATION                                                       \
+    "{ name = \"live\"; publish = \"open\"; hold = \"3s\";"               \
+    "  push = ( \"rtmp://192.0.2.1/x\","                                  \
+    "           { url = \"rtmp://192.0.2.1/x/y\"; name = \"cam\"; },"     \
+    "           { url = \"rtmp://192.0.2.1/z\"; name = \"~ ^c.m$\"; } );" \
     "  pull = ( { name = \"in\"; url = \"rtmps://u:p@host/a/b?c\"; } ); }"
 
 static const char everything[] =
@@ -52,6 +53,38 @@ load(const char *text)
     }
     assert_non_null(c);
     return c;
+}
+
+/* Which streams each push takes: all, one, a pattern. */
+static void
+check_whose(const struct plan *p)
+{
+    static const struct {
+        const char *stream, *url;
+        bool has;
+    } rows[] = {
+        { "any", "rtmp://192.0.2.1/x", true },
+        { "cam", "rtmp://192.0.2.1/x/y", true },
+        { "com", "rtmp://192.0.2.1/x/y", false },
+        { "com", "rtmp://192.0.2.1/z", true },
+        { "Com", "rtmp://192.0.2.1/z", false },
+        { "com2", "rtmp://192.0.2.1/z", false },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct plan_task t = {
+            .kind = RELAY_PUSH,
+            .app = STR("live"),
+            .name = str_from(rows[i].stream),
+            .url = str_from(rows[i].url),
+        };
+
+        assert_int_equal(plan_has(p, &t), rows[i].has);
+    }
+    assert_true(plan_has_named_push(p, STR("live"), STR("cam"),
+                                    STR("rtmp://192.0.2.1/x/y")));
+    assert_false(plan_has_named_push(p, STR("live"), STR("com"),
+                                     STR("rtmp://192.0.2.1/z")));
 }
 
 static void
@@ -84,12 +117,13 @@ test_comes_out_as_it_went_in(void **state)
     assert_true(plan_app(&p, STR("live"))->gop_cache);
     assert_false(plan_app(&p, STR("other"))->gop_cache);
     assert_null(plan_app(&p, STR("none")));
-    assert_int_equal(p.task_count, 3);
+    assert_int_equal(p.task_count, 4);
     assert_int_equal(p.tasks[0].kind, RELAY_PUSH);
     assert_int_equal(p.tasks[0].name.len, 0);
     assert_true(str_eq(p.tasks[1].name, STR("cam")));
-    assert_int_equal(p.tasks[2].kind, RELAY_PULL);
-    assert_true(str_eq(p.tasks[2].url, STR("rtmps://u:p@host/a/b?c")));
+    assert_int_equal(p.tasks[3].kind, RELAY_PULL);
+    assert_true(str_eq(p.tasks[3].url, STR("rtmps://u:p@host/a/b?c")));
+    check_whose(&p);
     pool_free(&pool);
 }
 

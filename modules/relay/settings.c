@@ -10,6 +10,7 @@
 #include "net/egress.h"
 #include "net/tls_client.h"
 #include "net/url.h"
+#include "push_names.h"
 #include "rtmp/name.h"
 #include "rtmp/target.h"
 #include "target.h"
@@ -88,6 +89,20 @@ check_ca(struct str value, struct errmsg *err)
     return rc;
 }
 
+static int
+check_push_name(struct str value, struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    struct push_names names;
+    int rc = push_names_read(pool, value, &names, err);
+
+    if (rc == 0 && !names.many) {
+        rc = check_name(value, err);
+    }
+    pool_free(&pool);
+    return rc;
+}
+
 static const struct conf_key push_keys[] = {
     ROW_WHERE(push_settings),
     ROW(push_settings, url, CONF_STRING, .secret = true,
@@ -95,9 +110,11 @@ static const struct conf_key push_keys[] = {
         .help = "rtmp:// or rtmps:// URL of the remote; one without a stream "
                 "name (rtmp://HOST/APP, rtmp://HOST/APP/INSTANCE/) gets the "
                 "name that the stream has here."),
-    ROW(push_settings, name, CONF_STRING, .preset = "", .check = check_name,
-        .help = "The stream that is pushed; empty: every stream of the "
-                "application."),
+    ROW(push_settings, name, CONF_STRING, .preset = "", .dollars = true,
+        .check = check_push_name,
+        .help = "The stream that is pushed; a pattern (PCRE2), \"~ ^show-\" or "
+                "in any case \"~* ^show-\": those that fit; empty: every "
+                "stream of the application."),
     CONF_END,
 };
 
@@ -114,7 +131,7 @@ static const struct conf_key pull_keys[] = {
 static const struct conf_key relays_keys[] = {
     ROW(relays_settings, max, CONF_INT, .min = 0, .max = 4096, .preset = "1024",
         .help = "Relays at once, those of weir.conf among them, which must not "
-                "be more (a push of all streams is one at least)."),
+                "be more (a push of several streams is one at least)."),
     ROW(relays_settings, connect_timeout, CONF_TIME, .min = 500,
         .max = HOURS(1), .preset = "10s",
         .help = "How long the name, the connection, TLS and the remote's "
@@ -312,10 +329,11 @@ static void
 check_one(struct check *c, struct str app, const struct push_settings *p,
           const char *what)
 {
+    struct str name = push_names_many(p->name) ? STR_NONE : p->name;
     struct errmsg err;
 
     count_one(c, p, what);
-    if (relay_check_url(c->s, app, p->name, p->url, &err) == -1) {
+    if (relay_check_url(c->s, app, name, p->url, &err) == -1) {
         errmsg_prefix(&err, "url ");
     } else if (relay_check_egress(c->s, p->url, &err) == 0) {
         return;

@@ -220,6 +220,15 @@ task_end(struct relay_task *t)
     loop_later(t->relayer->loop, &t->destroy);
 }
 
+void
+task_set_of_all(struct relay_task *t, bool of_all)
+{
+    if (t->of_all != of_all) {
+        t->view.of_all = t->of_all = of_all;
+        task_show(t);
+    }
+}
+
 /* It is this node's now. */
 void
 task_adopt(struct relay_task *t, bool of_all)

@@ -64,7 +64,7 @@ struct relay_view {
     uint8_t kind, origin, state;
     uint8_t there;   /* RELAY_ELSEWHERE: the state where it runs */
     uint8_t refused; /* 1: egress rules forbid it */
-    uint8_t of_all;  /* 1: listed because all streams of its app are */
+    uint8_t of_all;  /* 1: listed because several streams of its app are */
     char node[LEASE_NODE_MAX + 1]; /* that runs it; "": none */
     char app[RTMP_NAME_MAX + 1];
     char name[RTMP_NAME_MAX + 1];

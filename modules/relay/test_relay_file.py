@@ -7,7 +7,7 @@ from control_client import ctl
 from feed import Feed, read_until
 from rtmp_client import player
 from test_relay_api import CONTROL, OK, control, relayer, relays, task
-from weir import wait_for
+from weir import configuration, place, run, wait_for
 
 __all__ = ["control"]
 OPEN = 'egress = [ "allow loopback", "allow all" ];'
@@ -119,6 +119,39 @@ def test_a_push_of_all_streams_comes_into_the_file(weir, control):
     assert task(w, "push", oper="stop", url=url) == OK
     change(w)
     wait_list(w, ("api", "waiting for the local stream"))
+
+
+def test_a_push_of_streams_by_pattern(weir, control):
+    """Those that fit, each once, also when another push has it by name."""
+    there = weir()
+    out = f"rtmp://127.0.0.1:{there.rtmp}/live"
+    w = control(top=OPEN, hold="0")
+    feeds = {n: Feed(w.rtmp, n).head().run()
+             for n in ("show-1", "Show-2", "other", "show-3")}
+    change(w, f'push = ( {{ name = "~* ^show-[0-9]$"; url = "{out}"; }}, '
+              f'{{ name = "show-3"; url = "{out}"; }} );')
+    wait_list(w, *[("config", "running")] * 3)
+
+    def arrived():
+        return sorted(re.findall(r"stream live/(\S+): published", there.log()))
+    assert wait_for(arrived, 10) == ["Show-2", "show-1", "show-3"]
+    status, words = task(w, "push", name="show-1", oper="stop", url=out)
+    assert (status, "is in the configuration" in words) == (409, True)
+    # Another pattern: one goes, one comes, the others go on.
+    change(w, f'push = ( {{ name = "~ ^(show|other)"; url = "{out}"; }} );')
+    wait_for(lambda: arrived() == ["Show-2", "other", "show-1", "show-3"], 10)
+    wait_list(w, *[("config", "running")] * 3)
+    for f in feeds.values():
+        f.stop()
+    wait_list(w)
+
+
+def test_a_pattern_that_is_wrong(tmp_path):
+    place(tmp_path, configuration(
+        app='publish = "open"; push = ( { name = "~ ("; '
+            'url = "rtmp://192.0.2.1/x"; } );'))
+    r = run("-t", "-c", f"{tmp_path}/weir.conf", "-p", str(tmp_path))
+    assert r.returncode != 0 and "push.name" in r.stderr, r.stderr
 
 
 def test_wait_for_one_of_the_file(weir, control):
