@@ -134,7 +134,7 @@ def test_a_push_of_streams_by_pattern(weir, control):
 
     def arrived():
         return sorted(re.findall(r"stream live/(\S+): published", there.log()))
-    assert wait_for(arrived, 10) == ["Show-2", "show-1", "show-3"]
+    wait_for(lambda: arrived() == ["Show-2", "show-1", "show-3"], 10)
     status, words = task(w, "push", name="show-1", oper="stop", url=out)
     assert (status, "is in the configuration" in words) == (409, True)
     # Another pattern: one goes, one comes, the others go on.
