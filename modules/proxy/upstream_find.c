@@ -8,7 +8,6 @@
 #include "app/module.h"
 #include "base/log.h"
 #include "net/addr.h"
-#include "net/egress.h"
 #include "net/url.h"
 #include "servers.h"
 #include "upstream.h"
@@ -175,6 +174,33 @@ upstream_root_of(const struct settings *s)
     return settings_of_module(s, &proxy_module);
 }
 
+struct layer_walk {
+    upstream_layer_visit *visit;
+    void *arg;
+};
+
+static void
+visit_layer(void *arg, const struct conf_extra *layer)
+{
+    const struct layer_walk *w = arg;
+    struct conf_where where;
+
+    if (layer->what == &proxy_module && layer->settings != NULL) {
+        struct str name = proxy_layer_upstream(layer->settings, &where);
+
+        w->visit(w->arg, name, &where);
+    }
+}
+
+void
+upstream_each_layer(const struct settings *s, upstream_layer_visit *visit,
+                    void *arg)
+{
+    struct layer_walk w = { visit, arg };
+
+    settings_each_layer(s, visit_layer, &w);
+}
+
 struct walk {
     const struct settings *s;
     struct pool *pool;
@@ -211,21 +237,32 @@ note(struct walk *w, const struct upstream_settings *u)
     w->seen[w->count++] = u;
 }
 
+/* One of a URL stands where its first layer does. */
+static const struct upstream_settings *
+place(const struct walk *w, const struct upstream_settings *u,
+      const struct conf_where *where)
+{
+    struct upstream_settings *own;
+
+    if (!upstream_is_url(u->name)) {
+        return u;
+    }
+    own = pool_alloc(w->pool, sizeof(*own));
+    *own = *u;
+    own->where = *where;
+    return own;
+}
+
 static void
-visit_layer(void *arg, const struct conf_extra *layer)
+visit_upstream(void *arg, struct str name, const struct conf_where *where)
 {
     struct walk *w = arg;
     const struct upstream_settings *u;
-    struct conf_where where;
     struct errmsg err;
-    struct str name;
 
-    if (layer->what != &proxy_module || layer->settings == NULL) {
-        return;
-    }
-    name = proxy_layer_upstream(layer->settings, &where);
     u = is_new(w, name) ? upstream_find(w->s, w->pool, name, &err) : NULL;
     if (u != NULL) {
+        u = place(w, u, where);
         note(w, u);
         w->visit(w->arg, u);
     }
@@ -237,150 +274,7 @@ upstream_each(const struct settings *s, struct pool *pool,
 {
     struct walk w = { .s = s, .pool = pool, .visit = visit, .arg = arg };
 
-    settings_each_layer(s, visit_layer, &w);
-}
-
-/* ---- the check of a file ---- */
-
-struct check {
-    struct walk seen;
-    size_t servers; /* of those that were seen */
-    const struct settings *s;
-    struct pool *pool;
-    const struct egress *egress;
-    FILE *out;
-};
-
-/* The rules judge an address that the file has; a name when it is resolved. */
-static int
-check_egress(const struct check *c, struct str address, struct errmsg *err)
-{
-    struct upstream_endpoint e;
-    struct addr a;
-
-    if (upstream_parse_address(c->pool, address, &e, err) == -1) {
-        return -1;
-    }
-    if (str_eq(e.host, STR("localhost"))) {
-        e.host = STR("127.0.0.1");
-    }
-    return e.host.len > 0 && addr_parse_ip(e.host, &a) == 0
-               ? egress_check(c->egress, &a, err)
-               : 0;
-}
-
-static void
-report(const struct check *c, const struct conf_where *where,
-       const struct errmsg *err)
-{
-    fprintf(c->out, "%s:%d: %s\n", where->file, where->line, err->text);
-}
-
-/* The table of servers (servers.h) has to have room for all. */
-static int
-check_room(struct check *c, const struct upstream_settings *u,
-           struct errmsg *err)
-{
-    if (!is_new(&c->seen, u->name)) {
-        return 0;
-    }
-    note(&c->seen, u);
-    if (c->servers <= SERVERS_CONF_MAX &&
-        c->servers + u->servers.count > SERVERS_CONF_MAX) {
-        c->servers += u->servers.count;
-        return errmsg_set(err,
-                          "with those of \"%.*s\" the upstreams of all layers "
-                          "have more than %d servers",
-                          STR_ARGS(u->name), SERVERS_CONF_MAX);
-    }
-    c->servers += u->servers.count;
-    return 0;
-}
-
-static void
-check_layer(void *arg, const struct conf_extra *layer)
-{
-    struct check *c = arg;
-    const struct upstream_settings *u;
-    struct conf_where where;
-    struct errmsg err;
-    struct str name;
-
-    if (layer->what != &proxy_module || layer->settings == NULL) {
-        return;
-    }
-    name = proxy_layer_upstream(layer->settings, &where);
-    u = upstream_find(c->s, c->pool, name, &err);
-    if (u == NULL || check_room(c, u, &err) == -1 ||
-        (upstream_is_url(name) &&
-         check_egress(c, upstream_server_at(u, 0)->address, &err) == -1)) {
-        errmsg_prefix(&err, "upstream: ");
-        report(c, &where, &err);
-    }
-}
-
-void
-upstream_check_file(const struct settings *s, FILE *out)
-{
-    const struct conf_groups *all = &upstream_root_of(s)->upstreams;
-    const struct upstream_settings *u = all->items;
-    struct pool *pool = pool_new(4096);
-    struct check c = {
-        .seen = { .pool = pool },
-        .s = s,
-        .pool = pool,
-        .egress = egress_parse(pool, s->egress.items, s->egress.count),
-        .out = out,
-    };
-
-    for (size_t i = 0; i < all->count; i++) {
-        for (size_t k = 0; k < u[i].servers.count; k++) {
-            const struct upstream_server_settings *server =
-                upstream_server_at(&u[i], k);
-            struct errmsg err;
-
-            if (check_egress(&c, server->address, &err) == -1) {
-                errmsg_prefix(&err,
-                              "upstream \"%.*s\": %.*s: ", STR_ARGS(u[i].name),
-                              STR_ARGS(server->address));
-                report(&c, &server->where, &err);
-            }
-        }
-    }
-    settings_each_layer(s, check_layer, &c);
-    pool_free(&pool);
-}
-
-struct use {
-    const struct upstream_settings *u;
-    bool used;
-};
-
-static void
-see_use(void *arg, const struct upstream_settings *u)
-{
-    struct use *use = arg;
-
-    use->used |= u == use->u;
-}
-
-void
-upstream_warn(const struct settings *s)
-{
-    const struct conf_groups *all = &upstream_root_of(s)->upstreams;
-    const struct upstream_settings *u = all->items;
-    struct pool *pool = pool_new(4096);
-
-    for (size_t i = 0; i < all->count; i++) {
-        struct use use = { &u[i], false };
-
-        upstream_each(s, pool, see_use, &use);
-        if (!use.used) {
-            log_warn("%s:%d: no layer has upstream \"%.*s\"", u[i].where.file,
-                     u[i].where.line, STR_ARGS(u[i].name));
-        }
-    }
-    pool_free(&pool);
+    upstream_each_layer(s, visit_upstream, &w);
 }
 
 /* ---- rights, places ---- */

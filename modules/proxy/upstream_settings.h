@@ -7,7 +7,8 @@
  * code goes over both kinds alike (upstream_each()).
  *
  *   upstream_settings.c  rows
- *   upstream_find.c      looking, checking, rights
+ *   upstream_find.c      looking, rights
+ *   upstream_check.c     mistakes in those of a file
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -105,8 +106,15 @@ const struct upstream_settings *upstream_find(const struct settings *s,
                                               struct str name,
                                               struct errmsg *err);
 
+typedef void upstream_layer_visit(void *arg, struct str name,
+                                  const struct conf_where *where);
+/* Calls visit for each layer of the module, with its upstream's name. */
+void upstream_each_layer(const struct settings *s, upstream_layer_visit *visit,
+                         void *arg);
+
 typedef void upstream_visit(void *arg, const struct upstream_settings *u);
-/* Calls visit for each upstream that a layer has, once. */
+/* Calls visit for each upstream that a layer has, once.  That of a URL is where
+ * the first of its layers is. */
 void upstream_each(const struct settings *s, struct pool *pool,
                    upstream_visit *visit, void *arg);
 
