@@ -7,14 +7,20 @@
  */
 #include "endless.h"
 
+#include <string.h>
+
 #include "made.h"
 
 /* A stream that is published may take so long to begin, ms. */
 #define PATIENCE 15000
 /* Bytes that are handed over at once, for the client alone. */
 #define HANDED_MAX (64u * 1024)
+#define HEAD_MAX (1024u * 1024) /* bytes of the boxes of a part */
 /* Target durations that a client may fall behind. */
 #define BEHIND_MAX 3
+/* Times of a client begin so shortly before its first picture, ms: sound may
+ * begin a little earlier. */
+#define LEAD 100
 /* Target durations without a part after which nobody counts it as a player. */
 #define LASTS 4
 
@@ -30,6 +36,9 @@ struct endless {
     uint64_t next;         /* cut, whose part is sent next */
     struct object *object; /* held, while it is sent; or NULL */
     uint64_t sent;         /* bytes of it */
+    struct media_shift shift;
+    struct buf head; /* owned: the boxes of a part, with this client's times;
+                        they stand for the first bytes of the object */
 };
 
 enum step { GOES_ON, WAITS, ENDS, BREAKS };
@@ -45,6 +54,7 @@ clear(struct endless *e)
         made_drop(e->object);
         e->object = NULL;
     }
+    buf_clear(&e->head);
 }
 
 static void
@@ -135,6 +145,49 @@ find_begin(const struct live_cuts *c, struct live_cut *cut)
     return false;
 }
 
+/* A client's MP4 begins when it comes: some players (VLC) would wait for the
+ * time at which the stream is. */
+static void
+set_shift(struct endless *e, const struct live_cuts *c,
+          const struct live_cut *cut)
+{
+    struct object_track tracks[OBJECT_TRACKS];
+    struct live_cut_headers h;
+    struct media_shift *s = &e->shift;
+
+    if (!live_cut_headers(c, cut->header, &h)) {
+        return;
+    }
+    s->ms = cut->time > LEAD ? (uint64_t)cut->time - LEAD : 0;
+    s->count = object_tracks(&h, STR_NONE, &media_mp4, tracks);
+    for (size_t i = 0; i < s->count; i++) {
+        s->units[i] = s->ms * tracks[i].track.timescale / 1000;
+    }
+}
+
+/* -1: memory is out. */
+static int
+make_head(struct endless *e)
+{
+    const struct object_piece *boxes = &e->object->pieces[0];
+    struct iovec all;
+    uint8_t *to;
+
+    buf_clear(&e->head);
+    if (boxes->frame != OBJECT_OWN ||
+        object_ranges(e->object, 0, &all, 1) != 1 || all.iov_len < boxes->len) {
+        return 0;
+    }
+    to = buf_reserve(&e->head, boxes->len);
+    if (to == NULL) {
+        return -1;
+    }
+    memcpy(to, all.iov_base, boxes->len);
+    media_mp4_shift(to, boxes->len, &e->shift);
+    buf_commit(&e->head, boxes->len);
+    return 0;
+}
+
 static enum step
 take(struct endless *e, const struct live_cuts *c, uint64_t number,
      int64_t part)
@@ -149,7 +202,7 @@ take(struct endless *e, const struct live_cuts *c, uint64_t number,
     switch (made_find(c, e->asked->name, &key, &e->object)) {
     case OBJECT_HERE:
         e->sent = 0;
-        return GOES_ON;
+        return make_head(e) == 0 ? GOES_ON : ENDS;
     case OBJECT_LATER:
         return WAITS;
     case OBJECT_GONE:
@@ -178,6 +231,7 @@ begin(struct endless *e, const struct live_cuts *c)
     e->word = c->word;
     e->header = cut.header;
     e->next = cut.number;
+    set_shift(e, c, &cut);
 
     enum step step = take(e, c, cut.header, OBJECT_INIT);
 
@@ -240,9 +294,9 @@ take_next(struct endless *e, const struct live_cuts *c)
 
 /* ---- sending ---- */
 
-/* Hands over a piece; -1: the connection or the frames are gone. */
+/* Ranges of the arena, or of a copy. */
 static int
-hand_over(struct endless *e)
+hand_over_rest(struct endless *e)
 {
     struct iovec ranges[8];
     int count = object_ranges(e->object, e->sent, ranges, 8);
@@ -259,6 +313,19 @@ hand_over(struct endless *e)
         room -= n;
     }
     return count > 0 ? 0 : -1;
+}
+
+/* Hands over a piece; -1: the connection or the frames are gone. */
+static int
+hand_over(struct endless *e)
+{
+    struct str head = str_skip(buf_str(&e->head), e->sent);
+
+    if (head.len > 0) {
+        e->sent += head.len;
+        return http_send_more(e->asked->request, head);
+    }
+    return hand_over_rest(e);
 }
 
 static enum step
@@ -345,6 +412,7 @@ endless_answer(struct asked *a)
     }
     e = pool_zero(r->pool, sizeof(*e));
     e->asked = a;
+    buf_init(&e->head, HEAD_MAX);
     e->watch = (struct live_cut_watch){ .name = a->name, .on_cut = on_cut };
     set_viewer(e);
     timer_init(&e->patience, on_patience);

@@ -103,6 +103,23 @@ def test_ffmpeg_plays_it_without_a_gap(weir, tool, tmp_path, app):
     check(["ffmpeg", *QUIET, "-xerror", "-i", str(path), "-f", "null", "-"])
 
 
+def test_its_times_begin_when_the_client_comes(weir, tool):
+    """VLC waits for the time that an MP4 without end begins with."""
+    w = start(weir)
+    tool(publish(w.rtmp_url("test")))
+    wait_for(lambda: get(w.http, "/live/test.m3u8").status == 200, 30)
+
+    def begins(path):
+        return {s["codec_type"]: float(s["start_time"])
+                for s in probe(w.http_url(path))["streams"]}
+    apart = [b["video"] - b["audio"] for b in (
+        begins("/live/test.m3u8"), begins("/live/test.mp4"))]
+    assert abs(apart[0] - apart[1]) < 0.05  # sound fits pictures
+    for _ in range(3):
+        assert all(0 <= t <= 0.2 for t in begins("/live/test.mp4").values())
+    assert begins("/live/test.m3u8")["video"] > 5
+
+
 class Reader:
     """curl that reads an endless answer into a file."""
 

@@ -70,6 +70,16 @@ struct media_container {
     int (*fragment)(struct buf *out, const struct media_fragment *f);
 };
 
+/* How far a player's times are behind those of the stream. */
+struct media_shift {
+    uint64_t ms;
+    uint64_t units[MEDIA_TRACKS_MAX]; /* the same in units of each track */
+    size_t count;
+};
+/* Moves the times in what fragment() of media_mp4 wrote back by that much; none
+ * becomes negative. */
+void media_mp4_shift(uint8_t *head, size_t n, const struct media_shift *s);
+
 extern const struct media_container media_mp4, media_ts;
 /* NULL ends. */
 extern const struct media_container *const media_containers[];

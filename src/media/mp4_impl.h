@@ -6,6 +6,7 @@
  *   mp4_entry.c     sample entries, of each codec its own
  *   mp4_fragment.c  the boxes before samples
  *   mp4_event.c     messages beside them
+ *   mp4_shift.c     other times for one player
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

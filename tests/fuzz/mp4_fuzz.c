@@ -4,10 +4,11 @@
  * Input: how many tracks; of each its message type, the length of the message
  * that begins it (16 bits) and that; then samples: track and flags, duration,
  * composition time, size.  The boxes that come out have to fill each other
- * exactly.
+ * exactly, also when their times are moved back; the same is done to the input
+ * itself, whatever it is.
  *
  * covers: src/media/mp4.c src/media/mp4_box.c src/media/mp4_entry.c
- * covers: src/media/mp4_fragment.c
+ * covers: src/media/mp4_fragment.c src/media/mp4_shift.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -104,6 +105,23 @@ add_sample(struct made *m, unsigned flags, struct str *input)
 }
 
 static void
+shift_copy(struct str bytes, bool are_boxes)
+{
+    const struct media_shift shift = { 1000, { 90000, 48000 }, 2 };
+    uint8_t *copy = malloc(bytes.len + 1);
+
+    require(copy != NULL);
+    if (bytes.len > 0) {
+        memcpy(copy, bytes.ptr, bytes.len);
+    }
+    media_mp4_shift(copy, bytes.len, &shift);
+    if (are_boxes) {
+        look_at(str_of(copy, bytes.len), true);
+    }
+    free(copy);
+}
+
+static void
 add_fragment(struct buf *out, const struct made *made, size_t count,
              uint32_t sequence)
 {
@@ -118,6 +136,7 @@ add_fragment(struct buf *out, const struct made *made, size_t count,
     }
     if (media_mp4.fragment(out, &f) == 0) {
         look_at(buf_str(out), true);
+        shift_copy(buf_str(out), true);
     } else {
         require(buf_len(out) == 0);
     }
@@ -132,6 +151,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t count = take_byte(&input) % TRACKS + 1;
     struct buf out;
 
+    shift_copy(input, false);
     memset(made, 0, sizeof(made));
     for (size_t i = 0; i < count; i++) {
         if (!make_track(&made[i], &input)) {
