@@ -275,14 +275,15 @@ def test_pull_never_replaces_a_local_publisher(weir):
 
 def test_relay_to_itself_is_found_in_the_file(weir):
     w = weir()
+    own, other = free_port(), free_port()
     for relay, wrong in (
-            (push("rtmp://127.0.0.1:19350/live"), True),
-            (push("rtmp://localhost:19350/live"), True),
-            (push("rtmp://127.0.0.1:19350/other"), False),
-            (push("rtmp://127.0.0.1:19351/live"), False),
-            (pull(a="rtmp://[::1]:19350/live/a"), True),
-            (pull(a="rtmp://[::1]:19350/live/b"), False)):
-        w.set_config(top=EGRESS, app=relay, rtmp_listen='"19350"')
+            (push(f"rtmp://127.0.0.1:{own}/live"), True),
+            (push(f"rtmp://localhost:{own}/live"), True),
+            (push(f"rtmp://127.0.0.1:{own}/other"), False),
+            (push(f"rtmp://127.0.0.1:{other}/live"), False),
+            (pull(a=f"rtmp://[::1]:{own}/live/a"), True),
+            (pull(a=f"rtmp://[::1]:{own}/live/b"), False)):
+        w.set_config(top=EGRESS, app=relay, rtmp_listen=f'"{own}"')
         done = run("-t", "-c", f"{w.prefix}/weir.conf", "-p", w.prefix)
         assert (done.returncode == 1) == wrong, (relay, done.stderr)
         assert ("relay of a stream to itself" in done.stderr) == wrong
