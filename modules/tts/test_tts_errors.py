@@ -169,7 +169,7 @@ def test_a_stream_breaks_with_its_child(weir):
 
 def test_a_stream_lasts_as_long_as_it_is_read(weir):
     """Longer than the speaker is waited for: 9 seconds here."""
-    w = speaking(weir, tts='timeout = "2s";')
+    w = speaking(weir, tts='timeout = "5s";')
     sound = b""
     with begin(w, stream=True, format="pcm") as c:
         assert c.head().status == 200
