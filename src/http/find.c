@@ -72,31 +72,35 @@ redirect_slash(struct exchange *x)
 }
 
 /* Rules of the server, once; rules of locations, whenever the search comes to
- * them: before their filters, so that those of the new location count. */
-static enum http_rewritten
-rewrite(struct exchange *x, const struct http_rules *r)
+ * them: before their filters, so that those of the new location count.  Whether
+ * that is the step, with *out. */
+static bool
+rewrite(struct exchange *x, const struct http_rules *r, enum http_sought *out)
 {
-    enum http_rewritten result = http_rewrite(x, r->rewrites, r->rewrite_count);
-
-    if (result == HTTP_REWROTE) {
+    switch (http_rewrite(x, r->rewrites, r->rewrite_count)) {
+    case HTTP_REWROTE:
         x->location = 0;
         x->last_refusal = NULL; /* of another path */
+        *out = HTTP_SOUGHT_PATH;
+        return true;
+    case HTTP_REWROTE_ENDED:
+        *out = HTTP_SOUGHT_ANSWER;
+        return true;
+    case HTTP_REWROTE_NOT:
+        break;
     }
-    return result;
+    return false;
 }
 
 /* Into a location whose turn it is. */
 static enum http_sought
 go_into(struct exchange *x, const struct http_location *l)
 {
+    enum http_sought step;
+
     x->pub.location = l;
-    switch (rewrite(x, &l->rules)) {
-    case HTTP_REWROTE:
-        return HTTP_SOUGHT_PATH;
-    case HTTP_REWROTE_ENDED:
-        return HTTP_SOUGHT_ANSWER;
-    case HTTP_REWROTE_NOT:
-        break;
+    if (rewrite(x, &l->rules, &step)) {
+        return step;
     }
     enter(x, l);
     if (l->slash == HTTP_SLASH_REDIRECT) {
@@ -109,17 +113,13 @@ enum http_sought
 http_find(struct exchange *x)
 {
     const struct http_server *s = x->c->server;
+    enum http_sought step;
 
     x->pub.location = NULL;
     if (!x->begun) {
         x->begun = true;
-        switch (rewrite(x, &s->rules)) {
-        case HTTP_REWROTE:
-            return HTTP_SOUGHT_PATH;
-        case HTTP_REWROTE_ENDED:
-            return HTTP_SOUGHT_ANSWER;
-        case HTTP_REWROTE_NOT:
-            break;
+        if (rewrite(x, &s->rules, &step)) {
+            return step;
         }
     }
     for (; x->location < s->location_count; x->location++) {
