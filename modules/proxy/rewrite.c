@@ -21,6 +21,13 @@ with_one_slash(struct proxy_exchange *x, struct str path)
     return pool_join(x->r->pool, STRS(STR("/"), rest));
 }
 
+/* Whether what is left of an address begins another part of it. */
+static bool
+is_part(struct str rest)
+{
+    return rest.len == 0 || str_find(STR("/?#"), rest.ptr[0], 0) < 3;
+}
+
 /* Whether FROM ends within a host: "http://a" is no beginning of
  * "http://a.test". */
 static bool
@@ -30,8 +37,7 @@ cuts_host(struct str from, struct str rest)
 
     str_cut(&host, ':');
     return host.len > 2 && str_starts(host, STR("//")) &&
-           str_find(host, '/', 2) == host.len && rest.len > 0 &&
-           str_find(STR("/?#"), rest.ptr[0], 0) == 3;
+           str_find(host, '/', 2) == host.len && !is_part(rest);
 }
 
 /* "FROM TO": the beginning FROM becomes TO; a path stays one. */
@@ -56,11 +62,8 @@ replace(struct proxy_exchange *x, struct str rule, struct str value,
 static bool
 is_below(struct str path, struct str uri)
 {
-    struct str behind = str_first(str_skip(path, uri.len), 1);
-
     return str_starts(path, uri) &&
-           (behind.len == 0 || str_ends(uri, STR("/")) ||
-            str_find(STR("/?#"), behind.ptr[0], 0) < 3);
+           (str_ends(uri, STR("/")) || is_part(str_skip(path, uri.len)));
 }
 
 /* The server's own address becomes the location's. */
