@@ -15,7 +15,9 @@
 #define PATIENCE 15000
 /* Bytes that are handed over at once, for the client alone. */
 #define HANDED_MAX (64u * 1024)
-#define HEAD_MAX (1024u * 1024) /* bytes of the boxes of a part */
+/* Bytes of the boxes of a part, messages among them; with more the answer
+ * breaks. */
+#define HEAD_MAX (16u * 1024 * 1024)
 /* Target durations that a client may fall behind. */
 #define BEHIND_MAX 3
 /* Times of a client begin so shortly before its first picture, ms: sound may
@@ -40,6 +42,8 @@ struct endless {
     struct buf head; /* owned: the boxes of a part, with this client's times;
                         they stand for the first bytes of the object */
 };
+
+_Static_assert(OBJECT_TRACKS <= MEDIA_TRACKS_MAX, "a shift for each track");
 
 enum step { GOES_ON, WAITS, ENDS, BREAKS };
 
@@ -165,7 +169,7 @@ set_shift(struct endless *e, const struct live_cuts *c,
     }
 }
 
-/* -1: memory is out. */
+/* -1: memory is out, or they are too long. */
 static int
 make_head(struct endless *e)
 {
@@ -202,7 +206,7 @@ take(struct endless *e, const struct live_cuts *c, uint64_t number,
     switch (made_find(c, e->asked->name, &key, &e->object)) {
     case OBJECT_HERE:
         e->sent = 0;
-        return make_head(e) == 0 ? GOES_ON : ENDS;
+        return part < 0 || make_head(e) == 0 ? GOES_ON : BREAKS;
     case OBJECT_LATER:
         return WAITS;
     case OBJECT_GONE:

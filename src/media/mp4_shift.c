@@ -11,7 +11,7 @@
 
 #define BOX 8        /* size and type */
 #define FULL_BOX 12  /* and version and flags */
-#define EVENT_TIME 4 /* behind that: its timescale first */
+#define EVENT_TIME 4 /* bytes of a message before its time: the timescale */
 
 struct box {
     uint8_t *at;
