@@ -231,9 +231,9 @@ def test_players_that_never_read(weir, descriptors_for_thousands, count):
     warm(w)
     feed = Feed(w.rtmp, size=size).head().run()
     wait_for(lambda: feed.next > 300, 20, "a full window")
-    most = Most(lambda: memory(w) >> 20)  # what was sent may not be there yet
-    wait_for(Still(most), 20, "memory that grows no more")
-    before = (most.most + 1) << 20
+    most = Most(lambda: memory(w))  # what was sent may not be there yet
+    wait_for(Still(lambda: most() >> 20), 20, "memory that grows no more")
+    before = most.most
     crowd = Crowd(w.http, count, "/live/room.flv")
     each, kept = most_of(w, count, before)
     assert SANITIZED or each < EACH
