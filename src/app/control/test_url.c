@@ -19,8 +19,6 @@
 #include "http/locate.h"
 #include "net/url.h"
 
-#define LOCATIONS_MAX 100 /* that are told of */
-
 static const struct control_column columns[] = {
     { "step", 8 }, { "what", 32 }, { "where", 20 }, { "why", 0 }, { NULL, 0 },
 };
@@ -152,7 +150,7 @@ make_server(const struct tour *t, struct http_server *out, struct errmsg *err)
     qsort(to, n, sizeof(*to), http_location_order);
     out->locations = to;
     out->location_count = n;
-    out->known_as = t->url.host;
+    out->known_as = settings_http_known_as(h, t->url.host);
     return settings_make_rules(t->pool, &h->rewrite, &h->add_headers, NULL,
                                &out->rules, err);
 }
@@ -211,12 +209,7 @@ tell_filters(const struct tour *t, const struct http_location_settings *l)
 {
     struct str all = STR_NONE;
 
-    for (size_t i = 0; i < l->access.count; i++) {
-        if (!str_eq(l->access.items[i], STR("allow all"))) {
-            all = add_word(t, all, STR("access"));
-            break;
-        }
-    }
+    all = settings_restricts(l) ? add_word(t, all, STR("access")) : all;
     all = l->rate.count > 0 ? add_word(t, all, STR("rate")) : all;
     all = l->auth.count > 0 ? add_word(t, all, STR("auth")) : all;
     if (all.len > 0) {
@@ -355,7 +348,7 @@ tell_steps(const struct tour *t)
         row(t, "answer", STR("400"), NULL, STR("malformed path"));
         return;
     }
-    for (size_t i = 0; !ends && i < LOCATIONS_MAX; i++) {
+    while (!ends) {
         http_explain_next(x, &step);
         ends = tell_step(t, x, &step, first);
         first = first && step.kind != HTTP_STEP_LOCATION;

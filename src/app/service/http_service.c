@@ -243,21 +243,6 @@ set_mask(struct http_service *s, const struct http_server_settings *h,
     }
 }
 
-/* The first of its names that is one host's, or this host's. */
-static struct str
-known_as(const struct http_service *s, const struct http_server_settings *h)
-{
-    for (size_t i = 0; i < h->server_name.count; i++) {
-        struct str name = h->server_name.items[i];
-
-        if (str_find(name, '*', 0) == name.len && name.ptr[0] != '~' &&
-            name.ptr[0] != '.') {
-            return name;
-        }
-    }
-    return s->own_name;
-}
-
 static void
 set_names(struct http_service *s, const struct http_server_settings *h,
           struct http_server *out)
@@ -267,7 +252,7 @@ set_names(struct http_service *s, const struct http_server_settings *h,
     struct errmsg err;
 
     out->name = STR_NONE;
-    out->known_as = known_as(s, h);
+    out->known_as = settings_http_known_as(h, s->own_name);
     if (h->server_name.count > 0) {
         names = host_names_new(pool, h->server_name.count);
         for (size_t i = 0; i < h->server_name.count; i++) {

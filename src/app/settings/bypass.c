@@ -11,8 +11,8 @@
 #include "app/settings/rows.h"
 #include "base/log.h"
 
-static bool
-has_access(const struct http_location_settings *l)
+bool
+settings_restricts(const struct http_location_settings *l)
 {
     for (size_t i = 0; i < l->access.count; i++) {
         if (!str_eq(l->access.items[i], STR("allow all"))) {
@@ -30,7 +30,8 @@ lacks(const struct http_location_settings *guarded,
     if (guarded->auth.count > 0 && l->auth.count == 0) {
         return "auth";
     }
-    return has_access(guarded) && !has_access(l) ? "access" : NULL;
+    return settings_restricts(guarded) && !settings_restricts(l) ? "access"
+                                                                 : NULL;
 }
 
 static bool

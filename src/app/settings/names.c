@@ -142,6 +142,21 @@ settings_http_names(struct pool *pool, const struct http_at *all, size_t count)
     return names;
 }
 
+struct str
+settings_http_known_as(const struct http_server_settings *h,
+                       struct str otherwise)
+{
+    for (size_t i = 0; i < h->server_name.count; i++) {
+        struct str name = h->server_name.items[i];
+
+        if (str_find(name, '*', 0) == name.len && name.ptr[0] != '~' &&
+            name.ptr[0] != '.') {
+            return name;
+        }
+    }
+    return otherwise;
+}
+
 /* ---- TLS ---- */
 
 size_t

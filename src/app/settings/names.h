@@ -35,6 +35,9 @@ size_t settings_http_tls_place(const struct http_at *all, size_t count,
 const struct host_names *settings_http_names(struct pool *pool,
                                              const struct http_at *all,
                                              size_t count);
+/* The first name of a server that is one host's, or that text. */
+struct str settings_http_known_as(const struct http_server_settings *h,
+                                  struct str otherwise);
 /* The TLS context of an address with all of its servers, as settings_tls() has
  * it for one. All of it lives in pool. */
 int settings_http_tls(struct pool *pool, const struct http_at *all,

@@ -235,6 +235,9 @@ const struct http_server_settings *settings_http_server(
 const struct conf_extra *settings_http_layer(
     const struct http_location_settings *l, size_t i);
 
+/* Whether its access rules keep anybody out. */
+bool settings_restricts(const struct http_location_settings *l);
+
 /* Calls each for every layer of every location of s, and for those within
  * layers. */
 void settings_each_layer(const struct settings *s,
