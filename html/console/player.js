@@ -5,8 +5,9 @@
  * It begins silent, as browsers want it.  That its bytes end says little: the
  * stream may have ended, or weir may be gone.  So whoever shows it tells by
  * see() what is known, and it goes on by itself when the stream is there again.
- * A picture of another size in FLV is begun anew, because mpegts.js stalls
- * there.
+ * FLV is begun anew where its picture has another size, because mpegts.js
+ * stalls there, and where the picture of a live stream stands still: nothing
+ * else notices a connection that died without a word.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,6 +15,8 @@
 import { el, setText } from './dom.js';
 import { flv } from './flv.js';
 import { hls } from './hls.js';
+
+const STILL = 8000; // ms without a new picture
 
 const STATUS = {
   401: 'The server wants to know who asks (auth in weir.conf).',
@@ -30,6 +33,9 @@ export class Player {
   #text = ''; // what its state says of itself
   #known = {}; // as see() was told last
   #broken = false; // it ended for a reason that may be over
+  #size; // of the picture that was begun
+  #at = 0; // the video's time, and when it got there
+  #moved = 0;
   #way; // flv or hls
   #failure = ''; // of the way that was tried before it
 
@@ -71,11 +77,27 @@ export class Player {
     if (here(known) && !here(before) && this.#broken) {
       this.play();
     } else if (this.#way === flv && this.#state !== 'stopped' &&
-      (!this.#fits() && !this.#failure ||
-       known.size && before.size && known.size !== before.size)) {
+      (!this.#fits() && !this.#failure || this.#resized() ||
+       this.#stands(here(known)))) {
       this.play();
     }
     this.#say();
+  }
+
+  #resized() {
+    const { size } = this.#known;
+    this.#size ??= size;
+    return size && size !== this.#size;
+  }
+
+  #stands(live) {
+    const now = performance.now();
+    if (!live || this.#idle() || this.video.paused ||
+      this.video.currentTime !== this.#at) {
+      this.#at = this.video.currentTime;
+      this.#moved = now;
+    }
+    return now - this.#moved > STILL;
   }
 
   /* Whether FLV will do, as far as is known. */
@@ -87,6 +109,8 @@ export class Player {
     this.#leave();
     const turn = this.#turn;
     this.#way = way;
+    this.#size = this.#known.size;
+    this.#moved = performance.now();
     this.node.dataset.way = way.name;
     this.#set('starting', 'Waiting for the picture …');
     try {

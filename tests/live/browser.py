@@ -34,6 +34,19 @@ for (let i = 0; i < d.length; i += 4) points.push([d[i], d[i+1], d[i+2]]);
 return { at: video.currentTime, points };
 """
 
+PLAYER = """
+const video = document.querySelector('video');
+const spans = [];
+for (let i = 0; i < video.buffered.length; i++)
+  spans.push([video.buffered.start(i), video.buffered.end(i)]);
+return {
+  state: `${video.videoWidth} wide, ` +
+    document.querySelector('.player').dataset.state,
+  words: document.querySelector('.player-words').textContent,
+  at: video.currentTime, ready: video.readyState, spans,
+};
+"""
+
 UNITS = {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
 
 
@@ -109,6 +122,20 @@ class Browser:
         return wait_for(look, timeout,
                         f"a picture after {after} s: "
                         f"{self.text('.player-words')!r}")
+
+    def wait_player(self, state, timeout=15):
+        """Until the player is in that state: "WIDTH wide, STATE"."""
+        found = None
+
+        def look():
+            nonlocal found
+            found = self.script(PLAYER)
+            return found["state"] == state
+        try:
+            wait_for(look, timeout)
+        except AssertionError:
+            raise AssertionError(f"player: not {state!r}, but {found}; "
+                                 f"{self.complaints()}") from None
 
     def phone(self, width, height=800):
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {

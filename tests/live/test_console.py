@@ -574,9 +574,7 @@ def test_other_sizes_on_the_same_connection_are_played(weir, browser,
     for turn in range(3):
         p.at = turn % 2
         width = (320, 1280)[p.at]
-        wait_for(lambda wanted=width: b.script(
-            "return document.querySelector('video').videoWidth") == wanted,
-            20, f"a picture {width} wide: {b.text('.player-words')!r}")
+        b.wait_player(f"{width} wide, playing", 20)
         assert b.picture(b.picture()["at"] + 3)
         # mpegts.js would stall, or give up: the player asks anew.
         wait_for(lambda n=turn: len(re.findall(

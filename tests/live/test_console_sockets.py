@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,8 @@ from feed import Feed
 from http_client import get
 from patience import busy
 from socket_help import Place
-from test_console import DENIED, ROW, STAT, WATCH_LINK, console
+from test_console import (DENIED, ROW, STAT, WATCH_LINK, console,
+                          publish_picture)
 from weir import descendants, title, wait_for
 
 # Notes the addresses that the page asks for.
@@ -122,11 +124,11 @@ def test_it_comes_back_by_itself(weir, browser):
 
 class Proxy:
     """Passes bytes on, but for requests for an upgrade: what happens to these
-    is `how`."""
+    is `how`.  A link that is silent passes nothing down, and is not closed."""
 
-    def __init__(self, port, how):
+    def __init__(self, port, how=None):
         self.target, self.how = port, how
-        self.held = []
+        self.held, self.links = [], []
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         self.upgrades = 0
@@ -159,25 +161,36 @@ class Proxy:
                 if self.how == "swallows":
                     self.held.append(client)
                     return
-                head = b"\r\n".join(
-                    line for line in head.split(b"\r\n") if not
-                    line.lower().startswith((b"upgrade:", b"connection:")))
+                if self.how:
+                    head = b"\r\n".join(
+                        line for line in head.split(b"\r\n") if not
+                        line.lower().startswith((b"upgrade:", b"connection:")))
             server = socket.create_connection(("127.0.0.1", self.target))
             server.sendall(head)
+            link = SimpleNamespace(asked=head, silent=False)
+            self.links.append(link)
             threading.Thread(target=self.copy, args=(server, client),
-                             daemon=True).start()
-            self.copy(client, server)
+                             kwargs={"down": link}, daemon=True).start()
+            self.copy(client, server, up=link)
         except OSError:
             pass
         finally:
             if client not in self.held:
                 client.close()
 
+    def asking(self, path):
+        """Connections that asked for it last."""
+        return [link for link in self.links
+                if link.asked.split(b" ")[1:2] == [path]]
+
     @staticmethod
-    def copy(one, other):
+    def copy(one, other, up=None, down=None):
         try:
             while part := one.recv(65536):
-                other.sendall(part)
+                if up:
+                    up.asked = part
+                if not (down and down.silent):
+                    other.sendall(part)
             other.shutdown(socket.SHUT_WR)
         except OSError:
             pass
@@ -206,6 +219,23 @@ def test_a_proxy_without_upgrades(weir, browser, how):
     assert p.upgrades == 1
     p.close()
     f.c.close()
+
+
+def test_a_picture_whose_connection_died_is_asked_for_anew(weir, browser,
+                                                           tool):
+    """Nobody has closed it: the picture just stands still."""
+    w = console(weir)
+    p = Proxy(w.http)
+    b = browser
+    tool(publish_picture(w.rtmp_url("test")))
+    b.open(f"http://127.0.0.1:{p.port}/#/streams/live%2Ftest")
+    b.picture(2)
+    one, = p.asking(b"/live/test.flv")
+    one.silent = True
+    wait_for(lambda: len(p.asking(b"/live/test.flv")) == 2, 30, "a request anew")
+    b.picture(b.picture()["at"] + 3)
+    assert not b.complaints()
+    p.close()
 
 
 def test_who_may_not_see_them_sees_nothing(weir, browser):
