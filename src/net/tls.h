@@ -77,7 +77,8 @@ struct tls_share {
  * before anything is agreed on.  All that s points to outlives t. */
 void tls_context_share(struct tls_context *t, const struct tls_share *s);
 
-/* Whether the kernel encrypts: 0, or the errno that says why not. */
+/* Whether the kernel encrypts: 0, or the errno that says why not.  It is asked
+ * once. */
 int tls_kernel_support(void);
 
 /* ---- connections ---- */

@@ -60,7 +60,6 @@ on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv,
     const struct tls_ticket_key *key;
     bool old = false;
 
-    (void)ssl;
     key = seal ? tls_ticket_newest() : tls_ticket_find(name, &old);
     if (key == NULL) {
         return 0;
@@ -76,7 +75,8 @@ on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv,
         !init_mac(mac, key)) {
         return -1;
     }
-    return old ? 2 : 1;
+    /* A client of TLS 1.3 shows a ticket once (RFC 8446, C.4). */
+    return old || (!seal && SSL_version(ssl) == TLS1_3_VERSION) ? 2 : 1;
 }
 
 static void
@@ -145,7 +145,8 @@ void
 tls_set_behaviour(SSL_CTX *ssl, bool ktls)
 {
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    if (ktls) {
+    /* Without its module OpenSSL would ask for it on each connection. */
+    if (ktls && tls_kernel_support() != ENOENT) {
         SSL_CTX_set_options(ssl, SSL_OP_ENABLE_KTLS);
     }
     /* We keep bytes that the socket did not take elsewhere; an idle connection
@@ -346,8 +347,8 @@ tls_context_warn(const struct tls_context *t)
     }
 }
 
-int
-tls_kernel_support(void)
+static int
+ask_kernel(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int why = 0;
@@ -362,4 +363,15 @@ tls_kernel_support(void)
     }
     close(fd);
     return why;
+}
+
+int
+tls_kernel_support(void)
+{
+    static int known = -1; /* of the master: a child may not ask */
+
+    if (known == -1) {
+        known = ask_kernel();
+    }
+    return known;
 }

@@ -206,6 +206,24 @@ def test_every_worker_takes_every_ticket(https, certificates, version):
     assert len(workers) > 2, "too few workers were met: the test is weak"
 
 
+def test_a_ticket_is_shown_once(https, certificates):
+    """RFC 8446, C.4: whoever shows one is given the next."""
+    w = https()
+    c, session, _, _ = visit(w, certificates.root, None,
+                             minimum_version=ssl.TLSVersion.TLSv1_3)
+    shown = {session.id}
+    for _ in range(5):
+        raw = socket.create_connection(("127.0.0.1", tls_port(w)), busy(10))
+        with c.wrap_socket(raw, server_hostname="localhost",
+                           session=session) as s:
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert s.recv(1000).startswith(b"HTTP/1.1 200")
+            assert s.session_reused
+            session = s.session
+        assert session.id not in shown
+        shown.add(session.id)
+
+
 def test_without_tickets_nobody_goes_on(https, certificates):
     w = https("session_tickets = false;")
     for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
