@@ -55,16 +55,27 @@ end_broken(struct http_connection *c)
     }
 }
 
+/* The client has said that it sends no other request, and all of this one was
+ * read. */
+static bool
+sends_no_more(const struct exchange *x)
+{
+    return x != NULL && !x->head.keep_alive && x->body.done && !x->broken;
+}
+
 /* Closes when the last bytes are with the client. */
 static void
 finish(struct http_connection *c, enum http_end why, const char *reason)
 {
+    int64_t linger_ms =
+        sends_no_more(c->x) ? 0 : c->server->settings.lingering_timeout;
+
     c->end = (uint8_t)why;
     timer_stop(c->loop, &c->timer);
     c->phase = PHASE_CLOSING;
     drop_exchange(c);
     conn_set_incomplete(c->conn, false);
-    conn_finish(c->conn, c->server->settings.lingering_timeout, reason);
+    conn_finish(c->conn, linger_ms, reason);
 }
 
 static void

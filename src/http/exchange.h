@@ -368,15 +368,18 @@ void http_send_end(struct exchange *x);
 /* Sends behind the bytes in out, and keeps those that the socket does not
  * take. */
 void http_send_bytes(struct exchange *x, const struct iovec *iov, int count);
-/* Sends as many bytes as the socket takes, while out is empty, and keeps none;
- * returns how many.  The caller then asks http_has_room(). */
+/* For a file: sends as many bytes as the socket takes behind those in out, and
+ * keeps none; returns how many.  The caller then asks http_has_room(). */
 size_t http_send_unkept(struct exchange *x, struct str data);
+/* The same of bytes of an open file, where conn_is_direct(). */
+size_t http_send_from_file(struct exchange *x, int fd, int64_t offset,
+                           size_t n);
 /* Whether the socket took all so far; false: http_settle() is called when it
  * has, and the time of a stalled answer runs. */
 bool http_has_room(struct exchange *x);
 
 /* file.c */
-void http_file_pump(struct exchange *x); /* out is empty: goes on */
+void http_file_pump(struct exchange *x); /* the socket has room: goes on */
 void http_file_drop(struct exchange *x); /* the exchange ends */
 
 /* pieces.c */

@@ -354,7 +354,6 @@ http_limit_unsent(struct http_request *r, int bytes)
     struct conn *c = exchange_of(r)->c->conn;
 
     if (c != NULL) {
-        setsockopt(c->io.fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes,
-                   sizeof(bytes));
+        conn_limit_unsent(c, bytes);
     }
 }

@@ -97,30 +97,56 @@ http_send_bytes(struct exchange *x, const struct iovec *iov, int count)
     note_unsent(x);
 }
 
-size_t
-http_send_unkept(struct exchange *x, struct str data)
+/* Takes what went of out; sent: as of conn_writev().  Returns the bytes sent
+ * behind it. */
+static size_t
+take_sent(struct exchange *x, ssize_t sent)
 {
-    struct iovec iov = { (void *)(uintptr_t)data.ptr, data.len };
-
-    if (x->broken || x->c->conn == NULL || buf_len(&x->out) > 0) {
-        return 0;
-    }
-    ssize_t sent = conn_writev(x->c->conn, &iov, 1);
+    size_t of_out = buf_len(&x->out);
 
     if (sent < 0) {
         fail(x);
         return 0;
     }
+    of_out = (size_t)sent < of_out ? (size_t)sent : of_out;
+    buf_take(&x->out, of_out);
+    buf_trim(&x->out);
     if (x->memory > 0) {
         note_unsent(x);
     }
-    return (size_t)sent;
+    return (size_t)sent - of_out;
+}
+
+size_t
+http_send_unkept(struct exchange *x, struct str data)
+{
+    struct iovec iov[2] = {
+        { (void *)(uintptr_t)buf_data(&x->out), buf_len(&x->out) },
+        { (void *)(uintptr_t)data.ptr, data.len },
+    };
+    int first = iov[0].iov_len > 0 ? 0 : 1;
+
+    if (x->broken || x->c->conn == NULL) {
+        return 0;
+    }
+    return take_sent(x, conn_writev(x->c->conn, &iov[first], 2 - first));
+}
+
+size_t
+http_send_from_file(struct exchange *x, int fd, int64_t offset, size_t n)
+{
+    if (x->broken || x->c->conn == NULL) {
+        return 0;
+    }
+    return take_sent(
+        x, conn_send_file(x->c->conn, buf_str(&x->out), fd, offset, n));
 }
 
 bool
 http_has_room(struct exchange *x)
 {
-    if (x->broken || x->c->conn == NULL || buf_len(&x->out) > 0) {
+    if (x->broken || x->c->conn == NULL ||
+        (x->file == NULL && buf_len(&x->out) > 0)) {
         return false;
     }
     if (!conn_has_room(x->c->conn)) {
@@ -133,10 +159,13 @@ http_has_room(struct exchange *x)
 bool
 http_flush(struct exchange *x)
 {
+    if (x->file != NULL && !x->ended) {
+        return http_has_room(x); /* out goes with its next piece */
+    }
     if (buf_len(&x->out) > 0) {
         http_send_bytes(x, NULL, 0);
     }
-    if ((x->file != NULL || x->pieces != NULL) && !x->ended) {
+    if (x->pieces != NULL && !x->ended) {
         return http_has_room(x); /* it keeps nothing that could be looked at */
     }
     return !x->broken && buf_len(&x->out) == 0;

@@ -17,7 +17,8 @@
 #include "base/mem.h"
 #include "net/metrics.h"
 
-#define BATCH 64       /* connections a turn */
+#define BATCH_MAX 64   /* connections a turn */
+#define FULL_ENOUGH 8  /* turns until it tries to take more of them */
 #define EMPTY_MAX 4096 /* connections that acceptor_empty() takes */
 #define REST_MS 100    /* without free descriptors */
 #define SAY_MS 60000   /* between two log lines about it */
@@ -29,6 +30,11 @@ struct acceptor {
     struct loop *loop; /* borrowed */
     accept_handler *handler;
     void *arg;
+    struct addr bound;
+    /* Connections that it takes at once, and how often so many were there.  It
+     * asks for no more than came lately: to be told that there are none costs
+     * as much as to get one. */
+    int batch, full;
     bool paused, resting, stopped;
 };
 
@@ -68,14 +74,25 @@ rest(struct acceptor *a)
 }
 
 static void
-hand_over(struct acceptor *a, int fd, const struct sockaddr_storage *from)
+local_address(int fd, struct addr *out)
 {
     struct sockaddr_storage ss = { .ss_family = AF_UNSPEC };
     socklen_t len = sizeof(ss);
-    struct conn_socket socket = { .fd = fd };
 
     getsockname(fd, (struct sockaddr *)&ss, &len);
-    addr_from_socket(&socket.local, &ss);
+    addr_from_socket(out, &ss);
+}
+
+static void
+hand_over(struct acceptor *a, int fd, const struct sockaddr_storage *from)
+{
+    struct conn_socket socket = { .fd = fd,
+                                  .local = a->bound,
+                                  .prepared = true };
+
+    if (addr_is_any(&a->bound)) {
+        local_address(fd, &socket.local);
+    }
     addr_from_socket(&socket.peer, from);
     a->handler(a->arg, &socket);
 }
@@ -116,10 +133,16 @@ on_ready(struct io *io, unsigned ready)
     struct acceptor *a = LIST_ITEM(io, struct acceptor, io);
 
     (void)ready;
-    for (int i = 0; i < BATCH && !a->paused && !a->stopped; i++) {
+    for (int i = 0; i < a->batch && !a->paused && !a->stopped; i++) {
         if (!take_one(a)) {
-            break;
+            a->batch = i > 1 ? i : 1;
+            a->full = 0;
+            return;
         }
+    }
+    if (++a->full == FULL_ENOUGH && a->batch < BATCH_MAX) {
+        a->batch *= 2;
+        a->full = 0;
     }
 }
 
@@ -142,6 +165,8 @@ acceptor_start(struct loop *l, int fd, accept_handler *handler, void *arg)
     a->loop = l;
     a->handler = handler;
     a->arg = arg;
+    a->batch = 1;
+    local_address(fd, &a->bound);
     if (io_start(l, &a->io, fd, IO_READ, on_ready) == -1) {
         mem_free(&a);
     }

@@ -237,6 +237,15 @@ addr_eq(const struct addr *a, const struct addr *b)
 }
 
 bool
+addr_is_any(const struct addr *a)
+{
+    static const uint8_t zeros[16];
+
+    return (a->family == AF_INET && memcmp(a->ip, zeros, 4) == 0) ||
+           (a->family == AF_INET6 && memcmp(a->ip, zeros, 16) == 0);
+}
+
+bool
 addr_is_loopback(const struct addr *a)
 {
     static const uint8_t one[16] = { [15] = 1 };

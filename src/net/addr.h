@@ -48,6 +48,7 @@ bool addr_eq(const struct addr *a, const struct addr *b); /* with port */
  * the first 64 bits of an IPv6 address (the client chooses the rest itself),
  * nothing of a unix socket.  Borrowed from a. */
 struct str addr_client(const struct addr *a);
+bool addr_is_any(const struct addr *a);      /* 0.0.0.0 or [::] */
 bool addr_is_loopback(const struct addr *a); /* unix counts as loopback */
 bool addr_is_private(const struct addr *a);  /* RFC 1918, ULA, CGNAT */
 bool addr_is_linklocal(const struct addr *a);

@@ -27,9 +27,6 @@
 #include "proc/census.h"
 
 #define READ_SIZE 65536 /* bytes read at once, by all connections */
-/* Bytes the kernel takes beyond what the peer's window lets go: without it a
- * peer that stopped reading is fed megabytes before its socket is full. */
-#define UNSENT_MAX (256 * 1024)
 /* How long and how much is read of a peer that we have finished with, but
  * that goes on sending: closing on it would cost it our last words. */
 #define LINGER_TIMES 5
@@ -383,19 +380,28 @@ on_linger_over(struct timer *t)
     conn_close(c, c->finish_reason);
 }
 
-static void
-prepare_socket(int fd, const struct addr *via)
+void
+conn_prepare(int fd, uint8_t family)
 {
     int on = 1;
-    int unsent = UNSENT_MAX;
+    int unsent = CONN_UNSENT;
     int flags = fcntl(fd, F_GETFL);
 
     if (flags != -1 && (flags & O_NONBLOCK) == 0) {
         fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     }
-    if (via->family == AF_INET || via->family == AF_INET6) {
+    if (family == AF_INET || family == AF_INET6) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+    }
+}
+
+void
+conn_limit_unsent(struct conn *c, int bytes)
+{
+    if (!c->closed) {
+        setsockopt(c->io.fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes,
+                   sizeof(bytes));
     }
 }
 
@@ -463,7 +469,6 @@ conn_new(struct loop *l, const struct conn_socket *s,
 {
     struct conn *c = mem_zero(sizeof(*c));
 
-    prepare_socket(s->fd, s->via.family == AF_UNSPEC ? &s->peer : &s->via);
     io_init(&c->io);
     later_init(&c->destroy, destroy);
     later_init(&c->offer, offer_later);
@@ -476,6 +481,9 @@ conn_new(struct loop *l, const struct conn_socket *s,
     c->peer = s->peer;
     c->local = s->local;
     c->via = s->via.family == AF_UNSPEC ? s->peer : s->via;
+    if (!s->prepared) {
+        conn_prepare(s->fd, c->via.family);
+    }
     c->secure = s->secure || s->tls != NULL;
     c->listener = s->listener;
     c->census = s->census;

@@ -129,6 +129,7 @@ struct conn_socket {
     struct addr peer, local;
     struct addr via;   /* AF_UNSPEC: peer itself; else the proxy that sent
                           peer's address (PROXY protocol) */
+    bool prepared;     /* accepted: its listener went through conn_prepare() */
     bool secure;       /* peer's side is TLS with a proxy */
     struct tls *tls;   /* owned; NULL: plain */
     bool not_tls;      /* plain, but of an address that is for TLS */
@@ -146,11 +147,20 @@ uint64_t conn_census(const struct addr *peer);
 /* Closes a socket that no connection was made of. */
 void conn_socket_close(const struct conn_socket *s);
 
+/* Bytes the kernel takes beyond what the peer's window lets go: without it a
+ * peer that stopped reading is fed megabytes before its socket is full. */
+#define CONN_UNSENT (256 * 1024)
+
+/* Sets what all our sockets have (non-blocking; no delay and CONN_UNSENT for
+ * TCP).  Connections inherit it from the socket that accepts them. */
+void conn_prepare(int fd, uint8_t family);
 /* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP) and s->tls.
  * NULL, with them closed, when the system has no room to watch it. */
 struct conn *conn_new(struct loop *l, const struct conn_socket *s,
                       const struct conn_handlers *handlers, void *arg,
                       const struct conn_limits *limits);
+/* Of TCP: another number for CONN_UNSENT. */
+void conn_limit_unsent(struct conn *c, int bytes);
 /* Sets after how many ms the system gives up a TCP connection whose peer does
  * not acknowledge sent bytes. */
 void conn_set_user_timeout(struct conn *c, int64_t ms);
@@ -178,6 +188,11 @@ bool conn_is_direct(const struct conn *c);
 /* asked: bytes; result: how many the socket took, or -errno.  Returns what
  * conn_writev() would have. */
 ssize_t conn_sent(struct conn *c, size_t asked, ssize_t result);
+/* conn_writev() of head and of bytes of an open file, which are not copied,
+ * while conn_is_direct() is true.  It waits for the disk for those that are not
+ * in the page cache. */
+ssize_t conn_send_file(struct conn *c, struct str head, int fd, int64_t offset,
+                       size_t n);
 
 void conn_pause_reading(struct conn *c);
 void conn_resume_reading(struct conn *c); /* offers what is kept, later */
@@ -205,7 +220,8 @@ void conn_set_incomplete(struct conn *c, bool incomplete);
 /* Sends what is in conn->out or held by the ops (for at most flush_ms of
  * conn_limits, whether or not the peer ends its side meanwhile), ends our side,
  * then reads and drops bytes until the peer pauses for linger_ms (so that it
- * gets our last bytes) or conn_limits end it, then closes. on_close is the only
+ * gets our last bytes) or conn_limits end it, then closes. linger_ms 0: the
+ * peer will send no more, so it closes without reading. on_close is the only
  * handler called from now on; reason is copied. */
 void conn_finish(struct conn *c, int64_t linger_ms, const char *reason);
 /* Ends our side alone; the connection goes on reading.  Everything was sent

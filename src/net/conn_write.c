@@ -7,6 +7,8 @@
 #include "net/conn_impl.h"
 
 #include <errno.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 
 #include "proc/metric.h"
 
@@ -132,6 +134,26 @@ conn_sent(struct conn *c, size_t asked, ssize_t result)
     return result;
 }
 
+ssize_t
+conn_send_file(struct conn *c, struct str head, int fd, int64_t offset,
+               size_t n)
+{
+    const int flags = MSG_MORE | MSG_DONTWAIT | MSG_NOSIGNAL;
+    off_t at = offset;
+    ssize_t of_head = 0, of_file = 0;
+
+    if (head.len > 0) {
+        of_head = send(c->io.fd, head.ptr, head.len, flags);
+    }
+    if (of_head == (ssize_t)head.len) {
+        of_file = sendfile(c->io.fd, fd, &at, n);
+    }
+    if (of_head == -1 || (of_file == -1 && of_head == 0)) {
+        return conn_sent(c, head.len + n, -errno);
+    }
+    return conn_sent(c, head.len + n, of_head + (of_file > 0 ? of_file : 0));
+}
+
 size_t
 conn_unsent(const struct conn *c)
 {
@@ -181,11 +203,12 @@ void
 conn_end_our_side(struct conn *c)
 {
     c->linger_until_ms = loop_now(c->loop) + c->linger_total_ms;
-    if (c->eof) {
+    bool at_once = c->eof || (c->linger_ms == 0 && c->tls == NULL);
+
+    c->ended = at_once || c->ops->finish(c);
+    if (at_once || (c->ended && c->linger_ms == 0)) {
         conn_close(c, c->finish_reason);
-    } else if (c->ops->finish(c)) {
-        c->ended = true;
-    } else {
+    } else if (!c->ended) {
         wait_writable(c);
     }
 }

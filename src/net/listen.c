@@ -115,7 +115,6 @@ is_only6(const struct addr_listen *where, const struct listen_options *o)
 static void
 tune_tcp(int fd, const struct listen_options *o)
 {
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT,
                o->deferred ? DEFER_SECONDS : 0);
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)o->user_timeout_ms);
@@ -135,6 +134,7 @@ tune_tcp(int fd, const struct listen_options *o)
 static int
 start_socket(const struct listener *l, int fd)
 {
+    conn_prepare(fd, l->addr.family);
     if (l->addr.family != AF_UNIX) {
         tune_tcp(fd, &l->options);
     }

@@ -235,6 +235,24 @@ def test_lingering_has_an_end(weir):
                     time.sleep(pause)
 
 
+def test_who_says_close_is_not_heard_out(weir):
+    """It sends no other request, so its end need not be waited for."""
+    w = weir(http='lingering_timeout = "1h"; lingering_time = "1h";')
+    with open(f"{w.prefix}/html/a.html", "w", encoding="ascii") as f:
+        f.write("x" * 100)
+    with connect(w.http) as s:
+        s.sendall(b"GET /a.html HTTP/1.1\r\nHost: t\r\n"
+                  b"Connection: close\r\n\r\n")
+        answer = b""
+        while part := s.recv(4096):
+            answer += part
+        assert answer.endswith(b"x" * 100)
+        with pytest.raises(OSError):  # weir is gone, not lingering
+            for _ in range(100):
+                s.sendall(b"x")
+                time.sleep(0.1)
+
+
 # ---- slowloris ----
 
 class Crowd:

@@ -83,6 +83,7 @@ open_listener(struct proxy *p, struct errmsg *err)
 
     in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     p->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    conn_prepare(p->fd, AF_INET);
     if (p->fd == -1 ||
         bind(p->fd, (const struct sockaddr *)&in, sizeof(in)) == -1 ||
         listen(p->fd, PROXY_LINKS) == -1 ||

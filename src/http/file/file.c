@@ -1,12 +1,18 @@
 /*
  * Files as answers, a piece at a time, whole or in parts.
  *
- * A piece that the page cache has is read at once (RWF_NOWAIT); one that
- * would wait for the disk is read by a task thread.  A file in memory is read
- * at once, too: tmpfs knows no RWF_NOWAIT.  A piece is read when the socket has
- * room, into memory that all files of the process share or, for a thread, that
- * lasts until the piece is sent.  Bytes that the socket does not take are
- * dropped and read again: a client that does not read costs no memory of ours.
+ * A piece that the page cache has goes to a plain socket by sendfile(), or is
+ * read at once (RWF_NOWAIT) where TLS or gzip have to change it; one that would
+ * wait for the disk is read by a task thread.  A file in memory is sent or read
+ * at once, too, though tmpfs knows no RWF_NOWAIT.  A piece is read when the
+ * socket has room, into memory that all files of the process share or, for a
+ * thread, that lasts until the piece is sent.  Bytes that the socket does not
+ * take are dropped and read again: a client that does not read costs no memory
+ * of ours.
+ *
+ * Whether the page cache has a piece is seen from one byte of each LOOK bytes.
+ * The kernel reads ahead and drops in longer runs; where it dropped a page
+ * amid such a run nevertheless, the worker waits for that page.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -24,11 +30,14 @@
 #include "http/metrics.h"
 
 #define PIECE (64 * 1024)
+#define PIECE_DIRECT (1024 * 1024) /* not copied, and a turn has one */
+#define UNSENT (2 * 1024 * 1024)   /* in the place of CONN_UNSENT */
+#define LOOK (128 * 1024)          /* as the kernel reads ahead */
 /* Compressing takes some 20 us a KB, and each of GZIP_STREAMS_MAX gets a piece
  * in a turn. */
 #define GZIP_PIECE (16 * 1024)
-#define PIECES_A_TURN 8 /* then others have their turn */
-#define BUSY_MS 10      /* until a full queue of tasks is tried again */
+#define PIECES_A_TURN 16 /* then others have their turn */
+#define BUSY_MS 10       /* until a full queue of tasks is tried again */
 
 struct http_file {
     struct task task;   /* in work: nobody else touches result, bytes */
@@ -45,6 +54,7 @@ struct http_file {
     bool working;                 /* the task runs */
     bool small;                   /* pieces of GZIP_PIECE */
     bool in_memory;               /* no read of it waits */
+    bool raised;                  /* the socket was told to take UNSENT */
     uint8_t *bytes;               /* owned while a thread reads into it */
 };
 
@@ -111,6 +121,7 @@ next_part(struct http_file *f)
     }
 }
 
+/* bytes NULL: from the file itself. */
 static void
 send_piece(struct http_file *f, const uint8_t *bytes, size_t n)
 {
@@ -119,7 +130,8 @@ send_piece(struct http_file *f, const uint8_t *bytes, size_t n)
     if (x->gzip != NULL) {
         http_send_piece(x, str_of(bytes, n), GZIP_MORE);
     } else {
-        n = http_send_unkept(x, str_of(bytes, n));
+        n = bytes == NULL ? http_send_from_file(x, f->fd, f->offset, n)
+                          : http_send_unkept(x, str_of(bytes, n));
         x->body_sent += n;
     }
     f->offset += (int64_t)n;
@@ -204,22 +216,68 @@ on_again(struct timer *t)
 
 /* ---- on the loop ---- */
 
+/* As from a read; -EAGAIN: it would wait for the disk. */
 static ssize_t
-read_now(struct http_file *f)
+read_now(const struct http_file *f, int64_t offset, uint8_t *to, size_t count)
 {
-    struct iovec iov = { piece, piece_size(f) };
+    bool may_wait = f->in_memory || f->x->c->server->threads == NULL;
+    struct iovec iov = { to, count };
     ssize_t n;
 
-    if (f->in_memory || f->x->c->server->threads == NULL) {
-        return read_waiting(f, piece);
-    }
     do {
-        n = preadv2(f->fd, &iov, 1, f->offset, RWF_NOWAIT);
+        n = preadv2(f->fd, &iov, 1, offset, may_wait ? 0 : RWF_NOWAIT);
     } while (n == -1 && errno == EINTR);
     if (n == -1 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
         return -EAGAIN;
     }
     return n == -1 ? -errno : n;
+}
+
+/* Bytes that could be sent from the page cache; else as read_now(). */
+static ssize_t
+look_ahead(const struct http_file *f)
+{
+    int64_t most = f->left < PIECE_DIRECT ? f->left : PIECE_DIRECT;
+    int64_t found = 0;
+
+    if (f->in_memory) {
+        return most;
+    }
+    while (found < most) {
+        int64_t next = most - found < LOOK ? most : found + LOOK;
+        uint8_t last;
+        ssize_t n = read_now(f, f->offset + next - 1, &last, 1);
+
+        if (n != 1) {
+            return found > 0 ? found : n;
+        }
+        found = next;
+    }
+    return found;
+}
+
+/* Few waits for a socket with much room cost the least. */
+static void
+raise_unsent(struct http_file *f)
+{
+    if (!f->raised && f->left > CONN_UNSENT) {
+        f->raised = true;
+        conn_limit_unsent(f->x->c->conn, UNSENT);
+    }
+}
+
+/* Whether more may be sent now. */
+static bool
+pump_piece(struct http_file *f, bool direct)
+{
+    ssize_t n =
+        direct ? look_ahead(f) : read_now(f, f->offset, piece, piece_size(f));
+
+    if (n == -EAGAIN) {
+        read_later(f);
+        return false;
+    }
+    return take_result(f, direct ? NULL : piece, n) && http_has_room(f->x);
 }
 
 void
@@ -230,19 +288,15 @@ http_file_pump(struct exchange *x)
     if (f->working || timer_is_set(&f->again)) {
         return;
     }
-    int pieces = x->gzip != NULL ? 1 : PIECES_A_TURN;
-
     if (piece == NULL) {
         piece = mem_alloc(PIECE);
     }
-    for (int i = 0; i < pieces && f->left > 0; i++) {
-        ssize_t n = read_now(f);
+    bool direct = x->gzip == NULL && conn_is_direct(x->c->conn);
+    int pieces = direct || x->gzip != NULL ? 1 : PIECES_A_TURN;
 
-        if (n == -EAGAIN) {
-            read_later(f);
-            return;
-        }
-        if (!take_result(f, piece, n) || !http_has_room(x)) {
+    raise_unsent(f);
+    for (int i = 0; i < pieces && f->left > 0; i++) {
+        if (!pump_piece(f, direct)) {
             return;
         }
     }
@@ -260,6 +314,9 @@ http_file_drop(struct exchange *x)
         return;
     }
     x->file = NULL;
+    if (f->raised && x->c->conn != NULL) {
+        conn_limit_unsent(x->c->conn, CONN_UNSENT);
+    }
     if (f->working) {
         f->x = NULL;
         task_cancel(x->c->server->threads, &f->task);
@@ -288,7 +345,7 @@ start(struct exchange *x, int fd)
     f->parts = 0;
     f->working = false;
     f->small = x->gzip != NULL;
-    f->in_memory = false;
+    f->in_memory = f->raised = false;
     f->bytes = NULL;
     timer_init(&f->again, on_again);
     x->file = f;
@@ -354,6 +411,7 @@ start_parts(struct exchange *x, struct http_opened *file,
         return;
     }
     f->opened = http_opened_hold(file);
+    f->in_memory = file->in_memory;
     f->part = parts;
     f->parts = count;
     f->left = 0;

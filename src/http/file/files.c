@@ -8,10 +8,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -44,6 +46,8 @@ struct http_files {
     size_t bucket_count;
     struct list use; /* struct entry */
     size_t count, memory;
+    dev_t device;   /* of the file that was opened last; 0: none */
+    bool in_memory; /* that device */
 };
 
 /* ---- an opened file ---- */
@@ -223,16 +227,31 @@ same(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
+/* Whether a file system lies in memory; asked once for those in a row. */
+static bool
+in_memory(struct http_files *f, int fd, dev_t device)
+{
+    struct statfs st;
+
+    if (device != f->device) {
+        f->device = device;
+        f->in_memory = fstatfs(fd, &st) == 0 &&
+                       (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
+    }
+    return f->in_memory;
+}
+
 /* Reads all of it, if that needs no waiting for the disk. */
 static char *
-read_all(int fd, size_t size)
+read_all(const struct http_opened *o, size_t size)
 {
     char *mem = try_alloc(size > 0 ? size : 1);
+    int flags = o->in_memory ? 0 : RWF_NOWAIT;
     size_t got = 0;
 
     while (mem != NULL && got < size) {
         struct iovec iov = { mem + got, size - got };
-        ssize_t n = preadv2(fd, &iov, 1, (off_t)got, RWF_NOWAIT);
+        ssize_t n = preadv2(o->fd, &iov, 1, (off_t)got, flags);
 
         if (n == -1 && errno == EINTR) {
             continue;
@@ -258,7 +277,7 @@ take_in(struct http_files *f, struct str name, struct http_opened *o,
     if (f->limits.entries == 0 || (uint64_t)st->st_size > f->limits.small) {
         return;
     }
-    char *mem = read_all(o->fd, (size_t)st->st_size);
+    char *mem = read_all(o, (size_t)st->st_size);
 
     if (mem == NULL || fstat(o->fd, &after) == -1 || !same(st, &after)) {
         mem_free(&mem);
@@ -349,6 +368,7 @@ http_files_open(struct http_files *f, struct str name, int64_t now_ms,
     }
     if (found == HTTP_FILE_OPEN) {
         *out = new_opened(fd, &st, name);
+        (*out)->in_memory = in_memory(f, fd, st.st_dev);
         take_in(f, name, *out, &st, now_ms);
     }
     return found;

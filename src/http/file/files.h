@@ -31,6 +31,8 @@ struct http_files_limits {
 struct http_opened {
     uint32_t holds;
     int fd;           /* owned; -1: all of it is in bytes */
+    bool in_memory;   /* on tmpfs: no read of it waits, and it knows no
+                         RWF_NOWAIT */
     int64_t size;     /* bytes */
     int64_t modified; /* s since 1970 */
     const char *type; /* by the ending of its name */

@@ -135,6 +135,23 @@ test_small_is_kept(void **state)
     http_opened_drop(o);
 }
 
+/* tmpfs knows no RWF_NOWAIT, and never has to wait. */
+static void
+test_small_is_kept_of_memory(void **state)
+{
+    struct http_opened *o;
+
+    tear_down(state);
+    snprintf(folder, sizeof(folder), "/dev/shm/weir-files-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    start(&limits);
+    write_file("a", 'a', 500);
+    o = open_at("a", 0);
+    assert_true(o->in_memory);
+    assert_int_equal(o->fd, -1);
+    http_opened_drop(o);
+}
+
 static void
 test_large_is_opened_each_time(void **state)
 {
@@ -291,6 +308,7 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_small_is_kept),
+        TEST(test_small_is_kept_of_memory),
         TEST(test_large_is_opened_each_time),
         TEST(test_stale_only_while_valid),
         TEST(test_held_over_its_end),

@@ -369,6 +369,23 @@ finish_ends_for_a_peer_that_stays(void **state)
     mem_free(&big);
 }
 
+static void
+finish_does_not_wait_for_one_that_says_no_more(void **state)
+{
+    struct session s;
+    char byte;
+
+    (void)state;
+    open_tcp(&s, &handlers, &wide);
+    assert_int_equal(conn_write(s.c, "last", 4), 0);
+    conn_finish(s.c, 0, "answered");
+    assert_int_equal(s.close_calls, 1);
+    assert_string_equal(s.reason, "answered");
+    assert_int_equal(recv(s.peer, &byte, 1, 0), 1);
+    close(s.peer);
+    loop_turn(l, 0);
+}
+
 /* One that goes on sending is read for longer, but not for ever. */
 static void
 finish_ends_for_a_peer_that_sends(void **state)
@@ -486,6 +503,7 @@ main(void)
         TEST(reset_is_noticed),
         TEST(finish_gives_the_last_words),
         TEST(finish_ends_for_a_peer_that_stays),
+        TEST(finish_does_not_wait_for_one_that_says_no_more),
         TEST(finish_ends_for_a_peer_that_sends),
         TEST(finish_within_on_data),
         TEST(no_descriptor_is_left),

@@ -12,6 +12,7 @@
 /* clang-format on */
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "conn_session.h"
 
@@ -82,6 +83,45 @@ writev_keeps_nothing_and_tells_when(void **state)
     assert_int_equal(s.c->io.wanted, IO_READ);
     mem_free(&big);
     done(&s);
+}
+
+/* The head and the file behind it, as far as the socket takes them. */
+static void
+a_file_goes_behind_its_head(void **state)
+{
+    struct session s;
+    char *big = mem_zero(BIG);
+    int file = memfd_create("file", 0);
+    struct str head = STR("head");
+    char got[8];
+    ssize_t sent;
+
+    (void)state;
+    memcpy(big, "0123", 4);
+    assert_int_equal(write(file, big, BIG), BIG);
+    open_tcp(&s, &handlers, &wide);
+    assert_true(conn_is_direct(s.c));
+    assert_int_equal(conn_send_file(s.c, head, file, 1, 3), 4 + 3);
+    assert_int_equal(recv(s.peer, got, 7, MSG_WAITALL), 7);
+    assert_memory_equal(got, "head123", 7);
+    assert_int_equal(s.c->bytes_out, 7);
+    assert_true(conn_is_direct(s.c));
+
+    sent = conn_send_file(s.c, STR(""), file, 0, BIG);
+    assert_true(sent > 0 && sent < BIG);
+    assert_false(conn_is_direct(s.c));
+    for (int i = 0; i < TURNS && s.writable_calls == 0; i++) {
+        drain(s.peer);
+        loop_turn(l, 0);
+    }
+    assert_int_equal(s.writable_calls, 1);
+    assert_int_equal(conn_unsent(s.c), 0);
+
+    conn_close(s.c, "done");
+    close(s.peer);
+    loop_turn(l, 0);
+    close(file);
+    mem_free(&big);
 }
 
 static void
@@ -289,6 +329,7 @@ main(void)
         TEST(unsent_is_kept_and_sent),
         TEST(too_much_unsent_is_refused),
         TEST(writev_keeps_nothing_and_tells_when),
+        TEST(a_file_goes_behind_its_head),
         TEST(own_words_go_before_on_writable),
         TEST(many_pieces_are_a_short_write),
         TEST(sends_of_others_are_told),
