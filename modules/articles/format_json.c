@@ -3,9 +3,13 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <string.h>
+
 #include "format.h"
 #include "json/json.h"
 #include "json/read.h"
+
+#define EACH 0x0101010101010101u /* times n: n in each of eight bytes */
 
 /* ---- writing ---- */
 
@@ -64,20 +68,46 @@ is_plain(char c)
     return (unsigned char)c >= ' ' && c != '"' && c != '\\';
 }
 
+/* Of each of its bytes the top bit, where the byte is less than n (and maybe in
+ * those above one that is). */
+static uint64_t
+less(uint64_t bytes, uint8_t n)
+{
+    return (bytes - EACH * n) & ~bytes & EACH * 0x80;
+}
+
+/* Bytes of s before the first that has to be escaped; eight at a time. */
+static size_t
+plain_length(struct str s)
+{
+    size_t i = 0;
+    uint64_t eight;
+
+    for (; s.len - i >= sizeof(eight); i += sizeof(eight)) {
+        memcpy(&eight, s.ptr + i, sizeof(eight));
+        if ((less(eight, ' ') | less(eight ^ EACH * '"', 1) |
+             less(eight ^ EACH * '\\', 1)) != 0) {
+            break;
+        }
+    }
+    while (i < s.len && is_plain(s.ptr[i])) {
+        i++;
+    }
+    return i;
+}
+
 static void
 add_text(struct writer *w, struct str s)
 {
-    size_t from = 0;
+    size_t n;
 
     add(w, STR("\""));
-    for (size_t i = 0; i < s.len; i++) {
-        if (!is_plain(s.ptr[i])) {
-            add(w, str_of(s.ptr + from, i - from));
-            add_escaped(w, s.ptr[i]);
-            from = i + 1;
-        }
+    while ((n = plain_length(s)) < s.len) {
+        add(w, str_first(s, n));
+        add_escaped(w, s.ptr[n]);
+        s = str_skip(s, n + 1);
     }
-    add(w, str_skip(s, from));
+    add(w, s);
     add(w, STR("\""));
 }
 

@@ -13,6 +13,7 @@
 
 #include "format.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- times ---- */
@@ -257,6 +258,47 @@ test_json_is_written(void **state)
     buf_clear(&b);
 }
 
+/* RFC 8259, 7: what a byte is in a string. */
+static void
+escaped(char dst[8], uint8_t byte)
+{
+    static const char shorts[] = "\bb\ff\nn\rr\tt\"\"\\\\";
+    const char *at = byte != 0 ? strchr(shorts, byte) : NULL;
+
+    if (at != NULL && (at - shorts) % 2 == 0) {
+        snprintf(dst, 8, "\\%c", at[1]);
+    } else {
+        snprintf(dst, 8, byte < ' ' ? "\\u%04x" : "%c", byte);
+    }
+}
+
+static void
+test_every_byte_at_every_place(void **state)
+{
+    char text[20], wanted[64], byte[8];
+    struct article a = { .title = { text, sizeof(text) } };
+    struct buf b;
+
+    (void)state;
+    for (int value = 0; value < 256; value++) {
+        for (size_t at = 0; at < sizeof(text); at++) {
+            memset(text, 'x', sizeof(text));
+            text[at] = (char)value;
+            escaped(byte, (uint8_t)value);
+            snprintf(wanted, sizeof(wanted),
+                     "{\"id\":0,\"title\":\"%.*s%s%.*s\"", (int)at,
+                     "xxxxxxxxxxxxxxxxxxxx", byte, (int)(sizeof(text) - at - 1),
+                     "xxxxxxxxxxxxxxxxxxxx");
+            buf_init(&b, 4096);
+            assert_int_equal(article_format_json.write_article(&b, &a, NULL),
+                             0);
+            assert_true(buf_len(&b) > strlen(wanted));
+            assert_memory_equal(buf_data(&b), wanted, strlen(wanted));
+            buf_clear(&b);
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -269,6 +311,7 @@ main(void)
         cmocka_unit_test(test_json_that_is_broken),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_json_is_written),
+        cmocka_unit_test(test_every_byte_at_every_place),
     };
 
     return cmocka_run_group_tests_name("articles_format", tests, NULL, NULL);

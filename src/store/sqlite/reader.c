@@ -3,8 +3,11 @@
  * to the keeper.
  *
  * Two connections: one for quick reads, on the loop; one for the others, for
- * one thread at a time.  A read that finds the database locked (a keeper that
- * was killed is being cleaned up after) is tried again in a moment.
+ * one thread at a time.  Quick reads that wait together take the locks of the
+ * database once, and see one state of it; after a commit the next one sees a
+ * new state, as each read for itself would.  A read that finds the database
+ * locked (a keeper that was killed is being cleaned up after) is tried again in
+ * a moment.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -27,6 +30,7 @@ static struct {
     struct sqlite *quick, *slow;  /* slow is NULL without threads */
     struct list quick_calls, slow_calls;
     struct later later;
+    uint64_t state;    /* sqlite_version() of the one that is held */
     int64_t looked_ms; /* when it was last seen that the file is in place */
 
     /* The one on a thread. */
@@ -48,12 +52,12 @@ explain(const struct store_call *c, const struct errmsg *why)
 
 /* Makes the whole answer; STORE_BUSY: to be tried again.  A file that is not
  * at its path any more is not what the next keeper will write to: what it says
- * may have been deleted since. */
+ * may have been deleted since.  Reads of one state look for it once. */
 static enum store_status
 read_rows(struct sqlite *db, const struct store_call *c, struct rows *rows,
           struct errmsg *why)
 {
-    if (!sqlite_in_place(db)) {
+    if (!sqlite_in_transaction(db) && !sqlite_in_place(db)) {
         errmsg_set(why, "its file was moved or removed");
         return STORE_DOWN;
     }
@@ -93,20 +97,52 @@ read_quickly(struct store_call *c)
     return status != STORE_BUSY;
 }
 
+/* Before each read: that of a new state where a commit has made one. */
 static void
-on_later(struct later *later)
+share_state(void)
+{
+    uint64_t version = sqlite_version(r.quick);
+    bool several = r.quick_calls.next->next != &r.quick_calls;
+
+    if (sqlite_in_transaction(r.quick) && version == r.state) {
+        return;
+    }
+    sqlite_release(r.quick);
+    if (several && version != 0 && sqlite_in_place(r.quick)) {
+        sqlite_hold(r.quick);
+        r.state = version;
+    }
+}
+
+/* True when there are some left. */
+static bool
+read_all_quickly(void)
 {
     int64_t begin = clock_us();
 
     while (r.open && !list_empty(&r.quick_calls)) {
+        share_state();
         if (!read_quickly(
                 LIST_ITEM(r.quick_calls.next, struct store_call, place))) {
-            return; /* until the next tick */
+            return false; /* until the next tick */
         }
         if (clock_us() - begin > SHARE_US) {
-            loop_later(r.loop, later);
-            return;
+            return true;
         }
+    }
+    return false;
+}
+
+static void
+on_later(struct later *later)
+{
+    bool left = read_all_quickly();
+
+    if (r.open) {
+        sqlite_release(r.quick);
+    }
+    if (left) {
+        loop_later(r.loop, later);
     }
 }
 

@@ -37,6 +37,7 @@ struct sqlite {
     int number; /* errno after the last statement; see system_error() */
     int page_size;
     struct prepared schemas[SCHEMAS_MAX];
+    sqlite3_stmt *hold, *release; /* NULL until they are used */
 };
 
 /* ---- errors ---- */
@@ -265,6 +266,8 @@ prepare(struct sqlite *db, struct schema_place place, struct errmsg *why)
 static void
 finalize_all(struct sqlite *db)
 {
+    sqlite3_finalize(db->hold);
+    sqlite3_finalize(db->release);
     for (size_t i = 0; i < SCHEMAS_MAX; i++) {
         struct prepared *p = &db->schemas[i];
 
@@ -508,6 +511,34 @@ sqlite_close(struct sqlite **db)
     finalize_all(*db);
     sqlite3_close((*db)->handle);
     mem_free(db);
+}
+
+/* ---- several reads of one state ---- */
+
+/* Without memory each read is for itself. */
+static void
+step_once(struct sqlite *db, sqlite3_stmt **s, const char *sql)
+{
+    if (*s != NULL ||
+        sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, s,
+                           NULL) == SQLITE_OK) {
+        sqlite3_step(*s);
+        sqlite3_reset(*s);
+    }
+}
+
+void
+sqlite_hold(struct sqlite *db)
+{
+    step_once(db, &db->hold, "BEGIN");
+}
+
+void
+sqlite_release(struct sqlite *db)
+{
+    if (sqlite_in_transaction(db)) {
+        step_once(db, &db->release, "COMMIT");
+    }
 }
 
 /* ---- the rest ---- */

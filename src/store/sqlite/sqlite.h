@@ -50,6 +50,11 @@ enum store_status sqlite_query(struct sqlite *db, const char *sql,
 /* Prepares all statements of all schemas, so that a wrong one is found now. */
 int sqlite_prepare_all(struct sqlite *db, struct errmsg *err);
 
+/* Between these two, reads see the database as the first of them does, and take
+ * its locks once for all.  A hold of no read is none. */
+void sqlite_hold(struct sqlite *db);
+void sqlite_release(struct sqlite *db);
+
 /* Whether a transaction is open: SQLite itself ends it after some errors. */
 bool sqlite_in_transaction(const struct sqlite *db);
 /* Whether the open file is still the one at the path. */

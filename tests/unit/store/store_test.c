@@ -149,6 +149,46 @@ a_read_is_answered_by_the_loop(void **state)
     assert_int_equal(told.rows, 0);
 }
 
+static struct sqlite *other; /* writes beside the store */
+static int64_t seen[5];
+
+/* Each answer raises the note before the next read of the turn. */
+static void
+on_seen(void *arg, const struct store_result *result)
+{
+    struct errmsg err;
+
+    (void)arg;
+    assert_int_equal(result->status, STORE_OK);
+    seen[told.calls++] = result->answer[0].cells[0].n;
+    if (told.calls % 2 == 1) {
+        assert_int_equal(
+            sqlite_script(other, "UPDATE note SET n = n + 1", &err), 0);
+    }
+}
+
+static void
+a_read_sees_what_was_written_amid_the_turn(void **state)
+{
+    static const int64_t wanted[5] = { 1, 2, 2, 3, 3 };
+    struct store_value key = store_text(STR("a"));
+    struct errmsg err;
+
+    (void)state;
+    assert_int_equal(open_store(60000, 16), 0);
+    other = sqlite_open(str_from(notes_path), true, &err);
+    assert_non_null(other);
+    for (int i = 0; i < 5; i++) {
+        store_read(&notes_statements[GET], &key, 1, on_seen, NULL);
+    }
+    loop_turn(l, 0);
+    assert_int_equal(told.calls, 5);
+    assert_memory_equal(seen, wanted, sizeof(seen));
+    /* Nothing holds the old state: the log can be copied and cut. */
+    assert_true(sqlite_checkpoint(other, true));
+    sqlite_close(&other);
+}
+
 static void
 a_read_is_made_on_a_thread(void **state)
 {
@@ -422,6 +462,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_read_is_answered_by_the_loop),
+        TEST(a_read_sees_what_was_written_amid_the_turn),
         TEST(a_read_is_made_on_a_thread),
         TEST(parameters_go_by_their_numbers),
         TEST(more_rows_than_an_answer_has_room_for),
