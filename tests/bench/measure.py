@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from servers import Bare, Failure, busy_seconds, end_group, start
 
 
+FIRST = 8  # seconds in which a server meets its streams
+
+
 @dataclass
 class Load:
     """What a server is put under."""
-    players: int
+    players: int         # 0: publishers alone, from the first byte on
     streams: int = 1
     bitrate: str = '2500k'
     file: str = ''       # publish this FLV file; else a stream is made up
@@ -121,12 +124,12 @@ class Bench:
                          '--join-rate', load.join_rate,
                          *(('--stall', load.stall) if load.stall else ()))
 
-    def spend(self, server):
+    def spend(self, server, window=None):
         """CPU a second that the server, and anything else on its CPU, uses
-        over a window."""
+        over a window, in seconds."""
         begin, cpu = time.monotonic(), server.cpu_seconds()
         busy = busy_seconds(self.server_cpu)
-        time.sleep(self.window.seconds)
+        time.sleep(window or self.window.seconds)
         used = server.cpu_seconds() - cpu
         busy = busy_seconds(self.server_cpu) - busy
         seconds = time.monotonic() - begin
@@ -142,6 +145,8 @@ class Bench:
                 time.sleep(1)  # its own stream begins
                 return self.with_players(server, load, 0)
             with self.publish(server, load) as publishers:
+                if load.players == 0:
+                    return self.ingest(server, load, publishers)
                 publishers.ready()
                 time.sleep(1)
                 publishing = 0
@@ -151,6 +156,20 @@ class Bench:
                 figures = self.with_players(server, load, publishing)
                 check_publishers(publishers.result())
                 return figures
+
+    def ingest(self, server, load, publishers):
+        """Publishers alone, for FIRST seconds after load.settle."""
+        time.sleep(load.settle)
+        share, others = self.spend(server, FIRST)
+        publishers.ready()
+        memory = server.memory()
+        seen = publishers.result()
+        check_publishers(seen)
+        rate = seen['bytes'] / seen['seconds'] / 1e9
+        return {'cpu': share, 'others': others, 'memory': memory,
+                'load_cpu': seen['cpu_seconds'] / seen['seconds'],
+                'per_gb': share / rate, 'mb_s': rate * 1000,
+                'lost': 0, 'why': ''}
 
     def with_players(self, server, load, publishing):
         memory = server.memory()
@@ -183,6 +202,8 @@ class Bench:
         rate = seen['bytes'] / seen['seconds'] / 1e9
         if rate > 0:
             figures['per_gb'] = figures['cpu'] / rate
+            figures['both_per_gb'] = \
+                (figures['cpu'] + figures['load_cpu']) / rate
             figures['mb_s'] = rate * 1000
         for name, key in (('video', 'video_latency_ms'),
                           ('audio', 'audio_latency_ms'),
