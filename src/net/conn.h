@@ -154,8 +154,8 @@ void conn_socket_close(const struct conn_socket *s);
 /* Sets what all our sockets have (non-blocking; no delay and CONN_UNSENT for
  * TCP).  Connections inherit it from the socket that accepts them. */
 void conn_prepare(int fd, uint8_t family);
-/* Takes over s->fd (non-blocking is set here, TCP_NODELAY for TCP) and s->tls.
- * NULL, with them closed, when the system has no room to watch it. */
+/* Takes over s->fd, which it prepares unless that is done, and s->tls.  NULL,
+ * with them closed, when the system has no room to watch it. */
 struct conn *conn_new(struct loop *l, const struct conn_socket *s,
                       const struct conn_handlers *handlers, void *arg,
                       const struct conn_limits *limits);

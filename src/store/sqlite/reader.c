@@ -138,9 +138,10 @@ on_later(struct later *later)
 {
     bool left = read_all_quickly();
 
-    if (r.open) {
-        sqlite_release(r.quick);
+    if (!r.open) {
+        return;
     }
+    sqlite_release(r.quick);
     if (left) {
         loop_later(r.loop, later);
     }
