@@ -368,9 +368,10 @@ answer_link(struct http_request *r, struct str cursor)
     buf_add_str(&b, http_path_encode(r->pool, r->path));
     while (rest.len > 0) {
         struct str pair = str_cut(&rest, '&'), value = pair;
-        struct str name = http_query_decode(r->pool, str_cut(&value, '='));
+        struct str name = str_cut(&value, '=');
 
-        if (pair.len == 0 || (cursor.len > 0 && str_eq(name, STR("cursor")))) {
+        if (pair.len == 0 ||
+            (cursor.len > 0 && http_query_is(name, STR("cursor")))) {
             continue;
         }
         buf_add(&b, &mark, 1);

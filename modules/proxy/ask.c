@@ -107,10 +107,10 @@ path_of(const struct proxy_exchange *x)
 static bool
 names_version(const struct proxy_exchange *x, struct str pair)
 {
-    struct str name = http_query_decode(x->r->pool, str_cut(&pair, '='));
+    struct str name = str_cut(&pair, '=');
 
     for (const struct http_api *a = x->r->api; a != NULL; a = a->outer) {
-        if (a->by == HTTP_API_PARAM && str_eq(a->parameter, name)) {
+        if (a->by == HTTP_API_PARAM && http_query_is(name, a->parameter)) {
             return true;
         }
     }

@@ -58,7 +58,7 @@ http_query(struct http_request *r, const char *name, struct str *value)
         struct str raw = str_cut(&rest, '&');
         struct str key = str_cut(&raw, '=');
 
-        if (str_eq(http_query_decode(r->pool, key), wanted)) {
+        if (http_query_is(key, wanted)) {
             *value = http_query_decode(r->pool, raw);
             return true;
         }
@@ -76,7 +76,7 @@ http_query_count(struct http_request *r, const char *name, struct str *raw)
         struct str value = str_cut(&rest, '&');
         struct str key = str_cut(&value, '=');
 
-        if (str_eq(http_query_decode(r->pool, key), wanted)) {
+        if (http_query_is(key, wanted)) {
             *raw = value;
             n++;
         }

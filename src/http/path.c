@@ -177,22 +177,42 @@ http_query_is_encoded(struct str raw)
     return true;
 }
 
+/* The next byte of what raw stands for; *at moves behind its code. */
+static char
+query_byte(struct str raw, size_t *at)
+{
+    int c = raw.ptr[*at] == '%' ? decoded_byte(raw, *at) : -1;
+
+    if (c >= 0) {
+        *at += 3;
+        return (char)c;
+    }
+    char plain = raw.ptr[(*at)++];
+
+    return plain == '+' ? ' ' : plain;
+}
+
 struct str
 http_query_decode(struct pool *pool, struct str raw)
 {
     char *dst = pool_alloc(pool, raw.len + 1);
     size_t n = 0;
 
-    for (size_t i = 0; i < raw.len; i++) {
-        int c = raw.ptr[i] == '%' ? decoded_byte(raw, i) : -1;
-
-        if (c >= 0) {
-            dst[n++] = (char)c;
-            i += 2;
-        } else {
-            dst[n++] = raw.ptr[i] == '+' ? ' ' : raw.ptr[i];
-        }
+    for (size_t at = 0; at < raw.len; n++) {
+        dst[n] = query_byte(raw, &at);
     }
     dst[n] = '\0';
     return (struct str){ dst, n };
+}
+
+bool
+http_query_is(struct str raw, struct str text)
+{
+    size_t at = 0, n = 0;
+
+    while (at < raw.len && n < text.len &&
+           query_byte(raw, &at) == text.ptr[n]) {
+        n++;
+    }
+    return at == raw.len && n == text.len;
 }

@@ -21,6 +21,8 @@ struct str http_path_encode(struct pool *pool, struct str path);
 /* Decodes one query name or value: '+' is a space; an invalid encoding stands
  * for itself. */
 struct str http_query_decode(struct pool *pool, struct str raw);
+/* Whether it would be decoded to that text. */
+bool http_query_is(struct str raw, struct str text);
 /* Percent-encodes bytes that cannot stand in a name or value of a query. */
 struct str http_query_encode(struct pool *pool, struct str text);
 /* Whether every '%' of it begins a valid encoding. */

@@ -135,6 +135,22 @@ test_local(void **state)
 }
 
 static void
+test_query_is(void **state)
+{
+    (void)state;
+    assert_true(http_query_is(STR("a+b%2Bc"), STR("a b+c")));
+    assert_true(http_query_is(STR("%"), STR("%")));
+    assert_true(http_query_is(STR(""), STR("")));
+    assert_false(http_query_is(STR("ab"), STR("a")));
+    assert_false(http_query_is(STR("a"), STR("ab")));
+    assert_false(http_query_is(STR("a"), STR("b")));
+    assert_false(http_query_is(STR("a"), STR("")));
+    assert_false(http_query_is(STR(""), STR("a")));
+    assert_false(http_query_is(STR("a%2B"), STR("a%2B")));
+    assert_false(http_query_is(STR("a+"), STR("a+")));
+}
+
+static void
 test_query_decode(void **state)
 {
     struct pool *pool = pool_new(256);
@@ -166,6 +182,7 @@ main(void)
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_encode),
         cmocka_unit_test(test_local),
+        cmocka_unit_test(test_query_is),
         cmocka_unit_test(test_query_decode),
         cmocka_unit_test(test_query_is_encoded),
     };
