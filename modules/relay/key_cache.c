@@ -86,7 +86,7 @@ grace_find(const char hash[KEY_HASH + 1], int64_t now_ms, int64_t max_age,
 {
     const struct entry *e = find(hash);
 
-    if (e == NULL || now_ms - e->seen_ms > max_age) {
+    if (e == NULL || max_age == 0 || now_ms - e->seen_ms > max_age) {
         return false;
     }
     *room = room_of(e);

@@ -66,6 +66,7 @@ age(void **state)
     (void)state;
     remember(1, 1000);
     assert_true(grace_find(hash_of(1), 1500, 500, &room));
+    assert_false(grace_find(hash_of(1), 1000, 0, &room)); /* none */
     assert_true(str_eq(room, STR("room1")));
     assert_false(grace_find(hash_of(1), 1501, 500, &room));
     assert_false(grace_find(hash_of(2), 1000, 500, &room));

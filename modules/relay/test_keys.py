@@ -427,7 +427,7 @@ def test_publishers_of_old_generations_are_closed_too(keyed):
     with live_on(w, key_of(w, "movie")) as c:
         old = w.worker_of(c.sock)
         w.reload()
-        assert old in w.old_workers()
+        wait_for(lambda: old in w.old_workers(), 10, "it drains")
         key_of(w, "movie", "reset")
         with pytest.raises(Refused):
             c.status()

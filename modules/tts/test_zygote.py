@@ -231,7 +231,7 @@ def test_it_drains_when_all_requests_are_taken(zygote):
 
 def test_a_child_has_a_limit_of_processor_time(zygote):
     z = zygote(cpu=1)
-    ask = z.ask("a" * 150000, buffer=64 << 20, max_audio=DAY)
+    ask = z.ask("a" * 900000, buffer=64 << 20, max_audio=DAY)
     failed = ask.until("FAILED", "DONE")
     assert failed.kind == "FAILED" and failed.status == 500
     assert "processor time" in failed.message

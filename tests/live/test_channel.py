@@ -166,6 +166,8 @@ def test_a_reload_brings_the_channel(weir):
     assert ask(w, "GET", "polling").status == 404
     w.set_config(locations=location())
     w.reload()
+    # The old worker takes connections until it is told.
+    wait_for(lambda: ask(w, "GET", "polling").status == 200, 10)
     assert_echoes(w, opened(w))
     w.set_config(locations=location() + location("/two", "two"))
     w.reload()
