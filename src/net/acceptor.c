@@ -17,8 +17,7 @@
 #include "base/mem.h"
 #include "net/metrics.h"
 
-#define BATCH_MAX 64   /* connections a turn */
-#define FULL_ENOUGH 8  /* turns until it tries to take more of them */
+#define BATCH 64       /* connections a turn */
 #define EMPTY_MAX 4096 /* connections that acceptor_empty() takes */
 #define REST_MS 100    /* without free descriptors */
 #define SAY_MS 60000   /* between two log lines about it */
@@ -31,10 +30,6 @@ struct acceptor {
     accept_handler *handler;
     void *arg;
     struct addr bound;
-    /* Connections that it takes at once, and how often so many were there.  It
-     * asks for no more than came lately: to be told that there are none costs
-     * as much as to get one. */
-    int batch, full;
     bool paused, resting, stopped;
 };
 
@@ -133,16 +128,10 @@ on_ready(struct io *io, unsigned ready)
     struct acceptor *a = LIST_ITEM(io, struct acceptor, io);
 
     (void)ready;
-    for (int i = 0; i < a->batch && !a->paused && !a->stopped; i++) {
+    for (int i = 0; i < BATCH && !a->paused && !a->stopped; i++) {
         if (!take_one(a)) {
-            a->batch = i > 1 ? i : 1;
-            a->full = 0;
-            return;
+            break;
         }
-    }
-    if (++a->full == FULL_ENOUGH && a->batch < BATCH_MAX) {
-        a->batch *= 2;
-        a->full = 0;
     }
 }
 
@@ -165,7 +154,6 @@ acceptor_start(struct loop *l, int fd, accept_handler *handler, void *arg)
     a->loop = l;
     a->handler = handler;
     a->arg = arg;
-    a->batch = 1;
     local_address(fd, &a->bound);
     if (io_start(l, &a->io, fd, IO_READ, on_ready) == -1) {
         mem_free(&a);
