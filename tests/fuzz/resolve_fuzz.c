@@ -107,7 +107,12 @@ on_conn(struct io *io, unsigned ready)
         hang_up();
         return;
     }
+    /* A question that came in parts, or whose first half was read before, is
+     * not answered. */
     for (size_t at = 0; at + 14 < (size_t)n; at += 2u + asked[at + 1]) {
+        if (asked[at + 1] <= 12 || at + 2 + asked[at + 1] > (size_t)n) {
+            return;
+        }
         size_t size = make_answer(out + 2, asked + at + 2, asked[at + 1]);
 
         out[0] = (uint8_t)(size >> 8);
