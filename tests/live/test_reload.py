@@ -268,6 +268,7 @@ def test_listener_moves_from_http_to_rtmp_and_to_all_addresses(weir):
     w.set_config(workers=2, http_listen='"127.0.0.1:0"',
                  rtmp_listen=f'"127.0.0.1:0", "127.0.0.1:{port}"')
     w.reload()
+    w.wait_log("generation 1 has ended")  # its workers take connections no more
     with Rtmp(port) as c:
         c.connect("live")
     w.set_config(workers=2, http_listen='"127.0.0.1:0"',
