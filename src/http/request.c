@@ -5,11 +5,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <assert.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 #include "http/client_address.h"
 #include "http/exchange.h"

@@ -256,7 +256,8 @@ look_ahead(const struct http_file *f)
     return found;
 }
 
-/* Few waits for a socket with much room cost the least. */
+/* Few waits for a socket with much room cost the least.  A plain socket
+ * holds pages of the file itself; for TLS the system has a copy. */
 static void
 raise_unsent(struct http_file *f)
 {

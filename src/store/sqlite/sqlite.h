@@ -51,7 +51,7 @@ enum store_status sqlite_query(struct sqlite *db, const char *sql,
 int sqlite_prepare_all(struct sqlite *db, struct errmsg *err);
 
 /* Between these two, reads see the database as the first of them does, and take
- * its locks once for all.  A hold of no read is none. */
+ * its locks once for all.  Nothing is held before the first of them. */
 void sqlite_hold(struct sqlite *db);
 void sqlite_release(struct sqlite *db);
 
