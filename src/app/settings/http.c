@@ -350,7 +350,8 @@ static const struct conf_key server_keys[] = {
            CONF_TIME, .min = 0, .max = HOURS(1), .preset = "10s",
            .help = "How long, at most, what a client still sends is read and "
                    "dropped when its connection ends, so that it gets to "
-                   "read the last answer."),
+                   "read the last answer; not of one that has said "
+                   "Connection: close."),
     ROW_AS("lingering_timeout", http_server_settings, http.lingering_timeout,
            CONF_TIME, .min = 0, .max = HOURS(1), .preset = "2s",
            .help = "The longest pause in that."),
