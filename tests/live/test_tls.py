@@ -182,12 +182,13 @@ def visit(w, root, session, **more):
 
 
 def reuse(w, c, session):
+    """As visit(), with a ticket and by the context that got it."""
     raw = socket.create_connection(("127.0.0.1", tls_port(w)), busy(10))
     with c.wrap_socket(raw, server_hostname="localhost",
                        session=session) as s:
         s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert s.recv(1000).startswith(b"HTTP/1.1 200")
-        return s.session_reused, w.worker_of(s)
+        return s.session, s.session_reused, w.worker_of(s)
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2,
@@ -200,7 +201,7 @@ def test_every_worker_takes_every_ticket(https, certificates, version):
     assert not reused
     workers = {first}
     for _ in range(40):
-        reused, worker = reuse(w, c, session)
+        _, reused, worker = reuse(w, c, session)
         assert reused, f"worker {worker} does not know a ticket of {first}"
         workers.add(worker)
     assert len(workers) > 2, "too few workers were met: the test is weak"
@@ -213,14 +214,8 @@ def test_a_ticket_is_shown_once(https, certificates):
                              minimum_version=ssl.TLSVersion.TLSv1_3)
     shown = {session.id}
     for _ in range(5):
-        raw = socket.create_connection(("127.0.0.1", tls_port(w)), busy(10))
-        with c.wrap_socket(raw, server_hostname="localhost",
-                           session=session) as s:
-            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert s.recv(1000).startswith(b"HTTP/1.1 200")
-            assert s.session_reused
-            session = s.session
-        assert session.id not in shown
+        session, reused, _ = reuse(w, c, session)
+        assert reused and session.id not in shown
         shown.add(session.id)
 
 
@@ -232,7 +227,7 @@ def test_without_tickets_nobody_goes_on(https, certificates):
                                  maximum_version=version)
         assert session is None or not session.has_ticket
         if session is not None:
-            assert not reuse(w, c, session)[0]
+            assert not reuse(w, c, session)[1]
 
 
 def test_s_client_reconnects(https):
