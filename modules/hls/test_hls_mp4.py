@@ -215,6 +215,38 @@ def test_a_slow_client_goes_on_with_the_newest(weir, tool, tmp_path):
     assert gaps and all(a < b for a, b in zip(times, times[1:]))
 
 
+def test_it_begins_with_what_is_there(weir):
+    """It does not wait for the next part."""
+    w = start(weir, hold="1h")
+    f = Feed(w.rtmp, name="test").head().frames(60)
+    with Http(w.http) as c:
+        c.send("GET", "/live/test.mp4")
+        assert c.head().status == 200
+        c._until(b"moof")
+    f.stop()
+
+
+def test_one_that_is_broken_off_stops_no_other(weir):
+    w = start(weir, hold="100ms", live='max_stream_memory = "64M";')
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.connect(("127.0.0.1", w.http))
+        f = Feed(w.rtmp, name="test", size=100_000).head().frames(60)
+        s.sendall(b"GET /live/test.mp4 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        with Control(w) as control:
+            wait_for(lambda: "mp4" in [
+                r["protocol"] for r in control.json("show sess")], 20)
+        f.frames(200)
+        f.stop()
+        w.wait_access_log("test.mp4", 20)
+    f = Feed(w.rtmp, name="test").head().frames(10)
+    with Http(w.http) as c:
+        c.send("GET", "/live/test.mp4")
+        f.frames(60)
+        c._until(b"moof")
+    f.stop()
+
+
 PLAY = """
 const video = document.createElement('video');
 video.muted = true;

@@ -94,6 +94,9 @@ live_cut_unwatch(struct live_cut_watch *w)
 {
     struct stream *s;
 
+    if (list_empty(&w->link)) {
+        return;
+    }
     list_remove(&w->link);
     watches.count--;
     if (!is_watched(w->name) && (s = stream_find(w->name)) != NULL) {

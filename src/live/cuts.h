@@ -169,6 +169,7 @@ struct live_cut_watch {
     uint64_t seen; /* of cuts.c */
 };
 void live_cut_watch(struct live_cut_watch *w);
+/* May be called twice. */
 void live_cut_unwatch(struct live_cut_watch *w);
 
 #endif

@@ -129,6 +129,22 @@ test_a_watch_that_comes_late(void **state)
 }
 
 static void
+test_a_watch_that_ends_twice_leaves_others(void **state)
+{
+    (void)state;
+    begin();
+    live_cut_watch(&watchers[0].watch);
+    live_cut_watch(&watchers[1].watch);
+    fixture_turns(2);
+    live_cut_unwatch(&watchers[0].watch);
+    live_cut_unwatch(&watchers[0].watch);
+    write_until(0, 40);
+    assert_int_equal(watchers[0].calls, 1);
+    assert_int_equal(watchers[1].calls, 2);
+    live_cut_unwatch(&watchers[1].watch);
+}
+
+static void
 test_watches_end_each_other(void **state)
 {
     int calls = 0;
@@ -163,6 +179,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_called_for_cuts_alone),
         TEST(test_a_watch_that_comes_late),
+        TEST(test_a_watch_that_ends_twice_leaves_others),
         TEST(test_watches_end_each_other),
     };
 
