@@ -483,7 +483,7 @@ enum http_result http_end(struct http_request *r);
  * chunk, towards HTTP/1.0 with a reset.  on_cancel is called later. */
 void http_break(struct http_request *r);
 /* Whether the system took all bytes so far; false: on_room is called when it
- * has. */
+ * has.  A head that waits for the first bytes behind it counts as taken. */
 bool http_is_sent(const struct http_request *r);
 /* From now on the system takes no more while it has so many bytes that it did
  * not send yet: for slow streams of which there may be thousands.  Bytes on

@@ -342,7 +342,9 @@ http_break(struct http_request *r)
 bool
 http_is_sent(const struct http_request *r)
 {
-    return buf_len(&exchange_of(r)->out) == 0;
+    const struct exchange *x = exchange_of(r);
+
+    return buf_len(&x->out) == 0 || x->stalled_ms == 0;
 }
 
 void
