@@ -93,12 +93,12 @@ http_range_parse(struct str value, int64_t size,
         if (fits < 0 || ++specs > HTTP_RANGES_MAX) {
             return HTTP_RANGE_WHOLE;
         }
+        if (range.len > size - asked) { /* they overlap: whole is less */
+            return HTTP_RANGE_WHOLE;
+        }
         if (fits > 0) {
             ranges[n++] = range;
             asked += range.len;
-        }
-        if (asked > size) { /* they overlap: whole is less */
-            return HTTP_RANGE_WHOLE;
         }
     }
     *count = n;

@@ -112,6 +112,7 @@ test_too_much(void **state)
     (void)state;
     assert_string_equal(ranges("bytes=0-,0-,0-,0-", 1000), "whole");
     assert_string_equal(ranges("bytes=0-600,400-999", 1000), "whole");
+    assert_string_equal(ranges("bytes=0-,1-", INT64_MAX), "whole");
     for (int i = 0; i < HTTP_RANGES_MAX; i++) {
         snprintf(many + strlen(many), sizeof(many) - strlen(many), "%d-%d,",
                  i * 2, i * 2);
