@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "live/metrics.h"
 #include "live/stream.h"
+#include "media/describe.h"
 
 /* Media missing for so long make a discontinuity. */
 #define GAP_MS 500
@@ -76,15 +77,15 @@ interval_of(const struct cutter *c)
 }
 
 static bool
-is_too_long(const struct cutter *c, int64_t time)
+is_too_long(const struct cutter *c, const struct cut_run *run, int64_t time)
 {
-    uint32_t target = atomic_load(&cut_run_of(c->page)->target);
+    uint32_t target = atomic_load(&run->target);
     int64_t interval = interval_of(c);
     int64_t limit =
         target != 0 ? (int64_t)seconds(target) * 1000 + ROUNDING_MS
                     : c->stream->cut_rules.max_segment + interval / 2000 + 1;
 
-    return (time - c->segment_time) * 1000 + interval > limit * 1000;
+    return (time - c->segment_time - limit) * 1000 + interval > 0;
 }
 
 static bool
@@ -105,9 +106,9 @@ ends_at_key(struct cutter *c, const struct cut_frame *f, int64_t time)
 /* A part is as long as aimed at, but not shorter than it may be while another
  * frame still fits.  interval: of the frame at that time, microseconds. */
 static bool
-is_part(const struct cutter *c, int64_t time, int64_t interval)
+is_part(const struct cutter *c, const struct cut_run *run, int64_t time,
+        int64_t interval)
 {
-    struct cut_run *run = cut_run_of(c->page);
     int64_t aim = atomic_load_explicit(&run->aim, memory_order_relaxed);
     int64_t most =
         atomic_load_explicit(&run->part_target, memory_order_relaxed);
@@ -124,9 +125,8 @@ is_part(const struct cutter *c, int64_t time, int64_t interval)
  * segment would have few, and those in between cannot take them all.  Segments
  * are mostly as long as the first one was. */
 static bool
-is_stretched(const struct cutter *c, int64_t time)
+is_stretched(const struct cutter *c, const struct cut_run *run, int64_t time)
 {
-    struct cut_run *run = cut_run_of(c->page);
     int64_t interval = interval_of(c);
     int64_t aim = (int64_t)atomic_load(&run->aim) * 1000;
     int64_t most = (int64_t)atomic_load(&run->part_target) * 1000;
@@ -251,26 +251,38 @@ measure(struct cutter *c, int64_t time, bool sound)
                           memory_order_relaxed);
 }
 
+/* Where the media end, if no frame follows. */
+static void
+end_at(struct cutter *c, int64_t time)
+{
+    atomic_store_explicit(&c->page->end_time, time, memory_order_relaxed);
+    if (atomic_load(&c->stream->head) > c->keep) {
+        cut_hunger(c, false);
+    }
+}
+
 static void
 lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
-    if (atomic_load(&cut_run_of(c->page)->failed) != 0 || (!c->begun && !key)) {
+    const struct cut_run *run = cut_run_of(c->page);
+
+    if (atomic_load(&run->failed) != 0 || (!c->begun && !key)) {
         return;
     }
     time = time > c->last.time ? time : c->last.time;
     c->broken = !c->begun || c->lost;
     if (c->broken || (c->differs && key)) {
         cut_anew(c, f, time, key);
-    } else if ((key && ends_at_key(c, f, time)) || is_too_long(c, time)) {
+    } else if ((key && ends_at_key(c, f, time)) || is_too_long(c, run, time)) {
         end_segment(c, f, time, key);
-    } else if (is_part(c, time, interval_of(c)) && !is_stretched(c, time)) {
+    } else if (is_part(c, run, time, interval_of(c)) &&
+               !is_stretched(c, run, time)) {
         cut_before(c, f, time, key ? LIVE_CUT_KEY : 0);
     }
     measure(c, time, f->frame->type == MEDIA_AUDIO);
     c->led = time;
     c->frames++;
-    atomic_store_explicit(&c->page->end_time, time + interval_of(c) / 1000,
-                          memory_order_relaxed);
+    end_at(c, time + interval_of(c) / 1000);
 }
 
 /* ---- frames ---- */
@@ -350,15 +362,16 @@ static void
 lead_in_pause(struct cutter *c, const struct cut_track *t,
               const struct cut_frame *f, int64_t time)
 {
+    const struct cut_run *run = cut_run_of(c->page);
     int64_t interval = (time - t->last) * 1000;
 
     time = c->led + time - c->sound_before;
-    if (is_too_long(c, time)) {
+    if (is_too_long(c, run, time)) {
         end_segment(c, f, time, false);
-    } else if (is_part(c, time, interval)) {
+    } else if (is_part(c, run, time, interval)) {
         cut_before(c, f, time, 0);
     }
-    atomic_store_explicit(&c->page->end_time, time, memory_order_relaxed);
+    end_at(c, time);
 }
 
 static bool
@@ -366,9 +379,38 @@ is_pause(const struct cutter *c, int64_t time)
 {
     int64_t silent = time - c->sound_before;
 
-    return c->begun && c->sound_before != 0 && silent > PAUSE_MS &&
+    return silent > PAUSE_MS && c->begun && c->sound_before != 0 &&
            silent * 1000 > 4 * (int64_t)interval_of(c) &&
            atomic_load(&cut_run_of(c->page)->failed) == 0;
+}
+
+/* Of a frame of sound, units of its track. */
+static uint32_t
+duration_of(const struct cut_track *t, const struct cut_frame *f)
+{
+    const uint8_t *p = (const uint8_t *)f->payload.ptr;
+
+    return t->duration != 0
+               ? t->duration
+               : media_sound_duration(
+                     &t->track, media_body(MEDIA_AUDIO, p, f->payload.len));
+}
+
+static void
+step_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
+           int64_t time)
+{
+    uint64_t at;
+
+    if (t->timescale == 0 ||
+        !live_cut_sound(&t->next, time, t->timescale, duration_of(t, f), &at)) {
+        return;
+    }
+    t->heard = (int64_t)cut_rescale(t->next, t->timescale, 1000);
+    if (t->heard >
+        atomic_load_explicit(&c->page->heard, memory_order_relaxed)) {
+        atomic_store_explicit(&c->page->heard, t->heard, memory_order_relaxed);
+    }
 }
 
 /* Whether a stream can begin with this sound: none of pictures, or they do not
@@ -390,13 +432,13 @@ look_for_leap(struct cutter *c, const struct cut_track *t,
 {
     int64_t apart;
 
-    if (c->lost || !c->begun || !t->in || t->timescale == 0 ||
-        (t->next & LIVE_CUT_ANEW) != 0) {
+    if (time - t->heard < LEAP_MS || c->lost || !c->begun || !t->in ||
+        t->timescale == 0 || (t->next & LIVE_CUT_ANEW) != 0) {
         return;
     }
     apart = time - (int64_t)(t->next * 1000 / t->timescale);
     if (apart > LEAP_MS && (uint64_t)apart * t->timescale / 1000 >
-                               2 * (uint64_t)cut_track_duration(t, f)) {
+                               2 * (uint64_t)duration_of(t, f)) {
         atomic_store(&c->page->closed, f->number);
         c->lost = true;
     }
@@ -424,8 +466,21 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     } else if (is_pause(c, time)) {
         lead_in_pause(c, t, f, time);
     }
-    cut_track_sound(c, t, f, time);
+    step_sound(c, t, f, time);
     t->last = time;
+}
+
+/* A frame of a track that is known, no codec header. */
+static inline bool
+is_of_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+{
+    bool header = (f->info.flags & MEDIA_HEADER) != 0;
+
+    if (header || !t->known || t->older || t->codec != f->info.codec) {
+        cut_track_learn(c, t, f);
+        return !header && t->known;
+    }
+    return true;
 }
 
 void
@@ -434,16 +489,9 @@ cut_note(struct cutter *c, const struct cut_frame *f)
     struct cut_track *t;
     int64_t time;
 
-    if (c->stream == NULL || f->frame->type == MEDIA_DATA ||
+    if (c->stream == NULL ||
         (f->info.flags & (MEDIA_META | MEDIA_TRACK_META | MEDIA_END)) != 0 ||
-        (t = cut_track_of(c, f)) == NULL) {
-        return;
-    }
-    if ((f->info.flags & MEDIA_HEADER) != 0 || !t->known || t->older ||
-        t->codec != f->info.codec) {
-        cut_track_learn(c, t, f);
-    }
-    if ((f->info.flags & MEDIA_HEADER) != 0 || !t->known ||
+        (t = cut_track_of(c, f)) == NULL || !is_of_track(c, t, f) ||
         (c->page == NULL && !(f->start && cut_page_make(c)))) {
         return;
     }
@@ -460,9 +508,6 @@ cut_note(struct cutter *c, const struct cut_frame *f)
         note_sound(c, t, f, time);
     }
     c->clock = time > c->clock ? time : c->clock;
-    if (atomic_load(&c->stream->head) > c->keep) {
-        cut_hunger(c, false);
-    }
 }
 
 void

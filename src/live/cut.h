@@ -13,9 +13,9 @@
  * Times are those of the leading track: pictures, or sound where there are
  * none.  While pictures pause, sound leads.
  *
- *   cut.c         when a frame is cut off
+ *   cut.c         when a frame is cut off; the time of sound
  *   cut_page.c    the page: made, gone on with, written to
- *   cut_tracks.c  tracks, their codec headers and times
+ *   cut_tracks.c  tracks and their codec headers
  *   cut_ladder.c  members of a ladder: as their leader
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -38,6 +38,13 @@ static inline bool
 cut_is_time(int64_t time)
 {
     return time >= 0 && time <= CUT_TIME_MAX;
+}
+
+/* A time in units of from a second, in those of to, rounded up. */
+static inline uint64_t
+cut_rescale(uint64_t time, uint64_t from, uint64_t to)
+{
+    return (time * to + from - 1) / from;
 }
 
 /* A set of codec headers; its number is 0 while it is written. */
@@ -116,7 +123,7 @@ struct cut_track {
     uint32_t place;           /* among the sounds of the set */
     int64_t last;             /* time of the last frame */
     uint64_t next;            /* of sound, for live_cut_sound() */
-    int64_t heard;            /* where older sound ends, ms */
+    int64_t heard;            /* where its sound so far ends, ms */
     uint32_t duration;        /* of every frame of sound; 0: not all the same */
     uint32_t timescale;       /* units a second */
     struct media_track track; /* borrows from header */
@@ -196,8 +203,6 @@ uint64_t cut_kept(const struct cutter *c);
 
 /* False: there is no memory for it. */
 bool cut_page_make(struct cutter *c);
-/* The time of a frame: 64 bits. */
-int64_t cut_time_of(struct cutter *c, const struct frame *f);
 /* Since 2020: the number of a stream's first segment, if none had it. */
 uint64_t cut_seconds(void);
 /* Notes a cut in front of a frame. */
@@ -227,6 +232,20 @@ uint32_t cut_ladder_target(struct cutter *c, const struct cut_frame *f,
 /* A stream's first frame: its time, which a member has from others.  Sets what
  * is added to timestamps. */
 int64_t cut_ladder_begin(struct cutter *c, const struct frame *f);
+/* The time of a frame: 64 bits. */
+static inline int64_t
+cut_time_of(struct cutter *c, const struct frame *f)
+{
+    struct cut_page *page = c->page;
+    uint32_t low;
+
+    if (atomic_load_explicit(&page->timed, memory_order_relaxed) == 0) {
+        return cut_ladder_begin(c, f);
+    }
+    low = f->timestamp +
+          atomic_load_explicit(&page->offset, memory_order_relaxed);
+    return c->clock + (int32_t)(low - (uint32_t)c->clock);
+}
 /* A member: sets the wall time of a cut.  True: it is the ladder's, false: that
  * of the clock when the frame arrived. */
 bool cut_ladder_wall(struct cutter *c, const struct cut_frame *f,
@@ -252,12 +271,6 @@ void cut_track_learn(struct cutter *c, struct cut_track *t,
 /* Takes the size of pictures from a key frame, where no codec header has it. */
 void cut_track_size(struct cutter *c, struct cut_track *t,
                     const struct cut_frame *f);
-/* Of a frame of sound, units of its track. */
-uint32_t cut_track_duration(const struct cut_track *t,
-                            const struct cut_frame *f);
-/* A frame of sound at that time. */
-void cut_track_sound(struct cutter *c, struct cut_track *t,
-                     const struct cut_frame *f, int64_t time);
 /* Puts the tracks that are there into a set: that of the newest number if it
  * says the same, else one with the next number.  Returns its number. */
 uint32_t cut_tracks_set(struct cutter *c);

@@ -160,22 +160,6 @@ cut_start(struct cutter *c, struct stream *s)
     atomic_store(&s->hold_until, INT64_MAX);
 }
 
-/* ---- time ---- */
-
-int64_t
-cut_time_of(struct cutter *c, const struct frame *f)
-{
-    struct cut_page *page = c->page;
-    uint32_t low;
-
-    if (atomic_load_explicit(&page->timed, memory_order_relaxed) == 0) {
-        return cut_ladder_begin(c, f);
-    }
-    low = f->timestamp +
-          atomic_load_explicit(&page->offset, memory_order_relaxed);
-    return c->clock + (int32_t)(low - (uint32_t)c->clock);
-}
-
 /* ---- what memory keeps ---- */
 
 /* Of the segments to keep, what memory keeps, ms. */

@@ -1,6 +1,5 @@
 /*
- * The tracks of a stream that is cut: which there are, their codec headers, and
- * the time of sound.
+ * The tracks of a stream that is cut: which there are, and their codec headers.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -54,7 +53,7 @@ cut_track_of(struct cutter *c, const struct cut_frame *f)
     if (f->frame->type == MEDIA_AUDIO) {
         return sound_of(c, f->info.track);
     }
-    if (!f->leading) {
+    if (f->frame->type != MEDIA_VIDEO || !f->leading) {
         return NULL;
     }
     if (pictures->id != f->info.track) {
@@ -65,22 +64,13 @@ cut_track_of(struct cutter *c, const struct cut_frame *f)
     return pictures;
 }
 
-static uint64_t
-rounded_up(uint64_t time, uint64_t from, uint64_t to)
-{
-    return (time * to + from - 1) / from;
-}
-
 /* Of another header, or another session: its sound begins where its clock is,
- * but not before older sound ends.  scale: the one of the older. */
+ * but not before older sound ends. */
 static void
-begin_anew(struct cut_track *t, uint32_t scale)
+begin_anew(struct cut_track *t)
 {
-    if (scale != 0) {
-        t->heard = (int64_t)rounded_up(t->next & ~LIVE_CUT_ANEW, scale, 1000);
-    }
     t->next =
-        LIVE_CUT_ANEW | rounded_up((uint64_t)t->heard, 1000, t->timescale);
+        LIVE_CUT_ANEW | cut_rescale((uint64_t)t->heard, 1000, t->timescale);
 }
 
 /* Its header tells whether it can be offered. */
@@ -88,7 +78,6 @@ static void
 read_header(struct cut_track *t)
 {
     struct media_track track;
-    uint32_t scale = t->timescale;
 
     t->known = media_track_of(&track, (enum media_type)t->type,
                               str_of(t->header, t->len)) == 0;
@@ -97,7 +86,7 @@ read_header(struct cut_track *t)
                       ? media_sound_duration(&track, STR_NONE)
                       : 0;
     t->track = track;
-    begin_anew(t, scale);
+    begin_anew(t);
 }
 
 /* Whether the front of a frame of a codec without header says what another one
@@ -161,34 +150,6 @@ cut_track_size(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
     t->width = (uint16_t)width;
     t->height = (uint16_t)height;
     c->differs |= t->in;
-}
-
-uint32_t
-cut_track_duration(const struct cut_track *t, const struct cut_frame *f)
-{
-    const uint8_t *p = (const uint8_t *)f->payload.ptr;
-
-    return t->duration != 0
-               ? t->duration
-               : media_sound_duration(
-                     &t->track, media_body(MEDIA_AUDIO, p, f->payload.len));
-}
-
-void
-cut_track_sound(struct cutter *c, struct cut_track *t,
-                const struct cut_frame *f, int64_t time)
-{
-    uint64_t at;
-
-    if (t->timescale == 0 || !live_cut_sound(&t->next, time, t->timescale,
-                                             cut_track_duration(t, f), &at)) {
-        return;
-    }
-    int64_t end = (int64_t)rounded_up(t->next, t->timescale, 1000);
-
-    if (end > atomic_load_explicit(&c->page->heard, memory_order_relaxed)) {
-        atomic_store_explicit(&c->page->heard, end, memory_order_relaxed);
-    }
 }
 
 void

@@ -154,10 +154,25 @@ int live_cut_ranges(const struct live_cuts *c, uint64_t number, uint32_t skip,
  * of a frame that begins where its clock is; set to the end of the frame.  now:
  * the frame's time, ms; rate: its media_track.timescale; duration:
  * media_sound_duration().  Sets its decode time; false: it is left out. */
-bool live_cut_sound(uint64_t *next, int64_t now, uint32_t rate,
-                    uint32_t duration, uint64_t *time);
 #define LIVE_CUT_ANEW (UINT64_C(1) << 63)
 #define LIVE_CUT_BACK_MS 2000
+static inline bool
+live_cut_sound(uint64_t *next, int64_t now, uint32_t rate, uint32_t duration,
+               uint64_t *time)
+{
+    uint64_t clock = now < 0 ? 0 : (uint64_t)now * rate / 1000;
+    uint64_t due = *next & ~LIVE_CUT_ANEW, slack = 2 * (uint64_t)duration;
+    uint64_t most = (uint64_t)LIVE_CUT_BACK_MS * rate / 1000;
+
+    if (clock > due + (due == *next ? slack : 0)) {
+        due = clock;
+    } else if (due > clock + slack && due - clock <= most) {
+        return false;
+    }
+    *time = due;
+    *next = (due + duration) & ~LIVE_CUT_ANEW;
+    return true;
+}
 
 /* Called in this process for each new cut of a stream of that name, and when
  * its publisher goes, comes, or its hold is over; frames wake nobody.  The
