@@ -66,12 +66,17 @@ free_hub_stream(struct hub_stream *hs)
     mem_free(&hs);
 }
 
+bool
+hub_has_players(const struct hub_stream *hs)
+{
+    return !list_empty(&hs->waiting) || !list_empty(&hs->current) ||
+           !list_empty(&hs->behind) || !list_empty(&hs->blocked);
+}
+
 static bool
 is_idle(const struct hub_stream *hs)
 {
-    return hs->publisher == NULL && hs->asking == NULL &&
-           list_empty(&hs->waiting) && list_empty(&hs->current) &&
-           list_empty(&hs->behind) && list_empty(&hs->blocked);
+    return hs->publisher == NULL && hs->asking == NULL && !hub_has_players(hs);
 }
 
 static void

@@ -66,6 +66,7 @@ extern struct hub hub;
 bool hub_stream_valid(const struct hub_stream *hs);
 /* Our view of a stream, made if need be. */
 struct hub_stream *hub_adopt(struct stream *s);
+bool hub_has_players(const struct hub_stream *hs);
 /* Called when a player or publisher has left. */
 void hub_release(struct hub_stream *hs);
 /* Tells players what the stream's state is, starts those that can start. */

@@ -85,6 +85,12 @@ stop(struct live_publisher *p, enum live_stopped why, const char *reason)
     handlers->on_stop(arg, reason);
 }
 
+static bool
+plays(struct writer *w)
+{
+    return hub_has_players(LIST_ITEM(w, struct live_publisher, writer)->hs);
+}
+
 /* The stream is ours. */
 static void
 begin(struct live_publisher *p, struct hub_stream *hs)
@@ -100,6 +106,7 @@ begin(struct live_publisher *p, struct hub_stream *hs)
     record_publishes(p->record);
     metric_add(&live_metrics[LIVE_PUBLISHERS], p->app, 1);
     writer_start(&p->writer, hs->stream);
+    p->writer.plays = plays;
     if (other != NULL) { /* it asked one that has left since */
         stream_unask(hs->stream);
         other->hs = NULL;

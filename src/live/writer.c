@@ -154,23 +154,58 @@ expendable(const struct writer *w, int64_t now)
     return head;
 }
 
-/* Retires whole segments behind the window. */
+/* Retires whole segments of frames before that number. */
+static void
+retire_up_to(struct stream *s, uint64_t limit)
+{
+    if (limit > atomic_load(&s->head) && limit < atomic_load(&s->tail) &&
+        frame_at(s, limit)->position / SEGMENT_SIZE >
+            atomic_load(&s->media_first)) {
+        move_head(s, limit);
+    }
+}
+
+/* Retires what is behind the window. */
 static void
 keep_window(const struct writer *w, int64_t now)
 {
     struct stream *s = w->stream;
     uint64_t head = atomic_load(&s->head);
-    uint64_t limit;
 
-    if (atomic_load(&s->tail) == head ||
-        frame_at(s, head)->arrived_ms >= now - arena.settings.window) {
-        return;
+    if (atomic_load(&s->tail) != head &&
+        frame_at(s, head)->arrived_ms < now - arena.settings.window) {
+        retire_up_to(s, expendable(w, now));
     }
-    limit = expendable(w, now);
-    if (limit < atomic_load(&s->tail) &&
-        frame_at(s, limit)->position / SEGMENT_SIZE >
-            atomic_load(&s->media_first)) {
-        move_head(s, limit);
+}
+
+/* Whether any process has players of it, or has not yet looked whether some
+ * wait for it.  Our own bits are set because we write. */
+static bool
+is_played(struct writer *w)
+{
+    struct stream *s = w->stream;
+    uint32_t self = slot_self();
+    uint64_t any = 0;
+
+    for (uint32_t i = 0; i < (arena.slot_count + 63) / 64; i++) {
+        uint64_t bits = atomic_load(&s->readers[i]) | atomic_load(&s->owing[i]);
+
+        any |= i == self / 64 ? bits & ~(UINT64_C(1) << self % 64) : bits;
+    }
+    return any != 0 || (w->plays != NULL && w->plays(w));
+}
+
+/* Where nobody plays, nobody can be behind: new players begin at that start. */
+static void
+keep_start(struct writer *w, uint64_t start)
+{
+    struct stream *s = w->stream;
+    uint64_t kept = cut_kept(&w->cuts);
+
+    if (frame_at(s, start)->position / SEGMENT_SIZE >
+            atomic_load(&s->media_first) &&
+        !is_played(w)) {
+        retire_up_to(s, start < kept ? start : kept);
     }
 }
 
@@ -540,6 +575,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     }
     if (start) {
         note_start(w, &f, atomic_load(&s->tail) - 1);
+        keep_start(w, atomic_load(&s->tail) - 1);
     }
     if (leading && type == MEDIA_VIDEO && (info.flags & MEDIA_KEPT) == 0) {
         note_video_interval(w, f.timestamp);

@@ -28,6 +28,8 @@ struct writer {
     struct measure measure;
     struct prologue_writer headers;
     struct cutter cuts;
+    bool (*plays)(struct writer *w); /* whether this process has players of the
+                                        stream; NULL: it has none */
     bool unsteady; /* its codec headers change too often: it has to be stopped,
                       because new players would get a header that is not in
                       force */

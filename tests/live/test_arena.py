@@ -10,8 +10,9 @@ import time
 import pytest
 
 from control_client import Control
-from feed import Feed
+from feed import GOP, Feed, read_until
 from http_client import get
+from rtmp_client import player
 from weir import wait_for
 
 MB = 1 << 20
@@ -57,6 +58,21 @@ def test_what_may_be_used_again_is_told_apart(weir):
         assert info["live_memory_used"] == limit()["used"] == 0
         assert info["live_memory_retired"] >= 0
         assert info["live_memory"] == limit()["limit"]
+
+
+def test_a_window_is_kept_for_players_only(weir):
+    w = weir(workers=2, live='window = "10m";')
+    f = Feed(w.rtmp, size=20_000, audio=False).head()
+    gop = GOP * 20_000
+    # A start is looked at when it comes, and workers look for players before.
+    wait_for(lambda: f.frames(GOP) and used(w) < 2 * gop, 10, "a GOP")
+    p = player(w.rtmp, "live", "room")
+    read_until(p, f"key {f.next - GOP}")
+    f.frames(5 * GOP)
+    assert used(w) > 5 * gop
+    p.close()
+    wait_for(lambda: f.frames(GOP) and used(w) < 2 * gop, 10, "a GOP")
+    f.stop()
 
 
 class Maker:

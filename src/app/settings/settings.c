@@ -94,7 +94,8 @@ static const struct conf_key live_keys[] = {
     ROW(live_settings, window, CONF_TIME, .min = 500, .max = LIVE_WINDOW_MAX,
         .preset = "8s",
         .help =
-            "The past of a stream that is kept for players that fall behind."),
+            "The past of a stream that is kept for players that fall behind; "
+            "of one without players the newest GOP is kept."),
     ROW(live_settings, max_stream_memory, CONF_SIZE, .min = MIB(1),
         .max = MIB(128), .preset = "16M",
         .help = "The most one stream may take of memory."),

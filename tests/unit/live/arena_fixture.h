@@ -106,6 +106,13 @@ fixture_stream(const char *name)
     return s;
 }
 
+/* As if another process had players of it. */
+static inline void
+fixture_play(struct stream *s)
+{
+    atomic_fetch_or(&s->readers[0], UINT64_C(1) << (slot_self() + 1));
+}
+
 /* ---- payloads ---- */
 
 enum kind { KEY, INTER, VIDEO_HEADER, SOUND, SOUND_HEADER, META, EMPTY };

@@ -30,6 +30,7 @@ setup(void **state)
     fixture_arena();
     s = fixture_stream("live/a");
     writer_start(&w, s);
+    fixture_play(s); /* the whole window is kept */
     return 0;
 }
 
