@@ -98,7 +98,7 @@ def test_memory(weir):
     with Http(w.http) as kept:
         kept.send("GET", "/readyz?verbose")
         assert b"[+] memory" in kept.answer().body
-        feed = Feed(w.rtmp, size=60000, gop=1).head().frames(80)
+        feed = Feed(w.rtmp, size=60000, gop=1000).head().frames(80)
         kept.send("GET", "/readyz")
         a = kept.answer()
         feed.stop()

@@ -11,6 +11,7 @@ import pytest
 
 from feed import Feed
 from http_client import get
+from media import Tool
 from patience import busy
 from weir import SANITIZED, descendants, read_text, title, wait_for
 
@@ -223,13 +224,16 @@ def most_of(w, count, before):
 
 
 @pytest.mark.parametrize("count", THOUSANDS)
-def test_players_that_never_read(weir, descriptors_for_thousands, count):
+def test_players_that_never_read(weir, tool, descriptors_for_thousands, count):
     """The frame in which they stand goes out of the arena: it is copied once
     for all."""
     size = 60_000
     w = start(weir, live='window = "10s";')
     warm(w)
     feed = Feed(w.rtmp, size=size).head().run()
+    # The window is kept for one that reads.
+    tool(Tool("rtmpdump", "-q", "--live", "-r", w.rtmp_url("room"),
+              "-o", "/dev/null"))
     wait_for(lambda: feed.next > 300, 20, "a full window")
     most = Most(lambda: memory(w))  # what was sent may not be there yet
     wait_for(Still(lambda: most() >> 20), 20, "memory that grows no more")

@@ -161,6 +161,32 @@ a_turn_takes_a_batch(void **state)
     finish(&s);
 }
 
+/* They wait no longer than that, though a look a moment ago found no more. */
+static void
+a_burst_is_taken_within_a_millisecond(void **state)
+{
+    struct server s;
+    int fds[10];
+
+    (void)state;
+    serve(&s);
+    fds[0] = dial();
+    loop_turn(l, 1000);
+    assert_int_equal(s.count, 1);
+    for (int i = 1; i < 10; i++) {
+        fds[i] = dial();
+    }
+    loop_turn(l, 1000);
+    assert_in_range(s.count, 2, 10);
+    usleep(1000);
+    loop_turn(l, 0);
+    assert_int_equal(s.count, 10);
+    for (int i = 0; i < 10; i++) {
+        close(fds[i]);
+    }
+    finish(&s);
+}
+
 static void
 paused_and_stopped_within_the_batch(void **state)
 {
@@ -240,6 +266,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(says_who_came),
         TEST(a_turn_takes_a_batch),
+        TEST(a_burst_is_taken_within_a_millisecond),
         TEST(paused_and_stopped_within_the_batch),
         TEST(rests_without_descriptors),
     };
