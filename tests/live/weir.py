@@ -332,9 +332,10 @@ class Weir:
         return [found[n] for n in sorted(found)]
 
     def old_workers(self):
-        """Pids of the workers that a reload has replaced."""
+        """Pids of the workers that a reload has replaced.  A title may be
+        read while it is written: any that goes on is theirs."""
         return [pid for pid in descendants(self.pid)
-                if "draining" in title(pid)]
+                if re.match(r"weir: worker \d+ ", title(pid))]
 
     def set_config(self, text=None, **parts):
         """What the next reload will find."""
