@@ -18,6 +18,7 @@
 #include "net/metrics.h"
 
 #define BATCH 64       /* connections a turn */
+#define LOOK_US 1000   /* between two looks whether there are more than one */
 #define EMPTY_MAX 4096 /* connections that acceptor_empty() takes */
 #define REST_MS 100    /* without free descriptors */
 #define SAY_MS 60000   /* between two log lines about it */
@@ -30,6 +31,7 @@ struct acceptor {
     accept_handler *handler;
     void *arg;
     struct addr bound;
+    int64_t looked_us; /* when it was told that there are no more */
     bool paused, resting, stopped;
 };
 
@@ -122,14 +124,19 @@ take_one(struct acceptor *a)
     return true; /* that one connection failed (accept(2)) */
 }
 
+/* To be told that there are no more costs as much as to get one: so that is
+ * asked now and then, and a turn in between takes the one that is there. */
 static void
 on_ready(struct io *io, unsigned ready)
 {
     struct acceptor *a = LIST_ITEM(io, struct acceptor, io);
+    int64_t now = loop_now_us(a->loop);
+    int most = now - a->looked_us < LOOK_US ? 1 : BATCH;
 
     (void)ready;
-    for (int i = 0; i < BATCH && !a->paused && !a->stopped; i++) {
+    for (int i = 0; i < most && !a->paused && !a->stopped; i++) {
         if (!take_one(a)) {
+            a->looked_us = now;
             break;
         }
     }
