@@ -11,48 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "arena_fixture.h"
-#include "live/init_headers.h"
-
-static struct stream *s;
-static struct writer w;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    fixture_arena();
-    s = fixture_stream("live/a");
-    writer_start(&w, s);
-    fixture_play(s);
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    fixture_arena_end();
-    return 0;
-}
-
-static uint64_t
-tail(void)
-{
-    return atomic_load(&s->tail);
-}
-
-static uint64_t
-start(void)
-{
-    return atomic_load(&s->start);
-}
-
-static uint32_t
-time_of_last(void)
-{
-    return frame_at(s, tail() - 1)->timestamp;
-}
+#include "writer_fixture.h"
 
 static void
 test_repeated_metadata_is_dropped(void **state)
