@@ -75,7 +75,9 @@ look(int64_t now)
     require(servers_opened(place) >= 0);
     require(servers_gauged(place, SERVER_WAITING) >= 0);
     servers_counted(place, SERVER_RETRIES);
-    require(servers_gate(place, now + SERVERS_TIMEOUT_MAX) != SERVER_SHUT);
+    /* Shut, it is so for the longest time-out at most. */
+    require(servers_gate(place, now) != SERVER_SHUT ||
+            servers_gate(place, now + SERVERS_TIMEOUT_MAX) != SERVER_SHUT);
 }
 
 static void
