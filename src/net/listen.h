@@ -107,9 +107,9 @@ unsigned listener_revive(struct listener *l);
  * connections keep theirs. */
 void listener_tune(struct listener *l, const struct listen_options *o);
 
-/* Worker: accepts on one socket until stopped.  Up to 64 connections a turn;
- * without free descriptors it rests for 100 ms instead of spinning and logs
- * that once a minute. */
+/* Worker: accepts on one socket until stopped.  One connection a turn and, once
+ * a millisecond, all that wait, up to 64; without free descriptors it rests for
+ * 100 ms instead of spinning and logs that once a minute. */
 struct acceptor;
 /* fd is the handler's now: non-blocking, close-on-exec. */
 typedef void accept_handler(void *arg, const struct conn_socket *socket);
