@@ -251,7 +251,8 @@ measure(struct cutter *c, int64_t time, bool sound)
                           memory_order_relaxed);
 }
 
-/* Where the media end, if no frame follows. */
+/* Behind a frame that led: notes where the media end if no other follows, and
+ * whether memory still keeps what a list needs. */
 static void
 end_at(struct cutter *c, int64_t time)
 {
@@ -470,9 +471,10 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     t->last = time;
 }
 
-/* A frame of a track that is known, no codec header. */
+/* Takes in what the frame tells of its track.  False: it is a codec header, or
+ * the track is not known. */
 static inline bool
-is_of_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+meet_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
 {
     bool header = (f->info.flags & MEDIA_HEADER) != 0;
 
@@ -491,7 +493,7 @@ cut_note(struct cutter *c, const struct cut_frame *f)
 
     if (c->stream == NULL ||
         (f->info.flags & (MEDIA_META | MEDIA_TRACK_META | MEDIA_END)) != 0 ||
-        (t = cut_track_of(c, f)) == NULL || !is_of_track(c, t, f) ||
+        (t = cut_track_of(c, f)) == NULL || !meet_track(c, t, f) ||
         (c->page == NULL && !(f->start && cut_page_make(c)))) {
         return;
     }
