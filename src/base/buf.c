@@ -39,12 +39,6 @@ buf_trim(struct buf *b)
     }
 }
 
-size_t
-buf_len(const struct buf *b)
-{
-    return b->tail - b->head;
-}
-
 const uint8_t *
 buf_data(const struct buf *b)
 {
@@ -57,14 +51,6 @@ struct str
 buf_str(const struct buf *b)
 {
     return str_of(buf_data(b), buf_len(b));
-}
-
-size_t
-buf_room(const struct buf *b)
-{
-    size_t len = buf_len(b);
-
-    return len < b->limit ? b->limit - len : 0;
 }
 
 /* Size to take for len + n bytes: doubled, within the limit. */
@@ -128,26 +114,16 @@ buf_commit(struct buf *b, size_t n)
 }
 
 int
-buf_add(struct buf *b, const void *data, size_t n)
+buf_add_more(struct buf *b, const void *data, size_t n)
 {
-    uint8_t *to;
+    uint8_t *to = buf_reserve(b, n);
 
-    if (n == 0) {
-        return 0;
-    }
-    to = buf_reserve(b, n);
     if (to == NULL) {
         return -1;
     }
     memcpy(to, data, n);
     buf_commit(b, n);
     return 0;
-}
-
-int
-buf_add_str(struct buf *b, struct str s)
-{
-    return buf_add(b, s.ptr, s.len);
 }
 
 int

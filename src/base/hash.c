@@ -5,7 +5,9 @@
  */
 #include "base/hash.h"
 
+#include <endian.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "base/rand.h"
 
@@ -66,7 +68,10 @@ hash_keyed(const uint8_t key[16], struct str s)
     size_t whole = s.len - s.len % 8;
 
     for (size_t i = 0; i < whole; i += 8) {
-        absorb(&sip, get_le(p + i, 8));
+        uint64_t word;
+
+        memcpy(&word, p + i, sizeof(word));
+        absorb(&sip, le64toh(word));
     }
     absorb(&sip, (uint64_t)s.len << 56 | get_le(p + whole, s.len % 8));
     sip.v2 ^= 0xff;

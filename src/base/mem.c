@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SMALL 1024 /* bytes */
+
 /* Says it with no help of the heap and ends the process. */
 static void *
 out_of_memory(void)
@@ -26,10 +28,22 @@ try_alloc(size_t n)
     return malloc(n > 0 ? n : 1);
 }
 
+/* glibc gives small pieces again that this thread has just freed, quickly, to
+ * malloc() but not to calloc(); of large ones only calloc() knows that the
+ * system has zeroed them. */
 void *
 try_zero(size_t n)
 {
-    return calloc(1, n > 0 ? n : 1);
+    void *p;
+
+    if (n > SMALL) {
+        return calloc(1, n);
+    }
+    p = try_alloc(n);
+    if (p != NULL) {
+        memset(p, 0, n);
+    }
+    return p;
 }
 
 void *

@@ -12,24 +12,6 @@
 /* Longest strings that str_distance() looks into. */
 #define DISTANCE_MAX 128
 
-struct str
-str_from(const char *nul_terminated)
-{
-    if (nul_terminated == NULL) {
-        return STR_NONE;
-    }
-    return (struct str){ nul_terminated, strlen(nul_terminated) };
-}
-
-struct str
-str_of(const void *ptr, size_t len)
-{
-    if (ptr == NULL) {
-        return STR_NONE;
-    }
-    return (struct str){ ptr, len };
-}
-
 static char
 lower(char c)
 {
@@ -97,21 +79,6 @@ str_find(struct str s, char c, size_t from)
     }
     hit = memchr(s.ptr + from, c, s.len - from);
     return hit != NULL ? (size_t)(hit - s.ptr) : s.len;
-}
-
-struct str
-str_skip(struct str s, size_t n)
-{
-    if (n >= s.len) {
-        return STR_NONE;
-    }
-    return (struct str){ s.ptr + n, s.len - n };
-}
-
-struct str
-str_first(struct str s, size_t n)
-{
-    return (struct str){ s.ptr, n < s.len ? n : s.len };
 }
 
 static bool

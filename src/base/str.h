@@ -25,8 +25,20 @@ struct str {
 /* For printf's "%.*s". */
 #define STR_ARGS(s) (int)(s).len, (s).ptr
 
-struct str str_from(const char *nul_terminated); /* NULL gives STR_NONE */
-struct str str_of(const void *ptr, size_t len);
+static inline struct str
+str_from(const char *nul_terminated) /* NULL gives STR_NONE */
+{
+    return nul_terminated == NULL
+               ? STR_NONE
+               : (struct str){ nul_terminated, strlen(nul_terminated) };
+}
+
+static inline struct str
+str_of(const void *ptr, size_t len) /* the same */
+{
+    return ptr == NULL ? STR_NONE : (struct str){ ptr, len };
+}
+
 /* n bytes each; ASCII letters only are the same in either case. */
 bool str_same_nocase(const char *a, const char *b, size_t n);
 
@@ -49,9 +61,20 @@ int str_compare_nocase(struct str a, struct str b); /* ASCII letters only */
 
 /* First position of c at or after from, or s.len. */
 size_t str_find(struct str s, char c, size_t from);
+
 /* s without its first n bytes (all of them if it is shorter). */
-struct str str_skip(struct str s, size_t n);
-struct str str_first(struct str s, size_t n);
+static inline struct str
+str_skip(struct str s, size_t n)
+{
+    return n >= s.len ? STR_NONE : (struct str){ s.ptr + n, s.len - n };
+}
+
+static inline struct str
+str_first(struct str s, size_t n)
+{
+    return (struct str){ s.ptr, n < s.len ? n : s.len };
+}
+
 struct str str_trim(struct str s);       /* spaces and tabs at both ends */
 struct str str_trim_space(struct str s); /* ends of lines and pages, too */
 
