@@ -46,6 +46,15 @@ clock_wall_ms(void)
     return read_us(CLOCK_REALTIME) / 1000;
 }
 
+int64_t
+clock_wall_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME_COARSE, &t);
+    return t.tv_sec;
+}
+
 /* The year, month and day of a day counted from 1970-01-01.  Years are
  * taken to begin with March, so that the day that comes and goes is the
  * last one of a year. */

@@ -13,6 +13,7 @@
 int64_t clock_ms(void); /* CLOCK_MONOTONIC, ms; the same in all processes */
 int64_t clock_us(void); /* CLOCK_MONOTONIC, microseconds */
 int64_t clock_wall_ms(void); /* since 1970, UTC */
+int64_t clock_wall_s(void); /* the same in seconds, up to 10 ms late; cheaper */
 
 /* "2026-01-02T03:04:05.678Z" of a wall time in ms; size >= 25. */
 void clock_iso8601(char *dst, size_t size, int64_t wall_ms);

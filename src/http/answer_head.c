@@ -22,13 +22,13 @@ first_lines(int status)
         int len;
         char text[192];
     } cached = { .second = -1 };
-    int64_t now = clock_wall_ms();
+    int64_t now = clock_wall_s();
     char date[32];
 
-    if (now / 1000 != cached.second || status != cached.status) {
-        cached.second = now / 1000;
+    if (now != cached.second || status != cached.status) {
+        cached.second = now;
         cached.status = status;
-        clock_http_date(date, sizeof(date), now);
+        clock_http_date(date, sizeof(date), now * 1000);
         cached.len = snprintf(cached.text, sizeof(cached.text),
                               "HTTP/1.1 %d %s\r\nServer: weir\r\n"
                               "Date: %s\r\n",

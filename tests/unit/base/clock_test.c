@@ -18,6 +18,17 @@
 #include <time.h>
 
 static void
+test_seconds(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        int64_t before = clock_wall_ms() - 10, s = clock_wall_s();
+
+        assert_in_range(s, before / 1000, clock_wall_ms() / 1000);
+    }
+}
+
+static void
 test_known(void **state)
 {
     char text[40];
@@ -83,6 +94,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_seconds),
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_against_library),
         cmocka_unit_test(test_small_buffer),
