@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define METHOD_MAX 32
+#define VERSION_LENGTH 8 /* of "HTTP/1.1" */
 
 enum state {
     AT_START,    /* first byte of all */
@@ -47,11 +48,29 @@ move_to(struct http_scan *scan, enum state state)
 }
 
 static bool
+is_letter(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool
+is_graphic(uint8_t c)
+{
+    return c > ' ' && c < 0x7f;
+}
+
+static bool
+is_target_char(uint8_t c)
+{
+    return is_graphic(c) && c != '#';
+}
+
+static bool
 scan_method(struct step *s, uint8_t c)
 {
     size_t len = s->scan->at - s->scan->mark;
 
-    if (c >= 'A' && c <= 'Z') {
+    if (is_letter(c)) {
         return len < METHOD_MAX || refuse(s->scan, REFUSE_METHOD);
     }
     if (c == '-' && len > 0 && len < METHOD_MAX) { /* M-SEARCH */
@@ -70,7 +89,7 @@ scan_target(struct step *s, uint8_t c)
 {
     size_t len = s->scan->at - s->scan->mark;
 
-    if (c > ' ' && c < 0x7f && c != '#') {
+    if (is_target_char(c)) {
         return len < s->limits->target || refuse(s->scan, REFUSE_TARGET_LONG);
     }
     if (c == ' ' && len > 0) {
@@ -94,7 +113,7 @@ is_digit(uint8_t c)
 static enum http_refusal
 judge_version(const uint8_t *p, size_t n)
 {
-    if (n == 8 && memcmp(p, "HTTP/1.", 7) == 0 &&
+    if (n == VERSION_LENGTH && memcmp(p, "HTTP/1.", 7) == 0 &&
         (p[7] == '0' || p[7] == '1')) {
         return REFUSE_NONE;
     }
@@ -115,7 +134,7 @@ scan_version(struct step *s, uint8_t c)
     size_t len = s->scan->at - s->scan->mark;
 
     if (c != '\r') {
-        return (c > ' ' && c < 0x7f && len < 8) ||
+        return (is_graphic(c) && len < VERSION_LENGTH) ||
                refuse(s->scan, REFUSE_REQUEST_LINE);
     }
     enum http_refusal why = judge_version(s->data + s->scan->mark, len);
@@ -290,18 +309,13 @@ scan_byte(struct step *s, uint8_t c)
 /* ---- runs of bytes that a state eats without anything to say ---- */
 
 static bool
-is_target_char(uint8_t c)
-{
-    return c > ' ' && c < 0x7f && c != '#';
-}
-
-static bool
 is_value_char(uint8_t c)
 {
     return c >= ' ' && c != 0x7f;
 }
 
-static size_t
+/* Inline, so that each loop has its own test and calls nothing. */
+static inline __attribute__((always_inline)) size_t
 run_of(const struct step *s, size_t end, bool (*fits)(uint8_t c))
 {
     size_t at = s->scan->at;
@@ -321,6 +335,8 @@ skip_run(struct step *s, size_t n)
     size_t head = (size_t)scan->begin + s->limits->head;
     size_t line = (size_t)scan->mark + s->limits->header;
     size_t target = (size_t)scan->mark + s->limits->target;
+    size_t method = (size_t)scan->mark + METHOD_MAX;
+    size_t version = (size_t)scan->mark + VERSION_LENGTH;
     size_t end = n < head ? n : head;
 
     if (scan->state == IN_VALUE) {
@@ -329,6 +345,10 @@ skip_run(struct step *s, size_t n)
         end = run_of(s, end < line ? end : line, http_is_token);
     } else if (scan->state == IN_TARGET) {
         end = run_of(s, end < target ? end : target, is_target_char);
+    } else if (scan->state == IN_METHOD) {
+        end = run_of(s, end < method ? end : method, is_letter);
+    } else if (scan->state == IN_VERSION) {
+        end = run_of(s, end < version ? end : version, is_graphic);
     } else {
         return;
     }

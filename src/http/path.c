@@ -21,12 +21,15 @@ decoded_byte(struct str raw, size_t at)
     return high < 0 || low < 0 ? -1 : high << 4 | low;
 }
 
-/* Into dst, which has room for raw.len bytes; its length, or -1. */
+/* Into dst, which has room for raw.len bytes; its length, or -1.  *plain: no
+ * segment is empty or begins with a dot. */
 static ssize_t
-decode(char *dst, struct str raw)
+decode(char *dst, struct str raw, bool *plain)
 {
     size_t n = 0;
+    int before = 0;
 
+    *plain = true;
     for (size_t i = 0; i < raw.len; i++) {
         int c = (unsigned char)raw.ptr[i];
 
@@ -37,6 +40,8 @@ decode(char *dst, struct str raw)
         if (c < ' ' || c == 0x7f) {
             return -1;
         }
+        *plain &= before != '/' || (c != '/' && c != '.');
+        before = c;
         dst[n++] = (char)c;
     }
     return (ssize_t)n;
@@ -93,12 +98,15 @@ int
 http_path_decode(struct pool *pool, struct str raw, struct str *out)
 {
     char *path = pool_alloc(pool, raw.len + 1);
-    ssize_t n = decode(path, raw);
+    bool plain;
+    ssize_t n = decode(path, raw, &plain);
 
     if (n < 1 || path[0] != '/') {
         return -1;
     }
-    n = resolve(path, (size_t)n);
+    if (!plain) {
+        n = resolve(path, (size_t)n);
+    }
     if (n < 0) {
         return -1;
     }

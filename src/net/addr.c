@@ -32,6 +32,20 @@ set_ip6(struct addr *a, const uint8_t ip[16])
     addr_unmap(a);
 }
 
+/* Names are asked for here far more often than addresses. */
+static bool
+may_be_ip(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+
+        if (str_hex_digit(c) == -1 && c != '.' && c != ':') {
+            return false;
+        }
+    }
+    return true;
+}
+
 int
 addr_parse_ip(struct str s, struct addr *out)
 {
@@ -39,7 +53,7 @@ addr_parse_ip(struct str s, struct addr *out)
     uint8_t ip[16];
     struct addr a = { .family = AF_INET };
 
-    if (s.len >= sizeof(text) || memchr(s.ptr, 0, s.len) != NULL) {
+    if (s.len >= sizeof(text) || !may_be_ip(s)) {
         return -1;
     }
     str_copy(text, sizeof(text), s);
