@@ -68,14 +68,14 @@ run_later(struct loop *l)
 static void
 run_in_turn(struct loop *l)
 {
+    if (list_empty(&l->in_turn)) {
+        return;
+    }
     int64_t share = loop_share();
 
-    while (!list_empty(&l->in_turn)) {
+    do {
         call_first(&l->in_turn);
-        if (loop_share_used(share)) {
-            return;
-        }
-    }
+    } while (!list_empty(&l->in_turn) && !loop_share_used(share));
 }
 
 void
@@ -183,7 +183,7 @@ deliver_batch(struct loop *l)
         if (e->data.ptr != NULL) {
             deliver(e->data.ptr, e->events);
         }
-        if (loop_share_used(share)) {
+        if (l->ready_next < l->ready_count && loop_share_used(share)) {
             return;
         }
     }
@@ -232,6 +232,12 @@ loop_set_meter(struct loop *l, void (*on_turn)(void *arg, int64_t us),
 {
     l->on_turn = on_turn;
     l->on_turn_arg = arg;
+}
+
+void
+loop_never_forks(struct loop *l)
+{
+    l->never_forks = true;
 }
 
 /* ---- descriptors ---- */
@@ -284,6 +290,19 @@ io_want(struct loop *l, struct io *io, unsigned wanted)
     }
 }
 
+/* No event of this batch is for it any more. */
+static void
+forget(struct loop *l, struct io *io)
+{
+    io->fd = -1;
+    for (int i = l->ready_next; i < l->ready_count; i++) {
+        if (l->ready[i].data.ptr == io) {
+            l->ready[i].data.ptr = NULL;
+            return;
+        }
+    }
+}
+
 void
 io_stop(struct loop *l, struct io *io)
 {
@@ -291,12 +310,16 @@ io_stop(struct loop *l, struct io *io)
         return;
     }
     control(l, EPOLL_CTL_DEL, io, 0);
-    io->fd = -1;
-    for (int i = l->ready_next; i < l->ready_count; i++) {
-        if (l->ready[i].data.ptr == io) {
-            l->ready[i].data.ptr = NULL;
-            return;
-        }
+    forget(l, io);
+}
+
+void
+io_leave(struct loop *l, struct io *io)
+{
+    if (l->never_forks) {
+        forget(l, io);
+    } else {
+        io_stop(l, io);
     }
 }
 

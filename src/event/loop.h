@@ -51,6 +51,10 @@ void loop_set_hooks(struct loop *l, const struct loop_hooks *h, void *arg);
 void loop_set_meter(struct loop *l, void (*on_turn)(void *arg, int64_t us),
                     void *arg);
 
+/* From now on the process makes no other, which would get descriptors that are
+ * watched here: see io_leave(). */
+void loop_never_forks(struct loop *l);
+
 void loop_run(struct loop *l); /* until loop_stop() */
 /* One turn; waits at most max_wait_ms for events, -1: until the next timer. */
 void loop_turn(struct loop *l, int64_t max_wait_ms);
@@ -77,6 +81,10 @@ int io_start(struct loop *l, struct io *io, int fd, unsigned wanted,
              void (*on_ready)(struct io *io, unsigned ready));
 void io_want(struct loop *l, struct io *io, unsigned wanted);
 void io_stop(struct loop *l, struct io *io); /* before close(fd); idempotent */
+/* The same for a descriptor that the caller closes in this turn, and that was
+ * not sent to another process.  Where the loop never forks this spares a call
+ * of the system, which forgets the descriptor when it is closed (epoll(7)). */
+void io_leave(struct loop *l, struct io *io);
 
 /* ---- timers ---- */
 

@@ -48,6 +48,7 @@ struct timer_heap {
 struct loop {
     int epoll_fd;
     bool stop;
+    bool never_forks;
     int64_t now;    /* clock_ms() after the last wait */
     int64_t now_us; /* the same as clock_us(); 0: before the first wait */
     struct timer_heap timers;

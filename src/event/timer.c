@@ -161,22 +161,31 @@ timers_wait(const struct loop *l)
     return wait > 0 ? wait : 0;
 }
 
+static bool
+one_is_due(const struct loop *l)
+{
+    return l->timers.count > 0 && l->timers.entries[0].due <= l->now;
+}
+
+/* Thousands may be due at once: those that find no time are for the next
+ * turn. */
 void
 timers_run(struct loop *l)
 {
     struct timer_heap *h = &l->timers;
+
+    if (!one_is_due(l)) {
+        return;
+    }
     int64_t share = loop_share();
 
     h->running = true;
-    while (h->count > 0 && h->entries[0].due <= l->now) {
+    do {
         struct timer *t = h->entries[0].timer;
 
         timer_stop(l, t);
         t->on_due(t);
-        if (loop_share_used(share)) {
-            break; /* thousands may be due at once: the rest, next turn */
-        }
-    }
+    } while (one_is_due(l) && !loop_share_used(share));
     h->running = false;
 }
 

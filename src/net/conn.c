@@ -535,7 +535,7 @@ conn_close(struct conn *c, const char *reason)
     int fd = c->io.fd;
 
     c->closed = true;
-    io_stop(c->loop, &c->io);
+    io_leave(c->loop, &c->io);
     timer_stop(c->loop, &c->linger);
     later_cancel(&c->offer);
     loop_later(c->loop, &c->destroy);

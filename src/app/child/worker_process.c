@@ -415,6 +415,7 @@ start(struct serving *s, struct errmsg *err)
         return -1;
     }
     s->w.loop = s->process.loop;
+    loop_never_forks(s->w.loop); /* the sandbox says so too */
     metrics_watch_loop(s->w.loop);
     if (start_services(s, err) == -1) {
         return -1;

@@ -117,6 +117,68 @@ no_stale_event_for_a_reused_number(void **state)
     end_close(&b);
 }
 
+static void
+leave_other(struct end *e)
+{
+    struct end *other = e->other;
+
+    if (other->io.fd != -1) {
+        io_leave(l, &other->io);
+        close(other->fd);
+    }
+}
+
+static void
+no_event_for_one_that_left(void **state)
+{
+    struct end a, b;
+
+    (void)state;
+    loop_never_forks(l);
+    end_open(&a, IO_READ);
+    end_open(&b, IO_READ);
+    a.then = b.then = leave_other;
+    a.other = &b;
+    b.other = &a;
+    assert_int_equal(write(a.peer, "x", 1), 1);
+    assert_int_equal(write(b.peer, "x", 1), 1);
+    loop_turn(l, 1000);
+    assert_int_equal(a.calls + b.calls, 1);
+
+    struct end *left = a.calls == 0 ? &a : &b, *right = left->other;
+    int number = left->fd;
+
+    close(left->peer);
+    end_open(left, IO_READ);
+    assert_int_equal(left->fd, number); /* it can be watched anew */
+    loop_turn(l, 0);
+    assert_int_equal(left->calls, 0);
+    assert_int_equal(right->calls, 2);
+    end_close(&a);
+    end_close(&b);
+}
+
+/* A child has a copy of the descriptor, which keeps it from being closed. */
+static void
+none_though_somebody_else_has_it_too(void **state)
+{
+    struct end e;
+    int copy;
+
+    (void)state;
+    end_open(&e, IO_READ);
+    copy = dup(e.fd);
+    assert_int_not_equal(copy, -1);
+    io_leave(l, &e.io);
+    close(e.fd);
+    assert_int_equal(write(e.peer, "x", 1), 1);
+    e.io.wanted = IO_READ;
+    loop_turn(l, 0);
+    assert_int_equal(e.calls, 0);
+    close(copy);
+    close(e.peer);
+}
+
 static int freed;
 
 struct pair_end {
@@ -425,6 +487,8 @@ main(void)
         TEST(tells_a_hang_up_though_nothing_is_wanted),
         TEST(level_triggered),
         TEST(no_stale_event_for_a_reused_number),
+        TEST(no_event_for_one_that_left),
+        TEST(none_though_somebody_else_has_it_too),
         TEST(no_event_for_freed_memory),
         TEST(deferred_once_a_turn),
         TEST(loop_free_makes_the_last_calls),
