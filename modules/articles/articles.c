@@ -14,6 +14,7 @@
 #include "answer.h"
 #include "app/worker.h"
 #include "conf/rows.h"
+#include "net/sha256.h"
 #include "xml/read.h"
 
 static const struct conf_key keys[] = {
@@ -180,6 +181,7 @@ stop(void *state)
     struct articles *a = state;
 
     cache_free(&a->cache);
+    digest_key_free(&a->secret);
 }
 
 const struct module articles_module = {

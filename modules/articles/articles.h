@@ -29,7 +29,6 @@
                                  index of PostgreSQL (2704) */
 #define ARTICLES_NAME_MAX 200 /* characters of an author's name */
 #define ARTICLES_CONTENT_MOST (2 << 20)
-#define ARTICLES_SECRET 64 /* hexadecimal digits */
 
 struct articles_settings { /* of a layer */
     struct conf_strings write_access;
@@ -47,8 +46,8 @@ struct articles { /* a layer, in a worker */
     const struct access_list *writers;
     struct cache *cache; /* owned; NULL: none */
     /* The secret that signs cursors: in the store, read when it is first
-     * needed; empty until then. */
-    char secret[ARTICLES_SECRET + 1];
+     * needed; NULL until then.  Owned. */
+    struct digest_key *secret;
 };
 
 /* ---- metrics ---- */

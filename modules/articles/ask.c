@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "base/rand.h"
+#include "net/sha256.h"
 
 static void
 on_cancel(void *arg)
@@ -92,8 +93,11 @@ on_secret(void *arg, const struct store_result *r)
         ask_go_on(a, answer_failed);
         return;
     }
-    str_copy(a->layer->secret, sizeof(a->layer->secret),
-             r->answer[0].cells[0].s);
+    if (a->layer->secret == NULL) { /* requests may ask together */
+        struct str secret = r->answer[0].cells[0].s;
+
+        a->layer->secret = digest_key_new(secret.ptr, secret.len);
+    }
     w->done(a);
 }
 
@@ -102,7 +106,7 @@ ask_secret(struct ask *a, void (*done)(struct ask *a))
 {
     struct secret_wait *w;
 
-    if (a->layer->secret[0] != '\0') {
+    if (a->layer->secret != NULL) {
         return false;
     }
     w = pool_alloc(a->request->pool, sizeof(*w));

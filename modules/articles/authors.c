@@ -80,9 +80,8 @@ on_page(void *arg, const struct store_result *r)
 static bool
 take_cursor(struct page *p)
 {
-    return !p->follows ||
-           cursor_read(p->ask.request->pool, p->cursor,
-                       str_from(p->ask.layer->secret), FILTER, &p->after);
+    return !p->follows || cursor_read(p->ask.request->pool, p->cursor,
+                                      p->ask.layer->secret, FILTER, &p->after);
 }
 
 static void

@@ -36,7 +36,7 @@ take(const uint8_t *from)
 }
 
 static void
-sign(const uint8_t *bytes, struct str secret, struct str filter,
+sign(const uint8_t *bytes, struct digest_key *secret, struct str filter,
      uint8_t out[DIGEST_SHA256])
 {
     uint8_t text[SIGNED + FILTER_MAX];
@@ -44,12 +44,12 @@ sign(const uint8_t *bytes, struct str secret, struct str filter,
     filter = str_first(filter, FILTER_MAX);
     memcpy(text, bytes, SIGNED);
     memcpy(text + SIGNED, filter.ptr, filter.len);
-    digest_hmac_sha256(secret.ptr, secret.len, text, SIGNED + filter.len, out);
+    digest_key_sign(secret, text, SIGNED + filter.len, out);
 }
 
 void
-cursor_write(char dst[CURSOR_TEXT], const struct cursor *c, struct str secret,
-             struct str filter)
+cursor_write(char dst[CURSOR_TEXT], const struct cursor *c,
+             struct digest_key *secret, struct str filter)
 {
     uint8_t bytes[SIGNED + DIGEST_SHA256];
 
@@ -61,7 +61,7 @@ cursor_write(char dst[CURSOR_TEXT], const struct cursor *c, struct str secret,
 }
 
 bool
-cursor_read(struct pool *pool, struct str text, struct str secret,
+cursor_read(struct pool *pool, struct str text, struct digest_key *secret,
             struct str filter, struct cursor *out)
 {
     uint8_t right[DIGEST_SHA256];

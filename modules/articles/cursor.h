@@ -12,6 +12,8 @@
 
 #include "base/pool.h"
 
+struct digest_key; /* net/sha256.h */
+
 #define CURSOR_TEXT 45 /* 33 bytes in base64url, and a NUL */
 
 struct cursor { /* the last row that was shown */
@@ -19,11 +21,12 @@ struct cursor { /* the last row that was shown */
     int64_t id;
 };
 
-/* filter: the choice of the list ("articles", "author 7"). */
+/* secret: the key that signs; filter: the choice of the list ("articles",
+ * "author 7"). */
 void cursor_write(char dst[CURSOR_TEXT], const struct cursor *c,
-                  struct str secret, struct str filter);
+                  struct digest_key *secret, struct str filter);
 /* False: it was not made by cursor_write() with these. */
-bool cursor_read(struct pool *pool, struct str text, struct str secret,
+bool cursor_read(struct pool *pool, struct str text, struct digest_key *secret,
                  struct str filter, struct cursor *out);
 
 #endif

@@ -17,9 +17,42 @@
 #include <string.h>
 
 #include "cache.h"
+#include "net/sha256.h"
 #include "tag.h"
 
 /* ---- cursors ---- */
+
+static struct digest_key *key, *other_key;
+
+static int
+make_keys(void **state)
+{
+    (void)state;
+    key = digest_key_new("secret", 6);
+    other_key = digest_key_new("secreT", 6);
+    return 0;
+}
+
+static int
+free_keys(void **state)
+{
+    (void)state;
+    digest_key_free(&key);
+    digest_key_free(&other_key);
+    return 0;
+}
+
+/* Clients keep cursors while weir is upgraded: this one is of 0.1.0. */
+static void
+test_of_a_release_before(void **state)
+{
+    const struct cursor c = { 1767323045, 42 };
+    char text[CURSOR_TEXT];
+
+    (void)state;
+    cursor_write(text, &c, key, STR("articles"));
+    assert_string_equal(text, "AQAAAABpVzWlAAAAAAAAACpAWEKa1OqGXl8GBC-HcFa0");
+}
 
 static void
 test_there_and_back(void **state)
@@ -36,10 +69,10 @@ test_there_and_back(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        cursor_write(text, &rows[i], STR("secret"), STR("articles"));
+        cursor_write(text, &rows[i], key, STR("articles"));
         assert_int_equal(strlen(text), CURSOR_TEXT - 1);
-        assert_true(cursor_read(pool, str_from(text), STR("secret"),
-                                STR("articles"), &c));
+        assert_true(
+            cursor_read(pool, str_from(text), key, STR("articles"), &c));
         assert_int_equal(c.created_at, rows[i].created_at);
         assert_int_equal(c.id, rows[i].id);
     }
@@ -56,14 +89,14 @@ test_tampered(void **state)
     struct cursor out;
 
     (void)state;
-    cursor_write(text, &c, STR("secret"), STR("articles"));
+    cursor_write(text, &c, key, STR("articles"));
     for (size_t i = 0; i < CURSOR_TEXT - 1; i++) {
         char right = text[i];
 
         for (int byte = 0; byte < 256; byte++) {
             text[i] = (char)byte;
             assert_int_equal(cursor_read(pool, str_of(text, CURSOR_TEXT - 1),
-                                         STR("secret"), STR("articles"), &out),
+                                         key, STR("articles"), &out),
                              text[i] == right);
         }
         text[i] = right;
@@ -80,16 +113,15 @@ test_bound(void **state)
     struct cursor out;
 
     (void)state;
-    cursor_write(text, &c, STR("secret"), STR("author 1"));
-    assert_false(cursor_read(pool, str_from(text), STR("secret"),
-                             STR("author 11"), &out));
-    assert_false(cursor_read(pool, str_from(text), STR("secret"),
-                             STR("articles"), &out));
-    assert_false(cursor_read(pool, str_from(text), STR("secreT"),
-                             STR("author 1"), &out));
+    cursor_write(text, &c, key, STR("author 1"));
+    assert_false(
+        cursor_read(pool, str_from(text), key, STR("author 11"), &out));
+    assert_false(cursor_read(pool, str_from(text), key, STR("articles"), &out));
+    assert_false(
+        cursor_read(pool, str_from(text), other_key, STR("author 1"), &out));
     for (size_t n = 0; n < CURSOR_TEXT - 1; n++) {
-        assert_false(cursor_read(pool, str_of(text, n), STR("secret"),
-                                 STR("author 1"), &out));
+        assert_false(
+            cursor_read(pool, str_of(text, n), key, STR("author 1"), &out));
     }
     pool_free(&pool);
 }
@@ -203,6 +235,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_of_a_release_before),
         cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_tampered),
         cmocka_unit_test(test_bound),
@@ -211,5 +244,5 @@ main(void)
         cmocka_unit_test(test_kept_within_its_bytes),
     };
 
-    return cmocka_run_group_tests_name("articles", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("articles", tests, make_keys, free_keys);
 }

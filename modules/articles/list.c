@@ -167,9 +167,9 @@ take_cursor(struct page *p)
     char filter[FILTER_TEXT];
 
     p->after = (struct cursor){ INT64_MIN, 0 };
-    return !p->follows || cursor_read(p->ask.request->pool, p->cursor,
-                                      str_from(p->ask.layer->secret),
-                                      filter_of(p, filter), &p->after);
+    return !p->follows ||
+           cursor_read(p->ask.request->pool, p->cursor, p->ask.layer->secret,
+                       filter_of(p, filter), &p->after);
 }
 
 static void

@@ -54,7 +54,7 @@ page_set_next(struct ask *a, const struct cursor *last, struct str filter)
     char text[CURSOR_TEXT];
     struct str link;
 
-    cursor_write(text, last, str_from(a->layer->secret), filter);
+    cursor_write(text, last, a->layer->secret, filter);
     a->cursor = pool_str(r->pool, str_from(text));
     http_set_header(r, "X-Cursor", a->cursor);
     link = answer_link(r, str_from(text));

@@ -17,6 +17,16 @@
 void digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_SHA256]);
 void digest_hmac_sha256(const void *key, size_t key_len, const void *data,
                         size_t len, uint8_t out[DIGEST_SHA256]);
+
+/* A key that signs many short texts, one after the other, for which OpenSSL
+ * looks up the digest once. */
+struct digest_key;
+struct digest_key *digest_key_new(const void *key, size_t key_len);
+void digest_key_free(struct digest_key **k);
+/* As digest_hmac_sha256(). */
+void digest_key_sign(struct digest_key *k, const void *data, size_t len,
+                     uint8_t out[DIGEST_SHA256]);
+
 /* Only for the handshake of WebSockets, which has no secret (RFC 6455 10.8). */
 void digest_sha1(const void *data, size_t len, uint8_t out[DIGEST_SHA1]);
 /* Only for logins of old protocols that demand it. 0; -1 where the system

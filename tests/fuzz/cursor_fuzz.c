@@ -13,25 +13,27 @@
 
 #include "../../modules/articles/cursor.h"
 #include "../../modules/articles/tag.h"
+#include "net/sha256.h"
 
 #define HEADERS 16
-#define SECRET STR("secret")
 
 static void
 try_cursor(struct pool *pool, const struct cursor *c, struct str text,
            struct str filter)
 {
+    struct digest_key *secret = digest_key_new("secret", 6);
     char written[CURSOR_TEXT];
     struct cursor out = { 0, 0 };
 
-    cursor_write(written, c, SECRET, filter);
+    cursor_write(written, c, secret, filter);
     require(strlen(written) == CURSOR_TEXT - 1);
-    require(cursor_read(pool, str_from(written), SECRET, filter, &out) &&
+    require(cursor_read(pool, str_from(written), secret, filter, &out) &&
             out.id == c->id && out.created_at == c->created_at);
-    if (cursor_read(pool, text, SECRET, filter, &out)) {
-        cursor_write(written, &out, SECRET, filter);
+    if (cursor_read(pool, text, secret, filter, &out)) {
+        cursor_write(written, &out, secret, filter);
         require(str_eq(text, str_from(written)));
     }
+    digest_key_free(&secret);
 }
 
 /* With a header more, in front of the others. */

@@ -43,6 +43,33 @@ gives(const void *key, size_t key_len, const void *data, size_t len,
     assert_string_equal(text, expected);
 }
 
+/* A key gives the same whatever it signed before. */
+static void
+a_key_signs_many(void **state)
+{
+    static const uint8_t data[300] = "data";
+    struct digest_key *keys[3];
+    static const size_t lengths[] = { 1, 64, 131 };
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        keys[k] = digest_key_new(data, lengths[k]);
+    }
+    for (size_t n = 0; n < sizeof(data); n++) {
+        for (size_t k = 0; k < 3; k++) {
+            uint8_t out[DIGEST_SHA256], expected[DIGEST_SHA256];
+
+            digest_key_sign(keys[k], data, n, out);
+            digest_hmac_sha256(data, lengths[k], data, n, expected);
+            assert_memory_equal(out, expected, sizeof(out));
+        }
+    }
+    for (size_t k = 0; k < 3; k++) {
+        digest_key_free(&keys[k]);
+        assert_null(keys[k]);
+    }
+}
+
 static void
 fips_180(void **state)
 {
@@ -161,6 +188,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fips_180),
         cmocka_unit_test(rfc_4231),
+        cmocka_unit_test(a_key_signs_many),
         cmocka_unit_test(nothing_has_a_digest_too),
         cmocka_unit_test(rfc_1321),
         cmocka_unit_test(comparing),
