@@ -14,6 +14,9 @@
 #include "base/mem.h"
 
 #define FIRST_CELLS 16
+/* rows_empty() keeps memory for two pages of ten articles, say. */
+#define KEPT_CELLS 256
+#define KEPT_TEXTS 32768 /* bytes */
 
 void
 rows_init(struct rows *r, size_t limit)
@@ -31,6 +34,18 @@ rows_clear(struct rows *r)
 }
 
 void
+rows_empty(struct rows *r)
+{
+    if (r->room > KEPT_CELLS || r->texts.size > KEPT_TEXTS) {
+        rows_clear(r);
+        return;
+    }
+    buf_take(&r->texts, buf_len(&r->texts));
+    r->count = r->used = r->begun = r->bytes = 0;
+    r->full = false;
+}
+
+void
 rows_begin_step(struct rows *r, size_t columns)
 {
     assert(r->count < STORE_STEPS);
@@ -40,21 +55,42 @@ rows_begin_step(struct rows *r, size_t columns)
 }
 
 static bool
-has_room(struct rows *r)
+has_room(struct rows *r, size_t cells)
 {
-    struct store_value *cells;
-    size_t room = r->room > 0 ? 2 * r->room : FIRST_CELLS;
+    size_t room = r->room > 0 ? r->room : FIRST_CELLS;
+    struct store_value *more;
 
-    if (r->used < r->room) {
+    while (room - r->used < cells) {
+        room *= 2;
+    }
+    if (room == r->room) {
         return true;
     }
-    cells = try_resize(r->cells, room * sizeof(*cells));
-    if (cells == NULL) {
+    more = try_resize(r->cells, room * sizeof(*more));
+    if (more == NULL) {
         return false;
     }
-    r->cells = cells;
+    r->cells = more;
     r->room = room;
     return true;
+}
+
+struct store_value *
+rows_begin_row(struct rows *r)
+{
+    r->full = r->full || !has_room(r, r->steps[r->count - 1].columns);
+    return r->full ? NULL : r->cells + r->used;
+}
+
+static size_t
+bytes_of(const struct store_value *cells, size_t count)
+{
+    size_t bytes = count * ROWS_CELL_BYTES;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes += cells[i].type == STORE_TEXT ? cells[i].s.len : 0;
+    }
+    return bytes;
 }
 
 static bool
@@ -66,19 +102,20 @@ add_text(struct rows *r, struct store_value *cell)
 }
 
 void
-rows_add(struct rows *r, const struct store_value *v)
+rows_end_row(struct rows *r)
 {
-    bool is_text = v->type == STORE_TEXT;
-    size_t bytes = ROWS_CELL_BYTES + (is_text ? v->s.len : 0);
+    size_t columns = r->steps[r->count - 1].columns;
+    struct store_value *cells = r->cells + r->used;
+    size_t bytes = bytes_of(cells, columns);
 
-    if (r->full || bytes > r->limit - r->bytes || !has_room(r)) {
-        r->full = true;
-        return;
+    r->full = bytes > r->limit - r->bytes;
+    for (size_t i = 0; i < columns && !r->full; i++) {
+        r->full = cells[i].type == STORE_TEXT && !add_text(r, &cells[i]);
     }
-    r->cells[r->used] = *v;
-    r->full = is_text && !add_text(r, &r->cells[r->used]);
-    r->bytes += bytes;
-    r->used++;
+    if (!r->full) {
+        r->bytes += bytes;
+        r->used += columns;
+    }
 }
 
 void

@@ -31,15 +31,19 @@ struct rows {
 void rows_init(struct rows *r, size_t limit);
 /* Frees everything and keeps the limit. */
 void rows_clear(struct rows *r);
+/* The same, but memory is kept for the next rows, if it is not much. */
+void rows_empty(struct rows *r);
 
-/* Cells are added from left to right, row by row; a text is copied.  Once the
- * rows are full nothing is added any more. */
 void rows_begin_step(struct rows *r, size_t columns);
-void rows_add(struct rows *r, const struct store_value *v);
+/* The cells of the step's next row, which the caller sets, or NULL: the rows
+ * are full, and nothing is added any more. */
+struct store_value *rows_begin_row(struct rows *r);
+/* The cells are set; their texts are copied. */
+void rows_end_row(struct rows *r);
 void rows_end_step(struct rows *r, int64_t changed);
 
-/* All steps as an answer STORE_OK, which lives until rows_clear().  Only for
- * rows that are not full. */
+/* All steps as an answer STORE_OK, which lives until rows_clear() or
+ * rows_empty().  Only for rows that are not full. */
 const struct store_result *rows_finish(struct rows *r);
 
 #endif

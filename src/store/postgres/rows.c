@@ -54,11 +54,15 @@ value_at(const PGresult *result, int row, int column)
 static void
 add_row(struct pg_rows *r, const PGresult *result, int row)
 {
-    for (int i = 0; i < libpq.nfields(result); i++) {
-        struct store_value v = value_at(result, row, i);
+    struct store_value *cells = rows_begin_row(&r->rows);
 
-        rows_add(&r->rows, &v);
+    if (cells == NULL) {
+        return;
     }
+    for (int i = 0; i < libpq.nfields(result); i++) {
+        cells[i] = value_at(result, row, i);
+    }
+    rows_end_row(&r->rows);
 }
 
 /* The row count of a SELECT is not a count of changes. */

@@ -30,7 +30,8 @@ static struct {
     struct sqlite *quick, *slow;  /* slow is NULL without threads */
     struct list quick_calls, slow_calls;
     struct later later;
-    uint64_t state;    /* sqlite_version() of the one that is held */
+    uint64_t state;         /* sqlite_version() of the one that is held */
+    struct rows quick_rows; /* of the read on the loop */
     int64_t looked_ms; /* when it was last seen that the file is in place */
 
     /* The one on a thread. */
@@ -61,7 +62,7 @@ read_rows(struct sqlite *db, const struct store_call *c, struct rows *rows,
         errmsg_set(why, "its file was moved or removed");
         return STORE_DOWN;
     }
-    rows_clear(rows);
+    rows_empty(rows);
     return sqlite_run(db, c->statement, c->params, c->count, rows, why);
 }
 
@@ -81,19 +82,18 @@ answer(struct store_call *c, enum store_status status, struct rows *rows,
 
 /* false: it is left where it is. */
 static bool
-read_quickly(struct store_call *c)
+read_quickly(struct store_call *c, int64_t now_us)
 {
-    struct errmsg why = { "" };
+    struct errmsg why;
     enum store_status status;
-    struct rows rows;
 
-    rows_init(&rows, STORE_ROWS_MAX);
-    sqlite_deadline(r.quick, clock_ms() + QUICK_MS);
-    status = read_rows(r.quick, c, &rows, &why);
+    why.text[0] = '\0';
+    sqlite_deadline(r.quick, now_us / 1000 + QUICK_MS);
+    status = read_rows(r.quick, c, &r.quick_rows, &why);
     if (status != STORE_BUSY) {
-        answer(c, status, &rows, &why);
+        answer(c, status, &r.quick_rows, &why);
     }
-    rows_clear(&rows);
+    rows_empty(&r.quick_rows);
     return status != STORE_BUSY;
 }
 
@@ -118,15 +118,16 @@ share_state(void)
 static bool
 read_all_quickly(void)
 {
-    int64_t begin = clock_us();
+    int64_t begin = clock_us(), now = begin;
 
     while (r.open && !list_empty(&r.quick_calls)) {
         share_state();
         if (!read_quickly(
-                LIST_ITEM(r.quick_calls.next, struct store_call, place))) {
+                LIST_ITEM(r.quick_calls.next, struct store_call, place), now)) {
             return false; /* until the next tick */
         }
-        if (clock_us() - begin > SHARE_US) {
+        now = clock_us();
+        if (now - begin > SHARE_US) {
             return true;
         }
     }
@@ -275,6 +276,8 @@ open_all(struct loop *l, const struct store_settings *s,
     list_init(&r.slow_calls);
     later_init(&r.later, on_later);
     rows_init(&r.rows, STORE_ROWS_MAX);
+    rows_clear(&r.quick_rows); /* of before a store_close() */
+    rows_init(&r.quick_rows, STORE_ROWS_MAX);
     link_open();
     return 0;
 }

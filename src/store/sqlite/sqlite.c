@@ -1,13 +1,11 @@
 /*
- * SQLite: opening, preparing, running.
+ * An SQLite connection: opening it, its errors.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store/sqlite/sqlite.h"
+#include "store/sqlite/sqlite_impl.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,24 +19,7 @@
 #define FORMAT 1                   /* its user_version */
 #define LOG_LIMIT_BYTES (16 << 20) /* what a log is cut to when it begins */
 #define LOOK_OPS 1000              /* of the virtual machine */
-
-/* The statements of one schema. */
-struct prepared {
-    sqlite3_stmt **items; /* each NULL until it is used */
-    size_t count;
-};
-
-struct sqlite {
-    sqlite3 *handle;
-    char path[PATH_MAX];
-    ino_t inode;
-    int64_t due, changed, log_bytes;
-    const volatile uint64_t *index; /* see sqlite_version(); NULL: not known */
-    int number; /* errno after the last statement; see system_error() */
-    int page_size;
-    struct prepared schemas[SCHEMAS_MAX];
-    sqlite3_stmt *hold, *release; /* NULL until they are used */
-};
+#define CACHE_KB 16384             /* pages of a reader, until a commit */
 
 /* ---- errors ---- */
 
@@ -57,10 +38,8 @@ system_error(const struct sqlite *db)
     return told != 0 ? told : db->number;
 }
 
-/* Of what the operator or the machine did; what is left is a wrong
- * statement. */
-static enum store_status
-status_of(const struct sqlite *db, int rc)
+enum store_status
+sqlite_status(const struct sqlite *db, int rc)
 {
     switch (rc & 0xff) {
     case SQLITE_OK:
@@ -94,9 +73,8 @@ status_of(const struct sqlite *db, int rc)
     }
 }
 
-/* SQLite's error, with the system's if it is the cause. */
-static enum store_status
-explain(const struct sqlite *db, int rc, struct errmsg *why)
+enum store_status
+sqlite_explain(const struct sqlite *db, int rc, struct errmsg *why)
 {
     int number = system_error(db);
     int kind = rc & 0xff;
@@ -105,10 +83,8 @@ explain(const struct sqlite *db, int rc, struct errmsg *why)
     if ((kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) && number != 0) {
         errmsg_set(why, "%s: %s", sqlite3_errstr(rc), strerror(number));
     }
-    return status_of(db, rc);
+    return sqlite_status(db, rc);
 }
-
-/* ---- running ---- */
 
 static int
 on_progress(void *arg)
@@ -129,228 +105,14 @@ on_commit(void *arg, sqlite3 *handle, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* Parameters have names, "$2"; a text need not use all of them. */
-static int
-bind(sqlite3_stmt *s, const struct store_value *params, size_t count)
-{
-    int rc = SQLITE_OK;
-
-    for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
-        char name[16];
-        const struct store_value *v = &params[i];
-
-        snprintf(name, sizeof(name), "$%u", (unsigned)i + 1);
-        int at = sqlite3_bind_parameter_index(s, name);
-
-        if (at == 0) {
-            continue;
-        }
-        if (v->type == STORE_INT) {
-            rc = sqlite3_bind_int64(s, at, v->n);
-        } else if (v->type == STORE_TEXT) {
-            rc = sqlite3_bind_text64(s, at, v->s.ptr, v->s.len, SQLITE_STATIC,
-                                     SQLITE_UTF8);
-        } else {
-            rc = sqlite3_bind_null(s, at);
-        }
-    }
-    return rc;
-}
-
-static struct store_value
-column(sqlite3_stmt *s, int i)
-{
-    const void *text;
-
-    switch (sqlite3_column_type(s, i)) {
-    case SQLITE_NULL:
-        return (struct store_value){ .type = STORE_NULL };
-    case SQLITE_INTEGER:
-        return store_int(sqlite3_column_int64(s, i));
-    case SQLITE_BLOB:
-        text = sqlite3_column_blob(s, i);
-        break;
-    default:
-        text = sqlite3_column_text(s, i);
-        break;
-    }
-    return store_text(str_of(text, (size_t)sqlite3_column_bytes(s, i)));
-}
-
-static int
-step_all(sqlite3_stmt *s, struct rows *rows)
-{
-    int columns = sqlite3_column_count(s), rc;
-
-    if (rows != NULL) {
-        rows_begin_step(rows, (size_t)columns);
-    }
-    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-        if (rows == NULL) {
-            continue;
-        }
-        for (int i = 0; i < columns; i++) {
-            struct store_value v = column(s, i);
-
-            rows_add(rows, &v);
-        }
-        if (rows->full) {
-            return SQLITE_TOOBIG;
-        }
-    }
-    return rc;
-}
-
-/* Leaves s ready to be run again: a read that is not reset would keep the
- * log from being emptied. */
-static enum store_status
-run(struct sqlite *db, sqlite3_stmt *s, const struct store_value *params,
-    size_t count, struct rows *rows, struct errmsg *why)
-{
-    int rc = bind(s, params, count);
-    enum store_status status = STORE_OK;
-
-    errno = 0;
-    if (rc == SQLITE_OK) {
-        rc = step_all(s, rows);
-    }
-    db->number = errno;
-    db->changed = sqlite3_stmt_readonly(s) ? 0 : sqlite3_changes64(db->handle);
-    if (rc == SQLITE_DONE && rows != NULL) {
-        rows_end_step(rows, db->changed);
-    }
-    if (rows != NULL && rows->full) {
-        errmsg_set(why, "its rows are more than %zu bytes", rows->limit);
-        status = STORE_FAILED;
-    } else if (rc != SQLITE_DONE) {
-        status = explain(db, rc, why);
-    }
-    sqlite3_reset(s);
-    sqlite3_clear_bindings(s);
-    return status;
-}
-
-/* ---- statements ---- */
-
-static const char *
-text_of(const struct store_statement *s)
-{
-    return s->sqlite != NULL ? s->sqlite : s->sql;
-}
-
-static sqlite3_stmt *
-prepare(struct sqlite *db, struct schema_place place, struct errmsg *why)
-{
-    const struct store_statement *s = schema_statement(place);
-    struct prepared *p = &db->schemas[place.schema];
-
-    if (s == NULL) {
-        errmsg_set(why, "there is no such statement");
-        return NULL;
-    }
-    if (p->items == NULL) {
-        p->count = schema_statements(schema_at(place.schema));
-        p->items = mem_zero((p->count + 1) * sizeof(p->items[0]));
-    }
-    sqlite3_stmt **item = &p->items[place.statement];
-
-    if (*item == NULL &&
-        sqlite3_prepare_v3(db->handle, text_of(s), -1,
-                           SQLITE_PREPARE_PERSISTENT, item, NULL) != 0) {
-        errmsg_set(why, "%s", sqlite3_errmsg(db->handle));
-        return NULL;
-    }
-    return *item;
-}
-
-static void
-finalize_all(struct sqlite *db)
-{
-    sqlite3_finalize(db->hold);
-    sqlite3_finalize(db->release);
-    for (size_t i = 0; i < SCHEMAS_MAX; i++) {
-        struct prepared *p = &db->schemas[i];
-
-        for (size_t k = 0; k < p->count; k++) {
-            sqlite3_finalize(p->items[k]);
-        }
-        mem_free(&p->items);
-        p->count = 0;
-    }
-}
-
-enum store_status
-sqlite_run(struct sqlite *db, struct schema_place place,
-           const struct store_value *params, size_t count, struct rows *rows,
-           struct errmsg *why)
-{
-    sqlite3_stmt *s = prepare(db, place, why);
-    enum store_status status;
-
-    if (s == NULL) {
-        status = status_of(db, sqlite3_extended_errcode(db->handle));
-        return status == STORE_OK ? STORE_FAILED : status;
-    }
-    return run(db, s, params, count, rows, why);
-}
-
-int64_t
-sqlite_changed(const struct sqlite *db)
-{
-    return db->changed;
-}
-
-enum store_status
-sqlite_query(struct sqlite *db, const char *sql,
-             const struct store_value *params, size_t count, struct rows *rows,
-             struct errmsg *why)
-{
-    sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);
-    enum store_status status;
-
-    if (rc != SQLITE_OK) {
-        return explain(db, rc, why);
-    }
-    status = run(db, s, params, count, rows, why);
-    sqlite3_finalize(s);
-    return status;
-}
-
 int
 sqlite_script(struct sqlite *db, const char *sql, struct errmsg *err)
 {
     int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
 
     if (rc != SQLITE_OK) {
-        explain(db, rc, err);
+        sqlite_explain(db, rc, err);
         return -1;
-    }
-    return 0;
-}
-
-static int
-prepare_schema(struct sqlite *db, uint16_t i, struct errmsg *err)
-{
-    const struct store_schema *s = schema_at(i);
-    struct schema_place place = { .schema = i };
-
-    for (; s->statements[place.statement].name != NULL; place.statement++) {
-        if (prepare(db, place, err) == NULL) {
-            return errmsg_prefix(err, "statement %s of schema %s: ",
-                                 s->statements[place.statement].name, s->name);
-        }
-    }
-    return 0;
-}
-
-int
-sqlite_prepare_all(struct sqlite *db, struct errmsg *err)
-{
-    for (size_t i = 0; i < schema_count(); i++) {
-        if (prepare_schema(db, (uint16_t)i, err) == -1) {
-            return -1;
-        }
     }
     return 0;
 }
@@ -371,7 +133,7 @@ number_of(struct sqlite *db, const char *sql, struct errmsg *err)
     if (rc == SQLITE_ROW) {
         n = sqlite3_column_int64(s, 0);
     } else {
-        explain(db, rc, err);
+        sqlite_explain(db, rc, err);
     }
     sqlite3_finalize(s);
     return n;
@@ -442,6 +204,15 @@ set_up_writer(struct sqlite *db, struct errmsg *err)
     return db->page_size == -1 ? -1 : 0;
 }
 
+static int
+set_up_reader(struct sqlite *db, struct errmsg *err)
+{
+    char size[64];
+
+    snprintf(size, sizeof(size), "PRAGMA cache_size = -%d", CACHE_KB);
+    return sqlite_script(db, size, err);
+}
+
 /* Files stay when the last connection closes: a later one may have no right
  * to make them again. */
 static int
@@ -460,7 +231,7 @@ set_up(struct sqlite *db, bool writes, struct errmsg *err)
         check_ours(db, writes, err) == -1) {
         return -1;
     }
-    return writes ? set_up_writer(db, err) : 0;
+    return writes ? set_up_writer(db, err) : set_up_reader(db, err);
 }
 
 static bool
@@ -475,6 +246,16 @@ look_at_file(struct sqlite *db)
     return db->inode == st.st_ino;
 }
 
+/* A connection is one thread's at a time, so SQLite needs no locks for it, nor
+ * a count of all memory, which every allocation would lock.  It takes this only
+ * before its first use in a process. */
+static void
+set_up_library(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 struct sqlite *
 sqlite_open(struct str path, bool writes, struct errmsg *err)
 {
@@ -482,6 +263,7 @@ sqlite_open(struct str path, bool writes, struct errmsg *err)
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
     int rc;
 
+    set_up_library();
     str_copy(db->path, sizeof(db->path), path);
     flags |= writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                     : SQLITE_OPEN_READONLY;
@@ -489,7 +271,7 @@ sqlite_open(struct str path, bool writes, struct errmsg *err)
     if (db->handle == NULL) {
         errmsg_set(err, "out of memory");
     } else if (rc != SQLITE_OK) {
-        explain(db, rc, err);
+        sqlite_explain(db, rc, err);
     } else {
         sqlite_patience(db, 2000);
         rc = set_up(db, writes, err) == 0 && look_at_file(db) ? SQLITE_OK
@@ -508,7 +290,7 @@ sqlite_close(struct sqlite **db)
     if (*db == NULL) {
         return;
     }
-    finalize_all(*db);
+    sqlite_finalize_all(*db);
     sqlite3_close((*db)->handle);
     mem_free(db);
 }
@@ -542,6 +324,12 @@ sqlite_release(struct sqlite *db)
 }
 
 /* ---- the rest ---- */
+
+int64_t
+sqlite_changed(const struct sqlite *db)
+{
+    return db->changed;
+}
 
 void
 sqlite_patience(struct sqlite *db, int ms)

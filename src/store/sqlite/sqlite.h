@@ -35,9 +35,8 @@ void sqlite_deadline(struct sqlite *db, int64_t due);
 int sqlite_script(struct sqlite *db, const char *sql, struct errmsg *err);
 
 /* A statement of a schema; it is prepared once.  Its rows are a step more
- * of *rows, within their limit; NULL: they are dropped.  *changed, if
- * not NULL: how many it changed.  STORE_BUSY: another process has a lock; else
- * `why` has the error unless it is STORE_OK. */
+ * of *rows, within their limit; NULL: they are dropped.  STORE_BUSY: another
+ * process has a lock; else `why` has the error unless it is STORE_OK. */
 enum store_status sqlite_run(struct sqlite *db, struct schema_place place,
                              const struct store_value *params, size_t count,
                              struct rows *rows, struct errmsg *why);

@@ -12,6 +12,7 @@
 /* clang-format on */
 
 #include <stdio.h>
+#include <string.h>
 
 #include "store/rows.h"
 
@@ -33,20 +34,22 @@ tear_down(void **state)
     return 0;
 }
 
+/* A row of one cell. */
 static void
-add_int(int64_t n)
+add(struct store_value v)
 {
-    const struct store_value v = store_int(n);
+    struct store_value *cells = rows_begin_row(&rows);
 
-    rows_add(&rows, &v);
+    if (cells != NULL) {
+        cells[0] = v;
+        rows_end_row(&rows);
+    }
 }
 
 static void
 add_text(struct str s)
 {
-    const struct store_value v = store_text(s);
-
-    rows_add(&rows, &v);
+    add(store_text(s));
 }
 
 /* The memory of cells and texts moves many times meanwhile. */
@@ -60,9 +63,13 @@ they_come_as_they_were_added(void **state)
     for (int i = 0; i < 1000; i++) {
         char text[16];
 
+        struct store_value *row = rows_begin_row(&rows);
+
         snprintf(text, sizeof(text), "text %d", i);
-        add_int(i);
-        add_text(str_from(text));
+        assert_non_null(row);
+        row[0] = store_int(i);
+        row[1] = store_text(str_from(text));
+        rows_end_row(&rows);
     }
     rows_end_step(&rows, 0);
     r = rows_finish(&rows);
@@ -93,7 +100,7 @@ each_step_has_its_own(void **state)
     rows_begin_step(&rows, 0);
     rows_end_step(&rows, 7);
     rows_begin_step(&rows, 1);
-    rows_add(&rows, &nothing);
+    add(nothing);
     rows_end_step(&rows, 1);
     steps = rows_finish(&rows)->answer;
     assert_int_equal(steps[0].rows, 2);
@@ -112,12 +119,12 @@ too_many_are_noticed(void **state)
     rows_clear(&rows);
     rows_init(&rows, 3 * ROWS_CELL_BYTES + 5);
     rows_begin_step(&rows, 1);
-    add_int(1);
+    add(store_int(1));
     add_text(STR("12345"));
     assert_false(rows.full);
     add_text(STR("1"));
     assert_true(rows.full);
-    add_int(2); /* there would be room for it */
+    add(store_int(2)); /* there would be room for it */
     assert_int_equal(rows.used, 2);
 }
 
@@ -133,6 +140,54 @@ cleared_they_are_empty_and_have_their_limit(void **state)
     assert_int_equal(rows_finish(&rows)->steps, 0);
 }
 
+/* A row of text bytes and what it says. */
+static void
+add_and_finish(size_t bytes)
+{
+    static char text[100000];
+    const struct store_value *cell;
+
+    memset(text, 'x', bytes);
+    rows_begin_step(&rows, 1);
+    add_text(str_of(text, bytes));
+    rows_end_step(&rows, 0);
+    cell = rows_finish(&rows)->answer[0].cells;
+    assert_true(str_eq(cell->s, str_of(text, bytes)));
+}
+
+static void
+emptied_they_keep_a_little_memory(void **state)
+{
+    const struct store_value *cells;
+
+    (void)state;
+    add_and_finish(100);
+    cells = rows.cells;
+    rows_empty(&rows);
+    assert_int_equal(rows_finish(&rows)->steps, 0);
+    assert_int_equal(rows.limit, 100000);
+    add_and_finish(10);
+    assert_ptr_equal(rows.cells, cells);
+    rows_empty(&rows);
+    add_and_finish(99000);
+    rows_empty(&rows);
+    assert_null(rows.cells);
+    assert_int_equal(rows.texts.size, 0);
+}
+
+static void
+emptied_they_are_not_full_any_more(void **state)
+{
+    (void)state;
+    rows_clear(&rows);
+    rows_init(&rows, 2 * ROWS_CELL_BYTES);
+    rows_begin_step(&rows, 1);
+    add_text(STR("more than there is room for"));
+    assert_true(rows.full);
+    rows_empty(&rows);
+    add_and_finish(5);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -143,6 +198,8 @@ main(void)
         TEST(each_step_has_its_own),
         TEST(too_many_are_noticed),
         TEST(cleared_they_are_empty_and_have_their_limit),
+        TEST(emptied_they_keep_a_little_memory),
+        TEST(emptied_they_are_not_full_any_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
