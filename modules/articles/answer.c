@@ -14,6 +14,7 @@
 
 #define TEXT_MAX 512         /* bytes of an error's words */
 #define BODY_MAX (32 << 20)  /* bytes: what the store gives, escaped */
+#define BODY_KEPT 65536      /* bytes */
 #define ERROR_MAX 8192       /* the same of an error */
 #define RETRY_AFTER STR("1") /* seconds */
 /* Headers that scripts of other origins may see: all of ours, and those of a
@@ -119,6 +120,9 @@ answer_from_cache(struct ask *a)
     struct http_request *r = a->request;
     const struct cached *c;
 
+    if (a->layer->cache == NULL) {
+        return false;
+    }
     a->version = store_version();
     c = cache_find(a->layer->cache, a->version, a->format, key_of(r));
     if (c == NULL || http_header(r, "If-Match") != NULL) {
@@ -150,10 +154,23 @@ keep(const struct ask *a, struct str body)
                                                  .link = a->link });
 }
 
-void
-answer_init(struct buf *b)
+struct buf *
+answer_body(void)
 {
-    buf_init(b, BODY_MAX);
+    static struct buf body = { .limit = BODY_MAX };
+
+    buf_take(&body, buf_len(&body)); /* of an answer that was refused */
+    return &body;
+}
+
+/* Its memory is kept for the next answer, if it is not much. */
+static void
+leave_body(struct buf *body)
+{
+    buf_take(body, buf_len(body));
+    if (body->size > BODY_KEPT) {
+        buf_clear(body);
+    }
 }
 
 enum http_result
@@ -173,7 +190,7 @@ answer_send(struct ask *a, int status, struct buf *body, int written)
             http_reply(r, status, type_of(a), buf_str(body));
         }
     }
-    buf_clear(body);
+    leave_body(body);
     return HTTP_DONE;
 }
 
@@ -379,7 +396,8 @@ answer_link(struct http_request *r, struct str cursor)
         mark = '&';
     }
     if (cursor.len > 0) {
-        buf_printf(&b, "%ccursor=%.*s", mark, STR_ARGS(cursor));
+        buf_add(&b, &mark, 1);
+        buf_join(&b, STRS(STR("cursor="), cursor));
     }
     link = pool_str(r->pool, buf_str(&b));
     buf_clear(&b);

@@ -33,8 +33,8 @@ void answer_set_headers(struct http_request *r);
  * have. */
 enum http_result answer_send(struct ask *a, int status, struct buf *body,
                              int written);
-/* Room for the body of an answer. */
-void answer_init(struct buf *b);
+/* Room for the body of the one answer that is being made; empty. */
+struct buf *answer_body(void);
 
 /* Refuses: counts it, notes it in the log. message is for programs, the format
  * gives the details (NULL: the message again). */

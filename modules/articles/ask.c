@@ -41,6 +41,13 @@ ask_go_on(struct ask *a, enum http_result (*answer)(struct ask *a))
     http_resume(a->request);
 }
 
+void
+ask_answer(struct ask *a, enum http_result (*answer)(struct ask *a))
+{
+    a->answer = answer;
+    http_resume_now(a->request);
+}
+
 static enum http_result
 answer_failed(struct ask *a)
 {
@@ -119,27 +126,47 @@ ask_secret(struct ask *a, void (*done)(struct ask *a))
 /* ---- rows ---- */
 
 struct author
-ask_take_author(struct pool *pool, const struct store_value *cells)
+ask_author(const struct store_value *cells)
 {
     return (struct author){
         .id = cells[AUTHOR_ID].n,
-        .name = pool_str(pool, cells[AUTHOR_NAME].s),
+        .name = cells[AUTHOR_NAME].s,
         .created_at = cells[AUTHOR_CREATED_AT].n,
         .updated_at = cells[AUTHOR_UPDATED_AT].n,
     };
 }
 
 struct article
-ask_take_article(struct pool *pool, const struct store_value *cells)
+ask_article(const struct store_value *cells)
 {
     return (struct article){
         .id = cells[ITEM_ID].n,
-        .title = pool_str(pool, cells[ITEM_TITLE].s),
-        .content = pool_str(pool, cells[ITEM_CONTENT].s),
-        .author = ask_take_author(pool, &cells[ITEM_AUTHOR_ID]),
+        .title = cells[ITEM_TITLE].s,
+        .content = cells[ITEM_CONTENT].s,
+        .author = ask_author(&cells[ITEM_AUTHOR_ID]),
         .created_at = cells[ITEM_CREATED_AT].n,
         .updated_at = cells[ITEM_UPDATED_AT].n,
     };
+}
+
+struct author
+ask_take_author(struct pool *pool, const struct store_value *cells)
+{
+    struct author a = ask_author(cells);
+
+    a.name = pool_str(pool, a.name);
+    return a;
+}
+
+struct article
+ask_take_article(struct pool *pool, const struct store_value *cells)
+{
+    struct article a = ask_article(cells);
+
+    a.title = pool_str(pool, a.title);
+    a.content = pool_str(pool, a.content);
+    a.author.name = pool_str(pool, a.author.name);
+    return a;
 }
 
 bool

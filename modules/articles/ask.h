@@ -6,8 +6,10 @@
  *     m->ask.call = store_read(..., on_read, m);
  *     return HTTP_WAIT;
  *
- * on_read() keeps what it needs and ends with ask_go_on(), which names the
- * function that answers the request in its next turn.
+ * on_read() ends with one of two, which name the function that answers the
+ * request: ask_answer() at once, while the rows are there, which is for reads
+ * (the store gives their results for 5 ms of a turn); or, when it has kept what
+ * it needs, ask_go_on() in a later turn.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -35,6 +37,8 @@ struct ask {                      /* the first member of a handler's struct */
  * request's context, and its call is cancelled with the request. */
 void *ask_begin(struct http_request *r, void *state, size_t size);
 void ask_go_on(struct ask *a, enum http_result (*answer)(struct ask *a));
+/* *a may be gone afterwards. */
+void ask_answer(struct ask *a, enum http_result (*answer)(struct ask *a));
 /* In a store_done: notes the result.  False: the store failed, and the answer
  * will say so. */
 bool ask_succeeded(struct ask *a, const struct store_result *r);
@@ -45,7 +49,10 @@ bool ask_decided(struct ask *a, const struct store_result *r);
  * done.  False: it is there, done will not be called. */
 bool ask_secret(struct ask *a, void (*done)(struct ask *a));
 
-/* From cells of SQL_ITEM and SQL_AUTHOR; texts are copied to the pool. */
+/* From cells of SQL_ITEM and SQL_AUTHOR; texts live as long as the cells. */
+struct article ask_article(const struct store_value *cells);
+struct author ask_author(const struct store_value *cells);
+/* The same; texts are copied to the pool. */
 struct article ask_take_article(struct pool *pool,
                                 const struct store_value *cells);
 struct author ask_take_author(struct pool *pool,

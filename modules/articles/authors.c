@@ -32,7 +32,7 @@ answer_page(struct ask *a)
     bool envelope = a->layer->settings->envelope;
     struct article_links links = { STR_NONE, STR_NONE };
     struct tag tag;
-    struct buf body;
+    struct buf *body = answer_body();
 
     page_tag(&tag, a, p->shown, 2 * p->count, p->more);
     if (!answer_is_expected(a, &tag)) {
@@ -46,11 +46,10 @@ answer_page(struct ask *a)
     if (envelope) {
         links.self = answer_link(a->request, STR_NONE);
     }
-    answer_init(&body);
-    int written = a->format->write_authors(&body, p->authors, p->count,
+    int written = a->format->write_authors(body, p->authors, p->count,
                                            envelope ? &links : NULL);
 
-    return answer_send(a, 200, &body, written);
+    return answer_send(a, 200, body, written);
 }
 
 static void
@@ -70,11 +69,11 @@ on_page(void *arg, const struct store_result *r)
     for (size_t i = 0; i < p->count; i++) {
         const struct store_value *cells = &rows->cells[i * rows->columns];
 
-        p->authors[i] = ask_take_author(pool, cells);
+        p->authors[i] = ask_author(cells);
         p->shown[2 * i] = cells[AUTHOR_ID].n;
         p->shown[2 * i + 1] = cells[AUTHOR_EDITION].n;
     }
-    ask_go_on(&p->ask, answer_page);
+    ask_answer(&p->ask, answer_page);
 }
 
 static bool
@@ -135,7 +134,7 @@ articles_authors(struct http_request *r, void *state)
 static void
 take_author(struct one *o, const struct store_value *cells)
 {
-    o->author = ask_take_author(o->ask.request->pool, cells);
+    o->author = ask_author(cells);
     o->author_edition = cells[AUTHOR_EDITION].n;
 }
 

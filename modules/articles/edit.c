@@ -48,7 +48,7 @@ answer_edited(struct ask *a)
     bool envelope = a->layer->settings->envelope;
     struct article_links links = { STR_NONE, STR_NONE };
     struct tag tag;
-    struct buf body;
+    struct buf *body = answer_body();
 
     metric_add(&articles_metrics[ARTICLES_CHANGED], ARTICLES_EDITED, 1);
     tag_of_item(&tag, e->edition, e->author_edition, a->format, envelope);
@@ -56,11 +56,10 @@ answer_edited(struct ask *a)
     if (envelope) {
         links.self = answer_link(r, STR_NONE);
     }
-    answer_init(&body);
     int written =
-        a->format->write_article(&body, &e->article, envelope ? &links : NULL);
+        a->format->write_article(body, &e->article, envelope ? &links : NULL);
 
-    return answer_send(a, 200, &body, written);
+    return answer_send(a, 200, body, written);
 }
 
 /* ---- writing ---- */

@@ -5,6 +5,8 @@
  */
 #include "format.h"
 
+#include <string.h>
+
 const struct article_format *const article_formats[] = {
     &article_format_json,
     &article_format_xml,
@@ -74,6 +76,7 @@ article_types(struct pool *pool, bool patch)
 /* ---- times ---- */
 
 #define DAY 86400
+#define DATES_KEPT 16
 #define FIRST_SECOND (-62135596800) /* 0001-01-01T00:00:00Z */
 #define LAST_SECOND 253402300799    /* 9999-12-31T23:59:59Z */
 
@@ -91,14 +94,15 @@ days_of(int64_t year, int64_t month, int64_t day)
            of_year - 719468;
 }
 
+/* The way back. */
 static void
-date_of(int64_t days, int64_t *year, int64_t *month, int64_t *day)
+date_of(int64_t days, uint32_t *year, uint32_t *month, uint32_t *day)
 {
-    int64_t since = days + 719468; /* 0000-03-01; never negative here */
-    int64_t cycle = since / 146097, rest = since % 146097;
-    int64_t y = (rest - rest / 1460 + rest / 36524 - rest / 146096) / 365;
-    int64_t of_year = rest - (365 * y + y / 4 - y / 100);
-    int64_t m = (5 * of_year + 2) / 153;
+    uint32_t since = (uint32_t)(days + 719468); /* 0000-03-01; never negative */
+    uint32_t cycle = since / 146097, rest = since % 146097;
+    uint32_t y = (rest - rest / 1460 + rest / 36524 - rest / 146096) / 365;
+    uint32_t of_year = rest - (365 * y + y / 4 - y / 100);
+    uint32_t m = (5 * of_year + 2) / 153;
 
     *day = of_year - (153 * m + 2) / 5 + 1;
     *month = m < 10 ? m + 3 : m - 9;
@@ -106,29 +110,55 @@ date_of(int64_t days, int64_t *year, int64_t *month, int64_t *day)
 }
 
 static void
-put(char *dst, int64_t n, int digits)
+put_two(char *dst, uint32_t n)
 {
-    while (digits > 0) {
-        dst[--digits] = (char)('0' + n % 10);
-        n /= 10;
+    dst[0] = (char)('0' + n / 10);
+    dst[1] = (char)('0' + n % 10);
+}
+
+static void
+write_date(char dst[ARTICLE_TIME_TEXT], int64_t days)
+{
+    uint32_t year, month, day;
+
+    date_of(days, &year, &month, &day);
+    memcpy(dst, "0000-00-00T00:00:00Z", ARTICLE_TIME_TEXT);
+    put_two(dst, year / 100);
+    put_two(dst + 2, year % 100);
+    put_two(dst + 5, month);
+    put_two(dst + 8, day);
+}
+
+/* Pages have many times, most of them of few days, whose dates are kept. */
+static const char *
+date_text(int64_t days)
+{
+    static struct {
+        int64_t days;
+        char text[ARTICLE_TIME_TEXT]; /* "": not used yet */
+    } dates[DATES_KEPT], *d;
+
+    d = &dates[(uint64_t)days % DATES_KEPT];
+    if (d->days != days || d->text[0] == '\0') {
+        d->days = days;
+        write_date(d->text, days);
     }
+    return d->text;
 }
 
 struct str
 article_time_write(char dst[ARTICLE_TIME_TEXT], int64_t s)
 {
+    if (s < FIRST_SECOND || s > LAST_SECOND) { /* not from us */
+        s = s < FIRST_SECOND ? FIRST_SECOND : LAST_SECOND;
+    }
     int64_t days = (s - FIRST_SECOND) / DAY + FIRST_SECOND / DAY;
-    int64_t of_day = s - days * DAY;
-    int64_t year, month, day;
+    uint32_t of_day = (uint32_t)(s - days * DAY);
 
-    date_of(days, &year, &month, &day);
-    str_copy(dst, ARTICLE_TIME_TEXT, STR("0000-00-00T00:00:00Z"));
-    put(dst, year, 4);
-    put(dst + 5, month, 2);
-    put(dst + 8, day, 2);
-    put(dst + 11, of_day / 3600, 2);
-    put(dst + 14, of_day / 60 % 60, 2);
-    put(dst + 17, of_day % 60, 2);
+    memcpy(dst, date_text(days), ARTICLE_TIME_TEXT);
+    put_two(dst + 11, of_day / 3600);
+    put_two(dst + 14, of_day / 60 % 60);
+    put_two(dst + 17, of_day % 60);
     return str_of(dst, ARTICLE_TIME_TEXT - 1);
 }
 

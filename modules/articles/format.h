@@ -135,7 +135,8 @@ struct str article_types(struct pool *pool, bool patch);
 /* ---- times ---- */
 
 #define ARTICLE_TIME_TEXT 21
-/* "2026-01-02T03:04:05Z" of a time of the years 1 to 9999. */
+/* "2026-01-02T03:04:05Z" of a time of the years 1 to 9999; else the first or
+ * the last second of these. */
 struct str article_time_write(char dst[ARTICLE_TIME_TEXT], int64_t s);
 /* RFC 3339, with any offset; fractions of a second are dropped.  False: it is
  * no time, or not of those years. */

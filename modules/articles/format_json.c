@@ -9,21 +9,45 @@
 #include "json/json.h"
 #include "json/read.h"
 
-#define EACH 0x0101010101010101u /* times n: n in each of eight bytes */
+#define BLOCK 16 /* bytes of a text that are looked at together */
+#define MORE 512 /* bytes: an article has fewer beside its texts */
 
 /* ---- writing ---- */
 
 /* Texts come from the store, where only valid UTF-8 gets, so that they need
- * no mending; and pages are many and long.  A failure is kept until the end. */
+ * no mending; and pages are many and long.  A writer commits its bytes when it
+ * has no room for more, and at the end, where it also tells a failure. */
 struct writer {
     struct buf *to;
-    int bad; /* not 0: it is full */
+    char *begin, *at, *end; /* reserved in `to`; at: where to go on */
+    unsigned rooms;         /* so often room was found: `to` may have moved */
+    struct str author;      /* the last one, in the present room; or empty */
+    bool full;
 };
 
+/* For n bytes, and some more if the buffer may have them. */
 static void
+find_room(struct writer *w, size_t n)
+{
+    buf_commit(w->to, (size_t)(w->at - w->begin));
+    n += n + MORE <= buf_room(w->to) ? MORE : 0;
+    w->begin = w->at = (char *)buf_reserve(w->to, n);
+    w->end = w->at == NULL ? NULL : w->at + n;
+    w->rooms++;
+    w->author = STR_NONE;
+    w->full |= w->at == NULL;
+}
+
+static inline void
 add(struct writer *w, struct str s)
 {
-    w->bad |= buf_add(w->to, s.ptr, s.len);
+    if ((size_t)(w->end - w->at) < s.len) {
+        find_room(w, s.len);
+    }
+    if (!w->full && s.len > 0) { /* ptr may be NULL */
+        memcpy(w->at, s.ptr, s.len);
+        w->at += s.len;
+    }
 }
 
 static void
@@ -68,27 +92,28 @@ is_plain(char c)
     return (unsigned char)c >= ' ' && c != '"' && c != '\\';
 }
 
-/* Of each of its bytes the top bit, where the byte is less than n (and maybe in
- * those above one that is). */
-static uint64_t
-less(uint64_t bytes, uint8_t n)
+/* Whether is_plain() holds for all of them. */
+static bool
+are_plain(const char text[BLOCK])
 {
-    return (bytes - EACH * n) & ~bytes & EACH * 0x80;
+    typedef uint8_t block __attribute__((vector_size(BLOCK)));
+    block bytes;
+    uint64_t bad[BLOCK / sizeof(uint64_t)];
+
+    memcpy(&bytes, text, sizeof(bytes));
+    bytes = (block)((bytes < ' ') | (bytes == '"') | (bytes == '\\'));
+    memcpy(bad, &bytes, sizeof(bad));
+    return (bad[0] | bad[1]) == 0;
 }
 
-/* Bytes of s before the first that has to be escaped; eight at a time. */
+/* Bytes of s before the first that has to be escaped. */
 static size_t
 plain_length(struct str s)
 {
     size_t i = 0;
-    uint64_t eight;
 
-    for (; s.len - i >= sizeof(eight); i += sizeof(eight)) {
-        memcpy(&eight, s.ptr + i, sizeof(eight));
-        if ((less(eight, ' ') | less(eight ^ EACH * '"', 1) |
-             less(eight ^ EACH * '\\', 1)) != 0) {
-            break;
-        }
+    while (s.len - i >= BLOCK && are_plain(s.ptr + i)) {
+        i += BLOCK;
     }
     while (i < s.len && is_plain(s.ptr[i])) {
         i++;
@@ -116,7 +141,9 @@ add_time(struct writer *w, int64_t s)
 {
     char text[ARTICLE_TIME_TEXT];
 
-    add_text(w, article_time_write(text, s));
+    add(w, STR("\""));
+    add(w, article_time_write(text, s));
+    add(w, STR("\""));
 }
 
 static void
@@ -133,8 +160,36 @@ add_author(struct writer *w, const struct author *a)
     add(w, STR("}"));
 }
 
+static bool
+is_same(const struct author *a, const struct author *b)
+{
+    return a->id == b->id && a->created_at == b->created_at &&
+           a->updated_at == b->updated_at && str_eq(a->name, b->name);
+}
+
+/* Many articles of a list have the author of the one before them. */
 static void
-add_article(struct writer *w, const struct article *a)
+add_author_after(struct writer *w, const struct author *a,
+                 const struct author *before)
+{
+    const char *from = w->at;
+    unsigned room = w->rooms;
+    bool again = before != NULL && is_same(a, before) && w->author.len > 0;
+
+    if (again && (size_t)(w->end - w->at) >= w->author.len) {
+        add(w, w->author);
+        return;
+    }
+    add_author(w, a);
+    if (room == w->rooms) {
+        w->author = str_of(from, (size_t)(w->at - from));
+    }
+}
+
+/* before: the article in front of it; NULL: none. */
+static void
+add_article(struct writer *w, const struct article *a,
+            const struct article *before)
 {
     add(w, STR("{\"id\":"));
     add_number(w, a->id);
@@ -143,7 +198,7 @@ add_article(struct writer *w, const struct article *a)
     add(w, STR(",\"content\":"));
     add_text(w, a->content);
     add(w, STR(",\"author\":"));
-    add_author(w, &a->author);
+    add_author_after(w, &a->author, before != NULL ? &before->author : NULL);
     add(w, STR(",\"updated_at\":"));
     add_time(w, a->updated_at);
     add(w, STR(",\"created_at\":"));
@@ -151,11 +206,13 @@ add_article(struct writer *w, const struct article *a)
     add(w, STR("}"));
 }
 
+/* bytes: about so many will come. */
 static struct writer
-begin(struct buf *out, const struct article_links *links)
+begin(struct buf *out, size_t bytes, const struct article_links *links)
 {
-    struct writer w = { out, 0 };
+    struct writer w = { .to = out };
 
+    find_room(&w, bytes < buf_room(out) ? bytes : buf_room(out));
     if (links != NULL) {
         add(&w, STR("{\"data\":"));
     }
@@ -177,16 +234,30 @@ end(struct writer *w, const struct article_links *links, bool pages)
         add(w, STR("}}"));
     }
     add(w, STR("\n"));
-    return w->bad != 0 ? -1 : 0;
+    buf_commit(w->to, (size_t)(w->at - w->begin));
+    return w->full ? -1 : 0;
+}
+
+/* Their length, if nothing in them is escaped. */
+static size_t
+length_of(const struct article *a, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes +=
+            a[i].title.len + a[i].content.len + a[i].author.name.len + MORE;
+    }
+    return bytes;
 }
 
 static int
 write_article(struct buf *out, const struct article *a,
               const struct article_links *links)
 {
-    struct writer w = begin(out, links);
+    struct writer w = begin(out, length_of(a, 1), links);
 
-    add_article(&w, a);
+    add_article(&w, a, NULL);
     return end(&w, links, false);
 }
 
@@ -194,12 +265,12 @@ static int
 write_articles(struct buf *out, const struct article *a, size_t count,
                const struct article_links *links)
 {
-    struct writer w = begin(out, links);
+    struct writer w = begin(out, length_of(a, count), links);
 
     add(&w, STR("["));
     for (size_t i = 0; i < count; i++) {
         add(&w, i > 0 ? STR(",") : STR_NONE);
-        add_article(&w, &a[i]);
+        add_article(&w, &a[i], i > 0 ? &a[i - 1] : NULL);
     }
     add(&w, STR("]"));
     return end(&w, links, true);
@@ -209,7 +280,7 @@ static int
 write_author(struct buf *out, const struct author *a,
              const struct article_links *links)
 {
-    struct writer w = begin(out, links);
+    struct writer w = begin(out, MORE, links);
 
     add_author(&w, a);
     return end(&w, links, false);
@@ -219,7 +290,7 @@ static int
 write_authors(struct buf *out, const struct author *a, size_t count,
               const struct article_links *links)
 {
-    struct writer w = begin(out, links);
+    struct writer w = begin(out, MORE, links);
 
     add(&w, STR("["));
     for (size_t i = 0; i < count; i++) {

@@ -100,6 +100,23 @@ test_all_days(void **state)
 
 /* ---- types ---- */
 
+/* Somebody may have written it into the database. */
+static void
+test_times_out_of_range(void **state)
+{
+    char text[ARTICLE_TIME_TEXT];
+
+    (void)state;
+    assert_string_equal(article_time_write(text, INT64_MIN).ptr,
+                        "0001-01-01T00:00:00Z");
+    assert_string_equal(article_time_write(text, -62135596801).ptr,
+                        "0001-01-01T00:00:00Z");
+    assert_string_equal(article_time_write(text, 253402300800).ptr,
+                        "9999-12-31T23:59:59Z");
+    assert_string_equal(article_time_write(text, INT64_MAX).ptr,
+                        "9999-12-31T23:59:59Z");
+}
+
 static void
 test_types_of_bodies(void **state)
 {
@@ -299,6 +316,77 @@ test_every_byte_at_every_place(void **state)
     }
 }
 
+/* Articles of which some have the author of the one before, and texts that
+ * grow when they are written. */
+static void
+make_list(struct article *a, size_t count)
+{
+    static char texts[4000];
+    unsigned seed = 1;
+
+    memset(texts, '"', sizeof(texts));
+    memset(texts, 'x', sizeof(texts) / 2);
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1103515245 + 12345;
+        a[i] = (struct article){
+            .id = (int64_t)i,
+            .title = str_of(texts, seed >> 16 & 31),
+            .content = str_of(texts + (seed >> 4) % 2000, seed >> 8 & 1023),
+            .author = { .id = seed >> 20 & 1, .name = STR("N\tN") },
+            .updated_at = seed >> 12,
+        };
+        a[i].author.created_at = seed >> 24 & 1;
+        a[i].author.name.len = seed >> 26 & 1 ? 1 : 3;
+    }
+}
+
+static void
+test_a_list_is_its_articles(void **state)
+{
+    enum { COUNT = 64 };
+    struct article a[COUNT];
+    struct buf all, each;
+
+    (void)state;
+    make_list(a, COUNT);
+    for (size_t count = 0; count <= COUNT; count++) {
+        buf_init(&all, 1 << 20);
+        buf_init(&each, 1 << 20);
+        for (size_t i = 0; i < count; i++) {
+            buf_add_str(&each, i == 0 ? STR("[") : STR(","));
+            article_format_json.write_article(&each, &a[i], NULL);
+            buf_drop_end(&each, 1); /* the end of a line */
+        }
+        buf_add_str(&each, count == 0 ? STR("[]\n") : STR("]\n"));
+        assert_int_equal(
+            article_format_json.write_articles(&all, a, count, NULL), 0);
+        assert_true(str_eq(buf_str(&all), buf_str(&each)));
+        buf_clear(&all);
+        buf_clear(&each);
+    }
+}
+
+static void
+test_a_list_fits_its_length_and_no_less(void **state)
+{
+    struct article a[3];
+    struct buf b;
+    size_t length;
+
+    (void)state;
+    make_list(a, 3);
+    buf_init(&b, 1 << 20);
+    assert_int_equal(article_format_json.write_articles(&b, a, 3, NULL), 0);
+    length = buf_len(&b);
+    buf_clear(&b);
+    for (size_t limit = 0; limit <= length; limit++) {
+        buf_init(&b, limit);
+        assert_int_equal(article_format_json.write_articles(&b, a, 3, NULL),
+                         limit < length ? -1 : 0);
+        buf_clear(&b);
+    }
+}
+
 int
 main(void)
 {
@@ -306,12 +394,15 @@ main(void)
         cmocka_unit_test(test_times_that_are_good),
         cmocka_unit_test(test_times_that_are_bad),
         cmocka_unit_test(test_all_days),
+        cmocka_unit_test(test_times_out_of_range),
         cmocka_unit_test(test_types_of_bodies),
         cmocka_unit_test(test_json_is_read),
         cmocka_unit_test(test_json_that_is_broken),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_json_is_written),
         cmocka_unit_test(test_every_byte_at_every_place),
+        cmocka_unit_test(test_a_list_is_its_articles),
+        cmocka_unit_test(test_a_list_fits_its_length_and_no_less),
     };
 
     return cmocka_run_group_tests_name("articles_format", tests, NULL, NULL);

@@ -8,7 +8,7 @@
 static void
 take_article(struct one *o, const struct store_value *cells)
 {
-    o->article = ask_take_article(o->ask.request->pool, cells);
+    o->article = ask_article(cells);
     o->edition = cells[ITEM_EDITION].n;
     o->author_edition = cells[ITEM_AUTHOR_EDITION].n;
 }

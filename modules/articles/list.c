@@ -42,11 +42,11 @@ struct page {
 static struct str
 filter_of(const struct page *p, char dst[FILTER_TEXT])
 {
-    int n = p->author == 0 ? snprintf(dst, FILTER_TEXT, "articles")
-                           : snprintf(dst, FILTER_TEXT, "author %lld",
-                                      (long long)p->author);
-
-    return str_of(dst, (size_t)n);
+    if (p->author == 0) {
+        return STR("articles");
+    }
+    return str_of(dst, (size_t)snprintf(dst, FILTER_TEXT, "author %lld",
+                                        (long long)p->author));
 }
 
 /* ---- the answers ---- */
@@ -59,7 +59,7 @@ answer_page(struct ask *a)
     struct article_links links = { STR_NONE, STR_NONE };
     char filter[FILTER_TEXT];
     struct tag tag;
-    struct buf body;
+    struct buf *body = answer_body();
 
     page_tag(&tag, a, p->shown, SHOWN * p->count, p->more);
     if (!answer_is_expected(a, &tag)) {
@@ -71,11 +71,10 @@ answer_page(struct ask *a)
     if (envelope) {
         links.self = answer_link(a->request, STR_NONE);
     }
-    answer_init(&body);
-    int written = a->format->write_articles(&body, p->articles, p->count,
+    int written = a->format->write_articles(body, p->articles, p->count,
                                             envelope ? &links : NULL);
 
-    return answer_send(a, 200, &body, written);
+    return answer_send(a, 200, body, written);
 }
 
 /* ---- what the store says ---- */
@@ -128,7 +127,7 @@ take_rows(struct page *p, const struct store_rows *rows)
     for (size_t i = 0; i < p->count; i++) {
         const struct store_value *cells = &rows->cells[i * rows->columns];
 
-        p->articles[i] = ask_take_article(pool, cells);
+        p->articles[i] = ask_article(cells);
         p->shown[SHOWN * i] = cells[ITEM_ID].n;
         p->shown[SHOWN * i + 1] = cells[ITEM_EDITION].n;
         p->shown[SHOWN * i + 2] = cells[ITEM_AUTHOR_EDITION].n;
@@ -156,7 +155,7 @@ on_page(void *arg, const struct store_result *r)
         return;
     }
     take_rows(p, rows);
-    ask_go_on(&p->ask, answer_page);
+    ask_answer(&p->ask, answer_page);
 }
 
 /* ---- what is asked for ---- */

@@ -12,7 +12,7 @@ answer_one(struct ask *a)
     bool envelope = a->layer->settings->envelope;
     struct article_links links = { STR_NONE, STR_NONE };
     struct tag tag;
-    struct buf body;
+    struct buf *body = answer_body();
 
     tag_of_item(&tag, o->edition, o->author_edition, a->format, envelope);
     if (!answer_is_expected(a, &tag)) {
@@ -21,10 +21,9 @@ answer_one(struct ask *a)
     if (envelope) {
         links.self = answer_link(a->request, STR_NONE);
     }
-    answer_init(&body);
-    int written = o->kind->write(o, &body, envelope ? &links : NULL);
+    int written = o->kind->write(o, body, envelope ? &links : NULL);
 
-    return answer_send(a, 200, &body, written);
+    return answer_send(a, 200, body, written);
 }
 
 static void
@@ -36,11 +35,11 @@ on_read(void *arg, const struct store_result *r)
         return;
     }
     if (r->answer[0].rows == 0) {
-        ask_go_on(&o->ask, answer_missing);
+        ask_answer(&o->ask, answer_missing);
         return;
     }
     o->kind->take(o, r->answer[0].cells);
-    ask_go_on(&o->ask, answer_one);
+    ask_answer(&o->ask, answer_one);
 }
 
 enum http_result

@@ -18,7 +18,7 @@ struct one {
 
 struct one_kind {
     int statement; /* its one parameter is the id */
-    /* Keeps what is needed of the row, in the request's pool. */
+    /* Takes what is needed of the row, which is there until it is answered. */
     void (*take)(struct one *o, const struct store_value *cells);
     /* As write_article and write_author of struct article_format. */
     int (*write)(const struct one *o, struct buf *body,

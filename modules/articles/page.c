@@ -58,7 +58,7 @@ page_set_next(struct ask *a, const struct cursor *last, struct str filter)
     a->cursor = pool_str(r->pool, str_from(text));
     http_set_header(r, "X-Cursor", a->cursor);
     link = answer_link(r, str_from(text));
-    a->link = pool_printf(r->pool, "<%.*s>; rel=\"next\"", STR_ARGS(link));
+    a->link = pool_join(r->pool, STRS(STR("<"), link, STR(">; rel=\"next\"")));
     http_set_header(r, "Link", a->link);
     return link;
 }

@@ -48,7 +48,7 @@ answer_created(struct ask *a)
     struct str path = answer_item_path(r, p->article.id);
     const struct article_links links = { path, STR_NONE };
     struct tag tag;
-    struct buf body;
+    struct buf *body = answer_body();
 
     metric_add(&articles_metrics[ARTICLES_CHANGED],
                p->replayed ? ARTICLES_REPLAYED : ARTICLES_CREATED, 1);
@@ -58,11 +58,10 @@ answer_created(struct ask *a)
     if (p->replayed) {
         http_set_header(r, "Idempotent-Replayed", STR("true"));
     }
-    answer_init(&body);
     int written =
-        a->format->write_article(&body, &p->article, envelope ? &links : NULL);
+        a->format->write_article(body, &p->article, envelope ? &links : NULL);
 
-    return answer_send(a, 201, &body, written);
+    return answer_send(a, 201, body, written);
 }
 
 static enum http_result

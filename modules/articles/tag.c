@@ -5,9 +5,6 @@
  */
 #include "tag.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* Two random numbers to one; which is which matters. */
 static uint64_t
 mix(uint64_t a, uint64_t b)
@@ -16,28 +13,38 @@ mix(uint64_t a, uint64_t b)
 }
 
 static void
-write_tag(struct tag *t, const char *weak, const struct article_format *f,
-          bool envelope)
+write_tag(struct tag *t, const char *weak, uint64_t edition,
+          const struct article_format *f, bool envelope)
 {
-    snprintf(t->text, sizeof(t->text), "%s\"%s-%s%s\"", weak, t->edition,
-             f->name, envelope ? ".e" : "");
+    static const char digits[] = "0123456789abcdef";
+    const struct str parts[] = {
+        str_from(weak), STR("\""),         str_of(t->edition, TAG_EDITION - 1),
+        STR("-"),       str_from(f->name), envelope ? STR(".e\"") : STR("\""),
+    };
+    size_t len = 0;
+
+    for (size_t i = 0; i < TAG_EDITION - 1; i++) {
+        t->edition[i] = digits[edition >> (60 - 4 * i) & 15];
+    }
+    t->edition[TAG_EDITION - 1] = '\0';
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        len = str_append(t->text, sizeof(t->text), len, parts[i]);
+    }
 }
 
 void
 tag_of_item(struct tag *t, int64_t edition, int64_t author_edition,
             const struct article_format *f, bool envelope)
 {
-    snprintf(t->edition, sizeof(t->edition), "%016" PRIx64,
-             mix((uint64_t)edition, (uint64_t)author_edition));
-    write_tag(t, "", f, envelope);
+    write_tag(t, "", mix((uint64_t)edition, (uint64_t)author_edition), f,
+              envelope);
 }
 
 void
 tag_of_list(struct tag *t, uint64_t hash, const struct article_format *f,
             bool envelope)
 {
-    snprintf(t->edition, sizeof(t->edition), "%016" PRIx64, hash);
-    write_tag(t, "W/", f, envelope);
+    write_tag(t, "W/", hash, f, envelope);
 }
 
 /* Without W/ and quotes. */

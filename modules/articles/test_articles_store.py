@@ -4,7 +4,9 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -380,6 +382,27 @@ def test_what_another_program_writes_is_seen(weir):
         db.close()
         for _ in range(3):
             assert len(get(w.http, "/articles").json()) == count
+
+
+def test_clients_that_go_amid_their_answers(weir):
+    """Answers are made where the store gives the rows: that a client has reset
+    its connection by then, or asks on at once, is nothing special."""
+    w = start(weir, 'cache = "0";', workers=1)
+    ids = a_.make_many(w, 20, content="x" * 5000)
+    reads = [f"/articles/{i}" for i in ids] + ["/articles?num=20"] * 5
+    for _ in range(200):
+        with Http(w.http) as c:
+            for target in reads[:2] + reads[-2:]:
+                c.send("GET", target)
+            c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                              struct.pack("ii", 1, 0))
+    with Http(w.http) as c:
+        for target in reads:
+            c.send("GET", target)
+        for i in ids:
+            assert c.answer().json()["id"] == i
+        for _ in range(5):
+            assert [a["id"] for a in c.answer().json()] == ids
 
 
 @SQLITE  # fills its file

@@ -526,6 +526,10 @@ enum http_result http_send_pieces(struct http_request *r, int status,
 void http_on_cancel(struct http_request *r, void (*on_cancel)(void *arg),
                     void *arg);
 void http_resume(struct http_request *r);
+/* The same at once, for a callback of the loop whose caller looks at the time
+ * between two of them (results of the store), never within a handler: r and its
+ * pool may be gone afterwards. */
+void http_resume_now(struct http_request *r);
 /* The answer goes on for as long as the client listens.  Other answers go on
  * when a client ends only its side; here its connection is closed then, because
  * this is how the client leaves. http_end() of an answer that was started

@@ -257,6 +257,17 @@ http_resume(struct http_request *r)
 }
 
 void
+http_resume_now(struct http_request *r)
+{
+    struct exchange *x = exchange_of(r);
+
+    if (x->c->conn != NULL) {
+        later_cancel(&x->resume);
+        on_resume(&x->resume);
+    }
+}
+
+void
 http_note(struct http_request *r, const char *format, ...)
 {
     char text[512];
