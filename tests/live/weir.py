@@ -398,6 +398,9 @@ class Weir:
             self.end_all()
 
     def end_all(self):
+        """Kills all at once: the master starts nobody in between."""
+        if self.process.poll() is None:
+            os.kill(self.pid, signal.SIGSTOP)
         for pid in descendants(self.pid) + [self.pid]:
             try:
                 os.kill(pid, signal.SIGKILL)
