@@ -519,8 +519,9 @@ def test_instances_have_zygotes_of_their_own(weir):
     wait_for(lambda: len(zygotes(w)) == 2, 10, "two zygotes")
     w.set_config(**conf(ONE))
     w.reload()
+    wait_for(lambda: [i["instance"] for i in ctl_json(w, "show", "speech")] ==
+             ["main"], 10, "the new instance alone")
     wait_for(lambda: len(zygotes(w)) == 1, 10, "one zygote")
-    assert [i["instance"] for i in ctl_json(w, "show", "speech")] == ["main"]
 
 
 # ---- kills under load ----
