@@ -95,19 +95,26 @@ replace_other(struct end *e)
     assert_int_equal(io_start(l, &other->io, pair[0], IO_READ, on_ready), 0);
 }
 
+/* Both have something to read, and do `then` to the other. */
+static void
+open_two_ready(struct end *a, struct end *b, void (*then)(struct end *e))
+{
+    end_open(a, IO_READ);
+    end_open(b, IO_READ);
+    a->then = b->then = then;
+    a->other = b;
+    b->other = a;
+    assert_int_equal(write(a->peer, "x", 1), 1);
+    assert_int_equal(write(b->peer, "x", 1), 1);
+}
+
 static void
 no_stale_event_for_a_reused_number(void **state)
 {
     struct end a, b;
 
     (void)state;
-    end_open(&a, IO_READ);
-    end_open(&b, IO_READ);
-    a.then = b.then = replace_other;
-    a.other = &b;
-    b.other = &a;
-    assert_int_equal(write(a.peer, "x", 1), 1);
-    assert_int_equal(write(b.peer, "x", 1), 1);
+    open_two_ready(&a, &b, replace_other);
     loop_turn(l, 1000);
     /* Whoever came first replaced the other, which has nothing to read. */
     assert_int_equal(a.calls + b.calls, 1);
@@ -135,13 +142,7 @@ no_event_for_one_that_left(void **state)
 
     (void)state;
     loop_never_forks(l);
-    end_open(&a, IO_READ);
-    end_open(&b, IO_READ);
-    a.then = b.then = leave_other;
-    a.other = &b;
-    b.other = &a;
-    assert_int_equal(write(a.peer, "x", 1), 1);
-    assert_int_equal(write(b.peer, "x", 1), 1);
+    open_two_ready(&a, &b, leave_other);
     loop_turn(l, 1000);
     assert_int_equal(a.calls + b.calls, 1);
 
