@@ -192,17 +192,12 @@ add(struct post *p)
 static void
 write_digest(char dst[HEX_DIGEST], struct str a, struct str b)
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t sum[2 * DIGEST_SHA256];
 
     digest_sha256(a.ptr, a.len, sum);
     digest_sha256(b.ptr, b.len, sum + DIGEST_SHA256);
     digest_sha256(sum, sizeof(sum), sum);
-    for (size_t i = 0; i < DIGEST_SHA256; i++) {
-        dst[2 * i] = digits[sum[i] >> 4];
-        dst[2 * i + 1] = digits[sum[i] & 15];
-    }
-    dst[HEX_DIGEST - 1] = '\0';
+    str_hex(dst, sum, DIGEST_SHA256);
 }
 
 /* False: it is answered 400.  The key is kept as a digest, with whom the auth

@@ -5,6 +5,8 @@
  */
 #include "tag.h"
 
+#include <endian.h>
+
 /* Two random numbers to one; which is which matters. */
 static uint64_t
 mix(uint64_t a, uint64_t b)
@@ -16,17 +18,14 @@ static void
 write_tag(struct tag *t, const char *weak, uint64_t edition,
           const struct article_format *f, bool envelope)
 {
-    static const char digits[] = "0123456789abcdef";
+    const uint64_t bytes = htobe64(edition);
     const struct str parts[] = {
         str_from(weak), STR("\""),         str_of(t->edition, TAG_EDITION - 1),
         STR("-"),       str_from(f->name), envelope ? STR(".e\"") : STR("\""),
     };
     size_t len = 0;
 
-    for (size_t i = 0; i < TAG_EDITION - 1; i++) {
-        t->edition[i] = digits[edition >> (60 - 4 * i) & 15];
-    }
-    t->edition[TAG_EDITION - 1] = '\0';
+    str_hex(t->edition, &bytes, sizeof(bytes));
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         len = str_append(t->text, sizeof(t->text), len, parts[i]);
     }

@@ -42,13 +42,8 @@ key_equal(struct str a, struct str b)
 void
 key_hash(struct str key, char hash[KEY_HASH + 1])
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t digest[DIGEST_SHA256];
 
     digest_sha256(key.ptr, key.len, digest);
-    for (size_t i = 0; i < DIGEST_SHA256; i++) {
-        hash[2 * i] = digits[digest[i] >> 4];
-        hash[2 * i + 1] = digits[digest[i] & 15];
-    }
-    hash[KEY_HASH] = '\0';
+    str_hex(hash, digest, sizeof(digest));
 }

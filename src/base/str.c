@@ -195,6 +195,19 @@ str_append(char *dst, size_t size, size_t len, struct str s)
     return len < size ? len + str_copy(dst + len, size - len, s) : len;
 }
 
+void
+str_hex(char *dst, const void *bytes, size_t n)
+{
+    static const char digits[] = "0123456789abcdef";
+    const uint8_t *from = bytes;
+
+    for (size_t i = 0; i < n; i++) {
+        *dst++ = digits[from[i] >> 4];
+        *dst++ = digits[from[i] & 15];
+    }
+    *dst = '\0';
+}
+
 int
 str_hex_digit(char c)
 {

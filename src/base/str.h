@@ -85,6 +85,8 @@ struct str str_cut(struct str *s, char c);
 /* A whole decimal number from min to max and nothing else; false leaves *out
  * alone.  An optional '-' is taken when min < 0. */
 bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *out);
+/* Writes n bytes as 2 * n lower-case hexadecimal digits, and a NUL. */
+void str_hex(char *dst, const void *bytes, size_t n);
 /* The value of a hexadecimal digit of either case, or -1 when c is none. */
 int str_hex_digit(char c);
 

@@ -43,15 +43,9 @@ draw(size_t n)
 static struct str
 random_hex(struct pool *pool, size_t n)
 {
-    static const char digits[] = "0123456789abcdef";
-    const uint8_t *from = draw(n);
     char *text = pool_alloc(pool, 2 * n + 1);
 
-    for (size_t i = 0; i < n; i++) {
-        text[2 * i] = digits[from[i] >> 4];
-        text[2 * i + 1] = digits[from[i] & 15];
-    }
-    text[2 * n] = '\0';
+    str_hex(text, draw(n), n);
     return str_of(text, 2 * n);
 }
 

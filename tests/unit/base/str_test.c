@@ -226,15 +226,29 @@ test_hex_digit(void **state)
     assert_int_equal(str_hex_digit('\0'), -1);
 }
 
+static void
+test_hex(void **state)
+{
+    static const uint8_t bytes[] = { 0x00, 0x0f, 0xa0, 0xff };
+    char text[9];
+
+    (void)state;
+    str_hex(text, bytes, sizeof(bytes));
+    assert_string_equal(text, "000fa0ff");
+    str_hex(text, bytes, 0);
+    assert_string_equal(text, "");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from),     cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_to_int),   cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_append),   cmocka_unit_test(test_escape),
-        cmocka_unit_test(test_distance), cmocka_unit_test(test_hex_digit),
+        cmocka_unit_test(test_hex),       cmocka_unit_test(test_from),
+        cmocka_unit_test(test_compare),   cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_cut),       cmocka_unit_test(test_to_int),
+        cmocka_unit_test(test_copy),      cmocka_unit_test(test_append),
+        cmocka_unit_test(test_escape),    cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_hex_digit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
