@@ -18,10 +18,12 @@ struct list {
 #define LIST_ITEM(node, type, member) \
     ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-/* Walks a list; the body may remove (and free) the node it is given. */
+/* Walks a list; the body may remove (and free) the node it is given.  head is
+ * evaluated once: it may be a call that looks the list up. */
 #define LIST_EACH(node, head)                                         \
-    for (struct list *node = (head)->next, *node##_next = node->next; \
-         node != (head); node = node##_next, node##_next = node->next)
+    for (struct list *node = (head)->next, *node##_head = node->prev, \
+                     *node##_next = node->next;                       \
+         node != node##_head; node = node##_next, node##_next = node->next)
 
 static inline void
 list_init(struct list *l)

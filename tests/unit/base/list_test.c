@@ -73,12 +73,44 @@ test_remove_while_walking(void **state)
     assert_int_equal(sum(&head), 2);
 }
 
+static int looked_up;
+
+static struct list *
+look_up(struct list *head)
+{
+    looked_up++;
+    return head;
+}
+
+static void
+test_head_is_looked_up_once(void **state)
+{
+    struct thing all[2] = { { .n = 1 }, { .n = 2 } };
+    struct list head;
+    int seen = 0;
+
+    (void)state;
+    list_init(&head);
+    LIST_EACH (node, look_up(&head)) {
+        fail();
+    }
+    assert_int_equal(looked_up, 1);
+    list_append(&head, &all[0].link);
+    list_append(&head, &all[1].link);
+    LIST_EACH (node, look_up(&head)) {
+        seen++;
+    }
+    assert_int_equal(seen, 2);
+    assert_int_equal(looked_up, 2);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_remove_while_walking),
+        cmocka_unit_test(test_head_is_looked_up_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
