@@ -100,17 +100,21 @@ loop_set_hooks(struct loop *l, const struct loop_hooks *h, void *arg)
     l->hooks_arg = arg;
 }
 
-/* How long this turn may sleep, as epoll_wait() wants it. */
-static int
-sleep_ms(struct loop *l, int64_t max_wait_ms)
+static bool
+has_work(struct loop *l)
 {
     bool busy =
         l->hooks.before_sleep != NULL && l->hooks.before_sleep(l->hooks_arg);
 
-    if (busy || !list_empty(&l->later) || !list_empty(&l->in_turn) || l->stop) {
-        return 0;
-    }
-    int64_t wait = timers_wait(l);
+    return busy || !list_empty(&l->later) || !list_empty(&l->in_turn) ||
+           l->stop;
+}
+
+/* How long this turn may sleep, as epoll_wait() wants it. */
+static int
+sleep_ms(const struct loop *l, int64_t now_ms, int64_t max_wait_ms)
+{
+    int64_t wait = timers_wait(l, now_ms);
 
     if (wait < 0 || (max_wait_ms >= 0 && max_wait_ms < wait)) {
         wait = max_wait_ms;
@@ -136,10 +140,12 @@ take_events(struct loop *l, int timeout)
 static void
 wait_for_events(struct loop *l, int64_t max_wait_ms)
 {
-    int timeout = sleep_ms(l, max_wait_ms);
+    bool busy = has_work(l);
+    int64_t now_us = clock_us();
+    int timeout = busy ? 0 : sleep_ms(l, now_us / 1000, max_wait_ms);
 
     if (l->on_turn != NULL && l->now_us != 0) {
-        l->on_turn(l->on_turn_arg, clock_us() - l->now_us);
+        l->on_turn(l->on_turn_arg, now_us - l->now_us);
     }
     if (l->ready_next == l->ready_count) { /* else some are left over */
         take_events(l, timeout);
@@ -175,7 +181,7 @@ deliver(struct io *io, uint32_t events)
 static void
 deliver_batch(struct loop *l)
 {
-    int64_t share = loop_share();
+    int64_t share = l->now + LOOP_MS; /* the wait has just ended */
 
     while (l->ready_next < l->ready_count) {
         const struct epoll_event *e = &l->ready[l->ready_next++];

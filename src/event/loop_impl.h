@@ -64,8 +64,9 @@ struct loop {
     struct epoll_event ready[LOOP_BATCH];
 };
 
-int64_t timers_wait(const struct loop *l); /* ms to the next one, -1: none */
-void timers_run(struct loop *l);           /* calls those that are due */
+/* ms from now_ms to the next one, -1: none. */
+int64_t timers_wait(const struct loop *l, int64_t now_ms);
+void timers_run(struct loop *l); /* calls those that are due */
 void timers_clear(struct loop *l);
 
 #endif

@@ -151,12 +151,12 @@ timer_stop(struct loop *l, struct timer *t)
 }
 
 int64_t
-timers_wait(const struct loop *l)
+timers_wait(const struct loop *l, int64_t now_ms)
 {
     if (l->timers.count == 0) {
         return -1;
     }
-    int64_t wait = l->timers.entries[0].due - clock_ms();
+    int64_t wait = l->timers.entries[0].due - now_ms;
 
     return wait > 0 ? wait : 0;
 }
