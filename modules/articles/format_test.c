@@ -366,6 +366,37 @@ test_a_list_is_its_articles(void **state)
     }
 }
 
+/* More is written than was reserved, so that the memory, in which the author of
+ * the article before stands, moves: so much of it that the old one is gone. */
+static void
+test_a_long_list_moves(void **state)
+{
+    enum { COUNT = 512 };
+    static char quotes[1000];
+    static struct article a[COUNT];
+    struct buf all;
+    struct str left;
+    size_t each;
+
+    (void)state;
+    memset(quotes, '"', sizeof(quotes));
+    for (size_t i = 0; i < COUNT; i++) {
+        a[i] = (struct article){ .id = 7,
+                                 .content = str_of(quotes, sizeof(quotes)),
+                                 .author = { .id = 1, .name = STR("N") } };
+    }
+    buf_init(&all, 4 << 20);
+    assert_int_equal(article_format_json.write_articles(&all, a, COUNT, NULL),
+                     0);
+    left = buf_str(&all);
+    each = left.len / COUNT; /* with a comma in front */
+    for (size_t i = 1; i < COUNT; i++) {
+        assert_true(str_eq(str_first(str_skip(left, i * each + 1), each - 1),
+                           str_first(str_skip(left, 1), each - 1)));
+    }
+    buf_clear(&all);
+}
+
 static void
 test_a_list_fits_its_length_and_no_less(void **state)
 {
@@ -402,6 +433,7 @@ main(void)
         cmocka_unit_test(test_json_is_written),
         cmocka_unit_test(test_every_byte_at_every_place),
         cmocka_unit_test(test_a_list_is_its_articles),
+        cmocka_unit_test(test_a_long_list_moves),
         cmocka_unit_test(test_a_list_fits_its_length_and_no_less),
     };
 
