@@ -366,8 +366,9 @@ test_a_list_is_its_articles(void **state)
     }
 }
 
-/* More is written than was reserved, so that the memory, in which the author of
- * the article before stands, moves: so much of it that the old one is gone. */
+/* Each article takes more than was reserved for it, so the memory moves.  It is
+ * so long that the system takes the old one back: an author that is copied from
+ * there ends the test. */
 static void
 test_a_long_list_moves(void **state)
 {
@@ -375,7 +376,7 @@ test_a_long_list_moves(void **state)
     static char quotes[1000];
     static struct article a[COUNT];
     struct buf all;
-    struct str left;
+    struct str list;
     size_t each;
 
     (void)state;
@@ -388,11 +389,11 @@ test_a_long_list_moves(void **state)
     buf_init(&all, 4 << 20);
     assert_int_equal(article_format_json.write_articles(&all, a, COUNT, NULL),
                      0);
-    left = buf_str(&all);
-    each = left.len / COUNT; /* with a comma in front */
+    list = buf_str(&all);
+    each = list.len / COUNT; /* with a comma in front */
     for (size_t i = 1; i < COUNT; i++) {
-        assert_true(str_eq(str_first(str_skip(left, i * each + 1), each - 1),
-                           str_first(str_skip(left, 1), each - 1)));
+        assert_true(str_eq(str_first(str_skip(list, i * each + 1), each - 1),
+                           str_first(str_skip(list, 1), each - 1)));
     }
     buf_clear(&all);
 }

@@ -100,6 +100,7 @@ loop_set_hooks(struct loop *l, const struct loop_hooks *h, void *arg)
     l->hooks_arg = arg;
 }
 
+/* Whether this turn must not sleep; the hook takes it that it may. */
 static bool
 has_work(struct loop *l)
 {
@@ -181,7 +182,7 @@ deliver(struct io *io, uint32_t events)
 static void
 deliver_batch(struct loop *l)
 {
-    int64_t share = l->now + LOOP_MS; /* the wait has just ended */
+    int64_t share = l->now + LOOP_MS; /* since the wait ended */
 
     while (l->ready_next < l->ready_count) {
         const struct epoll_event *e = &l->ready[l->ready_next++];

@@ -243,11 +243,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hex),       cmocka_unit_test(test_from),
-        cmocka_unit_test(test_compare),   cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_cut),       cmocka_unit_test(test_to_int),
-        cmocka_unit_test(test_copy),      cmocka_unit_test(test_append),
-        cmocka_unit_test(test_escape),    cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_from),      cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_parts),     cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_to_int),    cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_append),    cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_distance),  cmocka_unit_test(test_hex),
         cmocka_unit_test(test_hex_digit),
     };
 
