@@ -3,6 +3,7 @@ what is compiled of them already."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -22,26 +23,26 @@ def copy_tree(to):
         shutil.copy2(f"{ROOT}/{name}", f"{to}/{name}")
     for name in ("src", "modules", f"{OUTPUT}/obj"):
         shutil.copytree(f"{ROOT}/{name}", f"{to}/{name}", dirs_exist_ok=True)
+    shutil.copy2(f"{ROOT}/{OUTPUT}/flags", f"{to}/{OUTPUT}/flags")
 
 
 def run_in(tree, *command):
+    """What it printed."""
     done = subprocess.run(command, cwd=tree, capture_output=True, text=True,
                           check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-def keep_compiled(tree):
-    """Objects depend on the Makefile, which is new; only the table of modules
-    has to be compiled again."""
-    for folder, _, names in os.walk(f"{tree}/{OUTPUT}/obj"):
-        for name in names:
-            os.utime(f"{folder}/{name}")
-    os.unlink(f"{tree}/{OUTPUT}/obj/build/modules.o")
+def configure(tree, *options):
+    """With the compiler of this tree."""
+    with open(f"{ROOT}/Makefile", encoding="utf-8") as file:
+        compiler = re.search("^CC = (.*)", file.read(), re.M)[1]
+    run_in(tree, "env", f"CC={compiler}", "./configure", *options)
 
 
 def build(tree, *options):
-    run_in(tree, "./configure", *options)
-    keep_compiled(tree)
+    configure(tree, *options)
     run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
     return f"{tree}/{OUTPUT}/weir"
 

@@ -13,7 +13,7 @@ import pytest
 import weir as weir_py
 from control_client import WEIRCTL, ctl_json
 from http_client import get, request
-from module_tree import ROOT, OUTPUT, VARIANT, copy_tree, keep_compiled, run_in
+from module_tree import ROOT, OUTPUT, VARIANT, configure, copy_tree, run_in
 from weir import HOSTS, TRACED
 
 PAGE = f"{ROOT}/docs/adding-a-service.md"
@@ -66,8 +66,7 @@ def make_clicks(tree):
     copy, build = block("cp -r").split("./configure")
     assert "make" in build
     run_in(tree, "sh", "-ec", copy)
-    run_in(tree, "./configure")
-    keep_compiled(tree)
+    configure(tree)
     run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
     if OUTPUT != "build":
         os.symlink(f"{tree}/{OUTPUT}/weir", f"{tree}/build/weir")

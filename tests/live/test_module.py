@@ -16,7 +16,7 @@ import flv
 import weir as weir_py
 from feed import Feed
 from http_client import get
-from module_tree import (OUTPUT, ROOT, VARIANT, copy_tree, keep_compiled,
+from module_tree import (OUTPUT, ROOT, VARIANT, configure, copy_tree,
                          run_in)
 from patience import busy
 from rtmp_client import COMMAND, VIDEO, Refused, Rtmp, player, publisher
@@ -155,9 +155,14 @@ def test_a_copy_works_and_is_told_nowhere_else(tmp_path, weir, monkeypatch):
         shutil.copytree(f"{ROOT}/{name}", f"{tree}/{name}")
     run_in(tree, "sh", "-ec", walk_through())
     run_in(tree, "sh", "-ec", COPY_ECHO)
-    run_in(tree, "./configure")
-    keep_compiled(tree)
-    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
+    configure(tree)
+    said = run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
+    compiled = re.findall(r"^  CC\t.*/obj/(.*)\.o$", said, re.M)
+    assert "build/modules" in compiled
+    for name in compiled:  # nothing but what is new
+        with open(f"{tree}/{name}.c", encoding="utf-8") as file:
+            assert (re.match("modules/(mine|parrot)/|build/", name) or
+                    '#include "config.h"' in file.read()), name
     if OUTPUT != "build":
         os.symlink(f"{tree}/{OUTPUT}/weir", f"{tree}/build/weir")
     listed = subprocess.run([f"{tree}/{OUTPUT}/weir", "-V"],
