@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from browser import Browser
+from browser import AUTOPLAY, Browser
 from downloads_help import (downloads, media)  # pylint: disable=W0611
 from http_client import get
 from weir import wait_for
@@ -39,9 +39,8 @@ return [...document.querySelectorAll(
 
 
 @pytest.fixture
-def browser(tmp_path):
-    b = Browser(tmp_path / "profile",
-                "--autoplay-policy=no-user-gesture-required")
+def browser():
+    b = Browser(AUTOPLAY)
     yield b
     b.quit()
 

@@ -9,7 +9,7 @@ import pytest
 
 import flv
 import tls_files
-from browser import Browser
+from browser import AUTOPLAY, Browser
 from control_client import Control, wait_players
 from feed import Feed, kind, kinds, video_numbers
 from flv_client import FlvPlayer
@@ -517,9 +517,8 @@ player.load(); player.play();
 
 
 @pytest.fixture(name="browser")
-def open_browser(tmp_path):
-    b = Browser(tmp_path / "profile",
-                "--autoplay-policy=no-user-gesture-required")
+def open_browser():
+    b = Browser(AUTOPLAY)
     yield b
     b.quit()
 

@@ -301,7 +301,7 @@ class Crowd:
             self.watchers = [Watcher(w.http, self.source, self.digests,
                                      n % 4 == 0) for n in range(own)]
             self.players = [Ffmpeg(w) for _ in range(ffmpegs)]
-            self.page = pages and Page(w, folder / "profile", pages * [HLS_JS])
+            self.page = pages and Page(w, pages * [HLS_JS])
             wait_for(lambda: all(p.count > 25 for p in self.players), 40,
                      "ffmpeg plays")
             self.wait_steps()

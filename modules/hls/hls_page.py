@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 
-from browser import Browser
+from browser import AUTOPLAY, Browser
 from weir import wait_for
 
 STRIPES = 10  # bits of a picture's number
@@ -109,7 +109,7 @@ class Page:
     """plans: of each player {"url", "native", "config" of hls.js, "numbered",
     "after": ms}; all but the first may be left out."""
 
-    def __init__(self, w, folder, plans, plays=40):
+    def __init__(self, w, plans, plays=40):
         html = f"{w.prefix}/html"
         os.makedirs(f"{html}/vendor", exist_ok=True)
         shutil.copy("html/vendor/hls.js", f"{html}/vendor/hls.js")
@@ -117,8 +117,7 @@ class Page:
             "STRIPES", str(STRIPES))
         with open(f"{html}/players.html", "w", encoding="utf-8") as f:
             f.write(text)
-        self.browser = Browser(folder, "--autoplay-policy="
-                                       "no-user-gesture-required")
+        self.browser = Browser(AUTOPLAY)
         try:
             self.browser.open(w.http_url("/players.html"))
             wait_for(lambda: all(p["at"] > 1 for p in self.told()), plays,

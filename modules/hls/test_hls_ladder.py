@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from browser import Browser
+from browser import AUTOPLAY, Browser
 from control_client import Control
 from feed import Feed, STEP
 from hls_check import Viewer
@@ -305,7 +305,7 @@ window.told = () => ({ at, most, errors, holes: holes.slice(0, 5),
 </script>"""
 
 
-def test_levels_are_switched_without_a_gap(weir, tmp_path):
+def test_levels_are_switched_without_a_gap(weir):
     """hls.js goes up and down; nothing is missing at the seams."""
     w = start(weir)
     html = f"{w.prefix}/html"
@@ -317,7 +317,7 @@ def test_levels_are_switched_without_a_gap(weir, tmp_path):
         f.write(PAGE)
     p = encode(w, "film_high", "film_low")
     multivariant(w)
-    browser = Browser(tmp_path, "--autoplay-policy=no-user-gesture-required")
+    browser = Browser(AUTOPLAY)
     try:
         browser.open(w.http_url("/ladder.html"))
         wait_for(lambda: browser.script("return told()")["at"] > 20, 90,

@@ -256,13 +256,13 @@ video.play().catch(() => {});
 """
 
 
-def test_chromium_plays_both(weir, tool, tmp_path):
+def test_chromium_plays_both(weir, tool):
     w = start(weir)
     with open(f"{w.prefix}/html/index.html", "w", encoding="ascii") as f:
         f.write("<!DOCTYPE html><title>x</title><body></body>")
     tool(publish(w.rtmp_url("test")))
     wait_still(w)
-    b = Browser(tmp_path / "profile")
+    b = Browser()
     try:
         b.open(w.http_url("/index.html"))
         b.script(PLAY, "/live/test.still.mp4")

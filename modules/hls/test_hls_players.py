@@ -52,7 +52,7 @@ def watch(weir, folder, plans, begin, seconds):
     page = None
     try:
         wait_segments(w)
-        page = Page(w, folder / "profile", plans)
+        page = Page(w, plans)
         clock = page.clock()
         time.sleep(begin)
         before, all_late = page.told(), [[] for _ in plans]
@@ -109,7 +109,7 @@ class Away:
         try:
             wait_segments(w)
             self.ffmpeg = Ffmpeg(w)
-            self.page = Page(w, folder / "profile", [
+            self.page = Page(w, [
                 {"url": TARGET}, {"url": TARGET, "native": True}])
             self.clock = self.page.clock()
             wait_for(lambda: self.ffmpeg.count > 25, 40, "ffmpeg plays")
@@ -196,14 +196,14 @@ def tracks_of(clips, names):
                   number=max(0, i - 1)) for i, name in enumerate(names)]
 
 
-def play(folder, p, w):
+def play(p, w):
     """hls.js and the browser itself show and hear what is published."""
     plans = [{"url": TARGET, "native": native} for native in (False, True)]
     page = None
     p.send(8)
     p.run()
     try:
-        page = Page(w, folder / "profile", plans)
+        page = Page(w, plans)
 
         def all_play():
             told = page.told()
@@ -220,14 +220,14 @@ def play(folder, p, w):
 
 @pytest.mark.parametrize("names", [
     ("vp9", "opus"), ("av1", "flac"), ("h264", "aac", "opus")], ids="-".join)
-def test_codecs_in_chromium(weir, clips, tmp_path, names):
+def test_codecs_in_chromium(weir, clips, names):
     w = weir(workers=2, **SETTINGS)
-    play(tmp_path, EnhancedPublisher(
+    play(EnhancedPublisher(
         w.rtmp, tracks=tracks_of(clips, names)), w)
 
 
 @pytest.mark.parametrize("begin", [2 ** 31 - 12000, BEFORE_WRAP - 7000])
-def test_a_day_in_chromium(weir, clips, tmp_path, begin):
+def test_a_day_in_chromium(weir, clips, begin):
     """Times of more than 24 hours, over the wraps of timestamps at 24.8 and
     49.7 days."""
     w = weir(workers=2, **SETTINGS)
@@ -235,7 +235,7 @@ def test_a_day_in_chromium(weir, clips, tmp_path, begin):
                           tracks=tracks_of(clips, ("h264", "aac")))
     p.send(4)
     p.jump(86400000)
-    play(tmp_path, p, w)
+    play(p, w)
 
 
 def test_gstreamer(weir, clips, tool):

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 import amf0
-from browser import Browser
+from browser import AUTOPLAY, Browser
 from enhanced_publisher import Clips, EnhancedPublisher, Track
 from hls_check import Viewer
 from hls_outputs import Taker, publish_all
@@ -291,7 +291,7 @@ def wait_for_both(browser):
 
 
 @pytest.mark.parametrize("mode", ["", "#low"])
-def test_hls_js_shows_both(weir, clips, tmp_path, mode):
+def test_hls_js_shows_both(weir, clips, mode):
     """A line is shown at the picture that it was sent with, and once; with low
     latency, while its segment is under way."""
     messages = [(1000 * i + 500, line(f"line {i}")) for i in range(900)]
@@ -307,8 +307,7 @@ def test_hls_js_shows_both(weir, clips, tmp_path, mode):
         Track(clips.make("aac", seconds=2))])
     p.send(6)
     p.run()
-    b = Browser(tmp_path / "profile",
-                "--autoplay-policy=no-user-gesture-required")
+    b = Browser(AUTOPLAY)
     try:
         b.open(w.http_url("/text.html" + mode))
         wait_for_both(b)

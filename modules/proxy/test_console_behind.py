@@ -37,14 +37,14 @@ def players(b):
         """)
 
 
-def test_the_console_behind_another_weir(weir, tool, tmp_path):
+def test_the_console_behind_another_weir(weir, tool):
     inner = weir(locations=STAT)
     shutil.copytree("html", f"{inner.prefix}/html", dirs_exist_ok=True)
     outer = weir(at_root(types.SimpleNamespace(
         url=f"http://127.0.0.1:{inner.http}")))
     outer.may_grow = True  # it keeps connections to the inner one
     tool(Tool("ffmpeg", *PICTURE, inner.rtmp_url("test")))
-    b = Browser(tmp_path / "profile")
+    b = Browser()
     try:
         b.open(outer.http_url("/"))
         b.wait_text("#link", "^live$")
@@ -63,4 +63,4 @@ def test_the_console_behind_another_weir(weir, tool, tmp_path):
                  "messages and events")
     finally:
         b.quit()
-    assert "101" in outer.access_log()
+    wait_for(lambda: '" 101 ' in outer.access_log(), 10, "the tunnel's line")

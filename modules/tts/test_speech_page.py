@@ -9,7 +9,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser import Browser
+from browser import AUTOPLAY, Browser
 from http_client import get, request
 from weir import wait_for
 
@@ -38,9 +38,8 @@ FITS = "return document.documentElement.scrollWidth <= innerWidth"
 
 
 @pytest.fixture
-def browser(tmp_path):
-    b = Browser(tmp_path / "profile",
-                "--autoplay-policy=no-user-gesture-required")
+def browser():
+    b = Browser(AUTOPLAY)
     yield b
     b.quit()
 
@@ -76,7 +75,8 @@ def options(b, name):
 def asked(b):
     """The request, as the line for the terminal has it."""
     line = b.text("#curl")
-    return json.loads(line[line.index("--json '") + 8:line.rindex("' --out")])
+    return json.loads(line[line.index("--json '") + 8:line.rindex("' --out")]
+                      .replace("'\\''", "'"))
 
 
 def test_it_plays_what_is_written(weir, browser):
@@ -122,10 +122,8 @@ def test_voices_variants_and_scales_are_asked_for(weir, browser):
     choose(b, "noise_scale", "0")
     choose(b, "noise_w_scale", "0.5")
     write(b, "Sag's noch einmal.")
-    said = b.text("#curl")
-    assert said.startswith(f"curl {w.http_url('/speech/')} --json '")
-    assert json.loads(said[said.index("'") + 1:said.rindex("'")]
-                      .replace("'\\''", "'")) == {
+    assert b.text("#curl").startswith(f"curl {w.http_url('/speech/')} --json '")
+    assert asked(b) == {
         "text": "Sag's noch einmal.", "voice": "de", "speaker": "f3",
         "length_scale": 2, "noise_scale": 0, "noise_w_scale": 0.5}
     b.click("#speak")

@@ -1,11 +1,15 @@
 """Chromium without a window, for what is made to be looked at."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import itertools
 import json
 import os
 import re
+import tempfile
 import time
+import urllib.request
 
+import websocket
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
@@ -18,7 +22,10 @@ from weir import wait_for
 ARGUMENTS = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage",
              "--mute-audio", "--no-first-run", "--disable-extensions",
              "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--disable-default-apps", "--no-proxy-server"]
+             "--disable-sync", "--disable-default-apps", "--no-proxy-server",
+             "--remote-allow-origins=*"]
+
+AUTOPLAY = "--autoplay-policy=no-user-gesture-required"
 
 # The picture as 64 x 36 points, [red, green, blue] each; null: none yet.
 POINTS = """
@@ -56,25 +63,103 @@ def number_of(text):
     return float(found[1]) * UNITS[found[2]] if found else None
 
 
-class Browser:
-    def __init__(self, profile, *arguments, width=1280, height=900):
+class Chromium:
+    """A program that several tests use, one after the other: to start one costs
+    more than most of them do.  Each test has a context of its own, as a private
+    window is: its cookies, caches and stores are its own and go with it."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.folder = tempfile.TemporaryDirectory()
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
         for argument in [*ARGUMENTS, *arguments]:
             options.add_argument(argument)
         if os.geteuid() == 0:
             options.add_argument("--no-sandbox")
-        options.add_argument(f"--user-data-dir={profile}")
-        options.add_argument(f"--window-size={width},{height}")
+        options.add_argument(f"--user-data-dir={self.folder.name}")
         options.set_capability("goog:loggingPrefs",
                                {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(
             service=Service("/usr/bin/chromedriver"), options=options)
+        self.home = self.driver.current_window_handle
+        place = self.driver.capabilities["goog:chromeOptions"]
+        with urllib.request.urlopen(
+                f"http://{place['debuggerAddress']}/json/version") as answer:
+            url = json.load(answer)["webSocketDebuggerUrl"]
+        self.socket = websocket.create_connection(url, suppress_origin=True)
+        self.calls = itertools.count(1)
+        self.context = None
+
+    def call(self, method, **parameters):
+        """Of the browser itself, which chromedriver does not offer."""
+        number = next(self.calls)
+        self.socket.send(json.dumps({"id": number, "method": method,
+                                     "params": parameters}))
+        while True:
+            answer = json.loads(self.socket.recv())
+            if answer.get("id") == number:
+                return answer["result"]
+
+    def begin(self, width, height):
+        """A context with one window, which is the driver's."""
+        self.context = self.call("Target.createBrowserContext")[
+            "browserContextId"]
+        self.open(newWindow=True, width=width, height=height)
+        for kind in ("browser", "performance"):
+            self.driver.get_log(kind)  # what was before
+
+    def open(self, **how):
+        """A window or tab of the context, which is the driver's then."""
+        self.driver.switch_to.window(self.call(
+            "Target.createTarget", url="about:blank",
+            browserContextId=self.context, **how)["targetId"])
+
+    def end(self):
+        """Closes the windows of the context."""
+        self.call("Target.disposeBrowserContext",
+                  browserContextId=self.context)
+        self.driver.switch_to.window(self.home)
+
+    def quit(self):
+        try:
+            self.socket.close()
+            self.driver.quit()
+        except (OSError, WebDriverException):
+            pass  # it has crashed: the test has failed already
+        self.folder.cleanup()
+
+
+idle = []  # Chromiums that no test uses
+
+
+def quit_idle():
+    """At the end of all tests of this process."""
+    while idle:
+        idle.pop().quit()
+
+
+class Browser:
+    def __init__(self, *arguments, width=1280, height=900):
+        same = [c for c in idle if c.arguments == arguments]
+        if same:
+            idle.remove(same[0])
+        self.chromium = same[0] if same else Chromium(arguments)
+        self.driver = self.chromium.driver
+        self.chromium.begin(width, height)
         self.driver.set_page_load_timeout(busy(20))
         self.driver.set_script_timeout(busy(10))
 
     def open(self, url):
         self.driver.get(url)
+
+    def open_tab(self):
+        self.chromium.open()
+
+    def windows(self):
+        """Of this test; the driver knows of one more."""
+        return [w for w in self.driver.window_handles
+                if w != self.chromium.home]
 
     def script(self, text, *arguments):
         return self.driver.execute_script(text, *arguments)
@@ -169,7 +254,11 @@ class Browser:
                 if entry["level"] in ("WARNING", "SEVERE")]
 
     def quit(self):
+        """One that answers is kept for the next test."""
         try:
-            self.driver.quit()
-        except WebDriverException:
-            pass  # it has crashed: the test has failed already
+            self.chromium.end()
+        except (KeyError, OSError, WebDriverException,
+                websocket.WebSocketException):
+            self.chromium.quit()
+        else:
+            idle.append(self.chromium)

@@ -26,8 +26,8 @@ ROW = ".streams tbody tr"
 
 
 @pytest.fixture
-def browser(tmp_path):
-    b = Browser(tmp_path / "profile")
+def browser():
+    b = Browser()
     yield b
     b.quit()
 

@@ -15,8 +15,8 @@ from weir import configuration, wait_for
 
 
 @pytest.fixture
-def browser(tmp_path):
-    b = Browser(tmp_path / "profile")
+def browser():
+    b = Browser()
     yield b
     b.quit()
 

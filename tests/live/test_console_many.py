@@ -55,10 +55,10 @@ def fixture_crowd():
         f.c.close()
 
 
-def test_many_streams_cost_little(weir, crowd, tmp_path):
+def test_many_streams_cost_little(weir, crowd):
     w = console(weir, STAT, workers=2, http="gzip = true;")
     crowd(w)
-    b = Browser(tmp_path / "profile")
+    b = Browser()
     try:
         b.open(w.http_url("/"))
         wait_for(lambda: b.script(

@@ -39,8 +39,8 @@ def look(b, url):
 
 
 @pytest.fixture
-def browser(tmp_path):
-    b = Browser(tmp_path / "profile")
+def browser():
+    b = Browser()
     yield b
     b.quit()
 
@@ -62,10 +62,10 @@ def test_ten_tabs_are_live_at_once(weir, browser):
     b = browser
     for n in range(10):
         if n > 0:
-            b.driver.switch_to.new_window("tab")
+            b.open_tab()
         look(b, w.http_url("/"))
         live_by_socket(b)
-    for tab in b.driver.window_handles:
+    for tab in b.windows():
         b.driver.switch_to.window(tab)
         b.wait_text(ROW, r"live/room\s+live\b")
         live_by_socket(b)

@@ -166,10 +166,9 @@ fetch(url, options).then(async (r) => done([r.status, await r.text()]),
 
 
 @pytest.fixture
-def evil(tmp_path):
+def evil():
     """For which evil.example is this machine."""
-    b = Browser(tmp_path / "profile",
-                "--host-resolver-rules=MAP evil.example 127.0.0.1")
+    b = Browser("--host-resolver-rules=MAP evil.example 127.0.0.1")
     yield b
     b.quit()
 

@@ -299,8 +299,8 @@ function connect(options) {
 
 
 @pytest.fixture
-def browser(tmp_path):
-    b = Browser(tmp_path / "profile")
+def browser():
+    b = Browser()
     yield b
     b.quit()
 

@@ -5,6 +5,7 @@ import fcntl
 import itertools
 import os
 import signal
+import sys
 import uuid
 
 import pytest
@@ -100,6 +101,8 @@ def session_folder(config):
 
 def pytest_unconfigure(config):
     """The last one out turns off the server."""
+    if "browser" in sys.modules:
+        sys.modules["browser"].quit_idle()
     if not hasattr(config, "workerinput"):
         database.end_common_server(session_folder(config))
 
