@@ -4,6 +4,7 @@
  *
  *   pidfile.c            the pid file
  *   privilege.c          giving root away
+ *   privilege_names.c    what the name service said (privilege_names.h)
  *   privilege_program.c  the user of programs, what their starter keeps
  *   title.c              process titles
  *

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "proc/privilege_names.h"
 
-#define NAME_SIZE 256
-
+/* The user that a process becomes. */
 struct identity {
-    char user[NAME_SIZE];
+    const struct privilege_user_entry *user; /* NULL: who it is */
     uid_t uid;
     gid_t gid;
     bool one_group; /* a group was named: no others */
@@ -27,37 +27,20 @@ struct identity {
 static int
 find_user(struct str user, struct identity *who, struct errmsg *err)
 {
-    char room[4096];
-    struct passwd pw, *found = NULL;
-
-    str_copy(who->user, sizeof(who->user), user);
-    int rc = getpwnam_r(who->user, &pw, room, sizeof(room), &found);
-
-    if (found == NULL) {
-        return errmsg_set(err, "there is no user \"%s\"%s%s", who->user,
-                          rc != 0 ? ": " : "", rc != 0 ? strerror(rc) : "");
+    who->user = privilege_names_user(user, err);
+    if (who->user == NULL) {
+        return -1;
     }
-    who->uid = pw.pw_uid;
-    who->gid = pw.pw_gid;
+    who->uid = who->user->uid;
+    who->gid = who->user->gid;
     return 0;
 }
 
 static int
 find_group(struct str group, struct identity *who, struct errmsg *err)
 {
-    char name[NAME_SIZE], room[16384];
-    struct group gr, *found = NULL;
-
-    str_copy(name, sizeof(name), group);
-    int rc = getgrnam_r(name, &gr, room, sizeof(room), &found);
-
-    if (found == NULL) {
-        return errmsg_set(err, "there is no group \"%s\"%s%s", name,
-                          rc != 0 ? ": " : "", rc != 0 ? strerror(rc) : "");
-    }
-    who->gid = gr.gr_gid;
     who->one_group = true;
-    return 0;
+    return privilege_names_group(group, &who->gid, err);
 }
 
 /* ---- who ---- */
@@ -100,7 +83,7 @@ privilege_tell(struct str user)
 const char *
 privilege_who(void)
 {
-    static char text[NAME_SIZE + 16];
+    static char text[PRIVILEGE_NAME_SIZE + 16];
     char room[4096];
     struct passwd pw, *found = NULL;
     int why = errno;
@@ -136,12 +119,14 @@ privilege_find_group(struct str group, struct errmsg *err)
 static int
 become(const struct identity *who, struct errmsg *err)
 {
-    int groups = who->one_group ? setgroups(1, &who->gid)
-                                : initgroups(who->user, who->gid);
+    const struct privilege_user_entry *user = who->user;
+    int groups = who->one_group || user->group_count == 0
+                     ? setgroups(1, &who->gid)
+                     : setgroups((size_t)user->group_count, user->groups);
 
     if (groups == -1 || setresgid(who->gid, who->gid, who->gid) == -1 ||
         setresuid(who->uid, who->uid, who->uid) == -1) {
-        return errmsg_sys(err, "cannot become user \"%s\"", who->user);
+        return errmsg_sys(err, "cannot become user \"%s\"", user->name);
     }
     return 0;
 }
@@ -159,14 +144,14 @@ verify(const struct identity *who, struct errmsg *err)
     }
     for (int i = 0; i < 3; i++) {
         if (u[i] != who->uid || g[i] != who->gid) {
-            return errmsg_set(err, "user \"%s\" was not taken on whole",
-                              who->user);
+            return errmsg_set(err, "user %u was not taken on whole",
+                              (unsigned)who->uid);
         }
     }
     if (who->uid != 0 &&
         (setresuid(0, 0, 0) == 0 || setuid(0) == 0 || seteuid(0) == 0)) {
-        return errmsg_set(err, "root could be had back from user \"%s\"",
-                          who->user);
+        return errmsg_set(err, "root could be had back from user %u",
+                          (unsigned)who->uid);
     }
     return 0;
 }
@@ -196,7 +181,7 @@ privilege_drop(struct str user, struct str group, struct errmsg *err)
     }
     if (geteuid() != 0) {
         return errmsg_set(err, "cannot become user \"%s\": not started as root",
-                          who.user);
+                          who.user->name);
     }
     return become(&who, err) == -1 ? -1 : verify(&who, err);
 }

@@ -9,29 +9,17 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <pwd.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "proc/privilege_names.h"
 
 #define NAME "weir-program"
 
 /* ---- who ---- */
-
-/* The group of a user that has a name; of a number alone, that number. */
-static void
-find_group(uid_t uid, struct privilege_ids *ids)
-{
-    char room[4096];
-    struct passwd pw, *found = NULL;
-
-    getpwuid_r(uid, &pw, room, sizeof(room), &found);
-    ids->uid = uid;
-    ids->gid = found != NULL ? pw.pw_gid : (gid_t)uid;
-}
 
 /* As root. */
 static int
@@ -47,7 +35,7 @@ find(struct str program_user, struct privilege_ids *ids, struct errmsg *err)
     } else if (privilege_user_id(STR(NAME), &uid, &ignored) == -1) {
         uid = PRIVILEGE_PROGRAM;
     }
-    find_group(uid, ids);
+    *ids = (struct privilege_ids){ uid, privilege_names_group_of(uid) };
     return 0;
 }
 

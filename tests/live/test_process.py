@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import weir as weir_py
 from feed import Feed, read_until
 from http_client import Http, get
 from patience import busy
@@ -346,3 +347,34 @@ def test_systemd_notification(tmp_path):
         assert p.wait(busy(15)) == 0
     assert b"STOPPING=1" in s.recv(1000)
     s.close()
+
+
+WITH_USERS = """#!/bin/sh
+exec unshare -m --propagation private sh -c '
+mount --bind {users} /etc/passwd && exec {binary} "$@"' weir "$@"
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_name_service_that_is_away_keeps_nobody_down(weir, tmp_path,
+                                                       monkeypatch):
+    """Who the processes become is known since the file was read."""
+    users = tmp_path / "passwd"
+    with open("/etc/passwd", encoding="utf-8") as f:
+        users.write_text(f.read() + "guest:x:4321:4321::/:/bin/false\n")
+    program = tmp_path / "weir"
+    program.write_text(WITH_USERS.format(users=users,
+                                         binary=weir_py.BINARY))
+    program.chmod(0o755)
+    monkeypatch.setattr(weir_py, "BINARY", str(program))
+    w = weir(workers=1, top='user = "guest";')
+    users.write_text("root:x:0:0::/root:/bin/sh\n")
+    for _ in range(2):
+        before = w.workers()
+        os.kill(before[0], signal.SIGKILL)
+        after = wait_for(lambda old=before: w.workers() != old and w.workers(),
+                         10, "another worker")
+        wait_for(lambda pid=after[0]: os.stat(f"/proc/{pid}").st_uid == 4321,
+                 10, "a worker that is the user")
+    w.reload(good=False)
+    assert 'there is no user "guest"' in w.log()

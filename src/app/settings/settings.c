@@ -19,6 +19,7 @@
 #include "conf/rows.h"
 #include "net/egress.h"
 #include "proc/life.h"
+#include "proc/privilege_names.h"
 
 #define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
 #define MIB(n) ((int64_t)(n)*1024 * 1024)
@@ -271,19 +272,35 @@ find_conflicts(struct pool *pool, const struct settings *s)
     return mistakes;
 }
 
+/* The users and groups of the processes are known from now on; one that cannot
+ * be found is told when a process begins. */
+static void
+know_users(const struct settings *s)
+{
+    struct privilege_ids ignored;
+    struct errmsg err;
+
+    privilege_ids(s->user, s->group, &ignored, &err);
+    privilege_program(s->program_user, &ignored, &err);
+}
+
 struct conf *
 settings_load(const char *path, char **mistakes)
 {
+    privilege_ask(true); /* the names of users, from now on as they are now */
     struct conf *c =
         conf_load(path, settings_rows(), sizeof(struct settings), mistakes);
 
-    if (c == NULL) {
-        return NULL;
+    if (c != NULL) {
+        *mistakes = find_conflicts(conf_pool(c), settings_of(c));
     }
-    *mistakes = find_conflicts(conf_pool(c), settings_of(c));
-    if (*mistakes != NULL) {
+    if (c != NULL && *mistakes != NULL) {
         conf_free(&c);
     }
+    if (c != NULL) {
+        know_users(settings_of(c));
+    }
+    privilege_ask(false);
     return c;
 }
 
