@@ -53,7 +53,8 @@ ask_upgrade(const struct http_request *r)
     struct str protocols =
         header_join(r->pool, r->headers, r->header_count, STR("Upgrade"));
 
-    return r->version == 11 && http_has_word(connection, STR("Upgrade")) &&
+    return r->version == 11 && http_body_length(r) == 0 &&
+                   http_has_word(connection, STR("Upgrade")) &&
                    !names_http(protocols)
                ? protocols
                : STR_NONE;

@@ -95,7 +95,8 @@ void exchange_detach(struct proxy_exchange *x, const char *reason);
 
 /* Makes x->head for the server that was chosen; -1: memory is out. */
 int ask_write_head(struct proxy_exchange *x);
-/* The other protocols that the client asks for; empty: none. */
+/* The other protocols that the client asks for; empty: none, or behind a body,
+ * which would stand in front of the tunnel. */
 struct str ask_upgrade(const struct http_request *r);
 bool ask_is_idempotent(struct str method);
 

@@ -292,15 +292,34 @@ judge_expect(struct http_head *head)
     return REFUSE_NONE;
 }
 
+static bool
+names_websocket(struct str protocols)
+{
+    while (protocols.len > 0) {
+        struct str one = str_cut(&protocols, ',');
+
+        if (str_eq_nocase(str_trim(str_cut(&one, '/')), STR("websocket"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Protocols that we do not speak are ignored (RFC 9110, 7.8): clients ask for
+ * h2c with any request.  Behind the head of a WebSocket come frames and no
+ * body. */
 static enum http_refusal
 judge_upgrade(struct http_head *head)
 {
-    bool more;
     bool body = head->chunked || head->length > 0;
 
-    return body && find(head, STR("Upgrade"), &more) != NULL
-               ? REFUSE_UPGRADE_BODY
-               : REFUSE_NONE;
+    for (size_t i = 0; body && i < head->header_count; i++) {
+        if (str_eq_nocase(head->headers[i].name, STR("Upgrade")) &&
+            names_websocket(head->headers[i].value)) {
+            return REFUSE_UPGRADE_BODY;
+        }
+    }
+    return REFUSE_NONE;
 }
 
 enum http_refusal

@@ -43,7 +43,7 @@ static const struct {
     [REFUSE_CODINGS] = { 400, "more than one Transfer-Encoding" },
     [REFUSE_CODING_ON_10] = { 400, "Transfer-Encoding in HTTP/1.0" },
     [REFUSE_BOTH] = { 400, "Content-Length beside Transfer-Encoding" },
-    [REFUSE_UPGRADE_BODY] = { 400, "Upgrade with a body" },
+    [REFUSE_UPGRADE_BODY] = { 400, "WebSocket with a body" },
     [REFUSE_EXPECT] = { 417, "unknown expectation" },
     [REFUSE_CHUNK] = { 400, "malformed chunk" },
     [REFUSE_CHUNK_EXTENSION] = { 400, "bad or too long chunk extension" },

@@ -59,7 +59,8 @@ REFUSED = {
                                             "\r\n0\r\n\r\n",
     "upgrade with a body": P + "Connection: upgrade\r\nUpgrade: websocket\r\n"
                                "Content-Length: 3\r\n\r\nabc",
-    "upgrade with chunks": P + "Connection: upgrade\r\nUpgrade: h2c\r\n"
+    "upgrade with chunks": P + "Connection: upgrade\r\n"
+                               "Upgrade: h2c, websocket\r\n"
                                "Transfer-Encoding: chunked\r\n\r\n"
                                "0\r\n\r\n",
     # lines
