@@ -128,9 +128,8 @@ static unsigned
 rights_of(const struct rights *r)
 {
     bool inet = r->connect_any || r->ports.count > 0;
-    unsigned has = inet && !r->connect_any ? OF_NAMED_PORTS : OF_ANY_PORT;
+    unsigned has = r->fork ? OF_FORK : 0U;
 
-    has |= r->fork ? OF_FORK : 0U;
     has |= r->resize ? OF_RESIZE : 0U;
     has |= r->seal ? OF_SEAL : 0U;
     has |= r->write.count > 0 ? OF_WRITE : 0U;

@@ -22,13 +22,11 @@ enum sandbox_who {
     OF_FORK = 1 << 2,
     OF_RESIZE = 1 << 3,
     OF_WRITE = 1 << 4,
-    OF_CONNECT = 1 << 5,     /* to anything: sockets are made */
-    OF_INET = 1 << 6,        /* over the network */
-    OF_NAMED_PORTS = 1 << 7, /* Landlock looks at ports; or ... */
-    OF_ANY_PORT = 1 << 8,    /* nobody has to */
-    OF_NARROW = 1 << 9,      /* a child without sanitizers; or ... */
-    OF_SANITIZER = 1 << 10,  /* one with them */
-    OF_SEAL = 1 << 11,
+    OF_CONNECT = 1 << 5,   /* to anything: sockets are made */
+    OF_INET = 1 << 6,      /* over the network */
+    OF_NARROW = 1 << 7,    /* a child without sanitizers; or ... */
+    OF_SANITIZER = 1 << 8, /* one with them */
+    OF_SEAL = 1 << 9,
 };
 
 #define SANDBOX_TESTS 2

@@ -44,6 +44,17 @@
 #define NONE_OF(argument, mask) MASKED(argument, mask, 0)
 #define IS_NULL(argument) IS(argument, 0), UPPER_IS(argument, 0)
 
+/* ---- everybody ---- */
+
+/* To send can be to connect, which Landlock does not look at.  A process that
+ * connects to nothing has sockets, too.  The kernel takes no such flag from a
+ * message itself. */
+static const struct sandbox_rule send_rules[] = {
+    { SYS_sendto, { NONE_OF(3, MSG_FASTOPEN) } },
+    { SYS_sendmsg, { NONE_OF(2, MSG_FASTOPEN) } },
+    { SYS_sendmmsg, { NONE_OF(3, MSG_FASTOPEN) } },
+};
+
 /* ---- every child ---- */
 
 static const int base[] = {
@@ -302,15 +313,6 @@ static const struct sandbox_rule inet_rules[] = {
     { SYS_socket, { IS(0, AF_INET6), IS(2, IPPROTO_UDP) } },
 };
 
-static const int send_calls[] = { SYS_sendto, SYS_sendmsg, SYS_sendmmsg };
-
-/* To send can be to connect, to a port that Landlock does not look at. */
-static const struct sandbox_rule send_rules[] = {
-    { SYS_sendto, { NONE_OF(3, MSG_FASTOPEN) } },
-    { SYS_sendmsg, { NONE_OF(2, MSG_FASTOPEN) } },
-    { SYS_sendmmsg, { NONE_OF(3, MSG_FASTOPEN) } },
-};
-
 /* ---- starters and programs ---- */
 
 static const struct sandbox_rule program_rules[] = {
@@ -334,6 +336,10 @@ const int sandbox_never[] = {
     SYS_sendto,
     SYS_sendmsg,
     SYS_sendmmsg,
+    /* servers: a socket that listens is bound, unasked, to all addresses */
+    SYS_listen,
+    SYS_accept,
+    SYS_accept4,
     /* other processes */
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -410,8 +416,7 @@ const size_t sandbox_never_count =
 /* clang-format off */
 const struct sandbox_row sandbox_rows[] = {
     /* who has it               any arguments          certain arguments */
-    { OF_ANY_PORT,              LIST(send_calls),      NOTHING },
-    { OF_NAMED_PORTS,           NOTHING,               LIST(send_rules) },
+    { OF_CHILD | OF_PROGRAM,    NOTHING,               LIST(send_rules) },
     { OF_CHILD,                 LIST(base),            LIST(base_rules) },
     { OF_NARROW,                NOTHING,               LIST(narrow_rules) },
     { OF_SANITIZER,             LIST(sanitizer),       NOTHING },

@@ -35,6 +35,7 @@ NOTHING = {
     "limit itself": EPERM,
     "connect": EPERM,
     "connect elsewhere": EPERM,
+    "connect by sending": EPERM,
     "bind": EPERM,
     "listen": EPERM,
     "mount": EPERM,

@@ -12,6 +12,8 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -107,26 +109,61 @@ restrict_files(const struct supervise *s, int version)
 #define NATIVE AUDIT_ARCH_AARCH64
 #endif
 
-/* Landlock looks at TCP alone: no other sockets are made. */
+#define X32_BIT 0x40000000U
+#define LOAD(field) \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)
+#define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define IS(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
+#define REFUSE_CALL(call) IS(call, 0, 1), REFUSE
+#define REFUSE_FLAG(call, argument, flag)                                     \
+    IS(call, 0, 4), LOAD(args[argument]),                                     \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(flag), 0, 1), REFUSE, \
+        ALLOW
+
+/* Landlock looks at connect() and bind() of TCP alone.  So no other sockets are
+ * made, nothing connects by sending, and nothing listens, which binds a socket
+ * to any port.  A ring would make calls that no filter sees. */
 static int
 restrict_sockets(void)
 {
     static struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 0, 9),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 offsetof(struct seccomp_data, args[0])),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 offsetof(struct seccomp_data, args[1])),
+        LOAD(arch),
+        IS(NATIVE, 1, 0),
+        REFUSE, /* a processor's other calls have other numbers */
+        LOAD(nr),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1),
+        REFUSE,
+        REFUSE_CALL(SYS_listen),
+        REFUSE_CALL(SYS_accept),
+        REFUSE_CALL(SYS_accept4),
+        REFUSE_CALL(SYS_io_uring_setup),
+        REFUSE_FLAG(SYS_sendto, 3, MSG_FASTOPEN),
+        REFUSE_FLAG(SYS_sendmsg, 2, MSG_FASTOPEN),
+        REFUSE_FLAG(SYS_sendmmsg, 3, MSG_FASTOPEN),
+        IS(SYS_setsockopt, 0, 6),
+        LOAD(args[1]),
+        IS(IPPROTO_TCP, 0, 3),
+        LOAD(args[2]),
+        IS(TCP_ULP, 0, 1),
+        REFUSE, /* one of them makes it a socket of SMC */
+        ALLOW,
+        IS(SYS_socket, 1, 0),
+        ALLOW,
+        LOAD(args[0]),
+        IS(AF_INET, 2, 0),
+        IS(AF_INET6, 1, 0),
+        REFUSE,
+        LOAD(args[1]),
         BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
                  ~(uint32_t)(SOCK_NONBLOCK | SOCK_CLOEXEC)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        IS(SOCK_STREAM, 1, 0),
+        REFUSE,
+        LOAD(args[2]),
+        IS(0, 2, 0),
+        IS(IPPROTO_TCP, 1, 0),
+        REFUSE, /* MPTCP, SCTP, SMC */
+        ALLOW,
     };
     const struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]),
                                         filter };

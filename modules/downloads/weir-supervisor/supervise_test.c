@@ -15,7 +15,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -359,6 +362,163 @@ test_one_port_is_reached(void **state)
     close(two);
 }
 
+/* ---- ways that are none ---- */
+
+/* Each says what came of it, on a socket that is connected to nothing. */
+static int
+try_sendto(int fd)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET };
+
+    return (int)sendto(fd, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&at,
+                       sizeof(at));
+}
+
+static int
+try_sendmsg(int fd)
+{
+    struct msghdr m = { .msg_iovlen = 0 };
+
+    return (int)sendmsg(fd, &m, MSG_FASTOPEN | MSG_NOSIGNAL);
+}
+
+static int
+try_sendmmsg(int fd)
+{
+    struct mmsghdr m = { .msg_len = 0 };
+
+    return sendmmsg(fd, &m, 1, MSG_FASTOPEN | MSG_NOSIGNAL);
+}
+
+static int
+try_listen(int fd)
+{
+    return listen(fd, 1);
+}
+
+static int
+try_accept(int fd)
+{
+    return (int)syscall(SYS_accept, fd, NULL, NULL);
+}
+
+static int
+try_accept4(int fd)
+{
+    return accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+}
+
+static int
+try_ring(int fd)
+{
+    (void)fd;
+    return (int)syscall(SYS_io_uring_setup, 0, NULL);
+}
+
+static int
+try_layer(int fd)
+{
+    return setsockopt(fd, IPPROTO_TCP, TCP_ULP, "none", 4);
+}
+
+static int
+try_many_paths(int fd)
+{
+    (void)fd;
+    return socket(AF_INET, SOCK_STREAM, 262);
+}
+
+static int
+try_datagrams(int fd)
+{
+    (void)fd;
+    return socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+#ifdef __x86_64__
+static int
+try_other_numbers(int fd)
+{
+    return (int)syscall(0x40000000 + SYS_listen, fd, 1);
+}
+
+static void
+no_such_calls(int number)
+{
+    (void)number;
+    _exit(0);
+}
+
+/* listen() of 32 bits; a process of its own, as not every kernel has it. */
+static int
+try_old_calls(int fd)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int answer = 363; /* listen() */
+
+        signal(SIGSEGV, no_such_calls);
+        __asm__ volatile("int $0x80"
+                         : "+a"(answer)
+                         : "b"(fd), "c"(1)
+                         : "memory", "r8", "r9", "r10", "r11");
+        _exit(answer == -EACCES ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    errno = status == 0 ? EACCES : 0;
+    return -1;
+}
+#endif
+
+/* The engine's side. */
+static int
+try_ways(void)
+{
+    static const struct {
+        const char *name;
+        int (*try)(int fd);
+    } tries[] = {
+        { "sendto", try_sendto },
+        { "sendmsg", try_sendmsg },
+        { "sendmmsg", try_sendmmsg },
+        { "listen", try_listen },
+        { "accept", try_accept },
+        { "accept4", try_accept4 },
+        { "ring", try_ring },
+        { "layer", try_layer },
+        { "many paths", try_many_paths },
+        { "datagrams", try_datagrams },
+#ifdef __x86_64__
+        { "other numbers", try_other_numbers },
+        { "old calls", try_old_calls },
+#endif
+    };
+
+    for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        if (fd == -1 || tries[i].try(fd) != -1 || errno != EACCES) {
+            printf("%s: %s\n", tries[i].name, strerror(errno));
+        }
+        close(fd);
+    }
+    printf("tried\n");
+    return 0;
+}
+
+static void
+test_no_other_ways(void **state)
+{
+    char self[PATH_MAX] = "", script[PATH_MAX + 16];
+
+    (void)state;
+    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    snprintf(script, sizeof(script), "exec '%s' ways", self);
+    assert_string_equal(output_of(script, "0"), "tried\n");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -376,8 +536,12 @@ main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_writes_stay_inside, begin, finish),
         cmocka_unit_test_setup_teardown(test_one_port_is_reached, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(test_no_other_ways, begin, finish),
     };
 
+    if (argc == 2) {
+        return try_ways();
+    }
     if (argc > 2) {
         struct supervise s = { .folder = 3, .argv = argv + 2 };
 

@@ -111,6 +111,53 @@ programs_have_no_use_for(void **state)
     assert_int_equal(run(try_port), 0);
 }
 
+/* Numbers of another set of calls of the same processor. */
+static int
+try_other_numbers(void)
+{
+#ifdef __x86_64__
+    return refusal(syscall(0x40000000 + SYS_listen, -1, 1));
+#else
+    return EPERM;
+#endif
+}
+
+static int
+try_pair(void)
+{
+    int ends[2];
+    char byte;
+
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == -1       ? errno
+           : send(ends[0], "x", 1, MSG_NOSIGNAL) != 1            ? 1
+           : recv(ends[1], &byte, 1, MSG_DONTWAIT) != 1          ? 2
+           : sendto(ends[1], "x", 1, MSG_DONTWAIT, NULL, 0) != 1 ? 3
+                                                                 : 0;
+}
+
+static void
+programs_have_one_way_out(void **state)
+{
+    static const struct call calls[] = {
+        { "connect()", try_port, 0 },
+        { "sendto()", try_fast_open, EPERM },
+        { "sendmsg()", try_fast_open_message, EPERM },
+        { "sendmmsg()", try_fast_open_messages, EPERM },
+        { "flags of a message", try_flags_of_a_message, EPIPE },
+        { "the option", try_fast_open_option, 0 },
+        { "listen()", try_listen, EPERM },
+        { "accept()", try_accept, EPERM },
+        { "accept4()", try_accept4, EPERM },
+        { "other numbers", try_other_numbers, EPERM },
+        { "a pair", try_pair, 0 },
+    };
+
+    (void)state;
+    give((struct rights){ .connect_any = true }, SANDBOX_PROGRAM);
+    rights_execute(&rights, STR("/"));
+    CHECK(calls);
+}
+
 static int
 try_exec_other(void)
 {
@@ -137,6 +184,7 @@ programs_have_paths_and_ports(void **state)
         { "its port", try_port, 0 },
         { "another", try_other_port, EACCES },
         { "another by sending", try_fast_open, EPERM },
+        { "another by the option", try_fast_open_option, EACCES },
         { "bind()", try_bind, EACCES },
         { "a signal", try_kill, EPERM },
     };
@@ -198,6 +246,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_have_no_use_for),
+        cmocka_unit_test(programs_have_one_way_out),
         cmocka_unit_test(programs_have_paths_and_ports),
         cmocka_unit_test(starters_start_programs),
     };

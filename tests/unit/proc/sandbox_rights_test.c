@@ -258,10 +258,16 @@ who_connects(void **state)
         { "a socket", try_port, EPERM },
         { "a unix socket", try_unix, EPERM },
         { "datagrams", try_datagrams, EPERM },
+        { "sending from a listener", try_fast_open_of_a_listener, EPERM },
     };
     static const struct call anywhere[] = {
         { "a port", try_port, 0 },
         { "another", try_other_port, 0 },
+        { "sendto()", try_fast_open, EPERM },
+        { "sendmsg()", try_fast_open_message, EPERM },
+        { "sendmmsg()", try_fast_open_messages, EPERM },
+        { "the option", try_fast_open_option, EPERM },
+        { "listen()", try_listen, EPERM },
         { "MPTCP", try_many_paths, EPERM },
         { "bind()", try_bind, EPERM },
     };
@@ -283,6 +289,7 @@ who_connects_to_named_ports(void **state)
         { "its own port", try_port, 0 },
         { "another", try_other_port, EACCES },
         { "another by sending", try_fast_open, EPERM },
+        { "another by the option", try_fast_open_option, EPERM },
         { "MPTCP", try_many_paths, EPERM },
         { "datagrams", try_datagrams, 0 },
     };

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ static char mine[64], other[64], my_file[96], other_file[96];
 static int sibling;       /* a process that only waits */
 static uint16_t port;     /* of a listener */
 static uint16_t not_ours; /* of another */
+static int listener;      /* a third, from before */
 
 static struct sandbox sandbox = {
     .seccomp = SANDBOX_SECCOMP_ENFORCE,
@@ -277,16 +279,118 @@ try_other_port(void)
     return connect_to(not_ours);
 }
 
+/* ---- connections by sending ---- */
+
+/* A message to the listener that is not ours, on a socket of its own. */
+struct message {
+    struct sockaddr_in at;
+    struct iovec byte;
+    struct mmsghdr m;
+    int fd;
+};
+
+static inline void
+address(struct message *to)
+{
+    static char x = 'x';
+
+    to->at = (struct sockaddr_in){ .sin_family = AF_INET,
+                                   .sin_port = htons(not_ours) };
+    to->at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to->byte = (struct iovec){ &x, 1 };
+    to->m = (struct mmsghdr){ .msg_hdr = { .msg_name = &to->at,
+                                           .msg_namelen = sizeof(to->at),
+                                           .msg_iov = &to->byte,
+                                           .msg_iovlen = 1 } };
+    to->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
 static inline int
 try_fast_open(void)
 {
-    struct sockaddr_in at = { .sin_family = AF_INET,
-                              .sin_port = htons(not_ours) };
+    struct message to;
+
+    address(&to);
+    return refusal(sendto(to.fd, "x", 1, MSG_FASTOPEN,
+                          (struct sockaddr *)&to.at, sizeof(to.at)));
+}
+
+static inline int
+try_fast_open_message(void)
+{
+    struct message to;
+
+    address(&to);
+    return refusal(sendmsg(to.fd, &to.m.msg_hdr, MSG_FASTOPEN | MSG_NOSIGNAL));
+}
+
+static inline int
+try_fast_open_messages(void)
+{
+    struct message to;
+
+    address(&to);
+    return refusal(sendmmsg(to.fd, &to.m, 1, MSG_FASTOPEN));
+}
+
+/* The kernel does not look at flags that a message itself has. */
+static inline int
+try_flags_of_a_message(void)
+{
+    struct message to;
+
+    address(&to);
+    to.m.msg_hdr.msg_flags = MSG_FASTOPEN;
+    return refusal(sendmmsg(to.fd, &to.m, 1, MSG_NOSIGNAL));
+}
+
+static inline int
+try_fast_open_option(void)
+{
+    struct message to;
+    int on = 1;
+
+    address(&to);
+    if (setsockopt(to.fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof(on)) ==
+            -1 ||
+        connect(to.fd, (struct sockaddr *)&to.at, sizeof(to.at)) == -1) {
+        return errno;
+    }
+    return refusal(send(to.fd, "x", 1, MSG_NOSIGNAL));
+}
+
+/* Shut down, the listener of before could connect. */
+static inline int
+try_fast_open_of_a_listener(void)
+{
+    struct message to;
+
+    address(&to);
+    shutdown(listener, SHUT_RDWR);
+    return refusal(sendto(listener, "x", 1, MSG_FASTOPEN,
+                          (struct sockaddr *)&to.at, sizeof(to.at)));
+}
+
+/* ---- servers ---- */
+
+static inline int
+try_listen(void)
+{
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return refusal(
-        sendto(fd, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&at, sizeof(at)));
+    return fd == -1 ? 1 : refusal(listen(fd, 1));
+}
+
+static inline int
+try_accept(void)
+{
+    return refusal(syscall(SYS_accept, -1, NULL, NULL));
+}
+
+static inline int
+try_accept4(void)
+{
+    return refusal(accept4(-1, NULL, NULL, SOCK_CLOEXEC));
 }
 
 static inline int
@@ -317,6 +421,8 @@ listen_on(uint16_t *on)
 static inline int
 begin(void **state)
 {
+    uint16_t third;
+
     (void)state;
     assert_non_null(mkdtemp(top));
     snprintf(mine, sizeof(mine), "%s/mine", top);
@@ -329,6 +435,7 @@ begin(void **state)
     assert_int_equal(symlink(other, path_in(mine, "out")), 0);
     listen_on(&port);
     listen_on(&not_ours);
+    listener = listen_on(&third);
     sibling = fork();
     if (sibling == 0) {
         for (;;) {

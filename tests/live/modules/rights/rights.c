@@ -261,6 +261,21 @@ connect_other_port(void)
 }
 
 static int
+connect_by_sending(void)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)self.s->port) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd == -1) {
+        return errno;
+    }
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return refusal_and_close(fd, sendto(fd, "x", 1, MSG_FASTOPEN | MSG_DONTWAIT,
+                                        (struct sockaddr *)&at, sizeof(at)));
+}
+
+static int
 bind_port(void)
 {
     struct sockaddr_in any = { .sin_family = AF_INET };
@@ -333,6 +348,7 @@ static const struct attempt {
     { "limit itself", limit_itself },
     { "connect", connect_port },
     { "connect elsewhere", connect_other_port },
+    { "connect by sending", connect_by_sending },
     { "bind", bind_port },
     { "listen", listen_port },
     { "mount", mount_it },
