@@ -323,13 +323,15 @@ class Weir:
         return self.pid
 
     def workers(self):
-        """Pids of the workers that serve, by number."""
-        found = {}
+        """Pids of the workers that serve, by number.  Two may have one number:
+        one that a reload replaces, until it has heard of that, and the new
+        one."""
+        found = []
         for pid in descendants(self.pid):
             match = re.fullmatch(r"weir: worker (\d+)", title(pid))
             if match:
-                found[int(match[1])] = pid
-        return [found[n] for n in sorted(found)]
+                found.append((int(match[1]), pid))
+        return [pid for _, pid in sorted(found)]
 
     def old_workers(self):
         """Pids of the workers that a reload has replaced.  A title may be
