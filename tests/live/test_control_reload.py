@@ -4,6 +4,7 @@ what the socket tells of reloads."""
 
 import os
 import re
+import signal
 import stat
 import threading
 
@@ -11,8 +12,9 @@ import pytest
 
 from control_client import Control, ctl, ctl_json
 from http_client import Http, get
+from patience import busy
 from rtmp_client import Rtmp, player
-from weir import wait_for
+from weir import title, wait_for
 
 
 def control(more):
@@ -139,6 +141,71 @@ def test_reload_succeeds(weir):
     assert r.stdout.startswith("generation 2 is in force: 2 workers")
     assert ctl(w, "wait", "5m", "drained").returncode == 0
     assert len(w.workers()) == 2
+
+
+def serves(pid):
+    return re.fullmatch(r"weir: worker \d+", title(pid))
+
+
+class Reload(threading.Thread):
+    """Asks for one; what the answer was, and which workers, of those that were
+    there before, had not heard of the reload then."""
+
+    def __init__(self, w):
+        super().__init__(daemon=True)
+        self.w, self.before = w, w.workers()
+        self.lines, self.unaware = None, None
+        self.start()
+
+    def run(self):
+        with Control(self.w) as c:
+            self.lines = c.ask("reload")
+            self.unaware = [pid for pid in self.before if serves(pid)]
+
+
+def test_answer_comes_when_no_old_worker_accepts(weir):
+    """One is slow to hear of the reload: whoever connects behind the answer
+    still gets the new configuration."""
+    w = weir(workers=2, top="watchdog = 0;")
+    slow = w.workers()[1]
+    os.kill(slow, signal.SIGSTOP)
+    reload = Reload(w)
+    w.wait_log("generation 2 is in force")
+    with Control(w) as c:  # the master has had turns since
+        for _ in range(3):
+            assert c.json("show info")["generation"] == 2
+    os.kill(slow, signal.SIGCONT)
+    reload.join(busy(10))
+    line, = reload.lines
+    assert line.startswith("generation 2 is in force: 2 workers")
+    assert not reload.unaware
+
+
+def test_answer_tells_of_old_workers_that_may_accept(weir):
+    w = weir(workers=2, top="watchdog = 0;")
+    slow = w.workers()[1]
+    os.kill(slow, signal.SIGSTOP)
+    with Control(w) as c:
+        first, second = c.ask("reload")
+        assert first.startswith("generation 2 is in force: 2 workers")
+        assert second == "old workers that may still accept connections: 1"
+        info = c.json("show info")
+        assert (info["reloads"], info["reload_failures"]) == (1, 0)
+        os.kill(slow, signal.SIGCONT)
+        wait_for(lambda: not serves(slow), what="it hears of the reload")
+        assert len(c.ask("reload")) == 1
+
+
+def test_weir_stops_while_an_old_worker_is_slow(weir):
+    w = weir(workers=2, top="watchdog = 0;")
+    os.kill(w.workers()[1], signal.SIGSTOP)
+    reload = Reload(w)
+    w.wait_log("generation 2 is in force")
+    w.kill(signal.SIGTERM)
+    reload.join(busy(10))
+    assert reload.lines[0].startswith("generation 2 is in force")
+    w.wait_exit()
+    assert "reload failed" not in w.log()
 
 
 def test_three_reloads_at_once(weir):

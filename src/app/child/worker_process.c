@@ -307,12 +307,12 @@ on_drain(void *arg)
         return;
     }
     s->draining = true;
-    slot_say(SLOT_DRAINING);
     leave_doors(s);
     log_info("worker %u of generation %u drains: %zu connections are open",
              s->w.index, s->w.generation->number, connections(s));
     title_set("weir: worker %u (generation %u, draining)", s->w.index,
               s->w.generation->number);
+    slot_say(SLOT_DRAINING); /* a reload is told to be over then */
     services_drain(s->w.services);
     timer_set(s->w.loop, &s->look, 0);
 }
@@ -338,6 +338,7 @@ on_stop(void *arg)
     s->ending = true;
     s->end_ms = clock_ms() + LAST_WORDS_MS;
     close_doors(s);
+    slot_say(SLOT_DRAINING);
     services_finish(s->w.services, why_it_ends(s));
     timer_set(s->w.loop, &s->look, 0);
 }

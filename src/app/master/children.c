@@ -475,6 +475,20 @@ children_workers_ready(const struct children *c, const struct generation *g)
     return true;
 }
 
+size_t
+children_leaving(const struct children *c)
+{
+    size_t n = 0;
+
+    LIST_EACH (node, &c->list) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        n += child->pid != 0 && child->replaced &&
+             slot_state(child->slot) != SLOT_DRAINING;
+    }
+    return n;
+}
+
 uint64_t
 children_connections(const struct children *c, const struct generation *g)
 {

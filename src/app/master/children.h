@@ -104,6 +104,8 @@ void children_end(struct children *c, const struct generation *g, int number);
 size_t children_workers(const struct children *c, const struct generation *g);
 bool children_workers_ready(const struct children *c,
                             const struct generation *g);
+/* Replaced workers, of any generation, that may still accept connections. */
+size_t children_leaving(const struct children *c);
 /* Connections its workers have. */
 uint64_t children_connections(const struct children *c,
                               const struct generation *g);

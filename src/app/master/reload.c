@@ -26,6 +26,8 @@
 #include "proc/slot.h"
 
 #define READY_WAIT_MS 10000 /* for all new workers to say READY */
+#define LEAVE_WAIT_MS 10000 /* for all old ones to accept no more */
+#define LEAVE_LOOK_MS 5
 
 /* Somebody who asked for a reload. */
 struct asked {
@@ -65,6 +67,13 @@ answer(struct master *m, struct list *who, bool ok, const char *text)
     }
 }
 
+static void
+count(struct master *m, bool ok)
+{
+    m->reload.failures += !ok;
+    metrics_reload(ok);
+}
+
 /* A reload is over, one way or the other. */
 static void
 over(struct master *m, bool ok, const char *text)
@@ -74,8 +83,6 @@ over(struct master *m, bool ok, const char *text)
     timer_stop(m->loop, &r->deadline);
     r->phase = RELOAD_NONE;
     r->next = NULL;
-    r->failures += !ok;
-    metrics_reload(ok);
     if (m->phase == SERVING) {
         sd_notify_send("READY=1");
     }
@@ -163,6 +170,7 @@ fail(struct master *m, const char *text)
     take_back(m);
     log_error("reload failed: generation %u stays in force",
               m->generation->number);
+    count(m, false);
     over(m, false, text);
 }
 
@@ -257,34 +265,65 @@ reload_test(struct master *m, bool describe, char **text)
     return rc;
 }
 
-/* ---- putting in force ---- */
+/* ---- what was put in force ---- */
 
+/* Answers; leaving: old workers that have not closed their sockets yet. */
 static void
-tell_success(struct master *m)
+tell_success(struct master *m, size_t leaving)
 {
-    size_t workers = children_workers(&m->children, m->generation);
-    size_t all = children_running(&m->children, CHILD_WORKERS);
-    struct errmsg text;
     char *answered = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&answered, &len);
 
-    errmsg_set(&text,
-               "generation %u is in force: %zu workers, %zu old ones "
-               "drain",
-               m->generation->number, workers, all - workers);
-    log_notice("%s", text.text);
     if (out == NULL) {
-        over(m, true, text.text);
+        over(m, true, m->reload.told.text);
         return;
     }
-    fprintf(out, "%s\n", text.text);
+    fprintf(out, "%s\n", m->reload.told.text);
+    if (leaving > 0) {
+        fprintf(out, "old workers that may still accept connections: %zu\n",
+                leaving);
+    }
     old_generations_foretell(m, m->generation->settings->max_generations, out);
     fclose(out);
     trim_end(answered);
     over(m, true, answered);
     mem_free(&answered);
 }
+
+/* A client that hears of the reload may connect at once: no old worker accepts
+ * it. */
+static void
+look_leaving(struct master *m)
+{
+    struct reload *r = &m->reload;
+    size_t leaving = children_leaving(&m->children);
+
+    if (leaving > 0 && clock_ms() < r->leave_ms) {
+        timer_set(m->loop, &r->deadline, LEAVE_LOOK_MS);
+    } else {
+        tell_success(m, leaving);
+    }
+}
+
+static void
+wait_leaving(struct master *m)
+{
+    size_t workers = children_workers(&m->children, m->generation);
+    size_t all = children_running(&m->children, CHILD_WORKERS);
+
+    errmsg_set(&m->reload.told,
+               "generation %u is in force: %zu workers, %zu old ones "
+               "drain",
+               m->generation->number, workers, all - workers);
+    log_notice("%s", m->reload.told.text);
+    count(m, true);
+    m->reload.phase = RELOAD_LEAVING;
+    m->reload.leave_ms = clock_ms() + LEAVE_WAIT_MS;
+    look_leaving(m);
+}
+
+/* ---- putting in force ---- */
 
 /* All new workers are ready: from the first line that changes something to
  * the last there is nothing that can fail. */
@@ -314,7 +353,7 @@ put_in_force(struct master *m)
     old_generations_add(m, old, s->reload_drain);
     watchdog_limit(&m->watchdog, s->watchdog);
     old_generations_limit(m);
-    tell_success(m);
+    wait_leaving(m);
     old_generations_look(m);
     old_generations_close_logs(m);
 }
@@ -434,6 +473,7 @@ on_begin(struct later *later)
     }
     list_splice(&r->asked, &r->waiting);
     if (m->phase != SERVING) {
+        count(m, false);
         over(m, false, "weir is stopping");
     } else {
         begin(m);
@@ -454,6 +494,8 @@ on_deadline(struct timer *t)
         fail(m, "the workers of old generations do not end: no free slots");
     } else if (r->phase == RELOAD_STARTING) {
         fail(m, "the new workers were not ready within 10 s");
+    } else if (r->phase == RELOAD_LEAVING) {
+        look_leaving(m);
     }
 }
 
@@ -475,7 +517,7 @@ reload_on_failed(struct master *m, const struct child *c, const char *why)
     char name[CHILD_NAME];
     struct errmsg text;
 
-    if (m->reload.phase != RELOAD_NONE && c->generation == m->reload.next) {
+    if (m->reload.next != NULL && c->generation == m->reload.next) {
         errmsg_set(&text, "%s cannot start: %s", child_name(c, name), why);
         fail(m, text.text);
     }
@@ -487,6 +529,8 @@ reload_on_gone(struct master *m)
     old_generations_look(m);
     if (m->reload.phase == RELOAD_ROOM) {
         start_workers(m);
+    } else if (m->reload.phase == RELOAD_LEAVING) {
+        look_leaving(m);
     }
 }
 
@@ -527,7 +571,9 @@ reload_serving(struct master *m)
 void
 reload_abort(struct master *m)
 {
-    if (m->reload.phase != RELOAD_NONE) {
+    if (m->reload.phase == RELOAD_LEAVING) {
+        tell_success(m, 0);
+    } else if (m->reload.phase != RELOAD_NONE) {
         fail(m, "weir is stopping");
     }
     answer(m, &m->reload.waiting, false, "weir is stopping");

@@ -6,7 +6,9 @@
  * STARTING the new workers until all are READY.  Until then the master can undo
  * everything, and the generation in force runs as before: new sockets do not
  * listen, new workers do not accept.  Then, in one turn: the new sockets
- * listen, the new workers accept, the old ones drain.
+ * listen, the new workers accept, the old ones drain.  LEAVING lasts until no
+ * old worker accepts connections, 10 s at most; then those who asked hear of
+ * it.
  *
  * A replaced generation lives as long as one of its workers, at most
  * reload_drain; when there are more than max_generations the oldest is closed.
@@ -24,7 +26,13 @@ struct generation;
 struct master;
 struct child;
 
-enum reload_phase { RELOAD_NONE, RELOAD_ROLES, RELOAD_ROOM, RELOAD_STARTING };
+enum reload_phase {
+    RELOAD_NONE,
+    RELOAD_ROLES,
+    RELOAD_ROOM,
+    RELOAD_STARTING,
+    RELOAD_LEAVING
+};
 
 struct reload {
     enum reload_phase phase;
@@ -33,13 +41,16 @@ struct reload {
     struct list waiting;     /* ... for the next one */
     struct list old;         /* struct replaced, the oldest first */
     struct timer deadline;   /* of the phase */
+    int64_t leave_ms;        /* clock_ms(): LEAVING is over */
+    struct errmsg told;      /* LEAVING: the first line of the answer */
     struct later begin;
     uint32_t failures; /* reloads that changed nothing, since the start */
 };
 
 /* Called once, in a later turn; text: one or more lines, without a newline at
  * the end ("FILE:LINE: ..." for every mistake, "generation 3 is in force: 4
- * workers, 4 old ones drain"). */
+ * workers, 4 old ones drain").  After a success no old worker accepts
+ * connections, or a line of the text says that some may. */
 typedef void reload_done(void *arg, bool ok, const char *text);
 
 /* Reads the file again and puts it in force. done NULL: the result is only
