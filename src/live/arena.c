@@ -145,9 +145,11 @@ epoch_oldest(void)
     uint64_t oldest = atomic_load(&arena.head->epoch);
 
     for (uint32_t i = 0; i < slots_end(); i++) {
+        const struct slot_card *card = slot_card(i);
         uint64_t seen;
 
-        if (atomic_load(&slot_card(i)->kind) == SLOT_FREE) {
+        if (atomic_load(&card->kind) == SLOT_FREE ||
+            atomic_load(&card->no_media)) {
             continue;
         }
         seen = atomic_load(&slot_at(i)->epoch_seen);

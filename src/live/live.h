@@ -59,6 +59,10 @@ void live_sweep(uint32_t slot);
 /* Master: watches the arena on its loop: ends streams whose hold is over. */
 int live_master_start(struct loop *l, struct errmsg *err);
 void live_master_stop(void);
+/* Master: the longest hold and window, ms, that a generation has.  A stream
+ * whose record tells of more is kept no longer than the longest so far: streams
+ * of older generations go on by theirs. */
+void live_master_allow(int64_t hold, int64_t window);
 
 /* ---- the hub: one in each process that reads or writes the arena ---- */
 

@@ -76,6 +76,17 @@ end_stream(struct stream *s)
     metric_add(&live_metrics[LIVE_ENDED], 0, 1);
 }
 
+/* The longest that settings allow so far, ms; 0: not known yet. */
+static struct {
+    int64_t hold, window;
+} allowed;
+
+static int64_t
+either(int64_t known, int64_t largest)
+{
+    return known != 0 ? known : largest;
+}
+
 /* Until when something lasts: ms from now at the most, and said so in the
  * record where it tells of a later time. */
 static int64_t
@@ -107,7 +118,8 @@ tell_over(struct stream *s, int64_t hold_until)
 static bool
 waits_for_players(struct stream *s, int64_t hold_until)
 {
-    int64_t owed = until_of(&s->owed_until, LIVE_WINDOW_MAX);
+    int64_t owed =
+        until_of(&s->owed_until, either(allowed.window, LIVE_WINDOW_MAX));
 
     if (owed <= clock_ms() || !stream_is_owed(s)) {
         return false;
@@ -138,17 +150,74 @@ stays_for_cuts(struct stream *s, int64_t hold_until)
     return left;
 }
 
-/* Ends it if its time is over; ms until then, or -1 if it is not on hold. */
+static void
+note(uint64_t *noted, uint32_t segment)
+{
+    if (segment < arena.segment_count) {
+        noted[segment / 64] |= UINT64_C(1) << segment % 64;
+    }
+}
+
+static void
+note_ring(uint64_t *noted, const _Atomic uint32_t *ring, uint32_t size,
+          const _Atomic uint64_t *first, const _Atomic uint64_t *end)
+{
+    uint64_t from = atomic_load(first);
+    uint32_t count = ring_held(from, atomic_load(end), size);
+
+    for (uint32_t i = 0; i < count; i++) {
+        note(noted, atomic_load(&ring[(from + i) % size]));
+    }
+}
+
+/* Segments of a stream that a dead writer took and had not noted yet. */
+static void
+sweep_segments(struct stream *s)
+{
+    uint64_t *noted = mem_zero((arena.segment_count / 64 + 1) * sizeof(*noted));
+    uint32_t n = stream_number(s);
+
+    note(noted, atomic_load(&s->prologue));
+    note(noted, atomic_load(&s->cuts));
+    note_ring(noted, s->media, MEDIA_RING, &s->media_first, &s->media_end);
+    note_ring(noted, s->index, INDEX_RING, &s->index_first, &s->index_end);
+    for (uint32_t i = 0; i < arena.segment_count; i++) {
+        if ((noted[i / 64] >> i % 64 & 1) == 0) {
+            segment_retire(i, n);
+        }
+    }
+    mem_free(&noted);
+}
+
+/* Its writer is no process, or none any more. */
+static void
+take_from_dead(struct stream *s)
+{
+    log_limited(LOG_NOTICE,
+                "stream %.*s: its publisher's process died, on hold",
+                STR_ARGS(stream_name(s)));
+    metric_add(&live_metrics[LIVE_ORPHANED], 0, 1);
+    sweep_segments(s);
+    stream_leave(s);
+}
+
+/* Ends it if its time is over; ms until then, or -1 if it is not on hold.
+ * Processes that die are swept: one that is not there never was, and somebody
+ * wrote that word who should not have. */
 static int64_t
 housekeep_open(struct stream *s)
 {
-    slot_owner nobody = 0;
+    slot_owner writer = atomic_load(&s->writer), nobody = 0;
     int64_t until, left;
 
-    if (atomic_load(&s->writer) != 0) {
+    if (writer != 0 && slot_owner_alive(writer)) {
         return -1;
     }
-    until = until_of(&s->hold_until, LIVE_HOLD_MAX);
+    if (writer != 0) {
+        take_from_dead(s);
+        return LOOK_AGAIN_MS;
+    }
+    until = until_of(&s->hold_until, either(allowed.hold, LIVE_HOLD_MAX));
     left = until - clock_ms();
     if (left > 0) {
         return left;
@@ -181,6 +250,17 @@ is_seen(struct stream *s, uint64_t oldest)
     return atomic_load(&s->ended_epoch) <= oldest;
 }
 
+/* A record that is being made by no process, or by the master, which makes
+ * none. */
+static bool
+is_claimed_by_nobody(uint64_t key)
+{
+    uint32_t slot = key_slot(key);
+
+    return key_state(key) == STREAM_CLAIMED &&
+           (slot == 0 || !slot_owner_alive(slot_owner_of(slot)));
+}
+
 /* Ends what is over, frees what everybody has seen the end of.  Returns ms
  * until it is worth another look. */
 static int64_t
@@ -202,6 +282,8 @@ housekeep(void)
                 names_release(i);
                 left = -1;
             }
+        } else if (is_claimed_by_nobody(key)) {
+            atomic_compare_exchange_strong(&arena.keys[i], &key, STREAM_FREE);
         } else {
             names_mend(i);
         }
@@ -267,7 +349,7 @@ live_master_start(struct loop *l, struct errmsg *err)
     timer_init(&watch.timer, on_timer);
     timer_init(&watch.trim_timer, on_trim);
     io_init(&watch.wake_io);
-    atomic_store(&slot_at(0)->epoch_seen, UINT64_MAX); /* reads no media */
+    slot_reads_no_media(0);
     if (io_start(l, &watch.wake_io, slot_eventfd(0), IO_READ, on_wake) != 0) {
         return errmsg_sys(err, "live: cannot watch the wake descriptor");
     }
@@ -277,53 +359,23 @@ live_master_start(struct loop *l, struct errmsg *err)
 }
 
 void
+live_master_allow(int64_t hold, int64_t window)
+{
+    hold = hold > 0 ? hold : 1; /* 0 would be "not known" */
+    allowed.hold = hold > allowed.hold ? hold : allowed.hold;
+    allowed.window = window > allowed.window ? window : allowed.window;
+}
+
+void
 live_master_stop(void)
 {
+    memset(&allowed, 0, sizeof(allowed));
     if (watch.loop != NULL) {
         timer_stop(watch.loop, &watch.timer);
         timer_stop(watch.loop, &watch.trim_timer);
         io_stop(watch.loop, &watch.wake_io);
         watch.loop = NULL;
     }
-}
-
-static void
-note(uint64_t *noted, uint32_t segment)
-{
-    if (segment < arena.segment_count) {
-        noted[segment / 64] |= UINT64_C(1) << segment % 64;
-    }
-}
-
-static void
-note_ring(uint64_t *noted, const _Atomic uint32_t *ring, uint32_t size,
-          const _Atomic uint64_t *first, const _Atomic uint64_t *end)
-{
-    uint64_t from = atomic_load(first);
-    uint32_t count = ring_held(from, atomic_load(end), size);
-
-    for (uint32_t i = 0; i < count; i++) {
-        note(noted, atomic_load(&ring[(from + i) % size]));
-    }
-}
-
-/* Segments of a stream that a dead writer took and had not noted yet. */
-static void
-sweep_segments(struct stream *s)
-{
-    uint64_t *noted = mem_zero((arena.segment_count / 64 + 1) * sizeof(*noted));
-    uint32_t n = stream_number(s);
-
-    note(noted, atomic_load(&s->prologue));
-    note(noted, atomic_load(&s->cuts));
-    note_ring(noted, s->media, MEDIA_RING, &s->media_first, &s->media_end);
-    note_ring(noted, s->index, INDEX_RING, &s->index_first, &s->index_end);
-    for (uint32_t i = 0; i < arena.segment_count; i++) {
-        if ((noted[i / 64] >> i % 64 & 1) == 0) {
-            segment_retire(i, n);
-        }
-    }
-    mem_free(&noted);
 }
 
 static void
@@ -337,12 +389,7 @@ sweep_stream(struct stream *s, slot_owner dead)
     stream_set_owing(s, slot, false);
     atomic_compare_exchange_strong(&s->takeover, &asked, 0);
     if (atomic_load(&s->writer) == dead) {
-        log_limited(LOG_NOTICE,
-                    "stream %.*s: its publisher's process died, on hold",
-                    STR_ARGS(stream_name(s)));
-        metric_add(&live_metrics[LIVE_ORPHANED], 0, 1);
-        sweep_segments(s);
-        stream_leave(s);
+        take_from_dead(s);
     }
 }
 

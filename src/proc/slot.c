@@ -47,6 +47,7 @@ write_card(struct slot_card *to, const struct slot_card *c)
     atomic_store(&to->generation, atomic_load(&c->generation));
     atomic_store(&to->started_ms, atomic_load(&c->started_ms));
     atomic_store(&to->again_ms, atomic_load(&c->again_ms));
+    atomic_store(&to->no_media, atomic_load(&c->no_media));
     atomic_store(&to->kind, atomic_load(&c->kind));
 }
 
@@ -83,6 +84,7 @@ fill(uint32_t number, enum slot_kind kind, const char *name, uint32_t index,
     atomic_store(&c->generation, generation);
     atomic_store(&c->started_ms, clock_ms());
     atomic_store(&c->again_ms, 0);
+    atomic_store(&c->no_media, false);
     atomic_store(&c->kind, (int)kind);
     write_card(&table.cards[number], c);
 }
@@ -228,6 +230,14 @@ set_state(uint32_t number, enum slot_state state)
 {
     atomic_store(&table.own[number].state, (int)state);
     atomic_store(&table.cards[number].state, (int)state);
+}
+
+void
+slot_reads_no_media(uint32_t number)
+{
+    assert(number < table.count);
+    atomic_store(&table.own[number].no_media, true);
+    atomic_store(&table.cards[number].no_media, true);
 }
 
 void

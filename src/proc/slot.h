@@ -48,6 +48,7 @@ struct slot_card {
                                       another such process starts; 0: none */
     char name[SLOT_NAME_MAX];      /* "worker 0", "relayer" */
     uint32_t index;                /* among its kind: worker number */
+    _Atomic bool no_media;         /* see slot_reads_no_media() */
 };
 
 /* The record that the process writes about itself; any process can write it. */
@@ -61,7 +62,8 @@ struct slot {
     _Atomic int64_t turn_began_ms;
 
     /* Readers of the arena (src/live): the newest epoch this process has
-     * seen at the top of a turn; UINT64_MAX while it sleeps or is free. */
+     * seen at the top of a turn; UINT64_MAX while it sleeps or is free.  Means
+     * nothing where the card says no_media. */
     _Atomic uint64_t epoch_seen;
     /* Set while it sleeps and wants the eventfd for new media. */
     _Atomic uint32_t asleep;
@@ -91,6 +93,10 @@ int slot_eventfd(uint32_t number);
 int slot_take(enum slot_kind kind, const char *name, uint32_t index,
               uint32_t generation);
 void slot_set_pid(uint32_t number, pid_t pid);
+/* Master: its process never reads the arena, so nobody has to ask what it has
+ * seen there: a word that it never writes could not be mended.  Holds until the
+ * slot is taken again. */
+void slot_reads_no_media(uint32_t number);
 void slot_bury(uint32_t number);    /* its process was reaped: SLOT_GONE */
 void slot_release(uint32_t number); /* after the sweep */
 /* Master: another process of that name will be started at due_ms, clock_ms().

@@ -277,6 +277,40 @@ def test_more_relays_than_there_is_room_for(node):
     check_lives(w)
 
 
+def test_epochs_that_nobody_has_seen(node):
+    """The arena is written anew and again: its memory is had back although
+    processes that read no media are said to read all of it."""
+    w = node()
+    for slot in range(2 + len(FAMILY)):
+        poke(w, f"slot.table.slots[{slot}].epoch_seen", 0)
+    wait_for(lambda: get(w.http, "/healthz").status == 200)
+    feed = Feed(w.rtmp, size=200_000).head()
+    for _ in range(10):
+        feed.frames(100)  # of more than the arena: 64 MB
+    feed.stop()
+    check_lives(w)
+
+
+def test_a_publisher_in_a_process_that_never_was(node):
+    w = node()
+    feed = Feed(w.rtmp).head().frames(50)
+    poke(w, f"{STREAM}.writer", 1 << 40 | 2000)
+    with Control(w) as c:
+        wait_for(lambda: not c.json("show streams"), 5, "the stream's end")
+    feed.stop()
+    check_lives(w)
+
+
+def test_a_hold_that_no_setting_allows(node):
+    w = node()
+    feed = Feed(w.rtmp).head().frames(50)
+    poke(w, f"{STREAM}.hold_ms", 1 << 50)
+    feed.stop()
+    with Control(w) as c:
+        wait_for(lambda: not c.json("show streams"), 5, "the stream's end")
+    check_lives(w)
+
+
 def test_memory_cut_short_by_a_worker(node):
     w = node()
     feed = Feed(w.rtmp).head().frames(50)

@@ -120,6 +120,9 @@ fork_child(struct child *c)
         return -1;
     }
     c->slot = (uint32_t)slot;
+    if (c->role != NULL && !c->role->live) {
+        slot_reads_no_media(c->slot);
+    }
     c->pid = fork_with_sockets(c);
     if (c->pid == 0) {
         be_child(c);

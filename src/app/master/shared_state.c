@@ -196,11 +196,32 @@ shared_state_start(const struct generation *g, struct errmsg *err)
     return 0;
 }
 
+/* Streams are kept for so long at most, whatever stands in shared memory. */
+static void
+allow_holds(const struct settings *s)
+{
+    int64_t hold = s->live.hold;
+
+    for (size_t i = 0; i < s->rtmp.servers.count; i++) {
+        const struct conf_groups *all =
+            &settings_rtmp_server(&s->rtmp, i)->applications;
+        const struct rtmp_application_settings *items = all->items;
+
+        for (size_t k = 0; k < all->count; k++) {
+            int64_t own = settings_hold(s, &items[k]);
+
+            hold = own > hold ? own : hold;
+        }
+    }
+    live_master_allow(hold, s->live.window);
+}
+
 void
 shared_state_learn(const struct generation *g,
                    const struct module *const *table)
 {
     metrics_learn(g);
+    allow_holds(g->settings);
     for (size_t i = 0; table[i] != NULL; i++) {
         if (table[i]->learn != NULL) {
             table[i]->learn(g->settings, g->number);

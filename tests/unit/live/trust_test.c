@@ -205,11 +205,41 @@ test_a_dead_writer(void **state)
         atomic_store(&s->media[0], (uint32_t)words[i]);
         atomic_store(&s->takeover, (slot_owner)words[i]);
         live_sweep(slot);
-        if (atomic_load(&s->writer) != 0) { /* a worker that never was */
-            atomic_store(&s->writer, 0);
-        }
         wait_for_end(s);
     }
+}
+
+static void
+test_a_writer_that_never_was(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WORDS; i++) {
+        struct stream *s = new_stream(0);
+
+        atomic_store(&s->writer, (slot_owner)words[i]);
+        wait_for_end(s);
+    }
+}
+
+/* They would be kept for ever.  One that a worker makes is left to it. */
+static void
+test_records_that_nobody_makes(void **state)
+{
+    static const uint32_t nobody[] = { 0, FIXTURE_SLOTS - 1, SLOT_MAX - 1 };
+    uint64_t made = key_make(STREAM_CLAIMED, slot, 7);
+
+    (void)state;
+    atomic_store(&arena.keys[0], made);
+    for (uint32_t i = 0; i < 3; i++) {
+        atomic_store(&arena.keys[7 - i],
+                     key_make(STREAM_CLAIMED, nobody[i], 8));
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        while (atomic_load(&arena.keys[7 - i]) != STREAM_FREE) {
+            loop_turn(fixture_loop, 5);
+        }
+    }
+    assert_true(atomic_load(&arena.keys[0]) == made);
 }
 
 /* Neither for ever nor with a number that overflows. */
@@ -238,6 +268,27 @@ test_times(void **state)
     }
 }
 
+/* No stream is kept for longer than an application may ask for. */
+static void
+test_times_that_no_setting_allows(void **state)
+{
+    struct stream *s = new_stream(0);
+
+    (void)state;
+    live_master_allow(50, 20);
+    live_master_allow(30, 10); /* those of before go on */
+    leave(s);
+    stream_set_owing(s, slot, true);
+    atomic_store(&s->hold_until, INT64_MAX);
+    atomic_store(&s->owed_until, INT64_MAX);
+    loop_turn(fixture_loop, 5);
+    while (atomic_load(&s->hold_until) == INT64_MAX) {
+        loop_turn(fixture_loop, 5);
+    }
+    assert_true(atomic_load(&s->hold_until) <= clock_ms() + 50);
+    wait_for_end(s);
+}
+
 static void
 test_epochs(void **state)
 {
@@ -256,6 +307,31 @@ test_epochs(void **state)
     atomic_store(&arena.head->epoch, UINT64_MAX);
     leave(s);
     wait_for_end(s);
+}
+
+/* Processes that read no media never write what they have seen: whatever stands
+ * there holds nothing back. */
+static void
+test_epochs_of_who_reads_nothing(void **state)
+{
+    int role = slot_take(SLOT_ROLE, "role", 0, 0);
+    struct stream *s = new_stream(0);
+
+    (void)state;
+    assert_true(role > 0);
+    slot_reads_no_media((uint32_t)role);
+    atomic_store(&slot_at(0)->epoch_seen, 0);
+    atomic_store(&slot_at((uint32_t)role)->epoch_seen, 1);
+    leave(s);
+    wait_for_end(s);
+    assert_int_equal(epoch_oldest(), atomic_load(&arena.head->epoch));
+    for (uint32_t i = 0; i < arena.segment_count; i++) {
+        assert_int_not_equal(segment_take(stream_number(s)), SEGMENT_NONE);
+    }
+    slot_release((uint32_t)role);
+    assert_int_equal(slot_take(SLOT_WORKER, "worker", 0, 0), role);
+    atomic_store(&slot_at((uint32_t)role)->epoch_seen, 1);
+    assert_int_equal(epoch_oldest(), 1);
 }
 
 /* Nobody wakes the master, and the word that says whether it sleeps lies. */
@@ -289,7 +365,6 @@ test_slots_that_do_not_exist(void **state)
     atomic_store(&s->writer, UINT64_MAX);
     atomic_store(&s->takeover, UINT64_MAX);
     leave(s);
-    atomic_store(&s->writer, 0);
     atomic_store(&s->owed_until, 0);
     wait_for_end(s);
 }
@@ -360,8 +435,12 @@ main(void)
         TEST(test_segments_of_others),
         TEST(test_words_of_segments),
         TEST(test_a_dead_writer),
+        TEST(test_a_writer_that_never_was),
+        TEST(test_records_that_nobody_makes),
         TEST(test_times),
+        TEST(test_times_that_no_setting_allows),
         TEST(test_epochs),
+        TEST(test_epochs_of_who_reads_nothing),
         TEST(test_a_master_that_is_not_woken),
         TEST(test_slots_that_do_not_exist),
         TEST(test_names),
