@@ -229,6 +229,7 @@ made_text(struct str name, const struct text_key *key)
         if (t->key.word == key->word && t->key.end == key->end &&
             t->key.container == key->container && t->key.over == key->over &&
             t->key.skip == key->skip && t->key.parts == key->parts &&
+            t->key.beside == key->beside &&
             strcmp(t->key.rendition, key->rendition) == 0 &&
             strcmp(t->key.query, key->query) == 0 &&
             str_eq(str_from(t->name), name)) {

@@ -31,6 +31,7 @@ struct text_key {
     const struct media_container *container;
     char rendition[OBJECT_RENDITION_MAX];
     bool over, skip, parts;
+    uint64_t beside;            /* where the other members of its ladder are */
     char query[TEXT_QUERY_MAX]; /* of its objects; may be empty */
 };
 struct text {

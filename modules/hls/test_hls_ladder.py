@@ -237,6 +237,31 @@ def test_member_from_elsewhere(weir):
     end(p)
 
 
+def test_reports_of_one_that_goes_on(weir):
+    """The list of a member that stands still tells how far another one is."""
+    w = start(weir)
+    high, low = (Feed(w.rtmp, name, audio=False).head() for name in SIZES)
+    for _ in range(10):
+        high.frames(25)
+        low.frames(25)
+    multivariant(w)
+    v = Viewer(w.http, "/hls/live/film.m3u8", rendition="film_low").start()
+    first = get(w.http, v.media_target)
+    other = Viewer(w.http, "/hls/live/film.m3u8", rendition="film_high").start()
+    begin = other.playlist.newest()
+    high.frames(75)
+    wait_for(lambda: other._take(other.reload()) or
+             other.playlist.newest() > begin, 5, "more of the one")
+    v.check_reports()
+    assert not [r for r in v.faults.rules() if r.startswith("report")], \
+        v.faults.text()
+    # Caches see that it is another list, and that it stays one.
+    tags = [get(w.http, v.media_target).header("etag") for _ in range(2)]
+    assert tags[0] == tags[1] != first.header("etag")
+    high.stop()
+    low.stop()
+
+
 def test_sound_apart(weir):
     """The sound of the first member is heard with all."""
     w = start(weir, "separate_audio = true;")

@@ -186,8 +186,23 @@ find_newest(const struct live_cuts *c, bool parts, struct offer *o)
     return true;
 }
 
-/* Other streams, as they are when the playlist is made: they may be a part
- * further when it is sent again. */
+/* Stands for what is reported of other streams: a playlist is made anew when
+ * one has moved, though this one has not.  0: there are none. */
+static uint64_t
+where_members_are(const struct asked *a)
+{
+    static struct member members[LIVE_LADDER_MAX];
+    size_t count = members_beside(a, members);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sum = (sum ^ members[i].cuts.word) * UINT64_C(0x9e3779b97f4a7c15);
+        sum = (sum ^ members[i].cuts.end) * UINT64_C(0x9e3779b97f4a7c15);
+        sum ^= sum >> 29;
+    }
+    return sum;
+}
+
 static void
 add_members(struct siblings *s, const struct asked *a)
 {
@@ -266,6 +281,14 @@ write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
     return playlist_write(&t->body, &p) == 0 ? OFFER_GOOD : OFFER_FAT;
 }
 
+static const char *
+members_tag(struct pool *pool, uint64_t beside)
+{
+    return beside == 0
+               ? ""
+               : pool_printf(pool, "-%016llx", (unsigned long long)beside).ptr;
+}
+
 static void
 set_headers(struct asked *a, const struct live_cuts *c, const struct text *t)
 {
@@ -284,9 +307,10 @@ set_headers(struct asked *a, const struct live_cuts *c, const struct text *t)
     http_set_header(
         r, "ETag",
         pool_printf(
-            r->pool, "%s\"%016llx-%llu%s%s\"", members_is_one(a) ? "W/" : "",
+            r->pool, "%s\"%016llx-%llu%s%s%s\"", members_is_one(a) ? "W/" : "",
             (unsigned long long)t->key.word, (unsigned long long)t->key.end,
-            t->key.over ? "-end" : "", t->key.skip ? "-skip" : ""));
+            t->key.over ? "-end" : "", t->key.skip ? "-skip" : "",
+            members_tag(r->pool, t->key.beside)));
 }
 
 static enum http_result
@@ -299,6 +323,7 @@ answer_media(struct asked *a, const struct live_cuts *c)
         .over = c->over,
         .skip = a->directives.skip,
         .parts = has_parts(a, c),
+        .beside = where_members_are(a),
     };
 
     memcpy(key.rendition, a->key.rendition, sizeof(key.rendition));

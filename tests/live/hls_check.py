@@ -36,7 +36,9 @@ RULES = {
     "blocked": "8216bis 6.2.5.2: the answer has what was waited for",
     "stuck": "8216bis 6.2.2: a live playlist grows in time",
     "unasked": "8216bis 6.2.5.1: SKIP only where _HLS_skip asks",
-    "report-late": "8216bis 4.4.5.4: a report is as new as its playlist",
+    "report-late": "8216bis 4.4.5.4: a report is as new as the playlist of"
+                   " its rendition",
+    "report-early": "8216bis 4.4.5.4: what a report tells is there",
     "report-missing": "8216bis B.1: a report of each other rendition",
 }
 PLAYLIST_TYPES = ("application/vnd.apple.mpegurl", "application/x-mpegurl",
@@ -235,26 +237,42 @@ class Viewer:
         return 0
 
     def check_reports(self):
-        """The reports of the playlist in force: of each other rendition, and
-        as new as itself."""
+        """The reports of a new playlist: of each other rendition, and no older
+        than its playlist of before, no newer than that of afterwards.  It is
+        not compared with the numbers of this rendition: members of a ladder
+        that have an encoder each need not be equally far."""
         if self.playlist.ended:
             return
         others = [uri for _, uri in self.multivariant.variants] + \
             [r["URI"] for r in self.multivariant.renditions if "URI" in r]
         others = {urljoin(self.target, u) for u in others} - \
             {self.media_target}
+        before = {other: self._newest_of(other) for other in others}
+        self._take(self.reload())
         told = {urljoin(self.media_target, r["URI"]): r
                 for r in self.playlist.reports if "URI" in r}
+        if self.playlist.ended:
+            return
         for other in others:
             # hls.js takes one that its own address begins with.
-            if not any(other.startswith(uri) for uri in told):
+            r = next((r for uri, r in told.items()
+                      if other.startswith(uri)), None)
+            if r is None:
                 self.faults.add("report-missing", other)
-        number, part = self.playlist.newest()
-        for uri, r in told.items():
-            theirs = (int(r["LAST-MSN"]), int(r.get("LAST-PART", part)))
-            # Renditions are cut alike, but one may be a part behind.
-            if theirs < (number, part - 1) and theirs[0] < number - 1:
-                self.faults.add("report-late", f"{uri}: {theirs}")
+                continue
+            theirs = (int(r["LAST-MSN"]), int(r.get("LAST-PART", -1)))
+            after = self._newest_of(other)
+            if before[other] and theirs < before[other]:
+                self.faults.add("report-late",
+                                f"{other}: {theirs}, was {before[other]}")
+            if after and theirs > after:
+                self.faults.add("report-early",
+                                f"{other}: {theirs}, is {after}")
+
+    def _newest_of(self, target):
+        """What the playlist of another rendition has now; None: it has none."""
+        data = self.text(target)
+        return data and hls_playlist.Media(data).newest()
 
     # ---- media ----
 

@@ -166,6 +166,8 @@ BAD = {
         last=109, skipped=2).encode()) if is_playlist(t) else a,
     "report-late": lambda t, a: body(a, lambda b: b.replace(
         b"LAST-MSN=1", b"LAST-MSN=0")),
+    "report-early": lambda t, a: body(a, lambda b: b.replace(
+        b"LAST-MSN=1", b"LAST-MSN=9")),
     "report-missing": lambda t, a: body(a, lambda b: b.replace(
         b"rendition=a0\",LAST", b"rendition=a9\",LAST")),
     "segment-bytes": lambda t, a: body(a, lambda b: b[:-1] + b"!")
