@@ -27,6 +27,7 @@ struct pile {
     int64_t *times; /* ms; of sound: units of the track */
     size_t count, room;
     uint64_t next; /* of sound: where the next one should begin */
+    bool other;    /* its frames are of a header that the track has not */
 };
 
 static struct pile piles[OBJECT_TRACKS];
@@ -85,7 +86,8 @@ time_of_sound(struct pile *p, const struct live_cut_frame *f,
     struct str body = str_of(f->front + offset, f->front_len - offset);
     uint32_t duration = media_sound_duration(t, body);
     uint64_t time = 0;
-    bool heard = live_cut_sound(&p->next, f->time, t->rate, duration, &time);
+    bool heard =
+        live_cut_sound(&p->next, f->time, t->timescale, duration, &time);
 
     p->times[p->count] = (int64_t)time;
     return heard;
@@ -99,7 +101,7 @@ add(struct pile *p, const struct live_cut_frame *f,
     bool sound = f->type == MEDIA_AUDIO;
 
     p->times[p->count] = f->time;
-    if (sound && !time_of_sound(p, f, &t->track, head->offset)) {
+    if (p->other || (sound && !time_of_sound(p, f, &t->track, head->offset))) {
         return;
     }
     p->samples[p->count] = (struct media_sample){
@@ -124,6 +126,37 @@ is_sample(const struct live_cut_frame *f, struct media_sample_head *head)
     return (f->type == MEDIA_VIDEO || f->type == MEDIA_AUDIO) &&
            media_sample_head(head, f->type, front) == 0 &&
            head->offset < f->len && head->offset <= f->front_len;
+}
+
+/* Whether the front of a codec header is that of the track's. */
+static bool
+is_header_of(const struct live_cut_frame *f, const struct media_track *t)
+{
+    struct media_info info = media_inspect(f->type, f->front, f->front_len);
+    struct str config = media_body(f->type, f->front, f->front_len);
+    size_t len = config.len < t->config.len ? config.len : t->config.len;
+
+    return info.codec == t->codec && len > 0 &&
+           memcmp(config.ptr, t->config.ptr, len) == 0;
+}
+
+/* A codec header of sound: the segment goes on with its old one to its end, so
+ * frames behind another one have no place in it.  Of the parts behind this one
+ * the cut says so (LIVE_CUT_OTHER). */
+static void
+meet_header(const struct live_cut_frame *f, const struct object_track *tracks,
+            size_t count)
+{
+    struct media_info info = media_inspect(f->type, f->front, f->front_len);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct media_track *t = &tracks[i].track;
+
+        if (t->type == MEDIA_AUDIO && t->id == info.track &&
+            !is_header_of(f, t)) {
+            piles[i].other = true;
+        }
+    }
 }
 
 /* ---- messages ---- */
@@ -193,6 +226,9 @@ gather_frames(const struct live_cuts *c, const struct object_stretch *s,
         }
         if (f.type == MEDIA_DATA && s->with_events) {
             add_event(c, &f);
+        }
+        if (f.type == MEDIA_AUDIO && (f.flags & MEDIA_HEADER) != 0) {
+            meet_header(&f, tracks, count);
         }
         if (!is_sample(&f, &head)) {
             continue;
@@ -307,10 +343,13 @@ begin(const struct object_stretch *s, const struct object_track *tracks,
       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        piles[i].count = 0;
-        piles[i].next = tracks[i].track.type == MEDIA_AUDIO
+        uint64_t next = tracks[i].track.type == MEDIA_AUDIO
                             ? s->cut.sound[tracks[i].sound]
                             : 0;
+
+        piles[i].count = 0;
+        piles[i].other = (next & LIVE_CUT_OTHER) != 0;
+        piles[i].next = next & ~LIVE_CUT_OTHER;
     }
 }
 

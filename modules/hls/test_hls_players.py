@@ -8,7 +8,7 @@ import time
 import pytest
 
 from enhanced_publisher import (BEFORE_WRAP, VIDEO_CODECS, Clips,
-                                EnhancedPublisher, Track)
+                                EnhancedPublisher, Track, he_aac)
 from hls_check import Viewer
 from hls_endure import SETTINGS, TARGET, Ffmpeg, Loop, make_loop
 from hls_page import Page
@@ -224,6 +224,13 @@ def test_codecs_in_chromium(weir, clips, names):
     w = weir(workers=2, **SETTINGS)
     play(EnhancedPublisher(
         w.rtmp, tracks=tracks_of(clips, names)), w)
+
+
+def test_he_aac_in_chromium(weir, clips, tmp_path):
+    w = weir(workers=2, **SETTINGS)
+    clip = he_aac(clips.make("aac", seconds=2, rate=24000), "sbr", 24000, 2)
+    play(tmp_path, EnhancedPublisher(
+        w.rtmp, tracks=tracks_of(clips, ("h264",)) + [Track(clip)]), w)
 
 
 @pytest.mark.parametrize("begin", [2 ** 31 - 12000, BEFORE_WRAP - 7000])

@@ -118,6 +118,7 @@ struct cut_track {
     bool there; /* it has frames, or is about to */
     bool in;    /* it is in the set in force */
     bool older; /* known from an earlier session: look at its first frame */
+    bool other; /* its header came behind the set in force */
     uint8_t type, id;
     uint8_t codec;            /* enum media_codec */
     uint32_t place;           /* among the sounds of the set */
@@ -126,6 +127,7 @@ struct cut_track {
     int64_t heard;            /* where its sound so far ends, ms */
     uint32_t duration;        /* of every frame of sound; 0: not all the same */
     uint32_t timescale;       /* units a second */
+    uint32_t told;            /* the same, of the set in force */
     struct media_track track; /* borrows from header */
     uint16_t len, room;       /* of header */
     uint16_t width, height;   /* as in struct live_cut_header */

@@ -292,6 +292,15 @@ place_in_time(struct cutter *c, const struct cut_frame *f, struct live_cut *cut)
     }
 }
 
+/* In units of the header that the cut has. */
+static uint64_t
+next_of(const struct cut_track *t)
+{
+    return t->other
+               ? LIVE_CUT_OTHER | cut_rescale((uint64_t)t->heard, 1000, t->told)
+               : t->next;
+}
+
 static void
 set_sounds(const struct cutter *c, struct live_cut *cut)
 {
@@ -299,7 +308,7 @@ set_sounds(const struct cutter *c, struct live_cut *cut)
         const struct cut_track *t = &c->tracks[i];
 
         if (t->in && t->place < LIVE_CUT_SOUNDS) {
-            cut->sound[t->place] = t->next;
+            cut->sound[t->place] = next_of(t);
         }
     }
 }

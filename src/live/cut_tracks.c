@@ -132,6 +132,7 @@ cut_track_learn(struct cutter *c, struct cut_track *t,
     t->width = t->height = 0;
     read_header(t);
     t->there = t->there && t->known;
+    t->other = t->in;
     c->differs |= t->in;
 }
 
@@ -227,6 +228,7 @@ add(struct cut_set *set, struct cut_track *t, size_t *used)
     memcpy(set->bytes + *used, t->header, t->len);
     *used += t->len;
     set->count++;
+    t->told = t->timescale;
 }
 
 static void
@@ -238,7 +240,7 @@ make_set(struct cutter *c, struct cut_set *set)
 
     set->count = 0;
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
-        c->tracks[i].in = false;
+        c->tracks[i].in = c->tracks[i].other = false;
     }
     if (is_of_set(&c->tracks[0])) {
         add(set, &c->tracks[0], &used);

@@ -61,7 +61,8 @@ struct live_cut {
     uint64_t bytes;         /* payload bytes of the stream before it */
     uint64_t sound[LIVE_CUT_SOUNDS]; /* the *next for live_cut_sound() of the
                                first frame of each track of sound at or behind
-                               the cut, in the order of the codec headers */
+                               the cut, in the order of the codec headers; or
+                               with LIVE_CUT_OTHER where it stands */
 };
 
 /* A stream as its cuts tell; good until the turn ends. */
@@ -155,6 +156,9 @@ int live_cut_ranges(const struct live_cuts *c, uint64_t number, uint32_t skip,
  * the frame's time, ms; rate: its media_track.timescale; duration:
  * media_sound_duration().  Sets its decode time; false: it is left out. */
 #define LIVE_CUT_ANEW (UINT64_C(1) << 63)
+/* A codec header came that is not among those of the cut: frames of that sound
+ * are left out up to the next segment that has it. */
+#define LIVE_CUT_OTHER (UINT64_C(1) << 62)
 #define LIVE_CUT_BACK_MS 2000
 static inline bool
 live_cut_sound(uint64_t *next, int64_t now, uint32_t rate, uint32_t duration,

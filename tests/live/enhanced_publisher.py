@@ -17,6 +17,7 @@ to get, in the order of sending, is in `sent`; codec headers are in `headers`.
 # SPDX-License-Identifier: BSD-2-Clause
 
 import collections
+import copy
 import heapq
 import struct
 import threading
@@ -178,6 +179,37 @@ def read_clip(codec, path):
               for dts, pts, key, body in frames]
     return Clip(codec, path, config, scale, frames,
                 frames[-1][0] + last)
+
+
+# ---- HE-AAC ----
+
+# Of what an encoder of AAC-LC makes: decoders find no SBR in it, and take the
+# band above the core's for silent.  The configuration alone says that twice
+# the rate comes out (ISO/IEC 14496-3, 1.6.2.1, table 1.18).
+LC, SBR, PS = 2, 5, 29
+RATES = {96000: 0, 88200: 1, 48000: 3, 44100: 4, 24000: 6, 22050: 7}
+
+
+def bits(*fields):
+    text = "".join(f"{value:0{count}b}" for value, count in fields)
+    text += "0" * (-len(text) % 8)
+    return int(text, 2).to_bytes(len(text) // 8, "big")
+
+
+def he_aac(clip, how, rate, channels):
+    """The same frames, and how: "sbr" or "ps", told in front of the core;
+    "behind" it, for players that know no SBR; or "lc", told nowhere."""
+    def core(kind):
+        return (kind, 5), (RATES[rate], 4), (channels, 4)
+    twice, rest = (RATES[2 * rate], 4), (0, 3)
+    clip = copy.copy(clip)
+    clip.config = bits(*{
+        "lc": (*core(LC), rest),
+        "sbr": (*core(SBR), twice, (LC, 5), rest),
+        "ps": (*core(PS), twice, (LC, 5), rest),
+        "behind": (*core(LC), rest, (0x2b7, 11), (SBR, 5), (1, 1), twice),
+    }[how])
+    return clip
 
 
 # ---- messages ----
