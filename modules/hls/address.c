@@ -312,8 +312,10 @@ hls_directives_refused(const struct hls_directives *d, uint64_t last_segment,
                        int64_t last_part, uint32_t limit)
 {
     uint64_t newest = last_part > 0 ? (uint64_t)last_part : 0;
+    bool ended = last_part < 0;
 
-    if (!d->has_segment || d->segment < last_segment) {
+    if (!d->has_segment || d->segment < last_segment ||
+        (ended && d->segment == last_segment)) {
         return NULL;
     }
     if (d->segment - last_segment > SEGMENTS_AHEAD) {

@@ -69,8 +69,9 @@ struct hls_directives {
  * 400. */
 const char *hls_directives_read(struct hls_directives *d, struct str query);
 /* Whether they ask for too much of what is not there yet (6.2.5.2).
- * last_segment, last_part: the newest in the playlist, -1: it has no part;
- * limit: playlist_advance_limit().  NULL, or the reason of an answer 400. */
+ * last_segment, last_part: the newest in the playlist, -1: the segment has
+ * ended, so that a part behind its last one is the first of the next; limit:
+ * playlist_advance_limit().  NULL, or the reason of an answer 400. */
 const char *hls_directives_refused(const struct hls_directives *d,
                                    uint64_t last_segment, int64_t last_part,
                                    uint32_t limit);

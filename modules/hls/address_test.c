@@ -262,8 +262,14 @@ test_too_far_ahead(void **state)
     assert_true(is_refused("_HLS_msn=10&_HLS_part=6", 10, 2));
     assert_false(is_refused("_HLS_msn=11&_HLS_part=3", 10, 2));
     assert_true(is_refused("_HLS_msn=11&_HLS_part=4", 10, 2));
+    /* A part behind the last one of a segment that has ended is the first of
+     * the next, however many it had. */
     assert_false(is_refused("_HLS_msn=10&_HLS_part=2", 10, -1));
-    assert_true(is_refused("_HLS_msn=10&_HLS_part=4294967295", 10, -1));
+    assert_false(is_refused("_HLS_msn=10&_HLS_part=12", 10, -1));
+    assert_false(is_refused("_HLS_msn=10&_HLS_part=4294967295", 10, -1));
+    assert_false(is_refused("_HLS_msn=11&_HLS_part=3", 10, -1));
+    assert_true(is_refused("_HLS_msn=11&_HLS_part=4", 10, -1));
+    assert_true(is_refused("_HLS_msn=13", 10, -1));
 }
 
 int
