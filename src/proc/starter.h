@@ -56,7 +56,7 @@ struct program_limits {
     int64_t files;     /* descriptors */
     int64_t file_size; /* bytes of a file that it writes */
     int64_t processes; /* of its user, all runs together */
-    int64_t nice;      /* 0 .. PROGRAM_NICE_MAX */
+    int64_t nice;      /* at least, 0 .. PROGRAM_NICE_MAX */
 };
 
 /* How a run was. */

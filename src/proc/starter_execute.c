@@ -129,13 +129,22 @@ limit(int what, int64_t soft, int64_t hard)
     return soft == 0 ? 0 : setrlimit((__rlimit_resource_t)what, &l);
 }
 
+/* A weir that was started nicer stays so: only root goes back. */
+static int
+be_nice(int64_t least)
+{
+    return getpriority(PRIO_PROCESS, 0) >= least
+               ? 0
+               : setpriority(PRIO_PROCESS, 0, (int)least);
+}
+
 static int
 set_limits(const struct program_limits *l, bool core_dumps, struct errmsg *err)
 {
     int64_t files = l->files != 0 ? l->files : PROGRAM_OPEN;
     struct rlimit none = { 0, 0 };
 
-    if ((l->nice > 0 && setpriority(PRIO_PROCESS, 0, (int)l->nice) == -1) ||
+    if ((l->nice > 0 && be_nice(l->nice) == -1) ||
         limit(RLIMIT_CPU, l->cpu, l->cpu + 1) == -1 ||
         limit(RLIMIT_NOFILE, files, files) == -1 ||
         limit(RLIMIT_FSIZE, l->file_size, l->file_size) == -1 ||

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -301,18 +302,39 @@ static void
 limits_hold(void **state)
 {
     (void)state;
-    output_of("ulimit -n; ulimit -c; ulimit -v; ulimit -t; ulimit -f; nice",
-              (struct program_limits){ .memory = 1 << 30,
-                                       .cpu = 7,
-                                       .files = 50,
-                                       .file_size = 1 << 20,
-                                       .nice = 4 });
-    assert_string_equal(own.output, "50\n0\n1048576\n7\n2048\n4\n");
+    output_of(
+        "ulimit -n; ulimit -c; ulimit -v; ulimit -t; ulimit -f",
+        (struct program_limits){
+            .memory = 1 << 30, .cpu = 7, .files = 50, .file_size = 1 << 20 });
+    assert_string_equal(own.output, "50\n0\n1048576\n7\n2048\n");
     output_of("ulimit -n; ulimit -c", none);
     assert_string_equal(own.output, "1024\n0\n");
     output_of("while :; do :; done", (struct program_limits){ .cpu = 1 });
     assert_true(WIFSIGNALED(t.end.status));
     assert_int_equal(WTERMSIG(t.end.status), SIGXCPU);
+}
+
+/* The test may be nice itself. */
+static void
+it_is_as_nice_as_asked_or_as_it_was(void **state)
+{
+    int was = getpriority(PRIO_PROCESS, 0);
+    char text[16];
+
+    (void)state;
+    for (int nice = was > 1 ? was - 1 : 1; nice <= was + 2; nice++) {
+        snprintf(text, sizeof(text), "%d\n", nice > was ? nice : was);
+        output_of("nice", (struct program_limits){ .nice = nice });
+        assert_string_equal(own.output, text);
+    }
+}
+
+static int
+begin_nicely(void **state)
+{
+    assert_int_equal(
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 5), 0);
+    return begin(state);
 }
 
 static void
@@ -515,6 +537,9 @@ main(void)
         TEST(a_forgotten_run_is_not_told_of),
         TEST(all_end_with_the_starter),
         TEST(all_end_when_the_role_is_done),
+        TEST(it_is_as_nice_as_asked_or_as_it_was),
+        cmocka_unit_test_setup_teardown(it_is_as_nice_as_asked_or_as_it_was,
+                                        begin_nicely, finish), /* the last */
     };
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* as the master is */
