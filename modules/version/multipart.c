@@ -1,9 +1,9 @@
 /*
  * A field of a form as browsers and curl -F send it (RFC 7578).
  *
- * The body is walked once; it has been read whole, so its bound is that of
- * bodies.  Files are passed over, and so is whatever else is no field of that
- * name: what is wrong with a body is the module's case.
+ * The body is walked once, and may be its beginning alone (HTTP_LOOK): a part
+ * that is cut short is none.  Files are passed over, and so is whatever else is
+ * no field of that name: what is wrong with a body is the module's case.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -6,7 +6,7 @@
 #include "param.h"
 
 #include "http/path.h"
-#include "json/read.h"
+#include "json/walk.h"
 
 static bool
 is_coded(struct str s)
@@ -25,6 +25,16 @@ version_param_is_part(struct str key, struct str name)
 {
     return key.len > name.len && str_starts(key, name) &&
            key.ptr[name.len] == '[';
+}
+
+/* The whole pairs at the beginning of a form. */
+static struct str
+whole_pairs(struct str pairs)
+{
+    while (pairs.len > 0 && pairs.ptr[pairs.len - 1] != '&') {
+        pairs.len--;
+    }
+    return pairs;
 }
 
 /* In "a=b&c=d", as queries and forms have it.  The last one of that name, but
@@ -70,6 +80,49 @@ in_json(struct http_request *r, struct str name, struct str *value)
     return str_trim(m->text).len > 0 ? PARAM_GIVEN : PARAM_ABSENT;
 }
 
+/* A member of the outermost object, in a text that may be cut anywhere. */
+struct look {
+    struct http_request *r;
+    struct str name, *value;
+    size_t len; /* of the text */
+    bool comes; /* it is the value that comes next */
+    enum param found;
+};
+
+static bool
+on_step(void *arg, const struct json_step *s)
+{
+    struct look *l = arg;
+
+    if (s->is == JSON_STEP_NAME) {
+        l->comes = s->depth == 1 && str_eq(s->text, l->name);
+    }
+    if (s->is != JSON_STEP_VALUE || !l->comes || s->end >= l->len) {
+        return true;
+    }
+    l->comes = false;
+    if (s->kind == JSON_STRING || s->kind == JSON_NUMBER) {
+        *l->value = pool_str(l->r->pool, s->text);
+        l->found = str_trim(*l->value).len > 0 ? PARAM_GIVEN : PARAM_ABSENT;
+    } else {
+        l->found = s->kind == JSON_NULL ? PARAM_ABSENT : PARAM_ODD;
+    }
+    return true;
+}
+
+static enum param
+in_cut_json(struct http_request *r, struct str name, struct str *value)
+{
+    struct look l = { .r = r,
+                      .name = name,
+                      .value = value,
+                      .len = r->body.len,
+                      .found = PARAM_ABSENT };
+
+    json_walk(r->body, on_step, &l);
+    return l.found;
+}
+
 enum body_kind { BODY_OTHER, BODY_FORM, BODY_PARTS, BODY_JSON };
 
 static struct str
@@ -100,17 +153,17 @@ kind_of_body(struct str rest)
 }
 
 static enum param
-in_body(struct http_request *r, enum body_kind kind, struct str name,
+in_body(struct http_request *r, enum body_kind kind, bool cut, struct str name,
         struct str *value)
 {
     switch (kind) {
     case BODY_FORM:
-        return in_pairs(r, r->body, name, value);
+        return in_pairs(r, cut ? whole_pairs(r->body) : r->body, name, value);
     case BODY_PARTS:
         return version_form_field(r->pool, type_of_body(r), r->body, name,
                                   value);
     case BODY_JSON:
-        return in_json(r, name, value);
+        return cut ? in_cut_json(r, name, value) : in_json(r, name, value);
     case BODY_OTHER:
         break;
     }
@@ -118,8 +171,8 @@ in_body(struct http_request *r, enum body_kind kind, struct str name,
 }
 
 enum param
-version_param(struct http_request *r, struct str name, bool body_read,
-              struct str *value)
+version_param(struct http_request *r, struct str name,
+              const struct http_choice *choice, struct str *value)
 {
     enum param found = in_pairs(r, r->query, name, value);
     enum body_kind kind;
@@ -128,8 +181,8 @@ version_param(struct http_request *r, struct str name, bool body_read,
         return found;
     }
     kind = kind_of_body(type_of_body(r));
-    if (kind != BODY_OTHER && !body_read) {
+    if (kind != BODY_OTHER && !choice->body_read) {
         return PARAM_NEEDS_BODY;
     }
-    return in_body(r, kind, name, value);
+    return in_body(r, kind, choice->body_cut, name, value);
 }

@@ -20,9 +20,10 @@ enum param {
 };
 
 /* The last one of that name in the query; else, once the body is read, in a
- * form or a JSON object.  *value lies in the request or its pool. */
+ * form or a JSON object, of which r->body may be the beginning alone.  *value
+ * lies in the request or its pool. */
 enum param version_param(struct http_request *r, struct str name,
-                         bool body_read, struct str *value);
+                         const struct http_choice *choice, struct str *value);
 
 /* multipart.c: the last field of that name in a body of multipart/form-data;
  * type is the Content-Type with its boundary.  *value lies in the body. */

@@ -16,7 +16,7 @@ struct ranking {
     struct http_request *r;
     const struct version_table *t;
     struct plan *plan;
-    bool body_read;
+    const struct http_choice *choice;
     bool preflight;  /* of CORS: it asks for no version (Fetch, 4.8) */
     bool path_named; /* the path begins with a version */
     /* The last parameter, so that it is read once. */
@@ -225,7 +225,7 @@ read_param(struct ranking *k, const struct table_unit *u)
     if (!str_eq(k->param_name, u->parameter)) {
         k->param_name = u->parameter;
         k->param =
-            version_param(k->r, u->parameter, k->body_read, &k->param_value);
+            version_param(k->r, u->parameter, k->choice, &k->param_value);
     }
     return k->param == PARAM_NEEDS_BODY ? RANK_NEEDS_BODY
            : k->param == PARAM_BROKEN   ? RANK_BROKEN
@@ -413,13 +413,13 @@ is_preflight(const struct http_request *r)
 
 enum ranked
 version_rank(struct http_request *r, const struct version_table *t,
-             bool body_read, struct plan *plan)
+             const struct http_choice *choice, struct plan *plan)
 {
     struct ranking k = {
         .r = r,
         .t = t,
         .plan = plan,
-        .body_read = body_read,
+        .choice = choice,
         .preflight = is_preflight(r),
     };
     enum ranked result = rank_units(&k);

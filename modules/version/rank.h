@@ -52,7 +52,7 @@ enum ranked { RANKED, RANK_NEEDS_BODY, RANK_BROKEN };
 
 /* Fills the plan.  RANK_BROKEN: the version cannot be read (400). */
 enum ranked version_rank(struct http_request *r, const struct version_table *t,
-                         bool body_read, struct plan *plan);
+                         const struct http_choice *choice, struct plan *plan);
 
 /* Whether the request names the very version. */
 bool version_is_named(unsigned rank);

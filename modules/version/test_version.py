@@ -390,17 +390,20 @@ def test_versions_in_bodies(weir):
 
 
 def test_versions_in_a_form_with_files(weir, tmp_path):
+    """Behind a short file, or in front of a long one."""
     w = weir(locations=at("/api", layer("param", {}, [
         unit(["v2"], echo("v2", ["POST /x"])),
         unit(["v1"], echo("v1", ["POST /x"]))]),
         more='client_max_body_size = "256K";'))
     upload = tmp_path / "upload"
-    upload.write_bytes(b"\r\n--x\r\nname=\"apiver\"\r\n\r\nv2\r\n" * 4000)
-    done = subprocess.run(
-        ["curl", "-sS", "-F", f"file=@{upload}", "-F", "apiver=v1",
-         f"http://127.0.0.1:{w.http}/api/x"],
-        capture_output=True, check=True, timeout=60)
-    assert json.loads(done.stdout)["version"] == "v1"
+    field, file = ["-F", "apiver=v1"], ["-F", f"file=@{upload}"]
+    for times, form in ((1000, file + field), (4000, field + file)):
+        upload.write_bytes(
+            b"\r\n--x\r\nname=\"apiver\"\r\n\r\nv2\r\n" * times)
+        done = subprocess.run(
+            ["curl", "-sS", *form, f"http://127.0.0.1:{w.http}/api/x"],
+            capture_output=True, check=True, timeout=60)
+        assert json.loads(done.stdout)["version"] == "v1"
 
 
 def test_layers_that_wait(weir):

@@ -176,7 +176,7 @@ version_select(struct http_request *r, void *state, struct http_choice *choice)
     const struct offer *best;
 
     if (!plan->ranked) {
-        switch (version_rank(r, t, choice->body_read, plan)) {
+        switch (version_rank(r, t, choice, plan)) {
         case RANK_NEEDS_BODY:
             return HTTP_NEEDS_BODY;
         case RANK_BROKEN:

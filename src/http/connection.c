@@ -221,13 +221,14 @@ static size_t
 take_body(struct http_connection *c, const uint8_t *data, size_t n)
 {
     struct exchange *x = c->x;
+    size_t room = x->needs_body ? HTTP_LOOK - buf_len(&x->body.bytes) : n;
     enum http_refusal why;
-    ssize_t eaten = http_body_eat(&x->body, data, n, &why);
+    ssize_t eaten = http_body_eat(&x->body, data, n < room ? n : room, &why);
 
     c->offered = eaten < 0 ? 0 : n - (size_t)eaten;
     if (eaten < 0) {
         http_refuse(x, why);
-    } else if (x->body.done) {
+    } else if (x->body.done || (x->needs_body && http_body_looked(x))) {
         c->phase = PHASE_BUSY;
         timer_stop(c->loop, &c->timer);
         http_body_came(x);

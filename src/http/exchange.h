@@ -310,6 +310,8 @@ void http_find_refused(struct exchange *x);
 
 /* route.c: goes on with the walk until it is answered or waits. */
 void http_route(struct exchange *x);
+/* Whether as much of the body is kept as a selector looks at. */
+bool http_body_looked(const struct exchange *x);
 /* The head is refused: answers in the way of the location to which the path
  * leads. path: of the target, as sent, perhaps cut. */
 void http_route_refused(struct exchange *x, struct str path);

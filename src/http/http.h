@@ -75,8 +75,15 @@ enum http_select {
     HTTP_CHOSEN,     /* walk through choice->layers */
     HTTP_NONE_LEFT,  /* the layer behind this one */
     HTTP_REFUSED,    /* choice->status is the answer */
-    HTTP_NEEDS_BODY, /* ask again when r->body is whole */
+    HTTP_NEEDS_BODY, /* ask again when r->body is there to be looked at */
 };
+
+/* Bytes of a body that a selector looks at, at most: the rest stays with the
+ * client until the chosen layer reads it. */
+#define HTTP_LOOK ((size_t)64 * 1024)
+/* Bytes of a body that a handler gets whole, at most, whatever the settings
+ * allow: to parse it blocks the loop. */
+#define HTTP_WHOLE ((size_t)8 * 1024 * 1024)
 
 /* A version of an API, and how a request names it. */
 enum http_api_by {
@@ -97,7 +104,8 @@ struct http_api {
 
 struct http_choice {
     void *memory;   /* the selector's own; NULL at first */
-    bool body_read; /* r->body is whole (there may be none) */
+    bool body_read; /* r->body is whole (there may be none), or ... */
+    bool body_cut;  /* it is the first HTTP_LOOK bytes of a longer one */
     /* NULL, or the wish for the best format of the layers chosen last: they
      * have the resource, but no format that meets the wish for which they were
      * chosen. */

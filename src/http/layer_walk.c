@@ -229,7 +229,8 @@ choose(struct exchange *x, const struct http_layer *layer)
     struct http_choosing *c = choosing_of(x);
     enum http_select answer;
 
-    c->choice.body_read = x->body.done;
+    c->choice.body_cut = http_body_looked(x) && !x->body.done;
+    c->choice.body_read = x->body.done || c->choice.body_cut;
     c->choice.status = 0;
     c->choice.reason = NULL;
     x->selecting = true;

@@ -294,6 +294,12 @@ advance(struct exchange *x)
     http_walk_end(x);
 }
 
+bool
+http_body_looked(const struct exchange *x)
+{
+    return buf_len(&x->body.bytes) >= HTTP_LOOK;
+}
+
 static bool
 body_too_long(const struct exchange *x)
 {
@@ -305,11 +311,16 @@ body_too_long(const struct exchange *x)
 static bool
 body_ready(struct exchange *x)
 {
+    bool whole = !x->needs_body && x->route->body;
+
+    if (whole && x->body.limit > HTTP_WHOLE) {
+        x->body.limit = HTTP_WHOLE;
+    }
     if (body_too_long(x)) {
         http_refuse(x, REFUSE_BODY_LONG);
         return false;
     }
-    if ((x->needs_body || x->route->body) && !x->body.done) {
+    if ((whole || (x->needs_body && !http_body_looked(x))) && !x->body.done) {
         x->body.keep = true;
         http_wait_for_body(x);
         return false;

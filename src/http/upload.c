@@ -6,8 +6,9 @@
  * until the handler wants on.  So a body needs no memory of its own, however
  * long it is.  It may go on while the answer is already under way.
  *
- * Its time runs only while the handler wants bytes.  A body that was read whole
- * before (a layer needed it to choose) is offered from memory.
+ * Its time runs only while the handler wants bytes.  A layer may have looked at
+ * the body's beginning, or at all of it, to choose: that is offered from memory
+ * first.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -158,7 +159,7 @@ bool
 http_upload_wants(const struct exchange *x)
 {
     return x->upload != NULL && !x->upload->over && wants(x->upload) &&
-           !x->body.done;
+           x->upload->kept.len == 0 && !x->body.done;
 }
 
 bool
@@ -235,5 +236,5 @@ http_body_length(const struct http_request *r)
     if (x->body.done) {
         return (int64_t)r->body.len;
     }
-    return x->body.is_chunked ? -1 : (int64_t)x->body.left;
+    return x->body.is_chunked ? -1 : (int64_t)(r->body.len + x->body.left);
 }
