@@ -11,6 +11,7 @@ import threading
 
 import pytest
 
+import weir as weir_py
 from downloads_help import downloads  # noqa: F401: a fixture
 from http_client import get
 from test_downloads_programs import ENGINE, engine, result  # noqa: F401
@@ -185,9 +186,11 @@ def tries(engine, tmp_path, top=""):  # noqa: F811
 
 
 @pytest.mark.skipif(SANITIZED, reason="its sandbox is wide")
-@pytest.mark.parametrize("top", ["", 'sandbox = { seccomp = "off"; };'])
-def test_no_way_around(engine, tmp_path, top):  # noqa: F811
+@pytest.mark.parametrize("seccomp", ["enforce", "off"])
+def test_no_way_around(engine, tmp_path, monkeypatch, seccomp):  # noqa: F811
     """The supervisor's own filter is enough."""
+    monkeypatch.setattr(weir_py, "TRACED", "")  # it is in top
+    top = f'sandbox = {{ seccomp = "{seccomp}"; core_dumps = true; }};'
     _, key, text, came = tries(engine, tmp_path, top)
     assert key not in text
     assert came.pop("pair") == "done"
