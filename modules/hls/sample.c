@@ -63,14 +63,16 @@ make_room(struct pile *p)
     return 0;
 }
 
-/* The frame's place among the tracks; count: none has it. */
+/* The frame's place among the tracks; count: none has it.  A frame of another
+ * codec than its track is of none. */
 static size_t
 track_of(const struct live_cut_frame *f, const struct media_sample_head *head,
          const struct object_track *tracks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (tracks[i].track.type == f->type &&
-            tracks[i].track.id == head->track) {
+            tracks[i].track.id == head->track &&
+            tracks[i].track.codec == head->codec) {
             return i;
         }
     }

@@ -77,7 +77,7 @@ find_track(const struct live_cuts *c, const struct still *s,
         const struct live_cut_header *item = &h.items[i];
 
         if (item->type == MEDIA_VIDEO && live_cut_track(item, t) == 0 &&
-            t->id == s->head.track) {
+            t->id == s->head.track && t->codec == s->head.codec) {
             return media_mp4.carries(t);
         }
     }

@@ -472,7 +472,7 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
 }
 
 /* Takes in what the frame tells of its track.  False: it is a codec header, or
- * the track is not known. */
+ * the track is not known, or not of that codec. */
 static inline bool
 meet_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
 {
@@ -480,7 +480,7 @@ meet_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
 
     if (header || !t->known || t->older || t->codec != f->info.codec) {
         cut_track_learn(c, t, f);
-        return !header && t->known;
+        return !header && t->known && t->codec == f->info.codec;
     }
     return true;
 }
@@ -491,7 +491,7 @@ cut_note(struct cutter *c, const struct cut_frame *f)
     struct cut_track *t;
     int64_t time;
 
-    if (c->stream == NULL ||
+    if (c->stream == NULL || f->info.codec == CODEC_NONE ||
         (f->info.flags & (MEDIA_META | MEDIA_TRACK_META | MEDIA_END)) != 0 ||
         (t = cut_track_of(c, f)) == NULL || !meet_track(c, t, f) ||
         (c->page == NULL && !(f->start && cut_page_make(c)))) {

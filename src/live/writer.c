@@ -444,7 +444,8 @@ note_track(struct stream *s, enum media_type type, struct media_info info)
 }
 
 /* Whether the message is of the track that leads its kind: the lowest-numbered
- * of several tracks sets the start frames and the time. */
+ * of several tracks sets the start frames and the time.  One that tells nothing
+ * of a track does not lead. */
 static bool
 is_leading(struct writer *w, enum media_type type, struct media_info info)
 {
@@ -452,7 +453,7 @@ is_leading(struct writer *w, enum media_type type, struct media_info info)
     struct writer_track *lead = &w->leads[kind];
 
     if (type == MEDIA_DATA || info.codec == CODEC_NONE) {
-        return true;
+        return type == MEDIA_DATA;
     }
     if (lead->seen && info.track < lead->id) {
         w->time.kinds[kind].known = false;
@@ -538,7 +539,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
               const uint8_t *payload, size_t len)
 {
     struct stream *s = w->stream;
-    struct media_info info = media_inspect(type, payload, len);
+    struct media_info info = stray_look(&w->strays, type, str_of(payload, len));
     int64_t now = clock_ms();
     struct frame f = {
         .arrived_ms = now,

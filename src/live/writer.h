@@ -8,6 +8,7 @@
 
 #include "live/cut.h"
 #include "live/init_headers.h"
+#include "live/stray.h"
 #include "live/stream_stats.h"
 #include "live/timeline.h"
 
@@ -25,6 +26,7 @@ struct writer {
     bool video_declared;  /* by metadata */
     uint32_t last_video;  /* timestamp of the last video frame */
     bool has_last_video;
+    struct stray_watch strays;
     struct measure measure;
     struct prologue_writer headers;
     struct cutter cuts;

@@ -177,6 +177,7 @@ media_sample_head(struct media_sample_head *h, enum media_type type,
         .offset = place.offset,
         .cts = place.cts,
         .key = (place.info.flags & MEDIA_KEY) != 0 || type == MEDIA_AUDIO,
+        .codec = place.info.codec,
         .track = place.info.track,
     };
     return 0;

@@ -51,6 +51,7 @@ struct media_sample_head {
     uint32_t offset; /* bytes of the message before the sample */
     int32_t cts;     /* composition time less decode time, ms */
     bool key;
+    uint8_t codec; /* enum media_codec */
     uint8_t track;
 };
 /* front: the first bytes of a message, MEDIA_FRONT_MAX or all of them.  -1: it

@@ -47,7 +47,7 @@ look_at_sample(enum media_type type, struct str message,
     }
     require(media_sample_head(&all, type, message) == 0);
     require(h.offset == all.offset && h.cts == all.cts && h.key == all.key &&
-            h.track == all.track);
+            h.codec == all.codec && h.track == all.track);
     require(h.offset < front.len && h.cts >= -(1 << 23) && h.cts < 1 << 23);
     if (t != NULL) {
         struct str body = str_skip(front, h.offset);

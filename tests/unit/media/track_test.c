@@ -328,6 +328,10 @@ messages_hold_samples(void **state)
         assert_int_equal(h.cts, r->cts);
         assert_int_equal(h.key, r->key);
         assert_int_equal(h.track, r->track);
+        assert_int_equal(
+            h.codec,
+            media_inspect(r->type, (const uint8_t *)front.ptr, front.len)
+                .codec);
         drop(front);
     }
     for (size_t i = 0; i < COUNT(no_samples); i++) {
