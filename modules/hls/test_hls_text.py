@@ -252,7 +252,13 @@ hls.on(Hls.Events.SUBTITLE_TRACKS_UPDATED, () => {
 hls.loadSource('/hls/live/room.m3u8');
 hls.attachMedia(video);
 video.play().catch(() => {});
+// Stretches that the player goes over: [from, to], s.
+const seeks = [];
+let place = 0;
+video.addEventListener('seeking', () => seeks.push([place,
+  video.currentTime]));
 setInterval(() => {
+  place = video.seeking ? place : video.currentTime;
   const lines = [...video.textTracks]
     .filter((t) => t.kind === 'subtitles' && t.mode === 'showing')
     .flatMap((t) => [...(t.activeCues || [])].map((c) => c.text));
@@ -266,7 +272,7 @@ window.choose = () => {
   }
 };
 window.told = () => ({
-  shown, loaded: performance.getEntriesByType('resource')
+  shown, seeks, loaded: performance.getEntriesByType('resource')
     .map((e) => e.name).filter((name) => name.includes('.vtt')), at: video.currentTime, state: [video.readyState, video.paused], errors,
   tags, track: hls.subtitleTrack, tracks: hls.subtitleTracks.length,
   cues: [...video.textTracks].filter((t) => t.kind === 'subtitles')
@@ -288,6 +294,27 @@ def wait_for_both(browser):
     except AssertionError:
         got["tags"] = len(got.get("tags", []))
         raise AssertionError(f"{got}; {browser.complaints()}") from None
+
+
+def check_starts(cues, seeks):
+    """Each line begins a second behind the one before.  The first one may have
+    begun before its segment.  Nothing is asked of a stretch that the player
+    went over: it loads text from the first list on, and gives that up where it
+    then begins to play, or where it is too slow and goes on further ahead."""
+    starts = {}
+    for begin, _, text in cues:
+        n = int(text.split()[1])
+        starts[n] = min(begin, starts.get(n, begin))
+    base = min(begin - n for n, begin in starts.items())
+    judged = 0
+    for n in range(min(starts) + 1, max(starts) + 1):
+        due = base + n
+        # hls.js may take the next part where one is over in 0.25 s.
+        if not any(a <= due <= b + 0.3 for a, b in seeks):
+            assert n in starts, n
+            assert starts[n] - due < 0.05, (n, starts[n], due)
+            judged += 1
+    assert judged > 2
 
 
 @pytest.mark.parametrize("mode", ["", "#low"])
@@ -312,16 +339,10 @@ def test_hls_js_shows_both(weir, clips, mode):
         b.open(w.http_url("/text.html" + mode))
         wait_for_both(b)
         got = b.script("return told()")
+        print(json.dumps(got))  # whole, where something is wrong
         assert got["tracks"] == 1
         assert all('onCuePoint\0[{"n":' in t[1] for t in got["tags"])
-        starts = {}
-        for begin, _, text in got["cues"]:
-            starts[text] = min(begin, starts.get(text, begin))
-        numbers = sorted(int(t.split()[1]) for t in starts)
-        # The first one may have begun before the segment.
-        for a, c in zip(numbers[1:], numbers[2:]):
-            assert c == a + 1
-            assert abs(starts[f"line {c}"] - starts[f"line {a}"] - 1) < 0.05
+        check_starts(got["cues"], got["seeks"])
         # Each for itself, and all of them in order.
         assert all(len(lines) == 1 for lines in got["shown"]), got["shown"]
         shown = [int(lines[0].split()[1]) for lines in got["shown"]]
