@@ -363,6 +363,17 @@ def kill_fetcher(d):
     wait_for(lambda: d.get("history").status == 200, 10, "the queue")
 
 
+def kill_starter(d):
+    """The fetcher ends with it, as it does when the master is killed."""
+    d.weir.children_may_crash = True
+    d.weir.allowed += ["fetcher", "the starter of this role's programs"]
+    old, = d.processes("weir: fetcher")
+    os.kill(d.processes("weir starter: fetcher")[0], signal.SIGKILL)
+    wait_for(lambda: d.processes("weir: fetcher") not in ([], [old]), 10,
+             "another fetcher")
+    wait_for(lambda: d.get("history").status == 200, 10, "the queue")
+
+
 def kill_master(d):
     family = descendants(d.weir.pid)
     assert d.processes("weir-supervisor") and d.processes("yt-dlp")
@@ -374,8 +385,8 @@ def kill_master(d):
     wait_for(lambda: d.get("history").status == 200, 10, "the queue")
 
 
-@pytest.mark.parametrize("death", [restart, kill_fetcher, kill_master],
-                         ids=lambda f: f.__name__)
+@pytest.mark.parametrize("death", [restart, kill_fetcher, kill_starter,
+                                   kill_master], ids=lambda f: f.__name__)
 def test_nothing_is_lost(downloads, media, death):
     """Those that ran go on where they were, the others stay."""
     d = downloads("max_concurrent = 1;")

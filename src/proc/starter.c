@@ -169,7 +169,8 @@ static void
 on_gone(struct starter *s)
 {
     struct program_end end = { .status = SIGKILL,
-                               .why = "the starter has ended" };
+                               .why = "the starter has ended",
+                               .lost = true };
 
     s->gone = true;
     io_stop(s->loop, &s->io);
@@ -457,6 +458,12 @@ starter_forget(struct starter_run **run)
     }
     own->forgotten = true;
     starter_signal(own, SIGKILL);
+}
+
+bool
+starter_is_gone(const struct starter *s)
+{
+    return s->gone;
 }
 
 size_t

@@ -67,6 +67,7 @@ struct program_end {
     int64_t system_us; /* for: its own, and the kernel's */
     int64_t memory;    /* bytes, at most in use */
     const char *why;   /* "": it has started */
+    bool lost;         /* the starter has ended: nothing is known of the run */
 };
 
 struct program {
@@ -122,5 +123,7 @@ void starter_signal(struct starter_run *run, int number);
 /* Nobody wants to know any more: the run is killed, and no call is made. */
 void starter_forget(struct starter_run **run);
 size_t starter_running(const struct starter *s);
+/* It has ended: no run can begin. */
+bool starter_is_gone(const struct starter *s);
 
 #endif

@@ -132,7 +132,8 @@ on_run_end(void *arg, const struct program_end *end)
                                           WIFSIGNALED(end->status)
                                               ? 128 + WTERMSIG(end->status)
                                               : WEXITSTATUS(end->status),
-                                      .why = end->why };
+                                      .why = end->why,
+                                      .lost = end->lost };
 
     p->run = NULL;
     read_rest(&p->pipes[0]);

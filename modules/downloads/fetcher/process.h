@@ -18,6 +18,7 @@ struct fetch_process_end {
     bool started;    /* false: it never ran; *why says why */
     int status;      /* as a shell has it: 128 + n after signal n */
     const char *why; /* "": it ran */
+    bool lost;       /* it was killed with the starter, or with weir */
 };
 
 struct fetch_process_options {

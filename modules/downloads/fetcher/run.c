@@ -255,9 +255,11 @@ on_end(void *arg, const struct fetch_process_end *end)
 {
     struct run *r = arg;
     struct queue *q = r->entry->queue;
-    struct run_result result = { .canceled = r->canceled, .killed = r->killed };
+    struct run_result result = { .canceled = r->canceled };
     struct buf msg;
 
+    r->killed |= end->lost;
+    result.killed = r->killed;
     buf_init(&msg, RUN_TEXT_MAX + 100);
     line_reader_end(&r->lines[0], on_line, r);
     line_reader_end(&r->lines[1], on_error_line, r);
@@ -273,7 +275,8 @@ on_end(void *arg, const struct fetch_process_end *end)
         say_failure(r, end, &msg);
         say_full(r, &msg);
     }
-    if (!end->started || (end->status >= 125 && end->status <= 127)) {
+    if (!end->lost &&
+        (!end->started || (end->status >= 125 && end->status <= 127))) {
         fetch_engine_look(q);
     }
     result.msg = buf_str(&msg);
@@ -350,10 +353,16 @@ struct run *
 run_start(struct entry *e, const struct run_handlers *h, void *arg, bool *later,
           struct errmsg *err)
 {
+    const struct starter *starter = e->queue->fetcher->starter;
     struct pool *pool;
     struct run *r;
 
-    *later = starter_running(e->queue->fetcher->starter) >= STARTER_RUNS;
+    *later = true;
+    if (starter_is_gone(starter)) {
+        errmsg_set(err, "the starter has ended");
+        return NULL;
+    }
+    *later = starter_running(starter) >= STARTER_RUNS;
     if (*later) {
         errmsg_set(err, "%d programs run already", STARTER_RUNS);
         return NULL;

@@ -40,7 +40,7 @@ struct run_progress { /* -1: unknown */
 struct run_result {
     bool finished;  /* else: it failed, or was cancelled */
     bool canceled;  /* by run_cancel() */
-    bool killed;    /* by run_abort(): nothing is known of it */
+    bool killed;    /* by run_abort(), or with weir: nothing is known of it */
     struct str msg; /* why it failed: of the engine, or ours; no path of
                        weir's own */
     /* The file, in the run's folder, where place_take() finds it; "": the
@@ -56,7 +56,8 @@ struct run_handlers {
 struct run;
 
 /* Makes the folder of the run, or finds what an earlier one left there.  NULL
- * with err; `later`: because too much runs now, or no descriptor is left. */
+ * with err; `later`: because too much runs now, no descriptor is left, or this
+ * process ends with its starter. */
 struct run *run_start(struct entry *e, const struct run_handlers *h, void *arg,
                       bool *later, struct errmsg *err);
 void run_cancel(struct run *r);

@@ -496,6 +496,8 @@ all_end_with_the_starter(void **state)
     assert_int_equal(t.ended, 1);
     assert_true(t.end.started);
     assert_string_equal(t.why, "the starter has ended");
+    assert_true(t.end.lost);
+    assert_true(starter_is_gone(t.starter));
     wait_for_end_of(program);
     assert_null(starter_run(t.starter, &p, &err));
     close(fd);
