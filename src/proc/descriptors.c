@@ -77,9 +77,8 @@ close_by_range(unsigned first, unsigned last)
 #endif
 }
 
-/* From first to last, both of them too. */
-static void
-close_range_of(unsigned first, unsigned last)
+void
+descriptors_close_range(unsigned first, unsigned last)
 {
     struct rlimit limit = { .rlim_cur = FEW };
 
@@ -103,15 +102,15 @@ descriptors_close_others(uint32_t slot, const int *own, size_t count)
     }
     for (unsigned fd = first; fd < kept.count; fd++) {
         if (kept.keepers[fd] == EVERYBODY || kept.keepers[fd] == slot + 1) {
-            close_range_of(first, fd - 1);
+            descriptors_close_range(first, fd - 1);
             first = fd + 1;
         }
     }
-    close_range_of(first, UINT_MAX);
+    descriptors_close_range(first, UINT_MAX);
 }
 
 void
 descriptors_close_from(unsigned first)
 {
-    close_range_of(first, UINT_MAX);
+    descriptors_close_range(first, UINT_MAX);
 }

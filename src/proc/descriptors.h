@@ -25,6 +25,8 @@ void descriptors_close(int fd);
  * every child or for that slot, and the count descriptors in own. */
 void descriptors_close_others(uint32_t slot, const int *own, size_t count);
 
+/* Closes those from first to last, both of them too. */
+void descriptors_close_range(unsigned first, unsigned last);
 /* Closes first and all above it. */
 void descriptors_close_from(unsigned first);
 
