@@ -19,6 +19,7 @@
 
 #include "http/file/content.h"
 #include "http/path.h"
+#include "proc/reach.h"
 
 #define BELOW STR("/download/")
 
@@ -142,8 +143,7 @@ downloads_on_file(struct http_request *r, void *state)
     if (name.len == 0 || is_hidden(name)) {
         return not_there(r);
     }
-    root = open(pool_cstr(r->pool, i->directory),
-                O_PATH | O_DIRECTORY | O_CLOEXEC);
+    root = reach_open(pool_cstr(r->pool, i->directory), O_PATH | O_DIRECTORY);
     if (root == -1) {
         return errno == EMFILE || errno == ENFILE ? busy(r) : failed(r);
     }

@@ -24,6 +24,7 @@
 #include "http/text.h"
 #include "listing.h"
 #include "proc/life.h"
+#include "proc/reach.h"
 #include "types.h"
 
 #define EXPIRES_OFF -1
@@ -426,9 +427,9 @@ static const struct http_route routes[] = {
 static int
 open_root(const struct static_settings *s, struct errmsg *err)
 {
-    int fd = open(s->root.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = reach_open(s->root.ptr, O_PATH | O_DIRECTORY);
 
-    if (fd != -1 && access(s->root.ptr, X_OK) == 0) {
+    if (fd != -1 && faccessat(fd, ".", X_OK, 0) == 0) {
         return fd;
     }
     errmsg_sys(err, "%s cannot enter root \"%.*s\"", privilege_who(),
@@ -557,6 +558,9 @@ paths(const void *settings, void (*add)(void *arg, struct str path), void *arg)
     const struct static_settings *s = settings;
 
     add(arg, s->root);
+    if (s->types_file.len > 0) {
+        add(arg, s->types_file);
+    }
 }
 
 const struct module static_module = {

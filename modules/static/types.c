@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "http/http.h"
+#include "proc/reach.h"
 
 #define WORD_MAX 255 /* bytes of a type or an ending */
 
@@ -242,7 +243,7 @@ static int
 load(struct types *t, struct errmsg *err)
 {
     struct str name = t->rules.file;
-    int fd = open(name.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = reach_open(name.ptr, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     uint8_t *to = NULL;
     ssize_t n = -1;
 

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc/reach.h"
 #include "request.h"
 
 #define DEPTH 4                   /* of folders below lang/ or voices/ */
@@ -206,7 +207,7 @@ open_data(struct str path, struct errmsg *err)
     if (str_copy(name, sizeof(name), path) < path.len) {
         return errmsg_set(err, "the path of a directory of voices is too long");
     }
-    at = open(name, FOLDER);
+    at = reach_open(name, FOLDER);
     if (at == -1) {
         return errmsg_sys(err, "cannot open the directory of voices \"%s\"",
                           name);

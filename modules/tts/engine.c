@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "proc/reach.h"
 #include "proc/starter.h"
 #include "request.h"
 
@@ -23,7 +24,10 @@
 #define NICE 10        /* media goes first */
 #define START_MS 10000 /* until it is ready */
 #define DIRECTORIES_MAX 16
+#define FIRST_DIRECTORY 5 /* of those that are passed, its descriptor */
+#define FILES (FIRST_DIRECTORY + DIRECTORIES_MAX)
 #define ARGUMENTS (8 + DIRECTORIES_MAX)
+#define NAME_BYTES 32 /* of "/proc/self/fd/N" */
 #define KILLS 4096    /* orders that wait for the zygote */
 #define KILL_MS 20    /* until they are tried again */
 #define LEAVE_MS 1000 /* from a child's last word to its end */
@@ -77,8 +81,9 @@ int
 engine_check_program(struct errmsg *err)
 {
     struct str path = engine_program();
+    struct reach way = reach_of(path.ptr);
 
-    if (access(path.ptr, X_OK) == -1) {
+    if (faccessat(way.at, way.path, X_OK, 0) == -1) {
         errmsg_sys(err,
                    "cannot execute %s: install " PROGRAM " beside weir, or "
                    "take module tts out of weir.conf",
@@ -357,11 +362,30 @@ on_start(void *arg, pid_t pid)
     e->pid = pid;
 }
 
+/* One to which the program has no way is passed to it as a descriptor. */
+static const char *
+directory(const char *path, char name[static NAME_BYTES], int *files,
+          size_t *count)
+{
+    struct reach way = reach_of(path);
+    int fd = way.at == AT_FDCWD
+                 ? -1
+                 : openat(way.at, way.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1) {
+        return path;
+    }
+    snprintf(name, NAME_BYTES, "/proc/self/fd/%zu", *count);
+    files[(*count)++] = fd;
+    return name;
+}
+
 static int
 run_program(struct engine *e, const int *theirs, struct errmsg *err)
 {
     static const char *const environment[] = { "LC_ALL=C.UTF-8", NULL };
-    const int files[] = { -1, -1, -1, theirs[0], theirs[1] };
+    int files[FILES] = { -1, -1, -1, theirs[0], theirs[1] };
+    char names[DIRECTORIES_MAX][NAME_BYTES];
     const struct engine_options *o = &e->o;
     const char *arguments[ARGUMENTS] = { PROGRAM, "--memory", NULL,
                                          "--cpu", NULL,       "--pool" };
@@ -369,7 +393,7 @@ run_program(struct engine *e, const int *theirs, struct errmsg *err)
     struct program p = { .arguments = arguments,
                          .environment = environment,
                          .files = files,
-                         .file_count = sizeof(files) / sizeof(files[0]),
+                         .file_count = FIRST_DIRECTORY,
                          .limits = { .nice = NICE },
                          .on_start = on_start,
                          .on_end = on_end,
@@ -382,7 +406,8 @@ run_program(struct engine *e, const int *theirs, struct errmsg *err)
     arguments[4] = numbers[1];
     arguments[6] = numbers[2];
     for (size_t i = 0; i < o->directory_count && i < DIRECTORIES_MAX; i++) {
-        arguments[7 + i] = o->directories[i].ptr;
+        arguments[7 + i] =
+            directory(o->directories[i].ptr, names[i], files, &p.file_count);
     }
     e->run = starter_run(o->starter, &p, err);
     return e->run == NULL ? -1 : 0;

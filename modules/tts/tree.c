@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc/reach.h"
+
 struct walk {
     uint8_t sum[DIGEST_SHA256];
     size_t files;
@@ -90,7 +92,7 @@ tree_digest(const struct str *directories, size_t count,
     struct walk w = { .files = 0 };
 
     for (size_t i = 0; i < count; i++) {
-        int dir = open(directories[i].ptr, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int dir = reach_open(directories[i].ptr, O_RDONLY | O_DIRECTORY);
 
         look_below(&w, dir, (int64_t)i, 0);
     }

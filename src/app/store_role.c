@@ -15,6 +15,7 @@
 
 #include "app/database_lock.h"
 #include "proc/life.h"
+#include "proc/reach.h"
 #include "proc/rights.h"
 #include "store/bus.h"
 #include "store/postgres/keeper.h"
@@ -177,7 +178,10 @@ start(const struct role_process *p, void **state, struct errmsg *err)
     if (s->store.backend == STORE_POSTGRES) {
         return postgres_keeper_start(p->loop, &s->store, err);
     }
-    if (access(s->store.path.ptr, R_OK | W_OK) == -1) {
+
+    struct reach way = reach_of(s->store.path.ptr);
+
+    if (faccessat(way.at, way.path, R_OK | W_OK, 0) == -1) {
         return errmsg_sys(err, "%s cannot open %.*s", privilege_who(),
                           STR_ARGS(s->store.path));
     }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "proc/reach.h"
 
 #define FS_RIGHTS_1 ((1ULL << 13) - 1)
 #define FS_REFER (1ULL << 13)      /* version 2 */
@@ -112,7 +113,7 @@ add_path(const struct rules *r, struct str path, const struct access *a)
     int rc = -1;
 
     str_copy(name, sizeof(name), path);
-    below.parent_fd = open(name, O_PATH | O_CLOEXEC);
+    below.parent_fd = reach_open(name, O_PATH);
     if (below.parent_fd != -1 && fstat(below.parent_fd, &st) == 0) {
         below.allowed_access =
             (S_ISDIR(st.st_mode) ? a->below : a->file) & r->taken.fs;

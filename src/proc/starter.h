@@ -43,7 +43,7 @@
 
 #define STARTER_RUNS 64   /* at once, of one role */
 #define PROGRAM_TEXTS 256 /* arguments; as many of an environment */
-#define PROGRAM_FILES 16  /* descriptors, 0 and up */
+#define PROGRAM_FILES 24  /* descriptors, 0 and up */
 #define PROGRAM_OPEN 1024 /* descriptors that it may open by itself */
 #define PROGRAM_WHY 256   /* bytes of a reason */
 #define PROGRAM_NICE_MAX 19

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proc/descriptors.h"
+#include "proc/reach.h"
 
 #define CANNOT_EXECUTE 127 /* as shells have it */
 
@@ -45,7 +45,8 @@ count_files(uint32_t passed)
     return count;
 }
 
-/* Each at its number, the report behind them, and no others. */
+/* Each at its number, the report behind them, and no others but those that are
+ * held until it executes the program. */
 static int
 place_files(uint32_t passed, const int *files, int *report, struct errmsg *err)
 {
@@ -63,7 +64,7 @@ place_files(uint32_t passed, const int *files, int *report, struct errmsg *err)
     }
     *report = count;
     fcntl(count, F_SETFD, FD_CLOEXEC);
-    descriptors_close_from((unsigned)count + 1);
+    reach_close_others((unsigned)count + 1);
     return 0;
 }
 
@@ -113,10 +114,16 @@ static int
 enter(struct str folder, struct errmsg *err)
 {
     char path[PATH_MAX];
+    int fd;
 
     str_copy(path, sizeof(path), folder);
     umask(S_IWGRP | S_IWOTH);
-    return chdir(path) == -1 ? errmsg_sys(err, "cannot enter %s", path) : 0;
+    fd = reach_open(path, O_PATH | O_DIRECTORY);
+    if (fd == -1 || fchdir(fd) == -1) {
+        return errmsg_sys(err, "cannot enter %s", path);
+    }
+    close(fd);
+    return 0;
 }
 
 /* ---- limits ---- */
@@ -200,8 +207,8 @@ starter_execute(const struct starter_options *o,
     str_copy(path, sizeof(path), o->programs[r->program]);
     if (place_files(r->passed, passed, &report, &err) == 0 &&
         prepare(o, r, &err) == 0) {
-        execve(path, (char *const *)(uintptr_t)r->arguments,
-               (char *const *)(uintptr_t)r->environment);
+        reach_execute(reach_of(path), (char *const *)(uintptr_t)r->arguments,
+                      (char *const *)(uintptr_t)r->environment);
         errmsg_sys(&err, "cannot execute %s", path);
     }
     (void)!write(report, err.text, strlen(err.text));

@@ -31,6 +31,7 @@
 #include "proc/ancestry.h"
 #include "proc/descriptors.h"
 #include "proc/offspring.h"
+#include "proc/reach.h"
 
 #define LOOK_MS 500
 #define SOON_MS 5
@@ -138,29 +139,50 @@ execute_beside(struct rights *r, const struct rights_paths *programs,
     }
 }
 
-/* As wide as that of programs, which inherit it, and what it needs itself.
- * Its capabilities are those that it kept. */
+/* As wide as those of programs, which inherit them, and what it needs itself.
+ */
+static void
+add_rights(struct rights *r, const struct rights *programs, struct pool *pool)
+{
+    if (programs != NULL) {
+        rights_add(r, programs);
+        execute_beside(r, &programs->programs, pool);
+    }
+    rights_read(r, STR("/proc"));
+    rights_write(r, STR("/dev/null"));
+    if (self.cgroup.folder != -1) {
+        rights_write(r, str_from(self.cgroup.path));
+    }
+}
+
+/* Its capabilities are those that it kept. */
 static int
-enter_sandbox(const struct sandbox *programs, struct errmsg *err)
+enter_sandbox(const struct sandbox *programs, const struct rights *rights,
+              struct errmsg *err)
 {
     struct sandbox own = *programs;
-    struct rights rights = { .fork = true };
-    struct pool *pool = pool_new(1024);
-    int rc;
 
-    if (programs->rights != NULL) {
-        rights_add(&rights, programs->rights);
-        execute_beside(&rights, &programs->rights->programs, pool);
-    }
-    rights_read(&rights, STR("/proc"));
-    rights_write(&rights, STR("/dev/null"));
-    if (self.cgroup.folder != -1) {
-        rights_write(&rights, str_from(self.cgroup.path));
-    }
     own.kind = SANDBOX_STARTER;
     own.capabilities = false;
-    own.rights = &rights;
-    rc = sandbox_enter(&own, err);
+    own.rights = rights;
+    return sandbox_enter(&own, err);
+}
+
+/* The starter looks for what it and its programs need while it may look
+ * everywhere. */
+static int
+drop_privileges(const struct starter_options *o, struct errmsg *err)
+{
+    const struct privilege_ids users[] = { o->role, o->program };
+    struct rights rights = { .fork = true };
+    struct pool *pool = pool_new(1024);
+    int rc = -1;
+
+    add_rights(&rights, o->sandbox->rights, pool);
+    reach_hold(&rights, users, sizeof(users) / sizeof(users[0]));
+    if (privilege_keep(&o->role, CAPABILITIES, err) == 0) {
+        rc = enter_sandbox(o->sandbox, &rights, err);
+    }
     rights_clear(&rights);
     pool_free(&pool);
     return rc;
@@ -187,9 +209,7 @@ become_starter(const struct starter_options *o, const struct cgroup *cgroup,
     self.cgroup = *cgroup;
     keep_descriptors(socket);
     hear_of_children();
-    if (ancestry_adopt(&err) == -1 ||
-        privilege_keep(&o->role, CAPABILITIES, &err) == -1 ||
-        enter_sandbox(o->sandbox, &err) == -1 ||
+    if (ancestry_adopt(&err) == -1 || drop_privileges(o, &err) == -1 ||
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1) {
         fail();
     }

@@ -244,12 +244,15 @@ class Weir:
         self.status = None
         self.may_grow = False
         self.children_may_crash = False  # a master with a report ends
-        place(self.prefix, self.config)
+        self.place()
         try:
             self.start()
         except BaseException:
             self.end_all()
             raise
+
+    def place(self):
+        place(self.prefix, self.config)
 
     def start(self):
         env = dict(os.environ)

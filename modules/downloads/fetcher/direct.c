@@ -12,7 +12,8 @@
 static struct str
 program(const struct downloads_instance *i, struct errmsg *err)
 {
-    struct str path = fetch_program(fetch_program_beside("weir-fetch"), err);
+    struct str path =
+        fetch_engine_program(fetch_program_beside("weir-fetch"), err);
 
     (void)i;
     if (path.len == 0) {

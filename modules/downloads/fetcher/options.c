@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "base/mem.h"
 #include "fetcher/options_parse.h"
 #include "net/sha256.h"
+#include "proc/reach.h"
 
 #define SETTLE_MS 100
 #define LOOK_MS 5000
@@ -163,7 +165,7 @@ tell(struct options *o, bool success, const struct seen *now)
 static bool
 read_file(struct options *o)
 {
-    int fd = open(o->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = reach_open(o->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     struct seen now = { .there = fd != -1 };
     struct stat st = { .st_size = 0 };
     struct buf text;
@@ -230,10 +232,12 @@ watch(struct options *o)
 {
     const uint32_t mask = IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE |
                           IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR;
+    char name[PATH_MAX];
 
     o->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (o->inotify == -1 ||
-        inotify_add_watch(o->inotify, o->folder, mask) == -1 ||
+        inotify_add_watch(o->inotify, reach_name(o->folder, name), mask) ==
+            -1 ||
         io_start(o->loop, &o->io, o->inotify, IO_READ, on_event) == -1) {
         log_notice("downloads: %s is not watched (%s): weir looks every %d s",
                    o->folder, strerror(errno), LOOK_MS / 1000);
@@ -379,7 +383,7 @@ open_cookies(const struct options *o)
         .flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
-    int folder = open(o->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = reach_open(o->folder, O_RDONLY | O_DIRECTORY);
     int fd = folder == -1
                  ? -1
                  : (int)syscall(SYS_openat2, folder, o->words->cookies.ptr,

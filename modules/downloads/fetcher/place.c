@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "proc/life.h"
+#include "proc/reach.h"
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
@@ -34,10 +35,12 @@ struct begun {
 static int
 open_root(struct place_base *b, const char *path, struct errmsg *err)
 {
-    if (mkdir(path, 0755) == -1 && errno != EEXIST) {
+    struct reach way = reach_of(path);
+
+    if (mkdirat(way.at, way.path, 0755) == -1 && errno != EEXIST) {
         return errmsg_sys(err, "cannot make the directory \"%s\"", path);
     }
-    b->root = open(path, FOLDER);
+    b->root = openat(way.at, way.path, FOLDER);
     return b->root == -1 ? errmsg_sys(err,
                                       "%s cannot open the directory "
                                       "\"%s\"",

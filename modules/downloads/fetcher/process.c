@@ -11,12 +11,15 @@
 
 #include "base/mem.h"
 #include "fetcher/fetcher.h"
+#include "proc/reach.h"
 #include "proc/starter.h"
 
-#define PIECE 16384        /* bytes that are read at once */
-#define REST (1 << 20)     /* bytes that are read behind its end, at most */
-#define FOLDER_FD 3        /* of the run, in the program */
-#define SUPERVISOR_WORDS 7 /* name --writes N --port N -- PATH */
+#define PIECE 16384    /* bytes that are read at once */
+#define REST (1 << 20) /* bytes that are read behind its end, at most */
+#define FOLDER_FD 3    /* of the run, in the program */
+#define BESIDE_FD 4    /* of the engine's folder */
+#define FILES 5
+#define SUPERVISOR_WORDS 9 /* name --writes N --port N --beside N -- PATH */
 
 struct process_pipe {
     struct io io;
@@ -189,7 +192,7 @@ add_word(const char **words, size_t n, const char *word)
 
 static void
 fill_arguments(const struct fetch_process_options *o, const char *port,
-               const char *program, const char **words)
+               const struct reach *program, const char **words)
 {
     size_t n = add_word(words, 0, "weir-supervisor");
 
@@ -201,8 +204,12 @@ fill_arguments(const struct fetch_process_options *o, const char *port,
         n = add_word(words, n, "--port");
         n = add_word(words, n, port);
     }
+    if (program->at != AT_FDCWD) {
+        n = add_word(words, n, "--beside");
+        n = add_word(words, n, "4"); /* BESIDE_FD */
+    }
     n = add_word(words, n, "--");
-    n = add_word(words, n, program);
+    n = add_word(words, n, program->path);
     for (size_t i = 0; i < o->line->count; i++) {
         n = add_word(words, n, o->line->argv[i]);
     }
@@ -245,17 +252,18 @@ fill_environment(struct pool *pool, const struct proxy_pass *pass,
 
 static int
 run_program(struct fetch_process *p, const struct fetch_process_options *o,
-            const int *files, struct errmsg *err)
+            int *files, struct errmsg *err)
 {
     const char *words[SUPERVISOR_WORDS + PROGRAM_ARGUMENTS + 1];
     const char *environment[24];
     struct pool *pool = pool_new(1024);
+    struct reach way = reach_of(pool_cstr(pool, o->program));
     struct program program = {
         .number = PROGRAM_SUPERVISOR,
         .arguments = words,
         .environment = environment,
         .files = files,
-        .file_count = FOLDER_FD + 1,
+        .file_count = FILES,
         .limits = { .file_size = o->file_size },
         .on_end = on_run_end,
         .arg = p,
@@ -264,8 +272,10 @@ run_program(struct fetch_process *p, const struct fetch_process_options *o,
 
     snprintf(port, sizeof(port), "%u",
              o->pass != NULL ? (unsigned)proxy_port(o->fetcher->proxy) : 0);
-    fill_arguments(o, port, pool_cstr(pool, o->program), words);
+    fill_arguments(o, port, &way, words);
     fill_environment(pool, o->pass, environment);
+    files[BESIDE_FD] =
+        way.at == AT_FDCWD ? -1 : fcntl(way.at, F_DUPFD_CLOEXEC, 0);
     p->run = starter_run(o->fetcher->starter, &program, err);
     pool_free(&pool);
     return p->run == NULL ? -1 : 0;
@@ -304,7 +314,7 @@ struct fetch_process *
 fetch_process_start(const struct fetch_process_options *o, struct errmsg *err)
 {
     struct fetch_process *p = process_new(o);
-    int files[FOLDER_FD + 1] = { -1, -1, -1, o->folder };
+    int files[FILES] = { -1, -1, -1, o->folder, -1 };
 
     if (o->line->full) {
         errmsg_set(err, "the engine has more than %d arguments",
@@ -317,7 +327,7 @@ fetch_process_start(const struct fetch_process_options *o, struct errmsg *err)
         discard(p);
         return NULL;
     }
-    close_files(files, FOLDER_FD + 1);
+    close_files(files, FILES);
     discard(p);
     return NULL;
 }

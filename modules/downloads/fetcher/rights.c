@@ -16,6 +16,7 @@
 #include "app/settings/settings.h"
 #include "base/mem.h"
 #include "proc/life.h"
+#include "proc/reach.h"
 #include "proc/rights.h"
 
 #define PATHS_MAX 256  /* that are kept */
@@ -95,12 +96,18 @@ fetch_program_beside(const char *name)
 }
 
 static bool
-is_program(const char *path)
+is_program(struct reach way)
 {
     struct stat st;
 
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           access(path, X_OK) == 0;
+    return fstatat(way.at, way.path, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+           faccessat(way.at, way.path, X_OK, 0) == 0;
+}
+
+static struct reach
+by_path(const char *path)
+{
+    return (struct reach){ AT_FDCWD, path };
 }
 
 static struct str
@@ -114,15 +121,16 @@ search(struct str named)
         int n = snprintf(path, sizeof(path), "%.*s/%.*s", STR_ARGS(folder),
                          STR_ARGS(named));
 
-        if (n < (int)sizeof(path) && is_program(path)) {
+        if (n < (int)sizeof(path) && is_program(by_path(path))) {
             return keep(path);
         }
     }
     return STR_NONE;
 }
 
-struct str
-fetch_program(struct str named, struct errmsg *err)
+static struct str
+find_program(struct str named, struct reach (*way_to)(const char *path),
+             struct errmsg *err)
 {
     char path[PATH_MAX];
 
@@ -136,11 +144,23 @@ fetch_program(struct str named, struct errmsg *err)
         return found;
     }
     str_copy(path, sizeof(path), named);
-    if (is_program(path)) {
+    if (is_program(way_to(path))) {
         return keep(path);
     }
     errmsg_sys(err, "cannot execute %s", path);
     return STR_NONE;
+}
+
+struct str
+fetch_program(struct str named, struct errmsg *err)
+{
+    return find_program(named, by_path, err);
+}
+
+struct str
+fetch_engine_program(struct str named, struct errmsg *err)
+{
+    return find_program(named, reach_of, err);
 }
 
 /* ---- scripts ---- */

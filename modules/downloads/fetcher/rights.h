@@ -38,6 +38,9 @@ bool fetch_rights_changed(const struct settings *before,
  * Lives as long as the process, with a NUL.  STR_NONE with err: it is not
  * there, or cannot be executed. */
 struct str fetch_program(struct str named, struct errmsg *err);
+/* The same of one that weir-supervisor executes: the way to it may be closed to
+ * others than root (proc/reach.h). */
+struct str fetch_engine_program(struct str named, struct errmsg *err);
 /* The same of a program that is installed beside weir: "weir-fetch". */
 struct str fetch_program_beside(const char *name);
 

@@ -22,7 +22,7 @@
 static struct str
 program(const struct downloads_instance *i, struct errmsg *err)
 {
-    struct str path = fetch_program(i->engine_path, err);
+    struct str path = fetch_engine_program(i->engine_path, err);
 
     if (path.len == 0) {
         errmsg_prefix(err, "the engine yt-dlp cannot run (install it, or set "

@@ -12,6 +12,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +23,16 @@
 #include "supervise.h"
 
 static const char help[] =
-    "usage: weir-supervisor [--writes FD] [--port N] -- PROGRAM [ARGUMENT...]\n"
+    "usage: weir-supervisor [--writes FD] [--port N] [--beside FD] -- PROGRAM\n"
+    "                       [ARGUMENT...]\n"
     "\n"
     "Runs a program of weir, which starts it; it is of no use by itself.\n"
     "\n"
     "  --writes FD  the open folder that it runs in and writes below [none];\n"
     "               HOME and TMPDIR are \".\"\n"
     "  --port N     the TCP port that it connects to [none]\n"
-    "  PROGRAM      an absolute path\n"
+    "  --beside FD  the open folder that PROGRAM lies in [none]\n"
+    "  PROGRAM      an absolute path; with --beside, one from there\n"
     "  --version    this program's version\n"
     "  --help       this text\n"
     "\n"
@@ -56,11 +59,12 @@ take_options(int argc, char **argv, struct supervise *s)
     static const struct option names[] = {
         { "writes", required_argument, NULL, 'w' },
         { "port", required_argument, NULL, 'p' },
+        { "beside", required_argument, NULL, 'b' },
         { "version", no_argument, NULL, 'v' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    int64_t folder = -1, port = 0;
+    int64_t folder = -1, port = 0, beside = AT_FDCWD;
     int option;
 
     while ((option = getopt_long(argc, argv, "+", names, NULL)) != -1) {
@@ -73,12 +77,14 @@ take_options(int argc, char **argv, struct supervise *s)
             return EXIT_SUCCESS;
         }
         if (!(option == 'w' && take_number(optarg, 1024, &folder)) &&
-            !(option == 'p' && take_number(optarg, UINT16_MAX, &port))) {
+            !(option == 'p' && take_number(optarg, UINT16_MAX, &port)) &&
+            !(option == 'b' && take_number(optarg, 1024, &beside))) {
             return usage("unknown option, or a number that is out of range");
         }
     }
     s->folder = (int)folder;
     s->port = (uint16_t)port;
+    s->beside = (int)beside;
     s->argv = argv + optind;
     return -1;
 }
@@ -86,13 +92,13 @@ take_options(int argc, char **argv, struct supervise *s)
 int
 main(int argc, char **argv)
 {
-    struct supervise s = { .folder = -1 };
+    struct supervise s = { .folder = -1, .beside = AT_FDCWD };
     int status = take_options(argc, argv, &s);
 
     if (status != -1) {
         return status;
     }
-    if (s.argv[0] == NULL || s.argv[0][0] != '/') {
+    if (s.argv[0] == NULL || (s.beside == AT_FDCWD && s.argv[0][0] != '/')) {
         return usage("PROGRAM has to be an absolute path");
     }
     return supervise(&s);

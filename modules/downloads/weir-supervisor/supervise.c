@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "proc/reach.h"
+
 #define BY_SIGNAL 128 /* as shells have it */
 
 /* ---- the engine's process ---- */
@@ -36,7 +38,8 @@ execute(const struct supervise *s, pid_t supervisor)
     if (setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
         getppid() == supervisor) {
         reset_signals();
-        execv(s->argv[0], s->argv);
+        reach_execute((struct reach){ s->beside, s->argv[0] }, s->argv,
+                      environ);
     }
     fprintf(stderr, "weir-supervisor: cannot execute %s: %s\n", s->argv[0],
             strerror(errno));

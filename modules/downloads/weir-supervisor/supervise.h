@@ -20,7 +20,9 @@
 struct supervise {
     int folder;        /* a descriptor of it; -1: nothing is written */
     uint16_t port;     /* of 127.0.0.1 and any other; 0: none */
-    char *const *argv; /* the engine: an absolute path, NULL ends */
+    int beside;        /* a descriptor of the folder that the engine lies
+                        * in; AT_FDCWD: it has an absolute path */
+    char *const *argv; /* the engine, NULL ends */
 };
 
 /* Becomes what the engine may be, for good: this process and all that it forks

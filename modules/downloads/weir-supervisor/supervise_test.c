@@ -268,7 +268,9 @@ test_sigint_arrives(void **state)
     static char *const argv[] = { (char *)(uintptr_t) "/bin/bash",
                                   (char *)(uintptr_t) "-c",
                                   (char *)(uintptr_t)script, NULL };
-    const struct supervise s = { .folder = -1, .argv = argv };
+    const struct supervise s = { .folder = -1,
+                                 .beside = AT_FDCWD,
+                                 .argv = argv };
     pid_t engine, none, supervisor;
     int ends[2], status;
 
@@ -289,11 +291,35 @@ test_sigint_arrives(void **state)
     assert_string_equal(read_all(), "heard\n");
 }
 
+/* By its folder, of which the engine has nothing. */
+static void
+test_an_engine_beside(void **state)
+{
+    static char *const argv[] = { (char *)(uintptr_t) "bash",
+                                  (char *)(uintptr_t) "-c",
+                                  (char *)(uintptr_t) "test -e /proc/$$/fd/9 "
+                                                      "&& exit 1; exit 3",
+                                  NULL };
+    const struct supervise s = { .folder = -1, .beside = 9, .argv = argv };
+    pid_t supervisor = fork();
+    int status;
+
+    (void)state;
+    if (supervisor == 0) {
+        dup2(open("/bin", O_PATH | O_DIRECTORY), 9);
+        _exit(supervise(&s));
+    }
+    assert_int_equal(waitpid(supervisor, &status, 0), supervisor);
+    assert_int_equal(status, 3 << 8);
+}
+
 static void
 test_not_executable(void **state)
 {
     static char *const argv[] = { (char *)(uintptr_t) "/nowhere", NULL };
-    const struct supervise s = { .folder = -1, .argv = argv };
+    const struct supervise s = { .folder = -1,
+                                 .beside = AT_FDCWD,
+                                 .argv = argv };
     pid_t supervisor = fork();
     int status;
 
@@ -532,6 +558,7 @@ main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_engine_ends_with_the_starter,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(test_sigint_arrives, begin, finish),
+        cmocka_unit_test_setup_teardown(test_an_engine_beside, begin, finish),
         cmocka_unit_test_setup_teardown(test_not_executable, begin, finish),
         cmocka_unit_test_setup_teardown(test_writes_stay_inside, begin, finish),
         cmocka_unit_test_setup_teardown(test_one_port_is_reached, begin,
@@ -543,7 +570,9 @@ main(int argc, char **argv)
         return try_ways();
     }
     if (argc > 2) {
-        struct supervise s = { .folder = 3, .argv = argv + 2 };
+        struct supervise s = { .folder = 3,
+                               .beside = AT_FDCWD,
+                               .argv = argv + 2 };
 
         s.port = (uint16_t)strtoul(argv[1], NULL, 10);
         return supervise(&s);

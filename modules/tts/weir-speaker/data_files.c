@@ -91,6 +91,20 @@ open_first(const char *path, int flags)
     return open_next(path, flags, &from);
 }
 
+/* At its number; takes fd. */
+static int
+keep(int fd, struct errmsg *err)
+{
+    int to = DATA_FIRST + (int)dirs.count;
+
+    if (dup3(fd, to, O_CLOEXEC) == -1) {
+        return errmsg_sys(err, "cannot keep a directory open");
+    }
+    close(fd);
+    dirs.fds[dirs.count++] = to;
+    return 0;
+}
+
 int
 data_files_open(const char *const *directories, size_t count,
                 struct errmsg *err)
@@ -106,7 +120,9 @@ data_files_open(const char *const *directories, size_t count,
         if (inner != -1) {
             close(outer);
         }
-        dirs.fds[dirs.count++] = inner != -1 ? inner : outer;
+        if (keep(inner != -1 ? inner : outer, err) == -1) {
+            return -1;
+        }
     }
     return 0;
 }

@@ -16,7 +16,8 @@
 #include "base/errmsg.h"
 
 #define DATA_ROOT "/weir-speaker-data"
-#define DATA_DIRS 16 /* at most */
+#define DATA_DIRS 16  /* at most */
+#define DATA_FIRST 32 /* the descriptor of the first; others follow */
 
 /* Each is a directory that holds phontab..., or espeak-ng-data/ with it, or
  * only voices/ or lang/.  They are opened now.  -1 with err: one cannot be. */

@@ -330,10 +330,14 @@ start(struct zygote *z, struct errmsg *err)
 {
     const struct zygote_options *o = z->options;
 
-    descriptors_close_from(SPEECH_WORK + 1);
+    /* A directory may be one that was passed, "/proc/self/fd/5". */
+    if (data_files_open(o->directories, o->count, err) == -1) {
+        return -1;
+    }
+    descriptors_close_range(SPEECH_WORK + 1, DATA_FIRST - 1);
+    descriptors_close_from(DATA_FIRST + (unsigned)o->count);
     make_inert();
-    if (open_all(z, err) == -1 ||
-        data_files_open(o->directories, o->count, err) == -1) {
+    if (open_all(z, err) == -1) {
         return -1;
     }
     return synth_init(err);

@@ -7,9 +7,11 @@
 
 #include "app/child/programs.h"
 #include "app/module.h"
+#include "app/store_role.h"
 #include "base/log.h"
 #include "net/resolve.h"
 #include "proc/life.h"
+#include "proc/reach.h"
 #include "proc/sandbox.h"
 #include "proc/shared.h"
 #include "store/store.h"
@@ -40,6 +42,25 @@ confine_prepare(const struct settings *s)
     struct sandbox o = options_of(s);
 
     sandbox_prepare(&o);
+}
+
+int
+confine_hold(const struct settings *s, const struct rights *r,
+             struct errmsg *err)
+{
+    struct rights store = { .fork = false };
+    struct privilege_ids user;
+
+    if (privilege_ids(s->user, s->group, &user, err) == -1) {
+        return -1;
+    }
+    reach_hold(r, &user, 1);
+    if (s->store.backend == STORE_SQLITE && store_role_wanted(s)) {
+        rights_write(&store, s->store.path);
+        reach_hold(&store, &user, 1);
+        rights_clear(&store);
+    }
+    return 0;
 }
 
 void

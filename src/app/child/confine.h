@@ -14,6 +14,10 @@
 
 /* Child, before privileges are dropped. */
 void confine_prepare(const struct settings *s);
+/* The same: holds what r names, and the store's database, where the way to it
+ * is open to root alone (proc/reach.h). */
+int confine_hold(const struct settings *s, const struct rights *r,
+                 struct errmsg *err);
 /* Worker: adds the rights of its modules, and the paths that its layers
  * read. */
 void confine_add_layers(const struct settings *s, struct rights *r);

@@ -172,7 +172,8 @@ start_process(struct life *life, const struct settings *s, struct errmsg *err)
             return -1;
         }
     }
-    if (process_start(&life->process, s, err) == -1) {
+    if (confine_hold(s, &life->rights, err) == -1 ||
+        process_start(&life->process, s, err) == -1) {
         return -1;
     }
     return handed->starter == NULL

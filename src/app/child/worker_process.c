@@ -55,6 +55,7 @@ struct opening {
 struct serving {
     struct worker w;
     struct process process;
+    struct rights rights;  /* owned; cleared when it is in the sandbox */
     bool hub;              /* started */
     struct opening *doors; /* in the pool */
     size_t door_count;     /* 0: all are closed */
@@ -370,6 +371,7 @@ stop(struct serving *s)
         timer_stop(s->w.loop, &s->heap);
     }
     process_end(&s->process);
+    rights_clear(&s->rights);
     pool_free(&s->w.pool);
 }
 
@@ -387,7 +389,6 @@ on_heap(struct timer *t)
 static int
 start_services(struct serving *s, struct errmsg *err)
 {
-    struct rights rights = { .fork = false };
     const struct settings *settings = s->w.generation->settings;
 
     if (live_hub_start(s->w.loop, &settings->live, err) == -1) {
@@ -404,15 +405,18 @@ start_services(struct serving *s, struct errmsg *err)
     if (services_start(&s->w, err) == -1) {
         return -1;
     }
-    confine_add_layers(settings, &rights);
-    return confine_process(s->w.loop, settings, &rights, err);
+    return confine_process(s->w.loop, settings, &s->rights, err);
 }
 
 static int
 start(struct serving *s, struct errmsg *err)
 {
+    const struct settings *settings = s->w.generation->settings;
+
     take_sockets(s);
-    if (process_start(&s->process, s->w.generation->settings, err) == -1) {
+    confine_add_layers(settings, &s->rights);
+    if (confine_hold(settings, &s->rights, err) == -1 ||
+        process_start(&s->process, settings, err) == -1) {
         return -1;
     }
     s->w.loop = s->process.loop;

@@ -5,14 +5,18 @@
  * SQLite makes every path absolute and walks it from the root.  Below a folder
  * that is its owner's alone, as root's home is, a process that has become
  * another user can do nothing with such a path, but can use a relative one: it
- * was started there.
+ * was started there.  Where that is closed to it, too, there is the folder that
+ * it holds (proc/reach.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "store/sqlite/place.h"
 
+#include <limits.h>
 #include <sqlite3.h>
 #include <string.h>
+
+#include "proc/reach.h"
 
 static struct {
     sqlite3_vfs vfs;
@@ -23,11 +27,14 @@ static int
 full_name(sqlite3_vfs *vfs, const char *name, int size, char *dst)
 {
     int rc = place.full_name(vfs, name, size, dst);
-    size_t len = strlen(name);
+    char room[PATH_MAX];
+    size_t len;
 
     if (rc != SQLITE_CANTOPEN && rc != SQLITE_CANTOPEN_FULLPATH) {
         return rc;
     }
+    name = reach_name(name, room);
+    len = strlen(name);
     if (len >= (size_t)size) {
         return rc;
     }

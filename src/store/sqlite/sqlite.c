@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proc/reach.h"
 #include "store/sqlite/place.h"
 #include "store/sqlite/version.h"
 
@@ -235,11 +236,19 @@ set_up(struct sqlite *db, bool writes, struct errmsg *err)
 }
 
 static bool
+look_at_path(const struct sqlite *db, struct stat *st)
+{
+    struct reach way = reach_of(db->path);
+
+    return fstatat(way.at, way.path, st, 0) == 0;
+}
+
+static bool
 look_at_file(struct sqlite *db)
 {
     struct stat st;
 
-    if (stat(db->path, &st) == -1) {
+    if (!look_at_path(db, &st)) {
         return false;
     }
     db->inode = db->inode == 0 ? st.st_ino : db->inode;
@@ -354,7 +363,7 @@ sqlite_in_place(const struct sqlite *db)
 {
     struct stat st;
 
-    return stat(db->path, &st) == 0 && st.st_ino == db->inode;
+    return look_at_path(db, &st) && st.st_ino == db->inode;
 }
 
 uint64_t
