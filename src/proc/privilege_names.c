@@ -5,7 +5,6 @@
  */
 #include "proc/privilege_names.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 struct group_entry {
     char name[PRIVILEGE_NAME_SIZE];
+    bool none; /* the name service said that there is none */
     gid_t gid;
 };
 
@@ -87,48 +87,49 @@ ask_for_groups(struct privilege_user_entry *u)
             : 0;
 }
 
-/* 0, or what the name service says of itself; ENOENT: no such user. */
-static int
-ask_for_user(const char *name, struct privilege_user_entry *u)
+/* Asks for what stands at known, or for a new one.  NULL: there is none, or the
+ * name service is away, and *why says why.  What is known of one that has gone
+ * stays: processes of the configuration in force are that one. */
+static struct privilege_user_entry *
+ask_for_user(const char *name, struct privilege_user_entry *known, int *why)
 {
     char room[ROOM];
     struct passwd pw, *found = NULL;
-    int why = getpwnam_r(name, &pw, room, sizeof(room), &found);
 
-    if (found == NULL) {
-        return why != 0 ? why : ENOENT;
+    *why = getpwnam_r(name, &pw, room, sizeof(room), &found);
+    if (found == NULL && known != NULL && !known->none) {
+        return *why != 0 ? known : NULL;
     }
-    str_copy(u->name, sizeof(u->name), str_from(name));
-    u->uid = pw.pw_uid;
-    u->gid = pw.pw_gid;
-    ask_for_groups(u);
-    return 0;
+    if (found == NULL && *why != 0) {
+        return NULL;
+    }
+    known = known != NULL ? known : &users[next_of(&user_count)];
+    str_copy(known->name, sizeof(known->name), str_from(name));
+    known->none = found == NULL;
+    if (found != NULL) {
+        known->uid = pw.pw_uid;
+        known->gid = pw.pw_gid;
+        ask_for_groups(known);
+    }
+    return known;
 }
 
 const struct privilege_user_entry *
 privilege_names_user(struct str name, struct errmsg *err)
 {
     char text[PRIVILEGE_NAME_SIZE];
-    struct privilege_user_entry found = { .groups = NULL };
+    int why = 0;
 
     str_copy(text, sizeof(text), name);
     struct privilege_user_entry *known = known_user(text);
 
-    if (known != NULL && !asking) {
-        return known;
+    if (known == NULL || asking) {
+        known = ask_for_user(text, known, &why);
     }
-    int why = ask_for_user(text, &found);
-
-    if (why == ENOENT || (why != 0 && known == NULL)) {
-        tell("user", text, why == ENOENT ? 0 : why, err);
+    if (known == NULL || known->none) {
+        tell("user", text, why, err);
         return NULL;
     }
-    if (why != 0) {
-        return known; /* the name service is away */
-    }
-    known = known != NULL ? known : &users[next_of(&user_count)];
-    mem_free(&known->groups);
-    *known = found;
     return known;
 }
 
@@ -145,26 +146,40 @@ known_group(const char *name)
     return NULL;
 }
 
+static struct group_entry *
+ask_for_group(const char *name, struct group_entry *known, int *why)
+{
+    char room[ROOM];
+    struct group gr, *found = NULL;
+
+    *why = getgrnam_r(name, &gr, room, sizeof(room), &found);
+    if (found == NULL && known != NULL && !known->none) {
+        return *why != 0 ? known : NULL;
+    }
+    if (found == NULL && *why != 0) {
+        return NULL;
+    }
+    known = known != NULL ? known : &groups[next_of(&group_count)];
+    str_copy(known->name, sizeof(known->name), str_from(name));
+    known->none = found == NULL;
+    known->gid = found != NULL ? gr.gr_gid : 0;
+    return known;
+}
+
 int
 privilege_names_group(struct str name, gid_t *gid, struct errmsg *err)
 {
-    char text[PRIVILEGE_NAME_SIZE], room[ROOM];
-    struct group gr, *found = NULL;
+    char text[PRIVILEGE_NAME_SIZE];
+    int why = 0;
 
     str_copy(text, sizeof(text), name);
     struct group_entry *known = known_group(text);
 
     if (known == NULL || asking) {
-        int why = getgrnam_r(text, &gr, room, sizeof(room), &found);
-
-        if (found == NULL && (why == 0 || known == NULL)) {
-            return tell("group", text, why, err);
-        }
+        known = ask_for_group(text, known, &why);
     }
-    if (found != NULL) {
-        known = known != NULL ? known : &groups[next_of(&group_count)];
-        str_copy(known->name, sizeof(known->name), name);
-        known->gid = gr.gr_gid;
+    if (known == NULL || known->none) {
+        return tell("group", text, why, err);
     }
     *gid = known->gid;
     return 0;

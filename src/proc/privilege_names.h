@@ -26,6 +26,7 @@ void privilege_ask(bool ask);
 
 struct privilege_user_entry {
     char name[PRIVILEGE_NAME_SIZE];
+    bool none; /* the name service said that there is none */
     uid_t uid;
     gid_t gid;
     gid_t *groups; /* all that it is in; owned */

@@ -370,11 +370,11 @@ def test_a_name_service_that_is_away_keeps_nobody_down(weir, tmp_path,
     w = weir(workers=1, top='user = "guest";')
     users.write_text("root:x:0:0::/root:/bin/sh\n")
     for _ in range(2):
+        w.reload(good=False)
+        assert 'there is no user "guest"' in w.log()
         before = w.workers()
         os.kill(before[0], signal.SIGKILL)
         after = wait_for(lambda old=before: w.workers() != old and w.workers(),
                          10, "another worker")
         wait_for(lambda pid=after[0]: os.stat(f"/proc/{pid}").st_uid == 4321,
                  10, "a worker that is the user")
-    w.reload(good=False)
-    assert 'there is no user "guest"' in w.log()

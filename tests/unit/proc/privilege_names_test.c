@@ -200,6 +200,36 @@ test_a_service_that_is_away_changes_nothing(void **state)
     assert_true(service.asked > 0);
 }
 
+/* It may say so in any words. */
+static void
+test_each_error_is_an_absence(void **state)
+{
+    (void)state;
+    answer(ENOENT, false, 100);
+    privilege_ask(true);
+    assert_int_equal(user("u7"), 7);
+    assert_int_equal(group("g8"), 8);
+    assert_int_equal(privilege_names_group_of(9), 10);
+}
+
+static void
+test_that_there_is_none_is_known_too(void **state)
+{
+    (void)state;
+    answer(0, true, 0);
+    privilege_ask(true);
+    assert_int_equal(user("u70"), (uid_t)-1);
+    assert_int_equal(group("g80"), (gid_t)-1);
+    privilege_ask(false);
+    answer(0, false, 0);
+    assert_int_equal(user("u70"), (uid_t)-1);
+    assert_int_equal(group("g80"), (gid_t)-1);
+    assert_int_equal(service.asked, 0);
+    privilege_ask(true);
+    assert_int_equal(user("u70"), 70);
+    assert_int_equal(group("g80"), 80);
+}
+
 static void
 test_who_is_gone_is_refused(void **state)
 {
@@ -214,6 +244,9 @@ test_who_is_gone_is_refused(void **state)
     assert_int_equal(privilege_names_group(STR("g8"), &gid, &err), -1);
     assert_string_equal(err.text, "there is no group \"g8\"");
     assert_int_equal(privilege_names_group_of(9), 9);
+    privilege_ask(false); /* but processes that are that one come back */
+    assert_int_equal(user("u7"), 7);
+    assert_int_equal(group("g8"), 8);
 }
 
 static void
@@ -224,12 +257,12 @@ test_why_nothing_is_known_is_told(void **state)
 
     (void)state;
     answer(EIO, false, 0);
-    assert_null(privilege_names_user(STR("u70"), &err));
+    assert_null(privilege_names_user(STR("u71"), &err));
     assert_string_equal(err.text,
-                        "there is no user \"u70\": Input/output error");
-    assert_int_equal(privilege_names_group(STR("g80"), &gid, &err), -1);
+                        "there is no user \"u71\": Input/output error");
+    assert_int_equal(privilege_names_group(STR("g81"), &gid, &err), -1);
     assert_string_equal(err.text,
-                        "there is no group \"g80\": Input/output error");
+                        "there is no group \"g81\": Input/output error");
 }
 
 static void
@@ -262,6 +295,8 @@ main(void)
         cmocka_unit_test_setup(test_a_configuration_asks_anew, know),
         cmocka_unit_test_setup(test_a_service_that_is_away_changes_nothing,
                                know),
+        cmocka_unit_test_setup(test_each_error_is_an_absence, know),
+        cmocka_unit_test_setup(test_that_there_is_none_is_known_too, know),
         cmocka_unit_test_setup(test_who_is_gone_is_refused, know),
         cmocka_unit_test_setup(test_why_nothing_is_known_is_told, know),
         cmocka_unit_test_setup(test_more_names_than_are_kept, know),
