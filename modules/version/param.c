@@ -5,8 +5,11 @@
  */
 #include "param.h"
 
+#include "base/utf8.h"
 #include "http/path.h"
 #include "json/walk.h"
+
+#define LONGEST 4 /* bytes of a character (RFC 3629) */
 
 static bool
 is_coded(struct str s)
@@ -110,16 +113,26 @@ on_step(void *arg, const struct json_step *s)
     return true;
 }
 
+/* A character that is cut at the end of the text is none. */
+static struct str
+whole_characters(struct str text)
+{
+    size_t whole = utf8_length(text);
+
+    return text.len - whole < LONGEST ? str_first(text, whole) : text;
+}
+
 static enum param
 in_cut_json(struct http_request *r, struct str name, struct str *value)
 {
+    struct str text = whole_characters(r->body);
     struct look l = { .r = r,
                       .name = name,
                       .value = value,
-                      .len = r->body.len,
+                      .len = text.len,
                       .found = PARAM_ABSENT };
 
-    json_walk(r->body, on_step, &l);
+    json_walk(text, on_step, &l);
     return l.found;
 }
 

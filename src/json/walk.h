@@ -35,7 +35,7 @@ typedef bool json_on_step(void *arg, const struct json_step *s);
 
 /* -1: text is no JSON value, is deeper than JSON_WALK_DEPTH, on_step (which may
  * be NULL) ended the walk, or there is no memory for a long text.  Steps before
- * a mistake are told. */
+ * a mistake are told, but of a text that is no UTF-8 none is. */
 int json_walk(struct str text, json_on_step *on_step, void *arg);
 
 #endif

@@ -150,6 +150,16 @@ def test_what_lies_behind_it_does_not(api, chunked):
                    chunked=chunked) == "v2"
 
 
+@pytest.mark.parametrize("letter", ["я", "世", "𝄞"])
+def test_a_letter_that_is_cut(api, letter):
+    """The look ends anywhere in one of several bytes."""
+    w = api()
+    for more in range(len(letter.encode())):
+        first = b'{"apiver": "v1", "b": "' + b"x" * more
+        body = first + letter.encode() * LOOK + b'"}'
+        assert version(w, body, JSON) == "v1", more
+
+
 def test_a_number_that_is_cut(weir):
     """1 is a version, and 12 is none."""
     w = weir(locations=UNITS.format(layer=ECHO).replace('"v1"', '"1"'))
