@@ -189,10 +189,14 @@ sweep_segments(struct stream *s)
     mem_free(&noted);
 }
 
-/* Its writer is no process, or none any more. */
+/* Its writer is no process, or none any more.  The master has it meanwhile, so
+ * that nobody takes it in between. */
 static void
-take_from_dead(struct stream *s)
+take_from_dead(struct stream *s, slot_owner dead)
 {
+    if (!atomic_compare_exchange_strong(&s->writer, &dead, slot_self_owner())) {
+        return; /* another one has it by now */
+    }
     log_limited(LOG_NOTICE,
                 "stream %.*s: its publisher's process died, on hold",
                 STR_ARGS(stream_name(s)));
@@ -214,7 +218,7 @@ housekeep_open(struct stream *s)
         return -1;
     }
     if (writer != 0) {
-        take_from_dead(s);
+        take_from_dead(s, writer);
         return LOOK_AGAIN_MS;
     }
     until = until_of(&s->hold_until, either(allowed.hold, LIVE_HOLD_MAX));
@@ -388,9 +392,7 @@ sweep_stream(struct stream *s, slot_owner dead)
     atomic_fetch_and(&s->cut_readers[slot / 64], ~(UINT64_C(1) << slot % 64));
     stream_set_owing(s, slot, false);
     atomic_compare_exchange_strong(&s->takeover, &asked, 0);
-    if (atomic_load(&s->writer) == dead) {
-        take_from_dead(s);
-    }
+    take_from_dead(s, dead);
 }
 
 static void

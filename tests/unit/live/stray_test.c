@@ -81,11 +81,12 @@ test_without_a_body(void **state)
     assert_int_equal(look(&w, &key).flags, MEDIA_KEY);
 }
 
+static const struct row end = { MEDIA_VIDEO, { 0x17, 2, 0, 0, 0 }, 5 };
+
 /* An end of sequence has no body, and says so. */
 static void
 test_what_needs_no_body(void **state)
 {
-    static const struct row end = { MEDIA_VIDEO, { 0x17, 2, 0, 0, 0 }, 5 };
     static const struct row data = { MEDIA_DATA, { 2, 0, 1, 'x' }, 4 };
     static const struct row colours = { MEDIA_VIDEO,
                                         { 0xd4, 'h', 'v', 'c', '1' },
@@ -97,6 +98,35 @@ test_what_needs_no_body(void **state)
     assert_int_equal(look(&w, &end).flags, MEDIA_END);
     assert_int_equal(look(&w, &colours).flags, MEDIA_TRACK_META);
     assert_int_equal(look(&w, &data).codec, CODEC_NONE);
+}
+
+static void
+test_ends_of_another_codec(void **state)
+{
+    static const struct row other = { MEDIA_VIDEO,
+                                      { 0x92, 'h', 'v', 'c', '1' },
+                                      5 };
+    struct stray_watch w = { 0 };
+
+    (void)state;
+    assert_int_equal(look(&w, &end).codec, CODEC_NONE);
+    look(&w, &key);
+    assert_int_equal(look(&w, &end).codec, CODEC_H264);
+    assert_int_equal(look(&w, &other).codec, CODEC_NONE);
+    assert_int_equal(look(&w, &other).flags, MEDIA_END);
+}
+
+/* What no codec is known of may be a command: no track is that. */
+static void
+test_an_unknown_one_is_no_track(void **state)
+{
+    static const struct row unknown = { MEDIA_VIDEO, { 0x11, 0, 9 }, 3 };
+    struct stray_watch w = { 0 };
+
+    (void)state;
+    assert_int_equal(look(&w, &unknown).codec, CODEC_OTHER);
+    assert_int_equal(look(&w, &key).codec, CODEC_H264);
+    assert_int_equal(look(&w, &unknown).codec, CODEC_NONE);
 }
 
 static void
@@ -210,6 +240,7 @@ test_no_picture_comes(void **state)
     put(&w, &empties[0], 0);
     put(&w, &empties[2], 0);
     put(&w, &empties[7], 0);
+    put(&w, &end, 0);
     for (uint32_t time = 0; time < 2000; time += 20) {
         put(&w, &aac, time);
     }
@@ -223,6 +254,8 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_a_body),
         cmocka_unit_test(test_what_needs_no_body),
+        cmocka_unit_test(test_ends_of_another_codec),
+        cmocka_unit_test(test_an_unknown_one_is_no_track),
         cmocka_unit_test(test_one_of_another_codec),
         cmocka_unit_test(test_many_of_another_codec),
         cmocka_unit_test(test_a_header_changes_it),
