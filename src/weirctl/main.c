@@ -207,6 +207,7 @@ look_at(void *arg, struct str command)
     l->patient = l->patient || str_starts(command, STR("wait")) ||
                  str_starts(command, STR("stop")) ||
                  str_starts(command, STR("quit")) ||
+                 str_starts(command, STR("reload")) ||
                  (str_starts(command, STR("show events")) &&
                   memmem(command.ptr, command.len, " -w", 3) != NULL);
 }

@@ -572,7 +572,7 @@ void
 reload_abort(struct master *m)
 {
     if (m->reload.phase == RELOAD_LEAVING) {
-        tell_success(m, 0);
+        tell_success(m, children_leaving(&m->children));
     } else if (m->reload.phase != RELOAD_NONE) {
         fail(m, "weir is stopping");
     }

@@ -50,7 +50,8 @@ struct reload {
 /* Called once, in a later turn; text: one or more lines, without a newline at
  * the end ("FILE:LINE: ..." for every mistake, "generation 3 is in force: 4
  * workers, 4 old ones drain").  After a success no old worker accepts
- * connections, or a line of the text says that some may. */
+ * connections at an address that stays, or a line of the text says that some
+ * may. */
 typedef void reload_done(void *arg, bool ok, const char *text);
 
 /* Reads the file again and puts it in force. done NULL: the result is only
