@@ -7,9 +7,12 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "http/exchange.h"
+
+#include <assert.h>
+
 #include "base/log.h"
 #include "base/mem.h"
-#include "http/exchange.h"
 #include "http/metrics.h"
 
 #define BURST 16          /* requests of a connection in one turn */
@@ -221,6 +224,7 @@ static size_t
 take_body(struct http_connection *c, const uint8_t *data, size_t n)
 {
     struct exchange *x = c->x;
+    assert(!x->needs_body || buf_len(&x->body.bytes) <= HTTP_LOOK);
     size_t room = x->needs_body ? HTTP_LOOK - buf_len(&x->body.bytes) : n;
     enum http_refusal why;
     ssize_t eaten = http_body_eat(&x->body, data, n < room ? n : room, &why);

@@ -74,24 +74,46 @@ find(const char *whole)
 
 /* ---- holding ---- */
 
+/* The users for whom paths are looked at, and the groups of root itself, which
+ * it has back behind each look. */
+struct lookers {
+    const struct privilege_ids *users;
+    size_t count;
+    gid_t *groups; /* owned */
+    int group_count;
+};
+
+static void
+keep_groups(struct lookers *who)
+{
+    int n = getgroups(0, NULL);
+
+    who->group_count = n > 0 ? n : 0;
+    who->groups = mem_alloc((size_t)who->group_count * sizeof(gid_t) + 1);
+    if (getgroups(who->group_count, who->groups) != who->group_count) {
+        log_alert("cannot read the groups of root");
+        abort();
+    }
+}
+
 /* Whether the way to it is open to a user of that group alone: as one by whom
  * files are looked for. */
 static bool
-is_open_to(const char *path, const struct privilege_ids *who)
+is_open_to(const char *path, const struct privilege_ids *user,
+           const struct lookers *who)
 {
-    gid_t groups[NGROUPS_MAX];
-    int count = getgroups(NGROUPS_MAX, groups), fd, why;
+    int fd, why;
 
-    if (count == -1 || setgroups(1, &who->gid) == -1) {
+    if (setgroups(1, &user->gid) == -1) {
         return false;
     }
-    setfsgid(who->gid);
-    setfsuid(who->uid);
+    setfsgid(user->gid);
+    setfsuid(user->uid);
     fd = open(path, O_PATH | O_CLOEXEC);
     why = errno;
     setfsuid(geteuid());
     setfsgid(getegid());
-    if (setgroups((size_t)count, groups) == -1) {
+    if (setgroups((size_t)who->group_count, who->groups) == -1) {
         log_alert("cannot have the groups of root back");
         abort();
     }
@@ -126,7 +148,7 @@ cut_name(char *whole)
 }
 
 static void
-hold(struct str path, const struct privilege_ids *users, size_t count)
+hold(struct str path, const struct lookers *who)
 {
     const struct held *before;
     char whole[PATH_MAX];
@@ -136,8 +158,8 @@ hold(struct str path, const struct privilege_ids *users, size_t count)
     if (!absolute(path, whole)) {
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        open_to_all = open_to_all && is_open_to(whole, &users[i]);
+    for (size_t i = 0; i < who->count; i++) {
+        open_to_all = open_to_all && is_open_to(whole, &who->users[i], who);
     }
     if (open_to_all) {
         return;
@@ -158,11 +180,10 @@ hold(struct str path, const struct privilege_ids *users, size_t count)
 }
 
 static void
-hold_all(const struct rights_paths *paths, const struct privilege_ids *users,
-         size_t count)
+hold_all(const struct rights_paths *paths, const struct lookers *who)
 {
     for (size_t i = 0; i < paths->count; i++) {
-        hold(paths->items[i], users, count);
+        hold(paths->items[i], who);
     }
 }
 
@@ -170,12 +191,16 @@ void
 reach_hold(const struct rights *r, const struct privilege_ids *users,
            size_t count)
 {
+    struct lookers who = { .users = users, .count = count };
+
     if (geteuid() != 0) {
         return;
     }
-    hold_all(&r->programs, users, count);
-    hold_all(&r->write, users, count);
-    hold_all(&r->read, users, count);
+    keep_groups(&who);
+    hold_all(&r->programs, &who);
+    hold_all(&r->write, &who);
+    hold_all(&r->read, &who);
+    mem_free(&who.groups);
 }
 
 /* ---- reaching ---- */

@@ -7,8 +7,8 @@
  * calls whose names end in "at".  A program that is installed anew is found: of
  * a file the folder is held.
  *
- * The later user itself has the right to what is held: the way to it alone is
- * closed.  Modes of files hold as ever, and so does the sandbox.
+ * The later user itself has the right to what it was held for: the way to that
+ * alone is closed.  Modes of files hold as ever, and so does the sandbox.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

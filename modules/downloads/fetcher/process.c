@@ -250,6 +250,30 @@ fill_environment(struct pool *pool, const struct proxy_pass *pass,
     words[n] = NULL;
 }
 
+/* All of them; starter_run() takes them when it is reached. */
+static void
+close_files(const int *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (files[i] != -1) {
+            close(files[i]);
+        }
+    }
+}
+
+/* The folder of a program that its user reaches by a descriptor alone. */
+static int
+hold_beside(const struct reach *way, int *files, struct errmsg *err)
+{
+    if (way->at == AT_FDCWD) {
+        return 0;
+    }
+    files[BESIDE_FD] = fcntl(way->at, F_DUPFD_CLOEXEC, 0);
+    return files[BESIDE_FD] == -1
+               ? errmsg_sys(err, "cannot open the folder of the engine")
+               : 0;
+}
+
 static int
 run_program(struct fetch_process *p, const struct fetch_process_options *o,
             int *files, struct errmsg *err)
@@ -274,9 +298,11 @@ run_program(struct fetch_process *p, const struct fetch_process_options *o,
              o->pass != NULL ? (unsigned)proxy_port(o->fetcher->proxy) : 0);
     fill_arguments(o, port, &way, words);
     fill_environment(pool, o->pass, environment);
-    files[BESIDE_FD] =
-        way.at == AT_FDCWD ? -1 : fcntl(way.at, F_DUPFD_CLOEXEC, 0);
-    p->run = starter_run(o->fetcher->starter, &program, err);
+    if (hold_beside(&way, files, err) == -1) {
+        close_files(files, FILES);
+    } else {
+        p->run = starter_run(o->fetcher->starter, &program, err);
+    }
     pool_free(&pool);
     return p->run == NULL ? -1 : 0;
 }
@@ -297,17 +323,6 @@ process_new(const struct fetch_process_options *o)
         p->pipes[i].is_error = i == 1;
     }
     return p;
-}
-
-/* All of them; starter_run() takes them when it is reached. */
-static void
-close_files(const int *files, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (files[i] != -1) {
-            close(files[i]);
-        }
-    }
 }
 
 struct fetch_process *
