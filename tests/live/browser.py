@@ -63,6 +63,10 @@ def number_of(text):
     return float(found[1]) * UNITS[found[2]] if found else None
 
 
+BROKEN = (KeyError, OSError, WebDriverException,
+          websocket.WebSocketException)
+
+
 class Chromium:
     """A program that several tests use, one after the other: to start one costs
     more than most of them do.  Each test has a context of its own, as a private
@@ -85,9 +89,11 @@ class Chromium:
         self.home = self.driver.current_window_handle
         place = self.driver.capabilities["goog:chromeOptions"]
         with urllib.request.urlopen(
-                f"http://{place['debuggerAddress']}/json/version") as answer:
+                f"http://{place['debuggerAddress']}/json/version",
+                timeout=busy(20)) as answer:
             url = json.load(answer)["webSocketDebuggerUrl"]
-        self.socket = websocket.create_connection(url, suppress_origin=True)
+        self.socket = websocket.create_connection(url, busy(20),
+                                                  suppress_origin=True)
         self.calls = itertools.count(1)
         self.context = None
 
@@ -139,14 +145,24 @@ def quit_idle():
         idle.pop().quit()
 
 
+def begun(arguments, width, height):
+    """An idle one; where that has died, or there is none, another."""
+    for chromium in [c for c in idle if c.arguments == arguments]:
+        idle.remove(chromium)
+        try:
+            chromium.begin(width, height)
+            return chromium
+        except BROKEN:
+            chromium.quit()
+    chromium = Chromium(arguments)
+    chromium.begin(width, height)
+    return chromium
+
+
 class Browser:
     def __init__(self, *arguments, width=1280, height=900):
-        same = [c for c in idle if c.arguments == arguments]
-        if same:
-            idle.remove(same[0])
-        self.chromium = same[0] if same else Chromium(arguments)
+        self.chromium = begun(arguments, width, height)
         self.driver = self.chromium.driver
-        self.chromium.begin(width, height)
         self.driver.set_page_load_timeout(busy(20))
         self.driver.set_script_timeout(busy(10))
 
@@ -257,8 +273,7 @@ class Browser:
         """One that answers is kept for the next test."""
         try:
             self.chromium.end()
-        except (KeyError, OSError, WebDriverException,
-                websocket.WebSocketException):
+        except BROKEN:
             self.chromium.quit()
         else:
             idle.append(self.chromium)

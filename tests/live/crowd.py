@@ -102,17 +102,18 @@ def pytest_xdist_make_scheduler(config, log):
 class Room:
     """The shares of what runs, in a file that all processes of a run have."""
 
-    def __init__(self, folder, name):
+    def __init__(self, folder):
         self.path = os.path.join(folder, "crowd")
-        self.name = name
+        self.name = str(os.getpid())
 
     def change(self, decide):
-        """Calls decide({process: share}) alone; true: what it left is kept."""
+        """Calls decide({pid: share}) alone; true: what it left is kept."""
         with open(self.path, "a+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
-            shares = {name: float(value) for name, value in
-                      (line.split() for line in file)}
+            shares = {pid: float(value) for pid, value in
+                      (line.split() for line in file)
+                      if os.path.exists(f"/proc/{pid}")}
             if not decide(shares):
                 return False
             file.truncate(0)
@@ -140,7 +141,8 @@ def crowded():
 
 
 def used():
-    """Seconds of processors, of this process and of children that ended."""
+    """Seconds of processors, of this process and of children that ended; so
+    Chromium, which several tests share, counts where it ends."""
     return sum(u.ru_utime + u.ru_stime for u in
                map(resource.getrusage, (resource.RUSAGE_SELF,
                                         resource.RUSAGE_CHILDREN)))
@@ -150,7 +152,7 @@ def used():
 def pytest_runtest_protocol(item):
     worker = getattr(item.config, "workerinput", None)
     room = worker and Room(str(item.config._tmp_path_factory.getbasetemp()
-                               .parent), worker["workerid"])
+                               .parent))
     until = time.monotonic() + PATIENCE
     while room and not room.enter(share(item.config.crowd_times, item.nodeid),
                                   time.monotonic() > until):
