@@ -18,7 +18,7 @@ from weir import TRACED, Weir, read_text
 # A user without a name, as the machine may have none to spare.
 ORDINARY = 65531
 PROGRAMS = ("weir", "weirctl", "weir-fetch", "weir-speaker",
-            "weir-supervisor", "libweir.a")
+            "weir-supervisor", "libweir.a", "flags")
 # Of conf/weir.conf: no port of this machine, and no pause at the end.
 CHANGES = {
     'listen = "1935"': 'listen = "127.0.0.1:0"',

@@ -541,14 +541,15 @@ def test_killed_new_workers_do_not_fail_the_reload(weir):
 
 
 def test_workers_that_cannot_start_leave_all_as_it_was(weir, tmp_path):
-    """A folder that the master may read and workers may not."""
+    """A folder that the master may read and workers may not, though they hold
+    the way to it."""
     if os.getuid() != 0:
         return  # only root can
     for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
         os.chmod(folder, 0o755)
     w = weir(workers=1, top='user = "nobody";', log="run/error.log")
     os.mkdir(f"{w.prefix}/secret", 0o700)
-    os.mkdir(f"{w.prefix}/secret/inner")
+    os.mkdir(f"{w.prefix}/secret/inner", 0o700)
     before, fds = w.workers(), len(descriptors(w.pid))
     with player(w.rtmp, "live", "room") as p:
         w.set_config(w.config.replace('root = "html"', 'root = "secret/inner"')
