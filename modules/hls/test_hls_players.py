@@ -226,10 +226,10 @@ def test_codecs_in_chromium(weir, clips, names):
         w.rtmp, tracks=tracks_of(clips, names)), w)
 
 
-def test_he_aac_in_chromium(weir, clips, tmp_path):
+def test_he_aac_in_chromium(weir, clips):
     w = weir(workers=2, **SETTINGS)
     clip = he_aac(clips.make("aac", seconds=2, rate=24000), "sbr", 24000, 2)
-    play(tmp_path, EnhancedPublisher(
+    play(EnhancedPublisher(
         w.rtmp, tracks=tracks_of(clips, ("h264",)) + [Track(clip)]), w)
 
 
