@@ -6,8 +6,9 @@
  * stream may have ended, or weir may be gone.  So whoever shows it tells by
  * see() what is known, and it goes on by itself when the stream is there again.
  * FLV is begun anew where its picture has another size, because mpegts.js
- * stalls there, and where the picture of a live stream stands still: nothing
- * else notices a connection that died without a word.
+ * stalls there, or gives up before the size is known here; and where the picture
+ * of a live stream stands still: nothing else notices a connection that died
+ * without a word.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,6 +18,7 @@ import { flv } from './flv.js';
 import { hls } from './hls.js';
 
 const STILL = 8000; // ms without a new picture
+const APART = 8000; // ms between pictures that break in the middle
 
 const STATUS = {
   401: 'The server wants to know who asks (auth in weir.conf).',
@@ -38,6 +40,8 @@ export class Player {
   #moved = 0;
   #way; // flv or hls
   #failure = ''; // of the way that was tried before it
+  #played = false; // the way that is tried has shown something
+  #renewed = -APART; // when such a one broke
 
   constructor(key) {
     this.key = key;
@@ -110,6 +114,7 @@ export class Player {
     const turn = this.#turn;
     this.#way = way;
     this.#size = this.#known.size;
+    this.#played = false;
     this.#moved = performance.now();
     this.node.dataset.way = way.name;
     this.#set('starting', 'Waiting for the picture …');
@@ -136,6 +141,7 @@ export class Player {
   }
 
   #playing() {
+    this.#played = true;
     this.#set('playing', '');
     this.node.classList.toggle('sound', this.video.videoWidth === 0);
   }
@@ -150,10 +156,23 @@ export class Player {
     });
   }
 
+  /* Whether what FLV played has become another in the middle. */
+  #changed() {
+    const now = performance.now();
+    const changed = this.#way === flv && this.#played &&
+      now - this.#renewed > APART;
+    this.#renewed = changed ? now : this.#renewed;
+    return changed;
+  }
+
   /* From a callback of the library, which is not to be destroyed in it. */
   #fail(turn, error) {
     setTimeout(() => {
       if (turn !== this.#turn) {
+        return;
+      }
+      if (this.#changed() && !error.broken) {
+        this.#playBy(flv);
         return;
       }
       const text = explain(error);

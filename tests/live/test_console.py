@@ -581,3 +581,28 @@ def test_other_sizes_on_the_same_connection_are_played(weir, browser,
             r"GET /live/test\.flv", w.access_log())) == n, 10)
     p.stop()
     assert not b.complaints()
+
+
+# The next piece of media cannot be taken, as where a decoder gives up.
+BREAK = """
+const { appendBuffer } = SourceBuffer.prototype;
+SourceBuffer.prototype.appendBuffer = function () {
+  SourceBuffer.prototype.appendBuffer = appendBuffer;
+  throw new DOMException('broken', 'InvalidStateError');
+};
+"""
+
+
+def test_a_picture_that_breaks_is_begun_anew(weir, browser, tmp_path):
+    w = console(weir)
+    b = browser
+    p = Changing(w.rtmp, sized(tmp_path / "1.flv", "320x180", "baseline", 0))
+    b.open(w.http_url("/#/streams/live%2Ftest"))
+    b.wait_player("320 wide, playing", 20)
+    at = b.picture()["at"]
+    b.script(BREAK)
+    wait_for(lambda: len(re.findall(r"GET /live/test\.flv",
+                                    w.access_log())) == 1, 10, "another player")
+    b.wait_player("320 wide, playing", 20)
+    assert b.picture(at)
+    p.stop()
