@@ -3,14 +3,15 @@
 A plugin of pytest and xdist.  xdist's processes are more than there are tests
 at a time (tests/live/run).  Each process asks, before it begins a test, whether
 the processors have room for it: what the test and those that run took of a
-processor when they were measured (the file "times" of this folder), added up, is
-at most what there is; of a test that was never measured it is UNKNOWN.  One test
+processor when they were measured, added up, is at most what there is.  One test
 for each processor runs in any case.  The longest are begun first, so that none
 is left at the end alone.
 
+The file "times" of this folder has the tests that take a second or more; a
+shorter or new one is taken for a USUAL one.
+
 $TEST_TIMES names a file that gets a line for each test: its seconds and its
-name; $LIVE_TIMES one like "times", to be kept: seconds, seconds of processors,
-name.
+name; $LIVE_TIMES one like "times": seconds, seconds of processors, name.
 """
 # SPDX-License-Identifier: BSD-2-Clause
 
@@ -23,7 +24,8 @@ import pytest
 from xdist.scheduler import LoadScheduling
 
 CPUS = len(os.sched_getaffinity(0))
-UNKNOWN = 0.4     # processors that a test keeps busy
+USUAL = 0.4       # processors that a short test keeps busy
+LISTED = 1        # seconds of a test that has a line of its own
 CROWDED = 2       # threads for each processor that run or want to
 LONG = 2          # seconds of a test that is begun before its turn
 LOOK = 0.05       # seconds between two looks for room
@@ -44,7 +46,7 @@ def read_times(path=TIMES):
 
 def share(times, name):
     """How many processors it keeps busy, at most all."""
-    seconds, cpu = times.get(name, (1, UNKNOWN))
+    seconds, cpu = times.get(name, (1, USUAL))
     return min(cpu / max(seconds, 0.01), CPUS)
 
 
@@ -52,12 +54,12 @@ def share(times, name):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """All processes sort alike.  What was never measured comes first: it may
-    be long.  Short tests stay in order, since those of a file share fixtures."""
+    """All processes sort alike.  Short tests stay in order, since those of a
+    file share fixtures."""
     config.crowd_times = times = read_times()
 
     def place(item):
-        seconds, _ = times.get(item.nodeid, (1e9, 0))
+        seconds, _ = times.get(item.nodeid, (0, 0))
         return -seconds if seconds >= LONG else 0
 
     if hasattr(config, "workerinput"):
@@ -165,8 +167,10 @@ def pytest_runtest_protocol(item):
 
 
 def note(name, seconds, cpu):
-    for variable, text in (("TEST_TIMES", f"{seconds:.2f} {name}\n"),
-                           ("LIVE_TIMES", f"{seconds:.2f} {cpu:.2f} {name}\n")):
+    texts = {"TEST_TIMES": f"{seconds:.2f} {name}\n"}
+    if seconds >= LISTED:
+        texts["LIVE_TIMES"] = f"{seconds:.1f} {cpu:.1f} {name}\n"
+    for variable, text in texts.items():
         if os.environ.get(variable):
             with open(os.environ[variable], "a", encoding="utf-8") as file:
                 file.write(text)
