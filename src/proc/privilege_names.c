@@ -88,8 +88,8 @@ ask_for_groups(struct privilege_user_entry *u)
 }
 
 /* Asks for what stands at known, or for a new one.  NULL: there is none, or the
- * name service is away, and *why says why.  An entry of one that has gone stays:
- * processes of the configuration in force are that one. */
+ * name service is away, and *why says why.  An entry of one that has gone
+ * stays: processes of the configuration in force are that one. */
 static struct privilege_user_entry *
 ask_for_user(const char *name, struct privilege_user_entry *known, int *why)
 {
