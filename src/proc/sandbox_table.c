@@ -365,10 +365,26 @@ const int sandbox_never[] = {
     SYS_setns,
     SYS_open_by_handle_at,
     SYS_name_to_handle_at,
-    /* parts of the kernel that programs have no use for */
+    /* what outlives who made it: memory, queues, semaphores and keys; those of
+     * others, too.  Of POSIX, memory and semaphores are files. */
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_shmdt,
+    SYS_msgget,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_msgctl,
+    SYS_semget,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_semctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
     SYS_keyctl,
     SYS_add_key,
     SYS_request_key,
+    /* parts of the kernel that programs have no use for */
     SYS_bpf,
     SYS_perf_event_open,
     SYS_userfaultfd,
@@ -398,6 +414,9 @@ const int sandbox_never[] = {
     SYS_nfsservctl,
 #ifdef SYS_kexec_file_load
     SYS_kexec_file_load,
+#endif
+#ifdef SYS_quotactl_fd
+    SYS_quotactl_fd,
 #endif
 #ifdef __x86_64__
     SYS_iopl,

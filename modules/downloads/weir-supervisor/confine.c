@@ -1,5 +1,5 @@
 /*
- * Landlock and a filter of sockets, on top of what the starter took away.
+ * Landlock, and filters of system calls, on top of what the starter took away.
  *
  * Each version of Landlock knows more, and refuses what it does not know.  The
  * system's header may be older than its kernel, so newer numbers are here.
@@ -110,6 +110,7 @@ restrict_files(const struct supervise *s, int version)
 #endif
 
 #define X32_BIT 0x40000000U
+#define MEMFD_SECRET 447 /* Linux 5.14, of both processors */
 #define LOAD(field) \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)
@@ -120,6 +121,14 @@ restrict_files(const struct supervise *s, int version)
     IS(call, 0, 4), LOAD(args[argument]),                                     \
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(flag), 0, 1), REFUSE, \
         ALLOW
+
+static int
+add_filter(struct sock_filter *filter, size_t count)
+{
+    const struct sock_fprog program = { (unsigned short)count, filter };
+
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
 
 /* Landlock looks at connect() and bind() of TCP alone.  So no other sockets are
  * made, nothing connects by sending, and nothing listens, which binds a socket
@@ -165,10 +174,42 @@ restrict_sockets(void)
         REFUSE, /* MPTCP, SCTP, SMC */
         ALLOW,
     };
-    const struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]),
-                                        filter };
 
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+    return add_filter(filter, sizeof(filter) / sizeof(filter[0]));
+}
+
+/* Kernel objects that have no process end with nobody, and those of others can
+ * be reached.  A file of memory is a program that Landlock does not look at,
+ * and so it is not made.  The engine itself is executed by its path, or from a
+ * folder. */
+static int
+restrict_objects(void)
+{
+    static struct sock_filter filter[] = {
+        LOAD(nr), /* the other filter has looked at the processor */
+        REFUSE_CALL(SYS_shmget),
+        REFUSE_CALL(SYS_shmat),
+        REFUSE_CALL(SYS_shmctl),
+        REFUSE_CALL(SYS_msgget),
+        REFUSE_CALL(SYS_msgsnd),
+        REFUSE_CALL(SYS_msgrcv),
+        REFUSE_CALL(SYS_msgctl),
+        REFUSE_CALL(SYS_semget),
+        REFUSE_CALL(SYS_semop),
+        REFUSE_CALL(SYS_semtimedop),
+        REFUSE_CALL(SYS_semctl),
+        REFUSE_CALL(SYS_mq_open),
+        REFUSE_CALL(SYS_mq_unlink),
+        REFUSE_CALL(SYS_add_key),
+        REFUSE_CALL(SYS_request_key),
+        REFUSE_CALL(SYS_keyctl),
+        REFUSE_CALL(SYS_memfd_create),
+        REFUSE_CALL(MEMFD_SECRET),
+        REFUSE_FLAG(SYS_execveat, 4, AT_EMPTY_PATH),
+        ALLOW,
+    };
+
+    return add_filter(filter, sizeof(filter) / sizeof(filter[0]));
 }
 
 int
@@ -182,8 +223,9 @@ supervise_confine(const struct supervise *s, bool *apart, struct errmsg *err)
     if (version > 0 && restrict_files(s, version) == -1) {
         return errmsg_sys(err, "cannot restrict files and ports");
     }
-    if (restrict_sockets() == -1 && errno != EINVAL && errno != ENOSYS) {
-        return errmsg_sys(err, "cannot restrict sockets");
+    if ((restrict_sockets() == -1 || restrict_objects() == -1) &&
+        errno != EINVAL && errno != ENOSYS) {
+        return errmsg_sys(err, "cannot filter system calls");
     }
     *apart = version >= SANDBOX_HOLDS_ABSTRACT;
     return 0;

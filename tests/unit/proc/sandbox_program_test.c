@@ -98,6 +98,70 @@ static const struct call program_calls[] = {
     { "fork()", fork_and_wait, 0 },
 };
 
+/* Their arguments are nonsense: a call that is not refused makes nothing. */
+static const struct {
+    const char *name;
+    long number;
+} refused[] = {
+    /* what outlives a program */
+    { "shmget", SYS_shmget },
+    { "shmat", SYS_shmat },
+    { "shmctl", SYS_shmctl },
+    { "msgget", SYS_msgget },
+    { "msgsnd", SYS_msgsnd },
+    { "msgrcv", SYS_msgrcv },
+    { "msgctl", SYS_msgctl },
+    { "semget", SYS_semget },
+    { "semop", SYS_semop },
+    { "semtimedop", SYS_semtimedop },
+    { "semctl", SYS_semctl },
+    { "mq_open", SYS_mq_open },
+    { "mq_unlink", SYS_mq_unlink },
+    { "request_key", SYS_request_key },
+    /* other processes, mounts, the machine */
+    { "process_vm_writev", SYS_process_vm_writev },
+    { "process_madvise", SYS_process_madvise },
+    { "kcmp", SYS_kcmp },
+    { "pidfd_getfd", SYS_pidfd_getfd },
+    { "umount2", SYS_umount2 },
+    { "pivot_root", SYS_pivot_root },
+    { "chroot", SYS_chroot },
+    { "open_tree", SYS_open_tree },
+    { "move_mount", SYS_move_mount },
+    { "fsopen", SYS_fsopen },
+    { "fsconfig", SYS_fsconfig },
+    { "fsmount", SYS_fsmount },
+    { "fspick", SYS_fspick },
+    { "mount_setattr", SYS_mount_setattr },
+    { "quotactl", SYS_quotactl },
+#ifdef SYS_quotactl_fd
+    { "quotactl_fd", SYS_quotactl_fd },
+#endif
+};
+static size_t tried; /* of them */
+
+static int
+try_refused(void)
+{
+    return refusal(syscall(refused[tried].number, -1L, 0L, -1L, -1L, -1L));
+}
+
+static void
+check_refused(void)
+{
+    bool bad = false;
+
+    for (tried = 0; tried < sizeof(refused) / sizeof(refused[0]); tried++) {
+        int said = run(try_refused);
+
+        if (said != EPERM) {
+            print_error("%s: %s\n", refused[tried].name, strerror(said));
+            bad = true;
+        }
+    }
+    assert_false(bad);
+}
+
 static void
 programs_have_no_use_for(void **state)
 {
@@ -106,6 +170,7 @@ programs_have_no_use_for(void **state)
     give(none, SANDBOX_PROGRAM);
     rights_execute(&rights, STR("/"));
     CHECK(program_calls);
+    check_refused();
     assert_int_equal(run(try_exec), 0);
     rights.connect_any = true;
     assert_int_equal(run(try_port), 0);
