@@ -23,8 +23,11 @@ import time
 import pytest
 from xdist.scheduler import LoadScheduling
 
+import weir
+
 CPUS = len(os.sched_getaffinity(0))
 USUAL = 0.4       # processors that a short test keeps busy
+SANITIZED = 2     # times as much with sanitizers
 LISTED = 1        # seconds of a test that has a line of its own
 CROWDED = 2       # threads for each processor that run or want to
 LONG = 2          # seconds of a test that is begun before its turn
@@ -47,7 +50,8 @@ def read_times(path=TIMES):
 def share(times, name):
     """How many processors it keeps busy, at most all."""
     seconds, cpu = times.get(name, (1, USUAL))
-    return min(cpu / max(seconds, 0.01), CPUS)
+    slower = SANITIZED if weir.SANITIZED else 1
+    return min(slower * cpu / max(seconds, 0.01), CPUS)
 
 
 # ---- the order --------------------------------------------------------------

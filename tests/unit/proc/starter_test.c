@@ -322,7 +322,8 @@ it_is_as_nice_as_asked_or_as_it_was(void **state)
     char text[16];
 
     (void)state;
-    for (int nice = was > 1 ? was - 1 : 1; nice <= was + 2; nice++) {
+    for (int nice = was > 1 ? was - 1 : 1;
+         nice <= was + 2 && nice <= PROGRAM_NICE_MAX; nice++) {
         snprintf(text, sizeof(text), "%d\n", nice > was ? nice : was);
         output_of("nice", (struct program_limits){ .nice = nice });
         assert_string_equal(own.output, text);
