@@ -101,10 +101,11 @@ static const struct range never[] = {
     IN6(8, 0xff),                /* multicast */
 };
 
-/* Not reachable by everybody (the registries of RFC 6890), and neither
- * loopback, private nor link-local. */
+/* Not reachable by everybody (IANA's registries of special-purpose addresses,
+ * RFC 6890), and neither loopback, private nor link-local. */
 static const struct range reserved[] = {
     IN4(24, 192, 0, 0),                 /* protocol assignments */
+    IN4(24, 192, 88, 99),               /* relays of 6to4, RFC 7526 */
     IN4(15, 198, 18),                   /* benchmarks */
     IN4(24, 192, 0, 2),                 /* documentation, RFC 5737 */
     IN4(24, 198, 51, 100),              /* the same */
@@ -113,7 +114,25 @@ static const struct range reserved[] = {
     IN6(48, 0, 0x64, 0xff, 0x9b, 0, 1), /* NAT64 of the own network */
     IN6(10, 0xfe, 0xc0),                /* site-local, RFC 3879 */
     IN6(64, 0x01, 0, 0, 0, 0, 0, 0, 0), /* discarded, RFC 6666 */
+    IN6(64, 0x01, 0, 0, 0, 0, 0, 0, 1), /* a prefix of nobody, RFC 9780 */
+    IN6(23, 0x20, 0x01),                /* protocol assignments, RFC 2928 */
     IN6(32, 0x20, 0x01, 0x0d, 0xb8),    /* documentation, RFC 3849 */
+    IN6(20, 0x3f, 0xff),                /* documentation, RFC 9637 */
+    IN6(16, 0x5f),                      /* segments of SRv6, RFC 9602 */
+};
+
+/* Parts of the reserved that the same registries call globally reachable. */
+static const struct range reachable[] = {
+    IN4(32, 192, 0, 0, 9),                 /* PCP, RFC 7723 */
+    IN4(32, 192, 0, 0, 10),                /* TURN, RFC 8155 */
+    IN6(32, 0x20, 0x01),                   /* Teredo: the inner one */
+    IN6(128, 0x20, 0x01, 0, 1, [15] = 1),  /* PCP, RFC 7723 */
+    IN6(128, 0x20, 0x01, 0, 1, [15] = 2),  /* TURN, RFC 8155 */
+    IN6(128, 0x20, 0x01, 0, 1, [15] = 3),  /* DNS-SD, RFC 9665 */
+    IN6(32, 0x20, 0x01, 0, 3),             /* AMT, RFC 7450 */
+    IN6(48, 0x20, 0x01, 0, 4, 0x01, 0x12), /* AS112, RFC 7535 */
+    IN6(28, 0x20, 0x01, 0, 0x20),          /* ORCHIDv2, RFC 7343 */
+    IN6(28, 0x20, 0x01, 0, 0x30),          /* drones, RFC 9374 */
 };
 
 static bool
@@ -193,6 +212,13 @@ find_inner(const struct addr *a, struct addr *inner)
 
 /* ---- judging ---- */
 
+static bool
+is_reserved(const struct addr *a)
+{
+    return in_ranges(reserved, sizeof(reserved) / sizeof(reserved[0]), a) &&
+           !in_ranges(reachable, sizeof(reachable) / sizeof(reachable[0]), a);
+}
+
 /* Of an address that "allow all" does not mean. */
 static const char *
 special_name(const struct addr *a)
@@ -200,9 +226,7 @@ special_name(const struct addr *a)
     if (addr_is_loopback(a)) {
         return "loopback";
     }
-    return in_ranges(reserved, sizeof(reserved) / sizeof(reserved[0]), a)
-               ? "reserved"
-               : NULL;
+    return is_reserved(a) ? "reserved" : NULL;
 }
 
 /* 0, or -1 with why: what stands behind "is refused", and what would allow

@@ -8,10 +8,12 @@
  * refused.  Three things differ from access rules:
  *
  *   - "allow all" means addresses open to everybody: not loopback, not the
- *     ranges that belong to nobody (192.0.0.0/24, 198.18.0.0/15, 240.0.0.0/4,
- *     64:ff9b:1::/48, fec0::/10, 100::/64; of documentation 192.0.2.0/24,
- *     198.51.100.0/24, 203.0.113.0/24, 2001:db8::/32).  Those are allowed by
- * their name or by an address alone.
+ *     ranges that IANA's registries of special-purpose addresses call not
+ *     globally reachable (192.0.0.0/24, 192.88.99.0/24, 198.18.0.0/15,
+ *     240.0.0.0/4, 64:ff9b:1::/48, 100::/64, 100:0:0:1::/64, 2001::/23,
+ *     5f00::/16, fec0::/10; of documentation 192.0.2.0/24, 198.51.100.0/24,
+ *     203.0.113.0/24, 2001:db8::/32, 3fff::/20), less the parts of them that
+ *     they call so.  Those are allowed by their name or by an address alone.
  *   - The unspecified addresses (0.0.0.0/8, ::), multicast and broadcast are
  *     refused whatever the rules say: a connection to 0.0.0.0 would be one to
  *     this host.

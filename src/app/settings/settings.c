@@ -206,8 +206,9 @@ static const struct conf_key keys[] = {
             "Addresses that weir may connect to by itself, in order, first "
             "match wins: \"allow\" or \"deny\" and an address, ADDRESS/BITS, "
             "\"loopback\", \"private\", \"linklocal\" or \"all\". \"allow "
-            "all\" leaves out loopback and reserved addresses: \"allow "
-            "loopback\" before it opens this host's own services."),
+            "all\" leaves out loopback and reserved addresses (by IANA's "
+            "registries not globally reachable): \"allow loopback\" before it "
+            "opens this host's own services."),
     ROW(settings, store, CONF_GROUP, .keys = settings_store_keys,
         .size = sizeof(struct store_settings), .preset = "",
         .check_group = settings_check_store,

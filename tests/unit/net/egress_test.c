@@ -151,6 +151,93 @@ the_preset_refuses_all_else(void **state)
     }
 }
 
+#define FS ":ffff:ffff:ffff:ffff" /* an end of a prefix of 64 bits */
+
+/* Ranges that are refused, with the addresses beside them that are not; NULL:
+ * another refused range lies there.  IANA's registries of special-purpose
+ * addresses, and multicast. */
+static const struct edge {
+    const char *below, *first, *last, *above;
+} edges[] = {
+    { NULL, "0.0.0.0", "0.255.255.255", "1.0.0.0" },
+    { "9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0" },
+    { "100.63.255.255", "100.64.0.0", "100.127.255.255", "100.128.0.0" },
+    { "126.255.255.255", "127.0.0.0", "127.255.255.255", "128.0.0.0" },
+    { "169.253.255.255", "169.254.0.0", "169.254.255.255", "169.255.0.0" },
+    { "172.15.255.255", "172.16.0.0", "172.31.255.255", "172.32.0.0" },
+    { "191.255.255.255", "192.0.0.0", "192.0.0.8", "192.0.0.9" },
+    { "192.0.0.10", "192.0.0.11", "192.0.0.255", "192.0.1.0" },
+    { "192.0.1.255", "192.0.2.0", "192.0.2.255", "192.0.3.0" },
+    { "192.88.98.255", "192.88.99.0", "192.88.99.255", "192.88.100.0" },
+    { "192.167.255.255", "192.168.0.0", "192.168.255.255", "192.169.0.0" },
+    { "198.17.255.255", "198.18.0.0", "198.19.255.255", "198.20.0.0" },
+    { "198.51.99.255", "198.51.100.0", "198.51.100.255", "198.51.101.0" },
+    { "203.0.112.255", "203.0.113.0", "203.0.113.255", "203.0.114.0" },
+    { "223.255.255.255", "224.0.0.0", "239.255.255.255", NULL },
+    { NULL, "240.0.0.0", "255.255.255.255", NULL },
+
+    { NULL, "::", "::0.255.255.255", "::1.0.0.0" },
+    { "::126.255.255.255", "::127.0.0.0", "::127.255.255.255", "::128.0.0.0" },
+    { "::ffff:9.255.255.255", "::ffff:10.0.0.0", "::ffff:10.255.255.255",
+      "::ffff:11.0.0.0" },
+    { "64:ff9b::7eff:ffff", "64:ff9b::7f00:0", "64:ff9b::7fff:ffff",
+      "64:ff9b::8000:0" },
+    { "64:ff9b:0:ffff" FS, "64:ff9b:1::", "64:ff9b:1:ffff" FS, "64:ff9b:2::" },
+    { "ff:ffff:ffff:ffff" FS, "100::", "100:0:0:0" FS, NULL },
+    { NULL, "100:0:0:1::", "100:0:0:1" FS, "100:0:0:2::" },
+    /* Teredo is before: an end of ones is 0.0.0.0. */
+    { NULL, "2001:1::", "2001:1::", "2001:1::1" },
+    { "2001:1::3", "2001:1::4", "2001:2:ffff:ffff" FS, "2001:3::" },
+    { "2001:3:ffff:ffff" FS, "2001:4::", "2001:4:111:ffff" FS, "2001:4:112::" },
+    { "2001:4:112:ffff" FS, "2001:4:113::", "2001:1f:ffff:ffff" FS,
+      "2001:20::" },
+    { "2001:3f:ffff:ffff" FS, "2001:40::", "2001:1ff:ffff:ffff" FS,
+      "2001:200::" },
+    { "2001:db7:ffff:ffff" FS, "2001:db8::", "2001:db8:ffff:ffff" FS,
+      "2001:db9::" },
+    { "2002:9ff:ffff:ffff" FS, "2002:a00::", "2002:aff:ffff:ffff" FS,
+      "2002:b00::" },
+    { "2002:c058:62ff:ffff" FS, "2002:c058:6300::", "2002:c058:63ff:ffff" FS,
+      "2002:c058:6400::" },
+    { "3ffe:ffff:ffff:ffff" FS, "3fff::", "3fff:fff:ffff:ffff" FS,
+      "3fff:1000::" },
+    { "5eff:ffff:ffff:ffff" FS, "5f00::", "5f00:ffff:ffff:ffff" FS, "5f01::" },
+    { "fbff:ffff:ffff:ffff" FS, "fc00::", "fdff:ffff:ffff:ffff" FS, "fe00::" },
+    { "fe7f:ffff:ffff:ffff" FS, "fe80::", "febf:ffff:ffff:ffff" FS, NULL },
+    { NULL, "fec0::", "feff:ffff:ffff:ffff" FS, NULL },
+    { NULL, "ff00::", "ffff:ffff:ffff:ffff" FS, NULL },
+};
+
+static void
+expect(const char *to, bool refused)
+{
+    if (to != NULL && (verdict(EGRESS_PRESET, to)[0] != 0) != refused) {
+        fail_msg("%s is %s", to, refused ? "not refused" : "refused");
+    }
+}
+
+static void
+the_preset_refuses_special_ranges_and_no_address_more(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+        expect(edges[i].below, false);
+        expect(edges[i].first, true);
+        expect(edges[i].last, true);
+        expect(edges[i].above, false);
+    }
+}
+
+static void
+a_reserved_range_is_opened_by_an_address(void **state)
+{
+    (void)state;
+    assert_string_equal(verdict("allow 3fff::/20", "3fff::1"), "");
+    assert_string_equal(verdict("allow 5f00::/16", "5f00::1"), "");
+    assert_string_equal(verdict("allow 192.88.99.0/24", "192.88.99.1"), "");
+    assert_string_not_equal(verdict("allow all", "3fff::1"), "");
+}
+
 static void
 loopback_is_opened_by_its_name_or_address(void **state)
 {
@@ -263,6 +350,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_preset_opens_what_is_open_to_everybody),
         cmocka_unit_test(the_preset_refuses_all_else),
+        cmocka_unit_test(the_preset_refuses_special_ranges_and_no_address_more),
+        cmocka_unit_test(a_reserved_range_is_opened_by_an_address),
         cmocka_unit_test(loopback_is_opened_by_its_name_or_address),
         cmocka_unit_test(an_inner_address_has_to_be_allowed_as_well),
         cmocka_unit_test(who_is_refused_hears_why),
