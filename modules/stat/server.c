@@ -37,7 +37,7 @@ put_processes(struct json_out *o)
     json_open_array(o);
     for (uint32_t i = 0; i < slots_end(); i++) {
         if (atomic_load(&slot_card(i)->kind) != SLOT_FREE) {
-            uint64_t connections = atomic_load(&slot_at(i)->connections);
+            uint64_t connections = slot_connections(i);
 
             sum += connections;
             put_process(o, i, connections);

@@ -13,6 +13,11 @@
 
 #define TABLES_MAX 32
 #define PAGE 4096u
+/* The most that is counted between two looks of the master, and ever, and that
+ * one process has of a gauge.  All sums of them are numbers. */
+#define STEP_MOST ((uint64_t)1 << 44)
+#define COUNT_MOST ((int64_t)1 << 60)
+#define GAUGE_MOST ((int64_t)1 << 50)
 
 struct name_list {
     _Atomic uint32_t count; /* places in use, 0 is always */
@@ -25,8 +30,16 @@ struct shared_head {
     struct name_list lists[METRIC_LISTS];
 };
 
+/* Of a cell of a counter or histogram: how its sum goes on, whatever is written
+ * to the areas. */
+struct told {
+    _Atomic int64_t least; /* as it was at the last look */
+    _Atomic uint64_t gap;  /* what the sum of the areas is away from it */
+};
+
 static struct {
     struct shared_head *head;           /* shared; NULL while not created */
+    struct told *told;                  /* shared, the master writes */
     uint8_t *areas;                     /* shared */
     size_t stride;                      /* bytes of one slot's area */
     struct name_list own[METRIC_LISTS]; /* the master's, which it believes */
@@ -122,7 +135,12 @@ metrics_create(struct errmsg *err)
         all.head = shared_create("weir metric names", sizeof(*all.head),
                                  SHARED_MASTER, err);
     }
-    if (all.head == NULL) {
+    if (all.head != NULL) {
+        all.told =
+            shared_create("weir metric counts", all.cells * sizeof(*all.told),
+                          SHARED_MASTER, err);
+    }
+    if (all.told == NULL) {
         return -1;
     }
     for (int i = 0; i < METRIC_LISTS; i++) {
@@ -138,7 +156,9 @@ metrics_destroy(void)
     metric_own = NULL;
     shared_destroy(all.head);
     shared_destroy(all.areas);
+    shared_destroy(all.told);
     all.head = NULL;
+    all.told = NULL;
     all.areas = NULL;
     memset(all.own, 0, sizeof(all.own));
     all.table_count = 0;
@@ -204,26 +224,121 @@ metric_observe(const struct metric *m, uint32_t at, int64_t value)
     metric_add(m, at + m->bound_count + 1, value);
 }
 
+/* ---- adding up ---- */
+
+static int64_t
+word_at(const struct metric *m, uint32_t at, uint32_t slot)
+{
+    return atomic_load_explicit(&area_of(slot)[m->first + at],
+                                memory_order_relaxed);
+}
+
+static bool
+is_used(uint32_t slot)
+{
+    return atomic_load_explicit(&all.head->used[slot], memory_order_relaxed);
+}
+
 int64_t
 metric_of(const struct metric *m, uint32_t at, uint32_t slot)
 {
-    if (all.head == NULL ||
-        !atomic_load_explicit(&all.head->used[slot], memory_order_relaxed)) {
+    int64_t value;
+
+    if (all.head == NULL || !is_used(slot)) {
         return 0;
     }
-    return atomic_load_explicit(&area_of(slot)[m->first + at],
-                                memory_order_relaxed);
+    value = word_at(m, at, slot);
+    return value >= 0 && value <= GAUGE_MOST ? value : 0;
+}
+
+/* A count that is away from what it was by more than anybody counts has not
+ * moved. */
+static int64_t
+going_on(uint64_t count, int64_t least)
+{
+    return count - (uint64_t)least <= STEP_MOST && (int64_t)count <= COUNT_MOST
+               ? (int64_t)count
+               : least;
+}
+
+static int64_t
+sum_of_counts(const struct metric *m, uint32_t at)
+{
+    const struct told *t = &all.told[m->first + at];
+    /* First the gap, then the areas: the master writes it after them. */
+    uint64_t sum = atomic_load(&t->gap);
+    int64_t least = atomic_load(&t->least);
+
+    for (uint32_t i = 0; i < slots_count(); i++) {
+        sum += is_used(i) ? (uint64_t)word_at(m, at, i) : 0;
+    }
+    return going_on(sum, least);
 }
 
 int64_t
 metric_sum(const struct metric *m, uint32_t at)
 {
-    uint64_t sum = 0; /* a sum of anything is one, if a wrong one */
+    int64_t sum = 0;
+
+    if (all.head == NULL) {
+        return 0;
+    }
+    if (m->type != METRIC_GAUGE) {
+        return sum_of_counts(m, at);
+    }
+    for (uint32_t i = 0; i < slots_count(); i++) {
+        sum += metric_of(m, at, i);
+    }
+    return sum;
+}
+
+/* The count follows the areas as far as they can be so; else it stands, and
+ * goes on with what is added to them. */
+static void
+look_at(struct told *t, uint64_t sum)
+{
+    int64_t least = atomic_load(&t->least);
+    uint64_t count = sum + atomic_load(&t->gap);
+    int64_t now = going_on(count, least);
+
+    if ((uint64_t)now != count) {
+        atomic_store(&t->gap, (uint64_t)now - sum);
+    }
+    if (now != least) {
+        atomic_store(&t->least, now);
+    }
+}
+
+static void
+look_at_metric(const struct metric *m, const uint32_t *used, uint32_t count)
+{
+    uint32_t n = m->type != METRIC_GAUGE ? metric_cells(m) : 0;
+
+    for (uint32_t at = 0; at < n; at++) {
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+            sum += (uint64_t)word_at(m, at, used[i]);
+        }
+        look_at(&all.told[m->first + at], sum);
+    }
+}
+
+void
+metric_look(void)
+{
+    uint32_t used[SLOT_MAX], count = 0;
 
     for (uint32_t i = 0; all.head != NULL && i < slots_count(); i++) {
-        sum += (uint64_t)metric_of(m, at, i);
+        if (is_used(i)) {
+            used[count++] = i;
+        }
     }
-    return (int64_t)sum;
+    for (unsigned i = 0; count > 0 && i < all.table_count; i++) {
+        for (const struct metric *m = all.tables[i]; m->name != NULL; m++) {
+            look_at_metric(m, used, count);
+        }
+    }
 }
 
 /* ---- names ---- */

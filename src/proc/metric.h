@@ -11,6 +11,13 @@
  * Gauges say what is open now; metric_sweep() clears those of a dead process.
  * A process killed in the middle of an addition loses at most that addition.
  *
+ * Any process can write to any area.  So the master looks at the counters once
+ * a second (metric_look()) and keeps, in memory that is its own, what they had
+ * come to: a sum that is below that, or above it by more than anybody counts in
+ * the time, is not believed; the counter stands there and goes on with what is
+ * counted afterwards.  A gauge of a slot that is negative, or larger than
+ * anything is, counts as 0.
+ *
  * Labels are enumerations with a fixed number of values.  Names that come
  * from the configuration (applications, listeners) stand in shared lists: the
  * master adds them before it forks the processes that use them.  A list only
@@ -70,6 +77,8 @@ void metrics_destroy(void); /* and forgets what was registered */
 void metrics_set_self(void);
 /* Master: the process of slot is dead. */
 void metric_sweep(uint32_t slot);
+/* Master, about once a second. */
+void metric_look(void);
 
 /* The registered tables, to show all metrics; NULL behind the last. */
 struct metric *metric_table(unsigned i);
@@ -108,10 +117,10 @@ void metric_set(const struct metric *m, uint32_t at, int64_t value);
 /* Histogram: one more observation. */
 void metric_observe(const struct metric *m, uint32_t at, int64_t value);
 
-/* All processes together. */
+/* All processes together, never negative; a counter is never below what it was
+ * at the master's last look. */
 int64_t metric_sum(const struct metric *m, uint32_t at);
-/* The value of one slot: of its process, with those that had the slot
- * before. */
+/* Gauge: the value of one slot's process. */
 int64_t metric_of(const struct metric *m, uint32_t at, uint32_t slot);
 
 /* ---- names from the configuration ---- */

@@ -194,6 +194,20 @@ slot_card(uint32_t number)
     return table.self == 0 ? &table.own[number] : &table.cards[number];
 }
 
+uint64_t
+slot_number(const _Atomic uint64_t *word, uint64_t most)
+{
+    uint64_t n = atomic_load(word);
+
+    return n <= most ? n : 0;
+}
+
+uint64_t
+slot_connections(uint32_t number)
+{
+    return slot_number(&slot_at(number)->connections, SLOT_CONNECTIONS_MOST);
+}
+
 int
 slot_eventfd(uint32_t number)
 {

@@ -88,6 +88,13 @@ struct slot *slot_at(uint32_t number);              /* NULL: there is none */
 const struct slot_card *slot_card(uint32_t number); /* the same */
 int slot_eventfd(uint32_t number);
 
+/* A number that the process of a slot says there; 0 if it is more than there
+ * can be.  Any process can write to any slot, so others read them by this. */
+uint64_t slot_number(const _Atomic uint64_t *word, uint64_t most);
+#define SLOT_CONNECTIONS_MOST 10000000 /* worker_connections at most */
+#define SLOT_COUNT_MOST ((uint64_t)1 << 50)
+uint64_t slot_connections(uint32_t number);
+
 /* Master: takes a free slot for a process about to be forked; -1 when all
  * are taken. */
 int slot_take(enum slot_kind kind, const char *name, uint32_t index,

@@ -117,6 +117,48 @@ def test_rubbish_everywhere(taken_over):
     assert len(w.log()) < 4 << 20
 
 
+def told(w):
+    """Counts of weir as a dict by series, and what is negative, of the control
+    socket, whose process nobody has taken over."""
+    with Control(w) as c:
+        lines = c.ask("show metrics")
+        limits = c.json("show limits")
+    kinds = dict(line.split()[2:4] for line in lines
+                 if line.startswith("# TYPE"))
+    values = {series: float(value) for series, value in
+              (line.rsplit(" ", 1) for line in lines if line[:1] == "w")}
+    below = [s for s, value in values.items() if value < 0]
+    below += [row["name"] for row in limits if row["used"] < 0]
+    counts = {s: value for s, value in values.items()
+              if re.sub("(_bucket|_sum|_count)?({.*)?$", "", s) in
+              [k for k, kind in kinds.items() if kind == "histogram"]
+              or kinds.get(s.split("{")[0]) == "counter"}
+    return counts, below
+
+
+def test_counters_do_not_fall_and_no_number_is_negative(taken_over):
+    if SANITIZED:
+        pytest.skip("the worker's own report is none of the master's")
+    w = taken_over(workers=2)
+    for _ in range(5):
+        get(w.http, "/healthz")
+    before, _ = told(w)
+    assert sum(before.values()) > 0
+    go(w, "rubbish")
+    for stranger in (True, False):
+        after, below = told(w)
+        assert not below
+        lost = {s: (value, after.get(s)) for s, value in before.items()
+                if not s.startswith("weir_stream_") and
+                not 0 <= after.get(s, -1) - value < 1e9}
+        assert not lost
+        if stranger:
+            lives(w)
+            kill_workers(w)
+            lives(w)
+        before = after
+
+
 def test_last_words_without_end(taken_over):
     w = taken_over()
     assert go(w, "words") == "it died"

@@ -229,7 +229,7 @@ say_progress(struct control_call *call)
     uint64_t connections = 0;
 
     for (uint32_t i = 1; i < slots_count(); i++) {
-        connections += atomic_load(&slot_at(i)->connections);
+        connections += slot_connections(i);
     }
     control_progress(
         call, "stopping: %zu processes, %llu connections",

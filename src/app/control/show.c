@@ -78,9 +78,9 @@ add_slots(void)
         }
         s.processes++;
         s.draining += slot_state(i) == SLOT_DRAINING;
-        s.connections += atomic_load(&slot->connections);
-        s.accepted += atomic_load(&slot->accepted);
-        s.log_dropped += atomic_load(&slot->log_dropped);
+        s.connections += slot_connections(i);
+        s.accepted += slot_number(&slot->accepted, SLOT_COUNT_MOST);
+        s.log_dropped += slot_number(&slot->log_dropped, SLOT_COUNT_MOST);
     }
     return s;
 }
@@ -401,7 +401,7 @@ most_connections(void)
     uint64_t most = 0;
 
     for (uint32_t i = 1; i < slots_count(); i++) {
-        uint64_t here = atomic_load(&slot_at(i)->connections);
+        uint64_t here = slot_connections(i);
 
         most = here > most ? here : most;
     }

@@ -113,8 +113,7 @@ show_files(struct look *l)
     read_file(l, "limits");
     control_cell_int(l->call, stat(path, &st) == 0 ? st.st_size : 0);
     control_cell_int(l->call, number_of(l, "Max open files"));
-    control_cell_int(l->call,
-                     (int64_t)atomic_load(&slot_at(l->slot)->connections));
+    control_cell_int(l->call, (int64_t)slot_connections(l->slot));
 }
 
 static enum control_result
@@ -191,10 +190,12 @@ show_activity(struct look *l)
 
     read_file(l, "status");
     control_cell_int(l->call, cpu_ms(l->pid));
-    control_cell_int(l->call, (int64_t)atomic_load(&s->turns));
+    control_cell_int(l->call, (int64_t)slot_number(&s->turns, SLOT_COUNT_MOST));
     control_cell_int(l->call, began > 0 && ms > 0 ? ms : 0);
-    control_cell_int(l->call, (int64_t)atomic_load(&s->accepted));
-    control_cell_int(l->call, (int64_t)atomic_load(&s->log_dropped));
+    control_cell_int(l->call,
+                     (int64_t)slot_number(&s->accepted, SLOT_COUNT_MOST));
+    control_cell_int(l->call,
+                     (int64_t)slot_number(&s->log_dropped, SLOT_COUNT_MOST));
     control_cell_int(l->call, number_of(l, "voluntary_ctxt_switches:"));
     control_cell_int(l->call, number_of(l, "nonvoluntary_ctxt_switches:"));
 }

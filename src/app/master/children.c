@@ -501,7 +501,7 @@ children_connections(const struct children *c, const struct generation *g)
         const struct child *child = LIST_ITEM(node, struct child, link);
 
         if (is_worker_of(child, g) && child->pid != 0) {
-            n += atomic_load(&slot_at(child->slot)->connections);
+            n += slot_connections(child->slot);
         }
     }
     return n;
@@ -518,7 +518,8 @@ children_role_connections(const struct children *c)
         const struct child *child = LIST_ITEM(node, struct child, link);
 
         if (child->role != NULL && child->pid != 0) {
-            n += atomic_load(&slot_at(child->slot)->attached);
+            n += slot_number(&slot_at(child->slot)->attached,
+                             SLOT_CONNECTIONS_MOST);
         }
     }
     return n;

@@ -135,6 +135,7 @@ on_look(struct timer *timer)
         }
     }
     tell(&u);
+    metric_look();
     log_tell_held(); /* the master has no other look once a second */
     timer_set(meter.loop, timer, LOOK_MS);
 }

@@ -20,6 +20,7 @@
 #include "net/egress.h"
 #include "proc/life.h"
 #include "proc/privilege_names.h"
+#include "proc/slot.h"
 
 #define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
 #define MIB(n) ((int64_t)(n)*1024 * 1024)
@@ -132,8 +133,8 @@ static const struct conf_key keys[] = {
     ROW(settings, worker_processes, CONF_INT, .min = 1, .max = WORKERS_MAX,
         .preset = "auto", .words = word_auto,
         .help = "Worker processes; \"auto\": one a processor."),
-    ROW(settings, worker_connections, CONF_INT, .min = 1, .max = 10000000,
-        .preset = "65536",
+    ROW(settings, worker_connections, CONF_INT, .min = 1,
+        .max = SLOT_CONNECTIONS_MOST, .preset = "65536",
         .help = "Connections of one worker; at the limit it accepts no more "
                 "until one ends."),
     ROW(settings, worker_rlimit_nofile, CONF_INT, .min = 0, .max = 10000000,

@@ -294,6 +294,94 @@ test_whatever_stands_there(void **state)
     assert_int_equal(metric_name_find(METRIC_APPS, STR("new")), place);
 }
 
+static void
+count_again(void)
+{
+    metric_add(&metrics[PLAIN], 0, 3);
+    metric_observe(&metrics[LASTED], 0, 7);
+}
+
+/* A counter stands where it was, and goes on with what is counted then. */
+static void
+test_counters_never_fall(void **state)
+{
+    static const int fills[] = { 0, 0x7f, 0x80, 0xff, 0x01, 0 };
+    struct region r = region_find("weir metrics");
+    int64_t plain = 5, lasted = 1;
+
+    (void)state;
+    in_process(1, count_some, false);
+    metric_look();
+    for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++) {
+        memset(r.bytes, fills[i], r.size);
+        assert_int_equal(metric_sum(&metrics[PLAIN], 0), plain);
+        metric_look();
+        assert_int_equal(metric_sum(&metrics[PLAIN], 0), plain);
+        in_process(2, count_again, false);
+        plain += 3;
+        lasted++;
+        assert_int_equal(metric_sum(&metrics[PLAIN], 0), plain);
+        assert_int_equal(metric_sum(&metrics[LASTED], 0), lasted);
+        metric_look();
+        assert_int_equal(metric_sum(&metrics[PLAIN], 0), plain);
+        assert_int_equal(metric_sum(&metrics[LASTED], 0), lasted);
+    }
+}
+
+static void
+count_much(void)
+{
+    metric_add(&metrics[PLAIN], 0, (int64_t)1 << 44);
+}
+
+/* Every number that can be one is told, to an end: no sum is negative. */
+static void
+test_counters_have_an_end(void **state)
+{
+    int64_t most = (int64_t)1 << 60;
+
+    (void)state;
+    for (int i = 0; i < 1 << 16; i++) {
+        count_much();
+        metric_look();
+    }
+    assert_int_equal(metric_sum(&metrics[PLAIN], 0), most);
+    count_much();
+    metric_look();
+    assert_int_equal(metric_sum(&metrics[PLAIN], 0), most);
+}
+
+static void
+open_some(void)
+{
+    metric_set(&metrics[OPEN], 0, 7);
+}
+
+static void
+open_less_than_none(void)
+{
+    metric_set(&metrics[OPEN], 0, INT64_MIN);
+}
+
+static void
+open_too_many(void)
+{
+    metric_set(&metrics[OPEN], 0, INT64_MAX);
+}
+
+/* What one process says does not spoil what others have. */
+static void
+test_gauges_are_never_negative(void **state)
+{
+    (void)state;
+    in_process(1, open_some, false);
+    in_process(2, open_less_than_none, false);
+    assert_int_equal(metric_of(&metrics[OPEN], 0, 2), 0);
+    assert_int_equal(metric_sum(&metrics[OPEN], 0), 7);
+    in_process(2, open_too_many, false);
+    assert_int_equal(metric_sum(&metrics[OPEN], 0), 7);
+}
+
 /* Without memory for it, counting does nothing. */
 static void
 test_not_created(void **state)
@@ -303,6 +391,7 @@ test_not_created(void **state)
     metric_set(&metrics[OPEN], 0, 1);
     metric_observe(&metrics[LASTED], 0, 1);
     metric_sweep(0);
+    metric_look();
     metrics_set_self();
     assert_int_equal(metric_sum(&metrics[PLAIN], 0), 0);
     assert_int_equal(metric_name_add(METRIC_APPS, STR("live")), 0);
@@ -321,6 +410,9 @@ main(void)
         TEST(test_openmetrics),
         TEST(test_no_room),
         TEST(test_whatever_stands_there),
+        TEST(test_counters_never_fall),
+        TEST(test_counters_have_an_end),
+        TEST(test_gauges_are_never_negative),
         cmocka_unit_test(test_not_created),
     };
 

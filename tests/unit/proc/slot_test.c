@@ -322,6 +322,24 @@ a_slot_in_use_says_nothing_of_an_earlier_role(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+/* What stands there may be anybody's. */
+static void
+numbers_that_cannot_be_are_none(void **state)
+{
+    uint32_t n = (uint32_t)slot_take(SLOT_WORKER, "w", 0, 1);
+    struct slot *s = slot_at(n);
+
+    (void)state;
+    s->connections = SLOT_CONNECTIONS_MOST;
+    assert_int_equal(slot_connections(n), SLOT_CONNECTIONS_MOST);
+    s->connections = SLOT_CONNECTIONS_MOST + 1;
+    assert_int_equal(slot_connections(n), 0);
+    s->connections = UINT64_MAX;
+    assert_int_equal(slot_connections(n), 0);
+    s->accepted = UINT64_MAX;
+    assert_int_equal(slot_number(&s->accepted, SLOT_COUNT_MOST), 0);
+}
+
 int
 main(void)
 {
@@ -339,6 +357,7 @@ main(void)
         TEST(roles_are_found_by_name_and_index),
         TEST(a_card_says_when_a_role_starts_again),
         TEST(a_slot_in_use_says_nothing_of_an_earlier_role),
+        TEST(numbers_that_cannot_be_are_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
