@@ -342,7 +342,7 @@ children_reap(struct children *c)
         struct child *child = find(c, pid);
 
         if (child == NULL) {
-            orphans_reaped(&c->orphans, pid);
+            orphans_reaped(&c->orphans, pid, status);
             continue;
         }
         if (WIFSTOPPED(status) || WIFCONTINUED(status)) {

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "app/metrics/metrics.h"
@@ -49,11 +50,20 @@ orphans_remember(struct orphans *o, pid_t pid, const char *name)
 }
 
 void
-orphans_reaped(struct orphans *o, pid_t pid)
+orphans_reaped(struct orphans *o, pid_t pid, int status)
 {
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+        return;
+    }
+    /* Its number may be another's now. */
     for (size_t i = 0; i < o->found_count; i++) {
         if (o->found[i] == pid) {
-            o->found[i] = 0; /* its number may be another's now */
+            o->found[i] = 0;
+        }
+    }
+    for (size_t i = 0; i < ORPHANS_TURN; i++) {
+        if (o->killed[i] == pid) {
+            o->killed[i] = 0;
         }
     }
 }
@@ -88,13 +98,26 @@ origin(const struct orphans *o, pid_t pid)
                : "a process that has ended";
 }
 
+/* It ends, but has not ended yet. */
+static bool
+is_killed(const struct orphans *o, pid_t pid)
+{
+    for (size_t i = 0; i < ORPHANS_TURN; i++) {
+        if (o->killed[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
-end(const struct orphans *o, pid_t pid)
+end(struct orphans *o, pid_t pid)
 {
     char name[OFFSPRING_NAME];
 
     offspring_name(pid, name);
     if (kill(pid, SIGKILL) == 0) {
+        o->killed[o->killed_count++ % ORPHANS_TURN] = pid;
         metric_add(&app_metrics[APP_ORPHANS], 0, 1);
         log_limited(LOG_WARN,
                     "process %d \"%s\" of %s is killed: it has lost "
@@ -110,7 +133,7 @@ orphans_look(struct orphans *o)
     size_t count = offspring_list(pids, ORPHANS_TURN);
 
     for (size_t i = 0; i < count; i++) {
-        if (!is_left_alone(o, pids[i])) {
+        if (!is_left_alone(o, pids[i]) && !is_killed(o, pids[i])) {
             end(o, pids[i]);
         }
     }

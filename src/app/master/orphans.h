@@ -37,8 +37,10 @@ struct orphans {
         pid_t pid;
         char name[ORPHANS_NAME];
     } ended[ORPHANS_ENDED];
-    unsigned ended_count; /* since the begin */
-    unsigned turn;        /* ended_count before this SIGCHLD */
+    pid_t killed[ORPHANS_TURN]; /* and not yet reaped; 0: nobody */
+    unsigned killed_count;      /* since the begin */
+    unsigned ended_count;       /* the same */
+    unsigned turn;              /* ended_count before this SIGCHLD */
 };
 
 /* Before the first fork. */
@@ -47,9 +49,11 @@ void orphans_start(struct orphans *o, struct loop *l,
 void orphans_stop(struct orphans *o);
 /* A child of that name has ended: what falls to the master now may be its. */
 void orphans_remember(struct orphans *o, pid_t pid, const char *name);
-/* Somebody whom the master did not fork was reaped. */
-void orphans_reaped(struct orphans *o, pid_t pid);
-/* All that have ended are reaped: kills, and logs and counts what it kills. */
+/* wait() has told of somebody whom the master did not fork: who has stopped, or
+ * goes on, is still there. */
+void orphans_reaped(struct orphans *o, pid_t pid, int status);
+/* All that have ended are reaped: kills, and logs and counts what it kills,
+ * each once, however often it is looked at until it is reaped. */
 void orphans_look(struct orphans *o);
 
 #endif
