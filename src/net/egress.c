@@ -105,7 +105,7 @@ static const struct range never[] = {
  * RFC 6890), and neither loopback, private nor link-local. */
 static const struct range reserved[] = {
     IN4(24, 192, 0, 0),                 /* protocol assignments */
-    IN4(24, 192, 88, 99),               /* relays of 6to4, RFC 7526 */
+    IN4(24, 192, 88, 99),               /* 6to4 anycast, RFC 7526 */
     IN4(15, 198, 18),                   /* benchmarks */
     IN4(24, 192, 0, 2),                 /* documentation, RFC 5737 */
     IN4(24, 198, 51, 100),              /* the same */
