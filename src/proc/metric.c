@@ -261,33 +261,13 @@ going_on(uint64_t count, int64_t least)
                : least;
 }
 
-static int64_t
-sum_of_counts(const struct metric *m, uint32_t at)
+static uint64_t
+sum_of_areas(const struct metric *m, uint32_t at)
 {
-    const struct told *t = &all.told[m->first + at];
-    /* First the gap, then the areas: the master writes it after them. */
-    uint64_t sum = atomic_load(&t->gap);
-    int64_t least = atomic_load(&t->least);
+    uint64_t sum = 0;
 
     for (uint32_t i = 0; i < slots_count(); i++) {
         sum += is_used(i) ? (uint64_t)word_at(m, at, i) : 0;
-    }
-    return going_on(sum, least);
-}
-
-int64_t
-metric_sum(const struct metric *m, uint32_t at)
-{
-    int64_t sum = 0;
-
-    if (all.head == NULL) {
-        return 0;
-    }
-    if (m->type != METRIC_GAUGE) {
-        return sum_of_counts(m, at);
-    }
-    for (uint32_t i = 0; i < slots_count(); i++) {
-        sum += metric_of(m, at, i);
     }
     return sum;
 }
@@ -307,6 +287,41 @@ look_at(struct told *t, uint64_t sum)
     if (now != least) {
         atomic_store(&t->least, now);
     }
+}
+
+/* The master looks at what it tells. */
+static int64_t
+sum_of_counts(const struct metric *m, uint32_t at)
+{
+    struct told *t = &all.told[m->first + at];
+    uint64_t gap;
+    int64_t least;
+
+    if (slot_self() == 0) {
+        look_at(t, sum_of_areas(m, at));
+        return atomic_load(&t->least);
+    }
+    /* First the gap, then the areas: the master writes it after them. */
+    gap = atomic_load(&t->gap);
+    least = atomic_load(&t->least);
+    return going_on(gap + sum_of_areas(m, at), least);
+}
+
+int64_t
+metric_sum(const struct metric *m, uint32_t at)
+{
+    int64_t sum = 0;
+
+    if (all.head == NULL) {
+        return 0;
+    }
+    if (m->type != METRIC_GAUGE) {
+        return sum_of_counts(m, at);
+    }
+    for (uint32_t i = 0; i < slots_count(); i++) {
+        sum += metric_of(m, at, i);
+    }
+    return sum;
 }
 
 static void
