@@ -1,4 +1,4 @@
-"""A copy of this tree to which its owner alone has a way, and the README's
+"""A clone of this tree to which its owner alone has a way, and the README's
 first command in it.
 
     tree = PrivateTree(folder, shipped())
@@ -42,10 +42,14 @@ def shipped(changes=()):
     return TRACED + "".join(lines)
 
 
-def copy_tree(to):
-    """Files keep their times: nothing has to be built."""
+def clone_tree(to):
+    """A clone, with files as they are here; they keep their times, so that
+    nothing has to be built."""
     made = f"{ROOT}/{OUTPUT}"
-    shutil.copytree(ROOT, to, symlinks=True, ignore=lambda folder, names: {
+    if os.path.exists(f"{ROOT}/.git"):  # a copy of make mutate has none
+        subprocess.run(["git", "clone", "-q", ROOT, to], check=True)
+    shutil.copytree(ROOT, to, symlinks=True, dirs_exist_ok=True,
+                    ignore=lambda folder, names: {
         n for n in names if n in (".git", "build", "run", "__pycache__")})
     os.makedirs(f"{to}/{OUTPUT}")
     for folder in dict.fromkeys((f"{ROOT}/build", made)):
@@ -69,7 +73,7 @@ class PrivateTree(Weir):
 
     def place(self):
         os.chmod(self.folder, 0o700 if self.closed == "above" else 0o755)
-        copy_tree(self.prefix)
+        clone_tree(self.prefix)
         os.chmod(self.prefix, 0o700 if self.closed == "own" else 0o755)
         self.set_config(self.config)
         for name, content in self.more.items():
