@@ -114,6 +114,16 @@ test_strays(void **state)
     }
 }
 
+/* Eight seconds of pictures, and of sound that is that frame. */
+static void
+go_on_with(const uint8_t *sound, size_t len)
+{
+    for (uint32_t i = 0; i < 200; i++) {
+        append(&w, i % 50 == 0 ? KEY : INTER, 20000 + i * 40, 100);
+        writer_append(&w, MEDIA_AUDIO, 20000 + i * 40, sound, len);
+    }
+}
+
 /* Frames of a codec without a header make the track theirs when they are
  * many. */
 static void
@@ -126,10 +136,7 @@ test_another_codec(void **state)
 
     (void)state;
     publish(BOTH);
-    for (uint32_t i = 0; i < 200; i++) {
-        append(&w, i % 50 == 0 ? KEY : INTER, 20000 + i * 40, 100);
-        writer_append(&w, MEDIA_AUDIO, 20000 + i * 40, mp3, sizeof(mp3));
-    }
+    go_on_with(mp3, sizeof(mp3));
     c = find();
     check_all(&c);
     assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
@@ -152,10 +159,7 @@ test_another_codec_without_its_header(void **state)
 
     (void)state;
     publish(BOTH);
-    for (uint32_t i = 0; i < 200; i++) {
-        append(&w, i % 50 == 0 ? KEY : INTER, 20000 + i * 40, 100);
-        writer_append(&w, MEDIA_AUDIO, 20000 + i * 40, opus, sizeof(opus));
-    }
+    go_on_with(opus, sizeof(opus));
     c = find();
     assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
     assert_true(live_cut_at(&c, c.end - 1, &cut));
