@@ -355,9 +355,6 @@ metrics_reload(bool ok)
 int
 metrics_text(struct buf *out, enum metric_format format)
 {
-    if (slot_self() == 0) {
-        metric_look(); /* what is told now, never falls */
-    }
     return metric_text(out, format);
 }
 
