@@ -76,14 +76,15 @@ its_facts_and_totals_move_along(void **state)
     done(&s);
 }
 
+static struct errmsg refusal; /* of the last one that was refused */
+
 /* Attaching to fd what was packed, with the limits. */
 static bool
 attaches(struct str bytes, int fd, const struct conn_limits *limits)
 {
     struct unpack in = { .rest = bytes };
-    struct errmsg err;
     struct session nobody = { .eat = 0 };
-    struct conn *c = conn_attach(l, fd, &in, limits, &err);
+    struct conn *c = conn_attach(l, fd, &in, limits, &refusal);
 
     if (c == NULL) {
         assert_int_equal(fcntl(fd, F_GETFD), -1);
@@ -102,6 +103,7 @@ what_was_not_packed_so_is_refused(void **state)
     struct session s;
     struct buf bytes;
     struct str all;
+    int pair[2];
 
     (void)state;
     open_session(&s, &handlers, &wide);
@@ -115,6 +117,12 @@ what_was_not_packed_so_is_refused(void **state)
         assert_false(attaches(str_first(all, n), dup(fd), &wide));
     }
     assert_false(attaches(all, dup(fd), &small)); /* more than it may keep */
+    assert_string_equal(refusal.text,
+                        "23 bytes unread and 0 unsent are more than "
+                        "16 and 32");
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    assert_false(attaches(all, pair[0], &wide)); /* no stream */
+    close(pair[1]);
     assert_false(attaches(all, open("/dev/null", O_RDONLY), &wide));
     assert_true(attaches(all, dup(fd), &wide));
     close(fd);
@@ -123,7 +131,17 @@ what_was_not_packed_so_is_refused(void **state)
 }
 
 /* Where numbers lie in what was packed: three addresses of 21 bytes first. */
-enum { VIA = 42, PORT = 1, BYTES_IN = 87, LISTENER = 103, FLAGS = 107 };
+enum {
+    VIA = 42,
+    PORT = 1,
+    OPENED = 63,
+    LAST_READ = 71,
+    LAST_WRITE = 79,
+    BYTES_IN = 87,
+    BYTES_OUT = 95,
+    LISTENER = 103,
+    FLAGS = 107
+};
 
 static void
 numbers_out_of_bounds_are_refused(void **state)
@@ -135,6 +153,7 @@ numbers_out_of_bounds_are_refused(void **state)
         { VIA, 77 },
         { VIA + PORT + 2, 1 },
         { BYTES_IN + 7, 0x80 },
+        { BYTES_OUT + 7, 0x80 },
         { LISTENER + 1, 0xff },
         { FLAGS, 0x10 },
     };
@@ -158,6 +177,46 @@ numbers_out_of_bounds_are_refused(void **state)
     buf_clear(&bytes);
 }
 
+/* With times of that value. */
+static void
+attach_at(struct session *s, int fd, struct buf *bytes, int64_t ms)
+{
+    uint8_t *data = (uint8_t *)(uintptr_t)buf_data(bytes);
+    struct unpack in = { .rest = buf_str(bytes) };
+    struct errmsg err;
+
+    memcpy(data + OPENED, &ms, sizeof(ms));
+    memcpy(data + LAST_READ, &ms, sizeof(ms));
+    memcpy(data + LAST_WRITE, &ms, sizeof(ms));
+    s->c = conn_attach(l, fd, &in, &wide, &err);
+    assert_non_null(s->c);
+    conn_set_handlers(s->c, &handlers, s);
+    buf_clear(bytes);
+}
+
+/* Nobody waits for them before they have come. */
+static void
+times_to_come_are_now(void **state)
+{
+    struct session s;
+    struct buf bytes;
+    int fd;
+
+    (void)state;
+    open_session(&s, &handlers, &wide);
+    fd = detach(&s, &bytes);
+    attach_at(&s, fd, &bytes, INT64_MAX);
+    assert_int_equal(s.c->opened_ms, loop_now(l));
+    assert_int_equal(s.c->last_read_ms, loop_now(l));
+    assert_int_equal(s.c->last_write_ms, loop_now(l));
+    fd = detach(&s, &bytes);
+    attach_at(&s, fd, &bytes, INT64_MIN);
+    assert_int_equal(s.c->opened_ms, 0);
+    assert_int_equal(s.c->last_read_ms, 0);
+    assert_int_equal(s.c->last_write_ms, 0);
+    done(&s);
+}
+
 static void
 what_was_not_sent_is_sent_on(void **state)
 {
@@ -177,6 +236,8 @@ what_was_not_sent_is_sent_on(void **state)
     int fd;
 
     assert_int_equal(conn_detach(s.c, &out, &fd, &err), 0);
+    assert_false(attaches(buf_str(&bytes), dup(fd), &small));
+    assert_non_null(strstr(refusal.text, "unsent are more than 16 and 32"));
     in = (struct unpack){ .rest = buf_str(&bytes) };
     s.c = conn_attach(l, fd, &in, &wide, &err);
     assert_non_null(s.c);
@@ -483,6 +544,7 @@ main(void)
         TEST(its_facts_and_totals_move_along),
         TEST(what_was_not_packed_so_is_refused),
         TEST(numbers_out_of_bounds_are_refused),
+        TEST(times_to_come_are_now),
         TEST(what_was_not_sent_is_sent_on),
         TEST(only_the_socket_that_was_packed_is_taken),
         TEST(only_an_end_of_a_pair_is_taken_for_a_pump),
