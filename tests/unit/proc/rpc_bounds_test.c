@@ -240,6 +240,59 @@ answers_that_wait_have_a_bound(void **state)
     kill_server(&s);
 }
 
+/* As if so many requests, or bytes of them, were there from others. */
+static void
+hold_among_many(void *arg, struct rpc_request *r)
+{
+    if (deeds->taken == 0) {
+        methods[ECHO].state->count = 8191;
+    }
+    hold(arg, r);
+}
+
+static void
+hold_among_much(void *arg, struct rpc_request *r)
+{
+    if (deeds->taken == 0) {
+        methods[ECHO].state->bytes = (size_t)64 << 20;
+    }
+    hold(arg, r);
+}
+
+static void
+one_more_is_refused(rpc_handler *handler)
+{
+    const uint32_t none = 0;
+
+    deeds->taken = 0;
+    echo_handler = handler;
+    struct server s = start_server();
+
+    echo_handler = echo;
+    for (int i = 0; i < 2; i++) { /* the second is the last */
+        call(&all[i], ECHO, NULL, 0);
+    }
+    call(&a, ECHO, "x", 1);
+    call(&b, COUNT, &none, sizeof(none));
+    wait_end(&b);
+    assert_int_equal(a.ends, 1);
+    assert_int_equal(a.status, RPC_REFUSED);
+    assert_memory_equal(a.data, "there are too many requests at once", a.len);
+    assert_int_equal(all[0].ends + all[1].ends, 0);
+    for (int i = 0; i < 2; i++) {
+        rpc_cancel(&all[i].call);
+    }
+    kill_server(&s);
+}
+
+static void
+requests_of_all_have_a_bound(void **state)
+{
+    (void)state;
+    one_more_is_refused(hold_among_many);
+    one_more_is_refused(hold_among_much);
+}
+
 /* ---- several processes ---- */
 
 static void
@@ -398,6 +451,7 @@ main(void)
         TEST(an_answer_that_waits_is_owed),
         TEST(a_call_does_not_overtake_an_answer),
         TEST(answers_that_wait_have_a_bound),
+        TEST(requests_of_all_have_a_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@
 #define CALLS 64       /* of a method, at once */
 #define LONG_MS 600000 /* a deadline that no test comes to */
 #define ANSWER_MAX 32000
+#define REQUEST_MAX (1 << 20) /* of HOLD */
 
 enum { ECHO, COUNT, HOLD, REFUSE, METHODS };
 
@@ -46,7 +47,7 @@ static struct rpc_method methods[] = {
     [HOLD] = { .name = "test.hold", /* is never answered */
                .role = "server",
                .caller = BUS_ANYBODY,
-               .request_max = ANSWER_MAX,
+               .request_max = REQUEST_MAX,
                .answer_max = 0,
                .open_max = CALLS },
     [REFUSE] = { .name = "test.refuse",

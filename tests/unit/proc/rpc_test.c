@@ -303,6 +303,54 @@ sent_again_in_order(void **state)
     kill_server(&s);
 }
 
+/* Its beginning came: the rest of another one would not fit. */
+static void
+what_was_answered_in_part_is_not_sent_again(void **state)
+{
+    struct rpc_options o = options_of(&a, LONG_MS, true);
+    struct server s = start_server();
+    uint32_t parts = 3;
+    struct errmsg err;
+
+    (void)state;
+    o.window = 1;
+    a = (struct caller){ .in_order = true, .fd = -1 };
+    a.call = rpc_call(&methods[COUNT], &o, &parts, sizeof(parts), -1, &err);
+    assert_non_null(a.call);
+    while (a.parts < 1) {
+        loop_turn(l, -1);
+    }
+    kill_server(&s);
+    assert_int_equal(a.ends, 1);
+    assert_int_equal(a.status, RPC_DIED);
+    assert_int_equal(a.parts, 1);
+}
+
+/* Requests of 8 MB are kept for a role that is not there. */
+static void
+what_is_kept_has_a_bound(void **state)
+{
+    char *data = mem_zero(REQUEST_MAX);
+    struct errmsg err;
+
+    (void)state;
+    for (unsigned i = 0; i <= 8; i++) {
+        struct rpc_options o = options_of(&all[i], LONG_MS, true);
+
+        all[i] = (struct caller){ .fd = -1 };
+        all[i].call = rpc_call(&methods[HOLD], &o, data, REQUEST_MAX, -1, &err);
+        assert_int_equal(all[i].call != NULL, i < 8);
+    }
+    assert_string_equal(err.text, "8388608 bytes of test.hold wait already");
+    rpc_cancel(&all[3].call); /* there is room again */
+    struct rpc_options o = options_of(&a, LONG_MS, true);
+
+    a = (struct caller){ .fd = -1 };
+    a.call = rpc_call(&methods[HOLD], &o, data, REQUEST_MAX, -1, &err);
+    assert_non_null(a.call);
+    mem_free(&data);
+}
+
 /* A role that never reads costs its callers what is allowed, and no more: other
  * calls are refused at once, and all end at their time. */
 static void
@@ -382,6 +430,8 @@ main(void)
         TEST(without_a_role),
         TEST(the_role_dies),
         TEST(sent_again_in_order),
+        TEST(what_was_answered_in_part_is_not_sent_again),
+        TEST(what_is_kept_has_a_bound),
         TEST(a_role_that_never_reads),
         TEST(closing_ends_calls),
         TEST(names_are_unique),

@@ -140,6 +140,63 @@ more_than_granted_ends_the_call(void **state)
     kill_server(&s);
 }
 
+static struct rpc_request *kept; /* in the role */
+static uint32_t next_part;
+
+/* As many as were granted. */
+static void
+send_all(void *arg)
+{
+    (void)arg;
+    while (rpc_part(kept, &next_part, sizeof(next_part), -1) == 0) {
+        next_part++;
+    }
+}
+
+/* Begins when it is asked for something else. */
+static void
+keep_the_first(void *arg, struct rpc_request *r)
+{
+    (void)arg;
+    if (kept == NULL) {
+        kept = r;
+        r->on_room = send_all;
+        return;
+    }
+    send_all(NULL);
+    rpc_reply(&r, NULL, 0, -1);
+}
+
+/* Two windows: who asks for them would have the role write without end. */
+static void
+a_grant_beyond_the_window_is_none(void **state)
+{
+    struct rpc_options o = options_of(&a, LONG_MS, false);
+    struct rpc_head more = { .number = FIRST,
+                             .kind = RPC_GRANT,
+                             .count = RPC_WINDOW_MAX };
+    struct errmsg err;
+
+    (void)state;
+    echo_handler = keep_the_first;
+    struct server s = start_server();
+
+    echo_handler = echo;
+    a = (struct caller){ .in_order = true, .fd = -1 };
+    o.window = RPC_WINDOW_MAX;
+    a.call = rpc_call(&methods[ECHO], &o, NULL, 0, -1, &err);
+    send_head(s.slot, methods[ECHO].state->request_type, more, STR_NONE);
+    round_trip();
+    while (a.parts < RPC_WINDOW_MAX && a.ends == 0) {
+        loop_turn(l, -1);
+    }
+    round_trip();
+    assert_int_equal(a.parts, RPC_WINDOW_MAX);
+    assert_int_equal(a.ends, 0); /* one more would have been too much */
+    rpc_cancel(&a.call);
+    kill_server(&s);
+}
+
 /* A caller that keeps to no bound is kept to it by the role. */
 static void
 a_role_bounds_each_caller(void **state)
@@ -195,8 +252,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(answers_of_others_do_not_count),  TEST(nonsense_does_not_count),
-        TEST(more_than_granted_ends_the_call), TEST(a_role_bounds_each_caller),
+        TEST(answers_of_others_do_not_count),
+        TEST(nonsense_does_not_count),
+        TEST(more_than_granted_ends_the_call),
+        TEST(a_role_bounds_each_caller),
+        TEST(a_grant_beyond_the_window_is_none),
         TEST(a_role_takes_no_nonsense),
     };
 
