@@ -25,14 +25,14 @@ static struct {
     char why[PROGRAM_WHY];
 } t;
 
-static void
+static inline void
 on_gone(void *arg)
 {
     (void)arg;
     t.gone++;
 }
 
-static void
+static inline void
 on_start(void *arg, pid_t pid)
 {
     (void)arg;
@@ -40,7 +40,7 @@ on_start(void *arg, pid_t pid)
     t.pid = pid;
 }
 
-static void
+static inline void
 on_end(void *arg, const struct program_end *end)
 {
     (void)arg;
@@ -49,7 +49,7 @@ on_end(void *arg, const struct program_end *end)
     snprintf(t.why, sizeof(t.why), "%s", end->why);
 }
 
-static struct privilege_ids
+static inline struct privilege_ids
 program_ids(void)
 {
     struct privilege_ids ids;
@@ -59,7 +59,7 @@ program_ids(void)
     return ids;
 }
 
-static struct privilege_ids
+static inline struct privilege_ids
 role_ids(void)
 {
     struct privilege_ids ids;
@@ -71,7 +71,7 @@ role_ids(void)
 
 /* The users of its role and programs are those of this process.  0 or -1, as
  * setups answer. */
-static int
+static inline int
 open_starter(struct starter_options *o)
 {
     struct errmsg err;
@@ -86,7 +86,7 @@ open_starter(struct starter_options *o)
                : starter_open(t.starter, t.loop, on_gone, NULL, &err);
 }
 
-static void
+static inline void
 wait_until(const unsigned *count, unsigned n)
 {
     int64_t end = clock_ms() + PATIENCE;

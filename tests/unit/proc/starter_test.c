@@ -423,6 +423,44 @@ a_daemon_is_gone_with_its_program(void **state)
     close(fd);
 }
 
+/* Of its session, but of another group than the program, which ends by itself:
+ * no signal to the group reaches it. */
+static void
+a_job_is_gone_with_its_program(void **state)
+{
+    pid_t job;
+    int fd;
+
+    (void)state;
+    begin_script("bash -c 'set -m; sleep 1000 >/dev/null & echo $!'; exit 5",
+                 none, &fd);
+    job = read_pid(fd);
+    wait_until(&t.ended, 1);
+    assert_false(is_there(job));
+    assert_int_equal(WEXITSTATUS(t.end.status), 5);
+    close(fd);
+}
+
+/* The same, while the program runs: it is the program's business. */
+static void
+a_job_stays_with_its_program(void **state)
+{
+    struct starter_run *run;
+    pid_t job;
+    int fd;
+
+    (void)state;
+    run = begin_script("bash -c 'set -m; sleep 1000 >/dev/null & echo $!'; "
+                       "sleep 1; echo 2; exec sleep 1000",
+                       none, &fd);
+    job = read_pid(fd);
+    assert_int_equal(read_pid(fd), 2); /* it was looked at twice */
+    assert_true(is_there(job));
+    starter_forget(&run);
+    wait_for_end_of(job);
+    close(fd);
+}
+
 /* The program goes on meanwhile. */
 static void
 a_daemon_goes_while_its_program_runs(void **state)
@@ -536,6 +574,8 @@ main(void)
         TEST(what_is_too_much_is_refused),
         TEST(a_run_ends_with_all_it_started),
         TEST(a_daemon_is_gone_with_its_program),
+        TEST(a_job_is_gone_with_its_program),
+        TEST(a_job_stays_with_its_program),
         TEST(a_daemon_goes_while_its_program_runs),
         TEST(a_forgotten_run_is_not_told_of),
         TEST(all_end_with_the_starter),
