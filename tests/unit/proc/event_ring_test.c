@@ -123,6 +123,82 @@ test_a_length_beyond_its_room(void **state)
     assert_int_equal(out.len, RECENT_TEXT);
 }
 
+/* The word of the place of that record: its number, and who writes to it (0:
+ * nobody).  Its time stands behind it. */
+static uint64_t *
+state_of(uint64_t number)
+{
+    struct region r = region_find("test");
+    uint64_t state = number << 23;
+
+    for (size_t i = 64; i + 8 <= r.size; i += 64) {
+        if (memcmp(r.bytes + i, &state, sizeof(state)) == 0) {
+            return (uint64_t *)(void *)(r.bytes + i);
+        }
+    }
+    fail_msg("there is no record %d", (int)number);
+    return NULL;
+}
+
+static void
+put_letters(char first, char last)
+{
+    for (char text[2] = { first }; text[0] <= last; text[0]++) {
+        recent_put(ring, 0, str_from(text));
+    }
+}
+
+static void
+test_a_place_that_another_writes_to(void **state)
+{
+    struct recent_record out;
+    uint64_t *place;
+    pid_t dead = fork();
+
+    (void)state;
+    if (dead == 0) {
+        _exit(0);
+    }
+    waitpid(dead, NULL, 0);
+    put_letters('a', 'd');
+    place = state_of(1);
+    *place |= (uint64_t)getppid();
+    put_letters('e', 'e');
+    assert_false(recent_next(ring, 4, &out)); /* it gave way */
+    *place = 1 << 23 | (uint64_t)dead;
+    put_letters('f', 'i');
+    expect(8, 9, "i");
+}
+
+/* A writer that was held up for more than a round. */
+static void
+test_a_newer_record_stays(void **state)
+{
+    struct recent_record out;
+
+    (void)state;
+    put_letters('a', 'd');
+    *state_of(1) = 100 << 23;
+    put_letters('e', 'e');
+    assert_false(recent_next(ring, 4, &out));
+}
+
+static void
+test_a_time_that_cannot_be(void **state)
+{
+    static const int64_t wrong[] = { -1, INT64_MIN, INT64_C(253402300800000),
+                                     INT64_MAX };
+    struct recent_record out;
+
+    (void)state;
+    put_letters('a', 'a');
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        memcpy(state_of(1) + 1, &wrong[i], sizeof(wrong[i]));
+        assert_true(recent_next(ring, 0, &out));
+        assert_int_equal(out.wall_ms, 0);
+    }
+}
+
 static void
 test_the_oldest_goes(void **state)
 {
@@ -245,6 +321,12 @@ main(void)
         cmocka_unit_test_setup_teardown(test_whatever_stands_there, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_length_beyond_its_room, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_place_that_another_writes_to,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_newer_record_stays, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_time_that_cannot_be, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_cleared, set_up, tear_down),
         cmocka_unit_test(test_not_made),

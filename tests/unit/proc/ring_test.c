@@ -192,6 +192,32 @@ damage_empties_it(void **state)
     damaged();
 }
 
+/* The reader, who may be anybody, has spoilt its end. */
+static void
+nothing_goes_into_what_cannot_be(void **state)
+{
+    (void)state;
+    r->head = SIZE + 1;
+    assert_false(ring_put(r, SIZE, 1, "x", 1));
+    r->head = 0;
+    r->tail = 1;
+    assert_false(ring_put(r, SIZE, 1, "x", 1));
+}
+
+/* Its reader has no more room for it, however much the ring has. */
+static void
+no_record_is_longer_than_may_be(void **state)
+{
+    const uint32_t head[] = { 1, RING_RECORD_MAX + 1 };
+    uint32_t tag;
+    size_t len;
+
+    (void)state;
+    memcpy(r + 1, head, sizeof(head));
+    r->head = sizeof(head) + RING_RECORD_MAX + 1;
+    assert_int_equal(ring_first(r, 3 * 65536, &tag, &len), -1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -203,6 +229,8 @@ main(void)
         TEST(full_to_the_last_byte),
         TEST(a_killed_writer_leaves_no_half_record),
         TEST(damage_empties_it),
+        TEST(nothing_goes_into_what_cannot_be),
+        TEST(no_record_is_longer_than_may_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
