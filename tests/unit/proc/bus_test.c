@@ -13,6 +13,8 @@
 
 #include "bus_child.h"
 
+#include <sys/mman.h>
+
 #include "base/clock.h"
 
 static void
@@ -141,6 +143,21 @@ to_nobody(void **state)
     assert_int_equal(bus_send(3, ECHO, "x", 1, -1), -1); /* free */
     slot_bury(slot);
     assert_int_equal(bus_send(slot, ECHO, "x", 1, -1), -1);
+}
+
+static void
+what_is_too_long_is_not_sent(void **state)
+{
+    void *data = mmap(NULL, MOST + 1, PROT_READ,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(data, MAP_FAILED);
+    assert_int_equal(bus_send(slot_self(), ECHO, data, MOST + 1, -1), -1);
+    assert_int_equal(bus_send(slot_self(), ECHO, "x", 1, -1), 0);
+    wait_calls(1);
+    assert_int_equal(inbox.len, 1);
+    munmap(data, MOST + 1);
 }
 
 static void
@@ -426,6 +443,7 @@ main(void)
         TEST(full_mailbox_and_queue),
         TEST(what_waits_is_dropped_with_the_bus),
         TEST(to_nobody),
+        TEST(what_is_too_long_is_not_sent),
         TEST(unknown_types_are_logged_and_dropped),
         TEST(post_of_a_predecessor),
         TEST(from_child_to_child),

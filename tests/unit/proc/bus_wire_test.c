@@ -347,6 +347,25 @@ full_says_again(void **state)
     pair[0] = dup(pair[1]);
 }
 
+/* What is read of it would be a whole message. */
+static void
+a_packet_that_is_too_long(void **state)
+{
+    static uint8_t packet[BUS_BUFFER + 1];
+    struct bus_wire w = { .head = { .type = 7, .len = BUS_INLINE },
+                          .data = mem_zero(BUS_INLINE) };
+    struct bus_wire got;
+    char *data = (char *)(uintptr_t)w.data;
+
+    (void)state;
+    assert_int_equal(bus_wire_pack(packet, &w), BUS_BUFFER);
+    assert_int_equal(send(pair[1], packet, BUS_BUFFER, 0), BUS_BUFFER);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_MESSAGE);
+    assert_int_equal(send(pair[1], packet, BUS_BUFFER + 1, 0), BUS_BUFFER + 1);
+    assert_int_equal(bus_wire_recv(pair[0], buffer, &got), BUS_DAMAGED);
+    mem_free(&data);
+}
+
 static void
 stored_and_loaded(void **state)
 {
@@ -416,6 +435,7 @@ main(void)
         TEST(memory_that_shrinks_meanwhile),
         TEST(a_lingering_socket_is_closed_at_once),
         TEST(full_says_again),
+        TEST(a_packet_that_is_too_long),
         TEST(stored_and_loaded),
     };
 
