@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -62,6 +63,7 @@ static void __attribute__((noreturn)) be_a_client(void)
  * between end at once if it is to be an orphan. */
 static void __attribute__((noreturn)) be_a_descendant(int depth, bool orphan)
 {
+    prctl(PR_SET_NAME, "a) S 1 (b"); /* as /proc shows it: with no escapes */
     while (depth-- > 0) {
         pid_t pid = fork();
 

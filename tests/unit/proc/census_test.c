@@ -76,6 +76,20 @@ test_one_process(void **state)
     is(KEY(2), 1, 1);
 }
 
+/* Beyond what an entry counts a connection is not entered. */
+static void
+test_more_than_can_be_counted(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 0xffff; i++) {
+        assert_true(census_enter(KEY(1)));
+    }
+    assert_false(census_enter(KEY(1)));
+    is(KEY(1), 0xffff, 0xffff);
+    census_leave(KEY(1), true);
+    assert_true(census_enter(KEY(1)));
+}
+
 static void
 test_processes_and_their_end(void **state)
 {
@@ -121,6 +135,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_more_than_can_be_counted, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_processes_and_their_end, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),

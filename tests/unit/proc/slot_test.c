@@ -255,6 +255,22 @@ roles_are_found_by_name_and_index(void **state)
     assert_false(slot_is_role(99, "single"));
 }
 
+/* One that is replaced goes on for a while. */
+static void
+of_two_the_newer_is_found(void **state)
+{
+    uint32_t old = take_role("single", 0), new;
+
+    (void)state;
+    for (int64_t began = clock_ms(); clock_ms() == began;) {
+    }
+    new = take_role("single", 0);
+    say_ready(old);
+    assert_int_equal(slot_find_role("single", 0), slot_owner_of(old));
+    say_ready(new);
+    assert_int_equal(slot_find_role("single", 0), slot_owner_of(new));
+}
+
 static void
 an_old_wake_is_not_inherited(void **state)
 {
@@ -354,6 +370,7 @@ main(void)
         TEST(states),
         TEST(the_master_believes_itself),
         TEST(pids_of_owners),
+        TEST(of_two_the_newer_is_found),
         TEST(roles_are_found_by_name_and_index),
         TEST(a_card_says_when_a_role_starts_again),
         TEST(a_slot_in_use_says_nothing_of_an_earlier_role),
