@@ -11,7 +11,9 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "store/bus.h"
 #include "store/notices.h"
+#include "store/wire.h"
 
 static void
 count_it(void *arg, struct str text)
@@ -64,12 +66,40 @@ test_deafened(void **state)
     listen_forget();
 }
 
+static void
+test_one_that_is_cut(void **state)
+{
+    struct store_value topic = store_text(STR("one"));
+    struct store_value text = store_text(STR("text"));
+    struct bus_message m = { .fd = -1 };
+    struct pack out;
+    struct buf bytes;
+    int told = 0;
+
+    (void)state;
+    buf_init(&bytes, 1000);
+    out = (struct pack){ .to = &bytes };
+    wire_put_value(&out, &topic);
+    wire_put_value(&out, &text);
+    store_listen("one", count_it, &told);
+    m.data = buf_data(&bytes);
+    for (m.len = 0; m.len < buf_len(&bytes); m.len++) {
+        listen_on_notice(NULL, &m);
+    }
+    assert_int_equal(told, 0);
+    listen_on_notice(NULL, &m);
+    assert_int_equal(told, 1);
+    listen_forget();
+    buf_clear(&bytes);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_topics),
         cmocka_unit_test(test_deafened),
+        cmocka_unit_test(test_one_that_is_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,39 @@ write_note(const char *name)
     return store_write(&step, 1, NULL, on_done, NULL);
 }
 
+/* ---- texts ---- */
+
+/* Not every database keeps them, so none is asked to. */
+static void
+what_is_no_text_is_refused(void **state)
+{
+    static const struct str wrong[] = { { "a\xff", 2 }, { "a\0b", 3 } };
+    struct store_notice notice = { "topic", STR_NONE };
+
+    (void)state;
+    assert_int_equal(open_store(60000, 16), 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct store_value values[] = { store_text(wrong[i]), store_int(1) };
+        struct store_step step = { &notes_statements[ADD], values, 2, true };
+
+        told.calls = 0;
+        told.status = STORE_OK;
+        store_read(&notes_statements[GET], values, 1, on_done, NULL);
+        wait_for_calls(1);
+        assert_int_equal(told.status, STORE_FAILED);
+        told.status = STORE_OK;
+        store_write(&step, 1, NULL, on_done, NULL);
+        wait_for_calls(2);
+        assert_int_equal(told.status, STORE_FAILED);
+        values[0] = store_text(STR("good"));
+        notice.text = wrong[i];
+        told.status = STORE_OK;
+        store_write(&step, 1, &notice, on_done, NULL);
+        wait_for_calls(3);
+        assert_int_equal(told.status, STORE_FAILED);
+    }
+}
+
 /* ---- reads ---- */
 
 static void
@@ -460,6 +493,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(what_is_no_text_is_refused),
         TEST(a_read_is_answered_by_the_loop),
         TEST(a_read_sees_what_was_written_amid_the_turn),
         TEST(a_read_is_made_on_a_thread),

@@ -199,6 +199,69 @@ a_part_of_an_answer_is_none(void **state)
     }
 }
 
+/* ---- from a process that is in the hands of a stranger ---- */
+
+static bool
+request_is_taken(uint32_t steps)
+{
+    struct wire_request head = { .number = 1, .steps = steps };
+    struct pack out = { .to = &bytes };
+    struct unpack in;
+
+    buf_take(&bytes, buf_len(&bytes));
+    wire_put_request(&out, &head);
+    in = (struct unpack){ .rest = buf_str(&bytes) };
+    return wire_get_request(&in, &head);
+}
+
+/* A step with so many parameters, NULL but for the first, which has that
+ * type. */
+static bool
+step_is_taken(uint8_t count, uint8_t type)
+{
+    struct schema_place place = { 1, ADD };
+    struct pack out = { .to = &bytes };
+    struct wire_step step;
+    struct unpack in;
+
+    buf_take(&bytes, buf_len(&bytes));
+    pack_bytes(&out, &place, sizeof(place));
+    pack_u8(&out, 0);
+    pack_u8(&out, count);
+    for (uint8_t i = 0; i < count; i++) {
+        pack_u8(&out, i == 0 ? type : STORE_NULL);
+    }
+    in = (struct unpack){ .rest = buf_str(&bytes) };
+    return wire_get_step(&in, &step);
+}
+
+static bool
+answer_is_taken(uint32_t status, uint32_t steps)
+{
+    struct wire_answer head = { .number = 1, .status = status, .steps = steps };
+    struct pack out = { .to = &bytes };
+    struct unpack in;
+
+    buf_take(&bytes, buf_len(&bytes));
+    pack_bytes(&out, &head, sizeof(head));
+    in = (struct unpack){ .rest = buf_str(&bytes) };
+    return wire_get_answer(&in, &head);
+}
+
+static void
+numbers_have_bounds(void **state)
+{
+    (void)state;
+    assert_true(request_is_taken(STORE_STEPS));
+    assert_false(request_is_taken(STORE_STEPS + 1));
+    assert_true(step_is_taken(STORE_PARAMS, STORE_NULL));
+    assert_false(step_is_taken(STORE_PARAMS + 1, STORE_NULL));
+    assert_false(step_is_taken(1, STORE_TEXT + 1));
+    assert_true(answer_is_taken(STORE_FAILED, STORE_STEPS));
+    assert_false(answer_is_taken(STORE_FAILED, STORE_STEPS + 1));
+    assert_false(answer_is_taken(STORE_FAILED + 1, 0));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -211,6 +274,7 @@ main(void)
         TEST(too_much_is_noticed),
         TEST(an_answer_comes_as_it_was_sent),
         TEST(a_part_of_an_answer_is_none),
+        TEST(numbers_have_bounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
