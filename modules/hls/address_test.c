@@ -138,6 +138,7 @@ test_nothing(void **state)
         "live/film/" WORD "/init-1.2.m4s",
         "live/film/" WORD "/init-.m4s",
         "live/film/" WORD "/x.m4s",
+        "live/film/" WORD "/1.longer78",
         "live/film/0123456789ABCDEF/1.m4s",
         "live/film/0123456789abcde/1.m4s",
         "live/film/0123456789abcdef0/1.m4s",
