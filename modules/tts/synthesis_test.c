@@ -183,10 +183,10 @@ turn(void)
 }
 
 static void
-say(enum speech_record_kind kind, int64_t bytes)
+say_as(pid_t pid, enum speech_record_kind kind, int64_t bytes)
 {
     const struct speech_record r = {
-        .kind = kind, .pid = CHILD, .bytes = bytes, .status = 413
+        .kind = kind, .pid = pid, .bytes = bytes, .status = 413
     };
     struct buf b;
     struct pack p = { .to = &b };
@@ -196,6 +196,12 @@ say(enum speech_record_kind kind, int64_t bytes)
     send(child.fds[SPEECH_STATUS], buf_data(&b), buf_len(&b), MSG_NOSIGNAL);
     buf_clear(&b);
     turn();
+}
+
+static void
+say(enum speech_record_kind kind, int64_t bytes)
+{
+    say_as(CHILD, kind, bytes);
 }
 
 static void
@@ -322,6 +328,33 @@ records_out_of_order_are_a_crash(void **state)
     }
 }
 
+/* It would be killed in the place of a child. */
+static void
+a_pid_that_is_no_childs_is_a_crash(void **state)
+{
+    for (pid_t pid = 0; pid <= 1; pid++) {
+        say_as(pid, SPEECH_TAKEN, 0);
+        assert_int_equal(owner.ends, 1);
+        assert_int_equal(owner.outcome, SYNTHESIS_CRASHED);
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+/* Nothing takes bytes out of a pipe again. */
+static void
+fewer_bytes_than_before_are_a_crash(void **state)
+{
+    (void)state;
+    say(SPEECH_TAKEN, 0);
+    say(SPEECH_LONG, 0);
+    say(SPEECH_PAUSED, 65536);
+    assert_int_equal(owner.ends, 0);
+    say(SPEECH_WANTS, 65535);
+    assert_int_equal(owner.ends, 1);
+    assert_int_equal(owner.outcome, SYNTHESIS_CRASHED);
+}
+
 static void
 bytes_that_are_no_record_are_a_crash(void **state)
 {
@@ -406,6 +439,8 @@ main(void)
         TEST(a_pause_waits_for_the_byte),
         TEST(a_failure_has_its_reason),
         TEST(records_out_of_order_are_a_crash),
+        TEST(a_pid_that_is_no_childs_is_a_crash),
+        TEST(fewer_bytes_than_before_are_a_crash),
         TEST(bytes_that_are_no_record_are_a_crash),
         TEST(a_kill_is_told_later_and_once),
         TEST(the_end_of_its_engine_counts_what_it_said),
