@@ -76,6 +76,35 @@ test_line_that_is_too_long_is_dropped(void **state)
 }
 
 static void
+test_numbers_that_are_none(void **state)
+{
+    static const char *const wrong[] = { "",    "-5",  "-0.5e9", "4e18",
+                                         "inf", "nan", "1e400" };
+
+    (void)state;
+    assert_int_equal(line_number(STR("12.9")), 12);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(line_number(str_from(wrong[i])), -1);
+    }
+}
+
+static void
+test_counts_that_cannot_be(void **state)
+{
+    struct run_state s;
+
+    (void)state;
+    run_state_init(&s);
+    run_state_count(&s, 10, 4); /* a server had told of less */
+    assert_int_equal(s.percent, 100000);
+    assert_int_equal(s.eta, -1);
+    run_state_count(&s, -7, -7);
+    assert_int_equal(s.percent, -1);
+    assert_int_equal(s.fetched, -1);
+    assert_int_equal(s.total, -1);
+}
+
+static void
 assert_clean(const char *from, const char *to)
 {
     char text[200];
@@ -225,6 +254,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_are_the_same_however_they_come),
         cmocka_unit_test(test_line_that_is_too_long_is_dropped),
+        cmocka_unit_test(test_numbers_that_are_none),
+        cmocka_unit_test(test_counts_that_cannot_be),
         cmocka_unit_test(test_errors_are_cleaned),
         cmocka_unit_test(test_error_is_not_lost_behind_others),
         cmocka_unit_test(test_names_of_files),
