@@ -5,9 +5,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "fetcher/run_help.h"
+#include "proc/offspring.h"
 
 #define SAID_MAX 8192 /* bytes of an environment */
 
@@ -100,6 +102,23 @@ test_abort_kills(void **state)
     assert_false(t.result.finished);
 }
 
+/* As when it is killed, so that it begins again: the engine has not failed. */
+static void
+test_run_that_goes_with_its_starter(void **state)
+{
+    pid_t starter;
+
+    (void)state;
+    start("http://h/wait");
+    WAIT_FOR(t.progressed);
+    assert_int_equal(offspring_list(&starter, 1), 1);
+    t.may_be_gone = true;
+    kill(starter, SIGKILL);
+    WAIT_FOR(t.ended && t.gone);
+    assert_true(t.result.killed);
+    assert_false(t.result.finished || t.result.canceled);
+}
+
 static void
 test_forgotten_run_calls_nobody(void **state)
 {
@@ -139,6 +158,13 @@ test_environment_is_bare(void **state)
     assert_non_null(strstr(text, "http_proxy=http://run:"));
     assert_non_null(strstr(text, "FTP_PROXY=http://run:"));
     assert_non_null(strstr(text, " -- http://h/environment\n"));
+}
+
+static void
+on_never(void *arg)
+{
+    (void)arg;
+    fail();
 }
 
 static void
@@ -352,6 +378,7 @@ main(void)
         TEST(test_thumbnail_that_was_not_named_is_found),
         TEST(test_cancel_interrupts),
         TEST(test_abort_kills),
+        TEST(test_run_that_goes_with_its_starter),
         TEST(test_forgotten_run_calls_nobody),
         TEST(test_environment_is_bare),
         TEST(test_format_of_the_options_keeps_the_filter),
