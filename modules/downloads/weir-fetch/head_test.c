@@ -60,7 +60,8 @@ test_length(void **state)
     } rows[] = {
         { "content-length: 12", 12 },
         { "Content-Length:0", 0 },
-        { "Content-Length: -1", -1 },
+        { "Content-Length: -5", -1 },
+        { "Content-Length: 4611686018427387904", -1 },
         { "Content-Length: 1x", -1 },
         { "Content-Length: 1\x01", -1 },
         { "Content-Length:", -1 },
@@ -146,6 +147,9 @@ test_validators(void **state)
 /* echo -n abc | openssl dgst -sha256 -binary | base64 */
 #define SHA "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="
 #define MD5 "kAFQmDzST7DWlj99KOF/cg=="
+/* 48 bytes, which begin as the digest does. */
+#define LONGER \
+    "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa1hYmNhYmNhYmNhYmNhYmNh"
 
 static void
 test_digests(void **state)
@@ -164,6 +168,7 @@ test_digests(void **state)
         { OK, "Content-Digest: sha-256=:" SHA ":", true, false, true },
         { PART, "Content-Digest: sha-256=:" SHA ":", true, false, false },
         { OK, "Digest: sha-256=" MD5, false, false, false },
+        { OK, "Digest: sha-256=" LONGER, false, false, false },
         { OK, "Digest: sha-256=", false, false, false },
         { OK, "Digest: sha-512=" SHA, false, false, false },
         { OK, "Content-MD5: nonsense", false, false, false },
@@ -183,6 +188,18 @@ test_digests(void **state)
             assert_int_equal(h.md5[0], 0x90);
         }
     }
+}
+
+/* Of all that it is, whatever comes behind it. */
+static void
+test_a_digest_of_the_whole_stays(void **state)
+{
+    struct head h = read_head(PART, "Repr-Digest: sha-256=:" SHA ":");
+
+    (void)state;
+    head_line(&h, STR("Content-Digest: md5=:" MD5 ":"));
+    assert_true(head_digests_file(&h));
+    assert_false(h.has_md5);
 }
 
 static void
@@ -245,6 +262,7 @@ main(void)
         cmocka_unit_test(test_disposition),
         cmocka_unit_test(test_validators),
         cmocka_unit_test(test_digests),
+        cmocka_unit_test(test_a_digest_of_the_whole_stays),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_pages),
     };
