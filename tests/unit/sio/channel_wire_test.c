@@ -226,6 +226,34 @@ an_event_that_stales_nothing(void **state)
     assert_false(m.is_volatile);
 }
 
+/* What is packed, with another byte at the text, or so far behind it. */
+static bool
+event_is_taken(const char *text, size_t behind, uint8_t byte)
+{
+    struct str attachments[SIO_ATTACHMENTS];
+    struct sio_target to;
+    struct sio_message m;
+    uint8_t *at;
+
+    buf_take(&bytes, buf_len(&bytes));
+    channel_pack_emit(&out, &a_target, &a_message);
+    at = memmem(buf_data(&bytes), buf_len(&bytes), text, strlen(text));
+    assert_non_null(at);
+    at[behind] = byte;
+    return channel_unpack_emit(buf_str(&bytes), &to, &m, attachments);
+}
+
+static void
+an_event_has_words_and_flags(void **state)
+{
+    (void)state;
+    assert_true(event_is_taken("news", 0, 'N'));
+    assert_false(event_is_taken("news", 2, '\0')); /* it would be another */
+    assert_false(event_is_taken("/custom", 3, '\0'));
+    assert_true(event_is_taken("k", 2, 0)); /* behind the key: the flag */
+    assert_false(event_is_taken("k", 2, 2));
+}
+
 static void
 an_event_has_so_many_attachments(void **state)
 {
@@ -318,6 +346,7 @@ main(void)
         TEST(types_are_those_that_are_known),
         TEST(an_event_arrives_whole),
         TEST(an_event_that_stales_nothing),
+        TEST(an_event_has_words_and_flags),
         TEST(an_event_has_so_many_attachments),
         TEST(rows_come_until_none_is_left),
         TEST(numbers_are_not_negative),
