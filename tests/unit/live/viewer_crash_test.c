@@ -354,6 +354,17 @@ test_records_that_mean_nothing(void **state)
     }
 }
 
+/* Whoever looks at the record reads no more than a name may have. */
+static void
+test_a_name_without_end(void **state)
+{
+    (void)state;
+    come(1, "live/a");
+    atomic_store(&arena.sessions[0].name_len, UINT16_MAX);
+    assert_int_equal(come(1, "live/a"), LIVE_VIEWER_COUNTED);
+    assert_int_equal(sessions().count, 2);
+}
+
 /* A time later than may be: as late as may be, and not always anew. */
 static void
 test_a_time_far_away(void **state)
@@ -385,6 +396,7 @@ main(void)
         SHARED(test_killed_anywhere),
         TEST(test_a_table_that_means_nothing),
         TEST(test_records_that_mean_nothing),
+        TEST(test_a_name_without_end),
         TEST(test_a_time_far_away),
     };
 
