@@ -15,7 +15,11 @@ from itertools import chain
 from weir import descendants, descriptors, read_text, stat_of, title
 
 EXTRA_EVENTS = 4  # eventfds of a child beside those of the slots
-UNIX_ROW = re.compile(r"^\S+ \S+ \S+ (\S+) (\S+) \S+ +(\d+)(.*)$", re.M)
+# Nearly all Unix sockets of the machine are ends of mailboxes.
+MAILBOX = r"00000000 0005 \d\d +"
+MAILBOX_ROW = re.compile(MAILBOX + r"(\d+)$", re.M)
+UNIX_ROW = re.compile(r"^\S+ \S+ \S+ (?!" + MAILBOX +
+                      r"\d+$)(\S+) \S+ \S+ +(\d+)(.*)$", re.M)
 TCP_ROW = re.compile(r"^ *\d+: \S+ \S+ (\S+)(?: +\S+){3} +\d+ +\d+ (\d+)",
                      re.M)
 ONE = ("anon_inode:[eventpoll]", "anon_inode:[signalfd]", "pipe")
@@ -26,12 +30,13 @@ def sockets(wanted):
     "unix", "unix listens", "control listens", "mailbox".  The tables have
     those of the whole machine: no more is made of them than is asked for."""
     left = {w[8:-1] for w in wanted if w.startswith("socket:")}
-    found = {}
-    for flags, kind, inode, path in UNIX_ROW.findall(
-            read_text("/proc/net/unix")):
+    text = read_text("/proc/net/unix")
+    mailboxes = left.intersection(MAILBOX_ROW.findall(text))
+    left -= mailboxes
+    found = {f"socket:[{inode}]": "mailbox" for inode in mailboxes}
+    for flags, inode, path in UNIX_ROW.findall(text):
         if inode in left:
-            kind = "mailbox" if kind == "0005" else \
-                "control" if "control" in path else "unix"
+            kind = "control" if "control" in path else "unix"
             listens = int(flags, 16) & 0x10000
             found[f"socket:[{inode}]"] = kind + " listens" * bool(listens)
             left.discard(inode)
@@ -50,9 +55,10 @@ def opened(pid):
     return [what for fd, what in descriptors(pid).items() if int(fd) > 2]
 
 
-def kind_of(what, known):
+def kind_of(what):
+    """Of what is no socket that sockets() found."""
     if what.startswith("socket:"):
-        return known.get(what, "socket")
+        return "socket"
     if what.startswith("pipe:"):
         return "pipe"
     return "memfd" if what.startswith("/memfd:") else what
@@ -67,15 +73,26 @@ class Family:
         # Starters cannot be looked at, and their programs are others.
         self.children = {pid: opened(pid) for pid, name in self.titles.items()
                          if name.startswith("weir: ")}
-        self.known = sockets(chain(self.master, *self.children.values()))
+        every = set(chain(self.master, *self.children.values()))
+        self.kinds = sockets(every)
+        self.kinds |= {what: kind_of(what) for what in every
+                       if what not in self.kinds}
         self.masters = self.count(self.master)
         self.master = set(self.master)
+        self.masters_own = {what for what in self.master
+                            if self._is_masters_own(what)}
 
-    def listening(self, of, kind):
-        return {w for w in of if self.known.get(w) == kind}
+    def those(self, kind, of):
+        """Those of that kind."""
+        return {w for w, k in self.kinds.items() if k == kind}.intersection(of)
+
+    def _is_masters_own(self, what):
+        """Whether no child may have that file or connection."""
+        return not what.startswith("anon_inode:") and self.kinds[what] not in (
+            "pipe", "mailbox", "tcp listens", "unix listens")
 
     def count(self, of):
-        return Counter(kind_of(what, self.known) for what in of)
+        return Counter(map(self.kinds.get, of))
 
     def problems(self):
         found = []
@@ -105,24 +122,19 @@ class Family:
         events = mine["anon_inode:[eventfd]"]
         if not 0 <= events - masters["anon_inode:[eventfd]"] <= EXTRA_EVENTS:
             yield f"{events} eventfds"
-        for what in set(has):
-            own = starter and what not in self.master
-            if what.startswith("/memfd:") and not own or self._is_masters(what):
-                yield f"{what} is open"
+        memory = self.those("memfd", has)
+        if starter:
+            memory &= self.master
+        for what in memory | self.masters_own.intersection(has):
+            yield f"{what} is open"
         yield from self._listens(pid, has)
-
-    def _is_masters(self, what):
-        """Whether that file or connection is open in the master too."""
-        kind = kind_of(what, self.known)
-        return what in self.master and not what.startswith("anon_inode:") \
-            and kind not in ("pipe", "mailbox", "tcp listens", "unix listens")
 
     def _listens(self, pid, has):
         serves = re.fullmatch(r"weir: worker \d+", self.titles[pid])
         for kind in ("tcp listens", "unix listens"):
-            strange = self.listening(has, kind)
+            strange = self.those(kind, has)
             if serves:
-                strange -= self.listening(self.master, kind)
+                strange -= self.those(kind, self.master)
             elif self._has_starter(pid):  # for its programs
                 strange &= self.master
             for what in strange:
@@ -133,7 +145,7 @@ class Family:
         workers = [has for pid, has in self.children.items()
                    if re.fullmatch(r"weir: worker \d+", self.titles[pid])]
         owners = Counter(w for has in workers for w in
-                         self.listening(has, "tcp listens"))
+                         self.those("tcp listens", has))
         return [f"{what} is in {n} workers" for what, n in owners.items()
                 if n > 1]
 

@@ -403,9 +403,11 @@ class Weir:
             self.end_all()
 
     def end_all(self):
-        """Kills all at once: the master starts nobody in between."""
-        if self.process.poll() is None:
-            os.kill(self.pid, signal.SIGSTOP)
+        """Kills all at once: the master starts nobody in between.  One that
+        has ended has no children, and its number may be another's."""
+        if self.process.poll() is not None:
+            return
+        os.kill(self.pid, signal.SIGSTOP)
         for pid in descendants(self.pid) + [self.pid]:
             try:
                 os.kill(pid, signal.SIGKILL)
