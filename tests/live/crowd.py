@@ -31,7 +31,7 @@ SANITIZED = 2     # times as much with sanitizers
 LISTED = 1        # seconds of a test that has a line of its own
 CROWDED = 2       # threads for each processor that run or want to
 LONG = 2          # seconds of a test that is begun before its turn
-LOOK = 0.05       # seconds between two looks for room
+LOOK = 0.1        # seconds between two looks for room
 PATIENCE = 120    # seconds after which a test begins whatever is busy
 TIMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "times")
 

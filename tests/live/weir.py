@@ -109,15 +109,18 @@ def place(prefix, text):
 
 
 def wait_for(condition, timeout=5, what="condition"):
-    """Polls; the condition's true value.  timeout: on an idle machine."""
-    end = time.monotonic() + busy(timeout)
+    """Polls, the more seldom the longer it takes; the condition's true value.
+    timeout: on an idle machine."""
+    began = time.monotonic()
+    end = began + busy(timeout)
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
+        now = time.monotonic()
+        if now > end:
             raise AssertionError(f"{what}: not within {busy(timeout)} s")
-        time.sleep(0.01)
+        time.sleep(min(max(0.005, (now - began) / 4), 0.03))
 
 
 def read_text(path):
