@@ -262,6 +262,7 @@ it_is_back_since_a_time_that_can_be(void **state)
 static void
 claims_that_cannot_be_are_nothing(void **state)
 {
+    /* More than a process can have open; servers.c knows the bound. */
     static const int wrong[] = { -5, (1 << 24) + 1 };
     int s = learn("claims:1"), status;
     int slot = slot_take(SLOT_WORKER, "worker 0", 0, 9);

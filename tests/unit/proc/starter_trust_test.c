@@ -171,16 +171,24 @@ a_run_that_runs_does_not_begin(void **state)
     buf_clear(&request);
 }
 
+/* A request of that many bytes, which names descriptors, comes with so many,
+ * and with more bytes behind it: the starter ends. */
 static void
-nonsense_is_no_request(void **state)
+ends_it(uint32_t passed, size_t size, size_t fds, size_t more)
 {
     struct buf request;
 
-    (void)state;
-    write_request(&request, 0, 0);
-    ask(&request, 0, 1);
+    write_request(&request, passed, size);
+    ask(&request, fds, more);
     it_has_ended();
     buf_clear(&request);
+}
+
+static void
+nonsense_is_no_request(void **state)
+{
+    (void)state;
+    ends_it(0, 0, 0, 1);
 }
 
 static void
@@ -198,25 +206,15 @@ the_longest_request_is_taken(void **state)
 static void
 a_longer_one_is_not(void **state)
 {
-    struct buf request;
-
     (void)state;
-    write_request(&request, 0, STARTER_MESSAGE);
-    ask(&request, 0, 1);
-    it_has_ended();
-    buf_clear(&request);
+    ends_it(0, STARTER_MESSAGE, 0, 1);
 }
 
 static void
 more_descriptors_are_not_taken(void **state)
 {
-    struct buf request;
-
     (void)state;
-    write_request(&request, (1U << PROGRAM_FILES) - 1, 0);
-    ask(&request, PROGRAM_FILES + 1, 0);
-    it_has_ended();
-    buf_clear(&request);
+    ends_it((1U << PROGRAM_FILES) - 1, 0, PROGRAM_FILES + 1, 0);
 }
 
 static void
