@@ -23,6 +23,7 @@ SANITIZED = "sanitize" in BINARY  # several times slower
 
 CONFIG = """
 worker_processes = {workers};
+{generations}
 {grace}
 pid = "run/weir.pid";
 error_log = {{ file = "{log}"; level = "info"; }};
@@ -43,8 +44,11 @@ http = {{ {http_block} servers = (
           {{ module = "static"; root = "html"; }} ); }} ); }} ); }};
 """
 
+# Each generation more has 64 workers' slots, three descriptors each, which
+# every process has open and every test looks at.
 DEFAULTS = {
-    "workers": 1, "grace": 'stop_grace = "0";', "log": "stderr", "top": "",
+    "workers": 1, "generations": "max_generations = 3;",
+    "grace": 'stop_grace = "0";', "log": "stderr", "top": "",
     "backend": "", "store": "",
     "hold": "2s", "live": "",
     "rtmp": "", "rtmp_listen": '"127.0.0.1:0"', "app": "", "apps": "",
@@ -72,6 +76,8 @@ HOSTS = ('hosts = [ "a", "b", "h", "other", "t", "test", "u", "x", '
 
 def configuration(**parts):
     parts = {**DEFAULTS, **parts}
+    if "max_generations" in parts["top"]:
+        parts["generations"] = ""
     if "hosts =" not in parts["http"]:
         second = '{ listen = "127.0.0.1:0";'
         parts["http"] = HOSTS + parts["http"].replace(second, second + HOSTS)
