@@ -196,7 +196,8 @@ judge_host(struct http_head *head)
 }
 
 /* Not every server takes tabs off a value: what says "chunked" to one is
- * nothing to another. */
+ * nothing to another.  Value: of a head, not empty, since an empty one may
+ * stand elsewhere. */
 static bool
 stands_by_tabs(struct str value)
 {
@@ -245,7 +246,8 @@ judge_length(struct http_head *head)
     if (more) {
         return REFUSE_LENGTHS;
     }
-    if (!all_in(*length, is_digit) || stands_by_tabs(*length) ||
+    if (length->len == 0 || !all_in(*length, is_digit) ||
+        stands_by_tabs(*length) ||
         !str_to_int(*length, 0, INT64_MAX, &head->length)) {
         return REFUSE_LENGTH;
     }
