@@ -205,7 +205,8 @@ places_have_names(void **state)
     assert_true(symbols_tell(here + 4, false, place, sizeof(place), &offset));
     assert_non_null(strstr(place, " (places_have_names+0x4)"));
     assert_int_equal(strncmp(place, "weir+0x", 7), 0);
-    assert_true(offset > 0 && offset < here);
+    /* At a fixed place, places of the file are those of the process. */
+    assert_true(offset > 0 && offset <= here + 4);
     assert_false(
         symbols_tell((uintptr_t)getenv, false, place, sizeof(place), &offset));
     assert_non_null(strstr(place, "libc"));
