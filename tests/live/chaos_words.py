@@ -13,6 +13,8 @@ value or enum of any struct there; of arrays some places stand for all.
 
 import array
 import bisect
+import functools
+import hashlib
 import json
 import os
 import re
@@ -22,6 +24,7 @@ import subprocess
 from weir import BINARY, read_text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+KEPT = f"{HERE}/../../build/types"
 PAGE = 4096
 LOOKED = 4096  # bytes of a variable in which pointers are looked for
 
@@ -69,7 +72,12 @@ def join(found):
 
 
 def program_base(pid):
+    """What its symbols are away from their places; 0 where it is linked at
+    fixed ones (e_type of its ELF header, ET_EXEC)."""
     program = os.path.realpath(f"/proc/{pid}/exe")
+    with open(program, "rb") as f:
+        if f.read(18)[16] == 2:
+            return 0
     with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
         for line in f:
             if line.rstrip().endswith(program):
@@ -318,17 +326,40 @@ EXTRA = sorted({name for name, _ in BEHIND.values()} |
 
 # ---- the binary ----
 
+def kept(look):
+    """What look(*arguments) has found in this binary is kept below build/ for
+    other processes and tests: gdb takes most of a second."""
+    @functools.wraps(look)
+    def found(*arguments):
+        state = os.stat(BINARY)
+        of = json.dumps([BINARY, state.st_mtime_ns, state.st_size, arguments,
+                         look.__name__, read_text(__file__),
+                         read_text(f"{HERE}/chaos_types.py")])
+        path = f"{KEPT}/{hashlib.sha256(of.encode()).hexdigest()[:24]}.json"
+        if not os.path.exists(path):
+            os.makedirs(KEPT, exist_ok=True)
+            with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
+                json.dump(look(*arguments), file)
+            os.rename(file.name, path)
+        return json.loads(read_text(path))
+    return found
+
+
+@kept
 def data_symbols():
-    """(name, address, size) of variables."""
+    """[name, address, size] of variables."""
     out = subprocess.run(["nm", "-S", BINARY], capture_output=True, text=True,
                          check=True).stdout
-    for line in out.splitlines():
-        fields = line.split()
-        if len(fields) == 4 and fields[2] in "bBdD" and int(fields[1], 16) > 7:
-            yield fields[3], int(fields[0], 16), int(fields[1], 16)
+    return [[name, int(place, 16), int(size, 16)]
+            for place, size, kind, name in
+            (line.split() for line in out.splitlines()
+             if len(line.split()) == 4)
+            if kind in "bBdD" and int(size, 16) > 7]
 
 
+@kept
 def debug_types(names):
+    """What they are; chaos_types.py."""
     env = dict(os.environ, CHAOS_NAMES=json.dumps(names),
                CHAOS_TYPES=json.dumps(EXTRA))
     out = subprocess.run(
