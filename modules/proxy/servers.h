@@ -19,6 +19,9 @@
  *
  * All times are clock_ms(), which the caller tells.
  *
+ *   servers.c        the memory, places, fails, checks
+ *   servers_count.c  what is open, what is counted
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MODULES_PROXY_SERVERS_H

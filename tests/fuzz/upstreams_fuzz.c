@@ -10,6 +10,7 @@
  * covers: modules/proxy/health_config.c:health_read_plan,get_text,get_texts
  * covers: modules/proxy/health_config.c:get_upstream
  * covers: modules/proxy/servers.c
+ * covers: modules/proxy/servers_count.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
