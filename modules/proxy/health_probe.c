@@ -53,13 +53,6 @@ judge(const struct probe *p, enum server_check was)
     return was;
 }
 
-/* How long a verdict counts when the role is no more there to give another. */
-static int64_t
-holds(const struct upstream_health_settings *how)
-{
-    return 10 * (how->interval + how->timeout);
-}
-
 /* The place may have gone to another server a moment ago. */
 static void
 count(struct probe *p, const char *why)
@@ -77,7 +70,7 @@ count(struct probe *p, const char *why)
     servers_set_check(p->place, at,
                       &(struct server_verdict){
                           .check = now,
-                          .holds = holds(&p->upstream->how),
+                          .holds = upstream_verdict_holds(&p->upstream->how),
                           .why = why != NULL ? str_from(why) : STR_NONE });
     if (now != was && !(was == SERVER_UNCHECKED && now == SERVER_CHECKED_UP)) {
         tell(p, now, why);

@@ -151,8 +151,16 @@ empty(int place)
     }
 }
 
+static void
+allow(struct card *card, const struct server_limits *limits)
+{
+    atomic_store(&card->most_shut, limits->shut);
+    atomic_store(&card->most_check, limits->check);
+}
+
 int
-servers_learn(struct str upstream, struct str server, uint32_t generation)
+servers_learn(struct str upstream, struct str server, uint32_t generation,
+              const struct server_limits *limits)
 {
     int place = servers_find(upstream, server);
     struct card *card;
@@ -176,6 +184,7 @@ servers_learn(struct str upstream, struct str server, uint32_t generation)
     }
     if (place != -1) {
         atomic_store(&servers.cards->items[place].generation, generation);
+        allow(&servers.cards->items[place], limits);
     }
     return place;
 }
@@ -222,21 +231,45 @@ servers_weight(int place)
 
 /* ---- fails ---- */
 
-/* Until when it is shut.  A time that no timeout explains is nobody's. */
+/* A time that anybody may have written: so far from now at the most, and said
+ * so where a later one stands, so that it comes. */
 static int64_t
-shut_until(const struct state *s, int64_t now)
+until_of(_Atomic int64_t *at, int64_t now, int64_t most)
 {
-    int64_t until = atomic_load(&s->until_ms);
+    int64_t told = atomic_load(at);
 
-    return until < 0 || until > now + SERVERS_TIMEOUT_MAX ? 0 : until;
+    if (told > now + most) {
+        atomic_compare_exchange_strong(at, &told, now + most);
+        return now + most;
+    }
+    return told < 0 ? 0 : told;
+}
+
+/* No longer than the settings of today allow: those of an older generation may
+ * have said more. */
+static int64_t
+shut_time(int place, const struct server_rules *rules)
+{
+    int64_t most = atomic_load(&servers.cards->items[place].most_shut);
+
+    return rules->fail_timeout < most ? rules->fail_timeout : most;
+}
+
+/* Until when it is shut; 0: it is open. */
+static int64_t
+shut_until(int place, int64_t now)
+{
+    int64_t most = atomic_load(&servers.cards->items[place].most_shut);
+
+    return most == 0
+               ? 0
+               : until_of(&servers.shared->states[place].until_ms, now, most);
 }
 
 enum server_gate
 servers_gate(int place, int64_t now)
 {
-    int64_t until = servers_is_place(place)
-                        ? shut_until(&servers.shared->states[place], now)
-                        : 0;
+    int64_t until = servers_is_place(place) ? shut_until(place, now) : 0;
 
     if (until == 0) {
         return SERVER_OPEN;
@@ -247,12 +280,12 @@ servers_gate(int place, int64_t now)
 bool
 servers_try(int place, const struct server_rules *rules, int64_t now)
 {
-    struct state *s = &servers.shared->states[place];
-    int64_t until = shut_until(s, now);
+    int64_t until = shut_until(place, now);
 
     return until != 0 && until <= now &&
-           atomic_compare_exchange_strong(&s->until_ms, &until,
-                                          now + rules->fail_timeout);
+           atomic_compare_exchange_strong(
+               &servers.shared->states[place].until_ms, &until,
+               now + shut_time(place, rules));
 }
 
 static void
@@ -287,7 +320,8 @@ servers_fail(int place, const struct server_rules *rules, int64_t now,
     }
     s = &servers.shared->states[place];
 
-    int64_t until = shut_until(s, now), next = now + rules->fail_timeout;
+    int64_t until = shut_until(place, now);
+    int64_t next = now + shut_time(place, rules);
     uint32_t fails = add_fail(s, rules->fail_timeout, now);
 
     tell_why(s, why);
@@ -304,13 +338,13 @@ servers_fail(int place, const struct server_rules *rules, int64_t now,
 bool
 servers_good(int place, int64_t now)
 {
-    struct state *s =
-        servers_is_place(place) ? &servers.shared->states[place] : NULL;
-    int64_t until = s != NULL ? atomic_load(&s->until_ms) : 0;
+    int64_t until = servers_is_place(place) ? shut_until(place, now) : 0;
+    struct state *s;
 
     if (until == 0) {
         return false;
     }
+    s = &servers.shared->states[place];
     atomic_store(&s->fails, 0);
     atomic_store(&s->back_ms, now);
     return atomic_compare_exchange_strong(&s->until_ms, &until, 0);
@@ -321,15 +355,16 @@ servers_good(int place, int64_t now)
 enum server_check
 servers_check(int place, int64_t now)
 {
+    struct state *s;
     uint32_t check;
-    int64_t until;
 
     if (!servers_is_place(place)) {
         return SERVER_UNCHECKED;
     }
-    check = atomic_load(&servers.shared->states[place].check);
-    until = atomic_load(&servers.shared->states[place].check_until_ms);
-    if (until <= now || until > now + SERVERS_CHECK_MAX + APART_MS) {
+    s = &servers.shared->states[place];
+    check = atomic_load(&s->check);
+    if (until_of(&s->check_until_ms, now,
+                 atomic_load(&servers.cards->items[place].most_check)) <= now) {
         return SERVER_UNCHECKED;
     }
     return check <= SERVER_CHECKED_DOWN ? (enum server_check)check

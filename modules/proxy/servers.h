@@ -13,9 +13,10 @@
  *   open requests      numbers for each place and process
  *
  * A process writes its own numbers only, so that the master can give back what
- * a dead one had open.  Nothing is locked, and whoever reads believes nothing:
- * numbers are sums of whatever lies there, times in the future do not count,
- * and texts end.
+ * a dead one had open.  Nothing is locked, and a reader believes nothing: a
+ * server is shut, and a check holds, no longer than its upstream's settings
+ * say; what a process has open it knows by itself, and mends where others have
+ * written; texts end.
  *
  * All times are clock_ms(), which the caller tells.
  *
@@ -49,10 +50,17 @@ int servers_create(struct errmsg *err);
 /* Gives back what the process of that slot had open. */
 void servers_sweep(uint32_t slot);
 
-/* The place of a server that this generation has.  A new one gets one that is
- * free, or that no generation with running workers has had.  -1: there is
- * none. */
-int servers_learn(struct str upstream, struct str server, uint32_t generation);
+/* The longest times that settings of a server allow, ms. */
+struct server_limits {
+    int64_t shut;  /* fail_timeout; 0: fails never shut it */
+    int64_t check; /* a verdict holds; 0: it is not checked */
+};
+
+/* The place of a server that this generation has, with these limits from now
+ * on.  A new one gets one that is free, or that no generation with running
+ * workers has had.  -1: there is none. */
+int servers_learn(struct str upstream, struct str server, uint32_t generation,
+                  const struct server_limits *limits);
 
 /* Settings of the operator, which hold until weir ends. */
 void servers_set_drained(int place, bool drained, int64_t now);
@@ -96,11 +104,9 @@ bool servers_good(int place, int64_t now);
 
 enum server_check { SERVER_UNCHECKED, SERVER_CHECKED_UP, SERVER_CHECKED_DOWN };
 
-#define SERVERS_CHECK_MAX (20 * 3600 * 1000) /* ms */
-
 struct server_verdict {
     enum server_check check;
-    int64_t holds;  /* ms, SERVERS_CHECK_MAX at most */
+    int64_t holds;  /* ms, as the limits say at most */
     struct str why; /* it is down */
 };
 

@@ -16,6 +16,7 @@ struct card {
     _Atomic uint32_t generation;  /* the last that has it */
     _Atomic bool drained;
     _Atomic int64_t weight;
+    _Atomic int64_t most_shut, most_check; /* struct server_limits */
     char upstream[SERVERS_UPSTREAM_MAX], name[SERVERS_NAME_MAX];
 };
 

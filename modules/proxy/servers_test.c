@@ -19,7 +19,7 @@
 
 #include "base/str.h"
 #include "proc/slot.h"
-#include "servers.h"
+#include "servers_impl.h"
 
 #define NOW 1000000
 
@@ -35,11 +35,19 @@ set_up(void **state)
     return slots_create(8, &err) == -1 || servers_create(&err) == -1 ? -1 : 0;
 }
 
+static const struct server_limits limits = { .shut = 10000, .check = 60000 };
+
+static int
+learn_of(struct str upstream, struct str name, uint32_t generation)
+{
+    return servers_learn(upstream, name, generation, &limits);
+}
+
 /* A server that no other test has. */
 static int
 learn(const char *name)
 {
-    int place = servers_learn(STR("api"), str_from(name), 1);
+    int place = learn_of(STR("api"), str_from(name), 1);
 
     assert_int_not_equal(place, -1);
     return place;
@@ -56,7 +64,7 @@ one_fails(int place, int64_t now)
 static void
 a_name_has_one_place(void **state)
 {
-    int a = learn("a:1"), b = servers_learn(STR("other"), STR("a:1"), 1);
+    int a = learn("a:1"), b = learn_of(STR("other"), STR("a:1"), 1);
 
     (void)state;
     assert_int_not_equal(a, b);
@@ -96,19 +104,19 @@ the_places_of_those_that_are_gone_are_given_again(void **state)
     (void)state;
     for (int i = first; i < SERVERS_MAX; i++) {
         snprintf(name, sizeof(name), "many:%d", i);
-        assert_int_equal(servers_learn(STR("api"), str_from(name), 2), i);
+        assert_int_equal(learn_of(STR("api"), str_from(name), 2), i);
     }
     uint32_t before = servers_incarnation(1);
 
-    assert_int_equal(servers_learn(STR("api"), servers_name(0), 3), 0);
+    assert_int_equal(learn_of(STR("api"), servers_name(0), 3), 0);
     servers_count(1, SERVER_RETRIES, 5);
     /* A worker of generation 1 runs: its servers stay. */
     int slot = slot_take(SLOT_WORKER, "worker 0", 0, 1);
 
-    assert_int_equal(servers_learn(STR("api"), STR("new:2"), 3), -1);
+    assert_int_equal(learn_of(STR("api"), STR("new:2"), 3), -1);
     slot_bury((uint32_t)slot);
     slot_release((uint32_t)slot);
-    assert_int_equal(servers_learn(STR("api"), STR("new:3"), 3), 1);
+    assert_int_equal(learn_of(STR("api"), STR("new:3"), 3), 1);
     assert_int_not_equal(servers_incarnation(1), before);
     assert_int_equal(servers_counted(1, SERVER_RETRIES), 0);
 }
@@ -178,132 +186,83 @@ fails_may_not_count_at_all(void **state)
     assert_int_equal(servers_gate(s, NOW), SERVER_OPEN);
 }
 
-/* ---- what no process of ours writes ---- */
-
-/* Others, whose clock is another, or who lie, have left it. */
+/* Whatever a process has written: the server is asked again as soon as its
+ * settings say, and nobody has to look at it meanwhile. */
 static void
-times_that_cannot_be_shut_nothing(void **state)
+it_is_shut_no_longer_than_the_settings_say(void **state)
 {
-    const struct server_rules once = { .max_fails = 1, .fail_timeout = 10000 };
-    int ahead = learn("ahead:1"), before = learn("before:1");
+    static const int64_t later[] = { NOW + 10001, NOW + INT64_C(3600) * 1000,
+                                     INT64_C(1) << 40, INT64_MAX };
+    int s = learn("spoilt:1");
+    _Atomic int64_t *until = &servers.shared->states[s].until_ms;
 
     (void)state;
-    servers_fail(ahead, &once, NOW + 2 * (int64_t)SERVERS_TIMEOUT_MAX,
-                 STR("x"));
-    assert_int_equal(servers_gate(ahead, NOW), SERVER_OPEN);
-    assert_false(servers_try(ahead, &once, NOW));
-    servers_fail(before, &once, -20000, STR("x"));
-    assert_int_equal(servers_gate(before, NOW), SERVER_OPEN);
-    assert_false(servers_try(before, &once, NOW));
-    servers_fail(ahead, &once, NOW, STR("x")); /* that of now does */
-    assert_int_equal(servers_gate(ahead, NOW), SERVER_SHUT);
-}
-
-/* Fails count from now on where the first was at a time that cannot be. */
-static void
-windows_that_cannot_be_are_none(void **state)
-{
-    const struct server_rules wide = { .max_fails = 3,
-                                       .fail_timeout = SERVERS_TIMEOUT_MAX };
-    const int64_t late = 10 * (int64_t)SERVERS_TIMEOUT_MAX;
-    const struct {
-        const char *name;
-        int64_t first, now;
-    } cases[] = { { "window:1", late + 1000000, late },
-                  { "window:2", -1000000, NOW } };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        int s = learn(cases[i].name);
-
-        servers_fail(s, &wide, cases[i].first, STR("x"));
-        servers_fail(s, &wide, cases[i].first, STR("x"));
-        assert_false(servers_fail(s, &wide, cases[i].now, STR("x")));
-        assert_int_equal(servers_gate(s, cases[i].now), SERVER_OPEN);
+    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+        atomic_store(until, later[i]);
+        assert_int_equal(servers_gate(s, NOW), SERVER_SHUT);
+        assert_int_equal(servers_gate(s, NOW + 9999), SERVER_SHUT);
+        assert_int_equal(servers_gate(s, NOW + 10000), SERVER_TRIAL);
+        assert_true(servers_try(s, &rules, NOW + 10000));
+        assert_true(servers_good(s, NOW + 10000));
     }
+    atomic_store(until, INT64_MIN);
+    assert_int_equal(servers_gate(s, NOW), SERVER_OPEN);
+    assert_false(servers_good(s, NOW));
 }
 
 static void
-verdicts_that_cannot_be_are_none(void **state)
+it_is_never_shut_where_fails_do_not_count(void **state)
 {
-    int s = learn("verdict:1");
-    struct server_story story;
+    const struct server_limits none = { .shut = 0, .check = 0 };
+    int s = servers_learn(STR("sole"), STR("a:1"), 1, &none);
 
     (void)state;
-    servers_set_check(
-        s, NOW,
-        &(struct server_verdict){ (enum server_check)99, 1000, STR_NONE });
-    assert_int_equal(servers_check(s, NOW), SERVER_UNCHECKED);
-    servers_story(s, NOW - 1, &story); /* it is to come */
-    assert_int_equal(story.checked_ms, 0);
-    servers_set_check(
-        s, -7, &(struct server_verdict){ SERVER_CHECKED_UP, 1, STR_NONE });
-    servers_story(s, NOW, &story);
-    assert_int_equal(story.checked_ms, 0);
+    atomic_store(&servers.shared->states[s].until_ms, NOW + 5000);
+    assert_int_equal(servers_gate(s, NOW), SERVER_OPEN);
+    assert_false(servers_good(s, NOW));
 }
 
-/* A turn that began before another process brought it back sees it as back
- * now; what is further ahead, or before all time, is no time. */
+/* Workers of two generations have one server between them. */
 static void
-it_is_back_since_a_time_that_can_be(void **state)
+the_newest_settings_say_how_long(void **state)
 {
-    int s = learn("since:1");
+    const struct server_limits shorter = { .shut = 2000, .check = 0 };
+    int s = learn("newest:1");
 
     (void)state;
-    servers_set_drained(s, true, NOW);
-    servers_set_drained(s, false, NOW);
-    assert_int_equal(servers_back(s, NOW - 1), NOW - 1);
-    assert_int_equal(servers_back(s, NOW - 100000), 0);
-    servers_set_drained(s, true, NOW);
-    servers_set_drained(s, false, -NOW);
-    assert_int_equal(servers_back(s, NOW), 0);
-}
-
-static void
-claims_that_cannot_be_are_nothing(void **state)
-{
-    /* More than a process can have open; servers.c knows the bound. */
-    static const int wrong[] = { -5, (1 << 24) + 1 };
-    int s = learn("claims:1"), status;
-    int slot = slot_take(SLOT_WORKER, "worker 0", 0, 9);
-
-    (void)state;
-    servers_open(s, 2);
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        pid_t pid = fork();
-
-        if (pid == 0) {
-            slot_set_self((uint32_t)slot);
-            servers_open(s, wrong[i]);
-            _exit(0);
-        }
-        waitpid(pid, &status, 0);
-        assert_int_equal(servers_opened(s), 2);
-        servers_sweep((uint32_t)slot);
+    servers_learn(STR("api"), STR("newest:1"), 2, &shorter);
+    for (int i = 0; i < 3; i++) {
+        one_fails(s, NOW);
     }
-    servers_open(s, -2);
-    slot_bury((uint32_t)slot);
-    slot_release((uint32_t)slot);
-}
-
-/* A cut name would be another server's. */
-static void
-names_that_are_too_long_have_no_place(void **state)
-{
-    char longest[SERVERS_NAME_MAX + SERVERS_UPSTREAM_MAX];
-    int end = servers_end();
-
-    (void)state;
-    memset(longest, 'x', sizeof(longest));
-    assert_int_equal(
-        servers_learn(STR("api"), str_of(longest, SERVERS_NAME_MAX), 1), -1);
-    assert_int_equal(
-        servers_learn(str_of(longest, SERVERS_UPSTREAM_MAX), STR("a:1"), 1),
-        -1);
-    assert_int_equal(servers_end(), end);
+    assert_int_equal(atomic_load(&servers.shared->states[s].until_ms),
+                     NOW + 2000);
+    assert_true(servers_try(s, &rules, NOW + 2000));
+    assert_int_equal(atomic_load(&servers.shared->states[s].until_ms),
+                     NOW + 4000);
 }
 
 /* ---- checks, the operator ---- */
+
+static void
+a_verdict_holds_no_longer_than_the_settings_say(void **state)
+{
+    const struct server_limits unchecked = { .shut = 10000, .check = 0 };
+    int s = learn("verdict:1");
+    int other = servers_learn(STR("other"), STR("verdict:1"), 1, &unchecked);
+
+    (void)state;
+    atomic_store(&servers.shared->states[s].check, SERVER_CHECKED_DOWN);
+    atomic_store(&servers.shared->states[s].check_until_ms, INT64_MAX);
+    assert_int_equal(servers_check(s, NOW), SERVER_CHECKED_DOWN);
+    assert_int_equal(servers_check(s, NOW + 59999), SERVER_CHECKED_DOWN);
+    assert_int_equal(servers_check(s, NOW + 60000), SERVER_UNCHECKED);
+    atomic_store(&servers.shared->states[s].check_until_ms, NOW + 1000);
+    atomic_store(&servers.shared->states[s].check, 77);
+    assert_int_equal(servers_check(s, NOW), SERVER_UNCHECKED);
+    atomic_store(&servers.shared->states[other].check, SERVER_CHECKED_DOWN);
+    atomic_store(&servers.shared->states[other].check_until_ms, NOW + 1000);
+    assert_int_equal(servers_check(other, NOW), SERVER_UNCHECKED);
+}
 
 static void
 checks_and_the_operator_bring_a_server_back(void **state)
@@ -318,10 +277,6 @@ checks_and_the_operator_bring_a_server_back(void **state)
                                                 STR("no\nanswer") });
     assert_int_equal(servers_check(s, NOW + 999), SERVER_CHECKED_DOWN);
     assert_int_equal(servers_check(s, NOW + 1000), SERVER_UNCHECKED);
-    assert_int_equal(servers_check(s, NOW - INT64_C(1) * SERVERS_CHECK_MAX),
-                     SERVER_CHECKED_DOWN);
-    assert_int_equal(servers_check(s, NOW - INT64_C(2) * SERVERS_CHECK_MAX),
-                     SERVER_UNCHECKED);
     servers_story(s, NOW, &story);
     assert_string_equal(story.why, "no\\x0aanswer");
     assert_int_equal(story.checked_ms, NOW);
@@ -397,12 +352,10 @@ main(void)
         cmocka_unit_test(fails_that_are_too_far_apart_do_not),
         cmocka_unit_test(one_request_tries_and_its_answer_decides),
         cmocka_unit_test(fails_may_not_count_at_all),
-        cmocka_unit_test(times_that_cannot_be_shut_nothing),
-        cmocka_unit_test(windows_that_cannot_be_are_none),
-        cmocka_unit_test(verdicts_that_cannot_be_are_none),
-        cmocka_unit_test(it_is_back_since_a_time_that_can_be),
-        cmocka_unit_test(claims_that_cannot_be_are_nothing),
-        cmocka_unit_test(names_that_are_too_long_have_no_place),
+        cmocka_unit_test(it_is_shut_no_longer_than_the_settings_say),
+        cmocka_unit_test(it_is_never_shut_where_fails_do_not_count),
+        cmocka_unit_test(the_newest_settings_say_how_long),
+        cmocka_unit_test(a_verdict_holds_no_longer_than_the_settings_say),
         cmocka_unit_test(checks_and_the_operator_bring_a_server_back),
         cmocka_unit_test(what_a_dead_process_had_is_given_back),
         cmocka_unit_test(times_go_into_their_bounds),

@@ -323,6 +323,20 @@ upstream_may(const struct settings *s, struct rights *r)
     pool_free(&pool);
 }
 
+/* Of a sole server no fail counts. */
+static struct server_limits
+limits_of(const struct upstream_settings *u, size_t i)
+{
+    const struct upstream_server_settings *s = upstream_server_at(u, i);
+    const struct upstream_health_settings *health = upstream_health_of(u);
+    bool counts = u->servers.count > 1 && s->max_fails > 0;
+
+    return (struct server_limits){
+        .shut = counts ? s->fail_timeout : 0,
+        .check = health != NULL ? upstream_verdict_holds(health) : 0,
+    };
+}
+
 static void
 learn(void *arg, const struct upstream_settings *u)
 {
@@ -330,8 +344,9 @@ learn(void *arg, const struct upstream_settings *u)
 
     for (size_t i = 0; i < u->servers.count; i++) {
         struct str address = upstream_server_at(u, i)->address;
+        struct server_limits limits = limits_of(u, i);
 
-        if (servers_learn(u->name, address, a->generation) == -1) {
+        if (servers_learn(u->name, address, a->generation, &limits) == -1) {
             log_error("upstream \"%.*s\": there is no room for server "
                       "%.*s: all upstreams together have %d at most",
                       STR_ARGS(u->name), STR_ARGS(address), SERVERS_MAX);

@@ -86,6 +86,13 @@ const struct upstream_tls_settings *upstream_tls_of(
     const struct upstream_settings *u);
 const struct upstream_health_settings *upstream_health_of(
     const struct upstream_settings *u);
+/* How long a verdict counts when the role is no more there to give another,
+ * ms. */
+static inline int64_t
+upstream_verdict_holds(const struct upstream_health_settings *how)
+{
+    return 10 * (how->interval + how->timeout);
+}
 
 /* Where a server is. */
 struct upstream_endpoint {

@@ -46,6 +46,8 @@ find_region(const char *name)
     return (uint8_t *)at;
 }
 
+static const struct server_limits limits = { .shut = 1000, .check = 1000 };
+
 static void
 set_up(void)
 {
@@ -53,12 +55,12 @@ set_up(void)
 
     require(slots_create(4, &err) == 0 && servers_create(&err) == 0);
     table = find_region("memfd:servers ");
-    place = servers_learn(STR("api"), STR("a:1"), 1);
+    place = servers_learn(STR("api"), STR("a:1"), 1, &limits);
     for (int i = 1; i < SERVERS_MAX; i++) {
         char name[32];
 
         snprintf(name, sizeof(name), "b:%d", i);
-        require(servers_learn(STR("api"), str_from(name), 1) == i);
+        require(servers_learn(STR("api"), str_from(name), 1, &limits) == i);
     }
 }
 
@@ -76,9 +78,9 @@ look(int64_t now)
     require(servers_opened(place) >= 0);
     require(servers_gauged(place, SERVER_WAITING) >= 0);
     servers_counted(place, SERVER_RETRIES);
-    /* Shut, it is so for the longest time-out at most. */
-    require(servers_gate(place, now) != SERVER_SHUT ||
-            servers_gate(place, now + SERVERS_TIMEOUT_MAX) != SERVER_SHUT);
+    servers_gate(place, now);
+    require(servers_gate(place, now + limits.shut) != SERVER_SHUT);
+    require(servers_check(place, now + limits.check) == SERVER_UNCHECKED);
 }
 
 static void
@@ -130,10 +132,11 @@ try_table(struct str bytes)
     char name[32];
 
     generation++;
-    require(servers_learn(STR("api"), STR("a:1"), generation) == place);
+    require(servers_learn(STR("api"), STR("a:1"), generation, &limits) ==
+            place);
     snprintf(name, sizeof(name), "new:%u", generation);
 
-    int other = servers_learn(STR("api"), str_from(name), generation);
+    int other = servers_learn(STR("api"), str_from(name), generation, &limits);
 
     require(other > 0 && other < servers_end());
     require(str_eq(servers_name(other), str_from(name)));
