@@ -182,14 +182,30 @@ class Chaos:
 
 # ---- aimed ----
 
+class Poker:
+    """Writes to single words in place of a worker:
+    Poker(w).write("arena.arena.streams[0].name_len", 1 << 31)."""
+
+    def __init__(self, w):
+        self.w, self.words = w, Words(w.pid)
+
+    def write(self, path, value, pid=None):
+        """Whether it could."""
+        return self._at(path, pid, lambda victim, at, width:
+                        victim.write(at, width, value))
+
+    def read(self, path, pid=None):
+        return self._at(path, pid, Victim.read)
+
+    def _at(self, path, pid, what):
+        victim = Victim(pid or self.w.workers()[0], self.words.regions)
+        word = self.words.at(path)
+        try:
+            return what(victim, word.place(random.Random(0), victim.pages),
+                        word.width)
+        finally:
+            victim.close()
+
+
 def poke(w, path, value, pid=None):
-    """Writes to one word in place of a worker; whether it could:
-    poke(w, "arena.arena.streams[0].name_len", 1 << 31)."""
-    words = Words(w.pid)
-    victim = Victim(pid or w.workers()[0], words.regions)
-    word = words.at(path)
-    try:
-        return victim.write(word.place(random.Random(0), victim.pages),
-                            word.width, value)
-    finally:
-        victim.close()
+    return Poker(w).write(path, value, pid)

@@ -53,6 +53,11 @@ UPSTREAMS = '''
     health = { path = "/"; interval = "100ms"; }; } );'''
 
 
+# A weir that makes all memory that processes share.
+SHARING = "max_generations = 2; limits = { keys = 4096; };" + \
+    'egress = [ "allow loopback", "deny all" ];' + UPSTREAMS
+
+
 class Load:
     """Runs from start() to stop(); done counts what went well."""
 

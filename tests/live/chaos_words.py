@@ -27,6 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 KEPT = f"{HERE}/../../build/types"
 PAGE = 4096
 LOOKED = 4096  # bytes of a variable in which pointers are looked for
+POINTERS = 16  # of an array
 
 # What no type tells, by the variable that points there: behind one of it lie
 # others at a fixed distance, or bytes that are one of several structs.
@@ -34,14 +35,16 @@ LOG_RING = int(re.search(r"LOGRING_SIZE (\d+)", read_text(
     f"{HERE}/../../src/proc/logring.h"))[1])
 BEHIND = {"logring.logs.memory": ("struct slot_ring", LOG_RING)}
 OVERLAID = {"arena.arena.segments":
-            (("struct index_segment", "struct prologue"), 65536)}
+            (("struct index_segment", "struct prologue", "struct cut_page"),
+             65536)}
 
 
 # ---- memory of a process ----
 
 class Region:
-    def __init__(self, begin, end, name):
+    def __init__(self, begin, end, name, writable):
         self.begin, self.end, self.name = begin, end, name
+        self.writable = writable  # by that process
 
 
 def regions(pid):
@@ -55,7 +58,7 @@ def regions(pid):
             if fields[1][3] == "s" and shared:
                 begin, end = (int(n, 16) for n in fields[0].split("-"))
                 name = name.replace("/memfd:", "").replace(" (deleted)", "")
-                found.append(Region(begin, end, name))
+                found.append(Region(begin, end, name, fields[1][1] == "w"))
     return join(found)
 
 
@@ -152,9 +155,12 @@ def choices(stride, count, depth):
 
 
 class Word:
+    """name: what all its places have in common, "slot: slot.epoch_seen"."""
+
     def __init__(self, path, address, steps, offset, width):
         self.path, self.address = path, address
         self.steps, self.offset, self.width = steps, offset, width
+        self.name = None
 
     def place(self, rng, pages):
         at = self.address
@@ -169,12 +175,15 @@ class Walk:
 
     def __init__(self, structs, address, end):
         self.structs, self.address, self.end = structs, address, end
-        self.words = []
+        self.words, self.texts = [], []
 
     def walk(self, kind, path, steps, offset, room):
         """offset: behind the last step's array, room: up to the next thing."""
         if kind[0] == "int":
             self.words.append(Word(path, self.address, steps, offset,
+                                   kind[1]))
+        elif kind[0] == "text":
+            self.texts.append(Word(path, self.address, steps, offset,
                                    kind[1]))
         elif kind[0] == "struct":
             for name, at, inner in kind[2]:
@@ -203,12 +212,26 @@ def size_of(kind):
 class Root:
     """A pointer into shared memory, and what it points at."""
 
-    def __init__(self, address, kind, path):
+    def __init__(self, address, kind, path, tag):
         self.address, self.kind, self.path = address, kind, path
+        self.tag = tag  # of the struct; None: it is none
         self.end = 0
+
+    def name(self, path):
+        """Of a word: the file, the struct or variable, members.  Numbers of
+        places are left out."""
+        stem, _, variable = self.path.partition(".")
+        rest = path[len(self.path):]
+        tag = self.tag or variable.split(".")[-1]
+        if rest.startswith(":"):  # one of several structs
+            tag, _, rest = rest[1:].partition("[")
+            rest = "[" + rest
+        return f"{stem}: {tag}" + re.sub(r"\[\w+\]", "", rest)
 
 
 class Words:
+    """list: words.  texts: arrays of bytes, which lie between them."""
+
     def __init__(self, pid):
         self.regions = regions(pid)
         self.memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
@@ -241,6 +264,7 @@ class Words:
         types = debug_types(names)
         self.structs = types["structs"]
         self.extra = dict(zip(EXTRA, types["extra"]))
+        self.texts = []
         found = []
         for v in types["variables"]:
             stem = os.path.splitext(os.path.basename(v["file"]))[0]
@@ -266,12 +290,18 @@ class Words:
             return [r for name, at, inner in kind[2]
                     for r in self._roots(inner, address + at,
                                          f"{path}.{name}", depth)]
+        if kind[0] == "array" and kind[2][0] == "pointer":
+            return [r for i in range(min(kind[1], POINTERS))
+                    for r in self._roots(kind[2], address + 8 * i, path,
+                                         depth)]
         if kind[0] != "pointer":
             return []
         value = (numbers(self.memory, address, 8) or (0,))[0]
         target = self.structs.get(kind[1])
         if self.region_of(value):
-            return [Root(value, target, path)] if target else []
+            tag = re.match(r"struct (\w+)/", kind[1] or "")
+            return [Root(value, target, path, tag and tag[1])] if target \
+                else []
         if target and target[0] == "struct" and depth == 0 and value > 65536:
             return self._roots(target, value, path, 1)
         return []
@@ -279,11 +309,13 @@ class Words:
     def _bound(self, found):
         """Each reaches to the next one of its region."""
         bound = []
-        for root in sorted(found, key=lambda r: (r.address, r.path)):
+        for root in sorted(found, key=lambda r: (r.address, -size_of(r.kind),
+                                                 r.path)):
             last = bound[-1] if bound else None
             root.end = self.region_of(root.address).end
             if last and last.end == root.end:
-                if root.kind == last.kind or root.address == last.address:
+                within = root.kind == last.kind and root.kind[0] != "int"
+                if within or root.address == last.address:
                     continue  # a place within, or another name
                 last.end = root.address
             bound.append(root)
@@ -311,6 +343,9 @@ class Words:
             walk.spread(root.kind, room // size, root.path, [], 0, room)
         else:
             walk.walk(root.kind, root.path, [], 0, room)
+        for word in walk.words + walk.texts:
+            word.name = root.name(word.path)
+        self.texts += walk.texts
         return walk.words
 
 

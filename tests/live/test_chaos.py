@@ -16,7 +16,7 @@ import time
 import pytest
 
 from chaos import Chaos, children, poke
-from chaos_load import LOCATIONS, UPSTREAMS, Load
+from chaos_load import LOCATIONS, SHARING, Load
 from control_client import Control
 from feed import Feed, read_until
 from http_client import get
@@ -32,9 +32,7 @@ LINES = 200     # of the log, a second
 GROWTH = (64 << 20) + (256 << 20) * SANITIZED
 FAMILY = {f"weir: worker {n}" for n in range(WORKERS)} | {
     "weir: keeper", "weir: prober", "weir: relayer"}
-SETTINGS = f'''max_generations = 2; stop_drain = "{DRAIN}s";
-  limits = {{ keys = 4096; }};
-  egress = [ "allow loopback", "deny all" ]; {UPSTREAMS}'''
+SETTINGS = f'stop_drain = "{DRAIN}s"; {SHARING}'
 # Whoever dies is told of.
 DEATHS = [r"was ended by signal", r"ended with status", r"is killed"]
 
