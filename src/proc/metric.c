@@ -10,13 +10,11 @@
 
 #include "proc/shared.h"
 #include "proc/slot.h"
+#include "proc/told.h"
 
 #define TABLES_MAX 32
 #define PAGE 4096u
-/* The most that is counted between two looks of the master, and ever, and that
- * one process has of a gauge.  All sums of them are numbers. */
-#define STEP_MOST ((uint64_t)1 << 44)
-#define COUNT_MOST ((int64_t)1 << 60)
+/* The most that one process has of a gauge: all sums are numbers. */
 #define GAUGE_MOST ((int64_t)1 << 50)
 
 struct name_list {
@@ -30,16 +28,10 @@ struct shared_head {
     struct name_list lists[METRIC_LISTS];
 };
 
-/* Of a cell of a counter or histogram: how its sum goes on, whatever is written
- * to the areas. */
-struct told {
-    _Atomic int64_t least; /* as it was at the last look */
-    _Atomic uint64_t gap;  /* what the sum of the areas is away from it */
-};
-
 static struct {
     struct shared_head *head;           /* shared; NULL while not created */
-    struct told *told;                  /* shared, the master writes */
+    struct told *told;                  /* shared, the master writes: of each
+                                           cell of a counter or histogram */
     uint8_t *areas;                     /* shared */
     size_t stride;                      /* bytes of one slot's area */
     struct name_list own[METRIC_LISTS]; /* the master's, which it believes */
@@ -251,16 +243,6 @@ metric_of(const struct metric *m, uint32_t at, uint32_t slot)
     return value >= 0 && value <= GAUGE_MOST ? value : 0;
 }
 
-/* A count that is away from what it was by more than anybody counts has not
- * moved. */
-static int64_t
-going_on(uint64_t count, int64_t least)
-{
-    return count - (uint64_t)least <= STEP_MOST && (int64_t)count <= COUNT_MOST
-               ? (int64_t)count
-               : least;
-}
-
 static uint64_t
 sum_of_areas(const struct metric *m, uint32_t at)
 {
@@ -272,39 +254,18 @@ sum_of_areas(const struct metric *m, uint32_t at)
     return sum;
 }
 
-/* The count follows the areas as far as they can be so; else it stands, and
- * goes on with what is added to them. */
-static void
-look_at(struct told *t, uint64_t sum)
-{
-    int64_t least = atomic_load(&t->least);
-    uint64_t count = sum + atomic_load(&t->gap);
-    int64_t now = going_on(count, least);
-
-    if ((uint64_t)now != count) {
-        atomic_store(&t->gap, (uint64_t)now - sum);
-    }
-    if (now != least) {
-        atomic_store(&t->least, now);
-    }
-}
-
 /* The master looks at what it tells. */
 static int64_t
 sum_of_counts(const struct metric *m, uint32_t at)
 {
     struct told *t = &all.told[m->first + at];
-    uint64_t gap;
-    int64_t least;
+    struct told_seen seen;
 
     if (slot_self() == 0) {
-        look_at(t, sum_of_areas(m, at));
-        return atomic_load(&t->least);
+        return told_look(t, sum_of_areas(m, at));
     }
-    /* First the gap, then the areas: the master writes it after them. */
-    gap = atomic_load(&t->gap);
-    least = atomic_load(&t->least);
-    return going_on(gap + sum_of_areas(m, at), least);
+    seen = told_seen(t);
+    return told_now(seen, sum_of_areas(m, at));
 }
 
 int64_t
@@ -335,7 +296,7 @@ look_at_metric(const struct metric *m, const uint32_t *used, uint32_t count)
         for (uint32_t i = 0; i < count; i++) {
             sum += (uint64_t)word_at(m, at, used[i]);
         }
-        look_at(&all.told[m->first + at], sum);
+        told_look(&all.told[m->first + at], sum);
     }
 }
 
@@ -352,6 +313,9 @@ metric_look(void)
     for (unsigned i = 0; count > 0 && i < all.table_count; i++) {
         for (const struct metric *m = all.tables[i]; m->name != NULL; m++) {
             look_at_metric(m, used, count);
+            if (m->look != NULL) {
+                m->look();
+            }
         }
     }
 }

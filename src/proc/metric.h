@@ -12,11 +12,9 @@
  * A process killed in the middle of an addition loses at most that addition.
  *
  * Any process can write to any area.  So the master looks at the counters once
- * a second (metric_look()), and at each that it reads, and keeps, in memory
- * that is its own, what they had come to: a sum that is below that, or above it
- * by more than anybody counts in the time, is not believed; the counter stands
- * there and goes on with what is counted afterwards.  A gauge of a slot that is
- * negative, or larger than anything is, counts as 0.
+ * a second (metric_look()), and at each that it reads: they never fall
+ * (proc/told.h).  A gauge of a slot that is negative, or larger than anything
+ * is, counts as 0.
  *
  * Labels are enumerations with a fixed number of values.  Names that come
  * from the configuration (applications, listeners) stand in shared lists: the
@@ -65,6 +63,9 @@ struct metric {
     /* Set: the metric has no cells; its values are collected when they are
      * shown. */
     void (*collect)(const struct metric *m, struct metric_out *out);
+    /* Set at one of those whose values lie elsewhere: the master looks at them
+     * (proc/told.h), about once a second. */
+    void (*look)(void);
     uint32_t first; /* cell; set by metric_register() */
 };
 

@@ -38,6 +38,14 @@ collect(const struct metric *m, struct metric_out *out)
     metric_tell(out, m, "x=\"2\"", 20000);
 }
 
+static unsigned looks;
+
+static void
+look(void)
+{
+    looks++;
+}
+
 static const int64_t bounds[] = { 10, 2500 };
 
 static struct metric metrics[] = {
@@ -60,6 +68,7 @@ static struct metric metrics[] = {
                .labels = { { "reason", reason, 2 } },
                .sparse = true },
     [ASKED] = { .name = "t_asked",
+                .look = look,
                 .help = "Asked.",
                 .type = METRIC_GAUGE,
                 .unit = 1000,
@@ -328,6 +337,17 @@ test_counters_never_fall(void **state)
     }
 }
 
+/* What lies elsewhere is looked at as well. */
+static void
+test_others_are_looked_at(void **state)
+{
+    unsigned before = looks;
+
+    (void)state;
+    metric_look();
+    assert_int_equal(looks, before + 1);
+}
+
 static void
 count_much(void)
 {
@@ -411,6 +431,7 @@ main(void)
         TEST(test_no_room),
         TEST(test_whatever_stands_there),
         TEST(test_counters_never_fall),
+        TEST(test_others_are_looked_at),
         TEST(test_counters_have_an_end),
         TEST(test_gauges_are_never_negative),
         cmocka_unit_test(test_not_created),
