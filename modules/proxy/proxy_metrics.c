@@ -124,7 +124,8 @@ collect_within(const struct metric *m, struct metric_out *out)
             } else {
                 snprintf(bound, sizeof(bound), "+Inf");
             }
-            tell(out, m, place, "le", bound, (int64_t)sum);
+            tell(out, m, place, "le", bound,
+                 sum < INT64_MAX ? (int64_t)sum : INT64_MAX);
         }
     }
 }
@@ -193,7 +194,8 @@ struct metric proxy_metrics[] = {
       .help = "Requests that were passed on, by the class of their answers; "
               "none: none came.",
       .labels = OF_SERVER_AND("class"),
-      .collect = collect_requests },
+      .collect = collect_requests,
+      .look = servers_look },
     { .name = "weir_proxy_fails_total",
       .help = "Requests that a server did not answer as it should.",
       .labels = OF_SERVER_AND("reason"),

@@ -146,6 +146,8 @@ empty(int place)
            sizeof(servers.shared->states[place]));
     memset((void *)servers.shared->rows[place], 0,
            sizeof(servers.shared->rows[place]));
+    memset((void *)servers.cards->items[place].told, 0,
+           sizeof(servers.cards->items[place].told));
     for (uint32_t i = 0; i < slots_end() && i < servers.slots; i++) {
         servers_empty_gauges(place, i);
     }

@@ -130,6 +130,9 @@ void servers_story(int place, int64_t now, struct server_story *story);
 
 void servers_open(int place, int change); /* in this process */
 int64_t servers_opened(int place);        /* in all */
+/* From time to time: mends what others may have written over numbers of this
+ * process. */
+void servers_tell_open(int place);
 
 /* ---- what is counted ---- */
 
@@ -156,7 +159,9 @@ extern const int64_t server_bounds[SERVER_BOUNDS]; /* ms */
 
 void servers_count(int place, unsigned which, int64_t n);
 void servers_gauge(int place, enum server_gauge which, int change);
-int64_t servers_counted(int place, unsigned which);
+int64_t servers_counted(int place, unsigned which); /* it never falls */
+/* Master, about once a second: looks at all that is counted (proc/told.h). */
+void servers_look(void);
 int64_t servers_gauged(int place, enum server_gauge which);
 /* A head that came after so many ms. */
 void servers_observe(int place, int64_t ms);

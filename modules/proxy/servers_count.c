@@ -5,10 +5,15 @@
  */
 #include "servers_impl.h"
 
+#include <string.h>
+
 #include "proc/slot.h"
 
-/* The most that a process can claim to have open. */
-#define OPEN_MOST (1 << 24)
+/* What this process has open, which nobody else can write to. */
+static struct {
+    slot_owner process; /* whose numbers these are: a fork brings another */
+    int32_t gauges[SERVER_GAUGES][SERVERS_MAX];
+} own;
 
 const int64_t server_bounds[SERVER_BOUNDS] = { 1,   2,   5,    10,   25,   50,
                                                100, 250, 1000, 5000, 30000 };
@@ -45,22 +50,61 @@ servers_sweep(uint32_t slot)
     }
 }
 
-static int64_t
-sane(int32_t n)
+static int32_t *
+own_gauge(unsigned which, int place)
 {
-    return n < 0 || n > OPEN_MOST ? 0 : n;
+    if (own.process != slot_self_owner()) {
+        memset(&own, 0, sizeof(own));
+        own.process = slot_self_owner();
+    }
+    return &own.gauges[which][place];
+}
+
+/* What this process has open; mends what the others see of it. */
+static int32_t
+tell_own(unsigned which, int place)
+{
+    _Atomic int32_t *told = gauge_of(which, place, slot_self());
+    int32_t value = *own_gauge(which, place);
+
+    if (atomic_load(told) != value) {
+        atomic_store(told, value);
+    }
+    return value;
+}
+
+void
+servers_tell_open(int place)
+{
+    for (unsigned g = 0; servers_is_place(place) && g < SERVER_GAUGES; g++) {
+        tell_own(g, place);
+    }
 }
 
 void
 servers_gauge(int place, enum server_gauge which, int change)
 {
     if (servers_is_place(place)) {
-        _Atomic int32_t *own = gauge_of(which, place, slot_self());
-        uint32_t value = (uint32_t)atomic_load(own);
-
-        /* Nobody else writes there, as long as all is well. */
-        atomic_store(own, (int32_t)(value + (uint32_t)change));
+        *own_gauge(which, place) += change;
+        tell_own(which, place);
     }
+}
+
+/* Others have nothing open, nor has a worker that is gone. */
+static bool
+is_worker(uint32_t slot)
+{
+    return atomic_load(&slot_card(slot)->kind) == SLOT_WORKER &&
+           slot_owner_alive(slot_owner_of(slot));
+}
+
+/* As another process tells, which has so many connections at the most. */
+static int64_t
+told_by(unsigned which, int place, uint32_t slot)
+{
+    int32_t n = atomic_load(gauge_of(which, place, slot));
+
+    return n >= 0 && n <= SLOT_CONNECTIONS_MOST && is_worker(slot) ? n : 0;
 }
 
 int64_t
@@ -70,7 +114,8 @@ servers_gauged(int place, enum server_gauge which)
 
     for (uint32_t i = 0;
          servers_is_place(place) && i < slots_end() && i < servers.slots; i++) {
-        sum += sane(atomic_load(gauge_of(which, place, i)));
+        sum += i == slot_self() ? tell_own(which, place)
+                                : told_by(which, place, i);
     }
     return sum;
 }
@@ -99,17 +144,44 @@ servers_count(int place, unsigned which, int64_t n)
     }
 }
 
-int64_t
-servers_counted(int place, unsigned which)
+static uint64_t
+sum_of_rows(int place, unsigned which)
 {
     uint64_t sum = 0;
 
-    for (unsigned i = 0; servers_is_place(place) && i < ROWS; i++) {
+    for (unsigned i = 0; i < ROWS; i++) {
         sum += (uint64_t)atomic_load_explicit(
             &servers.shared->rows[place][i].counts[which],
             memory_order_relaxed);
     }
-    return (int64_t)sum;
+    return sum;
+}
+
+int64_t
+servers_counted(int place, unsigned which)
+{
+    struct told_seen seen;
+    struct told *t;
+
+    if (!servers_is_place(place)) {
+        return 0;
+    }
+    t = &servers.cards->items[place].told[which];
+    if (slot_self() == 0) {
+        return told_look(t, sum_of_rows(place, which));
+    }
+    seen = told_seen(t);
+    return told_now(seen, sum_of_rows(place, which));
+}
+
+void
+servers_look(void)
+{
+    for (int place = 0; place < servers_end(); place++) {
+        for (unsigned which = 0; which < SERVER_COUNTS; which++) {
+            servers_counted(place, which);
+        }
+    }
 }
 
 void

@@ -10,6 +10,8 @@
 
 #include <stdatomic.h>
 
+#include "proc/told.h"
+
 /* In memory that the master alone writes. */
 struct card {
     _Atomic uint32_t incarnation; /* 0: free; grows with each use */
@@ -17,6 +19,7 @@ struct card {
     _Atomic bool drained;
     _Atomic int64_t weight;
     _Atomic int64_t most_shut, most_check; /* struct server_limits */
+    struct told told[SERVER_COUNTS];
     char upstream[SERVERS_UPSTREAM_MAX], name[SERVERS_NAME_MAX];
 };
 

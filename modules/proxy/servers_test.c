@@ -326,6 +326,114 @@ what_a_dead_process_had_is_given_back(void **state)
     slot_release((uint32_t)slot);
 }
 
+static _Atomic int32_t *
+gauge(enum server_gauge which, int place, uint32_t slot)
+{
+    return &servers.gauges[((size_t)which * SERVERS_MAX + (size_t)place) *
+                               servers.slots +
+                           slot];
+}
+
+/* A process knows what it has open, whatever others write there. */
+static void
+what_a_process_has_open_is_its_own_to_tell(void **state)
+{
+    static const int32_t wrong[] = { 0, 1, -1, INT32_MAX, INT32_MIN };
+    int s = learn("own:1");
+
+    (void)state;
+    servers_open(s, 2);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        atomic_store(gauge(SERVER_OPENED, s, slot_self()), wrong[i]);
+        assert_int_equal(servers_opened(s), 2);
+        assert_int_equal(atomic_load(gauge(SERVER_OPENED, s, slot_self())), 2);
+        atomic_store(gauge(SERVER_OPENED, s, slot_self()), wrong[i]);
+        servers_open(s, 1);
+        assert_int_equal(servers_opened(s), 3);
+        servers_open(s, -1);
+        atomic_store(gauge(SERVER_WAITING, s, slot_self()), wrong[i]);
+        servers_tell_open(s);
+        assert_int_equal(atomic_load(gauge(SERVER_WAITING, s, slot_self())), 0);
+    }
+    servers_open(s, -2);
+}
+
+static void
+what_another_has_open_can_be_so(void **state)
+{
+    int s = learn("others:1");
+    uint32_t slot = (uint32_t)slot_take(SLOT_WORKER, "worker 0", 0, 9);
+
+    (void)state;
+    atomic_store(gauge(SERVER_OPENED, s, slot), 5);
+    assert_int_equal(servers_opened(s), 5);
+    atomic_store(gauge(SERVER_OPENED, s, slot), -1);
+    assert_int_equal(servers_opened(s), 0);
+    atomic_store(gauge(SERVER_OPENED, s, slot), SLOT_CONNECTIONS_MOST + 1);
+    assert_int_equal(servers_opened(s), 0);
+    atomic_store(gauge(SERVER_OPENED, s, slot), 5);
+    slot_bury(slot);
+    assert_int_equal(servers_opened(s), 0);
+    servers_sweep(slot);
+    slot_release(slot);
+    atomic_store(gauge(SERVER_OPENED, s, slot), 5); /* nobody is there */
+    assert_int_equal(servers_opened(s), 0);
+    slot = (uint32_t)slot_take(SLOT_ROLE, "prober", 0, 9);
+    atomic_store(gauge(SERVER_OPENED, s, slot), 5);
+    assert_int_equal(servers_opened(s), 0);
+    servers_sweep(slot);
+    slot_bury(slot);
+    slot_release(slot);
+}
+
+/* A count stands where it was, and goes on with what is counted then. */
+static void
+what_was_counted_never_falls(void **state)
+{
+    static const int fills[] = { 0, 0x7f, 0x80, 0xff, 0x01, 0 };
+    int s = learn("counted:1");
+    int64_t good = 5;
+
+    (void)state;
+    servers_count(s, SERVER_ANSWERS + 2, 5);
+    servers_look();
+    for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++) {
+        memset((void *)servers.shared->rows[s], fills[i],
+               sizeof(servers.shared->rows[s]));
+        assert_int_equal(servers_counted(s, SERVER_ANSWERS + 2), good);
+        assert_true(servers_counted(s, SERVER_TIME) >= 0);
+        servers_count(s, SERVER_ANSWERS + 2, 3);
+        good += 3;
+        assert_int_equal(servers_counted(s, SERVER_ANSWERS + 2), good);
+    }
+}
+
+static void
+see_what_was_counted(int place)
+{
+    slot_set_self((uint32_t)slot_take(SLOT_WORKER, "worker 0", 0, 9));
+    _exit(servers_counted(place, SERVER_ANSWERS + 2) == 5 ? 0 : 1);
+}
+
+/* A worker tells it to its clients, too. */
+static void
+what_the_master_saw_holds_in_a_worker(void **state)
+{
+    int s = learn("seen:1"), status;
+
+    (void)state;
+    servers_count(s, SERVER_ANSWERS + 2, 5);
+    servers_look();
+    memset((void *)servers.shared->rows[s], 0, sizeof(servers.shared->rows[s]));
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        see_what_was_counted(s);
+    }
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+}
+
 static void
 times_go_into_their_bounds(void **state)
 {
@@ -358,6 +466,10 @@ main(void)
         cmocka_unit_test(a_verdict_holds_no_longer_than_the_settings_say),
         cmocka_unit_test(checks_and_the_operator_bring_a_server_back),
         cmocka_unit_test(what_a_dead_process_had_is_given_back),
+        cmocka_unit_test(what_a_process_has_open_is_its_own_to_tell),
+        cmocka_unit_test(what_another_has_open_can_be_so),
+        cmocka_unit_test(what_was_counted_never_falls),
+        cmocka_unit_test(what_the_master_saw_holds_in_a_worker),
         cmocka_unit_test(times_go_into_their_bounds),
         cmocka_unit_test(the_places_of_those_that_are_gone_are_given_again),
     };

@@ -54,6 +54,7 @@ on_tick(struct timer *t)
         }
         s->away = away;
         upstream_names_tick(s, now);
+        servers_tell_open(s->place);
     }
     upstream_choose_tick(u);
     timer_set(u->loop, t, TICK_MS);

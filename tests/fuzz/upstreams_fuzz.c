@@ -107,8 +107,10 @@ use(int64_t now)
     servers_open(place, 1);
     servers_gauge(place, SERVER_WAITING, 1);
     servers_observe(place, now);
-    servers_sweep(slot_self());
+    servers_open(place, -1);
+    servers_gauge(place, SERVER_WAITING, -1);
     require(servers_opened(place) == 0);
+    servers_sweep(slot_self());
 }
 
 static void
