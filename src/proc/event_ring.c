@@ -92,13 +92,23 @@ is_free(uint64_t state)
 
 /* ---- writing ---- */
 
+/* A number that is still to come, nobody has drawn: somebody has written over
+ * it, or over the number that was drawn last. */
+static bool
+is_older(struct recent *r, uint64_t state, uint64_t n)
+{
+    uint64_t number = state >> PID_BITS;
+
+    return number < n || number > atomic_load(&r->head->last);
+}
+
 /* Takes the place for record n, which is newer than what is there. */
 static bool
-begin(struct place *p, uint64_t n)
+begin(struct recent *r, struct place *p, uint64_t n)
 {
     uint64_t state = atomic_load(&p->state);
 
-    return state >> PID_BITS < n && is_free(state) &&
+    return is_older(r, state, n) && is_free(state) &&
            atomic_compare_exchange_strong(&p->state, &state,
                                           state_of(n, getpid()));
 }
@@ -111,7 +121,7 @@ recent_put(struct recent *r, uint32_t tag, struct str text)
     }
     uint64_t n = atomic_fetch_add(&r->head->last, 1) + 1;
     struct place *p = &r->head->places[n % r->count];
-    if (!begin(p, n)) {
+    if (!begin(r, p, n)) {
         return;
     }
     text = str_first(text, RECENT_TEXT);

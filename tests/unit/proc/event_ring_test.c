@@ -199,6 +199,25 @@ test_a_time_that_cannot_be(void **state)
     }
 }
 
+/* Somebody has set the newest number back: what happens then is kept all the
+ * same. */
+static void
+test_numbers_that_are_wrong(void **state)
+{
+    struct region r = region_find("test");
+    uint64_t none = 0;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        recent_put(ring, 0, STR("before"));
+    }
+    memcpy(r.bytes, &none, sizeof(none));
+    recent_put(ring, 0, STR("after"));
+    expect(0, 1, "after");
+    recent_put(ring, 0, STR("next"));
+    expect(1, 2, "next");
+}
+
 static void
 test_the_oldest_goes(void **state)
 {
@@ -315,6 +334,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_numbers_that_are_wrong, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_the_oldest_goes, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
