@@ -25,7 +25,20 @@
 /* A number further ahead was not one of ours. */
 #define NUMBERS_AHEAD (UINT64_C(20) * 365 * 24 * 3600)
 
+/* So many cuts no stream ever has. */
+#define CUTS_MOST (UINT64_C(1) << 62)
+
 /* ---- runs ---- */
+
+/* The number of the next cut; 1 where no stream has come to what stands
+ * there. */
+static uint64_t
+next_number(const struct cut_page *page)
+{
+    uint64_t next = atomic_load(&page->next);
+
+    return next > 0 && next < CUTS_MOST ? next : 1;
+}
 
 static void
 begin_run(struct cut_page *page)
@@ -39,7 +52,7 @@ begin_run(struct cut_page *page)
     }
     memset(run, 0, sizeof(*run));
     run->word = word;
-    atomic_store(&run->first, atomic_load(&page->next));
+    atomic_store(&run->first, next_number(page));
     atomic_store(&page->run_count, count);
 }
 
@@ -111,15 +124,28 @@ keep_targets(struct cutter *c)
     }
 }
 
-/* Goes on behind the last cut. */
+/* A time that another process may have spoilt. */
+static int64_t
+time_of(const _Atomic int64_t *at)
+{
+    int64_t time = atomic_load(at);
+
+    return cut_is_time(time) ? time : 0;
+}
+
+/* Goes on behind the last cut; where that is spoilt, as a stream whose hold was
+ * over. */
 static void
 go_on(struct cutter *c, bool over)
 {
     struct cut_page *page = c->page;
-    uint64_t next = atomic_load(&page->next);
+    uint64_t next = next_number(page);
 
-    if (next > 1) {
-        c->last = page->cuts[(next - 1) % LIVE_CUT_RING];
+    if (next != atomic_load(&page->next) ||
+        (next > 1 && !cut_copy(page, next - 1, &c->last))) {
+        c->last = (struct live_cut){ .number = 0 };
+        atomic_store(&page->next, next);
+        over = true;
     }
     atomic_store(&page->closed, atomic_load(&c->stream->tail));
     if (over || atomic_load(&cut_run_of(page)->failed) != 0) {
@@ -127,10 +153,10 @@ go_on(struct cutter *c, bool over)
     }
     c->again = atomic_load(&cut_run_of(page)->target) == 0;
     for (unsigned i = 1; i < CUT_TRACKS; i++) {
-        c->tracks[i].heard = atomic_load(&page->heard);
+        c->tracks[i].heard = time_of(&page->heard);
     }
     cut_tracks_expect(c);
-    c->clock = atomic_load(&page->end_time);
+    c->clock = time_of(&page->end_time);
     c->keep_cut = next > LIVE_CUT_RING ? next - LIVE_CUT_RING + 1 : 1;
     if (c->last.number != 0) {
         keep_targets(c);
@@ -233,7 +259,7 @@ number_it(struct cutter *c, const struct cut_frame *f, struct live_cut *cut)
 {
     uint64_t most = atomic_load(&arena.head->cut_segments);
 
-    cut->number = atomic_load(&c->page->next);
+    cut->number = next_number(c->page);
     if ((cut->flags & LIVE_CUT_SEGMENT) == 0) {
         cut->segment = c->last.segment;
         cut->part = c->last.part + 1;

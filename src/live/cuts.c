@@ -48,6 +48,14 @@ struct runs {
     bool strict, failed, starved;
 };
 
+static uint32_t
+bounded(const _Atomic uint32_t *target)
+{
+    uint32_t ms = atomic_load(target);
+
+    return ms < LIVE_CUT_TARGET_MAX ? ms : LIVE_CUT_TARGET_MAX;
+}
+
 static struct runs
 copy_runs(struct cut_page *page)
 {
@@ -57,7 +65,8 @@ copy_runs(struct cut_page *page)
     for (unsigned tries = 0; tries < 10; tries++) {
         struct cut_run *run = &page->runs[count % 2];
         struct cut_run *older = &page->runs[(count + 1) % 2];
-        uint32_t target = atomic_load(&run->target);
+        uint32_t target = bounded(&run->target);
+        uint32_t part = atomic_load(&run->part_target);
         uint32_t again;
 
         r = (struct runs){
@@ -65,9 +74,8 @@ copy_runs(struct cut_page *page)
             .older_word = older->word,
             .first = atomic_load(&run->first),
             .older_first = atomic_load(&older->first),
-            .target =
-                target < LIVE_CUT_TARGET_MAX ? target : LIVE_CUT_TARGET_MAX,
-            .part_target = atomic_load(&run->part_target),
+            .target = target,
+            .part_target = part < target ? part : target,
             .strict = atomic_load(&run->loose) == 0,
             .failed = atomic_load(&run->failed) != 0,
             .starved = atomic_load(&run->starved) != 0,

@@ -35,6 +35,27 @@ prologue_of(struct stream *s)
     return (const struct prologue *)(const void *)segment_bytes(segment);
 }
 
+bool
+prologue_item(const struct prologue *p, uint32_t i, struct prologue_item *item)
+{
+    if (i >= PROLOGUE_ITEMS || i >= p->count) {
+        return false;
+    }
+    *item = p->items[i];
+    if (item->len > PROLOGUE_BYTES ||
+        item->offset > PROLOGUE_BYTES - item->len) {
+        item->offset = item->len = 0;
+    }
+    return true;
+}
+
+static bool
+has_room(const struct prologue *p, size_t len)
+{
+    return p->count < PROLOGUE_ITEMS && p->used <= PROLOGUE_BYTES &&
+           len <= PROLOGUE_BYTES - p->used;
+}
+
 static void
 add_item(struct prologue *p, const struct prologue_item *like,
          const void *bytes, uint32_t len)
@@ -52,27 +73,27 @@ static bool
 copy_others(struct prologue *to, const struct prologue *from,
             enum media_type type, struct media_info info, size_t len)
 {
+    struct prologue_item item;
+
     to->count = 0;
     to->used = 0;
-    for (uint32_t i = 0; from != NULL && i < from->count; i++) {
-        const struct prologue_item *item = &from->items[i];
-
-        if (!same_kind(item, type, info)) {
-            add_item(to, item, from->bytes + item->offset, item->len);
+    for (uint32_t i = 0; from != NULL && prologue_item(from, i, &item); i++) {
+        if (!same_kind(&item, type, info) && has_room(to, item.len)) {
+            add_item(to, &item, from->bytes + item.offset, item.len);
         }
     }
-    return to->count < PROLOGUE_ITEMS && len <= PROLOGUE_BYTES - to->used;
+    return has_room(to, len);
 }
 
 static bool
 has_same(const struct prologue *p, enum media_type type, struct media_info info,
          struct str payload)
 {
-    for (uint32_t i = 0; p != NULL && i < p->count; i++) {
-        const struct prologue_item *item = &p->items[i];
+    struct prologue_item item;
 
-        if (same_kind(item, type, info) && item->len == payload.len &&
-            memcmp(p->bytes + item->offset, payload.ptr, payload.len) == 0) {
+    for (uint32_t i = 0; p != NULL && prologue_item(p, i, &item); i++) {
+        if (same_kind(&item, type, info) && item.len == payload.len &&
+            memcmp(p->bytes + item.offset, payload.ptr, payload.len) == 0) {
             return true;
         }
     }

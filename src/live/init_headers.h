@@ -32,6 +32,10 @@ struct prologue_writer {
 
 /* The one in force; NULL when there is none.  Good until the turn ends. */
 const struct prologue *prologue_of(struct stream *s);
+/* A copy of its item i; false: it has no more.  Whatever stands there, the
+ * bytes lie within. */
+bool prologue_item(const struct prologue *p, uint32_t i,
+                   struct prologue_item *item);
 
 enum prologue_change {
     PROLOGUE_SAME, /* this very content was there */

@@ -83,14 +83,14 @@ add_items(struct buf *to, const struct live_player *p, bool metadata,
           uint32_t timestamp)
 {
     const struct prologue *prologue = prologue_of(p->hs->stream);
+    struct prologue_item item;
     int bad = 0;
 
-    for (uint32_t i = 0; prologue != NULL && i < prologue->count; i++) {
-        const struct prologue_item *item = &prologue->items[i];
-
-        if ((item->type == MEDIA_DATA) == metadata && gets_item(p, item)) {
-            bad |= add_message(to, p, p->hs->stream->chunk_size, item,
-                               prologue->bytes + item->offset, timestamp);
+    for (uint32_t i = 0; prologue != NULL && prologue_item(prologue, i, &item);
+         i++) {
+        if ((item.type == MEDIA_DATA) == metadata && gets_item(p, &item)) {
+            bad |= add_message(to, p, p->hs->stream->chunk_size, &item,
+                               prologue->bytes + item.offset, timestamp);
         }
     }
     return bad;
@@ -118,15 +118,15 @@ count_headers(struct live_player *p)
 {
     const struct prologue *prologue = prologue_of(p->hs->stream);
     uint64_t video = 0, audio = 0;
+    struct prologue_item item;
 
-    for (uint32_t i = 0; prologue != NULL && i < prologue->count; i++) {
-        const struct prologue_item *item = &prologue->items[i];
-
-        if (!gets_item(p, item)) {
+    for (uint32_t i = 0; prologue != NULL && prologue_item(prologue, i, &item);
+         i++) {
+        if (!gets_item(p, &item)) {
             continue;
         }
-        video += item->type == MEDIA_VIDEO ? item->len : 0;
-        audio += item->type == MEDIA_AUDIO ? item->len : 0;
+        video += item.type == MEDIA_VIDEO ? item.len : 0;
+        audio += item.type == MEDIA_AUDIO ? item.len : 0;
     }
     player_count(p, video, audio);
 }

@@ -337,6 +337,7 @@ count(struct found found, uint64_t video, uint64_t audio)
     int64_t now = clock_ms();
     uint32_t lasts = atomic_load_explicit(&r->lasts, memory_order_relaxed);
 
+    lasts = lasts < LIVE_VIEWER_MAX ? lasts : (uint32_t)LIVE_VIEWER_MAX;
     atomic_store_explicit(&r->until_ms, now + lasts, memory_order_relaxed);
     meter_add_shared(&r->meter, now, video, audio);
 }

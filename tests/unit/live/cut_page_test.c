@@ -66,6 +66,40 @@ test_publisher_returns(void **state)
     assert_true(cut.ended < cut.time);
 }
 
+/* The last cut of a publisher that left, as another process has spoilt it: the
+ * next one begins anew, and comes to an end with each frame. */
+static void
+test_return_to_a_spoilt_page(void **state)
+{
+    static const uint64_t wrong[] = { 0, UINT64_C(1) << 40, UINT64_MAX };
+    struct publishing p = { true, true, 0, 4900, 25, 2000 };
+    struct live_cuts before, c;
+
+    (void)state;
+    publish(p);
+    for (size_t i = 0; i < 2 * sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct cut_page *page = cut_page_of(s);
+        uint64_t next = atomic_load(&page->next);
+
+        before = find();
+        stream_leave(s);
+        if (i % 2 == 0) {
+            page->cuts[(next - 1) % LIVE_CUT_RING].number = wrong[i / 2];
+        } else {
+            atomic_store(&page->next, wrong[i / 2]);
+        }
+        atomic_store(&page->heard, INT64_MIN);
+        come_back();
+        header_of_pictures(0);
+        header_of_sound(0);
+        publish(p);
+        c = find();
+        assert_int_not_equal(c.word, before.word);
+        assert_true(c.end > c.run);
+        assert_true(c.end < UINT64_C(1) << 41);
+    }
+}
+
 static void
 test_return_after_the_hold(void **state)
 {
@@ -272,9 +306,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_publisher_returns),    TEST(test_return_after_the_hold),
-        TEST(test_numbers_go_on),        TEST(test_killed_between_two_stores),
-        TEST(test_killed_at_any_moment), TEST(test_stays_for_its_list),
+        TEST(test_return_to_a_spoilt_page),   TEST(test_publisher_returns),
+        TEST(test_return_after_the_hold),     TEST(test_numbers_go_on),
+        TEST(test_killed_between_two_stores), TEST(test_killed_at_any_moment),
+        TEST(test_stays_for_its_list),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

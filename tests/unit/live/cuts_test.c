@@ -283,6 +283,20 @@ test_sound_never_goes_back(void **state)
     }
 }
 
+static void
+test_a_part_is_no_longer_than_a_segment(void **state)
+{
+    struct publishing p = { true, true, 0, 9900, 25, 2000 };
+    struct live_cuts c;
+
+    (void)state;
+    publish(p);
+    atomic_store(&cut_run_of(cut_page_of(s))->part_target, UINT32_MAX);
+    c = find();
+    assert_int_equal(c.target, 2000);
+    assert_int_equal(c.part_target, 2000);
+}
+
 /* An attacker wrote the page: readers answer something. */
 static void
 test_any_page(void **state)
@@ -339,6 +353,7 @@ main(void)
         TEST(test_bytes_of_frames),
         TEST(test_an_hour_of_sound),
         TEST(test_sound_never_goes_back),
+        TEST(test_a_part_is_no_longer_than_a_segment),
         TEST(test_any_page),
     };
 

@@ -55,16 +55,43 @@ static bool
 has(enum media_type type, uint8_t track, struct str payload)
 {
     const struct prologue *p = prologue_of(s);
+    struct prologue_item item;
 
-    for (uint32_t i = 0; p != NULL && i < p->count; i++) {
-        const struct prologue_item *item = &p->items[i];
-
-        if (item->type == type && item->track == track &&
-            str_eq(str_of(p->bytes + item->offset, item->len), payload)) {
+    for (uint32_t i = 0; p != NULL && prologue_item(p, i, &item); i++) {
+        if (item.type == type && item.track == track &&
+            str_eq(str_of(p->bytes + item.offset, item.len), payload)) {
             return true;
         }
     }
     return false;
+}
+
+/* What another process has spoilt leads nobody out of the segment. */
+static void
+test_spoilt_items(void **state)
+{
+    static const uint32_t wrong[] = { PROLOGUE_BYTES + 1, 1u << 31,
+                                      UINT32_MAX };
+    struct prologue_item item;
+    struct prologue *p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        put_late(MEDIA_VIDEO, MEDIA_HEADER, STR("video"));
+        put_late(MEDIA_AUDIO, MEDIA_HEADER, STR("audio"));
+        p = (struct prologue *)(uintptr_t)prologue_of(s);
+        p->count = wrong[i];
+        assert_false(prologue_item(p, PROLOGUE_ITEMS, &item));
+        p->items[0].len = wrong[i];
+        assert_true(prologue_item(p, 0, &item));
+        assert_int_equal(item.len, 0);
+        p->items[1].offset = wrong[i];
+        assert_true(prologue_item(p, 1, &item));
+        assert_int_equal(item.offset, 0);
+        p->used = wrong[i];
+        put_late(MEDIA_AUDIO, MEDIA_HEADER, STR("other"));
+        assert_true(has(MEDIA_AUDIO, 0, STR("other")));
+    }
 }
 
 static void
@@ -256,6 +283,7 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(test_spoilt_items),
         TEST(test_newest_of_each_kind),
         TEST(test_readers_keep_what_they_saw),
         TEST(test_forgotten),

@@ -115,6 +115,19 @@ test_ends_when_it_does_not_come(void **state)
     assert_int_equal(taken(), 1);
 }
 
+/* Whatever stands in its record. */
+static void
+test_a_request_counts_for_no_longer_than_any_may(void **state)
+{
+    struct session_record *r = &arena.sessions[0];
+
+    (void)state;
+    come(1, "live/a");
+    atomic_store(&r->lasts, UINT32_MAX);
+    assert_true(take(1, "live/a"));
+    assert_true(atomic_load(&r->until_ms) <= clock_ms() + LIVE_VIEWER_MAX);
+}
+
 static void
 test_each_request_counts_for_its_time(void **state)
 {
@@ -314,6 +327,7 @@ main(void)
         TEST(test_known_by_id_and_name),
         TEST(test_names_that_are_too_long),
         TEST(test_ends_when_it_does_not_come),
+        TEST(test_a_request_counts_for_no_longer_than_any_may),
         TEST(test_each_request_counts_for_its_time),
         TEST(test_ends_with_its_stream),
         TEST(test_not_used_again_before_all_have_made_a_turn),
