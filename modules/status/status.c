@@ -98,7 +98,7 @@ check_state(const struct status *s)
 static struct check
 check_connections(const struct status *s)
 {
-    uint64_t open = atomic_load(&slot_at(slot_self())->connections);
+    uint64_t open = slot_connections(slot_self());
     int64_t limit = s->worker->generation->settings->worker_connections;
     struct check c = { "connections", open < (uint64_t)limit, "" };
 

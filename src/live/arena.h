@@ -277,6 +277,15 @@ shared_time(const _Atomic int64_t *at, int64_t most)
     return time < 0 ? 0 : time < most ? time : most;
 }
 
+/* Something that was counted, to be shown: more than is ever counted is 0. */
+static inline uint64_t
+shared_count(const _Atomic uint64_t *at)
+{
+    uint64_t n = atomic_load_explicit(at, memory_order_relaxed);
+
+    return n <= SLOT_COUNT_MOST ? n : 0;
+}
+
 /* No session record from here on was ever taken. */
 static inline uint32_t
 sessions_end(void)

@@ -77,10 +77,24 @@ totals_before(const struct meter *m, uint32_t first, uint64_t *video,
     }
 }
 
+/* No meter comes to more. */
+#define BYTES_MOST (UINT64_C(1) << 60)
+#define WINDOW_MOST (UINT64_C(1) << 50) /* in the window */
+
+static uint64_t
+total(const _Atomic uint64_t *bytes)
+{
+    uint64_t n = atomic_load_explicit(bytes, memory_order_relaxed);
+
+    return n <= BYTES_MOST ? n : 0;
+}
+
 static uint64_t
 speed(uint64_t now, uint64_t before, int64_t ms)
 {
-    return now > before ? (now - before) * 8 * 1000 / (uint64_t)ms : 0;
+    return now > before && now - before <= WINDOW_MOST
+               ? (now - before) * 8 * 1000 / (uint64_t)ms
+               : 0;
 }
 
 struct meter_view
@@ -91,8 +105,8 @@ meter_read(const struct meter *m, int64_t now, int64_t started_ms)
     int64_t begin = (int64_t)(first - 1) * METER_BUCKET_MS;
     uint32_t last = atomic_load_explicit(&m->bucket, memory_order_acquire);
     struct meter_view v = {
-        .video = atomic_load_explicit(&m->video, memory_order_relaxed),
-        .audio = atomic_load_explicit(&m->audio, memory_order_relaxed),
+        .video = total(&m->video),
+        .audio = total(&m->audio),
     };
     uint64_t video, audio;
     int64_t span;

@@ -79,7 +79,8 @@ meter_add(struct meter *m, int64_t now, uint64_t video, uint64_t audio)
 void meter_add_shared(struct meter *m, int64_t now, uint64_t video,
                       uint64_t audio);
 
-/* Anybody: now is clock_ms(), started_ms the start of the session or stream.
+/* Anybody, who believes no number that no meter comes to: it is 0.  now is
+ * clock_ms(), started_ms the start of the session or stream.
  * One younger than the window has the speed over its whole life, at least half
  * a second. */
 struct meter_view meter_read(const struct meter *m, int64_t now,

@@ -179,7 +179,7 @@ copy_record(const struct session_record *r, struct live_session_view *v)
     v->audio_bytes = m.audio;
     v->video_speed = m.video_speed;
     v->audio_speed = m.audio_speed;
-    v->dropped = atomic_load_explicit(&r->dropped, memory_order_relaxed);
+    v->dropped = shared_count(&r->dropped);
     v->started_ms = started;
     copy_text(r, v);
 }

@@ -165,5 +165,5 @@ measure_view(struct stream *s, struct live_stream_view *v)
     v->fps = atomic_load_explicit(&s->fps, memory_order_relaxed);
     v->gop_ms = atomic_load_explicit(&s->gop_ms, memory_order_relaxed);
     v->gop_frames = atomic_load_explicit(&s->gop_frames, memory_order_relaxed);
-    v->key_frames = atomic_load_explicit(&s->key_frames, memory_order_relaxed);
+    v->key_frames = shared_count(&s->key_frames);
 }

@@ -180,9 +180,9 @@ view_stream(struct stream *s, const struct tally_stream *t,
     v->live = stream_is_live(s);
     v->video_codec = (uint8_t)atomic_load(&s->video_codec);
     v->audio_codec = (uint8_t)atomic_load(&s->audio_codec);
-    v->frames = atomic_load(&s->tail);
-    v->bytes = atomic_load(&s->bytes);
-    v->dropped = atomic_load(&s->dropped);
+    v->frames = shared_count(&s->tail);
+    v->bytes = shared_count(&s->bytes);
+    v->dropped = shared_count(&s->dropped);
     v->memory = memory_of(s);
     v->players = t->players;
     v->skipped = t->skipped;

@@ -192,9 +192,10 @@ show_slot(struct control_call *call, uint32_t number, const struct child *c)
                                     ? slot_state_name(state)
                                     : child_state(c)));
     control_cell_int(call, seconds_since(atomic_load(&card->started_ms)));
-    control_cell_int(call, (int64_t)atomic_load(&s->connections));
-    control_cell_int(call, (int64_t)atomic_load(&s->pumps));
-    control_cell_int(call, (int64_t)atomic_load(&s->accepted));
+    control_cell_int(call, (int64_t)slot_connections(number));
+    control_cell_int(call,
+                     (int64_t)slot_number(&s->pumps, SLOT_CONNECTIONS_MOST));
+    control_cell_int(call, (int64_t)slot_number(&s->accepted, SLOT_COUNT_MOST));
     control_cell_int(call, resident_kb(pid));
     control_cell_int(call, c != NULL ? c->attempt : 0);
     control_cell_int(call, 0);
@@ -394,18 +395,18 @@ open_files(void)
     return count;
 }
 
-/* Of the worker that has most. */
+/* Of the worker that has most; as it says, so no more than the limit. */
 static int64_t
-most_connections(void)
+most_connections(int64_t limit)
 {
-    uint64_t most = 0;
+    int64_t most = 0;
 
     for (uint32_t i = 1; i < slots_count(); i++) {
-        uint64_t here = slot_connections(i);
+        int64_t here = (int64_t)slot_connections(i);
 
         most = here > most ? here : most;
     }
-    return (int64_t)most;
+    return most < limit ? most : limit;
 }
 
 static enum control_result
@@ -418,8 +419,8 @@ on_limits(struct control_call *call)
     live_memory(&v);
     getrlimit(RLIMIT_NOFILE, &files);
     control_table(call, limit_columns);
-    show_limit(call, "worker_connections", most_connections(),
-               s->worker_connections);
+    show_limit(call, "worker_connections",
+               most_connections(s->worker_connections), s->worker_connections);
     show_limit(call, "live.memory", (int64_t)v.used * v.segment_size,
                (int64_t)v.segments * v.segment_size);
     show_limit(call, "live.max_streams", v.streams, s->live.max_streams);

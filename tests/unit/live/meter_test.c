@@ -104,6 +104,25 @@ test_steady(void **state)
     assert_near(meter_read(&m, START + 60000, START).audio_speed, 2000);
 }
 
+/* Somebody has written over it. */
+static void
+test_no_more_than_can_be(void **state)
+{
+    static const uint64_t wrong[] = { UINT64_MAX, UINT64_C(1) << 62,
+                                      (UINT64_C(1) << 60) + 1 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        feed(0, 10000);
+        atomic_store(&m.video, wrong[i]);
+        assert_int_equal(meter_read(&m, START + 10000, START).video, 0);
+        assert_int_equal(video_speed(10000), 0);
+        atomic_store(&m.video, UINT64_C(1) << 60);
+        assert_int_equal(video_speed(10000), 0);
+        meter_clear(&m);
+    }
+}
+
 /* Whenever one looks, within 2 %. */
 static void
 test_at_any_time(void **state)
@@ -218,6 +237,7 @@ main(void)
         TEST(test_totals),
         TEST(test_young),
         TEST(test_steady),
+        TEST(test_no_more_than_can_be),
         TEST(test_at_any_time),
         TEST(test_falls_to_nothing),
         TEST(test_after_a_silence),
