@@ -9,7 +9,7 @@
 
 #include "proc/slot.h"
 
-/* What this process has open, which nobody else can write to. */
+/* Numbers of this process, to which nobody else can write. */
 static struct {
     slot_owner process; /* whose numbers these are: a fork brings another */
     int32_t gauges[SERVER_GAUGES][SERVERS_MAX];
@@ -60,7 +60,7 @@ own_gauge(unsigned which, int place)
     return &own.gauges[which][place];
 }
 
-/* What this process has open; mends what the others see of it. */
+/* Returns what this process has open; mends what the others see of it. */
 static int32_t
 tell_own(unsigned which, int place)
 {

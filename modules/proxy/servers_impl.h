@@ -1,5 +1,5 @@
 /*
- * What servers.c and servers_count.c know of the shared memory.
+ * The shared memory, for servers.c and servers_count.c.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -186,8 +186,8 @@ fails_may_not_count_at_all(void **state)
     assert_int_equal(servers_gate(s, NOW), SERVER_OPEN);
 }
 
-/* Whatever a process has written: the server is asked again as soon as its
- * settings say, and nobody has to look at it meanwhile. */
+/* The server is asked again as soon as its settings say, whatever a process has
+ * written, and nobody has to look at it meanwhile. */
 static void
 it_is_shut_no_longer_than_the_settings_say(void **state)
 {

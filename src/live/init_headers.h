@@ -32,8 +32,8 @@ struct prologue_writer {
 
 /* The one in force; NULL when there is none.  Good until the turn ends. */
 const struct prologue *prologue_of(struct stream *s);
-/* A copy of its item i; false: it has no more.  Whatever stands there, the
- * bytes lie within. */
+/* A copy of its item i; false: it has no more.  The bytes lie within, whatever
+ * stands there. */
 bool prologue_item(const struct prologue *p, uint32_t i,
                    struct prologue_item *item);
 

@@ -20,7 +20,7 @@ struct told {
     _Atomic uint64_t gap;  /* what the sum is away from it */
 };
 
-/* Master: looks at it, given the sum.  What it has come to. */
+/* Master: looks at it, given the sum; returns what it has come to. */
 int64_t told_look(struct told *t, uint64_t sum);
 
 /* Another process: what the master saw, which is read before the sum, because
