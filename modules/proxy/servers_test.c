@@ -241,6 +241,82 @@ the_newest_settings_say_how_long(void **state)
                      NOW + 4000);
 }
 
+/* Fails count from now on where the first was at a time that cannot be. */
+static void
+windows_that_cannot_be_are_none(void **state)
+{
+    const struct server_rules wide = { .max_fails = 3,
+                                       .fail_timeout = SERVERS_TIMEOUT_MAX };
+    const int64_t late = 10 * (int64_t)SERVERS_TIMEOUT_MAX;
+    const struct {
+        const char *name;
+        int64_t first, now;
+    } cases[] = { { "window:1", late + 1000000, late },
+                  { "window:2", -1000000, NOW } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int s = learn(cases[i].name);
+
+        servers_fail(s, &wide, cases[i].first, STR("x"));
+        servers_fail(s, &wide, cases[i].first, STR("x"));
+        assert_false(servers_fail(s, &wide, cases[i].now, STR("x")));
+        assert_int_equal(servers_gate(s, cases[i].now), SERVER_OPEN);
+    }
+}
+
+static void
+verdicts_that_cannot_be_are_none(void **state)
+{
+    int s = learn("verdict:1");
+    struct server_story story;
+
+    (void)state;
+    servers_set_check(
+        s, NOW,
+        &(struct server_verdict){ (enum server_check)99, 1000, STR_NONE });
+    assert_int_equal(servers_check(s, NOW), SERVER_UNCHECKED);
+    servers_story(s, NOW - 1, &story); /* it is to come */
+    assert_int_equal(story.checked_ms, 0);
+    servers_set_check(
+        s, -7, &(struct server_verdict){ SERVER_CHECKED_UP, 1, STR_NONE });
+    servers_story(s, NOW, &story);
+    assert_int_equal(story.checked_ms, 0);
+}
+
+/* A turn that began before another process brought it back sees it as back
+ * now; what is further ahead, or before all time, is no time. */
+static void
+it_is_back_since_a_time_that_can_be(void **state)
+{
+    int s = learn("since:1");
+
+    (void)state;
+    servers_set_drained(s, true, NOW);
+    servers_set_drained(s, false, NOW);
+    assert_int_equal(servers_back(s, NOW - 1), NOW - 1);
+    assert_int_equal(servers_back(s, NOW - 100000), 0);
+    servers_set_drained(s, true, NOW);
+    servers_set_drained(s, false, -NOW);
+    assert_int_equal(servers_back(s, NOW), 0);
+}
+
+/* A cut name would be another server's. */
+static void
+names_that_are_too_long_have_no_place(void **state)
+{
+    char longest[SERVERS_NAME_MAX + SERVERS_UPSTREAM_MAX];
+    int end = servers_end();
+
+    (void)state;
+    memset(longest, 'x', sizeof(longest));
+    assert_int_equal(learn_of(STR("api"), str_of(longest, SERVERS_NAME_MAX), 1),
+                     -1);
+    assert_int_equal(
+        learn_of(str_of(longest, SERVERS_UPSTREAM_MAX), STR("a:1"), 1), -1);
+    assert_int_equal(servers_end(), end);
+}
+
 /* ---- checks, the operator ---- */
 
 static void
@@ -460,6 +536,10 @@ main(void)
         cmocka_unit_test(fails_that_are_too_far_apart_do_not),
         cmocka_unit_test(one_request_tries_and_its_answer_decides),
         cmocka_unit_test(fails_may_not_count_at_all),
+        cmocka_unit_test(windows_that_cannot_be_are_none),
+        cmocka_unit_test(verdicts_that_cannot_be_are_none),
+        cmocka_unit_test(it_is_back_since_a_time_that_can_be),
+        cmocka_unit_test(names_that_are_too_long_have_no_place),
         cmocka_unit_test(it_is_shut_no_longer_than_the_settings_say),
         cmocka_unit_test(it_is_never_shut_where_fails_do_not_count),
         cmocka_unit_test(the_newest_settings_say_how_long),

@@ -170,19 +170,6 @@ test_a_place_that_another_writes_to(void **state)
     expect(8, 9, "i");
 }
 
-/* A writer that was held up for more than a round. */
-static void
-test_a_newer_record_stays(void **state)
-{
-    struct recent_record out;
-
-    (void)state;
-    put_letters('a', 'd');
-    *state_of(1) = 100 << 23;
-    put_letters('e', 'e');
-    assert_false(recent_next(ring, 4, &out));
-}
-
 static void
 test_a_time_that_cannot_be(void **state)
 {
@@ -345,8 +332,6 @@ main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_place_that_another_writes_to,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_newer_record_stays, set_up,
-                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_time_that_cannot_be, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_cleared, set_up, tear_down),
