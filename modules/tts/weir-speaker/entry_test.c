@@ -575,9 +575,7 @@ nothing_crashes(void **nothing)
     assert_int_equal(seen->begun, requests);
     if (requests - first >= BATCH) {
         assert_true(seen->spoken + seen->too_long > (requests - first) / 4);
-        /* It reads outside its tables: where weir lies decides how often that
-         * ends it. */
-        assert_true(library_crashes <= 1 + (requests - first) / 50);
+        assert_true(library_crashes <= 1 + (requests - first) / 200);
         assert_true(seen->ssml > 0 && seen->variants > 0 &&
                     seen->controls > 0 && seen->breaks > 0 && seen->longs > 0);
     }
