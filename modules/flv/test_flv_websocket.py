@@ -490,7 +490,7 @@ def test_tls(weir, certificates):
     f = Feed(w.rtmp, size=70_000).head().frames(3)
     h = Http.__new__(Http)
     h.sock, h.buffer = tls_files.connect(w.port("https"),
-                                         certificates.root), b""
+                                         certificates.root), bytearray()
     c = WsPlayer(None, http=h)
     c.read_until("video 2")
     f.frames(30)
@@ -523,6 +523,7 @@ def open_browser():
     b.quit()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", PLAYERS)
 def test_players_in_chromium(weir, browser, name):
     script, name_there = PLAYERS[name]

@@ -75,8 +75,8 @@ def test_open_requests_that_nobody_has(weir, servers):
                  if r["name"] == "processes")
     p = Poker(w)
     for place in range(2):
-        for slot in range(slots):
-            p.write(f"{TABLE}.gauges[{place * slots + slot}]", 1000)
+        p.write_all([f"{TABLE}.gauges[{place * slots + slot}]"
+                     for slot in range(slots)], 1000)
     wait_for(lambda: serves(w), 3, "workers know what they have open")
     wait_for(lambda: all(r["open"] == 0 for r in shown(w).values()), 3,
              "nothing is open")
@@ -92,11 +92,9 @@ def test_counters_never_fall(weir, servers, value):
     wait_for(lambda: sum(map(told(w).get, names)) == 20, 3, "all are counted")
     before = told(w)
     assert ctl(w, "show", "metrics").returncode == 0  # the master looks
-    for place in range(2):
-        for row in range(ROWS):
-            for which in range(COUNTS):
-                p.write(f"{TABLE}.shared.rows[{place}][{row}].counts[{which}]",
-                        value)
+    p.write_all([f"{TABLE}.shared.rows[{place}][{row}].counts[{which}]"
+                 for place in range(2) for row in range(ROWS)
+                 for which in range(COUNTS)], value)
     after = told(w)
     for name, was in before.items():
         if "_total" in name:

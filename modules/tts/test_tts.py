@@ -367,7 +367,7 @@ def test_a_slow_client_gets_all_of_it(weir):
         # The only slot is free again while this reader does nothing.
         assert all(Sound(say(w, f"number {n}").body).seconds > 0.3
                    for n in range(3))
-        c.buffer = b"x: y\r\n\r\n" + c.buffer
+        c.buffer[:0] = b"x: y\r\n\r\n"
         c.head = lambda: a
         c._until(b"\r\n\r\n")
         assert Sound(c.answer().body).seconds > 200

@@ -191,18 +191,22 @@ class Poker:
 
     def write(self, path, value, pid=None):
         """Whether it could."""
-        return self._at(path, pid, lambda victim, at, width:
-                        victim.write(at, width, value))
+        return self.write_all([path], value, pid)
+
+    def write_all(self, paths, value, pid=None):
+        """Whether it could, all of them."""
+        return all(self._at(paths, pid, lambda victim, at, width:
+                            victim.write(at, width, value)))
 
     def read(self, path, pid=None):
-        return self._at(path, pid, Victim.read)
+        return self._at([path], pid, Victim.read)[0]
 
-    def _at(self, path, pid, what):
+    def _at(self, paths, pid, what):
         victim = Victim(pid or self.w.workers()[0], self.words.regions)
-        word = self.words.at(path)
+        words = map(self.words.at, paths)
         try:
-            return what(victim, word.place(random.Random(0), victim.pages),
-                        word.width)
+            return [what(victim, w.place(random.Random(0), victim.pages),
+                         w.width) for w in words]
         finally:
             victim.close()
 

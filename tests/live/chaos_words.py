@@ -239,6 +239,7 @@ class Words:
             self.list = self._make(program_base(pid))
         finally:
             os.close(self.memory)
+        self.named = {without_places(w.path): w for w in reversed(self.list)}
 
     def region_of(self, address):
         for r in self.regions:
@@ -250,12 +251,10 @@ class Words:
         """The word of a path with its own numbers: "slot.table.slots[3].pid".
         """
         numbers_of = [int(n) for n in re.findall(r"\[(\d+)\]", path)]
-        for w in self.list:
-            if without_places(w.path) == without_places(path):
-                steps = [(offset, Step(step.stride, step.count, n)) for
-                         (offset, step), n in zip(w.steps, numbers_of)]
-                return Word(path, w.address, steps, w.offset, w.width)
-        raise KeyError(path)
+        w = self.named[without_places(path)]
+        steps = [(offset, Step(step.stride, step.count, n)) for
+                 (offset, step), n in zip(w.steps, numbers_of)]
+        return Word(path, w.address, steps, w.offset, w.width)
 
     # ---- from variables to roots ----
 

@@ -31,7 +31,7 @@ class FlvPlayer:
             return self._chunk()
         if not self.http.buffer:
             self.http._more()
-        data, self.http.buffer = self.http.buffer, b""
+        data, self.http.buffer = self.http.buffer, bytearray()
         return data
 
     def _chunk(self):

@@ -41,7 +41,7 @@ class Http:
         if source:
             self.sock.bind((source, 0))
         self.sock.connect(path or (host, port))
-        self.buffer = b""
+        self.buffer = bytearray()
 
     def __enter__(self):
         return self
@@ -73,13 +73,15 @@ class Http:
     def _until(self, mark):
         while mark not in self.buffer:
             if not self._more():
-                raise EOFError(f"ended before {mark!r}: {self.buffer!r}")
-        part, _, self.buffer = self.buffer.partition(mark)
+                raise EOFError(f"ended before {mark!r}: {bytes(self.buffer)!r}")
+        end = self.buffer.index(mark)
+        part = bytes(self.buffer[:end])
+        del self.buffer[:end + len(mark)]
         return part
 
     def _exactly(self, count):
-        part = bytearray(self.buffer[:count])
-        self.buffer = self.buffer[count:]
+        part = self.buffer[:count]
+        del self.buffer[:count]
         while len(part) < count:
             data = self.sock.recv(min(1 << 18, count - len(part)))
             if not data:
@@ -88,13 +90,13 @@ class Http:
         return bytes(part)
 
     def _chunked(self):
-        body = b""
+        body = bytearray()
         while True:
             size = int(self._until(b"\r\n"), 16)
             body += self._exactly(size)
             if size == 0:
                 assert self._until(b"\r\n") == b""
-                return body
+                return bytes(body)
             assert self._exactly(2) == b"\r\n"
 
     def head(self):
@@ -113,7 +115,8 @@ class Http:
         else:
             while self._more():
                 pass
-            a.body, self.buffer = self.buffer, b""
+            a.body = bytes(self.buffer)
+            self.buffer.clear()
         return a
 
     def ended(self, timeout=5):

@@ -90,7 +90,7 @@ class Deaf(Http):
     """Takes some bytes into buffers of the system, and reads none."""
 
     def __init__(self, port):  # pylint: disable=super-init-not-called
-        self.buffer = b""
+        self.buffer = bytearray()
         self.sock = socket.socket()
         self.sock.settimeout(busy(10))
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
