@@ -5,6 +5,8 @@ import json
 import re
 import subprocess
 
+import pytest
+
 from downloads_help import downloads, media  # pylint: disable=W0611
 from http_client import get, request
 from patience import busy
@@ -12,6 +14,8 @@ from socket_help import PACKAGES
 from weir import HOSTS, TRACED, place, run, wait_for
 
 __all__ = ["downloads", "media"]  # fixtures
+
+pytestmark = pytest.mark.once
 
 with open("docs/downloads.md", encoding="utf-8") as page:
     TEXT = page.read()

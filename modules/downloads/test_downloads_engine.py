@@ -13,6 +13,8 @@ from media_server_help import MediaServer, closed_port, content
 from patience import busy
 from weir import wait_for
 
+pytestmark = pytest.mark.once
+
 __all__ = ["downloads", "media"]  # fixtures
 WAY = ["pending", "preparing", "downloading", "finished"]
 

@@ -15,6 +15,8 @@ from downloads_help import (downloads, media)  # pylint: disable=W0611
 from http_client import get
 from weir import wait_for
 
+pytestmark = pytest.mark.once
+
 __all__ = ["downloads", "media"]  # fixtures
 
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -171,6 +171,7 @@ def test_reports_of_renditions(weir, clips):
     p.stop()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("apart", [4, 10])
 def test_hls_js(weir, clips, apart):
     """It plays over the ends of segments without an error."""

@@ -330,6 +330,7 @@ window.told = () => ({ at, most, errors, holes: holes.slice(0, 5),
 </script>"""
 
 
+@pytest.mark.once
 def test_levels_are_switched_without_a_gap(weir):
     """hls.js goes up and down; nothing is missing at the seams."""
     w = start(weir)

@@ -256,6 +256,7 @@ video.play().catch(() => {});
 """
 
 
+@pytest.mark.once
 def test_chromium_plays_both(weir, tool):
     w = start(weir)
     with open(f"{w.prefix}/html/index.html", "w", encoding="ascii") as f:

@@ -16,6 +16,8 @@ from media import Tool
 from patience import busy
 from weir import wait_for
 
+pytestmark = pytest.mark.once
+
 # They begin one by one, when the page is there.
 AS_IT_COMES = {"url": TARGET, "numbered": True, "after": 2000}
 CATCHES_UP = {**AS_IT_COMES, "config": {"maxLiveSyncPlaybackRate": 1.1},

@@ -317,6 +317,7 @@ def check_starts(cues, seeks):
     assert judged > 2
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("mode", ["", "#low"])
 def test_hls_js_shows_both(weir, clips, mode):
     """A line is shown at the picture that it was sent with, and once; with low

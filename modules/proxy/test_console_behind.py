@@ -5,11 +5,15 @@ WebSocket."""
 import shutil
 import types
 
+import pytest
+
 from browser import Browser
 from exchange_help import at_root
 from flv_client import FlvPlayer
 from media import QUIET, Tool
 from weir import wait_for
+
+pytestmark = pytest.mark.once
 
 STAT = '{ path = "/stat"; module = "stat"; },'
 ROW = ".streams tbody tr"

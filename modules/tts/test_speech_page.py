@@ -13,6 +13,8 @@ from browser import AUTOPLAY, Browser
 from http_client import get, request
 from weir import wait_for
 
+pytestmark = pytest.mark.once
+
 TOP = 'tts = ( { name = "main"; voice = "en-us"; %s } );'
 LOCATIONS = '{ path = "/speech"; module = "tts"; },'
 

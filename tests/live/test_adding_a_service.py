@@ -16,6 +16,8 @@ from http_client import get, request
 from module_tree import ROOT, OUTPUT, VARIANT, configure, copy_tree, run_in
 from weir import HOSTS, TRACED
 
+pytestmark = pytest.mark.once
+
 PAGE = f"{ROOT}/docs/adding-a-service.md"
 
 
@@ -78,7 +80,6 @@ def clicks(made_once):
     return made_once("clicks", make_clicks)
 
 
-@pytest.mark.once
 def test_the_copy_changes_no_file_outside_its_folder(clicks):
     changed = subprocess.run(["git", "status", "--porcelain"], cwd=clicks,
                              capture_output=True, text=True, check=True).stdout
@@ -87,7 +88,6 @@ def test_the_copy_changes_no_file_outside_its_folder(clicks):
     run_in(clicks, "tests/lint/format", "modules/clicks")
 
 
-@pytest.mark.once
 def test_the_copy_runs_beside_the_original(clicks, weir, monkeypatch):
     monkeypatch.setattr(weir_py, "BINARY", f"{clicks}/{OUTPUT}/weir")
     w = weir(top='visits = { name = "v"; }; clicks = { name = "c"; };',

@@ -20,6 +20,8 @@ from patience import busy
 from rtmp_client import publisher
 from weir import configuration, free_port, wait_for
 
+pytestmark = pytest.mark.once
+
 STAT = '{ path = "/stat"; module = "stat"; },'
 DENIED = '{ path = "/stat"; module = "stat"; access = [ "deny all" ]; },'
 ROW = ".streams tbody tr"

@@ -13,6 +13,8 @@ from browser import Browser
 from media import QUIET, Tool, check
 from weir import configuration, wait_for
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def browser():

@@ -12,6 +12,8 @@ from patience import BUSY
 from test_console import ROW, STAT, console
 from weir import wait_for
 
+pytestmark = pytest.mark.once
+
 STREAMS = 200
 
 # Counts which rows are touched in three rounds of events.

@@ -18,6 +18,8 @@ from test_console import (DENIED, ROW, STAT, WATCH_LINK, console,
                           publish_picture)
 from weir import descendants, title, wait_for
 
+pytestmark = pytest.mark.once
+
 # Notes the addresses that the page asks for.
 NOTE_ASKED = """
 window.asked = [];

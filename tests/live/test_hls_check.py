@@ -6,6 +6,8 @@ import pytest
 from hls_multivariant import Multivariant
 from hls_playlist import RULES, Media, follows, merge, same
 
+pytestmark = pytest.mark.once
+
 HEAD = """\
 #EXTM3U
 #EXT-X-VERSION:9

@@ -13,6 +13,8 @@ import hls_ts
 import hls_vtt
 from hls_fmp4 import Fragments, Init, Timeline
 
+pytestmark = pytest.mark.once
+
 
 def box(kind, *bodies):
     body = b"".join(bodies)

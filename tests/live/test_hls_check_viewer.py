@@ -12,6 +12,8 @@ from http_client import Answer
 from test_hls_check import MULTIVARIANT, live, media, segment
 from test_hls_check_media import KEY, OTHER, fragment, init
 
+pytestmark = pytest.mark.once
+
 FRAMES = 25  # of a part of a second
 REPORTS = "".join(
     f'#EXT-X-RENDITION-REPORT:URI="f.m3u8?rendition={r}",'

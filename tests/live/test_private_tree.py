@@ -24,6 +24,8 @@ from patience import busy
 from private_tree import ORDINARY, PrivateTree, shipped
 from weir import descendants, read_text, stat_of, title, wait_for
 
+pytestmark = pytest.mark.once
+
 ROOT = os.geteuid() == 0
 OWNERS = [pytest.param("above", None, id="below-roots-folder"),
           pytest.param("own", None, id="roots-folder"),

@@ -173,6 +173,7 @@ def evil():
     b.quit()
 
 
+@pytest.mark.once
 def test_a_page_that_was_bound_to_this_machine(weir, evil):
     w = start(weir)
     before = key(w)
@@ -192,6 +193,7 @@ def test_a_page_that_was_bound_to_this_machine(weir, evil):
     assert ask(w, "GET", "/api/articles/1").status == 200
 
 
+@pytest.mark.once
 def test_a_page_that_asks_this_machine_across(weir, evil):
     """Without a name of its own for it: the answer is kept from the page by
     the browser, what it would change by weir."""

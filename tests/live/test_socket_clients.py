@@ -330,6 +330,7 @@ def talks(browser):
 
 
 @weir_only
+@pytest.mark.once
 @pytest.mark.parametrize("transports", TRANSPORTS, ids=IDS)
 def test_chromium(echo, browser, transports):
     server = echo()
@@ -345,6 +346,7 @@ def test_chromium(echo, browser, transports):
 
 
 @weir_only
+@pytest.mark.once
 def test_chromium_after_kill_of_the_channel(echo, browser):
     server = echo()
     w = server.weir

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import uuid
+import zlib
 
 import pytest
 
@@ -17,14 +18,31 @@ import weir as weir_py
 from weir import Weir
 
 LIMIT = 1800  # seconds a test may take
+COSTLY = 0.4   # seconds of a processor
+
+
+def in_turn(name, costs):
+    """Whether a test is run with this build.  Where $LIVE_TURN is given, a word
+    that changes with each change, costly ones are run with one of both builds:
+    with which, the word says."""
+    turn = os.environ.get("LIVE_TURN")
+    if not turn or costs.get(name, (0, 0))[1] < COSTLY:
+        return True
+    return zlib.crc32(f"{turn} {name}".encode()) & 1 == weir_py.SANITIZED
 
 
 def pytest_collection_modifyitems(config, items):
     """Soak tests run when they are asked for, and some with one build only."""
     left_out = [] if os.environ.get("WEIR_SOAK") else ["soak"]
     left_out += ["once"] if weir_py.SANITIZED else []
-    dropped = [i for i in items
-               if any(i.get_closest_marker(name) for name in left_out)]
+    from crowd import read_times  # a plugin that pytest loads after this one
+    costs = read_times()
+
+    def left(item):
+        return any(item.get_closest_marker(name) for name in left_out) or \
+            not item.get_closest_marker("once") and \
+            not in_turn(item.nodeid, costs)
+    dropped = [i for i in items if left(i)]
     config.hook.pytest_deselected(items=dropped)
     items[:] = [i for i in items if i not in dropped]
 
