@@ -1,0 +1,40 @@
+"""Which build runs a live test that costs much: one of both, always."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import pytest
+
+import weir as weir_py
+from weir_fixtures import COSTLY, in_turn
+
+NAMES = [f"test_{number}" for number in range(100)]
+COSTS = {name: (1, COSTLY) for name in NAMES}
+
+
+def run_with(monkeypatch, sanitized, costs=None):
+    monkeypatch.setattr(weir_py, "SANITIZED", sanitized)
+    return {name for name in NAMES if in_turn(name, costs or COSTS)}
+
+
+@pytest.mark.parametrize("turn", ["0", "c1a820ab", "93a4f124"])
+def test_a_costly_one_is_run_with_one(monkeypatch, turn):
+    monkeypatch.setenv("LIVE_TURN", turn)
+    with_both = [run_with(monkeypatch, False), run_with(monkeypatch, True)]
+    assert with_both[0] | with_both[1] == set(NAMES)
+    assert not with_both[0] & with_both[1]
+    assert all(len(half) > 20 for half in with_both)
+
+
+def test_another_change_draws_anew(monkeypatch):
+    monkeypatch.setenv("LIVE_TURN", "c1a820ab")
+    before = run_with(monkeypatch, True)
+    monkeypatch.setenv("LIVE_TURN", "93a4f124")
+    assert run_with(monkeypatch, True) != before
+
+
+@pytest.mark.parametrize("sanitized", [False, True])
+def test_all_are_run_without_a_word_or_cost(monkeypatch, sanitized):
+    monkeypatch.delenv("LIVE_TURN", raising=False)
+    assert run_with(monkeypatch, sanitized) == set(NAMES)
+    monkeypatch.setenv("LIVE_TURN", "c1a820ab")
+    cheap = {name: (1, COSTLY / 2) for name in NAMES}
+    assert run_with(monkeypatch, sanitized, cheap) == set(NAMES)
