@@ -112,6 +112,8 @@ class Writers:
                     self.made[title] = a.json()["id"]
                 else:
                     self.others.append((title, a.status, a.body))
+                    if a.status == 503:  # it may be done (store/store.h)
+                        self.unknown.add(title)
 
     def _delete(self, titles):
         with self.lock:  # from here on they may be gone

@@ -141,10 +141,10 @@ def test_players_get_what_was_sent(weir, clips, names):
 
 def test_over_http_flv(weir, clips):
     w = weir()
-    c = FlvPlayer(w.http, "room")
-    p = EnhancedPublisher(w.rtmp, tracks=[
-        Track(clips.make("hevc", seconds=2)),
-        Track(clips.make("aac", seconds=2))])
+    tracks = [Track(clips.make("hevc", seconds=2)),
+              Track(clips.make("aac", seconds=2))]
+    c = FlvPlayer(w.http, "room")  # it waits flv_wait for a publisher
+    p = EnhancedPublisher(w.rtmp, tracks=tracks)
     p.send(1)
     got = []
     while len(frames(got)) < len(p.sent):
