@@ -110,6 +110,8 @@ use(int64_t now)
     servers_open(place, -1);
     servers_gauge(place, SERVER_WAITING, -1);
     require(servers_opened(place) == 0);
+    servers_tell_open(place);
+    servers_look();
     servers_sweep(slot_self());
 }
 
