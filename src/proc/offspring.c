@@ -28,8 +28,10 @@ take(struct reading *r, const char *bytes, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (bytes[i] >= '0' && bytes[i] <= '9') {
             r->number = r->number * 10 + (bytes[i] - '0');
-        } else if (r->number != 0 && r->count < r->room) {
-            r->pids[r->count++] = r->number;
+        } else if (r->number != 0) {
+            if (r->count < r->room) {
+                r->pids[r->count++] = r->number;
+            }
             r->number = 0;
         }
     }
