@@ -20,6 +20,7 @@ from patience import busy
 
 BINARY = os.path.abspath(os.environ.get("WEIR", "build/weir"))
 SANITIZED = "sanitize" in BINARY  # several times slower
+FELL = "LeakSanitizer has encountered a fatal error"
 
 CONFIG = """
 worker_processes = {workers};
@@ -432,7 +433,8 @@ class Weir:
             family = {p: stat_of(p) for p in descendants(self.pid)}
             self.stop()
             self._check_children(family, problems)
-        if self.status != 0 and self.pid not in self._unlooked():
+        if self.status != 0 and \
+                (self.status, self.pid) not in [(1, p) for p in self._fallen()]:
             problems.append(f"exit status {self.status}")
         self._check_logs(problems)
         assert not problems, "\n".join(problems) + "\n" + self.log()[-6000:]
@@ -467,28 +469,28 @@ class Weir:
 
     def _sanitizer_report(self, name):
         """The leak checker of a child misses the master's log thread, which
-        a fork does not copy, and threads that are killed under its hands: that
-        is no report."""
+        a fork does not copy, and threads that are killed under its hands, and
+        may fall over them: that is no report."""
         no_report = ("was not suspended. False leaks",
-                     "Unable to get registers from thread")
-        if int(name.rsplit(".", 1)[1]) in self._unlooked():
-            return []
+                     "Unable to get registers from thread",
+                     "Tracer caught signal", FELL, "==HINT: ")
         lines = [line for line in
                  read_text(f"{self.prefix}/sanitizer/{name}").splitlines()
                  if not any(words in line for words in no_report)]
         return ["\n".join(lines)[:6000]] if lines else []
 
-    def _unlooked(self):
-        """Processes whose leak checker itself fell, at their end, over a thread
-        that begins or ends just then: their exit status 1 is its own."""
+    def _fallen(self):
+        """Processes whose leak checker fell at their end, over a thread that
+        began or ended just then, and that have no other report: their exit
+        status 1 is the checker's."""
         folder = f"{self.prefix}/sanitizer"
-        return {int(name.rsplit(".", 1)[1]) for name in os.listdir(folder)
-                if "Tracer caught signal" in read_text(f"{folder}/{name}")}
+        return [int(name.rsplit(".", 1)[1]) for name in os.listdir(folder)
+                if FELL in read_text(f"{folder}/{name}") and
+                not self._sanitizer_report(name)]
 
     def _check_logs(self, problems):
-        unlooked = self._unlooked()
         allowed = self.allowed + [rf"\(pid {pid}\) ended with status 1$"
-                                  for pid in unlooked]
+                                  for pid in self._fallen()]
         for line in self.log().splitlines():
             if "[alert]" in line and \
                     not any(re.search(a, line) for a in allowed):
