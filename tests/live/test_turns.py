@@ -1,22 +1,25 @@
-"""Which build runs a live test that costs much: one of both, always."""
+"""Which build runs a live test: one of both, always."""
 # SPDX-License-Identifier: BSD-2-Clause
+
+from types import SimpleNamespace
 
 import pytest
 
 import weir as weir_py
-from weir_fixtures import COSTLY, in_turn
+from weir_fixtures import in_turn
 
 NAMES = [f"test_{number}" for number in range(100)]
-COSTS = {name: (1, COSTLY) for name in NAMES}
+PLAIN = SimpleNamespace()
+ASKS = SimpleNamespace(SANITIZED=False)
 
 
-def run_with(monkeypatch, sanitized, costs=None):
+def run_with(monkeypatch, sanitized, module=PLAIN):
     monkeypatch.setattr(weir_py, "SANITIZED", sanitized)
-    return {name for name in NAMES if in_turn(name, costs or COSTS)}
+    return {name for name in NAMES if in_turn(name, module)}
 
 
 @pytest.mark.parametrize("turn", ["0", "c1a820ab", "93a4f124"])
-def test_a_costly_one_is_run_with_one(monkeypatch, turn):
+def test_each_is_run_with_one(monkeypatch, turn):
     monkeypatch.setenv("LIVE_TURN", turn)
     with_both = [run_with(monkeypatch, False), run_with(monkeypatch, True)]
     assert with_both[0] | with_both[1] == set(NAMES)
@@ -32,9 +35,12 @@ def test_another_change_draws_anew(monkeypatch):
 
 
 @pytest.mark.parametrize("sanitized", [False, True])
-def test_all_are_run_without_a_word_or_cost(monkeypatch, sanitized):
+def test_all_are_run_without_a_word(monkeypatch, sanitized):
     monkeypatch.delenv("LIVE_TURN", raising=False)
     assert run_with(monkeypatch, sanitized) == set(NAMES)
+
+
+@pytest.mark.parametrize("sanitized", [False, True])
+def test_those_that_ask_for_the_build_are_run_with_both(monkeypatch, sanitized):
     monkeypatch.setenv("LIVE_TURN", "c1a820ab")
-    cheap = {name: (1, COSTLY / 2) for name in NAMES}
-    assert run_with(monkeypatch, sanitized, cheap) == set(NAMES)
+    assert run_with(monkeypatch, sanitized, ASKS) == set(NAMES)

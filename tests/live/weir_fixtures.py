@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import os
 import signal
+import socket
 import sys
 import uuid
 
@@ -17,16 +18,17 @@ import tls_files
 import weir as weir_py
 from weir import Weir
 
-LIMIT = 1800  # seconds a test may take
-COSTLY = 0.4  # seconds of a processor
+LIMIT = 600  # seconds a test may take
+SILENCE = 120  # seconds that a socket of a test waits, if it does not say
 
 
-def in_turn(name, costs):
+def in_turn(name, module):
     """Whether a test is run with this build.  Where $LIVE_TURN is given, a word
-    that changes with each change, costly ones are run with one of both builds:
-    with which, the word says."""
+    that changes with each change, a test is run with one of both builds: with
+    which, the word says.  Tests of a module that asks for the build (SANITIZED)
+    look at other things with each, and are run with both."""
     turn = os.environ.get("LIVE_TURN")
-    if not turn or costs.get(name, (0, 0))[1] < COSTLY:
+    if not turn or hasattr(module, "SANITIZED"):
         return True
     drawn = hashlib.sha256(f"{turn} {name}".encode()).digest()[0]
     return drawn & 1 == weir_py.SANITIZED
@@ -36,13 +38,11 @@ def pytest_collection_modifyitems(config, items):
     """Soak tests run when they are asked for, and some with one build only."""
     left_out = [] if os.environ.get("WEIR_SOAK") else ["soak"]
     left_out += ["once"] if weir_py.SANITIZED else []
-    from crowd import read_times  # a plugin that pytest loads after this one
-    costs = read_times()
 
     def left(item):
         return any(item.get_closest_marker(name) for name in left_out) or \
             not item.get_closest_marker("once") and \
-            not in_turn(item.nodeid, costs)
+            not in_turn(item.nodeid, item.module)
     dropped = [i for i in items if left(i)]
     config.hook.pytest_deselected(items=dropped)
     items[:] = [i for i in items if i not in dropped]
@@ -58,6 +58,7 @@ def bounded(request):
     def late(_number, _frame):
         raise TooLong(f"the test took longer than {LIMIT} s")
 
+    socket.setdefaulttimeout(SILENCE)
     if request.node.get_closest_marker("soak"):
         yield
         return
