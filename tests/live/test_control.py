@@ -19,8 +19,8 @@ from flv_client import FlvPlayer
 from http_client import Http, get
 from patience import busy
 from rtmp_client import Closed, Rtmp, player
-from weir import (SANITIZED, configuration, descriptors, place, resident, run,
-                  wait_for)
+from weir import (SANITIZED, configuration, count_open, descriptors, place,
+                  resident, run, wait_for)
 
 TABLES = {
     "show proc": "slot pid name gen state uptime_s conns pumps accepted "
@@ -481,8 +481,11 @@ def test_errors_of_filters_limits_and_time(weir):
         c.raw("GET /late HT")
         assert c.answer().status == 408
     wait_for(w.settled, 5)
-    some = [socket.create_connection(("127.0.0.1", w.http))
+    # Where heads may come late, and the worker has taken all of them.
+    some = [socket.create_connection(("127.0.0.1", w.port("http", 1)))
             for _ in range(3)]
+    wait_for(lambda: sum(count_open(pid) for pid in w.workers()) >=
+             sum(w.at_start.values()) + 3, 5, "three connections")
     with socket.create_connection(("127.0.0.1", w.rtmp)) as s:
         assert s.recv(1) == b""
     for s in some:

@@ -20,7 +20,9 @@ from weir import free_port, wait_for
 EXTRA = 4        # ports that come and go
 STAY = 5         # reloads that publishers and players stay for
 WORKERS = (2, 4, 1, 3, 2)
-TOP = ('keepalive_min_timeout = "1h"; '
+# Guests stay for STAY reloads, and each generation between has workers that
+# end when their last connection does.
+TOP = ('keepalive_min_timeout = "1h"; max_generations = 16; '
        'egress = [ "allow loopback", "deny all" ];')
 CONTROL = ('{ path = "/control"; module = "relay"; '
            'rate = { rate = "100000/s"; }; },')
