@@ -29,10 +29,10 @@ def death(d, victim):
     d.weir.allowed += ["fetcher", "keeper"]
     keeper, = d.processes("weir: keeper")
     os.kill(keeper, signal.SIGSTOP)
-    yield
     old, = d.processes(f"weir: {victim}")
-    os.kill(old, signal.SIGKILL)
+    yield
     with suppress(ProcessLookupError):  # the watchdog was quicker
+        os.kill(old, signal.SIGKILL)
         os.kill(keeper, signal.SIGCONT)
     wait_for(lambda: d.processes(f"weir: {victim}") not in ([], [old]), 20,
              "another one")

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 
 from control_client import ctl
-from feed import Feed, read_until
+from feed import Feed, read_two_keys, read_until
 from http_client import Http, get, request
 from keys_help import KEYED, error, keeper, key_of
 from patience import busy
@@ -80,7 +80,7 @@ def test_start_and_stop(weir, control):
     assert shown["attempts"] == 1 and shown["failures"] == 0
     assert shown["failed"] is None and shown["last_failure"] == ""
     with player(w.rtmp, "live", "a") as p:
-        read_until(p, "key 25")
+        read_two_keys(p)
     wait_for(lambda: relays(w)[0]["frames"] > 25, 3, "counted frames")
     wait_for(lambda: relays(w)[0]["bytes"] > 25000, 3, "counted bytes")
     assert task(w, url=url) == OK

@@ -4,7 +4,7 @@
 import re
 
 from control_client import ctl
-from feed import Feed, read_until
+from feed import Feed, read_two_keys, read_until
 from rtmp_client import player
 from test_relay_api import CONTROL, OK, control, relayer, relays, task
 from weir import configuration, place, run, wait_for
@@ -37,7 +37,7 @@ def test_a_push_that_comes_into_the_file(weir, control):
     f = Feed(w.rtmp, "a").head().run()
     assert task(w, "push", url=url, wait=60) == OK
     with player(there.rtmp, "live", "x") as p:
-        read_until(p, "key 25")
+        read_two_keys(p)
         change(w, one("push", url))
         wait_list(w, ("config", "running"))
         assert task(w, "push", url=url) == OK

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from feed import Feed, number, read_until
+from feed import Feed, number, read_two_keys
 from http_client import get
 from patience import busy
 from remote import Nginx
@@ -70,7 +70,7 @@ def check_silence(weir, url, stop, go, size):
     with player(w.rtmp, "live", "a") as here, \
             player(other.rtmp, "live", "b") as beyond:
         for p in (here, beyond):
-            read_until(p, "key 25")  # a ping was asked, and answered
+            read_two_keys(p)  # a ping was asked, and answered
         stop()
         state(w, "push live/a", "backing off: .+")
         shown = {r["name"]: r for r in relays(w)}
@@ -131,7 +131,7 @@ def test_ipv6_literals(weir):
     state(w, "push live/a", "running")
     state(w, "pull live/b", "running")
     with player(w.rtmp, "live", "b") as p:
-        read_until(p, "key 50")
+        read_two_keys(p)
     assert {r["url"] for r in relays(w)} == {f"{base}/x", f"{base}/***"}
     f.stop()
 
@@ -143,7 +143,7 @@ def test_a_name_with_a_dead_address(weir):
     f = Feed(w.rtmp, "a").head().run()
     state(w, "push live/a", "running", timeout=3)
     with player(there.rtmp, "live", "x") as p:
-        read_until(p, "key 50")
+        read_two_keys(p)
     assert "backing off" not in w.log()
     f.stop()
 
@@ -165,7 +165,7 @@ def test_login(weir, auth, kind):
         else:
             state(w, "pull live/a", "running", timeout=3)
             with player(w.rtmp, "live", "a") as p:
-                read_until(p, "key 50")
+                read_two_keys(p)
         assert s.wishes == [("publish" if kind == "push" else "play", "x")]
         assert [c["app"].count("response=") for c in s.connects] == [0, 0, 1]
         listed = get(w.http, "/control/relays").body.decode()

@@ -10,7 +10,8 @@ import pytest
 
 import media
 from control_client import Control
-from feed import Feed, kinds, number, read_until, video_numbers
+from feed import (Feed, kinds, number, read_two_keys, read_until,
+                  video_numbers)
 from patience import busy
 from remote import Nginx
 from rtmp_client import AUDIO, VIDEO, player
@@ -187,7 +188,7 @@ def test_pulled_from_a_remote_that_is_killed(weir, nginx):
     w = weir(top=EGRESS, hold="1h", app=pull(b=n.url("a")))
     with player(w.rtmp, "live", "b") as p:
         f = Feed(n.port, "a").head().run()
-        read_until(p, "key 25")
+        read_two_keys(p)
         n.kill()
         state(w, "pull live/b", "backing off")
         n.start()
@@ -208,7 +209,7 @@ def test_pulled_over_rtmps_from_a_remote_that_is_killed(weir, certificates):
              hold="1h", app=pull(b=f"rtmps://localhost:{port}/live/a"))
     f = Feed(there.rtmp, "a").head().run()
     with player(w.rtmp, "live", "b") as p:
-        read_until(p, "key 25")
+        read_two_keys(p)
         there.end_all()
         state(w, "pull live/b", "backing off")
         there.start()
@@ -358,7 +359,7 @@ def test_relayer_that_is_killed_comes_back(weir):
     f = Feed(there.rtmp, "x").head().run()
     w = weir(top=EGRESS, hold="1h", app=pull(a=there.rtmp_url("x")))
     with player(w.rtmp, "live", "a") as p:
-        read_until(p, "key 25")
+        read_two_keys(p)
         pid = relayer(w)
         os.kill(pid, signal.SIGKILL)
         state(w, "pull live/a", "running", count=2)

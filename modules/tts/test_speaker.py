@@ -170,7 +170,7 @@ def test_a_request_that_no_child_has_begun_is_begun_by_another(weir):
 
 
 def test_a_child_that_hangs_is_killed(weir):
-    w = speaking(weir, ONE + SLOW.replace('"1h"', '"1s"'))
+    w = speaking(weir, ONE + SLOW.replace('"1h"', '"5s"'))
     r = Request(w, ENDED)
     wait_shown(w, running=1)
     for pid in children(w):

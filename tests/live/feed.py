@@ -122,6 +122,18 @@ def read_until(c, wanted, timeout=10):
             return got
 
 
+def read_two_keys(c, timeout=10):
+    """Returns with the second key frame: of a stream that goes on, a player has
+    them whenever it came."""
+    end = time.monotonic() + busy(timeout)
+    keys = 0
+    while keys < 2:
+        left = end - time.monotonic()
+        assert left > 0, f"{keys} key frames came"
+        m = c.read(VIDEO, timeout=left)
+        keys += kind(m.type, m.payload).startswith("key ")
+
+
 def video_numbers(messages):
     return [number(m.payload) for m in messages if m.type == VIDEO
             and not flv.is_header(flv.Tag(m.type, 0, m.payload))]

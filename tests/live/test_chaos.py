@@ -18,7 +18,7 @@ import pytest
 from chaos import Chaos, children, poke
 from chaos_load import LOCATIONS, SHARING, Load
 from control_client import Control
-from feed import Feed, read_until
+from feed import Feed, read_two_keys
 from http_client import get
 from patience import busy
 from rtmp_client import player, publisher
@@ -152,7 +152,7 @@ def check_serves(w, name="fresh"):
             feed.head().run()
             try:
                 with player(w.rtmp, "live", name, timeout=5) as c:
-                    read_until(c, "key 25", 0.5)
+                    read_two_keys(c, 0.5)
             finally:
                 feed.stop()
             return True

@@ -68,7 +68,7 @@ def test_many_streams_cost_little(weir, crowd):
         wait_for(lambda: b.text(f"{ROW} .rate").endswith("bit/s"), 20)
         came, work = b.measure(5)
         print(f"{came:.0f} bytes and {work:.1f} ms of work a second")
-        assert 100 < came < 10_000
+        assert 100 < came < 15_000  # six rounds may fall into five seconds
         assert 0 < work < 50 * BUSY  # on an idle machine: 50
         # What is far out of view is not touched, ...
         touched = b.driver.execute_async_script(TOUCHED)
