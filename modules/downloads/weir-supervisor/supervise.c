@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,8 @@
 #include "proc/reach.h"
 
 #define BY_SIGNAL 128 /* as shells have it */
+
+enum { FOR_SIGNALS, WAITS }; /* what is waited for while the engine runs */
 
 /* ---- the engine's process ---- */
 
@@ -67,15 +71,43 @@ has_ended(pid_t engine)
     }
 }
 
-static void
-wait_for(pid_t engine, const sigset_t *awaited)
+/* Those that are blocked, as a descriptor; the engine does not have it. */
+static int
+open_signals(void)
 {
-    while (!has_ended(engine)) {
-        int number = sigwaitinfo(awaited, NULL);
+    sigset_t awaited;
 
-        if (number == SIGINT || number == SIGTERM) {
-            kill(-engine, number);
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGINT);
+    sigaddset(&awaited, SIGTERM);
+    sigprocmask(SIG_BLOCK, &awaited, NULL);
+    signal(SIGCHLD, SIG_DFL); /* ignored, there were no zombies */
+    return signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void
+hand_on(int signals, pid_t engine)
+{
+    struct signalfd_siginfo heard;
+
+    while (read(signals, &heard, sizeof(heard)) == sizeof(heard)) {
+        if (heard.ssi_signo != SIGCHLD) {
+            kill(-engine, (int)heard.ssi_signo);
         }
+    }
+}
+
+static void
+wait_for(pid_t engine, int signals)
+{
+    struct pollfd waits[WAITS] = {
+        [FOR_SIGNALS] = { signals, POLLIN, 0 },
+    };
+
+    while (!has_ended(engine)) {
+        poll(waits, WAITS, -1);
+        hand_on(signals, engine);
     }
 }
 
@@ -102,14 +134,12 @@ static int
 run(const struct supervise *s, bool apart)
 {
     pid_t engine, supervisor = getpid();
-    sigset_t awaited;
+    int signals = open_signals();
 
-    sigemptyset(&awaited);
-    sigaddset(&awaited, SIGCHLD);
-    sigaddset(&awaited, SIGINT);
-    sigaddset(&awaited, SIGTERM);
-    sigprocmask(SIG_BLOCK, &awaited, NULL);
-    signal(SIGCHLD, SIG_DFL); /* ignored, there were no zombies */
+    if (signals == -1) {
+        perror("weir-supervisor: cannot hear signals");
+        return SUPERVISE_FAILED;
+    }
     engine = fork();
     if (engine == 0) {
         execute(s, supervisor);
@@ -119,7 +149,7 @@ run(const struct supervise *s, bool apart)
         return SUPERVISE_FAILED;
     }
     setpgid(engine, engine); /* before a signal is handed on */
-    wait_for(engine, &awaited);
+    wait_for(engine, signals);
     return end_all(engine, apart);
 }
 
