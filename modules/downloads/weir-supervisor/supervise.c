@@ -40,7 +40,7 @@ static void __attribute__((noreturn))
 execute(const struct supervise *s, pid_t supervisor)
 {
     if (setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-        getppid() == supervisor) {
+        getppid() == supervisor && supervise_nest() == 0) {
         reset_signals();
         reach_execute((struct reach){ s->beside, s->argv[0] }, s->argv,
                       environ);

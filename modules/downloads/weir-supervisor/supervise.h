@@ -33,6 +33,11 @@ struct supervise {
 int supervise_confine(const struct supervise *s, bool *apart,
                       struct errmsg *err);
 
+/* The engine's process, confined: it and all that it forks neither signal nor
+ * trace the supervisor, which signals them, as far as the kernel can hold that.
+ * -1: errno says why. */
+int supervise_nest(void);
+
 /* Runs the engine; returns when it and all that it has started have ended: its
  * exit status, or 128 and the signal that ended it.  SUPERVISE_FAILED: it did
  * not run, and standard error says why. */

@@ -356,6 +356,23 @@ test_writes_stay_inside(void **state)
         "x\n");
 }
 
+/* A process that left the engine's group ends with it all the same. */
+static void
+test_the_supervisor_is_not_signalled(void **state)
+{
+    pid_t engine, daemon;
+
+    (void)state;
+    need_landlock(SANDBOX_HOLDS_ABSTRACT);
+    start("exec 2>/dev/null;" DAEMON "for i in 0 STOP KILL; do "
+          "kill -$i $PPID && echo $i; done; echo tried",
+          "0");
+    wait_until(&t.ended, 1);
+    read_pids(&engine, &daemon);
+    assert_string_equal(read_all(), "tried\n");
+    assert_false(is_there(daemon));
+}
+
 static int
 listen_somewhere(char port[static 8])
 {
@@ -561,6 +578,8 @@ main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_an_engine_beside, begin, finish),
         cmocka_unit_test_setup_teardown(test_not_executable, begin, finish),
         cmocka_unit_test_setup_teardown(test_writes_stay_inside, begin, finish),
+        cmocka_unit_test_setup_teardown(test_the_supervisor_is_not_signalled,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(test_one_port_is_reached, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(test_no_other_ways, begin, finish),
