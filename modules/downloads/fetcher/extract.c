@@ -121,6 +121,19 @@ drop_folder(struct extraction *x)
     }
 }
 
+static struct str
+excess_text(struct extraction *x, enum fetch_excess excess)
+{
+    struct buf text;
+    struct str kept;
+
+    buf_init(&text, RUN_TEXT_MAX);
+    fetch_excess_say(excess, &text);
+    kept = pool_str(x->pool, buf_str(&text));
+    buf_clear(&text);
+    return kept;
+}
+
 static void
 on_end(void *arg, const struct fetch_process_end *end)
 {
@@ -134,7 +147,9 @@ on_end(void *arg, const struct fetch_process_end *end)
         str_copy(x->msg, sizeof(x->msg), str_from(refusal));
     }
     proxy_pass_free(&x->pass); /* a thread may have x after the proxy's end */
-    if (!end->started || (end->status >= 125 && end->status <= 127)) {
+    if (end->excess != EXCESS_NONE) {
+        fail(x, excess_text(x, end->excess));
+    } else if (!end->started || (end->status >= 125 && end->status <= 127)) {
         x->found.no_engine = true;
         fetch_engine_look(x->queue);
         fail(x, pool_printf(x->pool, "The engine could not be started: %s",

@@ -17,6 +17,7 @@
  *   selection.[ch]  quality and format to what yt-dlp is told
  *   run.[ch]        one run of an engine: cancel, result; extract.c
  *   process.[ch]    the process of a run: supervisor, pipes
+ *   excess.[ch]     bounds of a run that it went over
  *   lines.[ch]      what an engine says, line by line
  *   options.[ch]    the file of engine options, watched
  *   place.[ch]      the directory: folders of runs, names, moves, removal

@@ -18,21 +18,27 @@
 #define REST (1 << 20) /* bytes that are read behind its end, at most */
 #define FOLDER_FD 3    /* of the run, in the program */
 #define BESIDE_FD 4    /* of the engine's folder */
-#define FILES 5
-#define SUPERVISOR_WORDS 9 /* name --writes N --port N --beside N -- PATH */
+#define TELLS_FD 5     /* of the supervisor alone */
+#define FILES 6
+/* name --writes N --port N --beside N --tells N -- PATH */
+#define SUPERVISOR_WORDS 11
+
+/* Pipes of a run: two of the engine, and one that it does not have. */
+enum { FROM_ENGINE, ERRORS, FACTS, PIPES };
 
 struct process_pipe {
     struct io io;
     struct fetch_process *process;
     int fd; /* owned; -1: closed */
-    bool is_error;
 };
 
 struct fetch_process {
     struct fetch_process_options o; /* without what was borrowed */
     struct loop *loop;              /* borrowed */
     struct starter_run *run;
-    struct process_pipe pipes[2];
+    struct process_pipe pipes[PIPES];
+    struct line_reader facts;
+    enum fetch_excess excess;
     struct timer grace;
     struct later destroy;
     bool interrupted;
@@ -50,6 +56,29 @@ close_pipe(struct process_pipe *p)
     }
 }
 
+static void
+on_fact(void *arg, struct str line)
+{
+    struct fetch_process *p = arg;
+
+    if (str_eq(str_cut(&line, ' '), STR("excess")) &&
+        p->excess == EXCESS_NONE) {
+        p->excess = fetch_excess_of(line);
+    }
+}
+
+static void
+hand_on(struct process_pipe *pipe, struct str bytes)
+{
+    struct fetch_process *p = pipe->process;
+
+    if (pipe == &p->pipes[FACTS]) {
+        line_reader_take(&p->facts, bytes, on_fact, p);
+    } else {
+        p->o.on_output(p->o.arg, bytes, pipe == &p->pipes[ERRORS]);
+    }
+}
+
 /* Bytes that were read; 0: there are none now, or never again. */
 static size_t
 read_piece(struct process_pipe *p)
@@ -63,8 +92,7 @@ read_piece(struct process_pipe *p)
     if (n <= 0) {
         return 0;
     }
-    p->process->o.on_output(p->process->o.arg, str_of(piece, (size_t)n),
-                            p->is_error);
+    hand_on(p, str_of(piece, (size_t)n));
     return (size_t)n;
 }
 
@@ -120,8 +148,10 @@ destroy(struct later *later)
 static void
 discard(struct fetch_process *p)
 {
-    close_pipe(&p->pipes[0]);
-    close_pipe(&p->pipes[1]);
+    for (int i = 0; i < PIPES; i++) {
+        close_pipe(&p->pipes[i]);
+    }
+    line_reader_clear(&p->facts);
     timer_stop(p->loop, &p->grace);
     loop_later(p->loop, &p->destroy);
 }
@@ -139,8 +169,10 @@ on_run_end(void *arg, const struct program_end *end)
                                       .lost = end->lost };
 
     p->run = NULL;
-    read_rest(&p->pipes[0]);
-    read_rest(&p->pipes[1]);
+    for (int i = 0; i < PIPES; i++) {
+        read_rest(&p->pipes[i]);
+    }
+    told.excess = p->excess;
     discard(p);
     p->o.on_end(p->o.arg, &told);
 }
@@ -208,6 +240,8 @@ fill_arguments(const struct fetch_process_options *o, const char *port,
         n = add_word(words, n, "--beside");
         n = add_word(words, n, "4"); /* BESIDE_FD */
     }
+    n = add_word(words, n, "--tells");
+    n = add_word(words, n, "5"); /* TELLS_FD */
     n = add_word(words, n, "--");
     n = add_word(words, n, program->path);
     for (size_t i = 0; i < o->line->count; i++) {
@@ -316,11 +350,11 @@ process_new(const struct fetch_process_options *o)
     p->loop = o->fetcher->loop;
     timer_init(&p->grace, on_grace_over);
     later_init(&p->destroy, destroy);
-    for (int i = 0; i < 2; i++) {
+    line_reader_init(&p->facts);
+    for (int i = 0; i < PIPES; i++) {
         io_init(&p->pipes[i].io);
         p->pipes[i].process = p;
         p->pipes[i].fd = -1;
-        p->pipes[i].is_error = i == 1;
     }
     return p;
 }
@@ -329,13 +363,14 @@ struct fetch_process *
 fetch_process_start(const struct fetch_process_options *o, struct errmsg *err)
 {
     struct fetch_process *p = process_new(o);
-    int files[FILES] = { -1, -1, -1, o->folder, -1 };
+    int files[FILES] = { -1, -1, -1, o->folder, -1, -1 };
 
     if (o->line->full) {
         errmsg_set(err, "the engine has more than %d arguments",
                    PROGRAM_ARGUMENTS);
-    } else if (open_pipe(p, 0, &files[1], err) == 0 &&
-               open_pipe(p, 1, &files[2], err) == 0) {
+    } else if (open_pipe(p, FROM_ENGINE, &files[1], err) == 0 &&
+               open_pipe(p, ERRORS, &files[2], err) == 0 &&
+               open_pipe(p, FACTS, &files[TELLS_FD], err) == 0) {
         if (run_program(p, o, files, err) == 0) {
             return p;
         }

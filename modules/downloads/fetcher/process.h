@@ -1,6 +1,10 @@
 /*
- * An engine's process: weir-supervisor around it, and what it says on two
- * pipes.
+ * An engine's process: weir-supervisor around it, what it says on two pipes,
+ * and what the supervisor alone says on a third, a line each:
+ *
+ *     excess NAME    the run went over that bound and was ended (excess.h)
+ *
+ * Other lines are passed over.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,15 +14,17 @@
 #include "base/errmsg.h"
 #include "base/str.h"
 #include "fetcher/engine.h"
+#include "fetcher/excess.h"
 
 struct fetcher;
 struct proxy_pass;
 
 struct fetch_process_end {
-    bool started;    /* false: it never ran; *why says why */
-    int status;      /* as a shell has it: 128 + n after signal n */
-    const char *why; /* "": it ran */
-    bool lost;       /* it was killed with the starter, or with weir */
+    bool started;             /* false: it never ran; *why says why */
+    int status;               /* as a shell has it: 128 + n after signal n */
+    const char *why;          /* "": it ran */
+    bool lost;                /* it was killed with the starter, or with weir */
+    enum fetch_excess excess; /* why it was ended; the first that was told */
 };
 
 struct fetch_process_options {

@@ -216,7 +216,9 @@ say_failure(const struct run *r, const struct fetch_process_end *end,
 {
     const char *refusal = proxy_pass_refusal(r->pass);
 
-    if (r->list) {
+    if (end->excess != EXCESS_NONE) {
+        fetch_excess_say(end->excess, msg);
+    } else if (r->list) {
         buf_printf(msg,
                    "This is a list of %lld; add its address to have them all.",
                    (long long)r->state.items);
@@ -264,7 +266,8 @@ on_end(void *arg, const struct fetch_process_end *end)
     line_reader_end(&r->lines[0], on_line, r);
     line_reader_end(&r->lines[1], on_error_line, r);
     count_bytes(r);
-    if (end->started && (end->status == 0 || end->status == 101)) {
+    if (end->started && end->excess == EXCESS_NONE &&
+        (end->status == 0 || end->status == 101)) {
         find_file(r);
     } else {
         r->state.file[0] = '\0';

@@ -8,6 +8,7 @@
  *
  *   main.c          the command line
  *   supervise.[ch]  the engine's process, signals, what it leaves
+ *   tell.c          facts for the fetcher
  *   confine.c       what none of them can do
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -23,8 +24,8 @@
 #include "supervise.h"
 
 static const char help[] =
-    "usage: weir-supervisor [--writes FD] [--port N] [--beside FD] -- PROGRAM\n"
-    "                       [ARGUMENT...]\n"
+    "usage: weir-supervisor [--writes FD] [--port N] [--beside FD]\n"
+    "                       [--tells FD] -- PROGRAM [ARGUMENT...]\n"
     "\n"
     "Runs a program of weir, which starts it; it is of no use by itself.\n"
     "\n"
@@ -32,6 +33,7 @@ static const char help[] =
     "               HOME and TMPDIR are \".\"\n"
     "  --port N     the TCP port that it connects to [none]\n"
     "  --beside FD  the open folder that PROGRAM lies in [none]\n"
+    "  --tells FD   the pipe on which it says what became of the run [none]\n"
     "  PROGRAM      an absolute path; with --beside, one from there\n"
     "  --version    this program's version\n"
     "  --help       this text\n"
@@ -60,11 +62,12 @@ take_options(int argc, char **argv, struct supervise *s)
         { "writes", required_argument, NULL, 'w' },
         { "port", required_argument, NULL, 'p' },
         { "beside", required_argument, NULL, 'b' },
+        { "tells", required_argument, NULL, 't' },
         { "version", no_argument, NULL, 'v' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    int64_t folder = -1, port = 0, beside = AT_FDCWD;
+    int64_t folder = -1, port = 0, beside = AT_FDCWD, tells = 0;
     int option;
 
     while ((option = getopt_long(argc, argv, "+", names, NULL)) != -1) {
@@ -78,13 +81,15 @@ take_options(int argc, char **argv, struct supervise *s)
         }
         if (!(option == 'w' && take_number(optarg, 1024, &folder)) &&
             !(option == 'p' && take_number(optarg, UINT16_MAX, &port)) &&
-            !(option == 'b' && take_number(optarg, 1024, &beside))) {
+            !(option == 'b' && take_number(optarg, 1024, &beside)) &&
+            !(option == 't' && take_number(optarg, 1024, &tells))) {
             return usage("unknown option, or a number that is out of range");
         }
     }
     s->folder = (int)folder;
     s->port = (uint16_t)port;
     s->beside = (int)beside;
+    s->tells = (int)tells;
     s->argv = argv + optind;
     return -1;
 }

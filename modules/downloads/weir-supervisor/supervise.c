@@ -180,6 +180,8 @@ supervise(const struct supervise *s)
 
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == -1) {
         errmsg_sys(&err, "cannot become a subreaper");
+    } else if (s->tells != 0 && supervise_tell_open(s->tells) == -1) {
+        errmsg_sys(&err, "cannot tell facts");
     } else if (enter(s, &err) == 0 && supervise_confine(s, &apart, &err) == 0) {
         if (s->folder != -1) {
             close(s->folder);

@@ -2,6 +2,7 @@
  * The run of an engine: its sandbox, its processes, its end.
  *
  *   supervise.c   the engine's process, signals, what it leaves
+ *   tell.c        facts for the fetcher
  *   confine.c     what none of them can do
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -22,6 +23,7 @@ struct supervise {
     uint16_t port;     /* of 127.0.0.1 and any other; 0: none */
     int beside;        /* a descriptor of the folder that the engine lies
                         * in; AT_FDCWD: it has an absolute path */
+    int tells;         /* a pipe for facts (tell.c); 0: nobody hears them */
     char *const *argv; /* the engine, NULL ends */
 };
 
@@ -42,5 +44,16 @@ int supervise_nest(void);
  * exit status, or 128 and the signal that ended it.  SUPERVISE_FAILED: it did
  * not run, and standard error says why. */
 int supervise(const struct supervise *s);
+
+/* ---- tell.c: what the engine cannot say ---- */
+
+#define SUPERVISE_FACT 64 /* bytes of a line, at most, with its end */
+
+/* Takes the pipe, which is never the engine's.  -1: errno says why. */
+int supervise_tell_open(int fd);
+/* One line of few words.  It waits for nobody: one that the pipe has no room
+ * for, or too long, is not told. */
+void supervise_tell(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,0 +1,190 @@
+/*
+ * The reports of a supervisor, a shell script here, beside its engine.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "fetcher/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fetcher/fetcher.h"
+#include "proc/starter.h"
+
+#define PATIENCE 20000 /* ms; an idle machine needs a few */
+
+/* Its last argument is what it does. */
+static const char supervisor[] = "#!/bin/sh\n"
+                                 "for word; do\n"
+                                 "  [ \"$last\" = --tells ] && pipe=$word\n"
+                                 "  last=$word\n"
+                                 "done\n"
+                                 "eval \"$last\"\n";
+
+static struct {
+    char path[64];
+    struct fetcher f;
+    struct fetch_process *process;
+    struct fetch_process_end end;
+    bool ended;
+    char said[256];
+} t;
+
+/* ---- each test ---- */
+
+static void
+on_never(void *arg)
+{
+    (void)arg;
+    fail();
+}
+
+static int
+begin(void **state)
+{
+    static const struct sandbox none = { .kind = SANDBOX_PROGRAM };
+    static const struct str root = { "/", 1 };
+    struct str program;
+    struct starter_options o = { .programs = &program,
+                                 .program_count = 1,
+                                 .folders = &root,
+                                 .folder_count = 1,
+                                 .sandbox = &none };
+    struct errmsg err;
+    int fd;
+
+    (void)state;
+    memset(&t, 0, sizeof(t));
+    str_copy(t.path, sizeof(t.path), STR("/tmp/weir-process-test-XXXXXX"));
+    fd = mkstemp(t.path);
+    assert_int_equal(write(fd, supervisor, sizeof(supervisor) - 1),
+                     sizeof(supervisor) - 1);
+    assert_int_equal(fchmod(fd, 0755), 0);
+    close(fd);
+    program = str_from(t.path);
+    assert_int_equal(privilege_ids(STR_NONE, STR_NONE, &o.role, &err), 0);
+    assert_int_equal(privilege_program(STR_NONE, &o.program, &err), 0);
+    t.f.starter = starter_new(&o, &err);
+    t.f.loop = loop_new(&err);
+    return starter_open(t.f.starter, t.f.loop, on_never, NULL, &err);
+}
+
+static int
+finish(void **state)
+{
+    (void)state;
+    starter_free(&t.f.starter);
+    loop_free(&t.f.loop);
+    assert_true(wait(NULL) > 0); /* the starter */
+    assert_int_equal(wait(NULL), -1);
+    return unlink(t.path);
+}
+
+/* ---- runs ---- */
+
+static void
+on_output(void *arg, struct str bytes, bool is_error)
+{
+    assert_ptr_equal(arg, &t);
+    assert_false(is_error);
+    str_append(t.said, sizeof(t.said), strlen(t.said), bytes);
+}
+
+static void
+on_end(void *arg, const struct fetch_process_end *end)
+{
+    assert_ptr_equal(arg, &t);
+    t.end = *end;
+    t.ended = true;
+}
+
+static void
+run(const char *script)
+{
+    struct pool *pool = pool_new(256);
+    struct fetch_line line = { .pool = pool };
+    const struct fetch_process_options o = { .fetcher = &t.f,
+                                             .program = STR("/bin/true"),
+                                             .line = &line,
+                                             .folder = -1,
+                                             .on_output = on_output,
+                                             .on_end = on_end,
+                                             .arg = &t };
+    int64_t until = clock_ms() + PATIENCE;
+    struct errmsg err;
+
+    fetch_line_add(&line, script);
+    t.process = fetch_process_start(&o, &err);
+    assert_non_null(t.process);
+    pool_free(&pool);
+    while (!t.ended) {
+        assert_true(clock_ms() < until);
+        loop_turn(t.f.loop, 20);
+    }
+    assert_true(t.end.started);
+}
+
+static void
+test_excess(void **state)
+{
+    (void)state;
+    run("echo excess cpu >&$pipe; exit 3");
+    assert_int_equal(t.end.excess, EXCESS_CPU);
+    assert_int_equal(t.end.status, 3);
+    assert_string_equal(t.said, "");
+}
+
+static void
+test_the_first_is_told(void **state)
+{
+    (void)state;
+    run("printf 'excess fi' >&$pipe; printf 'les\\nexcess cpu\\n' >&$pipe");
+    assert_int_equal(t.end.excess, EXCESS_FILES);
+}
+
+static void
+test_other_words(void **state)
+{
+    (void)state;
+    run("printf 'excess\\nexcess luck\\n excess cpu\\nwhat\\n' >&$pipe;"
+        "head -c 100000 /dev/zero | tr '\\0' x >&$pipe;"
+        "printf '\\n\\0\\n' >&$pipe");
+    assert_int_equal(t.end.excess, EXCESS_NONE);
+}
+
+/* A report that the engine writes is none of the supervisor's. */
+static void
+test_an_engine_tells_no_facts(void **state)
+{
+    (void)state;
+    run("echo excess memory");
+    assert_int_equal(t.end.excess, EXCESS_NONE);
+    assert_string_equal(t.said, "excess memory\n");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_excess, begin, finish),
+        cmocka_unit_test_setup_teardown(test_the_first_is_told, begin, finish),
+        cmocka_unit_test_setup_teardown(test_other_words, begin, finish),
+        cmocka_unit_test_setup_teardown(test_an_engine_tells_no_facts, begin,
+                                        finish),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
