@@ -59,15 +59,6 @@ struct port_rule {
     uint64_t port;
 };
 
-int
-sandbox_landlock_version(void)
-{
-    long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
-                           LANDLOCK_CREATE_RULESET_VERSION);
-
-    return version > 0 ? (int)version : 0;
-}
-
 /* The rights that are taken away, of all that this kernel knows. */
 static struct ruleset
 taken(const struct sandbox *s, int version, size_t *size)

@@ -1,8 +1,9 @@
 /*
  * The parts of the sandbox.
  *
- *   sandbox_files.c   Landlock
- *   sandbox_filter.c  system calls
+ *   sandbox_version.c  which Landlock there is
+ *   sandbox_files.c    what is done with it
+ *   sandbox_filter.c   system calls
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -41,17 +41,20 @@ def configure(tree, *options):
     run_in(tree, "env", f"CC={compiler}", "./configure", *options)
 
 
-def build(tree, *options):
+def build(tree, *options, versions=(None,)):
     configure(tree, *options)
-    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weir")
-    return f"{tree}/{OUTPUT}/weir"
+    binary = f"{OUTPUT}/weir"
+    run_in(tree, "make", f"VARIANT={VARIANT}", binary,
+           *(f"{OUTPUT}/landlock-{v}/weir" for v in versions if v))
+    return f"{tree}/{binary}"
 
 
-def build_with(module, tree):
-    """A weir that has modules/NAME of this folder as well."""
+def build_with(module, tree, versions=(None,)):
+    """A weir that has modules/NAME of this folder as well; and those that are
+    told versions of Landlock (weir.at_version())."""
     copy_tree(tree)
     shutil.copytree(f"{HERE}/modules/{module}", f"{tree}/modules/{module}")
-    return build(tree)
+    return build(tree, versions=versions)
 
 
 def build_without(module, tree):

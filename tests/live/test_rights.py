@@ -11,7 +11,8 @@ import pytest
 
 import weir as weir_py
 from http_client import get
-from weir import SANITIZED, wait_for
+from module_tree import build_with
+from weir import LANDLOCKS, SANITIZED, at_version, wait_for
 
 EPERM, EACCES, DONE = "EPERM", "EACCES", "done"
 
@@ -72,8 +73,9 @@ HELD = {
 
 
 @pytest.fixture(scope="module")
-def rights_binary(binary_with):
-    return binary_with("rights")
+def rights_binary(made_once):
+    return made_once("with-rights",
+                     lambda tree: build_with("rights", tree, LANDLOCKS))
 
 
 def listener():
@@ -83,12 +85,13 @@ def listener():
     return s
 
 
-@pytest.fixture
-def tried(rights_binary, weir, monkeypatch, tmp_path):
+@pytest.fixture(params=LANDLOCKS)
+def tried(request, rights_binary, weir, monkeypatch, tmp_path):
     """What came of each try, by who made it."""
     if SANITIZED:
         pytest.skip("sanitizers fork, trace and write, and Landlock is off")
-    monkeypatch.setattr(weir_py, "BINARY", rights_binary)
+    monkeypatch.setattr(weir_py, "BINARY",
+                        at_version(rights_binary, request.param))
     for name in ("mine", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("x")
@@ -110,7 +113,7 @@ def tried(rights_binary, weir, monkeypatch, tmp_path):
     for who, what, said in re.findall(r"(\w+) tried ([a-z_ ]+): (\w+)\n",
                                       w.log()):
         answers.setdefault(who, {})[what] = said
-    w.told = answers
+    w.told, w.landlock_told = answers, request.param
     return w
 
 
@@ -142,7 +145,11 @@ def test_each_try(tried):
         wrong.update({who: bad} if bad else {})
         not_run.update({who: left} if left else {})
     assert not wrong
-    if not_run:
+    if tried.landlock_told:
+        assert landlock(tried) <= tried.landlock_told
+        came = tried.told["caller"]["connect elsewhere"]
+        assert (came == DONE) == (landlock(tried) < HELD["connect elsewhere"])
+    elif not_run:
         pytest.skip(f"Landlock {landlock(tried)} does not hold {not_run}")
 
 

@@ -21,6 +21,8 @@ from patience import busy
 BINARY = os.path.abspath(os.environ.get("WEIR", "build/weir"))
 SANITIZED = "sanitize" in BINARY  # several times slower
 FELL = "LeakSanitizer has encountered a fatal error"
+# Versions of Landlock that tests run at (make landlock); None: the kernel's.
+LANDLOCKS = (None,) if SANITIZED else (2, 4, None)
 
 CONFIG = """
 worker_processes = {workers};
@@ -91,6 +93,15 @@ def configuration(**parts):
 
 # For tests that look into processes as only their own user may.
 AS_STARTED = 'user = "root";' if os.geteuid() == 0 else ""
+
+
+def at_version(binary, version):
+    """The same weir, told that the kernel's Landlock is no newer."""
+    if version is None:
+        return binary
+    told = f"{os.path.dirname(binary)}/landlock-{version}/weir"
+    assert os.path.exists(told), "make landlock"
+    return told
 
 
 def open_way(folder):

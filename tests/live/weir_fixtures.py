@@ -87,6 +87,16 @@ def pytest_runtest_logreport(report):
             f.write(report.nodeid + "\n")
 
 
+@pytest.fixture(params=weir_py.LANDLOCKS, ids=lambda v: f"landlock-{v}" if v
+                else "newest")
+def landlock_told(request, monkeypatch):
+    """The test runs at several versions of Landlock, of which its weirs are
+    told; None: they are not."""
+    monkeypatch.setattr(weir_py, "BINARY", weir_py.at_version(
+        weir_py.BINARY, request.param))
+    return request.param
+
+
 @pytest.fixture
 def databases():
     """Those of the test; they go when its weirs are gone."""
