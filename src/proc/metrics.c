@@ -36,5 +36,10 @@ struct metric proc_metrics[] = {
         .name = "weir_sandbox_refusals_total",
         .help = "System calls that the sandbox refused.",
     },
+    [PROC_SANDBOX_UNKNOWN] = {
+        .name = "weir_sandbox_unknown_calls_total",
+        .help = "System calls of programs that are not on their list; each "
+                "once a run.",
+    },
     METRIC_END,
 };

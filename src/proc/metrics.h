@@ -13,6 +13,7 @@ enum {
     PROC_BUS_LOST,    /* reason: 0 send failed, 1 cannot be read, 2 damaged,
                          3 refused */
     PROC_SANDBOX_REFUSED,
+    PROC_SANDBOX_UNKNOWN,
 };
 
 extern struct metric proc_metrics[];

@@ -30,6 +30,9 @@
 #include "proc/rights.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 enum sandbox_seccomp {
     SANDBOX_SECCOMP_OFF,
@@ -43,10 +46,14 @@ enum sandbox_kind {
     /* It forks and executes programs for a role.  A program inherits its
      * sandbox, so that it cannot be narrower than a program's. */
     SANDBOX_STARTER,
-    /* It executes a program next: all that an ordinary program calls.  Calls
-     * for which no program has any use here are refused, by errno alone:
-     * handlers of signals do not live through execve(). */
+    /* It executes a program next, and has a list of what ordinary programs
+     * call.  A call on it with other arguments is EPERM, one that is not on it
+     * ENOSYS.  It is errno alone: handlers of signals do not live through
+     * execve(). */
     SANDBOX_PROGRAM,
+    /* A program that filters a process of its own further, by
+     * sandbox_engine_filter(), and hears of its calls. */
+    SANDBOX_SUPERVISOR,
 };
 
 struct sandbox {
@@ -59,6 +66,9 @@ struct sandbox {
      * execute what is there, and make links, pipes and sockets in what they
      * write to; fork and resize are always theirs. */
     const struct rights *rights;
+    /* PROGRAM: where the descriptor goes that hears of calls which are not on
+     * the list, -1 if nobody does; the caller owns it.  NULL: nobody does. */
+    int *listener;
 };
 
 /* Called before privileges are dropped: the bounding set needs them. */
@@ -66,6 +76,49 @@ void sandbox_prepare(const struct sandbox *s);
 /* Everything is open, and privileges are dropped: there is no way back.
  * -1 with err when a part that the kernel has fails. */
 int sandbox_enter(const struct sandbox *s, struct errmsg *err);
+
+/* ---- calls that are not on the list of programs ---- */
+
+/* Filters this process, which has one thread and no new privileges, and what it
+ * executes: a program that serves nobody, has sockets of TCP alone, leaves no
+ * object of the kernel, has no programs in memory, and does not signal the
+ * process spared, its group, or all.  A call that is not on its list is ENOSYS,
+ * other arguments are EACCES.  *listener: hears of the former, and of connect()
+ * with SANDBOX_ENGINE_ASKS; close-on-exec, owned by the caller, to be sent to
+ * another process.  -1: the kernel cannot hand calls on; connect() is then
+ * refused where it should ask.  -1 with errno; 0 without a filter where the
+ * system has none. */
+#define SANDBOX_ENGINE_ASKS 1U
+int sandbox_engine_filter(unsigned flags, pid_t spared, int *listener);
+
+/* Whether the kernel hands calls on. */
+bool sandbox_can_hear(void);
+
+/* A call that waits for its answer. */
+struct sandbox_call {
+    uint64_t id;
+    pid_t pid; /* the thread that makes it */
+    int number;
+    uint64_t arguments[6];
+};
+
+/* The listener is ready to be read (poll() says POLLIN): takes a call.  false:
+ * its process is gone. */
+bool sandbox_hear(int listener, struct sandbox_call *call);
+/* The call returns -1 with that errno; or that value with 0. */
+void sandbox_answer(int listener, const struct sandbox_call *call, int error,
+                    int64_t value);
+
+/* Which numbers were told of a run: each once, SANDBOX_TOLD at most. */
+#define SANDBOX_TOLD 16
+struct sandbox_told {
+    int numbers[SANDBOX_TOLD];
+    size_t count;
+};
+/* Whether it is to be told now. */
+bool sandbox_tells(struct sandbox_told *told, int number);
+/* The role: counts a call of a program and logs it. */
+void sandbox_note(const char *program, int number);
 
 /* How many calls the filter refused in this process, but for starters and
  * programs, where none are counted; *last: the last one's number. */

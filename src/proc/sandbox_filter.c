@@ -1,10 +1,17 @@
 /*
- * The filter of system calls, made of the table's rows for one process.
+ * The filter of system calls, made of the tables' rows for one process.
  *
  * A call that a child may not make raises SIGSYS, whose handler counts it and
  * makes the call return EPERM, so that a caller can go on.  Numbers from after
  * the table was made answer ENOSYS, as on a kernel without them: libraries
  * then do without.
+ *
+ * Programs have no such handler: it does not live through execve().  Arguments
+ * that they may not use are EPERM by errno alone.  Calls of which their table
+ * knows nothing are ENOSYS: they are handed on to a listener that counts them,
+ * or to a tracer that is not there.  The strongest answer of all filters of a
+ * process counts, errno before a listener before a tracer, so a starter's and a
+ * supervisor's leave such a call to the filter of what they execute.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -18,6 +25,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -34,12 +42,16 @@
 
 #define X32_BIT 0x40000000U
 #define FIRST_UNKNOWN 451U /* Linux 6.3 */
-#define CODE_MAX 1024
+#define CODE_MAX 2048
 
 struct filter {
     struct sock_filter code[CODE_MAX];
     unsigned short len;
-    uint32_t refuse; /* what happens to calls that are not allowed */
+    /* The answers to calls that are known and not allowed, to those that
+     * the table does not know, and to connect() where it asks. */
+    uint32_t refuse, unknown, connects;
+    bool foreign_kills; /* calls of another processor; else they are ENOSYS */
+    pid_t spared;       /* of OTHERS */
 };
 
 static void
@@ -86,6 +98,18 @@ add_calls(struct filter *f, const int *calls, size_t count, uint32_t action)
 
 /* ---- certain arguments ---- */
 
+/* Passes over the last instruction, a jump, unless one of the numbers was
+ * loaded. */
+static unsigned
+add_others(struct filter *f)
+{
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, (uint32_t)f->spared);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, -(uint32_t)f->spared);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, UINT32_MAX);
+    add(f, BPF_JMP | BPF_JA, 0, 0, 0);
+    return f->len - 1U;
+}
+
 /* Goes on with the next instruction if the test is true; returns the place of
  * the jump that is made if it is not. */
 static unsigned
@@ -97,9 +121,24 @@ add_test(struct filter *f, const struct sandbox_test *t)
     uint32_t value = t->compare == SELF ? (uint32_t)getpid() : t->value;
 
     load(f, at); /* both processors have the lower half first */
+    if (t->compare == OTHERS) {
+        return add_others(f);
+    }
     add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, t->mask);
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, value);
     return f->len - 1U;
+}
+
+static void
+jump_here(struct filter *f, unsigned from)
+{
+    unsigned distance = f->len - from - 1;
+
+    if (f->code[from].code == (BPF_JMP | BPF_JA)) {
+        f->code[from].k = distance;
+    } else {
+        f->code[from].jf = (uint8_t)distance;
+    }
 }
 
 /* A call that fails a test goes on to the next rule, with its number. */
@@ -116,10 +155,10 @@ add_rule(struct filter *f, const struct sandbox_rule *r)
     }
     give(f, SECCOMP_RET_ALLOW);
     for (unsigned i = 0; i < count; i++) {
-        f->code[jumps[i]].jf = (uint8_t)(f->len - jumps[i] - 1);
+        jump_here(f, jumps[i]);
     }
     load_call(f);
-    f->code[first].jf = (uint8_t)(f->len - first - 1);
+    jump_here(f, first);
 }
 
 /* ---- all of it ---- */
@@ -138,56 +177,110 @@ rights_of(const struct rights *r)
     return has;
 }
 
-/* Which rows are this process's. */
+/* Whether files of memory can be kept from being executed. */
+static bool
+seals_memory(void)
+{
+    int fd = memfd_create("weir", MFD_CLOEXEC | NOT_EXECUTABLE);
+
+    if (fd != -1) {
+        close(fd);
+    }
+    return fd != -1 || errno != EINVAL;
+}
+
+/* Which rows are this process's.  A starter has all of its programs. */
 static unsigned
 who_is(const struct sandbox *s)
 {
     static const struct rights none;
     unsigned has = rights_of(s->rights != NULL ? s->rights : &none);
 
-    if (s->kind != SANDBOX_CHILD) {
-        return has | OF_PROGRAM;
+    if (s->kind == SANDBOX_CHILD) {
+        return has | OF_CHILD | (sandbox_is_wide() ? OF_SANITIZER : OF_NARROW);
     }
-    return has | OF_CHILD | (sandbox_is_wide() ? OF_SANITIZER : OF_NARROW);
+    has &= OF_CONNECT | OF_INET;
+    has |= OF_PROGRAM | (seals_memory() ? OF_SEALED : OF_UNSEALED);
+    has |= s->kind != SANDBOX_PROGRAM ? OF_SUPERVISOR : 0U;
+    return s->kind == SANDBOX_STARTER ? has | OF_STARTER : has;
 }
 
+typedef void row_function(struct filter *f, const struct sandbox_row *row);
+
 static void
-add_rows(struct filter *f, unsigned who)
+each_row(struct filter *f, unsigned who, row_function *each)
 {
     for (size_t i = 0; i < sandbox_row_count; i++) {
-        const struct sandbox_row *row = &sandbox_rows[i];
-
-        if ((row->of & who) == 0) {
-            continue;
+        if ((sandbox_rows[i].of & who) != 0) {
+            each(f, &sandbox_rows[i]);
         }
-        add_calls(f, row->calls, row->call_count, SECCOMP_RET_ALLOW);
-        for (size_t j = 0; j < row->rule_count; j++) {
-            add_rule(f, &row->rules[j]);
+    }
+    for (size_t i = 0; i < sandbox_program_row_count; i++) {
+        if ((sandbox_program_rows[i].of & who) != 0) {
+            each(f, &sandbox_program_rows[i]);
         }
     }
 }
 
 static void
-build(struct filter *f, const struct sandbox *s)
+allow(struct filter *f, const struct sandbox_row *row)
+{
+    add_calls(f, row->calls, row->call_count, SECCOMP_RET_ALLOW);
+    for (size_t i = 0; i < row->rule_count; i++) {
+        add_rule(f, &row->rules[i]);
+    }
+}
+
+/* A call that has come so far has arguments that no rule takes. */
+static void
+refuse(struct filter *f, const struct sandbox_row *row)
+{
+    int last = -1;
+
+    for (size_t i = 0; i < row->rule_count; i++) {
+        if (row->rules[i].call != last) {
+            last = row->rules[i].call;
+            give_if(f, (uint32_t)last, f->refuse);
+        }
+    }
+}
+
+static void
+begin(struct filter *f)
 {
     load(f, offsetof(struct seccomp_data, arch));
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH);
-    give(f, SECCOMP_RET_KILL_PROCESS);
+    give(f, f->foreign_kills ? SECCOMP_RET_KILL_PROCESS
+                             : SECCOMP_RET_ERRNO | ENOSYS);
     load_call(f);
-    add_rows(f, who_is(s));
+}
+
+static void
+build_child(struct filter *f, unsigned who)
+{
+    begin(f);
+    each_row(f, who, allow);
     /* Its flags cannot be looked at: C libraries then use clone(). */
     give_if(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
     add(f, BPF_JMP | BPF_JGE | BPF_K, 0, 2, FIRST_UNKNOWN);
     add(f, BPF_JMP | BPF_JGE | BPF_K, 1, 0, X32_BIT);
     give(f, SECCOMP_RET_ERRNO | ENOSYS);
-    if (s->kind == SANDBOX_CHILD) {
-        give(f, f->refuse);
-    } else {
-        add_calls(f, sandbox_never, sandbox_never_count, f->refuse);
-        add(f, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
-        give(f, f->refuse);
-        give(f, SECCOMP_RET_ALLOW);
+    give(f, f->refuse);
+}
+
+/* Flags of clone3() and openat2() cannot be looked at; callers have others. */
+static void
+build_program(struct filter *f, unsigned who)
+{
+    begin(f);
+    if (f->connects != 0) {
+        give_if(f, SYS_connect, f->connects);
     }
+    each_row(f, who, allow);
+    each_row(f, who, refuse);
+    give_if(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+    give_if(f, SYS_openat2, SECCOMP_RET_ERRNO | ENOSYS);
+    give(f, f->unknown);
 }
 
 /* ---- in force ---- */
@@ -201,30 +294,83 @@ sandbox_has_filter(void)
            syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-static uint32_t
-how_to_refuse(const struct sandbox *s)
+static int
+install(const struct filter *f, unsigned flags)
 {
+    struct sock_fprog program = {
+        .len = f->len,
+        .filter = (struct sock_filter *)(uintptr_t)f->code,
+    };
+
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+/* With a listener, which none of the filters before has, where it can be: else
+ * nobody hears of calls. */
+static int
+install_heard(struct filter *f, int *listener)
+{
+    *listener = install(f, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+    return *listener == -1 ? -1 : 0;
+}
+
+static int
+filter_child(const struct sandbox *s)
+{
+    struct filter f = { .foreign_kills = true, .refuse = SECCOMP_RET_TRAP };
+
     if (s->seccomp != SANDBOX_SECCOMP_ENFORCE) {
-        return SECCOMP_RET_LOG;
+        f.refuse = SECCOMP_RET_LOG;
     }
-    return s->kind == SANDBOX_CHILD ? SECCOMP_RET_TRAP
-                                    : SECCOMP_RET_ERRNO | EPERM;
+    build_child(&f, who_is(s));
+    /* Threads that are there already get it too. */
+    return install(&f, SECCOMP_FILTER_FLAG_TSYNC) == 0 ? 0 : -1;
+}
+
+static int
+filter_program(const struct sandbox *s)
+{
+    bool heard = s->kind == SANDBOX_PROGRAM && s->listener != NULL &&
+                 s->seccomp == SANDBOX_SECCOMP_ENFORCE && sandbox_can_hear();
+    struct filter f = { .refuse = SECCOMP_RET_ERRNO | EPERM,
+                        .unknown = heard ? SECCOMP_RET_USER_NOTIF
+                                         : SECCOMP_RET_TRACE };
+
+    if (s->listener != NULL) {
+        *s->listener = -1;
+    }
+    if (s->seccomp != SANDBOX_SECCOMP_ENFORCE) {
+        f.refuse = f.unknown = SECCOMP_RET_LOG;
+    }
+    build_program(&f, who_is(s));
+    return heard ? install_heard(&f, s->listener) : install(&f, 0);
 }
 
 int
 sandbox_filter(const struct sandbox *s)
 {
-    struct filter f = { .refuse = how_to_refuse(s) };
+    return s->kind == SANDBOX_CHILD ? filter_child(s) : filter_program(s);
+}
 
-    build(&f, s);
-    struct sock_fprog program = { .len = f.len, .filter = f.code };
+int
+sandbox_engine_filter(unsigned flags, pid_t spared, int *listener)
+{
+    bool heard = sandbox_can_hear();
+    bool asks = (flags & SANDBOX_ENGINE_ASKS) != 0;
+    struct filter f = { .refuse = SECCOMP_RET_ERRNO | EACCES,
+                        .unknown = heard ? SECCOMP_RET_USER_NOTIF
+                                         : SECCOMP_RET_ERRNO | ENOSYS,
+                        .spared = spared };
 
-    /* Threads that are there already get it too. */
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
-                &program) != 0) {
-        return -1;
+    *listener = -1;
+    if (!sandbox_has_filter()) {
+        return 0;
     }
-    return 0;
+    if (asks) {
+        f.connects = heard ? SECCOMP_RET_USER_NOTIF : f.refuse;
+    }
+    build_program(&f, asks ? OF_ENGINE : OF_ENGINE | OF_FREE_ENGINE);
+    return heard ? install_heard(&f, listener) : install(&f, 0);
 }
 
 /* ---- refused calls ---- */

@@ -1,9 +1,12 @@
 /*
  * The parts of the sandbox.
  *
- *   sandbox_version.c  which Landlock there is
- *   sandbox_files.c    what is done with it
- *   sandbox_filter.c   system calls
+ *   sandbox_version.c   which Landlock there is
+ *   sandbox_files.c     Landlock
+ *   sandbox_table.c     which system calls: of children
+ *   sandbox_programs.c  ... of starters, programs and engines
+ *   sandbox_filter.c    the filter made of them
+ *   sandbox_hear.c      calls that a filter hands on
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,7 +17,7 @@
 
 #include <stdint.h>
 
-/* ---- sandbox_table.c: which calls ---- */
+/* ---- sandbox_table.c, sandbox_programs.c: which calls ---- */
 
 /* The owners of a row of the table: kinds of processes, and rights. */
 enum sandbox_who {
@@ -28,19 +31,57 @@ enum sandbox_who {
     OF_NARROW = 1 << 7,    /* a child without sanitizers; or ... */
     OF_SANITIZER = 1 << 8, /* one with them */
     OF_SEAL = 1 << 9,
+    OF_STARTER = 1 << 10,
+    OF_SUPERVISOR = 1 << 11,  /* a program that filters another, and hears */
+    OF_ENGINE = 1 << 12,      /* what it filters */
+    OF_FREE_ENGINE = 1 << 13, /* one that connects without being asked */
+    OF_SEALED = 1 << 14,      /* of programs, whose memory files are ... */
+    OF_UNSEALED = 1 << 15,    /* never executed, or as this kernel has them */
+    OF_ALL = OF_CHILD | OF_PROGRAM | OF_ENGINE,
 };
 
-#define SANDBOX_TESTS 2
+#define SANDBOX_TESTS 3
 
-enum sandbox_compare { NO_TEST, BITS, UPPER, SELF };
+enum sandbox_compare { NO_TEST, BITS, UPPER, SELF, OTHERS };
 
 /* Whether an argument of a call is fine. */
 struct sandbox_test {
     enum sandbox_compare compare; /* BITS of the lower or UPPER half; SELF:
-                                     it is the number of this process */
+                                     it is the number of this process; OTHERS:
+                                     it is neither -1 nor that of the process
+                                     that is spared, nor of its group */
     unsigned argument;
     uint32_t mask, value; /* (argument & mask) == value */
 };
+
+#define NOT_EXECUTABLE 8U     /* MFD_NOEXEC_SEAL, Linux 6.3 */
+#define NEW_NAMES 0x7e020080U /* CLONE_NEW*: name spaces */
+
+/* The value that an argument has to have. */
+#define IS(argument, value)                           \
+    {                                                 \
+        BITS, argument, UINT32_MAX, (uint32_t)(value) \
+    }
+#define MASKED(argument, mask, value)                       \
+    {                                                       \
+        BITS, argument, (uint32_t)(mask), (uint32_t)(value) \
+    }
+#define UPPER_IS(argument, value)          \
+    {                                      \
+        UPPER, argument, UINT32_MAX, value \
+    }
+#define IS_SELF(argument)             \
+    {                                 \
+        SELF, argument, UINT32_MAX, 0 \
+    }
+#define NONE_OF(argument, mask) MASKED(argument, mask, 0)
+#define IS_NULL(argument) IS(argument, 0), UPPER_IS(argument, 0)
+/* The call is known, and refused whatever its arguments are. */
+#define NEVER MASKED(0, 0, 1)
+#define SPARES(argument)       \
+    {                          \
+        OTHERS, argument, 0, 0 \
+    }
 
 /* A call that is allowed when all tests are true. */
 struct sandbox_rule {
@@ -59,9 +100,11 @@ struct sandbox_row {
 
 extern const struct sandbox_row sandbox_rows[];
 extern const size_t sandbox_row_count;
-/* Programs: refused unless a row allows them; all others are allowed. */
-extern const int sandbox_never[];
-extern const size_t sandbox_never_count;
+extern const struct sandbox_row sandbox_program_rows[];
+extern const size_t sandbox_program_row_count;
+
+#define LIST(items) items, sizeof(items) / sizeof((items)[0])
+#define NOTHING NULL, 0
 
 /* ---- sandbox_filter.c: the filter made of them ---- */
 

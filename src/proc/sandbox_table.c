@@ -22,28 +22,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define NEW_NAMES 0x7e020080U /* CLONE_NEW*: name spaces */
-
-/* The value that an argument has to have. */
-#define IS(argument, value)                           \
-    {                                                 \
-        BITS, argument, UINT32_MAX, (uint32_t)(value) \
-    }
-#define MASKED(argument, mask, value)                       \
-    {                                                       \
-        BITS, argument, (uint32_t)(mask), (uint32_t)(value) \
-    }
-#define UPPER_IS(argument, value)          \
-    {                                      \
-        UPPER, argument, UINT32_MAX, value \
-    }
-#define IS_SELF(argument)             \
-    {                                 \
-        SELF, argument, UINT32_MAX, 0 \
-    }
-#define NONE_OF(argument, mask) MASKED(argument, mask, 0)
-#define IS_NULL(argument) IS(argument, 0), UPPER_IS(argument, 0)
-
 /* ---- everybody ---- */
 
 /* To send can be to connect, which Landlock does not look at.  A process that
@@ -55,9 +33,7 @@ static const struct sandbox_rule send_rules[] = {
     { SYS_sendmmsg, { NONE_OF(3, MSG_FASTOPEN) } },
 };
 
-/* ---- every child ---- */
-
-static const int base[] = {
+static const int everybodys[] = {
     /* files that are open, and looking at those that may be read */
     SYS_read,
     SYS_write,
@@ -75,7 +51,6 @@ static const int base[] = {
     SYS_fstat,
     SYS_newfstatat,
     SYS_statx,
-    SYS_openat2,
     SYS_faccessat,
     SYS_faccessat2,
     SYS_readlinkat,
@@ -94,7 +69,6 @@ static const int base[] = {
     SYS_copy_file_range,
     SYS_getcwd,
     SYS_fstatfs,
-    SYS_memfd_create,
     /* memory */
     SYS_munmap,
     SYS_mremap,
@@ -102,7 +76,7 @@ static const int base[] = {
     SYS_brk,
     SYS_mincore,
     SYS_membarrier,
-    /* events and sockets that are there; not bind and listen */
+    /* events and sockets that are there */
     SYS_epoll_create1,
     SYS_epoll_ctl,
     SYS_epoll_pwait,
@@ -115,8 +89,6 @@ static const int base[] = {
     SYS_timerfd_gettime,
     SYS_signalfd4,
     SYS_socketpair,
-    SYS_accept,
-    SYS_accept4,
     SYS_shutdown,
     SYS_getsockname,
     SYS_getpeername,
@@ -124,7 +96,6 @@ static const int base[] = {
     SYS_recvfrom,
     SYS_recvmsg,
     SYS_recvmmsg,
-    SYS_io_uring_enter,
     /* threads, time, signals to oneself */
     SYS_futex,
     SYS_set_robust_list,
@@ -178,6 +149,17 @@ static const int base[] = {
     SYS_getdents,
     SYS_pause,
 #endif
+};
+
+/* ---- every child ---- */
+
+static const int base[] = {
+    SYS_openat2, /* Landlock holds it; nobody writes but to what it names */
+    SYS_memfd_create,
+    /* of sockets that are there: not bind and listen */
+    SYS_accept,
+    SYS_accept4,
+    SYS_io_uring_enter,
 };
 
 /* A descriptor is not made blocking: eventfds and sockets are shared with the
@@ -313,129 +295,12 @@ static const struct sandbox_rule inet_rules[] = {
     { SYS_socket, { IS(0, AF_INET6), IS(2, IPPROTO_UDP) } },
 };
 
-/* ---- starters and programs ---- */
-
-static const struct sandbox_rule program_rules[] = {
-    { SYS_clone, { NONE_OF(0, NEW_NAMES) } },
-    { SYS_personality, { IS(0, UINT32_MAX) } }, /* to read it */
-    { SYS_personality, { IS(0, PER_LINUX) } },
-    { SYS_prlimit64, { IS(0, 0) } }, /* its own */
-    { SYS_socket, { IS(0, AF_UNIX) } },
-    { SYS_socket, { IS(0, AF_NETLINK), IS(2, 0) } }, /* names of interfaces */
-};
-
-/* Refused but for what a row allows; all else is allowed.  It may filter
- * itself further, as starters do for programs. */
-const int sandbox_never[] = {
-    /* with certain arguments, above */
-    SYS_clone,
-    SYS_personality,
-    SYS_prlimit64,
-    SYS_socket,
-    SYS_connect,
-    SYS_sendto,
-    SYS_sendmsg,
-    SYS_sendmmsg,
-    /* servers: a socket that listens is bound, unasked, to all addresses */
-    SYS_listen,
-    SYS_accept,
-    SYS_accept4,
-    /* other processes */
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_process_madvise,
-    SYS_kcmp,
-    SYS_pidfd_getfd,
-    SYS_migrate_pages,
-    SYS_move_pages,
-    /* mounts and name spaces */
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_open_tree,
-    SYS_move_mount,
-    SYS_fsopen,
-    SYS_fsconfig,
-    SYS_fsmount,
-    SYS_fspick,
-    SYS_mount_setattr,
-    SYS_unshare,
-    SYS_setns,
-    SYS_open_by_handle_at,
-    SYS_name_to_handle_at,
-    /* what outlives who made it: memory, queues, semaphores and keys; those of
-     * others, too.  Of POSIX, memory and semaphores are files. */
-    SYS_shmget,
-    SYS_shmat,
-    SYS_shmctl,
-    SYS_shmdt,
-    SYS_msgget,
-    SYS_msgsnd,
-    SYS_msgrcv,
-    SYS_msgctl,
-    SYS_semget,
-    SYS_semop,
-    SYS_semtimedop,
-    SYS_semctl,
-    SYS_mq_open,
-    SYS_mq_unlink,
-    SYS_keyctl,
-    SYS_add_key,
-    SYS_request_key,
-    /* parts of the kernel that programs have no use for */
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_userfaultfd,
-    SYS_io_uring_setup,
-    SYS_io_uring_enter,
-    SYS_io_uring_register,
-    SYS_fanotify_init,
-    /* the machine */
-    SYS_kexec_load,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_reboot,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_acct,
-    SYS_quotactl,
-    SYS_syslog,
-    SYS_settimeofday,
-    SYS_clock_settime,
-    SYS_clock_adjtime,
-    SYS_adjtimex,
-    SYS_sethostname,
-    SYS_setdomainname,
-    SYS_vhangup,
-    SYS_lookup_dcookie,
-    SYS_nfsservctl,
-#ifdef SYS_kexec_file_load
-    SYS_kexec_file_load,
-#endif
-#ifdef SYS_quotactl_fd
-    SYS_quotactl_fd,
-#endif
-#ifdef __x86_64__
-    SYS_iopl,
-    SYS_ioperm,
-    SYS_modify_ldt,
-#endif
-};
-const size_t sandbox_never_count =
-    sizeof(sandbox_never) / sizeof(sandbox_never[0]);
-
 /* ---- the table ---- */
-
-#define LIST(items) items, sizeof(items) / sizeof((items)[0])
-#define NOTHING NULL, 0
 
 /* clang-format off */
 const struct sandbox_row sandbox_rows[] = {
     /* who has it               any arguments          certain arguments */
-    { OF_CHILD | OF_PROGRAM,    NOTHING,               LIST(send_rules) },
+    { OF_ALL,                   LIST(everybodys),      LIST(send_rules) },
     { OF_CHILD,                 LIST(base),            LIST(base_rules) },
     { OF_NARROW,                NOTHING,               LIST(narrow_rules) },
     { OF_SANITIZER,             LIST(sanitizer),       NOTHING },
@@ -445,7 +310,6 @@ const struct sandbox_row sandbox_rows[] = {
     { OF_WRITE,                 LIST(write_calls),     LIST(write_rules) },
     { OF_CONNECT,               LIST(connect_calls),   LIST(connect_rules) },
     { OF_INET,                  NOTHING,               LIST(inet_rules) },
-    { OF_PROGRAM,               NOTHING,               LIST(program_rules) },
 };
 /* clang-format on */
 const size_t sandbox_row_count = sizeof(sandbox_rows) / sizeof(sandbox_rows[0]);

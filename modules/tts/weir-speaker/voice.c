@@ -13,6 +13,10 @@
 #include "base/mem.h"
 #include "request.h"
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U /* Linux 6.3 */
+#endif
+
 /* ---- lines ---- */
 
 static struct str
@@ -174,11 +178,22 @@ read_voice(struct str file, struct buf *out)
                : -1;
 }
 
+/* One that nobody executes, where the kernel knows such: then the sandbox takes
+ * no other. */
+static int
+memory_file(void)
+{
+    int fd = memfd_create("voice", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+    return fd == -1 && errno == EINVAL ? memfd_create("voice", MFD_CLOEXEC)
+                                       : fd;
+}
+
 /* The library reads a file by its path: that of a file in memory. */
 static int
 load_file(struct str content, struct str variant)
 {
-    int fd = memfd_create("voice", MFD_CLOEXEC);
+    int fd = memory_file();
     char path[40];
     int ok;
 
