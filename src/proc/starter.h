@@ -24,6 +24,7 @@
  *
  *   starter.c          the role's side
  *   starter_serve.c    the starter's process: requests, runs, their ends
+ *   starter_rights.c   its rights
  *   starter_execute.c  from a fork of the starter to the program
  *
  * SPDX-License-Identifier: BSD-2-Clause

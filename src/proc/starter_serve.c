@@ -112,49 +112,6 @@ hear_of_children(void)
     }
 }
 
-static struct str
-folder_of(struct str path)
-{
-    while (path.len > 1 && path.ptr[path.len - 1] != '/') {
-        path.len--;
-    }
-    return path;
-}
-
-/* Landlock holds files, not their names: one that is installed anew is another
- * file.  So the starter has the folders.  Each run has the files alone that
- * have the names then (starter_execute.c). */
-static void
-execute_beside(struct rights *r, const struct rights_paths *programs,
-               struct pool *pool)
-{
-    for (size_t i = 0; i < programs->count; i++) {
-        struct str path = programs->items[i];
-        char real[PATH_MAX];
-
-        rights_execute(r, folder_of(path));
-        if (realpath(pool_cstr(pool, path), real) != NULL) {
-            rights_execute(r, folder_of(pool_str(pool, str_from(real))));
-        }
-    }
-}
-
-/* As wide as those of programs, which inherit them, and what it needs itself.
- */
-static void
-add_rights(struct rights *r, const struct rights *programs, struct pool *pool)
-{
-    if (programs != NULL) {
-        rights_add(r, programs);
-        execute_beside(r, &programs->programs, pool);
-    }
-    rights_read(r, STR("/proc"));
-    rights_write(r, STR("/dev/null"));
-    if (self.cgroup.folder != -1) {
-        rights_write(r, str_from(self.cgroup.path));
-    }
-}
-
 /* Its capabilities are those that it kept. */
 static int
 enter_sandbox(const struct sandbox *programs, const struct rights *rights,
@@ -178,7 +135,7 @@ drop_privileges(const struct starter_options *o, struct errmsg *err)
     struct pool *pool = pool_new(1024);
     int rc = -1;
 
-    add_rights(&rights, o->sandbox->rights, pool);
+    starter_rights(&rights, o->sandbox->rights, &self.cgroup, pool);
     reach_hold(&rights, users, sizeof(users) / sizeof(users[0]));
     if (privilege_keep(&o->role, CAPABILITIES, err) == 0) {
         rc = enter_sandbox(o->sandbox, &rights, err);
