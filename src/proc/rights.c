@@ -77,6 +77,7 @@ rights_add(struct rights *r, const struct rights *more)
 {
     r->fork |= more->fork;
     r->resize |= more->resize;
+    r->supervise |= more->supervise;
     r->seal |= more->seal;
     r->connect_any |= more->connect_any;
     r->connect_local |= more->connect_local;

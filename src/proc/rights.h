@@ -31,6 +31,8 @@ struct rights_ports {
 struct rights {
     bool fork;          /* makes processes of itself, which execute nothing */
     bool resize;        /* changes the sizes of files that it has open */
+    bool supervise;     /* its programs filter what they execute further, and
+                         * hear of calls that it may not make */
     bool seal;          /* fixes contents and sizes of its memory files */
     bool connect_any;   /* to any TCP port */
     bool connect_local; /* to sockets that have a path */

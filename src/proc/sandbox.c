@@ -151,6 +151,9 @@ tell_lacks(const struct sandbox *s)
 {
     if (s->seccomp != SANDBOX_SECCOMP_OFF && !sandbox_has_filter()) {
         log_notice("sandbox: this system cannot filter system calls");
+    } else if (s->seccomp == SANDBOX_SECCOMP_ENFORCE && !sandbox_can_hear()) {
+        log_notice("sandbox: this kernel does not tell which calls programs "
+                   "make that are not on their list (Linux 5.0)");
     }
     if (s->landlock) {
         tell_landlock_lacks(sandbox_landlock_version());

@@ -25,6 +25,7 @@
 
 #define BATCH 64 /* reports in one turn */
 #define END_MS 2000
+#define PROGRAM_NAME 32 /* bytes of it, for the log */
 
 struct starter_run {
     struct starter *starter;
@@ -35,6 +36,7 @@ struct starter_run {
     size_t file_count;
     uint64_t signals; /* bit n: signal n + 1 is to be sent */
     bool started, forgotten;
+    char name[PROGRAM_NAME];
     void (*on_start)(void *arg, pid_t pid);
     void (*on_end)(void *arg, const struct program_end *end);
     void *arg;
@@ -198,6 +200,10 @@ take(struct starter *s, const struct starter_report *r)
         }
         return;
     }
+    if (r->tells == STARTER_CALLED) {
+        sandbox_note(run->name, r->end.status);
+        return;
+    }
     end_run(run, &r->end);
 }
 
@@ -348,6 +354,7 @@ new_run(struct starter *s, const struct program *p)
             run->on_start = p->on_start;
             run->on_end = p->on_end;
             run->arg = p->arg;
+            str_copy(run->name, sizeof(run->name), str_from(p->arguments[0]));
             list_init(&run->unsent);
             buf_init(&run->message, STARTER_MESSAGE);
             s->runs[i] = run;

@@ -26,6 +26,7 @@
  *   starter_serve.c    the starter's process: requests, runs, their ends
  *   starter_rights.c   its rights
  *   starter_execute.c  from a fork of the starter to the program
+ *   starter_calls.c    calls that are not on the program's list
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -93,7 +94,7 @@ struct starter_options {
     size_t program_count;
     const struct str *folders; /* absolute paths; at least one */
     size_t folder_count;
-    const struct sandbox *sandbox; /* of programs, SANDBOX_PROGRAM */
+    const struct sandbox *sandbox; /* of programs, not SANDBOX_CHILD */
     /* The role's, and that of its programs; the same when root has not started
      * weir. */
     struct privilege_ids role, program;

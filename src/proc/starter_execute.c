@@ -178,9 +178,27 @@ reset_signals(void)
 
 /* ---- all of it ---- */
 
+/* The starter hears of calls from now on. */
+static int
+enter_sandbox(const struct sandbox *s, int report, struct errmsg *err)
+{
+    int listener = -1;
+    struct sandbox own = *s;
+
+    own.listener = &listener;
+    if (sandbox_enter(&own, err) == -1) {
+        return -1;
+    }
+    if (listener != -1 && starter_calls_send(report, listener) == -1) {
+        return errmsg_sys(err, "cannot tell the starter of the filter");
+    }
+    close(listener);
+    return 0;
+}
+
 static int
 prepare(const struct starter_options *o, const struct starter_request *r,
-        struct errmsg *err)
+        int report, struct errmsg *err)
 {
     pid_t starter = getppid();
 
@@ -189,7 +207,7 @@ prepare(const struct starter_options *o, const struct starter_request *r,
     }
     /* Relative paths of its rights stand on the directory of weir. */
     if (give_up(&o->program, err) == -1 || die_with(starter, err) == -1 ||
-        sandbox_enter(o->sandbox, err) == -1 ||
+        enter_sandbox(o->sandbox, report, err) == -1 ||
         enter(o->folders[r->folder], err) == -1) {
         return -1;
     }
@@ -206,7 +224,7 @@ starter_execute(const struct starter_options *o,
 
     str_copy(path, sizeof(path), o->programs[r->program]);
     if (place_files(r->passed, passed, &report, &err) == 0 &&
-        prepare(o, r, &err) == 0) {
+        prepare(o, r, report, &err) == 0) {
         reach_execute(reach_of(path), (char *const *)(uintptr_t)r->arguments,
                       (char *const *)(uintptr_t)r->environment);
         errmsg_sys(&err, "cannot execute %s", path);

@@ -4,6 +4,7 @@
  *   starter_serve.c    its process
  *   starter_rights.c   its rights
  *   starter_execute.c  from its fork to the program
+ *   starter_calls.c    calls that are not on the program's list
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -25,10 +26,33 @@ void starter_rights(struct rights *r, const struct rights *programs,
                     const struct cgroup *cgroup, struct pool *pool);
 
 /* A process that the starter has forked: becomes the program.  passed: the
- * descriptors of r, in order.  If it cannot, it writes why to report, which is
- * closed on exec, and exits. */
+ * descriptors of r, in order.  report: a socket that keeps messages apart and
+ * is closed on exec; the listener goes there.  If it cannot, it writes why, and
+ * exits. */
 void starter_execute(const struct starter_options *o,
                      const struct starter_request *r, const int *passed,
                      int report) __attribute__((noreturn));
+
+/* ---- calls that are not on the list of a run's program ---- */
+
+struct starter_calls {
+    int listener; /* owned; -1: none */
+    unsigned count;
+    struct sandbox_told told;
+    size_t said; /* numbers of told that the role has */
+};
+
+/* The process that becomes the program. */
+int starter_calls_send(int report, int listener);
+/* Takes its message as recv() does, and the listener in passing. */
+ssize_t starter_calls_report(int report, struct starter_calls *calls,
+                             char *text, size_t size);
+/* poll() has said so of the listener: answers one call at most. */
+void starter_calls_hear(struct starter_calls *calls, short ready);
+void starter_calls_close(struct starter_calls *calls);
+
+/* The descriptors of a message that was received; there is room for them. */
+struct msghdr;
+size_t starter_descriptors(struct msghdr *m, int *fds);
 
 #endif

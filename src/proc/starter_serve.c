@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -42,13 +41,20 @@
 #define CAPABILITIES \
     (1U << PRIVILEGE_SETUID | 1U << PRIVILEGE_SETGID | 1U << PRIVILEGE_KILL)
 
-enum { TO_ROLE, TO_MASTER, TO_CHILDREN, FIXED };
+enum {
+    TO_ROLE,
+    TO_MASTER,
+    TO_CHILDREN,
+    FIXED,
+    CALLS = FIXED + STARTER_RUNS,
+    WAITS = CALLS + STARTER_RUNS
+};
 #define FIRST_FD (STDERR_FILENO + 1)
 #define CGROUP_FD (FIRST_FD + FIXED)
 
 struct run {
     pid_t pid;       /* 0: not in use */
-    int report;      /* read end; -1: it was heard, or has ended */
+    int report;      /* our end; -1: it was heard, or has ended */
     bool started;    /* it was heard that it executes the program */
     bool over;       /* the program has ended */
     bool reaped;     /* end is to be told, then the run is free */
@@ -57,7 +63,12 @@ struct run {
     int64_t over_ms; /* when that was seen */
     struct program_end end;
     char why[PROGRAM_WHY + 1];
+    struct starter_calls calls;
 };
+#define NO_RUN                                   \
+    {                                            \
+        .report = -1, .calls = {.listener = -1 } \
+    }
 
 static struct {
     const struct starter_options *options;
@@ -172,7 +183,7 @@ become_starter(const struct starter_options *o, const struct cgroup *cgroup,
     }
     self.options = o;
     for (size_t i = 0; i < STARTER_RUNS; i++) {
-        self.runs[i].report = -1;
+        self.runs[i] = (struct run)NO_RUN;
     }
 }
 
@@ -189,6 +200,8 @@ send_report(enum starter_tells tells, uint32_t number, struct run *run)
     report.end.why = run->why;
     if (tells == STARTER_STARTED) {
         report.end.status = (int)run->pid;
+    } else if (tells == STARTER_CALLED) {
+        report.end.status = run->calls.told.numbers[run->calls.said];
     }
     starter_report_write(&report, &out);
     sent = send(FIRST_FD + TO_ROLE, buf_data(&out), buf_len(&out),
@@ -209,10 +222,15 @@ tell(uint32_t number)
         }
         run->tell_start = false;
     }
+    for (; run->calls.said < run->calls.told.count; run->calls.said++) {
+        if (!send_report(STARTER_CALLED, number, run)) {
+            return;
+        }
+    }
     if (run->reaped &&
         send_report(run->started ? STARTER_ENDED : STARTER_FAILED, number,
                     run)) {
-        *run = (struct run){ .report = -1 };
+        *run = (struct run)NO_RUN;
     }
 }
 
@@ -223,10 +241,11 @@ fork_program(struct run *run, const struct starter_request *r, const int *fds)
 {
     int ends[2], join;
 
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1) {
         fail();
     }
-    *run = (struct run){ .report = ends[0] };
+    *run = (struct run)NO_RUN;
+    run->report = ends[0];
     run->cgroup = cgroup_begin(&self.cgroup, &join);
     run->pid = fork();
     if (run->pid == 0) {
@@ -253,7 +272,8 @@ fork_program(struct run *run, const struct starter_request *r, const int *fds)
 static void
 hear_report(struct run *run)
 {
-    ssize_t n = read(run->report, run->why, sizeof(run->why) - 1);
+    ssize_t n = starter_calls_report(run->report, &run->calls, run->why,
+                                     sizeof(run->why) - 1);
 
     if (n == -1 && errno == EAGAIN) {
         return;
@@ -286,21 +306,6 @@ act_on(const struct starter_request *r, const int *fds)
     }
 }
 
-static size_t
-take_descriptors(struct msghdr *m, int *fds)
-{
-    size_t count = 0;
-
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;
-         c = CMSG_NXTHDR(m, c)) {
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-            count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            memcpy(fds, CMSG_DATA(c), count * sizeof(int));
-        }
-    }
-    return count;
-}
-
 /* false: there is none, or the role is gone. */
 static bool
 take_request(bool *gone)
@@ -322,7 +327,7 @@ take_request(bool *gone)
         *gone = n == 0 || (errno != EAGAIN && errno != EINTR);
         return false;
     }
-    size_t count = take_descriptors(&m, fds);
+    size_t count = starter_descriptors(&m, fds);
 
     if ((m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
         !starter_wire_read(&r, str_of(bytes, (size_t)n), self.options, count)) {
@@ -412,6 +417,7 @@ reap(struct run *run)
         run->report = -1;
         run->started = true;
     }
+    starter_calls_close(&run->calls);
     if (wait4(run->pid, &run->end.status, 0, &usage) == -1) {
         fail();
     }
@@ -495,7 +501,8 @@ how_long(void)
 }
 
 /* Fills what is waited for; returns how much that is.  Reports have the
- * places from FIXED on, one a run; poll() passes over those of -1. */
+ * places from FIXED on, one a run, and listeners those behind them; poll()
+ * passes over those of -1. */
 static nfds_t
 fill(struct pollfd *p)
 {
@@ -504,15 +511,17 @@ fill(struct pollfd *p)
     for (size_t i = 0; i < STARTER_RUNS; i++) {
         const struct run *run = &self.runs[i];
 
-        unsaid |= run->tell_start || run->reaped;
+        unsaid |= run->tell_start || run->reaped ||
+                  run->calls.said < run->calls.told.count;
         p[FIXED + i] = (struct pollfd){ run->report, POLLIN, 0 };
+        p[CALLS + i] = (struct pollfd){ run->calls.listener, POLLIN, 0 };
     }
     for (int i = 0; i < FIXED; i++) {
         p[i] = (struct pollfd){ FIRST_FD + i, POLLIN, 0 };
     }
     p[TO_ROLE].events |= unsaid ? POLLOUT : 0;
     p[TO_MASTER].fd = self.master ? p[TO_MASTER].fd : -1;
-    return FIXED + STARTER_RUNS;
+    return WAITS;
 }
 
 static void
@@ -528,6 +537,9 @@ hear(const struct pollfd *p)
         if (p[FIXED + i].revents != 0 && self.runs[i].report != -1) {
             hear_report(&self.runs[i]);
         }
+        if (p[CALLS + i].revents != 0 && self.runs[i].calls.listener != -1) {
+            starter_calls_hear(&self.runs[i].calls, p[CALLS + i].revents);
+        }
     }
     for (int i = 0; i < STARTER_RUNS && take_request(&gone); i++) {
     }
@@ -540,7 +552,7 @@ void
 starter_serve(const struct starter_options *o, const struct cgroup *cgroup,
               int socket)
 {
-    struct pollfd waits[FIXED + STARTER_RUNS];
+    struct pollfd waits[WAITS];
 
     become_starter(o, cgroup, socket);
     for (;;) {

@@ -200,7 +200,7 @@ starter_report_read(struct starter_report *r, struct str bytes)
     r->end.why = unpack_text(&u).ptr;
     r->end.started = tells != STARTER_FAILED;
     r->end.lost = false; /* the starter is there */
-    if (tells < STARTER_STARTED || tells > STARTER_FAILED) {
+    if (tells < STARTER_STARTED || tells > STARTER_CALLED) {
         return false;
     }
     r->tells = (enum starter_tells)tells;

@@ -39,12 +39,18 @@ int starter_wire_write(const struct starter_request *r, struct buf *out,
 bool starter_wire_read(struct starter_request *r, struct str bytes,
                        const struct starter_options *o, size_t fds);
 
-enum starter_tells { STARTER_STARTED = 1, STARTER_ENDED, STARTER_FAILED };
+enum starter_tells {
+    STARTER_STARTED = 1,
+    STARTER_ENDED,
+    STARTER_FAILED,
+    STARTER_CALLED, /* made a call that is not on its list */
+};
 
 struct starter_report {
     enum starter_tells tells;
     uint32_t run;
-    /* STARTED: its status is the pid.  why points into the bytes. */
+    /* STARTED: its status is the pid, CALLED: the number.  why points into the
+     * bytes. */
     struct program_end end;
 };
 

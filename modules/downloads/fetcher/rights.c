@@ -346,6 +346,7 @@ fetch_rights(const void *root, struct rights *r)
         &((const struct downloads_root *)root)->instances;
     const struct downloads_instance *items = all->items;
 
+    r->supervise = true;
     r->seal = true;
     r->connect_any = true;
     rights_execute(r, fetch_program_beside("weir-supervisor"));

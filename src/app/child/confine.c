@@ -167,7 +167,7 @@ confine_programs(const struct settings *s, const struct rights *r)
 {
     struct sandbox o = options_of(s);
 
-    o.kind = SANDBOX_PROGRAM;
+    o.kind = r->supervise ? SANDBOX_SUPERVISOR : SANDBOX_PROGRAM;
     o.rights = r;
     return o;
 }

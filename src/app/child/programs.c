@@ -70,7 +70,7 @@ struct starter *
 programs_start(const char *role, const struct rights *r,
                const struct settings *s, struct errmsg *err)
 {
-    struct rights rights = { .fork = true };
+    struct rights rights = { .fork = true, .supervise = r->supervise };
     const struct sandbox sandbox = confine_programs(s, &rights);
     struct str *folders = mem_alloc((r->write.count + 1) * sizeof(*folders));
     struct starter_options o = {
