@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "fetcher/fetcher.h"
 #include "proc/reach.h"
+#include "proc/sandbox.h"
 #include "proc/starter.h"
 
 #define PIECE 16384    /* bytes that are read at once */
@@ -39,6 +40,7 @@ struct fetch_process {
     struct process_pipe pipes[PIPES];
     struct line_reader facts;
     enum fetch_excess excess;
+    struct sandbox_told told; /* calls of the engine */
     struct timer grace;
     struct later destroy;
     bool interrupted;
@@ -60,10 +62,15 @@ static void
 on_fact(void *arg, struct str line)
 {
     struct fetch_process *p = arg;
+    struct str what = str_cut(&line, ' ');
+    int64_t number;
 
-    if (str_eq(str_cut(&line, ' '), STR("excess")) &&
-        p->excess == EXCESS_NONE) {
+    if (str_eq(what, STR("excess")) && p->excess == EXCESS_NONE) {
         p->excess = fetch_excess_of(line);
+    } else if (str_eq(what, STR("call")) &&
+               str_to_int(line, 0, INT32_MAX, &number) &&
+               sandbox_tells(&p->told, (int)number)) {
+        sandbox_note("an engine of downloads", (int)number);
     }
 }
 

@@ -3,6 +3,7 @@
  * and what the supervisor alone says on a third, a line each:
  *
  *     excess NAME    the run went over that bound and was ended (excess.h)
+ *     call NUMBER    the engine made a call that is not on its list
  *
  * Other lines are passed over.
  *

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "fetcher/fetcher.h"
 #include "proc/starter.h"
 
@@ -165,6 +166,34 @@ test_other_words(void **state)
     assert_int_equal(t.end.excess, EXCESS_NONE);
 }
 
+static char logged[4096];
+
+static void
+take_line(void *arg, const char *line, size_t len)
+{
+    (void)arg;
+    str_append(logged, sizeof(logged), strlen(logged), str_of(line, len));
+}
+
+/* Of a run, each number once, and a bound of them. */
+static void
+test_calls(void **state)
+{
+    unsigned lines = 0;
+
+    (void)state;
+    log_set_sink(take_line, NULL);
+    run("echo call 272 >&$pipe; echo call 272 >&$pipe;"
+        "printf 'call\ncall x\ncall -1\ncall 99999999999\n' >&$pipe");
+    log_set_sink(NULL, NULL);
+    for (const char *at = logged; (at = strstr(at, "call ")) != NULL; at++) {
+        lines++;
+    }
+    assert_non_null(
+        strstr(logged, "an engine of downloads has made system call 272, "));
+    assert_int_equal(lines, 1);
+}
+
 /* A report that the engine writes is none of the supervisor's. */
 static void
 test_an_engine_tells_no_facts(void **state)
@@ -182,6 +211,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_excess, begin, finish),
         cmocka_unit_test_setup_teardown(test_the_first_is_told, begin, finish),
         cmocka_unit_test_setup_teardown(test_other_words, begin, finish),
+        cmocka_unit_test_setup_teardown(test_calls, begin, finish),
         cmocka_unit_test_setup_teardown(test_an_engine_tells_no_facts, begin,
                                         finish),
     };
