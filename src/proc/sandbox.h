@@ -83,11 +83,11 @@ int sandbox_enter(const struct sandbox *s, struct errmsg *err);
  * executes: a program that serves nobody, has sockets of TCP alone, leaves no
  * object of the kernel, has no programs in memory, and does not signal the
  * process spared, its group, or all.  A call that is not on its list is ENOSYS,
- * other arguments are EACCES.  *listener: hears of the former, and of connect()
- * with SANDBOX_ENGINE_ASKS; close-on-exec, owned by the caller, to be sent to
- * another process.  -1: the kernel cannot hand calls on; connect() is then
- * refused where it should ask.  -1 with errno; 0 without a filter where the
- * system has none. */
+ * other arguments are EACCES.  *listener: hears of the former, and of socket()
+ * and connect() with SANDBOX_ENGINE_ASKS; close-on-exec, owned by the caller,
+ * to be sent to another process.  -1: the kernel cannot hand calls on; these
+ * two are then refused where they should ask.  -1 with errno; 0 without a
+ * filter where the system has none. */
 #define SANDBOX_ENGINE_ASKS 1U
 int sandbox_engine_filter(unsigned flags, pid_t spared, int *listener);
 
@@ -108,6 +108,14 @@ bool sandbox_hear(int listener, struct sandbox_call *call);
 /* The call returns -1 with that errno; or that value with 0. */
 void sandbox_answer(int listener, const struct sandbox_call *call, int error,
                     int64_t value);
+
+/* Whether the kernel lets a call return a descriptor of the process that
+ * answers.  Forks, and waits for that. */
+bool sandbox_can_give(void);
+/* The answer to a call: it returns another descriptor of what fd is one of, or
+ * fails because its process may have no more.  until_exec: close-on-exec. */
+void sandbox_give(int listener, const struct sandbox_call *call, int fd,
+                  bool until_exec);
 
 /* Which numbers were told of a run: each once, SANDBOX_TOLD at most. */
 #define SANDBOX_TOLD 16

@@ -48,7 +48,7 @@ struct filter {
     struct sock_filter code[CODE_MAX];
     unsigned short len;
     /* The answers to calls that are known and not allowed, to those that
-     * the table does not know, and to connect() where it asks. */
+     * the table does not know, and to socket() and connect() where they ask. */
     uint32_t refuse, unknown, connects;
     bool foreign_kills; /* calls of another processor; else they are ENOSYS */
     pid_t spared;       /* of OTHERS */
@@ -275,6 +275,7 @@ build_program(struct filter *f, unsigned who)
     begin(f);
     if (f->connects != 0) {
         give_if(f, SYS_connect, f->connects);
+        give_if(f, SYS_socket, f->connects);
     }
     each_row(f, who, allow);
     each_row(f, who, refuse);

@@ -7,6 +7,7 @@
  *   sandbox_programs.c  ... of starters, programs and engines
  *   sandbox_filter.c    the filter made of them
  *   sandbox_hear.c      calls that a filter hands on
+ *   sandbox_give.c      ... which return a descriptor
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
