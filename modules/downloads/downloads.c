@@ -10,6 +10,7 @@
 #include "app/settings/settings.h"
 #include "conf/rows.h"
 #include "fetcher/place.h"
+#include "fetcher/rights.h"
 #include "request.h"
 
 #define HOURS(n) ((int64_t)(n)*3600 * 1000)
@@ -358,6 +359,14 @@ struct rpc_method downloads_methods[] = {
 
 /* ---- the module ---- */
 
+static void
+warn(const struct settings *s)
+{
+    if (downloads_wanted(s)) {
+        fetch_rights_tell();
+    }
+}
+
 /* "/downloads/" is "/downloads" as a location's path. */
 static struct str
 path(const void *settings)
@@ -383,6 +392,7 @@ const struct module downloads_module = {
     .keys = keys,
     .settings_size = sizeof(struct downloads_settings),
     .root = { root_keys, sizeof(struct downloads_root) },
+    .warn = warn,
     .start = downloads_start,
     .stop = downloads_stop,
     .path = path,

@@ -114,6 +114,7 @@ def marks():
 
 @pytest.mark.skipif(SANITIZED, reason="its sandbox is wide")
 @pytest.mark.parametrize("seccomp", ["enforce", "off"])
+@pytest.mark.usefixtures("landlock_told")
 def test_nothing_is_left(engine, marks, monkeypatch, seccomp):  # noqa: F811
     """The supervisor's own filter is enough; of files, Landlock."""
     monkeypatch.setattr(weir_py, "TRACED", "")  # it is in top

@@ -16,10 +16,8 @@ from downloads_help import downloads  # noqa: F401: a fixture
 from http_client import get
 from test_downloads_programs import ENGINE, engine, result  # noqa: F401
 from patience import busy
-from test_rights import landlock
 from weir import SANITIZED, read_text
 
-HOLDS_PORTS = 4  # the version of Landlock
 CONTROL = '{ path = "/control"; module = "relay"; },'
 
 TRIES = r"""
@@ -175,8 +173,6 @@ NOT_CONNECTED = {"flags_of_the_message", "option_and_sendto"}
 def tries(engine, tmp_path, top=""):  # noqa: F811
     """What came of each; and the key that is the treasure."""
     d = engine("", locations=CONTROL, top=top)
-    if landlock(d.weir) < HOLDS_PORTS:
-        pytest.skip("needs Landlock 4")
     key = get(d.port, "/control/get?room=a").body.decode().strip()
     assert len(key) > 8
     (tmp_path / "engine").write_text(
@@ -187,8 +183,9 @@ def tries(engine, tmp_path, top=""):  # noqa: F811
 
 @pytest.mark.skipif(SANITIZED, reason="its sandbox is wide")
 @pytest.mark.parametrize("seccomp", ["enforce", "off"])
+@pytest.mark.usefixtures("landlock_told")
 def test_no_way_around(engine, tmp_path, monkeypatch, seccomp):  # noqa: F811
-    """The supervisor's own filter is enough."""
+    """The supervisor's own filter is enough, whichever Landlock there is."""
     monkeypatch.setattr(weir_py, "TRACED", "")  # it is in top
     top = f'sandbox = {{ seccomp = "{seccomp}"; core_dumps = true; }};'
     _, key, text, came = tries(engine, tmp_path, top)
@@ -218,6 +215,7 @@ print("F|media.txt")
 
 
 @pytest.mark.skipif(SANITIZED, reason="its sandbox is wide")
+@pytest.mark.usefixtures("landlock_told")
 def test_no_stranger_is_served(engine):  # noqa: F811
     """listen() binds a socket that is bound to nothing."""
     d = engine(SERVES)

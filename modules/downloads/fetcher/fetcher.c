@@ -200,6 +200,7 @@ start(const struct role_process *p, void **state, struct errmsg *err)
              (uint64_t)clock_wall_ms());
     list_init(&f->queues);
     list_init(&f->jobs);
+    fetch_rights_tell();
     f->threads = task_threads_new(f->loop, THREADS, THREAD_QUEUE, err);
     if (f->threads == NULL) {
         return -1;

@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "app/settings/settings.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "proc/life.h"
 #include "proc/reach.h"
 #include "proc/rights.h"
+#include "proc/sandbox.h"
 
 #define PATHS_MAX 256  /* that are kept */
 #define SCRIPTS_DEEP 4 /* as the kernel has it */
@@ -399,4 +401,18 @@ fetch_rights_changed(const struct settings *before, const struct settings *now)
         }
     }
     return a->count != b->count;
+}
+
+/* ---- what does not hold ---- */
+
+void
+fetch_rights_tell(void)
+{
+    if (sandbox_landlock_version() < SANDBOX_HOLDS_PORTS &&
+        !sandbox_can_give()) {
+        log_notice("downloads: egress does not hold for engines on this "
+                   "kernel: they connect to any port (it needs Landlock %d, "
+                   "Linux 6.7, or descriptors given by seccomp, Linux 5.9)",
+                   SANDBOX_HOLDS_PORTS);
+    }
 }

@@ -34,6 +34,10 @@ void fetch_rights(const void *root, struct rights *r);
 bool fetch_rights_changed(const struct settings *before,
                           const struct settings *now);
 
+/* Logs a line at notice where engines could pass by the proxy, and so by the
+ * rules of egress.  Forks, and waits for that. */
+void fetch_rights_tell(void);
+
 /* The absolute path of a program: `named` itself, or where it is in FETCH_PATH.
  * Lives as long as the process, with a NUL.  STR_NONE with err: it is not
  * there, or cannot be executed. */

@@ -8,6 +8,8 @@
  *
  *   main.c          the command line
  *   supervise.[ch]  the engine's process, signals, what it leaves
+ *   hear.c          calls that the engine's filter hands on
+ *   connect.c       ... socket() and connect() among them
  *   tell.c          facts for the fetcher
  *   confine.c       what none of them can do
  *

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@
 
 #define BY_SIGNAL 128 /* as shells have it */
 
-enum { FOR_SIGNALS, WAITS }; /* what is waited for while the engine runs */
+/* The descriptors that are waited for while the engine runs. */
+enum { FOR_SIGNALS, FOR_CALLS, WAITS };
 
 /* ---- the engine's process ---- */
 
@@ -37,10 +39,11 @@ reset_signals(void)
 }
 
 static void __attribute__((noreturn))
-execute(const struct supervise *s, pid_t supervisor)
+execute(const struct supervise *s, pid_t supervisor, unsigned flags, int end)
 {
     if (setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-        getppid() == supervisor && supervise_nest() == 0) {
+        getppid() == supervisor && supervise_nest() == 0 &&
+        supervise_filter(flags, supervisor, end) == 0) {
         reset_signals();
         reach_execute((struct reach){ s->beside, s->argv[0] }, s->argv,
                       environ);
@@ -98,16 +101,24 @@ hand_on(int signals, pid_t engine)
     }
 }
 
+/* One call at a time: signals come between them. */
 static void
-wait_for(pid_t engine, int signals)
+wait_for(const struct supervise *s, pid_t engine, int signals, int listener)
 {
+    struct sandbox_told told = { .count = 0 };
     struct pollfd waits[WAITS] = {
         [FOR_SIGNALS] = { signals, POLLIN, 0 },
+        [FOR_CALLS] = { listener, POLLIN, 0 },
     };
 
     while (!has_ended(engine)) {
         poll(waits, WAITS, -1);
         hand_on(signals, engine);
+        if (waits[FOR_CALLS].revents & POLLIN) {
+            supervise_hear(s, listener, &told);
+        } else if (waits[FOR_CALLS].revents != 0) {
+            waits[FOR_CALLS].fd = -1; /* nobody is left that calls */
+        }
     }
 }
 
@@ -133,23 +144,26 @@ end_all(pid_t engine, bool apart)
 static int
 run(const struct supervise *s, bool apart)
 {
+    unsigned flags = supervise_asks(s);
     pid_t engine, supervisor = getpid();
-    int signals = open_signals();
+    int signals = open_signals(), ends[2];
 
-    if (signals == -1) {
-        perror("weir-supervisor: cannot hear signals");
+    if (signals == -1 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1) {
+        perror("weir-supervisor: cannot hear the engine");
         return SUPERVISE_FAILED;
     }
     engine = fork();
     if (engine == 0) {
-        execute(s, supervisor);
+        execute(s, supervisor, flags, ends[1]);
     }
+    close(ends[1]);
     if (engine == -1) {
         perror("weir-supervisor: cannot fork");
         return SUPERVISE_FAILED;
     }
     setpgid(engine, engine); /* before a signal is handed on */
-    wait_for(engine, signals);
+    wait_for(s, engine, signals, supervise_listener(ends[0]));
     return end_all(engine, apart);
 }
 

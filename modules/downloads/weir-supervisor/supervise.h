@@ -2,6 +2,8 @@
  * The run of an engine: its sandbox, its processes, its end.
  *
  *   supervise.c   the engine's process, signals, what it leaves
+ *   hear.c        calls that the engine's filter hands on
+ *   connect.c     ... socket() and connect() among them
  *   tell.c        facts for the fetcher
  *   confine.c     what none of them can do
  *
@@ -11,9 +13,11 @@
 #define MODULES_DOWNLOADS_WEIR_SUPERVISOR_SUPERVISE_H
 
 #include "base/errmsg.h"
+#include "proc/sandbox.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define SUPERVISE_FAILED 125 /* exit status: of the supervisor itself */
 #define SUPERVISE_CANNOT 127 /* the engine could not be executed */
@@ -44,6 +48,29 @@ int supervise_nest(void);
  * exit status, or 128 and the signal that ended it.  SUPERVISE_FAILED: it did
  * not run, and standard error says why. */
 int supervise(const struct supervise *s);
+
+/* ---- hear.c: calls that the engine's filter hands on ---- */
+
+/* Of sandbox_engine_filter(): whether the supervisor connects for the engine,
+ * where Landlock does not hold its ports.  Forks, and waits for that. */
+unsigned supervise_asks(const struct supervise *s);
+/* The engine's process: filters itself, and sends the listener to the other end
+ * of a pair of sockets.  -1: errno says why. */
+int supervise_filter(unsigned flags, pid_t supervisor, int end);
+/* Takes the supervisor's end.  Waits for the listener until the engine's
+ * process has sent it or has closed its own end, as execve() does; -1: there is
+ * none. */
+int supervise_listener(int end);
+/* Takes one call, which is there, and answers it. */
+void supervise_hear(const struct supervise *s, int listener,
+                    struct sandbox_told *told);
+
+/* ---- connect.c: its connections ---- */
+
+/* Answers socket() and connect(): the engine has connections to that port of
+ * 127.0.0.1 alone; 0: none.  false: it is another call. */
+bool supervise_connect(int listener, const struct sandbox_call *call,
+                       uint16_t port);
 
 /* ---- tell.c: what the engine cannot say ---- */
 
