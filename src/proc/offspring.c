@@ -1,10 +1,11 @@
 /*
- * Reading /proc/self/task/NUMBER/children.
+ * Reading /proc/PID/task/NUMBER/children.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "proc/offspring.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,23 +38,68 @@ take(struct reading *r, const char *bytes, size_t n)
     }
 }
 
-size_t
-offspring_list(pid_t *pids, size_t room)
+static void
+read_children(struct reading *r, int tasks, const char *thread)
 {
-    struct reading r = { .pids = pids, .room = room };
     char path[64], bytes[CHUNK];
     ssize_t n;
     int fd;
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "%.20s/children", thread);
+    fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
     if (fd == -1) {
-        return 0;
+        return;
     }
-    while (r.count < room && (n = read(fd, bytes, sizeof(bytes))) > 0) {
-        take(&r, bytes, (size_t)n);
+    while (r->count < r->room && (n = read(fd, bytes, sizeof(bytes))) > 0) {
+        take(r, bytes, (size_t)n);
     }
     close(fd);
+}
+
+static int
+open_tasks(const char *process)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%s/task", process);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+size_t
+offspring_list(pid_t *pids, size_t room)
+{
+    struct reading r = { .pids = pids, .room = room };
+    int tasks = open_tasks("self");
+    char thread[16];
+
+    snprintf(thread, sizeof(thread), "%d", (int)getpid());
+    if (tasks != -1) {
+        read_children(&r, tasks, thread);
+        close(tasks);
+    }
+    return r.count;
+}
+
+size_t
+offspring_of(pid_t pid, pid_t *pids, size_t room)
+{
+    struct reading r = { .pids = pids, .room = room };
+    char process[16];
+    const struct dirent *e;
+    DIR *d;
+    int tasks;
+
+    snprintf(process, sizeof(process), "%d", (int)pid);
+    tasks = open_tasks(process);
+    d = tasks == -1 ? NULL : fdopendir(tasks);
+    while (d != NULL && r.count < room && (e = readdir(d)) != NULL) {
+        if (e->d_name[0] != '.') {
+            read_children(&r, tasks, e->d_name);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
     return r.count;
 }
 

@@ -391,6 +391,7 @@ write_request(struct starter_run *run, const struct program *p,
         .program = p->number,
         .folder = p->folder,
         .limits = p->limits,
+        .bounds = p->bounds,
     };
 
     for (size_t i = 0; i < p->file_count; i++) {

@@ -25,6 +25,7 @@
  *   starter.c          the role's side
  *   starter_serve.c    the starter's process: requests, runs, their ends
  *   starter_rights.c   its rights
+ *   starter_bounds.c   what a run uses
  *   starter_execute.c  from a fork of the starter to the program
  *   starter_calls.c    calls that are not on the program's list
  *
@@ -49,6 +50,7 @@
 #define PROGRAM_OPEN 1024 /* descriptors that it may open by itself */
 #define PROGRAM_WHY 256   /* bytes of a reason */
 #define PROGRAM_NICE_MAX 19
+#define PROGRAM_PROCESSES_MAX 1000
 
 /* 0: none, but for `files`, which then is PROGRAM_OPEN. */
 struct program_limits {
@@ -57,8 +59,25 @@ struct program_limits {
                         * SIGKILL */
     int64_t files;     /* descriptors */
     int64_t file_size; /* bytes of a file that it writes */
-    int64_t processes; /* of its user, all runs together */
+    int64_t processes; /* and threads, of the programs' user, whoever started
+                        * them; none where it is also the role's */
     int64_t nice;      /* at least, 0 .. PROGRAM_NICE_MAX */
+};
+
+/* Of all processes of a run together; 0: none.  A run that has more is ended:
+ * its program hears SIGTERM, and all of it SIGKILL a moment later. */
+struct program_bounds {
+    int64_t memory;    /* bytes that they have, shared ones once */
+    int64_t processes; /* at once, 1000 at most; 16 threads count as one */
+    int64_t cpu_ms;    /* processor time */
+};
+
+enum program_excess {
+    PROGRAM_IN_BOUNDS,
+    PROGRAM_MEMORY,
+    PROGRAM_PROCESSES,
+    PROGRAM_CPU,
+    PROGRAM_EXCESSES
 };
 
 /* How a run was. */
@@ -70,6 +89,7 @@ struct program_end {
     int64_t memory;    /* bytes, at most in use */
     const char *why;   /* "": it has started */
     bool lost;         /* the starter has ended: nothing is known of the run */
+    enum program_excess excess; /* the bound that ended it */
 };
 
 struct program {
@@ -81,6 +101,7 @@ struct program {
     const int *files;
     size_t file_count;
     struct program_limits limits;
+    struct program_bounds bounds;
     /* It runs, as process pid.  May be NULL. */
     void (*on_start)(void *arg, pid_t pid);
     /* The run is over, or never was: the last call. */

@@ -146,8 +146,10 @@ be_nice(int64_t least)
 }
 
 static int
-set_limits(const struct program_limits *l, bool core_dumps, struct errmsg *err)
+set_limits(const struct program_limits *l, const struct starter_options *o,
+           struct errmsg *err)
 {
+    int64_t processes = o->program.uid != o->role.uid ? l->processes : 0;
     int64_t files = l->files != 0 ? l->files : PROGRAM_OPEN;
     struct rlimit none = { 0, 0 };
 
@@ -155,9 +157,9 @@ set_limits(const struct program_limits *l, bool core_dumps, struct errmsg *err)
         limit(RLIMIT_CPU, l->cpu, l->cpu + 1) == -1 ||
         limit(RLIMIT_NOFILE, files, files) == -1 ||
         limit(RLIMIT_FSIZE, l->file_size, l->file_size) == -1 ||
-        limit(RLIMIT_NPROC, l->processes, l->processes) == -1 ||
+        limit(RLIMIT_NPROC, processes, processes) == -1 ||
         limit(RLIMIT_AS, l->memory, l->memory) == -1 ||
-        (!core_dumps && setrlimit(RLIMIT_CORE, &none) == -1)) {
+        (!o->sandbox->core_dumps && setrlimit(RLIMIT_CORE, &none) == -1)) {
         return errmsg_sys(err, "cannot set the limits of a program");
     }
     return 0;
@@ -212,7 +214,7 @@ prepare(const struct starter_options *o, const struct starter_request *r,
         return -1;
     }
     reset_signals();
-    return set_limits(&r->limits, o->sandbox->core_dumps, err);
+    return set_limits(&r->limits, o, err);
 }
 
 void

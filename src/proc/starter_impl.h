@@ -3,6 +3,7 @@
  *
  *   starter_serve.c    its process
  *   starter_rights.c   its rights
+ *   starter_bounds.c   what a run uses
  *   starter_execute.c  from its fork to the program
  *   starter_calls.c    calls that are not on the program's list
  *
@@ -24,6 +25,25 @@ void starter_serve(const struct starter_options *o, const struct cgroup *cgroup,
 struct pool;
 void starter_rights(struct rights *r, const struct rights *programs,
                     const struct cgroup *cgroup, struct pool *pool);
+
+struct starter_seen { /* a process, when it was looked at */
+    pid_t pid;
+    int64_t begun, own_ms; /* as struct usage has them */
+};
+
+/* Of a run: { .most = ... } at its beginning. */
+struct starter_bounds {
+    struct program_bounds most;
+    int64_t next_ms; /* not looked at before */
+    int64_t seen_ms; /* processor time that processes had at looks */
+    struct starter_seen seen[PROGRAM_PROCESSES_MAX + 1]; /* the last one */
+    size_t seen_count;
+};
+
+/* Looks at the run of process pid, if it is time to, as the user of programs.
+ * Another than PROGRAM_IN_BOUNDS: it has to end. */
+enum program_excess starter_bounds_look(struct starter_bounds *b, pid_t pid,
+                                        const struct privilege_ids *program);
 
 /* A process that the starter has forked: becomes the program.  passed: the
  * descriptors of r, in order.  report: a socket that keeps messages apart and

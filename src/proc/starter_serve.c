@@ -37,6 +37,7 @@
 #define LEFT_MS 1000 /* what cannot be killed so long is not waited for */
 #define LOOKED_AT 256
 #define END_MS 1500
+#define EXCESS_MS 300 /* from SIGTERM to SIGKILL */
 #define CGROUP_MS 300
 #define CAPABILITIES \
     (1U << PRIVILEGE_SETUID | 1U << PRIVILEGE_SETGID | 1U << PRIVILEGE_KILL)
@@ -61,6 +62,8 @@ struct run {
     bool tell_start; /* is to be told */
     unsigned cgroup; /* its number; 0: it has none */
     int64_t over_ms; /* when that was seen */
+    struct starter_bounds bounds;
+    int64_t excess_ms; /* when it was told to end; 0: it was not */
     struct program_end end;
     char why[PROGRAM_WHY + 1];
     struct starter_calls calls;
@@ -246,6 +249,7 @@ fork_program(struct run *run, const struct starter_request *r, const int *fds)
     }
     *run = (struct run)NO_RUN;
     run->report = ends[0];
+    run->bounds.most = r->bounds;
     run->cgroup = cgroup_begin(&self.cgroup, &join);
     run->pid = fork();
     if (run->pid == 0) {
@@ -370,6 +374,30 @@ see_end(struct run *run)
     cgroup_kill(&self.cgroup, run->cgroup);
 }
 
+/* The program may know how to end all that it has started at once. */
+static void
+see_excess(struct run *run)
+{
+    int64_t now = clock_ms();
+
+    if (run->pid <= 0 || run->over || run->reaped) {
+        return;
+    }
+    if (run->excess_ms != 0) {
+        if (now - run->excess_ms >= EXCESS_MS) {
+            signal_run(run, SIGKILL);
+        }
+        return;
+    }
+    run->end.excess =
+        starter_bounds_look(&run->bounds, run->pid, &self.options->program);
+    if (run->end.excess != PROGRAM_IN_BOUNDS) {
+        run->excess_ms = now;
+        kill(run->pid, SIGTERM);
+        cgroup_kill(&self.cgroup, run->cgroup);
+    }
+}
+
 /* A child that is no program.  In the session of one that runs it may stay.
  * false: nobody is there who has to go. */
 static bool
@@ -444,6 +472,7 @@ look(void)
 {
     for (uint32_t i = 0; i < STARTER_RUNS; i++) {
         see_end(&self.runs[i]);
+        see_excess(&self.runs[i]);
     }
     end_strays();
     for (uint32_t i = 0; i < STARTER_RUNS; i++) {
@@ -492,7 +521,7 @@ how_long(void)
         const struct run *run = &self.runs[i];
 
         runs |= run->pid > 0;
-        ends |= run->over && !run->reaped;
+        ends |= (run->over || run->excess_ms != 0) && !run->reaped;
     }
     if (ends) {
         return SOON_MS;

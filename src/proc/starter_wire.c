@@ -37,6 +37,14 @@ write_limits(struct pack *p, const struct program_limits *l)
     pack_int(p, l->nice);
 }
 
+static void
+write_bounds(struct pack *p, const struct program_bounds *b)
+{
+    pack_int(p, b->memory);
+    pack_int(p, b->processes);
+    pack_int(p, b->cpu_ms);
+}
+
 int
 starter_wire_write(const struct starter_request *r, struct buf *out,
                    struct errmsg *err)
@@ -52,6 +60,7 @@ starter_wire_write(const struct starter_request *r, struct buf *out,
         pack_u32(&p, r->folder);
         pack_u32(&p, r->passed);
         write_limits(&p, &r->limits);
+        write_bounds(&p, &r->bounds);
         write_texts(&p, r->arguments);
         write_texts(&p, r->environment);
     }
@@ -117,6 +126,16 @@ read_limits(struct unpack *u, struct program_limits *l)
            l->nice >= 0 && l->nice <= PROGRAM_NICE_MAX;
 }
 
+static bool
+read_bounds(struct unpack *u, struct program_bounds *b)
+{
+    b->memory = unpack_int(u);
+    b->processes = unpack_int(u);
+    b->cpu_ms = unpack_int(u);
+    return b->memory >= 0 && b->processes >= 0 &&
+           b->processes <= PROGRAM_PROCESSES_MAX && b->cpu_ms >= 0;
+}
+
 static size_t
 bits_of(uint32_t set)
 {
@@ -135,11 +154,11 @@ read_start(struct unpack *u, struct starter_request *r,
     r->program = unpack_u32(u);
     r->folder = unpack_u32(u);
     r->passed = unpack_u32(u);
-    return read_limits(u, &r->limits) && read_texts(u, r->arguments) &&
-           read_texts(u, r->environment) && r->arguments[0] != NULL &&
-           are_variables(r->environment) && r->program < o->program_count &&
-           r->folder < o->folder_count && r->passed >> PROGRAM_FILES == 0 &&
-           bits_of(r->passed) == fds;
+    return read_limits(u, &r->limits) && read_bounds(u, &r->bounds) &&
+           read_texts(u, r->arguments) && read_texts(u, r->environment) &&
+           r->arguments[0] != NULL && are_variables(r->environment) &&
+           r->program < o->program_count && r->folder < o->folder_count &&
+           r->passed >> PROGRAM_FILES == 0 && bits_of(r->passed) == fds;
 }
 
 static bool
@@ -183,6 +202,7 @@ starter_report_write(const struct starter_report *r, struct buf *out)
     pack_int(&p, r->end.user_us);
     pack_int(&p, r->end.system_us);
     pack_int(&p, r->end.memory);
+    pack_u8(&p, (uint8_t)r->end.excess);
     pack_text(&p, str_first(str_from(r->end.why), PROGRAM_WHY));
 }
 
@@ -190,17 +210,20 @@ bool
 starter_report_read(struct starter_report *r, struct str bytes)
 {
     struct unpack u = { .rest = bytes };
-    uint8_t tells = unpack_u8(&u);
+    uint8_t tells = unpack_u8(&u), excess;
 
     r->run = unpack_u32(&u);
     r->end.status = (int)unpack_int(&u);
     r->end.user_us = unpack_int(&u);
     r->end.system_us = unpack_int(&u);
     r->end.memory = unpack_int(&u);
+    excess = unpack_u8(&u);
     r->end.why = unpack_text(&u).ptr;
     r->end.started = tells != STARTER_FAILED;
     r->end.lost = false; /* the starter is there */
-    if (tells < STARTER_STARTED || tells > STARTER_CALLED) {
+    r->end.excess = (enum program_excess)excess;
+    if (tells < STARTER_STARTED || tells > STARTER_CALLED ||
+        excess >= PROGRAM_EXCESSES) {
         return false;
     }
     r->tells = (enum starter_tells)tells;

@@ -25,6 +25,7 @@ struct starter_request {
     /* START */
     uint32_t program, folder; /* below the counts that the starter has */
     struct program_limits limits;
+    struct program_bounds bounds;
     uint32_t passed; /* bit n: descriptor n comes along,
                       * in order; else /dev/null */
     const char *arguments[PROGRAM_TEXTS + 1]; /* NULL ends */

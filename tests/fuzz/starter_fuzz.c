@@ -51,6 +51,7 @@ check_request(const struct starter_request *r, size_t fds)
         require(r->program < PROGRAMS && r->folder < FOLDERS);
         require(r->passed < 1U << PROGRAM_FILES && again.passed == r->passed);
         require(memcmp(&r->limits, &again.limits, sizeof(r->limits)) == 0);
+        require(memcmp(&r->bounds, &again.bounds, sizeof(r->bounds)) == 0);
         require(check_texts(r->arguments, again.arguments) > 0);
         check_texts(r->environment, again.environment);
     }
@@ -67,7 +68,8 @@ check_report(const struct starter_report *r)
     starter_report_write(r, &out);
     require(starter_report_read(&again, buf_str(&out)));
     require(again.tells == r->tells && again.run == r->run &&
-            again.end.status == r->end.status && r->run < STARTER_RUNS);
+            again.end.status == r->end.status &&
+            again.end.excess == r->end.excess && r->run < STARTER_RUNS);
     buf_clear(&out);
 }
 

@@ -157,7 +157,9 @@ static bool
 texts_are_taken(size_t count, bool nul)
 {
     static struct starter_request read;
-    const struct program_limits none = { .memory = 0 };
+    const size_t numbers =
+        (sizeof(struct program_limits) + sizeof(struct program_bounds)) /
+        sizeof(int64_t);
     struct buf out;
     struct pack p = { .to = &out };
     bool taken;
@@ -167,7 +169,7 @@ texts_are_taken(size_t count, bool nul)
     for (int i = 0; i < 4; i++) { /* run, program, folder, passed */
         pack_u32(&p, 0);
     }
-    for (size_t i = 0; i < sizeof(none) / sizeof(int64_t); i++) {
+    for (size_t i = 0; i < numbers; i++) {
         pack_int(&p, 0);
     }
     pack_int(&p, (int64_t)count);
