@@ -217,10 +217,29 @@ static const struct conf_key instance_keys[] = {
     ROW(downloads_instance, min_free, CONF_SIZE, .min = 0, .max = TIB(1024),
         .preset = "1G",
         .help = "Bytes that the disk has to have free: with less no download "
-                "starts."),
+                "starts, and what has written most is ended."),
     ROW(downloads_instance, max_file_size, CONF_SIZE, .min = 0,
         .max = TIB(1024), .preset = "0",
         .help = "A larger file is not downloaded; 0: any size."),
+    ROW(downloads_instance, max_memory, CONF_SIZE, .min = 64 << 20,
+        .or_zero = true, .max = TIB(1), .preset = "2G",
+        .help = "Memory of a run, its processes together: with more it is "
+                "ended; 0: any."),
+    ROW(downloads_instance, max_processes, CONF_INT, .min = 4, .max = 999,
+        .preset = "64",
+        .help = "Processes of a run at once, with 16 threads for each: with "
+                "more it is ended."),
+    ROW(downloads_instance, max_cpu, CONF_TIME, .min = 1000, .or_zero = true,
+        .max = HOURS(24 * 366), .preset = "4h",
+        .help = "Processor time of a run, its processes together: with more "
+                "it is ended; 0: any."),
+    ROW(downloads_instance, max_files, CONF_INT, .min = 4, .max = 1000000,
+        .preset = "10000",
+        .help = "Files that a run has at once: with more it is ended."),
+    ROW(downloads_instance, max_bytes, CONF_SIZE, .min = 0, .max = TIB(1024),
+        .preset = "256G",
+        .help = "Bytes of these files together: with more it is ended; 0: "
+                "any."),
     ROW(downloads_instance, playlist_item_limit, CONF_INT, .min = 0,
         .max = DOWNLOAD_LIMIT_MAX, .preset = "0",
         .help = "Items of a playlist, for requests that do not say; 0: all."),

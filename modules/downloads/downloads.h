@@ -55,15 +55,22 @@ struct downloads_instance { /* an item of "downloads" at the root */
     int64_t max_entries; /* in all lists; a further add is refused */
     int64_t max_done;    /* records that are kept; 0: any number */
     int64_t clear_completed_after; /* ms; 0: never */
-    int64_t min_free;              /* bytes on the disk; less: nothing starts */
-    int64_t max_file_size;         /* bytes; 0: any */
-    int64_t playlist_item_limit;   /* of requests without one; 0: none */
-    bool playlist_strict_mode;     /* the same */
-    bool delete_files;             /* with where=done */
-    bool custom_dirs;              /* folder may be given */
-    bool create_custom_dirs;       /* one that is not there is made */
-    struct str template;           /* of names: "%(title)s.%(ext)s" */
-    struct str playlist_template;  /* "%(playlist_title)s/%(title)s.%(ext)s" */
+    int64_t min_free;      /* bytes on the disk; less: nothing starts, and
+                              what writes is ended */
+    int64_t max_file_size; /* bytes; 0: any */
+    /* Of a run; all but files and processes: 0: any. */
+    int64_t max_memory;           /* bytes */
+    int64_t max_processes;        /* at once */
+    int64_t max_cpu;              /* ms of processor time */
+    int64_t max_files;            /* below its folder */
+    int64_t max_bytes;            /* of these */
+    int64_t playlist_item_limit;  /* of requests without one; 0: none */
+    bool playlist_strict_mode;    /* the same */
+    bool delete_files;            /* with where=done */
+    bool custom_dirs;             /* folder may be given */
+    bool create_custom_dirs;      /* one that is not there is made */
+    struct str template;          /* of names: "%(title)s.%(ext)s" */
+    struct str playlist_template; /* "%(playlist_title)s/%(title)s.%(ext)s" */
 };
 
 struct downloads_root {

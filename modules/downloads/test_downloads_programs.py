@@ -36,12 +36,12 @@ if "--dump-single-json" in sys.argv:
 @pytest.fixture
 def engine(downloads, tmp_path):  # noqa: F811
     """A weir whose engine downloads by that piece of Python."""
-    def start(script, interpreter="/usr/bin/python3", **more):
+    def start(script, interpreter="/usr/bin/python3", settings="", **more):
         path = tmp_path / "engine"
         path.write_text(ENGINE % (interpreter, script))
         path.chmod(0o755)
         open_way(str(tmp_path))
-        return downloads(f'engine_path = "{path}";', **more)
+        return downloads(f'engine_path = "{path}"; {settings}', **more)
     return start
 
 

@@ -323,6 +323,7 @@ ask(struct fetch_engine_ask *a, struct pool *pool, struct errmsg *err)
         .fetcher = q->fetcher,
         .line = &line,
         .folder = -1,
+        .plan = &q->plan,
         .on_output = on_output,
         .on_end = on_end,
         .arg = a,

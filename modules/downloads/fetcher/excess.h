@@ -1,6 +1,7 @@
 /*
- * The bounds of a run.  Whoever counts says which one a run went over, by its
- * name; the setting is "max_" and that name.
+ * The bounds of a run.  Its supervisor counts files and bytes, the starter all
+ * else, and they say which one it went over; the setting is "max_" and the name
+ * that is told.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,6 +11,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+struct downloads_instance;
+
 enum fetch_excess {
     EXCESS_NONE,
     EXCESS_MEMORY,
@@ -17,12 +20,14 @@ enum fetch_excess {
     EXCESS_CPU,
     EXCESS_FILES,
     EXCESS_BYTES,
+    EXCESS_MIN_FREE, /* of the disk; told by nobody, room.h sees it */
     EXCESSES
 };
 
 /* EXCESS_NONE: there is no such bound. */
 enum fetch_excess fetch_excess_of(struct str name);
 /* Appends the reason of a run's end, for clients. */
-void fetch_excess_say(enum fetch_excess excess, struct buf *to);
+void fetch_excess_say(enum fetch_excess excess,
+                      const struct downloads_instance *plan, struct buf *to);
 
 #endif

@@ -128,7 +128,7 @@ excess_text(struct extraction *x, enum fetch_excess excess)
     struct str kept;
 
     buf_init(&text, RUN_TEXT_MAX);
-    fetch_excess_say(excess, &text);
+    fetch_excess_say(excess, &x->queue->plan, &text);
     kept = pool_str(x->pool, buf_str(&text));
     buf_clear(&text);
     return kept;
@@ -180,6 +180,8 @@ run_engine(struct extraction *x, int folder, struct errmsg *err)
         .fetcher = x->queue->fetcher,
         .line = &line,
         .folder = folder,
+        .plan = &x->queue->plan,
+        .place = x->queue->place,
         .pass = x->pass,
         .on_output = on_output,
         .on_end = on_end,

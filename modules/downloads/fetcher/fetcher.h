@@ -18,6 +18,7 @@
  *   run.[ch]        one run of an engine: cancel, result; extract.c
  *   process.[ch]    the process of a run: supervisor, pipes
  *   excess.[ch]     bounds of a run that it went over
+ *   room.[ch]       room on the disk while runs write
  *   lines.[ch]      what an engine says, line by line
  *   options.[ch]    the file of engine options, watched
  *   place.[ch]      the directory: folders of runs, names, moves, removal

@@ -7,7 +7,7 @@
 #include "base/pack.h"
 #include "net/egress.h"
 
-#define NUMBERS 10 /* of an instance */
+#define NUMBERS 15 /* of an instance */
 #define INSTANCE_BYTES (8 * PACK_TEXT + 4 + NUMBERS * sizeof(int64_t))
 
 /* ---- writing ---- */
@@ -32,6 +32,11 @@ put_instance(struct pack *out, const struct downloads_instance *i)
     pack_int(out, i->clear_completed_after);
     pack_int(out, i->min_free);
     pack_int(out, i->max_file_size);
+    pack_int(out, i->max_memory);
+    pack_int(out, i->max_processes);
+    pack_int(out, i->max_cpu);
+    pack_int(out, i->max_files);
+    pack_int(out, i->max_bytes);
     pack_int(out, i->playlist_item_limit);
     pack_u8(out, i->playlist_strict_mode);
     pack_u8(out, i->delete_files);
@@ -79,6 +84,11 @@ get_instance(struct unpack *in, struct pool *pool, struct downloads_instance *i)
     i->clear_completed_after = unpack_int(in);
     i->min_free = unpack_int(in);
     i->max_file_size = unpack_int(in);
+    i->max_memory = unpack_int(in);
+    i->max_processes = unpack_int(in);
+    i->max_cpu = unpack_int(in);
+    i->max_files = unpack_int(in);
+    i->max_bytes = unpack_int(in);
     i->playlist_item_limit = unpack_int(in);
     i->playlist_strict_mode = unpack_u8(in) != 0;
     i->delete_files = unpack_u8(in) != 0;

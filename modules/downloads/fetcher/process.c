@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "fetcher/fetcher.h"
+#include "fetcher/room.h"
 #include "proc/reach.h"
 #include "proc/sandbox.h"
 #include "proc/starter.h"
@@ -21,8 +23,12 @@
 #define BESIDE_FD 4    /* of the engine's folder */
 #define TELLS_FD 5     /* of the supervisor alone */
 #define FILES 6
-/* name --writes N --port N --beside N --tells N -- PATH */
-#define SUPERVISOR_WORDS 11
+/* name --writes N --port N --beside N --tells N --max-files N
+ * --max-bytes N -- PATH */
+#define SUPERVISOR_WORDS 15
+
+#define NICE 5     /* streams come first */
+#define THREADS 16 /* of a process */
 
 /* Pipes of a run: two of the engine, and one that it does not have. */
 enum { FROM_ENGINE, ERRORS, FACTS, PIPES };
@@ -41,6 +47,7 @@ struct fetch_process {
     struct line_reader facts;
     enum fetch_excess excess;
     struct sandbox_told told; /* calls of the engine */
+    struct room room;
     struct timer grace;
     struct later destroy;
     bool interrupted;
@@ -63,7 +70,7 @@ on_fact(void *arg, struct str line)
 {
     struct fetch_process *p = arg;
     struct str what = str_cut(&line, ' ');
-    int64_t number;
+    int64_t number, bytes;
 
     if (str_eq(what, STR("excess")) && p->excess == EXCESS_NONE) {
         p->excess = fetch_excess_of(line);
@@ -71,6 +78,9 @@ on_fact(void *arg, struct str line)
                str_to_int(line, 0, INT32_MAX, &number) &&
                sandbox_tells(&p->told, (int)number)) {
         sandbox_note("an engine of downloads", (int)number);
+    } else if (str_eq(what, STR("bytes")) &&
+               str_to_int(line, 0, INT64_MAX, &bytes)) {
+        p->room.bytes = bytes;
     }
 }
 
@@ -159,8 +169,26 @@ discard(struct fetch_process *p)
         close_pipe(&p->pipes[i]);
     }
     line_reader_clear(&p->facts);
+    room_stop(&p->room);
     timer_stop(p->loop, &p->grace);
     loop_later(p->loop, &p->destroy);
+}
+
+static enum fetch_excess
+excess_of_program(enum program_excess excess)
+{
+    switch (excess) {
+    case PROGRAM_MEMORY:
+        return EXCESS_MEMORY;
+    case PROGRAM_PROCESSES:
+        return EXCESS_PROCESSES;
+    case PROGRAM_CPU:
+        return EXCESS_CPU;
+    case PROGRAM_IN_BOUNDS:
+    case PROGRAM_EXCESSES:
+        break;
+    }
+    return EXCESS_NONE;
 }
 
 static void
@@ -179,7 +207,8 @@ on_run_end(void *arg, const struct program_end *end)
     for (int i = 0; i < PIPES; i++) {
         read_rest(&p->pipes[i]);
     }
-    told.excess = p->excess;
+    told.excess =
+        p->excess != EXCESS_NONE ? p->excess : excess_of_program(end->excess);
     discard(p);
     p->o.on_end(p->o.arg, &told);
 }
@@ -220,6 +249,15 @@ fetch_process_forget(struct fetch_process **process)
     }
 }
 
+static void
+on_full(struct room *room)
+{
+    struct fetch_process *p = LIST_ITEM(room, struct fetch_process, room);
+
+    p->excess = p->excess == EXCESS_NONE ? EXCESS_MIN_FREE : p->excess;
+    fetch_process_kill(p);
+}
+
 /* ---- its beginning ---- */
 
 static size_t
@@ -229,9 +267,35 @@ add_word(const char **words, size_t n, const char *word)
     return n + 1;
 }
 
+struct numbers { /* as arguments */
+    char port[16], files[24], bytes[24];
+};
+
 static void
-fill_arguments(const struct fetch_process_options *o, const char *port,
-               const struct reach *program, const char **words)
+write_numbers(const struct fetch_process_options *o, struct numbers *to)
+{
+    snprintf(to->port, sizeof(to->port), "%u",
+             o->pass != NULL ? (unsigned)proxy_port(o->fetcher->proxy) : 0);
+    snprintf(to->files, sizeof(to->files), "%lld",
+             (long long)o->plan->max_files);
+    snprintf(to->bytes, sizeof(to->bytes), "%lld",
+             (long long)o->plan->max_bytes);
+}
+
+static size_t
+add_bound(const char **words, size_t n, const char *name, const char *value)
+{
+    if (strcmp(value, "0") != 0) {
+        n = add_word(words, n, name);
+        n = add_word(words, n, value);
+    }
+    return n;
+}
+
+static void
+fill_arguments(const struct fetch_process_options *o,
+               const struct numbers *numbers, const struct reach *program,
+               const char **words)
 {
     size_t n = add_word(words, 0, "weir-supervisor");
 
@@ -241,7 +305,7 @@ fill_arguments(const struct fetch_process_options *o, const char *port,
     }
     if (o->pass != NULL) {
         n = add_word(words, n, "--port");
-        n = add_word(words, n, port);
+        n = add_word(words, n, numbers->port);
     }
     if (program->at != AT_FDCWD) {
         n = add_word(words, n, "--beside");
@@ -249,6 +313,8 @@ fill_arguments(const struct fetch_process_options *o, const char *port,
     }
     n = add_word(words, n, "--tells");
     n = add_word(words, n, "5"); /* TELLS_FD */
+    n = add_bound(words, n, "--max-files", numbers->files);
+    n = add_bound(words, n, "--max-bytes", numbers->bytes);
     n = add_word(words, n, "--");
     n = add_word(words, n, program->path);
     for (size_t i = 0; i < o->line->count; i++) {
@@ -315,6 +381,22 @@ hold_beside(const struct reach *way, int *files, struct errmsg *err)
                : 0;
 }
 
+/* Threads that the user of programs may have, whatever runs: a bound of last
+ * resort. */
+static int64_t
+threads_of_all(const struct downloads_instance *plan)
+{
+    return (plan->max_concurrent + plan->max_extractions) *
+           plan->max_processes * THREADS;
+}
+
+/* The supervisor is a process of the run, too. */
+static int64_t
+processes_of_one(const struct downloads_instance *plan)
+{
+    return plan->max_processes > 0 ? plan->max_processes + 1 : 0;
+}
+
 static int
 run_program(struct fetch_process *p, const struct fetch_process_options *o,
             int *files, struct errmsg *err)
@@ -329,15 +411,19 @@ run_program(struct fetch_process *p, const struct fetch_process_options *o,
         .environment = environment,
         .files = files,
         .file_count = FILES,
-        .limits = { .file_size = o->file_size },
+        .limits = { .file_size = o->plan->max_file_size,
+                    .processes = threads_of_all(o->plan),
+                    .nice = NICE },
+        .bounds = { .memory = o->plan->max_memory,
+                    .processes = processes_of_one(o->plan),
+                    .cpu_ms = o->plan->max_cpu },
         .on_end = on_run_end,
         .arg = p,
     };
-    char port[16];
+    struct numbers numbers;
 
-    snprintf(port, sizeof(port), "%u",
-             o->pass != NULL ? (unsigned)proxy_port(o->fetcher->proxy) : 0);
-    fill_arguments(o, port, &way, words);
+    write_numbers(o, &numbers);
+    fill_arguments(o, &numbers, &way, words);
     fill_environment(pool, o->pass, environment);
     if (hold_beside(&way, files, err) == -1) {
         close_files(files, FILES);
@@ -379,6 +465,10 @@ fetch_process_start(const struct fetch_process_options *o, struct errmsg *err)
                open_pipe(p, ERRORS, &files[2], err) == 0 &&
                open_pipe(p, FACTS, &files[TELLS_FD], err) == 0) {
         if (run_program(p, o, files, err) == 0) {
+            if (o->place != NULL) {
+                room_start(&p->room, p->loop, o->place, o->plan->min_free,
+                           on_full);
+            }
             return p;
         }
         discard(p);

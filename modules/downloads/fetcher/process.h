@@ -2,8 +2,9 @@
  * An engine's process: weir-supervisor around it, what it says on two pipes,
  * and what the supervisor alone says on a third, a line each:
  *
- *     excess NAME    the run went over that bound and was ended (excess.h)
- *     call NUMBER    the engine made a call that is not on its list
+ *     excess NAME     the run went over that bound and was ended (excess.h)
+ *     bytes NUMBER    what its folder has now
+ *     call NUMBER     the engine made a call that is not on its list
  *
  * Other lines are passed over.
  *
@@ -33,8 +34,10 @@ struct fetch_process_options {
     struct str program;            /* absolute path of the engine */
     const struct fetch_line *line; /* its arguments; borrowed for the call */
     int folder;                    /* where it writes; taken; -1: nowhere */
+    const struct place *place;     /* whose folder it is; NULL: of none */
     const struct proxy_pass *pass; /* borrowed for the call; NULL: none */
-    int64_t file_size;             /* bytes of a file, at most; 0: any */
+    const struct downloads_instance *plan; /* its bounds; borrowed for the
+                                              call */
     /* It has written these bytes, which are borrowed.  May call
      * fetch_process_kill(). */
     void (*on_output)(void *arg, struct str bytes, bool is_error);

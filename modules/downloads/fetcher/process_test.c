@@ -117,10 +117,12 @@ run(const char *script)
 {
     struct pool *pool = pool_new(256);
     struct fetch_line line = { .pool = pool };
+    static const struct downloads_instance plan;
     const struct fetch_process_options o = { .fetcher = &t.f,
                                              .program = STR("/bin/true"),
                                              .line = &line,
                                              .folder = -1,
+                                             .plan = &plan,
                                              .on_output = on_output,
                                              .on_end = on_end,
                                              .arg = &t };

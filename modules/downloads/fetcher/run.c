@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "fetcher/process.h"
 #include "fetcher/queue.h"
@@ -217,7 +218,7 @@ say_failure(const struct run *r, const struct fetch_process_end *end,
     const char *refusal = proxy_pass_refusal(r->pass);
 
     if (end->excess != EXCESS_NONE) {
-        fetch_excess_say(end->excess, msg);
+        fetch_excess_say(end->excess, &r->entry->queue->plan, msg);
     } else if (r->list) {
         buf_printf(msg,
                    "This is a list of %lld; add its address to have them all.",
@@ -240,16 +241,25 @@ say_failure(const struct run *r, const struct fetch_process_end *end,
 
 /* ffmpeg and the like, below an engine, seldom say that the disk is full. */
 static void
-say_full(const struct run *r, struct buf *msg)
+say_full(const struct run *r, const struct fetch_process_end *end,
+         struct buf *msg)
 {
     const struct place *place = r->entry->queue->place;
     int64_t free_bytes = place != NULL ? place_free_bytes(place) : -1;
     struct str said = buf_str(msg), full = STR("No space left");
 
-    if (free_bytes >= 0 && free_bytes < FULL &&
+    if (end->excess == EXCESS_NONE && free_bytes >= 0 && free_bytes < FULL &&
         memmem(said.ptr, said.len, full.ptr, full.len) == NULL) {
         buf_printf(msg, " (No space left on device)");
     }
+}
+
+static void
+log_excess(const struct run *r, struct str why)
+{
+    log_limited(LOG_WARN, "downloads %.*s: the run of %.*s was ended: %.*s",
+                STR_ARGS(r->entry->queue->plan.name),
+                STR_ARGS(r->entry->facts->url), STR_ARGS(why));
 }
 
 static void
@@ -276,7 +286,10 @@ on_end(void *arg, const struct fetch_process_end *end)
         r->state.file[0] != '\0' && !r->canceled && !r->killed && !r->list;
     if (!result.finished) {
         say_failure(r, end, &msg);
-        say_full(r, &msg);
+        say_full(r, end, &msg);
+    }
+    if (end->excess != EXCESS_NONE) {
+        log_excess(r, buf_str(&msg));
     }
     if (!end->lost &&
         (!end->started || (end->status >= 125 && end->status <= 127))) {
@@ -330,7 +343,8 @@ run_engine(struct run *r, struct pool *pool, struct errmsg *err)
         .fetcher = q->fetcher,
         .line = &line,
         .pass = r->pass,
-        .file_size = q->plan.max_file_size,
+        .plan = &q->plan,
+        .place = q->place,
         .on_output = on_output,
         .on_end = on_end,
         .arg = r,

@@ -10,6 +10,7 @@
  *   supervise.[ch]  the engine's process, signals, what it leaves
  *   hear.c          calls that the engine's filter hands on
  *   connect.c       ... socket() and connect() among them
+ *   measure.c       what it has written
  *   tell.c          facts for the fetcher
  *   confine.c       what none of them can do
  *
@@ -27,7 +28,8 @@
 
 static const char help[] =
     "usage: weir-supervisor [--writes FD] [--port N] [--beside FD]\n"
-    "                       [--tells FD] -- PROGRAM [ARGUMENT...]\n"
+    "                       [--tells FD] [--max-files N] [--max-bytes N]\n"
+    "                       -- PROGRAM [ARGUMENT...]\n"
     "\n"
     "Runs a program of weir, which starts it; it is of no use by itself.\n"
     "\n"
@@ -36,6 +38,8 @@ static const char help[] =
     "  --port N     the TCP port that it connects to [none]\n"
     "  --beside FD  the open folder that PROGRAM lies in [none]\n"
     "  --tells FD   the pipe on which it says what became of the run [none]\n"
+    "  --max-files N, --max-bytes N\n"
+    "               how much may lie in its folder [any]\n"
     "  PROGRAM      an absolute path; with --beside, one from there\n"
     "  --version    this program's version\n"
     "  --help       this text\n"
@@ -65,6 +69,8 @@ take_options(int argc, char **argv, struct supervise *s)
         { "port", required_argument, NULL, 'p' },
         { "beside", required_argument, NULL, 'b' },
         { "tells", required_argument, NULL, 't' },
+        { "max-files", required_argument, NULL, 'f' },
+        { "max-bytes", required_argument, NULL, 'm' },
         { "version", no_argument, NULL, 'v' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
@@ -84,7 +90,9 @@ take_options(int argc, char **argv, struct supervise *s)
         if (!(option == 'w' && take_number(optarg, 1024, &folder)) &&
             !(option == 'p' && take_number(optarg, UINT16_MAX, &port)) &&
             !(option == 'b' && take_number(optarg, 1024, &beside)) &&
-            !(option == 't' && take_number(optarg, 1024, &tells))) {
+            !(option == 't' && take_number(optarg, 1024, &tells)) &&
+            !(option == 'f' && take_number(optarg, INT64_MAX, &s->max_files)) &&
+            !(option == 'm' && take_number(optarg, INT64_MAX, &s->max_bytes))) {
             return usage("unknown option, or a number that is out of range");
         }
     }
@@ -99,7 +107,9 @@ take_options(int argc, char **argv, struct supervise *s)
 int
 main(int argc, char **argv)
 {
-    struct supervise s = { .folder = -1, .beside = AT_FDCWD };
+    struct supervise s = { .folder = -1,
+                           .beside = AT_FDCWD,
+                           .max_files = INT64_MAX };
     int status = take_options(argc, argv, &s);
 
     if (status != -1) {

@@ -20,6 +20,7 @@
 #include "proc/reach.h"
 
 #define BY_SIGNAL 128 /* as shells have it */
+#define REAPED 256    /* processes in a turn */
 
 /* The descriptors that are waited for while the engine runs. */
 enum { FOR_SIGNALS, FOR_CALLS, WAITS };
@@ -60,7 +61,7 @@ execute(const struct supervise *s, pid_t supervisor, unsigned flags, int end)
 static bool
 has_ended(pid_t engine)
 {
-    for (;;) {
+    for (int i = 0; i < REAPED; i++) {
         siginfo_t child = { .si_pid = 0 };
 
         if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == -1 ||
@@ -72,6 +73,8 @@ has_ended(pid_t engine)
         }
         waitpid(child.si_pid, NULL, 0);
     }
+    raise(SIGCHLD); /* for the others, when what else came is heard */
+    return false;
 }
 
 /* Those that are blocked, as a descriptor; the engine does not have it. */
@@ -89,16 +92,32 @@ open_signals(void)
     return signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void
-hand_on(int signals, pid_t engine)
+/* SIGINT is for the engine.  true: SIGTERM came, and all of it ends. */
+static bool
+hear(int signals, pid_t engine)
 {
     struct signalfd_siginfo heard;
 
     while (read(signals, &heard, sizeof(heard)) == sizeof(heard)) {
-        if (heard.ssi_signo != SIGCHLD) {
-            kill(-engine, (int)heard.ssi_signo);
+        if (heard.ssi_signo == SIGTERM) {
+            return true;
+        }
+        if (heard.ssi_signo == SIGINT) {
+            kill(-engine, SIGINT);
         }
     }
+    return false;
+}
+
+static bool
+has_excess(const struct supervise *s)
+{
+    const char *excess = supervise_measure(s);
+
+    if (excess != NULL) {
+        supervise_tell("excess %s", excess);
+    }
+    return excess != NULL;
 }
 
 /* One call at a time: signals come between them. */
@@ -112,8 +131,10 @@ wait_for(const struct supervise *s, pid_t engine, int signals, int listener)
     };
 
     while (!has_ended(engine)) {
-        poll(waits, WAITS, -1);
-        hand_on(signals, engine);
+        poll(waits, WAITS, supervise_measure_wait());
+        if (hear(signals, engine) || has_excess(s)) {
+            return;
+        }
         if (waits[FOR_CALLS].revents & POLLIN) {
             supervise_hear(s, listener, &told);
         } else if (waits[FOR_CALLS].revents != 0) {
@@ -178,7 +199,7 @@ enter(const struct supervise *s, struct errmsg *err)
     if (s->folder == -1) {
         return 0;
     }
-    if (fchdir(s->folder) == -1) {
+    if (fchdir(s->folder) == -1 || supervise_measure_open(s->folder) == -1) {
         return errmsg_sys(err, "cannot enter the folder of the run");
     }
     return setenv("HOME", ".", 1) == -1 || setenv("TMPDIR", ".", 1) == -1

@@ -4,6 +4,7 @@
  *   supervise.c   the engine's process, signals, what it leaves
  *   hear.c        calls that the engine's filter hands on
  *   connect.c     ... socket() and connect() among them
+ *   measure.c     what it has written
  *   tell.c        facts for the fetcher
  *   confine.c     what none of them can do
  *
@@ -28,6 +29,8 @@ struct supervise {
     int beside;        /* a descriptor of the folder that the engine lies
                         * in; AT_FDCWD: it has an absolute path */
     int tells;         /* a pipe for facts (tell.c); 0: nobody hears them */
+    int64_t max_files; /* below its folder; 0: any number */
+    int64_t max_bytes; /* of these; 0: any number */
     char *const *argv; /* the engine, NULL ends */
 };
 
@@ -71,6 +74,16 @@ void supervise_hear(const struct supervise *s, int listener,
  * 127.0.0.1 alone; 0: none.  false: it is another call. */
 bool supervise_connect(int listener, const struct sandbox_call *call,
                        uint16_t port);
+
+/* ---- measure.c: what the engine has written ---- */
+
+/* The folder is found also when its path has changed.  -1: errno says why. */
+int supervise_measure_open(int folder);
+/* Milliseconds until it is time to look; -1: it never is. */
+int supervise_measure_wait(void);
+/* Looks, if it is time to, and tells "bytes NUMBER" when that has changed.  The
+ * name of the bound that the run is over; NULL: none. */
+const char *supervise_measure(const struct supervise *s);
 
 /* ---- tell.c: what the engine cannot say ---- */
 
