@@ -26,6 +26,7 @@
  *   starter_serve.c    the starter's process: requests, runs, their ends
  *   starter_rights.c   its rights
  *   starter_bounds.c   what a run uses
+ *   starter_oom.c      who goes first without memory
  *   starter_execute.c  from a fork of the starter to the program
  *   starter_calls.c    calls that are not on the program's list
  *

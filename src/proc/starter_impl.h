@@ -4,6 +4,7 @@
  *   starter_serve.c    its process
  *   starter_rights.c   its rights
  *   starter_bounds.c   what a run uses
+ *   starter_oom.c      who goes first without memory
  *   starter_execute.c  from its fork to the program
  *   starter_calls.c    calls that are not on the program's list
  *
@@ -44,6 +45,11 @@ struct starter_bounds {
  * Another than PROGRAM_IN_BOUNDS: it has to end. */
 enum program_excess starter_bounds_look(struct starter_bounds *b, pid_t pid,
                                         const struct privilege_ids *program);
+
+/* Before it is in its sandbox; then around each fork of a program: true, and
+ * false when it is done. */
+void starter_oom_open(void);
+void starter_oom_first(bool first);
 
 /* A process that the starter has forked: becomes the program.  passed: the
  * descriptors of r, in order.  report: a socket that keeps messages apart and

@@ -180,6 +180,7 @@ become_starter(const struct starter_options *o, const struct cgroup *cgroup,
     self.cgroup = *cgroup;
     keep_descriptors(socket);
     hear_of_children();
+    starter_oom_open();
     if (ancestry_adopt(&err) == -1 || drop_privileges(o, &err) == -1 ||
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1) {
         fail();
@@ -251,11 +252,13 @@ fork_program(struct run *run, const struct starter_request *r, const int *fds)
     run->report = ends[0];
     run->bounds.most = r->bounds;
     run->cgroup = cgroup_begin(&self.cgroup, &join);
+    starter_oom_first(true);
     run->pid = fork();
     if (run->pid == 0) {
         cgroup_join(&self.cgroup, join);
         starter_execute(self.options, r, fds, ends[1]);
     }
+    starter_oom_first(false);
     if (run->pid == -1) {
         struct errmsg err;
 

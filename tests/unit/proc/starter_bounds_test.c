@@ -159,6 +159,23 @@ what_is_in_bounds_goes_on(void **state)
     assert_int_equal(t.end.status, 0);
 }
 
+/* A run goes before its starter, and that not before all others. */
+static void
+it_goes_first_without_memory(void **state)
+{
+    char mine[16] = "", expected[32];
+    int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+
+    (void)state;
+    assert_true(read(fd, mine, sizeof(mine) - 1) > 0);
+    close(fd);
+    snprintf(expected, sizeof(expected), "1000\n%s", mine);
+    assert_string_equal(
+        output_of("cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj",
+                  (struct program_bounds){ .cpu_ms = 0 }),
+        expected);
+}
+
 /* ---- the end ---- */
 
 static void
@@ -193,6 +210,8 @@ main(void)
         cmocka_unit_test_setup_teardown(cpu_of_those_that_ended, begin, finish),
         cmocka_unit_test_setup_teardown(time_counts_once, begin, finish),
         cmocka_unit_test_setup_teardown(what_is_in_bounds_goes_on, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(it_goes_first_without_memory, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(it_hears_that_it_ends, begin, finish),
         cmocka_unit_test_setup_teardown(it_ends_though_it_does_not_listen,
