@@ -1,5 +1,5 @@
 /*
- * Landlock, and filters of system calls, on top of what the starter took away.
+ * Landlock, on top of what the starter took away.
  *
  * Each version of Landlock knows more, and refuses what it does not know.  The
  * system's header may be older than its kernel, so newer numbers are here.
@@ -8,15 +8,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,115 +97,6 @@ restrict_files(const struct supervise *s, int version)
     return rc;
 }
 
-#if defined(__x86_64__)
-#define NATIVE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE AUDIT_ARCH_AARCH64
-#endif
-
-#define X32_BIT 0x40000000U
-#define MEMFD_SECRET 447 /* Linux 5.14, of both processors */
-#define LOAD(field) \
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)
-#define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-#define IS(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
-#define REFUSE_CALL(call) IS(call, 0, 1), REFUSE
-#define REFUSE_FLAG(call, argument, flag)                                     \
-    IS(call, 0, 4), LOAD(args[argument]),                                     \
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(flag), 0, 1), REFUSE, \
-        ALLOW
-
-static int
-add_filter(struct sock_filter *filter, size_t count)
-{
-    const struct sock_fprog program = { (unsigned short)count, filter };
-
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
-}
-
-/* Landlock looks at connect() and bind() of TCP alone.  So no other sockets are
- * made, nothing connects by sending, and nothing listens, which binds a socket
- * to any port.  A ring would make calls that no filter sees. */
-static int
-restrict_sockets(void)
-{
-    static struct sock_filter filter[] = {
-        LOAD(arch),
-        IS(NATIVE, 1, 0),
-        REFUSE, /* a processor's other calls have other numbers */
-        LOAD(nr),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1),
-        REFUSE,
-        REFUSE_CALL(SYS_listen),
-        REFUSE_CALL(SYS_accept),
-        REFUSE_CALL(SYS_accept4),
-        REFUSE_CALL(SYS_io_uring_setup),
-        REFUSE_FLAG(SYS_sendto, 3, MSG_FASTOPEN),
-        REFUSE_FLAG(SYS_sendmsg, 2, MSG_FASTOPEN),
-        REFUSE_FLAG(SYS_sendmmsg, 3, MSG_FASTOPEN),
-        IS(SYS_setsockopt, 0, 6),
-        LOAD(args[1]),
-        IS(IPPROTO_TCP, 0, 3),
-        LOAD(args[2]),
-        IS(TCP_ULP, 0, 1),
-        REFUSE, /* one of them makes it a socket of SMC */
-        ALLOW,
-        IS(SYS_socket, 1, 0),
-        ALLOW,
-        LOAD(args[0]),
-        IS(AF_INET, 2, 0),
-        IS(AF_INET6, 1, 0),
-        REFUSE,
-        LOAD(args[1]),
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
-                 ~(uint32_t)(SOCK_NONBLOCK | SOCK_CLOEXEC)),
-        IS(SOCK_STREAM, 1, 0),
-        REFUSE,
-        LOAD(args[2]),
-        IS(0, 2, 0),
-        IS(IPPROTO_TCP, 1, 0),
-        REFUSE, /* MPTCP, SCTP, SMC */
-        ALLOW,
-    };
-
-    return add_filter(filter, sizeof(filter) / sizeof(filter[0]));
-}
-
-/* Kernel objects that have no process end with nobody, and those of others can
- * be reached.  A file of memory is a program that Landlock does not look at,
- * and so it is not made.  The engine itself is executed by its path, or from a
- * folder. */
-static int
-restrict_objects(void)
-{
-    static struct sock_filter filter[] = {
-        LOAD(nr), /* the other filter has looked at the processor */
-        REFUSE_CALL(SYS_shmget),
-        REFUSE_CALL(SYS_shmat),
-        REFUSE_CALL(SYS_shmctl),
-        REFUSE_CALL(SYS_msgget),
-        REFUSE_CALL(SYS_msgsnd),
-        REFUSE_CALL(SYS_msgrcv),
-        REFUSE_CALL(SYS_msgctl),
-        REFUSE_CALL(SYS_semget),
-        REFUSE_CALL(SYS_semop),
-        REFUSE_CALL(SYS_semtimedop),
-        REFUSE_CALL(SYS_semctl),
-        REFUSE_CALL(SYS_mq_open),
-        REFUSE_CALL(SYS_mq_unlink),
-        REFUSE_CALL(SYS_add_key),
-        REFUSE_CALL(SYS_request_key),
-        REFUSE_CALL(SYS_keyctl),
-        REFUSE_CALL(SYS_memfd_create),
-        REFUSE_CALL(MEMFD_SECRET),
-        REFUSE_FLAG(SYS_execveat, 4, AT_EMPTY_PATH),
-        ALLOW,
-    };
-
-    return add_filter(filter, sizeof(filter) / sizeof(filter[0]));
-}
-
 int
 supervise_confine(const struct supervise *s, bool *apart, struct errmsg *err)
 {
@@ -222,10 +107,6 @@ supervise_confine(const struct supervise *s, bool *apart, struct errmsg *err)
     }
     if (version > 0 && restrict_files(s, version) == -1) {
         return errmsg_sys(err, "cannot restrict files and ports");
-    }
-    if ((restrict_sockets() == -1 || restrict_objects() == -1) &&
-        errno != EINVAL && errno != ENOSYS) {
-        return errmsg_sys(err, "cannot filter system calls");
     }
     *apart = version >= SANDBOX_HOLDS_ABSTRACT;
     return 0;

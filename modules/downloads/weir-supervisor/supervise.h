@@ -36,9 +36,9 @@ struct supervise {
 
 /* Becomes what the engine may be, for good: this process and all that it forks
  * write below the folder and to /dev/null alone, connect by TCP to the port
- * alone, serve nobody, signal no others, and make no object of the kernel that
- * outlives them, as far as the kernel can hold that.  *apart: signals are held.
- * -1 with err. */
+ * alone, and signal no others, as far as the kernel can hold that.  Which calls
+ * the engine makes is for supervise_filter().  *apart: signals are held.  -1
+ * with err. */
 int supervise_confine(const struct supervise *s, bool *apart,
                       struct errmsg *err);
 

@@ -349,9 +349,8 @@ test_writes_stay_inside(void **state)
     (void)state;
     need_landlock(SANDBOX_HOLDS_FILES);
     assert_string_equal(
-        output_of("exec 2>/dev/null; echo x > a && mv a b && cat b && rm b;"
-                  "touch ../c /tmp/c /var/tmp/c; mkdir d; ln -s / e; mkfifo f;"
-                  "ls -A",
+        output_of("exec 2>/dev/null; echo x > a; mv a b; cat b; rm b; mkdir d;"
+                  "touch ../c /tmp/c /var/tmp/c; ln -s / e; mkfifo f; ls -A",
                   "0"),
         "x\n");
 }
@@ -507,10 +506,10 @@ try_old_calls(int fd)
                          : "+a"(answer)
                          : "b"(fd), "c"(1)
                          : "memory", "r8", "r9", "r10", "r11");
-        _exit(answer == -EACCES || answer == -ENOSYS ? 0 : 1);
+        _exit(answer == -ENOSYS ? 0 : 1);
     }
     waitpid(pid, &status, 0);
-    errno = status == 0 ? EACCES : 0;
+    errno = status == 0 ? ENOSYS : 0;
     return -1;
 }
 #endif
@@ -522,27 +521,28 @@ try_ways(void)
     static const struct {
         const char *name;
         int (*try)(int fd);
+        int said;
     } tries[] = {
-        { "sendto", try_sendto },
-        { "sendmsg", try_sendmsg },
-        { "sendmmsg", try_sendmmsg },
-        { "listen", try_listen },
-        { "accept", try_accept },
-        { "accept4", try_accept4 },
-        { "ring", try_ring },
-        { "layer", try_layer },
-        { "many paths", try_many_paths },
-        { "datagrams", try_datagrams },
+        { "sendto", try_sendto, EACCES },
+        { "sendmsg", try_sendmsg, EACCES },
+        { "sendmmsg", try_sendmmsg, EACCES },
+        { "listen", try_listen, ENOSYS },
+        { "accept", try_accept, ENOSYS },
+        { "accept4", try_accept4, ENOSYS },
+        { "ring", try_ring, ENOSYS },
+        { "layer", try_layer, EACCES },
+        { "many paths", try_many_paths, EACCES },
+        { "datagrams", try_datagrams, EACCES },
 #ifdef __x86_64__
-        { "other numbers", try_other_numbers },
-        { "old calls", try_old_calls },
+        { "other numbers", try_other_numbers, ENOSYS },
+        { "old calls", try_old_calls, ENOSYS },
 #endif
     };
 
     for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-        if (fd == -1 || tries[i].try(fd) != -1 || errno != EACCES) {
+        if (fd == -1 || tries[i].try(fd) != -1 || errno != tries[i].said) {
             printf("%s: %s\n", tries[i].name, strerror(errno));
         }
         close(fd);
