@@ -56,6 +56,8 @@ test_all(void **state)
     (void)state;
     assert_int_equal(offspring_list(pids, CHILDREN + 1), CHILDREN);
     assert_memory_equal(pids, children, sizeof(children));
+    assert_int_equal(offspring_of(getpid(), pids, CHILDREN + 1), CHILDREN);
+    assert_memory_equal(pids, children, sizeof(children));
 }
 
 /* The numbers behind the last one that there is room for are no part of it. */
@@ -68,6 +70,8 @@ test_more_than_there_is_room_for(void **state)
     assert_int_equal(offspring_list(pids, 2), 2);
     assert_memory_equal(pids, children, 2 * sizeof(pid_t));
     assert_int_equal(pids[2], 7);
+    assert_int_equal(offspring_of(getpid(), pids, 2), 2);
+    assert_memory_equal(pids, children, 2 * sizeof(pid_t));
 }
 
 int
