@@ -189,6 +189,14 @@ seals_memory(void)
     return fd != -1 || errno != EINVAL;
 }
 
+/* Whether Landlock holds that no file is emptied. */
+static bool
+keeps_files(const struct sandbox *s)
+{
+    return s->landlock && !sandbox_is_wide() &&
+           sandbox_landlock_version() >= 3;
+}
+
 /* Which rows are this process's.  A starter has all of its programs. */
 static unsigned
 who_is(const struct sandbox *s)
@@ -201,6 +209,7 @@ who_is(const struct sandbox *s)
     }
     has &= OF_CONNECT | OF_INET;
     has |= OF_PROGRAM | (seals_memory() ? OF_SEALED : OF_UNSEALED);
+    has |= keeps_files(s) ? OF_KEPT : 0U;
     has |= s->kind != SANDBOX_PROGRAM ? OF_SUPERVISOR : 0U;
     return s->kind == SANDBOX_STARTER ? has | OF_STARTER : has;
 }
@@ -268,7 +277,8 @@ build_child(struct filter *f, unsigned who)
     give(f, f->refuse);
 }
 
-/* Flags of clone3() and openat2() cannot be looked at; callers have others. */
+/* Flags of clone3() and openat2() cannot be looked at; callers have others, where
+ * they may not have these. */
 static void
 build_program(struct filter *f, unsigned who)
 {

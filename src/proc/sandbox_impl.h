@@ -38,6 +38,8 @@ enum sandbox_who {
     OF_FREE_ENGINE = 1 << 13, /* one that connects without being asked */
     OF_SEALED = 1 << 14,      /* of programs, whose memory files are ... */
     OF_UNSEALED = 1 << 15,    /* never executed, or as this kernel has them */
+    OF_KEPT = 1 << 16,        /* of programs that cannot empty a file that they
+                                 open to read, whatever the flags */
     OF_ALL = OF_CHILD | OF_PROGRAM | OF_ENGINE,
 };
 

@@ -320,6 +320,9 @@ static const struct sandbox_rule sealed_rules[] = {
 
 static const int unsealed_calls[] = { SYS_memfd_create };
 
+/* Its flags lie in memory, where no filter looks. */
+static const int kept_calls[] = { SYS_openat2 };
+
 /* ---- engines ---- */
 
 /* Landlock looks at connect() and bind() of TCP alone, so there are no other
@@ -387,6 +390,7 @@ const struct sandbox_row sandbox_program_rows[] = {
     { OF_PROGRAM,           LIST(more_calls),        LIST(more_rules) },
     { OF_SEALED,            NOTHING,                 LIST(sealed_rules) },
     { OF_UNSEALED,          LIST(unsealed_calls),    NOTHING },
+    { OF_KEPT,              LIST(kept_calls),        NOTHING },
     { OF_ENGINE,            NOTHING,                 LIST(engine_rules) },
     { OF_FREE_ENGINE,       LIST(connect_calls),     NOTHING },
     { OF_SUPERVISOR,        LIST(supervisor_calls),  NOTHING },

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 #define LISTS 16   /* directories that are read at once: the depth of a tree */
 #define NAMES 4096 /* in a directory, of all data directories together */
 #define NESTED "espeak-ng-data"
+#define TO_WALK (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 static struct {
     int fds[DATA_DIRS]; /* in the order in which they win */
@@ -54,6 +56,45 @@ path_below(const char *path)
 }
 
 static int
+step(int at, struct str segment, int flags)
+{
+    char name[NAME_MAX + 1];
+    struct stat st;
+    int fd;
+
+    if (segment.len >= sizeof(name) || str_eq(segment, STR(".."))) {
+        return -1;
+    }
+    str_copy(name, sizeof(name), segment.len > 0 ? segment : STR("."));
+    fd = openat(at, name, flags | O_NOFOLLOW);
+    if (fd != -1 && (fstat(fd, &st) == -1 || S_ISLNK(st.st_mode))) {
+        close(fd); /* with O_PATH it is the link */
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Where the kernel has no openat2(), or the sandbox cannot look at its flags:
+ * segment by segment, and no link is followed. */
+static int
+open_stepwise(int dir, const char *path, uint64_t flags)
+{
+    struct str rest = str_from(path);
+    int at = dir;
+
+    while (at != -1 && rest.len > 0) {
+        struct str segment = str_cut(&rest, '/');
+        int next = step(at, segment, rest.len > 0 ? TO_WALK : (int)flags);
+
+        if (at != dir) {
+            close(at);
+        }
+        at = next;
+    }
+    return at;
+}
+
+static int
 open_below(int dir, const char *path, int flags)
 {
     struct open_how how = {
@@ -61,10 +102,14 @@ open_below(int dir, const char *path, int flags)
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
 
+    int fd;
+
     if ((flags & O_PATH) != 0) {
         how.flags = (uint64_t)(flags | O_CLOEXEC);
     }
-    return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+    fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+    return fd == -1 && errno == ENOSYS ? open_stepwise(dir, path, how.flags)
+                                       : fd;
 }
 
 /* In the first directory that has it; with from, the search goes on at *from

@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -214,6 +218,39 @@ a_voice_in_memory_is_read(void **state)
     close(fd);
 }
 
+/* For good: an old kernel, or a sandbox that does not let it. */
+static void
+lose_openat2(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    assert_int_equal(syscall(SYS_openat2, 0, "", NULL, 0), -1);
+    assert_int_equal(errno, ENOSYS);
+}
+
+static void
+without_openat2_no_link_is_followed(void **state)
+{
+    struct stat st;
+
+    lose_openat2();
+    assert_string_equal(content(AT("voices//a")), "first");
+    assert_string_equal(content(AT("voices/b")), "other");
+    assert_null(content(AT("voices/inside")));
+    assert_int_equal(stat(AT("voices/inside"), &st), -1);
+    nothing_else_is_opened(state);
+    files_and_directories_are_told_apart(state);
+    a_directory_has_the_names_of_all(state);
+}
+
 int
 main(void)
 {
@@ -223,6 +260,7 @@ main(void)
         cmocka_unit_test(files_and_directories_are_told_apart),
         cmocka_unit_test(a_directory_has_the_names_of_all),
         cmocka_unit_test(a_voice_in_memory_is_read),
+        cmocka_unit_test(without_openat2_no_link_is_followed), /* the last */
     };
 
     return cmocka_run_group_tests(tests, open_both, close_tree);
