@@ -193,8 +193,7 @@ seals_memory(void)
 static bool
 keeps_files(const struct sandbox *s)
 {
-    return s->landlock && !sandbox_is_wide() &&
-           sandbox_landlock_version() >= 3;
+    return s->landlock && !sandbox_is_wide() && sandbox_landlock_version() >= 3;
 }
 
 /* Which rows are this process's.  A starter has all of its programs. */
@@ -277,8 +276,8 @@ build_child(struct filter *f, unsigned who)
     give(f, f->refuse);
 }
 
-/* Flags of clone3() and openat2() cannot be looked at; callers have others, where
- * they may not have these. */
+/* Flags of clone3() and openat2() cannot be looked at; callers have others,
+ * where they may not have these. */
 static void
 build_program(struct filter *f, unsigned who)
 {

@@ -206,7 +206,7 @@ a_process_that_is_gone(void **state)
     close(o.listener);
 }
 
-/* Whether Landlock holds that no file is emptied, whatever openat2() is told. */
+/* Whether Landlock holds that no file is emptied, whatever openat2() asks. */
 static bool
 keeps_files(void)
 {
