@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 import fcntl
-import hashlib
 import itertools
 import os
 import signal
@@ -16,22 +15,18 @@ import database
 import media
 import tls_files
 import weir as weir_py
+from turns import in_turn
 from weir import Weir
 
 LIMIT = 600  # seconds a test may take
 SILENCE = 120  # seconds that a socket of a test waits, if it does not say
 
 
-def in_turn(name, module):
-    """Whether a test is run with this build.  Where $LIVE_TURN is given, a word
-    that changes with each change, a test is run with one of both builds: with
-    which, the word says.  Tests of a module that asks for the build (SANITIZED)
-    look at other things with each, and are run with both."""
-    turn = os.environ.get("LIVE_TURN")
-    if not turn or hasattr(module, "SANITIZED"):
-        return True
-    drawn = hashlib.sha256(f"{turn} {name}".encode()).digest()[0]
-    return drawn & 1 == weir_py.SANITIZED
+def is_run(name, module):
+    """Whether a test is run with this build.  Tests of a module that asks for
+    the build (SANITIZED) look at other things with each, and are run with
+    both."""
+    return hasattr(module, "SANITIZED") or in_turn(name, weir_py.SANITIZED)
 
 
 def pytest_collection_modifyitems(config, items):
@@ -42,7 +37,7 @@ def pytest_collection_modifyitems(config, items):
     def left(item):
         return any(item.get_closest_marker(name) for name in left_out) or \
             not item.get_closest_marker("once") and \
-            not in_turn(item.nodeid, item.module)
+            not is_run(item.nodeid, item.module)
     dropped = [i for i in items if left(i)]
     config.hook.pytest_deselected(items=dropped)
     items[:] = [i for i in items if i not in dropped]
