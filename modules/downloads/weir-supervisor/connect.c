@@ -1,6 +1,6 @@
 /*
- * Connections of the engine where Landlock knows no ports: the supervisor makes
- * them.
+ * Connections of the engine: the supervisor makes them.  Landlock, from version
+ * 4 on, holds a port, and another server may have that at another address.
  *
  * socket() returns a socket that the supervisor has connected to the proxy
  * already, and connect() connects nothing: it says whether the address was the

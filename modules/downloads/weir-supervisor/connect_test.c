@@ -259,6 +259,17 @@ test_v6(void **state)
 
 /* ---- what it is against ---- */
 
+/* Landlock holds a port, of whatever address: it is asked with any Landlock. */
+static void
+test_it_asks(void **state)
+{
+    const struct supervise with = { .port = 1 }, without = { .port = 0 };
+
+    (void)state;
+    assert_int_equal(supervise_asks(&with), SANDBOX_ENGINE_ASKS);
+    assert_int_equal(supervise_asks(&without), SANDBOX_ENGINE_ASKS);
+}
+
 static int
 go_elsewhere(void)
 {
@@ -428,6 +439,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_proxy_is_reached, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(test_it_asks, begin, finish),
         cmocka_unit_test_setup_teardown(test_options_are_kept, begin, finish),
         cmocka_unit_test_setup_teardown(test_v6, begin, finish),
         cmocka_unit_test_setup_teardown(test_nothing_else_is_reached, begin,

@@ -79,10 +79,12 @@ supervise_listener(int end)
 unsigned
 supervise_asks(const struct supervise *s)
 {
-    if (sandbox_landlock_version() >= SANDBOX_HOLDS_PORTS) {
-        return 0;
+    if (sandbox_can_give()) {
+        return SANDBOX_ENGINE_ASKS;
     }
-    return s->port == 0 || sandbox_can_give() ? SANDBOX_ENGINE_ASKS : 0;
+    return s->port == 0 && sandbox_landlock_version() < SANDBOX_HOLDS_PORTS
+               ? SANDBOX_ENGINE_ASKS
+               : 0;
 }
 
 void

@@ -55,7 +55,7 @@ int supervise(const struct supervise *s);
 /* ---- hear.c: calls that the engine's filter hands on ---- */
 
 /* Of sandbox_engine_filter(): whether the supervisor connects for the engine,
- * where Landlock does not hold its ports.  Forks, and waits for that. */
+ * which is where the kernel can.  Forks, and waits for that. */
 unsigned supervise_asks(const struct supervise *s);
 /* The engine's process: filters itself, and sends the listener to the other end
  * of a pair of sockets.  -1: errno says why. */
