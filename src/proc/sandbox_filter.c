@@ -208,6 +208,7 @@ who_is(const struct sandbox *s)
     }
     has &= OF_CONNECT | OF_INET;
     has |= OF_PROGRAM | (seals_memory() ? OF_SEALED : OF_UNSEALED);
+    has |= (has & OF_CONNECT) != 0 ? OF_NAMES : 0U;
     has |= keeps_files(s) ? OF_KEPT : 0U;
     has |= s->kind != SANDBOX_PROGRAM ? OF_SUPERVISOR : 0U;
     return s->kind == SANDBOX_STARTER ? has | OF_STARTER : has;

@@ -40,6 +40,7 @@ enum sandbox_who {
     OF_UNSEALED = 1 << 15,    /* never executed, or as this kernel has them */
     OF_KEPT = 1 << 16,        /* of programs that cannot empty a file that they
                                  open to read, whatever the flags */
+    OF_NAMES = 1 << 18,       /* of programs that connect */
     OF_ALL = OF_CHILD | OF_PROGRAM | OF_ENGINE,
 };
 
@@ -79,6 +80,9 @@ struct sandbox_test {
     }
 #define NONE_OF(argument, mask) MASKED(argument, mask, 0)
 #define IS_NULL(argument) IS(argument, 0), UPPER_IS(argument, 0)
+/* The type of a socket, whatever its flags. */
+#define IS_TYPE(argument, type) \
+    MASKED(argument, ~(SOCK_NONBLOCK | SOCK_CLOEXEC), type)
 /* The call is known, and refused whatever its arguments are. */
 #define NEVER MASKED(0, 0, 1)
 #define SPARES(argument)       \

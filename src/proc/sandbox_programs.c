@@ -15,6 +15,7 @@
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -300,16 +301,22 @@ static const int more_calls[] = {
     SYS_landlock_create_ruleset,
     SYS_landlock_add_rule,
     SYS_landlock_restrict_self,
-    SYS_bind,
 };
 
 /* connect() itself is for those with a right to it; C libraries ask a name
  * service by it, and do without. */
 static const struct sandbox_rule more_rules[] = {
     { SYS_prctl, { IS(0, PR_SET_SECCOMP) } },
-    { SYS_socket, { IS(0, AF_UNIX) } },
-    { SYS_socket, { IS(0, AF_NETLINK), IS(2, 0) } }, /* names of interfaces */
+    { SYS_socket, { IS(0, AF_UNIX), IS_TYPE(1, SOCK_STREAM) } },
     { SYS_connect, { NEVER } },
+    { SYS_bind, { NEVER } }, /* a name of this machine has no path */
+};
+
+/* Names of interfaces come over a socket that is bound.  Its address is shorter
+ * than those of TCP. */
+static const struct sandbox_rule interface_rules[] = {
+    { SYS_socket, { IS(0, AF_NETLINK), IS(2, 0) } },
+    { SYS_bind, { IS(2, sizeof(struct sockaddr_nl)) } },
 };
 
 /* A file of memory would be a program in no folder, which Landlock does not
@@ -327,14 +334,12 @@ static const int kept_calls[] = { SYS_openat2 };
 
 /* Landlock looks at connect() and bind() of TCP alone, so there are no other
  * sockets. */
-#define TCP_SOCKET(family, protocol)                                     \
-    {                                                                    \
-        SYS_socket,                                                      \
-        {                                                                \
-            IS(0, family),                                               \
-                MASKED(1, ~(SOCK_NONBLOCK | SOCK_CLOEXEC), SOCK_STREAM), \
-                IS(2, protocol)                                          \
-        }                                                                \
+#define TCP_SOCKET(family, protocol)                                \
+    {                                                               \
+        SYS_socket,                                                 \
+        {                                                           \
+            IS(0, family), IS_TYPE(1, SOCK_STREAM), IS(2, protocol) \
+        }                                                           \
     }
 static const struct sandbox_rule engine_rules[] = {
     TCP_SOCKET(AF_INET, 0),
@@ -388,6 +393,7 @@ const struct sandbox_row sandbox_program_rows[] = {
     { OF_THESE,             NOTHING,                 LIST(process_rules) },
     { OF_THESE,             NOTHING,                 LIST(option_rules) },
     { OF_PROGRAM,           LIST(more_calls),        LIST(more_rules) },
+    { OF_NAMES,             NOTHING,                 LIST(interface_rules) },
     { OF_SEALED,            NOTHING,                 LIST(sealed_rules) },
     { OF_UNSEALED,          LIST(unsealed_calls),    NOTHING },
     { OF_KEPT,              LIST(kept_calls),        NOTHING },

@@ -33,6 +33,14 @@ static const struct sandbox_rule send_rules[] = {
     { SYS_sendmmsg, { NONE_OF(3, MSG_FASTOPEN) } },
 };
 
+/* A datagram takes an address of its own, also from one end of a pair: it
+ * would reach any socket of this machine that has a path, which Landlock does
+ * not look at.  A stream goes to the other end alone. */
+static const struct sandbox_rule pair_rules[] = {
+    { SYS_socketpair, { IS(0, AF_UNIX), IS_TYPE(1, SOCK_STREAM) } },
+    { SYS_socketpair, { IS(0, AF_UNIX), IS_TYPE(1, SOCK_SEQPACKET) } },
+};
+
 static const int everybodys[] = {
     /* files that are open, and looking at those that may be read */
     SYS_read,
@@ -88,7 +96,6 @@ static const int everybodys[] = {
     SYS_timerfd_settime,
     SYS_timerfd_gettime,
     SYS_signalfd4,
-    SYS_socketpair,
     SYS_shutdown,
     SYS_getsockname,
     SYS_getpeername,
@@ -281,7 +288,7 @@ static const struct sandbox_rule write_rules[] = {
 static const int connect_calls[] = { SYS_connect };
 
 static const struct sandbox_rule connect_rules[] = {
-    { SYS_socket, { IS(0, AF_UNIX) } },
+    { SYS_socket, { IS(0, AF_UNIX), IS_TYPE(1, SOCK_STREAM) } },
 };
 
 /* Of another protocol that streams (MPTCP, SCTP, SMC), Landlock does not look
@@ -301,6 +308,7 @@ static const struct sandbox_rule inet_rules[] = {
 const struct sandbox_row sandbox_rows[] = {
     /* who has it               any arguments          certain arguments */
     { OF_ALL,                   LIST(everybodys),      LIST(send_rules) },
+    { OF_ALL,                   NOTHING,               LIST(pair_rules) },
     { OF_CHILD,                 LIST(base),            LIST(base_rules) },
     { OF_NARROW,                NOTHING,               LIST(narrow_rules) },
     { OF_SANITIZER,             LIST(sanitizer),       NOTHING },

@@ -259,6 +259,14 @@ local(void)
 }
 
 static int
+pair_of_datagrams(void)
+{
+    int ends[2];
+
+    return refusal(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+}
+
+static int
 memory_file(void)
 {
     return refusal(memfd_create("x", MFD_CLOEXEC | 8U));
@@ -330,6 +338,7 @@ static const struct call engine_calls[] = {
     { "datagrams", datagrams, EACCES },
     { "another protocol", many_paths, EACCES },
     { "a socket of files", local, EACCES },
+    { "a pair of datagrams", pair_of_datagrams, EACCES },
     { "a file of memory", memory_file, EACCES },
     { "a layer on a connection", layer, EACCES },
     { "bind()", try_bind, EACCES },

@@ -372,6 +372,56 @@ try_pair(void)
                                                                  : 0;
 }
 
+/* Each datagram takes an address, whatever the other end is. */
+static int
+pair_of(int family, int type)
+{
+    int ends[2];
+
+    return refusal(socketpair(family, type | SOCK_CLOEXEC, 0, ends));
+}
+
+static int
+try_datagrams(void)
+{
+    return refusal(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+}
+
+static int
+try_pair_of_datagrams(void)
+{
+    return pair_of(AF_UNIX, SOCK_DGRAM);
+}
+
+static int
+try_pair_of_raw(void)
+{
+    return pair_of(AF_UNIX, SOCK_RAW);
+}
+
+static int
+try_pair_of_others(void)
+{
+    return pair_of(AF_TIPC, SOCK_STREAM);
+}
+
+static int
+try_pair_of_packets(void)
+{
+    return pair_of(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK);
+}
+
+static int
+try_name(void)
+{
+    struct sockaddr_un at = { AF_UNIX, "\0weir" };
+    int ends[2];
+
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == -1
+               ? 1
+               : refusal(bind(ends[0], (struct sockaddr *)&at, sizeof(at)));
+}
+
 static void
 programs_have_one_way_out(void **state)
 {
@@ -387,6 +437,12 @@ programs_have_one_way_out(void **state)
         { "accept4()", try_accept4, ENOSYS },
         { "other numbers", try_other_numbers, ENOSYS },
         { "a pair", try_pair, 0 },
+        { "a pair of packets", try_pair_of_packets, 0 },
+        { "a pair of datagrams", try_pair_of_datagrams, EPERM },
+        { "a raw pair", try_pair_of_raw, EPERM },
+        { "a pair of another family", try_pair_of_others, EPERM },
+        { "datagrams of this machine", try_datagrams, EPERM },
+        { "a name of this machine", try_name, EPERM },
     };
 
     (void)state;
@@ -424,7 +480,7 @@ programs_have_paths_and_ports(void **state)
         { "another", try_other_port, EACCES },
         { "another by sending", try_fast_open, EPERM },
         { "another by the option", try_fast_open_option, EPERM },
-        { "bind()", try_bind, EACCES },
+        { "bind()", try_bind, EPERM },
         { "a signal", try_kill, EPERM },
     };
 
