@@ -196,12 +196,25 @@ keeps_files(const struct sandbox *s)
     return s->landlock && !sandbox_is_wide() && sandbox_landlock_version() >= 3;
 }
 
+/* Whether it has files of its own: all programs write to /dev/null. */
+static bool
+writes_below(const struct rights *r)
+{
+    for (size_t i = 0; i < r->write.count; i++) {
+        if (!str_eq(r->write.items[i], STR("/dev/null"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Which rows are this process's.  A starter has all of its programs. */
 static unsigned
 who_is(const struct sandbox *s)
 {
     static const struct rights none;
-    unsigned has = rights_of(s->rights != NULL ? s->rights : &none);
+    const struct rights *rights = s->rights != NULL ? s->rights : &none;
+    unsigned has = rights_of(rights);
 
     if (s->kind == SANDBOX_CHILD) {
         return has | OF_CHILD | (sandbox_is_wide() ? OF_SANITIZER : OF_NARROW);
@@ -209,6 +222,7 @@ who_is(const struct sandbox *s)
     has &= OF_CONNECT | OF_INET;
     has |= OF_PROGRAM | (seals_memory() ? OF_SEALED : OF_UNSEALED);
     has |= (has & OF_CONNECT) != 0 ? OF_NAMES : 0U;
+    has |= writes_below(rights) ? OF_MODES : 0U;
     has |= keeps_files(s) ? OF_KEPT : 0U;
     has |= s->kind != SANDBOX_PROGRAM ? OF_SUPERVISOR : 0U;
     return s->kind == SANDBOX_STARTER ? has | OF_STARTER : has;

@@ -40,6 +40,7 @@ enum sandbox_who {
     OF_UNSEALED = 1 << 15,    /* never executed, or as this kernel has them */
     OF_KEPT = 1 << 16,        /* of programs that cannot empty a file that they
                                  open to read, whatever the flags */
+    OF_MODES = 1 << 17,       /* of programs that write below a folder */
     OF_NAMES = 1 << 18,       /* of programs that connect */
     OF_ALL = OF_CHILD | OF_PROGRAM | OF_ENGINE,
 };

@@ -147,8 +147,8 @@ static const struct sandbox_rule file_rules[] = {
     { SYS_openat, { NONE_OF(2, O_TRUNC) } },
     { SYS_openat, { MASKED(2, O_ACCMODE, O_WRONLY) } },
     { SYS_openat, { MASKED(2, O_ACCMODE, O_RDWR) } },
-    { SYS_fchmod, { NONE_OF(1, S_ISUID | S_ISGID) } },
-    { SYS_utimensat, { IS_NULL(1) } },
+    { SYS_fchmod, { NEVER } }, /* but see below */
+    { SYS_utimensat, { NEVER } },
     { SYS_truncate, { NEVER } },
     { SYS_fchmodat, { NEVER } },
     { FCHMODAT2, { NEVER } },
@@ -173,6 +173,13 @@ static const struct sandbox_rule file_rules[] = {
     { SYS_utimes, { NEVER } },
     { SYS_futimesat, { NEVER } },
 #endif
+};
+
+/* Of files that are open: a program that writes nothing has none to change, but
+ * for those that it reads. */
+static const struct sandbox_rule mode_rules[] = {
+    { SYS_fchmod, { NONE_OF(1, S_ISUID | S_ISGID) } },
+    { SYS_utimensat, { IS_NULL(1) } },
 };
 
 /* Nobody is signalled because of a file, as F_SETOWN and FIOASYNC would; no
@@ -346,6 +353,7 @@ static const struct sandbox_rule engine_rules[] = {
     TCP_SOCKET(AF_INET, IPPROTO_TCP),
     TCP_SOCKET(AF_INET6, 0),
     TCP_SOCKET(AF_INET6, IPPROTO_TCP),
+    { SYS_utimensat, { IS_NULL(1) } }, /* weir-fetch has that of the server */
     { SYS_bind, { NEVER } },
     { SYS_memfd_create, { NEVER } },
     /* its supervisor, and all */
@@ -392,6 +400,7 @@ const struct sandbox_row sandbox_program_rows[] = {
     { OF_THESE,             NOTHING,                 LIST(descriptor_rules) },
     { OF_THESE,             NOTHING,                 LIST(process_rules) },
     { OF_THESE,             NOTHING,                 LIST(option_rules) },
+    { OF_MODES,             NOTHING,                 LIST(mode_rules) },
     { OF_PROGRAM,           LIST(more_calls),        LIST(more_rules) },
     { OF_NAMES,             NOTHING,                 LIST(interface_rules) },
     { OF_SEALED,            NOTHING,                 LIST(sealed_rules) },

@@ -267,6 +267,12 @@ pair_of_datagrams(void)
 }
 
 static int
+mode_of_open(void)
+{
+    return refusal(fchmod(open(my_file, O_RDONLY | O_CLOEXEC), 0700));
+}
+
+static int
 memory_file(void)
 {
     return refusal(memfd_create("x", MFD_CLOEXEC | 8U));
@@ -339,6 +345,7 @@ static const struct call engine_calls[] = {
     { "another protocol", many_paths, EACCES },
     { "a socket of files", local, EACCES },
     { "a pair of datagrams", pair_of_datagrams, EACCES },
+    { "a mode of an open file", mode_of_open, EACCES },
     { "a file of memory", memory_file, EACCES },
     { "a layer on a connection", layer, EACCES },
     { "bind()", try_bind, EACCES },

@@ -211,6 +211,18 @@ of_an_open_file(void)
 }
 
 static int
+try_mode_of_open(void)
+{
+    return refusal(fchmod(open(my_file, O_RDONLY | O_CLOEXEC), 0700));
+}
+
+static int
+try_times_of_open(void)
+{
+    return refusal(futimens(open(my_file, O_RDONLY | O_CLOEXEC), NULL));
+}
+
+static int
 try_setuid_bit(void)
 {
     int file = open(my_file, O_RDWR | O_CLOEXEC);
@@ -443,6 +455,8 @@ programs_have_one_way_out(void **state)
         { "a pair of another family", try_pair_of_others, EPERM },
         { "datagrams of this machine", try_datagrams, EPERM },
         { "a name of this machine", try_name, EPERM },
+        { "a mode of what it reads", try_mode_of_open, EPERM },
+        { "a time of what it reads", try_times_of_open, EPERM },
     };
 
     (void)state;
