@@ -13,7 +13,7 @@ import subprocess
 
 from media import ffmpeg_publish
 from module_tree import OUTPUT, ROOT, VARIANT
-from weir import TRACED, Weir, read_text
+from weir import TRACED, Weir, give_all, read_text
 
 # A user without a name, as the machine may have none to spare.
 ORDINARY = 65531
@@ -67,9 +67,9 @@ class PrivateTree(Weir):
     made, by their paths."""
 
     def __init__(self, folder, text, closed="above", user=None, more=()):
-        self.folder, self.user, self.closed = str(folder), user, closed
+        self.folder, self.closed = str(folder), closed
         self.more = dict(more)
-        super().__init__(f"{folder}/weir", text)
+        super().__init__(f"{folder}/weir", text, user=user)
 
     def place(self):
         os.chmod(self.folder, 0o700 if self.closed == "above" else 0o755)
@@ -84,8 +84,7 @@ class PrivateTree(Weir):
         os.chmod(self.reports, 0o1777)
         os.symlink(self.reports, f"{self.prefix}/sanitizer")
         if self.user is not None:
-            subprocess.run(["chown", "-R", f"{self.user}:{self.user}",
-                            self.folder], check=True)
+            give_all(self.folder, self.user)
 
     def set_config(self, text=None, **_):
         self.write("conf/here.conf", text)

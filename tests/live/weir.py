@@ -126,6 +126,19 @@ def place(prefix, text):
         f.write(text)
 
 
+def give_all(folder, uid):
+    """It and all below are that user's."""
+    for path, folders, files in os.walk(folder):
+        for name in [".", *folders, *files]:
+            os.lchown(f"{path}/{name}", uid, uid)
+
+
+def as_user(uid):
+    """For Popen: a process of that user, and of no groups but its own."""
+    return {} if uid is None else {"user": uid, "group": uid,
+                                   "extra_groups": []}
+
+
 def wait_for(condition, timeout=5, what="condition"):
     """Polls, the more seldom the longer it takes; the condition's true value.
     timeout: on an idle machine."""
@@ -257,8 +270,11 @@ def inodes_of(ends):
 
 
 class Weir:
-    def __init__(self, prefix, text=None, arguments=(), **parts):
-        self.prefix = str(prefix)
+    """user: the number of the ordinary user who starts it, to whom its folder
+    is given; only root can do that for another."""
+
+    def __init__(self, prefix, text=None, arguments=(), user=None, **parts):
+        self.prefix, self.user = str(prefix), user
         self.config = text if text is not None else configuration(**parts)
         self.arguments = list(arguments)
         self.allowed = []  # what an [alert] line may say
@@ -274,6 +290,8 @@ class Weir:
 
     def place(self):
         place(self.prefix, self.config)
+        if self.user is not None:
+            give_all(self.prefix, self.user)
 
     def start(self):
         env = dict(os.environ)
@@ -286,7 +304,7 @@ class Weir:
                 [BINARY, "-c", f"{self.prefix}/weir.conf", "-p", self.prefix,
                  *self.arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
-                start_new_session=True)
+                start_new_session=True, **as_user(self.user))
         self.pid = self.process.pid
         self._wait_ready()
 
