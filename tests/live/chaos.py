@@ -3,6 +3,8 @@ worker that somebody has taken over.
 
     chaos = Chaos(w, seed=7).start()
     ...
+    with chaos.rest():  # nothing is written
+        ...
     chaos.stop()
     print(chaos)
 
@@ -11,6 +13,8 @@ that moment: the same seed makes the same decisions again.
 """
 # SPDX-License-Identifier: BSD-2-Clause
 
+import collections
+import contextlib
 import os
 import random
 import re
@@ -66,17 +70,19 @@ class Chaos:
         random.Random(seed).shuffle(self.order)
         self.victims = []
         self.looked = 0
-        self.hit, self.refused = set(), set()
+        self.hit = collections.Counter()  # path of a word: times
+        self.refused = set()
         self.listed = self.uniform = 0
         self.n = 0
         self.failure = None
-        self.stopping = threading.Event()
+        self.stopping, self.writing = threading.Event(), threading.Lock()
         self.thread = threading.Thread(target=self._guarded, daemon=True)
 
     def __str__(self):
         return (f"seed {self.seed}: {self.listed} writes to "
-                f"{len(self.hit)} of {len(self.words.list)} listed words "
-                f"({len(self.refused)} refused), {self.uniform} elsewhere, "
+                f"{len(self.hit)} of {len(self.theirs())} listed words of "
+                f"children ({len(self.refused)} are the master's), "
+                f"{self.uniform} elsewhere, "
                 f"{self.n / max(self.seconds, 0.1):.0f} a second")
 
     def start(self):
@@ -94,8 +100,22 @@ class Chaos:
         if self.failure:
             raise self.failure
 
+    @contextlib.contextmanager
+    def rest(self):
+        """Nothing is written meanwhile."""
+        with self.writing:
+            yield
+
+    def theirs(self):
+        """Paths of listed words that children can write."""
+        return {w.path for w in self.words.list} - self.refused
+
+    def never(self):
+        """Those of them that were not hit."""
+        return sorted(self.theirs() - set(self.hit))
+
     def coverage(self):
-        return len(self.hit) / len(self.words.list)
+        return len(self.hit) / len(self.theirs())
 
     # ---- the thread ----
 
@@ -107,16 +127,18 @@ class Chaos:
         self.seconds = time.monotonic() - self.began
 
     def _run(self):
+        due = time.monotonic()
         while not self.stopping.is_set():
-            ahead = self.n / self.rate - (time.monotonic() - self.began)
+            ahead = due - time.monotonic()
             if ahead > 0:
                 time.sleep(max(ahead, 0.01))
-            self._look()
-            if self.victims:
-                self._write(random.Random(self.seed << 32 | self.n))
-                self.n += 1
-            else:
-                time.sleep(0.01)
+            with self.writing:
+                self._look()
+                if self.victims:
+                    self._write(random.Random(self.seed << 32 | self.n))
+                    self.n += 1
+            # What a rest has left out is not caught up with.
+            due = max(due + 1 / self.rate, time.monotonic() - LOOK_S)
 
     def _look(self):
         if self.victims and time.monotonic() - self.looked < LOOK_S:
@@ -151,8 +173,9 @@ class Chaos:
         value = self._value(victim, rng, at, other, word.width)
         done = victim.write(at, word.width, value)
         self.listed += 1
-        self.hit.add(word.path)
-        if not done:
+        if done:
+            self.hit[word.path] += 1
+        else:
             self.refused.add(word.path)
 
     def _write_anywhere(self, victim, rng):

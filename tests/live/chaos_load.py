@@ -1,13 +1,15 @@
 """Everything at once that a node does, for tests that disturb it: publishers
 that come and go, players, requests, words on the control socket, reloads and
-killed workers.
+killed workers; and clients of all kinds of services (chaos_clients.py).
 
-What fails does not matter here, and what comes is not looked at.  Each client
-gives up by itself.
+What fails does not matter at once.  Clients of a kind note when they were last
+served right: served_since() waits until all have been.  Each client gives up by
+itself.
 """
 # SPDX-License-Identifier: BSD-2-Clause
 
 import collections
+import contextlib
 import os
 import random
 import signal
@@ -15,16 +17,15 @@ import socket
 import threading
 import time
 
+from chaos_clients import KINDS, UNSERVED, Site
 from control_client import Control
 from feed import Feed
 from http_client import get
-from rtmp_client import Closed, Refused, player, publisher
-from weir import free_port
+from rtmp_client import player, publisher
+from weir import free_port, wait_for
 
 NAMES = [f"room{n}" for n in range(6)]
 PATIENCE = 3  # seconds that a client gives the server
-EXPECTED = (OSError, Closed, Refused, AssertionError, ValueError, KeyError,
-            IndexError, TypeError, EOFError, UnicodeError)
 SHOWN = ("show streams", "show streams live/room0", "show sess", "show proc",
          "show info", "show events info", "show errors 50", "show limits",
          "show listeners", "show metrics", "show sess all", "show relays",
@@ -46,34 +47,40 @@ LOCATIONS = '''
   { path = "/far"; module = "proxy"; upstream = "far"; },'''
 
 # Nobody listens there: requests, checks and fails are counted all the time.
-UPSTREAMS = '''
-  upstreams = ( { name = "far"; balance = "least_connections"; queue = 4;
+UPSTREAM = '''
+  { name = "far"; balance = "least_connections"; queue = 4;
     servers = ( { address = "127.0.0.1:1"; max_connections = 9; },
                 { address = "127.0.0.1:2"; fail_timeout = "100ms"; } );
-    health = { path = "/"; interval = "100ms"; }; } );'''
+    health = { path = "/"; interval = "100ms"; }; }'''
 
 
 # A weir that makes all memory that processes share.
-SHARING = "max_generations = 2; limits = { keys = 4096; };" + \
-    'egress = [ "allow loopback", "deny all" ];' + UPSTREAMS
+SHARING = ('max_generations = 2; limits = { keys = 4096; }; '
+           'egress = [ "allow loopback", "deny all" ];')
 
 
 class Load:
-    """Runs from start() to stop(); done counts what went well."""
+    """Runs from start() to stop(); done counts what went well.  kinds: names of
+    chaos_clients.KINDS, each of which has two clients."""
 
-    def __init__(self, w, rng=None, reload_s=5, kill_s=4):
+    def __init__(self, w, rng=None, kinds=(), reload_s=5, kill_s=4):
         self.w = w
         self.rng = rng or random.Random()
         self.remote = f"rtmp://127.0.0.1:{free_port()}/live/far"
         self.rtmp, self.http = w.rtmp, w.http
         self.done = collections.Counter()
-        self.stopping = threading.Event()
+        self.stopping, self.resting = threading.Event(), threading.Event()
+        self.site = Site(w) if kinds else None
+        self.served = dict.fromkeys(kinds, 0.0)  # when that use began
+        self.unserved = {}  # kind: why, the last time
         every = [(self.publish, 0.05)] * 4 + [(self.play, 0.05)] * 4 + \
             [(self.play_flv, 0.05)] * 2 + [(self.request, 0.02)] * 2 + \
             [(self.refused, 0.2), (self.ask, 0.05)] + \
             [(self.reload, reload_s), (self.kill, kill_s)]
         self.threads = [threading.Thread(target=self._repeat, args=a,
-                                         daemon=True) for a in every]
+                                         daemon=True) for a in every] + \
+            [threading.Thread(target=self._use, args=(kind,), daemon=True)
+             for kind in kinds for _ in range(2)]
 
     def start(self):
         for t in self.threads:
@@ -84,15 +91,60 @@ class Load:
         self.stopping.set()
         for t in self.threads:
             t.join(PATIENCE * 10)
+        if self.site:
+            self.site.stop()
+
+    @contextlib.contextmanager
+    def rest(self):
+        """Nobody is killed, kicked or reloaded meanwhile."""
+        self.resting.set()
+        try:
+            yield
+        finally:
+            self.resting.clear()
+
+    def served_since(self, begin, timeout):
+        """{kind: seconds from then until a use of it had gone well}"""
+        found = {}
+
+        def all_are():
+            now = time.monotonic()
+            for kind, last in self.served.items():
+                if last > begin:
+                    found.setdefault(kind, now - begin)
+            return len(found) == len(self.served)
+
+        try:
+            wait_for(all_are, timeout)
+        except AssertionError:
+            raise AssertionError("not served: " + str(
+                {k: self.unserved.get(k) for k in self.served
+                 if k not in found})) from None
+        return found
 
     def _repeat(self, what, pause):
         rng = random.Random(self.rng.random())
         while not self.stopping.wait(pause):
+            if self.resting.is_set() and what in (self.ask, self.reload,
+                                                  self.kill):
+                continue
             try:
                 what(rng)
                 self.done[what.__name__] += 1
-            except EXPECTED:
+            except UNSERVED:
                 pass
+
+    def _use(self, kind):
+        rng = random.Random(self.rng.random())
+        while not self.stopping.wait(0.1):
+            begin = time.monotonic()
+            try:
+                KINDS[kind](self.site, rng)
+                self.served[kind] = max(begin, self.served[kind])
+                self.done[kind] += 1
+            except UNSERVED as e:
+                self.unserved[kind] = repr(e)
+                self.done[f"{kind} failed"] += 1
 
     # ---- clients ----
 

@@ -3,7 +3,8 @@
 Words of the shared memory are written at random in place of workers while
 everything runs (chaos.py, chaos_load.py).  Players may get nonsense and workers
 may die; the master lives, answers, starts again what died and ends in time.
-CHAOS_SEED=n repeats a run.
+From time to time nothing is written, and all children are killed: whatever weir
+serves is served again.  CHAOS_SEED=n repeats a run.
 """
 # SPDX-License-Identifier: BSD-2-Clause
 
@@ -15,8 +16,9 @@ import time
 
 import pytest
 
+import chaos_clients
 from chaos import Chaos, children, poke
-from chaos_load import LOCATIONS, SHARING, Load
+from chaos_load import LOCATIONS, SHARING, UPSTREAM, Load
 from control_client import Control
 from feed import Feed, read_two_keys
 from http_client import get
@@ -27,9 +29,10 @@ from weir import SANITIZED, descriptors, resident, stat_of, title, wait_for
 WORKERS = 2
 DRAIN = 2       # stop_drain, seconds
 LINES = 200     # of the log, a second
+BACK = 5        # seconds after which everything is served again
 # Bytes that the master's own memory may grow; AddressSanitizer keeps what was
 # freed, up to 256 MB.
-GROWTH = (64 << 20) + (256 << 20) * SANITIZED
+GROWTH = (16 << 20) + (256 << 20) * SANITIZED
 FAMILY = {f"weir: worker {n}" for n in range(WORKERS)} | {
     "weir: keeper", "weir: prober", "weir: relayer"}
 SETTINGS = f'stop_drain = "{DRAIN}s"; {SHARING}'
@@ -41,11 +44,15 @@ DEATHS = [r"was ended by signal", r"ended with status", r"is killed"]
 def node(weir):
     started = []
 
-    def start(**more):
-        w = weir(workers=WORKERS, top=SETTINGS, hold="1s",
+    def start(top="", upstreams="", locations="", roles=frozenset()):
+        comma = "," if upstreams else ""
+        w = weir(workers=WORKERS, hold="1s",
+                 top=f"{SETTINGS} upstreams = ( {UPSTREAM}{comma} "
+                     f"{upstreams} ); {top}",
                  live='memory = "64M"; max_streams = 32; '
-                      'max_sessions = 1024;', locations=LOCATIONS, **more)
+                      'max_sessions = 1024;', locations=LOCATIONS + locations)
         w.allowed, w.children_may_crash, w.may_grow = DEATHS, True, True
+        w.family = FAMILY | roles
         started.append(w)
         return w
 
@@ -103,7 +110,7 @@ class Watch:
     def _family(self):
         now = time.monotonic()
         there = {title(pid) for pid in children(self.w)}
-        for name in FAMILY:
+        for name in self.w.family:
             since = self.gone_since.pop(name, now)
             self.longest = max(self.longest, now - since)
             if name not in there:
@@ -130,7 +137,7 @@ def seed_of():
 
 
 def all_there(w):
-    return FAMILY <= {title(pid) for pid in children(w)}
+    return w.family <= {title(pid) for pid in children(w)}
 
 
 def restart_children(w):
@@ -176,29 +183,54 @@ def check_ends(w):
     assert not problems
 
 
-def storm(w, seconds):
-    seed = seed_of()
-    print(f"CHAOS_SEED={seed}")
-    watch, load = Watch(w), Load(w, random.Random(seed)).start()
-    chaos = Chaos(w, seed).start()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and not watch.problems and \
-            w.process.poll() is None:
-        time.sleep(0.2)
+class Storm:
+    """Everything at once: words are written, clients are served, the master is
+    looked at."""
+
+    def __init__(self, w, kinds=()):
+        seed = seed_of()
+        print(f"CHAOS_SEED={seed}")
+        self.w, self.watch = w, Watch(w)
+        self.load = Load(w, random.Random(seed), kinds).start()
+        self.chaos = Chaos(w, seed).start()
+
+    def rage(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.watch.problems and \
+                self.chaos.failure is None and self.w.process.poll() is None:
+            time.sleep(0.2)
+
+    def rest(self):
+        """Children are killed that may have believed something: others serve
+        everything."""
+        with self.chaos.rest(), self.load.rest():
+            wait_for(lambda: all_there(self.w), 6, "all are back")
+            restart_children(self.w)
+            took = self.load.served_since(time.monotonic(), BACK)
+        print(f"{time.monotonic() - self.watch.began:.0f} s: served after",
+              {k: round(v, 1) for k, v in took.items()}, "master",
+              resident(self.w.pid) >> 10, "KB")
+
+    def stop(self):
+        try:
+            self.chaos.stop()
+        finally:
+            self.load.stop()
+            print(self.chaos, dict(self.load.done), sep="\n")
+            print("never hit:", *self.chaos.never())
+            self.watch.stop()
+
+
+def check_storm(w, seconds, kinds=(), each=600):
+    """With a rest after so many seconds each."""
+    storm = Storm(w, kinds)
     try:
-        chaos.stop()
+        for begin in range(0, seconds, each):
+            storm.rage(min(each, seconds - begin))
+            storm.rest()
     finally:
-        load.stop()
-        print(chaos, dict(load.done), sep="\n")
-        watch.stop()
-    return chaos
-
-
-def check_storm(w, seconds):
-    chaos = storm(w, seconds)
-    assert chaos.coverage() >= 0.9, chaos
-    wait_for(lambda: all_there(w), 6, "all are back")
-    restart_children(w)
+        storm.stop()
+    assert storm.chaos.coverage() >= 0.9, storm.chaos
     check_serves(w)
     check_ends(w)
 
@@ -329,10 +361,18 @@ def cut(path):
 
 # ---- any word ----
 
-def test_the_master_lives_through_words_written_at_random(node):
-    check_storm(node(), 20)
+@pytest.fixture
+def site(node, tool):
+    """A weir that serves everything."""
+    return lambda: node(**chaos_clients.parts(tool(chaos_clients.Servers())),
+                        roles=chaos_clients.ROLES)
+
+
+def test_the_master_lives_through_words_written_at_random(site):
+    check_storm(site(), 20, chaos_clients.KINDS)
 
 
 @pytest.mark.soak
-def test_the_master_lives_through_minutes_of_that(node):
-    check_storm(node(), int(os.environ.get("WEIR_SOAK", 600)))
+def test_the_master_lives_through_minutes_of_that(site):
+    check_storm(site(), int(os.environ.get("WEIR_SOAK", 600)),
+                chaos_clients.KINDS, each=40)
