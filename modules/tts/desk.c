@@ -26,7 +26,7 @@
 #define PROGRAM_REPLACED "weir-speaker: cannot execute"
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static const int64_t back_off[BACK_OFFS] = { 0, 100, 500, 1000, 5000 }; /* ms */
+static const int64_t back_off[BACK_OFFS] = { 0, 100, 500, 1000, 4000 }; /* ms */
 
 static void start_zygote(struct desk *d);
 

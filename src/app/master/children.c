@@ -28,7 +28,8 @@
 #include "proc/rpc.h"
 #include "proc/slot.h"
 
-static const int64_t back_off[] = { 0, 100, 500, 1000, 5000 };
+/* The last is short enough that what dies is back within 5 s. */
+static const int64_t back_off[] = { 0, 100, 500, 1000, 4000 }; /* ms */
 #define BACK_OFFS (sizeof(back_off) / sizeof(back_off[0]))
 
 static unsigned
