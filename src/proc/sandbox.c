@@ -14,8 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "proc/sandbox_impl.h"
+
+#define LACKS 1024 /* bytes of the line that tells them */
 
 bool
 sandbox_is_wide(void)
@@ -116,32 +119,41 @@ sandbox_enter(const struct sandbox *s, struct errmsg *err)
 
 /* ---- telling ---- */
 
-/* Logs a line for each rule that does not hold: the kernel's Landlock is older,
- * or there is none. */
+/* Parts that are asked for and are not in force, with the Linux that has them.
+ */
 static void
-tell_landlock_lacks(int version)
+list_lacks(const struct sandbox *s, struct buf *out)
 {
-    static const struct {
-        int version;
+    bool wide = sandbox_is_wide(), filter = sandbox_has_filter();
+    bool asked = s->seccomp != SANDBOX_SECCOMP_OFF;
+    int landlock = wide ? 0 : sandbox_landlock_version();
+    const struct {
+        bool lacks;
         const char *what, *system;
     } parts[] = {
-        { SANDBOX_HOLDS_FILES, "the files that processes use", "5.13" },
-        { SANDBOX_HOLDS_SIZES, "the truncation of files", "6.2" },
-        { SANDBOX_HOLDS_PORTS, "the ports that processes connect to", "6.7" },
-        { SANDBOX_HOLDS_ABSTRACT,
-          "abstract unix sockets, and signals of "
-          "programs",
-          "6.12" },
+        { asked && !filter, "system calls", "4.14" },
+        { s->seccomp == SANDBOX_SECCOMP_ENFORCE && filter &&
+              !sandbox_can_hear(),
+          "which calls programs make that are not on their list", "5.0" },
+        { asked && filter && !sandbox_seals_memory(),
+          "that programs execute files of memory", "6.3" },
+        { s->landlock && landlock < SANDBOX_HOLDS_FILES,
+          "files that processes use", "5.13" },
+        { s->landlock && landlock < SANDBOX_HOLDS_SIZES, "sizes of files",
+          "6.2" },
+        { s->landlock && landlock < SANDBOX_HOLDS_PORTS,
+          "ports that processes connect to", "6.7" },
+        { s->landlock && landlock < SANDBOX_HOLDS_ABSTRACT,
+          "abstract unix sockets, signals of programs", "6.12" },
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (sandbox_is_wide()) {
-            log_notice("sandbox: a build with sanitizers does not restrict %s",
+        if (parts[i].lacks) {
+            buf_printf(out, "%s%s", buf_len(out) > 0 ? ", " : "",
                        parts[i].what);
-        } else if (version < parts[i].version) {
-            log_notice("sandbox: this kernel cannot restrict %s (Landlock %d, "
-                       "Linux %s)",
-                       parts[i].what, parts[i].version, parts[i].system);
+        }
+        if (parts[i].lacks && !wide) {
+            buf_printf(out, " (Linux %s)", parts[i].system);
         }
     }
 }
@@ -149,15 +161,17 @@ tell_landlock_lacks(int version)
 static void
 tell_lacks(const struct sandbox *s)
 {
-    if (s->seccomp != SANDBOX_SECCOMP_OFF && !sandbox_has_filter()) {
-        log_notice("sandbox: this system cannot filter system calls");
-    } else if (s->seccomp == SANDBOX_SECCOMP_ENFORCE && !sandbox_can_hear()) {
-        log_notice("sandbox: this kernel does not tell which calls programs "
-                   "make that are not on their list (Linux 5.0)");
+    struct buf lacks;
+
+    buf_init(&lacks, LACKS);
+    list_lacks(s, &lacks);
+    if (buf_len(&lacks) > 0) {
+        log_notice("sandbox: %s does not hold: %.*s",
+                   sandbox_is_wide() ? "a build with sanitizers"
+                                     : "this kernel",
+                   STR_ARGS(buf_str(&lacks)));
     }
-    if (s->landlock) {
-        tell_landlock_lacks(sandbox_landlock_version());
-    }
+    buf_clear(&lacks);
 }
 
 void

@@ -177,9 +177,8 @@ rights_of(const struct rights *r)
     return has;
 }
 
-/* Whether files of memory can be kept from being executed. */
-static bool
-seals_memory(void)
+bool
+sandbox_seals_memory(void)
 {
     int fd = memfd_create("weir", MFD_CLOEXEC | NOT_EXECUTABLE);
 
@@ -193,7 +192,8 @@ seals_memory(void)
 static bool
 keeps_files(const struct sandbox *s)
 {
-    return s->landlock && !sandbox_is_wide() && sandbox_landlock_version() >= 3;
+    return s->landlock && !sandbox_is_wide() &&
+           sandbox_landlock_version() >= SANDBOX_HOLDS_SIZES;
 }
 
 /* Whether it has files of its own: all programs write to /dev/null. */
@@ -220,7 +220,7 @@ who_is(const struct sandbox *s)
         return has | OF_CHILD | (sandbox_is_wide() ? OF_SANITIZER : OF_NARROW);
     }
     has &= OF_CONNECT | OF_INET;
-    has |= OF_PROGRAM | (seals_memory() ? OF_SEALED : OF_UNSEALED);
+    has |= OF_PROGRAM | (sandbox_seals_memory() ? OF_SEALED : OF_UNSEALED);
     has |= (has & OF_CONNECT) != 0 ? OF_NAMES : 0U;
     has |= writes_below(rights) ? OF_MODES : 0U;
     has |= keeps_files(s) ? OF_KEPT : 0U;

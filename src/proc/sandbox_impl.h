@@ -118,6 +118,8 @@ extern const size_t sandbox_program_row_count;
 
 /* Whether the kernel filters system calls, on a processor we know. */
 bool sandbox_has_filter(void);
+/* Whether files of memory can be kept from being executed. */
+bool sandbox_seals_memory(void);
 /* -1 with errno. */
 int sandbox_filter(const struct sandbox *s);
 /* The handler of SIGSYS for refused calls of children; before

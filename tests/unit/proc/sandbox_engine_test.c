@@ -211,7 +211,7 @@ static bool
 keeps_files(void)
 {
     return sandbox.landlock && !sandbox_is_wide() &&
-           sandbox_landlock_version() >= 3;
+           sandbox_landlock_version() >= SANDBOX_HOLDS_SIZES;
 }
 
 static int
