@@ -150,6 +150,33 @@ test_numbers_go_on(void **state)
     assert_true(cut.segment > newest.segment);
 }
 
+/* A number that no stream comes to in twenty years was written by a process
+ * that was taken over: numbers do not go on from there. */
+static void
+test_a_number_far_ahead(void **state)
+{
+    const uint64_t year = UINT64_C(365) * 24 * 3600;
+    struct publishing p = { true, true, 0, 9900, 25, 2000 };
+    uint64_t begun = cut_seconds();
+    struct live_cuts c;
+    struct live_cut cut;
+
+    (void)state;
+    atomic_store(&arena.head->cut_segments, begun + 19 * year);
+    publish(p);
+    c = find();
+    assert_true(live_cut_at(&c, c.first, &cut));
+    assert_int_equal(cut.segment, begun + 19 * year + 1);
+    stream_leave(s);
+    atomic_store(&arena.keys[stream_number(s)], 0);
+    atomic_store(&arena.head->cut_segments, begun + 21 * year);
+    open_stream();
+    publish(p);
+    c = find();
+    assert_true(live_cut_at(&c, c.first, &cut));
+    assert_in_range(cut.segment, begun, cut_seconds());
+}
+
 /* A writer is killed at any moment: what it had written so far stands. */
 static void
 test_killed_between_two_stores(void **state)
@@ -316,9 +343,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_return_to_a_spoilt_page),   TEST(test_publisher_returns),
-        TEST(test_return_after_the_hold),     TEST(test_numbers_go_on),
-        TEST(test_killed_between_two_stores), TEST(test_killed_at_any_moment),
+        TEST(test_return_to_a_spoilt_page),
+        TEST(test_publisher_returns),
+        TEST(test_return_after_the_hold),
+        TEST(test_numbers_go_on),
+        TEST(test_a_number_far_ahead),
+        TEST(test_killed_between_two_stores),
+        TEST(test_killed_at_any_moment),
         TEST(test_stays_for_its_list),
     };
 

@@ -95,6 +95,30 @@ test_wall_times(void **state)
     }
 }
 
+/* Only a clock that was set explains it: the wall time jumps to the clock. */
+static void
+test_wall_times_when_the_clock_was_set(void **state)
+{
+    static const int64_t away[] = { -3600000, 3600000 };
+    struct publishing p = BOTH;
+    struct live_cut cut;
+    struct live_cuts c;
+
+    (void)state;
+    publish(p);
+    for (size_t i = 0; i < sizeof(away) / sizeof(away[0]); i++) {
+        int64_t now = clock_wall_ms();
+
+        w.cuts.last.wall_ms = now + away[i];
+        p.from = p.to;
+        p.to += 6000;
+        publish(p);
+        c = find();
+        assert_true(live_cut_at(&c, c.end - 1, &cut));
+        assert_true(cut.wall_ms > now - 10000 && cut.wall_ms < now + 10000);
+    }
+}
+
 /* ---- how streams are divided ---- */
 
 static void
@@ -484,6 +508,7 @@ main(void)
         TEST(test_pictures_and_sound),
         TEST(test_time_of_sound),
         TEST(test_wall_times),
+        TEST(test_wall_times_when_the_clock_was_set),
         TEST(test_key_frames_far_and_near),
         TEST(test_rates_of_pictures),
         TEST(test_last_parts),
