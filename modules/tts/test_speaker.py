@@ -373,7 +373,7 @@ def test_a_speaker_that_is_killed(weir):
 
 
 def push_into_back_off(w):
-    pattern = r"speaker starts again in 5000 ms"
+    pattern = r"speaker starts again in 4000 ms"
     while pattern.split()[-2] not in w.log().split("speaker starts again")[-1]:
         kill(speaker(w))
         time.sleep(0.01)
