@@ -3,116 +3,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "lease_store.h"
+#include "lease_owner.h"
 
 #include "base/clock.h"
 #include "store/lease_impl.h"
-
-#define FAR 60000  /* ms: nothing expires while a test runs */
-#define SHORT 1000 /* ms: expires while it runs */
-#define LONG_AGO "1"
-#define LONG_AHEAD "9000000000000"
-
-/* What the owner of a lease was told. */
-struct owner {
-    struct lease *lease;
-    int taken, lost, seen;
-    char reason[256], node[64], state[64];
-};
-
-static void
-on_taken(void *arg)
-{
-    ((struct owner *)arg)->taken++;
-}
-
-static void
-on_lost(void *arg, const char *reason)
-{
-    struct owner *o = arg;
-
-    o->lost++;
-    str_copy(o->reason, sizeof(o->reason), str_from(reason));
-}
-
-static void
-on_seen(void *arg, struct str node, struct str state)
-{
-    struct owner *o = arg;
-
-    o->seen++;
-    str_copy(o->node, sizeof(o->node), node);
-    str_copy(o->state, sizeof(o->state), state);
-}
-
-static const struct lease_handlers handlers = {
-    .on_taken = on_taken,
-    .on_lost = on_lost,
-    .on_seen = on_seen,
-};
-
-static int
-set_up(void **state)
-{
-    (void)state;
-    return fake_start();
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    fake_stop();
-    return 0;
-}
-
-static void
-start_at(bool shared, int64_t expiry, const char *place)
-{
-    struct lease_options o = {
-        .shared = shared,
-        .node = STR("here"),
-        .place = str_from(place),
-        .role = STR("role"),
-        .expiry = expiry,
-    };
-
-    lease_start(l, &o);
-}
-
-static void
-begin(struct owner *o, const char *name)
-{
-    memset(o, 0, sizeof(*o));
-    o->lease = lease_new(str_from(name), &handlers, o);
-}
-
-/* Another node has it. */
-static void
-let_other_have(const char *name, const char *expires)
-{
-    char text[512];
-
-    snprintf(text, sizeof(text),
-             "insert into store_node (node, role, place, session, expires) "
-             "values ('there', 'role', 'p', 77, %s);"
-             "insert into store_lease (name, session, state) "
-             "values ('%s', 77, 'busy')",
-             expires, name);
-    sql(text);
-}
-
-#define UNTIL(condition)       \
-    do {                       \
-        while (!(condition)) { \
-            loop_turn(l, 20);  \
-        }                      \
-    } while (0)
-
-#define LEASES "select count(*) from store_lease"
-#define OURS                                                   \
-    "select count(*) from store_lease l join store_node n on " \
-    "n.session = l.session where n.node = 'here'"
 
 /* ---- where nobody else is ---- */
 
@@ -243,70 +137,6 @@ a_dead_node_is_not_said_to_have_it(void **state)
     assert_string_equal(a.state, "");
     assert_int_equal(ask(LEASES, NULL, 0), 1);
     assert_int_equal(a.taken, 0);
-}
-
-/* ---- rows that others wrote ---- */
-
-/* Another node has it, too. */
-static void
-let_have_too(const char *name, int64_t session)
-{
-    char text[256];
-
-    snprintf(text, sizeof(text),
-             "insert or replace into store_lease (name, session, state) "
-             "values ('%s', %lld, 'busy')",
-             name, (long long)session);
-    sql(text);
-}
-
-/* Everybody is told of what there is. */
-static void
-look(struct owner *witness)
-{
-    witness->node[0] = '\0';
-    fake_heard(NULL, STR("there"));
-    UNTIL(strcmp(witness->node, "there") == 0);
-}
-
-static void
-rows_older_than_what_is_held_are_not_seen(void **state)
-{
-    struct owner a, b;
-
-    (void)state;
-    start_at(true, FAR, "p");
-    let_other_have("b", LONG_AHEAD);
-    begin(&a, "a");
-    begin(&b, "b");
-    lease_want(a.lease);
-    UNTIL(a.taken == 1);
-    a.seen = 0;
-    let_have_too("a", 77);
-    look(&b);
-    sql("delete from store_lease where name = 'a'");
-    look(&b);
-    assert_int_equal(a.seen, 0);
-    assert_true(lease_is_held(a.lease));
-}
-
-static void
-what_this_node_had_is_not_seen_as_anothers(void **state)
-{
-    struct owner a, b;
-
-    (void)state;
-    start_at(true, FAR, "p");
-    let_other_have("b", LONG_AHEAD);
-    begin(&a, "a");
-    lease_want(a.lease);
-    UNTIL(a.taken == 1);
-    lease_end();
-    start_at(true, FAR, "p");
-    begin(&a, "a");
-    begin(&b, "b");
-    look(&b);
-    assert_int_equal(a.seen, 0);
 }
 
 /* ---- giving back ---- */
@@ -623,8 +453,6 @@ main(void)
         TEST(what_a_dead_node_had_is_free),
         TEST(the_end_of_anothers_time_is_not_missed),
         TEST(a_dead_node_is_not_said_to_have_it),
-        TEST(rows_older_than_what_is_held_are_not_seen),
-        TEST(what_this_node_had_is_not_seen_as_anothers),
         TEST(what_is_dropped_is_free),
         TEST(one_that_is_freed_while_it_is_claimed_is_given_back),
         TEST(a_stop_gives_all_back),
