@@ -25,7 +25,7 @@
 #include "fetcher/fetcher.h"
 #include "proc/starter.h"
 
-#define PATIENCE 20000 /* ms; an idle machine needs a few */
+#define PATIENCE 120000 /* ms; an idle machine needs a few */
 
 /* Its last argument is what it does. */
 static const char supervisor[] = "#!/bin/sh\n"

@@ -31,7 +31,7 @@
 #include "fetcher/queue.h"
 #include "proc/starter.h"
 
-#define PATIENCE 20000 /* ms; an idle machine needs a few */
+#define PATIENCE 120000 /* ms; an idle machine needs a few */
 
 /* Goes to the folder and becomes the engine. */
 static const char supervisor[] =

@@ -25,7 +25,7 @@
 
 #include "base/clock.h"
 
-#define ENOUGH_MS 20000
+#define ENOUGH_MS 120000
 
 /* ---- where it is ---- */
 

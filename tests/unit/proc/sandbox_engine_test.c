@@ -114,7 +114,7 @@ next(struct sandbox_call *call)
 {
     struct pollfd p = { o.listener, POLLIN, 0 };
 
-    assert_int_equal(poll(&p, 1, 20000), 1);
+    assert_int_equal(poll(&p, 1, 120000), 1);
     return (p.revents & POLLIN) != 0 && sandbox_hear(o.listener, call);
 }
 
@@ -199,7 +199,7 @@ a_process_that_is_gone(void **state)
     give((struct rights){ .connect_any = true }, SANDBOX_PROGRAM);
     start(unknown_calls);
     p = (struct pollfd){ o.listener, POLLIN, 0 };
-    assert_int_equal(poll(&p, 1, 20000), 1);
+    assert_int_equal(poll(&p, 1, 120000), 1);
     kill(o.process, SIGKILL);
     waitpid(o.process, NULL, 0);
     assert_false(sandbox_hear(o.listener, &call));

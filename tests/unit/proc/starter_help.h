@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "proc/starter.h"
 
-#define PATIENCE 20000 /* ms; an idle machine needs a few */
+#define PATIENCE 120000 /* ms; an idle machine needs a few */
 
 static struct {
     struct loop *loop;
