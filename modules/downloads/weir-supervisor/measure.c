@@ -99,6 +99,9 @@ supervise_measure_open(int folder)
 {
     int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+    if (own.folder != NULL) {
+        closedir(own.folder);
+    }
     memset(&own, 0, sizeof(own));
     own.folder = fd == -1 ? NULL : fdopendir(fd);
     return own.folder == NULL ? -1 : 0;

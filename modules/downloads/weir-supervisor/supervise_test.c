@@ -585,8 +585,8 @@ main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_no_other_ways, begin, finish),
     };
 
-    if (argc == 2) {
-        return try_ways();
+    if (argc == 2) { /* without the leak checker, which makes other calls */
+        _exit(try_ways() | fflush(stdout));
     }
     if (argc > 2) {
         struct supervise s = { .folder = 3,
