@@ -104,7 +104,6 @@ class Ask:
         self.memory = os.memfd_create("answer", os.MFD_ALLOW_SEALING
                                       | os.MFD_CLOEXEC)
         self.pipe, pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        theirs.setblocking(True)
         self.theirs = [theirs.detach(), os.dup(self.memory), pipe]
         self.records = []
 
@@ -182,8 +181,6 @@ class Zygote:
             socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.work, work = socket.socketpair(
             socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        control.setblocking(True)
-        work.setblocking(True)
         self.asks = []
         self.pid = spawn([*wrap, PROGRAM, f"--memory={memory}",
                           f"--cpu={cpu}", f"--pool={pool}",

@@ -19,7 +19,7 @@ from turns import in_turn
 from weir import Weir
 
 LIMIT = 600  # seconds a test may take
-SILENCE = 120  # seconds that a socket of a test waits, if it does not say
+SILENCE = 120  # seconds that a connection of a test waits, if it does not say
 
 
 def is_run(name, module):
@@ -43,6 +43,18 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [i for i in items if i not in dropped]
 
 
+create_connection = socket.create_connection
+
+
+def connect_patiently(address, timeout=SILENCE, *more, **named):
+    """No test waits for ever.  A default of all sockets would not do: with a
+    timeout, a socket that has a path does not wait for a full queue."""
+    return create_connection(address, timeout, *more, **named)
+
+
+socket.create_connection = connect_patiently
+
+
 class TooLong(BaseException):
     """Not an OSError, as TimeoutError is: tests expect some of those."""
 
@@ -53,7 +65,6 @@ def bounded(request):
     def late(_number, _frame):
         raise TooLong(f"the test took longer than {LIMIT} s")
 
-    socket.setdefaulttimeout(SILENCE)
     if request.node.get_closest_marker("soak"):
         yield
         return
