@@ -145,6 +145,17 @@ need_listeners(void)
     }
 }
 
+/* One that is no engine, with these rights. */
+static void
+start_program(struct rights has, int (*calls)(void))
+{
+    need_listeners();
+    o.kind = SANDBOX_PROGRAM;
+    o.engine = false;
+    give(has, SANDBOX_PROGRAM);
+    start(calls);
+}
+
 static int
 unknown_calls(void)
 {
@@ -158,11 +169,7 @@ unknown_calls_are_heard(void **state)
     int numbers[8];
 
     (void)state;
-    need_listeners();
-    o.kind = SANDBOX_PROGRAM;
-    o.engine = false;
-    give((struct rights){ .connect_any = true }, SANDBOX_PROGRAM);
-    start(unknown_calls);
+    start_program((struct rights){ .connect_any = true }, unknown_calls);
     assert_int_equal(hear(numbers, 8), 3);
     assert_int_equal(numbers[0], SYS_listen);
     assert_int_equal(numbers[1], SYS_ptrace);
@@ -175,11 +182,7 @@ static void
 a_listener_that_is_gone(void **state)
 {
     (void)state;
-    need_listeners();
-    o.kind = SANDBOX_PROGRAM;
-    o.engine = false;
-    give((struct rights){ .connect_any = true }, SANDBOX_PROGRAM);
-    start(unknown_calls);
+    start_program((struct rights){ .connect_any = true }, unknown_calls);
     close(o.listener);
     o.listener = -1;
     assert_int_equal(status(), 0);
@@ -193,11 +196,7 @@ a_process_that_is_gone(void **state)
     struct pollfd p;
 
     (void)state;
-    need_listeners();
-    o.kind = SANDBOX_PROGRAM;
-    o.engine = false;
-    give((struct rights){ .connect_any = true }, SANDBOX_PROGRAM);
-    start(unknown_calls);
+    start_program((struct rights){ .connect_any = true }, unknown_calls);
     p = (struct pollfd){ o.listener, POLLIN, 0 };
     assert_int_equal(poll(&p, 1, 120000), 1);
     kill(o.process, SIGKILL);
@@ -229,11 +228,7 @@ known_calls_are_not(void **state)
     int numbers[1];
 
     (void)state;
-    need_listeners();
-    o.kind = SANDBOX_PROGRAM;
-    o.engine = false;
-    give(none, SANDBOX_PROGRAM);
-    start(known_calls);
+    start_program(none, known_calls);
     assert_int_equal(hear(numbers, 1), 0);
     assert_int_equal(status(), 0);
 }
