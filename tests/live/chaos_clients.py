@@ -17,7 +17,7 @@ import os
 import re
 import threading
 
-from feed import Feed, kind, read_until
+from feed import Feed, kind, read_two_keys
 from flv_client import FlvPlayer
 from http_client import Http, get, request
 from rtmp_client import Closed, Refused, player, publisher
@@ -173,7 +173,7 @@ def rtmp(site, _rng):
     try:
         feed.head().run(speed=4)
         with player(site.rtmp, "live", name, timeout=PATIENCE) as c:
-            read_until(c, "key 25", PATIENCE / 10)
+            read_two_keys(c, PATIENCE / 10)
     finally:
         feed.stop()
 
