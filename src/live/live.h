@@ -108,6 +108,10 @@ struct live_cut_rules {
     struct live_ladder ladder; /* of which the stream may be a member */
 };
 
+/* Bytes of a chunk of RTMP, as settings allow them. */
+#define LIVE_CHUNK_MIN 128u
+#define LIVE_CHUNK_MAX 0xffffffu
+
 struct live_publish {
     struct str name; /* "app/name" */
     struct str url;  /* for statistics, no secrets; at least 768 bytes of it

@@ -40,7 +40,7 @@ static const char *
 stopped_name(unsigned i)
 {
     static const char *const names[] = { "replaced", "no_answer", "kicked",
-                                         "headers", "rate" };
+                                         "headers",  "rate",      "damaged" };
 
     return names[i];
 }

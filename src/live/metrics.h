@@ -59,6 +59,7 @@ enum live_stopped {
     LIVE_STOPPED_KICKED,
     LIVE_STOPPED_HEADERS, /* they change too often */
     LIVE_STOPPED_RATE,    /* more than the operator allows */
+    LIVE_STOPPED_DAMAGED, /* the stream's record was */
     LIVE_STOPPED_COUNT
 };
 

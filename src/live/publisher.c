@@ -34,6 +34,7 @@ struct live_publisher {
     int64_t began_ms;   /* clock_ms(): the stream is ours since then */
     int64_t rate_ms;    /* when its rate was looked at last */
     bool too_fast;      /* it has to be stopped for that */
+    bool damaged;       /* its stream is: the same */
     struct timer timer; /* retry, or the claim's end; writing: its own */
     struct later destroy;
 };
@@ -212,23 +213,40 @@ leave(struct live_publisher *p)
     }
 }
 
+/* Why it cannot go on, or LIVE_STOPPED_COUNT. */
+static enum live_stopped
+must_stop(const struct live_publisher *p)
+{
+    return p->damaged           ? LIVE_STOPPED_DAMAGED
+           : p->too_fast        ? LIVE_STOPPED_RATE
+           : p->writer.unsteady ? LIVE_STOPPED_HEADERS
+                                : LIVE_STOPPED_COUNT;
+}
+
 /* Not from within live_write(): its caller may have more to write. */
 static void
 stop_writing(struct live_publisher *p)
 {
-    const char *reason = p->too_fast
-                             ? "it sends more than the operator allows the "
-                               "stream"
-                             : "its codec headers change too often";
+    static const char *const reasons[] = {
+        [LIVE_STOPPED_DAMAGED] = "the stream's record was damaged",
+        [LIVE_STOPPED_RATE] = "it sends more than the operator allows the "
+                              "stream",
+        [LIVE_STOPPED_HEADERS] = "its codec headers change too often",
+    };
+    enum live_stopped why = must_stop(p);
 
     refused_note(&(struct refused){
         .proto = "rtmp",
         .peer = addr_text(&p->what.peer, (char[ADDR_TEXT]){ 0 }),
-        .reason = reason,
+        .reason = reasons[why],
         .bytes = STR_NONE,
     });
-    leave(p);
-    stop(p, p->too_fast ? LIVE_STOPPED_RATE : LIVE_STOPPED_HEADERS, reason);
+    if (p->damaged) {
+        stream_abandon(p->hs->stream);
+    } else {
+        leave(p);
+    }
+    stop(p, why, reasons[why]);
 }
 
 /* A retry is due, the old publisher's process did not answer in time, or what
@@ -352,12 +370,15 @@ live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
         return -1;
     }
     count(p, type, len);
-    if (p->writer.unsteady || p->too_fast) {
+    if (must_stop(p) != LIVE_STOPPED_COUNT) {
         return -1;
     }
     p->too_fast = is_too_fast(p);
-    result = writer_append(&p->writer, type, timestamp, payload, len);
-    if (p->writer.unsteady || p->too_fast) {
+    p->damaged = !stream_is_whole(p->hs->stream);
+    result = p->damaged
+                 ? -1
+                 : writer_append(&p->writer, type, timestamp, payload, len);
+    if (must_stop(p) != LIVE_STOPPED_COUNT) {
         timer_set(hub.loop, &p->timer, 0);
     }
     return result;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "live/cuts.h"
 #include "live/metrics.h"
 
 #define REPLACE_WINDOW_MS 10000
@@ -149,6 +150,77 @@ make_stream(const struct live_publish *p, uint64_t hash, struct stream **out)
     return STREAM_YOURS;
 }
 
+/* ---- records that a process spoilt ---- */
+
+/* What its maker set is as settings allow it. */
+static bool
+is_made_well(const struct stream *s)
+{
+    const struct live_cut_rules *r = &s->cut_rules;
+
+    return s->chunk_size >= LIVE_CHUNK_MIN && s->chunk_size <= LIVE_CHUNK_MAX &&
+           (r->segment == 0 ||
+            (r->part <= r->max_segment && r->segment <= r->max_segment &&
+             r->max_segment <= LIVE_CUT_TARGET_MAX));
+}
+
+/* Whether the rings hold what lies between the oldest frame and the last. */
+static bool
+holds_frames(struct stream *s, uint64_t head, uint64_t tail)
+{
+    uint64_t from = atomic_load(&s->media_first);
+    uint64_t end = atomic_load(&s->media_end);
+    uint64_t oldest = head < tail ? head : tail - 1;
+    uint64_t first, last, len;
+
+    if (atomic_load(&s->index_first) > oldest / INDEX_FRAMES ||
+        atomic_load(&s->index_end) <= (tail - 1) / INDEX_FRAMES ||
+        end > UINT64_MAX / SEGMENT_SIZE) {
+        return false;
+    }
+    last = frame_at(s, tail - 1)->position;
+    len = frame_at(s, tail - 1)->wire_len;
+    first = head < tail ? frame_at(s, head)->position : last + len;
+    return last <= end * SEGMENT_SIZE && len <= end * SEGMENT_SIZE - last &&
+           first <= last + len && first / SEGMENT_SIZE >= from;
+}
+
+bool
+stream_is_whole(struct stream *s)
+{
+    uint64_t head = atomic_load(&s->head);
+    uint64_t tail = atomic_load(&s->tail);
+
+    /* A first behind the end is a great length. */
+    return is_made_well(s) && head <= tail &&
+           atomic_load(&s->media_end) - atomic_load(&s->media_first) <=
+               MEDIA_RING &&
+           atomic_load(&s->index_end) - atomic_load(&s->index_first) <=
+               INDEX_RING &&
+           (tail == 0 || holds_frames(s, head, tail));
+}
+
+void
+stream_abandon(struct stream *s)
+{
+    slot_owner self = slot_self_owner();
+    uint32_t cuts = atomic_exchange(&s->cuts, SEGMENT_NONE);
+    int64_t now = clock_ms();
+
+    if (cuts != SEGMENT_NONE) {
+        segment_retire(cuts, stream_number(s));
+    }
+    log_limited(LOG_ERROR,
+                "stream %.*s: its record was damaged, it ends and is made anew",
+                STR_ARGS(stream_name(s)));
+    atomic_store(&s->hold_until, now);
+    atomic_store(&s->owed_until, now);
+    atomic_compare_exchange_strong(&s->writer, &self, 0);
+    wake_slot(0, stream_number(s)); /* the master ends it */
+}
+
+/* ---- the right to write ---- */
+
 enum stream_answer
 stream_claim(const struct live_publish *p, struct stream **out)
 {
@@ -171,6 +243,10 @@ stream_claim(const struct live_publish *p, struct stream **out)
     }
     if (!stream_is_open(s)) { /* the master ended it in between */
         atomic_store(&s->writer, 0);
+        return STREAM_RETRY;
+    }
+    if (!stream_is_whole(s)) {
+        stream_abandon(s);
         return STREAM_RETRY;
     }
     atomic_store(&s->hold_ms, p->hold);

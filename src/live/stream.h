@@ -47,6 +47,13 @@ int stream_note_replaced(struct stream *s, struct errmsg *err);
 /* The writer leaves: on hold from now. */
 void stream_leave(struct stream *s);
 
+/* For its writer: whether its words are such that frames can be appended.  Any
+ * process may have written to them.  Takes a few loads. */
+bool stream_is_whole(struct stream *s);
+/* The writer leaves a stream that is not whole: the master ends it at once,
+ * whoever watches it or asks for it. */
+void stream_abandon(struct stream *s);
+
 bool stream_is_live(struct stream *s);
 /* Whether it has no publisher and its hold is over: players that have all of it
  * are stopped.  The master ends the stream itself (sweep.c) when no slot owes

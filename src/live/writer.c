@@ -90,7 +90,9 @@ static void
 retire_before(uint32_t n, const _Atomic uint32_t *ring, uint32_t size,
               _Atomic uint64_t *first, uint64_t keep)
 {
-    for (uint64_t i = atomic_load(first); i < keep; i++) {
+    uint64_t i = atomic_load(first);
+
+    for (; i < keep && keep - i <= size; i++) {
         atomic_store(first, i + 1);
         segment_retire(atomic_load(&ring[i % size]), n);
     }

@@ -17,13 +17,14 @@ import time
 import pytest
 
 import chaos_clients
+import flv
 from chaos import Chaos, children, poke
 from chaos_load import LOCATIONS, SHARING, UPSTREAM, Load
 from control_client import Control
 from feed import Feed, read_two_keys
 from http_client import get
 from patience import busy
-from rtmp_client import player, publisher
+from rtmp_client import VIDEO, player, publisher
 from weir import SANITIZED, descriptors, resident, stat_of, title, wait_for
 
 WORKERS = 2
@@ -328,6 +329,22 @@ def test_a_publisher_in_a_process_that_never_was(node):
     with Control(w) as c:
         wait_for(lambda: not c.json("show streams"), 5, "the stream's end")
     feed.stop()
+    check_lives(w)
+
+
+@pytest.mark.parametrize("word,value", [
+    ("media_end", 1 << 40), ("media_first", 1 << 40), ("index_end", 1 << 62),
+    ("tail", 1 << 50), ("head", 1 << 50), ("chunk_size", 0)])
+def test_a_publisher_whose_stream_is_spoilt(node, word, value):
+    """It is told so, and can publish the name at once again."""
+    w = node()
+    with Feed(w.rtmp).head().frames(50).c as c:
+        poke(w, f"{STREAM}.{word}", value)
+        c.send(VIDEO, flv.avc_frame(50, 1000, True), 2000, c.msid, csid=6)
+        c.wait_closed()
+    w.wait_log("publisher stopped: the stream's record was damaged")
+    w.wait_log("its record was damaged, it ends and is made anew")
+    check_serves(w, "room")
     check_lives(w)
 
 

@@ -154,8 +154,9 @@ static const struct conf_key server_keys[] = {
         .help = "Load balancers whose word on the client is taken (PROXY "
                 "protocol): addresses, ADDRESS/BITS, \"loopback\", "
                 "\"private\", \"linklocal\", \"unix:\", \"all\"."),
-    ROW(rtmp_server_settings, chunk_size, CONF_INT, .min = 128, .max = 0xffffff,
-        .preset = "60000", .help = "Bytes of a chunk towards peers."),
+    ROW(rtmp_server_settings, chunk_size, CONF_INT, .min = LIVE_CHUNK_MIN,
+        .max = LIVE_CHUNK_MAX, .preset = "60000",
+        .help = "Bytes of a chunk towards peers."),
     ROW(rtmp_server_settings, handshake_timeout, CONF_TIME, .min = 100,
         .max = HOURS(1), .preset = "5s",
         .help = "How long the handshake may take."),

@@ -191,7 +191,7 @@ of_oneself(void)
 
     return getrlimit(RLIMIT_NOFILE, &l) == -1 ||
                    setrlimit(RLIMIT_NOFILE, &l) == -1 ||
-                   setpriority(PRIO_PROCESS, 0, 5) == -1 ||
+                   setpriority(PRIO_PROCESS, 0, 19) == -1 ||
                    sched_setscheduler(0, SCHED_BATCH, &p) == -1 ||
                    sched_getaffinity(0, sizeof(all), &all) == -1 ||
                    sched_setaffinity(0, sizeof(all), &all) == -1
