@@ -27,6 +27,7 @@
  * longer: hls.js takes a segment for whole that lacks less than 200 ms at its
  * end, and then asks for no part until it has nothing left to play. */
 #define LAST_PART_MS 150
+#define INTERVAL_MAX 5000000 /* of frames that lead, microseconds */
 /* A segment may be so much longer than the rounded target. */
 #define ROUNDING_MS 400
 
@@ -73,7 +74,10 @@ get_ready(struct cutter *c, const struct cut_frame *f, int64_t length)
 static uint32_t
 interval_of(const struct cutter *c)
 {
-    return atomic_load_explicit(&c->page->interval, memory_order_relaxed);
+    uint32_t interval =
+        atomic_load_explicit(&c->page->interval, memory_order_relaxed);
+
+    return interval < INTERVAL_MAX ? interval : INTERVAL_MAX;
 }
 
 static bool
@@ -242,7 +246,7 @@ measure(struct cutter *c, int64_t time, bool sound)
 
     if (sound != c->sound_led) {
         interval = 0;
-    } else if (c->frames > 0 && delta > 0 && delta < 5000000) {
+    } else if (c->frames > 0 && delta > 0 && delta < INTERVAL_MAX) {
         interval =
             interval == 0 ? delta : interval + deviation(delta, interval) / 16;
     }
@@ -265,8 +269,12 @@ end_at(struct cutter *c, int64_t time)
 static void
 lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
-    const struct cut_run *run = cut_run_of(c->page);
+    const struct cut_run *run;
 
+    if (key) {
+        cut_run_mend(c);
+    }
+    run = cut_run_of(c->page);
     if (atomic_load(&run->failed) != 0 || (!c->begun && !key)) {
         return;
     }

@@ -211,6 +211,9 @@ uint64_t cut_seconds(void);
 void cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
                 uint32_t flags);
 
+/* Begins a run anew where another process spoilt the one under way. */
+void cut_run_mend(struct cutter *c);
+
 /* Whether memory keeps what a list needs: noted when it does not, and, at the
  * end of a segment, when there is enough again. */
 void cut_hunger(struct cutter *c, bool segment);
@@ -278,5 +281,8 @@ void cut_track_size(struct cutter *c, struct cut_track *t,
 uint32_t cut_tracks_set(struct cutter *c);
 /* The same for tracks that came since; the number stays. */
 void cut_tracks_grow(struct cutter *c);
+/* The set in force, of which nothing differs, is as the tracks are: another
+ * process may have spoilt it. */
+void cut_tracks_mend(struct cutter *c);
 
 #endif

@@ -25,6 +25,8 @@
 /* A number further ahead was not one of ours. */
 #define NUMBERS_AHEAD (UINT64_C(20) * 365 * 24 * 3600)
 
+/* So long no part is, nor its sound, ms. */
+#define BEHIND_MS (INT64_C(24) * 3600 * 1000)
 /* So many cuts no stream ever has. */
 #define CUTS_MOST (UINT64_C(1) << 62)
 
@@ -54,6 +56,36 @@ begin_run(struct cut_page *page)
     run->word = word;
     atomic_store(&run->first, next_number(page));
     atomic_store(&page->run_count, count);
+}
+
+/* Whether a list can be made of it.  Strict rules alone make one fail. */
+static bool
+is_run(const struct cutter *c)
+{
+    struct cut_run *run = cut_run_of(c->page);
+    const struct cut_run *older = &c->page->runs[run == c->page->runs];
+    uint32_t target = atomic_load(&run->target);
+
+    return run->word != 0 &&
+           atomic_load(&older->first) <= atomic_load(&run->first) &&
+           atomic_load(&run->first) <= next_number(c->page) &&
+           target <= 2 * LIVE_CUT_TARGET_MAX &&
+           (target == 0) == (atomic_load(&run->part_target) == 0) &&
+           (atomic_load(&run->failed) == 0 || c->stream->cut_rules.strict_keys);
+}
+
+void
+cut_run_mend(struct cutter *c)
+{
+    if (is_run(c)) {
+        return;
+    }
+    log_limited(LOG_ERROR,
+                "stream %.*s: its cuts were damaged, they begin anew",
+                STR_ARGS(stream_name(c->stream)));
+    begin_run(c->page);
+    begin_run(c->page); /* the one before is not believed either */
+    c->again = c->lost = true;
 }
 
 /* ---- a session begins ---- */
@@ -124,13 +156,16 @@ keep_targets(struct cutter *c)
     }
 }
 
-/* A time that another process may have spoilt. */
+/* A time at or behind the last cut, which another process may have spoilt. */
 static int64_t
-time_of(const _Atomic int64_t *at)
+time_of(const struct cutter *c, const _Atomic int64_t *at)
 {
     int64_t time = atomic_load(at);
 
-    return cut_is_time(time) ? time : 0;
+    return cut_is_time(time) && time >= c->last.time &&
+                   time - c->last.time < BEHIND_MS
+               ? time
+               : c->last.time;
 }
 
 /* Goes on behind the last cut; where that is spoilt, as a stream whose hold was
@@ -148,15 +183,19 @@ go_on(struct cutter *c, bool over)
         over = true;
     }
     atomic_store(&page->closed, atomic_load(&c->stream->tail));
+    if (!is_run(c)) {
+        begin_run(page);
+        over = true;
+    }
     if (over || atomic_load(&cut_run_of(page)->failed) != 0) {
         begin_run(page);
     }
     c->again = atomic_load(&cut_run_of(page)->target) == 0;
     for (unsigned i = 1; i < CUT_TRACKS; i++) {
-        c->tracks[i].heard = time_of(&page->heard);
+        c->tracks[i].heard = time_of(c, &page->heard);
     }
     cut_tracks_expect(c);
-    c->clock = time_of(&page->end_time);
+    c->clock = time_of(c, &page->end_time);
     c->keep_cut = next > LIVE_CUT_RING ? next - LIVE_CUT_RING + 1 : 1;
     if (c->last.number != 0) {
         keep_targets(c);
@@ -368,9 +407,11 @@ cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
         }
     }
     if ((flags & LIVE_CUT_SEGMENT) != 0) {
-        cut.header = c->differs || !c->begun || c->last.number == 0
-                         ? cut_tracks_set(c)
-                         : c->last.header;
+        if (c->differs || !c->begun || c->last.number == 0) {
+            cut.header = cut_tracks_set(c);
+        } else {
+            cut_tracks_mend(c);
+        }
         c->segment_time = time;
         c->frames = 0;
     }

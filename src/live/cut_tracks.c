@@ -269,7 +269,7 @@ write_set(struct cut_page *page, const struct cut_set *set, uint32_t number)
 static bool
 is_same(const struct cut_set *a, const struct cut_set *b)
 {
-    return a->count == b->count &&
+    return a->count == b->count && a->count <= CUT_TRACKS &&
            memcmp(a->items, b->items, a->count * sizeof(a->items[0])) == 0 &&
            memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
@@ -283,12 +283,24 @@ cut_tracks_set(struct cutter *c)
 
     make_set(c, &set);
     if (newest != 0 && atomic_load(&old->number) == newest &&
-        set.count <= CUT_TRACKS && is_same(&set, old)) {
+        is_same(&set, old)) {
         return newest;
     }
     newest = newest == UINT32_MAX ? 1 : newest + 1;
     write_set(c->page, &set, newest);
     return newest;
+}
+
+void
+cut_tracks_mend(struct cutter *c)
+{
+    const struct cut_set *old = &c->page->sets[c->last.header % CUT_SETS];
+    struct cut_set set = { .count = 0 };
+
+    make_set(c, &set);
+    if (atomic_load(&old->number) != c->last.header || !is_same(&set, old)) {
+        write_set(c->page, &set, c->last.header);
+    }
 }
 
 void

@@ -9,6 +9,8 @@
  */
 #include "live/hub.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -30,12 +32,13 @@ struct live_publisher {
     struct session_record *record;
     struct live_publish what; /* name points into name */
     char name[LIVE_NAME_MAX];
-    int64_t deadline;   /* clock_ms(), for the claim */
-    int64_t began_ms;   /* clock_ms(): the stream is ours since then */
-    int64_t rate_ms;    /* when its rate was looked at last */
-    bool too_fast;      /* it has to be stopped for that */
-    bool damaged;       /* its stream is: the same */
-    struct timer timer; /* retry, or the claim's end; writing: its own */
+    int64_t deadline;          /* clock_ms(), for the claim */
+    int64_t began_ms;          /* clock_ms(): the stream is ours since then */
+    int64_t rate_ms;           /* when its rate was looked at last */
+    bool too_fast;             /* it has to be stopped for that */
+    bool damaged;              /* its stream is: the same */
+    struct stream_words words; /* as it left them there */
+    struct timer timer;        /* retry, or the claim's end; writing: its own */
     struct later destroy;
 };
 
@@ -107,6 +110,7 @@ begin(struct live_publisher *p, struct hub_stream *hs)
     record_publishes(p->record);
     metric_add(&live_metrics[LIVE_PUBLISHERS], p->app, 1);
     writer_start(&p->writer, hs->stream);
+    p->words = stream_words(hs->stream);
     p->writer.plays = plays;
     if (other != NULL) { /* it asked one that has left since */
         stream_unask(hs->stream);
@@ -360,11 +364,22 @@ is_too_fast(struct live_publisher *p)
     return true;
 }
 
+/* Another process wrote there. */
+static bool
+is_damaged(struct live_publisher *p)
+{
+    struct stream_words now = stream_words(p->hs->stream);
+
+    return memcmp(&now, &p->words, sizeof(now)) != 0 ||
+           !str_eq(stream_name(p->hs->stream), p->what.name) ||
+           !stream_is_whole(p->hs->stream);
+}
+
 int
 live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
            const uint8_t *payload, size_t len)
 {
-    int result;
+    int result = -1;
 
     if (!p->writing || p->hs == NULL) {
         return -1;
@@ -374,10 +389,11 @@ live_write(struct live_publisher *p, enum media_type type, uint32_t timestamp,
         return -1;
     }
     p->too_fast = is_too_fast(p);
-    p->damaged = !stream_is_whole(p->hs->stream);
-    result = p->damaged
-                 ? -1
-                 : writer_append(&p->writer, type, timestamp, payload, len);
+    p->damaged = is_damaged(p);
+    if (!p->damaged) {
+        result = writer_append(&p->writer, type, timestamp, payload, len);
+        p->words = stream_words(p->hs->stream);
+    }
     if (must_stop(p) != LIVE_STOPPED_COUNT) {
         timer_set(hub.loop, &p->timer, 0);
     }

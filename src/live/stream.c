@@ -164,6 +164,23 @@ is_made_well(const struct stream *s)
              r->max_segment <= LIVE_CUT_TARGET_MAX));
 }
 
+static bool
+is_own(struct stream *s, uint32_t segment)
+{
+    return segment_used_by(segment, stream_number(s));
+}
+
+/* Whether what it writes to next is no other stream's. */
+static bool
+owns_segments(struct stream *s)
+{
+    uint32_t prologue = atomic_load(&s->prologue);
+    uint32_t cuts = atomic_load(&s->cuts);
+
+    return (prologue == SEGMENT_NONE || is_own(s, prologue)) &&
+           (cuts == SEGMENT_NONE || (cuts != prologue && is_own(s, cuts)));
+}
+
 /* Whether the rings hold what lies between the oldest frame and the last. */
 static bool
 holds_frames(struct stream *s, uint64_t head, uint64_t tail)
@@ -171,11 +188,13 @@ holds_frames(struct stream *s, uint64_t head, uint64_t tail)
     uint64_t from = atomic_load(&s->media_first);
     uint64_t end = atomic_load(&s->media_end);
     uint64_t oldest = head < tail ? head : tail - 1;
+    uint64_t segment = (tail - 1) / INDEX_FRAMES;
     uint64_t first, last, len;
 
     if (atomic_load(&s->index_first) > oldest / INDEX_FRAMES ||
-        atomic_load(&s->index_end) <= (tail - 1) / INDEX_FRAMES ||
-        end > UINT64_MAX / SEGMENT_SIZE) {
+        atomic_load(&s->index_end) <= segment ||
+        end > UINT64_MAX / SEGMENT_SIZE ||
+        !is_own(s, atomic_load(&s->index[segment % INDEX_RING]))) {
         return false;
     }
     last = frame_at(s, tail - 1)->position;
@@ -192,12 +211,31 @@ stream_is_whole(struct stream *s)
     uint64_t tail = atomic_load(&s->tail);
 
     /* A first behind the end is a great length. */
-    return is_made_well(s) && head <= tail &&
+    return is_made_well(s) && owns_segments(s) && head <= tail &&
            atomic_load(&s->media_end) - atomic_load(&s->media_first) <=
                MEDIA_RING &&
            atomic_load(&s->index_end) - atomic_load(&s->index_first) <=
                INDEX_RING &&
            (tail == 0 || holds_frames(s, head, tail));
+}
+
+struct stream_words
+stream_words(struct stream *s)
+{
+    return (struct stream_words){ {
+        atomic_load(&arena.keys[stream_number(s)]),
+        atomic_load(&s->generation),
+        atomic_load(&s->tail),
+        atomic_load(&s->head),
+        atomic_load(&s->start),
+        atomic_load(&s->first),
+        atomic_load(&s->prologue),
+        atomic_load(&s->cuts),
+        atomic_load(&s->media_first),
+        atomic_load(&s->media_end),
+        atomic_load(&s->index_first),
+        atomic_load(&s->index_end),
+    } };
 }
 
 void
@@ -221,6 +259,16 @@ stream_abandon(struct stream *s)
 
 /* ---- the right to write ---- */
 
+/* A stream whose name has the same hash: not one whose name was spoilt. */
+static bool
+is_another(const struct stream *s, struct str name)
+{
+    struct str own = stream_name(s);
+
+    return !str_eq(own, name) && key_make(STREAM_OPEN, 0, hash_str(own)) ==
+                                     key_make(STREAM_OPEN, 0, hash_str(name));
+}
+
 enum stream_answer
 stream_claim(const struct live_publish *p, struct stream **out)
 {
@@ -234,7 +282,7 @@ stream_claim(const struct live_publish *p, struct stream **out)
     }
     s = *out = &arena.streams[n];
     if (key_state(atomic_load(&arena.keys[n])) != STREAM_OPEN ||
-        !str_eq(stream_name(s), p->name)) {
+        is_another(s, p->name)) {
         return STREAM_RETRY;
     }
     if (!atomic_compare_exchange_strong(&s->writer, &nobody,
@@ -245,7 +293,7 @@ stream_claim(const struct live_publish *p, struct stream **out)
         atomic_store(&s->writer, 0);
         return STREAM_RETRY;
     }
-    if (!stream_is_whole(s)) {
+    if (!str_eq(stream_name(s), p->name) || !stream_is_whole(s)) {
         stream_abandon(s);
         return STREAM_RETRY;
     }

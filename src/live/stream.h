@@ -50,6 +50,13 @@ void stream_leave(struct stream *s);
 /* For its writer: whether its words are such that frames can be appended.  Any
  * process may have written to them.  Takes a few loads. */
 bool stream_is_whole(struct stream *s);
+
+/* What its writer alone changes, to be compared with what it left there. */
+struct stream_words {
+    uint64_t all[12];
+};
+struct stream_words stream_words(struct stream *s);
+
 /* The writer leaves a stream that is not whole: the master ends it at once,
  * whoever watches it or asks for it. */
 void stream_abandon(struct stream *s);

@@ -37,8 +37,8 @@ UNSERVED = (OSError, EOFError, Closed, Refused, SocketClosed, SocketRefused,
             AssertionError, ValueError, KeyError, IndexError, TypeError,
             AttributeError)
 
-LOCATIONS = '''
-  { path = "/hls"; module = "hls"; },
+HLS = '{ path = "/hls"; module = "hls"; },'
+LOCATIONS = HLS + '''
   { path = "/speech"; module = "tts"; },
   { path = "/downloads"; module = "downloads"; },
   { path = "/echo"; layers = ( { module = "echo"; socket_io = { }; } ); },

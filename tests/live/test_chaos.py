@@ -18,7 +18,7 @@ import pytest
 
 import chaos_clients
 import flv
-from chaos import Chaos, children, poke
+from chaos import Chaos, Poker, children, poke
 from chaos_load import LOCATIONS, SHARING, UPSTREAM, Load
 from control_client import Control
 from feed import Feed, read_two_keys
@@ -334,7 +334,8 @@ def test_a_publisher_in_a_process_that_never_was(node):
 
 @pytest.mark.parametrize("word,value", [
     ("media_end", 1 << 40), ("media_first", 1 << 40), ("index_end", 1 << 62),
-    ("tail", 1 << 50), ("head", 1 << 50), ("chunk_size", 0)])
+    ("tail", 1 << 50), ("head", 1 << 50), ("chunk_size", 0), ("name_len", 3),
+    ("generation", 1 << 40), ("prologue", -1), ("start", 7)])
 def test_a_publisher_whose_stream_is_spoilt(node, word, value):
     """It is told so, and can publish the name at once again."""
     w = node()
@@ -345,6 +346,33 @@ def test_a_publisher_whose_stream_is_spoilt(node, word, value):
     w.wait_log("publisher stopped: the stream's record was damaged")
     w.wait_log("its record was damaged, it ends and is made anew")
     check_serves(w, "room")
+    check_lives(w)
+
+
+CUTS = "arena.arena.segments:cut_page"
+
+
+@pytest.mark.parametrize("word,value", [
+    ("runs[0].first", 1 << 40), ("runs[1].first", 1 << 40),
+    ("runs[1].failed", 1), ("runs[1].part_target", 0), ("sets[1].count", 99)])
+def test_cuts_that_are_spoilt(node, word, value):
+    """They are played again while their publisher goes on."""
+    w = node(locations=chaos_clients.HLS)
+    site = chaos_clients.Site(w)
+
+    def plays():
+        try:
+            chaos_clients.hls(site, None)
+            return True
+        except chaos_clients.UNSERVED:
+            return False
+    try:
+        wait_for(plays, 10, "the stream")
+        at = Poker(w).read(f"{STREAM}.cuts")
+        poke(w, f"{CUTS}[{at}].{word}", value)
+        wait_for(plays, 10, "the stream again")
+    finally:
+        site.stop()
     check_lives(w)
 
 
