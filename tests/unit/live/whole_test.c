@@ -191,7 +191,8 @@ spoil_cuts(struct stream *s, uint64_t word)
 static void
 spoil_last_index(struct stream *s, uint64_t word)
 {
-    atomic_store(&s->index[0], ((uint32_t)word & 255) | 1u << 20);
+    (void)word;
+    atomic_store(&s->index[0], segment_take(stream_number(s) + 1));
 }
 
 static void
