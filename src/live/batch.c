@@ -12,6 +12,8 @@
 
 #include "net/ws_head.h"
 
+#define MESSAGE_MAX 0xffffffu /* bytes; RTMP and FLV have no longer ones */
+
 /* One frame on its way into a batch. */
 struct filling {
     struct batch *batch;
@@ -77,6 +79,16 @@ uint32_t
 batch_frame_size(struct stream *s, const struct batch_view *v, uint64_t frame)
 {
     return size_of(s, v, frame_at(s, frame));
+}
+
+bool
+batch_is_whole(struct stream *s, uint64_t frame)
+{
+    const struct frame *f = frame_at(s, frame);
+
+    return f->payload_len <= MESSAGE_MAX && s->chunk_size >= LIVE_CHUNK_MIN &&
+           f->wire_len ==
+               media_rtmp_size(f->timestamp, f->payload_len, s->chunk_size);
 }
 
 /* Adds a range, or what is left of it behind skip; false: no place. */
@@ -359,7 +371,7 @@ batch_fill(struct batch *b, struct stream *s, const struct batch_view *v,
     b->around_len = 0;
     b->video = b->audio = 0;
     while (b->to.frame < end && b->bytes < BATCH_BYTES) {
-        if (!add_frame(b, s, v)) {
+        if (!batch_is_whole(s, b->to.frame) || !add_frame(b, s, v)) {
             break;
         }
     }

@@ -61,6 +61,10 @@ struct cursor batch_cursor(const struct batch *b, struct stream *s,
                            const struct batch_view *v, size_t sent,
                            uint64_t *video, uint64_t *audio);
 
+/* Whether a frame has the lengths that its writer gave it.  Another process may
+ * have written there: a batch ends in front of it. */
+bool batch_is_whole(struct stream *s, uint64_t frame);
+
 /* Bytes of a frame in a player's framing; 0 when the player does not get it. */
 uint32_t batch_frame_size(struct stream *s, const struct batch_view *v,
                           uint64_t frame);

@@ -31,7 +31,8 @@ refused_name(unsigned i)
 static const char *
 lost_name(unsigned i)
 {
-    static const char *const names[] = { "slow", "broken", "kicked" };
+    static const char *const names[] = { "slow", "broken", "kicked",
+                                         "damaged" };
 
     return names[i];
 }

@@ -49,6 +49,7 @@ enum live_lost {
     LIVE_LOST_SLOW,
     LIVE_LOST_BROKEN,
     LIVE_LOST_KICKED,
+    LIVE_LOST_DAMAGED, /* another process wrote to its stream */
     LIVE_LOST_COUNT
 };
 

@@ -235,6 +235,9 @@ send_frames(struct live_player *p)
     const struct batch *b;
     ssize_t n = 0;
 
+    if (!batch_is_whole(p->hs->stream, p->at.frame)) {
+        return lose(p, LIVE_LOST_DAMAGED, "a frame of the stream was damaged");
+    }
     if (p->turns->last != p) {
         if (!player_take_turn(p)) {
             return SENT_GONE;

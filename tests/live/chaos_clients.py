@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import re
+import socket
 import threading
 
 from feed import Feed, kind, read_two_keys
@@ -179,12 +180,17 @@ def rtmp(site, _rng):
 
 
 def flv(site, _rng):
+    """Of a tag that is longer than what comes, it sees no end by itself."""
     c = FlvPlayer(site.http, STEADY, timeout=PATIENCE)
+    late = threading.Timer(PATIENCE, c.http.sock.shutdown,
+                           (socket.SHUT_RDWR,))
+    late.start()
     try:
         while not (tag := c.tag()) or \
                 not kind(tag.type, tag.payload).startswith("key"):
             assert tag, "the stream ended"
     finally:
+        late.cancel()
         c.close()
 
 

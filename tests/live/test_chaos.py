@@ -21,7 +21,7 @@ import flv
 from chaos import Chaos, Poker, children, poke
 from chaos_load import LOCATIONS, SHARING, UPSTREAM, Load
 from control_client import Control
-from feed import Feed, read_two_keys
+from feed import GOP, Feed, read_two_keys, read_until
 from http_client import get
 from patience import busy
 from rtmp_client import VIDEO, player, publisher
@@ -349,6 +349,25 @@ def test_a_publisher_whose_stream_is_spoilt(node, word, value):
     check_lives(w)
 
 
+@pytest.mark.parametrize("word,value", [
+    ("payload_len", 0x7fffffff), ("payload_len", 3), ("wire_len", 1)])
+def test_a_frame_that_is_spoilt(node, word, value):
+    """Who would get it is told that the stream is over, and can come again."""
+    w = node()
+    feed = Feed(w.rtmp).head().frames(1)
+    index, tail = (Poker(w).read(f"{STREAM}.{n}") for n in ("index[0]", "tail"))
+    poke(w, f"{INDEX}[{index}].frames[{tail - 1}].{word}", value)
+    with player(w.rtmp, "live", "room") as c:
+        c.wait_closed()
+    w.wait_log("player live/room: a frame of the stream was damaged")
+    feed.frames(GOP)
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, f"key {GOP}")
+    feed.stop()
+    check_lives(w)
+
+
+INDEX = "arena.arena.segments:index_segment"
 CUTS = "arena.arena.segments:cut_page"
 
 
