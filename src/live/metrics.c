@@ -115,8 +115,9 @@ struct metric live_metrics[] = {
     },
     [LIVE_LOST] = {
         .name = "weir_live_players_closed_total",
-        .help = "Players that were closed because they took too little, or "
-                "whose connection broke while sending.",
+        .help = "Players that were closed: they took too little, their "
+                "connection broke while sending, their stream was damaged, "
+                "or they were kicked.",
         .labels = { { "reason", lost_name, LIVE_LOST_COUNT } },
     },
     [LIVE_STOPPED] = {

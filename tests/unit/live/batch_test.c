@@ -302,6 +302,39 @@ test_frames_larger_than_a_batch(void **state)
     send_all_views(3);
 }
 
+/* Lengths that another process spoilt: the frame is in no batch. */
+static void
+test_frames_that_are_spoilt(void **state)
+{
+    static const struct {
+        uint32_t payload_len, wire_len;
+    } wrong[] = {
+        { 0x7fffffff, 0 },
+        { 0, 1 },
+        { 100, 0 },
+        /* too long for RTMP, and else as it should be */
+        { 0x1000000, 12 + 0x1000000 + 0xffffff / FIXTURE_CHUNK },
+    };
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        append(&w, SOUND, i, 200);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct frame *f = frame_at(s, 2), kept = *f;
+
+        assert_true(batch_is_whole(s, 2));
+        f->payload_len = wrong[i].payload_len;
+        f->wire_len = wrong[i].wire_len;
+        assert_false(batch_is_whole(s, 2));
+        batch_fill(&batch, s, &views[0], (struct cursor){ 0 }, 4);
+        assert_int_equal(batch.to.frame, 2);
+        *f = kept;
+    }
+    batch_fill(&batch, s, &views[0], (struct cursor){ 0 }, 4);
+    assert_int_equal(batch.to.frame, 4);
+}
+
 /* Headers of their own must not run into one another. */
 static void
 test_empty_frames_with_long_headers(void **state)
@@ -352,6 +385,7 @@ main(void)
         TEST(test_random_frames),
         TEST(test_small_chunks_and_extended_times),
         TEST(test_frames_larger_than_a_batch),
+        TEST(test_frames_that_are_spoilt),
         TEST(test_empty_frames_with_long_headers),
         TEST(test_over_an_index_segment),
         TEST(test_common_batches_are_one_range),
