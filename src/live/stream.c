@@ -152,7 +152,7 @@ make_stream(const struct live_publish *p, uint64_t hash, struct stream **out)
 
 /* ---- records that a process spoilt ---- */
 
-/* What its maker set is as settings allow it. */
+/* Whether settings allow what its maker set. */
 static bool
 is_made_well(const struct stream *s)
 {

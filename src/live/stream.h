@@ -51,7 +51,7 @@ void stream_leave(struct stream *s);
  * process may have written to them.  Takes a few loads. */
 bool stream_is_whole(struct stream *s);
 
-/* What its writer alone changes, to be compared with what it left there. */
+/* Words that its writer alone changes: it compares them with those it left. */
 struct stream_words {
     uint64_t all[12];
 };
