@@ -74,6 +74,15 @@ test_finds_what_was_claimed(void **state)
 }
 
 static void
+write_frame(struct stream *s)
+{
+    struct writer w;
+
+    writer_start(&w, s);
+    append(&w, KEY, 0, 100);
+}
+
+static void
 test_one_publisher_a_name(void **state)
 {
     struct stream *s = fixture_stream("live/a"), *again;
@@ -81,7 +90,7 @@ test_one_publisher_a_name(void **state)
     (void)state;
     assert_int_equal(claim("live/a", &again), STREAM_TAKEN);
     assert_ptr_equal(again, s);
-    atomic_store(&s->tail, 1); /* it has had a frame */
+    write_frame(s);
     stream_leave(s);
     assert_true(stream_is_open(s));
     assert_false(stream_is_live(s));
@@ -317,7 +326,7 @@ test_a_dead_heir_gets_nothing(void **state)
 
     (void)state;
     atomic_store(&s->takeover, slot_owner_of(other));
-    atomic_store(&s->tail, 1); /* it has had a frame */
+    write_frame(s);
     slot_release(other);
     assert_true(stream_hand_over(s));
     assert_int_equal(atomic_load(&s->writer), 0);
