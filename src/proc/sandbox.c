@@ -126,14 +126,14 @@ list_lacks(const struct sandbox *s, struct buf *out)
 {
     bool wide = sandbox_is_wide(), filter = sandbox_has_filter();
     bool asked = s->seccomp != SANDBOX_SECCOMP_OFF;
+    bool hears = s->seccomp == SANDBOX_SECCOMP_ENFORCE && sandbox_can_hear();
     int landlock = wide ? 0 : sandbox_landlock_version();
     const struct {
         bool lacks;
         const char *what, *system;
     } parts[] = {
         { asked && !filter, "system calls", "4.14" },
-        { s->seccomp == SANDBOX_SECCOMP_ENFORCE && filter &&
-              !sandbox_can_hear(),
+        { s->seccomp == SANDBOX_SECCOMP_ENFORCE && filter && !hears,
           "which calls programs make that are not on their list", "5.0" },
         { asked && filter && !sandbox_seals_memory(),
           "that programs execute files of memory", "6.3" },
@@ -144,7 +144,9 @@ list_lacks(const struct sandbox *s, struct buf *out)
         { s->landlock && landlock < SANDBOX_HOLDS_PORTS,
           "ports that processes connect to", "6.7" },
         { s->landlock && landlock < SANDBOX_HOLDS_ABSTRACT,
-          "abstract unix sockets, signals of programs", "6.12" },
+          "abstract unix sockets", "6.12" },
+        { s->landlock && landlock < SANDBOX_HOLDS_ABSTRACT && !hears,
+          "signals of programs", "6.12" },
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -67,7 +67,8 @@ struct sandbox {
      * write to; fork and resize are always theirs. */
     const struct rights *rights;
     /* PROGRAM: where the descriptor goes that hears of calls which are not on
-     * the list, -1 if nobody does; the caller owns it.  NULL: nobody does. */
+     * the list, and of signals where Landlock does not hold them, -1 if nobody
+     * does; the caller owns it.  NULL: nobody does. */
     int *listener;
 };
 
@@ -83,12 +84,14 @@ int sandbox_enter(const struct sandbox *s, struct errmsg *err);
  * executes: a program that serves nobody, has sockets of TCP alone, leaves no
  * object of the kernel, has no programs in memory, and does not signal the
  * process spared, its group, or all.  A call that is not on its list is ENOSYS,
- * other arguments are EACCES.  *listener: hears of the former, and of socket()
- * and connect() with SANDBOX_ENGINE_ASKS; close-on-exec, owned by the caller,
- * to be sent to another process.  -1: the kernel cannot hand calls on; these
- * two are then refused where they should ask.  -1 with errno; 0 without a
- * filter where the system has none. */
+ * other arguments are EACCES.  *listener: hears of the former, of socket() and
+ * connect() with SANDBOX_ENGINE_ASKS, and with SANDBOX_ENGINE_SIGNALS of all
+ * signals but those to the caller's group (0); close-on-exec, owned by the
+ * caller, to be sent to another process.  -1: the kernel cannot hand calls on;
+ * socket() and connect() are then refused where they should ask.  -1 with
+ * errno; 0 without a filter where the system has none. */
 #define SANDBOX_ENGINE_ASKS 1U
+#define SANDBOX_ENGINE_SIGNALS 2U
 int sandbox_engine_filter(unsigned flags, pid_t spared, int *listener);
 
 /* Whether the kernel hands calls on. */
@@ -105,9 +108,13 @@ struct sandbox_call {
 /* The listener is ready to be read (poll() says POLLIN): takes a call.  false:
  * its process is gone. */
 bool sandbox_hear(int listener, struct sandbox_call *call);
-/* The call returns -1 with that errno; or that value with 0. */
-void sandbox_answer(int listener, const struct sandbox_call *call, int error,
+/* The call returns -1 with that errno; or that value with 0.  false: nobody
+ * waits for it any more. */
+bool sandbox_answer(int listener, const struct sandbox_call *call, int error,
                     int64_t value);
+/* The call is made as if nobody had heard of it: of one that is fine whatever
+ * its memory says and other processes do.  Before Linux 5.5 it is EPERM. */
+void sandbox_let(int listener, const struct sandbox_call *call);
 
 /* Whether the kernel lets a call return a descriptor of the process that
  * answers.  Forks, and waits for that. */
@@ -116,6 +123,15 @@ bool sandbox_can_give(void);
  * fails because its process may have no more.  until_exec: close-on-exec. */
 void sandbox_give(int listener, const struct sandbox_call *call, int fd,
                   bool until_exec);
+
+/* Of a session that is a run: answers kill(), tkill(), tgkill(),
+ * rt_sigqueueinfo() and rt_tgsigqueueinfo(), where the filter hands them on.  A
+ * process signals itself, and by kill() each process of the session but this
+ * one, which sends the signal and so is its sender.  group: that of these
+ * processes which kill() signals as a group, and whose number is not used again
+ * meanwhile; 0: none.  All others are EPERM.  false: it is another call. */
+bool sandbox_signal(int listener, const struct sandbox_call *call,
+                    pid_t session, pid_t group);
 
 /* Which numbers were told of a run: each once, SANDBOX_TOLD at most. */
 #define SANDBOX_TOLD 16

@@ -48,8 +48,9 @@ struct filter {
     struct sock_filter code[CODE_MAX];
     unsigned short len;
     /* The answers to calls that are known and not allowed, to those that
-     * the table does not know, and to socket() and connect() where they ask. */
-    uint32_t refuse, unknown, connects;
+     * the table does not know, and to socket() and connect(), and to signals,
+     * where they ask. */
+    uint32_t refuse, unknown, connects, signals;
     bool foreign_kills; /* calls of another processor; else they are ENOSYS */
     pid_t spared;       /* of OTHERS */
 };
@@ -208,6 +209,22 @@ writes_below(const struct rights *r)
     return false;
 }
 
+/* Whether Landlock holds that it signals its run alone. */
+static bool
+keeps_signals(const struct sandbox *s)
+{
+    return s->landlock && !sandbox_is_wide() &&
+           sandbox_landlock_version() >= SANDBOX_HOLDS_ABSTRACT;
+}
+
+/* Whether somebody hears of its calls. */
+static bool
+is_heard(const struct sandbox *s)
+{
+    return s->kind == SANDBOX_PROGRAM && s->listener != NULL &&
+           s->seccomp == SANDBOX_SECCOMP_ENFORCE && sandbox_can_hear();
+}
+
 /* Which rows are this process's.  A starter has all of its programs. */
 static unsigned
 who_is(const struct sandbox *s)
@@ -225,6 +242,7 @@ who_is(const struct sandbox *s)
     has |= writes_below(rights) ? OF_MODES : 0U;
     has |= keeps_files(s) ? OF_KEPT : 0U;
     has |= s->kind != SANDBOX_PROGRAM ? OF_SUPERVISOR : 0U;
+    has |= is_heard(s) && !keeps_signals(s) ? OF_ASKING : OF_SIGNALS;
     return s->kind == SANDBOX_STARTER ? has | OF_STARTER : has;
 }
 
@@ -291,6 +309,12 @@ build_child(struct filter *f, unsigned who)
     give(f, f->refuse);
 }
 
+/* Those of a descriptor are not among them: nobody else can say whose it is. */
+static const int asked_signals[] = { SYS_kill, SYS_tkill, SYS_tgkill,
+                                     SYS_rt_sigqueueinfo,
+                                     SYS_rt_tgsigqueueinfo };
+#define ASKED_SIGNALS (sizeof(asked_signals) / sizeof(asked_signals[0]))
+
 /* Flags of clone3() and openat2() cannot be looked at; callers have others,
  * where they may not have these. */
 static void
@@ -302,6 +326,9 @@ build_program(struct filter *f, unsigned who)
         give_if(f, SYS_socket, f->connects);
     }
     each_row(f, who, allow);
+    if (f->signals != 0) {
+        add_calls(f, asked_signals, ASKED_SIGNALS, f->signals);
+    }
     each_row(f, who, refuse);
     give_if(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
     give_if(f, SYS_openat2, SECCOMP_RET_ERRNO | ENOSYS);
@@ -355,8 +382,8 @@ filter_child(const struct sandbox *s)
 static int
 filter_program(const struct sandbox *s)
 {
-    bool heard = s->kind == SANDBOX_PROGRAM && s->listener != NULL &&
-                 s->seccomp == SANDBOX_SECCOMP_ENFORCE && sandbox_can_hear();
+    bool heard = is_heard(s);
+    unsigned who = who_is(s);
     struct filter f = { .refuse = SECCOMP_RET_ERRNO | EPERM,
                         .unknown = heard ? SECCOMP_RET_USER_NOTIF
                                          : SECCOMP_RET_TRACE };
@@ -367,7 +394,8 @@ filter_program(const struct sandbox *s)
     if (s->seccomp != SANDBOX_SECCOMP_ENFORCE) {
         f.refuse = f.unknown = SECCOMP_RET_LOG;
     }
-    build_program(&f, who_is(s));
+    f.signals = (who & OF_ASKING) != 0 ? SECCOMP_RET_USER_NOTIF : 0;
+    build_program(&f, who);
     return heard ? install_heard(&f, s->listener) : install(&f, 0);
 }
 
@@ -386,6 +414,7 @@ sandbox_engine_filter(unsigned flags, pid_t spared, int *listener)
                         .unknown = heard ? SECCOMP_RET_USER_NOTIF
                                          : SECCOMP_RET_ERRNO | ENOSYS,
                         .spared = spared };
+    unsigned who = OF_ENGINE | (asks ? 0U : OF_FREE_ENGINE);
 
     *listener = -1;
     if (!sandbox_has_filter()) {
@@ -394,7 +423,10 @@ sandbox_engine_filter(unsigned flags, pid_t spared, int *listener)
     if (asks) {
         f.connects = heard ? SECCOMP_RET_USER_NOTIF : f.refuse;
     }
-    build_program(&f, asks ? OF_ENGINE : OF_ENGINE | OF_FREE_ENGINE);
+    if (heard && (flags & SANDBOX_ENGINE_SIGNALS) != 0) {
+        f.signals = SECCOMP_RET_USER_NOTIF;
+    }
+    build_program(&f, who | (f.signals != 0 ? OF_ASKING : OF_SPARING));
     return heard ? install_heard(&f, listener) : install(&f, 0);
 }
 

@@ -52,17 +52,38 @@ sandbox_hear(int listener, struct sandbox_call *call)
     return true;
 }
 
-void
-sandbox_answer(int listener, const struct sandbox_call *call, int error,
-               int64_t value)
+static bool
+answer(int listener, const struct seccomp_notif_resp *said)
 {
     union record r;
 
     memset(&r, 0, sizeof(r));
-    r.answer.id = call->id;
-    r.answer.error = -error;
-    r.answer.val = value;
-    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r); /* or it is gone */
+    r.answer = *said;
+    return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r) == 0;
+}
+
+bool
+sandbox_answer(int listener, const struct sandbox_call *call, int error,
+               int64_t value)
+{
+    const struct seccomp_notif_resp said = { .id = call->id,
+                                             .error = -error,
+                                             .val = value };
+
+    return answer(listener, &said);
+}
+
+void
+sandbox_let(int listener, const struct sandbox_call *call)
+{
+    const struct seccomp_notif_resp said = {
+        .id = call->id,
+        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
+    };
+
+    if (!answer(listener, &said) && errno == EINVAL) {
+        sandbox_answer(listener, call, EPERM, 0);
+    }
 }
 
 bool

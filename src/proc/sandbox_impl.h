@@ -8,6 +8,7 @@
  *   sandbox_filter.c    the filter made of them
  *   sandbox_hear.c      calls that a filter hands on
  *   sandbox_give.c      ... which return a descriptor
+ *   sandbox_signal.c    ... which signal
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -42,6 +43,9 @@ enum sandbox_who {
                                  open to read, whatever the flags */
     OF_MODES = 1 << 17,       /* of programs that write below a folder */
     OF_NAMES = 1 << 18,       /* of programs that connect */
+    OF_SIGNALS = 1 << 19,     /* of programs that signal without asking; */
+    OF_SPARING = 1 << 20,     /* of engines that do, but for supervisors */
+    OF_ASKING = 1 << 21,      /* of those whose signals are asked for */
     OF_ALL = OF_CHILD | OF_PROGRAM | OF_ENGINE,
 };
 

@@ -297,13 +297,7 @@ static const struct sandbox_rule option_rules[] = {
 
 /* They filter themselves further, as the starter does for them. */
 static const int more_calls[] = {
-    SYS_kill,
-    SYS_tkill,
-    SYS_tgkill,
-    SYS_rt_sigqueueinfo,
-    SYS_rt_tgsigqueueinfo,
     SYS_setpgid,
-    SYS_pidfd_send_signal,
     SYS_seccomp,
     SYS_landlock_create_ruleset,
     SYS_landlock_add_rule,
@@ -356,16 +350,36 @@ static const struct sandbox_rule engine_rules[] = {
     { SYS_utimensat, { IS_NULL(1) } }, /* weir-fetch has that of the server */
     { SYS_bind, { NEVER } },
     { SYS_memfd_create, { NEVER } },
-    /* its supervisor, and all */
+    { SYS_setpgid, { SPARES(1) } }, /* it could be signalled as a group */
+};
+
+static const int connect_calls[] = { SYS_connect };
+
+/* ---- signals ---- */
+
+static const int signal_calls[] = {
+    SYS_kill,
+    SYS_tkill,
+    SYS_tgkill,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_pidfd_send_signal,
+};
+
+/* Its supervisor, and all. */
+static const struct sandbox_rule spare_rules[] = {
     { SYS_kill, { SPARES(0) } },
     { SYS_tkill, { SPARES(0) } },
     { SYS_tgkill, { SPARES(0) } },
     { SYS_rt_sigqueueinfo, { SPARES(0) } },
     { SYS_rt_tgsigqueueinfo, { SPARES(0) } },
-    { SYS_setpgid, { SPARES(1) } }, /* it could be signalled as a group */
 };
 
-static const int connect_calls[] = { SYS_connect };
+/* Its own group: whoever is in there is of its run.  The filter hands the other
+ * calls on. */
+static const struct sandbox_rule group_rules[] = {
+    { SYS_kill, { IS(0, 0) } },
+};
 
 /* ---- supervisors and starters ---- */
 
@@ -408,6 +422,9 @@ const struct sandbox_row sandbox_program_rows[] = {
     { OF_KEPT,              LIST(kept_calls),        NOTHING },
     { OF_ENGINE,            NOTHING,                 LIST(engine_rules) },
     { OF_FREE_ENGINE,       LIST(connect_calls),     NOTHING },
+    { OF_SIGNALS,           LIST(signal_calls),      NOTHING },
+    { OF_SPARING,           NOTHING,                 LIST(spare_rules) },
+    { OF_ASKING,            NOTHING,                 LIST(group_rules) },
     { OF_SUPERVISOR,        LIST(supervisor_calls),  NOTHING },
     { OF_SUPERVISOR | OF_STARTER, NOTHING,           LIST(hear_rules) },
     { OF_STARTER,           LIST(starter_calls),     LIST(starter_rules) },

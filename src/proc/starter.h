@@ -28,7 +28,7 @@
  *   starter_bounds.c   what a run uses
  *   starter_oom.c      who goes first without memory
  *   starter_execute.c  from a fork of the starter to the program
- *   starter_calls.c    calls that are not on the program's list
+ *   starter_calls.c    calls that are not on the program's list, signals
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,6 +1,7 @@
 /*
- * Calls of a program that are not on its list; and the messages of the process
- * that becomes the program, one of which has their listener.
+ * Calls of a program that are not on its list, and its signals; and the
+ * messages of the process that becomes the program, one of which has their
+ * listener.
  *
  * The kernel itself answers calls as the starter does once nobody listens.  So
  * a run that makes too many of them costs the starter nothing any more.
@@ -15,7 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CALLS_MAX 1000 /* of a run */
+#include "base/clock.h"
+
+#define CALLS_MAX 1000   /* of a run */
+#define SIGNALS_MAX 1000 /* of a run in a while; others wait for the next */
+#define SIGNALS_MS 500
 
 size_t
 starter_descriptors(struct msghdr *m, int *fds)
@@ -86,8 +91,29 @@ starter_calls_close(struct starter_calls *calls)
     }
 }
 
+int
+starter_calls_wait(const struct starter_calls *calls)
+{
+    return calls->signals < SIGNALS_MAX || clock_ms() >= calls->next_ms
+               ? calls->listener
+               : -1;
+}
+
+/* A run lives long, and may send any number of them. */
+static void
+count_signal(struct starter_calls *calls)
+{
+    int64_t now = clock_ms();
+
+    if (now >= calls->next_ms) {
+        calls->signals = 0;
+        calls->next_ms = now + SIGNALS_MS;
+    }
+    calls->signals++;
+}
+
 void
-starter_calls_hear(struct starter_calls *calls, short ready)
+starter_calls_hear(struct starter_calls *calls, pid_t run, short ready)
 {
     struct sandbox_call call;
 
@@ -96,6 +122,10 @@ starter_calls_hear(struct starter_calls *calls, short ready)
         return;
     }
     if (sandbox_hear(calls->listener, &call)) {
+        if (sandbox_signal(calls->listener, &call, run, run)) {
+            count_signal(calls);
+            return;
+        }
         sandbox_answer(calls->listener, &call, ENOSYS, 0);
         sandbox_tells(&calls->told, call.number);
     }

@@ -64,6 +64,8 @@ void starter_execute(const struct starter_options *o,
 struct starter_calls {
     int listener; /* owned; -1: none */
     unsigned count;
+    unsigned signals; /* until next_ms: clock_ms() */
+    int64_t next_ms;
     struct sandbox_told told;
     size_t said; /* numbers of told that the role has */
 };
@@ -73,8 +75,11 @@ int starter_calls_send(int report, int listener);
 /* Takes its message as recv() does, and the listener in passing. */
 ssize_t starter_calls_report(int report, struct starter_calls *calls,
                              char *text, size_t size);
-/* poll() has said so of the listener: answers one call at most. */
-void starter_calls_hear(struct starter_calls *calls, short ready);
+/* Returns the listener; -1 while its calls have to wait. */
+int starter_calls_wait(const struct starter_calls *calls);
+/* poll() has said so of the listener: answers one call at most.  run: the
+ * process of the program, which is not reaped yet. */
+void starter_calls_hear(struct starter_calls *calls, pid_t run, short ready);
 void starter_calls_close(struct starter_calls *calls);
 
 /* The descriptors of a message that was received; there is room for them. */

@@ -532,9 +532,8 @@ how_long(void)
     return runs ? LOOK_MS : -1;
 }
 
-/* Fills what is waited for; returns how much that is.  Reports have the
- * places from FIXED on, one a run, and listeners those behind them; poll()
- * passes over those of -1. */
+/* Returns how much is waited for.  Reports have the places from FIXED on, one a
+ * run, and listeners those behind them; poll() passes over those of -1. */
 static nfds_t
 fill(struct pollfd *p)
 {
@@ -546,7 +545,8 @@ fill(struct pollfd *p)
         unsaid |= run->tell_start || run->reaped ||
                   run->calls.said < run->calls.told.count;
         p[FIXED + i] = (struct pollfd){ run->report, POLLIN, 0 };
-        p[CALLS + i] = (struct pollfd){ run->calls.listener, POLLIN, 0 };
+        p[CALLS + i] =
+            (struct pollfd){ starter_calls_wait(&run->calls), POLLIN, 0 };
     }
     for (int i = 0; i < FIXED; i++) {
         p[i] = (struct pollfd){ FIRST_FD + i, POLLIN, 0 };
@@ -570,7 +570,8 @@ hear(const struct pollfd *p)
             hear_report(&self.runs[i]);
         }
         if (p[CALLS + i].revents != 0 && self.runs[i].calls.listener != -1) {
-            starter_calls_hear(&self.runs[i].calls, p[CALLS + i].revents);
+            starter_calls_hear(&self.runs[i].calls, self.runs[i].pid,
+                               p[CALLS + i].revents);
         }
     }
     for (int i = 0; i < STARTER_RUNS && take_request(&gone); i++) {

@@ -79,28 +79,6 @@ ENGINE_HAS = {"write_inside", "times_of_open"}
 SPEAKER_LACKS = {"connect_beside_proxy", "connect_beside_proxy_v6",
                  "by_the_proxy"}
 
-# Before Landlock 6 a program signals what its user has, as docs/security.md
-# says: this other process, and where no root starts weir, weir.
-TO_ITS_USERS = {"signal_target", "signal_group_of_target", "signal_thread",
-                "signal_thread_of", "signal_queued", "signal_queued_thread"}
-TO_WEIR = {"signal_starter", "signal_role", "signal_worker", "signal_master"}
-# What an engine has no call for.  That of all says nothing: it is fine when it
-# has reached nobody, and the process that counts tells.
-SPEAKER_SIGNALS = {"signal_by_descriptor", "signal_all"}
-# Its parent is the starter; an engine's is the supervisor.
-TO_PARENT = {"signal_parent", "signal_group_of_parent",
-             "signal_thread_of_parent", "signal_queued_parent",
-             "signal_parent_by_descriptor"}
-
-
-def may_signal(place, version, root):
-    if version >= HOLDS_SIGNALS:
-        return {"signal_all"} if place == "speaker" else set()
-    may = TO_ITS_USERS | (set() if root else TO_WEIR)
-    if place == "speaker":
-        may |= SPEAKER_SIGNALS | (set() if root else TO_PARENT)
-    return may
-
 
 def executes_memory():
     """Before Linux 6.3, as docs/security.md says."""
@@ -111,15 +89,16 @@ def executes_memory():
         return True
 
 
-def expected(place, version, root):
+def expected(place, version):
     """{name: what may come of it}, of those that are not just refused."""
     found = {name: set(said.split()) | REFUSED
              for name, said in BY_THE_KERNEL.items()}
     has = HAS | (set() if place == "speaker" else ENGINE_HAS)
     found.update({name: {"OUT"} for name in has})
-    found.update({name: {"OUT"} for name in may_signal(place, version, root)})
     if place == "speaker":
         found.update({name: {"not here"} for name in SPEAKER_LACKS})
+        if version >= HOLDS_SIGNALS:
+            found["signal_all"] = {"OUT"}  # all is its own run
         if executes_memory():
             found.update({name: {"OUT"} for name in
                           ("memory", "memory_to_execute", "memory_sealed")})
@@ -272,16 +251,15 @@ def test_no_way_out(hostile, outside, root):
     version = landlock(h.weir)
     if version == 0:
         pytest.skip("needs Landlock")
-    wrong, signals = {}, 0
+    wrong = {}
     for place in PLACES:
         came = h.report(place)
         left = h.wait_left()
         assert len(came) >= 300
-        wrong[place] = (wrong_of(came, expected(place, version, root)), left,
+        wrong[place] = (wrong_of(came, expected(place, version)), left,
                         outside.problems())
-        signals = outside.signals if version >= HOLDS_SIGNALS else 0
     assert wrong == {place: ({}, [], []) for place in PLACES}
-    assert signals == 0
+    assert outside.signals == 0
 
 
 @pytest.mark.skipif(SANITIZED, reason="it is about ways, not about weir")

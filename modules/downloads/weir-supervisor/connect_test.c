@@ -266,8 +266,8 @@ test_it_asks(void **state)
     const struct supervise with = { .port = 1 }, without = { .port = 0 };
 
     (void)state;
-    assert_int_equal(supervise_asks(&with), SANDBOX_ENGINE_ASKS);
-    assert_int_equal(supervise_asks(&without), SANDBOX_ENGINE_ASKS);
+    assert_true(supervise_asks(&with) & SANDBOX_ENGINE_ASKS);
+    assert_true(supervise_asks(&without) & SANDBOX_ENGINE_ASKS);
 }
 
 static int

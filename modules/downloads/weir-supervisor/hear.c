@@ -79,12 +79,15 @@ supervise_listener(int end)
 unsigned
 supervise_asks(const struct supervise *s)
 {
+    int version = sandbox_landlock_version();
+
     if (sandbox_can_give()) {
-        return SANDBOX_ENGINE_ASKS;
+        return version < SANDBOX_HOLDS_ABSTRACT
+                   ? SANDBOX_ENGINE_ASKS | SANDBOX_ENGINE_SIGNALS
+                   : SANDBOX_ENGINE_ASKS;
     }
-    return s->port == 0 && sandbox_landlock_version() < SANDBOX_HOLDS_PORTS
-               ? SANDBOX_ENGINE_ASKS
-               : 0;
+    return s->port == 0 && version < SANDBOX_HOLDS_PORTS ? SANDBOX_ENGINE_ASKS
+                                                         : 0;
 }
 
 void
@@ -94,7 +97,8 @@ supervise_hear(const struct supervise *s, int listener,
     struct sandbox_call call;
 
     if (!sandbox_hear(listener, &call) ||
-        supervise_connect(listener, &call, s->port)) {
+        supervise_connect(listener, &call, s->port) ||
+        supervise_signal(listener, &call)) {
         return;
     }
     sandbox_answer(listener, &call, ENOSYS, 0);

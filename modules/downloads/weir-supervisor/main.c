@@ -10,6 +10,7 @@
  *   supervise.[ch]  the engine's process, signals, what it leaves
  *   hear.c          calls that the engine's filter hands on
  *   connect.c       ... socket() and connect() among them
+ *   signal.c        ... those that signal
  *   measure.c       what it has written
  *   tell.c          facts for the fetcher
  *   confine.c       what none of them can do

@@ -4,6 +4,7 @@
  *   supervise.c   the engine's process, signals, what it leaves
  *   hear.c        calls that the engine's filter hands on
  *   connect.c     ... socket() and connect() among them
+ *   signal.c      ... those that signal
  *   measure.c     what it has written
  *   tell.c        facts for the fetcher
  *   confine.c     what none of them can do
@@ -55,7 +56,8 @@ int supervise(const struct supervise *s);
 /* ---- hear.c: calls that the engine's filter hands on ---- */
 
 /* Of sandbox_engine_filter(): whether the supervisor connects for the engine,
- * which is where the kernel can.  Forks, and waits for that. */
+ * which is where the kernel can, and whether it signals for it, which is where,
+ * besides, Landlock does not hold signals.  Forks, and waits for that. */
 unsigned supervise_asks(const struct supervise *s);
 /* The engine's process: filters itself, and sends the listener to the other end
  * of a pair of sockets.  -1: errno says why. */
@@ -74,6 +76,13 @@ void supervise_hear(const struct supervise *s, int listener,
  * 127.0.0.1 alone; 0: none.  false: it is another call. */
 bool supervise_connect(int listener, const struct sandbox_call *call,
                        uint16_t port);
+
+/* ---- signal.c: its signals ---- */
+
+/* Answers calls that signal: the engine has its own processes and their groups,
+ * as long as they are in the session that this process leads.  false: it is
+ * another call. */
+bool supervise_signal(int listener, const struct sandbox_call *call);
 
 /* ---- measure.c: what the engine has written ---- */
 
