@@ -16,6 +16,7 @@ import json
 import os
 import re
 import socket
+import struct
 import threading
 
 from feed import Feed, kind, read_two_keys
@@ -36,7 +37,7 @@ SOCKET = "socket.io/?EIO=4&transport=websocket"
 ANSWER = b"from behind"
 UNSERVED = (OSError, EOFError, Closed, Refused, SocketClosed, SocketRefused,
             AssertionError, ValueError, KeyError, IndexError, TypeError,
-            AttributeError)
+            AttributeError, struct.error)
 
 HLS = '{ path = "/hls"; module = "hls"; },'
 LOCATIONS = HLS + '''
