@@ -77,6 +77,28 @@ fixture_hub_end(void)
     fixture_arena_end();
 }
 
+/* This process is the master; the slot of a worker. */
+static inline uint32_t
+fixture_master(void)
+{
+    struct errmsg err;
+
+    fixture_arena();
+    slot_release(slot_self());
+    slot_set_self(0);
+    fixture_loop = loop_new(&err);
+    assert_int_equal(live_master_start(fixture_loop, &err), 0);
+    return (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
+}
+
+static inline void
+fixture_master_end(void)
+{
+    live_master_stop();
+    loop_free(&fixture_loop);
+    fixture_arena_end();
+}
+
 /* Turns of the loop until there is nothing more to do at once. */
 static inline void
 fixture_turns(int n)

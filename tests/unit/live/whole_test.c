@@ -29,15 +29,8 @@ static uint32_t slot;
 static int
 setup(void **state)
 {
-    struct errmsg err;
-
     (void)state;
-    fixture_arena();
-    slot_release(slot_self());
-    slot_set_self(0); /* the master */
-    slot = (uint32_t)slot_take(SLOT_WORKER, "writer", 0, 0);
-    fixture_loop = loop_new(&err);
-    assert_int_equal(live_master_start(fixture_loop, &err), 0);
+    slot = fixture_master();
     return 0;
 }
 
@@ -45,9 +38,7 @@ static int
 teardown(void **state)
 {
     (void)state;
-    live_master_stop();
-    loop_free(&fixture_loop);
-    fixture_arena_end();
+    fixture_master_end();
     return 0;
 }
 
