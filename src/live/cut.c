@@ -27,7 +27,8 @@
  * longer: hls.js takes a segment for whole that lacks less than 200 ms at its
  * end, and then asks for no part until it has nothing left to play. */
 #define LAST_PART_MS 150
-#define INTERVAL_MAX 5000000 /* of frames that lead, microseconds */
+/* Of frames that lead, microseconds; another process may have written there. */
+#define INTERVAL_MAX (LIVE_CUT_TARGET_MAX * 1000)
 /* A segment may be so much longer than the rounded target. */
 #define ROUNDING_MS 400
 
@@ -246,7 +247,7 @@ measure(struct cutter *c, int64_t time, bool sound)
 
     if (sound != c->sound_led) {
         interval = 0;
-    } else if (c->frames > 0 && delta > 0 && delta < INTERVAL_MAX) {
+    } else if (c->frames > 0 && delta > 0 && delta < 5000000) {
         interval =
             interval == 0 ? delta : interval + deviation(delta, interval) / 16;
     }

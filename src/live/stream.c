@@ -160,7 +160,7 @@ is_made_well(const struct stream *s)
 
     return s->chunk_size >= LIVE_CHUNK_MIN && s->chunk_size <= LIVE_CHUNK_MAX &&
            (r->segment == 0 ||
-            (r->part <= r->max_segment && r->segment <= r->max_segment &&
+            (r->part <= LIVE_CUT_TARGET_MAX && r->segment <= r->max_segment &&
              r->max_segment <= LIVE_CUT_TARGET_MAX));
 }
 

@@ -191,7 +191,7 @@ spoil_parts(struct stream *s, uint64_t word)
 {
     (void)word;
     s->cut_rules.segment = s->cut_rules.max_segment = 2000;
-    s->cut_rules.part = 2001;
+    s->cut_rules.part = LIVE_CUT_TARGET_MAX + 1;
 }
 
 static const struct {
@@ -261,6 +261,18 @@ test_a_publisher_comes(void **state)
     }
 }
 
+/* The longest parts beside the shortest segments. */
+static void
+test_what_settings_allow(void **state)
+{
+    struct stream *s = new_stream("live/a", 0);
+
+    (void)state;
+    s->cut_rules.segment = s->cut_rules.max_segment = 1000;
+    s->cut_rules.part = 5000;
+    assert_true(stream_is_whole(s));
+}
+
 /* Between the look at it and its use: the frame is written soon. */
 static void
 test_a_position_spoilt_meanwhile(void **state)
@@ -290,6 +302,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_publisher_comes),
+        TEST(test_what_settings_allow),
         TEST(test_a_position_spoilt_meanwhile),
     };
 
