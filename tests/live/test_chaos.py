@@ -32,8 +32,8 @@ DRAIN = 2       # stop_drain, seconds
 LINES = 200     # of the log, a second
 BACK = 5        # seconds after which everything is served again
 # Bytes that the master's own memory may grow; AddressSanitizer keeps what was
-# freed, up to 256 MB and what it notes of that.
-GROWTH = (16 << 20) + (512 << 20) * SANITIZED
+# freed, up to 256 MB.
+GROWTH = (16 << 20) + (256 << 20) * SANITIZED
 FAMILY = {f"weir: worker {n}" for n in range(WORKERS)} | {
     "weir: keeper", "weir: prober", "weir: relayer"}
 SETTINGS = f'stop_drain = "{DRAIN}s"; {SHARING}'
