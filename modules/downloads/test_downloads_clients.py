@@ -8,12 +8,11 @@ import os
 import queue
 
 import pytest
-import socketio
 
 from downloads_help import (FIRST_EVENTS,  # pylint: disable=W0611
                             STATUSES, check_object, downloads, media, url_of)
 from patience import busy
-from socket_help import Lines, node
+from socket_help import Lines, PythonSocketIO, node
 
 __all__ = ["downloads", "media"]  # fixtures
 TRANSPORTS = [["polling"], ["websocket"], ["polling", "websocket"]]
@@ -46,7 +45,7 @@ class NodeClient:
 class PythonClient:
     def __init__(self, d, transports):
         self.told = queue.Queue()
-        self.client = socketio.Client(reconnection=False)
+        self.client = PythonSocketIO(reconnection=False)
         for name in EVENTS:
             self.client.on(name, lambda a, n=name: self.told.put((n, a)))
         self.client.connect(f"http://127.0.0.1:{d.port}",

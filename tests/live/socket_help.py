@@ -15,7 +15,9 @@ import queue
 import subprocess
 import threading
 
+import engineio
 import pytest
+import socketio
 
 from http_client import Http
 from patience import busy
@@ -387,3 +389,19 @@ def upgraded(server, endpoint):
     assert ws.receive() == "3probe"
     ws.send("5")
     return session, ws
+
+
+# ---- python-socketio ----
+
+class _InOrder(engineio.Client):
+    def _trigger_event(self, event, *args, run_async=False, **kwargs):
+        del run_async
+        return super()._trigger_event(event, *args, **kwargs)
+
+
+class PythonSocketIO(socketio.Client):
+    """It hears messages in their order.  As it is, a thread of its own takes
+    each, and one overtakes the other."""
+
+    def _engineio_client_class(self):
+        return _InOrder

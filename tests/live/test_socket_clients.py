@@ -16,7 +16,8 @@ import socketio
 
 from browser import Browser
 from patience import busy
-from socket_help import PACKAGES, Lines, node, weir_only
+from socket_help import (PACKAGES, Lines, PythonSocketIO, node,
+                         weir_only)
 from weir import descendants, title, wait_for
 
 TRANSPORTS = [["polling"], ["websocket"], ["polling", "websocket"]]
@@ -379,7 +380,7 @@ def python_url(server):
 @pytest.mark.parametrize("namespace", ["/", "/custom"])
 def test_python(echo, namespace, transports):
     server = echo()
-    c = socketio.Client(reconnection=False)
+    c = PythonSocketIO(reconnection=False)
     told = queue.Queue()
     for event in ("auth", "message-back"):
         c.on(event, lambda *args, e=event: told.put([e, *args]),
@@ -436,7 +437,7 @@ def test_python_after_kill_of_the_channel(echo):
     w = server.weir
     w.children_may_crash = True
     w.allowed.append("channel")
-    c = socketio.Client(reconnection_delay=0.05, reconnection_delay_max=0.2)
+    c = PythonSocketIO(reconnection_delay=0.05, reconnection_delay_max=0.2)
     told = queue.Queue()
     c.on("auth", told.put)
     c.connect(python_url(server), socketio_path="/echo/socket.io/")
@@ -452,7 +453,7 @@ def test_python_after_kill_of_the_channel(echo):
 def test_python_with_recovery(echo):
     """Its handlers get the offset, so they take any arguments."""
     server = echo(recovery=60000)
-    c = socketio.Client(reconnection=False)
+    c = PythonSocketIO(reconnection=False)
     told = queue.Queue()
     c.on("auth", lambda *args: told.put(args))
     c.connect(python_url(server), socketio_path="/echo/socket.io/")
