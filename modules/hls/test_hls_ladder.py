@@ -17,7 +17,8 @@ from patience import busy
 from weir import wait_for
 
 LADDER = 'ladder = ( "_high", "_low" );'
-SIZES = {"film_high": "320x180", "film_low": "160x90"}
+SIZES = {"film_high": "320x180", "film_low": "160x90"}  # of the members
+OWN = {"film": "64x36"}
 
 
 def encode(w, *names, gop=1.0, seconds=600):
@@ -29,7 +30,7 @@ def encode(w, *names, gop=1.0, seconds=600):
         args += ["-map", "0:v", "-map", "1:a", "-t", str(seconds),
                  "-c:v", "libx264", "-preset", "ultrafast", "-tune",
                  "zerolatency", "-g", str(int(gop * 30)), "-s",
-                 SIZES[name], "-c:a", "aac", "-f", "flv", w.rtmp_url(name)]
+                 (SIZES | OWN)[name], "-c:a", "aac", "-f", "flv", w.rtmp_url(name)]
     return subprocess.Popen(args, stdin=subprocess.DEVNULL)
 
 
@@ -278,7 +279,6 @@ def test_a_stream_of_the_name_comes_first(weir):
     w = start(weir)
     p = encode(w, "film_high", "film_low")
     multivariant(w)
-    SIZES["film"] = "64x36"
     own = encode(w, "film")
     wait_for(lambda: "RESOLUTION=64x36" in
              get(w.http, "/hls/live/film.m3u8").body.decode(), 20, "film")
