@@ -42,7 +42,7 @@ FORKS = """
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 while True:
     if fork() == 0:
-        os.setsid()
+        os.setpgid(0, 0)
 """
 DAEMONS = """
 if fork():
@@ -50,7 +50,7 @@ if fork():
 while True:
     if fork():
         os._exit(0)
-    os.setsid()
+    os.setpgid(0, 0)
     for i in range(3):
         if fork() == 0:
             break

@@ -134,7 +134,7 @@ def test_one_that_was_not_there(downloads, tmp_path):  # noqa: F811
 HIDES = """
 import signal, time
 if os.fork() == 0:
-    os.setsid()
+    os.setpgid(0, 0)
     if os.fork() == 0:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.setpgid(0, 0)

@@ -94,7 +94,6 @@ static const int program_calls[] = {
     SYS_execve,
     SYS_wait4,
     SYS_waitid,
-    SYS_setsid,
     SYS_getsid,
     SYS_getpgid,
     SYS_pidfd_open,
@@ -216,7 +215,11 @@ static const struct sandbox_rule descriptor_rules[] = {
     { SYS_ioctl, { IS(1, FICLONERANGE) } },
 };
 
+/* The kernel divides the processors between sessions first (sched(7),
+ * autogroups): a run stays in its own, and so has one share, however many
+ * processes it makes. */
 static const struct sandbox_rule process_rules[] = {
+    { SYS_setsid, { NEVER } },
     { SYS_clone, { NONE_OF(0, NEW_NAMES) } },
     { SYS_execveat, { NONE_OF(4, AT_EMPTY_PATH) } },
     { SYS_personality, { IS(0, UINT32_MAX) } }, /* to read it */
@@ -392,11 +395,11 @@ static const struct sandbox_rule hear_rules[] = {
     { SYS_ioctl, { IS(1, SECCOMP_IOCTL_NOTIF_ADDFD) } },
 };
 
-/* A process that it forks becomes another user; the filter of a program has
- * none of this. */
+/* A process that it forks has a session and becomes another user; the filter of
+ * a program has none of this. */
 static const int starter_calls[] = {
-    SYS_setgroups, SYS_setuid,   SYS_setresuid, SYS_setresgid,
-    SYS_setfsuid,  SYS_setfsgid, SYS_capset,
+    SYS_setsid,    SYS_setgroups, SYS_setuid,   SYS_setresuid,
+    SYS_setresgid, SYS_setfsuid,  SYS_setfsgid, SYS_capset,
 };
 
 static const struct sandbox_rule starter_rules[] = {

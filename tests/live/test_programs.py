@@ -71,6 +71,8 @@ def test_what_it_starts_is_killed_with_it(runner):
 
 
 DAEMONS = """
+# The filter lets nobody leave the session.
+FREE = 'sandbox = { seccomp = "off"; };'
 setsid sleep 1000 & one=$!
 setsid sh -c 'sh -c "setsid sleep 1000 & echo two \\$!" & wait' &
 echo one $one
@@ -83,13 +85,18 @@ def strays(w):
 
 
 def test_daemons_go_when_their_program_has_ended(runner):
-    w = runner(DAEMONS % "0.2")
+    w = runner(DAEMONS % "0.2", FREE)
     pids = strays(w)
     said(w, "ended with 0")
     wait_for(lambda: not any(map(stat_of, pids)), 2, "their end")
 
 
 # ---- whatever ends, all ends ----
+def test_nobody_leaves_the_session(runner):
+    w = runner("setsid sleep 1000; echo left $?")
+    said(w, r"left 1\n")
+
+
 
 def family(w, count=1):
     """The shell, their starter, and the role."""
@@ -100,7 +107,7 @@ def family(w, count=1):
 
 @pytest.mark.parametrize("victim", ["starter", "role", "master"])
 def test_all_end_when_one_is_killed(runner, victim):
-    w = runner(DAEMONS % 0 + "echo shell $$ $PPID; sleep 1000")
+    w = runner(DAEMONS % 0 + "echo shell $$ $PPID; sleep 1000", FREE)
     w.allowed.append(DIES)
     pids = strays(w)
     shell, starter, role = family(w)
@@ -161,7 +168,7 @@ WITHOUT = "runs are not in cgroups of their own: ."
 
 def test_a_run_has_a_cgroup_of_its_own(runner):
     above = own_cgroup()
-    w = runner(DAEMONS % 0 + "echo shell $$ $PPID; sleep 1000")
+    w = runner(DAEMONS % 0 + "echo shell $$ $PPID; sleep 1000", FREE)
     pids = strays(w)
     shell, starter, role = family(w)
     if above is None:

@@ -1,6 +1,6 @@
 /*
- * Signals of the engine: the supervisor sends them, within its session.  A
- * process that has left that signals itself alone.
+ * Signals of the engine: the supervisor sends them, within its session, which
+ * nobody leaves (proc/sandbox_programs.c).
  *
  * The number of a group may be another group's at any time.  So while one is
  * signalled it has a member of the supervisor's: a child that has ended, whom

@@ -365,7 +365,6 @@ signal_itself_anywhere(void)
     pid_t child = fork();
 
     if (child == 0) {
-        setsid(); /* it leaves the session */
         _exit(signal_itself());
     }
     NEED(waitpid(child, &status, 0) == child && status == 0);
@@ -448,34 +447,6 @@ test_all(void **state)
     assert_int_equal(status_of(signal_all), 0);
 }
 
-/* One that has left the session: nobody could say whose it is.  It ends with
- * the engine. */
-static int
-signal_who_left(void)
-{
-    int ends[2], back[2];
-    char byte;
-    pid_t child;
-
-    NEED(pipe(ends) == 0 && pipe(back) == 0);
-    child = fork();
-    if (child == 0) {
-        close(back[1]);
-        setsid();
-        _exit(write(ends[1], "x", 1) != 1 || read(back[0], &byte, 1) != 0);
-    }
-    NEED(read(ends[0], &byte, 1) == 1);
-    NEED(is_refused(kill(child, SIGTERM)) && is_refused(kill(-child, SIGTERM)));
-    return 0;
-}
-
-static void
-test_who_left(void **state)
-{
-    (void)state;
-    assert_int_equal(status_of(signal_who_left), 0);
-}
-
 /* ---- bounds ---- */
 
 /* Callers that end, or are stopped, while they wait for an answer. */
@@ -511,11 +482,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_child),       TEST(test_a_group),
-        TEST(test_its_own_group), TEST(test_its_own_group_by_0),
-        TEST(test_itself),        TEST(test_abort),
-        TEST(test_others),        TEST(test_all),
-        TEST(test_who_left),      TEST(test_callers_that_end),
+        TEST(test_a_child),          TEST(test_a_group),
+        TEST(test_its_own_group),    TEST(test_its_own_group_by_0),
+        TEST(test_itself),           TEST(test_abort),
+        TEST(test_others),           TEST(test_all),
+        TEST(test_callers_that_end),
     };
 
     alarm(300);

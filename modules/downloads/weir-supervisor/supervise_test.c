@@ -196,11 +196,11 @@ test_signal(void **state)
     assert_int_equal(t.end.status, (128 + SIGTERM) << 8);
 }
 
-/* Says its number and that of a process which has left the session and whose
+/* Says its number and that of a process which has left the group and whose
  * parents have ended. */
-#define DAEMON                                                            \
-    "read daemon < <(setsid bash -c '(sleep 1000 >/dev/null 2>&1 & echo " \
-    "$!)');"                                                              \
+#define DAEMON                                                       \
+    "read daemon < <(bash -c 'set -m; (sleep 1000 >/dev/null 2>&1 &" \
+    "echo $!)');"                                                    \
     "echo $$ $daemon;"
 
 static void

@@ -27,17 +27,25 @@ def fork():
     return pid
 
 
+def leave():
+    """Its session, where it may."""
+    try:
+        os.setsid()
+    except OSError:
+        os.setpgid(0, 0)
+
+
 def forks():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         if fork() == 0:
-            os.setsid()
+            leave()
 
 
 def processors():
     for _ in range(40):
         if fork() == 0:
-            os.setsid()
+            leave()
             break
     while True:
         pass

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,6 +73,20 @@ WHY(signal_by_descriptor, signals_by_descriptor(TARGET))
 WHY(signal_parent_by_descriptor, signals_by_descriptor(parent()))
 TRY(join_group_of_parent, setpgid(0, getpgid(parent())))
 TRY(move_parent, setpgid(parent(), getpid()))
+
+static int
+leaves_session(void)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        _exit(tried(setsid()));
+    }
+    return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : errno;
+}
+
+WHY(leave_session, leaves_session())
 
 static int
 timer_of_another(void)
@@ -259,6 +274,7 @@ const struct way ways_of_processes[] = {
     WAY(signal_by_descriptor),
     WAY(signal_parent_by_descriptor),
     WAY(join_group_of_parent),
+    WAY(leave_session),
     WAY(move_parent),
     WAY(timer_of_another),
     WAY(trace_attach),

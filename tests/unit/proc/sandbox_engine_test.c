@@ -327,6 +327,12 @@ join_its_group(void)
 }
 
 static int
+leave_its_session(void)
+{
+    return refusal(setsid());
+}
+
+static int
 kill_itself(void)
 {
     return kill(getpid(), 0) == 0 && kill(0, 0) == 0 && setpgid(0, 0) == 0 &&
@@ -355,6 +361,7 @@ static const struct call engine_calls[] = {
     { "a thread", kill_a_thread, EACCES },
     { "a signal with a value", queue_a_signal, EACCES },
     { "joining its group", join_its_group, EACCES },
+    { "leaving its session", leave_its_session, EACCES },
     { "itself", kill_itself, 0 },
     { "connect()", try_port, 0 },
     { "fork()", fork_and_wait, 0 },
