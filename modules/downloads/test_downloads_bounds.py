@@ -3,17 +3,19 @@ bytes.  Each run ends with the reason, nothing of it is left, and all others
 are served meanwhile."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import glob
 import os
 import time
 
 import pytest
 
+from cgroup_help import cgroup_of, delegated  # noqa: F401: a fixture
 from downloads_help import downloads, media  # noqa: F401: fixtures
 from http_client import get
 from patience import busy
 from test_downloads_full import disk  # noqa: F401
 from test_downloads_programs import URL, engine  # noqa: F401
-from weir import descendants, title, wait_for
+from weir import descendants, read_text, title, wait_for
 
 ENDS = 5  # seconds
 
@@ -134,16 +136,8 @@ def left(d):
     return [p for p in descendants(d.weir.pid) if "engine" in title(p)]
 
 
-@pytest.mark.parametrize("script, reason", [
-    (FORKS, "max_processes (40)"), (DAEMONS, "max_processes (40)"),
-    (THREADS, "max_processes (40)"), (MEMORY, "max_memory (128M)"),
-    (MEMORY_OF_MANY, "max_memory (128M)"), (CPU, "max_cpu (3 s)"),
-    (CPU_OF_MANY, "max_cpu (3 s)"), (FILES, "max_files (500)"),
-    (BYTES, "max_bytes (64M)")],
-    ids=["forks", "daemons", "threads", "memory", "memory-of-many", "cpu",
-         "cpu-of-many", "files", "bytes"])
-def test_it_ends(hostile, script, reason):
-    d = hostile(script)
+def ends_with(d, reason):
+    """The run, with that reason in time, and all of it; others follow."""
     d.added(URL)
     d.wait_status(URL, "preparing", "downloading", "error")
     began = time.monotonic()
@@ -156,6 +150,46 @@ def test_it_ends(hostile, script, reason):
     d.added(other)
     assert d.file(d.wait_done(other)).body == b"fine"
     print(f"ended after {took:.1f} s")
+
+
+@pytest.mark.parametrize("script, reason", [
+    (FORKS, "max_processes (40)"), (DAEMONS, "max_processes (40)"),
+    (THREADS, "max_processes (40)"), (MEMORY, "max_memory (128M)"),
+    (MEMORY_OF_MANY, "max_memory (128M)"), (CPU, "max_cpu (3 s)"),
+    (CPU_OF_MANY, "max_cpu (3 s)"), (FILES, "max_files (500)"),
+    (BYTES, "max_bytes (64M)")],
+    ids=["forks", "daemons", "threads", "memory", "memory-of-many", "cpu",
+         "cpu-of-many", "files", "bytes"])
+def test_it_ends(hostile, script, reason):
+    ends_with(hostile(script), reason)
+
+
+# ---- by the kernel ----
+
+def test_the_kernel_bounds_a_run(delegated, hostile):  # noqa: F811
+    d = hostile("time.sleep(SECONDS)")
+    d.weir.wait_log("runs are in cgroups of their own, bounded by "
+                    "cpu, memory, pids")
+    assert cgroup_of(d.weir.pid).endswith("/weir.main")
+    d.added(URL)
+    d.wait_status(URL, "preparing", "downloading")
+    run, = glob.glob(f"{delegated}/weir.*/[0-9]*")
+    assert int(read_text(f"{run}/memory.max")) == 128 << 20
+    # Its supervisor is in there as well.
+    assert int(read_text(f"{run}/pids.max")) == 41 * 16 + 1
+    assert int(read_text(f"{run}/../cpu.weight.nice")) == 5
+    assert all(cgroup_of(p).endswith(os.path.relpath(run, delegated))
+               for p in left(d))
+
+
+@pytest.mark.parametrize("script, reason", [
+    (FORKS, "max_processes (40)"), (THREADS, "max_processes (40)"),
+    (MEMORY, "max_memory (128M)"), (MEMORY_OF_MANY, "max_memory (128M)")],
+    ids=["forks", "threads", "memory", "memory-of-many"])
+def test_it_ends_by_the_kernel(delegated, hostile, script,  # noqa: F811
+                               reason):
+    ends_with(hostile(script), reason)
+    assert glob.glob(f"{delegated}/weir.*/[0-9]*") == []
 
 
 # ---- the disk ----

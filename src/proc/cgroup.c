@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "proc/cgroup.h"
+#include "proc/cgroup_impl.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,13 +14,11 @@
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 #define PREFIX "weir."
-#define LINE (PATH_MAX + 1024) /* a longer one of a mount is passed over */
 #define SWEEP_MS 1000
 #define SOON_MS 5
 #define TRIES 3
@@ -30,131 +28,6 @@ static void
 act(const struct cgroup *g, bool as_owner)
 {
     setfsuid(as_owner ? g->owner : geteuid());
-}
-
-/* ---- where it is ---- */
-
-/* The field behind the one " - " of a line. */
-static struct str
-type_of(struct str rest)
-{
-    while (rest.len > 0 && !str_eq(str_cut(&rest, ' '), STR("-"))) {
-    }
-    return str_cut(&rest, ' ');
-}
-
-/* own without root, which is it or above it; false: it is neither. */
-static bool
-cut_root(struct str *own, struct str root)
-{
-    if (root.len == 1) {
-        root.len = 0; /* "/" */
-    }
-    if (!str_starts(*own, root) ||
-        (own->len > root.len && own->ptr[root.len] != '/')) {
-        return false;
-    }
-    *own = str_skip(*own, root.len);
-    return true;
-}
-
-bool
-cgroup_path(struct str line, struct str own, char dst[static PATH_MAX])
-{
-    struct str root, point;
-    int n;
-
-    for (int i = 0; i < 3; i++) {
-        str_cut(&line, ' ');
-    }
-    root = str_cut(&line, ' ');
-    point = str_cut(&line, ' ');
-    /* The path of a cgroup that is outside of the name space has "/..";
-     * a space in a name is "\040". */
-    if (!str_eq(type_of(line), STR("cgroup2")) || !str_starts(own, STR("/")) ||
-        str_starts(own, STR("/..")) || !str_starts(root, STR("/")) ||
-        str_find(point, '\\', 0) < point.len || !cut_root(&own, root)) {
-        return false;
-    }
-    if (str_eq(own, STR("/"))) {
-        own.len = 0;
-    }
-    n = snprintf(dst, PATH_MAX, "%.*s%.*s", STR_ARGS(point), STR_ARGS(own));
-    return n > 0 && n < PATH_MAX;
-}
-
-/* The next whole line without its end; false: there is none. */
-static bool
-next_line(FILE *f, char line[static LINE], struct str *out)
-{
-    bool whole = true;
-
-    while (fgets(line, LINE, f) != NULL) {
-        size_t len = strlen(line);
-        bool ends = len > 0 && line[len - 1] == '\n';
-
-        if (ends && whole) {
-            *out = str_of(line, len - 1);
-            return true;
-        }
-        whole = ends;
-    }
-    return false;
-}
-
-static bool
-find_own(char dst[static PATH_MAX])
-{
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    char room[LINE];
-    struct str line = STR_NONE;
-    bool found = false;
-
-    while (f != NULL && !found && next_line(f, room, &line)) {
-        found = str_starts(line, STR("0::")) && line.len < PATH_MAX;
-    }
-    if (found) {
-        str_copy(dst, PATH_MAX, str_skip(line, 3));
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
-    return found;
-}
-
-static bool
-find_mount(struct str own, char dst[static PATH_MAX])
-{
-    FILE *f = fopen("/proc/self/mountinfo", "re");
-    char room[LINE];
-    struct str line;
-    bool found = false;
-
-    while (f != NULL && !found && next_line(f, room, &line)) {
-        found = cgroup_path(line, own, dst);
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
-    return found;
-}
-
-static int
-find(char dst[static PATH_MAX], struct errmsg *err)
-{
-    char own[PATH_MAX];
-    struct statfs fs;
-
-    if (!find_own(own) || !find_mount(str_from(own), dst)) {
-        return errmsg_set(err, "no hierarchy of cgroups, version 2, shows "
-                               "this process");
-    }
-    if (statfs(dst, &fs) == -1) {
-        return errmsg_sys(err, "cannot look at %s", dst);
-    }
-    return fs.f_type == CGROUP2_SUPER_MAGIC
-               ? 0
-               : errmsg_set(err, "%s is no cgroup", dst);
 }
 
 /* ---- ending what is in it ---- */
@@ -290,7 +163,7 @@ cgroup_sweep(int64_t wait_ms)
     char own[PATH_MAX];
     struct errmsg ignored;
 
-    if (find(own, &ignored) == 0) {
+    if (cgroup_find(own, &ignored) == 0) {
         end_left_overs(own, clock_ms() + wait_ms);
     }
 }
@@ -343,7 +216,7 @@ cgroup_make(struct cgroup *g, struct errmsg *err)
     int rc = 1;
 
     *g = (struct cgroup){ .folder = -1, .owner = geteuid() };
-    if (find(own, err) == -1) {
+    if (cgroup_find(own, err) == -1) {
         return -1;
     }
     end_left_overs(own, clock_ms() + SWEEP_MS);
@@ -358,6 +231,9 @@ cgroup_make(struct cgroup *g, struct errmsg *err)
         cgroup_leave(g);
         rmdir(g->path);
         rc = errmsg_set(err, "%s is a cgroup of threads", own);
+    }
+    if (rc == 0) {
+        cgroup_hand_on(g->folder, g->controllers);
     }
     return rc == 0 ? 0 : -1;
 }
@@ -391,8 +267,39 @@ name_of(unsigned run, char dst[static NAME])
     return dst;
 }
 
+static void
+set_number(int folder, const char *name, int64_t n)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%" PRId64, n);
+    cgroup_write(folder, name, text);
+}
+
+/* Files of controllers that are not handed on are not there.  Runs together
+ * have the processors that a process so nice has: what shares them is in front
+ * of their folder. */
+static void
+limit(const struct cgroup *g, const char *name, const struct cgroup_limits *l)
+{
+    int run = openat(g->folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (run == -1) {
+        return;
+    }
+    if (l->memory > 0) {
+        set_number(run, "memory.max", l->memory);
+        cgroup_write(run, "memory.oom.group", "1");
+    }
+    if (l->tasks > 0) {
+        set_number(run, "pids.max", l->tasks);
+    }
+    set_number(g->folder, "cpu.weight.nice", l->nice);
+    close(run);
+}
+
 unsigned
-cgroup_begin(struct cgroup *g, int *join)
+cgroup_begin(struct cgroup *g, const struct cgroup_limits *l, int *join)
 {
     unsigned run = g->runs == UINT_MAX ? 1 : g->runs + 1;
     char name[NAME], path[NAME + 16];
@@ -406,6 +313,7 @@ cgroup_begin(struct cgroup *g, int *join)
     snprintf(path, sizeof(path), "%s/cgroup.procs", name);
     act(g, true);
     if (mkdirat(g->folder, name, 0755) == 0) {
+        limit(g, name, l);
         *join = openat(g->folder, path, O_WRONLY | O_CLOEXEC);
         if (*join == -1) {
             unlinkat(g->folder, name, AT_REMOVEDIR);
@@ -453,4 +361,30 @@ cgroup_remove(const struct cgroup *g, unsigned run)
            errno == EBUSY;
     act(g, false);
     return !busy;
+}
+
+bool
+cgroup_ran_out(const struct cgroup *g, unsigned run)
+{
+    char name[NAME], path[NAME + 16], text[256];
+    struct str events, line;
+    bool out = false;
+    ssize_t n = -1;
+    int fd;
+
+    if (run == 0) {
+        return false;
+    }
+    snprintf(path, sizeof(path), "%s/memory.events", name_of(run, name));
+    fd = openat(g->folder, path, O_RDONLY | O_CLOEXEC);
+    if (fd != -1) {
+        n = read(fd, text, sizeof(text));
+        close(fd);
+    }
+    events = str_of(text, n > 0 ? (size_t)n : 0);
+    while (events.len > 0) {
+        line = str_cut(&events, '\n');
+        out |= str_starts(line, STR("oom ")) && !str_eq(line, STR("oom 0"));
+    }
+    return out;
 }

@@ -249,8 +249,17 @@ make_cgroup(const struct starter_options *o, struct cgroup *cgroup)
     struct errmsg why;
 
     *cgroup = (struct cgroup){ .folder = -1 };
-    if (o->cgroups && cgroup_make(cgroup, &why) == -1) {
+    if (!o->cgroups) {
+        return;
+    }
+    if (cgroup_make(cgroup, &why) == -1) {
         log_info("runs are not in cgroups of their own: %s", why.text);
+    } else if (cgroup->controllers[0] == '\0') {
+        log_info("runs are in cgroups of their own, which have no "
+                 "controllers: weir looks after their bounds alone");
+    } else {
+        log_info("runs are in cgroups of their own, bounded by %s",
+                 cgroup->controllers);
     }
 }
 

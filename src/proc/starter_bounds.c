@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <sys/fsuid.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -13,6 +14,19 @@
 #define COST 100        /* it looks for a part of its time at most: 1 of 100 */
 #define LONGEST_MS 2000 /* and so often at least */
 #define THREADS_OF_ONE 16 /* threads that count as a process */
+
+/* One task more than its bound: else the run would not be seen to have it. */
+struct cgroup_limits
+starter_bounds_cgroup(const struct starter_request *r)
+{
+    int64_t most = r->bounds.processes;
+
+    return (struct cgroup_limits){
+        .memory = r->bounds.memory,
+        .tasks = most > 0 ? most * THREADS_OF_ONE + 1 : 0,
+        .nice = r->limits.nice,
+    };
+}
 
 static int64_t
 had_before(const struct starter_bounds *b, const struct usage *u, size_t i)
@@ -97,4 +111,18 @@ starter_bounds_look(struct starter_bounds *b, pid_t pid,
     cost = (clock_ms() - began) * COST;
     b->next_ms = began + (cost < LONGEST_MS ? cost : LONGEST_MS);
     return excess;
+}
+
+static int64_t
+microseconds(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+void
+starter_bounds_end(struct program_end *end, const struct rusage *u)
+{
+    end->user_us = microseconds(u->ru_utime);
+    end->system_us = microseconds(u->ru_stime);
+    end->memory = (int64_t)u->ru_maxrss * 1024;
 }

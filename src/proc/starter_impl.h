@@ -46,6 +46,11 @@ struct starter_bounds {
 enum program_excess starter_bounds_look(struct starter_bounds *b, pid_t pid,
                                         const struct privilege_ids *program);
 
+/* The bounds that the kernel can hold, and whether the run is nice. */
+struct cgroup_limits starter_bounds_cgroup(const struct starter_request *r);
+struct rusage;
+void starter_bounds_end(struct program_end *end, const struct rusage *u);
+
 /* Before it is in its sandbox; then around each fork of a program: true, and
  * false when it is done. */
 void starter_oom_open(void);

@@ -243,6 +243,7 @@ tell(uint32_t number)
 static void
 fork_program(struct run *run, const struct starter_request *r, const int *fds)
 {
+    const struct cgroup_limits limits = starter_bounds_cgroup(r);
     int ends[2], join;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1) {
@@ -251,7 +252,7 @@ fork_program(struct run *run, const struct starter_request *r, const int *fds)
     *run = (struct run)NO_RUN;
     run->report = ends[0];
     run->bounds.most = r->bounds;
-    run->cgroup = cgroup_begin(&self.cgroup, &join);
+    run->cgroup = cgroup_begin(&self.cgroup, &limits, &join);
     starter_oom_first(true);
     run->pid = fork();
     if (run->pid == 0) {
@@ -373,6 +374,10 @@ see_end(struct run *run)
     }
     run->over = true;
     run->over_ms = clock_ms();
+    if (run->end.excess == PROGRAM_IN_BOUNDS &&
+        cgroup_ran_out(&self.cgroup, run->cgroup)) {
+        run->end.excess = PROGRAM_MEMORY;
+    }
     kill(-run->pid, SIGKILL);
     cgroup_kill(&self.cgroup, run->cgroup);
 }
@@ -428,12 +433,6 @@ end_strays(void)
     }
 }
 
-static int64_t
-microseconds(struct timeval t)
-{
-    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
-}
-
 /* Nothing is left of the run but the zombie. */
 static void
 reap(struct run *run)
@@ -452,9 +451,7 @@ reap(struct run *run)
     if (wait4(run->pid, &run->end.status, 0, &usage) == -1) {
         fail();
     }
-    run->end.user_us = microseconds(usage.ru_utime);
-    run->end.system_us = microseconds(usage.ru_stime);
-    run->end.memory = (int64_t)usage.ru_maxrss * 1024;
+    starter_bounds_end(&run->end, &usage);
     run->reaped = true;
 }
 

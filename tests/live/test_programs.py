@@ -12,6 +12,7 @@ import sys
 import pytest
 
 import weir as weir_py
+from cgroup_help import cgroup_of, own_cgroup
 from test_rights import landlock
 from weir import SANITIZED, open_way, read_text, stat_of, title, wait_for
 
@@ -70,9 +71,9 @@ def test_what_it_starts_is_killed_with_it(runner):
     wait_for(lambda: not stat_of(m[1]) and not stat_of(m[2]), 2, "their end")
 
 
-DAEMONS = """
 # The filter lets nobody leave the session.
 FREE = 'sandbox = { seccomp = "off"; };'
+DAEMONS = """
 setsid sleep 1000 & one=$!
 setsid sh -c 'sh -c "setsid sleep 1000 & echo two \\$!" & wait' &
 echo one $one
@@ -91,12 +92,12 @@ def test_daemons_go_when_their_program_has_ended(runner):
     wait_for(lambda: not any(map(stat_of, pids)), 2, "their end")
 
 
-# ---- whatever ends, all ends ----
 def test_nobody_leaves_the_session(runner):
     w = runner("setsid sleep 1000; echo left $?")
     said(w, r"left 1\n")
 
 
+# ---- whatever ends, all ends ----
 
 def family(w, count=1):
     """The shell, their starter, and the role."""
@@ -135,28 +136,6 @@ def test_a_stop_ends_them(runner):
 
 
 # ---- cgroups ----
-
-def own_cgroup():
-    """The folder of the cgroup that weir will be in, as the kernel shows it
-    to us; None: nothing can be made there."""
-    own = re.search(r"^0::(/.*)$", read_text("/proc/self/cgroup"), re.M)
-    for line in read_text("/proc/self/mountinfo").splitlines():
-        fields = line.split()
-        if fields[fields.index("-") + 1] == "cgroup2" and own:
-            folder = os.path.normpath(
-                f"{fields[4]}/{os.path.relpath(own[1], fields[3])}")
-            try:
-                os.mkdir(f"{folder}/weir-test.{os.getpid()}")
-                os.rmdir(f"{folder}/weir-test.{os.getpid()}")
-                return folder
-            except OSError:
-                return None
-    return None
-
-
-def cgroup_of(pid):
-    return re.search(r"^0::(.*)$", read_text(f"/proc/{pid}/cgroup"), re.M)[1]
-
 
 def wait_gone(folder):
     """Another weir that starts or ends may be the one that removes it."""

@@ -430,9 +430,21 @@ is_well(void *arg)
     return false;
 }
 
+/* While it is alone. */
+static void
+settle(void)
+{
+    struct errmsg err;
+
+    if (cgroup_settle(&err) == -1) {
+        log_warn("the kernel bounds no runs of programs: %s", err.text);
+    }
+}
+
 static void
 run(struct master *m)
 {
+    settle();
     title_set("weir: master");
     generation_announce(m->generation);
     metrics_in_force(m->generation);

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "proc/cgroup.h"
+#include "proc/cgroup_impl.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -93,6 +93,9 @@ a_path_has_a_bound(void **state)
 
 /* ---- cgroups of this kernel ---- */
 
+static const struct cgroup_limits limits = { .memory = 64 << 20,
+                                             .tasks = 3,
+                                             .nice = 5 };
 static struct cgroup g;
 static pid_t inside; /* a process of a run; 0: none */
 
@@ -179,7 +182,7 @@ nothing_is_done_without(void **state)
     int join = 0;
 
     (void)state;
-    assert_int_equal(cgroup_begin(&none, &join), 0);
+    assert_int_equal(cgroup_begin(&none, &limits, &join), 0);
     assert_int_equal(join, -1);
     cgroup_join(&none, join);
     cgroup_kill(&none, 0);
@@ -197,7 +200,7 @@ a_run_is_killed(void **state)
     if (g.folder == -1) {
         return;
     }
-    run = cgroup_begin(&g, &join);
+    run = cgroup_begin(&g, &limits, &join);
     assert_int_equal(run, 1);
     inside = fork_inside(join);
     close(join);
@@ -208,7 +211,7 @@ a_run_is_killed(void **state)
     inside = 0;
     assert_true(cgroup_remove(&g, run));
     assert_true(cgroup_remove(&g, run)); /* there is none */
-    assert_int_equal(cgroup_begin(&g, &join), 2);
+    assert_int_equal(cgroup_begin(&g, &limits, &join), 2);
     close(join);
 }
 
@@ -221,9 +224,9 @@ all_runs_end(void **state)
     if (g.folder == -1) {
         return;
     }
-    cgroup_begin(&g, &join);
+    cgroup_begin(&g, &limits, &join);
     close(join);
-    cgroup_begin(&g, &join);
+    cgroup_begin(&g, &limits, &join);
     inside = fork_inside(join);
     close(join);
     cgroup_end(&g, ENOUGH_MS);
@@ -242,7 +245,7 @@ what_is_locked_stays(void **state)
     if (g.folder == -1) {
         return;
     }
-    cgroup_begin(&g, &join);
+    cgroup_begin(&g, &limits, &join);
     inside = fork_inside(join);
     close(join);
     cgroup_sweep(ENOUGH_MS);
@@ -270,7 +273,8 @@ what_is_left_over_goes(void **state)
         struct errmsg err;
 
         close(g.folder);
-        if (cgroup_make(&g, &err) == 0 && cgroup_begin(&g, &join) == 1) {
+        if (cgroup_make(&g, &err) == 0 &&
+            cgroup_begin(&g, &limits, &join) == 1) {
             inside = fork_inside(join);
             (void)!write(ends[1], &inside, sizeof(inside));
         }
@@ -295,6 +299,146 @@ what_is_left_over_goes(void **state)
     prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
+/* ---- controllers ---- */
+
+static void
+expect_text(const char *folder, const char *name, const char *text)
+{
+    char path[PATH_MAX + 64], line[64] = "";
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof(line), f));
+    fclose(f);
+    assert_string_equal(line, text);
+}
+
+static void
+need_controllers(void)
+{
+    if (g.folder == -1 || g.controllers[0] == '\0') {
+        print_message("not run: no controllers are delegated\n");
+        skip();
+    }
+}
+
+static void
+a_run_has_limits(void **state)
+{
+    char path[PATH_MAX + 16];
+    int join;
+
+    (void)state;
+    need_controllers();
+    assert_int_equal(cgroup_begin(&g, &limits, &join), 1);
+    close(join);
+    snprintf(path, sizeof(path), "%s/1", g.path);
+    if (strstr(g.controllers, "memory") != NULL) {
+        expect_text(path, "memory.max", "67108864\n");
+        expect_text(path, "memory.oom.group", "1\n");
+    }
+    if (strstr(g.controllers, "pids") != NULL) {
+        expect_text(path, "pids.max", "3\n");
+    }
+    if (strstr(g.controllers, "cpu") != NULL) {
+        expect_text(g.path, "cpu.weight.nice", "5\n");
+    }
+}
+
+/* Its own is another one for this. */
+static char settled[PATH_MAX];
+
+static void
+enter(char dst[static PATH_MAX])
+{
+    char path[PATH_MAX + 16];
+    FILE *f;
+
+    snprintf(dst, PATH_MAX, "%.*s.settle",
+             (int)(strrchr(g.path, '/') + strlen("/weir") - g.path), g.path);
+    assert_int_equal(mkdir(dst, 0755), 0);
+    snprintf(path, sizeof(path), "%s/cgroup.procs", dst);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs("0", f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int
+settle_twice(void)
+{
+    struct errmsg err;
+    char path[PATH_MAX];
+    bool alone = cgroup_settle(&err) == 0 && cgroup_settle(&err) == 0;
+
+    return alone && cgroup_find(path, &err) == 0 && strcmp(path, settled) == 0
+               ? 0
+               : 1;
+}
+
+/* One that is alone settles, if there is something to hand on; one that is not
+ * stays.  Both find the folder where runs are. */
+static void
+settle_in_own(bool alone)
+{
+    char path[PATH_MAX + 16];
+    bool moves = alone && g.controllers[0] != '\0';
+    int status, told[2], hold[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(told) + pipe(hold), 0);
+    pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        enter(settled);
+        if (!alone && fork() == 0) {
+            pause();
+        }
+        byte = (char)settle_twice();
+        (void)!write(told[1], &byte, 1);
+        (void)!read(hold[0], &byte, 1);
+        kill(0, SIGKILL);
+    }
+    setpgid(pid, pid);
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    assert_int_equal(byte, 0);
+    snprintf(settled, sizeof(settled), "%.*s.settle",
+             (int)(strrchr(g.path, '/') + strlen("/weir") - g.path), g.path);
+    snprintf(path, sizeof(path), "%s/weir.main", settled);
+    assert_int_equal(is_there(path), moves);
+    kill(-pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    rmdir(path);
+    while (rmdir(settled) == -1 && errno == EBUSY) {
+        usleep(1000);
+    }
+    close(told[0]);
+    close(told[1]);
+    close(hold[0]);
+    close(hold[1]);
+}
+
+static void
+one_that_is_alone_settles(void **state)
+{
+    (void)state;
+    if (g.folder != -1) {
+        settle_in_own(true);
+    }
+}
+
+static void
+one_among_others_stays(void **state)
+{
+    (void)state;
+    if (g.folder != -1) {
+        settle_in_own(false);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, finish)
 
 int
@@ -308,6 +452,9 @@ main(void)
         TEST(all_runs_end),
         TEST(what_is_locked_stays),
         TEST(what_is_left_over_goes),
+        TEST(a_run_has_limits),
+        TEST(one_that_is_alone_settles),
+        TEST(one_among_others_stays),
     };
 
     alarm(300);
