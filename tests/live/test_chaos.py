@@ -25,15 +25,16 @@ from feed import GOP, Feed, read_two_keys, read_until
 from http_client import get
 from patience import busy
 from rtmp_client import VIDEO, player, publisher
-from weir import SANITIZED, descriptors, resident, stat_of, title, wait_for
+from weir import (KEPT_MB, SANITIZED, descriptors, resident, stat_of, title,
+                  wait_for)
 
 WORKERS = 2
 DRAIN = 2       # stop_drain, seconds
 LINES = 200     # of the log, a second
 BACK = 5        # seconds after which everything is served again
 # Bytes that the master's own memory may grow; AddressSanitizer keeps what was
-# freed, up to 256 MB.
-GROWTH = (16 << 20) + (256 << 20) * SANITIZED
+# freed, with as much again around it.
+GROWTH = (16 << 20) + 2 * (KEPT_MB << 20) * SANITIZED
 FAMILY = {f"weir: worker {n}" for n in range(WORKERS)} | {
     "weir: keeper", "weir: prober", "weir: relayer"}
 SETTINGS = f'stop_drain = "{DRAIN}s"; {SHARING}'

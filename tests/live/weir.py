@@ -20,6 +20,7 @@ from patience import busy
 
 BINARY = os.path.abspath(os.environ.get("WEIR", "build/weir"))
 SANITIZED = "sanitize" in BINARY  # several times slower
+KEPT_MB = 32  # of freed memory, in which AddressSanitizer sees uses
 FELL = "LeakSanitizer has encountered a fatal error"
 # Versions of Landlock that tests run at (make landlock); None: the kernel's.
 LANDLOCKS = (None,) if SANITIZED else (2, 4, None)
@@ -296,7 +297,7 @@ class Weir:
     def start(self):
         env = dict(os.environ)
         asan = f"log_path={self.prefix}/sanitizer/report"
-        env["ASAN_OPTIONS"] = asan
+        env["ASAN_OPTIONS"] = f"{asan}:quarantine_size_mb={KEPT_MB}"
         env["UBSAN_OPTIONS"] = asan + ":print_stacktrace=1"
         self.stderr = f"{self.prefix}/stderr.log"
         with open(self.stderr, "wb") as log:
