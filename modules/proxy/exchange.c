@@ -185,6 +185,23 @@ answer_failure(struct proxy_exchange *x)
     }
 }
 
+static enum upstream_outcome
+outcome_of(enum outgoing_cause cause)
+{
+    switch (cause) {
+    case OUTGOING_TIMED_OUT:
+        return UPSTREAM_TIMED_OUT;
+    case OUTGOING_TLS:
+        return UPSTREAM_NO_TLS;
+    case OUTGOING_NAME:
+    case OUTGOING_EGRESS:
+    case OUTGOING_CONNECT:
+    case OUTGOING_CAUSES:
+        break;
+    }
+    return UPSTREAM_UNREACHED;
+}
+
 /* The link is closed or was never there.  untouched: no server had a byte of
  * this request, nor will it have one that is under way. */
 static void
@@ -336,10 +353,7 @@ on_connected(void *arg, const struct conn_socket *socket,
     x->connecting = NULL;
     x->reused = false;
     if (socket == NULL) {
-        fail(x,
-             failure->cause == OUTGOING_TIMED_OUT ? UPSTREAM_TIMED_OUT
-                                                  : UPSTREAM_UNREACHED,
-             failure->why.text, true);
+        fail(x, outcome_of(failure->cause), failure->why.text, true);
         return;
     }
     /* A head that is too long is seen to be. */

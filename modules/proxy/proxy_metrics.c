@@ -74,8 +74,8 @@ collect_requests(const struct metric *m, struct metric_out *out)
 static void
 collect_fails(const struct metric *m, struct metric_out *out)
 {
-    static const char *const reasons[] = { "unreached", "timed_out", "broken",
-                                           "wrong", NULL };
+    static const char *const reasons[] = { "unreached", "tls",   "timed_out",
+                                           "broken",    "wrong", NULL };
 
     tell_counts(out, m, SERVER_FAILS, "reason", reasons);
 }

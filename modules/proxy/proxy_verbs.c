@@ -86,7 +86,7 @@ checker_of(const struct server_story *story, char *text, size_t size)
 
 static void
 show_checks(struct control_call *call, const struct upstream_settings *u,
-            int place, bool down)
+            int place)
 {
     struct server_story story;
     int64_t now = clock_ms();
@@ -98,7 +98,7 @@ show_checks(struct control_call *call, const struct upstream_settings *u,
                                ? (now - story.checked_ms) / 1000
                                : -1);
     control_cell(call, checker_of(&story, checker, sizeof(checker)));
-    control_cell(call, down ? str_from(story.why) : STR("-"));
+    control_cell(call, story.why[0] != '\0' ? str_from(story.why) : STR("-"));
 }
 
 static void
@@ -117,9 +117,9 @@ show_server(struct control_call *call, const struct upstream_settings *u,
     control_cell_int(call, servers_opened(place));
     control_cell_int(call, servers_gauged(place, SERVER_WAITING));
     control_cell_int(call, sum(place, SERVER_ANSWERS, 6));
-    control_cell_int(call, sum(place, SERVER_FAILS, 4));
+    control_cell_int(call, sum(place, SERVER_FAILS, SERVER_FAILURES));
     control_cell_int(call, servers_counted(place, SERVER_RETRIES));
-    show_checks(call, u, place, strcmp(state, "down") == 0);
+    show_checks(call, u, place);
 }
 
 static void

@@ -317,16 +317,19 @@ servers_fail(int place, const struct server_rules *rules, int64_t now,
 {
     struct state *s;
 
-    if (!servers_is_place(place) || rules->max_fails == 0) {
+    if (!servers_is_place(place)) {
         return false;
     }
     s = &servers.shared->states[place];
+    tell_why(s, why);
+    if (rules->max_fails == 0) {
+        return false;
+    }
 
     int64_t until = shut_until(place, now);
     int64_t next = now + shut_time(place, rules);
     uint32_t fails = add_fail(s, rules->fail_timeout, now);
 
-    tell_why(s, why);
     if (until == 0 && fails < rules->max_fails) {
         return false;
     }
@@ -340,13 +343,20 @@ servers_fail(int place, const struct server_rules *rules, int64_t now,
 bool
 servers_good(int place, int64_t now)
 {
-    int64_t until = servers_is_place(place) ? shut_until(place, now) : 0;
+    int64_t until;
     struct state *s;
 
-    if (until == 0) {
+    if (!servers_is_place(place)) {
         return false;
     }
     s = &servers.shared->states[place];
+    until = shut_until(place, now);
+    if (s->why[0] != '\0') {
+        tell_why(s, STR_NONE);
+    }
+    if (until == 0) {
+        return false;
+    }
     atomic_store(&s->fails, 0);
     atomic_store(&s->back_ms, now);
     return atomic_compare_exchange_strong(&s->until_ms, &until, 0);
@@ -385,6 +395,7 @@ servers_set_check(int place, int64_t now, const struct server_verdict *v)
     if (v->check == SERVER_CHECKED_UP &&
         servers_check(place, now) == SERVER_CHECKED_DOWN) {
         is_back(place, now);
+        tell_why(s, STR_NONE);
     }
     if (v->why.len > 0) {
         tell_why(s, v->why);

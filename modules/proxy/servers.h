@@ -94,10 +94,11 @@ enum server_gate { SERVER_OPEN, SERVER_SHUT, SERVER_TRIAL };
 enum server_gate servers_gate(int place, int64_t now);
 /* At SERVER_TRIAL: whether this request is the one that tries. */
 bool servers_try(int place, const struct server_rules *rules, int64_t now);
-/* One more fail; whether it has shut the server, which was open. */
+/* One more fail, for that reason; whether it has shut the server, which was
+ * open. */
 bool servers_fail(int place, const struct server_rules *rules, int64_t now,
                   struct str why);
-/* An answer; whether the server had been shut. */
+/* An answer, or good checks; whether the server had been shut. */
 bool servers_good(int place, int64_t now);
 
 /* ---- checks ---- */
@@ -122,7 +123,7 @@ int64_t servers_back(int place, int64_t now);
 struct server_story {          /* for people */
     int64_t checked_ms;        /* 0: never */
     uint64_t checker;          /* slot_owner */
-    char why[SERVERS_WHY_MAX]; /* the last reason to be down */
+    char why[SERVERS_WHY_MAX]; /* of its last fail, if nothing was good since */
 };
 void servers_story(int place, int64_t now, struct server_story *story);
 
@@ -136,10 +137,13 @@ void servers_tell_open(int place);
 
 /* ---- what is counted ---- */
 
+#define SERVER_FAILURES 5 /* ways to fail (upstream.h) */
+
 enum server_count {
-    SERVER_ANSWERS,                     /* + status / 100, 0: none came */
-    SERVER_FAILS = SERVER_ANSWERS + 6,  /* + enum server_failure */
-    SERVER_RETRIES = SERVER_FAILS + 4,  /* requests that others had first */
+    SERVER_ANSWERS,                    /* + status / 100, 0: none came */
+    SERVER_FAILS = SERVER_ANSWERS + 6, /* + outcome - UPSTREAM_UNREACHED */
+    /* requests that others had first */
+    SERVER_RETRIES = SERVER_FAILS + SERVER_FAILURES,
     SERVER_CHECKS = SERVER_RETRIES + 1, /* 0: good, 1: failed */
     SERVER_TIME = SERVER_CHECKS + 2,    /* ms to heads of answers */
     SERVER_WITHIN = SERVER_TIME + 1,    /* + i: heads within bound i */

@@ -174,6 +174,16 @@ one_request_tries_and_its_answer_decides(void **state)
 }
 
 static void
+expect_why(int place, const char *why)
+{
+    struct server_story story;
+
+    servers_story(place, NOW, &story);
+    assert_string_equal(story.why, why);
+}
+
+/* They are told all the same, until an answer comes. */
+static void
 fails_may_not_count_at_all(void **state)
 {
     const struct server_rules never = { .max_fails = 0, .fail_timeout = 1000 };
@@ -184,6 +194,9 @@ fails_may_not_count_at_all(void **state)
         assert_false(servers_fail(s, &never, NOW, STR("x")));
     }
     assert_int_equal(servers_gate(s, NOW), SERVER_OPEN);
+    expect_why(s, "x");
+    assert_false(servers_good(s, NOW));
+    expect_why(s, "");
 }
 
 /* The server is asked again as soon as its settings say, whatever a process has
@@ -360,6 +373,7 @@ checks_and_the_operator_bring_a_server_back(void **state)
         s, NOW + 1,
         &(struct server_verdict){ SERVER_CHECKED_UP, 1000, STR_NONE });
     assert_int_equal(servers_back(s, NOW + 2), NOW + 1);
+    expect_why(s, "");
     servers_set_drained(s, true, NOW + 3);
     assert_true(servers_is_drained(s));
     servers_set_drained(s, false, NOW + 4);

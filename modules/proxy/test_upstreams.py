@@ -180,6 +180,11 @@ def test_the_log_tells_which_servers_were_asked(weir, server):
               http='access_log_format = '
               '"$request_uri|$status|$upstream_addr|$upstream_status|'
               '$upstream_connect_time|$upstream_header_time|'
+    w.wait_log(f"upstream api: server {a.address} failed a request: connect "
+               f"to {a.address}: Connection refused")
+    row = shown(w)[a.address]
+    assert "Connection refused" in row["why"] and row["fails"] == 3
+    assert row["state"] == "up"
               '$upstream_response_time";')
     assert ask(w, "/api/first") == (200, "a")
     a.broken = True
@@ -432,6 +437,11 @@ def test_a_reload_reads_the_cas_of_checks_anew(weir, server, tmp_path):
     (upstreams(["\"a:1\""], 'health = { path = "x"; };'), LOCATION,
      "must begin with '/'"),
     (EGRESS, LOCATION.replace('"api"', '"http://127.0.0.1:1/x"'),
+    assert "certificate" in shown(w)[a.address]["why"]
+    w.wait_log(f"upstream api: server {a.address} failed a request: .*"
+               "certificate")
+    metrics = get(w.http, "/metrics").body.decode()
+    assert re.search(r'weir_proxy_fails_total\{.*reason="tls"\} 1\n', metrics)
      "ends behind the port"),
     (EGRESS + "upstreams = ( " + ", ".join(
         f'{{ name = "u{i}"; servers = ( ' + ", ".join(

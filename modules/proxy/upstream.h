@@ -120,7 +120,8 @@ enum upstream_choice upstream_choose(struct upstream_use *use);
  * the server (max_fails). */
 enum upstream_outcome {
     UPSTREAM_OK,        /* the whole of an answer came, of any status */
-    UPSTREAM_UNREACHED, /* no connection, or no TLS */
+    UPSTREAM_UNREACHED, /* no connection */
+    UPSTREAM_NO_TLS,    /* a connection, and no TLS */
     UPSTREAM_TIMED_OUT, /* it was silent */
     UPSTREAM_BROKEN,    /* it ended the connection too early */
     UPSTREAM_WRONG,     /* what it sent is no answer */

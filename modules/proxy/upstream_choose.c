@@ -11,6 +11,9 @@
 #define POLL_MS 10 /* how soon a queue hears of other workers */
 #define TAKE_TRIES 4
 
+_Static_assert(UPSTREAM_LEFT - UPSTREAM_UNREACHED == SERVER_FAILURES,
+               "a count for each way to fail");
+
 /* ---- the queue ---- */
 
 /* It is counted at the first server. */
@@ -309,16 +312,22 @@ count_fail(struct server *s, const struct upstream_result *result)
 {
     const char *why =
         result->why != NULL ? result->why : words_of(result->outcome);
-    int64_t now = loop_now(s->seen.upstream->loop);
+    const struct upstream *u = s->seen.upstream;
+    int64_t now = loop_now(u->loop);
 
     servers_count(s->place, SERVER_FAILS + result->outcome - UPSTREAM_UNREACHED,
                   1);
     if (servers_fail(s->place, &s->rules, now, str_from(why))) {
-        log_limited(
-            LOG_WARN, "upstream %.*s: server %.*s is down for %lld ms: %s",
-            STR_ARGS(upstream_name(s->seen.upstream)), STR_ARGS(s->seen.name),
-            (long long)s->rules.fail_timeout, why);
+        log_limited(LOG_WARN,
+                    "upstream %.*s: server %.*s is down for %lld ms: %s",
+                    STR_ARGS(upstream_name(u)), STR_ARGS(s->seen.name),
+                    (long long)s->rules.fail_timeout, why);
+    } else {
+        log_limited(LOG_WARN, "upstream %.*s: server %.*s failed a request: %s",
+                    STR_ARGS(upstream_name(u)), STR_ARGS(s->seen.name), why);
     }
+    case UPSTREAM_NO_TLS:
+        return "it does not speak TLS as it should";
 }
 
 static void
