@@ -47,6 +47,7 @@ struct probe { /* of a server */
     int place;
     uint32_t incarnation;
     int64_t good, failed;      /* checks in a row */
+    int64_t good_since_shut;   /* by fails of requests, in a row */
     struct timer next;         /* the next check, or the end of this one */
     struct outgoing *outgoing; /* this check */
     struct conn *conn;

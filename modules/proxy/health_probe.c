@@ -53,6 +53,24 @@ judge(const struct probe *p, enum server_check was)
     return was;
 }
 
+/* Requests that failed have shut the server, and checks know better. */
+static void
+open_again(struct probe *p, int64_t at, bool is_good)
+{
+    bool is_shut = servers_gate(p->place, at) != SERVER_OPEN;
+
+    p->good_since_shut = is_shut && is_good ? p->good_since_shut + 1 : 0;
+    if (p->good_since_shut >= p->upstream->how.rise &&
+        servers_good(p->place, at)) {
+        p->good_since_shut = 0;
+        log_limited(LOG_NOTICE,
+                    "upstream %.*s: server %.*s is back: %lld checks were "
+                    "good",
+                    STR_ARGS(p->upstream->name), STR_ARGS(p->address),
+                    (long long)p->upstream->how.rise);
+    }
+}
+
 /* The place may have gone to another server a moment ago. */
 static void
 count(struct probe *p, const char *why)
@@ -66,6 +84,7 @@ count(struct probe *p, const char *why)
     p->good = why == NULL ? p->good + 1 : 0;
     p->failed = why != NULL ? p->failed + 1 : 0;
     now = judge(p, was);
+    open_again(p, at, why == NULL);
     servers_count(p->place, SERVER_CHECKS + (why != NULL), 1);
     servers_set_check(p->place, at,
                       &(struct server_verdict){

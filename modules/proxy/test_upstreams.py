@@ -141,14 +141,38 @@ def test_fails_shut_a_server_and_one_request_tries(weir, server):
     assert len(w.log().split(" is back")) == 2
 
 
+def test_all_are_asked_when_all_are_shut(weir, server):
+    """A refusal would be sure, and one that is back is found at once."""
+    a, b = server("a"), server("b")
+    w = start(weir, [item(s, 'fail_timeout = "1h";') for s in (a, b)])
+    a.stop()
+    b.stop()
+    assert [ask(w)[0] for _ in range(3)] == [502] * 3
+    row = shown(w)[a.address]
+    assert row["fails"] == 3 and row["open"] == 0
+    assert state(w, a) == state(w, b) == "down"
+    b.listen()
+    assert names(w, 3) == "bbb"
+    assert state(w, b) == "up"
+
+
+def test_backup_servers_that_are_shut_come_last(weir, server):
+    a, b = server("a"), server("b")
+    w = start(weir, [a, item(b, "backup = true;")])
+    a.stop()
+    b.stop()
+    assert ask(w)[0] == 502
+    a.listen()
+    b.listen()
+    assert names(w, 3) == "aaa"
+
+
 def test_nobody_left_is_a_503(weir, server):
     a, b = server("a"), server("b")
     w = start(weir, [a, b])
-    a.stop()
-    b.stop()
-    assert [ask(w)[0] for _ in range(2)] == [502, 503]
-    row = shown(w)[a.address]
-    assert row["fails"] == 1 and row["open"] == 0
+    set_upstream(w, a, "drain")
+    set_upstream(w, b, "drain")
+    assert ask(w)[0] == 503
 
 
 def test_the_only_server_is_never_shut(weir, server):
@@ -156,6 +180,11 @@ def test_the_only_server_is_never_shut(weir, server):
     w = start(weir, [a])
     a.stop()
     assert [ask(w)[0] for _ in range(3)] == [502] * 3
+    w.wait_log(f"upstream api: server {a.address} failed a request: connect "
+               f"to {a.address}: Connection refused")
+    row = shown(w)[a.address]
+    assert "Connection refused" in row["why"] and row["fails"] == 3
+    assert row["state"] == "up"
     a.listen()
     assert ask(w) == (200, "a")
 
@@ -180,11 +209,6 @@ def test_the_log_tells_which_servers_were_asked(weir, server):
               http='access_log_format = '
               '"$request_uri|$status|$upstream_addr|$upstream_status|'
               '$upstream_connect_time|$upstream_header_time|'
-    w.wait_log(f"upstream api: server {a.address} failed a request: connect "
-               f"to {a.address}: Connection refused")
-    row = shown(w)[a.address]
-    assert "Connection refused" in row["why"] and row["fails"] == 3
-    assert row["state"] == "up"
               '$upstream_response_time";')
     assert ask(w, "/api/first") == (200, "a")
     a.broken = True
@@ -345,6 +369,21 @@ def test_checks_take_servers_out_and_in(weir, server):
     b.stop()
     w.wait_log(f"server {b.address} is down: 2 checks failed")
     assert names(w, 3) == "aaa"
+    a.stop()
+    w.wait_log(f"server {a.address} is down: 2 checks failed", count=2)
+    assert ask(w)[0] == 503
+
+
+def test_good_checks_open_what_fails_have_shut(weir, server):
+    a, b = server("a"), server("b")
+    w = start(weir, [item(a, 'fail_timeout = "1h";'), b], HEALTH)
+    wait_for(lambda: shown(w)[a.address]["check"] == "good")
+    a.broken = True
+    assert names(w, 2) == "bb"
+    w.wait_log(f"server {a.address} is down for 3600000 ms")
+    a.broken = False
+    w.wait_log(f"server {a.address} is back: 2 checks were good")
+    assert names(w, 2) in ("ab", "ba")
 
 
 def test_the_role_is_killed_and_checks_go_on(weir, server):
@@ -398,6 +437,11 @@ def test_servers_are_verified_by_their_name(weir, server, tmp_path):
     w.set_config(top=upstreams([a], tls % "other.test"), locations=LOCATION)
     w.reload()
     assert ask(w)[0] == 502
+    assert "certificate" in shown(w)[a.address]["why"]
+    w.wait_log(f"upstream api: server {a.address} failed a request: .*"
+               "certificate")
+    metrics = get(w.http, "/metrics").body.decode()
+    assert re.search(r'weir_proxy_fails_total\{.*reason="tls"\} 1\n', metrics)
 
 
 def test_a_reload_reads_the_cas_of_checks_anew(weir, server, tmp_path):
@@ -437,11 +481,6 @@ def test_a_reload_reads_the_cas_of_checks_anew(weir, server, tmp_path):
     (upstreams(["\"a:1\""], 'health = { path = "x"; };'), LOCATION,
      "must begin with '/'"),
     (EGRESS, LOCATION.replace('"api"', '"http://127.0.0.1:1/x"'),
-    assert "certificate" in shown(w)[a.address]["why"]
-    w.wait_log(f"upstream api: server {a.address} failed a request: .*"
-               "certificate")
-    metrics = get(w.http, "/metrics").body.decode()
-    assert re.search(r'weir_proxy_fails_total\{.*reason="tls"\} 1\n', metrics)
      "ends behind the port"),
     (EGRESS + "upstreams = ( " + ", ".join(
         f'{{ name = "u{i}"; servers = ( ' + ", ".join(

@@ -73,16 +73,20 @@ weight_of(const struct server *s)
     return set > 0 && set <= SERVERS_WEIGHT_MAX ? set : s->settings->weight;
 }
 
+/* Which servers are looked at. */
+struct round {
+    bool backup; /* these, or the others */
+    bool shut;   /* also those that fails of requests have shut */
+};
+
 /* Beside its being busy. */
 static bool
 may_be_asked(const struct server *s, const struct upstream_use *use,
-             int64_t now)
+             const struct round *round, int64_t now)
 {
-    const struct upstream *u = s->seen.upstream;
-
     return (use->tried & (UINT64_C(1) << s->seen.place)) == 0 &&
            !servers_is_drained(s->place) && !upstream_checked_down(s) &&
-           (u->count == 1 || servers_gate(s->place, now) != SERVER_SHUT);
+           (round->shut || servers_gate(s->place, now) != SERVER_SHUT);
 }
 
 static bool
@@ -92,10 +96,9 @@ is_busy(const struct server *s, int64_t open)
            open >= s->settings->max_connections;
 }
 
-/* Sets the seats of the backup servers, or of the others; whether one of them
- * is only busy. */
+/* Sets the seats of a round; whether one of them is only busy. */
 static bool
-set_seats(struct upstream_use *use, bool backup, int64_t now)
+set_seats(struct upstream_use *use, const struct round *round, int64_t now)
 {
     struct upstream *u = use->upstream;
     bool busy = false;
@@ -104,7 +107,8 @@ set_seats(struct upstream_use *use, bool backup, int64_t now)
         struct server *s = &u->servers[i];
         struct balance_seat *seat = &u->seats[i];
 
-        seat->free = s->settings->backup == backup && may_be_asked(s, use, now);
+        seat->free = s->settings->backup == round->backup &&
+                     may_be_asked(s, use, round, now);
         if (!seat->free) {
             continue;
         }
@@ -155,22 +159,20 @@ take(const struct server *s)
 
 /* A server that was shut lets one request through. */
 static bool
-passes_gate(const struct server *s, int64_t now)
+passes_gate(const struct server *s, const struct round *round, int64_t now)
 {
-    const struct upstream *u = s->seen.upstream;
-
-    return u->count == 1 || servers_gate(s->place, now) == SERVER_OPEN ||
+    return round->shut || servers_gate(s->place, now) == SERVER_OPEN ||
            servers_try(s->place, &s->rules, now);
 }
 
 static bool
-take_one_of(struct upstream_use *use, bool backup, bool *busy)
+take_one_of(struct upstream_use *use, const struct round *round, bool *busy)
 {
     struct upstream *u = use->upstream;
     int64_t now = loop_now(u->loop);
     int i;
 
-    *busy |= set_seats(use, backup, now);
+    *busy |= set_seats(use, round, now);
     while ((i = pick(u, use->key)) != -1) {
         struct server *s = &u->servers[i];
 
@@ -179,11 +181,35 @@ take_one_of(struct upstream_use *use, bool backup, bool *busy)
             *busy = true;
             continue;
         }
-        if (passes_gate(s, now)) {
+        if (passes_gate(s, round, now)) {
             use->server = &s->seen;
             return true;
         }
         servers_open(s->place, -1);
+    }
+    return false;
+}
+
+/* Those that are shut come last: a refusal would be sure, and an answer shows
+ * that one is back. */
+static bool
+take_one(struct upstream_use *use, bool *busy)
+{
+    static const struct round rounds[] = {
+        { .backup = false, .shut = false },
+        { .backup = true, .shut = false },
+        { .backup = false, .shut = true },
+        { .backup = true, .shut = true },
+    };
+
+    for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+        if ((rounds[i].shut && *busy) ||
+            (rounds[i].backup && !use->upstream->has_backups)) {
+            continue;
+        }
+        if (take_one_of(use, &rounds[i], busy)) {
+            return true;
+        }
     }
     return false;
 }
@@ -194,8 +220,7 @@ choose(struct upstream_use *use)
 {
     bool busy = false;
 
-    if (!take_one_of(use, false, &busy) &&
-        !(use->upstream->has_backups && take_one_of(use, true, &busy))) {
+    if (!take_one(use, &busy)) {
         return busy ? UPSTREAM_WAITS : UPSTREAM_NONE;
     }
     const struct server *s = LIST_ITEM(use->server, struct server, seen);
@@ -297,6 +322,8 @@ words_of(enum upstream_outcome outcome)
         break;
     case UPSTREAM_UNREACHED:
         return "it cannot be connected to";
+    case UPSTREAM_NO_TLS:
+        return "it does not speak TLS as it should";
     case UPSTREAM_TIMED_OUT:
         return "it does not answer in time";
     case UPSTREAM_BROKEN:
@@ -326,8 +353,6 @@ count_fail(struct server *s, const struct upstream_result *result)
         log_limited(LOG_WARN, "upstream %.*s: server %.*s failed a request: %s",
                     STR_ARGS(upstream_name(u)), STR_ARGS(s->seen.name), why);
     }
-    case UPSTREAM_NO_TLS:
-        return "it does not speak TLS as it should";
 }
 
 static void
