@@ -461,6 +461,10 @@ proxy_on_request(struct http_request *r, void *state)
     r->context = x;
     upstream_use_init(&x->use, layer->upstream, r, on_chosen, x);
     http_on_cancel(r, on_cancel, x);
+    if (layer->settings->on_client_close == PROXY_ABORT &&
+        x->upgrade.len == 0) {
+        http_end_with_client(r); /* a tunnel may end side by side */
+    }
     http_on_room(r, answer_on_room, x);
     pool_on_free(r->pool, free_exchange, x);
     choose(x);

@@ -15,6 +15,9 @@
 
 #define PROXY_HEAD_MAX 32768 /* bytes of the head of an answer */
 
+/* For a request whose client has left. */
+enum proxy_close { PROXY_ABORT, PROXY_GO_ON };
+
 struct proxy_settings { /* of a layer; times in ms, sizes in bytes */
     struct conf_where where;
     struct str upstream;
@@ -27,8 +30,9 @@ struct proxy_settings { /* of a layer; times in ms, sizes in bytes */
     struct conf_strings cookies;      /* "path|domain FROM TO" */
     int64_t connect_timeout, send_timeout, read_timeout, tunnel_timeout;
     int64_t tries, retry_time, retry_buffer;
-    int64_t buffer; /* each way */
-    bool strip;     /* the version, for a layer below a choice of versions */
+    int64_t buffer;      /* each way */
+    int on_client_close; /* enum proxy_close */
+    bool strip; /* the version, for a layer below a choice of versions */
     struct conf_strings pass_on; /* "404" */
 };
 

@@ -129,6 +129,8 @@ check_status(struct str value, struct errmsg *err)
 #define SECOND INT64_C(1000)
 #define DAY (86400 * SECOND)
 
+static const char *const closes[] = { "abort", "go on", NULL };
+
 const struct conf_key proxy_layer_keys[] = {
     ROW_WHERE(proxy_settings),
     ROW(proxy_settings, upstream, CONF_STRING, .min = 1, .max = 255,
@@ -185,6 +187,11 @@ const struct conf_key proxy_layer_keys[] = {
     ROW(proxy_settings, buffer, CONF_SIZE, .min = 4096, .max = 1 << 20,
         .preset = "64k",
         .help = "Bytes of a request that weir holds each way."),
+    ROW(proxy_settings, on_client_close, CONF_ENUM, .words = closes,
+        .preset = "abort",
+        .help = "A client that ends its side before the answer begins has "
+                "left: \"abort\" ends its request at the server, too, \"go "
+                "on\" waits for the answer."),
     ROW(proxy_settings, strip, CONF_BOOL, .preset = "true",
         .help = "Below a choice of versions: leave the version out of the path "
                 "and the query."),

@@ -4,13 +4,16 @@ times and what it hands on."""
 
 import re
 import socket
+import threading
 import time
 
 import pytest
 
+from control_client import ctl_json
 from exchange_help import (EGRESS, at_root, group, layer, location, ok,
                            server)  # noqa: F401
 from http_client import Http, get, request
+from patience import busy
 from weir import TRACED, place, run, wait_for
 
 
@@ -302,3 +305,83 @@ def test_a_client_that_ends_its_side_before_the_tunnel(weir, server):
             assert c.head().status == 101
             assert c._exactly(len(first) + 3) == first + b"bye"
             assert c.ended()
+
+
+# ---- clients that leave ----
+
+def holding(asked, ended, free):
+    """A server that tells when it was asked, and when its connection ends
+    before it is free to answer."""
+    def answer(r, p):
+        asked.set()
+        p.sock.settimeout(0.05)
+        while not free.is_set():
+            try:
+                if p.sock.recv(1) == b"":
+                    ended.set()
+                    return None
+            except TimeoutError:
+                pass
+        return ok("late")
+    return answer
+
+
+@pytest.fixture
+def events():
+    asked, ended, free = (threading.Event() for _ in range(3))
+    yield asked, ended, free
+    free.set()
+
+
+REQUESTS = ["GET /p HTTP/1.1\r\nHost: a\r\n\r\n",
+            "POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"]
+
+
+@pytest.mark.parametrize("words", REQUESTS, ids=["get", "post"])
+@pytest.mark.parametrize("half", [False, True], ids=["all", "its-side"])
+def test_a_client_that_leaves_ends_its_request(weir, server, events, words,
+                                               half):
+    asked, ended, _ = events
+    s = server(holding(*events))
+    w = weir(top=EGRESS + 'upstreams = ( { name = "one"; servers = '
+             f'( {{ address = "127.0.0.1:{s.port}"; max_connections = 1; }} ); '
+             '} );', locations='{ path = "/p"; layers = ( '
+             '{ module = "proxy"; upstream = "one"; } ); },')
+    with Http(w.http) as c:
+        c.raw(words)
+        assert asked.wait(busy(5))
+        if half:
+            c.sock.shutdown(socket.SHUT_WR)
+            assert c.ended()
+    assert ended.wait(busy(5))
+    wait_for(lambda: ctl_json(w, "show", "upstreams")[0]["open"] == 0, 5,
+             "its place")
+
+
+def test_who_only_ends_its_side_may_be_waited_for(weir, server, events):
+    asked, ended, free = events
+    s = server(holding(*events))
+    w = through(weir, s, 'on_client_close = "go on";')
+    with Http(w.http) as c:
+        c.raw(REQUESTS[0])
+        assert asked.wait(busy(5))
+        c.sock.shutdown(socket.SHUT_WR)
+        assert not ended.wait(0.3)
+        free.set()
+        assert c.answer().body == b"late"
+    assert not ended.is_set()
+
+
+def test_an_answer_that_has_begun_goes_on(weir, server):
+    def answer(r, p):
+        p.say("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc")
+        time.sleep(0.3)
+        return "def"
+
+    s = server(answer)
+    w = through(weir, s)
+    with Http(w.http) as c:
+        c.raw(REQUESTS[0])
+        assert c.head().status == 200
+        c.sock.shutdown(socket.SHUT_WR)
+        assert c._exactly(6) == b"abcdef"

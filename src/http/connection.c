@@ -344,13 +344,21 @@ reads(const struct http_connection *c)
            (c->phase == PHASE_BUSY && http_upload_wants(c->x));
 }
 
+/* Nobody waits for its answer. */
+static bool
+has_left(const struct http_connection *c)
+{
+    return c->phase == PHASE_BUSY &&
+           (c->x->endless || (c->x->with_client && c->x->status == 0));
+}
+
 static void
 on_eof(void *arg)
 {
     struct http_connection *c = arg;
 
     c->eof = true;
-    if (c->phase == PHASE_BUSY && c->x->endless) {
+    if (has_left(c)) {
         conn_close(c->conn, "client closed the connection");
     } else {
         /* Requests that it sent before are still served: it may have ended its
@@ -453,8 +461,8 @@ on_later(struct later *later)
     if (reads(c)) {
         conn_offer(c->conn);
     }
-    if (c->eof && reads(c)) {
-        if (is_cut(c)) {
+    if (c->eof && (has_left(c) || reads(c))) {
+        if (has_left(c) || is_cut(c)) {
             conn_close(c->conn, "client closed the connection");
         }
     } else if (reads(c) && c->x != NULL && c->phase != PHASE_SKIP) {

@@ -209,6 +209,7 @@ struct exchange {
     /* The handler. */
     bool running, waiting;
     bool endless;        /* http_set_endless() */
+    bool with_client;    /* http_end_with_client() */
     bool long_body;      /* whole: the handler has its turn before long */
     struct later resume; /* in turn */
     void (*on_room)(void *arg);

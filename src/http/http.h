@@ -543,6 +543,9 @@ void http_resume_now(struct http_request *r);
  * this is how the client leaves. http_end() of an answer that was started
  * closes it too: the client should go on with another server. */
 void http_set_endless(struct http_request *r);
+/* Until the answer begins, a client that ends its side has left: its connection
+ * is closed, and on_cancel called. */
+void http_end_with_client(struct http_request *r);
 
 /* Gives the connection away (FLV): the request ends and is logged when the
  * taker says http_taken_done(); r stays valid until then.  The taker is offered

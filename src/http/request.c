@@ -247,6 +247,17 @@ http_set_endless(struct http_request *r)
 }
 
 void
+http_end_with_client(struct http_request *r)
+{
+    struct exchange *x = exchange_of(r);
+
+    x->with_client = true;
+    if (x->c->eof) {
+        http_settle_later(x->c);
+    }
+}
+
+void
 http_resume(struct http_request *r)
 {
     struct exchange *x = exchange_of(r);
