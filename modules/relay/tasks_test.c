@@ -124,10 +124,11 @@ static void
 test_death(void **state)
 {
     struct relay_view a = view("a", 1), b = view("b", 2), seen;
+    struct relay_row *row;
 
     (void)state;
     relay_row_take(&a);
-    relay_row_take(&b);
+    row = relay_row_take(&b);
     relay_tasks_sweep(process + 1); /* another process */
     assert_true(relay_tasks_find_id(1, &seen));
     assert_int_equal(seen.state, RELAY_CONNECTING);
@@ -138,11 +139,11 @@ test_death(void **state)
     assert_int_equal(seen.state, RELAY_BACKING_OFF);
     assert_true(seen.reason[0] != '\0');
     be_relayer();
-    relay_row_take(&a);
+    assert_ptr_equal(relay_row_take(&b), row);
     assert_int_equal(count(), 2);
     relay_tasks_forget_old();
     assert_int_equal(count(), 1);
-    assert_true(relay_tasks_find_id(1, &seen));
+    assert_true(relay_tasks_find_id(2, &seen));
     assert_int_equal(seen.state, RELAY_CONNECTING);
 }
 

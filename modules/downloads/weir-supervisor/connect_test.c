@@ -283,7 +283,7 @@ go_elsewhere(void)
     /* to be without a connection, for another one */
     NEED(connect(fd, &nowhere, sizeof(nowhere)) == -1 && errno == EACCES);
     NEED(connect(fd, NULL, sizeof(to)) == -1 && errno == EFAULT);
-    NEED(connect(fd, (struct sockaddr *)&to, 4) == -1 && errno == EACCES);
+    NEED(connect(fd, (struct sockaddr *)&to, 8) == -1 && errno == EACCES);
     NEED(connect(fd, (struct sockaddr *)&to, 4096) == -1 && errno == EINVAL);
     NEED(is_at_proxy(fd));
     NEED(connect_v4(fd, "127.0.0.1", t.other_port) == EACCES);
@@ -326,6 +326,7 @@ have_no_port(void)
 {
     NEED(socket(AF_INET, SOCK_STREAM, 0) == -1 && errno == EACCES);
     NEED(connect_v4(0, "127.0.0.1", t.port) == EACCES);
+    NEED(connect_v4(0, "127.0.0.1", 0) == EACCES);
     return 0;
 }
 

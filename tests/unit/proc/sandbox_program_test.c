@@ -110,10 +110,12 @@ try_priority(void)
     return refusal(setpriority(PRIO_PROCESS, (id_t)sibling, 1));
 }
 
+/* The kernel lets the processes of its own group be as nice as they are. */
 static int
 try_priorities(void)
 {
-    return refusal(setpriority(PRIO_USER, 0, 0));
+    setpgid(0, 0);
+    return refusal(setpriority(PRIO_PGRP, 0, getpriority(PRIO_PROCESS, 0)));
 }
 
 static int
@@ -269,7 +271,7 @@ static const struct call program_calls[] = {
     { "times", try_times, EPERM },
     { "an attribute", try_attribute, EPERM },
     { "priority of another", try_priority, EPERM },
-    { "priority of a user", try_priorities, EPERM },
+    { "priority of a group", try_priorities, EPERM },
     { "processors of another", try_processors, EPERM },
     { "scheduling of another", try_schedule, EPERM },
     { "disk priority of another", try_disk_priority, EPERM },
