@@ -1,12 +1,9 @@
 /*
- * Results: where they go, and links that are put in the way.
+ * Results: where they go, and links that lie in the way.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "place_help.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
 
 /* ---- results ---- */
 
@@ -257,48 +254,6 @@ test_results_are_removed(void **state)
     assert_true(is_there("kept"));
 }
 
-/* ---- links that come and go ---- */
-
-static atomic_bool swapping;
-
-static void *
-swap(void *arg)
-{
-    (void)arg;
-    while (atomic_load(&swapping)) {
-        renameat2(AT_FDCWD, at("d/sub"), AT_FDCWD, at("swap"), RENAME_EXCHANGE);
-        sched_yield();
-    }
-    return NULL;
-}
-
-static void
-test_links_that_are_swapped_in_lead_nowhere(void **state)
-{
-    size_t moved = 0, failed = 0;
-    pthread_t thread;
-
-    (void)state;
-    assert_int_equal(mkdir(at("outside"), 0755), 0);
-    assert_int_equal(mkdir(at("outside/deep"), 0755), 0);
-    assert_int_equal(mkdir(at("d/sub"), 0755), 0);
-    assert_int_equal(symlink(at("outside"), at("swap")), 0);
-    atomic_store(&swapping, true);
-    assert_int_equal(pthread_create(&thread, NULL, swap, NULL), 0);
-    for (int64_t i = 1; i <= 2000 || moved == 0 || failed == 0; i++) {
-        result(i, i % 2 != 0 ? "sub/deep" : "sub", "T");
-        moved += told.ok;
-        failed += !told.ok;
-        assert_true(i < 1000000);
-        drop(i);
-    }
-    atomic_store(&swapping, false);
-    pthread_join(thread, NULL);
-    assert_int_equal(count_names("outside"), 1);
-    assert_int_equal(count_names("outside/deep"), 0);
-    assert_int_equal(count_names("d/.weir"), 0);
-}
-
 int
 main(void)
 {
@@ -314,7 +269,6 @@ main(void)
         TEST(test_a_folder_outside_is_refused),
         TEST(test_folders_that_a_client_may_name),
         TEST(test_results_are_removed),
-        TEST(test_links_that_are_swapped_in_lead_nowhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
