@@ -71,6 +71,24 @@ test_another_file_is_not_its_result(void **state)
     assert_true(told.ok);
 }
 
+/* Nor is a folder that has the number of the file. */
+static void
+test_a_folder_is_no_result(void **state)
+{
+    char text[64];
+    struct stat st;
+
+    (void)state;
+    result(7, "", "Title");
+    assert_int_equal(unlink(at("d/Title.mp4")), 0);
+    assert_int_equal(mkdir(at("d/Title.mp4"), 0755), 0);
+    assert_int_equal(stat(at("d/Title.mp4"), &st), 0);
+    snprintf(text, sizeof(text), "%ju Title.mp4", (uintmax_t)st.st_ino);
+    write_at(AT_FDCWD, at("d/.weir/7.taken"), text);
+    find(7, "");
+    assert_false(told.ok);
+}
+
 static void
 test_folders_are_made(void **state)
 {
@@ -167,6 +185,83 @@ test_what_is_not_a_file_is_not_taken(void **state)
     assert_int_equal(count_names("d/.weir"), 0);
 }
 
+/* Nothing is done to what it leads to, either. */
+static void
+test_the_file_behind_a_link_stays_closed(void **state)
+{
+    struct errmsg err;
+    int folder = place_begin(p, 1, &err);
+    struct stat st;
+
+    (void)state;
+    write_at(AT_FDCWD, at("closed"), "x");
+    assert_int_equal(chmod(at("closed"), 0600), 0);
+    assert_int_equal(symlinkat(at("closed"), folder, "link.mp4"), 0);
+    close(folder);
+    take(1, "link.mp4", "", "T");
+    assert_false(told.ok);
+    assert_int_equal(stat(at("closed"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+#define SAME 10000 /* names that are tried */
+
+static void
+test_same_names_have_a_bound(void **state)
+{
+    char name[32];
+
+    (void)state;
+    assert_int_equal(symlink("x", at("d/T.mp4")), 0);
+    for (int i = 2; i <= SAME; i++) {
+        snprintf(name, sizeof(name), "d/T (%d).mp4", i);
+        assert_int_equal(symlink("x", at(name)), 0);
+    }
+    result(1, "", "T");
+    assert_false(told.ok);
+    assert_string_equal(told.msg, "10000 files have that name");
+    assert_true(is_there("d/.weir/1/media.mp4")); /* it is not lost */
+}
+
+/* "xxx...x/xxx...x/", so many bytes. */
+static void
+fill_path(char *path, size_t len)
+{
+    memset(path, 'x', len);
+    for (size_t i = 199; i < len; i += 200) {
+        path[i] = '/';
+    }
+    path[len] = '\0';
+}
+
+/* A path that is too long is not cut: it would name something else. */
+static void
+test_nothing_is_cut(void **state)
+{
+    static const char why[] = "the name of the result is too long";
+    struct errmsg err;
+    char path[PLACE_PATH_MAX + 300], file[PLACE_PATH_MAX + 2];
+    int folder = place_begin(p, 1, &err);
+
+    (void)state;
+    assert_int_equal(mkdirat(folder, "sub", 0755), 0);
+    write_at(folder, "sub/media.mp4", "x");
+    close(folder);
+    fill_path(path, PLACE_PATH_MAX + 1);
+    take(1, "sub/media.mp4", path, "T");
+    assert_string_equal(told.msg, why);
+    fill_path(path, 1200);
+    str_append(path, sizeof(path), 1200, STR("T"));
+    take(1, "sub/media.mp4", "", path);
+    assert_string_equal(told.msg, why);
+    memset(file, '/', sizeof(file));
+    memcpy(file, "sub", 3);
+    memcpy(file + PLACE_PATH_MAX - 9, "media.mp4x", 11);
+    take(1, file, "", "T");
+    assert_string_equal(told.msg, why);
+    assert_int_equal(count_names("d"), 1);
+}
+
 static void
 test_a_folder_outside_is_refused(void **state)
 {
@@ -261,11 +356,15 @@ main(void)
         TEST(test_a_result_gets_its_name),
         TEST(test_a_result_is_found_again),
         TEST(test_another_file_is_not_its_result),
+        TEST(test_a_folder_is_no_result),
         TEST(test_folders_are_made),
         TEST(test_a_taken_name_gets_a_number),
         TEST(test_a_link_is_a_taken_name),
         TEST(test_endings),
         TEST(test_what_is_not_a_file_is_not_taken),
+        TEST(test_the_file_behind_a_link_stays_closed),
+        TEST(test_same_names_have_a_bound),
+        TEST(test_nothing_is_cut),
         TEST(test_a_folder_outside_is_refused),
         TEST(test_folders_that_a_client_may_name),
         TEST(test_results_are_removed),

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "fetcher/place.h"
+#include "fetcher/place_impl.h"
 
 static char shown[4096];
 
@@ -95,6 +95,20 @@ test_a_part_is_cut_between_characters(void **state)
     text[PLACE_PART_MAX - 1] = '.'; /* the cut leaves a dot at the end */
     assert_int_equal(strlen(safe(str_of(text, sizeof(text)))),
                      PLACE_PART_MAX - 1);
+}
+
+static void
+test_a_part_is_no_longer_than_parts_are(void **state)
+{
+    char text[1000];
+    struct buf b;
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    buf_init(&b, sizeof(text));
+    place_safe(str_of(text, sizeof(text)), sizeof(text), &b);
+    assert_int_equal(buf_len(&b), PLACE_PART_MAX);
+    buf_clear(&b);
 }
 
 /* ---- templates ---- */
@@ -210,6 +224,7 @@ main(void)
         cmocka_unit_test(test_a_part_stays_as_it_is),
         cmocka_unit_test(test_a_part_is_made_safe),
         cmocka_unit_test(test_a_part_is_cut_between_characters),
+        cmocka_unit_test(test_a_part_is_no_longer_than_parts_are),
         cmocka_unit_test(test_a_template_is_filled_once),
         cmocka_unit_test(test_a_template_with_a_mistake_is_told),
         cmocka_unit_test(test_a_template_has_a_bound),

@@ -99,8 +99,10 @@ test_the_sweep_takes_what_nobody_knows(void **state)
     run_with(5, "b", "x"); /* runs again before the sweep */
     close(place_begin(p, -1, &err));
     assert_int_equal(mkdir(at("d/.weir/notes"), 0700), 0); /* the operator's */
+    assert_int_equal(mkdir(at("d/.weir/xbeef"), 0700), 0);
+    assert_int_equal(mkdir(at("d/.weir/xylophone_concert"), 0700), 0);
     place_sweep(p, knows_even, &asked);
-    while (count_names("d/.weir") > 4 && clock_ms() < end) {
+    while (count_names("d/.weir") > 6 && clock_ms() < end) {
         loop_turn(l, 20);
     }
     drop(1000); /* behind all that the sweep does */
@@ -109,9 +111,11 @@ test_the_sweep_takes_what_nobody_knows(void **state)
     assert_false(is_there("d/.weir/3"));
     assert_true(is_there("d/.weir/5/b"));
     assert_true(is_there("d/.weir/notes"));
-    assert_int_equal(count_names("d/.weir"), 4); /* and an extraction's */
+    assert_true(is_there("d/.weir/xbeef"));
+    assert_true(is_there("d/.weir/xylophone_concert"));
+    assert_int_equal(count_names("d/.weir"), 6); /* and an extraction's */
     drop(-1);
-    assert_int_equal(count_names("d/.weir"), 3);
+    assert_int_equal(count_names("d/.weir"), 5);
 }
 
 /* ---- one that is not told ---- */

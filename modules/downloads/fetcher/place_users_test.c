@@ -151,6 +151,28 @@ test_programs_may_have_another_user(void **state)
     assert_int_equal(count_names("users/.weir"), 1); /* its mark */
 }
 
+/* An engine has closed it: root would not notice. */
+static void
+test_a_closed_folder_goes(void **state)
+{
+    struct errmsg err;
+    int folder;
+
+    (void)state;
+    need_root();
+    open_as_role();
+    folder = place_begin(p, 1, &err);
+    assert_int_equal(mkdirat(folder, "closed", 0755), 0);
+    write_at(folder, "closed/file", "x");
+    assert_int_equal(fchmodat(folder, "closed", 0500, 0), 0);
+    close(folder);
+    drop(1);
+    become(0);
+    assert_string_equal(told.msg, "");
+    assert_true(told.ok);
+    assert_int_equal(count_names("users/.weir"), 0);
+}
+
 static void
 test_strangers_reach_no_run(void **state)
 {
@@ -216,6 +238,7 @@ main(void)
         TEST(test_another_file_system_below_is_refused),
         TEST(test_a_full_disk_is_told),
         TEST(test_programs_may_have_another_user),
+        TEST(test_a_closed_folder_goes),
         TEST(test_strangers_reach_no_run),
         TEST(test_a_directory_that_cannot_be),
     };
