@@ -5,6 +5,8 @@
  */
 #include "proxy_help.h"
 
+#include <sys/resource.h>
+
 /* ---- pressure ---- */
 
 /* Sends until the other side has to read first; how many bytes. */
@@ -185,6 +187,59 @@ test_a_run_has_so_many_connections(void **state)
     }
 }
 
+/* Both ends of each connection are this process's. */
+static void
+need_descriptors(rlim_t n)
+{
+    struct rlimit most;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &most), 0);
+    most.rlim_cur = most.rlim_cur < n && n <= most.rlim_max ? n : most.rlim_cur;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &most), 0);
+    if (most.rlim_cur < n) {
+        print_message("not run: it needs %u descriptors\n", (unsigned)n);
+        skip();
+    }
+}
+
+static void
+test_all_runs_have_so_many_connections(void **state)
+{
+    struct proxy_pass *passes[PROXY_LINKS / PROXY_PASS_LINKS];
+    int fds[PROXY_LINKS], more;
+    char byte;
+
+    (void)state;
+    need_descriptors(3 * PROXY_LINKS);
+    proxy_pass_free(&pass);
+    for (size_t i = 0; i < PROXY_LINKS; i++) {
+        if (i % PROXY_PASS_LINKS == 0) {
+            pass = passes[i / PROXY_PASS_LINKS] = proxy_pass_new(proxy);
+        }
+        fds[i] = get("silent.test");
+        wait_links(i + 1);
+    }
+    more = dial();
+    while (recv(more, &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN) {
+        assert_int_equal(proxy_links(proxy), PROXY_LINKS);
+        loop_turn(l, 10);
+    }
+    close(more);
+    proxy_pass_free(&passes[0]);
+    assert_int_equal(proxy_links(proxy), PROXY_LINKS - PROXY_PASS_LINKS);
+    more = dial(); /* there is room again */
+    wait_links(PROXY_LINKS - PROXY_PASS_LINKS + 1);
+    close(more);
+    for (size_t i = 1; i < PROXY_LINKS / PROXY_PASS_LINKS; i++) {
+        proxy_pass_free(&passes[i]);
+    }
+    wait_links(0);
+    for (size_t i = 0; i < PROXY_LINKS; i++) {
+        close(fds[i]);
+    }
+    pass = NULL;
+}
+
 static void
 test_the_oldest_stranger_goes(void **state)
 {
@@ -306,6 +361,7 @@ main(void)
         HASTY(test_waits_so_long_for_a_head, set_up_head),
         HASTY(test_waits_so_long_for_a_connection, set_up_connect),
         HASTY(test_waits_so_long_in_silence, set_up_idle),
+        HASTY(test_all_runs_have_so_many_connections, set_up_idle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
