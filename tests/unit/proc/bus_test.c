@@ -175,6 +175,22 @@ unknown_types_are_logged_and_dropped(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
+static void
+types_have_a_bound(void **state)
+{
+    struct errmsg err;
+    int first = bus_types_new("tester.some", 4, &err);
+    uint32_t left = BUS_TYPES - (uint32_t)first - 4;
+
+    (void)state;
+    assert_int_not_equal(first, -1);
+    assert_int_equal(bus_types_new("tester.some", 1, &err), -1);
+    assert_int_equal(bus_types_new("tester.more", left + 1, &err), -1);
+    assert_string_equal(err.text, "there are more than 192 kinds of messages");
+    assert_int_equal(bus_types_new("tester.more", left, &err), first + 4);
+    assert_int_equal(bus_types_new("tester.last", 1, &err), -1);
+}
+
 /* Post for a process that was killed: its descriptors are closed by the
  * sweep, and the next in its slot does not see the rest. */
 static void
@@ -445,6 +461,7 @@ main(void)
         TEST(to_nobody),
         TEST(what_is_too_long_is_not_sent),
         TEST(unknown_types_are_logged_and_dropped),
+        TEST(types_have_a_bound),
         TEST(post_of_a_predecessor),
         TEST(from_child_to_child),
         TEST(closed_within_a_handler),

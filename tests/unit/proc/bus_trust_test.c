@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "proc/bus_wire.h"
 
 /* A process that says n times that it is whoever has that slot, then goes. */
 static void
@@ -94,6 +95,40 @@ what_is_too_long_is_refused(void **state)
     wait_calls(1);
     assert_int_equal(inbox.len, 3);
     assert_int_equal(complaints, 1);
+}
+
+/* To all mailboxes; that of this process alone takes it. */
+static void
+send_type(uint32_t type)
+{
+    struct bus_wire w = { .head = { .type = type,
+                                    .from = slot_self_owner(),
+                                    .to = slot_self_owner(),
+                                    .len = 1 },
+                          .data = "x" };
+
+    for (int fd = 3; fd < 100; fd++) {
+        socklen_t size = sizeof(int);
+        int kind;
+
+        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 &&
+            kind == SOCK_SEQPACKET) {
+            bus_wire_send(fd, &w);
+        }
+    }
+}
+
+static void
+types_that_there_are_none_of_are_refused(void **state)
+{
+    (void)state;
+    listen_for("its type is unknown");
+    send_type(BUS_TYPES);
+    loop_turn(l, 1000);
+    assert_int_equal(complaints, 1);
+    send_type(UINT32_MAX);
+    loop_turn(l, 1000);
+    assert_int_equal(complaints, 2);
 }
 
 /* From now on this process is the master. */
@@ -177,6 +212,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(types_that_one_process_may_send),
+        TEST(types_that_there_are_none_of_are_refused),
         TEST(what_is_too_long_is_refused),
         TEST(the_master_takes_no_more_than_fits_a_message),
         TEST(mailboxes_that_were_shut_down_are_made_again),

@@ -40,6 +40,58 @@ lines_reach_their_files(void **state)
     is(paths[1], "first\nsecond\n");
     is(paths[2], "third\n");
     contains(paths[0], "mended by nobody\n");
+    assert_int_equal(slot_at(0)->log_dropped, 0);
+}
+
+/* In a ring that is full, it is not even counted. */
+static void
+a_line_to_nowhere_leaves_no_trace(void **state)
+{
+    static char line[1024];
+    uint64_t dropped;
+
+    (void)state;
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\n';
+    while (slot_at(0)->log_dropped == 0) {
+        logring_write(0, line, sizeof(line));
+    }
+    dropped = slot_at(0)->log_dropped;
+    logring_write(LOGRING_FILES, line, sizeof(line));
+    logring_write(-1, line, sizeof(line));
+    assert_int_equal(slot_at(0)->log_dropped, dropped);
+}
+
+/* Thousands of lines of one process wait: the line of another comes between
+ * them. */
+static void
+each_process_has_its_turn(void **state)
+{
+    static const int counts[] = { 0, 10000, 1 };
+    int status;
+
+    (void)state;
+    for (uint32_t slot = 1; slot <= 2; slot++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            slot_set_self(slot);
+            for (int i = 0; i < counts[slot]; i++) {
+                write_text(0, slot == 1 ? "1\n" : "2\n");
+            }
+            _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(slot_at(slot)->log_dropped, 0);
+    }
+    start();
+    logring_stop();
+    char *text = content(paths[0]), *other = strstr(text, "2\n");
+
+    assert_non_null(other);
+    assert_non_null(strstr(other, "1\n"));
+    assert_int_equal(strlen(text), 20002);
+    mem_free(&text);
 }
 
 static void *
@@ -357,6 +409,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(lines_reach_their_files),
+        TEST(a_line_to_nowhere_leaves_no_trace),
+        TEST(each_process_has_its_turn),
         TEST(threads_at_once),
         TEST(processes_and_threads_at_once),
         TEST(lines_of_a_killed_process_are_written),

@@ -185,6 +185,7 @@ test_places(void **state)
     assert_int_equal(metric_cells(m), 4);
     assert_int_equal(metric_at(m, 1, METRIC_OUT, 0), 3);
     assert_int_equal(metric_at(m, 2, METRIC_OUT, 7), 1);
+    assert_int_equal(metric_at(m, 1, 2, 0), 2);
     assert_int_equal(metric_cells(&metrics[ASKED]), 0);
 }
 
