@@ -15,6 +15,7 @@
 #include "proc/cgroup_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,52 @@ a_path_has_a_bound(void **state)
     snprintf(line, sizeof(line), LINE("/", "/c", "cgroup2"));
     assert_false(cgroup_path(str_from(line), str_from(own), path));
     assert_true(cgroup_path(str_from(line), str_of(own, PATH_MAX - 3), path));
+}
+
+/* In the place of the kernel's table of mounts; NULL: that one. */
+static const char *mounts;
+
+/* All of this program come here. */
+FILE *
+fopen(const char *restrict path, const char *restrict mode)
+{
+    int flags = mode[0] == 'r' ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC, fd;
+    const char *text = NULL;
+
+    if (mounts != NULL && strcmp(path, "/proc/self/mountinfo") == 0) {
+        text = mounts;
+    } else if (mounts != NULL && strcmp(path, "/proc/self/cgroup") == 0) {
+        text = "0::/\n";
+    }
+    if (text != NULL) {
+        return fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    }
+    fd = open(path, flags | O_CLOEXEC, 0666);
+    return fd == -1 ? NULL : fdopen(fd, mode[0] == 'r' ? "r" : "w");
+}
+
+#define GOOD LINE("/", "/nowhere/weir", "cgroup2") "\n"
+
+/* The end of a line is none, whatever stands there. */
+static void
+a_line_that_is_too_long_is_passed_over(void **state)
+{
+    static char text[4 * PATH_MAX];
+    char path[PATH_MAX];
+    struct errmsg err;
+
+    (void)state;
+    mounts = GOOD;
+    assert_int_equal(cgroup_find(path, &err), -1);
+    assert_string_equal(path, "/nowhere/weir");
+    mounts = text;
+    for (size_t len = PATH_MAX + 1023; len < PATH_MAX + 2048; len++) {
+        memset(text, 'x', len);
+        str_copy(text + len, sizeof(text) - len, STR(GOOD));
+        assert_int_equal(cgroup_find(path, &err), -1);
+        assert_non_null(strstr(err.text, "no hierarchy of cgroups"));
+    }
+    mounts = NULL;
 }
 
 /* ---- cgroups of this kernel ---- */
@@ -299,6 +346,23 @@ what_is_left_over_goes(void **state)
     prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
+/* Somebody else's, which begins like ours. */
+static void
+what_has_no_number_stays(void **state)
+{
+    char path[PATH_MAX + 16];
+
+    (void)state;
+    if (g.folder == -1) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%.*s.t%d",
+             (int)(strrchr(g.path, '.') - g.path), g.path, (int)getpid());
+    assert_int_equal(mkdir(path, 0755), 0);
+    cgroup_sweep(ENOUGH_MS);
+    assert_int_equal(rmdir(path), 0);
+}
+
 /* ---- controllers ---- */
 
 static void
@@ -447,11 +511,13 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_is_found),
         cmocka_unit_test(a_path_has_a_bound),
+        cmocka_unit_test(a_line_that_is_too_long_is_passed_over),
         cmocka_unit_test(nothing_is_done_without),
         TEST(a_run_is_killed),
         TEST(all_runs_end),
         TEST(what_is_locked_stays),
         TEST(what_is_left_over_goes),
+        TEST(what_has_no_number_stays),
         TEST(a_run_has_limits),
         TEST(one_that_is_alone_settles),
         TEST(one_among_others_stays),

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,7 @@ begin(void **state)
     static const struct sandbox none = { .kind = SANDBOX_PROGRAM };
 
     (void)state;
+    umask(0);
     return begin_in(&none);
 }
 
@@ -307,8 +309,11 @@ limits_hold(void **state)
         (struct program_limits){
             .memory = 1 << 30, .cpu = 7, .files = 50, .file_size = 1 << 20 });
     assert_string_equal(own.output, "50\n0\n1048576\n7\n2048\n");
-    output_of("ulimit -n; ulimit -c", none);
-    assert_string_equal(own.output, "1024\n0\n");
+    output_of("ulimit -n; ulimit -c; umask", none);
+    assert_string_equal(own.output, "1024\n0\n0022\n");
+    output_of("grep -c 'processes *5000 *5000' /proc/self/limits",
+              (struct program_limits){ .processes = 5000 });
+    assert_string_equal(own.output, geteuid() == 0 ? "1\n" : "0\n");
     output_of("while :; do :; done", (struct program_limits){ .cpu = 1 });
     assert_true(WIFSIGNALED(t.end.status));
     assert_int_equal(WTERMSIG(t.end.status), SIGXCPU);
