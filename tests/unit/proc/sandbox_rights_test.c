@@ -110,6 +110,16 @@ try_times(void)
     return refusal(utimensat(AT_FDCWD, other_file, NULL, 0));
 }
 
+/* An address whose lower half is that of NULL. */
+static int
+try_upper_half(void)
+{
+    int fd = open(my_file, O_RDONLY | O_CLOEXEC);
+
+    return refusal(
+        syscall(SYS_utimensat, fd, (uintptr_t)UINT64_C(0x100000000), 0, 0));
+}
+
 static int
 try_exec_memory(void)
 {
@@ -129,6 +139,7 @@ who_writes_below_a_folder(void **state)
         { "chmod()", try_chmod, EPERM },
         { "another's user", try_set_user, EPERM },
         { "times by name", try_times, EPERM },
+        { "times by an address", try_upper_half, EPERM },
         { "execution", try_exec_own, EPERM },
         { "execution of memory", try_exec_memory, EPERM },
     };
@@ -301,6 +312,107 @@ who_connects_to_named_ports(void **state)
     CHECK(calls);
 }
 
+/* ---- calls by other numbers ---- */
+
+static int
+try_clone3(void)
+{
+    return refusal(syscall(SYS_clone3, NULL, 0));
+}
+
+static int
+try_openat2(void)
+{
+    return refusal(syscall(SYS_openat2, AT_FDCWD, "/", NULL, 0));
+}
+
+static void
+flags_in_memory_are_not_looked_at(void **state)
+{
+    (void)state;
+    give((struct rights){ .fork = true }, SANDBOX_CHILD);
+    assert_int_equal(run(try_clone3), ENOSYS);
+    give(none, SANDBOX_PROGRAM);
+    sandbox.landlock = false; /* it would hold that no file is emptied */
+    assert_int_equal(run(try_openat2), ENOSYS);
+    sandbox.landlock = true;
+}
+
+#ifdef __x86_64__
+static int
+try_x32(void)
+{
+    return refusal(syscall(0x40000000 + SYS_listen, -1, 1));
+}
+
+/* getpid(), as programs of 32 bits call it. */
+static void
+call_by_interrupt(void)
+{
+    long rc;
+
+    __asm__ volatile("int $0x80" : "=a"(rc) : "0"(20) : "memory");
+    _exit(rc > 0 ? 0 : 1);
+}
+
+static void
+other_processors_call_nothing(void **state)
+{
+    int status;
+    pid_t pid;
+
+    (void)state;
+    give(none, SANDBOX_CHILD);
+    assert_int_equal(run(try_x32), EPERM);
+    pid = fork();
+    if (pid == 0) {
+        enter();
+        call_by_interrupt();
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status)); /* SIGSEGV: the kernel has none */
+}
+#else
+static void
+other_processors_call_nothing(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
+/* ---- Landlock alone ---- */
+
+static int
+connect_abstract(void)
+{
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(to.sun_path + 1, sizeof(to.sun_path) - 1, "%s", top);
+    return refusal(connect(fd, (struct sockaddr *)&to, sizeof(to)));
+}
+
+static void
+landlock_holds_by_itself(void **state)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void)state;
+    need_landlock(SANDBOX_HOLDS_ABSTRACT);
+    snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "%s", top);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    sandbox.seccomp = SANDBOX_SECCOMP_OFF;
+    give(none, SANDBOX_CHILD);
+    rights_execute(&rights, STR("/"));
+    assert_int_equal(run(connect_abstract), EPERM);
+    assert_int_equal(run(try_exec), EACCES);
+    sandbox.seccomp = SANDBOX_SECCOMP_ENFORCE;
+    close(fd);
+}
+
 int
 main(void)
 {
@@ -310,6 +422,9 @@ main(void)
         cmocka_unit_test(who_forks),
         cmocka_unit_test(who_connects),
         cmocka_unit_test(who_connects_to_named_ports),
+        cmocka_unit_test(flags_in_memory_are_not_looked_at),
+        cmocka_unit_test(other_processors_call_nothing),
+        cmocka_unit_test(landlock_holds_by_itself),
     };
 
     return cmocka_run_group_tests(tests, begin, finish);

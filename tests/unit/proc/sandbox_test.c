@@ -322,6 +322,47 @@ work_goes_on(void **state)
     assert_int_equal(run(call_the_unknown), 0);
 }
 
+/* ---- threads that are there before ---- */
+
+static void *
+listen_later(void *arg)
+{
+    const int *ends = arg;
+    char byte;
+
+    if (read(ends[0], &byte, 1) != 1) {
+        return (void *)(intptr_t)1;
+    }
+    return (void *)(intptr_t)(listen(-1, 1) == -1 ? errno : 0);
+}
+
+static void
+threads_that_are_there_enter_it(void **state)
+{
+    int status, ends[2];
+    pthread_t thread;
+    void *said;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (pthread_create(&thread, NULL, listen_later, ends) != 0) {
+            _exit(1);
+        }
+        enter();
+        (void)!write(ends[1], "x", 1);
+        pthread_join(thread, &said);
+        _exit((int)(intptr_t)said);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EPERM);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* ---- the state of the process ---- */
 
 static int
@@ -441,6 +482,7 @@ main(void)
         cmocka_unit_test(files_outside_cannot_be_opened),
         cmocka_unit_test(shared_sockets_are_left_alone),
         cmocka_unit_test(work_goes_on),
+        cmocka_unit_test(threads_that_are_there_enter_it),
         cmocka_unit_test(privileges_are_gone),
     };
 
