@@ -395,6 +395,55 @@ kept_events_have_a_bound(void **state)
 }
 
 static void
+small_events_are_so_many(void **state)
+{
+    struct memory me;
+    struct fake *f = come(&me);
+
+    (void)state;
+    fake_free(&f);
+    fake_turns(loop, 0);
+    for (int i = 0; i < 16385; i++) {
+        tell("", "1");
+    }
+    f = come_back(&me, "0"); /* one is not kept */
+    assert_new(f, &me);
+    fake_free(&f);
+    f = come_back(&me, "16384");
+    assert_recovered(f, &me);
+    assert_string_equal(fake_next(f), "42[\"ev\",1,\"16385\"]");
+    fake_free(&f);
+}
+
+/* Those in many rooms are large. */
+static void
+large_lost_sockets_have_a_bound(void **state)
+{
+    struct memory first, last_one;
+    char room[SIO_NAME_MAX];
+
+    (void)state;
+    memset(room, 'x', sizeof(room));
+    for (int i = 0; i < 1200; i++) {
+        struct fake *f = come(i == 0 ? &first : &last_one);
+
+        for (int k = 0; k < SIO_ROOMS_MAX; k++) {
+            room[0] = (char)('0' + k);
+            assert_int_equal(sio_join(last, str_of(room, sizeof(room))), 0);
+        }
+        fake_free(&f);
+        fake_turns(loop, 0);
+    }
+    struct fake *f = come_back(&first, "0");
+
+    assert_new(f, &first);
+    fake_free(&f);
+    f = come_back(&last_one, "0");
+    assert_recovered(f, &last_one);
+    fake_free(&f);
+}
+
+static void
 lost_sockets_have_a_bound(void **state)
 {
     struct memory first, last_one;
@@ -432,6 +481,8 @@ main(void)
         TEST(only_losses_are_recovered),
         TEST(time_ends_it),
         TEST(kept_events_have_a_bound),
+        TEST(small_events_are_so_many),
+        TEST(large_lost_sockets_have_a_bound),
         TEST(lost_sockets_have_a_bound),
     };
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "base/log.h"
 #include "snapshot_help.h"
 
 static void
@@ -202,6 +203,29 @@ too_much_between_starts_anew(void **state)
     mem_free(&large);
 }
 
+/* Small ones, too. */
+static void
+too_many_between_start_anew(void **state)
+{
+    struct fake *f = ask_for("0/two,");
+
+    (void)state;
+    answer(1, RPC_OK, "1");
+    for (int i = 0; i < 4096; i++) {
+        tell("/two", "dir", "1", "dirs");
+    }
+    assert_int_equal(asked[1], 1);
+    tell("/two", "dir", "1", "dirs");
+    assert_int_equal(asked[1], 2);
+    answer(1, RPC_OK, "2");
+    answer(0, RPC_OK, "3");
+    assert_connected(f);
+    assert_next(f, "42/two,[\"all\",3]");
+    assert_next(f, "42/two,[\"dirs\",2]");
+    assert_next(f, "42/two,[\"hello\"]");
+    fake_free(&f);
+}
+
 /* ---- failures ---- */
 
 static void
@@ -231,6 +255,57 @@ failures_are_tried_again(void **state)
     assert_connected(f);
     assert_next(f, "42[\"all\",[]]");
     fake_free(&f);
+}
+
+/* Of a snapshot that is asked again, all that happened before is in it. */
+static void
+what_a_later_answer_has_is_not_missed(void **state)
+{
+    struct fake *f = ask_for("0/two,");
+
+    (void)state;
+    answer(1, RPC_OK, "1");
+    answer(0, RPC_MORE, "[");
+    tell("/two", "said", "1", NULL);
+    answer(0, RPC_DIED, "");
+    wait_for_call(2);
+    answer(0, RPC_OK, "2");
+    assert_connected(f);
+    assert_next(f, "42/two,[\"all\",2]");
+    assert_next(f, "42/two,[\"dirs\",1]");
+    assert_next(f, "42/two,[\"hello\"]");
+    fake_free(&f);
+}
+
+static char logged[4096];
+
+static void
+take_line(void *arg, const char *line, size_t len)
+{
+    (void)arg;
+    str_append(logged, sizeof(logged), strlen(logged), str_of(line, len));
+}
+
+/* However many ask, and however often it fails. */
+static void
+failures_do_not_hurry(void **state)
+{
+    struct fake *f = ask_for("0"), *g;
+    const char *line;
+
+    (void)state;
+    log_set_sink(take_line, NULL);
+    answer(0, RPC_REFUSED, "no");
+    g = ask_for("0");
+    assert_int_equal(asked[0], 1);
+    wait_for_call(2);
+    answer(0, RPC_REFUSED, "no");
+    log_set_sink(NULL, NULL);
+    line = strstr(logged, "no snapshot \"all\": no");
+    assert_non_null(line);
+    assert_null(strstr(line + 1, "no snapshot"));
+    fake_free(&f);
+    fake_free(&g);
 }
 
 static void
@@ -382,7 +457,10 @@ main(void)
         TEST(missed_events_are_for_those_they_were_for),
         TEST(several_come_in_their_order),
         TEST(too_much_between_starts_anew),
+        TEST(too_many_between_start_anew),
         TEST(failures_are_tried_again),
+        TEST(what_a_later_answer_has_is_not_missed),
+        TEST(failures_do_not_hurry),
         TEST(a_role_that_is_away_ends_it_in_time),
         TEST(size_has_a_bound),
         TEST(four_versions_are_alive),
