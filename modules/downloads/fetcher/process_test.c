@@ -113,16 +113,15 @@ on_end(void *arg, const struct fetch_process_end *end)
 }
 
 static void
-run(const char *script)
+run_with(const char *script, const struct downloads_instance *plan)
 {
     struct pool *pool = pool_new(256);
     struct fetch_line line = { .pool = pool };
-    static const struct downloads_instance plan;
     const struct fetch_process_options o = { .fetcher = &t.f,
                                              .program = STR("/bin/true"),
                                              .line = &line,
                                              .folder = -1,
-                                             .plan = &plan,
+                                             .plan = plan,
                                              .on_output = on_output,
                                              .on_end = on_end,
                                              .arg = &t };
@@ -138,6 +137,14 @@ run(const char *script)
         loop_turn(t.f.loop, 20);
     }
     assert_true(t.end.started);
+}
+
+static void
+run(const char *script)
+{
+    static const struct downloads_instance plan;
+
+    run_with(script, &plan);
 }
 
 static void
@@ -206,6 +213,92 @@ test_an_engine_tells_no_facts(void **state)
     assert_string_equal(t.said, "excess memory\n");
 }
 
+/* ---- what it is given ---- */
+
+static void
+test_bounds_are_handed_on(void **state)
+{
+    static const struct downloads_instance plan = { .max_files = 3,
+                                                    .max_bytes = 5000,
+                                                    .max_file_size = 1 << 20 };
+
+    (void)state;
+    run_with("echo $3 $4 $5 $6 $(ulimit -f)", &plan);
+    assert_string_equal(t.said, "--max-files 3 --max-bytes 5000 2048\n");
+}
+
+static void
+test_its_environment(void **state)
+{
+    (void)state;
+    setenv("SECRET_OF_WEIR", "x", 1);
+    setenv("http_proxy", "http://example.org", 1);
+    run("env | sed 's/=.*//' | grep -v '^PWD$' | LC_ALL=C sort | tr '\\n' ' '");
+    unsetenv("http_proxy");
+    assert_string_equal(t.said, "HOME LANG LC_ALL NO_PROXY PATH "
+                                "PYTHONDONTWRITEBYTECODE TMPDIR no_proxy ");
+}
+
+static void
+test_more_arguments_than_there_are(void **state)
+{
+    struct pool *pool = pool_new(256);
+    struct fetch_line line = { .pool = pool };
+    static const struct downloads_instance plan;
+    const struct fetch_process_options o = { .fetcher = &t.f,
+                                             .program = STR("/bin/true"),
+                                             .line = &line,
+                                             .folder = -1,
+                                             .plan = &plan,
+                                             .on_output = on_output,
+                                             .on_end = on_end,
+                                             .arg = &t };
+    struct errmsg err;
+
+    (void)state;
+    while (!line.full) {
+        fetch_line_add(&line, "x");
+    }
+    assert_null(fetch_process_start(&o, &err));
+    assert_non_null(strstr(err.text, "the engine has more than "));
+    loop_turn(t.f.loop, 0);
+    pool_free(&pool);
+}
+
+static void
+test_memory(void **state)
+{
+    static const struct downloads_instance plan = { .max_memory = 64 << 20 };
+
+    (void)state;
+    run_with("exec dd if=/dev/zero of=/dev/null bs=200M", &plan);
+    assert_int_equal(t.end.excess, EXCESS_MEMORY);
+}
+
+static void
+test_processor_time(void **state)
+{
+    static const struct downloads_instance plan = { .max_cpu = 100 };
+
+    (void)state;
+    run_with("while :; do :; done", &plan);
+    assert_int_equal(t.end.excess, EXCESS_CPU);
+}
+
+/* The supervisor does not count: the engine has as many as are allowed. */
+static void
+test_processes(void **state)
+{
+    static const struct downloads_instance plan = { .max_processes = 1 };
+
+    (void)state;
+    run_with("sleep 3; :", &plan);
+    assert_int_equal(t.end.excess, EXCESS_NONE);
+    t.ended = false;
+    run_with("sleep 1000 & sleep 1000; :", &plan);
+    assert_int_equal(t.end.excess, EXCESS_PROCESSES);
+}
+
 int
 main(void)
 {
@@ -216,6 +309,14 @@ main(void)
         cmocka_unit_test_setup_teardown(test_calls, begin, finish),
         cmocka_unit_test_setup_teardown(test_an_engine_tells_no_facts, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(test_bounds_are_handed_on, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(test_its_environment, begin, finish),
+        cmocka_unit_test_setup_teardown(test_more_arguments_than_there_are,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(test_memory, begin, finish),
+        cmocka_unit_test_setup_teardown(test_processor_time, begin, finish),
+        cmocka_unit_test_setup_teardown(test_processes, begin, finish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

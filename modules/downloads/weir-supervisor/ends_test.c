@@ -133,6 +133,29 @@ test_its_own_end(void **state)
     assert_int_equal(status, 5 << 8);
 }
 
+/* Files that others may not write, and ends of children that are told, though
+ * weir was started otherwise. */
+static void
+test_what_it_was_started_with(void **state)
+{
+    mode_t mask = umask(0);
+    int status;
+    pid_t supervisor;
+
+    (void)state;
+    signal(SIGCHLD, SIG_IGN);
+    supervisor = start("echo; : > a; exit 5");
+    signal(SIGCHLD, SIG_DFL);
+    umask(mask);
+    assert_string_equal(facts_until_end(supervisor, &status), "");
+    assert_int_equal(status, 5 << 8);
+
+    struct stat st;
+
+    assert_int_equal(fstatat(folder, "a", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0644);
+}
+
 int
 main(void)
 {
@@ -140,6 +163,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_sigterm_ends_it, begin, finish),
         cmocka_unit_test_setup_teardown(test_excess_ends_it, begin, finish),
         cmocka_unit_test_setup_teardown(test_its_own_end, begin, finish),
+        cmocka_unit_test_setup_teardown(test_what_it_was_started_with, begin,
+                                        finish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
