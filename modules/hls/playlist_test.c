@@ -257,6 +257,22 @@ test_skip_of_few(void **state)
     assert_has("#EXTINF", 3);
 }
 
+/* A list that has ended is sent as a whole. */
+static void
+test_no_skip_at_the_end(void **state)
+{
+    struct playlist p = playlist_of(20);
+
+    (void)state;
+    p.skip = true;
+    written(&p);
+    assert_has("#EXT-X-SKIP", 1);
+    p.ended = true;
+    written(&p);
+    assert_has("#EXT-X-SKIP", 0);
+    assert_has("#EXTINF", 20);
+}
+
 static void
 test_headers(void **state)
 {
@@ -352,6 +368,7 @@ test_numbers(void **state)
     assert_int_equal(playlist_seconds(UINT32_MAX), 4294967);
     assert_int_equal(playlist_advance_limit(0), 3);
     assert_int_equal(playlist_advance_limit(1000), 3);
+    assert_int_equal(playlist_advance_limit(1500), 3);
     assert_int_equal(playlist_advance_limit(999), 4);
     assert_int_equal(playlist_advance_limit(333), 10);
     assert_int_equal(playlist_advance_limit(1), 3000);
@@ -375,6 +392,11 @@ test_nothing_is_listed(void **state)
     written(&p);
     assert_has("#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-DISCONTINUITY-SEQUENCE:0\n", 1);
     assert_has("PRELOAD-HINT", 0);
+    p.open = true;
+    p.part_target = 0;
+    written(&p);
+    assert_has("#EXT-X-MEDIA-SEQUENCE:0\n", 1);
+    assert_has("#EXTINF", 0);
     p = open_of(1, 1);
     p.part_target = 0;
     written(&p);
@@ -410,6 +432,7 @@ main(void)
         cmocka_unit_test(test_parts_are_of_the_end),
         cmocka_unit_test(test_skip),
         cmocka_unit_test(test_skip_of_few),
+        cmocka_unit_test(test_no_skip_at_the_end),
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_discontinuities),
         cmocka_unit_test(test_renditions),
