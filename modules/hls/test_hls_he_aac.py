@@ -10,7 +10,7 @@ import media
 from enhanced_publisher import Clips, EnhancedPublisher, Track, he_aac
 from hls_outputs import (Endless, Taker, compare_demuxed, compare_samples,
                          compare_stretches, compare_transport, publish_all,
-                         published, without_lost)
+                         published, read_fmp4, without_lost)
 from hls_play import AT
 from media import Tool
 from rtmp_client import AUDIO, VIDEO
@@ -102,13 +102,14 @@ def test_sound_apart_and_alone(weir, clips, tmp_path, how):
             begin = compare_samples(taker.finish(), p, begin=begin)
 
 
-def change(weir, clips, settings, *kinds):
-    """A stream whose sound becomes another after four seconds each."""
+def change(weir, clips, settings, *kinds, late=0):
+    """A stream whose sound becomes another after four seconds each, and so
+    many more: within a part."""
     w = weir(locations=AT % settings, hold="100ms", workers=2,
              app='segment = "1s"; max_segment = "2s"; part = "333ms";')
     first, *others = (sound(clips, *kind) for kind in kinds)
     p = EnhancedPublisher(w.rtmp, tracks=[pictures(clips), Track(
-        first, changes=[(4 * i + 4, c) for i, c in enumerate(others)])])
+        first, changes=[(4 * i + 4 + late, c) for i, c in enumerate(others)])])
     taker = Taker(w.http, "/hls/live/room.m3u8")
     publish_all(p, 4 * len(kinds) + 2, [taker])
     taker.finish()
@@ -121,17 +122,24 @@ def change(weir, clips, settings, *kinds):
     (("sbr",), ("lc", 24000), ("ps", 24000, 1)),
     (("lc", 44100), ("behind",), ("sbr", 22050))],
     ids=lambda kinds: "-".join(k[0] for k in kinds))
-def test_changes_between_them(weir, clips, kinds):
+@pytest.mark.parametrize("late", [0, 0.15])
+def test_changes_between_them(weir, clips, kinds, late):
     """No frame stands with the header of another, and each is where the clock
     of the pictures has it."""
-    p, taker = change(weir, clips, "", *kinds)
+    p, taker = change(weir, clips, "", *kinds, late=late)
     found = compare_stretches(taker, p)
     begin = found[VIDEO][0].time - published(p, VIDEO)[0].time
     told = without_lost(found[AUDIO], published(p, AUDIO, timed=False), 100)
     for g, t in zip(found[AUDIO], told):
         assert abs(g.time - t.time - begin) < 0.1, (g[:4], t[:4], float(begin))
         assert g.duration < 0.1
-    assert len(list(taker.files())) == len(kinds)
+    files = list(taker.files())
+    assert len(files) == len(kinds)
+    for (head, data), kind in zip(files, kinds):
+        own = {body for *_, body in sound(clips, *kind).frames}
+        (heard,) = read_fmp4(head, data, sound_slack=10 ** 9,
+                             slack=10 ** 9)[1]
+        assert heard and {f.data for f in heard} <= own
 
 
 def test_changes_in_transport_streams(weir, clips, tmp_path):
