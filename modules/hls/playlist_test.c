@@ -261,7 +261,7 @@ test_skip_of_few(void **state)
 static void
 test_no_skip_at_the_end(void **state)
 {
-    struct playlist p = playlist_of(20);
+    struct playlist p = playlist_of(MANY);
 
     (void)state;
     p.skip = true;
@@ -270,7 +270,7 @@ test_no_skip_at_the_end(void **state)
     p.ended = true;
     written(&p);
     assert_has("#EXT-X-SKIP", 0);
-    assert_has("#EXTINF", 20);
+    assert_has("#EXTINF", MANY);
 }
 
 static void
