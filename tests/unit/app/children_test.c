@@ -414,7 +414,6 @@ one_that_keeps_dying_is_known(void **state)
     children_start_role(&t.children, &t.generation, &bad);
     assert_false(child_in_crash_loop(first()));
     wait_for(in_crash_loop, 60000); /* where a start takes seconds, too */
-    assert_true(three_failed());
     assert_string_equal(child_state(first()), "crash loop");
     stop_all();
 }
