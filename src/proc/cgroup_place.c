@@ -195,14 +195,36 @@ has_word(struct str words, struct str word)
     return false;
 }
 
+/* The controllers that it has, of any kind. */
+static struct str
+controllers_of(int folder, char room[static SHORT])
+{
+    struct str all = read_file(folder, "cgroup.controllers", room);
+
+    return str_of(all.ptr, all.len > 0 ? all.len - 1 : 0); /* a line */
+}
+
+/* Whether there is something to hand on. */
+static bool
+has_ours(int folder)
+{
+    char room[SHORT];
+    struct str all = controllers_of(folder, room);
+    bool found = false;
+
+    for (size_t i = 0; i < CONTROLLERS; i++) {
+        found |= has_word(all, str_from(controllers[i]));
+    }
+    return found;
+}
+
 void
 cgroup_hand_on(int folder, char told[static CGROUP_TOLD])
 {
     char room[SHORT];
-    struct str mine = read_file(folder, "cgroup.controllers", room);
+    struct str mine = controllers_of(folder, room);
     size_t len = 0;
 
-    mine = str_of(mine.ptr, mine.len > 0 ? mine.len - 1 : 0); /* the line's */
     told[0] = '\0';
     for (size_t i = 0; i < CONTROLLERS; i++) {
         char asked[16];
@@ -246,7 +268,7 @@ settle(int folder, const char *path, struct errmsg *err)
 int
 cgroup_settle(struct errmsg *err)
 {
-    char path[PATH_MAX], room[SHORT];
+    char path[PATH_MAX];
     struct errmsg ignored;
     int folder = -1, rc = 0;
 
@@ -254,8 +276,7 @@ cgroup_settle(struct errmsg *err)
         folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (folder != -1) {
-        if (read_file(folder, "cgroup.controllers", room).len > 1 &&
-            is_alone(folder)) {
+        if (has_ours(folder) && is_alone(folder)) {
             rc = settle(folder, path, err);
         }
         close(folder);
