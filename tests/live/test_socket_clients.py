@@ -364,6 +364,11 @@ def test_chromium_after_kill_of_the_channel(echo, browser):
 
 # ---- python-socketio ----
 
+# If it leaves while its own POST is under way, it says nothing of that, and
+# waits for the answer to its poll: the next ping is that.
+PINGS = {"ping_interval": 1000}
+
+
 def leave(c):
     """It would keep connections for its next requests."""
     c.disconnect()
@@ -379,7 +384,7 @@ def python_url(server):
 @pytest.mark.parametrize("transports", TRANSPORTS, ids=IDS)
 @pytest.mark.parametrize("namespace", ["/", "/custom"])
 def test_python(echo, namespace, transports):
-    server = echo()
+    server = echo(**PINGS)
     c = PythonSocketIO(reconnection=False)
     told = queue.Queue()
     for event in ("auth", "message-back"):
@@ -404,7 +409,7 @@ def test_python(echo, namespace, transports):
 
 @pytest.mark.parametrize("transports", TRANSPORTS, ids=IDS)
 def test_python_async(echo, transports):
-    server = echo()
+    server = echo(**PINGS)
 
     async def talk():
         c = socketio.AsyncClient(reconnection=False)
@@ -433,7 +438,7 @@ def test_python_async(echo, transports):
 
 @weir_only
 def test_python_after_kill_of_the_channel(echo):
-    server = echo()
+    server = echo(**PINGS)
     w = server.weir
     w.children_may_crash = True
     w.allowed.append("channel")
@@ -452,7 +457,7 @@ def test_python_after_kill_of_the_channel(echo):
 
 def test_python_with_recovery(echo):
     """Its handlers get the offset, so they take any arguments."""
-    server = echo(recovery=60000)
+    server = echo(recovery=60000, **PINGS)
     c = PythonSocketIO(reconnection=False)
     told = queue.Queue()
     c.on("auth", lambda *args: told.put(args))
