@@ -44,7 +44,7 @@ take(unsigned i)
              name, i);
     text.name = str_from(name);
     text.url = str_from(url);
-    r = record_take(&text);
+    r = record_take(&text, &(struct errmsg){ "" });
     assert_non_null(r);
     record_count(r, 1000000, 1000000 + i, 50000);
 }
@@ -249,7 +249,7 @@ test_strange_words(void **state)
     text.name = str_of(name, sizeof(name) - 1);
     text.url = str_of(url, sizeof(url));
     for (int i = 0; i < 1000; i++) {
-        assert_non_null(record_take(&text));
+        assert_non_null(record_take(&text, &(struct errmsg){ "" }));
     }
     buf_init(&all, 64 * 1024 * 1024);
     o = walk(WALK_LIVESTAT, STR_NONE, 0, &all);

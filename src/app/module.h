@@ -283,6 +283,9 @@ struct module {
     const struct control_verb *verbs;
     struct metric *metrics; /* proc/metric.h: names "weir_NAME_..." */
 
+    /* Pools that clients share (net/share.h), behind the last one a name of
+     * NULL; NULL: none. */
+    struct tally_pool *pools;
     /* State that all processes share; each may be NULL. */
     const struct store_schema *store; /* store/store.h; static */
     /* Master, once, before any fork: makes shared memory. */

@@ -25,6 +25,7 @@
 #include "live/names.h"
 #include "live/segment.h"
 #include "media/describe.h"
+#include "net/share.h"
 #include "proc/slot.h"
 
 #include <stdatomic.h>
@@ -112,6 +113,7 @@ struct stream {
     _Atomic uint64_t ended_epoch;
     _Atomic int64_t replaced_ms[2]; /* the last two replacements */
     _Atomic uint32_t sessions;      /* publishers it has had */
+    _Atomic uint64_t holder[2];     /* the client that has made it */
 
     /* Written by the writer only. */
     _Atomic uint64_t tail;     /* number of the next frame */
@@ -175,9 +177,11 @@ enum owner_number {
  * for sessions reads only the claims of free records, so that their memory can
  * be given back. */
 struct session_claim {
-    _Atomic slot_owner owner;  /* see session_owner() */
-    _Atomic uint32_t sequence; /* odd while the record changes */
-    _Atomic uint32_t plays;    /* hash of a player's name; 0: is none */
+    _Atomic slot_owner owner;   /* see session_owner() */
+    _Atomic uint32_t sequence;  /* odd while the record changes */
+    _Atomic uint32_t plays;     /* hash of a player's name; 0: is none */
+    _Atomic uint64_t holder[2]; /* the client's, by which it is counted */
+    _Atomic uint32_t gives;     /* it is to end, for others (give.c) */
 };
 
 /* A publisher or a player, for statistics.  Written by its owner; parts that
@@ -196,6 +200,7 @@ struct session_record {
     _Atomic int64_t until_ms;     /* it ends, clock_ms() */
     _Atomic int64_t kicked_until; /* the same */
     _Atomic uint32_t lasts;       /* ms from one request */
+    _Atomic uint32_t requests;    /* so many, or more than that */
     struct meter meter;
     char text[LIVE_NAME_MAX + 768]; /* name, then url */
 };
@@ -306,6 +311,24 @@ session_owner(uint32_t n)
     return number != 0 && (number <= OWNER_VIEWER || number > OWNER_RETIRED)
                ? owner
                : 0;
+}
+
+/* ---- holders ---- */
+
+static inline void
+holder_write(_Atomic uint64_t at[2], const struct tally_holder *h)
+{
+    atomic_store_explicit(&at[0], h->words[0], memory_order_relaxed);
+    atomic_store_explicit(&at[1], h->words[1], memory_order_relaxed);
+}
+
+static inline struct tally_holder
+holder_read(const _Atomic uint64_t at[2])
+{
+    return (struct tally_holder){
+        { atomic_load_explicit(&at[0], memory_order_relaxed),
+          atomic_load_explicit(&at[1], memory_order_relaxed) }
+    };
 }
 
 /* ---- waking ---- */

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "live/cut_watch.h"
+#include "live/give.h"
 
 #define STALL_CHECK_MS 250
 /* Automatic gathering: how long sound waits for the next picture at most. */
@@ -456,6 +457,7 @@ live_hub_start(struct loop *l, const struct live_settings *s,
         return errmsg_sys(err, "live: cannot watch the wake descriptor");
     }
     pass_start(s->io_uring);
+    give_start(l);
     atomic_store(&arena.pages[self].hub, 1);
     after_wake(NULL);
     loop_set_hooks(l, &hooks, NULL);
@@ -478,6 +480,7 @@ live_hub_stop(void)
     timer_stop(hub.loop, &hub.stall_timer);
     io_stop(hub.loop, &hub.wake_io);
     pass_stop();
+    give_stop();
     mem_free(&hub.streams);
     atomic_store(&slot_at(slot_self())->epoch_seen, UINT64_MAX);
     hub.loop = NULL;

@@ -23,6 +23,7 @@
 #include "net/access.h"
 #include "net/conn.h"
 #include "proc/slot.h"
+#include "proc/tally.h"
 
 #define LIVE_NAME_MAX 256 /* bytes of "app/name", NUL included */
 #define LIVE_URL_MAX 1024 /* of an address in statistics, NUL included */
@@ -321,6 +322,9 @@ unsigned live_kick(const struct live_kick *k);
  * for kick_time, ms. */
 unsigned live_kick_viewers(const struct live_kick *k, int64_t kick_time);
 #define LIVE_KICKED "kicked by the operator"
+
+/* Pools that clients share (net/share.h), for the master to register. */
+extern struct tally_pool live_pools[];
 
 struct live_memory_view {
     uint64_t segments, used, retired;

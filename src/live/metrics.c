@@ -23,6 +23,7 @@ refused_name(unsigned i)
         [LIVE_REFUSED_FIGHT] = "replaced_too_often",
         [LIVE_REFUSED_BUSY] = "busy",
         [LIVE_REFUSED_PLAYERS] = "players",
+        [LIVE_REFUSED_SHARE] = "share",
     };
 
     return names[i];
@@ -31,8 +32,8 @@ refused_name(unsigned i)
 static const char *
 lost_name(unsigned i)
 {
-    static const char *const names[] = { "slow", "broken", "kicked",
-                                         "damaged" };
+    static const char *const names[] = { "slow", "broken", "kicked", "damaged",
+                                         "gave" };
 
     return names[i];
 }

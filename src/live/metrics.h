@@ -41,6 +41,7 @@ enum live_refused {
     LIVE_REFUSED_FIGHT,    /* it was replaced too often */
     LIVE_REFUSED_BUSY,     /* another process does not let go of the name */
     LIVE_REFUSED_PLAYERS,  /* it has as many players as the operator allows */
+    LIVE_REFUSED_SHARE,    /* of its address, of sessions or streams */
     LIVE_REFUSED_COUNT
 };
 
@@ -50,6 +51,7 @@ enum live_lost {
     LIVE_LOST_BROKEN,
     LIVE_LOST_KICKED,
     LIVE_LOST_DAMAGED, /* another process wrote to its stream */
+    LIVE_LOST_GAVE,    /* others had its place (live/give.h) */
     LIVE_LOST_COUNT
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "live/give.h"
 #include "live/metrics.h"
 #include "live/rest.h"
 
@@ -99,6 +100,7 @@ player_forget(struct live_player *p)
     metric_add(gauge_of(p), p->app, -1);
     p->hs = NULL;
     list_remove(&p->link);
+    give_note(p->record, NULL);
     record_free(&p->record);
     if (p->turns->busy == p) {
         p->turns->busy = NULL;
@@ -180,15 +182,9 @@ take_record(const struct live_play *what, struct errmsg *err)
                    LIVE_NAME_MAX - 1);
         return NULL;
     }
-    r = record_take(&text);
-    if (r == NULL) {
-        live_count_refused(LIVE_REFUSED_SESSIONS);
-        errmsg_set(err,
-                   "no room for another session: live.max_sessions "
-                   "is %u",
-                   arena.session_count);
-    } else if (what->kind != LIVE_KIND_PUSH &&
-               record_is_too_many(r, what->name)) {
+    r = record_take(&text, err);
+    if (r != NULL && what->kind != LIVE_KIND_PUSH &&
+        record_is_too_many(r, what->name)) {
         record_free(&r);
         live_count_refused(LIVE_REFUSED_PLAYERS);
         errmsg_set(err, "the stream has as many players as the operator "
@@ -210,6 +206,7 @@ live_play(const struct live_play *what, const struct live_player_handlers *h,
     }
     p = mem_zero(sizeof(*p));
     p->record = record;
+    give_note(record, p);
     p->conn = what->conn;
     p->turns = turns_hold(what->beside);
     p->handlers = h;

@@ -201,6 +201,12 @@ claim(struct live_publisher *p, struct errmsg *err)
                           "no room for another stream: live.max_streams "
                           "is %u",
                           arena.stream_count);
+    case STREAM_SHARE:
+        live_count_refused(LIVE_REFUSED_SHARE);
+        return errmsg_set(err,
+                          "your address has its share of live.max_streams, "
+                          "which is %u",
+                          arena.stream_count);
     }
     return -1;
 }
@@ -307,17 +313,8 @@ live_publish(const struct live_publish *what,
     p->deadline = clock_ms() + CLAIM_TIMEOUT_MS;
     timer_init(&p->timer, on_timer);
     later_init(&p->destroy, on_destroy);
-    p->record = record_take(&text);
-    if (p->record == NULL) {
-        live_count_refused(LIVE_REFUSED_SESSIONS);
-        errmsg_set(err,
-                   "no room for another session: live.max_sessions "
-                   "is %u",
-                   arena.session_count);
-        forget(p);
-        return NULL;
-    }
-    if (claim(p, err) != 0) {
+    p->record = record_take(&text, err);
+    if (p->record == NULL || claim(p, err) != 0) {
         forget(p);
         return NULL;
     }

@@ -18,6 +18,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "live/give.h"
+#include "live/metrics.h"
 #include "net/exceptions.h"
 
 /* Pages that the master looks at in one go. */
@@ -47,13 +49,16 @@ plays(const struct record_text *t)
 /* A record with a serial number is seen by all that get a higher one: "plays"
  * is set before it, and the sequence counter says that the rest follows. */
 static void
-fill(struct session_record *r, const struct record_text *t)
+fill(struct session_record *r, const struct record_text *t,
+     const struct tally_holder *h)
 {
     struct session_claim *c = claim_of(r);
     size_t name, room;
 
     atomic_fetch_add(&c->sequence, 1); /* odd: readers wait */
     atomic_store(&c->plays, plays(t));
+    holder_write(c->holder, h);
+    atomic_store(&c->gives, 0);
     do {
         r->serial = atomic_fetch_add(&arena.head->session_serial, 1);
     } while (r->serial == 0); /* which means none */
@@ -83,8 +88,8 @@ note_use(uint32_t at)
     }
 }
 
-struct session_record *
-record_take(const struct record_text *t)
+static struct session_record *
+take_free(const struct record_text *t, const struct tally_holder *h)
 {
     uint32_t count = arena.session_count;
     uint32_t at = arena.session_hint;
@@ -105,10 +110,53 @@ record_take(const struct record_text *t)
             if (atomic_load(&c->sequence) % 2 != 0) {
                 atomic_fetch_add(&c->sequence, 1); /* its writer was killed */
             }
-            fill(&arena.sessions[here], t);
+            fill(&arena.sessions[here], t, h);
             return &arena.sessions[here];
         }
     }
+    return NULL;
+}
+
+static enum share_answer
+ask(const struct record_text *t, const struct tally_holder *h)
+{
+    struct share_want w = { .pool = &live_pools[LIVE_POOL_SESSIONS],
+                            .client = *h,
+                            .size = arena.session_count,
+                            .publishes = t->role != SESSION_PLAYER,
+                            .give = session_give };
+
+    return share_claim(&w);
+}
+
+struct session_record *
+record_take(const struct record_text *t, struct errmsg *err)
+{
+    bool is_relay = t->kind == LIVE_KIND_PULL || t->kind == LIVE_KIND_PUSH;
+    struct tally_holder h = is_relay ? share_self() : share_client(&t->peer);
+    struct session_record *r = NULL;
+
+    switch (ask(t, &h)) {
+    case SHARE_GRANTED:
+        r = take_free(t, &h);
+        if (r != NULL) {
+            return r;
+        }
+        tally_leave(&live_pools[LIVE_POOL_SESSIONS], &h);
+        break;
+    case SHARE_OVER:
+        live_count_refused(LIVE_REFUSED_SHARE);
+        errmsg_set(err,
+                   "your address has its share of live.max_sessions, which is "
+                   "%u",
+                   arena.session_count);
+        return NULL;
+    case SHARE_FULL:
+        break;
+    }
+    live_count_refused(LIVE_REFUSED_SESSIONS);
+    errmsg_set(err, "no room for another session: live.max_sessions is %u",
+               arena.session_count);
     return NULL;
 }
 
@@ -116,6 +164,9 @@ void
 record_free(struct session_record **r)
 {
     if (*r != NULL) {
+        struct tally_holder h = holder_read(claim_of(*r)->holder);
+
+        tally_leave(&live_pools[LIVE_POOL_SESSIONS], &h);
         arena.session_hint = (uint32_t)(*r - arena.sessions);
         atomic_store(&claim_of(*r)->plays, 0);
         atomic_store(&claim_of(*r)->owner, 0);

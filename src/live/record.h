@@ -17,8 +17,10 @@ struct record_text {
     enum session_role role;
 };
 
-/* NULL when all are taken (live.max_sessions). */
-struct session_record *record_take(const struct record_text *t);
+/* NULL with err, which is counted: its client's share of live.max_sessions is
+ * in use, or all of them are. */
+struct session_record *record_take(const struct record_text *t,
+                                   struct errmsg *err);
 void record_free(struct session_record **r);
 /* The name; only the owner may ask. */
 struct str record_name(const struct session_record *r);

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "live/cuts.h"
+#include "live/give.h"
 #include "live/metrics.h"
 
 #define REPLACE_WINDOW_MS 10000
@@ -125,8 +126,29 @@ record_init(struct stream *s, const struct live_publish *p)
     atomic_store(&s->writer, slot_self_owner());
 }
 
+/* Counts it as its client's, until the master has freed it. */
 static enum stream_answer
-make_stream(const struct live_publish *p, uint64_t hash, struct stream **out)
+ask_for_place(const struct tally_holder *client)
+{
+    struct share_want w = { .pool = &live_pools[LIVE_POOL_STREAMS],
+                            .client = *client,
+                            .size = arena.stream_count,
+                            .give = stream_on_hold_gives };
+
+    switch (share_claim(&w)) {
+    case SHARE_GRANTED:
+        return STREAM_YOURS;
+    case SHARE_OVER:
+        return STREAM_SHARE;
+    case SHARE_FULL:
+        break;
+    }
+    return STREAM_NO_ROOM;
+}
+
+static enum stream_answer
+claim_record(const struct live_publish *p, uint64_t hash,
+             const struct tally_holder *client, struct stream **out)
 {
     uint64_t claimed = key_make(STREAM_CLAIMED, slot_self(), hash);
     uint32_t n = names_claim(claimed);
@@ -145,9 +167,29 @@ make_stream(const struct live_publish *p, uint64_t hash, struct stream **out)
         return STREAM_RETRY;
     }
     record_init(&arena.streams[n], p);
+    holder_write(arena.streams[n].holder, client);
     atomic_store(&arena.keys[n], key_make(STREAM_OPEN, 0, hash));
     *out = &arena.streams[n];
     return STREAM_YOURS;
+}
+
+static enum stream_answer
+make_stream(const struct live_publish *p, uint64_t hash, struct stream **out)
+{
+    struct tally_holder client =
+        p->kind == LIVE_KIND_PULL ? share_self() : share_client(&p->peer);
+    enum stream_answer answer = ask_for_place(&client);
+
+    if (answer != STREAM_YOURS) {
+        return answer;
+    }
+    answer = claim_record(p, hash, &client, out);
+    if (answer == STREAM_YOURS) {
+        tally_hand_on(&live_pools[LIVE_POOL_STREAMS], &client);
+    } else {
+        tally_leave(&live_pools[LIVE_POOL_STREAMS], &client);
+    }
+    return answer;
 }
 
 /* ---- records that a process spoilt ---- */
@@ -243,7 +285,6 @@ stream_abandon(struct stream *s)
 {
     slot_owner self = slot_self_owner();
     uint32_t cuts = atomic_exchange(&s->cuts, SEGMENT_NONE);
-    int64_t now = clock_ms();
 
     if (cuts != SEGMENT_NONE) {
         segment_retire(cuts, stream_number(s));
@@ -251,9 +292,17 @@ stream_abandon(struct stream *s)
     log_limited(LOG_ERROR,
                 "stream %.*s: its record was damaged, it ends and is made anew",
                 STR_ARGS(stream_name(s)));
+    atomic_compare_exchange_strong(&s->writer, &self, 0);
+    stream_give(s);
+}
+
+void
+stream_give(struct stream *s)
+{
+    int64_t now = clock_ms();
+
     atomic_store(&s->hold_until, now);
     atomic_store(&s->owed_until, now);
-    atomic_compare_exchange_strong(&s->writer, &self, 0);
     wake_slot(0, stream_number(s)); /* the master ends it */
 }
 

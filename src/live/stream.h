@@ -21,6 +21,7 @@ enum stream_answer {
     STREAM_RETRY,   /* another process is changing it: ask again in a
                        millisecond */
     STREAM_NO_ROOM, /* live.max_streams */
+    STREAM_SHARE,   /* its client has its share of them */
 };
 
 /* The open stream of that name, or NULL. */
@@ -60,6 +61,9 @@ struct stream_words stream_words(struct stream *s);
 /* The writer leaves a stream that is not whole: the master ends it at once,
  * whoever watches it or asks for it. */
 void stream_abandon(struct stream *s);
+
+/* One that is on hold ends now. */
+void stream_give(struct stream *s);
 
 bool stream_is_live(struct stream *s);
 /* Whether it has no publisher and its hold is over: players that have all of it

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "live/cut.h"
+#include "live/give.h"
 #include "live/metrics.h"
 #include "live/record.h"
 #include "live/stream.h"
@@ -276,6 +277,7 @@ housekeep(void)
     for (uint32_t i = 0; i < arena.stream_count; i++) {
         struct stream *s = &arena.streams[i];
         uint64_t key = atomic_load(&arena.keys[i]);
+        struct tally_holder holder = holder_read(s->holder);
         int64_t left = -1;
 
         if (key_state(key) == STREAM_OPEN) {
@@ -284,6 +286,7 @@ housekeep(void)
             left = LOOK_AGAIN_MS;
             if (is_seen(s, oldest)) {
                 names_release(i);
+                tally_leave_nobody(&live_pools[LIVE_POOL_STREAMS], &holder);
                 left = -1;
             }
         } else if (is_claimed_by_nobody(key)) {

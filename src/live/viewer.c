@@ -31,6 +31,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "live/give.h"
 #include "live/metrics.h"
 #include "live/record.h"
 #include "live/stream.h"
@@ -109,6 +110,13 @@ static void
 let_go(uint32_t n, slot_owner owner)
 {
     change(n, owner, word_of(OWNER_GONE, 0));
+}
+
+bool
+viewer_give(uint32_t n, slot_owner owner)
+{
+    return slot_owner_number(owner) == OWNER_VIEWER &&
+           change(n, owner, word_of(OWNER_GONE, 0));
 }
 
 /* ---- the table ---- */
@@ -282,11 +290,10 @@ take_record(const struct live_viewer *v)
                                 .peer = v->peer,
                                 .kind = v->kind,
                                 .role = SESSION_PLAYER };
-    struct session_record *r = record_take(&text);
+    struct errmsg err;
+    struct session_record *r = record_take(&text, &err);
 
-    if (r == NULL) {
-        live_count_refused(LIVE_REFUSED_SESSIONS);
-    } else if (record_is_too_many(r, v->name)) {
+    if (r != NULL && record_is_too_many(r, v->name)) {
         live_count_refused(LIVE_REFUSED_PLAYERS);
         record_free(&r);
     }
@@ -300,13 +307,17 @@ become_viewer(struct session_record *r, const struct live_viewer *v)
     uint32_t n = (uint32_t)(r - arena.sessions);
     uint32_t lasts =
         v->lasts < LIVE_VIEWER_MAX ? v->lasts : (uint32_t)LIVE_VIEWER_MAX;
+    struct tally_holder holder;
 
     atomic_store(&r->viewer[0], v->id.words[0]);
     atomic_store(&r->viewer[1], v->id.words[1]);
     atomic_store(&r->lasts, lasts);
     atomic_store(&r->until_ms, clock_ms() + lasts);
     atomic_store(&r->kicked_until, 0);
+    atomic_store(&r->requests, 0);
     atomic_store(&arena.claims[n].owner, word_of(OWNER_VIEWER, r->serial));
+    holder = holder_read(arena.claims[n].holder);
+    tally_hand_on(&live_pools[LIVE_POOL_SESSIONS], &holder);
 }
 
 static struct found
@@ -339,6 +350,9 @@ count(struct found found, uint64_t video, uint64_t audio)
 
     lasts = lasts < LIVE_VIEWER_MAX ? lasts : (uint32_t)LIVE_VIEWER_MAX;
     atomic_store_explicit(&r->until_ms, now + lasts, memory_order_relaxed);
+    if (atomic_load_explicit(&r->requests, memory_order_relaxed) < 2) {
+        atomic_fetch_add_explicit(&r->requests, 1, memory_order_relaxed);
+    }
     meter_add_shared(&r->meter, now, video, audio);
 }
 
@@ -471,6 +485,16 @@ is_seen(uint32_t epoch, uint64_t oldest)
 }
 
 static void
+set_free(uint32_t n, slot_owner owner)
+{
+    struct tally_holder holder = holder_read(arena.claims[n].holder);
+
+    if (atomic_compare_exchange_strong(&arena.claims[n].owner, &owner, 0)) {
+        tally_leave_nobody(&live_pools[LIVE_POOL_SESSIONS], &holder);
+    }
+}
+
+static void
 look_at(uint32_t n, slot_owner owner, uint64_t oldest)
 {
     struct session_record *r = &arena.sessions[n];
@@ -492,7 +516,7 @@ look_at(uint32_t n, slot_owner owner, uint64_t oldest)
         break;
     case OWNER_RETIRED:
         if (is_seen(above(owner), oldest)) {
-            atomic_compare_exchange_strong(&arena.claims[n].owner, &owner, 0);
+            set_free(n, owner);
         }
         break;
     }

@@ -53,6 +53,10 @@ enum live_viewer_answer live_viewer_came(const struct live_viewer *v,
 bool live_viewer_took(struct live_viewer_id id, struct str name, uint64_t video,
                       uint64_t audio);
 
+/* Ends the viewer that record n is by that word, for others; false: it is none
+ * any more. */
+bool viewer_give(uint32_t n, slot_owner owner);
+
 /* ---- the master ---- */
 
 /* Bytes of the table for so many sessions. */

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "net/metrics.h"
 #include "net/tls.h"
+#include "net/share.h"
 #include "proc/census.h"
 
 #define READ_SIZE 65536 /* bytes read at once, by all connections */
@@ -419,9 +420,11 @@ conn_set_user_timeout(struct conn *c, int64_t ms)
 uint64_t
 conn_census(const struct addr *peer)
 {
-    struct str client = addr_client(peer);
+    struct tally_holder client = share_prefix(peer);
 
-    return client.len == 0 ? 0 : hash_str(client) | 1;
+    return peer->family == AF_INET || peer->family == AF_INET6
+               ? hash_str(str_of(&client, sizeof(client))) | 1
+               : 0;
 }
 
 void

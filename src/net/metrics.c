@@ -6,8 +6,11 @@
 #include "net/metrics.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "net/proxy_accept.h"
+#include "proc/metric_text.h"
+#include "proc/tally.h"
 
 /* Errors of accept(2). */
 static const struct {
@@ -124,6 +127,51 @@ move_name(unsigned i)
     return i == NET_MOVE_GIVEN ? "given" : "taken";
 }
 
+/* ---- pools ---- */
+
+static const char *
+pool_name(unsigned i)
+{
+    return tally_name(i);
+}
+
+static const char *
+pool_refusal(unsigned i)
+{
+    return i == 0 ? "share" : "full";
+}
+
+static void
+tell_pools(const struct metric *m, struct metric_out *out, bool used)
+{
+    struct tally_view v;
+
+    for (uint32_t i = 1; tally_look(i, &v); i++) {
+        char label[64];
+
+        snprintf(label, sizeof(label), "pool=\"%s\"", v.name);
+        if (v.size > 0) {
+            metric_tell(out, m, label, used ? v.used : v.size);
+        }
+    }
+}
+
+static void
+collect_sizes(const struct metric *m, struct metric_out *out)
+{
+    tell_pools(m, out, false);
+}
+
+static void
+collect_used(const struct metric *m, struct metric_out *out)
+{
+    tell_pools(m, out, true);
+}
+
+#define POOL                           \
+    {                                  \
+        "pool", pool_name, TALLY_POOLS \
+    }
 #define LISTENER                                 \
     {                                            \
         NULL, metric_listener_name, METRIC_NAMES \
@@ -224,6 +272,36 @@ struct metric net_metrics[] = {
         .help = "Connections that a process gave to another one, and that "
                 "one took.",
         .labels = { { "direction", move_name, NET_MOVES } },
+    },
+    [NET_POOL_SIZE] = {
+        .name = "weir_pool_size",
+        .help = "The size of each pool that clients share, and that is in "
+                "use.",
+        .type = METRIC_GAUGE,
+        .labels = { { .name = "pool" } },
+        .collect = collect_sizes,
+    },
+    [NET_POOL_USED] = {
+        .name = "weir_pool_used",
+        .help = "How much of it is in use; of pools that each process has, by "
+                "the process that uses most.",
+        .type = METRIC_GAUGE,
+        .labels = { { .name = "pool" } },
+        .collect = collect_used,
+    },
+    [NET_POOL_REFUSED] = {
+        .name = "weir_pool_refused_total",
+        .help = "Refusals of what clients share: an address has its share of "
+                "a pool, or the pool is full.",
+        .labels = { POOL, { "reason", pool_refusal, 2 } },
+        .sparse = true,
+    },
+    [NET_POOL_GAVE] = {
+        .name = "weir_pool_gave_total",
+        .help = "Things that were ended so that others, or newer ones of "
+                "their client, have their place in a pool.",
+        .labels = { POOL },
+        .sparse = true,
     },
     METRIC_END,
 };

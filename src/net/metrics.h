@@ -26,6 +26,10 @@ enum {
     NET_UNSENT_CUT, /* the same */
     NET_PUMPS,      /* net/tls_pump.h */
     NET_MOVED,      /* enum net_move */
+    NET_POOL_SIZE,  /* of a pool (net/share.h), by its number; what follows */
+    NET_POOL_USED,
+    NET_POOL_REFUSED, /* number; 0 the client has its share, 1 it is full */
+    NET_POOL_GAVE,
 };
 
 enum net_rejected {

@@ -92,8 +92,8 @@ refused(enum channel_refusal why)
 static enum channel_refusal
 refusal_of(enum engine_error e)
 {
-    return e == ENGINE_FULL ? CHANNEL_REFUSED_SESSIONS
-                            : (enum channel_refusal)e;
+    return e == ENGINE_FULL || e == ENGINE_SHARE ? CHANNEL_REFUSED_SESSIONS
+                                                 : (enum channel_refusal)e;
 }
 
 static void
@@ -177,11 +177,6 @@ objection(const struct channel *c, const struct channel_ask *a,
     }
     if (c->draining) {
         return "weir stops";
-    }
-    if (a->query.sid.len == 0 &&
-        engine_sessions(c->engine) >= c->sessions_max) {
-        refused(CHANNEL_REFUSED_SESSIONS);
-        return "there are as many sessions as max_sessions allows";
     }
     if (a->query.sid.len == 0 && c->poll_count >= HELD_MAX &&
         str_eq(a->query.transport, STR("polling"))) {

@@ -77,6 +77,7 @@ channel_pack_ask(struct pack *out, const struct channel_ask *a)
     pack_text(out, a->endpoint);
     pack_flag(out, a->plain);
     addr_pack(out, &a->client.address);
+    share_pack(out, &a->client.holder);
     pack_flag(out, a->client.secure);
     pack_text(out, a->client.user);
     pack_u32(out, a->client.generation);
@@ -99,6 +100,7 @@ channel_unpack_ask(struct unpack *in, struct channel_ask *a)
     a->endpoint = unpack_short(in, CHANNEL_TEXT);
     a->plain = unpack_flag(in);
     addr_unpack(in, &a->client.address);
+    a->client.holder = share_unpack(in);
     a->client.secure = unpack_flag(in);
     a->client.user = unpack_short(in, CHANNEL_TEXT);
     a->client.generation = unpack_u32(in);

@@ -134,6 +134,7 @@ ask_of(const struct sio_front *f, struct http_request *r, bool plain)
         .endpoint = f->endpoint.name,
         .plain = plain,
         .client = { .address = r->client,
+                    .holder = share_client(&r->client),
                     .secure = str_eq(r->scheme, STR("https")),
                     .user = str_first(r->user, CHANNEL_TEXT),
                     .generation = f->generation },

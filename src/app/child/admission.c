@@ -12,6 +12,7 @@
 #include "http/refusal.h"
 #include "net/access.h"
 #include "net/exceptions.h"
+#include "net/share.h"
 #include "proc/census.h"
 
 static struct {
@@ -26,6 +27,7 @@ admission_start(const struct worker *w)
 
     admission.limits = s;
     admission.exempt = access_parse(w->pool, s->exempt.items, s->exempt.count);
+    share_start(admission.exempt, s->ipv4_prefix, s->ipv6_prefix);
 }
 
 /* The operator's exception for this client counts, or else the settings. */

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "config.h"
 #include "live/live.h"
+#include "net/share.h"
 #include "proc/slot.h"
 
 static int64_t
@@ -364,10 +365,8 @@ on_config(struct control_call *call)
 }
 
 static const struct control_column limit_columns[] = {
-    { "name", 24 },
-    { "used", 14 },
-    { "limit", 0 },
-    { NULL, 0 },
+    { "name", 28 },    { "used", 14 }, { "limit", 14 },
+    { "largest", 24 }, { "holds", 0 }, { NULL, 0 },
 };
 
 static void
@@ -377,6 +376,29 @@ show_limit(struct control_call *call, const char *name, int64_t used,
     control_cell(call, str_from(name));
     control_cell_int(call, used);
     control_cell_int(call, limit);
+    control_cell(call, STR("-"));
+    control_cell_int(call, 0);
+}
+
+/* Pools that clients share. */
+static void
+show_pools(struct control_call *call)
+{
+    struct tally_view v;
+    char largest[SHARE_TEXT];
+
+    for (uint32_t i = 1; tally_look(i, &v); i++) {
+        if (v.size == 0) {
+            continue; /* nobody here has it */
+        }
+        control_cell(call, str_from(v.name));
+        control_cell_int(call, v.used);
+        control_cell_int(call, v.size);
+        control_cell(call, v.holds == 0
+                               ? STR("-")
+                               : str_from(share_text(&v.largest, largest)));
+        control_cell_int(call, v.holds);
+    }
 }
 
 static int64_t
@@ -423,8 +445,7 @@ on_limits(struct control_call *call)
                most_connections(s->worker_connections), s->worker_connections);
     show_limit(call, "live.memory", (int64_t)v.used * v.segment_size,
                (int64_t)v.segments * v.segment_size);
-    show_limit(call, "live.max_streams", v.streams, s->live.max_streams);
-    show_limit(call, "live.max_sessions", v.sessions, s->live.max_sessions);
+    show_pools(call);
     show_limit(call, "max_generations",
                old_generations_count(control_master(call)), s->max_generations);
     show_limit(call, "processes", add_slots().processes, slots_count());

@@ -315,6 +315,7 @@ bury(struct child *c, int status)
     bus_sweep(c->slot);
     metric_sweep(c->slot);
     census_sweep(c->slot);
+    tally_sweep(c->slot);
     c->all->calls->sweep(c->all->arg, c->slot);
     slot_release(c->slot);
     c->pid = 0;

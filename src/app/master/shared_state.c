@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "live/live.h"
 #include "net/exceptions.h"
+#include "net/share.h"
 #include "net/tls_ticket.h"
 #include "proc/bus.h"
 #include "proc/census.h"
@@ -32,6 +33,8 @@
 #include "proc/refused.h"
 #include "proc/rpc.h"
 #include "proc/slot.h"
+#include "proc/tally.h"
+#include "sio/engine/engine.h"
 
 #define SLOT_FILES 3    /* descriptors of a slot: eventfd and mailbox */
 #define ROOM_FILES 1024 /* beside those and those of connections */
@@ -143,11 +146,14 @@ count_slots(const struct generation *g, const struct module *const *table)
 static int
 share(const struct module *const *table, struct errmsg *err)
 {
-    if (rpc_register(channel_methods, err) == -1) {
+    if (tally_register(live_pools, err) == -1 ||
+        tally_register(engine_pools, err) == -1 ||
+        rpc_register(channel_methods, err) == -1) {
         return -1;
     }
     for (size_t i = 0; table[i] != NULL; i++) {
-        if (rpc_register(table[i]->methods, err) == -1 ||
+        if (tally_register(table[i]->pools, err) == -1 ||
+            rpc_register(table[i]->methods, err) == -1 ||
             (table[i]->share != NULL && table[i]->share(err) == -1)) {
             return errmsg_prefix(err, "%s: ", table[i]->name);
         }
@@ -178,6 +184,7 @@ shared_state_create(const struct generation *g,
         refused_create(err) == -1 || tls_tickets_create(err) == -1 ||
         rate_limit_create((size_t)s->limits.keys, err) == -1 ||
         census_create((size_t)s->limits.keys, slots, err) == -1 ||
+        tally_create((size_t)s->limits.keys, slots, err) == -1 ||
         exceptions_create(err) == -1) {
         return -1;
     }
@@ -222,6 +229,8 @@ shared_state_learn(const struct generation *g,
 {
     metrics_learn(g);
     allow_holds(g->settings);
+    share_start(NULL, g->settings->limits.ipv4_prefix,
+                g->settings->limits.ipv6_prefix);
     for (size_t i = 0; table[i] != NULL; i++) {
         if (table[i]->learn != NULL) {
             table[i]->learn(g->settings, g->number);
@@ -241,6 +250,7 @@ shared_state_destroy(void)
     recent_log_destroy();
     node_state_destroy();
     exceptions_destroy();
+    tally_destroy();
     census_destroy();
     rate_limit_destroy();
     life_destroy();

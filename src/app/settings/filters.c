@@ -287,8 +287,9 @@ settings_check_rate(const void *settings, struct errmsg *err)
 const struct conf_key settings_limits_keys[] = {
     ROW(limits_settings, connections_per_address, CONF_INT, .min = 0,
         .max = 60000, .preset = "256",
-        .help = "Connections of one address (IPv6: of its first 64 bits), of "
-                "all protocols; more are closed at once; 0: any number."),
+        .help =
+            "Connections of one address (its first bits, see ipv6_prefix), of "
+            "all protocols; more are closed at once; 0: any number."),
     ROW(limits_settings, incomplete_per_address, CONF_INT, .min = 0,
         .max = 60000, .preset = "32",
         .help = "How many of them may be without a whole request head or "
@@ -298,6 +299,12 @@ const struct conf_key settings_limits_keys[] = {
         .help = "Rules \"allow|deny ADDRESS\", the first that matches "
                 "counts: who is allowed is not limited, as load balancers "
                 "should be."),
+    ROW(limits_settings, ipv4_prefix, CONF_INT, .min = 8, .max = 32,
+        .preset = "32",
+        .help = "So many bits of an IPv4 address are one client, for limits of "
+                "an address, rate and shares of pools."),
+    ROW(limits_settings, ipv6_prefix, CONF_INT, .min = 16, .max = 128,
+        .preset = "64", .help = "The same of an IPv6 address."),
     ROW(limits_settings, keys, CONF_INT, .min = 512, .max = 16777216,
         .preset = "65536", .change = CONF_RESTART,
         .help = "Clients that can be told apart at once, here and by rate."),

@@ -260,9 +260,10 @@ struct error_log_settings {
 };
 
 struct limits_settings {
-    int64_t connections_per_address; /* 0: any */
-    int64_t incomplete_per_address;  /* 0: any */
-    struct conf_strings exempt;      /* access rules */
+    int64_t connections_per_address;  /* 0: any */
+    int64_t incomplete_per_address;   /* 0: any */
+    struct conf_strings exempt;       /* access rules */
+    int64_t ipv4_prefix, ipv6_prefix; /* bits */
     int64_t keys;
 };
 

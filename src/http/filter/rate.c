@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "http/filter/filter.h"
 #include "net/exceptions.h"
+#include "net/share.h"
 
 #define PER_MAX 1000000 /* a rate's number */
 
@@ -89,29 +90,35 @@ rate_check_key(struct str s, struct errmsg *err)
 
 /* ---- the filter ---- */
 
+static uint64_t
+hash_of_client(const struct exchange *x)
+{
+    struct tally_holder client = share_prefix(&x->pub.client);
+
+    return hash_str(str_of(&client, sizeof(client)));
+}
+
 /* Under which name this request is counted. */
 static uint64_t
 key_of(struct exchange *x, const struct http_rate *rate)
 {
     enum rate_key kind = rate->key;
-    struct str value = STR_NONE;
+    uint64_t value = 0;
 
     if (kind == RATE_HEADER) {
         const struct str *sent = http_header(&x->pub, rate->header.ptr);
 
         if (sent != NULL) {
-            value = *sent;
+            value = hash_str(*sent);
         } else {
             kind = RATE_ADDRESS;
         }
     }
     if (kind == RATE_ADDRESS) {
-        value = addr_client(&x->pub.client);
+        value = hash_of_client(x);
     }
 
-    uint64_t parts[] = { hash_str(rate->identity), (uint64_t)kind,
-                         kind == RATE_ADDRESS ? x->pub.client.family : 0,
-                         hash_str(value) };
+    uint64_t parts[] = { hash_str(rate->identity), (uint64_t)kind, value };
 
     return hash_str(str_of(parts, sizeof(parts)));
 }
@@ -193,8 +200,7 @@ http_rate_exceeded(struct exchange *x)
         return false;
     }
 
-    uint64_t parts[] = { hash_str(STR("exception")),
-                         hash_str(addr_client(&x->pub.client)) };
+    uint64_t parts[] = { hash_str(STR("exception")), hash_of_client(x) };
 
     rule = (struct rate_limit_rule){ e->interval_us, e->most };
     rate_limit_take(hash_str(str_of(parts, sizeof(parts))), &rule, clock_us(),

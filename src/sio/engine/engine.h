@@ -28,7 +28,7 @@
 #define SIO_ENGINE_ENGINE_H
 
 #include "base/buf.h"
-#include "net/addr.h"
+#include "net/share.h"
 #include "ws/ws.h"
 
 #define ENGINE_ID 28 /* characters of a session id, at most */
@@ -79,6 +79,7 @@ struct engine_protocol {
  * filters of its location. */
 struct engine_client {
     struct addr address;
+    struct tally_holder holder; /* by which its sessions are counted */
     bool secure;
     struct str user;     /* authenticated; may be empty */
     uint32_t generation; /* of the worker that let it in */
@@ -105,6 +106,7 @@ struct engine *engine_new(struct loop *l, struct ws_host *ws,
 /* Ends all sessions. */
 void engine_free(struct engine **e, enum session_end why);
 size_t engine_sessions(const struct engine *e);
+extern struct tally_pool engine_pools[]; /* for the master to register */
 /* In the order of their numbers; each may end the session that it is given. */
 void engine_each(struct engine *e, void (*each)(void *arg, struct session *s),
                  void *arg);
@@ -125,10 +127,12 @@ enum engine_error {
     ENGINE_BAD_REQUEST,
     ENGINE_FORBIDDEN,
     ENGINE_BAD_VERSION,
-    ENGINE_FULL, /* too many sessions: no error of the protocol */
+    ENGINE_FULL,  /* too many sessions: no error of the protocol, */
+    ENGINE_SHARE, /* nor is this: its client has its share of them */
     ENGINE_OK
 };
-/* Of the answer: 400; 403 for ENGINE_FORBIDDEN, 503 for ENGINE_FULL. */
+/* Of the answer: 400; 403 for ENGINE_FORBIDDEN, 503 for ENGINE_FULL and
+ * ENGINE_SHARE. */
 int engine_error_status(enum engine_error e);
 /* {"code":N,"message":"..."} */
 struct str engine_error_body(enum engine_error e);

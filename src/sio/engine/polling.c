@@ -195,10 +195,11 @@ static void
 open_session(struct engine *e, const struct engine_request *r,
              struct engine_exchange *x)
 {
-    struct session *s = engine_is_full(e) ? NULL : session_new(e, r, false);
+    enum engine_error why = engine_admit(e, r);
+    struct session *s = why == ENGINE_OK ? session_new(e, r, false) : NULL;
 
     if (s == NULL) {
-        refuse(x, ENGINE_FULL);
+        refuse(x, why == ENGINE_OK ? ENGINE_FULL : why);
         return;
     }
     x->opened = true;
@@ -212,6 +213,7 @@ get(struct session *s, struct engine_exchange *x)
 {
     struct session_state *st = s->state;
 
+    engine_used(s);
     if (st->get != NULL) {
         session_end(s, SESSION_PARSE_ERROR); /* the other one is told */
         refuse(x, ENGINE_BAD_REQUEST);

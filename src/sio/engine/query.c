@@ -23,6 +23,7 @@ static const struct {
     ERROR(ENGINE_FORBIDDEN, 4, 403, "Forbidden"),
     ERROR(ENGINE_BAD_VERSION, 5, 400, "Unsupported protocol version"),
     ERROR(ENGINE_FULL, 3, 503, "Too many sessions"),
+    ERROR(ENGINE_SHARE, 3, 503, "Your address has its share of sessions"),
     ERROR(ENGINE_OK, 3, 400, "Bad request"),
 #undef ERROR
 };

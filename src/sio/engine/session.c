@@ -65,6 +65,9 @@ session_count(struct session *s, enum metric_dir dir, size_t bytes)
     const struct metric *sum = &channel_metrics[CHANNEL_BYTES];
     unsigned at = transport_of(s);
 
+    if (dir == METRIC_IN) {
+        engine_used(s);
+    }
     s->packets[dir]++;
     s->bytes[dir] += bytes;
     metric_add(packets, metric_at(packets, dir, at, 0), 1);
@@ -219,6 +222,7 @@ session_new(struct engine *e, const struct engine_request *r, bool websocket)
     struct session_block *b = try_zero(sizeof(*b) + user.len + 1);
 
     if (b == NULL) {
+        engine_give_up(r);
         return NULL;
     }
     struct session *s = &b->session;
@@ -237,10 +241,12 @@ session_new(struct engine *e, const struct engine_request *r, bool websocket)
     st->websocket = websocket;
     timer_init(&st->timer, on_due);
     later_init(&st->later, on_later);
+    list_init(&st->fresh);
     queue_init(&st->queue,
                websocket ? websocket_form(&r->query) : PACKET_PAYLOAD);
     engine_draw_id(e, s->id);
     if (queue_open_packet(s) == -1) {
+        engine_give_up(r);
         mem_free(&b);
         return NULL;
     }

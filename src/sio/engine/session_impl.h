@@ -38,6 +38,7 @@ struct engine {
     size_t count;         /* in the table */
     size_t open;          /* of them SESSION_OPEN */
     struct list sessions; /* all, in the order of their numbers */
+    struct list fresh;    /* of them, those that the client has not used yet */
     uint64_t last_number;
     struct ws_frame *ping, *probe_answer; /* held */
 };
@@ -62,6 +63,7 @@ struct session_state {
     struct engine *engine;
     struct session *next;        /* in its bucket */
     struct list link;            /* of the engine's sessions */
+    struct list fresh;           /* in the engine's */
     struct timer timer;          /* the only one: see session_set_timer() */
     struct later later;          /* to flush, to end, to be freed */
     struct queue queue;          /* what waits */
@@ -94,7 +96,13 @@ session_of(struct session_state *state)
 
 /* ---- engine.c ---- */
 
-bool engine_is_full(const struct engine *e);
+/* Counts a session for the client of r, where it may have one.  ENGINE_OK:
+ * engine_add() takes it over, or engine_give_up() gives it back. */
+enum engine_error engine_admit(struct engine *e,
+                               const struct engine_request *r);
+void engine_give_up(const struct engine_request *r);
+/* Its client has come again. */
+void engine_used(struct session *s);
 /* Writes a new id; it has room for ENGINE_ID + 1. */
 void engine_draw_id(const struct engine *e, char *id);
 /* Gives s its number and its places; engine_remove() takes it off the table. */
@@ -107,7 +115,8 @@ struct session *engine_find_asked(const struct engine *e,
 
 /* ---- session.c ---- */
 
-/* With the open packet in its queue.  NULL: memory is out. */
+/* With the open packet in its queue.  It was admitted; NULL: memory is out, and
+ * that was given up. */
 struct session *session_new(struct engine *e, const struct engine_request *r,
                             bool websocket);
 /* Begins the heartbeat, calls on_open. */

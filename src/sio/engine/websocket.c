@@ -344,6 +344,7 @@ open_session(struct engine *e, const struct engine_request *r, struct conn *c,
     struct ws *w = adopt(e, r, c, h);
 
     if (w == NULL) {
+        engine_give_up(r);
         return;
     }
     struct session *s = session_new(e, r, true);
@@ -399,11 +400,14 @@ engine_upgrade(struct engine *e, const struct engine_request *r, struct conn *c,
         return err;
     }
     if (r->query.sid.len == 0) {
-        if (engine_is_full(e) || ws_host_is_full(e->ws_host)) {
+        if (ws_host_is_full(e->ws_host)) {
             return ENGINE_FULL;
         }
-        open_session(e, r, c, h);
-        return ENGINE_OK;
+        err = engine_admit(e, r);
+        if (err == ENGINE_OK) {
+            open_session(e, r, c, h);
+        }
+        return err;
     }
     struct session *s = engine_find_asked(e, r);
 

@@ -44,7 +44,7 @@ take(const char *name, const char *url)
                                 .stream_id = 3,
                                 .role = SESSION_PUBLISHER };
 
-    return record_take(&text);
+    return record_take(&text, &(struct errmsg){ "" });
 }
 
 struct seen {
@@ -225,7 +225,7 @@ take_as(enum session_role role, enum live_kind kind, const char *name)
                                 .role = role,
                                 .kind = kind };
 
-    return record_take(&text);
+    return record_take(&text, &(struct errmsg){ "" });
 }
 
 static struct session_record *
@@ -349,7 +349,7 @@ change_for_ever(void)
 
         memset(words, (int)letter, letter);
         text.name = text.url = str_of(words, letter);
-        r = record_take(&text);
+        r = record_take(&text, &(struct errmsg){ "" });
         record_free(&r);
     }
 }

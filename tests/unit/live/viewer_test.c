@@ -313,7 +313,7 @@ test_others_are_not_kicked(void **state)
     struct record_text text = { .name = STR("live/a"), .role = SESSION_PLAYER };
 
     (void)state;
-    assert_non_null(record_take(&text));
+    assert_non_null(record_take(&text, &(struct errmsg){ "" }));
     assert_int_equal(kick_stream("live/a"), 0);
     assert_int_equal(sessions().count, 1);
 }
