@@ -146,9 +146,12 @@ finish(struct viewing *v, const char *reason)
 static void
 answer_error(struct viewing *v, int status, const char *reason)
 {
-    struct str head =
-        http_head(v->request, status, "text/plain; charset=utf-8");
+    struct str head;
 
+    if (status == 503) {
+        http_set_header(v->request, "Retry-After", STR("1"));
+    }
+    head = http_head(v->request, status, "text/plain; charset=utf-8");
     live_stop_playing(&v->player);
     http_note(v->request, "%s", reason);
     if (conn_write(v->conn, head.ptr, head.len) != 0 ||

@@ -33,6 +33,7 @@ struct endless {
     struct live_viewer viewer;
     bool started;
     enum live_viewer_answer counted;
+    struct errmsg why; /* FULL */
     uint64_t word;         /* of the run that it began with */
     uint32_t header;       /* the same */
     uint64_t next;         /* cut, whose part is sent next */
@@ -79,8 +80,7 @@ refuse(struct endless *e)
         asked_refuse(e->asked, 403, HLS_REFUSED_KICKED, LIVE_KICKED);
         break;
     case LIVE_VIEWER_FULL:
-        asked_refuse(e->asked, 503, HLS_REFUSED_FULL,
-                     "there are as many players as may be");
+        asked_refuse(e->asked, 503, HLS_REFUSED_FULL, e->why.text);
         break;
     }
 }
@@ -110,7 +110,7 @@ is_counted(struct endless *e, const struct live_cuts *c, uint64_t video,
 
     e->viewer.lasts =
         (uint32_t)(lasts < LIVE_VIEWER_MAX ? lasts : LIVE_VIEWER_MAX);
-    e->counted = live_viewer_came(&e->viewer, video, audio);
+    e->counted = live_viewer_came(&e->viewer, video, audio, &e->why);
     if (e->counted == LIVE_VIEWER_KICKED) {
         http_note(e->asked->request, "%s", LIVE_KICKED);
     }

@@ -112,20 +112,20 @@ viewer_came(struct asked *a, const struct live_cuts *c)
         .kind = LIVE_KIND_HLS,
         .lasts = lasts(c),
     };
+    struct errmsg why = { "" };
 
     if (!a->has_viewer) {
         a->viewer = viewer_of_client(&a->request->client);
         a->has_viewer = true;
     }
     v.id = a->viewer;
-    switch (live_viewer_came(&v, 0, 0)) {
+    switch (live_viewer_came(&v, 0, 0, &why)) {
     case LIVE_VIEWER_COUNTED:
         break;
     case LIVE_VIEWER_KICKED:
         return asked_refuse(a, 403, HLS_REFUSED_KICKED, LIVE_KICKED);
     case LIVE_VIEWER_FULL:
-        return asked_refuse(a, 503, HLS_REFUSED_FULL,
-                            "there are as many players as may be");
+        return asked_refuse(a, 503, HLS_REFUSED_FULL, why.text);
     }
     return HTTP_PASS;
 }

@@ -283,18 +283,19 @@ enter_into(uint32_t bucket, uint32_t record)
 
 /* A record of this process for a new viewer; NULL: it is not let in. */
 static struct session_record *
-take_record(const struct live_viewer *v)
+take_record(const struct live_viewer *v, struct errmsg *why)
 {
     struct record_text text = { .name = v->name,
                                 .url = v->url,
                                 .peer = v->peer,
                                 .kind = v->kind,
                                 .role = SESSION_PLAYER };
-    struct errmsg err;
-    struct session_record *r = record_take(&text, &err);
+    struct session_record *r = record_take(&text, why);
 
     if (r != NULL && record_is_too_many(r, v->name)) {
         live_count_refused(LIVE_REFUSED_PLAYERS);
+        errmsg_set(why, "the stream has as many players as the operator "
+                        "allows");
         record_free(&r);
     }
     return r;
@@ -321,9 +322,9 @@ become_viewer(struct session_record *r, const struct live_viewer *v)
 }
 
 static struct found
-enter(const struct live_viewer *v, const struct key *k)
+enter(const struct live_viewer *v, const struct key *k, struct errmsg *why)
 {
-    struct session_record *r = take_record(v);
+    struct session_record *r = take_record(v, why);
     struct found none = { .owner = 0 };
     uint32_t n;
 
@@ -335,6 +336,7 @@ enter(const struct live_viewer *v, const struct key *k)
     if (!enter_into(bucket_of(k->hash, 0), n) &&
         !enter_into(bucket_of(k->hash, 1), n)) {
         live_count_refused(LIVE_REFUSED_SESSIONS);
+        errmsg_set(why, "the table of players is full");
         let_go(n, word_of(OWNER_VIEWER, r->serial));
         return none;
     }
@@ -357,19 +359,21 @@ count(struct found found, uint64_t video, uint64_t audio)
 }
 
 enum live_viewer_answer
-live_viewer_came(const struct live_viewer *v, uint64_t video, uint64_t audio)
+live_viewer_came(const struct live_viewer *v, uint64_t video, uint64_t audio,
+                 struct errmsg *why)
 {
     struct key k = { .id = &v->id, .name = v->name };
     struct found found;
 
     if (v->name.len >= LIVE_NAME_MAX) {
         live_count_refused(LIVE_REFUSED_NAME);
+        errmsg_set(why, "the stream's name is too long");
         return LIVE_VIEWER_FULL;
     }
     k.hash = hash_of(k.id, k.name);
     found = find(&k);
     if (found.owner == 0) {
-        found = enter(v, &k);
+        found = enter(v, &k, why);
     }
     if (found.owner == 0) {
         return LIVE_VIEWER_FULL;

@@ -41,14 +41,16 @@ struct live_viewer {
 enum live_viewer_answer {
     LIVE_VIEWER_COUNTED,
     LIVE_VIEWER_KICKED, /* by the operator, within live.kick_time */
-    LIVE_VIEWER_FULL,   /* live.max_sessions, or the stream has as many players
-                           as the operator allows; counted as refused */
+    LIVE_VIEWER_FULL,   /* live.max_sessions, its client's share of them, or
+                           the stream has as many players as the operator
+                           allows; why is told, and it is counted as refused */
 };
 
 /* In a process with a hub: a request of a viewer.  It is entered where it was
  * not known.  video, audio: bytes of pictures and sound that it is sent. */
 enum live_viewer_answer live_viewer_came(const struct live_viewer *v,
-                                         uint64_t video, uint64_t audio);
+                                         uint64_t video, uint64_t audio,
+                                         struct errmsg *why);
 /* The same for a viewer that is known; false: it is not, or was kicked. */
 bool live_viewer_took(struct live_viewer_id id, struct str name, uint64_t video,
                       uint64_t audio);

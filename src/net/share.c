@@ -254,7 +254,7 @@ reserve(const struct share_want *w)
 }
 
 /* Whether somebody gives way.  The reserve lends a place that comes free a
- * little later. */
+ * little later; where it is too small for that, the next claim finds it. */
 static bool
 others_give(const struct share_want *w, int64_t room)
 {
@@ -264,7 +264,7 @@ others_give(const struct share_want *w, int64_t room)
     bool in_use =
         holds > (uint64_t)w->size / 8 && !share_eq(&largest, &w->client);
 
-    return tally_used(w->pool) <= room + lent + 1 &&
+    return tally_used(w->pool) <= room + (lent > 0 ? lent : 1) &&
            (gives(w, &largest, false) ||
             (in_use && gives(w, &largest, true))) &&
            tally_used(w->pool) <= room + lent;

@@ -33,7 +33,7 @@ test_one_that_nobody_finds(void **state)
     _Atomic uint64_t *table = (_Atomic uint64_t *)(void *)arena.viewers;
 
     (void)state;
-    live_viewer_came(&v, 0, 0);
+    live_viewer_came(&v, 0, 0, &(struct errmsg){ "" });
     for (size_t i = 0; i < viewers_size(SESSIONS) / sizeof(*table); i++) {
         atomic_store(&table[i], 0);
     }

@@ -62,7 +62,7 @@ come(uint64_t n, const char *name)
 {
     struct live_viewer v = viewer(n, name);
 
-    return live_viewer_came(&v, 100, 10);
+    return live_viewer_came(&v, 100, 10, &(struct errmsg){ "" });
 }
 
 static inline bool

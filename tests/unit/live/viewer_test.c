@@ -40,8 +40,8 @@ test_is_a_player_like_others(void **state)
 
     (void)state;
     assert_int_equal(addr_parse_ip(STR("192.0.2.7"), &v.peer), 0);
-    assert_int_equal(live_viewer_came(&v, 100, 10), LIVE_VIEWER_COUNTED);
-    assert_int_equal(live_viewer_came(&v, 200, 20), LIVE_VIEWER_COUNTED);
+    assert_int_equal(live_viewer_came(&v, 100, 10, &(struct errmsg){ "" }), LIVE_VIEWER_COUNTED);
+    assert_int_equal(live_viewer_came(&v, 200, 20, &(struct errmsg){ "" }), LIVE_VIEWER_COUNTED);
     assert_true(take(1, "live/a"));
     seen = sessions();
     assert_int_equal(seen.count, 1);
@@ -103,7 +103,7 @@ test_ends_when_it_does_not_come(void **state)
     (void)state;
     v.lasts = 30;
     come(2, "live/a");
-    live_viewer_came(&v, 0, 0);
+    live_viewer_came(&v, 0, 0, &(struct errmsg){ "" });
     while (sessions().count > 1) {
         viewers_sweep();
         sched_yield();
@@ -295,7 +295,7 @@ test_kicked_with_others(void **state)
     come(1, "live/a");
     come(2, "live/a");
     assert_int_equal(addr_parse_ip(STR("192.0.2.7"), &v.peer), 0);
-    live_viewer_came(&v, 0, 0);
+    live_viewer_came(&v, 0, 0, &(struct errmsg){ "" });
     assert_int_equal(kick_stream("live/c"), 0);
     assert_int_equal(kick_stream("live/a"), 2);
     assert_int_equal(live_kick_viewers(&publishers, 1000000), 0);
