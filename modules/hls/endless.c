@@ -33,7 +33,7 @@ struct endless {
     struct live_viewer viewer;
     bool started;
     enum live_viewer_answer counted;
-    struct errmsg why; /* FULL */
+    struct errmsg why;     /* FULL */
     uint64_t word;         /* of the run that it began with */
     uint32_t header;       /* the same */
     uint64_t next;         /* cut, whose part is sent next */

@@ -23,8 +23,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "net/metrics.h"
-#include "net/tls.h"
 #include "net/share.h"
+#include "net/tls.h"
 #include "proc/census.h"
 
 #define READ_SIZE 65536 /* bytes read at once, by all connections */

@@ -53,7 +53,7 @@ enum {                  /* types of the core; bus_types_new() gives more */
        BUS_STORE_HELLO,
        BUS_STORE_NOTICE,
        BUS_LIVE_GIVE, /* process -> process: live/give.h */
-       BUS_PEERS, /* master -> process: one ended or is READY, see rpc.h */
+       BUS_PEERS,     /* master -> process: one ended or is READY, see rpc.h */
        BUS_MODULE = 64,
        BUS_TYPES = 256
 };

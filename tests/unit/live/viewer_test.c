@@ -40,8 +40,10 @@ test_is_a_player_like_others(void **state)
 
     (void)state;
     assert_int_equal(addr_parse_ip(STR("192.0.2.7"), &v.peer), 0);
-    assert_int_equal(live_viewer_came(&v, 100, 10, &(struct errmsg){ "" }), LIVE_VIEWER_COUNTED);
-    assert_int_equal(live_viewer_came(&v, 200, 20, &(struct errmsg){ "" }), LIVE_VIEWER_COUNTED);
+    assert_int_equal(live_viewer_came(&v, 100, 10, &(struct errmsg){ "" }),
+                     LIVE_VIEWER_COUNTED);
+    assert_int_equal(live_viewer_came(&v, 200, 20, &(struct errmsg){ "" }),
+                     LIVE_VIEWER_COUNTED);
     assert_true(take(1, "live/a"));
     seen = sessions();
     assert_int_equal(seen.count, 1);
