@@ -1,6 +1,7 @@
 """Two servers are restarted one after the other under load: SIGTERM closes a
 listener, two seconds later the process is killed, and another takes its place.
-No answer is 5xx while one of them is up."""
+No answer is 5xx while one of them is up.  HAProxy stands before the same two
+meanwhile, under the same load; the record of the test says how it fared."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import re
@@ -14,6 +15,7 @@ import time
 
 import pytest
 
+from balancer import Haproxy
 from test_upstreams import state
 from upstream_help import CONTROL, EGRESS, LOCATION
 from weir import free_port, wait_for
@@ -55,6 +57,14 @@ while True:
     signal.pause()
 """
 HEALTH = 'health = { path = "/"; interval = "200ms"; rise = 2; fall = 2; };'
+HAPROXY = """
+    balance roundrobin
+    option httpchk GET /
+    option redispatch
+    retries 3
+    retry-on all-retryable-errors
+    default-server check inter 200ms rise 2 fall 2
+"""
 SECONDS = 20
 
 
@@ -113,12 +123,14 @@ class Load(threading.Thread):
                                   text=True, check=True).stdout
 
     def end(self):
-        """(answers, those that were no 2xx)"""
+        """(answers, those that were no 2xx, requests without an answer)"""
         self.join()
         wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", self.out)
-        assert "Socket errors" not in self.out, self.out
+        lost = re.search(r"Socket errors: connect (\d+), read (\d+), "
+                         r"write (\d+), timeout (\d+)", self.out)
         return (int(re.search(r"(\d+) requests in", self.out)[1]),
-                int(wrong[1]) if wrong else 0)
+                int(wrong[1]) if wrong else 0,
+                sum(map(int, lost.groups())) if lost else 0)
 
 
 @pytest.fixture
@@ -130,15 +142,24 @@ def servers():
 
 
 @pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not here")
-def test_a_rolling_restart_loses_no_request(weir, servers, tmp_path):
+def test_a_rolling_restart_loses_no_request(weir, tool, servers, tmp_path,
+                                            record_property):
     items = ", ".join(f'"{s.address}"' for s in servers)
     w = weir(top=f'{EGRESS} {CONTROL} upstreams = ( {{ name = "api"; {HEALTH} '
                  f'servers = ( {items} ); }} );', locations=LOCATION, workers=2)
-    loads = [Load(tmp_path, w.http, method) for method in ("GET", "POST")]
+    haproxy = tool(Haproxy(tmp_path, HAPROXY + "".join(
+        f"    server s{s.port} {s.address}\n" for s in servers)))
+    loads = [Load(tmp_path, port, method) for port in (w.http, haproxy.port)
+             for method in ("GET", "POST")]
     for _ in range(ROUNDS):
         for s in servers:
             s.restart()
             wait_for(lambda: state(w, s) == "up", 10, "the server")
-    for load in loads:
-        answers, wrong = load.end()
-        assert answers > 100 and wrong == 0, (answers, wrong)
+    of_weir, of_haproxy = loads[:2], loads[2:]
+    for load in of_haproxy:
+        record_property("HAProxy: answers, not 2xx, lost", load.end())
+    for load in of_weir:
+        answers, wrong, lost = load.end()
+        record_property("weir: answers, not 2xx, lost", (answers, wrong, lost))
+        assert answers > 100 and wrong == 0 and lost == 0, (answers, wrong,
+                                                            lost)
