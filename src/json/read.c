@@ -16,14 +16,16 @@
 #define MEMBERS_FIRST 64 /* places for names, at first */
 #define NUMBER_TEXT(n) NUMBER_TEXT_(n)
 #define NUMBER_TEXT_(n) #n
+#define LONGEST 4 /* bytes of a character (RFC 3629) */
 
 /* A member's name and the object that it is in. */
 struct member {
     const struct json_value *in; /* NULL: a free place */
     struct str name;
+    size_t hash;
 };
 
-struct reading {
+struct json_reader {
     struct pool *pool;
     /* All names so far, found by their hash: who sends an object with very
      * many of them costs no more than their bytes. */
@@ -32,12 +34,17 @@ struct reading {
     struct json_value *open[JSON_READ_DEPTH]; /* what we are inside of */
     unsigned depth, values;
     struct json_value *root;
-    struct str name; /* of the member whose value comes next */
-    const char *why; /* our own refusal */
-    yajl_handle handle;
-    bool finishing; /* the whole text was read */
-    size_t len;     /* of the text */
-    size_t end;     /* of the outermost value */
+    struct str name;     /* of the member whose value comes next */
+    const char *why;     /* our own refusal */
+    struct errmsg err;   /* of what has failed */
+    yajl_handle handle;  /* owned; NULL: it has ended */
+    size_t base;         /* bytes before this piece */
+    size_t line, column; /* of its beginning, from 1 */
+    size_t end;          /* of the outermost value, in this piece or before */
+    bool fed;            /* something has come */
+    bool finishing;      /* the whole text was read */
+    bool trailed;        /* something stands behind the value */
+    bool failed;
 };
 
 static void *
@@ -62,7 +69,7 @@ parse_free(void *unused, void *p)
 }
 
 static int
-refuse(struct reading *r, const char *why)
+refuse(struct json_reader *r, const char *why)
 {
     r->why = why;
     return 0;
@@ -70,14 +77,17 @@ refuse(struct reading *r, const char *why)
 
 /* The outermost value ends here. */
 static void
-note_end(struct reading *r)
+note_end(struct json_reader *r)
 {
-    r->end = r->finishing ? r->len : yajl_get_bytes_consumed(r->handle);
+    r->end = r->base;
+    if (!r->finishing) {
+        r->end += yajl_get_bytes_consumed(r->handle);
+    }
 }
 
 /* A new value where the reading is; NULL: refused. */
 static struct json_value *
-add(struct reading *r, enum json_kind kind)
+add(struct json_reader *r, enum json_kind kind)
 {
     struct json_value *v, *in;
 
@@ -125,7 +135,7 @@ on_bool(void *arg, int truth)
 static int
 on_number(void *arg, const char *text, size_t n)
 {
-    struct reading *r = arg;
+    struct json_reader *r = arg;
     struct json_value *v;
 
     if (n > JSON_READ_NUMBER) {
@@ -143,7 +153,7 @@ on_number(void *arg, const char *text, size_t n)
 static int
 on_string(void *arg, const unsigned char *text, size_t n)
 {
-    struct reading *r = arg;
+    struct json_reader *r = arg;
     struct json_value *v = add(r, JSON_STRING);
 
     if (v != NULL) {
@@ -153,7 +163,7 @@ on_string(void *arg, const unsigned char *text, size_t n)
 }
 
 static int
-open_value(struct reading *r, enum json_kind kind)
+open_value(struct json_reader *r, enum json_kind kind)
 {
     struct json_value *v;
 
@@ -184,7 +194,7 @@ on_array(void *arg)
 static int
 on_close(void *arg)
 {
-    struct reading *r = arg;
+    struct json_reader *r = arg;
 
     if (--r->depth == 0) {
         note_end(r);
@@ -194,15 +204,15 @@ on_close(void *arg)
 
 /* Where that member is, or would be. */
 static struct member *
-find_member(const struct reading *r, const struct json_value *in,
-            struct str name)
+find_member(const struct json_reader *r, const struct member *sought)
 {
     size_t mask = r->members_size - 1;
-    size_t at = hash_str(name) + (uintptr_t)in / sizeof(*in);
+    size_t at = sought->hash;
 
     while (r->members[at & mask].in != NULL &&
-           (r->members[at & mask].in != in ||
-            !str_eq(r->members[at & mask].name, name))) {
+           (r->members[at & mask].hash != sought->hash ||
+            r->members[at & mask].in != sought->in ||
+            !str_eq(r->members[at & mask].name, sought->name))) {
         at++;
     }
     return &r->members[at & mask];
@@ -210,7 +220,7 @@ find_member(const struct reading *r, const struct json_value *in,
 
 /* Half of the places are free at least. */
 static void
-make_room(struct reading *r)
+make_room(struct json_reader *r)
 {
     struct member *before = r->members;
     size_t count = r->members_size;
@@ -222,7 +232,7 @@ make_room(struct reading *r)
     r->members = mem_zero(r->members_size * sizeof(*r->members));
     for (size_t i = 0; i < count; i++) {
         if (before[i].in != NULL) {
-            *find_member(r, before[i].in, before[i].name) = before[i];
+            *find_member(r, &before[i]) = before[i];
         }
     }
     mem_free(&before);
@@ -231,17 +241,19 @@ make_room(struct reading *r)
 static int
 on_name(void *arg, const unsigned char *text, size_t n)
 {
-    struct reading *r = arg;
-    const struct json_value *in = r->open[r->depth - 1];
+    struct json_reader *r = arg;
+    struct member sought = { r->open[r->depth - 1], str_of(text, n), 0 };
     struct member *m;
 
+    sought.hash =
+        hash_str(sought.name) + (uintptr_t)sought.in / sizeof(*sought.in);
     make_room(r);
-    m = find_member(r, in, str_of(text, n));
+    m = find_member(r, &sought);
     if (m->in != NULL) {
         return refuse(r, "not valid JSON: a name stands twice in an object");
     }
-    r->name = pool_str(r->pool, str_of(text, n));
-    *m = (struct member){ in, r->name };
+    r->name = sought.name = pool_str(r->pool, sought.name);
+    *m = sought;
     r->members_used++;
     return 1;
 }
@@ -313,6 +325,41 @@ json_wrong_space(struct str text)
     return str_find(str_first(text, tab), '\f', 0);
 }
 
+/* Bytes of the escape there, with the other half of a pair; 0: it may go on
+ * behind the end of s. */
+static size_t
+escape_length(struct str s, size_t at)
+{
+    int unit = unit_at(s, at);
+    size_t n = unit < 0 ? 2 : unit >= 0xd800 && unit <= 0xdbff ? 12 : 6;
+
+    if (unit < 0 && at + 6 > s.len &&
+        (at + 1 == s.len || s.ptr[at + 1] == 'u')) {
+        return 0;
+    }
+    return at + n <= s.len ? n : 0;
+}
+
+/* The bytes of a piece that can be judged without those behind it: it ends
+ * neither in a character nor in an escape. */
+static size_t
+whole_length(struct str piece)
+{
+    size_t whole = utf8_length(piece), n;
+    struct str s =
+        str_first(piece, piece.len - whole < LONGEST ? whole : piece.len);
+    size_t at = str_find(s, '\\', 0);
+
+    while (at < s.len) {
+        n = escape_length(s, at);
+        if (n == 0) {
+            return at;
+        }
+        at = str_find(s, '\\', at + n);
+    }
+    return s.len;
+}
+
 /* yajl lets surrogates, overlong forms and more than U+10FFFF pass, and makes
  * one of half a pair. */
 static const char *
@@ -330,75 +377,179 @@ wrong_text(struct str text, size_t *at)
     return *at < text.len ? "not valid JSON: half a surrogate pair" : NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- the life of a reader ---- */
 
-/* yajl takes the beginning of a text behind the value for nothing. */
-static bool
-ends_there(const struct reading *r, struct str text)
+static void
+let_go(struct json_reader *r)
 {
-    size_t i = r->end;
-
-    while (i < text.len && memchr(" \t\r\n", text.ptr[i], 4) != NULL) {
-        i++;
+    if (r->handle != NULL) {
+        yajl_free(r->handle);
+        r->handle = NULL;
     }
-    return i == text.len;
+    mem_free(&r->members);
 }
 
-static bool
-parse(struct reading *r, struct str text, size_t *at)
+static void
+on_pool_free(void *arg)
+{
+    let_go(arg);
+}
+
+static void
+begin(struct json_reader *r, struct pool *pool)
 {
     yajl_alloc_funcs memory = { parse_alloc, parse_resize, parse_free, NULL };
-    yajl_handle h = yajl_alloc(&callbacks, &memory, r);
-    yajl_status status;
 
-    r->handle = h;
-    r->len = text.len;
-    status = yajl_parse(h, (const unsigned char *)text.ptr, text.len);
-    *at = yajl_get_bytes_consumed(h); /* with what is wrong */
-    *at -= *at > 0;
-    r->finishing = true;
-    if (status == yajl_status_ok) {
-        status = yajl_complete_parse(h);
-        *at = text.len;
-    }
-    yajl_free(h);
-    mem_free(&r->members);
-    return status == yajl_status_ok && r->root != NULL && ends_there(r, text);
+    *r = (struct json_reader){
+        .pool = pool, .name = STR_NONE, .line = 1, .column = 1
+    };
+    r->handle = yajl_alloc(&callbacks, &memory, r);
 }
+
+struct json_reader *
+json_reader_new(struct pool *pool)
+{
+    struct json_reader *r = pool_zero(pool, sizeof(*r));
+
+    begin(r, pool);
+    pool_on_free(pool, on_pool_free, r);
+    return r;
+}
+
+/* ---- a piece ---- */
 
 /* For people, as editors count: from 1, in characters. */
 static void
-tell_place(struct errmsg *err, const char *why, struct str text, size_t at)
+count_place(struct json_reader *r, struct str text)
 {
-    size_t line = 1, column = 1;
-
-    for (size_t i = 0; i < at && i < text.len; i++) {
+    for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '\n') {
-            line++;
-            column = 1;
+            r->line++;
+            r->column = 1;
         } else {
-            column += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+            r->column += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
         }
     }
-    errmsg_set(err, "%s (line %zu, column %zu)", why, line, column);
 }
+
+/* at: where it is wrong, in the piece. */
+static void
+fail(struct json_reader *r, struct str piece, size_t at)
+{
+    const char *why = r->why != NULL ? r->why : "not valid JSON";
+
+    count_place(r, str_first(piece, at));
+    errmsg_set(&r->err, "%s (line %zu, column %zu)", why, r->line, r->column);
+    r->failed = true;
+    let_go(r);
+}
+
+/* yajl takes the beginning of a text behind the value for nothing. */
+static bool
+trails(const struct json_reader *r, struct str piece)
+{
+    size_t i = r->end > r->base ? r->end - r->base : 0;
+
+    if (r->root == NULL || r->depth > 0) {
+        return false;
+    }
+    while (i < piece.len && memchr(" \t\r\n", piece.ptr[i], 4) != NULL) {
+        i++;
+    }
+    return i < piece.len;
+}
+
+/* False: it is wrong at *at. */
+static bool
+parse(struct json_reader *r, struct str piece, size_t *at)
+{
+    yajl_status status =
+        yajl_parse(r->handle, (const unsigned char *)piece.ptr, piece.len);
+
+    *at = yajl_get_bytes_consumed(r->handle); /* with what is wrong */
+    *at -= *at > 0;
+    r->trailed |= trails(r, piece);
+    return status == yajl_status_ok;
+}
+
+/* The end of the text, which is the end of this piece. */
+static void
+finish(struct json_reader *r, struct str piece)
+{
+    r->base += piece.len;
+    r->finishing = true;
+    if (yajl_complete_parse(r->handle) != yajl_status_ok || r->root == NULL ||
+        r->trailed) {
+        r->why = r->why != NULL ? r->why : "not valid JSON: it ends too early";
+        fail(r, piece, piece.len);
+        return;
+    }
+    let_go(r);
+}
+
+size_t
+json_reader_feed(struct json_reader *r, struct str piece, bool last)
+{
+    size_t n = last ? piece.len : whole_length(piece), at;
+
+    r->fed |= piece.len > 0;
+    if (r->failed || r->finishing) {
+        return piece.len;
+    }
+    piece = str_first(piece, n);
+    r->why = wrong_text(piece, &at);
+    if (r->why != NULL || !parse(r, piece, &at)) {
+        if (r->why == NULL && last && at == n) {
+            r->why = "not valid JSON: it ends too early";
+        }
+        fail(r, piece, at);
+    } else if (last) {
+        finish(r, piece);
+    } else {
+        count_place(r, piece);
+        r->base += n;
+    }
+    return n;
+}
+
+struct json_reader *
+json_reader_whole(struct pool *pool, struct str text)
+{
+    struct json_reader *r = json_reader_new(pool);
+
+    json_reader_feed(r, text, true);
+    return r;
+}
+
+bool
+json_reader_is_empty(const struct json_reader *r)
+{
+    return !r->fed;
+}
+
+const struct json_value *
+json_reader_end(struct json_reader *r, struct errmsg *err)
+{
+    if (!r->failed && !r->finishing) {
+        json_reader_feed(r, STR_NONE, true);
+    }
+    if (r->failed) {
+        *err = r->err;
+        return NULL;
+    }
+    return r->root;
+}
+
+/* ---- looking at it ---- */
 
 const struct json_value *
 json_read(struct pool *pool, struct str text, struct errmsg *err)
 {
-    struct reading r = { .pool = pool, .name = STR_NONE };
+    struct json_reader r;
 
-    size_t at;
-
-    r.why = wrong_text(text, &at);
-    if (r.why == NULL && parse(&r, text, &at)) {
-        return r.root;
-    }
-    if (r.why == NULL && at == text.len) {
-        r.why = "not valid JSON: it ends too early";
-    }
-    tell_place(err, r.why != NULL ? r.why : "not valid JSON", text, at);
-    return NULL;
+    begin(&r, pool);
+    json_reader_feed(&r, text, true);
+    return json_reader_end(&r, err);
 }
 
 const struct json_value *

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #define JSON_READ_DEPTH 16      /* objects and arrays in one another, at most */
-#define JSON_READ_VALUES 100000 /* of a text: reading it blocks the loop */
+#define JSON_READ_VALUES 100000 /* of a text */
 #define JSON_READ_NUMBER 63     /* bytes of one */
 
 enum json_kind {
@@ -38,9 +38,24 @@ struct json_value {
     struct json_value *next;         /* beside it */
 };
 
+/* A text that is read piece by piece, as the body of a request is
+ * (http_feed.piece).  The tree and the reader lie in the pool. */
+struct json_reader;
+struct json_reader *json_reader_new(struct pool *pool);
+/* Returns how many bytes were taken: a character or an escape that may be cut
+ * at the end waits for the next piece; of the last one all are taken. */
+size_t json_reader_feed(struct json_reader *r, struct str piece, bool last);
+/* Of a text that is there whole. */
+struct json_reader *json_reader_whole(struct pool *pool, struct str text);
+/* Nothing was fed. */
+bool json_reader_is_empty(const struct json_reader *r);
+/* As json_read(), once all was fed. */
+const struct json_value *json_reader_end(struct json_reader *r,
+                                         struct errmsg *err);
+
 /* The value of text; all of it lies in the pool.  Callers bound the text's
- * size first.  NULL with err: a limit or a mistake, with its place: "not valid
- * JSON (line 2, column 7)". */
+ * size first, because reading it takes one turn.  NULL with err: a limit or a
+ * mistake, with its place: "not valid JSON (line 2, column 7)". */
 const struct json_value *json_read(struct pool *pool, struct str text,
                                    struct errmsg *err);
 

@@ -17,16 +17,23 @@
 #include "xml/scan.h"
 
 #define MARK STR("\xef\xbb\xbf") /* byte order */
+/* Bytes that libxml2 is given at once: it moves all that it has not parsed yet
+ * again and again. */
+#define AT_ONCE 4096
 
-struct reading {
+struct xml_reader {
     struct pool *pool;
-    xmlParserCtxt *parser; /* owned */
+    struct xml_scan scan;
+    xmlParserCtxt *parser; /* owned; NULL: it has ended */
     struct xml_element *open[XML_READ_DEPTH];
     struct buf text[XML_READ_DEPTH]; /* of each open element */
     unsigned depth;
     unsigned nodes;
     struct xml_element *root;
-    struct errmsg *err;
+    struct errmsg err;
+    size_t len;   /* bytes so far, without a byte order mark */
+    bool begun;   /* behind a byte order mark */
+    bool ended;   /* nothing more is read */
     bool refused; /* err says why */
 };
 
@@ -39,17 +46,17 @@ str_of_xml(const xmlChar *nul_terminated)
 /* ---- errors ---- */
 
 static void
-refuse(struct reading *r, int line, struct str why)
+refuse(struct xml_reader *r, int line, struct str why)
 {
     if (!r->refused) {
-        errmsg_set(r->err, "line %d: %.*s", line, STR_ARGS(why));
+        errmsg_set(&r->err, "line %d: %.*s", line, STR_ARGS(why));
         r->refused = true;
     }
     xmlStopParser(r->parser);
 }
 
 static void
-refuse_here(struct reading *r, struct str why)
+refuse_here(struct xml_reader *r, struct str why)
 {
     refuse(r, xmlSAX2GetLineNumber(r->parser), why);
 }
@@ -67,7 +74,7 @@ on_xml_error(void *arg, xmlErrorPtr e)
 /* ---- the tree ---- */
 
 static bool
-count(struct reading *r, int nodes)
+count(struct xml_reader *r, int nodes)
 {
     r->nodes += (unsigned)nodes;
     if (r->nodes > XML_READ_NODES) {
@@ -97,7 +104,7 @@ take_attributes(struct pool *pool, int n, const xmlChar **five)
 }
 
 static void
-put(struct reading *r, struct xml_element *e)
+put(struct xml_reader *r, struct xml_element *e)
 {
     struct xml_element *in = r->depth > 0 ? r->open[r->depth - 1] : NULL;
 
@@ -115,7 +122,7 @@ on_xml_open(void *arg, const xmlChar *name, const xmlChar *prefix,
             const xmlChar *space, int spaces, const xmlChar **declared,
             int attributes, int defaulted, const xmlChar **five)
 {
-    struct reading *r = arg;
+    struct xml_reader *r = arg;
     struct xml_element *e;
 
     (void)prefix;
@@ -143,7 +150,7 @@ static void
 on_xml_close(void *arg, const xmlChar *name, const xmlChar *prefix,
              const xmlChar *space)
 {
-    struct reading *r = arg;
+    struct xml_reader *r = arg;
     struct buf *text;
 
     (void)name;
@@ -161,7 +168,7 @@ on_xml_close(void *arg, const xmlChar *name, const xmlChar *prefix,
 static void
 on_xml_text(void *arg, const xmlChar *text, int n)
 {
-    struct reading *r = arg;
+    struct xml_reader *r = arg;
 
     if (!r->refused && r->depth > 0 &&
         buf_add(&r->text[r->depth - 1], text, (size_t)n) == -1) {
@@ -188,50 +195,144 @@ xml_init(void)
 }
 
 static void
-parse(struct reading *r, struct str text)
+let_go(struct xml_reader *r)
 {
-    r->parser = xmlCreateMemoryParserCtxt(text.ptr, (int)text.len);
+    r->ended = true;
+    if (r->parser != NULL) {
+        xmlFreeParserCtxt(r->parser);
+        r->parser = NULL;
+    }
+    for (unsigned i = 0; i < XML_READ_DEPTH; i++) {
+        buf_clear(&r->text[i]);
+    }
+}
+
+static void
+on_pool_free(void *arg)
+{
+    let_go(arg);
+}
+
+static void
+begin(struct xml_reader *r, struct pool *pool)
+{
+    xmlSAXHandler sax = handlers;
+
+    *r = (struct xml_reader){ .pool = pool, .scan = { .mark = STR_NONE } };
+    for (unsigned i = 0; i < XML_READ_DEPTH; i++) {
+        buf_init(&r->text[i], INT_MAX); /* no entity makes it longer */
+    }
+    r->parser = xmlCreatePushParserCtxt(&sax, r, NULL, 0, NULL);
     if (r->parser == NULL) {
-        errmsg_set(r->err, "no memory");
+        errmsg_set(&r->err, "no memory");
+        r->refused = true;
+        let_go(r);
         return;
     }
-    *r->parser->sax = handlers;
-    r->parser->userData = r;
     /* NOENT: or "&amp;" stays a reference in attributes.  There are no
      * entities but the built-in ones that it could put in. */
     xmlCtxtUseOptions(r->parser,
                       XML_PARSE_NONET | XML_PARSE_IGNORE_ENC | XML_PARSE_NOENT);
-    xmlParseDocument(r->parser);
-    if (!r->refused && r->parser->wellFormed != 1) {
+}
+
+struct xml_reader *
+xml_reader_new(struct pool *pool)
+{
+    struct xml_reader *r = pool_zero(pool, sizeof(*r));
+
+    begin(r, pool);
+    pool_on_free(pool, on_pool_free, r);
+    return r;
+}
+
+static void
+parse(struct xml_reader *r, struct str piece, bool last)
+{
+    while (piece.len > 0 && !r->refused) {
+        size_t n = piece.len < AT_ONCE ? piece.len : AT_ONCE;
+
+        xmlParseChunk(r->parser, piece.ptr, (int)n, 0);
+        piece = str_skip(piece, n);
+    }
+    if (last && !r->refused) {
+        xmlParseChunk(r->parser, NULL, 0, 1);
+    }
+    if (last && !r->refused && r->parser->wellFormed != 1) {
         refuse_here(r, STR("not well-formed"));
     }
-    xmlFreeParserCtxt(r->parser);
+    if (last || r->refused) {
+        let_go(r);
+    }
+}
+
+/* The bytes of a byte order mark at the front of the text; -1: that is not
+ * known yet. */
+static ssize_t
+mark_length(struct xml_reader *r, struct str piece, bool last)
+{
+    if (r->begun) {
+        return 0;
+    }
+    if (!last && piece.len < MARK.len) {
+        return -1;
+    }
+    r->begun = true;
+    return str_starts(piece, MARK) ? (ssize_t)MARK.len : 0;
+}
+
+static void
+fail(struct xml_reader *r)
+{
+    r->refused = true;
+    let_go(r);
+}
+
+size_t
+xml_reader_feed(struct xml_reader *r, struct str piece, bool last)
+{
+    ssize_t skip = mark_length(r, piece, last), n;
+
+    if (r->ended || skip == -1) {
+        return r->ended ? piece.len : 0;
+    }
+    piece = str_skip(piece, (size_t)skip);
+    if (piece.len > INT_MAX - r->len || (last && piece.len + r->len == 0)) {
+        errmsg_set(&r->err, last && r->len == 0 ? "the text is empty"
+                                                : "the text is too long");
+        fail(r);
+        return (size_t)skip + piece.len;
+    }
+    n = xml_scan(&r->scan, piece, last, &r->err);
+    if (n == -1) {
+        fail(r);
+        return (size_t)skip + piece.len;
+    }
+    r->len += (size_t)n;
+    parse(r, str_first(piece, (size_t)n), last);
+    return (size_t)(skip + n);
+}
+
+const struct xml_element *
+xml_reader_end(struct xml_reader *r, struct errmsg *err)
+{
+    if (!r->ended) {
+        xml_reader_feed(r, STR_NONE, true);
+    }
+    if (r->refused) {
+        *err = r->err;
+        return NULL;
+    }
+    return r->root;
 }
 
 const struct xml_element *
 xml_read(struct pool *pool, struct str text, struct errmsg *err)
 {
-    struct reading r = { .pool = pool, .err = err };
+    struct xml_reader r;
 
-    if (str_starts(text, MARK)) {
-        text = str_skip(text, MARK.len);
-    }
-    if (text.len == 0 || text.len > INT_MAX) {
-        errmsg_set(err, text.len == 0 ? "the text is empty"
-                                      : "the text is too long");
-        return NULL;
-    }
-    if (xml_scan(text, err) == -1) {
-        return NULL;
-    }
-    for (unsigned i = 0; i < XML_READ_DEPTH; i++) {
-        buf_init(&r.text[i], text.len); /* no entity makes it longer */
-    }
-    parse(&r, text);
-    for (unsigned i = 0; i < XML_READ_DEPTH; i++) {
-        buf_clear(&r.text[i]);
-    }
-    return r.refused ? NULL : r.root;
+    begin(&r, pool);
+    xml_reader_feed(&r, text, true);
+    return xml_reader_end(&r, err);
 }
 
 /* ---- looking at it ---- */

@@ -43,6 +43,17 @@ struct xml_element {
 /* To be called once before a process enters its sandbox. */
 void xml_init(void);
 
+/* A text that is read piece by piece, as the body of a request is
+ * (http_feed.piece).  The tree and the reader lie in the pool. */
+struct xml_reader;
+struct xml_reader *xml_reader_new(struct pool *pool);
+/* Returns how many bytes were taken: what may go on behind the piece waits for
+ * the next one; of the last one all are taken. */
+size_t xml_reader_feed(struct xml_reader *r, struct str piece, bool last);
+/* As xml_read(), once all was fed. */
+const struct xml_element *xml_reader_end(struct xml_reader *r,
+                                         struct errmsg *err);
+
 /* The root element of text; all of it lies in the pool.  Callers bound the
  * text's size first: time and memory are linear in it.  NULL with err, which
  * says the line. */

@@ -14,21 +14,25 @@
 #include "base/utf8.h"
 #include "xml/read.h"
 
+#define LONGEST 4        /* bytes of a character (RFC 3629) */
+#define MARKUP_BEGINS 9  /* bytes that tell what it is: <![CDATA[ */
+#define DECLARATION 8192 /* bytes of one, at most */
+
 static int
-line_of(struct str text, size_t at)
+newlines(struct str text, size_t at)
 {
-    int line = 1;
+    int n = 0;
 
     for (size_t i = 0; i < at; i++) {
-        line += text.ptr[i] == '\n';
+        n += text.ptr[i] == '\n';
     }
-    return line;
+    return n;
 }
 
 /* ---- bytes ---- */
 
 static int
-scan_bytes(struct str text, struct errmsg *err)
+scan_bytes(const struct xml_scan *s, struct str text, struct errmsg *err)
 {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
@@ -37,7 +41,7 @@ scan_bytes(struct str text, struct errmsg *err)
             return errmsg_set(err,
                               "line %d: the character U+%04X cannot stand "
                               "in XML",
-                              line_of(text, i), c);
+                              s->lines + newlines(text, i) + 1, c);
         }
     }
     if (!utf8_valid(text)) {
@@ -94,99 +98,183 @@ scan_declaration(struct str text, struct errmsg *err)
                       (int)(name.len < 40 ? name.len : 40), name.ptr);
 }
 
-/* ---- markup ---- */
-
-/* The bytes from "<" to behind ">", of a start or end tag; counts values. */
-static size_t
-tag_length(struct str tag, size_t *values)
+/* Whether all of it has come, or there is none. */
+static bool
+is_declared(struct str text)
 {
-    char quote = 0;
-
-    *values = 0;
-    for (size_t i = 1; i < tag.len; i++) {
-        char c = tag.ptr[i];
-
-        if (quote != 0) {
-            quote = c == quote ? 0 : quote;
-        } else if (c == '"' || c == '\'') {
-            quote = c;
-            ++*values;
-        } else if (c == '>') {
-            return i + 1;
-        }
-        if (i > XML_READ_TAG || *values > XML_READ_ATTRIBUTES) {
-            return i;
-        }
-    }
-    return tag.len;
+    return !str_starts(text, STR("<?xml")) ||
+           position(text, STR("?>")) < text.len;
 }
 
-/* The bytes up to and with the mark that ends it. */
-static size_t
-until(struct str s, size_t from, struct str mark)
-{
-    size_t n = from + position(str_skip(s, from), mark) + mark.len;
-
-    return n < s.len ? n : s.len;
-}
-
-/* The bytes of the markup at the front of s; 0 with err. */
-static size_t
-markup(struct str s, struct errmsg *err)
-{
-    size_t values, n;
-
-    if (str_starts(s, STR("<!--"))) {
-        return until(s, 4, STR("-->"));
-    }
-    if (str_starts(s, STR("<![CDATA["))) {
-        return until(s, 9, STR("]]>"));
-    }
-    if (str_starts(s, STR("<?"))) {
-        return until(s, 2, STR("?>"));
-    }
-    if (str_starts(s, STR("<!"))) {
-        errmsg_set(err, "document types and declarations are not taken");
-        return 0;
-    }
-    n = tag_length(s, &values);
-    if (n > XML_READ_TAG) {
-        errmsg_set(err, "a tag is longer than %zu bytes", XML_READ_TAG);
-        return 0;
-    }
-    if (values > XML_READ_ATTRIBUTES) {
-        errmsg_set(err, "a tag has more than %d attributes",
-                   XML_READ_ATTRIBUTES);
-        return 0;
-    }
-    return n;
-}
-
+/* 1: on; 0: more has to come first; -1 with err. */
 static int
-scan_markup(struct str text, struct errmsg *err)
-{
-    size_t at = str_find(text, '<', 0);
-
-    while (at < text.len) {
-        size_t n = markup(str_skip(text, at), err);
-
-        if (n == 0) {
-            return errmsg_prefix(err, "line %d: ", line_of(text, at));
-        }
-        at = str_find(text, '<', at + n);
-    }
-    return 0;
-}
-
-int
-xml_scan(struct str text, struct errmsg *err)
+scan_beginning(struct str text, bool last, struct errmsg *err)
 {
     if (str_starts(text, STR("\xfe\xff")) ||
         str_starts(text, STR("\xff\xfe"))) {
         return errmsg_set(err, "the text is UTF-16: only UTF-8 is read");
     }
-    if (scan_bytes(text, err) == -1 || scan_declaration(text, err) == -1) {
+    if (!last && (text.len < MARKUP_BEGINS || !is_declared(text))) {
+        return text.len <= DECLARATION
+                   ? 0
+                   : errmsg_set(err, "line 1: the declaration is too long");
+    }
+    return 1;
+}
+
+/* ---- markup ---- */
+
+static int
+refuse_tag(const struct xml_scan *s, struct errmsg *err)
+{
+    if (s->values > XML_READ_ATTRIBUTES) {
+        return errmsg_set(err, "line %d: a tag has more than %d attributes",
+                          s->tag_line, XML_READ_ATTRIBUTES);
+    }
+    return errmsg_set(err, "line %d: a tag is longer than %zu bytes",
+                      s->tag_line, XML_READ_TAG);
+}
+
+/* On in a start or end tag, to behind its ">"; the bytes of that, or -1 with
+ * err.  Each value is counted, as libxml2 compares each with each. */
+static ssize_t
+pass_tag(struct xml_scan *s, struct str rest, struct errmsg *err)
+{
+    size_t i = 0;
+
+    for (; i < rest.len && s->in_tag; i++) {
+        char c = rest.ptr[i];
+
+        if (s->quote != 0) {
+            s->quote = c == s->quote ? 0 : s->quote;
+        } else if (c == '"' || c == '\'') {
+            s->quote = c;
+            s->values++;
+        } else {
+            s->in_tag = c != '>';
+        }
+        if (++s->length > XML_READ_TAG || s->values > XML_READ_ATTRIBUTES) {
+            return refuse_tag(s, err);
+        }
+    }
+    return (ssize_t)i;
+}
+
+/* On to behind the mark; else only what cannot be the mark's beginning. */
+static ssize_t
+pass_mark(struct xml_scan *s, struct str rest, bool last)
+{
+    size_t at = position(rest, s->mark), kept = s->mark.len - 1;
+
+    if (at < rest.len) {
+        at += s->mark.len;
+        s->mark = STR_NONE;
+        return (ssize_t)at;
+    }
+    if (last) {
+        return (ssize_t)rest.len;
+    }
+    return rest.len > kept ? (ssize_t)(rest.len - kept) : 0;
+}
+
+/* Enters the markup at the "<" in front of rest; the bytes that told which it
+ * is, or -1 with err. */
+static ssize_t
+enter_markup(struct xml_scan *s, struct str rest, struct errmsg *err)
+{
+    static const struct {
+        struct str begin, end;
+    } marks[] = { { { "<!--", 4 }, { "-->", 3 } },
+                  { { "<![CDATA[", 9 }, { "]]>", 3 } },
+                  { { "<?", 2 }, { "?>", 2 } } };
+
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        if (str_starts(rest, marks[i].begin)) {
+            s->mark = marks[i].end;
+            return (ssize_t)marks[i].begin.len;
+        }
+    }
+    if (str_starts(rest, STR("<!"))) {
+        return errmsg_set(
+            err, "line %d: document types and declarations are not taken",
+            s->lines + 1);
+    }
+    s->in_tag = true;
+    s->quote = 0;
+    s->values = 0;
+    s->length = 1;
+    s->tag_line = s->lines + 1;
+    return 1;
+}
+
+/* One step from `at` in the piece; 0: it waits for the next piece. */
+static ssize_t
+scan_step(struct xml_scan *s, struct str piece, size_t at, bool last,
+          struct errmsg *err)
+{
+    struct str rest = str_skip(piece, at);
+    size_t next;
+
+    if (s->mark.len > 0) {
+        return pass_mark(s, rest, last);
+    }
+    if (s->in_tag) {
+        return pass_tag(s, rest, err);
+    }
+    next = str_find(rest, '<', 0);
+    if (next > 0) {
+        return (ssize_t)next;
+    }
+    if (rest.len < MARKUP_BEGINS && !last) {
+        return 0;
+    }
+    return enter_markup(s, rest, err);
+}
+
+/* The bytes that were looked at, or -1 with err. */
+static ssize_t
+scan_markup(struct xml_scan *s, struct str piece, bool last, struct errmsg *err)
+{
+    size_t at = 0;
+    ssize_t n = 1;
+
+    while (at < piece.len && n > 0) {
+        n = scan_step(s, piece, at, last, err);
+        if (n == -1) {
+            return -1;
+        }
+        s->lines += newlines(str_skip(piece, at), (size_t)n);
+        at += (size_t)n;
+    }
+    return (ssize_t)at;
+}
+
+/* Without a character that is cut at its end. */
+static struct str
+whole_characters(struct str piece)
+{
+    size_t whole = utf8_length(piece);
+
+    return piece.len - whole < LONGEST ? str_first(piece, whole) : piece;
+}
+
+ssize_t
+xml_scan(struct xml_scan *s, struct str piece, bool last, struct errmsg *err)
+{
+    if (!s->begun) {
+        int on = scan_beginning(piece, last, err);
+
+        if (on != 1) {
+            return on;
+        }
+    }
+    if (!last) {
+        piece = whole_characters(piece);
+    }
+    if (scan_bytes(s, piece, err) == -1 ||
+        (!s->begun && scan_declaration(piece, err) == -1)) {
         return -1;
     }
-    return scan_markup(text, err);
+    s->begun = true;
+    return scan_markup(s, piece, last, err);
 }

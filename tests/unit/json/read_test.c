@@ -123,6 +123,92 @@ test_refused(void **state)
     take("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]");
 }
 
+/* ---- piece by piece ---- */
+
+static void
+same(const struct json_value *a, const struct json_value *b)
+{
+    assert_true((a == NULL) == (b == NULL));
+    if (a != NULL) {
+        assert_int_equal(a->kind, b->kind);
+        assert_true(str_eq(a->name, b->name) && str_eq(a->text, b->text));
+        same(a->first, b->first);
+        same(a->next, b->next);
+    }
+}
+
+/* In two pieces, or in pieces of n bytes. */
+static const struct json_value *
+take_pieces(struct str text, size_t first, size_t n, struct errmsg *err)
+{
+    struct json_reader *r = json_reader_new(pool);
+    size_t end = first, at = 0;
+
+    while (at < text.len) {
+        bool last = end >= text.len;
+        struct str piece = str_first(str_skip(text, at), end - at);
+        size_t took = json_reader_feed(r, piece, last);
+
+        assert_true(took <= piece.len && (!last || took == piece.len));
+        at += took;
+        end = n > 0 ? end + n : text.len;
+    }
+    return json_reader_end(r, err);
+}
+
+/* What is wrong is found at the same place. */
+static void
+test_pieces(void **state)
+{
+    static const char *const rows[] = {
+        " {\"a\": [1, -2.5e1, \"x\\u0041\"], \"b\": true, \"c\": null}\n ",
+        "\"\\ud83d\\ude00 \\\\ud83d \\\\\\\\ \\u00e9\\n\"",
+        "\"\xf0\x9f\x98\x80\xe2\x82\xac\xc3\xa9\"",
+        "123456",
+        "[1, 2] ",
+        "[1,\n 2] x",
+        "[1, 2]x",
+        "1 tru",
+        "[1,\n2,]",
+        "[\"\\ud83d\"]",
+        "[\"\\ud83d\\ud83d\"]",
+        "[\"\\ude00\"]",
+        "[\"\\u12x4\"]",
+        "[\n\"\xf0\x9f\x98\"]",
+        "[\"\xc0\x80\"]",
+        "{\"a\":1,\n\"a\":2}",
+        "[\v1]",
+        "[[[",
+        "\"",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct str text = str_from(rows[i]);
+        struct errmsg err = { "" }, other = { "" };
+        const struct json_value *v = json_read(pool, text, &err);
+
+        for (size_t n = 1; n <= text.len; n++) {
+            same(v, take_pieces(text, n, 0, &other));
+            assert_true(v != NULL ||
+                        str_eq(str_from(err.text), str_from(other.text)));
+            same(v, take_pieces(text, n, n, &other));
+        }
+    }
+}
+
+static void
+test_nothing_was_fed(void **state)
+{
+    struct json_reader *r = json_reader_new(pool);
+    struct errmsg err;
+
+    (void)state;
+    assert_true(json_reader_is_empty(r));
+    assert_null(json_reader_end(r, &err));
+    assert_false(json_reader_is_empty(json_reader_whole(pool, STR("1"))));
+}
+
 static void
 test_pairs(void **state)
 {
@@ -229,6 +315,8 @@ main(void)
         cmocka_unit_test(test_tree),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_nothing_was_fed),
         cmocka_unit_test(test_limits_are_told),
     };
 

@@ -288,6 +288,89 @@ test_characters(void **state)
     assert_true(is(take("<a>\x7f\xc2\x80</a>")->text, "\x7f\xc2\x80"));
 }
 
+/* ---- piece by piece ---- */
+
+static void
+same(const struct xml_element *a, const struct xml_element *b)
+{
+    assert_true((a == NULL) == (b == NULL));
+    if (a != NULL) {
+        assert_true(str_eq(a->name, b->name) && str_eq(a->text, b->text));
+        assert_true((a->attributes == NULL) == (b->attributes == NULL));
+        same(a->first, b->first);
+        same(a->next, b->next);
+    }
+}
+
+/* In two pieces, or in pieces of n bytes. */
+static const struct xml_element *
+take_pieces(struct str text, size_t first, size_t n, struct errmsg *err)
+{
+    struct xml_reader *r = xml_reader_new(pool);
+    size_t end = first, at = 0;
+
+    while (at < text.len) {
+        bool last = end >= text.len;
+        struct str piece = str_first(str_skip(text, at), end - at);
+        size_t took = xml_reader_feed(r, piece, last);
+
+        assert_true(took <= piece.len && (!last || took == piece.len));
+        at += took;
+        end = n > 0 ? end + n : text.len;
+    }
+    return xml_reader_end(r, err);
+}
+
+static void
+test_pieces(void **state)
+{
+    static const char *const rows[] = {
+        "<?xml version='1.0' encoding='UTF-8'?>\n<a x='1' y=\"&lt;>\"><b/></a>",
+        "<a>one\n<c>in</c><b>2</b>\xe2\x82\xac</a>\n",
+        "<a><![CDATA[<b>&amp;]] > ]]>x<![CDATA[]]></a>",
+        "<a>1<!-- <b> & - --->2</a>",
+        "<a>1<!-- <b> & -->2<?pi <x> ? ?>3&#x1F600;&amp;</a>",
+        "\xef\xbb\xbf<a>bom</a>",
+        "<a xmlns='urn:1' xmlns:p='urn:2' p:x='1'><p:b/></a>",
+        "<?xml version='1.0' encoding='ISO-8859-1'?><a/>",
+        "<a>\n<!DOCTYPE b></a>",
+        "<a>\n\x01</a>",
+        "<a>\xf0\x9f\x98</a>",
+        "<a><b></a>",
+        "<a/>x",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct str text = str_from(rows[i]);
+        struct errmsg err = { "" }, other = { "" };
+        const struct xml_element *e = xml_read(pool, text, &err);
+
+        for (size_t n = 1; n <= text.len; n++) {
+            same(e, take_pieces(text, n, 0, &other));
+            same(e, take_pieces(text, n, n, &other));
+        }
+    }
+}
+
+/* Bounds count what came in the pieces before. */
+static void
+test_bounds_of_pieces(void **state)
+{
+    static char text[3 * XML_READ_TAG];
+    struct errmsg err;
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    memcpy(text, "<a b='", 6);
+    assert_null(take_pieces(str_of(text, sizeof(text)), 1000, 1000, &err));
+    assert_non_null(strstr(err.text, "a tag is longer than 8192 bytes"));
+    memset(text, ' ', sizeof(text));
+    memcpy(text, "<?xml", 5);
+    assert_null(take_pieces(str_of(text, sizeof(text)), 1000, 1000, &err));
+    assert_non_null(strstr(err.text, "the declaration is too long"));
+}
+
 /* ---- bounds ---- */
 
 static void
@@ -449,6 +532,8 @@ main(void)
         cmocka_unit_test(test_external),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_bounds_of_pieces),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_attributes),
