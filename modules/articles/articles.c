@@ -14,6 +14,7 @@
 #include "answer.h"
 #include "app/worker.h"
 #include "conf/rows.h"
+#include "input.h"
 #include "net/sha256.h"
 #include "xml/read.h"
 
@@ -104,31 +105,31 @@ struct metric articles_metrics[] = {
 /* ---- routes ---- */
 
 /* Each path with and without a slash behind it: ask_begin() takes it off. */
-#define DESCRIPTION                                     \
-    {                                                   \
-        "GET", "/openapi.json", articles_openapi, false \
+#define DESCRIPTION                                    \
+    {                                                  \
+        "GET", "/openapi.json", articles_openapi, NULL \
     }
 #define LIST(path)                                    \
-    { "GET", path, articles_list, false },            \
-        { "POST", path, articles_post, true },        \
+    { "GET", path, articles_list, NULL },             \
+        { "POST", path, articles_post, &input_feed }, \
     {                                                 \
-        "OPTIONS", path, articles_options_list, false \
+        "OPTIONS", path, articles_options_list, NULL  \
     }
-#define ITEM(path)                                    \
-    { "GET", path, articles_item, false },            \
-        { "DELETE", path, articles_remove, false },   \
-    {                                                 \
-        "OPTIONS", path, articles_options_item, false \
+#define ITEM(path)                                   \
+    { "GET", path, articles_item, NULL },            \
+        { "DELETE", path, articles_remove, NULL },   \
+    {                                                \
+        "OPTIONS", path, articles_options_item, NULL \
     }
-#define EDIT(path)                          \
-    { "PUT", path, articles_put, true },    \
-    {                                       \
-        "PATCH", path, articles_patch, true \
+#define EDIT(path)                                       \
+    { "PUT", path, articles_put, &input_feed },          \
+    {                                                    \
+        "PATCH", path, articles_patch, &input_patch_feed \
     }
-#define AUTHORS(path, handler)                        \
-    { "GET", path, handler, false },                  \
-    {                                                 \
-        "OPTIONS", path, articles_options_read, false \
+#define AUTHORS(path, handler)                       \
+    { "GET", path, handler, NULL },                  \
+    {                                                \
+        "OPTIONS", path, articles_options_read, NULL \
     }
 #define READ                                                           \
     LIST("/articles"), LIST("/articles/"), ITEM("/articles/:id"),      \

@@ -40,6 +40,16 @@ takes(const struct article_format *f, struct str type, bool patch)
            str_eq_nocase(str_skip(type, type.len - suffix.len), suffix);
 }
 
+enum article_read
+article_read(const struct article_format *f, struct pool *pool, struct str body,
+             struct article_input *in, struct errmsg *err)
+{
+    void *reader = f->begin(pool);
+
+    f->feed(reader, body, true);
+    return f->read(pool, reader, in, err);
+}
+
 const struct article_format *
 article_format_of_body(struct str content_type, bool patch)
 {

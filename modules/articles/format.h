@@ -108,9 +108,13 @@ struct article_format {
                          const struct article_links *links);
     int (*write_error)(struct buf *out, const struct article_error *e);
 
-    /* body is not empty.  *in is zeroed by the caller; texts are put in the
-     * pool or point into body. err has the reason unless ARTICLE_READ. */
-    enum article_read (*read)(struct pool *pool, struct str body,
+    /* A body that comes piece by piece: a reader, in the pool; its pieces, as
+     * http_feed.piece; and what is in it, once all of it was fed.  *in is
+     * zeroed by the caller; texts are put in the pool.  err has the reason
+     * unless ARTICLE_READ. */
+    void *(*begin)(struct pool *pool);
+    size_t (*feed)(void *reader, struct str piece, bool last);
+    enum article_read (*read)(struct pool *pool, void *reader,
                               struct article_input *in, struct errmsg *err);
 };
 
@@ -125,6 +129,10 @@ extern const struct article_format article_format_text_xml;
 extern const struct article_format *const article_formats[]; /* NULL ends */
 extern const struct http_format article_accepts[];
 
+/* Reads a body that is there whole. */
+enum article_read article_read(const struct article_format *f,
+                               struct pool *pool, struct str body,
+                               struct article_input *in, struct errmsg *err);
 /* By a Content-Type, parameters and case ignored; empty: JSON.  patch: types
  * that only PATCH takes, too.  NULL: none of ours. */
 const struct article_format *article_format_of_body(struct str content_type,

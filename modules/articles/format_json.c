@@ -404,18 +404,50 @@ read_members(struct pool *pool, const struct json_value *root,
 
 /* The tree of a hostile body is many times as long as the body: it does not
  * wait for the store with the request. */
+struct json_body {
+    struct pool *own; /* owned */
+    struct json_reader *reader;
+};
+
+static void
+on_pool_free(void *arg)
+{
+    struct json_body *b = arg;
+
+    pool_free(&b->own);
+}
+
+static void *
+begin_json(struct pool *pool)
+{
+    struct json_body *b = pool_zero(pool, sizeof(*b));
+
+    b->own = pool_new(4096);
+    b->reader = json_reader_new(b->own);
+    pool_on_free(pool, on_pool_free, b);
+    return b;
+}
+
+static size_t
+feed_json(void *reader, struct str piece, bool last)
+{
+    struct json_body *b = reader;
+
+    return json_reader_feed(b->reader, piece, last);
+}
+
 static enum article_read
-read_json(struct pool *pool, struct str body, struct article_input *in,
+read_json(struct pool *pool, void *reader, struct article_input *in,
           struct errmsg *err)
 {
-    struct pool *own = pool_new(4096);
-    const struct json_value *root = json_read(own, body, err);
+    struct json_body *b = reader;
+    const struct json_value *root = json_reader_end(b->reader, err);
     enum article_read result = ARTICLE_BROKEN;
 
     if (root != NULL) {
         result = read_members(pool, root, in, err);
     }
-    pool_free(&own);
+    pool_free(&b->own);
     return result;
 }
 
@@ -431,5 +463,7 @@ const struct article_format article_format_json = {
     .write_author = write_author,
     .write_authors = write_authors,
     .write_error = write_error,
+    .begin = begin_json,
+    .feed = feed_json,
     .read = read_json,
 };

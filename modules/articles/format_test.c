@@ -149,7 +149,7 @@ read_text(struct pool *pool, const char *text, struct article_input *in)
     enum article_read result;
 
     memset(in, 0, sizeof(*in));
-    result = article_format_json.read(pool, str_from(text), in, &err);
+    result = article_read(&article_format_json, pool, str_from(text), in, &err);
     assert_int_equal(result == ARTICLE_READ, err.text[0] == '\0');
     return result;
 }

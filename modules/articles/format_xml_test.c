@@ -27,7 +27,7 @@ read_as(const struct article_format *f, struct pool *pool, const char *text,
     enum article_read result;
 
     memset(in, 0, sizeof(*in));
-    result = f->read(pool, str_from(text), in, &err);
+    result = article_read(f, pool, str_from(text), in, &err);
     assert_int_equal(result == ARTICLE_READ, err.text[0] == '\0');
     return result;
 }

@@ -185,24 +185,134 @@ check_all(const struct check *c, const struct article_input *in)
                       &d->updated_at);
 }
 
-/* ---- the body ---- */
+/* ---- the body, as it comes ---- */
 
-static const struct article_format *
-choose(struct http_request *r, bool patch)
+/* Bytes that one of a text may take (JSON's "\\u0001"), and of all that stands
+ * beside the texts. */
+#define ESCAPED 6
+#define BESIDE_TEXTS (1 << 20)
+#define CHARACTER 4 /* bytes of UTF-8 */
+
+struct input_body {                      /* in the request's pool */
+    const struct article_format *format; /* NULL: none of ours */
+    void *reader;                        /* the format's */
+    struct digest_sum *sum;              /* owned; NULL: nobody asks for it */
+    bool is_empty;
+};
+
+static uint64_t
+most(const void *state)
+{
+    const struct articles *layer = state;
+    const struct articles_settings *s = layer->settings;
+    int64_t texts =
+        s->max_content + CHARACTER * (s->max_title + ARTICLES_NAME_MAX);
+
+    return (uint64_t)(ESCAPED * texts + BESIDE_TEXTS);
+}
+
+static void
+on_pool_free(void *arg)
+{
+    struct input_body *b = arg;
+
+    digest_free(&b->sum);
+}
+
+static void *
+begin(struct http_request *r, bool patch)
 {
     const struct str *type = http_header(r, "Content-Type");
-    const struct article_format *f =
-        article_format_of_body(type != NULL ? *type : STR_NONE, patch);
+    struct input_body *b = pool_zero(r->pool, sizeof(*b));
+
+    b->is_empty = true;
+    b->format = article_format_of_body(type != NULL ? *type : STR_NONE, patch);
+    if (b->format != NULL) {
+        b->reader = b->format->begin(r->pool);
+    }
+    if (http_header(r, "Idempotency-Key") != NULL) {
+        b->sum = digest_begin_sha256();
+        pool_on_free(r->pool, on_pool_free, b);
+    }
+    return b;
+}
+
+static void *
+begin_whole(struct http_request *r, void *state)
+{
+    (void)state;
+    return begin(r, false);
+}
+
+static void *
+begin_patch(struct http_request *r, void *state)
+{
+    (void)state;
+    return begin(r, true);
+}
+
+static size_t
+take_piece(void *fed, struct str piece, bool last)
+{
+    struct input_body *b = fed;
+    size_t took = piece.len;
+
+    if (b->format != NULL) {
+        took = b->format->feed(b->reader, piece, last);
+    }
+    if (b->sum != NULL) {
+        digest_add(b->sum, piece.ptr, took);
+    }
+    b->is_empty = b->is_empty && took == 0;
+    return took;
+}
+
+static void
+on_long(struct http_request *r, void *state)
+{
+    (void)r;
+    (void)state;
+    metric_add(&articles_metrics[ARTICLES_REFUSED], ARTICLES_REFUSED_BODY, 1);
+}
+
+const struct http_feed input_feed = {
+    .most = most,
+    .begin = begin_whole,
+    .piece = take_piece,
+    .on_long = on_long,
+};
+
+const struct http_feed input_patch_feed = {
+    .most = most,
+    .begin = begin_patch,
+    .piece = take_piece,
+    .on_long = on_long,
+};
+
+void
+input_digest(const struct http_request *r, uint8_t out[DIGEST_SHA256])
+{
+    const struct input_body *b = r->fed;
+
+    digest_end(b->sum, out);
+}
+
+/* ---- what it says ---- */
+
+static bool
+is_chosen(struct http_request *r, bool patch)
+{
+    const struct input_body *b = r->fed;
     struct str types;
 
-    if (f != NULL) {
-        return f;
+    if (b->format != NULL) {
+        return true;
     }
     types = article_types(r->pool, patch);
     http_set_header(r, patch ? "Accept-Patch" : "Accept-Post", types);
     answer_refuse(r, ARTICLES_REFUSED_TYPE, 415, "Unsupported Media Type",
                   "Content-Type must be one of: %.*s", STR_ARGS(types));
-    return NULL;
+    return false;
 }
 
 /* Bodies are taken as they are: a compressed one would be made of few bytes
@@ -224,16 +334,16 @@ is_plain(struct http_request *r)
 }
 
 static bool
-read_body(struct http_request *r, const struct article_format *f,
-          struct article_input *in)
+read_body(struct http_request *r, struct article_input *in)
 {
+    const struct input_body *b = r->fed;
     struct errmsg err = { "" };
     enum article_read result = ARTICLE_WRONG;
 
-    if (r->body.len == 0) {
+    if (b->is_empty) {
         errmsg_set(&err, "the body is empty");
     } else {
-        result = f->read(r->pool, r->body, in, &err);
+        result = b->format->read(r->pool, b->reader, in, &err);
     }
     if (result == ARTICLE_BROKEN) {
         answer_refuse(r, ARTICLES_REFUSED_UNPARSABLE, 422, err.text, NULL);
@@ -250,10 +360,9 @@ input_take(struct http_request *r, const struct articles *layer, bool patch,
     struct article_input in = { .author = GIVEN_NOT };
     struct errmsg err = { "" };
     const struct check check = { layer->settings, patch, d, &err };
-    const struct article_format *f = is_plain(r) ? choose(r, patch) : NULL;
 
     *d = (struct draft){ .title = STR_NONE };
-    if (f == NULL || !read_body(r, f, &in)) {
+    if (!is_plain(r) || !is_chosen(r, patch) || !read_body(r, &in)) {
         return false;
     }
     if (!check_all(&check, &in)) {

@@ -189,14 +189,12 @@ add(struct post *p)
     p->ask.call = store_write(w->steps, w->count, NULL, on_added, p);
 }
 
+/* Of a text, and of what has the digest at the end of sum. */
 static void
-write_digest(char dst[HEX_DIGEST], struct str a, struct str b)
+write_digest(char dst[HEX_DIGEST], struct str a, uint8_t sum[2 * DIGEST_SHA256])
 {
-    uint8_t sum[2 * DIGEST_SHA256];
-
     digest_sha256(a.ptr, a.len, sum);
-    digest_sha256(b.ptr, b.len, sum + DIGEST_SHA256);
-    digest_sha256(sum, sizeof(sum), sum);
+    digest_sha256(sum, 2 * DIGEST_SHA256, sum);
     str_hex(dst, sum, DIGEST_SHA256);
 }
 
@@ -208,6 +206,7 @@ take_key(struct post *p)
     struct http_request *r = p->ask.request;
     const struct str *key = http_header(r, "Idempotency-Key");
     const struct str *type = http_header(r, "Content-Type");
+    uint8_t sum[2 * DIGEST_SHA256];
 
     if (key == NULL) {
         return true;
@@ -218,8 +217,10 @@ take_key(struct post *p)
         return false;
     }
     p->keyed = true;
-    write_digest(p->key, r->user, *key);
-    write_digest(p->print, type != NULL ? *type : STR_NONE, r->body);
+    digest_sha256(key->ptr, key->len, sum + DIGEST_SHA256);
+    write_digest(p->key, r->user, sum);
+    input_digest(r, sum + DIGEST_SHA256);
+    write_digest(p->print, type != NULL ? *type : STR_NONE, sum);
     return true;
 }
 

@@ -296,15 +296,6 @@ ask(struct http_request *r, const struct downloads_settings *s, int method,
 /* ---- POST ---- */
 
 static int
-check_length(const struct http_request *r, struct errmsg *err)
-{
-    return r->body.len <= DOWNLOADS_BODY_MAX
-               ? 0
-               : errmsg_set(err, "the body has %zu bytes, at most %d are taken",
-                            r->body.len, DOWNLOADS_BODY_MAX);
-}
-
-static int
 check_folder(const struct downloads_instance *i, const struct download_wish *w,
              struct errmsg *err)
 {
@@ -328,10 +319,7 @@ on_add(struct http_request *r, void *state)
     if (r->context != NULL) {
         return answer(r);
     }
-    if (check_length(r, &err) == -1) {
-        return refuse(r, in_texts, 413, str_from(err.text));
-    }
-    if (download_wish_parse(r->pool, r->body, in_texts, &w, &err) == -1 ||
+    if (download_wish_parse(r->fed, in_texts, &w, &err) == -1 ||
         check_folder(i, &w, &err) == -1) {
         return refuse(r, in_texts, 400, str_from(err.text));
     }
@@ -355,10 +343,7 @@ on_ids(struct http_request *r, void *state, int method)
     if (r->context != NULL) {
         return answer(r);
     }
-    if (check_length(r, &err) == -1) {
-        return refuse(r, false, 413, str_from(err.text));
-    }
-    if (download_ids_parse(r->pool, r->body, method == DOWNLOADS_DELETE, &ids,
+    if (download_ids_parse(r->pool, r->fed, method == DOWNLOADS_DELETE, &ids,
                            &err) == -1) {
         return refuse(r, false, 400, str_from(err.text));
     }
@@ -440,10 +425,36 @@ on_root(struct http_request *r, void *state)
                                        : lead_to_slash(r);
 }
 
+/* ---- routes ---- */
+
+static uint64_t
+most(const void *state)
+{
+    (void)state;
+    return DOWNLOADS_BODY_MAX;
+}
+
+static void
+on_long(struct http_request *r, void *state)
+{
+    (void)state;
+    count_refusal(r, DOWNLOADS_BAD_REQUEST, STR("the body is too long"));
+}
+
+static const struct http_feed feed = {
+    .most = most,
+    .begin = http_json_begin,
+    .piece = http_json_piece,
+    .on_long = on_long,
+};
+
 const struct http_route downloads_routes[] = {
-    { .method = "POST", .path = "/add", .handler = on_add, .body = true },
-    { .method = "POST", .path = "/delete", .handler = on_delete, .body = true },
-    { .method = "POST", .path = "/start", .handler = on_start, .body = true },
+    { .method = "POST", .path = "/add", .handler = on_add, .feed = &feed },
+    { .method = "POST",
+      .path = "/delete",
+      .handler = on_delete,
+      .feed = &feed },
+    { .method = "POST", .path = "/start", .handler = on_start, .feed = &feed },
     { .method = "GET", .path = "/history", .handler = on_history },
     { .method = "GET", .path = "/version", .handler = on_version },
     { .method = "GET", .path = "/", .handler = on_root },

@@ -298,15 +298,15 @@ take_limit(const struct json_value *body, bool in_texts, int64_t *out,
 /* ---- bodies ---- */
 
 static const struct json_value *
-read_body(struct pool *p, struct str body, struct errmsg *err)
+read_body(struct json_reader *body, struct errmsg *err)
 {
     const struct json_value *v;
 
-    if (body.len == 0) {
+    if (json_reader_is_empty(body)) {
         errmsg_set(err, "the body is empty: it must be a JSON object");
         return NULL;
     }
-    v = json_read(p, body, err);
+    v = json_reader_end(body, err);
     if (v == NULL) {
         errmsg_prefix(err, "the body: ");
     } else if (v->kind != JSON_OBJECT) {
@@ -357,10 +357,10 @@ download_wish_defaults(struct download_wish *out)
 }
 
 int
-download_wish_parse(struct pool *p, struct str body, bool in_texts,
+download_wish_parse(struct json_reader *body, bool in_texts,
                     struct download_wish *out, struct errmsg *err)
 {
-    const struct json_value *v = read_body(p, body, err);
+    const struct json_value *v = read_body(body, err);
     int auto_start = true;
 
     download_wish_defaults(out);
@@ -434,10 +434,10 @@ check_ids(const struct json_value *list, struct errmsg *err)
 }
 
 int
-download_ids_parse(struct pool *p, struct str body, bool with_where,
+download_ids_parse(struct pool *p, struct json_reader *body, bool with_where,
                    struct download_ids *out, struct errmsg *err)
 {
-    const struct json_value *v = read_body(p, body, err);
+    const struct json_value *v = read_body(body, err);
     const struct json_value *list;
     struct str *ids;
 

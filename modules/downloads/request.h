@@ -12,6 +12,8 @@
 #include "base/pool.h"
 #include "downloads.h"
 
+struct json_reader; /* json/read.h */
+
 #define DOWNLOAD_URL_MAX 8192      /* bytes */
 #define DOWNLOAD_WORD_MAX 512      /* bytes of quality, format, prefix */
 #define DOWNLOAD_FOLDER_MAX 1024   /* bytes of folder */
@@ -41,14 +43,15 @@ void download_wish_defaults(struct download_wish *out);
 /* Whether its texts keep the rules.  -1 with err, which names the field and
  * what is allowed. */
 int download_wish_check(const struct download_wish *w, struct errmsg *err);
-/* Of a body of at most DOWNLOADS_BODY_MAX bytes.  All of it lies in the pool,
- * instance is empty.  in_texts: a number may stand in a string, as MeTube's web
+/* Of a body that was fed.  Texts lie in the pool of its reader, instance is
+ * empty.  in_texts: a number may stand in a string, as MeTube's web
  * client sends it.  -1 with err, which names the field and what is allowed. */
-int download_wish_parse(struct pool *p, struct str body, bool in_texts,
+int download_wish_parse(struct json_reader *body, bool in_texts,
                         struct download_wish *out, struct errmsg *err);
 /* with_where: a delete. */
-int download_ids_parse(struct pool *p, struct str body, bool with_where,
-                       struct download_ids *out, struct errmsg *err);
+int download_ids_parse(struct pool *p, struct json_reader *body,
+                       bool with_where, struct download_ids *out,
+                       struct errmsg *err);
 
 void download_wish_pack(const struct download_wish *w, struct buf *to);
 void download_ids_pack(const struct download_ids *i, struct buf *to);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "request.h"
+#include "json/read.h"
 
 static struct pool *pool;
 static struct download_wish wish;
@@ -39,7 +40,8 @@ tear_down(void **state)
 static int
 parse(const char *body)
 {
-    return download_wish_parse(pool, str_from(body), false, &wish, &err);
+    return download_wish_parse(json_reader_whole(pool, str_from(body)), false,
+                               &wish, &err);
 }
 
 #define assert_str(s, expected)                          \
@@ -226,12 +228,16 @@ test_limit_in_text(void **state)
 
     (void)state;
     assert_int_equal(
-        download_wish_parse(pool, str_from(body), true, &wish, &err), 0);
+        download_wish_parse(json_reader_whole(pool, str_from(body)), true,
+                            &wish, &err),
+        0);
     assert_int_equal(wish.limit, 5);
     body = "{\"url\":\"http://a\",\"quality\":\"best\","
            "\"playlist_item_limit\":\"x\"}";
     assert_int_equal(
-        download_wish_parse(pool, str_from(body), true, &wish, &err), -1);
+        download_wish_parse(json_reader_whole(pool, str_from(body)), true,
+                            &wish, &err),
+        -1);
 }
 
 static void
@@ -266,7 +272,8 @@ test_lengths(void **state)
 static int
 parse_ids(const char *body, bool with_where)
 {
-    return download_ids_parse(pool, str_from(body), with_where, &ids, &err);
+    return download_ids_parse(pool, json_reader_whole(pool, str_from(body)),
+                              with_where, &ids, &err);
 }
 
 static void
@@ -334,7 +341,8 @@ test_bounds_of_ids(void **state)
         }
         buf_add_str(&b, STR("]}"));
         assert_int_equal(
-            download_ids_parse(pool, buf_str(&b), false, &ids, &err),
+            download_ids_parse(pool, json_reader_whole(pool, buf_str(&b)),
+                               false, &ids, &err),
             count > DOWNLOAD_IDS_MAX ? -1 : 0);
         buf_clear(&b);
     }

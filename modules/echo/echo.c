@@ -262,7 +262,7 @@ make_route(struct str text, bool stream)
         .method = mem_dup(method.ptr, method.len),
         .path = mem_dup(path.ptr, path.len),
         .handler = stream ? echo_stream : on_request,
-        .body = !stream,
+        .feed = stream ? NULL : &http_dropped_body,
     };
 }
 

@@ -111,9 +111,9 @@ struct metric relay_metrics[] = {
 /* ---- life ---- */
 
 static const struct http_route routes[] = {
-    { "GET", "/pull", relay_pull, false },
-    { "GET", "/push", relay_push, false },
-    { "GET", "/relays", relay_list, false },
+    { "GET", "/pull", relay_pull, NULL },
+    { "GET", "/push", relay_push, NULL },
+    { "GET", "/relays", relay_list, NULL },
     { .method = "GET", .path = "/get", .handler = relay_on_get },
     { .method = "GET", .path = "/reset", .handler = relay_on_reset },
     { .method = "GET", .path = "/delete", .handler = relay_on_delete },

@@ -376,16 +376,16 @@ finish(struct asking *a)
 }
 
 const struct json_value *
-ask_body(struct pool *pool, struct str body, struct ask_error *err)
+ask_body(struct json_reader *body, struct ask_error *err)
 {
     struct errmsg why;
     const struct json_value *v;
 
-    if (body.len == 0) {
+    if (json_reader_is_empty(body)) {
         refuse(err, 400, "", "the body is empty: it must be a JSON object");
         return NULL;
     }
-    v = json_read(pool, body, &why);
+    v = json_reader_end(body, &why);
     if (v == NULL) {
         refuse(err, 400, "", why.text);
     } else if (v->kind != JSON_OBJECT) {
@@ -396,11 +396,12 @@ ask_body(struct pool *pool, struct str body, struct ask_error *err)
 }
 
 int
-ask_json(struct pool *pool, const struct tts_instance *i, struct str body,
-         struct speech_request *out, struct ask_error *err)
+ask_json(struct pool *pool, const struct tts_instance *i,
+         struct json_reader *body, struct speech_request *out,
+         struct ask_error *err)
 {
     struct asking a = { pool, out, err, false };
-    const struct json_value *all = ask_body(pool, body, err), *v;
+    const struct json_value *all = ask_body(body, err), *v;
 
     ask_defaults(i, out);
     if (all == NULL) {

@@ -12,7 +12,8 @@
 
 #include "tts.h"
 
-struct json_value; /* json/read.h */
+struct json_reader; /* json/read.h */
+struct json_value;
 
 struct ask_error {
     int status;        /* 400 or 413 */
@@ -24,8 +25,9 @@ struct ask_error {
  * voice and variant. */
 void ask_defaults(const struct tts_instance *i, struct speech_request *out);
 /* The fields of a JSON body; texts lie in the pool.  -1 with err. */
-int ask_json(struct pool *pool, const struct tts_instance *i, struct str body,
-             struct speech_request *out, struct ask_error *err);
+int ask_json(struct pool *pool, const struct tts_instance *i,
+             struct json_reader *body, struct speech_request *out,
+             struct ask_error *err);
 /* The fields of a query. */
 int ask_query(struct http_request *r, const struct tts_instance *i,
               struct speech_request *out, struct ask_error *err);
@@ -35,7 +37,7 @@ int ask_text(struct pool *pool, const struct tts_instance *i, struct str text,
              struct speech_request *out, struct ask_error *err);
 
 /* Reads a body that has to be a JSON object.  NULL with err. */
-const struct json_value *ask_body(struct pool *pool, struct str body,
+const struct json_value *ask_body(struct json_reader *body,
                                   struct ask_error *err);
 /* Sets err: the value of a field is not what it must be, for example "a number
  * from 0 to 1".  Returns -1. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "json/read.h"
 
 static const struct tts_instance instance = {
     .name = { "main", 4 },
@@ -52,7 +53,8 @@ tear_down(void **state)
 static int
 json(const char *body)
 {
-    return ask_json(pool, &instance, str_from(body), &got, &err);
+    return ask_json(pool, &instance, json_reader_whole(pool, str_from(body)),
+                    &got, &err);
 }
 
 static int

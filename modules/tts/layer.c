@@ -25,6 +25,7 @@
 #define ERROR_MAX (16 * 1024) /* bytes of an error's body */
 #define HOW_MAX 4096          /* bytes of how to ask */
 #define VOICES_MS 5000        /* until it has to be there */
+#define BESIDE_TEXT 65536     /* bytes of a body */
 
 struct layer {
     const struct tts_instance *instance; /* borrowed from the settings */
@@ -116,7 +117,7 @@ say_json(struct http_request *r, void *state, bool timings)
     if (r->context != NULL) {
         return answer_go_on(r);
     }
-    if (ask_json(r->pool, i, r->body, &ask, &err) == -1) {
+    if (ask_json(r->pool, i, r->fed, &ask, &err) == -1) {
         return refuse(r, &ask, &err);
     }
     if (timings) {
@@ -306,24 +307,49 @@ on_voices(struct http_request *r, void *state)
     return http_reply(r, 200, JSON, list);
 }
 
+/* ---- routes ---- */
+
+/* A text of which each byte is escaped ("\\u0001"), and what stands beside
+ * it. */
+static uint64_t
+most(const void *state)
+{
+    return 6 * (uint64_t)layer_instance(state)->max_text + BESIDE_TEXT;
+}
+
+static void
+on_long(struct http_request *r, void *state)
+{
+    (void)state;
+    tts_count_request(TTS_TOO_LONG, TTS_VOICE_DEFAULT);
+    http_note(r, "speech: too long: the body");
+}
+
+static const struct http_feed feed = {
+    .most = most,
+    .begin = http_json_begin,
+    .piece = http_json_piece,
+    .on_long = on_long,
+};
+
 const struct http_route tts_routes[] = {
     { .method = "GET", .path = "/", .handler = on_get },
-    { .method = "POST", .path = "/", .handler = on_post, .body = true },
+    { .method = "POST", .path = "/", .handler = on_post, .feed = &feed },
     { .method = "POST",
       .path = "/synthesize",
       .handler = on_post,
-      .body = true },
+      .feed = &feed },
     { .method = "POST",
       .path = "/timings",
       .handler = on_timings,
-      .body = true },
+      .feed = &feed },
     { .method = "GET", .path = "/voices", .handler = on_voices },
     { .method = "GET", .path = "/_page.js", .handler = tts_on_page_script },
     { .method = "GET", .path = "/_page.css", .handler = tts_on_page_style },
     { .method = "POST",
       .path = "/v1/audio/speech",
       .handler = tts_on_openai,
-      .body = true },
+      .feed = &feed },
     { .method = "GET",
       .path = "/v1/audio/voices",
       .handler = tts_on_openai_voices },

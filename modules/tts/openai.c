@@ -272,7 +272,7 @@ static int
 read_request(struct http_request *r, const struct tts_instance *i,
              struct speech_request *ask, struct ask_error *err)
 {
-    const struct json_value *body = ask_body(r->pool, r->body, err);
+    const struct json_value *body = ask_body(r->fed, err);
 
     ask_defaults(i, ask);
     if (body == NULL || take_input(r->pool, i, body, ask, err) == -1 ||

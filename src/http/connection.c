@@ -236,6 +236,8 @@ take_body(struct http_connection *c, const uint8_t *data, size_t n)
         c->phase = PHASE_BUSY;
         timer_stop(c->loop, &c->timer);
         http_body_came(x);
+    } else {
+        http_feed_more(x);
     }
     http_settle(c);
     return eaten < 0 ? n : (size_t)eaten;
@@ -396,6 +398,7 @@ on_close(void *arg, const char *reason)
     http_settle_later(c);
     if (x != NULL) {
         later_cancel(&x->resume);
+        http_feed_drop(x);
         if (x->on_cancel != NULL && !x->ended) {
             x->on_cancel(x->on_cancel_arg);
         }

@@ -25,6 +25,7 @@
  *   status.c       reason phrases
  *   error.c        bodies of errors
  *   upload.c       a body that its handler reads piece by piece
+ *   feed.c         one that is looked into before, and how much at once
  *   slow_client.c  clients that send or read too slowly
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -144,6 +145,14 @@ struct exchange {
     uint64_t body_began_bytes;  /* the connection's bytes_in at the first */
     struct http_upload *upload; /* in the pool; NULL: the handler does not read
                                    the body itself */
+
+    /* The feed, which looks into the body before the handler; feed.c. */
+    const struct http_feed *feed; /* NULL: nothing */
+    struct later feeding;         /* in turn */
+    size_t fed;                   /* of the bytes kept */
+    bool feed_ended;              /* it has the last one */
+    int64_t handed_us;            /* loop_now_us() of the turn ... */
+    size_t handed;                /* ... and bytes handed on in it */
 
     /* Routing: where the walk is. */
     size_t location;
@@ -273,6 +282,24 @@ bool http_upload_wants(const struct exchange *x);
 bool http_upload_is_cut(const struct exchange *x);
 /* The handler is offered no more. */
 void http_upload_drop(struct exchange *x);
+
+/* feed.c */
+/* Bytes of the body that may be handed on in this turn; then they are. */
+size_t http_piece_room(struct exchange *x);
+struct str http_hand_piece(struct exchange *x, struct str piece);
+void http_feed_init(struct exchange *x);
+/* Whether all of the body went through the feed of the route; if not, goes on
+ * with it, and the walk goes on later. */
+bool http_feed(struct exchange *x, const struct http_feed *feed);
+/* More of the body is kept. */
+void http_feed_more(struct exchange *x);
+/* The feed gets no more. */
+void http_feed_drop(struct exchange *x);
+/* The body is too long: tells the feed of the route. */
+void http_feed_too_long(struct exchange *x);
+/* Bytes that a body may have for the location, and a feed (or NULL) in it. */
+uint64_t http_feed_limit(const struct exchange *x,
+                         const struct http_feed *feed);
 
 /* request.c */
 /* A head of n bytes is whole. */

@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "http/feed.h"
 #include "net/access.h"
 #include "net/conn.h"
 
@@ -46,7 +47,9 @@ struct http_route {
     const char *method;
     const char *path;
     http_handler *handler;
-    bool body; /* read the body (bounded) before the handler is called */
+    /* Read the body before the handler is called; NULL: not.  http_small_body
+     * is for a handler that looks into r->body. */
+    const struct http_feed *feed;
 };
 
 /* Writes the body of an error answer in the module's own form: appends it to
@@ -80,10 +83,7 @@ enum http_select {
 
 /* Bytes of a body that a selector looks at, at most: the rest stays with the
  * client until the chosen layer reads it. */
-#define HTTP_LOOK ((size_t)64 * 1024)
-/* Bytes of a body that a handler gets whole, at most, whatever the settings
- * allow: to parse it blocks the loop. */
-#define HTTP_WHOLE ((size_t)8 * 1024 * 1024)
+#define HTTP_LOOK HTTP_PIECE
 
 /* A version of an API, and how a request names it. */
 enum http_api_by {
@@ -316,7 +316,8 @@ struct http_request {
     size_t header_count;
     const struct http_param *params; /* of the matched template */
     size_t param_count;
-    struct str body; /* whole, when the route asked for it */
+    struct str body; /* whole, when the feed of the route says so */
+    void *fed;       /* what the feed of the route has begun with */
     /* Behind a chunked body, once it is read whole. */
     const struct http_header *trailers;
     size_t trailer_count;
@@ -398,12 +399,12 @@ bool http_check_site(struct http_request *r);
  * of the server's; it is then answered with 421. */
 bool http_check_host(struct http_request *r);
 
-/* Reads the body piece by piece, of a route without `body`.  The client is
+/* Reads the body piece by piece, of a route without a feed.  The client is
  * told to go on when it has asked (100-continue). */
 struct http_reader {
-    /* Returns how many bytes it took.  When it took less than all of them, it
-     * is offered the rest, and the client's next bytes are read, after
-     * http_want_body(). */
+    /* At most HTTP_PIECE bytes in a turn.  Returns how many it took.  When it
+     * took less than all of them, it is offered the rest, and the client's next
+     * bytes are read, after http_want_body(). */
     size_t (*on_piece)(void *arg, struct str piece);
     /* The body is whole, r->trailers too.  Called once, also when there is no
      * body. */

@@ -16,8 +16,9 @@
 #include "proc/refused.h"
 
 #define LOGGED_LINE 2048 /* bytes kept of a head that was refused */
-/* Handlers of bodies of so many bytes have their turn apart from the events:
- * to parse one may take a millisecond. */
+/* Handlers and selectors that look into a body of so many bytes have their turn
+ * apart from the events: to parse one may take a millisecond.  Feeds have turns
+ * of their own. */
 #define LONG_BODY (32 * 1024)
 
 /* ---- begin and end ---- */
@@ -28,6 +29,7 @@ http_request_free(struct exchange *x)
     struct pool *pool = x->pub.pool;
 
     later_cancel(&x->resume);
+    http_feed_drop(x);
     http_upload_drop(x);
     x->c->server = x->c->address->servers[x->c->place].server;
     http_file_drop(x);
@@ -52,6 +54,11 @@ refuse(struct exchange *x, enum http_refusal why)
     if (why == REFUSE_CONNECT || why == REFUSE_TRACE) {
         http_allow_all(x);
     }
+    if (why == REFUSE_BODY_LONG) {
+        http_error(&x->pub, 413, "%s: at most %llu are taken (bytes)",
+                   http_refusal_text(why), (unsigned long long)x->body.limit);
+        return;
+    }
     http_error(&x->pub, http_refusal_status(why), "%s", http_refusal_text(why));
 }
 
@@ -75,6 +82,10 @@ void
 http_refuse(struct exchange *x, enum http_refusal why)
 {
     note_refusal(x, why, x->head.line, 0);
+    http_feed_drop(x);
+    if (why == REFUSE_BODY_LONG) {
+        http_feed_too_long(x);
+    }
     http_walk_refuse(x);
     refuse(x, why);
 }
@@ -112,7 +123,8 @@ http_body_came(struct exchange *x)
     x->pub.body = buf_str(&x->body.bytes);
     http_body_trailers(&x->body, x->pub.pool, &x->pub.trailers,
                        &x->pub.trailer_count);
-    x->long_body = x->pub.body.len >= LONG_BODY;
+    x->long_body = (x->feed == NULL || x->feed->piece == NULL) &&
+                   x->pub.body.len >= LONG_BODY;
     if (x->long_body) {
         loop_in_turn(x->c->loop, &x->resume);
     } else {
@@ -140,6 +152,7 @@ new_exchange(struct http_connection *c, size_t head_len)
     x->pub.body = x->pub.user = STR_NONE;
     x->pub.api_version = x->pub.api_vendor = x->pub.api_format = STR_NONE;
     later_init(&x->resume, on_resume);
+    http_feed_init(x);
     buf_init(&x->out, SIZE_MAX / 2);
     c->x = x;
     if (c->phase == PHASE_IDLE && c->requests > 0) {

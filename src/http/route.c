@@ -311,21 +311,19 @@ body_too_long(const struct exchange *x)
 static bool
 body_ready(struct exchange *x)
 {
-    bool whole = !x->needs_body && x->route->body;
+    const struct http_feed *feed = x->needs_body ? NULL : x->route->feed;
 
-    if (whole && x->body.limit > HTTP_WHOLE) {
-        x->body.limit = HTTP_WHOLE;
-    }
+    x->body.limit = http_feed_limit(x, feed);
     if (body_too_long(x)) {
         http_refuse(x, REFUSE_BODY_LONG);
         return false;
     }
-    if ((whole || (x->needs_body && !http_body_looked(x))) && !x->body.done) {
+    if (x->needs_body && !http_body_looked(x) && !x->body.done) {
         x->body.keep = true;
         http_wait_for_body(x);
         return false;
     }
-    return true;
+    return feed == NULL || http_feed(x, feed);
 }
 
 /* Whether to say no now.  A client on its way of sending the body is heard
@@ -337,6 +335,7 @@ reject_ready(struct exchange *x)
         body_too_long(x)) {
         return true;
     }
+    http_feed_drop(x);
     x->body.keep = false;
     http_wait_for_body(x);
     return false;
@@ -371,7 +370,7 @@ pass(struct exchange *x)
 static void
 allow_every(struct exchange *x)
 {
-    static const struct http_route every = { "*", "*", NULL, false };
+    static const struct http_route every = { "*", "*", NULL, NULL };
 
     allow_route(x, &every);
 }

@@ -82,6 +82,7 @@ give(struct http_upload *u, struct str piece)
 {
     size_t took;
 
+    piece = http_hand_piece(u->x, piece);
     u->x->running = true;
     took = u->reader->on_piece(u->arg, piece);
     u->x->running = false;
@@ -120,8 +121,15 @@ http_upload_take(struct exchange *x, const uint8_t *data, size_t n)
     size_t eaten = 0;
 
     while (eaten < n && wants(u) && !x->body.done) {
-        ssize_t ate =
-            http_body_next(&x->body, data + eaten, n - eaten, &piece, &why);
+        size_t room = http_piece_room(x);
+        size_t most = n - eaten < room ? n - eaten : room;
+        ssize_t ate;
+
+        if (room == 0) {
+            http_settle_later(x->c); /* on, in the next turn */
+            break;
+        }
+        ate = http_body_next(&x->body, data + eaten, most, &piece, &why);
 
         if (ate < 0) {
             fail(x, why);
@@ -147,8 +155,13 @@ http_upload_pump(struct exchange *x)
     if (u == NULL || u->over || x->running || x->c->conn == NULL) {
         return;
     }
-    while (wants(u) && u->kept.len > 0) {
-        u->kept = str_skip(u->kept, give(u, u->kept));
+    while (wants(u) && u->kept.len > 0 && http_piece_room(x) > 0) {
+        struct str piece = str_first(u->kept, http_piece_room(x));
+
+        u->kept = str_skip(u->kept, give(u, piece));
+    }
+    if (wants(u) && u->kept.len > 0) {
+        http_settle_later(x->c); /* on, in the next turn */
     }
     if (wants(u) && u->kept.len == 0 && x->body.done) {
         end(u);

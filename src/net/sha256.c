@@ -27,6 +27,53 @@ digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_SHA256])
     (void)done;
 }
 
+/* ---- piece by piece ---- */
+
+struct digest_sum {
+    EVP_MD_CTX *context; /* owned */
+};
+
+struct digest_sum *
+digest_begin_sha256(void)
+{
+    struct digest_sum *d = mem_zero(sizeof(*d));
+
+    d->context = EVP_MD_CTX_new();
+    assert(d->context != NULL &&
+           EVP_DigestInit_ex(d->context, EVP_sha256(), NULL) == 1);
+    return d;
+}
+
+void
+digest_add(struct digest_sum *d, const void *data, size_t len)
+{
+    int done = EVP_DigestUpdate(d->context, data, len);
+
+    assert(done == 1);
+    (void)done;
+}
+
+void
+digest_end(struct digest_sum *d, uint8_t out[DIGEST_SHA256])
+{
+    unsigned made = 0;
+    int done = EVP_DigestFinal_ex(d->context, out, &made);
+
+    assert(done == 1 && made == DIGEST_SHA256);
+    (void)done;
+}
+
+void
+digest_free(struct digest_sum **d)
+{
+    if (*d != NULL) {
+        EVP_MD_CTX_free((*d)->context);
+        mem_free(d);
+    }
+}
+
+/* ---- all at once ---- */
+
 void
 digest_sha1(const void *data, size_t len, uint8_t out[DIGEST_SHA1])
 {

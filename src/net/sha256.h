@@ -15,6 +15,12 @@
 #define DIGEST_SHA1 20
 
 void digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_SHA256]);
+/* The same of data that comes piece by piece. */
+struct digest_sum;
+struct digest_sum *digest_begin_sha256(void);
+void digest_add(struct digest_sum *d, const void *data, size_t len);
+void digest_end(struct digest_sum *d, uint8_t out[DIGEST_SHA256]);
+void digest_free(struct digest_sum **d);
 void digest_hmac_sha256(const void *key, size_t key_len, const void *data,
                         size_t len, uint8_t out[DIGEST_SHA256]);
 

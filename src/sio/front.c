@@ -336,11 +336,6 @@ on_polling(struct sio_front *f, struct http_request *r, struct channel_ask *ask)
     if (!http_check_site(r)) {
         return HTTP_DONE;
     }
-    if (r->body.len > (size_t)f->endpoint.settings->max_payload) {
-        front_refused(CHANNEL_REFUSED_SIZE);
-        return http_error(r, 413, "more than max_payload (%lld bytes)",
-                          (long long)f->endpoint.settings->max_payload);
-    }
     ask->body = r->body;
     return poll(f, r, ask);
 }
@@ -392,11 +387,34 @@ on_engine_io(struct http_request *r, void *state)
     return on_request(r, state, true);
 }
 
+static uint64_t
+most(const void *state)
+{
+    const struct sio_front *f = state;
+
+    return (uint64_t)f->endpoint.settings->max_payload;
+}
+
+static void
+on_long(struct http_request *r, void *state)
+{
+    (void)r;
+    (void)state;
+    front_refused(CHANNEL_REFUSED_SIZE);
+}
+
+/* The channel looks into it. */
+static const struct http_feed feed = {
+    .most = most,
+    .on_long = on_long,
+    .whole = true,
+};
+
 static const struct http_route routes[] = {
     { .method = "*",
       .path = "/socket.io/",
       .handler = on_socket_io,
-      .body = true },
+      .feed = &feed },
     { .path = NULL },
 };
 
@@ -404,11 +422,11 @@ static const struct http_route plain_routes[] = {
     { .method = "*",
       .path = "/socket.io/",
       .handler = on_socket_io,
-      .body = true },
+      .feed = &feed },
     { .method = "*",
       .path = "/engine.io/",
       .handler = on_engine_io,
-      .body = true },
+      .feed = &feed },
     { .path = NULL },
 };
 

@@ -126,7 +126,7 @@ send_back(struct pool *pool, const struct draft *d,
     }
     buf_init(&out, 1 << 20);
     require(f->write_article(&out, &a, NULL) == 0);
-    require(f->read(pool, buf_str(&out), &in, &err) == ARTICLE_READ);
+    require(article_read(f, pool, buf_str(&out), &in, &err) == ARTICLE_READ);
     require(str_eq(in.title.text, a.title));
     require(str_eq(in.content.text, a.content));
     require(in.author_id.n == 1);
@@ -142,14 +142,20 @@ run(struct pool *pool, struct str body, struct str type, bool patch)
     static struct exchange x;
     struct articles layer = { .settings = &settings };
     struct http_header header = { STR("Content-Type"), type };
+    const struct http_feed *feed = patch ? &input_patch_feed : &input_feed;
+    size_t took;
     struct draft d;
     bool taken;
 
     memset(&x, 0, sizeof(x));
-    x.pub = (struct http_request){
-        .pool = pool, .body = body, .headers = &header, .header_count = 1
-    };
+    x.pub = (struct http_request){ .pool = pool,
+                                   .headers = &header,
+                                   .header_count = 1 };
     refused = 0;
+    x.pub.fed = feed->begin(&x.pub, &layer);
+    took = feed->piece(x.pub.fed, str_first(body, body.len / 2), false);
+    require(took <= body.len / 2);
+    feed->piece(x.pub.fed, str_skip(body, took), true);
     taken = input_take(&x.pub, &layer, patch, &d);
     require(refused == !taken);
     if (taken) {

@@ -14,6 +14,7 @@
 
 #include "../../modules/downloads/request.h"
 #include "base/utf8.h"
+#include "json/read.h"
 
 enum { AS_WISH, AS_TEXTS, AS_DELETE, AS_START, AS_BYTES, WAYS };
 
@@ -139,12 +140,14 @@ parse(struct pool *pool, unsigned how, struct str input)
     bool bad;
 
     if (how == AS_WISH || how == AS_TEXTS) {
-        bad = download_wish_parse(pool, input, how == AS_TEXTS, &w, &err) == -1;
+        bad = download_wish_parse(json_reader_whole(pool, input),
+                                  how == AS_TEXTS, &w, &err) == -1;
         if (!bad) {
             pack_wish(&w);
         }
     } else {
-        bad = download_ids_parse(pool, input, how == AS_DELETE, &i, &err) == -1;
+        bad = download_ids_parse(pool, json_reader_whole(pool, input),
+                                 how == AS_DELETE, &i, &err) == -1;
         if (!bad) {
             pack_ids(pool, &i);
         }

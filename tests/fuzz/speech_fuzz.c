@@ -16,6 +16,7 @@
 
 #include "../../modules/tts/ask.h"
 #include "base/utf8.h"
+#include "json/read.h"
 
 #define TEXT_MAX 64
 
@@ -94,7 +95,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int result;
 
     if (how == AS_JSON) {
-        result = ask_json(pool, &instance, input, &out, &err);
+        result = ask_json(pool, &instance, json_reader_whole(pool, input), &out,
+                          &err);
     } else if (how == AS_QUERY) {
         result = ask_query(&r, &instance, &out, &err);
     } else {

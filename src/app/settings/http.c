@@ -324,8 +324,8 @@ static const struct conf_key server_keys[] = {
         .help = "The media types that are compressed."),
     ROW(http_server_settings, client_max_body_size, CONF_SIZE, .min = 0,
         .max = BODY_MAX, .preset = "1M",
-        .help = "The largest body of a request; one that a module takes whole "
-                "has 8 MB at most."),
+        .help = "The largest body of a request; modules that look into one "
+                "have bounds of their own, of 8 MB at most."),
     ROW_AS("client_header_timeout", http_server_settings,
            http.client_header_timeout, CONF_TIME, .min = 100, .max = HOURS(1),
            .preset = "10s",

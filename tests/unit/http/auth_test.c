@@ -63,8 +63,8 @@ on_tell(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/*", on_tell, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/*", on_tell, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = {
     { .module = "tell", .routes = routes },

@@ -66,10 +66,10 @@ on_picture(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/reply", on_reply, false },
-    { "GET", "/stream", on_stream, false },
-    { "GET", "/picture", on_picture, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/reply", on_reply, NULL },
+    { "GET", "/stream", on_stream, NULL },
+    { "GET", "/picture", on_picture, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };

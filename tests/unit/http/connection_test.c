@@ -46,11 +46,13 @@ on_ignore(struct http_request *r, void *state)
     return http_reply(r, 200, "text/plain", STR("ignored"));
 }
 
+static const struct http_feed whole_body = { .whole = true };
+
 static const struct http_route routes[] = {
-    { "GET", "/get/*", on_get, false },
-    { "POST", "/post", on_post, true },
-    { "POST", "/ignore", on_ignore, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/get/*", on_get, NULL },
+    { "POST", "/post", on_post, &whole_body },
+    { "POST", "/ignore", on_ignore, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };

@@ -35,9 +35,9 @@ on_wait(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/get", on_get, false },
-    { "GET", "/wait", on_wait, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/get", on_get, NULL },
+    { "GET", "/wait", on_wait, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };

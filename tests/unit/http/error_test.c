@@ -21,8 +21,8 @@ on_fail(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/*", on_fail, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/*", on_fail, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };

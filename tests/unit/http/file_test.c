@@ -47,9 +47,9 @@ on_memory(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/file", on_file, false },
-    { "GET", "/memory", on_memory, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/file", on_file, NULL },
+    { "GET", "/memory", on_memory, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };

@@ -55,13 +55,13 @@ own_body(struct http_request *r, int status, struct str message,
 }
 
 static const struct http_route tell[] = {
-    { "GET", "/*", on_tell, false },
-    { "POST", "/*", on_tell, true },
-    { NULL, NULL, NULL, false },
+    { "GET", "/*", on_tell, NULL },
+    { "POST", "/*", on_tell, &http_small_body },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_route pass[] = {
-    { "*", "/*", on_pass, false },
-    { NULL, NULL, NULL, false },
+    { "*", "/*", on_pass, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = {
     { .module = "tell", .routes = tell },

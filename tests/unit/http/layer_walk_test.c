@@ -53,20 +53,22 @@ own_errors(struct http_request *r, int status, struct str message,
 }
 
 static const struct http_route routes_a[] = {
-    { "GET", "/x", on_tell, false },    { "GET", "/wait", on_tell, false },
-    { "GET", "/pass", on_pass, false }, { "POST", "/read", on_tell, true },
-    { NULL, NULL, NULL, false },
+    { "GET", "/x", on_tell, NULL },
+    { "GET", "/wait", on_tell, NULL },
+    { "GET", "/pass", on_pass, NULL },
+    { "POST", "/read", on_tell, &http_small_body },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_route routes_b[] = {
-    { "GET", "/pass", on_tell, false },
-    { "PUT", "/x", on_tell, false },
-    { "GET", "/only-b", on_tell, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/pass", on_tell, NULL },
+    { "PUT", "/x", on_tell, NULL },
+    { "GET", "/only-b", on_tell, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_route routes_next[] = {
-    { "GET", "/next", on_tell, false },
-    { "DELETE", "/x", on_tell, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/next", on_tell, NULL },
+    { "DELETE", "/x", on_tell, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 
 static http_selector select_by_query;
@@ -155,8 +157,8 @@ static const struct http_layer layers[] = {
     { .module = "next", .routes = routes_next, .state = name_next },
 };
 static const struct http_route routes_root[] = {
-    { "GET", "/*", on_pass, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/*", on_pass, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers_root[] = {
     { .module = "root", .routes = routes_root },

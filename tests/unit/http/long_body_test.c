@@ -43,8 +43,8 @@ on_parse(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "POST", "/parse/*", on_parse, true },
-    { NULL, NULL, NULL, false },
+    { "POST", "/parse/*", on_parse, &http_small_body },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };

@@ -30,8 +30,8 @@ on_get(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/get", on_get, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/get", on_get, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static struct http_layer layers[] = { { .module = "test", .routes = routes } };
 static const struct http_location locations[] = {

@@ -87,10 +87,10 @@ on_shared(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/pieces", on_pieces, false },
-    { "GET", "/empty", on_empty, false },
-    { "GET", "/shared", on_shared, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/pieces", on_pieces, NULL },
+    { "GET", "/empty", on_empty, NULL },
+    { "GET", "/shared", on_shared, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };

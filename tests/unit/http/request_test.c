@@ -106,13 +106,13 @@ on_take(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "*", "/wait", on_wait, false },
-    { "GET", "/take", on_take, false },
-    { NULL, NULL, NULL, false },
+    { "*", "/wait", on_wait, NULL },
+    { "GET", "/take", on_take, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_route fallback[] = {
-    { "*", "/*", on_next, true },
-    { NULL, NULL, NULL, false },
+    { "*", "/*", on_next, &http_small_body },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = {
     { .module = "test", .routes = routes },

@@ -172,18 +172,18 @@ on_hints(struct http_request *r, void *state)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/known", on_known, false },
-    { "GET", "/short", on_known, false },
-    { "GET", "/trailers", on_trailers, false },
-    { "GET", "/hints", on_hints, false },
-    { "GET", "/large", on_large, false },
-    { "GET", "/chunks", on_chunks, false },
-    { "GET", "/page", on_page, false },
-    { "GET", "/long_page", on_long_page, false },
-    { "GET", "/stream", on_stream, false },
-    { "GET", "/begin", on_begin, false },
-    { "GET", "/status", on_status, false },
-    { NULL, NULL, NULL, false },
+    { "GET", "/known", on_known, NULL },
+    { "GET", "/short", on_known, NULL },
+    { "GET", "/trailers", on_trailers, NULL },
+    { "GET", "/hints", on_hints, NULL },
+    { "GET", "/large", on_large, NULL },
+    { "GET", "/chunks", on_chunks, NULL },
+    { "GET", "/page", on_page, NULL },
+    { "GET", "/long_page", on_long_page, NULL },
+    { "GET", "/stream", on_stream, NULL },
+    { "GET", "/begin", on_begin, NULL },
+    { "GET", "/status", on_status, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layers[] = { { .module = "test",
                                               .routes = routes } };

@@ -51,33 +51,33 @@ on_nothing(struct http_request *r, void *state)
 }
 
 static const struct http_route routes_a[] = {
-    { "GET", "/", on_tell, false },
-    { "GET", "/x/:id", on_tell, false },
-    { "GET", "/x/:id/y/:other", on_tell, false },
-    { "GET", "/rest/*", on_tell, false },
-    { "GET", "/pass", on_pass, false },
-    { "PUT", "/pass", on_tell, false },
-    { "POST", "/only-post", on_tell, true },
-    { "DELETE", "/x/:id", on_tell, false },
-    { "GET", "/broken", on_nothing, false },
-    { "POST", "/read", on_pass, true },
-    { NULL, NULL, NULL, false },
+    { "GET", "/", on_tell, NULL },
+    { "GET", "/x/:id", on_tell, NULL },
+    { "GET", "/x/:id/y/:other", on_tell, NULL },
+    { "GET", "/rest/*", on_tell, NULL },
+    { "GET", "/pass", on_pass, NULL },
+    { "PUT", "/pass", on_tell, NULL },
+    { "POST", "/only-post", on_tell, &http_small_body },
+    { "DELETE", "/x/:id", on_tell, NULL },
+    { "GET", "/broken", on_nothing, NULL },
+    { "POST", "/read", on_pass, &http_small_body },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_route routes_b[] = {
-    { "GET", "/pass", on_tell, false },
-    { "GET", "/second", on_tell, false },
-    { "PATCH", "/only-post", on_tell, false },
-    { "POST", "/read", on_tell, true },
-    { NULL, NULL, NULL, false },
+    { "GET", "/pass", on_tell, NULL },
+    { "GET", "/second", on_tell, NULL },
+    { "PATCH", "/only-post", on_tell, NULL },
+    { "POST", "/read", on_tell, &http_small_body },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_route routes_all[] = {
-    { "*", "/*", on_tell, false },
-    { NULL, NULL, NULL, false },
+    { "*", "/*", on_tell, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_route routes_small[] = {
-    { "POST", "/deep/read", on_tell, true },
-    { "GET", "/*", on_tell, false },
-    { NULL, NULL, NULL, false },
+    { "POST", "/deep/read", on_tell, &http_small_body },
+    { "GET", "/*", on_tell, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 
 static char name_a[] = "a", name_b[] = "b", name_all[] = "all",
@@ -279,8 +279,8 @@ test_nothing_in_the_form_of_the_longest(void **state)
         { .module = "a", .routes = routes_a, .error_body = own_body },
     };
     static const struct http_route posts[] = {
-        { "POST", "/own/post", on_pass, false },
-        { NULL, NULL, NULL, false },
+        { "POST", "/own/post", on_pass, NULL },
+        { NULL, NULL, NULL, NULL },
     };
     static const struct http_layer silent[] = {
         { .module = "none", .routes = posts },

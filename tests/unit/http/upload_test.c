@@ -29,7 +29,9 @@ static struct {
     struct http_request *request;
     size_t room; /* bytes that it takes before it stops */
     size_t took, ends, cancels;
-    uint8_t sum; /* of the bytes it took */
+    uint8_t sum;    /* of the bytes it took */
+    int64_t turn;   /* of the last piece */
+    size_t in_turn; /* bytes in it */
     bool echo, early, pull;
     char text[100]; /* the first of them */
 } up;
@@ -57,6 +59,9 @@ on_piece(void *arg, struct str piece)
         }
         up.sum = (uint8_t)(up.sum * 31 + (uint8_t)piece.ptr[i]);
     }
+    up.in_turn = (up.turn == loop_now_us(l) ? up.in_turn : 0) + n;
+    up.turn = loop_now_us(l);
+    assert_true(up.in_turn <= HTTP_PIECE);
     up.took += n;
     up.room -= n;
     if (up.echo && n > 0) {
@@ -122,8 +127,8 @@ on_select(struct http_request *r, void *state, struct http_choice *choice)
         return HTTP_NONE_LEFT;
     }
     static const struct http_route routes[] = {
-        { "*", "/*", on_upload, false },
-        { NULL, NULL, NULL, false },
+        { "*", "/*", on_upload, NULL },
+        { NULL, NULL, NULL, NULL },
     };
     static const struct http_layer inner = { .module = "test",
                                              .routes = routes };
@@ -137,8 +142,8 @@ on_select(struct http_request *r, void *state, struct http_choice *choice)
 }
 
 static const struct http_route routes[] = {
-    { "PUT", "/*", on_upload, false },
-    { NULL, NULL, NULL, false },
+    { "PUT", "/*", on_upload, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 static const struct http_layer layer = { .module = "test", .routes = routes };
 static const struct http_layer choosing = { .module = "test",
