@@ -12,11 +12,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "json/text.h"
 
 #define MEMBERS_FIRST 64 /* places for names, at first */
 #define NUMBER_TEXT(n) NUMBER_TEXT_(n)
 #define NUMBER_TEXT_(n) #n
-#define LONGEST 4 /* bytes of a character (RFC 3629) */
 
 /* A member's name and the object that it is in. */
 struct member {
@@ -38,7 +38,11 @@ struct json_reader {
     const char *why;     /* our own refusal */
     struct errmsg err;   /* of what has failed */
     yajl_handle handle;  /* owned; NULL: it has ended */
+    struct buf text;     /* of a string that does not go through yajl */
+    bool in_string;      /* it is not whole yet */
+    bool has_text;       /* it is, and yajl calls for it */
     size_t base;         /* bytes before this piece */
+    size_t from;         /* bytes before those that yajl has now */
     size_t line, column; /* of its beginning, from 1 */
     size_t end;          /* of the outermost value, in this piece or before */
     bool fed;            /* something has come */
@@ -79,7 +83,7 @@ refuse(struct json_reader *r, const char *why)
 static void
 note_end(struct json_reader *r)
 {
-    r->end = r->base;
+    r->end = r->from;
     if (!r->finishing) {
         r->end += yajl_get_bytes_consumed(r->handle);
     }
@@ -150,6 +154,13 @@ on_number(void *arg, const char *text, size_t n)
     return v != NULL;
 }
 
+/* yajl has an empty string in place of one that was too long for it. */
+static struct str
+string_of(const struct json_reader *r, const unsigned char *text, size_t n)
+{
+    return r->has_text ? buf_str(&r->text) : str_of(text, n);
+}
+
 static int
 on_string(void *arg, const unsigned char *text, size_t n)
 {
@@ -157,7 +168,7 @@ on_string(void *arg, const unsigned char *text, size_t n)
     struct json_value *v = add(r, JSON_STRING);
 
     if (v != NULL) {
-        v->text = pool_str(r->pool, str_of(text, n));
+        v->text = pool_str(r->pool, string_of(r, text, n));
     }
     return v != NULL;
 }
@@ -242,7 +253,7 @@ static int
 on_name(void *arg, const unsigned char *text, size_t n)
 {
     struct json_reader *r = arg;
-    struct member sought = { r->open[r->depth - 1], str_of(text, n), 0 };
+    struct member sought = { r->open[r->depth - 1], string_of(r, text, n), 0 };
     struct member *m;
 
     sought.hash =
@@ -272,92 +283,12 @@ static const yajl_callbacks callbacks = {
 
 /* ---- texts ---- */
 
-/* The four hexadecimal digits behind "\u"; -1: there are none. */
-static int
-unit_at(struct str s, size_t at)
-{
-    int n = 0;
-
-    if (at + 6 > s.len || s.ptr[at] != '\\' || s.ptr[at + 1] != 'u') {
-        return -1;
-    }
-    for (size_t i = at + 2; i < at + 6; i++) {
-        int digit = str_hex_digit(s.ptr[i]);
-
-        if (digit < 0) {
-            return -1;
-        }
-        n = n * 16 + digit;
-    }
-    return n;
-}
-
-/* "\ud800" without its other half stands for no character (8.2).  Where it
- * is; s.len: nowhere. */
-static size_t
-lone_surrogate(struct str s)
-{
-    for (size_t at = str_find(s, '\\', 0); at < s.len;
-         at = str_find(s, '\\', at)) {
-        int unit = unit_at(s, at);
-
-        if (unit >= 0xd800 && unit <= 0xdbff) {
-            int low = unit_at(s, at + 6);
-
-            if (low < 0xdc00 || low > 0xdfff) {
-                return at;
-            }
-            at += 12;
-        } else if (unit >= 0xdc00 && unit <= 0xdfff) {
-            return at;
-        } else {
-            at += 2;
-        }
-    }
-    return s.len;
-}
-
 size_t
 json_wrong_space(struct str text)
 {
     size_t tab = str_find(text, '\v', 0);
 
     return str_find(str_first(text, tab), '\f', 0);
-}
-
-/* Bytes of the escape there, with the other half of a pair; 0: it may go on
- * behind the end of s. */
-static size_t
-escape_length(struct str s, size_t at)
-{
-    int unit = unit_at(s, at);
-    size_t n = unit < 0 ? 2 : unit >= 0xd800 && unit <= 0xdbff ? 12 : 6;
-
-    if (unit < 0 && at + 6 > s.len &&
-        (at + 1 == s.len || s.ptr[at + 1] == 'u')) {
-        return 0;
-    }
-    return at + n <= s.len ? n : 0;
-}
-
-/* The bytes of a piece that can be judged without those behind it: it ends
- * neither in a character nor in an escape. */
-static size_t
-whole_length(struct str piece)
-{
-    size_t whole = utf8_length(piece), n;
-    struct str s =
-        str_first(piece, piece.len - whole < LONGEST ? whole : piece.len);
-    size_t at = str_find(s, '\\', 0);
-
-    while (at < s.len) {
-        n = escape_length(s, at);
-        if (n == 0) {
-            return at;
-        }
-        at = str_find(s, '\\', at + n);
-    }
-    return s.len;
 }
 
 /* yajl lets surrogates, overlong forms and more than U+10FFFF pass, and makes
@@ -373,7 +304,7 @@ wrong_text(struct str text, size_t *at)
     if (*at < text.len) {
         return "not valid JSON: a vertical tab or form feed";
     }
-    *at = lone_surrogate(text);
+    *at = json_lone_surrogate(text);
     return *at < text.len ? "not valid JSON: half a surrogate pair" : NULL;
 }
 
@@ -386,6 +317,7 @@ let_go(struct json_reader *r)
         yajl_free(r->handle);
         r->handle = NULL;
     }
+    buf_clear(&r->text);
     mem_free(&r->members);
 }
 
@@ -403,6 +335,7 @@ begin(struct json_reader *r, struct pool *pool)
     *r = (struct json_reader){
         .pool = pool, .name = STR_NONE, .line = 1, .column = 1
     };
+    buf_init(&r->text, SIZE_MAX / 2); /* as long as the text at most */
     r->handle = yajl_alloc(&callbacks, &memory, r);
 }
 
@@ -459,17 +392,87 @@ trails(const struct json_reader *r, struct str piece)
     return i < piece.len;
 }
 
+/* Gives yajl some bytes, which begin at *at of the piece.  False: they are
+ * wrong at *at, which is behind them else. */
+static bool
+parse_some(struct json_reader *r, struct str some, size_t *at)
+{
+    size_t ate;
+
+    r->from = r->base + *at;
+    if (yajl_parse(r->handle, (const unsigned char *)some.ptr, some.len) !=
+        yajl_status_ok) {
+        ate = yajl_get_bytes_consumed(r->handle); /* with what is wrong */
+        *at += ate - (ate > 0);
+        return false;
+    }
+    *at += some.len;
+    return true;
+}
+
+/* The bytes that yajl may have: up to a string that is escaped, or does not end
+ * here. */
+static size_t
+easy_length(struct str s)
+{
+    size_t begin = str_find(s, '"', 0), end;
+
+    while (begin < s.len) {
+        end = str_find(s, '"', begin + 1);
+        if (end == s.len || memchr(s.ptr + begin, '\\', end - begin) != NULL) {
+            return begin;
+        }
+        begin = str_find(s, '"', end + 1);
+    }
+    return s.len;
+}
+
+/* On in a string, from *at. */
+static bool
+parse_string(struct json_reader *r, struct str piece, size_t *at)
+{
+    size_t taken = 0;
+    enum json_string is =
+        json_string_take(&r->text, str_skip(piece, *at), &taken);
+
+    *at += taken;
+    if (is != JSON_STRING_ENDS) {
+        return is == JSON_STRING_GOES_ON;
+    }
+    r->in_string = false;
+    r->has_text = true;
+    *at -= 2; /* as if it was all of the string, and had come now */
+    if (!parse_some(r, STR("\"\""), at)) {
+        return false;
+    }
+    r->has_text = false;
+    buf_take(&r->text, buf_len(&r->text));
+    return true;
+}
+
 /* False: it is wrong at *at. */
 static bool
 parse(struct json_reader *r, struct str piece, size_t *at)
 {
-    yajl_status status =
-        yajl_parse(r->handle, (const unsigned char *)piece.ptr, piece.len);
+    *at = 0;
+    while (*at < piece.len) {
+        size_t easy;
 
-    *at = yajl_get_bytes_consumed(r->handle); /* with what is wrong */
-    *at -= *at > 0;
+        if (r->in_string) {
+            if (!parse_string(r, piece, at)) {
+                return false;
+            }
+            continue;
+        }
+        easy = easy_length(str_skip(piece, *at));
+        if (!parse_some(r, str_first(str_skip(piece, *at), easy), at)) {
+            return false;
+        }
+        r->in_string = *at < piece.len;
+        *at += r->in_string; /* the quote */
+    }
     r->trailed |= trails(r, piece);
-    return status == yajl_status_ok;
+    return true;
 }
 
 /* The end of the text, which is the end of this piece. */
@@ -477,9 +480,10 @@ static void
 finish(struct json_reader *r, struct str piece)
 {
     r->base += piece.len;
+    r->from = r->base;
     r->finishing = true;
-    if (yajl_complete_parse(r->handle) != yajl_status_ok || r->root == NULL ||
-        r->trailed) {
+    if (r->in_string || yajl_complete_parse(r->handle) != yajl_status_ok ||
+        r->root == NULL || r->trailed) {
         r->why = r->why != NULL ? r->why : "not valid JSON: it ends too early";
         fail(r, piece, piece.len);
         return;
@@ -490,7 +494,7 @@ finish(struct json_reader *r, struct str piece)
 size_t
 json_reader_feed(struct json_reader *r, struct str piece, bool last)
 {
-    size_t n = last ? piece.len : whole_length(piece), at;
+    size_t n = last ? piece.len : json_whole_length(piece), at;
 
     r->fed |= piece.len > 0;
     if (r->failed || r->finishing) {
