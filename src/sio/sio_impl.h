@@ -6,6 +6,7 @@
  *   namespace.c  halls: their sockets, rooms, events that go out
  *   room.c       who is in which room
  *   snapshot.c   what a joining socket is told first
+ *   missed.c     events that go out while sockets wait for that
  *   recovery.c   sockets that were lost, and what they have missed
  *
  * A socket that is over leaves its hall at once and gets nothing more.  Its
@@ -165,6 +166,7 @@ void room_let_go(struct sio_hall *h, struct room *r); /* frees an empty one */
 /* ---- snapshots (snapshot.c) ---- */
 
 #define SNAPSHOT_MAX ((size_t)16 << 20) /* bytes of one */
+#define SNAPSHOTS_MAX 32                /* of a namespace: each has a bit */
 #define SNAPSHOT_VERSIONS 4             /* of one that are alive at once */
 
 /* NULL: the namespace has none. */

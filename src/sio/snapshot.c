@@ -21,18 +21,17 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "proc/rpc.h"
-#include "sio/sio_impl.h"
+#include "sio/missed.h"
 
 #define RETRY_MS 500 /* after a failure */
 #define LOOK_MS 100  /* while four versions are alive */
 #define WINDOW 16    /* parts that the role may send ahead */
-#define MISSED_MAX 4096
-#define MISSED_BYTES_MAX ((size_t)8 << 20)
 
 struct version {
     struct ws_frame *frame; /* held; NULL: none, or an empty one */
@@ -56,18 +55,6 @@ struct snapshot {
     struct timer retry;
 };
 
-/* An event for sockets that wait. */
-struct missed {
-    struct list link;
-    uint64_t event;                 /* its number */
-    uint64_t position;              /* of the recovery */
-    const struct snapshot *changes; /* NULL: none */
-    struct aim aim;                 /* its texts are `texts` */
-    struct sio_frames frames;       /* held */
-    size_t bytes;
-    char texts[];
-};
-
 struct snapshots {
     struct sio_hall *hall; /* borrowed */
     struct snapshot *items;
@@ -75,9 +62,7 @@ struct snapshots {
     uint64_t events;     /* that went out */
     uint64_t versions;   /* that were made */
     struct list waiting; /* struct sio_socket.in_hall */
-    struct list missed;
-    size_t missed_count, missed_bytes;
-    uint64_t missed_from; /* `missed` has all that matter behind this event */
+    struct missed missed;
 };
 
 static void ask(struct snapshot *s);
@@ -123,7 +108,7 @@ static bool
 is_ready(const struct snapshot *s)
 {
     return s->made && (s->stale_at == 0 || (!list_empty(&s->all->waiting) &&
-                                            s->stale_at > s->all->missed_from));
+                                            s->stale_at > s->all->missed.from));
 }
 
 static bool
@@ -137,38 +122,18 @@ all_ready(const struct snapshots *all)
     return true;
 }
 
-/* ---- events for those that wait ---- */
+/* ---- events ---- */
 
 static void
 forget_missed(struct snapshots *all)
 {
-    LIST_EACH (node, &all->missed) {
-        struct missed *m = LIST_ITEM(node, struct missed, link);
-
-        list_remove(&m->link);
-        sio_frames_let_go(&m->frames);
-        mem_free(&m);
-    }
-    all->missed_count = all->missed_bytes = 0;
-    all->missed_from = all->events;
+    missed_forget(&all->missed, all->events);
 }
 
-static void
-keep_missed(struct snapshots *all, const struct snapshot *changes,
-            const struct aim *a, const struct sio_frames *f)
+static uint32_t
+bit_of(const struct snapshots *all, const struct snapshot *s)
 {
-    size_t texts = aim_size(a);
-    struct missed *m = mem_zero(sizeof(*m) + texts);
-
-    m->event = all->events;
-    m->position = recovery_position(recovery_of(all->hall));
-    m->changes = changes;
-    aim_copy(&m->aim, m->texts, a);
-    sio_frames_hold(&m->frames, f);
-    m->bytes = sizeof(*m) + texts + f->bytes;
-    list_append(&all->missed, &m->link);
-    all->missed_count++;
-    all->missed_bytes += m->bytes;
+    return s == NULL ? 0 : (uint32_t)1 << (s - all->items);
 }
 
 static void
@@ -251,9 +216,9 @@ snapshots_note(struct snapshots *all, const struct sio_message *m,
                const struct aim *a, const struct sio_frames *f)
 {
     struct snapshot *changes = find_event(all, m->stales);
+    struct missed_event what = { .event = ++all->events };
     bool missed;
 
-    all->events++;
     missed = !m->is_volatile && !list_empty(&all->waiting) &&
              is_missed(all, changes);
     if (changes != NULL) {
@@ -262,9 +227,9 @@ snapshots_note(struct snapshots *all, const struct sio_message *m,
     if (!missed) {
         return;
     }
-    keep_missed(all, changes, a, f);
-    if (all->missed_count > MISSED_MAX ||
-        all->missed_bytes > MISSED_BYTES_MAX) {
+    what.changes = bit_of(all, changes);
+    what.position = recovery_position(recovery_of(all->hall));
+    if (!missed_keep(&all->missed, &what, a, f)) {
         start_anew(all);
     }
 }
@@ -286,34 +251,34 @@ join_all(struct snapshots *all)
 }
 
 static bool
-has_it(const struct snapshots *all, const struct missed *m)
+has_it(const struct snapshots *all, const struct missed_event *e)
 {
     uint64_t made_at = 0;
 
-    if (m->changes != NULL) {
-        return m->event <= m->changes->made_at;
-    }
     for (size_t i = 0; i < all->count; i++) {
-        if (all->items[i].made_at > made_at) {
-            made_at = all->items[i].made_at;
+        const struct snapshot *s = &all->items[i];
+
+        if ((e->changes == 0 || e->changes == bit_of(all, s)) &&
+            s->made_at > made_at) {
+            made_at = s->made_at;
         }
     }
-    return m->event <= made_at;
+    return e->event <= made_at;
 }
 
 static void
 send_missed(struct snapshots *all, struct sio_socket *s)
 {
-    LIST_EACH (node, &all->missed) {
-        struct missed *m = LIST_ITEM(node, struct missed, link);
+    LIST_EACH (node, &all->missed.events) {
+        struct missed_event *e = LIST_ITEM(node, struct missed_event, link);
 
-        if (has_it(all, m) || !aim_includes(&m->aim, s)) {
+        if (has_it(all, e) || !aim_includes(&e->aim, s)) {
             continue;
         }
-        if (m->position > 0 && m->position <= s->position) {
-            s->position = m->position - 1;
+        if (e->position > 0 && e->position <= s->position) {
+            s->position = e->position - 1;
         }
-        hall_deliver(s, &m->frames, 0, false);
+        hall_deliver(s, &e->frames, 0, false);
     }
 }
 
@@ -537,10 +502,11 @@ snapshots_new(struct sio_hall *h)
     all = mem_zero(sizeof(*all));
     all->hall = h;
     list_init(&all->waiting);
-    list_init(&all->missed);
+    missed_init(&all->missed);
     while (what[all->count].event != NULL) {
         all->count++;
     }
+    assert(all->count <= SNAPSHOTS_MAX);
     all->items = mem_zero(all->count * sizeof(all->items[0]));
     for (size_t i = 0; i < all->count; i++) {
         all->items[i].all = all;

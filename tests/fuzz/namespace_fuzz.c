@@ -8,7 +8,8 @@
  * nothing of a namespace before its CONNECT; nothing is left at the end.
  *
  * covers: src/sio/client.c src/sio/socket.c src/sio/namespace.c
- * covers: src/sio/room.c src/sio/names.c src/sio/snapshot.c src/sio/recovery.c
+ * covers: src/sio/room.c src/sio/names.c src/sio/snapshot.c src/sio/missed.c
+ * covers: src/sio/recovery.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
