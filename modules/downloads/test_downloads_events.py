@@ -4,17 +4,14 @@ fetcher or the channel is in trouble."""
 
 import json
 import os
-import re
 import signal
-import socket
 import stat
 
 import pytest
 
 from downloads_help import (check_object, downloads,  # pylint: disable=W0611
                             media, plain)
-from http_client import Http, get
-from socket_help import Closed, Place, WebSocket, payload
+from socket_help import Place, payload
 from weir import descendants, read_text, title, wait_for
 
 __all__ = ["downloads", "media"]  # fixtures
@@ -22,9 +19,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FAKE = os.path.join(HERE, "fake_engine_help.py")
 STRING = '''{ path = "/original"; layers = ( { module = "downloads";
   instance = "main"; event_payload = "string"; } ); },'''
-PATIENT = '''{ path = "/patient"; layers = ( { module = "downloads";
-  instance = "main"; event_payload = "string";
-  socket_io = { max_queue = "16M"; }; } ); },'''
 OURS = ["all", "configuration", "custom_dirs", "engine_options_changed"]
 THEIRS = OURS + ["ytdl_options_changed"]
 FLAGS = {"CUSTOM_DIRS": True, "CREATE_CUSTOM_DIRS": True,
@@ -175,13 +169,6 @@ def joined(session):
     return session
 
 
-def too_slow(d):
-    """Sessions that were ended because of that."""
-    text = get(d.port, "/metrics").body.decode()
-    return int(re.search(r'^weir_channel_sessions_ended_total\{reason='
-                         r'"too_slow"\} (\d+)$', text, re.M)[1])
-
-
 def test_progress_waits_once_for_who_does_not_read(many):
     """It is the newest."""
     d = many()
@@ -194,33 +181,6 @@ def test_progress_waits_once_for_who_does_not_read(many):
                  if p.startswith("42")]
     assert [name for name, _ in heard] == ["added", "updated"]
     assert heard[1][1]["speed"] >= told[-2]["speed"] > told[-3]["speed"]
-
-
-def test_who_does_not_read_is_closed(many):
-    """More than max_queue waits for both; nobody else is held up."""
-    d = many(layer='socket_io = { max_queue = "64k"; };', locations=PATIENT)
-    slow = joined(Below(d.port).polling())
-    http = Http(d.port)
-    http.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    with d.listen("/patient") as ears, \
-            joined(WebSocket(http, Below(d.port).target(
-            "socket.io", {"transport": "websocket"}))) as stuck:
-        n = 0
-        while too_slow(d) < 2:
-            add_list(d, 2000 + n, letters=400)
-            n += 1
-            assert n < 10
-        ears.wait(lambda names: names.count("added") == len(
-            d.urls("pending")), 60)
-        assert not ears.ended
-        slow.wait_gone()
-        # What has been sent would come through 4 kB in many seconds.
-        http.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        with pytest.raises(Closed):
-            while True:
-                stuck.receive()
-    with d.listen() as again:
-        assert lists_of(again.all("all")[0]) == [d.urls("pending"), []]
 
 
 # ---- trouble ----
@@ -261,16 +221,19 @@ def test_a_channel_that_is_held_for_a_moment(many):
 
 
 def test_kill_of_the_fetcher(many):
-    """Clients come again: they may have missed its last words."""
+    """Clients stay and are told all anew: they may have missed its last
+    words."""
     d = many(locations=STRING)
     d.weir.children_may_crash = True
     d.weir.allowed.append("fetcher")
     add_list(d, 3)
-    mine, theirs = d.listen(), d.listen("/original")
-    os.kill(role(d, "fetcher"), signal.SIGKILL)
-    for ears in (mine, theirs):
-        wait_for(lambda e=ears: e.ended, 30, "the end of a session")
-        ears.kill()
     with d.listen() as mine, d.listen("/original") as theirs:
-        urls = lists_of(mine.raw[0][1])
-        assert len(urls[0]) == 3 and urls == lists_of(theirs.raw[0][1])
+        os.kill(role(d, "fetcher"), signal.SIGKILL)
+        for ears in (mine, theirs):
+            ears.wait(lambda names: names.count("all") == 2, 30)
+            assert not ears.ended
+            urls = lists_of(ears.all("all")[1])
+            assert len(urls[0]) == 3 and urls == lists_of(ears.all("all")[0])
+        add_list(d, 2)
+        for ears in (mine, theirs):
+            ears.wait(lambda names: names.count("added") == 2)

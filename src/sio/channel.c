@@ -314,22 +314,12 @@ emit_in(struct sio_point *p, const struct sio_target *to,
     }
 }
 
-static void
-end_session(void *arg, struct session *s)
-{
-    if (s->endpoint == arg) {
-        session_close(s, SESSION_SERVER_CLOSED);
-    }
-}
-
 /* A message without an event. */
 static void
-change(struct channel *c, struct sio_point *p, const struct sio_target *to,
-       const char *stales)
+change(struct sio_point *p, const struct sio_target *to, const char *stales)
 {
     if (stales == NULL) {
-        engine_each(c->engine, end_session, p);
-        sio_halls_forget(p);
+        sio_halls_renew(p);
     } else {
         sio_halls_stale(p, str_from(to->namespace_name), stales);
     }
@@ -346,7 +336,7 @@ emit(struct channel *c, const struct sio_target *to,
 
         if (strcmp(p->module, to->module) == 0 &&
             (to->endpoint.len == 0 || str_eq(to->endpoint, p->endpoint.name))) {
-            is_event ? emit_in(p, to, m) : change(c, p, to, m->stales);
+            is_event ? emit_in(p, to, m) : change(p, to, m->stales);
         }
     }
 }

@@ -69,8 +69,7 @@ enum channel_type channel_type_of(const char *text);
 
 /* Request of CHANNEL_EMIT; there is nothing to answer.  `attachments` has room
  * for SIO_ATTACHMENTS; m->args.attachments points to it.  Without an event's
- * name it is that of sio_stale() or, if it stales nothing, of
- * sio_disconnect_all(). */
+ * name it is that of sio_stale() or, if it stales nothing, of sio_renew(). */
 void channel_pack_emit(struct pack *out, const struct sio_target *to,
                        const struct sio_message *m);
 bool channel_unpack_emit(struct str data, struct sio_target *to,

@@ -183,8 +183,21 @@ client_joined(struct client *c)
 
 /* ---- sending ---- */
 
+/* Attachments would be left alone: nothing of these is dropped. */
+static int
+send_all(struct session *s, const struct sio_frames *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        if (session_send(s, f->frame[i], 0) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int
-client_send(struct client *c, const struct sio_frames *f, uint64_t key)
+client_send(struct client *c, const struct sio_frames *f,
+            const struct engine_mark *mark)
 {
     struct session *s = c->session;
 
@@ -196,23 +209,42 @@ client_send(struct client *c, const struct sio_frames *f, uint64_t key)
         return -1;
     }
     if (f->count > 1) {
-        key = 0; /* attachments would be left alone */
+        return send_all(s, f);
     }
-    for (size_t i = 0; i < f->count; i++) {
-        if (session_send(s, f->frame[i], key) == -1) {
-            return -1;
-        }
-    }
-    return 0;
+    return mark->group != 0 ? session_offer(s, f->frame[0], mark)
+                            : session_send(s, f->frame[0], mark->key);
 }
 
 int
 client_send_once(struct client *c, struct sio_frames *f)
 {
-    int result = client_send(c, f, 0);
+    static const struct engine_mark none;
+    int result = client_send(c, f, &none);
 
     sio_frames_let_go(f);
     return result;
+}
+
+static void
+on_full(struct session *s)
+{
+    struct client *c = s->user;
+
+    LIST_EACH (node, &c->sockets) {
+        snapshots_outdate(LIST_ITEM(node, struct sio_socket, in_client), 0);
+    }
+}
+
+/* A socket that catches up may end the session, and c with it, but not at
+ * once: its sockets are freed later. */
+static void
+on_room(struct session *s)
+{
+    struct client *c = s->user;
+
+    LIST_EACH (node, &c->sockets) {
+        snapshots_catch_up(LIST_ITEM(node, struct sio_socket, in_client));
+    }
 }
 
 /* ---- packets ---- */
@@ -444,7 +476,8 @@ on_message(struct session *s, struct str data, bool binary)
     }
 }
 
-const struct engine_protocol sio_protocol = { on_open, on_message, on_close };
+const struct engine_protocol sio_protocol = { on_open, on_message, on_close,
+                                              on_full, on_room };
 
 void
 sio_session_namespaces(const struct session *s, struct buf *out)

@@ -94,7 +94,7 @@ sio_stale(const struct sio_target *to, const char *snapshot, struct errmsg *err)
 }
 
 int
-sio_disconnect_all(const struct sio_target *to, struct errmsg *err)
+sio_renew(const struct sio_target *to, struct errmsg *err)
 {
     const struct sio_message m = { .event = "" };
 

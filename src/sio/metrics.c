@@ -42,7 +42,13 @@ upgrade_name(unsigned i)
 static const char *
 drop_name(unsigned i)
 {
-    return i == CHANNEL_REPLACED ? "replaced" : "volatile";
+    static const char *const names[CHANNEL_DROPS] = {
+        [CHANNEL_REPLACED] = "replaced",
+        [CHANNEL_VOLATILE] = "volatile",
+        [CHANNEL_OUTDATED] = "outdated",
+    };
+
+    return names[i];
 }
 
 static const char *
@@ -145,13 +151,14 @@ struct metric channel_metrics[] = {
     [CHANNEL_EVENTS_DROPPED] = {
         .name = "weir_channel_events_dropped_total",
         .help = "Events that a client did not get because a newer one of the "
-                "same key replaced them, or because they were volatile and "
-                "the client was busy.",
+                "same key replaced them, because they were volatile and the "
+                "client was busy, or because its queue was full and a new "
+                "snapshot has them in it.",
         .labels = { { "reason", drop_name, CHANNEL_DROPS } },
     },
     [CHANNEL_SNAPSHOT_RESULTS] = {
         .name = "weir_channel_snapshots_total",
-        .help = "Snapshots for sockets that joined: asked of the module's "
+        .help = "Snapshots for sockets: asked of the module's "
                 "role, shared with others, or not to be had.",
         .labels = { { "result", snapshot_name, CHANNEL_SNAPSHOTS } },
     },

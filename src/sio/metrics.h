@@ -21,6 +21,7 @@ enum channel_upgrade { CHANNEL_UPGRADED, CHANNEL_UPGRADE_FAILED };
 enum channel_dropped {
     CHANNEL_REPLACED, /* by a newer one of its key */
     CHANNEL_VOLATILE,
+    CHANNEL_OUTDATED, /* a snapshot tells it */
     CHANNEL_DROPS
 };
 

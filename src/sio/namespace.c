@@ -20,6 +20,7 @@ hall_start(struct sio_hall *h, struct sio_point *p,
     h->point = p;
     h->what = what;
     h->name = str_from(what->name);
+    h->number = (uint32_t)(h - p->halls->halls) + 1;
     list_init(&h->sockets);
     list_init(&h->undecided);
     list_init(&h->ending);
@@ -152,25 +153,44 @@ aim_copy(struct aim *to, char *texts, const struct aim *a)
     to->only = put_text(&texts, a->only);
 }
 
-void
-hall_deliver(struct sio_socket *s, const struct sio_frames *f, uint64_t key,
-             bool is_volatile)
+/* Whether s does not get an event that goes so now. */
+static bool
+is_dropped(const struct sio_socket *s, const struct delivery *how)
 {
-    if (s->state != SOCKET_JOINED) {
+    enum channel_dropped why;
+
+    if ((s->outdated & how->changes) != 0) {
+        why = CHANNEL_OUTDATED;
+    } else if (how->is_volatile && !session_is_idle(s->client->session)) {
+        why = CHANNEL_VOLATILE;
+    } else {
+        return false;
+    }
+    metric_add(&channel_metrics[CHANNEL_EVENTS_DROPPED], why, 1);
+    return true;
+}
+
+void
+hall_deliver(struct sio_socket *s, const struct sio_frames *f,
+             const struct delivery *how)
+{
+    struct engine_mark mark = { .key = how->key, .bits = how->changes };
+
+    if (s->state != SOCKET_JOINED || is_dropped(s, how)) {
         return;
     }
-    if (is_volatile && !session_is_idle(s->client->session)) {
-        metric_add(&channel_metrics[CHANNEL_EVENTS_DROPPED], CHANNEL_VOLATILE,
-                   1);
-        return;
+    if (how->changes != 0) {
+        mark.group = s->hall->number;
     }
     metric_add(&channel_metrics[CHANNEL_EVENTS], METRIC_OUT, 1);
-    client_send(s->client, f, key);
+    if (client_send(s->client, f, &mark) == 1) {
+        snapshots_outdate(s, how->changes);
+    }
 }
 
 static void
 deliver_to_room(struct sio_hall *h, const struct aim *a,
-                const struct sio_frames *f, uint64_t key, bool is_volatile)
+                const struct sio_frames *f, const struct delivery *how)
 {
     struct room *r = room_find(h, a->room);
 
@@ -183,7 +203,7 @@ deliver_to_room(struct sio_hall *h, const struct aim *a,
             LIST_ITEM(node, struct membership, in_room)->socket;
 
         if (!str_eq(a->except, str_from(s->id))) {
-            hall_deliver(s, f, key, is_volatile);
+            hall_deliver(s, f, how);
         }
     }
     room_let_go(h, r);
@@ -193,14 +213,31 @@ deliver_to_room(struct sio_hall *h, const struct aim *a,
  * and no other: its module hears of it later. */
 static void
 deliver_to_all(struct sio_hall *h, const struct aim *a,
-               const struct sio_frames *f, uint64_t key, bool is_volatile)
+               const struct sio_frames *f, const struct delivery *how)
 {
     LIST_EACH (node, &h->sockets) {
         struct sio_socket *s = LIST_ITEM(node, struct sio_socket, in_hall);
 
         if (a->except.len == 0 || !str_eq(a->except, str_from(s->id))) {
-            hall_deliver(s, f, key, is_volatile);
+            hall_deliver(s, f, how);
         }
+    }
+}
+
+static void
+deliver(struct sio_hall *h, const struct aim *a, const struct sio_frames *f,
+        const struct delivery *how)
+{
+    if (a->only.len > 0) {
+        struct sio_socket *one = sio_hall_socket(h, a->only);
+
+        if (one != NULL) {
+            hall_deliver(one, f, how);
+        }
+    } else if (a->room.len > 0) {
+        deliver_to_room(h, a, f, how);
+    } else {
+        deliver_to_all(h, a, f, how);
     }
 }
 
@@ -252,8 +289,8 @@ emit(struct sio_hall *h, const struct aim *a, const struct sio_message *m)
     struct recovery *r = recovery_of(h);
     bool kept = r != NULL && !m->is_volatile;
     char text[RECOVERY_OFFSET];
+    struct delivery how = { .is_volatile = m->is_volatile };
     struct sio_frames f;
-    struct sio_socket *one;
 
     if (!may_send(h, m) || !is_wanted(h, r)) {
         return;
@@ -261,22 +298,15 @@ emit(struct sio_hall *h, const struct aim *a, const struct sio_message *m)
     sio_packet_event(
         &f, h->name, str_from(m->event), &m->args,
         recovery_offset(r, recovery_position(r) + (kept ? 1 : 0), text));
+    how.key = key_of(h, m);
+    how.changes = snapshots_bit(h, m->stales);
     if (kept) {
-        recovery_keep(r, a, &f);
+        recovery_keep(r, a, &f, how.changes);
     }
     if (h->snapshots != NULL) {
         snapshots_note(h->snapshots, m, a, &f);
     }
-    if (a->only.len > 0) {
-        one = sio_hall_socket(h, a->only);
-        if (one != NULL) {
-            hall_deliver(one, &f, key_of(h, m), m->is_volatile);
-        }
-    } else if (a->room.len > 0) {
-        deliver_to_room(h, a, &f, key_of(h, m), m->is_volatile);
-    } else {
-        deliver_to_all(h, a, &f, key_of(h, m), m->is_volatile);
-    }
+    deliver(h, a, &f, &how);
     sio_frames_let_go(&f);
 }
 
@@ -323,19 +353,21 @@ sio_halls_stale(struct sio_point *p, struct str name, const char *snapshot)
 }
 
 static void
-forget(struct sio_hall *h)
+renew(struct sio_hall *h)
 {
-    recovery_free(&h->recovery);
+    if (h->recovery != NULL) {
+        recovery_forget(h->recovery);
+    }
     if (h->snapshots != NULL) {
-        snapshots_anew(h->snapshots);
+        snapshots_renew(h->snapshots);
     }
 }
 
 void
-sio_halls_forget(struct sio_point *p)
+sio_halls_renew(struct sio_point *p)
 {
     if (p->halls != NULL) {
-        each_hall(p, forget);
+        each_hall(p, renew);
     }
 }
 

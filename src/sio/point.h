@@ -45,9 +45,9 @@ struct sio_hall *sio_halls_find(const struct sio_point *p, struct str name);
 /* The snapshot of that event is stale in that namespace. */
 void sio_halls_stale(struct sio_point *p, struct str name,
                      const char *snapshot);
-/* All sessions of p have been closed: what it knows of its module's state goes,
- * snapshots and what is kept for recovery. */
-void sio_halls_forget(struct sio_point *p);
+/* Forgets all that p knows of its module's state: snapshots, and what is kept
+ * for recovery.  All that have joined get snapshots that are made anew. */
+void sio_halls_renew(struct sio_point *p);
 /* A joined socket by its id; NULL: there is none. */
 struct sio_socket *sio_hall_socket(struct sio_hall *h, struct str id);
 /* To the socket of that id; one that was lost gets it if it comes back. */

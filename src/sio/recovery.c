@@ -31,6 +31,7 @@ struct kept {
     struct list link; /* recovery.events, by position */
     uint64_t position;
     int64_t at_ms;
+    uint32_t changes;         /* delivery.changes */
     struct aim aim;           /* its texts are `texts` */
     struct sio_frames frames; /* held */
     size_t bytes;
@@ -42,6 +43,7 @@ struct lost {
     struct name name; /* recovery.by_pid */
     int64_t at_ms;
     uint64_t position; /* it had all up to there when it joined */
+    uint64_t proof;    /* sio_socket.proof */
     char id[SIO_ID + 1], pid[SIO_ID + 1];
     size_t bytes, room_count;
     char *user; /* owned; of the client */
@@ -150,6 +152,18 @@ recovery_of(struct sio_hall *h)
 }
 
 void
+recovery_forget(struct recovery *r)
+{
+    LIST_EACH (node, &r->events) {
+        forget_event(r, LIST_ITEM(node, struct kept, link));
+    }
+    LIST_EACH (node, &r->lost) {
+        forget_lost(r, LIST_ITEM(node, struct lost, link));
+    }
+    r->gone = r->position;
+}
+
+void
 recovery_free(struct recovery **recovery)
 {
     struct recovery *r = *recovery;
@@ -157,12 +171,7 @@ recovery_free(struct recovery **recovery)
     if (r == NULL) {
         return;
     }
-    LIST_EACH (node, &r->events) {
-        forget_event(r, LIST_ITEM(node, struct kept, link));
-    }
-    LIST_EACH (node, &r->lost) {
-        forget_lost(r, LIST_ITEM(node, struct lost, link));
-    }
+    recovery_forget(r);
     timer_stop(r->hall->point->loop, &r->timer);
     names_clear(&r->by_pid);
     mem_free(recovery);
@@ -189,13 +198,14 @@ recovery_offset(const struct recovery *r, uint64_t position,
 
 void
 recovery_keep(struct recovery *r, const struct aim *a,
-              const struct sio_frames *f)
+              const struct sio_frames *f, uint32_t changes)
 {
     size_t texts = aim_size(a);
     struct kept *k = mem_zero(sizeof(*k) + texts);
 
     k->position = ++r->position;
     k->at_ms = now_of(r);
+    k->changes = changes;
     aim_copy(&k->aim, k->texts, a);
     sio_frames_hold(&k->frames, f);
     k->bytes = sizeof(*k) + texts + f->bytes;
@@ -237,6 +247,7 @@ recovery_lose(struct recovery *r, const struct sio_socket *s)
     memcpy(l->id, s->id, sizeof(l->id));
     memcpy(l->pid, s->pid, sizeof(l->pid));
     l->position = s->position;
+    l->proof = s->proof;
     l->at_ms = now_of(r);
     l->user = mem_dup(user.ptr, user.len);
     l->user_len = user.len;
@@ -301,7 +312,8 @@ recovery_restore(struct recovery *r, struct str auth, struct sio_socket *s)
     }
     look(r);
     l = find_lost(r, auth, &offset);
-    known = l != NULL && offset >= r->gone && offset <= r->position &&
+    known = l != NULL && offset >= r->gone && offset >= l->proof &&
+            offset <= r->position &&
             str_eq(s->client->who.user, str_of(l->user, l->user_len));
     if (known) {
         s->position = offset > l->position ? offset : l->position;
@@ -320,9 +332,10 @@ recovery_replay(struct recovery *r, struct sio_socket *s, uint64_t position)
     }
     LIST_EACH (node, &r->events) {
         struct kept *k = LIST_ITEM(node, struct kept, link);
+        struct delivery how = { .changes = k->changes };
 
         if (k->position > position && aim_includes(&k->aim, s)) {
-            hall_deliver(s, &k->frames, 0, false);
+            hall_deliver(s, &k->frames, &how);
         }
     }
 }

@@ -68,8 +68,9 @@ const struct conf_key sio_keys[] = {
                 "the body of a request."),
     ROW(sio_settings, max_queue, CONF_SIZE, .min = 16 * 1024, .max = SIO_QUEUE,
         .preset = "1M",
-        .help = "The most that may wait for a client; one for which more "
-                "waits is closed."),
+        .help = "The most that may wait for a client; beyond, it gets a new "
+                "snapshot in place of events, or is closed where there is "
+                "none."),
     ROW(sio_settings, transports, CONF_STRINGS, .min = 1, .max = 2,
         .preset = "polling, websocket", .check = check_transport,
         .help = "Transports that clients may use: polling, websocket."),

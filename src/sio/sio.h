@@ -12,6 +12,7 @@
  *        client.c      a session that speaks Socket.IO: its sockets, packets
  *        namespace.c   a namespace of an endpoint: its sockets, rooms
  *        snapshot.c    what a joining socket is told first, shared
+ *        snapshot_send.c  the same for one that has fallen behind
  *        recovery.c    what a socket that comes back has missed
  *        emit.c        sio_emit() of other processes
  *
@@ -90,7 +91,13 @@ struct sio_event {
  * sio_message) makes it stale; the next socket that joins has it asked again.
  * At most four versions of one are alive at once: a socket that would need a
  * fifth waits, and a socket that has not taken its own within connect_timeout
- * is closed. */
+ * is closed.
+ *
+ * So a snapshot has all in it that the events which change it tell.  When the
+ * queue of a client is full, such events are left out, and it gets the
+ * snapshot anew when it has taken what waits; acks, events that change none and
+ * those with attachments stay, in order.  A client that has not taken them
+ * within connect_timeout is closed. */
 struct sio_snapshot {
     const char *event; /* NULL ends a table */
     /* Request: the endpoint's name, a line feed, its variant.  The parts and
@@ -179,7 +186,8 @@ struct sio_message {
     struct str key;
     /* It is dropped for a client for which anything waits. */
     bool is_volatile;
-    /* The event of a snapshot that this one changes; NULL: none. */
+    /* The event of the snapshot that this one changes, and that tells the same
+     * when it is made anew; NULL: none. */
     const char *stales;
 };
 
@@ -207,9 +215,8 @@ int sio_emit(const struct sio_target *to, const struct sio_message *m,
 /* The same, without an event: the snapshot of that name is stale. */
 int sio_stale(const struct sio_target *to, const char *snapshot,
               struct errmsg *err);
-/* For a module that has lost an event: ends the sessions of the endpoint, whose
- * clients come back and get snapshots that are made anew.  They are not told to
- * stay away, as sio_disconnect() tells them. */
-int sio_disconnect_all(const struct sio_target *to, struct errmsg *err);
+/* For a module that has lost an event: all sockets of the endpoint, in
+ * namespaces that have snapshots, get those, made anew. */
+int sio_renew(const struct sio_target *to, struct errmsg *err);
 
 #endif

@@ -6,6 +6,7 @@
  *   namespace.c  halls: their sockets, rooms, events that go out
  *   room.c       who is in which room
  *   snapshot.c   what a joining socket is told first
+ *   snapshot_send.c  ... and when it has fallen behind
  *   missed.c     events that go out while sockets wait for that
  *   recovery.c   sockets that were lost, and what they have missed
  *
@@ -44,8 +45,10 @@ struct client {
     struct incoming *incoming; /* owned; NULL: none */
 };
 
-/* Sends all of f; -1: the session is over. */
-int client_send(struct client *c, const struct sio_frames *f, uint64_t key);
+/* Sends all of f; -1: the session is over. 1: there is no room, and the mark's
+ * group can be told again; nothing was sent. */
+int client_send(struct client *c, const struct sio_frames *f,
+                const struct engine_mark *mark);
 /* Sends and lets go of f; what could not be made ends the session. */
 int client_send_once(struct client *c, struct sio_frames *f);
 void client_close(struct client *c, enum session_end why);
@@ -69,6 +72,7 @@ enum socket_state {
 struct sio_socket {
     struct list in_client; /* client.sockets or .ending */
     struct list in_hall;   /* sio_hall.sockets, .waiting or .ending */
+    struct list behind;    /* snapshots.behind */
     struct name name;      /* sio_hall.by_id, by its id, while joined */
     struct client *client; /* borrowed; it outlives its sockets */
     struct sio_hall *hall; /* borrowed */
@@ -88,6 +92,11 @@ struct sio_socket {
     struct timer timer; /* to join; then to take its snapshots */
     struct later ending;
     uint64_t last; /* number of the last snapshot that it was sent; 0: none */
+    uint32_t outdated; /* bits of snapshots that it gets anew, as soon as it has
+                          taken what waits; of events that change them it gets
+                          none meanwhile */
+    uint64_t proof;    /* the first offset that shows that it has them; 0: any
+                          does */
 };
 
 /* Asks the module whether that client may join; auth is JSON. */
@@ -108,6 +117,7 @@ struct sio_hall {
     struct sio_point *point;          /* borrowed */
     const struct sio_namespace *what; /* static */
     struct str name;                  /* of it */
+    uint32_t number;                  /* 1, 2, ... of its point */
     void *state;                      /* the module's */
     struct list sockets;              /* joined, in that order */
     struct list undecided;            /* asked, not accepted yet */
@@ -134,9 +144,18 @@ struct aim {
     struct str only;   /* an id; empty: not one alone */
 };
 
+/* How an event goes to a socket. */
+struct delivery {
+    uint64_t key;     /* engine_mark.key */
+    bool is_volatile; /* it is dropped for one that is busy */
+    /* The bit of the snapshot that has it in it when it is made anew, or that
+     * it is; 0: there is none.  It is dropped for one that gets that. */
+    uint32_t changes;
+};
+
 /* Sends an event that was made to a joined socket. */
 void hall_deliver(struct sio_socket *s, const struct sio_frames *f,
-                  uint64_t key, bool is_volatile);
+                  const struct delivery *how);
 /* Whether s is one that a is for, by its rooms. */
 bool aim_includes(const struct aim *a, const struct sio_socket *s);
 /* A copy whose texts lie in `texts`, of aim_size() bytes. */
@@ -166,7 +185,7 @@ void room_let_go(struct sio_hall *h, struct room *r); /* frees an empty one */
 /* ---- snapshots (snapshot.c) ---- */
 
 #define SNAPSHOT_MAX ((size_t)16 << 20) /* bytes of one */
-#define SNAPSHOTS_MAX 32                /* of a namespace: each has a bit */
+#define SNAPSHOTS_MAX 31                /* of a namespace: each has a bit */
 #define SNAPSHOT_VERSIONS 4             /* of one that are alive at once */
 
 /* NULL: the namespace has none. */
@@ -180,12 +199,22 @@ void snapshots_note(struct snapshots *all, const struct sio_message *m,
                     const struct aim *a, const struct sio_frames *f);
 /* That of this event is stale, but no event tells it. */
 void snapshots_stale(struct snapshots *all, const char *event);
-/* Nothing of them counts any more, nor what the role says just now. */
-void snapshots_anew(struct snapshots *all);
 /* Sends them to s, and what was said since they were made. */
 void snapshots_send(struct sio_socket *s);
-/* Whether the last one still waits in s's session. */
-bool snapshots_queued(const struct sio_socket *s);
+/* Whether s was sent a snapshot, or is to be sent one, that it has not taken.
+ */
+bool snapshots_owed(const struct sio_socket *s);
+/* The queue of s's session is full: what waits there of events that change
+ * snapshots is dropped, and s gets these snapshots anew, and those of `more`,
+ * when it has taken the rest.  It is closed when it does not do so within
+ * connect_timeout. */
+void snapshots_outdate(struct sio_socket *s, uint32_t more);
+/* It has taken the rest: it waits for them. */
+void snapshots_catch_up(struct sio_socket *s);
+/* The bit of that of this event; 0: there is none. */
+uint32_t snapshots_bit(const struct sio_hall *h, const char *event);
+/* All of them, anew, for each socket that has joined. */
+void snapshots_renew(struct snapshots *all);
 
 /* ---- recovery (recovery.c) ---- */
 
@@ -201,7 +230,9 @@ struct str recovery_offset(const struct recovery *r, uint64_t position,
                            char out[RECOVERY_OFFSET]);
 /* Keeps an event under the next position, which it carries. */
 void recovery_keep(struct recovery *r, const struct aim *a,
-                   const struct sio_frames *f);
+                   const struct sio_frames *f, uint32_t changes);
+/* Forgets all events and lost sockets; positions go on. */
+void recovery_forget(struct recovery *r);
 /* s, which had joined, was lost. */
 void recovery_lose(struct recovery *r, const struct sio_socket *s);
 /* Whether auth names a lost socket of the same user: s gets its id, pid and

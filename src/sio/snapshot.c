@@ -26,58 +26,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "proc/rpc.h"
-#include "sio/missed.h"
+#include "sio/snapshot_impl.h"
 
 #define RETRY_MS 500 /* after a failure */
 #define LOOK_MS 100  /* while four versions are alive */
 #define WINDOW 16    /* parts that the role may send ahead */
-
-struct version {
-    struct ws_frame *frame; /* held; NULL: none, or an empty one */
-    uint64_t number;        /* of all versions of the hall */
-};
-
-struct snapshot {
-    struct snapshots *all;
-    const struct sio_snapshot *what;
-    struct version versions[SNAPSHOT_VERSIONS];
-    unsigned newest;   /* of them */
-    bool made;         /* there is a newest one; NULL: it is empty */
-    uint64_t made_at;  /* snapshots.events of that moment */
-    uint64_t stale_at; /* the first event that changed it; 0: none */
-    /* While it is asked. */
-    struct rpc_call *call;
-    struct buf parts;
-    bool answering; /* the first part is there */
-    bool complained;
-    uint64_t next_made_at, next_stale_at, next_position;
-    struct timer retry;
-};
-
-struct snapshots {
-    struct sio_hall *hall; /* borrowed */
-    struct snapshot *items;
-    size_t count;
-    uint64_t events;     /* that went out */
-    uint64_t versions;   /* that were made */
-    struct list waiting; /* struct sio_socket.in_hall */
-    struct missed missed;
-};
-
-static void ask(struct snapshot *s);
-
-static struct loop *
-loop_of(const struct snapshots *all)
-{
-    return all->hall->point->loop;
-}
-
-static void
-count_result(enum channel_snapshot result)
-{
-    metric_add(&channel_metrics[CHANNEL_SNAPSHOT_RESULTS], result, 1);
-}
 
 /* ---- versions ---- */
 
@@ -103,38 +56,14 @@ free_place(const struct snapshot *s)
     return i;
 }
 
-/* Whether a socket that joins now can be given it. */
-static bool
-is_ready(const struct snapshot *s)
+bool
+snapshot_is_ready(const struct snapshot *s)
 {
-    return s->made && (s->stale_at == 0 || (!list_empty(&s->all->waiting) &&
+    return s->made && (s->stale_at == 0 || (snapshots_are_waited_for(s->all) &&
                                             s->stale_at > s->all->missed.from));
 }
 
-static bool
-all_ready(const struct snapshots *all)
-{
-    for (size_t i = 0; i < all->count; i++) {
-        if (!is_ready(&all->items[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- events ---- */
-
-static void
-forget_missed(struct snapshots *all)
-{
-    missed_forget(&all->missed, all->events);
-}
-
-static uint32_t
-bit_of(const struct snapshots *all, const struct snapshot *s)
-{
-    return s == NULL ? 0 : (uint32_t)1 << (s - all->items);
-}
 
 static void
 make_stale(struct snapshot *s, uint64_t event)
@@ -151,27 +80,17 @@ make_stale(struct snapshot *s, uint64_t event)
 static void
 start_anew(struct snapshots *all)
 {
-    forget_missed(all);
+    missed_forget(&all->missed, all->events);
     for (size_t i = 0; i < all->count; i++) {
         struct snapshot *s = &all->items[i];
 
         rpc_cancel(&s->call);
         buf_clear(&s->parts);
         s->answering = false;
-        if (!is_ready(s)) {
-            ask(s);
+        if (!snapshot_is_ready(s)) {
+            snapshot_ask(s);
         }
     }
-}
-
-void
-snapshots_anew(struct snapshots *all)
-{
-    all->events++;
-    for (size_t i = 0; i < all->count; i++) {
-        make_stale(&all->items[i], all->events);
-    }
-    start_anew(all);
 }
 
 static struct snapshot *
@@ -183,6 +102,14 @@ find_event(struct snapshots *all, const char *event)
         }
     }
     return NULL;
+}
+
+uint32_t
+snapshots_bit(const struct sio_hall *h, const char *event)
+{
+    return h->snapshots == NULL
+               ? 0
+               : snapshot_bit(h->snapshots, find_event(h->snapshots, event));
 }
 
 void
@@ -203,7 +130,7 @@ is_missed(const struct snapshots *all, const struct snapshot *changes)
     for (size_t i = 0; i < all->count; i++) {
         const struct snapshot *s = &all->items[i];
 
-        if ((changes == NULL || changes == s) && !is_ready(s) &&
+        if ((changes == NULL || changes == s) && !snapshot_is_ready(s) &&
             !s->answering) {
             return false;
         }
@@ -219,7 +146,7 @@ snapshots_note(struct snapshots *all, const struct sio_message *m,
     struct missed_event what = { .event = ++all->events };
     bool missed;
 
-    missed = !m->is_volatile && !list_empty(&all->waiting) &&
+    missed = !m->is_volatile && snapshots_are_waited_for(all) &&
              is_missed(all, changes);
     if (changes != NULL) {
         make_stale(changes, all->events);
@@ -227,115 +154,25 @@ snapshots_note(struct snapshots *all, const struct sio_message *m,
     if (!missed) {
         return;
     }
-    what.changes = bit_of(all, changes);
+    what.changes = snapshot_bit(all, changes);
     what.position = recovery_position(recovery_of(all->hall));
     if (!missed_keep(&all->missed, &what, a, f)) {
         start_anew(all);
     }
 }
 
-/* ---- joining ---- */
-
-static void
-join_all(struct snapshots *all)
-{
-    while (!list_empty(&all->waiting) && all_ready(all)) {
-        struct sio_socket *s =
-            LIST_ITEM(all->waiting.next, struct sio_socket, in_hall);
-
-        socket_join(s);
-    }
-    if (list_empty(&all->waiting)) {
-        forget_missed(all);
-    }
-}
-
-static bool
-has_it(const struct snapshots *all, const struct missed_event *e)
-{
-    uint64_t made_at = 0;
-
-    for (size_t i = 0; i < all->count; i++) {
-        const struct snapshot *s = &all->items[i];
-
-        if ((e->changes == 0 || e->changes == bit_of(all, s)) &&
-            s->made_at > made_at) {
-            made_at = s->made_at;
-        }
-    }
-    return e->event <= made_at;
-}
-
-static void
-send_missed(struct snapshots *all, struct sio_socket *s)
-{
-    LIST_EACH (node, &all->missed.events) {
-        struct missed_event *e = LIST_ITEM(node, struct missed_event, link);
-
-        if (has_it(all, e) || !aim_includes(&e->aim, s)) {
-            continue;
-        }
-        if (e->position > 0 && e->position <= s->position) {
-            s->position = e->position - 1;
-        }
-        hall_deliver(s, &e->frames, 0, false);
-    }
-}
-
 void
-snapshots_send(struct sio_socket *s)
+snapshots_renew(struct snapshots *all)
 {
-    struct snapshots *all = s->hall->snapshots;
-    struct sio_frames f = { .count = 1 };
-
+    all->events++;
     for (size_t i = 0; i < all->count; i++) {
-        struct snapshot *one = &all->items[i];
-
-        f.frame[0] = one->versions[one->newest].frame;
-        if (f.frame[0] == NULL) {
-            continue;
-        }
-        count_result(CHANNEL_SNAPSHOT_SHARED);
-        hall_deliver(s, &f, 0, false);
-        if (s->state != SOCKET_JOINED) {
-            return;
-        }
-        s->last = one->versions[one->newest].number;
+        make_stale(&all->items[i], all->events);
     }
-    send_missed(all, s);
-}
-
-/* A version that is not kept any more was taken by all that were sent it. */
-bool
-snapshots_queued(const struct sio_socket *s)
-{
-    const struct snapshots *all = s->hall->snapshots;
-
-    for (size_t i = 0; i < all->count * SNAPSHOT_VERSIONS; i++) {
-        const struct version *v =
-            &all->items[i / SNAPSHOT_VERSIONS].versions[i % SNAPSHOT_VERSIONS];
-
-        if (v->frame != NULL && v->number == s->last) {
-            return session_holds(s->client->session, v->frame);
-        }
+    start_anew(all);
+    LIST_EACH (node, &all->hall->sockets) {
+        snapshots_outdate(LIST_ITEM(node, struct sio_socket, in_hall),
+                          ((uint32_t)1 << all->count) - 1);
     }
-    return false;
-}
-
-void
-snapshots_wait(struct sio_socket *s)
-{
-    struct snapshots *all = s->hall->snapshots;
-
-    if (list_empty(&all->waiting)) {
-        forget_missed(all); /* left by sockets that gave up */
-    }
-    list_remove(&s->in_hall);
-    list_append(&all->waiting, &s->in_hall);
-    for (size_t i = 0; i < all->count; i++) {
-        ask(&all->items[i]);
-    }
-    join_all(all);
 }
 
 /* ---- asking ---- */
@@ -343,7 +180,7 @@ snapshots_wait(struct sio_socket *s)
 static void
 again(struct snapshot *s, int64_t delay_ms)
 {
-    timer_set(loop_of(s->all), &s->retry, delay_ms);
+    timer_set(snapshots_loop(s->all), &s->retry, delay_ms);
 }
 
 static void
@@ -351,7 +188,7 @@ failed(struct snapshot *s, const char *why)
 {
     buf_clear(&s->parts);
     s->answering = false;
-    count_result(CHANNEL_SNAPSHOT_FAILED);
+    snapshots_count(CHANNEL_SNAPSHOT_FAILED);
     if (!s->complained) {
         log_write(LOG_WARN, "sio: %s: no snapshot \"%s\": %s",
                   s->all->hall->point->module, s->what->event, why);
@@ -408,8 +245,8 @@ finish(struct snapshot *s)
     s->stale_at = s->next_stale_at;
     s->answering = s->complained = false;
     buf_clear(&s->parts);
-    join_all(s->all);
-    ask(s); /* those that came late, if it was stale for them */
+    snapshots_tell(s->all);
+    snapshot_ask(s); /* those that came late, if it was stale for them */
 }
 
 static void
@@ -463,16 +300,15 @@ call(struct snapshot *s)
     if (s->call == NULL) {
         failed(s, err.text);
     } else {
-        count_result(CHANNEL_SNAPSHOT_ASKED);
+        snapshots_count(CHANNEL_SNAPSHOT_ASKED);
     }
 }
 
-/* Unless it is there, is asked already, or will be. */
-static void
-ask(struct snapshot *s)
+void
+snapshot_ask(struct snapshot *s)
 {
-    if (list_empty(&s->all->waiting) || is_ready(s) || s->call != NULL ||
-        timer_is_set(&s->retry)) {
+    if (!snapshots_are_waited_for(s->all) || snapshot_is_ready(s) ||
+        s->call != NULL || timer_is_set(&s->retry)) {
         return;
     }
     if (free_place(s) == SNAPSHOT_VERSIONS) {
@@ -485,7 +321,7 @@ ask(struct snapshot *s)
 static void
 on_retry(struct timer *t)
 {
-    ask(LIST_ITEM(t, struct snapshot, retry));
+    snapshot_ask(LIST_ITEM(t, struct snapshot, retry));
 }
 
 /* ---- their life ---- */
@@ -502,6 +338,7 @@ snapshots_new(struct sio_hall *h)
     all = mem_zero(sizeof(*all));
     all->hall = h;
     list_init(&all->waiting);
+    list_init(&all->behind);
     missed_init(&all->missed);
     while (what[all->count].event != NULL) {
         all->count++;
@@ -525,12 +362,12 @@ snapshots_free(struct snapshots **snapshots)
     if (all == NULL) {
         return;
     }
-    forget_missed(all);
+    missed_forget(&all->missed, all->events);
     for (size_t i = 0; i < all->count; i++) {
         struct snapshot *s = &all->items[i];
 
         rpc_cancel(&s->call);
-        timer_stop(loop_of(all), &s->retry);
+        timer_stop(snapshots_loop(all), &s->retry);
         buf_clear(&s->parts);
         for (unsigned v = 0; v < SNAPSHOT_VERSIONS; v++) {
             ws_frame_let_go(&s->versions[v].frame);

@@ -49,7 +49,7 @@ on_due(struct timer *t)
     struct sio_socket *s = LIST_ITEM(t, struct sio_socket, timer);
     bool slow = s->state == SOCKET_JOINED;
 
-    if (slow && !snapshots_queued(s)) {
+    if (slow && !snapshots_owed(s)) {
         return;
     }
     log_limited(LOG_INFO, "sio: session %llu: %s within connect_timeout",
@@ -73,6 +73,7 @@ socket_new(struct client *c, struct sio_hall *h)
     s->hall = h;
     list_append(&c->sockets, &s->in_client);
     list_append(&h->undecided, &s->in_hall);
+    list_init(&s->behind);
     list_init(&s->rooms);
     list_init(&s->acks);
     timer_init(&s->timer, on_due);
@@ -216,7 +217,7 @@ leave_hall(struct sio_socket *s, bool recoverable)
     struct sio_hall *h = s->hall;
     struct recovery *r = recovery_of(h);
 
-    if (recoverable && r != NULL && s->pid[0] != '\0') {
+    if (recoverable && r != NULL && s->pid[0] != '\0' && s->outdated == 0) {
         recovery_lose(r, s);
     }
     names_remove(&h->by_id, &s->name);
@@ -238,6 +239,7 @@ socket_over(struct sio_socket *s, const char *reason, bool recoverable)
     timer_stop(loop_of(s), &s->timer);
     room_leave_all(s);
     forget_acks(s);
+    list_remove(&s->behind);
     list_remove(&s->in_hall);
     list_append(&s->hall->ending, &s->in_hall);
     client_socket_over(s->client, s);

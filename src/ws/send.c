@@ -64,15 +64,21 @@ begin_compressed(struct ws *w, struct ws_frame *f, const struct ws_frame *small)
 }
 
 bool
+ws_has_room(struct ws *w)
+{
+    if (!ws_is_open(w)) {
+        return false;
+    }
+    w->wants_room = w->wants_room || !has_room(w);
+    return !w->wants_room;
+}
+
+bool
 ws_send(struct ws *w, struct ws_frame *f)
 {
     struct ws_frame *small = NULL;
 
-    if (!ws_is_open(w)) {
-        return false;
-    }
-    if (w->wants_room || !has_room(w)) {
-        w->wants_room = true;
+    if (!ws_has_room(w)) {
         return false;
     }
     if (w->deflated && f->len >= w->deflate_from) {

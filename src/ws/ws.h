@@ -102,6 +102,9 @@ void ws_set_handlers(struct ws *w, const struct ws_handlers *handlers,
 /* Sends f; it may be let go at once.  False: there is no room, on_room will be
  * called; nothing was sent. */
 bool ws_send(struct ws *w, struct ws_frame *f);
+/* Whether ws_send() would take a message now.  False: on_room will be called.
+ */
+bool ws_has_room(struct ws *w);
 /* Whether ws_send() has taken f, but the socket only a part of it yet. */
 bool ws_is_sending(const struct ws *w, const struct ws_frame *f);
 /* Whether there is a frame of which that is true. */

@@ -5,9 +5,10 @@
  * a poll, upgrades, answers, closes, takes more), of the server (sends, ends)
  * or of time.  Each client has a list of what it has to get, which the queue of
  * its session must equal at any moment: what it gets is the first of the list,
- * so no message is lost, doubled or out of order, whatever the transport.  What
- * a client says comes to the protocol in the same way.  A poll is answered once
- * at most, and none waits while a message does.
+ * so no message is lost, doubled or out of order, whatever the transport.  When
+ * a queue is full, a group of messages is dropped.  What a client says comes to
+ * the protocol in the same way.  A poll is answered once at most, and none
+ * waits while a message does.
  *
  * covers: src/sio/engine/session.c src/sio/engine/polling.c
  * covers: src/sio/engine/websocket.c src/sio/engine/queue.c
@@ -19,27 +20,24 @@
 
 #include "../unit/sio/engine_help.h"
 #include "base/base64.h"
+#include "due.h"
 
 #define CLIENTS 4
 #define SESSIONS 3 /* one less: there may be too many */
 #define POLLS 64   /* requests of a run that wait */
 #define WEBSOCKETS 64
+#define GROUPED 3 /* a key: of messages that may be dropped together */
+#define GROUP 7
 #define TURN_BYTES 2048 /* of an input: longer ones teach nothing new */
-
-struct due {
-    unsigned number;
-    uint64_t key;
-    struct due *next;
-};
 
 struct client {
     char id[ENGINE_ID + 1];
-    struct session *session;  /* NULL: over, or none yet */
-    struct due *first, *last; /* what it has to get */
-    bool lost;                /* it ended so that the rest is not due */
-    unsigned said, heard;     /* numbers of its own messages */
-    bool silent;              /* on_close was called */
-    unsigned polling;         /* requests that wait */
+    struct session *session; /* NULL: over, or none yet */
+    struct dues due;         /* what it has to get */
+    bool lost;               /* it ended so that the rest is not due */
+    unsigned said, heard;    /* numbers of its own messages */
+    bool silent;             /* on_close was called */
+    unsigned polling;        /* requests that wait */
 };
 
 struct poll {
@@ -57,29 +55,12 @@ static unsigned poll_count, socket_count, next_number;
 /* ---- what a client gets ---- */
 
 static void
-forget_all(struct client *c)
-{
-    while (c->first != NULL) {
-        struct due *d = c->first;
-
-        c->first = d->next;
-        free(d);
-    }
-    c->last = NULL;
-}
-
-static void
 gets_message(struct client *c, struct str text)
 {
-    struct due *d = c->first;
     int64_t number;
 
-    require(d != NULL);
     require(str_to_int(str_cut(&text, ':'), 0, UINT32_MAX, &number));
-    require(number == d->number);
-    c->first = d->next;
-    c->last = d->next == NULL ? NULL : c->last;
-    free(d);
+    due_take(&c->due, number);
 }
 
 static void
@@ -105,7 +86,7 @@ gets_text(struct client *c, struct str text)
         break;
     case '1':
         require(c->silent);
-        require(c->lost || c->first == NULL);
+        require(c->lost || c->due.first == NULL);
         break;
     case '4':
         gets_message(c, str_skip(text, 1));
@@ -151,39 +132,48 @@ gets_answer(struct engine_exchange *x, int status, const char *type,
 /* ---- what the protocol hears ---- */
 
 static void
+drop_group(struct session *s)
+{
+    struct client *c = s->user;
+    bool any = due_forget_key(&c->due, GROUPED);
+
+    require(session_drop(s, GROUP) == (any ? 5 : 0));
+    session_await_room(s);
+}
+
+static int
+send_frame(struct session *s, struct ws_frame *f, uint64_t key)
+{
+    static const struct engine_mark mark = { .group = GROUP, .bits = 5 };
+
+    return key == GROUPED ? session_offer(s, f, &mark)
+                          : session_send(s, f, key);
+}
+
+static void
 send_one(struct client *c, uint64_t key, bool binary, size_t pad)
 {
-    struct due *d = calloc(1, sizeof(*d));
     struct session *s = c->session;
     struct ws_frame *f;
     char text[600];
-    int n;
+    int n, result;
 
-    d->number = next_number++;
-    d->key = key;
-    n = snprintf(text, sizeof(text), "%s%u:%0*d", binary ? "" : "4", d->number,
-                 (int)pad, 0);
+    n = snprintf(text, sizeof(text), "%s%u:%0*d", binary ? "" : "4",
+                 next_number, (int)pad, 0);
     f = binary ? frame_of_bytes(text, (size_t)n) : frame_of(text);
-    for (struct due **at = &c->first; key != 0 && *at != NULL;) {
-        struct due *old = *at;
-
-        if (old->key == key) {
-            *at = old->next;
-            free(old);
-        } else {
-            at = &old->next;
-        }
+    if (key != 0 && key != GROUPED) {
+        due_forget_key(&c->due, key);
     }
-    c->last = c->first;
-    while (c->last != NULL && c->last->next != NULL) {
-        c->last = c->last->next;
-    }
-    *(c->last == NULL ? &c->first : &c->last->next) = d;
-    c->last = d;
-    if (session_send(s, f, key) == -1) {
+    due_add(&c->due, next_number++, key);
+    result = send_frame(s, f, key);
+    require(result != 1 || key == GROUPED);
+    if (result == 1) {
+        due_forget_last(&c->due);
+        drop_group(s);
+    } else if (result == -1) {
         c->lost = true; /* too slow: on_close follows */
         c->session = NULL;
-        forget_all(c);
+        due_forget_all(&c->due);
     }
     ws_frame_let_go(&f);
 }
@@ -215,6 +205,16 @@ hears_message(struct session *s, struct str data, bool binary)
     }
 }
 
+/* Of one that has taken everything. */
+static void
+hears_of_room(struct session *s)
+{
+    struct client *c = s->user;
+
+    require(c->due.first == NULL && session_queued(s) == 0);
+    send_one(c, 0, false, 1);
+}
+
 static void
 hears_close(struct session *s, enum session_end why)
 {
@@ -227,7 +227,7 @@ hears_close(struct session *s, enum session_end why)
         c->lost = true; /* what waits is dropped */
     }
     if (c->lost) {
-        forget_all(c);
+        due_forget_all(&c->due);
     }
 }
 
@@ -235,6 +235,8 @@ static const struct engine_protocol listening = {
     .on_open = hears_open,
     .on_message = hears_message,
     .on_close = hears_close,
+    .on_full = drop_group,
+    .on_room = hears_of_room,
 };
 
 /* ---- operations ---- */
@@ -430,7 +432,7 @@ replace(struct client *c)
                 return; /* it still has something to say */
             }
         }
-        forget_all(c);
+        due_forget_all(&c->due);
         memset(c, 0, sizeof(*c));
     }
 }
@@ -488,7 +490,7 @@ check(const struct client *c)
 {
     size_t due = 0;
 
-    for (const struct due *d = c->first; d != NULL; d = d->next) {
+    for (const struct due *d = c->due.first; d != NULL; d = d->next) {
         due++;
     }
     if (c->session == NULL) {
@@ -519,7 +521,7 @@ check_polls(void)
         const struct poll *p = &polls[i];
 
         if (p->waits) {
-            require(p->client->first == NULL);
+            require(p->client->due.first == NULL);
             require(p->client->session != NULL);
             require(waiting[p->client - clients]++ == 0);
         }
@@ -554,7 +556,7 @@ end(void)
     }
     for (unsigned i = 0; i < CLIENTS; i++) {
         require(clients[i].id[0] == '\0' || clients[i].silent);
-        forget_all(&clients[i]);
+        due_forget_all(&clients[i].due);
     }
     loop_free(&l);
     require(frames_alive == 0);

@@ -9,7 +9,7 @@
  *
  * covers: src/sio/client.c src/sio/socket.c src/sio/namespace.c
  * covers: src/sio/room.c src/sio/names.c src/sio/snapshot.c src/sio/missed.c
- * covers: src/sio/recovery.c
+ * covers: src/sio/snapshot_send.c src/sio/recovery.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -263,6 +263,7 @@ read_all(unsigned whom)
             require(connected[whom][other]);
         }
     }
+    fake_take_more(f, f->room);
 }
 
 static void
@@ -305,7 +306,7 @@ session_deed(unsigned what, unsigned whom, struct str text)
         session_close(&(*f)->session, whom / SESSIONS % SESSION_ENDS);
         break;
     case 3:
-        (*f)->room = whom / SESSIONS;
+        (*f)->room = (whom & 0x7f) / SESSIONS;
         (*f)->holds = (whom & 0x80) != 0;
         break;
     case 4:
@@ -335,6 +336,9 @@ do_deed(unsigned what, unsigned whom, struct str text)
         break;
     case 12:
         sio_ack_send(&held[whom % 8], NULL);
+        if (whom & 0x80) {
+            sio_halls_renew(&point); /* an event was lost */
+        }
         break;
     case 13:
         if (sockets[whom % SOCKETS] != NULL) {

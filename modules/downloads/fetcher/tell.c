@@ -4,7 +4,7 @@
  *     change -> event -> sio_emit(), once for each payload
  *                 |  ^
  *            waits, in order, while the channel takes no more
- *                 '-- too long, too many --> all clients come again
+ *                 '-- too long, too many --> all clients are told all anew
  *
  * An entry with progress has a ticker, which knows when clients were told of it
  * and whether there is something newer.
@@ -128,14 +128,14 @@ send_event(struct told *t, struct event *e)
 
 /* False: not now. */
 static bool
-send_away(struct told *t)
+renew(struct told *t)
 {
     for (int payload = PAYLOAD_OBJECT; payload <= PAYLOAD_STRING; payload++) {
         char room[DOWNLOADS_ENDPOINT];
         struct sio_target to = target_of(t, payload, room);
         struct errmsg err;
 
-        if (sio_disconnect_all(&to, &err) == -1) {
+        if (sio_renew(&to, &err) == -1) {
             return false;
         }
     }
@@ -187,7 +187,7 @@ lose(struct told *t)
     if (!t->lost) {
         log_limited(LOG_WARN,
                     "downloads \"%.*s\": the channel does not take events: "
-                    "clients have to come again",
+                    "clients will be told all anew",
                     STR_ARGS(t->queue->plan.name));
     }
     t->lost = true;
@@ -246,7 +246,7 @@ on_retry(struct timer *timer)
 
     if (!t->lost) {
         send_waiting(t);
-    } else if (send_away(t)) {
+    } else if (renew(t)) {
         t->lost = false;
         tell_snapshots_go_on(t);
     } else {
@@ -254,7 +254,7 @@ on_retry(struct timer *timer)
     }
 }
 
-/* Clients that come again find in their snapshots what was lost. */
+/* Clients find in new snapshots what was lost. */
 static void
 tell(struct told *t, struct event e)
 {
@@ -482,7 +482,7 @@ tell_loaded(struct queue *q)
 {
     struct told *t = q->told;
 
-    t->lost = !send_away(t);
+    t->lost = !renew(t);
     if (t->lost) {
         timer_set(t->loop, &t->retry, RETRY_MS);
     }

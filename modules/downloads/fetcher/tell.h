@@ -7,10 +7,10 @@
  *
  * Progress is told twice a second for each entry at most; the newest waits.
  * Everything else is told at once, in order.  Events that the channel does not
- * take now wait, up to TELL_WAITING_BYTES and TELL_WAITING_MS.  Beyond, clients
- * of the instance are sent away to come again, because an event that is lost
- * would leave them wrong for ever; they get snapshots that are made anew.  So
- * they are when the fetcher has begun anew.
+ * take now wait, up to TELL_WAITING_BYTES and TELL_WAITING_MS.  Beyond, all
+ * clients of the instance get snapshots that are made anew, because an event
+ * that is lost would leave them wrong for ever.  So they do when the fetcher
+ * has begun anew.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

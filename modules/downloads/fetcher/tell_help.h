@@ -37,7 +37,7 @@ struct emitted {
 
 static struct emitted emits[EMITS];
 static size_t emitted, looked_at;
-static unsigned stales, away;
+static unsigned stales, renewed;
 static bool full;
 
 static char *
@@ -77,10 +77,10 @@ sio_stale(const struct sio_target *to, const char *snapshot, struct errmsg *err)
 }
 
 int
-sio_disconnect_all(const struct sio_target *to, struct errmsg *err)
+sio_renew(const struct sio_target *to, struct errmsg *err)
 {
     (void)to;
-    away += !full;
+    renewed += !full;
     return full ? errmsg_set(err, "it is full") : 0;
 }
 
@@ -243,7 +243,7 @@ set_up(void **state)
     }
     full = has_file = false;
     emitted = looked_at = 0;
-    stales = away = 0;
+    stales = renewed = 0;
     buf_init(&answer, (size_t)64 << 20);
     tell_start(&q);
     return 0;

@@ -24,7 +24,7 @@ struct told { /* queue.told */
     /* tell.c */
     struct list waiting; /* struct event that the channel did not take */
     size_t waiting_bytes;
-    bool lost; /* clients are to come again: nothing else is told */
+    bool lost; /* clients are to be told all anew: nothing else is told */
     struct timer retry;
     struct list tickers;     /* struct ticker: entries with progress of late */
     struct buf object, text; /* of the event that is being sent */

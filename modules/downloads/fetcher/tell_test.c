@@ -188,11 +188,11 @@ test_events_wait_in_order(void **state)
         looked_at++;
     }
     assert_both("cleared", "\"c\"");
-    assert_int_equal(away, 0);
+    assert_int_equal(renewed, 0);
 }
 
 static void
-test_when_too_much_waits_clients_come_again(void **state)
+test_when_too_much_waits_clients_are_told_anew(void **state)
 {
     struct entry *e = add(LIST_QUEUE, "u", 1);
 
@@ -203,17 +203,17 @@ test_when_too_much_waits_clients_come_again(void **state)
     }
     tell_cleared(&q, STR("a")); /* lost, too */
     turns(60);
-    assert_int_equal(away, 0);
+    assert_int_equal(renewed, 0);
     full = false;
     turns(60);
-    assert_int_equal(away, 2); /* of both payloads */
+    assert_int_equal(renewed, 2); /* of both payloads */
     assert_int_equal(emitted, 0);
     tell_cleared(&q, STR("b"));
     assert_both("cleared", "\"b\"");
 }
 
 static void
-test_clients_of_an_earlier_fetcher_come_again(void **state)
+test_clients_of_an_earlier_fetcher_are_told_anew(void **state)
 {
     struct entry *e;
 
@@ -227,7 +227,7 @@ test_clients_of_an_earlier_fetcher_come_again(void **state)
     tell_loaded(&q);
     full = false;
     turns(60);
-    assert_int_equal(away, 2);
+    assert_int_equal(renewed, 2);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -243,8 +243,8 @@ main(void)
         TEST(test_progress_is_told_twice_a_second),
         TEST(test_nothing_of_an_entry_is_told_behind_its_end),
         TEST(test_events_wait_in_order),
-        TEST(test_when_too_much_waits_clients_come_again),
-        TEST(test_clients_of_an_earlier_fetcher_come_again),
+        TEST(test_when_too_much_waits_clients_are_told_anew),
+        TEST(test_clients_of_an_earlier_fetcher_are_told_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

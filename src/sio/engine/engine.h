@@ -12,8 +12,8 @@
  *                                module's own
  *
  * A session's packets wait in its queue, shared frames of ws/frame.h, until its
- * transport takes them.  The queue has a bound; the session of a client that
- * does not read ends when it is reached.
+ * transport takes them.  The queue has a bound.  When it is reached, the
+ * protocol may drop what it can tell again; else the session ends.
  *
  *   engine.c   the table of sessions
  *   query.c    what a request asks for, errors
@@ -73,6 +73,18 @@ struct engine_protocol {
     void (*on_message)(struct session *s, struct str data, bool binary);
     /* The session is over: nothing can be sent, s is freed after the call. */
     void (*on_close)(struct session *s, enum session_end why);
+    /* The queue has no room for a message of session_send(): the protocol may
+     * make some by session_drop().  It sends nothing. */
+    void (*on_full)(struct session *s);
+    /* session_await_room() is answered.  It may send, and end the session. */
+    void (*on_room)(struct session *s);
+};
+
+/* Of a message that waits. */
+struct engine_mark {
+    uint64_t key;   /* the newest of a key replaces an older one; 0: none */
+    uint32_t group; /* session_drop() drops those of a group; 0: none */
+    uint32_t bits;  /* the protocol's, told when it is dropped */
 };
 
 /* A client as its first request told: the worker checked it against the
@@ -195,6 +207,15 @@ enum engine_error engine_upgrade(struct engine *e,
  * is called at the end of this turn, so that callers can walk their sessions.
  */
 int session_send(struct session *s, struct ws_frame *f, uint64_t key);
+/* The same for a message of a group, which the protocol can tell again: if the
+ * queue has no room for it, nothing happens, and the result is 1. */
+int session_offer(struct session *s, struct ws_frame *f,
+                  const struct engine_mark *mark);
+/* Drops messages of that group that wait; returns all their bits. */
+uint32_t session_drop(struct session *s, uint32_t group);
+/* on_room is called once, at the end of this turn or later, when the client has
+ * taken all that was sent and takes more. */
+void session_await_room(struct session *s);
 /* Bytes that wait, over all transports. */
 size_t session_queued(const struct session *s);
 bool session_is_websocket(const struct session *s);

@@ -224,6 +224,7 @@ get(struct session *s, struct engine_exchange *x)
     if (st->upgrade != NULL && st->stage == SESSION_OPEN) {
         session_set_timer(s);
     }
+    session_tell_room(s);
 }
 
 /* The media type that a client sends with binary bodies of revision 3. */

@@ -13,7 +13,7 @@
 
 struct queue_entry {
     struct ws_frame *frame; /* held */
-    uint64_t key;           /* 0: none */
+    struct engine_mark mark;
 };
 
 void
@@ -78,15 +78,18 @@ make_room(struct queue *q)
 }
 
 int
-queue_push(struct queue *q, struct ws_frame *f, uint64_t key)
+queue_push(struct queue *q, struct ws_frame *f, const struct engine_mark *mark)
 {
+    static const struct engine_mark none;
+
+    mark = mark != NULL ? mark : &none;
     if (make_room(q) == -1) {
         return -1;
     }
     q->entries[q->head + q->count] =
-        (struct queue_entry){ ws_frame_hold(f), key };
+        (struct queue_entry){ ws_frame_hold(f), *mark };
     q->count++;
-    q->keyed += key != 0;
+    q->keyed += mark->key != 0;
     q->bytes += queue_cost(q, f);
     return 0;
 }
@@ -101,7 +104,7 @@ queue_push_first(struct queue *q, struct ws_frame *f)
         move_to(q, 1);
     }
     q->head--;
-    q->entries[q->head] = (struct queue_entry){ ws_frame_hold(f), 0 };
+    q->entries[q->head] = (struct queue_entry){ .frame = ws_frame_hold(f) };
     q->count++;
     q->bytes += queue_cost(q, f);
     return 0;
@@ -121,7 +124,7 @@ static void
 forget(struct queue *q, struct queue_entry *e)
 {
     q->bytes -= queue_cost(q, e->frame);
-    q->keyed -= e->key != 0;
+    q->keyed -= e->mark.key != 0;
     ws_frame_let_go(&e->frame);
 }
 
@@ -131,7 +134,7 @@ queue_drop(struct queue *q, uint64_t key)
     uint32_t at = q->keyed == 0 ? 0 : q->count;
     struct queue_entry *first = at == 0 ? NULL : q->entries + q->head;
 
-    while (at > 0 && first[at - 1].key != key) {
+    while (at > 0 && first[at - 1].mark.key != key) {
         at--;
     }
     if (at == 0) {
@@ -142,6 +145,26 @@ queue_drop(struct queue *q, uint64_t key)
     q->count--;
     free_if_empty(q);
     return true;
+}
+
+uint32_t
+queue_drop_group(struct queue *q, uint32_t group, uint32_t *bits)
+{
+    struct queue_entry *first = q->count == 0 ? NULL : q->entries + q->head;
+    uint32_t kept = 0, dropped;
+
+    for (uint32_t i = 0; i < q->count; i++) {
+        if (first[i].mark.group == group) {
+            *bits |= first[i].mark.bits;
+            forget(q, &first[i]);
+        } else {
+            first[kept++] = first[i];
+        }
+    }
+    dropped = q->count - kept;
+    q->count = kept;
+    free_if_empty(q);
+    return dropped;
 }
 
 bool

@@ -3,13 +3,14 @@
  * which is copied.  An empty queue has no memory of its own.
  *
  * A frame of a key can be replaced by a newer one: the older one is dropped,
- * the newer one is the last.
+ * the newer one is the last.  Frames of a group can be dropped together.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef SIO_ENGINE_QUEUE_H
 #define SIO_ENGINE_QUEUE_H
 
+#include "sio/engine/engine.h"
 #include "sio/engine/packet.h"
 
 /* Bytes that a frame counts at least, for it takes them in memory. */
@@ -32,12 +33,16 @@ void queue_set_form(struct queue *q, enum packet_form form);
 
 /* Bytes that f counts. */
 size_t queue_cost(const struct queue *q, const struct ws_frame *f);
-/* Holds f.  -1: memory is out. */
-int queue_push(struct queue *q, struct ws_frame *f, uint64_t key);
+/* Holds f.  NULL: it has neither key nor group.  -1: memory is out. */
+int queue_push(struct queue *q, struct ws_frame *f,
+               const struct engine_mark *mark);
 /* The same before all others. */
 int queue_push_first(struct queue *q, struct ws_frame *f);
 /* Drops the frame of that key, which is not 0.  False: none waits. */
 bool queue_drop(struct queue *q, uint64_t key);
+/* Drops all of that group, which is not 0, and adds their bits to *bits; the
+ * others stay in order.  Returns how many there were. */
+uint32_t queue_drop_group(struct queue *q, uint32_t group, uint32_t *bits);
 
 /* Whether f waits; looks at all that waits. */
 bool queue_holds(const struct queue *q, const struct ws_frame *f);

@@ -169,6 +169,7 @@ on_later(struct later *later)
     case SESSION_OPEN:
     case SESSION_CLOSING:
         flush(s);
+        session_tell_room(s);
         break;
     case SESSION_ENDING:
         session_end(s, st->why);
@@ -209,7 +210,7 @@ static int
 queue_open_packet(struct session *s)
 {
     struct ws_frame *f = open_packet(s);
-    int result = f == NULL ? -1 : queue_push(&s->state->queue, f, 0);
+    int result = f == NULL ? -1 : queue_push(&s->state->queue, f, NULL);
 
     ws_frame_let_go(&f);
     return result;
@@ -355,28 +356,31 @@ has_room(const struct session *s, const struct ws_frame *f)
     return cost <= most && q->bytes <= most - cost;
 }
 
-int
-session_send(struct session *s, struct ws_frame *f, uint64_t key)
+/* Whether f goes out now, past the queue. */
+static bool
+send_at_once(struct session *s, struct ws_frame *f, uint64_t key)
 {
     struct session_state *st = s->state;
 
-    if (st->stage != SESSION_OPEN) {
-        return -1;
-    }
     if (key != 0 && queue_drop(&st->queue, key)) {
         count_one(CHANNEL_EVENTS_DROPPED, CHANNEL_REPLACED);
     }
     if (st->ws != NULL && st->queue.count == 0 && websocket_send(s, f)) {
         session_note_queue(s);
-        return 0;
+        return true;
     }
     if (!has_room(s, f) && st->get != NULL) {
         polling_flush(s); /* the client is there: it is not slow */
     }
-    if (st->stage != SESSION_OPEN) {
-        return -1; /* there was no memory for it */
-    }
-    if (!has_room(s, f) || queue_push(&st->queue, f, key) == -1) {
+    return false;
+}
+
+static int
+put(struct session *s, struct ws_frame *f, const struct engine_mark *mark)
+{
+    struct session_state *st = s->state;
+
+    if (!has_room(s, f) || queue_push(&st->queue, f, mark) == -1) {
         session_end_later(s, SESSION_TOO_SLOW);
         return -1;
     }
@@ -386,6 +390,89 @@ session_send(struct session *s, struct ws_frame *f, uint64_t key)
         loop_later(st->engine->loop, &st->later);
     }
     return 0;
+}
+
+int
+session_send(struct session *s, struct ws_frame *f, uint64_t key)
+{
+    const struct engine_mark mark = { .key = key };
+    struct session_state *st = s->state;
+
+    if (st->stage != SESSION_OPEN) {
+        return -1;
+    }
+    if (send_at_once(s, f, key)) {
+        return 0;
+    }
+    if (st->stage != SESSION_OPEN) {
+        return -1; /* there was no memory for it */
+    }
+    if (!has_room(s, f) && s->protocol->on_full != NULL) {
+        s->protocol->on_full(s);
+    }
+    return put(s, f, &mark);
+}
+
+int
+session_offer(struct session *s, struct ws_frame *f,
+              const struct engine_mark *mark)
+{
+    struct session_state *st = s->state;
+
+    if (st->stage != SESSION_OPEN) {
+        return -1;
+    }
+    if (send_at_once(s, f, mark->key)) {
+        return 0;
+    }
+    if (st->stage != SESSION_OPEN) {
+        return -1;
+    }
+    return has_room(s, f) ? put(s, f, mark) : 1;
+}
+
+uint32_t
+session_drop(struct session *s, uint32_t group)
+{
+    const struct metric *m = &channel_metrics[CHANNEL_EVENTS_DROPPED];
+    uint32_t bits = 0;
+    uint32_t n = queue_drop_group(&s->state->queue, group, &bits);
+
+    metric_add(m, metric_at(m, CHANNEL_OUTDATED, 0, 0), n);
+    session_note_queue(s);
+    return bits;
+}
+
+/* ---- room ---- */
+
+void
+session_await_room(struct session *s)
+{
+    struct session_state *st = s->state;
+
+    if (st->stage == SESSION_OPEN) {
+        st->awaits_room = true;
+        loop_later(st->engine->loop, &st->later);
+    }
+}
+
+/* The queue was flushed before. */
+static bool
+takes_more(const struct session_state *st)
+{
+    return st->websocket ? st->ws != NULL && ws_has_room(st->ws)
+                         : st->get != NULL;
+}
+
+void
+session_tell_room(struct session *s)
+{
+    struct session_state *st = s->state;
+
+    if (st->awaits_room && st->stage == SESSION_OPEN && takes_more(st)) {
+        st->awaits_room = false;
+        s->protocol->on_room(s);
+    }
 }
 
 size_t

@@ -78,7 +78,8 @@ struct session_state {
     enum session_stage stage;
     enum session_end why; /* from ENDING on */
     bool awaits_pong;
-    bool websocket; /* its transport; ws follows when it is adopted */
+    bool awaits_room; /* on_room is owed */
+    bool websocket;   /* its transport; ws follows when it is adopted */
 };
 
 /* A session lies in one piece. */
@@ -133,6 +134,8 @@ void session_end_later(struct session *s, enum session_end why);
 /* Its transport has nothing more to do: it is freed at the end of the turn. */
 void session_gone(struct session *s);
 void session_free(struct session *s);
+/* Calls on_room if it is owed and due. */
+void session_tell_room(struct session *s);
 /* Its transport is a WebSocket from now on. */
 void session_leave_polling(struct session *s, enum packet_form form);
 /* Sets the timer to what comes first. */

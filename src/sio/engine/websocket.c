@@ -182,6 +182,7 @@ static void
 on_room(void *arg)
 {
     websocket_flush(arg);
+    session_tell_room(arg);
 }
 
 static void
@@ -253,6 +254,7 @@ switch_over(struct session *s)
     ws_set_handlers(st->ws, &transport, s);
     session_set_timer(s);
     websocket_flush(s);
+    session_tell_room(s);
 }
 
 static void

@@ -201,6 +201,13 @@ ws_send(struct ws *w, struct ws_frame *f)
 }
 
 bool
+ws_has_room(struct ws *w)
+{
+    w->refused = w->refused || w->room == 0 || w->part != NULL;
+    return !w->refused;
+}
+
+bool
 ws_is_sending(const struct ws *w, const struct ws_frame *f)
 {
     return w->part == f;
@@ -324,6 +331,8 @@ static const struct engine_protocol noting = {
     .on_close = note_close,
 };
 
+static const struct engine_protocol *spoken = &noting; /* by sessions */
+
 /* ---- requests ---- */
 
 static struct engine_settings settings;
@@ -362,7 +371,7 @@ request_of(const char *method, const char *sid)
                    .transport = STR("polling"),
                    .sid = str_from(sid) },
         .settings = &settings,
-        .protocol = &noting,
+        .protocol = spoken,
     };
 }
 

@@ -248,12 +248,12 @@ keys_name_event_and_key(void **state)
     m.key = STR("1");
     m.args = (struct sio_args){ STR_NONE, bytes, 1 };
     sio_hall_emit(hall("/"), STR_NONE, NULL, &m);
-    assert_int_not_equal(f->keys[0], 0);
-    assert_int_equal(f->keys[0], f->keys[1]);
-    assert_int_not_equal(f->keys[2], f->keys[0]);
-    assert_int_not_equal(f->keys[3], f->keys[0]);
-    assert_int_equal(f->keys[4], 0);
-    assert_int_equal(f->keys[5], 0); /* attachments cannot be replaced */
+    assert_int_not_equal(f->marks[0].key, 0);
+    assert_int_equal(f->marks[0].key, f->marks[1].key);
+    assert_int_not_equal(f->marks[2].key, f->marks[0].key);
+    assert_int_not_equal(f->marks[3].key, f->marks[0].key);
+    assert_int_equal(f->marks[4].key, 0);
+    assert_int_equal(f->marks[5].key, 0); /* attachments cannot be replaced */
     fake_free(&f);
 }
 

@@ -2,7 +2,8 @@
  * Sessions of Engine.IO for tests of Socket.IO: they keep what they are sent.
  *
  * A session whose `holds` is set sends nothing: its frames wait.  One whose
- * `room` is used up ends, as one whose queue is full does.
+ * `room` is used up is full: what can be told again may be dropped, else it
+ * ends.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -21,11 +22,11 @@
 
 struct fake {
     struct session session;
-    bool open, holds;
+    bool open, holds, awaits_room;
     size_t room; /* frames that it still takes */
     enum session_end why;
     struct ws_frame *frames[FAKE_FRAMES]; /* held */
-    uint64_t keys[FAKE_FRAMES];
+    struct engine_mark marks[FAKE_FRAMES];
     size_t count, taken; /* taken: by fake_next() */
 };
 
@@ -84,22 +85,77 @@ session_close(struct session *s, enum session_end why)
     }
 }
 
+static inline bool
+fake_is_full(const struct fake *f)
+{
+    return f->room == 0 || f->count == FAKE_FRAMES;
+}
+
+static inline int
+fake_put(struct fake *f, struct ws_frame *frame, const struct engine_mark *mark)
+{
+    f->room--;
+    f->marks[f->count] = *mark;
+    f->frames[f->count++] = ws_frame_hold(frame);
+    return 0;
+}
+
 int
 session_send(struct session *s, struct ws_frame *frame, uint64_t key)
+{
+    const struct engine_mark mark = { .key = key };
+    struct fake *f = fake_of(s);
+
+    if (!f->open) {
+        return -1;
+    }
+    if (fake_is_full(f)) {
+        s->protocol->on_full(s);
+    }
+    if (fake_is_full(f)) {
+        session_close(s, SESSION_TOO_SLOW);
+        return -1;
+    }
+    return fake_put(f, frame, &mark);
+}
+
+int
+session_offer(struct session *s, struct ws_frame *frame,
+              const struct engine_mark *mark)
 {
     struct fake *f = fake_of(s);
 
     if (!f->open) {
         return -1;
     }
-    if (f->room == 0 || f->count == FAKE_FRAMES) {
-        session_close(s, SESSION_TOO_SLOW);
-        return -1;
+    return fake_is_full(f) ? 1 : fake_put(f, frame, mark);
+}
+
+uint32_t
+session_drop(struct session *s, uint32_t group)
+{
+    struct fake *f = fake_of(s);
+    size_t kept = f->taken;
+    uint32_t bits = 0;
+
+    for (size_t i = f->taken; i < f->count; i++) {
+        if (f->holds && f->marks[i].group == group) {
+            bits |= f->marks[i].bits;
+            ws_frame_let_go(&f->frames[i]);
+            f->room++;
+        } else {
+            f->marks[kept] = f->marks[i];
+            f->frames[kept++] = f->frames[i];
+        }
     }
-    f->room--;
-    f->keys[f->count] = key;
-    f->frames[f->count++] = ws_frame_hold(frame);
-    return 0;
+    f->count = kept;
+    return bits;
+}
+
+void
+session_await_room(struct session *s)
+{
+    fake_of(s)->awaits_room = true;
 }
 
 size_t
@@ -203,6 +259,18 @@ fake_forget(struct fake *f)
 {
     while (f->count > 0) {
         fake_next(f);
+    }
+}
+
+/* The client has read all, and takes so many frames more. */
+static inline void
+fake_take_more(struct fake *f, size_t room)
+{
+    fake_forget(f);
+    f->room = room;
+    if (f->open && f->awaits_room) {
+        f->awaits_room = false;
+        sio_protocol.on_room(&f->session);
     }
 }
 

@@ -21,7 +21,9 @@ push(const char *text, uint64_t key)
 {
     struct ws_frame *f = frame_of(text);
 
-    assert_int_equal(queue_push(&q, f, key), 0);
+    const struct engine_mark mark = { .key = key };
+
+    assert_int_equal(queue_push(&q, f, &mark), 0);
     ws_frame_let_go(&f);
 }
 
@@ -86,6 +88,42 @@ test_a_key_replaces_its_own(void **state)
     assert_false(queue_drop(&q, 3));
     assert_string_equal(waiting(), "c,a2");
     queue_clear(&q);
+    is_empty_and_costs_nothing();
+}
+
+static void
+push_in(const char *text, uint32_t group, uint32_t bits)
+{
+    const struct engine_mark mark = { .group = group, .bits = bits };
+    struct ws_frame *f = frame_of(text);
+
+    assert_int_equal(queue_push(&q, f, &mark), 0);
+    ws_frame_let_go(&f);
+}
+
+static void
+test_a_group_is_dropped(void **state)
+{
+    uint32_t bits = 0;
+
+    (void)state;
+    queue_init(&q, PACKET_PAYLOAD);
+    assert_int_equal(queue_drop_group(&q, 1, &bits), 0);
+    push_in("gone", 1, 64);
+    queue_pop(&q, 1);
+    push_in("a1", 1, 1);
+    push("b", 0);
+    push_in("c2", 2, 8);
+    push("d", 9);
+    push_in("e1", 1, 4);
+    assert_int_equal(queue_drop_group(&q, 1, &bits), 2);
+    assert_int_equal(bits, 5);
+    assert_string_equal(waiting(), "b,c2,d");
+    assert_int_equal(q.bytes, 3 * QUEUE_LEAST);
+    assert_int_equal(q.keyed, 1);
+    queue_pop(&q, 1);
+    assert_int_equal(queue_drop_group(&q, 2, &bits), 1);
+    assert_true(queue_drop(&q, 9));
     is_empty_and_costs_nothing();
 }
 
@@ -157,7 +195,7 @@ test_bytes_are_those_of_the_form(void **state)
 
     (void)state;
     queue_init(&q, PACKET_PAYLOAD);
-    queue_push(&q, f, 0);
+    queue_push(&q, f, NULL);
     assert_int_equal(q.bytes, 1 + 400 + 1);
     queue_set_form(&q, PACKET_FRAME);
     assert_int_equal(q.bytes, 304);
@@ -176,6 +214,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_a_key_replaces_its_own),
+        cmocka_unit_test(test_a_group_is_dropped),
         cmocka_unit_test(test_dropping_the_last_one),
         cmocka_unit_test(test_first_of_all),
         cmocka_unit_test(test_thousands),
