@@ -424,6 +424,17 @@ generation_retire_others(const struct generation *keep, struct list *listeners)
 }
 
 bool
+generation_some_retire(const struct list *listeners)
+{
+    LIST_EACH (node, listeners) {
+        if (LIST_ITEM(node, struct listener, link)->retired) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
 generation_close_retired(const struct generation *next, struct list *listeners)
 {
     bool left = false;

@@ -58,6 +58,8 @@ void generation_keep_listeners(struct generation *g);
  * list until generation_close_retired(). */
 void generation_retire_others(const struct generation *keep,
                               struct list *listeners);
+/* Whether some are retired, and not closed yet. */
+bool generation_some_retire(const struct list *listeners);
 /* Closes retired listeners that next, if there is one, does not use; returns
  * whether retired ones are left. */
 bool generation_close_retired(const struct generation *next,

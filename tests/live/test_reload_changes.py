@@ -2,21 +2,27 @@
 everything weir does goes on: requests, streams, a relay, the store."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import errno
 import itertools
 import os
 import random
+import select
 import socket
+import struct
 import threading
 import time
 from urllib.parse import urlencode
 
 import pytest
 
+from control_client import ctl
 from feed import Feed
 from http_client import Http, get
+from patience import busy
 from test_reload_load import Load, Watcher
 from weir import free_port, wait_for
 
+TOTAL_RETRANS = 100  # struct tcp_info, its offset
 EXTRA = 4        # ports that come and go
 STAY = 5         # reloads that publishers and players stay for
 WORKERS = (2, 4, 1, 3, 2)
@@ -34,10 +40,27 @@ def can_bind(port):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             s.bind(("127.0.0.1", port))
-            s.listen()
-            return True
+            return True  # a visitor would come to one that listens
         except OSError:
             return False
+
+
+def refuses(port):
+    """The first packet, not the one that a client sends a second later."""
+    with socket.socket() as s:
+        s.setblocking(False)
+        s.connect_ex(("127.0.0.1", port))
+        select.select([], [s], [], busy(10))
+        info = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        again = struct.unpack_from("I", info, TOTAL_RETRANS)[0]
+        error = s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return (error, again) == (errno.ECONNREFUSED, 0)
+
+
+def reload(w):
+    """It is told to be done."""
+    done = ctl(w, "reload", timeout=busy(60))
+    assert done.returncode == 0, done.stderr
 
 
 class Visitor(threading.Thread):
@@ -117,9 +140,9 @@ class Changing:
         self.number += 1
         self.open = {p for p in self.ports if random.random() < 0.5}
         self.w.set_config(**self.parts())
-        self.w.reload(timeout=60)
+        reload(self.w)
         for port in before - self.open:
-            wait_for(lambda p=port: can_bind(p), 2, "a free port")
+            assert refuses(port) and can_bind(port)
         for port in self.open:
             assert get(port, "/healthz").status == 200
         assert get(self.main, f"/control/get?room=r{self.number}").status == \
@@ -134,6 +157,27 @@ def relay_from(w, there, name):
     asked = urlencode({"oper": "start", "app": "live", "name": name,
                        "url": there.rtmp_url("far"), "wait": 60})
     assert get(w.http, f"/control/pull?{asked}").status == 200
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("kind", ["http_listen", "rtmp_listen"])
+def test_an_address_that_is_gone_refuses_at_once(weir, kind, workers):
+    """As soon as the reload is told to be done; it is free for others, and
+    connections to it are served."""
+    stays = free_port()
+    w = weir(workers=workers, **{kind: f'"127.0.0.1:{stays}"'})
+    for _ in range(4):
+        gone = free_port()
+        w.set_config(workers=workers, **{
+            kind: f'"127.0.0.1:{stays}", "127.0.0.1:{gone}"'})
+        reload(w)
+        with socket.create_connection(("127.0.0.1", gone), busy(10)) as s:
+            w.set_config(workers=workers, **{kind: f'"127.0.0.1:{stays}"'})
+            reload(w)
+            assert refuses(gone) and can_bind(gone)
+            if kind == "http_listen":
+                s.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+                assert s.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 def reload_and_change(weir, count):

@@ -261,13 +261,17 @@ leave_doors(struct serving *s)
     s->doors_end_ms = clock_ms() + LISTENER_RETIRES_MS;
 }
 
-/* The last look before a retired listener is closed for good. */
+/* The last look before a retired listener is closed for good.  A reload is told
+ * to be over when all workers that it replaces have said that they drain. */
 static void
 end_doors(struct serving *s)
 {
-    if (s->draining && s->door_count > 0 && clock_ms() >= s->doors_end_ms) {
+    if (s->door_count > 0 && clock_ms() >= s->doors_end_ms) {
         empty_doors(s);
         close_doors(s);
+    }
+    if (s->door_count == 0) {
+        slot_say(SLOT_DRAINING);
     }
 }
 
@@ -289,7 +293,9 @@ on_look(struct timer *t)
     look(s);
     log_tell_held();
     http_leave(node_leaves());
-    end_doors(s);
+    if (s->draining) {
+        end_doors(s);
+    }
     if ((s->draining && s->door_count == 0 && connections(s) == 0) ||
         (s->ending && (services_connections(s->w.services) == 0 ||
                        clock_ms() >= s->end_ms))) {
@@ -313,7 +319,6 @@ on_drain(void *arg)
              s->w.index, s->w.generation->number, connections(s));
     title_set("weir: worker %u (generation %u, draining)", s->w.index,
               s->w.generation->number);
-    slot_say(SLOT_DRAINING); /* a reload is told to be over then */
     services_drain(s->w.services);
     timer_set(s->w.loop, &s->look, 0);
 }

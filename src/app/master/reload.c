@@ -292,14 +292,15 @@ tell_success(struct master *m, size_t leaving)
 }
 
 /* A client that hears of the reload may connect at once: no old worker accepts
- * it. */
+ * it, and an address that was taken away refuses it and is free for others. */
 static void
 look_leaving(struct master *m)
 {
     struct reload *r = &m->reload;
     size_t leaving = children_leaving(&m->children);
 
-    if (leaving > 0 && clock_ms() < r->leave_ms) {
+    if ((leaving > 0 || generation_some_retire(&m->listeners)) &&
+        clock_ms() < r->leave_ms) {
         timer_set(m->loop, &r->deadline, LEAVE_LOOK_MS);
     } else {
         tell_success(m, leaving);
