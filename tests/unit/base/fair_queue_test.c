@@ -1,0 +1,165 @@
+/*
+ * Turns of owners.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "base/fair_queue.h"
+
+#include <string.h>
+
+#define ENTRIES 16
+
+static struct fair_queue queue;
+static struct fair_entry entries[ENTRIES];
+static size_t made;
+
+/* Adds an entry for each letter, its owner. */
+static void
+add(const char *owners)
+{
+    for (; *owners != '\0'; owners++) {
+        const uint64_t owner[2] = { 0, (uint64_t)*owners };
+
+        assert_true(made < ENTRIES);
+        fair_entry_init(&entries[made], owner);
+        fair_queue_add(&queue, &entries[made++]);
+    }
+}
+
+static char
+serve(void)
+{
+    struct fair_entry *e = fair_queue_first(&queue);
+
+    if (e == NULL) {
+        return '-';
+    }
+    fair_queue_take(&queue, e);
+    return (char)e->owner[1];
+}
+
+#define assert_serves(expected)                                \
+    do {                                                       \
+        for (const char *at = (expected); *at != '\0'; at++) { \
+            assert_int_equal(serve(), *at);                    \
+        }                                                      \
+    } while (0)
+
+static int
+setup(void **state)
+{
+    (void)state;
+    fair_queue_init(&queue);
+    made = 0;
+    return 0;
+}
+
+static void
+owners_are_served_in_turn(void **state)
+{
+    static const struct {
+        const char *come, *served;
+    } rows[] = {
+        { "", "-" },           { "AAA", "AAA-" },       { "ABC", "ABC-" },
+        { "AAAAB", "ABAAA-" }, { "AAABBC", "ABCABA-" }, { "ABAAC", "ABCAA-" },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        setup(state);
+        add(rows[i].come);
+        assert_serves(rows[i].served);
+    }
+}
+
+/* Each comes while others have waited for long. */
+static void
+one_that_comes_later_is_served_next(void **state)
+{
+    (void)state;
+    add("AAAAAA");
+    assert_serves("AAA");
+    add("B");
+    assert_serves("B");
+    add("BB");
+    assert_serves("BABAA-");
+}
+
+/* It has had its turns: what it did not use is not kept for it. */
+static void
+one_that_was_away_has_saved_nothing(void **state)
+{
+    (void)state;
+    add("AAAA");
+    assert_serves("AAA");
+    add("BBB");
+    assert_serves("BABB-");
+}
+
+static void
+the_last_one_is_of_who_has_most(void **state)
+{
+    (void)state;
+    assert_null(fair_queue_last(&queue));
+    add("AAAB");
+    assert_ptr_equal(fair_queue_last(&queue), &entries[2]);
+    assert_int_equal(fair_queue_turn(&queue, &entries[0]), 3);
+    assert_int_equal(fair_queue_turn(&queue, &entries[3]), 1);
+}
+
+static void
+one_that_comes_back_is_the_first(void **state)
+{
+    struct fair_entry *e;
+
+    (void)state;
+    add("AAB");
+    assert_serves("AB");
+    e = &entries[2];
+    fair_queue_return(&queue, e);
+    assert_serves("BA-");
+}
+
+/* Those that come then are no later for it. */
+static void
+one_that_is_served_before_its_turn(void **state)
+{
+    (void)state;
+    add("AAAB");
+    fair_queue_take(&queue, &entries[2]);
+    add("C");
+    assert_serves("ABCA-");
+}
+
+static void
+one_that_leaves_has_had_no_turn(void **state)
+{
+    (void)state;
+    add("AAB");
+    list_remove(&entries[2].link);
+    add("B");
+    assert_serves("ABA-");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(owners_are_served_in_turn, setup),
+        cmocka_unit_test_setup(one_that_comes_later_is_served_next, setup),
+        cmocka_unit_test_setup(one_that_was_away_has_saved_nothing, setup),
+        cmocka_unit_test_setup(the_last_one_is_of_who_has_most, setup),
+        cmocka_unit_test_setup(one_that_comes_back_is_the_first, setup),
+        cmocka_unit_test_setup(one_that_is_served_before_its_turn, setup),
+        cmocka_unit_test_setup(one_that_leaves_has_had_no_turn, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
