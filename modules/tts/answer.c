@@ -490,24 +490,13 @@ answer_begin(struct http_request *r, const struct tts_instance *i,
                              .window = 1,
                              .on_answer = on_answer,
                              .arg = s };
+    struct tally_holder client = share_client(&r->client);
     struct errmsg err;
-    struct buf b;
-    struct pack p = { .to = &b };
 
     s->voice = ask_voice_class(ask);
-    buf_init(&b, SPEECH_REQUEST_MAX);
-    speech_pack_request(&p, ask);
-    if (p.full) {
-        fail(s, 500, TTS_CRASHED, STR("the request does not fit a message"));
-    } else {
-        s->call = rpc_call(&tts_methods[TTS_SAY], &o, buf_data(&b), buf_len(&b),
-                           -1, &err);
-        if (s->call == NULL) {
-            fail(s, 503, TTS_NO_SPEAKER, str_from(err.text));
-        }
-    }
-    buf_clear(&b);
+    s->call = tts_say(&o, &client, ask, &err);
     if (s->call == NULL) {
+        fail(s, 503, TTS_NO_SPEAKER, str_from(err.text));
         return answer_error(s);
     }
     note(s, TTS_CLIENT_GONE);

@@ -10,13 +10,12 @@
 #include "base/mem.h"
 #include "reply.h"
 
-#define ROOM_MS 10    /* until a zygote is asked again */
-#define RETRY_MOST 60 /* s that a full queue tells to wait */
+#define ROOM_MS 10 /* until a zygote is asked again */
 
 static struct job *
 job_of(struct list *node)
 {
-    return LIST_ITEM(LIST_ITEM(node, struct slot_user, link), struct job, slot);
+    return LIST_ITEM(node, struct job, slot.entry.link);
 }
 
 /* ---- the end ---- */
@@ -27,6 +26,7 @@ job_free(struct job *j)
     if (j->pipe != -1) {
         close(j->pipe);
     }
+    job_unclaim(j);
     slots_leave(&j->desk->slots, &j->slot);
     list_remove(&j->follow);
     list_remove(&j->link);
@@ -46,19 +46,6 @@ job_end(struct job *j)
 
 /* ---- queueing ---- */
 
-static void
-refuse_full(struct job *j)
-{
-    const struct desk *d = j->desk;
-    int64_t ms =
-        d->usual_ms * (int64_t)(d->slots.waits + 1) / d->slots.children;
-    int64_t s = ms / 1000 + 1;
-
-    reply_unavailable(&j->request, SPEECH_LACKS_QUEUE, "the queue is full",
-                      s < RETRY_MOST ? s : RETRY_MOST);
-    job_free(j);
-}
-
 /* Another job that asks for the same whole answer. */
 static struct job *
 find_leader(const struct job *j)
@@ -77,7 +64,7 @@ find_leader(const struct job *j)
     return NULL;
 }
 
-/* Behind its leader, or at the end of the queue. */
+/* Behind its leader, or into the queue. */
 static void
 queue_up(struct job *j)
 {
@@ -86,10 +73,10 @@ queue_up(struct job *j)
     if (j->desk->retired) {
         speaker_refuse(j->desk->speaker, &j->request);
         job_free(j);
-    } else if (leader != NULL) {
+    } else if (leader == NULL) {
+        job_claim_slot(j);
+    } else if (job_claim_answer(j)) {
         list_append(&leader->followers, &j->follow);
-    } else if (!slots_enter(&j->desk->slots, &j->slot)) {
-        refuse_full(j);
     }
 }
 
@@ -108,17 +95,29 @@ job_release(struct job *j, bool each_alone)
 
 /* ---- readers ---- */
 
+static uint32_t
+held(const struct job *j)
+{
+    return share_is_exempt(&j->client)
+               ? 0
+               : tally_of(&tts_pools[TTS_POOL_QUEUE], &j->client);
+}
+
+/* Of the client that has most; of its jobs, the slowest. */
 static void
 cut_slowest(struct desk *d)
 {
     struct job *slowest = NULL;
     int64_t least = INT64_MAX;
+    uint32_t most = 0;
 
     LIST_EACH (node, &d->slots.paused) {
         struct job *j = job_of(node);
         int64_t rate = synthesis_rate(j->run);
+        uint32_t has = held(j);
 
-        if (rate < least) {
+        if (has > most || (has == most && rate < least)) {
+            most = has;
             least = rate;
             slowest = j;
         }
@@ -198,11 +197,22 @@ begin(struct job *j)
     return false;
 }
 
+/* The request behind its client. */
+static struct str
+read_client(const struct rpc_request *r, struct tally_holder *client)
+{
+    struct unpack in = { .rest = str_of(r->data, r->len) };
+
+    *client = share_unpack(&in);
+    return in.rest;
+}
+
 /* A reload has changed the voices since it came.  false: the job is over. */
 static bool
 ask_again(struct job *j)
 {
-    struct str bytes = str_of(j->request->data, j->request->len);
+    struct tally_holder client;
+    struct str bytes = read_client(j->request, &client);
     struct speech_answer no;
     struct errmsg err;
 
@@ -252,6 +262,7 @@ adopt(struct job *j)
     j->request->arg = j;
     j->came_ms = o->came_ms;
     o->request = NULL;
+    job_change_client(j, &o->client);
     job_free(o);
 }
 
@@ -302,8 +313,8 @@ job_zygote_gone(struct zygote *z)
 void
 job_refuse_waiting(struct desk *d, int64_t retry_after)
 {
-    while (!list_empty(&d->slots.waiting)) {
-        struct job *j = job_of(d->slots.waiting.next);
+    while (!list_empty(&d->slots.waiting.entries)) {
+        struct job *j = job_of(d->slots.waiting.entries.next);
 
         if (d->retired) {
             speaker_refuse(d->speaker, &j->request);
@@ -338,7 +349,9 @@ job_begin(struct desk *d, struct rpc_request *r, const struct sound *s)
 {
     struct job *j = mem_zero(sizeof(*j));
 
-    slot_user_init(&j->slot);
+    read_client(r, &j->client);
+    j->pool = TTS_POOLS;
+    slot_user_init(&j->slot, j->client.words);
     list_init(&j->follow);
     list_init(&j->followers);
     j->pipe = -1;
@@ -393,9 +406,9 @@ answer_or_begin(struct desk *d, struct rpc_request *r, struct sound *s)
 
 /* The instance's name is the first text of the request. */
 static struct desk *
-desk_of(struct speaker *s, const struct rpc_request *r)
+desk_of(struct speaker *s, struct str bytes)
 {
-    struct unpack in = { .rest = str_of(r->data, r->len) };
+    struct unpack in = { .rest = bytes };
 
     return desk_find(s, unpack_text(&in));
 }
@@ -404,7 +417,9 @@ void
 job_on_request(void *arg, struct rpc_request *r)
 {
     struct speaker *speaker = arg;
-    struct desk *d = desk_of(speaker, r);
+    struct tally_holder client;
+    struct str bytes = read_client(r, &client);
+    struct desk *d = desk_of(speaker, bytes);
     struct speech_answer no;
     struct errmsg err;
     struct sound s;
@@ -419,7 +434,7 @@ job_on_request(void *arg, struct rpc_request *r)
         return;
     }
     sound_init(&s);
-    if (sound_read(d, str_of(r->data, r->len), &s, &no, &err) == -1) {
+    if (sound_read(d, bytes, &s, &no, &err) == -1) {
         reply_last(&r, &no, -1);
         sound_clear(&s);
     } else {

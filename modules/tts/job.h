@@ -17,6 +17,8 @@ struct job {
     struct slot_user slot;
     struct desk *desk;
     struct rpc_request *request; /* its last answer is ours to give */
+    struct tally_holder client;  /* it counts for, */
+    enum tts_pool pool;          /* here; TTS_POOLS: nowhere */
     struct sound sound;
     struct list followers, follow; /* of a leader; in its followers */
     bool alone;                    /* neither leads nor follows */
@@ -37,6 +39,19 @@ struct job {
 /* The calls of a synthesis; arg is the job. */
 void job_on_long(void *arg, int pipe);
 void job_on_end(void *arg, struct synthesis_end *end);
+
+/* ---- job_share.c ---- */
+
+/* A slot, or a place of the queue.  False: it was refused, and is gone. */
+bool job_claim_slot(struct job *j);
+/* The answer of another one.  The same. */
+bool job_claim_answer(struct job *j);
+/* It counts no more. */
+void job_unclaim(struct job *j);
+/* It goes on for another client, who had a place. */
+void job_change_client(struct job *j, const struct tally_holder *client);
+/* Answers 503 and frees it. */
+void job_refuse(struct job *j, const char *why);
 
 /* ---- job.c ---- */
 

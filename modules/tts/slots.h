@@ -8,6 +8,12 @@
  * before those that wait, but for every fourth time: new requests are not held
  * up for ever by many slow readers.
  *
+ * Slots and places of the queue belong to owners, clients by their address,
+ * which are served in turn.  When all slots are in use, an owner that has none
+ * gets one beside them, as long as at most `children` owners have any: the
+ * texts of one owner, however long they are, keep nobody waiting.  So up to
+ * twice `children` run, and that only where owners have several.
+ *
  * It counts and orders, and does nothing else.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -15,7 +21,7 @@
 #ifndef MODULES_TTS_SLOTS_H
 #define MODULES_TTS_SLOTS_H
 
-#include "base/list.h"
+#include "base/fair_queue.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,9 +29,10 @@
 
 struct slots {
     int64_t children, queue; /* of weir.conf; they may change at any time */
-    struct list waiting, running, paused, wanting; /* struct slot_user */
-    size_t waits, runs, pauses, wants;             /* how many these are */
-    unsigned resumed;                              /* in a row */
+    struct fair_queue waiting, wanting; /* struct slot_user */
+    struct list running, paused;        /* the same */
+    size_t waits, runs, pauses, wants;  /* how many these are */
+    unsigned resumed;                   /* in a row */
 };
 
 enum slot_place {
@@ -37,15 +44,17 @@ enum slot_place {
 };
 
 struct slot_user {
-    struct list link;
+    struct fair_entry entry; /* its link is in one of the four */
     enum slot_place place;
 };
 
 void slots_init(struct slots *s, int64_t children, int64_t queue);
-void slot_user_init(struct slot_user *u);
-/* Waits at the end of the queue.  false: the queue is full.  One that could run
- * at once is not in the queue's way. */
+void slot_user_init(struct slot_user *u, const uint64_t owner[2]);
+/* Waits for its owner's turn.  false: the queue is full.  One that could run at
+ * once is not in the queue's way. */
 bool slots_enter(struct slots *s, struct slot_user *u);
+/* How many may run at once, all owners together. */
+int64_t slots_most(int64_t children);
 /* Back to the front: it has not run after all. */
 void slots_return(struct slots *s, struct slot_user *u);
 /* The next that may run, with its slot; NULL: none, or none is free.  Those

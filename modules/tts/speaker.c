@@ -56,6 +56,7 @@ configure(void *state, struct str description)
             desk_new(s, &plan.items[i]);
         }
     }
+    job_set_pools(s);
     pool_free(&pool);
 }
 

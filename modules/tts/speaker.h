@@ -6,6 +6,7 @@
  *   desk.c          an instance: its catalogue, its zygotes, its back-off
  *   job.[ch]        the call tts.say: a job, from the request to its slot
  *   job_end.c       a job's answers
+ *   job_share.c     whose job it is, and jobs that give way
  *   sound.[ch]      the bytes and the digest of what is asked
  *   reply.[ch]      answers to callers
  *   tree.[ch]       whether files of the directories have changed
@@ -149,6 +150,8 @@ void job_zygote_gone(struct zygote *z);
 void job_refuse_waiting(struct desk *d, int64_t retry_after);
 /* Ends all jobs, and refuses their requests. */
 void job_drop_all(struct desk *d);
+/* job_share.c: the sizes of tts_pools, as the desks are now. */
+void job_set_pools(const struct speaker *s);
 
 /* ---- voices.c ---- */
 

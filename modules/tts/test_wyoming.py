@@ -285,7 +285,7 @@ def test_whole_answers_that_nobody_takes_have_a_bound(speech):
     for c in clients:  # from the cache: others are streamed
         c.send("synthesize", {"text": TEXT * 80})
     wait_for(lambda: outcome(w, "crashed") >= 2, 30, "the slowest are cut")
-    assert "http.max_unsent (25165824 bytes) is kept for clients" in w.log()
+    w.wait_log(r"http\.max_unsent \(25165824 bytes\) is kept for clients")
     with connect(w) as c:
         assert c.say(TEXT * 80)[1] == due
     for c in clients:

@@ -51,14 +51,15 @@ static const struct conf_key instance_keys[] = {
         .help = "Directories with voices; the first that has a file wins, that "
                 "of the system is the last."),
     ROW(tts_instance, children, CONF_INT, .min = 1, .max = 64, .preset = "2",
-        .help = "Syntheses that compute at the same time."),
+        .help = "Syntheses that compute at the same time; an address that has "
+                "none gets one more."),
     ROW(tts_instance, queue, CONF_INT, .min = 0, .max = 4096, .preset = "64",
-        .help = "Requests that wait for one of them; one more is refused "
-                "(503)."),
+        .help = "Requests that wait for one of them, addresses in turn; one "
+                "more is refused (503)."),
     ROW(tts_instance, max_paused, CONF_INT, .min = 0, .max = 4096,
         .preset = "256",
         .help = "Syntheses that wait for slow readers; beyond, the slowest is "
-                "cut."),
+                "cut, of the address that has most."),
     ROW(tts_instance, cache, CONF_SIZE, .min = 0, .max = 4294967296,
         .preset = "64M",
         .help = "Memory for answers that were given; 0: none "
@@ -272,6 +273,27 @@ struct rpc_method tts_methods[] = {
     { .name = NULL },
 };
 
+struct rpc_call *
+tts_say(const struct rpc_options *o, const struct tally_holder *client,
+        const struct speech_request *ask, struct errmsg *err)
+{
+    struct rpc_call *made = NULL;
+    struct buf b;
+    struct pack p = { .to = &b };
+
+    buf_init(&b, SPEECH_REQUEST_MAX);
+    share_pack(&p, client);
+    speech_pack_request(&p, ask);
+    if (p.full) {
+        errmsg_set(err, "the request does not fit a message");
+    } else {
+        made = rpc_call(&tts_methods[TTS_SAY], o, buf_data(&b), buf_len(&b), -1,
+                        err);
+    }
+    buf_clear(&b);
+    return made;
+}
+
 #define GRACE_MS 5000 /* beside timeout: in the queue, and computing */
 
 int64_t
@@ -299,6 +321,7 @@ const struct module tts_module = {
     .methods = tts_methods,
     .error_body = layer_error_body,
     .metrics = tts_metrics,
+    .pools = tts_pools,
 };
 
 const struct tts_root *

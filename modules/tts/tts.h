@@ -34,6 +34,7 @@
 #include "app/module.h"
 #include "app/settings/servers.h"
 #include "http/http.h"
+#include "net/share.h"
 #include "proc/metric.h"
 #include "proc/rpc.h"
 #include "request.h"
@@ -136,10 +137,20 @@ enum tts_outcome tts_outcome_of(int status, enum speech_lack lack);
 /* A worker: one more request that came to its end. */
 void tts_count_request(enum tts_outcome outcome, enum tts_voice_class voice);
 
+/* Pools of the speaker that clients share. */
+enum tts_pool {
+    TTS_POOL_QUEUE,     /* requests that wait, run or pause */
+    TTS_POOL_FOLLOWERS, /* those that wait for the answer of an equal one */
+    TTS_POOLS
+};
+#define TTS_FOLLOWERS 1024
+extern struct tally_pool tts_pools[]; /* job_share.c */
+
 /* ---- calls: workers and the master ask, the speaker answers ---- */
 
 enum {
-    TTS_SAY,      /* speech_request -> speech_answer, see request.h */
+    TTS_SAY,      /* the client (net/share.h), speech_request ->
+                     speech_answer, see request.h */
     TTS_VOICES,   /* instance's name, the tag of the list that the caller has
                      or "", whether it waits for another one -> speech_answer
                      with the JSON object of GET /voices as a sealed memfd, or
@@ -149,6 +160,10 @@ enum {
     TTS_SHOW,     /* the master's: nothing -> packed, see verbs.c */
 };
 extern struct rpc_method tts_methods[];
+/* NULL with err: a request of TTS_SAY that could not be sent. */
+struct rpc_call *tts_say(const struct rpc_options *o,
+                         const struct tally_holder *client,
+                         const struct speech_request *ask, struct errmsg *err);
 /* ms that TTS_SAY is waited for: for its first answer, and for the end of one
  * whose reader takes nothing.  As long as sound is taken it is put off. */
 int64_t tts_wait_ms(const struct tts_instance *i);

@@ -99,11 +99,16 @@ struct wyoming_taker {
 
 struct wyoming_say;
 
+struct wyoming_asked { /* borrowed for the call */
+    const struct tts_instance *instance;
+    struct tally_holder client;
+    struct speech_request request;
+};
+
 /* Asks the speaker.  Calls come in later turns; each may free it.  NULL with
  * err: no speaker takes it. */
 struct wyoming_say *wyoming_say_new(struct loop *l,
-                                    const struct tts_instance *i,
-                                    const struct speech_request *ask,
+                                    const struct wyoming_asked *asked,
                                     const struct wyoming_taker *taker,
                                     void *arg, struct errmsg *err);
 void wyoming_say_go_on(struct wyoming_say *s);

@@ -225,22 +225,24 @@ static bool
 say(struct wyoming_client *c, struct str text)
 {
     struct pool *pool = pool_new(1024);
-    struct speech_request ask;
+    struct wyoming_asked asked = { .instance = c->instance,
+                                   .client = share_client(&c->conn->peer) };
+    struct speech_request *ask = &asked.request;
     struct ask_error bad;
     struct errmsg err;
 
-    ask_defaults(c->instance, &ask);
-    ask.format = SPEECH_PCM;
-    ask.stream = true;
-    set_voice(c, &ask);
-    if (ask_text(pool, c->instance, text, &ask, &bad) == -1) {
+    ask_defaults(c->instance, ask);
+    ask->format = SPEECH_PCM;
+    ask->stream = true;
+    set_voice(c, ask);
+    if (ask_text(pool, c->instance, text, ask, &bad) == -1) {
         pool_free(&pool);
         tts_count_request(bad.status == 413 ? TTS_TOO_LONG : TTS_BAD_REQUEST,
-                          ask_voice_class(&ask));
+                          ask_voice_class(ask));
         wyoming_fail(c, code_of(bad.status), str_from(bad.message.text));
         return false;
     }
-    c->say = wyoming_say_new(c->loop, c->instance, &ask, &taker, c, &err);
+    c->say = wyoming_say_new(c->loop, &asked, &taker, c, &err);
     pool_free(&pool);
     if (c->say == NULL) {
         wyoming_fail(c, code_of(503), str_from(err.text));

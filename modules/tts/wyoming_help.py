@@ -21,11 +21,14 @@ class Wyoming:
     """A connection; events are sent in the form that the library has today:
     data behind the line."""
 
-    def __init__(self, port=None, connected=None, receive=0):
+    def __init__(self, port=None, connected=None, receive=0,
+                 source=None):
         s = connected or socket.socket()
         if receive:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
         s.settimeout(busy(10))
+        if source:
+            s.bind((source, 0))
         if not connected:
             s.connect(("127.0.0.1", port))
         self.socket = s

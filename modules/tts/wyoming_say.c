@@ -216,46 +216,25 @@ on_due(struct timer *t)
 
 /* ---- life ---- */
 
-/* NULL with err. */
-static struct rpc_call *
-call(struct wyoming_say *s, const struct speech_request *ask,
-     struct errmsg *err)
-{
-    struct rpc_options o = {
-        .timeout_ms = s->wait_ms, .window = 1, .on_answer = on_answer, .arg = s
-    };
-    struct rpc_call *made = NULL;
-    struct buf b;
-    struct pack p = { .to = &b };
-
-    buf_init(&b, SPEECH_REQUEST_MAX);
-    speech_pack_request(&p, ask);
-    if (p.full) {
-        errmsg_set(err, "the request does not fit a message");
-    } else {
-        made = rpc_call(&tts_methods[TTS_SAY], &o, buf_data(&b), buf_len(&b),
-                        -1, err);
-    }
-    buf_clear(&b);
-    return made;
-}
-
 struct wyoming_say *
-wyoming_say_new(struct loop *l, const struct tts_instance *i,
-                const struct speech_request *ask,
+wyoming_say_new(struct loop *l, const struct wyoming_asked *asked,
                 const struct wyoming_taker *taker, void *arg,
                 struct errmsg *err)
 {
     struct wyoming_say *s = mem_zero(sizeof(*s));
+    struct rpc_options o = { .timeout_ms = tts_wait_ms(asked->instance),
+                             .window = 1,
+                             .on_answer = on_answer,
+                             .arg = s };
 
     s->loop = l;
     s->taker = taker;
     s->arg = arg;
     s->length = -1;
-    s->voice = ask_voice_class(ask);
+    s->voice = ask_voice_class(&asked->request);
     timer_init(&s->timer, on_due);
-    s->wait_ms = tts_wait_ms(i);
-    s->call = call(s, ask, err);
+    s->wait_ms = o.timeout_ms;
+    s->call = tts_say(&o, &asked->client, &asked->request, err);
     if (s->call == NULL) {
         count(s, TTS_NO_SPEAKER);
         wyoming_say_free(&s);

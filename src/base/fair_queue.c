@@ -3,7 +3,7 @@
  */
 #include "base/fair_queue.h"
 
-#include <stddef.h>
+#define GUESTS_LOOKED 256 /* those whose turn it is stand in front */
 
 static struct fair_entry *
 entry_of(const struct fair_queue *q, struct list *link)
@@ -83,4 +83,75 @@ fair_queue_take(struct fair_queue *q, struct fair_entry *e)
         q->turn = e->turn;
     }
     list_remove(&e->link);
+}
+
+/* ---- places beside those in use ---- */
+
+bool
+fair_has_owner(const struct list *served, const struct fair_entry *e)
+{
+    LIST_EACH (node, served) {
+        if (fair_same_owner(LIST_ITEM(node, struct fair_entry, link), e)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_last_of_owner(const struct list *served, const struct fair_entry *e)
+{
+    for (struct list *node = e->link.next; node != served; node = node->next) {
+        if (fair_same_owner(LIST_ITEM(node, struct fair_entry, link), e)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t
+count_owners(const struct list *served)
+{
+    size_t owners = 0;
+
+    LIST_EACH (node, served) {
+        owners +=
+            is_last_of_owner(served, LIST_ITEM(node, struct fair_entry, link));
+    }
+    return owners;
+}
+
+bool
+fair_takes_guests(const struct list *served, size_t count, size_t most)
+{
+    return count < 2 * most && count_owners(served) <= most;
+}
+
+struct fair_entry *
+fair_queue_guest(const struct fair_queue *q, const struct list *served)
+{
+    int looked = 0;
+
+    LIST_EACH (node, &q->entries) {
+        struct fair_entry *e = entry_of(q, node);
+
+        if (!fair_has_owner(served, e)) {
+            return e;
+        }
+        if (++looked == GUESTS_LOOKED) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+struct fair_entry *
+fair_queue_next(const struct fair_queue *q, const struct list *served,
+                size_t count, size_t most)
+{
+    if (count < most) {
+        return fair_queue_first(q);
+    }
+    return fair_takes_guests(served, count, most) ? fair_queue_guest(q, served)
+                                                  : NULL;
 }

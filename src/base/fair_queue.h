@@ -19,6 +19,7 @@
 #include "base/list.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct fair_queue {
@@ -49,5 +50,24 @@ struct fair_entry *fair_queue_last(const struct fair_queue *q);
 /* It is served now.  One that leaves without it is taken off its list,
  * e->link. */
 void fair_queue_take(struct fair_queue *q, struct fair_entry *e);
+
+/* ---- places beside those in use ---- */
+
+/* Where an owner has all places, for long, others wait however fair the queue
+ * is.  So one that has none gets a place beside them, as long as at most `most`
+ * owners have any, and at most twice as many places are in use. */
+
+/* Of struct fair_entry: those that are served. */
+bool fair_has_owner(const struct list *served, const struct fair_entry *e);
+/* Whether there may be one beside those `count` that are served. */
+bool fair_takes_guests(const struct list *served, size_t count, size_t most);
+/* One that waits and whose owner has none that is served; NULL: there is none
+ * among those whose turn comes soon. */
+struct fair_entry *fair_queue_guest(const struct fair_queue *q,
+                                    const struct list *served);
+/* The next to be served, as a guest or not; NULL: there is none. */
+struct fair_entry *fair_queue_next(const struct fair_queue *q,
+                                   const struct list *served, size_t count,
+                                   size_t most);
 
 #endif

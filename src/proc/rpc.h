@@ -35,6 +35,8 @@
 #define RPC_WINDOW_MAX 4096  /* parts that may be granted at once */
 #define RPC_TEXT_MAX 1024    /* bytes of an error, at most */
 #define RPC_WAIT_MAX 3600000 /* ms until a deadline */
+/* Bytes of the requests of a method that a role has, all together. */
+#define RPC_BYTES_MAX ((size_t)64 << 20)
 
 struct rpc_state;
 

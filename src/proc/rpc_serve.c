@@ -17,9 +17,8 @@
 #include "proc/bus_wire.h"
 #include "proc/rpc_impl.h"
 
-#define SERVED_MAX 8192              /* requests of a method */
-#define BYTES_MAX ((size_t)64 << 20) /* of their data */
-#define REFUSALS_MAX 1024            /* that wait for room, of a method */
+#define SERVED_MAX 8192   /* requests of a method */
+#define REFUSALS_MAX 1024 /* that wait for room, of a method */
 
 struct served {
     struct rpc_request request;
@@ -189,7 +188,7 @@ static void
 keep_last(struct served *q, enum rpc_kind kind, struct str data, int fd)
 {
     if (q->of->count > 1 && data.len > RPC_TEXT_MAX &&
-        q->of->bytes + data.len > BYTES_MAX) {
+        q->of->bytes + data.len > RPC_BYTES_MAX) {
         data = STR("too many answers wait for room");
         kind = RPC_ERROR;
         fd = -1;
@@ -260,7 +259,7 @@ objection(const struct rpc_state *s, slot_owner from, size_t len)
         return "this process asks too much at once";
     }
     if (s->count >= SERVED_MAX ||
-        (s->count > 0 && s->bytes + len > BYTES_MAX)) {
+        (s->count > 0 && s->bytes + len > RPC_BYTES_MAX)) {
         return "there are too many requests at once";
     }
     return NULL;

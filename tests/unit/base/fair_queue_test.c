@@ -148,6 +148,55 @@ one_that_leaves_has_had_no_turn(void **state)
     assert_serves("ABA-");
 }
 
+/* ---- places ---- */
+
+static struct list served;
+
+/* As many letters begin as places allow, each when it has come. */
+static void
+serve_all(const char *owners, size_t most, char *begun)
+{
+    size_t count = 0;
+
+    list_init(&served);
+    for (; *owners != '\0'; owners++) {
+        struct fair_entry *e;
+
+        add((const char[]){ *owners, '\0' });
+        e = fair_queue_next(&queue, &served, count, most);
+        if (e != NULL) {
+            fair_queue_take(&queue, e);
+            list_append(&served, &e->link);
+            begun[count++] = (char)e->owner[1];
+        }
+    }
+    begun[count] = '\0';
+}
+
+/* One that has all places keeps none waiting that has none. */
+static void
+an_owner_without_a_place_gets_one(void **state)
+{
+    static const struct {
+        size_t most;
+        const char *come, *begin;
+    } rows[] = {
+        { 1, "AAAB", "AB" },        { 1, "ABC", "AB" },
+        { 2, "AAAAB", "AAB" },      { 2, "AAAABCD", "AABC" },
+        { 2, "ABCD", "ABC" },       { 2, "AABB", "AAB" },
+        { 3, "AAABCD", "AAABCD" },  { 3, "AAABCDE", "AAABCD" },
+        { 3, "AABBCCDD", "AABCD" },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char begun[ENTRIES + 1];
+
+        setup(state);
+        serve_all(rows[i].come, rows[i].most, begun);
+        assert_string_equal(begun, rows[i].begin);
+    }
+}
+
 int
 main(void)
 {
@@ -159,6 +208,7 @@ main(void)
         cmocka_unit_test_setup(one_that_comes_back_is_the_first, setup),
         cmocka_unit_test_setup(one_that_is_served_before_its_turn, setup),
         cmocka_unit_test_setup(one_that_leaves_has_had_no_turn, setup),
+        cmocka_unit_test_setup(an_owner_without_a_place_gets_one, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
