@@ -202,7 +202,8 @@ def test_more_readers_that_wait_than_may_are_cut(weir):
     for n in range(3):
         slow.append(begin(w, f"{n}. {LONG}"))
         wait_shown(w, running=0, paused=min(n + 1, 2))
-    assert metric(w, "child_ends_total", '{reason="paused"}') == 1
+    wait_for(lambda: metric(w, "child_ends_total", '{reason="paused"}') == 1,
+             10, "the cut")
     ends = []
     for c in slow:
         try:

@@ -16,7 +16,8 @@ from wyoming_help import Wyoming
 
 HOG, OTHER_HOG = "127.0.0.2", "127.0.0.3"
 NOBODY_EXEMPT = 'limits = { exempt = "deny all"; ' \
-                'connections_per_address = 0; };'
+                'connections_per_address = 0; ' \
+                'incomplete_per_address = 0; };'
 SLOW = 'buffer = "64M"; max_audio = "24h"; timeout = "1h"; cpu = 3600;'
 TEXTS = 'max_text = "64K";'
 # What no test waits for: something ends it before.
