@@ -194,8 +194,8 @@ static const struct conf_key instance_keys[] = {
         .preset = "3", .help = "Downloads that run at once on this node."),
     ROW(downloads_instance, max_extractions, CONF_INT, .min = 1, .max = 64,
         .preset = "4",
-        .help = "Addresses that are looked at at once; 64 more wait, and what "
-                "comes then is refused (503)."),
+        .help = "Addresses that are looked at at once; 128 more wait, by "
+                "clients in turn, and what comes then is refused (503)."),
     ROW(downloads_instance, extract_timeout, CONF_TIME, .min = 1000,
         .max = HOURS(1) / 2, .preset = "60s",
         .help = "How long the engine may look at an address."),
@@ -424,6 +424,7 @@ const struct module downloads_module = {
     .store = &downloads_schema,
     .verbs = downloads_verbs,
     .metrics = downloads_metrics,
+    .pools = downloads_pools,
 };
 
 const struct downloads_root *

@@ -5,6 +5,7 @@
  *   downloads.c    settings, metrics, calls, the table of the module
  *   request.[ch]   worker: bodies of POST to what they wish; their bytes on the
  *                  way to the fetcher
+ *   shares.c       the pools that clients share
  *   layer.c        worker: routes
  *   files.c        worker: GET download/NAME
  *   sockets.c      channel: the endpoint, its events and snapshots
@@ -49,7 +50,7 @@ struct downloads_instance { /* an item of "downloads" at the root */
     struct str ffmpeg_path;
     struct str engine_options_file; /* empty: the environment's, or none */
     int64_t max_concurrent;         /* runs of this node at once */
-    int64_t max_extractions;        /* at once; 64 wait */
+    int64_t max_extractions;        /* at once; DOWNLOADS_WAITING wait */
     int64_t extract_timeout;        /* ms */
     int64_t timeout;     /* ms that a worker waits for other answers */
     int64_t max_entries; /* in all lists; a further add is refused */
@@ -106,7 +107,8 @@ enum downloads_end {
 };
 enum downloads_refusal {
     DOWNLOADS_BAD_REQUEST,
-    DOWNLOADS_BUSY, /* 64 extractions wait, or an add of a canceled address */
+    DOWNLOADS_BUSY, /* too many extractions wait, or an add of a canceled
+                       address */
     DOWNLOADS_NO_ENGINE,
     DOWNLOADS_EXTRACTION, /* the engine found nothing to download there */
     DOWNLOADS_TIMEOUT,
@@ -117,12 +119,23 @@ enum downloads_refusal {
 };
 extern struct metric downloads_metrics[];
 
+/* Pools of the fetcher that clients share. */
+enum downloads_pool {
+    DOWNLOADS_POOL_EXTRACTIONS, /* adds, from the request to their end */
+    DOWNLOADS_POOL_ORDERS,      /* deletes and starts */
+    DOWNLOADS_POOLS
+};
+#define DOWNLOADS_WAITING 128               /* adds of an instance that wait, */
+#define DOWNLOADS_ORDERS 64                 /* and orders of all */
+extern struct tally_pool downloads_pools[]; /* shares.c */
+
 /* ---- calls: workers, the channel and the master ask, the fetcher answers.
  * Each answer to a worker is a struct downloads_answer (request.h). ---- */
 
 enum {
-    DOWNLOADS_ADD,     /* struct download_wish (request.h) */
-    DOWNLOADS_DELETE,  /* struct download_ids */
+    DOWNLOADS_ADD,     /* the client (net/share.h), struct download_wish
+                          (request.h) */
+    DOWNLOADS_DELETE,  /* the client, struct download_ids */
     DOWNLOADS_START,   /* the same */
     DOWNLOADS_HISTORY, /* instance -> JSON as a sealed memfd */
     DOWNLOADS_VERSION, /* instance -> JSON */

@@ -295,6 +295,14 @@ ask(struct http_request *r, const struct downloads_settings *s, int method,
 
 /* ---- POST ---- */
 
+static void
+put_client(const struct http_request *r, struct buf *to)
+{
+    struct tally_holder client = share_client(&r->client);
+
+    download_client_pack(&client, to);
+}
+
 static int
 check_folder(const struct downloads_instance *i, const struct download_wish *w,
              struct errmsg *err)
@@ -325,6 +333,7 @@ on_add(struct http_request *r, void *state)
     }
     w.instance = i->name;
     buf_init(&b, DOWNLOADS_REQUEST_MAX);
+    put_client(r, &b);
     download_wish_pack(&w, &b);
     result = ask(r, s, DOWNLOADS_ADD, buf_str(&b));
     buf_clear(&b);
@@ -349,6 +358,7 @@ on_ids(struct http_request *r, void *state, int method)
     }
     ids.instance = instance_of(s)->name;
     buf_init(&b, DOWNLOADS_REQUEST_MAX);
+    put_client(r, &b);
     download_ids_pack(&ids, &b);
     result = ask(r, s, method, buf_str(&b));
     buf_clear(&b);

@@ -11,6 +11,7 @@
 #include "base/errmsg.h"
 #include "base/pool.h"
 #include "downloads.h"
+#include "net/share.h"
 
 struct json_reader; /* json/read.h */
 
@@ -20,7 +21,8 @@ struct json_reader; /* json/read.h */
 #define DOWNLOAD_IDS_MAX 10000     /* of a request */
 #define DOWNLOAD_LIMIT_MAX 1000000 /* of playlist_item_limit */
 
-struct download_wish { /* POST add; texts are borrowed */
+struct download_wish {          /* POST add; texts are borrowed */
+    struct tally_holder client; /* not packed: it comes before the wish */
     struct str instance;
     struct str url;
     struct str quality; /* "best", "1080" */
@@ -53,6 +55,11 @@ int download_ids_parse(struct pool *p, struct json_reader *body,
                        bool with_where, struct download_ids *out,
                        struct errmsg *err);
 
+/* A client stands before the bytes of a wish or of ids. */
+void download_client_pack(const struct tally_holder *client, struct buf *to);
+/* Returns the bytes behind it. */
+struct str download_client_unpack(struct str bytes,
+                                  struct tally_holder *client);
 void download_wish_pack(const struct download_wish *w, struct buf *to);
 void download_ids_pack(const struct download_ids *i, struct buf *to);
 /* -1: the bytes make no sense, or a rule of above is broken.  Texts are

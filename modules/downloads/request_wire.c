@@ -13,6 +13,23 @@
 #define ANSWER_MOST (1 << 30) /* bytes of a memfd */
 
 void
+download_client_pack(const struct tally_holder *client, struct buf *to)
+{
+    struct pack p = { .to = to };
+
+    share_pack(&p, client);
+}
+
+struct str
+download_client_unpack(struct str bytes, struct tally_holder *client)
+{
+    struct unpack u = { .rest = bytes };
+
+    *client = share_unpack(&u);
+    return u.bad ? STR_NONE : u.rest;
+}
+
+void
 download_wish_pack(const struct download_wish *w, struct buf *to)
 {
     struct pack p = { .to = to };

@@ -9,7 +9,7 @@ from http_client import Http
 from weir import wait_for
 
 __all__ = ["downloads", "media"]  # fixtures
-WAITING = 64
+WAITING = 128
 
 
 def ask(d, url):
@@ -25,7 +25,7 @@ def answered(clients):
 
 
 def test_too_many_wait(downloads, media):
-    """One is looked at, 64 wait, the others are refused at once."""
+    """One is looked at, 128 wait, the others are refused at once."""
     d = downloads("max_extractions = 1; extract_timeout = \"10m\";")
     quiet = media.file("/quiet.mp4", 1000, quiet=True)
     first = ask(d, quiet)

@@ -1,54 +1,23 @@
 /*
- * The call add: extraction, then an entry for each thing that it found.
- *
- *     waits --> extracts --> adds --> answered
- *
- * max_extractions run at once and WAITING_MAX wait; a further request is
- * refused.  A client that leaves, or whose time is over, ends its extraction.
- * Once the first entry is on its way to the store, all of them are added.
+ * Adds from the request to the answer.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "fetcher/add.h"
+
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "fetcher/engine.h"
 #include "fetcher/facts.h"
 #include "fetcher/found.h"
-#include "fetcher/queue.h"
 #include "fetcher/selection.h"
 #include "proc/starter.h"
 #include "json/json.h"
 
-#define WAITING_MAX 64
 #define WRITES_MAX 32 /* of one request, at once */
-#define TEXT_MAX 2048 /* bytes of msg */
 #define FULL_RETRY 60 /* s */
 #define HELD "It is being canceled, and an add of it waits; try again."
-
-enum add_state { ADD_WAITS, ADD_EXTRACTS, ADD_ADDS };
-
-struct add {
-    struct list link; /* in queue.adds */
-    struct queue *queue;
-    struct rpc_request *request; /* NULL: it is answered */
-    struct pool *pool;           /* owned: wish */
-    struct download_wish wish;
-    struct timer late;
-    enum add_state state;
-    bool longer; /* its time is over, and writes are under way */
-    bool over;   /* nobody waits for what the extraction finds */
-    struct extraction *extraction;
-    const struct extracted *found; /* lives as long as that */
-    size_t next;                   /* of its items */
-    size_t writes;                 /* under way */
-    size_t added, already, refused;
-    enum store_status failed; /* of a write; STORE_OK: none */
-    bool held;                /* HELD is true of one */
-    bool full;                /* max_entries is reached */
-    struct str title;         /* of the one that is there already */
-    char msg[TEXT_MAX];       /* why one could not be added */
-};
 
 static void add_more(struct add *a);
 static void start_waiting(struct queue *q);
@@ -58,6 +27,8 @@ static void start_waiting(struct queue *q);
 static void
 add_free(struct add *a)
 {
+    add_leave_state(a);
+    tally_leave(&downloads_pools[DOWNLOADS_POOL_EXTRACTIONS], &a->wish.client);
     queue_forget(a->queue, a);
     timer_stop(a->queue->fetcher->loop, &a->late);
     list_remove(&a->link);
@@ -87,8 +58,7 @@ refuse(struct rpc_request **r, enum downloads_refusal why, const char *msg)
         why == DOWNLOADS_MAX_ENTRIES ? FULL_RETRY : again, msg);
 }
 
-/* Ends a job that is neither looked at nor written. */
-static void
+void
 add_refuse(struct add *a, enum downloads_refusal why, const char *msg)
 {
     struct queue *q = a->queue;
@@ -106,7 +76,7 @@ say_ok(struct add *a, struct str msg)
     struct json_out o;
     struct buf body;
 
-    buf_init(&body, 2 * TEXT_MAX + 1024);
+    buf_init(&body, 2 * ADD_TEXT + 1024);
     json_begin(&o, &body, false);
     json_open(&o);
     json_put_str(&o, "status", STR("ok"));
@@ -150,7 +120,7 @@ answer_good(struct add *a)
 {
     struct buf msg;
 
-    buf_init(&msg, TEXT_MAX + 512);
+    buf_init(&msg, ADD_TEXT + 512);
     if (a->found != NULL && a->found->playlist) {
         say_list(a, &msg);
     } else if (a->already > 0) {
@@ -226,7 +196,9 @@ have_already(struct add *a, struct entry *e)
     a->title = pool_str(a->pool, e->facts->title);
     if (e->list == LIST_PENDING && a->wish.auto_start) {
         a->writes++;
+        queue_serve(a->queue, &a->wish.client);
         queue_start(e, on_started, a);
+        queue_serve(a->queue, NULL);
     } else {
         a->already++;
     }
@@ -263,7 +235,9 @@ add_entry(struct add *a, const struct extracted_item *i)
         say(a, err.text);
     } else {
         a->writes++;
+        queue_serve(a->queue, &a->wish.client);
         queue_add(a->queue, &facts, !a->wish.auto_start, on_written, a);
+        queue_serve(a->queue, NULL);
     }
     pool_free(&p);
 }
@@ -272,7 +246,7 @@ static void
 add_item(struct add *a, const struct extracted_item *i)
 {
     struct entry *e = queue_find_url(a->queue, i->url);
-    char text[TEXT_MAX];
+    char text[ADD_TEXT];
 
     if (i->msg.len > 0) {
         snprintf(text, sizeof(text), "%.*s", STR_ARGS(i->msg));
@@ -317,7 +291,7 @@ static void
 on_extracted(void *arg, const struct extracted *x)
 {
     struct add *a = arg;
-    char text[TEXT_MAX];
+    char text[ADD_TEXT];
 
     a->found = x;
     if (a->over) {
@@ -327,7 +301,8 @@ on_extracted(void *arg, const struct extracted *x)
         add_refuse(a, x->no_engine ? DOWNLOADS_NO_ENGINE : DOWNLOADS_EXTRACTION,
                    text);
     } else {
-        a->state = ADD_ADDS;
+        add_leave_state(a);
+        start_waiting(a->queue);
         add_more(a);
     }
 }
@@ -341,7 +316,7 @@ extract(struct add *a)
         add_refuse(a, DOWNLOADS_BUSY, "Too many engines run; try again.");
         return;
     }
-    a->state = ADD_EXTRACTS;
+    add_have_turn(a);
     a->extraction = extract_start(a->queue, &a->wish, on_extracted, a, &err);
     if (a->extraction == NULL) {
         add_refuse(a, DOWNLOADS_NO_ENGINE, err.text);
@@ -352,17 +327,10 @@ extract(struct add *a)
 static void
 start_waiting(struct queue *q)
 {
-    int64_t looked_at = 0;
-    struct add *first = NULL;
+    struct add *a = add_next(q);
 
-    LIST_EACH (node, &q->adds) {
-        struct add *a = LIST_ITEM(node, struct add, link);
-
-        looked_at += a->state == ADD_EXTRACTS;
-        first = first == NULL && a->state == ADD_WAITS ? a : first;
-    }
-    if (first != NULL && looked_at < q->plan.max_extractions) {
-        extract(first);
+    if (a != NULL) {
+        extract(a);
         start_waiting(q);
     }
 }
@@ -450,6 +418,8 @@ add_new(struct queue *q, struct rpc_request *r, const struct download_wish *w)
     a->pool = pool_new(1024);
     copy_wish(a, w);
     timer_init(&a->late, on_late);
+    fair_entry_init(&a->entry, w->client.words);
+    a->state = ADD_ADDS;
     list_append(&q->adds, &a->link);
     a->request = r;
     r->on_gone = on_gone;
@@ -458,24 +428,13 @@ add_new(struct queue *q, struct rpc_request *r, const struct download_wish *w)
     if (same != NULL) {
         static const struct extracted none = { .ok = true };
 
-        a->state = ADD_ADDS;
         a->found = &none;
         have_already(a, same);
         add_more(a);
         return;
     }
+    add_wait_turn(a);
     start_waiting(q);
-}
-
-static bool
-is_busy(const struct queue *q)
-{
-    size_t waiting = 0;
-
-    LIST_EACH (node, &q->adds) {
-        waiting += LIST_ITEM(node, struct add, link)->state == ADD_WAITS;
-    }
-    return waiting >= WAITING_MAX;
 }
 
 /* Whether it can be looked at; -1 with err. */
@@ -507,6 +466,7 @@ add_wish(struct fetcher *f, struct rpc_request *r,
 {
     struct queue *q = fetcher_find(f, w->instance);
     struct errmsg err = { "" };
+    const char *why;
 
     if (q == NULL || q->retired || f->stopping) {
         refuse(&r, DOWNLOADS_NO_FETCHER, "weir.conf has no such downloads");
@@ -518,11 +478,10 @@ add_wish(struct fetcher *f, struct rpc_request *r,
         refuse(&r, DOWNLOADS_BAD_REQUEST, err.text);
     } else if (q->engine != NULL && q->engine->error.len > 0) {
         refuse(&r, DOWNLOADS_NO_ENGINE, q->engine->error.ptr);
-    } else if (is_busy(q)) {
-        refuse(&r, DOWNLOADS_BUSY,
-               "Too many addresses wait to be looked at; try again.");
     } else if (queue_is_held(q, w->url)) {
         refuse(&r, DOWNLOADS_BUSY, HELD);
+    } else if ((why = add_claim(q, w)) != NULL) {
+        refuse(&r, DOWNLOADS_BUSY, why);
     } else {
         add_new(q, r, w);
     }
@@ -532,11 +491,14 @@ void
 add_on_request(void *arg, struct rpc_request *r)
 {
     struct download_wish w;
+    struct tally_holder client;
+    struct str bytes = download_client_unpack(str_of(r->data, r->len), &client);
 
-    if (download_wish_unpack(str_of(r->data, r->len), &w) == -1) {
+    if (download_wish_unpack(bytes, &w) == -1) {
         refuse(&r, DOWNLOADS_BAD_REQUEST, "the request makes no sense");
         return;
     }
+    w.client = client;
     add_wish(arg, r, &w);
 }
 

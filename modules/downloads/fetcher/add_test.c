@@ -9,7 +9,6 @@
 /* ---- the worker ---- */
 
 static char said[4096]; /* "200 {...};503 {...};" */
-static struct rpc_request requests[4];
 
 void
 fetcher_answer(struct rpc_request **r, int code, int64_t retry_after,
@@ -46,6 +45,7 @@ rpc_refuse(struct rpc_request **r, const char *text)
 
 struct extraction {
     struct list link;
+    uint64_t client;
     extract_handler *handler;
     void *arg;
 };
@@ -59,8 +59,8 @@ extract_start(struct queue *q, const struct download_wish *w,
     struct extraction *x = mem_zero(sizeof(*x));
 
     (void)q;
-    (void)w;
     (void)err;
+    x->client = w->client.words[1];
     x->handler = handler;
     x->arg = arg;
     list_append(&extractions, &x->link);
@@ -124,11 +124,14 @@ place_check_folder(struct place *p, struct str folder, bool make,
 #define URL_A "http://example.net/a"
 #define URL_B "http://example.net/b"
 
+static struct rpc_request requests[256];
+
 static void
-ask_url(const char *url, bool auto_start)
+ask_of(uint64_t client, const char *url, bool auto_start)
 {
     static size_t next;
-    struct download_wish w = { .instance = STR("main"),
+    struct download_wish w = { .client = { { 1, client } },
+                               .instance = STR("main"),
                                .url = str_from(url),
                                .quality = STR("best"),
                                .format = STR("any"),
@@ -136,7 +139,13 @@ ask_url(const char *url, bool auto_start)
                                .limit = -1,
                                .auto_start = auto_start };
 
-    add_wish(&fetcher, &requests[next++ % 4], &w);
+    add_wish(&fetcher, &requests[next++ % 256], &w);
+}
+
+static void
+ask_url(const char *url, bool auto_start)
+{
+    ask_of(0, url, auto_start);
 }
 
 static const struct extracted_item items[] = {
@@ -378,6 +387,73 @@ test_one_add_waits_for_a_cancellation(void **state)
     assert_said("200 {\"status\":\"ok\"};");
 }
 
+/* ---- clients ---- */
+
+#define NOTHING "200 nothing;"
+
+/* The digits of those whose extractions run. */
+#define assert_extracts(expected)                                         \
+    do {                                                                  \
+        char running[32] = "";                                            \
+        size_t n = 0;                                                     \
+        LIST_EACH (node, &extractions) {                                  \
+            running[n++] =                                                \
+                (char)('0' +                                              \
+                       LIST_ITEM(node, struct extraction, link)->client); \
+        }                                                                 \
+        assert_string_equal(running, expected);                           \
+    } while (0)
+
+static const struct extracted nothing = { .ok = false,
+                                          .msg = { "nothing", 7 } };
+
+/* One that has all extractions keeps nobody waiting. */
+static void
+test_clients_extract_in_turn(void **state)
+{
+    (void)state;
+    queue->plan.max_extractions = 2;
+    for (int i = 0; i < 5; i++) {
+        ask_of(1, URL_A, true);
+    }
+    assert_extracts("11");
+    ask_of(2, URL_B, true);
+    assert_extracts("112");
+    ask_of(2, URL_B, true);
+    ask_of(3, URL_B, true);
+    assert_extracts("1123");
+    ask_of(4, URL_B, true); /* as many as max_extractions have one */
+    assert_extracts("1123");
+    find(&nothing);
+    find(&nothing);
+    assert_extracts("231"); /* of those that wait it came first */
+    find(&nothing);
+    assert_extracts("312");
+    find(&nothing);
+    assert_extracts("124");
+    find(&nothing);
+    assert_extracts("241");
+    assert_said(NOTHING NOTHING NOTHING NOTHING NOTHING);
+}
+
+static void
+test_one_of_many_gives_way(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1 + DOWNLOADS_WAITING; i++) {
+        ask_of(1, URL_A, true);
+    }
+    assert_said("");
+    ask_of(1, URL_A, true);
+    assert_said("503 Too many addresses wait to be looked at; try again.;");
+    ask_of(2, URL_B, true);
+    ask_of(2, URL_B, true);
+    assert_said("503 This client has its share of what is looked at at once; "
+                "try again.;");
+    assert_extracts("12");
+    assert_int_equal(queue->waits, DOWNLOADS_WAITING);
+}
+
 static int
 setup_adds(void **state)
 {
@@ -404,6 +480,8 @@ main(void)
         ADD(test_other_request_was_faster),
         ADD(test_other_request_was_faster_and_waits),
         ADD(test_one_add_waits_for_a_cancellation),
+        ADD(test_clients_extract_in_turn),
+        ADD(test_one_of_many_gives_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

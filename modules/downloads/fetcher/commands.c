@@ -38,6 +38,7 @@ struct job {
     struct list link; /* in fetcher.jobs */
     struct rpc_request *request;
     struct queue *queue;
+    struct tally_holder client;
     struct pool *pool; /* owned */
     enum order order;
     struct download_ids ids;
@@ -50,6 +51,7 @@ struct job {
 static void
 job_free(struct job *j)
 {
+    tally_leave(&downloads_pools[DOWNLOADS_POOL_ORDERS], &j->client);
     list_remove(&j->link);
     pool_free(&j->pool);
     mem_free(&j);
@@ -140,7 +142,9 @@ on_file_removed(void *arg, bool ok, struct str name, const char *msg,
     (void)size;
     mem_free(&r);
     if (e != NULL && ok) {
+        queue_serve(j->queue, &j->client);
         queue_wipe(e, on_written, n);
+        queue_serve(j->queue, NULL);
         return;
     }
     if (e != NULL) {
@@ -210,13 +214,48 @@ on_entry(void *arg, struct entry *e)
     }
 }
 
+static void
+begin_job(struct job *j)
+{
+    queue_serve(j->queue, &j->client);
+    for (size_t i = 0; i < j->ids.count; i++) {
+        j->named[i].job = j;
+        queue_each(j->queue, j->ids.ids[i], j->order == ORDER_CLEAR, on_entry,
+                   &j->named[i]);
+    }
+    queue_serve(j->queue, NULL);
+    job_step(j);
+}
+
+/* NULL, or why it may not be. */
+static const char *
+claim_order(const struct tally_holder *client)
+{
+    const struct share_want w = {
+        .pool = &downloads_pools[DOWNLOADS_POOL_ORDERS],
+        .client = *client,
+        .size = DOWNLOADS_ORDERS,
+    };
+
+    switch (share_claim(&w)) {
+    case SHARE_GRANTED:
+        break;
+    case SHARE_OVER:
+        return "This client has its share of orders at once; try again.";
+    case SHARE_FULL:
+        return "Too many orders are under way; try again.";
+    }
+    return NULL;
+}
+
 /* The bytes live as long as the request. */
 static void
 take_order(struct fetcher *f, struct rpc_request *r, struct str bytes,
-           enum order order)
+           enum order order, const struct tally_holder *client)
 {
     struct pool *pool = pool_new(1024);
     struct download_ids ids;
+    const char *why;
     struct queue *q;
     struct job *j;
 
@@ -230,8 +269,15 @@ take_order(struct fetcher *f, struct rpc_request *r, struct str bytes,
         pool_free(&pool);
         return;
     }
+    why = claim_order(client);
+    if (why != NULL) {
+        fetcher_answer_error(&r, 503, SHARE_RETRY_S, why);
+        pool_free(&pool);
+        return;
+    }
     j = mem_zero(sizeof(*j));
     list_append(&f->jobs, &j->link);
+    j->client = *client;
     j->request = r;
     j->queue = q;
     j->pool = pool;
@@ -239,39 +285,45 @@ take_order(struct fetcher *f, struct rpc_request *r, struct str bytes,
     j->ids = ids;
     j->named = pool_zero(pool, (ids.count + 1) * sizeof(*j->named));
     j->open = 1;
-    for (size_t i = 0; i < ids.count; i++) {
-        j->named[i].job = j;
-        queue_each(q, ids.ids[i], j->order == ORDER_CLEAR, on_entry,
-                   &j->named[i]);
-    }
-    job_step(j);
+    begin_job(j);
+}
+
+static void
+take_request(struct fetcher *f, struct rpc_request *r, enum order order)
+{
+    struct tally_holder client;
+    struct str bytes = download_client_unpack(str_of(r->data, r->len), &client);
+
+    take_order(f, r, bytes, order, &client);
 }
 
 void
 commands_on_delete(void *arg, struct rpc_request *r)
 {
-    take_order(arg, r, str_of(r->data, r->len), ORDER_CANCEL);
+    take_request(arg, r, ORDER_CANCEL);
 }
 
 void
 commands_on_start(void *arg, struct rpc_request *r)
 {
-    take_order(arg, r, str_of(r->data, r->len), ORDER_START);
+    take_request(arg, r, ORDER_START);
 }
 
 void
 commands_on_order(void *arg, struct rpc_request *r)
 {
     struct str bytes = str_of(r->data, r->len);
+    struct tally_holder self = share_self();
     struct download_wish wish;
     char word = bytes.len > 0 ? bytes.ptr[0] : '\0';
 
     bytes = str_skip(bytes, 1);
     if (word == 'd') {
-        take_order(arg, r, bytes, ORDER_CANCEL);
+        take_order(arg, r, bytes, ORDER_CANCEL, &self);
     } else if (word == 's') {
-        take_order(arg, r, bytes, ORDER_START);
+        take_order(arg, r, bytes, ORDER_START, &self);
     } else if (word == 'a' && download_wish_unpack(bytes, &wish) == 0) {
+        wish.client = self;
         add_wish(arg, r, &wish);
     } else {
         rpc_refuse(&r, "the request makes no sense");

@@ -108,12 +108,14 @@ ask_delete(bool done, const char *first, const char *second)
                                     .done = done,
                                     .ids = ids,
                                     .count = second[0] != '\0' ? 2 : 1 };
+    const struct tally_holder client = { { 1, 2 } };
     static char bytes[4096]; /* they live as long as the request */
     struct buf b;
 
     list_init(&fetcher.jobs);
     status = 0;
     buf_init(&b, sizeof(bytes));
+    download_client_pack(&client, &b);
     download_ids_pack(&i, &b);
     memcpy(bytes, buf_data(&b), buf_len(&b));
     request =

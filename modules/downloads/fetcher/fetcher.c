@@ -141,6 +141,7 @@ take_plan(struct fetcher *f, const struct fetch_plan *plan)
             queue_reconfigure(q, &plan->items[i]);
         }
     }
+    add_set_pools(f);
 }
 
 static void

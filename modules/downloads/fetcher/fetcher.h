@@ -6,13 +6,14 @@
  *   queue.[ch]      an instance: three lists, every transition, in one table
  *   instance.c      its life
  *   lists.[ch]      its lists: finding, order
+ *   lanes.[ch]      its writes: clients have them in turn
  *   entry.[ch]      a download: what is known of it; entry_json.c
  *   keep.[ch]       the table in the store: each transition is a write
  *   nodes.[ch]      other weirs on the database: leases, notices
  *   schedule.c      which entry runs next; life.[ch]: from there to its end
  *   tidy.c          max_done, clear_completed_after
  *   commands.[ch]   the calls delete, start, history, version, show, order
- *   add.c           the call add: extraction, entries; facts.[ch]
+ *   add.[ch]        the call add: extraction, entries; add_share.c, facts.[ch]
  *   engine.[ch]     the table of engines; ytdlp.c (found.[ch]), direct.c
  *   selection.[ch]  quality and format to what yt-dlp is told
  *   run.[ch]        one run of an engine: cancel, result; extract.c
@@ -80,6 +81,8 @@ void add_wish(struct fetcher *f, struct rpc_request *r,
               const struct download_wish *w);
 /* The queue goes, or weir ends: all adds are answered 503. */
 void add_drop_all(struct queue *q);
+/* Sets the sizes of downloads_pools, as the queues are now. */
+void add_set_pools(const struct fetcher *f);
 rpc_handler commands_on_delete, commands_on_start, /* commands.c */
     commands_on_history, commands_on_version, commands_on_show,
     commands_on_order;

@@ -87,6 +87,8 @@ queue_new(struct fetcher *f, const struct downloads_instance *p)
     q->fetcher = f;
     lists_start(q);
     list_init(&q->adds);
+    fair_queue_init(&q->waiting);
+    list_init(&q->extracting);
     queue_start_ops(q);
     list_init(&q->looks);
     take_plan(q, p);

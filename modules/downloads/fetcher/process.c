@@ -386,7 +386,7 @@ hold_beside(const struct reach *way, int *files, struct errmsg *err)
 static int64_t
 threads_of_all(const struct downloads_instance *plan)
 {
-    return (plan->max_concurrent + plan->max_extractions) *
+    return (plan->max_concurrent + 2 * plan->max_extractions) *
            plan->max_processes * THREADS;
 }
 

@@ -76,6 +76,7 @@ queue_state_of(const struct entry *e)
 /* ---- their effects ---- */
 
 static void answer_ops(struct entry *e);
+static void let_in_held(struct queue *q);
 
 /* Its end: nobody may know it any more. */
 static void
@@ -91,8 +92,7 @@ let_go(struct entry *e)
     lists_leave(e);
     entry_free(&e);
     if (listed) {
-        list_splice(&q->backlog, &q->held);
-        loop_later(q->fetcher->loop, &q->pump);
+        let_in_held(q);
     }
 }
 
@@ -197,6 +197,7 @@ struct queue_op {
     struct list link;    /* in queue.ops */
     struct list waiting; /* in queue.backlog or queue.held */
     struct list turn;    /* in entry.ops */
+    struct tally_holder client;
     struct entry *entry;
     enum queue_trigger trigger;
     const struct transition *transition; /* of the write under way */
@@ -218,8 +219,17 @@ op_free(struct queue_op *op)
 static void
 op_wait(struct queue *q, struct queue_op *op)
 {
-    list_append(&q->backlog, &op->waiting);
+    lanes_add(&q->backlog, &op->client, &op->waiting);
     loop_later(q->fetcher->loop, &q->pump);
+}
+
+static void
+let_in_held(struct queue *q)
+{
+    LIST_EACH (node, &q->held) {
+        list_remove(node);
+        op_wait(q, LIST_ITEM(node, struct queue_op, waiting));
+    }
 }
 
 /* The next of the entry may be written. */
@@ -426,17 +436,22 @@ on_pump(struct later *later)
     struct queue *q = LIST_ITEM(later, struct queue, pump);
     size_t turns = QUEUE_WRITES;
 
-    while (q->writing < QUEUE_WRITES && !list_empty(&q->backlog) &&
+    while (q->writing < QUEUE_WRITES && !lanes_empty(&q->backlog) &&
            turns-- > 0) {
-        struct queue_op *op =
-            LIST_ITEM(q->backlog.next, struct queue_op, waiting);
-
-        list_remove(&op->waiting);
-        op_begin(q, op);
+        op_begin(q,
+                 LIST_ITEM(lanes_take(&q->backlog), struct queue_op, waiting));
     }
-    if (q->writing < QUEUE_WRITES && !list_empty(&q->backlog)) {
+    if (q->writing < QUEUE_WRITES && !lanes_empty(&q->backlog)) {
         loop_later(q->fetcher->loop, &q->pump);
     }
+}
+
+void
+queue_serve(struct queue *q, const struct tally_holder *client)
+{
+    static const struct tally_holder nobody;
+
+    q->client = client != NULL ? *client : nobody;
 }
 
 void
@@ -450,6 +465,7 @@ queue_ask(struct entry *e, enum queue_trigger trigger, queue_done *done,
     list_init(&op->waiting);
     list_init(&op->turn);
     op->entry = e;
+    op->client = e->queue->client;
     op->trigger = trigger;
     op->done = done;
     op->arg = arg;
@@ -519,7 +535,8 @@ void
 queue_start_ops(struct queue *q)
 {
     list_init(&q->ops);
-    list_init(&q->backlog);
+    lanes_init(&q->backlog);
+    queue_serve(q, NULL);
     list_init(&q->held);
     later_init(&q->pump, on_pump);
 }
@@ -537,5 +554,6 @@ queue_stop_ops(struct queue *q)
             entry_free(&e);
         }
     }
+    lanes_clear(&q->backlog);
     later_cancel(&q->pump);
 }

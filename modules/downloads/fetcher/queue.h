@@ -19,8 +19,10 @@
 #ifndef MODULES_DOWNLOADS_FETCHER_QUEUE_H
 #define MODULES_DOWNLOADS_FETCHER_QUEUE_H
 
+#include "base/fair_queue.h"
 #include "fetcher/entry.h"
 #include "fetcher/fetcher.h"
+#include "fetcher/lanes.h"
 #include "fetcher/run.h"
 #include "store/store.h"
 
@@ -61,23 +63,27 @@ struct queue {        /* an instance */
     struct entry **by_url, **by_asked; /* owned buckets */
     size_t buckets;
 
-    struct place *place;     /* owned: the directory; NULL: it is not there */
-    struct options *options; /* owned: the engine's */
-    struct list adds;        /* add.c: requests that wait or extract */
-    size_t running;          /* runs of this node */
+    struct place *place;       /* owned: the directory; NULL: it is not there */
+    struct options *options;   /* owned: the engine's */
+    struct list adds;          /* add.c: requests that wait or extract, */
+    struct fair_queue waiting; /* of them those that wait, */
+    struct list extracting;    /* and those that extract */
+    size_t waits, extracts;    /* how many these are */
+    size_t running;            /* runs of this node */
     struct fetch_engine_state *engine; /* owned: engine.h: its version */
     int64_t change; /* grows with every change that /history shows */
     int64_t left;   /* the same, when an entry last left the lists */
     void *told;     /* tell.c */
 
     /* queue.c */
-    struct list ops;     /* struct queue_op: all of them */
-    struct list backlog; /* those that wait for their write */
-    struct list held;    /* adds of addresses that are being canceled */
-    size_t writing;      /* writes under way */
-    size_t adding;       /* of them adds */
-    size_t entries;      /* in by_url */
-    int64_t newest_ns;   /* the last timestamp */
+    struct list ops;            /* struct queue_op: all of them */
+    struct lanes backlog;       /* those that wait for their write */
+    struct list held;           /* adds of addresses that are being canceled */
+    struct tally_holder client; /* for whom it is asked just now */
+    size_t writing;             /* writes under way */
+    size_t adding;              /* of them adds */
+    size_t entries;             /* in by_url */
+    int64_t newest_ns;          /* the last timestamp */
     struct later pump;
 
     /* keep.c, nodes.c: reading of the store */
@@ -130,6 +136,9 @@ size_t queue_room(const struct queue *q);
  * changed. */
 typedef void queue_done(void *arg, struct entry *e, enum store_status status);
 
+/* Writes that are asked for from now on are that client's, until this is called
+ * with NULL: clients have them in turn. */
+void queue_serve(struct queue *q, const struct tally_holder *client);
 /* facts are copied, and get a timestamp: the place of the caller's order is
  * kept.  STORE_CONFLICT: the address is in queue or pending by now; e is that
  * entry, or NULL: it cannot be found.  STORE_BUSY: max_entries are there.  An

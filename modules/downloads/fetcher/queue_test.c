@@ -226,6 +226,28 @@ test_writes_are_bounded(void **state)
     assert_int_equal(queue->counts[LIST_PENDING], 3 * QUEUE_WRITES);
 }
 
+/* The many of one client hold up none of another. */
+static void
+test_clients_write_in_turn(void **state)
+{
+    const struct tally_holder many = { { 1, 1 } }, other = { { 1, 2 } };
+    char url[16];
+
+    (void)state;
+    queue_serve(queue, &many);
+    for (int i = 0; i < 3 * QUEUE_WRITES; i++) {
+        snprintf(url, sizeof(url), "u%d", i);
+        ask_add(url, true);
+    }
+    queue_serve(queue, &other);
+    ask_add("b", false);
+    queue_serve(queue, NULL);
+    turns();
+    assert_asks("add_waiting");
+    fake_answer(STORE_OK);
+    assert_asks("add");
+}
+
 static void
 test_room(void **state)
 {
@@ -421,6 +443,7 @@ main(void)
         ROW(test_order_of_adding),
         ROW(test_one_write_of_an_entry_at_a_time),
         ROW(test_writes_are_bounded),
+        ROW(test_clients_write_in_turn),
         ROW(test_room),
         ROW(test_forget),
         ROW(test_new_run_replaces_record),
