@@ -197,9 +197,17 @@ asked_wait(struct asked *a, const struct live_cuts *c, uint64_t segment,
         return asked_refuse(a, 503, HLS_REFUSED_WAITED,
                             "it did not come in time");
     }
-    if (!blocked_wait(a->layer, &a->blocked, a->name, 3 * (int64_t)c->target)) {
+    switch (
+        blocked_wait(a->layer, &a->blocked, a->name, 3 * (int64_t)c->target)) {
+    case SHARE_GRANTED:
+        return HTTP_WAIT;
+    case SHARE_OVER:
         return asked_refuse(a, 503, HLS_REFUSED_WAITING,
-                            "too many requests wait (max_waiting)");
+                            "your address has its share of the requests that "
+                            "may wait (max_waiting)");
+    case SHARE_FULL:
+        break;
     }
-    return HTTP_WAIT;
+    return asked_refuse(a, 503, HLS_REFUSED_WAITING,
+                        "too many requests wait (max_waiting)");
 }

@@ -12,6 +12,7 @@
 
 #define LOOK_MS 250 /* how exactly waits are ended */
 #define BUCKETS 1024
+#define LOOKED 1024 /* waits, for one of a client */
 
 /* A stream for which requests wait. */
 struct blocked_stream {
@@ -23,11 +24,18 @@ struct blocked_stream {
 
 static struct {
     struct list streams[BUCKETS]; /* by the hash of their names */
+    struct list clients[BUCKETS]; /* struct blocked by that of their clients,
+                                     the one that came first first */
     struct timer timer;
     struct loop *loop;
     size_t count; /* requests */
     bool ready;
 } all;
+
+struct tally_pool blocked_pools[] = {
+    { .name = "hls.max_waiting", .scope = TALLY_PROCESS },
+    { .name = NULL },
+};
 
 /* Whether the segment before the last, which is asked for, has that part.  If
  * not, it stands for the first part of the next segment (RFC 8216bis,
@@ -66,7 +74,17 @@ leave(struct blocked *b)
 {
     b->stream = NULL;
     list_remove(&b->link);
+    list_remove(&b->of_client);
+    tally_leave(&blocked_pools[0], &b->client);
     hls_set_waiting(--all.count);
+}
+
+static void
+expire(struct blocked *b)
+{
+    b->expired = true;
+    http_resume(b->request);
+    leave(b);
 }
 
 static void
@@ -107,9 +125,7 @@ end_waits(struct blocked_stream *s, int64_t now)
         if (b->until > now) {
             break;
         }
-        b->expired = true;
-        http_resume(b->request);
-        leave(b);
+        expire(b);
     }
     end_if_empty(s);
 }
@@ -153,6 +169,66 @@ stream_of(struct str name)
     return s;
 }
 
+/* ---- shares ---- */
+
+static struct list *
+waits_of(const struct tally_holder *h)
+{
+    const char *words = (const char *)h->words;
+
+    return &all.clients[hash_str(str_of(words, sizeof(h->words))) % BUCKETS];
+}
+
+/* Ends the oldest wait of a client. */
+static bool
+give(void *arg, const struct tally_holder *h, bool in_use)
+{
+    int looked = 0;
+
+    (void)arg;
+    if (!in_use) {
+        return false; /* nothing waits without a use */
+    }
+    LIST_EACH (node, waits_of(h)) {
+        struct blocked *b = LIST_ITEM(node, struct blocked, of_client);
+        struct blocked_stream *s = b->stream;
+
+        if (share_eq(&b->client, h)) {
+            expire(b);
+            end_if_empty(s);
+            return true;
+        }
+        if (++looked == LOOKED) {
+            break;
+        }
+    }
+    return false;
+}
+
+static enum share_answer
+admit(struct blocked *b, int64_t max_waiting)
+{
+    const struct share_want want = { .pool = &blocked_pools[0],
+                                     .client =
+                                         share_client(&b->request->client),
+                                     .size = max_waiting,
+                                     .give = give };
+    enum share_answer answer = share_claim(&want);
+
+    if (answer == SHARE_GRANTED && all.count >= (size_t)max_waiting) {
+        tally_leave(&blocked_pools[0], &want.client);
+        return SHARE_FULL;
+    }
+    b->client = want.client;
+    return answer;
+}
+
+void
+blocked_set_size(int64_t max_waiting)
+{
+    tally_set_size(&blocked_pools[0], max_waiting);
+}
+
 /* ---- requests ---- */
 
 static void
@@ -173,6 +249,7 @@ prepare(struct loop *loop)
     if (!all.ready) {
         for (size_t i = 0; i < BUCKETS; i++) {
             list_init(&all.streams[i]);
+            list_init(&all.clients[i]);
         }
         timer_init(&all.timer, on_timer);
         all.ready = true;
@@ -180,21 +257,25 @@ prepare(struct loop *loop)
     all.loop = loop;
 }
 
-bool
+enum share_answer
 blocked_wait(const struct hls_layer *layer, struct blocked *b, struct str name,
              int64_t ms)
 {
-    if (all.count >= (size_t)layer->settings->max_waiting) {
-        return false;
-    }
+    enum share_answer answer;
+
     prepare(layer->loop);
+    answer = admit(b, layer->settings->max_waiting);
+    if (answer != SHARE_GRANTED) {
+        return answer;
+    }
     b->stream = stream_of(name);
     b->until = loop_now(layer->loop) + ms;
     list_append(&b->stream->requests, &b->link);
+    list_append(waits_of(&b->client), &b->of_client);
     hls_set_waiting(++all.count);
     http_on_cancel(b->request, on_cancel, b);
     if (!timer_is_set(&all.timer)) {
         timer_set(all.loop, &all.timer, LOOK_MS);
     }
-    return true;
+    return SHARE_GRANTED;
 }

@@ -166,6 +166,7 @@ start(const struct module_layer *layer, void **state,
                           formats[l->settings->format]);
     }
     made_allow(l->settings->cache);
+    blocked_set_size(l->settings->max_waiting);
     *state = l;
     return 0;
 }
@@ -186,4 +187,5 @@ const struct module hls_module = {
     .cuts = true,
     .verbs = hls_verbs,
     .metrics = hls_metrics,
+    .pools = blocked_pools,
 };
