@@ -180,6 +180,43 @@ share_unpack(struct unpack *in)
     return h;
 }
 
+/* ---- counting ---- */
+
+static uint32_t
+holds(const struct share_want *w)
+{
+    return w->part == 0 ? tally_of(w->pool, &w->client)
+                        : tally_part_of(w->pool, w->part, &w->client);
+}
+
+static int64_t
+used(const struct share_want *w)
+{
+    return w->part == 0 ? tally_used(w->pool)
+                        : tally_part_used(w->pool, w->part);
+}
+
+static void
+enter(const struct share_want *w)
+{
+    if (w->part == 0) {
+        tally_set_size(w->pool, w->size);
+        tally_enter(w->pool, &w->client);
+    } else {
+        tally_enter_part(w->pool, w->part, &w->client);
+    }
+}
+
+static void
+leave(const struct share_want *w)
+{
+    if (w->part == 0) {
+        tally_leave(w->pool, &w->client);
+    } else {
+        tally_leave_part(w->pool, w->part, &w->client);
+    }
+}
+
 /* ---- words about it ---- */
 
 static void
@@ -189,31 +226,36 @@ say(const struct share_want *w, const char *what)
     int64_t now = clock_ms();
     struct tally_holder exempt = no_address(EXEMPT), most = exempt;
     char client[SHARE_TEXT], largest[SHARE_TEXT];
-    uint32_t holds;
+    uint32_t count;
 
     if (now < s->due_ms) {
         s->silent++;
         return;
     }
-    holds = tally_largest(w->pool, &exempt, &most);
+    count = tally_largest(w->pool, &exempt, &most);
     log_warn("%s: %s is refused, %s: %" PRId64 " of %" PRId64 " in use, "
              "most by %s (%" PRIu32 "); %" PRIu64 " more since the last line",
-             w->pool->name, share_text(&w->client, client), what,
-             tally_used(w->pool), w->size, share_text(&most, largest), holds,
-             s->silent);
+             w->pool->name, share_text(&w->client, client), what, used(w),
+             w->size, share_text(&most, largest), count, s->silent);
     s->due_ms = now + SAY_MS;
     s->silent = 0;
 }
 
-static enum share_answer
-refuse(const struct share_want *w, enum share_answer why)
+void
+share_refused(const struct share_want *w, enum share_answer why)
 {
-    tally_leave(w->pool, &w->client);
     metric_add(&net_metrics[NET_POOL_REFUSED],
                metric_at(&net_metrics[NET_POOL_REFUSED], w->pool->number,
                          why == SHARE_FULL, 0),
                1);
     say(w, why == SHARE_FULL ? "the pool is full" : "it has its share");
+}
+
+static enum share_answer
+refuse(const struct share_want *w, enum share_answer why)
+{
+    leave(w);
+    share_refused(w, why);
     return why;
 }
 
@@ -222,20 +264,27 @@ refuse(const struct share_want *w, enum share_answer why)
 static bool
 gives(const struct share_want *w, const struct tally_holder *h, bool in_use)
 {
-    if (w->give == NULL || share_is_exempt(h) || !w->give(w->arg, h, in_use)) {
+    if (w->give == NULL || (h != NULL && share_is_exempt(h)) ||
+        !w->give(w->arg, h, in_use)) {
         return false;
     }
     metric_add(&net_metrics[NET_POOL_GAVE], w->pool->number, 1);
     return true;
 }
 
-/* Whether it has more than half of the pool, where others may want it. */
+/* Whether so many are more than half of the pool, which others may want. */
 static bool
-is_over(const struct share_want *w)
+is_over(const struct share_want *w, int64_t count)
 {
     int64_t half = w->size / 2 > 0 ? w->size / 2 : 1;
 
-    return !share_is_exempt(&w->client) && tally_of(w->pool, &w->client) > half;
+    return !share_is_exempt(&w->client) && count > half;
+}
+
+bool
+share_is_over(const struct share_want *w)
+{
+    return is_over(w, (int64_t)holds(w) + 1);
 }
 
 /* The place that it gives may come free a little later: it gets its new one
@@ -243,14 +292,16 @@ is_over(const struct share_want *w)
 static bool
 gives_itself(const struct share_want *w)
 {
-    return tally_of(w->pool, &w->client) <= w->size / 2 + w->size / 8 + 1 &&
+    return w->part == 0 && holds(w) <= w->size / 2 + w->size / 8 + 1 &&
            gives(w, &w->client, false);
 }
 
 static int64_t
 reserve(const struct share_want *w)
 {
-    return w->publishes || share_is_exempt(&w->client) ? 0 : w->size / 16;
+    bool none = w->part != 0 || w->publishes || share_is_exempt(&w->client);
+
+    return none ? 0 : w->size / 16;
 }
 
 /* Whether somebody gives way.  The reserve lends a place that comes free a
@@ -260,9 +311,9 @@ others_give(const struct share_want *w, int64_t room)
 {
     int64_t lent = reserve(w) / 2;
     struct tally_holder exempt = no_address(EXEMPT), largest = exempt;
-    uint32_t holds = tally_largest(w->pool, &exempt, &largest);
+    uint32_t most = tally_largest(w->pool, &exempt, &largest);
     bool in_use =
-        holds > (uint64_t)w->size / 8 && !share_eq(&largest, &w->client);
+        most > (uint64_t)w->size / 8 && !share_eq(&largest, &w->client);
 
     return tally_used(w->pool) <= room + (lent > 0 ? lent : 1) &&
            (gives(w, &largest, false) ||
@@ -270,17 +321,23 @@ others_give(const struct share_want *w, int64_t room)
            tally_used(w->pool) <= room + lent;
 }
 
+static bool
+is_room_made(const struct share_want *w, int64_t room)
+{
+    return w->part == 0 ? others_give(w, room)
+                        : gives(w, NULL, true) && used(w) <= room;
+}
+
 enum share_answer
 share_claim(const struct share_want *w)
 {
     int64_t room = w->size - reserve(w);
 
-    tally_set_size(w->pool, w->size);
-    tally_enter(w->pool, &w->client);
-    if (is_over(w) && !gives_itself(w)) {
+    enter(w);
+    if (is_over(w, holds(w)) && !gives_itself(w)) {
         return refuse(w, SHARE_OVER);
     }
-    if (tally_used(w->pool) > room && !others_give(w, room)) {
+    if (used(w) > room && !is_room_made(w, room)) {
         return refuse(w, SHARE_FULL);
     }
     return SHARE_GRANTED;

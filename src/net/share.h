@@ -53,6 +53,10 @@ struct tally_holder share_unpack(struct unpack *in);
 
 struct share_want {
     const struct tally_pool *pool;
+    /* 0, or a part that counts by itself (proc/tally.h): size is the part's,
+     * nothing is kept of it for anybody, and give() is asked, with h NULL, for
+     * what its owner would serve after the new one. */
+    uint64_t part;
     struct tally_holder client;
     int64_t size;   /* of the pool */
     bool publishes; /* it may have what is kept for publishers */
@@ -69,6 +73,11 @@ enum share_answer {
     SHARE_FULL,    /* there is no more */
 };
 enum share_answer share_claim(const struct share_want *w);
+/* Whether one more would be more than the client's share.  Nothing is counted:
+ * of what is taken one by one, and can wait. */
+bool share_is_over(const struct share_want *w);
+/* Counts and tells a refusal without a claim as others are. */
+void share_refused(const struct share_want *w, enum share_answer why);
 /* Seconds until one that was refused may ask again (Retry-After). */
 #define SHARE_RETRY_S 1
 

@@ -112,12 +112,29 @@ count_of(uint64_t entry)
     return (uint32_t)entry;
 }
 
+/* part 0: of the whole pool. */
+static uint64_t
+part_key(const struct tally_pool *p, uint64_t part,
+         const struct tally_holder *h)
+{
+    uint64_t what[] = { p->number, h->words[0], h->words[1], part };
+
+    return hash_str(str_of((const char *)what, sizeof(what)));
+}
+
 static uint64_t
 key_of(const struct tally_pool *p, const struct tally_holder *h)
 {
-    uint64_t what[] = { p->number, h->words[0], h->words[1] };
+    return part_key(p, 0, h);
+}
 
-    return hash_str(str_of((const char *)what, sizeof(what)));
+/* All of a part, under a name that is no holder's. */
+static uint64_t
+whole_key(const struct tally_pool *p, uint64_t part)
+{
+    static const struct tally_holder everybody = { { UINT64_MAX, UINT64_MAX } };
+
+    return part_key(p, part, &everybody);
 }
 
 static struct tally_set *
@@ -229,15 +246,20 @@ next_slot(const struct tally_pool *p, uint32_t *at, uint32_t self)
 }
 
 static uint32_t
-sum_of(const struct tally_pool *p, const struct tally_holder *h, uint32_t self)
+sum_of_key(const struct tally_pool *p, uint64_t key, uint32_t self)
 {
-    uint64_t key = key_of(p, h);
     uint64_t sum = 0;
 
     for (uint32_t i = 0; next_slot(p, &i, self); i++) {
         sum += count_in(i, key);
     }
     return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
+static uint32_t
+sum_of(const struct tally_pool *p, const struct tally_holder *h, uint32_t self)
+{
+    return sum_of_key(p, key_of(p, h), self);
 }
 
 /* Any process can write there: nothing impossible is believed. */
@@ -416,6 +438,28 @@ tally_hand_on(const struct tally_pool *p, const struct tally_holder *h)
 }
 
 void
+tally_enter_part(const struct tally_pool *p, uint64_t part,
+                 const struct tally_holder *h)
+{
+    tally_enter(p, h);
+    if (counts(p)) {
+        add(slot_self(), part_key(p, part, h));
+        add(slot_self(), whole_key(p, part));
+    }
+}
+
+void
+tally_leave_part(const struct tally_pool *p, uint64_t part,
+                 const struct tally_holder *h)
+{
+    tally_leave(p, h);
+    if (counts(p)) {
+        take_away(slot_self(), part_key(p, part, h));
+        take_away(slot_self(), whole_key(p, part));
+    }
+}
+
+void
 tally_set_size(const struct tally_pool *p, int64_t size)
 {
     if (counts(p)) {
@@ -436,6 +480,19 @@ int64_t
 tally_used(const struct tally_pool *p)
 {
     return counts(p) ? used_in(p, slot_self()) : 0;
+}
+
+uint32_t
+tally_part_of(const struct tally_pool *p, uint64_t part,
+              const struct tally_holder *h)
+{
+    return counts(p) ? sum_of_key(p, part_key(p, part, h), slot_self()) : 0;
+}
+
+int64_t
+tally_part_used(const struct tally_pool *p, uint64_t part)
+{
+    return counts(p) ? sum_of_key(p, whole_key(p, part), slot_self()) : 0;
 }
 
 uint32_t

@@ -60,6 +60,12 @@ void tally_leave_nobody(const struct tally_pool *p,
                         const struct tally_holder *h);
 /* From this process to nobody. */
 void tally_hand_on(const struct tally_pool *p, const struct tally_holder *h);
+/* The same of a part of the pool, which counts by itself too: of one upstream
+ * of all.  It has a number that is not 0. */
+void tally_enter_part(const struct tally_pool *p, uint64_t part,
+                      const struct tally_holder *h);
+void tally_leave_part(const struct tally_pool *p, uint64_t part,
+                      const struct tally_holder *h);
 /* The size of the pool as this process has it. */
 void tally_set_size(const struct tally_pool *p, int64_t size);
 
@@ -67,6 +73,9 @@ void tally_set_size(const struct tally_pool *p, int64_t size);
 
 uint32_t tally_of(const struct tally_pool *p, const struct tally_holder *h);
 int64_t tally_used(const struct tally_pool *p);
+uint32_t tally_part_of(const struct tally_pool *p, uint64_t part,
+                       const struct tally_holder *h);
+int64_t tally_part_used(const struct tally_pool *p, uint64_t part);
 /* The holder of most but `skip`, of those that came to hold many; how many.
  * 0: nobody, and out stays as it is. */
 uint32_t tally_largest(const struct tally_pool *p,
