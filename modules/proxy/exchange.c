@@ -415,7 +415,10 @@ on_chosen(void *arg, enum upstream_choice choice)
     case UPSTREAM_FULL:
         http_note(x->r, "all servers of %.*s are busy",
                   STR_ARGS(upstream_name(x->layer->upstream)));
-        answer_error(x, 503, "all servers are busy");
+        answer_error(x, 503,
+                     x->use.has_share
+                         ? "all servers are busy, or your address has its share"
+                         : "all servers are busy");
         return;
     }
 }

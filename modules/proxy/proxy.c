@@ -97,6 +97,7 @@ const struct module proxy_module = {
     .roles = health_roles,
     .verbs = proxy_verbs,
     .metrics = proxy_metrics,
+    .pools = upstream_pools,
     .share = servers_create,
     .learn = upstream_learn,
     .sweep = servers_sweep,

@@ -19,6 +19,26 @@ static struct {
     struct resolver *resolver; /* owned; while there is one */
 } own = { { &own.all, &own.all }, NULL };
 
+/* ---- what clients share ---- */
+
+/* Of all upstreams of this worker. */
+static void
+tell_sizes(void)
+{
+    int64_t open = 0, queue = 0;
+
+    LIST_EACH (node, &own.all) {
+        const struct upstream *u = LIST_ITEM(node, struct upstream, link);
+
+        queue += u->settings->queue;
+        for (size_t i = 0; i < u->count; i++) {
+            open += u->servers[i].settings->max_connections;
+        }
+    }
+    tally_set_size(&upstream_pools[UPSTREAM_POOL_OPEN], open);
+    tally_set_size(&upstream_pools[UPSTREAM_POOL_QUEUE], queue);
+}
+
 /* ---- looking now and then ---- */
 
 void
@@ -160,6 +180,7 @@ free_upstream(struct upstream *u)
     for (size_t i = 0; i < u->count; i++) {
         upstream_names_clear(&u->servers[i]);
     }
+    upstream_queue_clear(u);
     upstream_choose_clear(u);
     timer_stop(u->loop, &u->tick);
     list_remove(&u->link);
@@ -181,7 +202,7 @@ make(struct worker *w)
     u->loop = w->loop;
     u->egress = egress_parse(pool, s->egress.items, s->egress.count);
     timer_init(&u->tick, on_tick);
-    upstream_choose_init(u);
+    upstream_queue_init(u);
     list_append(&own.all, &u->link);
     return u;
 }
@@ -222,6 +243,7 @@ upstream_open(struct worker *w, struct str name, struct errmsg *err)
             return NULL;
         }
         upstream_choose_tick(u);
+        tell_sizes();
         timer_set(u->loop, &u->tick, 0);
     }
     u->layers++;

@@ -16,8 +16,13 @@
  * at that server, in memory that all workers share.  The master gives back the
  * open requests of a worker that is killed.
  *
+ * Clients share both (net/share.h): beyond half of a server's max_connections,
+ * and of the queue, one has half at most.  The queue serves clients in turn; in
+ * a full one, an entry gives way whose turn would come after the new one's.
+ *
  *   upstream.c           opening, closing, connecting
- *   upstream_choose.c    choosing, the queue, the outcome
+ *   upstream_choose.c    choosing, the outcome
+ *   upstream_queue.c     the queue
  *   upstream_names.c     addresses of names, by their TTL
  *   upstream_key.c       the key of a hash
  *
@@ -27,8 +32,9 @@
 #define MODULES_PROXY_UPSTREAM_H
 
 #include "app/module.h"
-#include "base/list.h"
+#include "base/fair_queue.h"
 #include "net/outgoing.h"
+#include "net/share.h"
 
 #define UPSTREAM_SERVERS 64 /* of one upstream: a bit each in `tried` */
 
@@ -89,7 +95,7 @@ enum upstream_choice {
     UPSTREAM_NONE,   /* all servers left are down, drained or tried: 503, or
                         502 when one was tried */
     UPSTREAM_FULL,   /* all servers left are busy, and so is the queue, or the
-                        time in it is over: 503 */
+                        time in it is over: 503; see has_share */
 };
 
 /* The wait is over: UPSTREAM_CHOSEN, _NONE or _FULL. */
@@ -100,14 +106,19 @@ typedef void upstream_chosen(void *arg, enum upstream_choice choice);
 struct upstream_use {
     struct upstream_server *server; /* NULL unless one is chosen */
     uint64_t tried; /* bits of the servers that it has been given */
+    bool has_share; /* UPSTREAM_FULL, because its client has its share */
     /* The rest is upstream_choose.c's. */
     struct upstream *upstream;
     uint64_t key;
     upstream_chosen *on_chosen;
     void *arg;
-    struct list link; /* in the queue */
+    struct tally_holder client;
+    struct fair_entry entry; /* in the queue, or given */
+    bool waits;              /* counts as one that waits */
     struct timer timeout;
 };
+
+extern struct tally_pool upstream_pools[];
 
 /* Takes the key of the request where the upstream's balance is "hash". */
 void upstream_use_init(struct upstream_use *use, struct upstream *u,

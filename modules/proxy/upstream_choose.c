@@ -1,5 +1,5 @@
 /*
- * Choosing, the queue, the outcome.
+ * Choosing, the outcome.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,59 +8,50 @@
 #include "base/log.h"
 #include "upstream_key.h"
 
-#define POLL_MS 10 /* how soon a queue hears of other workers */
 #define TAKE_TRIES 4
 
 _Static_assert(UPSTREAM_LEFT - UPSTREAM_UNREACHED == SERVER_FAILURES,
                "a count for each way to fail");
 
-/* ---- the queue ---- */
+struct tally_pool upstream_pools[] = {
+    [UPSTREAM_POOL_OPEN] = { .name = "upstreams.max_connections" },
+    [UPSTREAM_POOL_QUEUE] = { .name = "upstreams.queue" },
+    { .name = NULL },
+};
 
-/* It is counted at the first server. */
-static void
-count_waiting(struct upstream *u, int change)
+/* ---- open requests by client ---- */
+
+static struct share_want
+want_of(const struct server *s, const struct upstream_use *use)
 {
-    servers_gauge(u->servers[0].place, SERVER_WAITING, change);
+    return (struct share_want){ .pool = &upstream_pools[UPSTREAM_POOL_OPEN],
+                                .part = (uint64_t)s->place + 1,
+                                .client = use->client,
+                                .size = s->settings->max_connections };
 }
 
+/* Where a server takes a bounded number. */
 static void
-leave_queue(struct upstream_use *use)
+count_open(const struct server *s, const struct upstream_use *use, bool open)
 {
-    struct upstream *u = use->upstream;
+    const struct share_want w = want_of(s, use);
 
-    if (list_empty(&use->link)) {
+    if (w.size == 0) {
         return;
     }
-    list_remove(&use->link);
-    timer_stop(u->loop, &use->timeout);
-    count_waiting(u, -1);
+    if (open) {
+        tally_enter_part(w.pool, w.part, &w.client);
+    } else {
+        tally_leave_part(w.pool, w.part, &w.client);
+    }
 }
 
-static void
-on_timeout(struct timer *t)
+static bool
+has_share(const struct server *s, const struct upstream_use *use)
 {
-    struct upstream_use *use = LIST_ITEM(t, struct upstream_use, timeout);
+    const struct share_want w = want_of(s, use);
 
-    leave_queue(use);
-    use->on_chosen(use->arg, UPSTREAM_FULL);
-}
-
-static enum upstream_choice
-enter_queue(struct upstream_use *use)
-{
-    struct upstream *u = use->upstream;
-
-    if (servers_gauged(u->servers[0].place, SERVER_WAITING) >=
-        u->settings->queue) {
-        return UPSTREAM_FULL;
-    }
-    list_append(&u->waiting, &use->link);
-    count_waiting(u, 1);
-    timer_set(u->loop, &use->timeout, u->settings->queue_timeout);
-    if (!timer_is_set(&u->poll)) {
-        timer_set(u->loop, &u->poll, POLL_MS);
-    }
-    return UPSTREAM_WAITS;
+    return w.size > 0 && share_is_over(&w);
 }
 
 /* ---- who may be chosen ---- */
@@ -121,6 +112,10 @@ set_seats(struct upstream_use *use, const struct round *round, int64_t now)
         if (is_busy(s, seat->open)) {
             seat->free = false;
             busy = true;
+        } else if (has_share(s, use)) {
+            seat->free = false;
+            busy = true;
+            use->has_share = true;
         }
     }
     return busy;
@@ -182,6 +177,7 @@ take_one_of(struct upstream_use *use, const struct round *round, bool *busy)
             continue;
         }
         if (passes_gate(s, round, now)) {
+            count_open(s, use, true);
             use->server = &s->seen;
             return true;
         }
@@ -214,12 +210,12 @@ take_one(struct upstream_use *use, bool *busy)
     return false;
 }
 
-/* UPSTREAM_WAITS: those that are left are busy. */
-static enum upstream_choice
-choose(struct upstream_use *use)
+enum upstream_choice
+upstream_choose_now(struct upstream_use *use)
 {
     bool busy = false;
 
+    use->has_share = false;
     if (!take_one(use, &busy)) {
         return busy ? UPSTREAM_WAITS : UPSTREAM_NONE;
     }
@@ -244,70 +240,38 @@ upstream_use_init(struct upstream_use *use, struct upstream *u,
     if (u->settings->balance == UPSTREAM_HASH) {
         use->key = upstream_key(u->settings->hash_key, r);
     }
-    list_init(&use->link);
-    timer_init(&use->timeout, on_timeout);
+    use->client = share_client(&r->client);
+    upstream_queue_prepare(use);
+}
+
+/* Nothing may wait. */
+static enum upstream_choice
+refuse(const struct upstream_use *use)
+{
+    const struct share_want w = want_of(&use->upstream->servers[0], use);
+
+    share_refused(&w, use->has_share ? SHARE_OVER : SHARE_FULL);
+    return UPSTREAM_FULL;
 }
 
 enum upstream_choice
 upstream_choose(struct upstream_use *use)
 {
-    struct upstream *u = use->upstream;
-    enum upstream_choice choice;
+    bool first = fair_queue_first(&use->upstream->waiting) == NULL;
+    enum upstream_choice choice = UPSTREAM_WAITS;
 
-    /* Those that wait were first. */
-    choice = list_empty(&u->waiting) ? choose(use) : UPSTREAM_WAITS;
-    return choice == UPSTREAM_WAITS ? enter_queue(use) : choice;
-}
-
-/* In front of those that are there. */
-static void
-put_back(struct upstream *u, struct list *from)
-{
-    while (!list_empty(from)) {
-        struct list *last = from->prev;
-
-        list_remove(last);
-        list_prepend(&u->waiting, last);
+    if (first) {
+        choice = upstream_choose_now(use);
     }
-}
-
-static void
-serve_queue(struct upstream *u)
-{
-    struct list passed; /* what is free they have tried: others may have it */
-
-    list_init(&passed);
-    while (!list_empty(&u->waiting)) {
-        struct upstream_use *use =
-            LIST_ITEM(u->waiting.next, struct upstream_use, link);
-        enum upstream_choice choice = choose(use);
-
-        if (choice != UPSTREAM_WAITS) {
-            leave_queue(use);
-            use->on_chosen(use->arg, choice);
-        } else if (use->tried == 0) {
-            break; /* nothing is free */
-        } else {
-            list_remove(&use->link);
-            list_append(&passed, &use->link);
-        }
+    if (choice == UPSTREAM_WAITS) {
+        choice = use->upstream->settings->queue > 0 ? upstream_queue_enter(use)
+                                                    : refuse(use);
     }
-    put_back(u, &passed);
-    if (!list_empty(&u->waiting)) {
-        timer_set(u->loop, &u->poll, POLL_MS);
+    if (choice == UPSTREAM_WAITS && !first) {
+        upstream_queue_wake(
+            use->upstream); /* its turn may come before others' */
     }
-}
-
-static void
-on_serve(struct later *later)
-{
-    serve_queue(LIST_ITEM(later, struct upstream, serve));
-}
-
-static void
-on_poll(struct timer *t)
-{
-    serve_queue(LIST_ITEM(t, struct upstream, poll));
+    return choice;
 }
 
 /* ---- outcomes ---- */
@@ -377,7 +341,6 @@ void
 upstream_give_back(struct upstream_use *use,
                    const struct upstream_result *result)
 {
-    struct upstream *u = use->upstream;
     struct server *s;
 
     if (use->server == NULL) {
@@ -386,13 +349,12 @@ upstream_give_back(struct upstream_use *use,
     s = LIST_ITEM(use->server, struct server, seen);
     use->server = NULL;
     servers_open(s->place, -1);
+    count_open(s, use, false);
     count_answer(s, result);
     if (result->outcome != UPSTREAM_OK && result->outcome != UPSTREAM_LEFT) {
         count_fail(s, result);
     }
-    if (!list_empty(&u->waiting)) {
-        loop_later(u->loop, &u->serve);
-    }
+    upstream_queue_wake(use->upstream);
 }
 
 void
@@ -402,7 +364,7 @@ upstream_cancel(struct upstream_use *use)
                                                  .head_ms = -1 };
 
     if (use->upstream != NULL) {
-        leave_queue(use);
+        upstream_queue_leave(use);
         upstream_give_back(use, &left);
     }
 }
@@ -410,18 +372,8 @@ upstream_cancel(struct upstream_use *use)
 /* ---- life ---- */
 
 void
-upstream_choose_init(struct upstream *u)
-{
-    list_init(&u->waiting);
-    timer_init(&u->poll, on_poll);
-    later_init(&u->serve, on_serve);
-}
-
-void
 upstream_choose_clear(struct upstream *u)
 {
-    timer_stop(u->loop, &u->poll);
-    later_cancel(&u->serve);
     balance_ring_clear(&u->ring);
 }
 

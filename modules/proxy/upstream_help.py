@@ -24,6 +24,7 @@ class Upstream:
         self.requests = []   # paths, without those of checks
         self.checks = 0
         self.names = []      # SNI
+        self.slow = ""       # requests with this in their path wait for free
         self.free = threading.Event()
         self.free.set()
         self.path = path
@@ -94,7 +95,8 @@ class Upstream:
             status = self.health
         else:
             self.requests.append(path)
-            self.free.wait()
+            if self.slow in path:
+                self.free.wait()
             if self.broken:
                 return False
         body = self.name.encode()

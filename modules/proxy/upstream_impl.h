@@ -38,10 +38,12 @@ struct upstream {
     size_t count;
     bool has_backups;
     struct balance_seat seats[UPSTREAM_SERVERS];
-    struct balance_ring ring; /* of hash */
-    int64_t ring_weights;     /* a sum that tells whether they have changed */
-    struct list waiting;      /* struct upstream_use */
-    struct timer poll;        /* other workers give back, too */
+    struct balance_ring ring;  /* of hash */
+    int64_t ring_weights;      /* a sum that tells whether they have changed */
+    struct fair_queue waiting; /* struct upstream_use */
+    struct list given;         /* the same: gave way to others */
+    uint64_t exempt;           /* serial numbers: each is an owner */
+    struct timer poll;         /* other workers give back, too */
     struct later serve;
     struct timer tick;
     upstream_changed *on_changed, *on_gone;
@@ -60,8 +62,23 @@ upstream_checked_down(const struct server *s)
 /* upstream.c: the epoch grows, and the exchange is told. */
 void upstream_let_go(struct server *s);
 
-/* upstream_choose.c: where seats and queue begin and end. */
-void upstream_choose_init(struct upstream *u);
+/* Clients share these, of all upstreams. */
+enum { UPSTREAM_POOL_OPEN, UPSTREAM_POOL_QUEUE };
+
+/* upstream_queue.c */
+void upstream_queue_init(struct upstream *u);
+void upstream_queue_clear(struct upstream *u);
+void upstream_queue_prepare(struct upstream_use *use);
+/* UPSTREAM_WAITS or _FULL. */
+enum upstream_choice upstream_queue_enter(struct upstream_use *use);
+void upstream_queue_leave(struct upstream_use *use);
+/* Servers may be free: soon. */
+void upstream_queue_wake(struct upstream *u);
+
+/* upstream_choose.c: one of the servers that it has not tried; UPSTREAM_WAITS:
+ * those that are left are busy, or with has_share, it has its share of them. */
+enum upstream_choice upstream_choose_now(struct upstream_use *use);
+/* Seats end. */
 void upstream_choose_clear(struct upstream *u);
 /* Weights may have been set. */
 void upstream_choose_tick(struct upstream *u);

@@ -20,12 +20,20 @@ def row(w, pool):
         return {r["name"]: r for r in c.json("show limits")}[pool]
 
 
-def refusals(w, pool, reason="share"):
-    """weir_pool_refused_total of a pool."""
-    found = re.search(r'weir_pool_refused_total\{pool="%s",reason="%s"\} (\d+)'
-                      % (re.escape(pool), reason),
+def counted(w, metric, labels):
+    found = re.search(r"%s\{%s\} (\d+)" % (metric, re.escape(labels)),
                       get(w.http, "/metrics").body.decode())
     return int(found[1]) if found else 0
+
+
+def refusals(w, pool, reason="share"):
+    return counted(w, "weir_pool_refused_total",
+                   f'pool="{pool}",reason="{reason}"')
+
+
+def gave(w, pool):
+    """Things of a pool that gave way to others."""
+    return counted(w, "weir_pool_gave_total", f'pool="{pool}"')
 
 
 class Hog:
