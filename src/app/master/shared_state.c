@@ -20,6 +20,7 @@
 #include "app/store_role.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "http/filter/auth.h"
 #include "live/live.h"
 #include "net/exceptions.h"
 #include "net/share.h"
@@ -148,6 +149,7 @@ share(const struct module *const *table, struct errmsg *err)
 {
     if (tally_register(live_pools, err) == -1 ||
         tally_register(engine_pools, err) == -1 ||
+        tally_register(auth_pools, err) == -1 ||
         rpc_register(channel_methods, err) == -1) {
         return -1;
     }

@@ -14,6 +14,7 @@
 #include "http/filter/authorization.h"
 #include "http/filter/filter.h"
 #include "net/password.h"
+#include "net/share.h"
 
 #define REMEMBERED 512      /* passwords that were right */
 #define REMEMBERED_MS 60000 /* for so long */
@@ -26,6 +27,7 @@ struct password_check {
     struct exchange *x;        /* NULL: gone */
     struct str password, hash; /* in pool */
     struct pool *pool;         /* owned */
+    struct tally_holder client;
     bool fits;
 };
 
@@ -49,6 +51,11 @@ static struct {
     } remembered[REMEMBERED];
     unsigned checks; /* on the threads now */
 } all;
+
+struct tally_pool auth_pools[] = {
+    { .name = "http.password_checks", .scope = TALLY_PROCESS },
+    { .name = NULL },
+};
 
 /* ---- passwords that were right a moment ago ---- */
 
@@ -126,6 +133,7 @@ on_checked(struct task *task)
     struct exchange *x = check->x;
 
     all.checks--;
+    tally_leave(&auth_pools[0], &check->client);
     if (x != NULL) {
         x->auth->check = NULL;
         x->auth->checked = true;
@@ -162,31 +170,61 @@ new_check(struct exchange *x, struct str hash)
     return check;
 }
 
+/* Whether it is on a thread now, as one of its client's share. */
+static bool
+runs(struct exchange *x, struct str hash, const struct tally_holder *client)
+{
+    struct auth_try *t = x->auth;
+
+    if (all.checks >= CHECKS_MAX) {
+        return false;
+    }
+    t->check = new_check(x, hash);
+    t->check->client = *client;
+    if (task_run(x->c->server->threads, &t->check->task) == -1) {
+        free_check(t->check);
+        t->check = NULL;
+        return false;
+    }
+    all.checks++;
+    http_on_cancel(&x->pub, on_cancel, t);
+    return true;
+}
+
+static enum filter_result
+run_check(struct exchange *x, struct str hash)
+{
+    const struct share_want want = { .pool = &auth_pools[0],
+                                     .client = share_client(&x->pub.client),
+                                     .size = CHECKS_MAX };
+    enum share_answer answer = share_claim(&want);
+
+    if (answer == SHARE_GRANTED && runs(x, hash, &want.client)) {
+        return FILTER_WAIT;
+    }
+    if (answer == SHARE_GRANTED) {
+        tally_leave(&auth_pools[0], &want.client);
+    }
+    http_set_header(&x->pub, "Retry-After", STR(BUSY_RETRY_SECONDS));
+    return http_filter_reject(
+        x, REFUSE_BUSY,
+        answer == SHARE_OVER
+            ? "your address has its share of passwords to check: try again"
+            : "too many passwords to check: try again");
+}
+
 /* FILTER_PASS: the answer is there at once. */
 static enum filter_result
 start_check(struct exchange *x, struct str hash)
 {
-    struct task_threads *threads = x->c->server->threads;
     struct auth_try *t = x->auth;
 
-    if (threads == NULL) {
-        t->checked = true;
-        t->fits = password_fits(t->given.password, hash);
-        return FILTER_PASS;
+    if (x->c->server->threads != NULL) {
+        return run_check(x, hash);
     }
-    if (all.checks < CHECKS_MAX) {
-        t->check = new_check(x, hash);
-        if (task_run(threads, &t->check->task) == 0) {
-            all.checks++;
-            http_on_cancel(&x->pub, on_cancel, t);
-            return FILTER_WAIT;
-        }
-        free_check(t->check);
-        t->check = NULL;
-    }
-    http_set_header(&x->pub, "Retry-After", STR(BUSY_RETRY_SECONDS));
-    return http_filter_reject(x, REFUSE_BUSY,
-                              "too many passwords to check: try again");
+    t->checked = true;
+    t->fits = password_fits(t->given.password, hash);
+    return FILTER_PASS;
 }
 
 /* ---- what a rule says: PASS in *met, WAIT, REJECT ---- */

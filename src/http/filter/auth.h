@@ -11,7 +11,8 @@
  * under a random key, passwords as the hashes of the file.
  *
  * Hashing a password takes long on purpose: the task threads do it, a bounded
- * number at a time.  A password that was right is remembered for a minute.
+ * number at a time, of which an address has a share (net/share.h).  A password
+ * that was right is remembered for a minute.
  *
  *   auth.c       deciding
  *   auth_make.c  the rules, of lists and files
@@ -24,6 +25,7 @@
 
 #include "http/filter/jwt.h"
 #include "net/sha256.h"
+#include "proc/tally.h"
 
 #define AUTH_REALM_MAX 100 /* bytes */
 #define AUTH_FILE_MAX ((size_t)4 << 20)
@@ -83,6 +85,8 @@ bool auth_query_token(struct http_request *r, const struct auth_rule *rule,
                       struct str *token);
 /* Whether the address has a signature of http_sign_folder(). */
 bool auth_is_signed(struct http_request *r);
+
+extern struct tally_pool auth_pools[]; /* for the master to register */
 
 /* Whether the token is on the rule's list. */
 bool auth_knows_token(const struct auth_rule *rule, struct str token);
