@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "changes.h"
+#include "largest.h"
 #include "rows.h"
 
 #define ROWS_MAX 1000 /* of streams and of sessions, in an event */
@@ -30,7 +31,8 @@
 struct events {
     struct loop *loop;
     const struct stat_settings *settings;
-    struct list subscribers; /* of both kinds */
+    uint64_t part;           /* of the pool: a layer has its own */
+    struct list subscribers; /* of both kinds, the oldest first */
     struct changes *changes; /* owned */
     unsigned count;          /* of both, and of those that get rounds */
     unsigned of_rounds;
@@ -49,9 +51,16 @@ struct subscriber { /* in the request's pool */
     struct list link;
     struct events *events;
     struct http_request *request;
+    struct tally_holder client;
     bool of_changes; /* else of whole rounds */
     struct change_subscriber changes;
 };
+
+/* Of this process: all layers' subscribers, and the number of the last one. */
+static struct {
+    int64_t size;
+    uint64_t part;
+} all;
 
 /* ---- a round ---- */
 
@@ -178,6 +187,7 @@ leave(struct subscriber *s)
     struct events *e = s->events;
 
     list_remove(&s->link);
+    tally_leave_part(&stat_pools[STAT_POOL_EVENTS], e->part, &s->client);
     metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, -1);
     e->count--;
     if (s->of_changes) {
@@ -212,6 +222,15 @@ join_rounds(struct events *e, struct subscriber *s)
     }
 }
 
+/* It comes back, here or to another process. */
+static void
+send_away(struct subscriber *s)
+{
+    leave(s);
+    http_send_more(s->request, STR(RETRY));
+    http_end(s->request);
+}
+
 static void
 join(struct events *e, struct http_request *r, const struct changes_wish *wish)
 {
@@ -219,6 +238,7 @@ join(struct events *e, struct http_request *r, const struct changes_wish *wish)
 
     s->events = e;
     s->request = r;
+    s->client = share_client(&r->client);
     list_append(&e->subscribers, &s->link);
     e->count++;
     metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, 1);
@@ -233,35 +253,95 @@ join(struct events *e, struct http_request *r, const struct changes_wish *wish)
     }
 }
 
+struct asker { /* for a subscriber's place */
+    struct events *events;
+    const struct share_want *want;
+};
+
+/* The oldest of the client that has most. */
+static bool
+give(void *arg, const struct tally_holder *h, bool in_use)
+{
+    const struct asker *a = arg;
+    struct events *e = a->events;
+    struct largest l = { .want = a->want };
+
+    (void)h;
+    (void)in_use;
+    LIST_EACH (node, &e->subscribers) {
+        if (!largest_look(&l,
+                          &LIST_ITEM(node, struct subscriber, link)->client)) {
+            break;
+        }
+    }
+    if (!largest_gives(&l)) {
+        return false;
+    }
+    LIST_EACH (node, &e->subscribers) {
+        struct subscriber *s = LIST_ITEM(node, struct subscriber, link);
+
+        if (share_eq(&s->client, &l.client)) {
+            send_away(s);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the client's subscriber is counted. */
+static enum share_answer
+admit(struct events *e, const struct http_request *r)
+{
+    struct share_want w = { .pool = &stat_pools[STAT_POOL_EVENTS],
+                            .part = e->part,
+                            .client = share_client(&r->client),
+                            .size = e->settings->subscribers,
+                            .give = give };
+    struct asker asker = { e, &w };
+    enum share_answer answer;
+
+    w.arg = &asker;
+    answer = share_claim(&w);
+    if (answer == SHARE_GRANTED && e->count >= e->settings->subscribers) {
+        tally_leave_part(w.pool, w.part, &w.client);
+        return SHARE_FULL;
+    }
+    return answer;
+}
+
 static enum http_result
-refuse(struct events *e, struct http_request *r)
+refuse(struct events *e, struct http_request *r, enum share_answer why)
 {
     log_limited(LOG_INFO, "stat: a subscriber was refused: there are %u",
                 e->count);
     metric_add(&stat_metrics[STAT_REFUSED], 1, 1);
     http_set_header(r, "Retry-After", STR("5"));
     http_set_header(r, "Cache-Control", STR("no-store"));
-    return http_error(r, 503, "too many subscribers");
+    return http_error(r, 503, "%s",
+                      why == SHARE_OVER
+                          ? "your address has its share of the subscribers"
+                          : "too many subscribers");
 }
 
 enum http_result
 events_subscribe(struct events *e, struct http_request *r,
                  const struct changes_wish *wish)
 {
-    bool head = str_eq(r->method, STR("HEAD"));
+    bool joins = !str_eq(r->method, STR("HEAD")) && !e->drained;
+    enum share_answer answer = joins ? admit(e, r) : SHARE_GRANTED;
 
-    if (!head && e->count >= e->settings->subscribers) {
-        return refuse(e, r);
+    if (answer != SHARE_GRANTED) {
+        return refuse(e, r, answer);
     }
     http_set_header(r, "X-Accel-Buffering", STR("no")); /* proxies: pass on */
     http_set_header(r, "Cache-Control",
                     e->count < COMPRESSED ? STR("no-store")
                                           : STR("no-store, no-transform"));
     http_start(r, 200, "text/event-stream");
-    if (!head) {
+    if (!str_eq(r->method, STR("HEAD"))) {
         http_send_more(r, STR(RETRY));
     }
-    if (head || e->drained) {
+    if (!joins) {
         return http_end(r);
     }
     join(e, r, wish);
@@ -270,6 +350,13 @@ events_subscribe(struct events *e, struct http_request *r,
 
 /* ---- life ---- */
 
+static void
+add_size(int64_t subscribers)
+{
+    all.size += subscribers;
+    tally_set_size(&stat_pools[STAT_POOL_EVENTS], all.size);
+}
+
 struct events *
 events_new(struct loop *l, const struct stat_settings *settings)
 {
@@ -277,6 +364,8 @@ events_new(struct loop *l, const struct stat_settings *settings)
 
     e->loop = l;
     e->settings = settings;
+    e->part = ++all.part;
+    add_size(settings->subscribers);
     e->changes = changes_new(l, settings->interval, settings);
     list_init(&e->subscribers);
     timer_init(&e->timer, on_timer);
@@ -290,12 +379,7 @@ events_drain(struct events *e)
 {
     e->drained = true;
     while (!list_empty(&e->subscribers)) {
-        struct subscriber *s =
-            LIST_ITEM(e->subscribers.next, struct subscriber, link);
-
-        leave(s);
-        http_send_more(s->request, STR(RETRY));
-        http_end(s->request);
+        send_away(LIST_ITEM(e->subscribers.next, struct subscriber, link));
     }
 }
 
@@ -304,6 +388,7 @@ events_free(struct events **e)
 {
     if (*e != NULL) {
         rest(*e);
+        add_size(-(*e)->settings->subscribers);
         changes_free(&(*e)->changes);
         mem_free(e);
     }

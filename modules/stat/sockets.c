@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "changes.h"
 #include "http/escape.h"
+#include "largest.h"
 #include "rows.h"
 #include "json/read.h"
 
@@ -40,6 +41,7 @@ struct office {              /* the state of a hall */
     struct list rooms, viewers;
     unsigned count; /* of viewers that are connected */
     int64_t limit;
+    uint64_t part;      /* of the pool: an endpoint has its own */
     uint64_t serial;    /* of the last room */
     int64_t generation; /* that the viewers have come through */
     struct timer timer; /* looks at it, and frees viewers that have gone */
@@ -60,8 +62,16 @@ struct viewer {
     struct office *office;
     struct sio_socket *socket; /* borrowed; NULL: it has gone */
     struct room *room;         /* NULL: it watches nothing */
+    struct tally_holder client;
+    bool counted; /* as one that is connected */
     struct change_subscriber subscriber;
 };
+
+/* Of the channel: all endpoints' viewers, and the number of the last one. */
+static struct {
+    int64_t size;
+    uint64_t part;
+} all;
 
 /* ---- settings ---- */
 
@@ -217,28 +227,107 @@ free_viewer(struct viewer *v)
     mem_free(&v);
 }
 
+/* Its place is free. */
 static void
-on_connect(struct sio_socket *s, struct str auth)
+count_off(struct viewer *v)
 {
-    struct office *o = sio_hall_state(sio_socket_hall(s));
+    if (v->counted) {
+        v->counted = false;
+        v->office->count--;
+        tally_leave_part(&stat_pools[STAT_POOL_SOCKETS], v->office->part,
+                         &v->client);
+        metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, -1);
+    }
+}
+
+struct asker { /* for a viewer's place */
+    struct office *office;
+    const struct share_want *want;
+};
+
+/* The oldest of the client that has most; one that watches nothing first. */
+static struct viewer *
+choose(struct office *o, const struct tally_holder *client)
+{
+    struct viewer *oldest = NULL;
+
+    LIST_EACH (node, &o->viewers) {
+        struct viewer *v = LIST_ITEM(node, struct viewer, link);
+
+        if (!v->counted || !share_eq(&v->client, client)) {
+            continue;
+        }
+        if (v->room == NULL) {
+            return v;
+        }
+        oldest = oldest != NULL ? oldest : v;
+    }
+    return oldest;
+}
+
+static bool
+give(void *arg, const struct tally_holder *h, bool in_use)
+{
+    const struct asker *a = arg;
+    struct largest l = { .want = a->want };
     struct viewer *v;
 
-    (void)auth;
-    if (sio_socket_client(s)->generation < server_generation()) {
-        sio_accept(s); /* so that the client knows that it is to come back */
-        sio_disconnect(s, true);
-        return;
+    (void)h;
+    (void)in_use;
+    LIST_EACH (node, &a->office->viewers) {
+        if (!largest_look(&l, &LIST_ITEM(node, struct viewer, link)->client)) {
+            break;
+        }
     }
-    if (o->count >= o->limit) {
-        log_limited(LOG_INFO, "stat: a socket was refused: there are %u",
-                    o->count);
-        metric_add(&stat_metrics[STAT_REFUSED], 1, 1);
-        sio_refuse(s, "too many subscribers", STR_NONE);
-        return;
+    v = largest_gives(&l) ? choose(a->office, &l.client) : NULL;
+    if (v != NULL) {
+        count_off(v); /* on_disconnect() comes later */
+        sio_disconnect(v->socket, true);
     }
-    v = mem_zero(sizeof(*v));
+    return v != NULL;
+}
+
+static enum share_answer
+admit(struct office *o, const struct tally_holder *client)
+{
+    struct share_want w = { .pool = &stat_pools[STAT_POOL_SOCKETS],
+                            .part = o->part,
+                            .client = *client,
+                            .size = o->limit,
+                            .give = give };
+    struct asker asker = { o, &w };
+    enum share_answer answer;
+
+    w.arg = &asker;
+    answer = share_claim(&w);
+    if (answer == SHARE_GRANTED && o->count >= o->limit) {
+        tally_leave_part(w.pool, w.part, &w.client);
+        return SHARE_FULL;
+    }
+    return answer;
+}
+
+static void
+refuse(const struct office *o, struct sio_socket *s, enum share_answer why)
+{
+    log_limited(LOG_INFO, "stat: a socket was refused: there are %u", o->count);
+    metric_add(&stat_metrics[STAT_REFUSED], 1, 1);
+    sio_refuse(s,
+               why == SHARE_OVER
+                   ? "your address has its share of the subscribers"
+                   : "too many subscribers",
+               STR_NONE);
+}
+
+static void
+add_viewer(struct office *o, struct sio_socket *s)
+{
+    struct viewer *v = mem_zero(sizeof(*v));
+
     v->office = o;
     v->socket = s;
+    v->client = sio_socket_client(s)->holder;
+    v->counted = true;
     list_append(&o->viewers, &v->link);
     if (o->count++ == 0) {
         o->generation = server_generation();
@@ -247,6 +336,26 @@ on_connect(struct sio_socket *s, struct str auth)
     metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, 1);
     sio_socket_set_user(s, v);
     sio_accept(s);
+}
+
+static void
+on_connect(struct sio_socket *s, struct str auth)
+{
+    struct office *o = sio_hall_state(sio_socket_hall(s));
+    enum share_answer answer;
+
+    (void)auth;
+    if (sio_socket_client(s)->generation < server_generation()) {
+        sio_accept(s); /* so that the client knows that it is to come back */
+        sio_disconnect(s, true);
+        return;
+    }
+    answer = admit(o, &sio_socket_client(s)->holder);
+    if (answer == SHARE_GRANTED) {
+        add_viewer(o, s);
+    } else {
+        refuse(o, s, answer);
+    }
 }
 
 /* It may have been ended by what it was told just now: the round that tells it
@@ -259,8 +368,7 @@ on_disconnect(struct sio_socket *s, const char *reason)
     (void)reason;
     if (v != NULL) {
         v->socket = NULL;
-        v->office->count--;
-        metric_add(&stat_metrics[STAT_SUBSCRIBERS], 0, -1);
+        count_off(v);
         timer_set(v->office->loop, &v->office->timer, 0);
     }
 }
@@ -373,6 +481,13 @@ on_watch(struct sio_socket *s, struct str name, const struct sio_args *args,
 /* ---- life ---- */
 
 static void
+add_size(int64_t limit)
+{
+    all.size += limit;
+    tally_set_size(&stat_pools[STAT_POOL_SOCKETS], all.size);
+}
+
+static void
 on_start(struct sio_hall *hall, void **state)
 {
     struct office *o = mem_zero(sizeof(*o));
@@ -381,6 +496,8 @@ on_start(struct sio_hall *hall, void **state)
     o->hall = hall;
     o->loop = sio_hall_loop(hall);
     read_name(sio_hall_endpoint(hall), &interval, &o->limit);
+    o->part = ++all.part;
+    add_size(o->limit);
     o->changes = changes_new(o->loop, interval, NULL);
     list_init(&o->rooms);
     list_init(&o->viewers);
@@ -396,6 +513,7 @@ on_stop(struct sio_hall *hall, void *state)
     (void)hall;
     timer_stop(o->loop, &o->timer);
     free_gone(o);
+    add_size(-o->limit);
     changes_free(&o->changes);
     mem_free(&o);
 }

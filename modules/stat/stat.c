@@ -51,6 +51,12 @@ refused_name(unsigned i)
     return names[i];
 }
 
+struct tally_pool stat_pools[] = {
+    [STAT_POOL_EVENTS] = { .name = "stat.subscribers", .scope = TALLY_PROCESS },
+    [STAT_POOL_SOCKETS] = { .name = "stat.sockets", .scope = TALLY_PROCESS },
+    { .name = NULL },
+};
+
 struct metric stat_metrics[] = {
     [STAT_SUBSCRIBERS] = { .name = "weir_stat_subscribers",
                            .help =
@@ -283,5 +289,6 @@ const struct module stat_module = {
     .routes = routes,
     .error_body = write_error,
     .metrics = stat_metrics,
+    .pools = stat_pools,
     .sio = &stat_sockets,
 };

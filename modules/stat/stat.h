@@ -5,6 +5,7 @@
  *   answer.c   answers made over several turns
  *   events.c   server-sent events
  *   sockets.c  the same changes over Socket.IO
+ *   largest.c  which subscriber gives way
  *   history.c  speeds of the last day
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -15,6 +16,7 @@
 #include "app/module.h"
 #include "collect.h"
 #include "proc/metric.h"
+#include "proc/tally.h"
 #include "sio/sio.h"
 
 #define STAT_JSON "application/json"
@@ -23,6 +25,11 @@ struct stat_settings {
     int64_t interval;    /* ms between two rounds of events */
     int64_t subscribers; /* of events, in a worker */
 };
+
+/* Of clients: subscribers of events, in a worker; of sockets, in the channel.
+ */
+enum { STAT_POOL_EVENTS, STAT_POOL_SOCKETS };
+extern struct tally_pool stat_pools[];
 
 enum { STAT_SUBSCRIBERS, STAT_REFUSED, STAT_SKIPPED };
 extern struct metric stat_metrics[];

@@ -55,7 +55,7 @@ struct share_want {
     const struct tally_pool *pool;
     /* 0, or a part that counts by itself (proc/tally.h): size is the part's,
      * nothing is kept of it for anybody, and give() is asked, with h NULL, for
-     * what its owner would serve after the new one. */
+     * anything that should give way to the client. */
     uint64_t part;
     struct tally_holder client;
     int64_t size;   /* of the pool */
