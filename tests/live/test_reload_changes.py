@@ -1,9 +1,11 @@
 """Reloads that change listeners, locations and the count of workers while
-everything weir does goes on: requests, streams, a relay, the store."""
+everything weir does goes on: requests, streams, a relay, the store, speech, a
+download, clients of Socket.IO."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import errno
 import itertools
+import json
 import os
 import random
 import select
@@ -17,8 +19,9 @@ import pytest
 
 from control_client import ctl
 from feed import Feed
-from http_client import Http, get
+from http_client import Http, get, request
 from patience import busy
+from socket_help import Place, WebSocket
 from test_reload_load import Load, Watcher
 from weir import free_port, wait_for
 
@@ -26,12 +29,20 @@ TOTAL_RETRANS = 100  # struct tcp_info, its offset
 EXTRA = 4        # ports that come and go
 STAY = 5         # reloads that publishers and players stay for
 WORKERS = (2, 4, 1, 3, 2)
+FAKE = os.path.abspath(os.path.join(
+    os.path.dirname(__file__), "../../modules/downloads/fake_engine_help.py"))
 # Guests stay for STAY reloads, and each generation between has workers that
 # end when their last connection does.
 TOP = ('keepalive_min_timeout = "1h"; max_generations = 16; '
-       'egress = [ "allow loopback", "deny all" ];')
+       'egress = [ "allow loopback", "deny all" ]; '
+       'tts = ( { name = "main"; } ); '
+       'downloads = ( { name = "main"; directory = "run/downloads"; '
+       f'min_free = "0"; engine_path = "{FAKE}"; }} );')
 CONTROL = ('{ path = "/control"; module = "relay"; '
-           'rate = { rate = "100000/s"; }; },')
+           'rate = { rate = "100000/s"; }; },'
+           '{ path = "/speech"; module = "tts"; },'
+           '{ path = "/downloads"; module = "downloads"; },')
+GOES_ON = "http://fake.test/tick"
 
 
 def can_bind(port):
@@ -89,6 +100,71 @@ class Visitor(threading.Thread):
             except (OSError, EOFError) as e:
                 self.wrong.append(repr(e))
             time.sleep(0.02)
+
+
+class Speaker(threading.Thread):
+    """Asks for speech, again and again."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.port, self.wrong, self.over, self.said = port, [], False, 0
+        self.start()
+
+    def run(self):
+        while not self.over:
+            try:
+                a = request(self.port, "POST", "/speech/",
+                            body=b'{"text": "Number one."}')
+                assert a.status == 200 and a.body.startswith(b"RIFF"), a.status
+                self.said += 1
+            except (OSError, EOFError, AssertionError) as e:
+                self.wrong.append(repr(e))
+            time.sleep(0.1)
+
+
+class Downloads:
+    """One that goes on, and clients that hear of those that are added."""
+
+    def __init__(self, port):
+        self.port = port
+        wait_for(lambda: get(port, "/downloads/history").status == 200, 10)
+        self.add(GOES_ON)
+        self.began = wait_for(self.running, 30, "a run")["started_at"]
+        place = Place(port)
+        target = "/downloads/socket.io/?EIO=4&transport="
+        self.socket = WebSocket(place.connect(), target + "websocket")
+        self.socket.send("40")
+        self.waits = request(port, "GET", target + "polling")
+        assert self.waits.status == 200
+        sid = json.loads(self.waits.body[1:])["sid"]
+        self.poll = f"{target}polling&sid={sid}"
+        assert request(port, "POST", self.poll, body=b"40").status == 200
+
+    def add(self, url, **fields):
+        body = {"url": url, "quality": "best", **fields}
+        a = request(self.port, "POST", "/downloads/add",
+                    body=json.dumps(body).encode())
+        assert a.status == 200 and a.json()["status"] == "ok", a.body
+
+    def running(self):
+        found = get(self.port, "/downloads/history").json()["queue"]
+        return next((e for e in found if e["status"] == "downloading"), None)
+
+    def look(self, n):
+        """Both hear of another one."""
+        url = f"http://fake.test/{n}"
+        self.add(url, auto_start=False)
+        told = f'"url":"{url}"'
+        while told not in self.socket.receive_data():
+            pass
+        heard = ""
+        while told not in heard:
+            a = get(self.port, self.poll)
+            assert a.status == 200, (a.status, a.body)
+            heard = a.body.decode()
+            if "2" in heard.split("\x1e"):
+                request(self.port, "POST", self.poll, body=b"3")
+        assert self.running()["started_at"] == self.began
 
 
 class Guests:
@@ -188,6 +264,7 @@ def reload_and_change(weir, count):
     relay_from(c.w, there, "relayed")
     load = Load(c.main, busy=64, fresh=100)
     visitors = [Visitor(p) for p in c.ports]
+    speaker, downloads = Speaker(c.main), Downloads(c.main)
     guests, names = [], itertools.count()
     for n in range(count):
         if n % STAY == 0:
@@ -197,17 +274,19 @@ def reload_and_change(weir, count):
         c.reload()
         before = load.done
         wait_for(lambda b=before: load.done > b + 100, 20, "load goes on")
+        downloads.look(n)
     for g in guests:
         g.leave()
     load.stop()
-    for v in visitors:
+    for v in [speaker, *visitors]:
         v.over = True
         v.join()
     far.stop()
     print(f"{load.done} requests, {len(load.failed)} failed; ports that come "
           f"and go: {sum(v.answered for v in visitors)} answered, "
-          f"{sum(v.refused for v in visitors)} refused")
-    assert load.failed == []
+          f"{sum(v.refused for v in visitors)} refused; "
+          f"{speaker.said} times speech")
+    assert load.failed == [] and speaker.wrong == [] and speaker.said > 0
     assert [v.wrong for v in visitors if v.wrong] == []
 
 
