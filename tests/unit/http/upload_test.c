@@ -269,6 +269,21 @@ fill(size_t most, char with)
     return sent;
 }
 
+/* What was looked at, and what has come behind it, are two turns' work:
+ * on_piece() counts. */
+static void
+test_a_long_body_that_was_looked_at(void **state)
+{
+    static const char head[] = "PUT /chosen HTTP/1.1\r\nHost: a\r\n"
+                               "Content-Length: 200000\r\n\r\n";
+    static char all[sizeof(head) - 1 + 200000];
+
+    (void)state;
+    memcpy(all, head, sizeof(head) - 1);
+    client_send(&c, str_of(all, sizeof(all)));
+    assert_true(client_hears(&c, "all 200000"));
+}
+
 static void
 test_what_is_not_taken_stays_with_the_client(void **state)
 {
@@ -498,6 +513,7 @@ main(void)
         TEST(test_a_body_comes_in_pieces),
         TEST(test_chunks_and_their_trailers),
         TEST(test_a_body_that_was_read_before),
+        TEST(test_a_long_body_that_was_looked_at),
         TEST(test_what_is_not_taken_stays_with_the_client),
         TEST(test_chunks_are_taken_in_parts),
         TEST(test_an_answer_goes_out_beside_the_body),

@@ -353,6 +353,28 @@ test_pieces(void **state)
     }
 }
 
+/* The look finds what stands behind a mark that came in two pieces. */
+static void
+test_marks_in_pieces(void **state)
+{
+    static const char *const rows[] = {
+        "<a><!-- x --><!DOCTYPE b></a>",
+        "<a><![CDATA[x]]><!DOCTYPE b></a>",
+        "<a><?x y?><!DOCTYPE b></a>",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct str text = str_from(rows[i]);
+        struct errmsg err = { "" };
+
+        for (size_t n = 1; n <= text.len; n++) {
+            assert_null(take_pieces(text, n, 0, &err));
+            assert_non_null(strstr(err.text, "document types"));
+        }
+    }
+}
+
 /* Bounds count what came in the pieces before. */
 static void
 test_bounds_of_pieces(void **state)
@@ -533,6 +555,7 @@ main(void)
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_characters),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_marks_in_pieces),
         cmocka_unit_test(test_bounds_of_pieces),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_nodes),
