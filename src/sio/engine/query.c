@@ -1,5 +1,5 @@
 /*
- * Queries of requests, and the protocol's errors.
+ * Queries of requests, the protocol's errors, and why sessions end.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -44,6 +44,26 @@ int
 engine_error_status(enum engine_error e)
 {
     return errors[e].status;
+}
+
+const char *
+session_end_text(enum session_end why)
+{
+    static const char *const texts[SESSION_ENDS] = {
+        [SESSION_CLIENT_CLOSED] = "transport close",
+        [SESSION_TRANSPORT_LOST] = "transport error",
+        [SESSION_PING_TIMEOUT] = "ping timeout",
+        [SESSION_PARSE_ERROR] = "parse error",
+        [SESSION_TOO_SLOW] = "too slow",
+        [SESSION_NOT_JOINED] = "no namespace joined",
+        [SESSION_SERVER_CLOSED] = "server closed",
+        [SESSION_KICKED] = "kicked",
+        [SESSION_REFUSED] = "too many sessions",
+        [SESSION_ENDPOINT_GONE] = "endpoint gone",
+        [SESSION_STOPPING] = "server shutting down",
+    };
+
+    return texts[why];
 }
 
 /* The order is the reference server's (Server.verify, then handshake): clients

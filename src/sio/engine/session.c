@@ -14,26 +14,6 @@
 
 #define OPEN_MAX 256 /* bytes of the open packet */
 
-const char *
-session_end_text(enum session_end why)
-{
-    static const char *const texts[SESSION_ENDS] = {
-        [SESSION_CLIENT_CLOSED] = "transport close",
-        [SESSION_TRANSPORT_LOST] = "transport error",
-        [SESSION_PING_TIMEOUT] = "ping timeout",
-        [SESSION_PARSE_ERROR] = "parse error",
-        [SESSION_TOO_SLOW] = "too slow",
-        [SESSION_NOT_JOINED] = "no namespace joined",
-        [SESSION_SERVER_CLOSED] = "server closed",
-        [SESSION_KICKED] = "kicked",
-        [SESSION_REFUSED] = "too many sessions",
-        [SESSION_ENDPOINT_GONE] = "endpoint gone",
-        [SESSION_STOPPING] = "server shutting down",
-    };
-
-    return texts[why];
-}
-
 /* ---- counting ---- */
 
 static unsigned
