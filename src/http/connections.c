@@ -10,6 +10,9 @@
 #include "base/mem.h"
 #include "http/exchange.h"
 #include "http/metrics.h"
+#include "net/share.h"
+
+#define SHED_LOOKED 4096 /* idle ones, for some that end */
 
 static struct {
     struct list connections; /* struct http_connection */
@@ -97,26 +100,55 @@ is_idle(const struct http_connection *c)
            buf_len(&c->conn->in) == 0;
 }
 
-void
-http_shed(size_t count)
+static bool
+is_of(const struct http_connection *c, const struct tally_holder *client)
 {
-    if (!all.ready) {
-        return;
-    }
+    struct tally_holder h = share_prefix(&c->conn->peer);
+
+    return share_eq(&h, client);
+}
+
+/* The longest idle first; client NULL: of anybody.  How many it ended. */
+static size_t
+shed(size_t count, const struct tally_holder *client)
+{
+    size_t ended = 0, looked = 0;
+
     LIST_EACH (node, &all.idle) {
         struct http_connection *c =
             LIST_ITEM(node, struct http_connection, link);
 
-        if (count == 0) {
+        if (ended == count || (client != NULL && looked++ == SHED_LOOKED)) {
             break;
         }
-        if (is_idle(c)) {
+        if (is_idle(c) && (client == NULL || is_of(c, client))) {
             http_refusal_add(REFUSE_SHED);
             http_connection_end(c, HTTP_END_SHED,
                                 http_refusal_text(REFUSE_SHED));
-            count--;
+            ended++;
         }
     }
+    return ended;
+}
+
+void
+http_shed(size_t count)
+{
+    struct tally_holder exempt = share_self(), largest;
+
+    if (!all.ready) {
+        return;
+    }
+    if (tally_largest(&conn_pools[0], &exempt, &largest) > 0) {
+        count -= shed(count, &largest);
+    }
+    shed(count, NULL);
+}
+
+bool
+http_shed_of(const struct tally_holder *client)
+{
+    return all.ready && shed(1, client) == 1;
 }
 
 static void

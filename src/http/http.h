@@ -288,9 +288,13 @@ void http_leave(bool leave);
 /* Closes every connection now, those taken over too. */
 void http_stop(void);
 size_t http_connections(void); /* open now in this process */
-/* Closes up to count connections that wait for their next request, those
- * that have waited longest first. */
+/* Closes up to count connections that wait for their next request: of the
+ * client that has most connections, then others, those that have waited longest
+ * first. */
 void http_shed(size_t count);
+/* One such of a client (net/share.h); false: it has none. */
+struct tally_holder;
+bool http_shed_of(const struct tally_holder *client);
 
 /* ---- reading a request ---- */
 

@@ -20,10 +20,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "net/metrics.h"
-#include "net/share.h"
 #include "net/tls.h"
 #include "proc/census.h"
 
@@ -417,16 +415,6 @@ conn_set_user_timeout(struct conn *c, int64_t ms)
     }
 }
 
-uint64_t
-conn_census(const struct addr *peer)
-{
-    struct tally_holder client = share_prefix(peer);
-
-    return peer->family == AF_INET || peer->family == AF_INET6
-               ? hash_str(str_of(&client, sizeof(client))) | 1
-               : 0;
-}
-
 void
 conn_socket_close(const struct conn_socket *s)
 {
@@ -435,6 +423,7 @@ conn_socket_close(const struct conn_socket *s)
     tls_free(&tls);
     if (s->census != 0) {
         census_leave(s->census, true);
+        conn_leave_pool(&s->peer);
     }
     close(s->fd);
 }
@@ -444,6 +433,7 @@ leave_census(struct conn *c)
 {
     if (c->census != 0) {
         census_leave(c->census, c->incomplete);
+        conn_leave_pool(&c->peer);
         c->census = 0;
     }
 }

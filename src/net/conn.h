@@ -26,6 +26,7 @@
 #include "event/loop.h"
 #include "net/addr.h"
 #include "net/exceptions.h"
+#include "proc/tally.h"
 
 #include <sys/uio.h>
 
@@ -143,6 +144,11 @@ struct conn_socket {
 /* The key under which the census counts the client of an address; 0: it does
  * not count it. */
 uint64_t conn_census(const struct addr *peer);
+/* Connections of this process by client (net/share.h), as long as the census
+ * counts them: each call of the census has its call of these. */
+extern struct tally_pool conn_pools[];
+void conn_enter_pool(const struct addr *peer);
+void conn_leave_pool(const struct addr *peer);
 
 /* Closes a socket that no connection was made of. */
 void conn_socket_close(const struct conn_socket *s);

@@ -1,8 +1,9 @@
 /*
  * Shared by the two halves of a connection.
  *
- *   conn.c        life and reading
- *   conn_write.c  writing and the end
+ *   conn.c         life and reading
+ *   conn_write.c   writing and the end
+ *   conn_census.c  counts by client
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

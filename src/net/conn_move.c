@@ -283,6 +283,9 @@ conn_attach(struct loop *l, int fd, struct unpack *in,
     if (s.census != 0 && !census_enter(s.census)) {
         s.census = 0;
     }
+    if (s.census != 0) {
+        conn_enter_pool(&s.peer);
+    }
     c = conn_new(l, &s, &nobody, NULL, limits);
     if (c == NULL) {
         errmsg_set(err, "%s", strerror(errno));

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "http/http.h"
 #include "http/refusal.h"
 #include "net/access.h"
 #include "net/exceptions.h"
@@ -17,6 +18,7 @@
 
 static struct {
     const struct limits_settings *limits;
+    int64_t most; /* worker_connections */
     const struct access_list *exempt;
 } admission;
 
@@ -28,6 +30,8 @@ admission_start(const struct worker *w)
     admission.limits = s;
     admission.exempt = access_parse(w->pool, s->exempt.items, s->exempt.count);
     share_start(admission.exempt, s->ipv4_prefix, s->ipv6_prefix);
+    admission.most = w->generation->settings->worker_connections;
+    tally_set_size(&conn_pools[0], admission.most);
 }
 
 /* The operator's exception for this client counts, or else the settings. */
@@ -62,6 +66,22 @@ judge(const struct addr *peer, const struct census *c)
                                                         : REFUSE_NONE;
 }
 
+/* Whether it has its share of this worker, and none of its connections is
+ * idle: one that is ends for the new one. */
+static bool
+has_share(const struct addr *peer)
+{
+    const struct share_want w = { .pool = &conn_pools[0],
+                                  .client = share_client(peer),
+                                  .size = admission.most };
+
+    if (!share_is_over(&w) || http_shed_of(&w.client)) {
+        return false;
+    }
+    share_refused(&w, SHARE_OVER);
+    return true;
+}
+
 static void
 refuse(enum http_refusal why, const struct conn_socket *socket,
        const char *proto)
@@ -89,8 +109,12 @@ admission_allow(struct conn_socket *socket, const char *proto)
     struct census now = census_of(key);
     enum http_refusal why = judge(&socket->peer, &now);
 
+    if (why == REFUSE_NONE && has_share(&socket->peer)) {
+        why = REFUSE_CONNECTIONS;
+    }
     if (why == REFUSE_NONE) {
         socket->census = key;
+        conn_enter_pool(&socket->peer);
         return true;
     }
     census_leave(key, true);

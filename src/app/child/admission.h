@@ -1,6 +1,7 @@
 /*
  * Admits connections by the number that their address has already, over all
- * workers and protocols.
+ * workers and protocols.  Of worker_connections an address has half at most
+ * (net/share.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "config.h"
 #include "live/live.h"
+#include "net/conn.h"
 #include "net/share.h"
 #include "proc/slot.h"
 
@@ -380,24 +381,32 @@ show_limit(struct control_call *call, const char *name, int64_t used,
     control_cell_int(call, 0);
 }
 
+static void
+show_pool(struct control_call *call, const struct tally_view *v)
+{
+    char largest[SHARE_TEXT];
+
+    control_cell(call, str_from(v->name));
+    control_cell_int(call, v->used);
+    control_cell_int(call, v->size);
+    control_cell(call, v->holds == 0
+                           ? STR("-")
+                           : str_from(share_text(&v->largest, largest)));
+    control_cell_int(call, v->holds);
+}
+
 /* Pools that clients share. */
 static void
 show_pools(struct control_call *call)
 {
     struct tally_view v;
-    char largest[SHARE_TEXT];
 
     for (uint32_t i = 1; tally_look(i, &v); i++) {
-        if (v.size == 0) {
-            continue; /* nobody here has it */
+        bool has_its_row = i == conn_pools[0].number;
+
+        if (v.size > 0 && !has_its_row) { /* else nobody here has it */
+            show_pool(call, &v);
         }
-        control_cell(call, str_from(v.name));
-        control_cell_int(call, v.used);
-        control_cell_int(call, v.size);
-        control_cell(call, v.holds == 0
-                               ? STR("-")
-                               : str_from(share_text(&v.largest, largest)));
-        control_cell_int(call, v.holds);
     }
 }
 
@@ -431,6 +440,19 @@ most_connections(int64_t limit)
     return most < limit ? most : limit;
 }
 
+/* Those of balancers are no client's, and count all the same. */
+static void
+show_connections(struct control_call *call, int64_t limit)
+{
+    struct tally_view v = { .holds = 0 };
+
+    tally_look(conn_pools[0].number, &v);
+    v.name = "worker_connections";
+    v.used = most_connections(limit);
+    v.size = limit;
+    show_pool(call, &v);
+}
+
 static enum control_result
 on_limits(struct control_call *call)
 {
@@ -441,8 +463,7 @@ on_limits(struct control_call *call)
     live_memory(&v);
     getrlimit(RLIMIT_NOFILE, &files);
     control_table(call, limit_columns);
-    show_limit(call, "worker_connections",
-               most_connections(s->worker_connections), s->worker_connections);
+    show_connections(call, s->worker_connections);
     show_limit(call, "live.memory", (int64_t)v.used * v.segment_size,
                (int64_t)v.segments * v.segment_size);
     show_pools(call);

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "http/filter/auth.h"
 #include "live/live.h"
+#include "net/conn.h"
 #include "net/exceptions.h"
 #include "net/share.h"
 #include "net/tls_ticket.h"
@@ -147,7 +148,8 @@ count_slots(const struct generation *g, const struct module *const *table)
 static int
 share(const struct module *const *table, struct errmsg *err)
 {
-    if (tally_register(live_pools, err) == -1 ||
+    if (tally_register(conn_pools, err) == -1 ||
+        tally_register(live_pools, err) == -1 ||
         tally_register(engine_pools, err) == -1 ||
         tally_register(auth_pools, err) == -1 ||
         rpc_register(channel_methods, err) == -1) {
