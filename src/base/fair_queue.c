@@ -4,6 +4,7 @@
 #include "base/fair_queue.h"
 
 #define GUESTS_LOOKED 256 /* those whose turn it is stand in front */
+#define ADD_LOOKED 4096   /* entries, to find a place for one */
 
 static struct fair_entry *
 entry_of(const struct fair_queue *q, struct list *link)
@@ -50,9 +51,10 @@ uint64_t
 fair_queue_turn(const struct fair_queue *q, const struct fair_entry *e)
 {
     struct fair_entry *o = fair_queue_last(q);
+    int looked = 0;
 
     while (o != NULL && !fair_same_owner(o, e)) {
-        o = entry_of(q, o->link.prev);
+        o = looked++ < ADD_LOOKED ? entry_of(q, o->link.prev) : NULL;
     }
     return o != NULL && o->turn >= q->turn ? o->turn + 1 : q->turn;
 }
@@ -61,9 +63,11 @@ void
 fair_queue_add(struct fair_queue *q, struct fair_entry *e)
 {
     struct list *at = q->entries.prev;
+    int looked = 0;
 
     e->turn = fair_queue_turn(q, e);
-    while (at != &q->entries && entry_of(q, at)->turn > e->turn) {
+    while (at != &q->entries && entry_of(q, at)->turn > e->turn &&
+           looked++ < ADD_LOOKED) {
         at = at->prev;
     }
     list_insert_before(at->next, &e->link);

@@ -8,8 +8,9 @@
  * owner of many, so it is the one that gives way where there is no room.
  *
  * An owner is two words, whose meaning is the caller's.  To add costs a look at
- * the entries behind the new one's place and its owner's last one: the caller
- * bounds how many there are.  Entries are their users' own.
+ * the entries behind the new one's place and its owner's last one, at some
+ * thousand at most: in a longer queue an entry may stand further behind than
+ * its turn is.  Entries are their users' own.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

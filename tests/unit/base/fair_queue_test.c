@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#define ENTRIES 16
+#define ENTRIES 5001
 
 static struct fair_queue queue;
 static struct fair_entry entries[ENTRIES];
@@ -197,6 +197,24 @@ an_owner_without_a_place_gets_one(void **state)
     }
 }
 
+/* In a queue of many thousand nobody looks for its place for ever: some entries
+ * go before it whose turn comes later. */
+static void
+a_look_for_a_place_is_bounded(void **state)
+{
+    int before = 0;
+
+    (void)state;
+    for (int i = 0; i < ENTRIES - 1; i++) {
+        add("a");
+    }
+    add("b");
+    while (serve() == 'a') {
+        before++;
+    }
+    assert_int_equal(before, ENTRIES - 1 - 4096);
+}
+
 int
 main(void)
 {
@@ -208,6 +226,7 @@ main(void)
         cmocka_unit_test_setup(one_that_comes_back_is_the_first, setup),
         cmocka_unit_test_setup(one_that_is_served_before_its_turn, setup),
         cmocka_unit_test_setup(one_that_leaves_has_had_no_turn, setup),
+        cmocka_unit_test_setup(a_look_for_a_place_is_bounded, setup),
         cmocka_unit_test_setup(an_owner_without_a_place_gets_one, setup),
     };
 
