@@ -9,11 +9,12 @@ socket_help.py tells how they run against the reference server.
 
 import json
 import re
+import threading
 import time
 
 import pytest
 
-from socket_help import REFERENCE, upgraded, weir_only
+from socket_help import REFERENCE, Place, location, upgraded, weir_only
 
 FOUR = b"\x01\x02\x03\x04"
 PLACE = '{"_placeholder":true,"num":%d}'
@@ -492,3 +493,34 @@ def test_a_socket_that_left_is_not_recovered(echo):
     again.send("40" + json.dumps({"pid": told["pid"], "offset": auth[-1]}))
     assert json.loads(again.receive()[2:])["sid"] != told["sid"]
     again.close()
+
+
+@weir_only
+def test_a_body_of_many_packets_keeps_nobody_waiting(weir):
+    """It is taken in many turns: another client is answered between them all
+    the time."""
+    server = Place(weir(locations=location(
+        more='client_max_body_size = "8M";', max_payload=8_000_000)).http)
+    hog, other = server.polling(), server.websocket()
+    hog.send("40")
+    other.opened()
+    other.send("40")
+    other.receive_data()
+    packets = ['42["nobody-hears"]'] * (6_000_000 // 20)
+    times, done = [], threading.Event()
+
+    def post():
+        hog.send(*packets)
+        done.set()
+
+    began = time.monotonic()
+    thread = threading.Thread(target=post, daemon=True)
+    thread.start()
+    while not done.is_set():
+        asked = time.monotonic()
+        other.send('42["message",1]')
+        while other.receive_data() != '42["message-back",1]':
+            pass
+        times.append(time.monotonic() - asked)
+    thread.join()
+    assert max(times) < (time.monotonic() - began) / 3, (max(times), len(times))

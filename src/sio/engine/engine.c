@@ -44,6 +44,8 @@ engine_new(struct loop *l, struct ws_host *ws, const char *id_prefix,
     e->buckets = mem_zero(e->bucket_count * sizeof(struct session *));
     list_init(&e->sessions);
     list_init(&e->fresh);
+    list_init(&e->postings);
+    timer_init(&e->post_timer, posting_go_on);
     e->ping = fixed_frame("2");
     e->probe_answer = fixed_frame("3probe");
     assert(e->ping != NULL && e->probe_answer != NULL);
@@ -63,6 +65,7 @@ engine_free(struct engine **e, enum session_end why)
         return;
     }
     engine_end_all(*e, NULL, why);
+    timer_stop((*e)->loop, &(*e)->post_timer);
     LIST_EACH (link, &(*e)->sessions) {
         struct session *s = session_at(link);
 

@@ -168,7 +168,7 @@ struct engine_request {
     struct str method; /* GET, POST, others are refused */
     struct engine_query query;
     struct str content_type; /* of a POST */
-    struct str body;         /* borrowed until the call returns */
+    struct str body;         /* borrowed until the answer, or its end */
     struct engine_client client;
     const struct engine_settings *settings;
     const struct engine_protocol *protocol;

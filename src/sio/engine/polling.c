@@ -1,21 +1,17 @@
 /*
  * The transport of requests: a GET takes what waits for the client, or waits
- * for it; a POST brings what the client says.
- *
- * A POST is whole when it comes here and is answered at once, so two of one
- * session never overlap.
+ * for it; a POST brings what the client says (posting.c).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <string.h>
 
-#include "base/utf8.h"
 #include "sio/engine/session_impl.h"
 
 #define TEXT "text/plain; charset=UTF-8"
 
-static void
-refuse(struct engine_exchange *x, enum engine_error e)
+void
+polling_refuse(struct engine_exchange *x, enum engine_error e)
 {
     x->answer(x, engine_error_status(e), "application/json",
               engine_error_body(e));
@@ -115,7 +111,7 @@ answer_joined(struct session *s, uint32_t n, size_t bytes, struct str last)
 
     buf_init(&body, bytes + last.len + 1);
     if (join(&s->state->queue, n, last, &body) == -1) {
-        refuse(x, ENGINE_FULL);
+        polling_refuse(x, ENGINE_FULL);
         session_end_later(s, SESSION_TRANSPORT_LOST);
         return;
     }
@@ -175,7 +171,7 @@ engine_poll_gone(struct engine *e, struct engine_exchange *x)
     struct session *s = x->session;
 
     (void)e;
-    if (s == NULL) {
+    if (s == NULL || posting_gone(s, x)) {
         return;
     }
     take_get(s);
@@ -199,7 +195,7 @@ open_session(struct engine *e, const struct engine_request *r,
     struct session *s = why == ENGINE_OK ? session_new(e, r, false) : NULL;
 
     if (s == NULL) {
-        refuse(x, why == ENGINE_OK ? ENGINE_FULL : why);
+        polling_refuse(x, why == ENGINE_OK ? ENGINE_FULL : why);
         return;
     }
     x->opened = true;
@@ -216,7 +212,7 @@ get(struct session *s, struct engine_exchange *x)
     engine_used(s);
     if (st->get != NULL) {
         session_end(s, SESSION_PARSE_ERROR); /* the other one is told */
-        refuse(x, ENGINE_BAD_REQUEST);
+        polling_refuse(x, ENGINE_BAD_REQUEST);
         return;
     }
     hold(s, x);
@@ -236,49 +232,20 @@ is_binary(struct str content_type)
     return str_eq_nocase(type, STR("application/octet-stream"));
 }
 
-/* False: a packet is none, or out of place. */
-static bool
-take_payload(struct session *s, struct str payload)
-{
-    bool more = utf8_valid(payload);
-    struct str text;
-
-    if (!more) {
-        return false;
-    }
-    while (more && s->state->stage == SESSION_OPEN) {
-        more = packet_cut(&payload, &text);
-        session_count(s, METRIC_IN, text.len);
-        if (!session_take(s, text)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void
 post(struct session *s, const struct engine_request *r,
      struct engine_exchange *x)
 {
-    struct session_state *st = s->state;
-
     if (is_binary(r->content_type)) {
         session_end(s, SESSION_PARSE_ERROR);
-        refuse(x, ENGINE_BAD_REQUEST);
+        polling_refuse(x, ENGINE_BAD_REQUEST);
         return;
     }
     if (r->body.len > r->settings->max_payload) {
         x->answer(x, 413, "text/plain", STR("the payload is too large\n"));
         return;
     }
-    if (!take_payload(s, r->body)) {
-        session_end(s, SESSION_PARSE_ERROR);
-    }
-    if (st->stage != SESSION_OPEN && st->why == SESSION_PARSE_ERROR) {
-        refuse(x, ENGINE_BAD_REQUEST);
-        return;
-    }
-    x->answer(x, 200, "text/html", STR("ok"));
+    posting_take(s, r->body, x);
 }
 
 /* The session that r is for.  Clients may send the end of an upgrade and poll
@@ -301,16 +268,16 @@ ask(struct engine *e, const struct engine_request *r, struct engine_exchange *x)
     struct session *s = find(e, r);
 
     if (s == NULL || s->state->stage == SESSION_ENDING) {
-        refuse(x, ENGINE_SESSION_UNKNOWN);
+        polling_refuse(x, ENGINE_SESSION_UNKNOWN);
     } else if (s->state->websocket ||
                !str_eq(r->query.transport, STR("polling"))) {
-        refuse(x, ENGINE_BAD_REQUEST);
+        polling_refuse(x, ENGINE_BAD_REQUEST);
     } else if (str_eq(r->method, STR("GET"))) {
         get(s, x);
     } else if (str_eq(r->method, STR("POST"))) {
         post(s, r, x);
     } else {
-        refuse(x, ENGINE_BAD_REQUEST);
+        polling_refuse(x, ENGINE_BAD_REQUEST);
     }
 }
 
@@ -327,7 +294,7 @@ engine_poll(struct engine *e, const struct engine_request *r,
         err = ENGINE_TRANSPORT_UNKNOWN;
     }
     if (err != ENGINE_OK) {
-        refuse(x, err);
+        polling_refuse(x, err);
     } else if (r->query.sid.len == 0) {
         open_session(e, r, x);
     } else {

@@ -223,6 +223,7 @@ session_new(struct engine *e, const struct engine_request *r, bool websocket)
     timer_init(&st->timer, on_due);
     later_init(&st->later, on_later);
     list_init(&st->fresh);
+    list_init(&st->posting);
     queue_init(&st->queue,
                websocket ? websocket_form(&r->query) : PACKET_PAYLOAD);
     engine_draw_id(e, s->id);
@@ -533,6 +534,7 @@ session_end(struct session *s, enum session_end why)
     if (s->protocol->on_close != NULL) {
         s->protocol->on_close(s, why);
     }
+    posting_end(s);
     if (!session_is_graceful(why)) {
         queue_clear(&st->queue);
     }

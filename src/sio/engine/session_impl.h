@@ -35,10 +35,12 @@ struct engine {
     uint8_t key[16];          /* of the table's hash, random */
     struct session **buckets; /* owned; by id; a power of two */
     size_t bucket_count;
-    size_t count;         /* in the table */
-    size_t open;          /* of them SESSION_OPEN */
-    struct list sessions; /* all, in the order of their numbers */
-    struct list fresh;    /* of them, those that the client has not used yet */
+    size_t count;            /* in the table */
+    size_t open;             /* of them SESSION_OPEN */
+    struct list sessions;    /* all, in the order of their numbers */
+    struct list postings;    /* of them, those whose POST goes on */
+    struct timer post_timer; /* of the first one */
+    struct list fresh; /* of them, those that the client has not used yet */
     uint64_t last_number;
     struct ws_frame *ping, *probe_answer; /* held */
 };
@@ -61,16 +63,19 @@ struct upgrade {
 
 struct session_state {
     struct engine *engine;
-    struct session *next;        /* in its bucket */
-    struct list link;            /* of the engine's sessions */
-    struct list fresh;           /* in the engine's */
-    struct timer timer;          /* the only one: see session_set_timer() */
-    struct later later;          /* to flush, to end, to be freed */
-    struct queue queue;          /* what waits */
-    size_t noted;                /* bytes of it in the metric */
-    struct ws *ws;               /* NULL: polling, or not adopted yet */
-    struct upgrade *upgrade;     /* owned; NULL: none goes on */
-    struct engine_exchange *get; /* a poll that waits; NULL: none */
+    struct session *next;         /* in its bucket */
+    struct list link;             /* of the engine's sessions */
+    struct list fresh;            /* in the engine's */
+    struct timer timer;           /* the only one: see session_set_timer() */
+    struct later later;           /* to flush, to end, to be freed */
+    struct queue queue;           /* what waits */
+    size_t noted;                 /* bytes of it in the metric */
+    struct ws *ws;                /* NULL: polling, or not adopted yet */
+    struct upgrade *upgrade;      /* owned; NULL: none goes on */
+    struct engine_exchange *get;  /* a poll that waits; NULL: none */
+    struct engine_exchange *post; /* a POST that goes on; NULL: none */
+    struct str rest;              /* of its body */
+    struct list posting;          /* in the engine's */
     /* As its client was told: a reload does not change them. */
     int64_t ping_interval, ping_timeout;
     int64_t due; /* OPEN: next ping, or its answer's end;
@@ -78,6 +83,7 @@ struct session_state {
     enum session_stage stage;
     enum session_end why; /* from ENDING on */
     bool awaits_pong;
+    bool takes_post;  /* packets of `post` are taken now */
     bool awaits_room; /* on_room is owed */
     bool websocket;   /* its transport; ws follows when it is adopted */
 };
@@ -154,6 +160,20 @@ void polling_flush(struct session *s);
 void polling_finish(struct session *s);
 /* Answers the poll that waits with that packet. */
 void polling_release(struct session *s, struct str packet);
+
+/* Answers with an error. */
+void polling_refuse(struct engine_exchange *x, enum engine_error e);
+
+/* ---- posting.c ---- */
+
+/* Takes the packets of a POST, now or with turns to come, and answers x. */
+void posting_take(struct session *s, struct str payload,
+                  struct engine_exchange *x);
+void posting_go_on(struct timer *timer); /* the engine's */
+/* The client of x has gone, and so s ends; false: x is no POST that goes on. */
+bool posting_gone(struct session *s, const struct engine_exchange *x);
+/* s has ended, or all is taken: a POST that goes on is answered. */
+void posting_end(struct session *s);
 
 /* ---- websocket.c ---- */
 
