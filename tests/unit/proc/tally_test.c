@@ -208,6 +208,35 @@ test_many_holders(void **state)
     }
 }
 
+/* Each part counts by itself, and the pool counts all of them. */
+static void
+test_parts(void **state)
+{
+    struct tally_holder a = holder(1), b = holder(2);
+
+    (void)state;
+    tally_enter_part(node, 7, &a);
+    tally_enter_part(node, 7, &b);
+    slot_set_self(second);
+    tally_enter_part(node, 7, &a);
+    tally_enter_part(node, 8, &a);
+    assert_int_equal(tally_part_of(node, 7, &a), 2);
+    assert_int_equal(tally_part_of(node, 8, &a), 1);
+    assert_int_equal(tally_part_used(node, 7), 3);
+    assert_int_equal(tally_part_used(node, 8), 1);
+    is(node, 1, 3, 4);
+    tally_leave_part(node, 7, &a);
+    assert_int_equal(tally_part_of(node, 7, &a), 1);
+    assert_int_equal(tally_part_used(node, 7), 2);
+    is(node, 1, 2, 3);
+    slot_bury(second); /* what a killed worker had open is open no more */
+    tally_sweep(second);
+    slot_set_self(first);
+    assert_int_equal(tally_part_used(node, 7), 2);
+    assert_int_equal(tally_part_used(node, 8), 0);
+    is(node, 1, 1, 2);
+}
+
 /* As in a test that registers none. */
 static void
 test_a_pool_that_is_not_registered(void **state)
@@ -243,7 +272,7 @@ main(void)
         TEST(test_nobodys),        TEST(test_the_dead_hold_nothing),
         TEST(test_the_largest),    TEST(test_the_view),
         TEST(test_many_holders),   TEST(test_a_pool_that_is_not_registered),
-        TEST(test_too_many_pools),
+        TEST(test_too_many_pools), TEST(test_parts),
 #undef TEST
     };
 
