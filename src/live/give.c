@@ -225,6 +225,17 @@ session_give(void *arg, const struct tally_holder *h, bool in_use)
 
 /* ---- choosing a stream ---- */
 
+/* An open one.  Records that are free are not touched: their memory is the
+ * system's. */
+static bool
+may_give(struct stream *s, const struct tally_holder *h)
+{
+    struct tally_holder holder = holder_read(s->holder);
+
+    return share_eq(&holder, h) && atomic_load(&s->writer) == 0 &&
+           !stream_hold_is_over(s);
+}
+
 bool
 stream_on_hold_gives(void *arg, const struct tally_holder *h, bool in_use)
 {
@@ -233,11 +244,9 @@ stream_on_hold_gives(void *arg, const struct tally_holder *h, bool in_use)
     (void)arg;
     for (uint32_t i = 0; i < count && i < STREAMS_LOOKED; i++) {
         struct stream *s = &arena.streams[give.stream];
-        struct tally_holder holder = holder_read(s->holder);
 
         give.stream = give.stream + 1 < count ? give.stream + 1 : 0;
-        if (share_eq(&holder, h) && stream_is_open(s) &&
-            atomic_load(&s->writer) == 0 && !stream_hold_is_over(s) &&
+        if (stream_is_open(s) && may_give(s, h) &&
             (in_use || !stream_is_owed(s))) {
             stream_give(s);
             return true;

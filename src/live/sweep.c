@@ -266,6 +266,16 @@ is_claimed_by_nobody(uint64_t key)
            (slot == 0 || !slot_owner_alive(slot_owner_of(slot)));
 }
 
+/* Its client holds one less of live.max_streams. */
+static void
+set_free(uint32_t n)
+{
+    struct tally_holder holder = holder_read(arena.streams[n].holder);
+
+    names_release(n);
+    tally_leave_nobody(&live_pools[LIVE_POOL_STREAMS], &holder);
+}
+
 /* Ends what is over, frees what everybody has seen the end of.  Returns ms
  * until it is worth another look. */
 static int64_t
@@ -277,7 +287,6 @@ housekeep(void)
     for (uint32_t i = 0; i < arena.stream_count; i++) {
         struct stream *s = &arena.streams[i];
         uint64_t key = atomic_load(&arena.keys[i]);
-        struct tally_holder holder = holder_read(s->holder);
         int64_t left = -1;
 
         if (key_state(key) == STREAM_OPEN) {
@@ -285,8 +294,7 @@ housekeep(void)
         } else if (key_state(key) == STREAM_ENDED) {
             left = LOOK_AGAIN_MS;
             if (is_seen(s, oldest)) {
-                names_release(i);
-                tally_leave_nobody(&live_pools[LIVE_POOL_STREAMS], &holder);
+                set_free(i);
                 left = -1;
             }
         } else if (is_claimed_by_nobody(key)) {

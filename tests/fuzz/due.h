@@ -21,50 +21,50 @@ struct dues {
 };
 
 static inline void
-due_add(struct dues *l, unsigned number, uint64_t key)
+due_add(struct dues *all, unsigned number, uint64_t key)
 {
     struct due *d = calloc(1, sizeof(*d));
 
     require(d != NULL);
     d->number = number;
     d->key = key;
-    *(l->last == NULL ? &l->first : &l->last->next) = d;
-    l->last = d;
+    *(all->last == NULL ? &all->first : &all->last->next) = d;
+    all->last = d;
 }
 
 /* It is the first. */
 static inline void
-due_take(struct dues *l, int64_t number)
+due_take(struct dues *all, int64_t number)
 {
-    struct due *d = l->first;
+    struct due *d = all->first;
 
     require(d != NULL && number == d->number);
-    l->first = d->next;
-    l->last = d->next == NULL ? NULL : l->last;
+    all->first = d->next;
+    all->last = d->next == NULL ? NULL : all->last;
     free(d);
 }
 
 static inline void
-due_forget_last(struct dues *l)
+due_forget_last(struct dues *all)
 {
     struct due *before = NULL;
 
-    for (struct due *d = l->first; d != l->last; d = d->next) {
+    for (struct due *d = all->first; d != all->last; d = d->next) {
         before = d;
     }
-    free(l->last);
-    *(before == NULL ? &l->first : &before->next) = NULL;
-    l->last = before;
+    free(all->last);
+    *(before == NULL ? &all->first : &before->next) = NULL;
+    all->last = before;
 }
 
 /* All of that key; whether there were any. */
 static inline bool
-due_forget_key(struct dues *l, uint64_t key)
+due_forget_key(struct dues *all, uint64_t key)
 {
     bool any = false;
 
-    l->last = NULL;
-    for (struct due **at = &l->first; *at != NULL;) {
+    all->last = NULL;
+    for (struct due **at = &all->first; *at != NULL;) {
         struct due *d = *at;
 
         if (d->key == key) {
@@ -72,7 +72,7 @@ due_forget_key(struct dues *l, uint64_t key)
             free(d);
             any = true;
         } else {
-            l->last = d;
+            all->last = d;
             at = &d->next;
         }
     }
@@ -80,10 +80,10 @@ due_forget_key(struct dues *l, uint64_t key)
 }
 
 static inline void
-due_forget_all(struct dues *l)
+due_forget_all(struct dues *all)
 {
-    while (l->first != NULL) {
-        due_take(l, l->first->number);
+    while (all->first != NULL) {
+        due_take(all, all->first->number);
     }
 }
 

@@ -26,7 +26,7 @@ TABLES = {
     "show proc": "slot pid name gen state uptime_s conns pumps accepted "
                  "rss_kb failures starts_in_ms",
     "show listeners": "proto address sockets queued backlog state names",
-    "show limits": "name used limit",
+    "show limits": "name used limit largest holds",
     "show fd": "slot pid name open limit conns",
     "show memory": "slot pid name rss_kb private_kb file_kb shared_kb peak_kb "
                    "swap_kb threads",
