@@ -578,9 +578,10 @@ def test_other_sizes_on_the_same_connection_are_played(weir, browser,
         width = (320, 1280)[p.at]
         b.wait_player(f"{width} wide, playing", 20)
         assert b.picture(b.picture()["at"] + 3)
-        # mpegts.js would stall, or give up: the player asks anew.
+        # mpegts.js would stall, or give up: the player asks anew, on a slow
+        # machine perhaps more than once.
         wait_for(lambda n=turn: len(re.findall(
-            r"GET /live/test\.flv", w.access_log())) == n, 10)
+            r"GET /live/test\.flv", w.access_log())) >= n, 10)
     p.stop()
     assert not b.complaints()
 

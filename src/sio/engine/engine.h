@@ -18,7 +18,7 @@
  *   engine.c   the table of sessions
  *   query.c    what a request asks for, errors
  *   session.c  a session
- *   polling.c, websocket.c
+ *   polling.c, posting.c (what a POST brings), websocket.c
  *
  * Protocol: engine.io-protocol, revision 4.  Times are ms, sizes bytes.
  *
