@@ -32,9 +32,8 @@ census_create(size_t keys, uint32_t slots, struct errmsg *err)
 
     all.per_slot = pages * PAGE_SETS;
     all.slots = slots;
-    all.sets =
-        shared_create("weir-census", slots * all.per_slot * sizeof(struct set),
-                      SHARED_ALL, err);
+    all.sets = shared_create_array("weir-census", slots * all.per_slot,
+                                   sizeof(struct set), SHARED_ALL, err);
     return all.sets == NULL ? -1 : 0;
 }
 

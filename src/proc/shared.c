@@ -23,6 +23,7 @@ struct region {
     const char *name;
     void *memory;
     size_t size;
+    size_t beside; /* bytes of a guard */
     enum shared_writers writers;
     int fd; /* owned; -1 in a child */
 };
@@ -55,20 +56,24 @@ keep_secret(const struct region *r)
 #ifdef SHARED_GUARDS
 
 /* On both sides of a region, so that an index gone wild reaches nothing: 2^32
- * times 2 KB for what is large, 256 bytes for the rest.  The arena's segments
- * of 64 KB would want more than there are addresses. */
+ * times 2 KB for what is large, 256 bytes for the rest and for arrays of small
+ * elements.  The arena's segments of 64 KB would want more than there are
+ * addresses. */
 static size_t
-guard(size_t size)
+guard(size_t size, size_t element)
 {
-    return (size_t)(size >= (size_t)16 << 20 ? 8 : 1) << 40;
+    bool is_large = size >= (size_t)16 << 20 && element > 256;
+
+    return (size_t)(is_large ? 8 : 1) << 40;
 }
 
 #else
 
 static size_t
-guard(size_t size)
+guard(size_t size, size_t element)
 {
     (void)size;
+    (void)element;
     return 0;
 }
 
@@ -78,14 +83,13 @@ guard(size_t size)
 static void *
 map_between_guards(const struct region *r)
 {
-    size_t beside = guard(r->size);
-    uint8_t *all = mmap(NULL, r->size + 2 * beside, PROT_NONE,
+    uint8_t *all = mmap(NULL, r->size + 2 * r->beside, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (all == MAP_FAILED) {
         return all;
     }
-    return mmap(all + beside, r->size, PROT_READ | PROT_WRITE,
+    return mmap(all + r->beside, r->size, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, r->fd, 0);
 }
 
@@ -109,9 +113,7 @@ static void
 drop(struct region *r)
 {
     if (r->memory != NULL && r->memory != MAP_FAILED) {
-        size_t beside = guard(r->size);
-
-        munmap((uint8_t *)r->memory - beside, r->size + 2 * beside);
+        munmap((uint8_t *)r->memory - r->beside, r->size + 2 * r->beside);
     }
     if (r->fd != -1) {
         close(r->fd);
@@ -123,10 +125,19 @@ void *
 shared_create(const char *name, size_t size, enum shared_writers writers,
               struct errmsg *err)
 {
+    return shared_create_array(name, 1, size, writers, err);
+}
+
+void *
+shared_create_array(const char *name, size_t count, size_t element,
+                    enum shared_writers writers, struct errmsg *err)
+{
+    size_t size = count * element;
     struct region *r = mem_zero(sizeof(*r));
 
     r->name = name;
     r->size = size;
+    r->beside = guard(size, element);
     r->writers = writers;
     r->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (r->fd == -1 || map(r) == -1) {

@@ -28,6 +28,9 @@ enum shared_writers {
  * with err.  name must live on. */
 void *shared_create(const char *name, size_t size, enum shared_writers writers,
                     struct errmsg *err);
+/* The same for count elements. */
+void *shared_create_array(const char *name, size_t count, size_t element,
+                          enum shared_writers writers, struct errmsg *err);
 void shared_destroy(void *memory); /* NULL is fine */
 
 /* Master: gives back the pages from at on, which empties them.  False: they

@@ -67,9 +67,8 @@ tally_create(size_t keys, uint32_t slots, struct errmsg *err)
 
     all.per_slot = pages * PAGE_SETS;
     all.slots = slots;
-    all.sets = shared_create("weir-tally",
-                             slots * all.per_slot * sizeof(struct tally_set),
-                             SHARED_ALL, err);
+    all.sets = shared_create_array("weir-tally", slots * all.per_slot,
+                                   sizeof(struct tally_set), SHARED_ALL, err);
     all.areas =
         all.sets == NULL
             ? NULL

@@ -34,6 +34,9 @@ enum { IS_XML = 1, IS_PATCH = 2, HAS_OTHER_TYPE = 4 };
 
 static unsigned refused;
 
+/* In place of the module's, which would bring all of it. */
+struct metric articles_metrics[ARTICLES_METRIC_COUNT];
+
 /* In place of the module's, which answers. */
 enum http_result
 answer_refuse(struct http_request *r, enum articles_refused why, int status,
