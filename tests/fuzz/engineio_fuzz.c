@@ -12,7 +12,7 @@
  *
  * covers: src/sio/engine/session.c src/sio/engine/polling.c
  * covers: src/sio/engine/websocket.c src/sio/engine/queue.c
- * covers: src/sio/engine/engine.c src/sio/engine/posting.c
+ * covers: src/sio/engine/engine.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -7,7 +7,8 @@
  *
  * covers: src/sio/engine/packet.c
  * covers: src/sio/engine/session.c:session_take,take_base64,take_pong
- * covers: src/sio/engine/polling.c:take_payload,post,is_binary
+ * covers: src/sio/engine/polling.c:post,is_binary
+ * covers: src/sio/engine/posting.c:take_some,answer
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -51,6 +52,9 @@ judge(struct str packet)
 {
     char type = packet.len > 0 ? packet.ptr[0] : '\0';
 
+    if (!utf8_valid(packet)) {
+        return WRONG;
+    }
     if (type == '1') {
         return CLOSED;
     }
@@ -72,9 +76,6 @@ judge_all(struct str body)
     size_t begin = 0;
 
     due = heard = 0;
-    if (!utf8_valid(body)) {
-        return WRONG;
-    }
     for (size_t i = 0; i <= body.len && v == TAKEN; i++) {
         if (i == body.len || body.ptr[i] == '\x1e') {
             v = judge(str_of(body.ptr + begin, i - begin));

@@ -2,7 +2,8 @@
  * Fuzz target: XML.
  *
  * Whatever comes: it is a tree within its bounds, or refused with a reason;
- * what was read can be written, and is read again as the same.
+ * what was read can be written, and is read again as the same.  It is the same
+ * in pieces, wherever it is cut.
  *
  * covers: src/xml/read.c src/xml/scan.c
  *
@@ -57,6 +58,39 @@ compare(const struct xml_element *a, const struct xml_element *b)
     }
 }
 
+static const struct xml_element *
+read_in_pieces(struct pool *pool, struct str text, size_t step)
+{
+    struct xml_reader *r = xml_reader_new(pool);
+    struct errmsg err = { "" };
+    size_t at = 0, end = 0;
+
+    do {
+        end = end + step < text.len ? end + step : text.len;
+        at += xml_reader_feed(r, str_of(text.ptr + at, end - at),
+                              end == text.len);
+        if (at > end) {
+            abort();
+        }
+    } while (end < text.len);
+    return xml_reader_end(r, &err);
+}
+
+static void
+cut(struct pool *pool, const struct xml_element *whole, struct str text)
+{
+    for (size_t step = 1; step < 6; step += 2) {
+        const struct xml_element *e = read_in_pieces(pool, text, step);
+
+        if ((e == NULL) != (whole == NULL)) {
+            abort();
+        }
+        if (e != NULL) {
+            compare(e, whole);
+        }
+    }
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -67,6 +101,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (e == NULL && err.text[0] == 0) {
         abort();
     }
+    cut(pool, e, str_of(data, size));
     if (e != NULL) {
         const struct xml_element *again;
         struct xml_out o;

@@ -16,6 +16,7 @@
  * protocol may drop what it can tell again; else the session ends.
  *
  *   engine.c   the table of sessions
+ *   admit.c    shares of clients
  *   query.c    what a request asks for, errors
  *   session.c  a session
  *   polling.c, posting.c (what a POST brings), websocket.c

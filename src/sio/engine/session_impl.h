@@ -103,13 +103,6 @@ session_of(struct session_state *state)
 
 /* ---- engine.c ---- */
 
-/* Counts a session for the client of r, where it may have one.  ENGINE_OK:
- * engine_add() takes it over, or engine_give_up() gives it back. */
-enum engine_error engine_admit(struct engine *e,
-                               const struct engine_request *r);
-void engine_give_up(const struct engine_request *r);
-/* Its client has come again. */
-void engine_used(struct session *s);
 /* Writes a new id; it has room for ENGINE_ID + 1. */
 void engine_draw_id(const struct engine *e, char *id);
 /* Gives s its number and its places; engine_remove() takes it off the table. */
@@ -119,6 +112,16 @@ void engine_remove(struct engine *e, struct session *s);
  * user.  NULL: there is none. */
 struct session *engine_find_asked(const struct engine *e,
                                   const struct engine_request *r);
+
+/* ---- admit.c ---- */
+
+/* Counts a session for the client of r, where it may have one.  ENGINE_OK:
+ * engine_add() takes it over, or engine_give_up() gives it back. */
+enum engine_error engine_admit(struct engine *e,
+                               const struct engine_request *r);
+void engine_give_up(const struct engine_request *r);
+/* Its client has come again. */
+void engine_used(struct session *s);
 
 /* ---- session.c ---- */
 
