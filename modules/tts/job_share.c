@@ -12,7 +12,6 @@
 #include "job.h"
 
 #include "base/mem.h"
-#include "net/metrics.h"
 #include "net/share.h"
 #include "reply.h"
 
@@ -145,8 +144,7 @@ another_gives(struct job *j)
         }
         if (may_give(o)) {
             give_way(o);
-            metric_add(&net_metrics[NET_POOL_GAVE],
-                       tts_pools[TTS_POOL_QUEUE].number, 1);
+            share_gave(&tts_pools[TTS_POOL_QUEUE]);
             return true;
         }
     }

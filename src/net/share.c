@@ -259,6 +259,12 @@ refuse(const struct share_want *w, enum share_answer why)
     return why;
 }
 
+void
+share_gave(const struct tally_pool *p)
+{
+    metric_add(&net_metrics[NET_POOL_GAVE], p->number, 1);
+}
+
 /* ---- judging ---- */
 
 static bool
@@ -268,7 +274,7 @@ gives(const struct share_want *w, const struct tally_holder *h, bool in_use)
         !w->give(w->arg, h, in_use)) {
         return false;
     }
-    metric_add(&net_metrics[NET_POOL_GAVE], w->pool->number, 1);
+    share_gave(w->pool);
     return true;
 }
 

@@ -78,6 +78,8 @@ enum share_answer share_claim(const struct share_want *w);
 bool share_is_over(const struct share_want *w);
 /* Counts and tells a refusal without a claim as others are. */
 void share_refused(const struct share_want *w, enum share_answer why);
+/* Counts a thing that its owner has ended for others, without a claim. */
+void share_gave(const struct tally_pool *p);
 /* Seconds until one that was refused may ask again (Retry-After). */
 #define SHARE_RETRY_S 1
 

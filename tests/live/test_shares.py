@@ -14,16 +14,16 @@ import pytest
 from control_client import Control
 from enhanced_publisher import Clips, EnhancedPublisher, Track
 from feed import Feed
-from http_client import Http, get
+from http_client import Http
 from patience import busy
 from rtmp_client import Closed, Refused, Rtmp
+from share_help import HOG, NOBODY_EXEMPT, gave, refusals, row
 from socket_help import Place, location
 from weir import wait_for
 
-EXEMPT = 'limits = { exempt = "deny all"; };'
 CONTROL = 'control = { socket = "run/control.sock"; };'
 HLS = '{ path = "/hls"; module = "hls"; },'
-HOG, FRIEND = "127.0.0.2", "127.0.0.3"
+FRIEND = "127.0.0.3"
 TARGET = "/hls/live/room.m3u8"
 ROUNDS = 20  # in which others come, while the hog is at it
 BROKEN = (OSError, EOFError, AssertionError, Closed, Refused)
@@ -32,12 +32,6 @@ BROKEN = (OSError, EOFError, AssertionError, Closed, Refused)
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory):
     return Clips(tmp_path_factory.mktemp("clips"))
-
-
-def rows(w):
-    """What `show limits` tells, by name."""
-    with Control(w) as c:
-        return {r["name"]: r for r in c.json("show limits")}
 
 
 def rtmp(w, source):
@@ -111,34 +105,17 @@ def comes_and_goes(w, source="127.0.0.1", name="other"):
 
 
 def is_bounded(w, pool, size, most):
-    row = rows(w)[pool]
-    assert row["limit"] == size
-    assert row["used"] <= size
-    assert row["largest"] == HOG and row["holds"] <= most, row
-
-
-def metric(w, name, labels):
-    """0 where it is not told."""
-    text = get(w.http, "/metrics").body.decode()
-    found = re.search(rf"^{name}{{{labels}}} (\d+)$", text, re.M)
-    return int(found[1]) if found else 0
-
-
-def refused(w, pool):
-    """How often, for its share."""
-    return metric(w, "weir_pool_refused_total",
-                  f'pool="{pool}",reason="share"')
-
-
-def gave(w, pool):
-    return metric(w, "weir_pool_gave_total", f'pool="{pool}"')
+    told = row(w, pool)
+    assert told["limit"] == size
+    assert told["used"] <= size
+    assert told["largest"] == HOG and told["holds"] <= most, told
 
 
 # ---- sessions ----
 
 def test_viewers_of_one_address(weir, clips):
     """It draws a viewer with each request, on eight connections."""
-    w = weir(workers=2, locations=HLS, top=EXEMPT + CONTROL,
+    w = weir(workers=2, locations=HLS, top=NOBODY_EXEMPT + CONTROL,
              live="max_sessions = 256;")
     p = publish(w, clips)
     wait_for(lambda: watches(w), 20, "a playlist")
@@ -154,7 +131,7 @@ def test_viewers_of_one_address(weir, clips):
             b"your address has its share of live.max_sessions" in a.body
 
     with Hogs(8, draw):
-        wait_for(lambda: rows(w)["live.max_sessions"]["holds"] >= 128, 20,
+        wait_for(lambda: row(w, "live.max_sessions")["holds"] >= 128, 20,
                  "the hog's share")
         for n in range(ROUNDS):
             assert watches(w)
@@ -162,9 +139,9 @@ def test_viewers_of_one_address(weir, clips):
         is_bounded(w, "live.max_sessions", 256, 256 * 5 // 8 + 8)
         wait_for(is_refused, 20, "a refusal")
     p.c.sock.close()
-    wait_for(lambda: rows(w)["live.max_sessions"]["used"] == 0, 60,
+    wait_for(lambda: row(w, "live.max_sessions")["used"] == 0, 60,
              "the places back")
-    assert refused(w, "live.max_sessions") > 0
+    assert refusals(w, "live.max_sessions") > 0
     w.wait_log("live.max_sessions: 127.0.0.2 is refused, it has its share")
 
 
@@ -188,7 +165,7 @@ def fill(w, source, names,
 
 def test_players_that_wait_for_names(weir):
     """Of streams that nobody publishes: its oldest goes for its newest."""
-    w = weir(workers=2, top=EXEMPT + CONTROL, live="max_sessions = 64;")
+    w = weir(workers=2, top=NOBODY_EXEMPT + CONTROL, live="max_sessions = 64;")
     waiting, _ = fill(w, HOG, [f"nobody{n}" for n in range(128)])
     assert gave(w, "live.max_sessions") > 60
     is_bounded(w, "live.max_sessions", 64, 64 * 5 // 8 + 1)
@@ -196,20 +173,20 @@ def test_players_that_wait_for_names(weir):
         comes_and_goes(w, name=f"room{n}")
     for c in waiting:
         c.sock.close()
-    wait_for(lambda: rows(w)["live.max_sessions"]["used"] == 0, 20,
+    wait_for(lambda: row(w, "live.max_sessions")["used"] == 0, 20,
              "the places back")
 
 
 def test_players_in_use(weir):
     """The newest is refused."""
-    w = weir(workers=2, top=EXEMPT + CONTROL, live="max_sessions = 64;")
+    w = weir(workers=2, top=NOBODY_EXEMPT + CONTROL, live="max_sessions = 64;")
     p = rtmp(w, "127.0.0.1")
     p.publish("room")
     players, failed = fill(w, HOG, ["room"] * 32)
     assert failed == 0
     assert fill(w, HOG, ["room"] * 8)[1] == 8
     is_bounded(w, "live.max_sessions", 64, 32)
-    assert refused(w, "live.max_sessions") == 8
+    assert refusals(w, "live.max_sessions") == 8
     for n in range(ROUNDS):
         comes_and_goes(w, name=f"room{n}")
     for c in players + [p]:
@@ -219,13 +196,13 @@ def test_players_in_use(weir):
 def test_the_largest_gives_when_all_is_full(weir):
     """Two addresses hold all, in one process and in another: a third one has
     room, and those that go wait for names that nobody publishes."""
-    w = weir(workers=2, top=EXEMPT + CONTROL, live="max_sessions = 64;")
+    w = weir(workers=2, top=NOBODY_EXEMPT + CONTROL, live="max_sessions = 64;")
     both = []
     for source in (HOG, FRIEND):
         # Full, too, where those that give way are slow to go.
         both += fill(w, source, [f"{source}x{n}" for n in range(48)],
                      why="live.max_sessions")[0]
-    assert rows(w)["live.max_sessions"]["used"] >= 60
+    assert row(w, "live.max_sessions")["used"] >= 60
     p = rtmp(w, "127.0.0.1")
     p.publish("room")
     players = []
@@ -233,9 +210,9 @@ def test_the_largest_gives_when_all_is_full(weir):
         c = rtmp(w, "127.0.0.1")
         wait_for(lambda c=c: plays(c, "room"), 5, "a place")
         players.append(c)
-        assert rows(w)["live.max_sessions"]["used"] <= 64
+        assert row(w, "live.max_sessions")["used"] <= 64
     assert gave(w, "live.max_sessions") >= ROUNDS // 2 - 4
-    assert rows(w)["live.max_sessions"]["largest"] != "127.0.0.1"
+    assert row(w, "live.max_sessions")["largest"] != "127.0.0.1"
     for c in both + players + [p]:
         c.sock.close()
 
@@ -251,7 +228,8 @@ def plays(c, name):
 
 def test_one_address_on_a_node_that_is_half_empty(weir):
     """A school is one address: all of it may play."""
-    w = weir(workers=2, top=EXEMPT + CONTROL, live="max_sessions = 128;")
+    w = weir(workers=2, top=NOBODY_EXEMPT + CONTROL,
+             live="max_sessions = 128;")
     others = [rtmp(w, f"127.0.1.{n}") for n in range(1, 9)]
     for c in others:
         for k in range(7):
@@ -260,7 +238,7 @@ def test_one_address_on_a_node_that_is_half_empty(weir):
     for c in school:
         for k in range(7):
             c.play(f"b{k}")
-    assert rows(w)["live.max_sessions"]["used"] == 112
+    assert row(w, "live.max_sessions")["used"] == 112
     for c in others + school:
         c.sock.close()
 
@@ -272,8 +250,8 @@ def test_the_exempt_are_not_bound(weir):
     for c in both:
         for k in range(8):
             c.play(f"nobody{k}")
-    row = rows(w)["live.max_sessions"]
-    assert row["used"] == 16 and row["largest"] == "exempt"
+    told = row(w, "live.max_sessions")
+    assert told["used"] == 16 and told["largest"] == "exempt"
     for c in both:
         c.sock.close()
 
@@ -282,7 +260,7 @@ def test_the_exempt_are_not_bound(weir):
 
 def test_streams_of_one_address(weir):
     """It publishes name after name, and leaves each on hold."""
-    w = weir(workers=2, top=EXEMPT + CONTROL, live="max_streams = 64;")
+    w = weir(workers=2, top=NOBODY_EXEMPT + CONTROL, live="max_streams = 64;")
     names = iter(range(1000000))
 
     def make(stopping):
@@ -293,19 +271,19 @@ def test_streams_of_one_address(weir):
             c.command("deleteStream", None, c.msid)
 
     with Hogs(8, make):
-        wait_for(lambda: rows(w)["live.max_streams"]["holds"] >= 32, 20,
+        wait_for(lambda: row(w, "live.max_streams")["holds"] >= 32, 20,
                  "the hog's share")
         for n in range(ROUNDS):
             comes_and_goes(w, name=f"room{n}")
         is_bounded(w, "live.max_streams", 64, 64 * 5 // 8 + 8)
-    wait_for(lambda: rows(w)["live.max_streams"]["used"] == 0, 30,
+    wait_for(lambda: row(w, "live.max_streams")["used"] == 0, 30,
              "the places back")
 
 
 def test_live_streams_stay(weir):
     """The largest holder keeps what it publishes; what others hold of the
     rest, too."""
-    w = weir(workers=2, top=EXEMPT + CONTROL, live="max_streams = 16;")
+    w = weir(workers=2, top=NOBODY_EXEMPT + CONTROL, live="max_streams = 16;")
     publishers = [rtmp(w, HOG) for _ in range(2)]
     names = [f"hog{n}" for n in range(8)]
     for n, name in enumerate(names):
@@ -328,7 +306,7 @@ def test_live_streams_stay(weir):
 
 def test_sockets_of_one_address(weir):
     """Ten thousand handshakes on eight connections, and none is used."""
-    w = weir(locations=location(), top=EXEMPT + CONTROL +
+    w = weir(locations=location(), top=NOBODY_EXEMPT + CONTROL +
              "channel = { max_sessions = 64; };")
     opened = "/echo/socket.io/?EIO=4&transport=polling"
 
@@ -340,7 +318,7 @@ def test_sockets_of_one_address(weir):
 
     with Hogs(8, shake) as hogs:
         wait_for(lambda: hogs.done or
-                 rows(w)["channel.max_sessions"]["holds"] >= 32, 20,
+                 row(w, "channel.max_sessions")["holds"] >= 32, 20,
                  "the hog's share")
         for _ in range(ROUNDS):
             session = Place(w.http).polling()
@@ -353,7 +331,7 @@ def test_sockets_of_one_address(weir):
 
 def test_sockets_in_use(weir):
     """They stay; the newest of their address is refused."""
-    w = weir(locations=location(), top=EXEMPT + CONTROL +
+    w = weir(locations=location(), top=NOBODY_EXEMPT + CONTROL +
              "channel = { max_sessions = 16; };")
     hog = Place(w.http, HOG)
     used = [hog.polling() for _ in range(8)]

@@ -136,7 +136,8 @@ static const struct conf_key keys[] = {
     ROW(settings, worker_connections, CONF_INT, .min = 1,
         .max = SLOT_CONNECTIONS_MOST, .preset = "65536",
         .help = "Connections of one worker; at the limit it accepts no more "
-                "until one ends."),
+                "until one ends.  Beyond half of them, an address has half "
+                "at most."),
     ROW(settings, worker_rlimit_nofile, CONF_INT, .min = 0, .max = 10000000,
         .preset = "0",
         .help = "Open files of one process, at least what weir itself "
