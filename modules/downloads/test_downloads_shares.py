@@ -7,9 +7,9 @@ import os
 import select
 import signal
 
-from control_client import Control
 from downloads_help import downloads, media  # pylint: disable=W0611
-from http_client import Http, get
+from http_client import Http
+from share_help import counted, row
 from weir import descendants, title, wait_for
 
 __all__ = ["downloads", "media"]  # fixtures
@@ -17,19 +17,6 @@ __all__ = ["downloads", "media"]  # fixtures
 HOG, OTHER_HOG = "127.0.0.2", "127.0.0.3"
 NOBODY_EXEMPT = 'limits = { exempt = "deny all"; ' \
                 'incomplete_per_address = 0; };'
-
-
-def limits(d):
-    """What `show limits` tells, by name."""
-    with Control(d.weir) as c:
-        return {r["name"]: r for r in c.json("show limits")}
-
-
-def pool_metric(d, name, labels):
-    text = get(d.port, "/metrics").body.decode()
-    found = [line for line in text.splitlines()
-             if line.startswith(f"weir_pool_{name}{{{labels}}} ")]
-    return int(found[0].split()[1]) if found else 0
 
 
 class Asking(contextlib.ExitStack):
@@ -63,7 +50,7 @@ def refusal(c):
 
 
 def extractions(d):
-    return limits(d)["downloads.extractions"]
+    return row(d.weir, "downloads.extractions")
 
 
 def shared(downloads, settings):  # noqa: F811
@@ -96,7 +83,7 @@ def test_an_address_has_half_of_the_extractions(downloads, media):  # noqa: F811
         assert "its share" in refusal(last)
         row = extractions(d)
         assert (row["limit"], row["used"], row["largest"]) == (130, 65, HOG)
-        assert pool_metric(d, "refused_total",
+        assert counted(d.weir, "weir_pool_refused_total",
                            'pool="downloads.extractions",reason="share"') == 1
         d.weir.wait_log(rf"downloads\.extractions: {HOG} is refused")
         d.added(media.file("/other.mp4", 1000))
@@ -118,7 +105,7 @@ def test_two_addresses_leave_a_place_for_others(downloads, media):  # noqa: F811
         assert hog.answered() == hog.all[-1:]
         assert "its share" in refusal(hog.all[-1])
         assert third.answered() == second.answered() == []
-        assert pool_metric(d, "gave_total",
+        assert counted(d.weir, "weir_pool_gave_total",
                            'pool="downloads.extractions"') == 1
 
 
@@ -133,15 +120,15 @@ def test_orders_have_a_share(downloads, media):  # noqa: F811
         order = {"ids": [url], "where": "queue"}
         for _ in range(32):
             hog.post("delete", order)
-        wait_for(lambda: limits(d)["downloads.orders"]["holds"] == 32, 15,
+        wait_for(lambda: row(d.weir, "downloads.orders")["holds"] == 32, 15,
                  "all")
         assert "its share" in refusal(hog.post("delete", order))
-        assert pool_metric(d, "refused_total",
+        assert counted(d.weir, "weir_pool_refused_total",
                            'pool="downloads.orders",reason="share"') == 1
         c = other.post("start", {"ids": [url]})
-        wait_for(lambda: limits(d)["downloads.orders"]["used"] == 33, 15,
+        wait_for(lambda: row(d.weir, "downloads.orders")["used"] == 33, 15,
                  "another address")
         os.kill(keeper, signal.SIGCONT)
         assert c.answer().json()["status"] == "ok"
         assert {h.answer().status for h in hog.all[:32]} == {200}
-    assert limits(d)["downloads.orders"]["used"] == 0
+    assert row(d.weir, "downloads.orders")["used"] == 0

@@ -8,8 +8,9 @@ import struct
 
 import pytest
 
-from control_client import Control, ctl_json
-from http_client import Http, get
+from control_client import ctl_json
+from http_client import Http
+from share_help import counted, row
 from speech_help import LONG, SENTENCE, metric, say, speaking
 from weir import wait_for
 from wyoming_help import Wyoming
@@ -36,19 +37,6 @@ def shown(w):
 
 def wait_shown(w, **what):
     return wait_for(lambda: what.items() <= shown(w).items(), 10, what)
-
-
-def limits(w):
-    """What `show limits` tells, by name."""
-    with Control(w) as c:
-        return {r["name"]: r for r in c.json("show limits")}
-
-
-def pool_metric(w, name, labels):
-    text = get(w.http, "/metrics").body.decode()
-    found = [line for line in text.splitlines()
-             if line.startswith(f"weir_pool_{name}{{{labels}}} ")]
-    return int(found[0].split()[1]) if found else 0
 
 
 def leaves_at_once(s):
@@ -120,9 +108,9 @@ def test_long_texts_over_wyoming_keep_nobody_waiting(weir):
             c = all_of_them.enter_context(Wyoming(port, source=HOG))
             leaves_at_once(c.socket)
             c.send("synthesize", {"text": f"{n}. {ENDLESS}"})
-        wait_for(lambda: limits(w)["speech.queue"]["holds"] == 4, 10,
+        wait_for(lambda: row(w, "speech.queue")["holds"] == 4, 10,
                  "the hog's")
-        assert limits(w)["speech.queue"]["largest"] == HOG
+        assert row(w, "speech.queue")["largest"] == HOG
         assert say(w, "Hello.").status == 200
         with Wyoming(port) as c:
             c.send("synthesize", {"text": "Hello again."})
@@ -137,10 +125,10 @@ def test_an_address_has_half_of_the_queue(weir):
         hog.many(5)
         wait_shown(w, running=1, queue=4)
         assert "its share" in refusal(hog.ask(f"6. {ENDLESS}"))
-        row = limits(w)["speech.queue"]
-        assert (row["limit"], row["used"], row["largest"], row["holds"]) == \
+        told = row(w, "speech.queue")
+        assert (told["limit"], told["used"], told["largest"], told["holds"]) == \
             (10, 5, HOG, 5)
-        assert pool_metric(w, "refused_total",
+        assert counted(w, "weir_pool_refused_total",
                            'pool="speech.queue",reason="share"') == 1
         w.wait_log(rf"speech\.queue: {HOG} is refused")
         with Wyoming(w.port("tts"), source=HOG) as c:
@@ -148,7 +136,7 @@ def test_an_address_has_half_of_the_queue(weir):
             e = c.expect("error")
             assert e.data["code"] == "busy" and "its share" in e.data["text"]
         assert say(w, "Hello.").status == 200
-    wait_for(lambda: limits(w)["speech.queue"]["used"] == 0, 10, "an end")
+    wait_for(lambda: row(w, "speech.queue")["used"] == 0, 10, "an end")
 
 
 def test_a_full_queue_takes_others(weir):
@@ -163,7 +151,7 @@ def test_a_full_queue_takes_others(weir):
         third.ask(f"b. {ENDLESS}")
         assert "others go before" in refusal(hog.all[3])
         wait_shown(w, running=2, queue=3)
-        assert pool_metric(w, "gave_total", 'pool="speech.queue"') == 1
+        assert counted(w, "weir_pool_gave_total", 'pool="speech.queue"') == 1
         refusal(hog.ask(f"c. {ENDLESS}"))
         assert second.answered() == third.answered() == []
 
@@ -180,7 +168,7 @@ def test_two_addresses_leave_a_place_for_others(weir):
         third.ask("Hello.")
         assert "others go before" in refusal(hog.all[8])
         wait_shown(w, running=2, queue=15)
-        assert limits(w)["speech.queue"]["holds"] == 8
+        assert row(w, "speech.queue")["holds"] == 8
         assert third.answered() == []
 
 
@@ -198,18 +186,18 @@ def test_equal_requests_have_shares_too(weir):
     with Asking(w, HOG) as hog:
         for _ in range(513):
             hog.ask(ENDLESS)
-        wait_for(lambda: limits(w)["speech.followers"]["holds"] == 512, 10,
+        wait_for(lambda: row(w, "speech.followers")["holds"] == 512, 10,
                  "those that wait for the first")
         assert "its share" in refusal(hog.ask(ENDLESS))
-        assert pool_metric(w, "refused_total",
+        assert counted(w, "weir_pool_refused_total",
                            'pool="speech.followers",reason="share"') == 1
         assert say(w, "Hello.").status == 200
         hog.all[0].close()  # the next one takes its place
-        wait_for(lambda: limits(w)["speech.followers"]["used"] == 511, 10,
+        wait_for(lambda: row(w, "speech.followers")["used"] == 511, 10,
                  "a new first")
-        assert limits(w)["speech.queue"]["holds"] == 1
-    wait_for(lambda: limits(w)["speech.followers"]["used"] == 0 and
-             limits(w)["speech.queue"]["used"] == 0, 10, "their end")
+        assert row(w, "speech.queue")["holds"] == 1
+    wait_for(lambda: row(w, "speech.followers")["used"] == 0 and
+             row(w, "speech.queue")["used"] == 0, 10, "their end")
 
 
 def test_a_place_goes_on_for_another_address(weir):
@@ -218,12 +206,12 @@ def test_a_place_goes_on_for_another_address(weir):
         first = hog.ask(ENDLESS)
         wait_shown(w, running=1)
         second.ask(ENDLESS)
-        wait_for(lambda: limits(w)["speech.followers"]["used"] == 1, 10, "it")
+        wait_for(lambda: row(w, "speech.followers")["used"] == 1, 10, "it")
         first.close()
-        wait_for(lambda: limits(w)["speech.queue"]["largest"] == OTHER_HOG, 10,
+        wait_for(lambda: row(w, "speech.queue")["largest"] == OTHER_HOG, 10,
                  "the other")
-        assert limits(w)["speech.queue"]["used"] == 1
-        assert limits(w)["speech.followers"]["used"] == 0
+        assert row(w, "speech.queue")["used"] == 1
+        assert row(w, "speech.followers")["used"] == 0
         assert second.answered() == []
 
 
