@@ -529,3 +529,9 @@ cut_note_lost(struct cutter *c)
         c->lost = true;
     }
 }
+
+void
+cut_note_clock(struct cutter *c)
+{
+    c->differs |= c->begun;
+}

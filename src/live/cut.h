@@ -195,6 +195,9 @@ struct cut_frame {
     struct str payload;
 };
 void cut_note(struct cutter *c, const struct cut_frame *f);
+/* The publisher's clock was set anew: what follows begins with a
+ * discontinuity. */
+void cut_note_clock(struct cutter *c);
 /* A frame found no memory: frames are missing up to the next start. */
 void cut_note_lost(struct cutter *c);
 

@@ -137,7 +137,7 @@ struct metric live_metrics[] = {
     },
     [LIVE_CLOCK_MENDED] = {
         .name = "weir_live_clock_jumps_total",
-        .help = "Times a publisher's clock went back and was mended.",
+        .help = "Times a publisher's clock jumped and was mended.",
     },
     [LIVE_HEADERS_LOST] = {
         .name = "weir_live_headers_lost_total",

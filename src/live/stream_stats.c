@@ -110,12 +110,27 @@ note_key(struct measure *m, struct stream *s, uint32_t time)
     atomic_fetch_add_explicit(&s->key_frames, 1, memory_order_relaxed);
 }
 
+static void
+note_interval(struct measure *m, struct stream *s, uint32_t time)
+{
+    uint32_t delta = time - m->last;
+    uint32_t smooth = atomic_load(&s->video_interval);
+
+    if (m->has_last && delta > 0 && delta < 1000) {
+        smooth = smooth == 0 ? delta : (smooth * 7 + delta + 4) / 8;
+        atomic_store_explicit(&s->video_interval, smooth, memory_order_relaxed);
+    }
+    m->last = time;
+    m->has_last = true;
+}
+
 void
 measure_picture(struct measure *m, struct stream *s, unsigned flags,
                 uint32_t time)
 {
     uint32_t ms = time - m->from;
 
+    note_interval(m, s, time);
     if ((flags & MEDIA_END) != 0) {
         return;
     }

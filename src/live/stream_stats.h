@@ -12,7 +12,8 @@
 /* The writer's own: where it stands in a group of pictures, and in the time
  * over which pictures are counted. */
 struct measure {
-    bool has_key, counting;
+    bool has_key, has_last, counting;
+    uint32_t last;            /* timestamp of the last picture */
     uint32_t key_time, group; /* of the last key frame; pictures since */
     uint32_t from, pictures;
 };

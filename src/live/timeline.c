@@ -9,8 +9,22 @@
 #include "live/metrics.h"
 #include "live/stream.h"
 
-/* A publisher's clock that jumps back further than this was set anew. */
-#define CLOCK_BACK_MS 1000
+/* A timestamp is far from those before it when it lies further back than this,
+ * or further ahead than that beyond the time that went by. */
+#define BACK_MS 1000
+#define FAR_MS 500
+/* So many in a row that go on from each other are where the clock is now. */
+#define STRAYS_MOST 3
+/* A clock that jumped ahead by less is followed: media are missing. */
+#define AHEAD_MS 10000
+/* The clocks of sound and pictures that are further apart have nothing to do
+ * with each other. */
+#define APART_MS 10000
+/* Shifts of both that differ by less come from one jump. */
+#define SAME_JUMP_MS 500
+/* A way of so many bits is taken for one: of a negative difference, or a
+ * clock without extended timestamps. */
+#define WAY_24_BITS (INT32_C(1) << 24)
 
 /* Of the arrays of two. */
 static unsigned
@@ -58,8 +72,9 @@ join_clock(struct timeline *t, struct stream *s, const struct frame *f,
     gap = gap < 1 ? 1 : gap;
     t->offset = latest(s) + (uint32_t)gap - timestamp;
     for (unsigned i = 0; i < 2; i++) {
-        t->kinds[i].known = false;
-        t->kinds[i].behind = (atomic_load(&s->timed) & 1u << i) != 0;
+        t->kinds[i] = (struct timeline_kind){
+            .behind = (atomic_load(&s->timed) & 1u << i) != 0,
+        };
     }
 }
 
@@ -74,15 +89,222 @@ never_back(struct timeline_kind *k, uint32_t last, uint32_t time, bool leading)
     return behind ? last + 1 : time;
 }
 
-/* Data are placed by the clock of sound and pictures, but not before this
- * publisher's first frame (metadata often say 0). */
+/* Data are placed by the clock of pictures, or of sound where there are none,
+ * but not before this publisher's first frame (metadata often say 0). */
 static uint32_t
 place_data(const struct timeline *t, struct stream *s, uint32_t timestamp)
 {
-    uint32_t time = timestamp + t->offset;
+    uint32_t time = timestamp + t->offset + t->kinds[t->kinds[1].known].shift;
 
     return t->later && (!t->joined || is_later(t->first, time)) ? latest(s)
                                                                 : time;
+}
+
+/* ---- timestamps far from those before ---- */
+
+static int64_t
+since_last(const struct timeline_kind *k, const struct frame *f)
+{
+    int64_t elapsed = f->arrived_ms - k->arrived_ms;
+
+    return elapsed > 0 ? elapsed : 0;
+}
+
+/* A way from one timestamp to the next that nothing explains: not the time that
+ * went by, nor that all frames are so far apart. */
+static bool
+is_far(const struct timeline_kind *k, const struct frame *f, int32_t way)
+{
+    int64_t steps = 4 * (int64_t)k->way;
+
+    return way < -BACK_MS ||
+           way > (steps > FAR_MS ? steps : FAR_MS) + since_last(k, f);
+}
+
+/* From the frame before to one of which the timestamp does not tell it. */
+static uint32_t
+guessed_way(const struct timeline_kind *k, const struct frame *f)
+{
+    int64_t elapsed = since_last(k, f);
+
+    if (elapsed > FAR_MS || k->way == 0) {
+        return elapsed > 0 ? (uint32_t)elapsed : 1;
+    }
+    return k->way;
+}
+
+static bool
+is_same_jump(uint32_t a, uint32_t b)
+{
+    int32_t apart = (int32_t)(a - b);
+
+    return apart > -SAME_JUMP_MS && apart < SAME_JUMP_MS;
+}
+
+/* The clock is another one: the frame comes that way behind the last of its
+ * kind.  Where the other kind was moved by as much, or this one was before, by
+ * exactly as much.  False: it is the same clock, of which a piece is missing.
+ */
+static bool
+set_anew(struct timeline *t, const struct frame *f, uint32_t timestamp,
+         uint32_t way)
+{
+    struct timeline_kind *k = &t->kinds[kind_of(f)];
+    const struct timeline_kind *other = &t->kinds[1 - kind_of(f)];
+    int32_t jump = (int32_t)(timestamp + t->offset + k->shift - k->last);
+    uint32_t shift = k->last + way - timestamp - t->offset;
+
+    if (is_same_jump(shift, 0)) {
+        shift = 0;
+    } else if (other->known && is_same_jump(shift, other->shift)) {
+        shift = other->shift;
+    } else if (jump >= 0 && jump <= AHEAD_MS) {
+        return false;
+    }
+    k->shift = shift;
+    k->behind = true;
+    t->anew = true;
+    return true;
+}
+
+static void
+tell_jump(const struct stream *s, const struct frame *f, int32_t way)
+{
+    metric_add(&live_metrics[LIVE_CLOCK_MENDED], 0, 1);
+    log_limited(
+        LOG_INFO, "stream %.*s: publisher's clock of %s went %s %u ms, mended",
+        STR_ARGS(stream_name(s)), f->type == MEDIA_VIDEO ? "pictures" : "sound",
+        way < 0 ? "back" : "ahead", way < 0 ? -(uint32_t)way : (uint32_t)way);
+}
+
+/* The difference of two timestamps was taken for one without a sign, or their
+ * upper bits are missing. */
+static bool
+is_way_of_24_bits(int32_t way, uint32_t *shift)
+{
+    int64_t ahead = (int64_t)way - WAY_24_BITS;
+    int64_t back = (int64_t)way + WAY_24_BITS;
+
+    if (ahead > -BACK_MS && ahead < BACK_MS) {
+        *shift -= WAY_24_BITS;
+        return true;
+    }
+    if (back > -BACK_MS && back < BACK_MS) {
+        *shift += WAY_24_BITS;
+        return true;
+    }
+    return false;
+}
+
+/* A frame far from those before: its time.  One alone is placed by its
+ * neighbours; when several in a row go on from each other, that is where the
+ * clock is now. */
+static uint32_t
+place_far(struct timeline *t, struct stream *s, const struct frame *f,
+          uint32_t timestamp)
+{
+    struct timeline_kind *k = &t->kinds[kind_of(f)];
+    int32_t on = (int32_t)(timestamp - k->stray);
+    bool follows =
+        k->strays > 0 && on >= -BACK_MS && on <= AHEAD_MS + since_last(k, f);
+    uint32_t way = follows && on > 0 ? (uint32_t)on : guessed_way(k, f);
+    int32_t jump = (int32_t)(timestamp + t->offset + k->shift - k->last);
+
+    k->strays = follows ? k->strays + 1 : 1;
+    k->stray = timestamp;
+    if (is_way_of_24_bits(jump, &k->shift)) {
+        tell_jump(s, f, jump);
+        k->behind = true;
+        k->strays = 0;
+    } else if (k->strays < STRAYS_MOST) {
+        return k->last + way;
+    } else {
+        k->strays = 0;
+        k->way = way;
+        if (set_anew(t, f, timestamp, way)) {
+            tell_jump(s, f, jump);
+        }
+    }
+    return timestamp + t->offset + k->shift;
+}
+
+/* The first frame of its kind.  When it is nowhere near the other one, it
+ * begins where that is; and never before a codec header that came. */
+static void
+join_other(struct timeline *t, struct stream *s, const struct frame *f,
+           uint32_t timestamp)
+{
+    struct timeline_kind *k = &t->kinds[kind_of(f)];
+    const struct timeline_kind *other = &t->kinds[1 - kind_of(f)];
+    bool came = (atomic_load(&s->timed) & 1u << kind_of(f)) != 0;
+    uint32_t last = atomic_load(&s->last_times[kind_of(f)]);
+    int32_t apart;
+
+    k->shift = other->shift;
+    apart = (int32_t)(timestamp + t->offset + k->shift - other->last);
+    if (other->known && (apart < -APART_MS || apart > APART_MS)) {
+        tell_jump(s, f, apart);
+        k->shift -= (uint32_t)apart;
+    }
+    apart = (int32_t)(timestamp + t->offset + k->shift - last);
+    if (came && apart < -BACK_MS) {
+        k->shift -= (uint32_t)apart;
+    }
+    k->last = came && apart < 0 ? last : timestamp + t->offset + k->shift;
+}
+
+static void
+note_leading(struct timeline_kind *k, const struct frame *f, uint32_t time)
+{
+    if (is_later(time, k->last)) {
+        k->way = k->known ? time - k->last : 0;
+        k->last = time;
+    }
+    k->known = true;
+    k->arrived_ms = f->arrived_ms;
+}
+
+/* A frame that is no codec header, of the track that leads its kind. */
+static uint32_t
+place_leading(struct timeline *t, struct stream *s, const struct frame *f,
+              uint32_t timestamp)
+{
+    struct timeline_kind *k = &t->kinds[kind_of(f)];
+    uint32_t time = timestamp + t->offset + k->shift;
+
+    if (!k->known) {
+        join_other(t, s, f, timestamp);
+        time = timestamp + t->offset + k->shift;
+    } else if (is_far(k, f, (int32_t)(time - k->last))) {
+        time = place_far(t, s, f, timestamp);
+    } else {
+        k->strays = 0;
+    }
+    note_leading(k, f, time);
+    return time;
+}
+
+/* Codec headers, which many encoders send again with time 0, and frames of
+ * other tracks tell no time. */
+static uint32_t
+place_following(const struct timeline *t, struct stream *s,
+                const struct frame *f, uint32_t timestamp)
+{
+    uint32_t last = atomic_load(&s->last_times[kind_of(f)]);
+    bool came = (atomic_load(&s->timed) & 1u << kind_of(f)) != 0;
+    const struct timeline_kind *k = &t->kinds[kind_of(f)];
+    uint32_t time = timestamp + t->offset + k->shift;
+    int32_t ahead = (int32_t)(time - k->last);
+    bool header = (f->flags & MEDIA_KEPT) != 0;
+
+    if (k->known && (header ? ahead > FAR_MS || ahead < -BACK_MS
+                            : ahead > APART_MS || ahead < -APART_MS)) {
+        return k->behind ? last : k->last;
+    }
+    if (!k->known && came && (int32_t)(time - last) < -BACK_MS) {
+        return last;
+    }
+    return time;
 }
 
 uint32_t
@@ -91,30 +313,17 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
 {
     struct timeline_kind *k = &t->kinds[kind_of(f)];
     uint32_t last = atomic_load(&s->last_times[kind_of(f)]);
-    uint32_t time = timestamp + t->offset;
-    int32_t ahead = (int32_t)(time - k->last);
+    bool tells = leading && (f->flags & (MEDIA_KEPT | MEDIA_END)) == 0;
+    uint32_t time;
 
     if (f->type == MEDIA_DATA) {
         return place_data(t, s, timestamp);
     }
     if (!t->joined && t->later) {
         join_clock(t, s, f, timestamp);
-    } else if (leading && k->known && ahead < -CLOCK_BACK_MS) {
-        if ((f->flags & MEDIA_KEPT) != 0) {
-            /* Many encoders send one again with time 0. */
-            return k->behind ? last : k->last;
-        }
-        log_limited(LOG_INFO,
-                    "stream %.*s: publisher's clock went back %u ms, mended",
-                    STR_ARGS(stream_name(s)), -(uint32_t)ahead);
-        metric_add(&live_metrics[LIVE_CLOCK_MENDED], 0, 1);
-        join_clock(t, s, f, timestamp);
     }
-    time = timestamp + t->offset;
-    if (leading && (!k->known || is_later(time, k->last))) {
-        k->known = true;
-        k->last = time;
-    }
+    time = tells ? place_leading(t, s, f, timestamp)
+                 : place_following(t, s, f, timestamp);
     if (!t->joined) {
         t->joined = true;
         t->first = time;

@@ -50,18 +50,13 @@ writer_start(struct writer *w, struct stream *s)
 /* ---- time ---- */
 
 static void
-note_video_interval(struct writer *w, uint32_t time)
+place(struct writer *w, struct frame *f, uint32_t timestamp, bool leading)
 {
-    struct stream *s = w->stream;
-    uint32_t delta = time - w->last_video;
-    uint32_t smooth = atomic_load(&s->video_interval);
-
-    if (w->has_last_video && delta > 0 && delta < 1000) {
-        smooth = smooth == 0 ? delta : (smooth * 7 + delta + 4) / 8;
-        atomic_store_explicit(&s->video_interval, smooth, memory_order_relaxed);
+    f->timestamp = timeline_place(&w->time, w->stream, f, timestamp, leading);
+    if (w->time.anew) {
+        w->time.anew = false;
+        cut_note_clock(&w->cuts);
     }
-    w->last_video = time;
-    w->has_last_video = true;
 }
 
 /* ---- room ---- */
@@ -559,7 +554,7 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
     if (w->unsteady) {
         return -1;
     }
-    f.timestamp = timeline_place(&w->time, s, &f, timestamp, leading);
+    place(w, &f, timestamp, leading);
     start = leading && is_start(w, info, &f);
     if (w->wants_key && !start && (info.flags & MEDIA_KEPT) == 0) {
         return drop(w);
@@ -581,7 +576,6 @@ writer_append(struct writer *w, enum media_type type, uint32_t timestamp,
         keep_start(w, atomic_load(&s->tail) - 1);
     }
     if (leading && type == MEDIA_VIDEO && (info.flags & MEDIA_KEPT) == 0) {
-        note_video_interval(w, f.timestamp);
         measure_picture(&w->measure, s, info.flags, f.timestamp);
     }
     cut_note(&w->cuts, &(struct cut_frame){

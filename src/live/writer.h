@@ -24,8 +24,6 @@ struct writer {
     uint64_t first_sound; /* behind the newest header of sound */
     bool wants_key;       /* frames were lost: nothing until a key frame */
     bool video_declared;  /* by metadata */
-    uint32_t last_video;  /* timestamp of the last video frame */
-    bool has_last_video;
     struct stray_watch strays;
     struct measure measure;
     struct prologue_writer headers;

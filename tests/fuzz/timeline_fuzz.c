@@ -5,8 +5,9 @@
  * whether a publisher came anew, when it arrives, its timestamp.  All of them
  * lie on one half of the circle of 32 bits, for what is far from there is
  * neither before nor behind.  Sound and pictures never go back by more than
- * the second that a clock may be out of order by, and not at all when a
- * publisher came anew; data do not go back before their publisher.
+ * the second that a clock may be out of order by (and half a second that a
+ * codec header may be ahead), and not at all when a publisher came anew; data
+ * do not go back before their publisher.
  *
  * covers: src/live/timeline.c
  *
@@ -18,7 +19,7 @@
 #include "live/stream.h"
 #include "live/timeline.h"
 
-#define BACK_MS 1000
+#define BACK_MS 1500
 #define FRAMES 64         /* of so many, jumping so far, */
 #define JUMP_MAX 0xffffff /* ms: 12 days */
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "arena_fixture.h"
@@ -302,6 +303,115 @@ test_header_again_beside_a_track_that_runs_ahead(void **state)
     assert_int_equal(placed_of(true, 100040, 0), 100040);
 }
 
+/* Timestamps among those of every 40 ms, and where the frames are. */
+static void
+test_frames_far_from_those_before(void **state)
+{
+    static const struct far {
+        int32_t by;      /* ms, */
+        unsigned frames; /* of so many in a row */
+        int32_t moved;   /* how far the stream is behind then */
+    } rows[] = {
+        { 3600000, 1, 0 },   { 3600000, 2, 0 },     { -3600000, 1, 0 },
+        { -8000, 2, 0 },     { 5000, 1, 0 },        { 900, 1, 0 },
+        { 3600000, 50, 0 },  { -3600000, 50, 0 },   { -8000, 50, 0 },
+        { 5000, 50, 5000 },  { 900, 50, 900 },      { -900, 50, -900 },
+        { 0xfffff6, 50, 0 }, { -0x1000000, 50, 0 }, { 0xfffff6, 1, 0 },
+        { -2000000, 50, 0 }, { 0x7fffffff, 50, 0 },
+    };
+    const uint32_t begin = 20000000;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct far *r = &rows[i];
+        uint32_t before = 0, first;
+
+        publish_again();
+        first = placed(KEY, begin);
+        for (uint32_t n = 1; n <= 50 + r->frames + 50; n++) {
+            bool far = n > 50 && n <= 50 + r->frames;
+            uint32_t time =
+                placed(SOUND, begin + n * 40 + (far ? (uint32_t)r->by : 0)) -
+                first;
+
+            assert_true(n == 1 || abs(r->by) == 900 || time > before);
+            assert_true(time < n * 40 + 5200);
+            if (n <= 50) {
+                assert_int_equal(time, n * 40);
+            } else if (n == 50 + r->frames && r->frames > 2) {
+                assert_in_range(time,
+                                (uint32_t)((int32_t)n * 40 + r->moved - 12),
+                                (uint32_t)((int32_t)n * 40 + r->moved + 12));
+            } else if (n == 50 + r->frames + 50 && r->moved == 0) {
+                assert_in_range(time, n * 40 - 12, n * 40 + 12);
+            }
+            before = time;
+        }
+    }
+}
+
+/* Sound alone jumps: pictures stay where they are, and sound with them. */
+static void
+test_one_kind_jumps(void **state)
+{
+    static const uint32_t by[] = { 3600000, (uint32_t)-3600000, 0xfffff6 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
+        uint32_t first;
+
+        publish_again();
+        first = placed(KEY, 9000000);
+        for (uint32_t n = 1; n < 100; n++) {
+            uint32_t jump = n >= 50 ? by[i] : 0;
+            uint32_t sound = placed(SOUND, 9000000 + n * 40 + jump) - first;
+
+            assert_in_range(sound + 12, n * 40, n * 40 + 24);
+            assert_int_equal(placed(INTER, 9000000 + n * 40) - first, n * 40);
+        }
+    }
+}
+
+/* A jump of both keeps the distance between them. */
+static void
+test_both_jump(void **state)
+{
+    uint32_t first;
+
+    (void)state;
+    first = placed(KEY, 5000);
+    for (uint32_t n = 0; n < 100; n++) {
+        uint32_t jump = n >= 50 ? 7200000 : 0;
+        uint32_t picture = placed(INTER, 5000 + n * 40 + jump) - first;
+        uint32_t sound = placed(SOUND, 5007 + n * 40 + jump) - first;
+
+        assert_int_equal(picture, n * 40);
+        assert_int_equal(sound, n * 40 + 7);
+    }
+}
+
+/* Clocks that have nothing to do with each other. */
+static void
+test_kinds_that_are_hours_apart(void **state)
+{
+    static const uint32_t apart[] = { 3600000, (uint32_t)-3600000, 20000 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++) {
+        uint32_t first;
+
+        publish_again();
+        first = placed(KEY, 9000000);
+        placed(SOUND_HEADER, 0);
+        for (uint32_t n = 1; n < 50; n++) {
+            uint32_t at = 9000000 + n * 40;
+
+            assert_int_equal(placed(INTER, at) - first, n * 40);
+            assert_int_equal(placed(SOUND, at + apart[i]) - first, n * 40);
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -322,6 +432,10 @@ main(void)
         TEST(test_clock_that_creeps_back),
         TEST(test_track_that_runs_ahead),
         TEST(test_header_again_beside_a_track_that_runs_ahead),
+        TEST(test_frames_far_from_those_before),
+        TEST(test_one_kind_jumps),
+        TEST(test_both_jump),
+        TEST(test_kinds_that_are_hours_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
