@@ -37,16 +37,17 @@ struct tally_pool blocked_pools[] = {
     { .name = NULL },
 };
 
-/* Whether the segment before the last, which is asked for, has that part.  If
- * not, it stands for the first part of the next segment (RFC 8216bis,
- * 6.2.5.2). */
+/* Whether the segment before the last, which is asked for, has that part, or is
+ * one without parts.  If not, it stands for the first part of the next segment
+ * (RFC 8216bis, 6.2.5.2). */
 static bool
 had_part(const struct live_cuts *c, const struct blocked *b)
 {
     struct live_cut cut;
 
     return c->end < c->first + 2 || !live_cut_at(c, c->end - 2, &cut) ||
-           cut.segment != b->segment || cut.part >= b->part;
+           cut.segment != b->segment || cut.part >= b->part ||
+           (cut.flags & LIVE_CUT_PLAIN) != 0;
 }
 
 bool

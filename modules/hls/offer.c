@@ -40,6 +40,7 @@ begin_segment(struct list_making *m, const struct live_cut *cut)
         .discontinuity = cut->discontinuity,
         .header = cut->header,
         .key = is_key(m, cut),
+        .plain = (cut->flags & LIVE_CUT_PLAIN) != 0,
         .tag = m->segments > 0 && cut->discontinuity != m->discontinuity,
         .wall_ms = cut->wall_ms,
         .parts = &parts[m->parts],
@@ -55,28 +56,14 @@ add_part(struct list_making *m, const struct live_cut *cut, int64_t end)
 {
     struct playlist_segment *s = &segments[m->segments - 1];
 
-    parts[m->parts++] = (struct playlist_part){
-        .duration = span(cut->time, end),
-        .independent = is_key(m, cut),
-    };
-    s->part_count++;
-    s->duration = span(m->began, end);
-}
-
-/* Parts made before it was known how long they are may be too long to be
- * listed. */
-static void
-hide_long_parts(struct list_making *m)
-{
-    for (size_t i = 0; i < m->segments; i++) {
-        struct playlist_segment *s = &segments[i];
-
-        for (size_t k = 0; k < s->part_count; k++) {
-            if (s->parts[k].duration > m->c->part_target) {
-                s->part_count = 0;
-            }
-        }
+    if (!s->plain) {
+        parts[m->parts++] = (struct playlist_part){
+            .duration = span(cut->time, end),
+            .independent = is_key(m, cut),
+        };
+        s->part_count++;
     }
+    s->duration = span(m->began, end);
 }
 
 /* Walks the cuts from `from` on.  False: one of them is gone. */
@@ -170,7 +157,6 @@ offer_make(const struct live_cuts *c, bool with_parts, bool sound,
         !live_cut_at(c, c->end - 1, &o->cut)) {
         return OFFER_EARLY;
     }
-    hide_long_parts(&m);
     o->open = !c->over;
     if (o->open && !with_parts) {
         m.segments--;
@@ -211,7 +197,7 @@ offer_edge(const struct live_cuts *c, struct offer_edge *e)
         return false;
     }
     e->segment = cut.segment;
-    e->part = cut.part;
+    e->part = (cut.flags & LIVE_CUT_PLAIN) != 0 ? 0 : cut.part;
     e->last_whole = c->over ? cut.segment : cut.segment - 1;
     return true;
 }

@@ -40,7 +40,7 @@ enum offer_state offer_make(const struct live_cuts *c, bool parts, bool sound,
 enum offer_state offer_state(const struct live_cuts *c);
 
 /* The newest place of a stream: part `part` of segment `segment` is under way,
- * all before it is there. */
+ * all before it is there.  Of a segment without parts it is 0 to its end. */
 struct offer_edge {
     uint64_t segment;
     uint32_t part;

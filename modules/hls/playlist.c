@@ -26,6 +26,7 @@ struct writer {
     size_t whole;   /* of them those that have an end, [0, whole) */
     size_t skipped; /* [0, skipped) */
     size_t parted;  /* the first whose parts are listed */
+    bool in_parts;  /* parts are listed, or will be with the next ones */
 };
 
 uint32_t
@@ -73,6 +74,31 @@ count_older(const struct playlist *p, size_t end, uint64_t distance)
     return end;
 }
 
+/* Parts of segments before one that has none are not listed: a player that has
+ * them would wait for those of that one (hls.js does). */
+static size_t
+behind_plain(const struct writer *w)
+{
+    size_t i = w->whole;
+
+    while (i > 0 && !w->p->segments[i - 1].plain) {
+        i--;
+    }
+    return i;
+}
+
+static bool
+lists_parts(const struct writer *w)
+{
+    const struct playlist_segment *s = w->p->segments;
+    bool listed = w->whole < w->count && !s[w->whole].plain;
+
+    for (size_t i = w->parted; i < w->count && !listed; i++) {
+        listed = s[i].part_count > 0;
+    }
+    return listed;
+}
+
 static void
 choose(struct writer *w)
 {
@@ -87,6 +113,10 @@ choose(struct writer *w)
          * durations from the end of the playlist.  Those of a segment go
          * together, because players know them by their place in it. */
         w->parted = count_older(p, w->count, target_ms(p) * PART_TARGETS);
+        size_t plain = behind_plain(w);
+
+        w->parted = plain > w->parted ? plain : w->parted;
+        w->in_parts = lists_parts(w);
     }
     if (p->skip && is_blocking(p)) {
         /* 6.2.5.1: segments that are further from the end of the last whole
@@ -117,6 +147,10 @@ add_server_control(struct writer *w)
      * PART-HOLD-BACK SHOULD be three part targets at least. */
     lines_add(l, STR("HOLD-BACK="));
     lines_thousandths(l, target * HOLD_BACK_TARGETS);
+    if (!w->in_parts) {
+        lines_add(l, STR("\n"));
+        return;
+    }
     lines_add(l, STR(",PART-HOLD-BACK="));
     lines_thousandths(l, (uint64_t)w->p->part_target * HOLD_BACK_PARTS);
     /* 4.4.3.7: needed where there is a part. */
@@ -280,6 +314,9 @@ add_hint(struct writer *w)
     const struct playlist_segment *last = &w->p->segments[w->count - 1];
     bool open = w->whole < w->count;
 
+    if (open && last->plain) {
+        return;
+    }
     lines_add(&w->lines, STR("#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\""));
     add_part_name(w, last->number + (open ? 0 : 1),
                   open ? last->part_count : 0);

@@ -31,6 +31,7 @@ struct playlist_segment {
     uint32_t header;        /* of the initialisation segment */
     bool key;               /* begins with a frame that decoding can start at */
     bool tag;               /* EXT-X-DISCONTINUITY before it */
+    bool plain;             /* it has no parts, also when it is whole */
     int64_t wall_ms;        /* since 1970 */
     const struct playlist_part *parts;
     size_t part_count;

@@ -45,8 +45,8 @@ def test_25_megabits(weir, clips):
     taker = Taker(w.http, "/hls/live/room.m3u8")
     publish_all(p, 18, [taker])
     playlist = taker.finish().playlist
-    assert playlist.target == 2
-    assert 12 <= sum(s.duration for s in playlist.segments) < 16
+    assert playlist.target == 3
+    assert 15 <= sum(s.duration for s in playlist.segments) < 19
     assert not taker.tags()
     compare_samples(taker, p)
 

@@ -99,10 +99,10 @@ def test_reload_changes_how_streams_are_cut(loop):
     w.reload()
     last = c.list().last
     got = wait_for(lambda: (g := c.list()).last > last + 1 and g, 20, "more")
-    assert got.target == before == 2
+    assert got.target == before == 3
     other = Loop(w.rtmp, f"{os.path.dirname(w.prefix)}/loop.flv", "other")
     try:
-        assert Player(w, "other").start().list().target == 4
+        assert Player(w, "other").start().list().target == 5
     finally:
         other.stop()
 

@@ -39,7 +39,7 @@ def slower(clip, times):
 # ---- key frames ----
 
 @pytest.mark.parametrize("apart, seconds, target", [
-    (0.1, 10, 2), (1, 14, 2), (2, 14, 2), (4, 24, 4), (9, 40, 6),
+    (0.1, 10, 2), (1, 16, 3), (2, 20, 4), (4, 30, 6), (9, 40, 6),
     (30, 40, 6), (99, 40, 6)])
 def test_key_frames(weir, clips, apart, seconds, target):
     """Nothing is wrong with any playlist or part, however far apart they

@@ -181,6 +181,9 @@ find_newest(const struct live_cuts *c, bool parts, struct offer *o)
         !live_cut_at(c, c->end - 2, &whole)) {
         return false;
     }
+    if ((whole.flags & LIVE_CUT_PLAIN) != 0) {
+        parts = false;
+    }
     o->last = parts ? whole.segment : o->cut.segment - 1;
     o->last_part = parts ? (int64_t)whole.part : -1;
     return true;

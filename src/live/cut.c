@@ -17,18 +17,8 @@
 /* A track without frames for so long has ended. */
 #define TRACK_ENDS_MS 2000
 #define LOOK_MS 250 /* how often that is looked at */
-/* Sound leads when no picture came for so much of it. */
-#define PAUSE_MS 500
 /* A stream begins with sound alone if no picture came for so much of it. */
 #define BEGIN_MS 3000
-/* A part has at least so much of its target, in hundredths. */
-#define PART_LEAST 85
-/* The last part of a segment is not shorter, where those before it can be
- * longer: hls.js takes a segment for whole that lacks less than 200 ms at its
- * end, and then asks for no part until it has nothing left to play. */
-#define LAST_PART_MS 150
-/* Of frames that lead, microseconds; another process may have written there. */
-#define INTERVAL_MAX (LIVE_CUT_TARGET_MAX * 1000)
 /* A segment may be so much longer than the rounded target. */
 #define ROUNDING_MS 400
 
@@ -41,62 +31,47 @@ seconds(uint32_t ms)
 }
 
 /* The first whole segment is there, as long as that: the run's lengths are
- * fixed. */
+ * fixed.  Later key frames find room as long as they come after no more than
+ * the longest group of pictures so far. */
 static void
 get_ready(struct cutter *c, const struct cut_frame *f, int64_t length)
 {
     const struct live_cut_rules *rules = &c->stream->cut_rules;
     struct cut_run *run = cut_run_of(c->page);
-    uint64_t interval =
-        (uint64_t)length * 1000 / (c->frames > 0 ? c->frames : 1);
-    uint32_t target =
-        length > rules->segment ? (uint32_t)length : rules->segment;
-    uint64_t count, aim;
+    int64_t target = rules->segment + c->group;
 
-    target = cut_ladder_target(c, f, target);
-    if (length > target && seconds((uint32_t)length) > seconds(target)) {
+    target = target < rules->max_segment ? target : rules->max_segment;
+    target = target > length ? target : length;
+    target = cut_ladder_target(c, f, (uint32_t)target);
+    if (length > target &&
+        seconds((uint32_t)length) > seconds((uint32_t)target)) {
         atomic_store(&run->first, c->last.number);
     }
-    interval = interval > 0 ? interval : 1000;
-    atomic_store(&c->page->interval, (uint32_t)interval);
-    count = ((uint64_t)rules->part * 1000 + 1000) / interval;
-    count = count > 0 ? count : 1;
-    /* One frame less than a part may have, where that is little: a frame that
-     * an encoder leaves out does not make it too long. */
-    aim = count >= 8 ? count - 1 : count;
-    atomic_store(&run->aim, (uint32_t)((aim * interval + 999) / 1000) + 1);
-    atomic_store(&run->part_target,
-                 (uint32_t)((count * interval + 999) / 1000) + 1);
-    atomic_store_explicit(&run->target, target, memory_order_release);
+    atomic_store_explicit(&run->target, (uint32_t)target, memory_order_release);
     c->again = false;
 }
 
-/* Of the frame that comes next, microseconds. */
-static uint32_t
-interval_of(const struct cutter *c)
+/* Of a segment, ms. */
+static int64_t
+limit_of(const struct cutter *c)
 {
-    uint32_t interval =
-        atomic_load_explicit(&c->page->interval, memory_order_relaxed);
+    uint32_t target = atomic_load(&cut_run_of(c->page)->target);
 
-    return interval < INTERVAL_MAX ? interval : INTERVAL_MAX;
+    return target != 0
+               ? (int64_t)seconds(target) * 1000 + ROUNDING_MS
+               : c->stream->cut_rules.max_segment + cut_interval(c) / 2000 + 1;
 }
 
 static bool
-is_too_long(const struct cutter *c, const struct cut_run *run, int64_t time)
+is_too_long(const struct cutter *c, int64_t time)
 {
-    uint32_t target = atomic_load(&run->target);
-    int64_t interval = interval_of(c);
-    int64_t limit =
-        target != 0 ? (int64_t)seconds(target) * 1000 + ROUNDING_MS
-                    : c->stream->cut_rules.max_segment + interval / 2000 + 1;
-
-    return (time - c->segment_time - limit) * 1000 + interval > 0;
+    return (time - c->segment_time - limit_of(c)) * 1000 + cut_widest(c) > 0;
 }
 
 static bool
 is_long_enough(const struct cutter *c, int64_t time)
 {
-    return time - c->segment_time + interval_of(c) / 2000 + 1 >=
+    return time - c->segment_time + cut_interval(c) / 2000 + 1 >=
            c->stream->cut_rules.segment;
 }
 
@@ -106,48 +81,6 @@ ends_at_key(struct cutter *c, const struct cut_frame *f, int64_t time)
     bool long_enough = is_long_enough(c, time);
 
     return c->ladder.member ? cut_ladder_ends(c, f, long_enough) : long_enough;
-}
-
-/* A part is as long as aimed at, but not shorter than it may be while another
- * frame still fits.  interval: of the frame at that time, microseconds. */
-static bool
-is_part(const struct cutter *c, const struct cut_run *run, int64_t time,
-        int64_t interval)
-{
-    int64_t aim = atomic_load_explicit(&run->aim, memory_order_relaxed);
-    int64_t most =
-        atomic_load_explicit(&run->part_target, memory_order_relaxed);
-    int64_t length = time - c->last.time;
-    int64_t then = length * 1000 + interval;
-
-    if (aim == 0 || then <= aim * 1000) {
-        return false;
-    }
-    return then > most * 1000 || length * 100 >= most * PART_LEAST;
-}
-
-/* The part gets a frame more than aimed at: otherwise the last one of its
- * segment would have few, and those in between cannot take them all.  Segments
- * are mostly as long as the first one was. */
-static bool
-is_stretched(const struct cutter *c, const struct cut_run *run, int64_t time)
-{
-    int64_t interval = interval_of(c);
-    int64_t aim = (int64_t)atomic_load(&run->aim) * 1000;
-    int64_t most = (int64_t)atomic_load(&run->part_target) * 1000;
-    int64_t end = c->segment_time + atomic_load(&run->target);
-    int64_t frames, full, few, spare;
-
-    if (interval == 0 || aim < interval || end <= time ||
-        (time - c->last.time) * 1000 + interval > most) {
-        return false;
-    }
-    frames = ((end - time) * 1000 + interval / 2) / interval;
-    full = frames / (aim / interval);
-    few = frames % (aim / interval);
-    spare = most / interval - aim / interval;
-    return few * interval < LAST_PART_MS * 1000 && few > full * spare &&
-           few <= (full + 1) * spare;
 }
 
 /* ---- frames that lead ---- */
@@ -173,7 +106,7 @@ give_up(struct cutter *c)
 static void
 cut_anew(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
-    uint32_t flags = LIVE_CUT_SEGMENT | (key ? LIVE_CUT_KEY : 0);
+    struct cut_spot here;
 
     if (c->again && !key) {
         c->begun = false; /* with the next key frame */
@@ -186,9 +119,6 @@ cut_anew(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
         /* Nothing was offered yet. */
         atomic_store(&cut_run_of(c->page)->first, atomic_load(&c->page->next));
     }
-    if (c->last.number != 0) {
-        flags |= LIVE_CUT_DISCONTINUITY;
-    }
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
         struct cut_track *t = &c->tracks[i];
 
@@ -196,64 +126,55 @@ cut_anew(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
             t->there = true; /* announced: its frames will come */
         }
         if (c->broken) {
-            t->last = time;
+            t->seen = time;
             t->next |= LIVE_CUT_ANEW; /* where its clock is */
         }
     }
-    cut_before(c, f, time, flags);
+    cut_spot_take(&here, c, f, time);
+    here.key = key;
+    cut_at(c, f, &here,
+           LIVE_CUT_SEGMENT |
+               (c->last.number != 0 ? LIVE_CUT_DISCONTINUITY : 0));
     c->broken = c->lost = false;
     c->begun = true;
 }
 
+/* The segment ends at that place in front of the frame f or one before it. */
 static void
-end_segment(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
+end_segment(struct cutter *c, const struct cut_frame *f,
+            const struct cut_spot *spot)
 {
     struct cut_run *run = cut_run_of(c->page);
-    int64_t length = time - c->segment_time;
+    int64_t length = spot->time - c->segment_time;
     bool first = atomic_load(&run->target) == 0;
-    uint32_t frames = c->frames;
 
-    if (!key && c->stream->cut_rules.strict_keys) {
+    if (!spot->key && c->stream->cut_rules.strict_keys) {
         give_up(c);
         return;
     }
-    if (!key) {
+    if (!spot->key) {
         atomic_store(&run->loose, 1);
     }
-    cut_before(c, f, time,
-               LIVE_CUT_SEGMENT | (key ? LIVE_CUT_KEY : 0) |
-                   (c->differs ? LIVE_CUT_DISCONTINUITY : 0));
     if (first) {
-        c->frames = frames;
+        cut_parts_ready(c, length);
+    }
+    c->usual = length;
+    cut_at(c, f, spot,
+           LIVE_CUT_SEGMENT | (c->differs ? LIVE_CUT_DISCONTINUITY : 0));
+    if (first) {
         get_ready(c, f, length);
-        c->frames = 0;
     }
 }
 
-/* One frame that comes late, or is left out, changes little. */
-static int64_t
-deviation(int64_t delta, int64_t interval)
+/* Whether the segment is longer than it may be already: a frame came later than
+ * others.  Then it has to end in front of the one before. */
+static bool
+was_too_long(const struct cutter *c, int64_t time)
 {
-    int64_t most = interval / 8 + 1000, d = delta - interval;
+    const struct cut_spot *led = &c->parts.led;
 
-    return d > most ? most : d < -most ? -most : d;
-}
-
-static void
-measure(struct cutter *c, int64_t time, bool sound)
-{
-    int64_t delta = (time - c->led) * 1000;
-    int64_t interval = interval_of(c);
-
-    if (sound != c->sound_led) {
-        interval = 0;
-    } else if (c->frames > 0 && delta > 0 && delta < 5000000) {
-        interval =
-            interval == 0 ? delta : interval + deviation(delta, interval) / 16;
-    }
-    c->sound_led = sound;
-    atomic_store_explicit(&c->page->interval, (uint32_t)interval,
-                          memory_order_relaxed);
+    return limit_of(c) < time - c->segment_time && !c->differs &&
+           led->frame > c->last.frame && led->time > c->last.time;
 }
 
 /* Behind a frame that led: notes where the media end if no other follows, and
@@ -268,31 +189,62 @@ end_at(struct cutter *c, int64_t time)
 }
 
 static void
+note_key(struct cutter *c, const struct cut_frame *f, int64_t time)
+{
+    int64_t group = time - c->key_time;
+
+    if (f->frame->type == MEDIA_VIDEO) {
+        c->group = c->key_time != 0 && group > c->group ? group : c->group;
+        c->key_time = time;
+    }
+}
+
+/* Ends what the frame ends. */
+static void
+cut_here(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
+{
+    struct cut_spot here;
+    bool late = was_too_long(c, time);
+
+    if (late) {
+        end_segment(c, f, &c->parts.led);
+    }
+    cut_spot_take(&here, c, f, time);
+    here.key = key;
+    if ((key && (late || ends_at_key(c, f, time))) || is_too_long(c, time)) {
+        end_segment(c, f, &here);
+    } else if (cut_parts_end(c, time, cut_interval(c))) {
+        cut_at(c, f, &here, 0);
+    }
+}
+
+static void
 lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
-    const struct cut_run *run;
-
     if (key) {
         cut_run_mend(c);
     }
-    run = cut_run_of(c->page);
-    if (atomic_load(&run->failed) != 0 || (!c->begun && !key)) {
+    if (atomic_load(&cut_run_of(c->page)->failed) != 0 || (!c->begun && !key)) {
         return;
     }
     time = time > c->last.time ? time : c->last.time;
+    if (c->begun && !c->lost && !cut_parts_lead(c, f, time)) {
+        atomic_store(&c->page->closed, f->number);
+        c->lost = true;
+    }
+    if (key) {
+        note_key(c, f, time);
+    }
     c->broken = !c->begun || c->lost;
     if (c->broken || (c->differs && key)) {
         cut_anew(c, f, time, key);
-    } else if ((key && ends_at_key(c, f, time)) || is_too_long(c, run, time)) {
-        end_segment(c, f, time, key);
-    } else if (is_part(c, run, time, interval_of(c)) &&
-               !is_stretched(c, run, time)) {
-        cut_before(c, f, time, key ? LIVE_CUT_KEY : 0);
+    } else {
+        cut_here(c, f, time, key);
     }
-    measure(c, time, f->frame->type == MEDIA_AUDIO);
+    cut_parts_led(c, f, time, key);
     c->led = time;
     c->frames++;
-    end_at(c, time + interval_of(c) / 1000);
+    end_at(c, time + cut_interval(c) / 1000);
 }
 
 /* ---- frames ---- */
@@ -303,11 +255,11 @@ look_for_gap(struct cutter *c, const struct cut_frame *f, int64_t time)
 {
     int64_t gap = time - c->clock;
 
-    if (gap <= GAP_MS || gap * 1000 <= 4 * (int64_t)interval_of(c)) {
+    if (gap <= GAP_MS || gap * 1000 <= 4 * (int64_t)cut_interval(c)) {
         return;
     }
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
-        c->tracks[i].last += gap; /* no track has ended meanwhile */
+        c->tracks[i].seen += gap; /* no track has ended meanwhile */
     }
     if (!c->lost) {
         atomic_store(&c->page->closed, f->number);
@@ -319,14 +271,14 @@ look_for_gap(struct cutter *c, const struct cut_frame *f, int64_t time)
 static void
 look_for_ends(struct cutter *c)
 {
-    int64_t slow = 6 * (int64_t)interval_of(c) / 1000;
+    int64_t slow = 6 * (int64_t)cut_interval(c) / 1000;
     int64_t most = slow > TRACK_ENDS_MS ? slow : TRACK_ENDS_MS;
 
     c->looked = c->clock;
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
         struct cut_track *t = &c->tracks[i];
 
-        if (t->there && c->clock - t->last > most) {
+        if (t->there && c->clock - t->seen > most) {
             t->there = false;
             c->differs |= t->in;
         }
@@ -372,15 +324,18 @@ static void
 lead_in_pause(struct cutter *c, const struct cut_track *t,
               const struct cut_frame *f, int64_t time)
 {
-    const struct cut_run *run = cut_run_of(c->page);
     int64_t interval = (time - t->last) * 1000;
+    struct cut_spot here;
 
     time = c->led + time - c->sound_before;
-    if (is_too_long(c, run, time)) {
-        end_segment(c, f, time, false);
-    } else if (is_part(c, run, time, interval)) {
-        cut_before(c, f, time, 0);
+    cut_parts_lead(c, f, time);
+    cut_spot_take(&here, c, f, time);
+    if (is_too_long(c, time)) {
+        end_segment(c, f, &here);
+    } else if (cut_parts_end(c, time, interval)) {
+        cut_at(c, f, &here, 0);
     }
+    c->parts.heard_count = 0;
     end_at(c, time);
 }
 
@@ -389,8 +344,8 @@ is_pause(const struct cutter *c, int64_t time)
 {
     int64_t silent = time - c->sound_before;
 
-    return silent > PAUSE_MS && c->begun && c->sound_before != 0 &&
-           silent * 1000 > 4 * (int64_t)interval_of(c) &&
+    return silent > CUT_PAUSE_MS && c->begun && c->sound_before != 0 &&
+           silent * 1000 > 4 * (int64_t)cut_interval(c) &&
            atomic_load(&cut_run_of(c->page)->failed) == 0;
 }
 
@@ -464,7 +419,7 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
         join(c, t);
     }
     look_for_leap(c, t, f, time);
-    if (time - c->sound > PAUSE_MS) {
+    if (time - c->sound > CUT_PAUSE_MS) {
         c->sound_before += time - c->sound; /* it paused itself */
     }
     c->sound = time;
@@ -475,6 +430,8 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
              c->begun ? !pictures->in || c->differs : may_begin(c, f, time));
     } else if (is_pause(c, time)) {
         lead_in_pause(c, t, f, time);
+    } else if (c->begun && c->sound_before != 0) {
+        cut_parts_hear(c, f, c->led + time - c->sound_before);
     }
     step_sound(c, t, f, time);
     t->last = time;
@@ -519,6 +476,7 @@ cut_note(struct cutter *c, const struct cut_frame *f)
         note_sound(c, t, f, time);
     }
     c->clock = time > c->clock ? time : c->clock;
+    t->seen = c->clock;
 }
 
 void

@@ -13,7 +13,8 @@
  * Times are those of the leading track: pictures, or sound where there are
  * none.  While pictures pause, sound leads.
  *
- *   cut.c         when a frame is cut off; the time of sound
+ *   cut.c         when a segment ends; the time of sound
+ *   cut_parts.c   when a part ends; segments without parts
  *   cut_page.c    the page: made, gone on with, written to
  *   cut_tracks.c  tracks and their codec headers
  *   cut_ladder.c  members of a ladder: as their leader
@@ -30,7 +31,8 @@
 #define CUT_BEGIN_MS 10000 /* time of a stream's first frame */
 /* No time of a stream, nor of the wall, is later, ms. */
 #define CUT_TIME_MAX (INT64_C(1) << 53)
-#define CUT_SETS 7 /* sets of codec headers kept */
+#define CUT_PAUSE_MS 500 /* sound leads when no picture came for so long */
+#define CUT_SETS 7       /* sets of codec headers kept */
 
 /* Whether it can be added to others, and taken from them: a page may be
  * spoilt. */
@@ -123,6 +125,7 @@ struct cut_track {
     uint8_t codec;            /* enum media_codec */
     uint32_t place;           /* among the sounds of the set */
     int64_t last;             /* time of the last frame */
+    int64_t seen;             /* time of the latest frame of any track then */
     uint64_t next;            /* of sound, for live_cut_sound() */
     int64_t heard;            /* where its sound so far ends, ms */
     uint32_t duration;        /* of every frame of sound; 0: not all the same */
@@ -132,6 +135,32 @@ struct cut_track {
     uint16_t len, room;       /* of header */
     uint16_t width, height;   /* as in struct live_cut_header */
     uint8_t *header;          /* or the front of its first frame */
+};
+
+/* Where a cut may stand: in front of that frame. */
+struct cut_spot {
+    uint64_t frame;
+    int64_t time;       /* of the stream */
+    int64_t arrived_ms; /* of the frame */
+    uint64_t bytes;     /* of the stream before it */
+    bool key;           /* decoding can start there */
+    uint64_t sound[LIVE_CUT_SOUNDS];
+};
+
+/* Parts as they are made: the ways from one frame that leads to the next,
+ * microseconds, and where a part could have ended. */
+#define CUT_HEARD 2
+struct cut_parts {
+    bool plain;              /* the segment under way has none */
+    uint32_t widest, second; /* ways in the segment under way */
+    uint32_t before;         /* the widest in the one before */
+    uint32_t wide;           /* ways that no part can keep to, in it */
+    uint32_t pieces;         /* parts that had to be too short, in it */
+    int64_t paused;          /* microseconds of it without pictures */
+    struct cut_spot led;     /* the last frame that led */
+    struct cut_spot heard[CUT_HEARD]; /* sound behind it, where parts would end
+                                         if nothing led for long */
+    uint32_t heard_count;
 };
 
 /* A member of a ladder. */
@@ -167,6 +196,9 @@ struct cutter {
     bool again;            /* nothing was offered yet: the run begins anew */
     bool sound_led;        /* the last time */
     int64_t segment_time;  /* where the segment under way began */
+    int64_t usual;         /* how long the segment before it was, ms */
+    int64_t key_time;      /* of the last key frame in it; 0: none */
+    int64_t group;         /* the longest group of pictures so far, ms */
     uint32_t frames;       /* that led in it */
     int64_t
         waits_since; /* for pictures, before the first cut; 0: no sound yet */
@@ -176,6 +208,7 @@ struct cutter {
     int64_t sound;   /* time of the latest sound ... */
     int64_t sound_before;    /* ... when the last picture came */
     uint64_t keep, keep_cut; /* frames from here on are kept for readers */
+    struct cut_parts parts;
     struct cut_ladder ladder;
     struct cut_track tracks[CUT_TRACKS]; /* the first is that of pictures */
     uint8_t picture_header[sizeof(((struct live_cut_headers *)0)->bytes)];
@@ -210,9 +243,13 @@ uint64_t cut_kept(const struct cutter *c);
 bool cut_page_make(struct cutter *c);
 /* Since 2020: the number of a stream's first segment, if none had it. */
 uint64_t cut_seconds(void);
-/* Notes a cut in front of a frame. */
-void cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
-                uint32_t flags);
+/* The place in front of a frame that is not taken in yet. */
+void cut_spot_take(struct cut_spot *spot, const struct cutter *c,
+                   const struct cut_frame *f, int64_t time);
+/* Notes a cut there; f: the frame that has just come.  flags: but for
+ * LIVE_CUT_KEY and LIVE_CUT_PLAIN. */
+void cut_at(struct cutter *c, const struct cut_frame *f,
+            const struct cut_spot *spot, uint32_t flags);
 
 /* Begins a run anew where another process spoilt the one under way. */
 void cut_run_mend(struct cutter *c);
@@ -220,6 +257,28 @@ void cut_run_mend(struct cutter *c);
 /* Whether memory keeps what a list needs: noted when it does not, and, at the
  * end of a segment, when there is enough again. */
 void cut_hunger(struct cutter *c, bool segment);
+
+/* ---- cut_parts.c ---- */
+
+/* The way to the frame that comes next, microseconds: what is usual, and the
+ * most that was seen lately. */
+uint32_t cut_interval(const struct cutter *c);
+uint32_t cut_widest(const struct cutter *c);
+/* The run's lengths of parts are fixed: the first segment was so long, ms. */
+void cut_parts_ready(struct cutter *c, int64_t length);
+/* A segment begins at that time: whether it has parts. */
+void cut_parts_segment(struct cutter *c, int64_t time);
+/* A frame leads: parts that should have ended before it end.  False: media are
+ * missing in front of it, as far as parts can tell. */
+bool cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time);
+/* Whether a part ends in front of a frame that comes so long after the one
+ * before, microseconds. */
+bool cut_parts_end(const struct cutter *c, int64_t time, int64_t interval);
+/* The frame has led; key: decoding can start there. */
+void cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
+                   bool key);
+/* Sound while pictures are late; time: of pictures. */
+void cut_parts_hear(struct cutter *c, const struct cut_frame *f, int64_t time);
 
 /* ---- cut_ladder.c ---- */
 

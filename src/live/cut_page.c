@@ -366,67 +366,101 @@ next_of(const struct cut_track *t)
                : t->next;
 }
 
-static void
-set_sounds(const struct cutter *c, struct live_cut *cut)
+void
+cut_spot_take(struct cut_spot *spot, const struct cutter *c,
+              const struct cut_frame *f, int64_t time)
 {
+    *spot = (struct cut_spot){
+        .frame = f->number,
+        .time = time,
+        .arrived_ms = f->frame->arrived_ms,
+        .bytes = atomic_load_explicit(&c->stream->bytes, memory_order_relaxed) -
+                 f->frame->payload_len,
+    };
     for (unsigned i = 1; i < CUT_TRACKS; i++) {
         const struct cut_track *t = &c->tracks[i];
 
         if (t->in && t->place < LIVE_CUT_SOUNDS) {
-            cut->sound[t->place] = next_of(t);
+            spot->sound[t->place] = next_of(t);
         }
     }
 }
 
-void
-cut_before(struct cutter *c, const struct cut_frame *f, int64_t time,
-           uint32_t flags)
+/* Where the part before the cut ended. */
+static void
+set_end(const struct cutter *c, struct live_cut *cut)
+{
+    uint64_t closed = atomic_load(&c->page->closed);
+    int64_t end = atomic_load(&c->page->end_time);
+
+    if (c->broken) {
+        cut->ended = end < cut->time ? end : cut->time;
+        cut->ended = end > c->last.time ? cut->ended : c->last.time;
+    }
+    if (closed > c->last.frame && closed < cut->frame) {
+        cut->ended_frame = closed;
+    }
+}
+
+/* The headers that a segment has. */
+static uint32_t
+header_of(struct cutter *c)
+{
+    if (c->differs || !c->begun || c->last.number == 0) {
+        return cut_tracks_set(c);
+    }
+    cut_tracks_mend(c);
+    return c->last.header;
+}
+
+static void
+publish(struct cutter *c, const struct live_cut *cut)
 {
     struct cut_page *page = c->page;
-    uint64_t closed = atomic_load(&page->closed);
-    int64_t end = atomic_load(&page->end_time);
-    struct live_cut cut = {
-        .frame = f->number,
-        .discontinuity = c->last.discontinuity,
-        .header = c->last.header,
-        .flags = flags,
-        .time = time,
-        .ended = time,
-        .ended_frame = f->number,
-        .bytes = atomic_load(&c->stream->bytes) - f->frame->payload_len,
-    };
 
-    if (c->last.number != 0 && (flags & LIVE_CUT_DISCONTINUITY) != 0) {
-        cut.discontinuity++;
-        if (c->broken) {
-            cut.ended = end < time ? end : time;
-            cut.ended = end > c->last.time ? cut.ended : c->last.time;
-        }
-        if (closed > c->last.frame && closed < f->number) {
-            cut.ended_frame = closed;
-        }
-    }
-    if ((flags & LIVE_CUT_SEGMENT) != 0) {
-        if (c->differs || !c->begun || c->last.number == 0) {
-            cut.header = cut_tracks_set(c);
-        } else {
-            cut_tracks_mend(c);
-        }
-        c->segment_time = time;
-        c->frames = 0;
-    }
-    number_it(c, f, &cut);
-    place_in_time(c, f, &cut);
-    set_sounds(c, &cut);
-    if ((flags & LIVE_CUT_SEGMENT) != 0) {
-        atomic_store(&page->segment_ms, f->frame->arrived_ms);
-    }
-    page->cuts[cut.number % LIVE_CUT_RING] = cut;
-    atomic_store_explicit(&page->next, cut.number + 1, memory_order_release);
-    c->last = cut;
-    if ((flags & LIVE_CUT_SEGMENT) != 0) {
+    page->cuts[cut->number % LIVE_CUT_RING] = *cut;
+    atomic_store_explicit(&page->next, cut->number + 1, memory_order_release);
+    c->last = *cut;
+    if ((cut->flags & LIVE_CUT_SEGMENT) != 0) {
         keep_targets(c);
         cut_hunger(c, true);
     }
     wake_cut_readers(c->stream);
+}
+
+void
+cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
+       uint32_t flags)
+{
+    struct cut_spot now = *spot;
+    struct live_cut cut = {
+        .frame = spot->frame,
+        .discontinuity = c->last.discontinuity,
+        .header = c->last.header,
+        .time = spot->time,
+        .ended = spot->time,
+        .ended_frame = spot->frame,
+        .bytes = spot->bytes,
+    };
+
+    if (c->last.number != 0 && (flags & LIVE_CUT_DISCONTINUITY) != 0) {
+        cut.discontinuity++;
+        set_end(c, &cut);
+    }
+    if ((flags & LIVE_CUT_SEGMENT) != 0) {
+        cut.header = header_of(c);
+        cut_parts_segment(c, spot->time);
+        c->segment_time = spot->time;
+        c->frames = 0;
+        atomic_store(&c->page->segment_ms, spot->arrived_ms);
+        if (spot->frame == f->number) {
+            cut_spot_take(&now, c, f, spot->time); /* by the new headers */
+        }
+    }
+    memcpy(cut.sound, now.sound, sizeof(cut.sound));
+    cut.flags = flags | (spot->key ? LIVE_CUT_KEY : 0) |
+                (c->parts.plain ? LIVE_CUT_PLAIN : 0);
+    number_it(c, f, &cut);
+    place_in_time(c, f, &cut);
+    publish(c, &cut);
 }

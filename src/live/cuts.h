@@ -40,6 +40,8 @@ enum live_cut_flag {
                                    a key frame, or any of sound alone */
     LIVE_CUT_DISCONTINUITY = 4, /* time, codec header or publisher is not that
                                    of the part before */
+    LIVE_CUT_PLAIN = 8,         /* its segment has no parts: what lies between
+                                   its cuts are pieces of any length */
 };
 
 struct live_cut {

@@ -442,7 +442,8 @@ live_hub_start(struct loop *l, const struct live_settings *s,
 
     memset(&hub, 0, sizeof(hub));
     arena.settings.window = s->window;
-    arena.settings.max_stream_memory = s->max_stream_memory;
+    arena.settings.max_stream_memory =
+        s->max_stream_memory < s->memory ? s->max_stream_memory : s->memory;
     arena.session_hint = self * 64 % arena.session_count;
     hub.loop = l;
     hub.streams = mem_zero(arena.stream_count * sizeof(*hub.streams));

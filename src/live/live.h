@@ -32,6 +32,8 @@
 #define LIVE_WINDOW_MAX (INT64_C(600) * 1000)
 #define LIVE_KICK_MAX (INT64_C(24) * 3600 * 1000) /* of live.kick_time, ms */
 #define LIVE_GATHER_AUTO (-1)
+/* live.max_stream_memory where it is not told, bytes. */
+#define LIVE_STREAM_MEMORY (INT64_C(32) * 1024 * 1024)
 /* In place of a slot: the session belongs to no process (live/viewer.h). */
 #define LIVE_NO_SLOT SLOT_MAX
 
@@ -43,7 +45,7 @@ struct live_settings {
     int64_t history_streams;   /* streams whose speeds are kept
                                   (live/history.h) */
     int64_t window;            /* ms kept for players that fall behind */
-    int64_t max_stream_memory; /* bytes */
+    int64_t max_stream_memory; /* bytes; LIVE_STREAM_MEMORY: at most memory */
     int64_t hold;              /* ms a stream outlives its publisher */
     int64_t gather;            /* ms, or LIVE_GATHER_AUTO */
     int64_t kick_time;         /* ms that a kicked viewer is refused */

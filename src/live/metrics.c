@@ -149,6 +149,11 @@ struct metric live_metrics[] = {
         .help = "Streams that could not be offered in segments any more.",
         .labels = { { "reason", cuts_lost_name, LIVE_CUTS_LOST_COUNT } },
     },
+    [LIVE_PLAIN_SEGMENTS] = {
+        .name = "weir_live_segments_without_parts_total",
+        .help = "Segments that have no parts, because the frames of their "
+                "stream are too far apart for them.",
+    },
     METRIC_END,
 };
 

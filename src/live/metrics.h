@@ -24,6 +24,7 @@ enum {
     LIVE_CLOCK_MENDED,
     LIVE_HEADERS_LOST,
     LIVE_CUTS_LOST, /* enum live_cuts_lost */
+    LIVE_PLAIN_SEGMENTS,
 };
 
 enum live_dropped {

@@ -102,30 +102,38 @@ place_data(const struct timeline *t, struct stream *s, uint32_t timestamp)
 
 /* ---- timestamps far from those before ---- */
 
+/* The time that went by since the last frame of its kind: by the clock, or by
+ * the other kind's, for a publisher may send faster than it plays. */
 static int64_t
-since_last(const struct timeline_kind *k, const struct frame *f)
+since_last(const struct timeline *t, const struct frame *f)
 {
+    const struct timeline_kind *k = &t->kinds[kind_of(f)];
+    const struct timeline_kind *other = &t->kinds[1 - kind_of(f)];
     int64_t elapsed = f->arrived_ms - k->arrived_ms;
+    int32_t played = other->known ? (int32_t)(other->last - k->other) : 0;
 
+    elapsed = elapsed > played ? elapsed : played;
     return elapsed > 0 ? elapsed : 0;
 }
 
 /* A way from one timestamp to the next that nothing explains: not the time that
  * went by, nor that all frames are so far apart. */
 static bool
-is_far(const struct timeline_kind *k, const struct frame *f, int32_t way)
+is_far(const struct timeline *t, const struct frame *f, int32_t way)
 {
+    const struct timeline_kind *k = &t->kinds[kind_of(f)];
     int64_t steps = 4 * (int64_t)k->way;
 
     return way < -BACK_MS ||
-           way > (steps > FAR_MS ? steps : FAR_MS) + since_last(k, f);
+           way > (steps > FAR_MS ? steps : FAR_MS) + since_last(t, f);
 }
 
 /* From the frame before to one of which the timestamp does not tell it. */
 static uint32_t
-guessed_way(const struct timeline_kind *k, const struct frame *f)
+guessed_way(const struct timeline *t, const struct frame *f)
 {
-    int64_t elapsed = since_last(k, f);
+    const struct timeline_kind *k = &t->kinds[kind_of(f)];
+    int64_t elapsed = since_last(t, f);
 
     if (elapsed > FAR_MS || k->way == 0) {
         return elapsed > 0 ? (uint32_t)elapsed : 1;
@@ -206,8 +214,8 @@ place_far(struct timeline *t, struct stream *s, const struct frame *f,
     struct timeline_kind *k = &t->kinds[kind_of(f)];
     int32_t on = (int32_t)(timestamp - k->stray);
     bool follows =
-        k->strays > 0 && on >= -BACK_MS && on <= AHEAD_MS + since_last(k, f);
-    uint32_t way = follows && on > 0 ? (uint32_t)on : guessed_way(k, f);
+        k->strays > 0 && on >= -BACK_MS && on <= AHEAD_MS + since_last(t, f);
+    uint32_t way = follows && on > 0 ? (uint32_t)on : guessed_way(t, f);
     int32_t jump = (int32_t)(timestamp + t->offset + k->shift - k->last);
 
     k->strays = follows ? k->strays + 1 : 1;
@@ -254,14 +262,21 @@ join_other(struct timeline *t, struct stream *s, const struct frame *f,
 }
 
 static void
-note_leading(struct timeline_kind *k, const struct frame *f, uint32_t time)
+note_leading(struct timeline *t, const struct frame *f, uint32_t time)
 {
+    struct timeline_kind *k = &t->kinds[kind_of(f)];
+    struct timeline_kind *other = &t->kinds[1 - kind_of(f)];
+
     if (is_later(time, k->last)) {
         k->way = k->known ? time - k->last : 0;
         k->last = time;
     }
-    k->known = true;
+    if (!k->known) {
+        k->known = true;
+        other->other = k->last;
+    }
     k->arrived_ms = f->arrived_ms;
+    k->other = other->last;
 }
 
 /* A frame that is no codec header, of the track that leads its kind. */
@@ -275,12 +290,12 @@ place_leading(struct timeline *t, struct stream *s, const struct frame *f,
     if (!k->known) {
         join_other(t, s, f, timestamp);
         time = timestamp + t->offset + k->shift;
-    } else if (is_far(k, f, (int32_t)(time - k->last))) {
+    } else if (is_far(t, f, (int32_t)(time - k->last))) {
         time = place_far(t, s, f, timestamp);
     } else {
         k->strays = 0;
     }
-    note_leading(k, f, time);
+    note_leading(t, f, time);
     return time;
 }
 

@@ -33,7 +33,8 @@ struct timeline {
         bool behind;        /* still before what an earlier clock had reached */
         uint32_t last;      /* latest of its leading track, in the stream */
         uint32_t way;       /* to it from the one before, ms; 0: unknown */
-        int64_t arrived_ms; /* the newest of that track */
+        int64_t arrived_ms; /* the newest of that track, */
+        uint32_t other;     /* when this was the latest of the other kind */
         uint32_t shift;     /* added beside offset: its clock jumped */
         uint32_t strays;    /* far from those before, in a row */
         uint32_t stray;     /* timestamp of the last of them */

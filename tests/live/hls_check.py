@@ -77,6 +77,7 @@ class Viewer:
         self.fetched = []
         self.reloads = 0
         self._seen_parts, self._seen_segments = set(), set()
+        self._parted = set()  # segments of which parts were taken
         self._seen_discontinuity = None
         self._inits = {}
         self._connect = connect or (
@@ -343,9 +344,10 @@ class Viewer:
         """All that is listed and was not fetched, in its order; how many."""
         count = 0
         for segment in self.playlist.listed:
-            if self.playlist.part_target and segment.uri and \
-                    not segment.parts:
-                continue  # before the parts began
+            if self._is_known(segment):
+                continue
+            if segment.parts:
+                self._parted.add(segment.number)
             for part in segment.parts:
                 count += self._take_part(segment, part)
             if segment.uri:
@@ -353,6 +355,14 @@ class Viewer:
         self.faults.extend(self.ts.faults)
         self.ts.faults.clear()
         return count
+
+    def _is_known(self, segment):
+        """Without parts now: it came before they began, or was taken by
+        them."""
+        return segment.uri and not segment.parts and \
+            (segment.number in self._parted or
+             (self.playlist.told_parts and
+              segment.number < min(self._parted, default=segment.number + 1)))
 
     def follow(self, parts=None, until_end=False, delta_each=10, hints=True):
         """Follows for so many objects, or until ENDLIST."""

@@ -38,15 +38,18 @@ RULES = {
     "part-sum": "8216bis 3.2: parts are what their segment is",
     "part-tags": "8216bis 4.4.4.9: DISCONTINUITY, MAP, DATE before parts",
     "part-old": "8216bis 6.2.2: no parts beyond three target durations",
-    "part-missing": "8216bis 6.2.2: parts of the last three targets stay",
+    "part-missing": "8216bis 6.2.2: parts of the last three targets stay,"
+                    " but for those before a segment that has none (house:"
+                    " hls.js waits for parts as long as any are listed)",
     "part-independent": "hls.js, ExoPlayer: INDEPENDENT begins a segment"
                         " where INDEPENDENT-SEGMENTS is said (4.4.2.1)",
     "hold-back": "8216bis 4.4.3.8: HOLD-BACK >= 3 targets",
     "part-hold-back": "8216bis 4.4.3.8: PART-HOLD-BACK >= 3 parts",
     "skip-until": "8216bis 4.4.3.8: CAN-SKIP-UNTIL >= 6 targets",
     "skip-near": "8216bis 6.2.5.1: only what is beyond the boundary",
-    "hint": "house: one hint of the next part; ExoPlayer and hls.js"
-            " ask for it at once (8216bis 6.2.6)",
+    "hint": "house: one hint of the next part, where the segment has parts;"
+            " ExoPlayer and hls.js ask for it at once (8216bis 6.2.6)",
+    "unhinted": "house: a segment under way without a hint gets no parts",
     "hint-listed": "8216bis 4.4.5.3: a hint is of what is not listed yet",
     "hint-ended": "8216bis 4.4.5.3: no PRELOAD-HINT beside ENDLIST",
     "block-ended": "house: nothing to wait for beside ENDLIST",
@@ -176,6 +179,7 @@ class Media:
         self.faults = Faults()
         self.version = 1
         self.target = self.part_target = None
+        self.told_parts = None  # PART-TARGET of this or an earlier one
         self.control = {}
         self.sequence = self.first_discontinuity = 0
         self.skipped = 0
@@ -196,6 +200,7 @@ class Media:
         if self.open and self.open.duration is not None:
             self.faults.add("extinf", "EXTINF without a segment")
         self.listed = self.segments + ([self.open] if self.open else [])
+        self.told_parts = self.part_target
         Judge(self).all()
 
     # ---- reading ----
@@ -441,7 +446,7 @@ class Judge:
                 self.add("hint-ended", str(p.hints))
             if "CAN-BLOCK-RELOAD" in p.control:
                 self.add("block-ended", "CAN-BLOCK-RELOAD")
-        elif p.part_target and len(p.hints) != 1:
+        elif len(p.hints) > 1 or (p.open and p.open.parts and not p.hints):
             self.add("hint", f"{len(p.hints)} of them")
         listed = {x.uri for s in p.listed for x in s.parts}
         for hint in p.hints:
@@ -466,7 +471,8 @@ def follows(old, new):
         return faults
     if new.target != old.target:
         faults.add("target-changed", f"{old.target} to {new.target}")
-    if new.part_target != old.part_target:
+    new.told_parts = new.part_target or old.told_parts
+    if new.told_parts != old.told_parts and old.told_parts:
         faults.add("part-target-changed", f"{new.part_target}")
     if not old.listed or not new.listed:
         return faults
@@ -503,10 +509,14 @@ def compare_parts(old, new, faults):
     had = {s.number for s in old.listed if s.parts}
     behind = Fraction(0)
     for s in reversed(new.listed):
-        if s.uri and not s.parts and s.number in had and \
-                behind <= 3 * new.target:
+        if s.uri and not s.parts and s.number not in had:
+            break
+        if s.uri and not s.parts and behind <= 3 * new.target:
             faults.add("part-missing", str(s.number))
         behind += s.length()
+    opened = old.open and new.by_number().get(old.open.number)
+    if opened and opened.parts and not old.hints and not old.open.parts:
+        faults.add("unhinted", str(opened.number))
 
 
 def compare_ends(old, new, faults):

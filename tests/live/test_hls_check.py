@@ -210,6 +210,7 @@ BAD_PAIRS = {  # rule: (the one before, the one after)
     "ended-changed": [(ENDED, plain()), (ENDED, plain(
         last=107, more="#EXT-X-ENDLIST\n"))],
     "part-missing": [(live(), swap(segment(104, True), segment(104)))],
+    "unhinted": [(swap(HINT.replace("107.1", "107.0"), "", live(count=0)), live())],
     "too-short": [(plain(), plain(105, 106))],
     "gap": [(plain(), plain(108, 115))],
     "hint-kept": [

@@ -62,7 +62,9 @@ check_live(const void *settings, struct errmsg *err)
 {
     const struct live_settings *s = settings;
 
-    if (s->max_stream_memory > s->memory) {
+    /* Where it is not told, no more than there is. */
+    if (s->max_stream_memory > s->memory &&
+        s->max_stream_memory != LIVE_STREAM_MEMORY) {
         return errmsg_set(err,
                           "max_stream_memory (%lld bytes) must not be more "
                           "than memory (%lld bytes)",
@@ -99,8 +101,9 @@ static const struct conf_key live_keys[] = {
             "The past of a stream that is kept for players that fall behind; "
             "of one without players the newest GOP is kept."),
     ROW(live_settings, max_stream_memory, CONF_SIZE, .min = MIB(1),
-        .max = MIB(128), .preset = "16M",
-        .help = "The most one stream may take of memory."),
+        .max = MIB(128), .preset = "32M",
+        .help = "The most one stream may take of memory; by default no more "
+                "than there is."),
     ROW(live_settings, hold, CONF_TIME, .min = 0, .max = LIVE_HOLD_MAX,
         .preset = "10s",
         .help = "How long players wait for a publisher that went; however "

@@ -151,6 +151,11 @@ check_all(const struct live_cuts *c)
         } else {
             assert_int_equal(cut.segment, before.segment);
             assert_int_equal(cut.part, before.part + 1);
+            assert_int_equal(cut.flags & LIVE_CUT_PLAIN,
+                             before.flags & LIVE_CUT_PLAIN);
+            if ((cut.flags & LIVE_CUT_PLAIN) != 0) {
+                continue;
+            }
             assert_in_range(cut.time - before.time,
                             (c->part_target * 85 + 99) / 100, c->part_target);
         }

@@ -55,7 +55,7 @@ test_publisher_returns(void **state)
     check_all(&c);
     assert_int_equal(c.word, before.word);
     assert_int_equal(c.older_word, 0);
-    assert_int_equal(c.target, 2000);
+    assert_int_equal(c.target, 4000);
     assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 1);
     assert_true(live_cut_at(&c, before.end, &cut));
     assert_true((cut.flags & LIVE_CUT_DISCONTINUITY) != 0);
@@ -120,7 +120,7 @@ test_return_after_the_hold(void **state)
     assert_true(c.word != before.word);
     publish(p);
     c = find();
-    assert_int_equal(c.target, 2000);
+    assert_int_equal(c.target, 4000);
     assert_int_equal(c.run, before.end);
     assert_int_equal(c.first, before.first);
     assert_true(live_cut_at(&c, before.end - 1, &cut));
@@ -320,10 +320,10 @@ test_stays_for_its_list(void **state)
     stream_leave(s);
     slot_set_self(0);
     assert_int_equal(live_master_start(loop, &err), 0);
-    atomic_store(&s->hold_until, clock_ms() - 7 * 2000 + 500);
+    atomic_store(&s->hold_until, clock_ms() - 7 * 4000 + 500);
     loop_turn(loop, 200);
     c = find();
-    assert_true(c.over && !c.live && c.target == 2000);
+    assert_true(c.over && !c.live && c.target == 4000);
     assert_int_equal(c.end_frame, atomic_load(&s->tail));
     assert_in_range(c.end_time, 30000, 30080);
     for (int64_t end = clock_ms() + 1000000;

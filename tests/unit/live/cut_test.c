@@ -25,7 +25,7 @@ test_pictures_and_sound(void **state)
     (void)state;
     publish(BOTH);
     c = find();
-    assert_int_equal(c.target, 2000);
+    assert_int_equal(c.target, 4000);
     assert_int_equal(c.part_target, 321);
     assert_true(c.live && !c.over && c.strict);
     check_all(&c);
@@ -130,9 +130,9 @@ test_key_frames_far_and_near(void **state)
         uint32_t gop, target;
         bool strict;
     } rows[] = {
-        { 100, 2000, true },  { 1000, 2000, true },  { 2000, 2000, true },
-        { 4000, 4000, true }, { 9000, 6000, false }, { 30000, 6000, false },
-        { 3000, 3000, true }, { 1999, 2000, true },  { 6000, 6000, true },
+        { 100, 2000, true },  { 1000, 3000, true },  { 2000, 4000, true },
+        { 4000, 6000, true }, { 9000, 6000, false }, { 30000, 6000, false },
+        { 3000, 5000, true }, { 1999, 4000, true },  { 6000, 6000, true },
         { 0, 6000, false },
     };
 
@@ -165,8 +165,11 @@ test_rates_of_pictures(void **state)
         publish(p);
         c = find();
         assert_true(c.target != 0);
-        assert_true(c.part_target <= 335 || rates[i] < 5);
+        assert_true(c.part_target <= 335 || rates[i] < 24);
         check_all(&c);
+        /* Frames of less than 14 a second are too far apart for parts. */
+        assert_int_equal(cut_count(&c, LIVE_CUT_PLAIN) == c.end - c.first,
+                         rates[i] < 14);
     }
 }
 
@@ -233,7 +236,7 @@ test_nothing_is_told_before_a_segment_is_whole(void **state)
     publish(p);
     assert_int_equal(find().target, 0);
     append(&w, KEY, 2000, 100);
-    assert_int_equal(find().target, 2000);
+    assert_int_equal(find().target, 4000);
 }
 
 static void
@@ -263,7 +266,7 @@ test_strict_keys(void **state)
     writer_start(&w, s);
     publish((struct publishing){ true, true, 0, 5000, 25, 1000 });
     c = find();
-    assert_int_equal(c.target, 2000);
+    assert_int_equal(c.target, 3000);
     assert_false(c.failed);
 }
 

@@ -83,7 +83,7 @@ test_targets_are_kept_for_a_return(void **state)
         open_stream();
         publish((struct publishing){ true, true, 0, 40, 25, 1000 });
         c = find();
-        assert_true(c.live && c.target == 2000);
+        assert_true(c.live && c.target == 3000);
         assert_int_equal(c.end, before.end + 1);
         assert_true(live_cut_at(&c, before.end, &cut));
         assert_true(cut.time >= cut.ended + away[i] - 100);
@@ -131,15 +131,15 @@ test_memory_at_the_edge(void **state)
     uint32_t next = 25 * 40;
 
     (void)state;
-    fat(8000);
-    assert_int_equal(fatter(&next, 8000), 0);
-    assert_int_equal(fatter(&next, 11000), 1);
+    fat(4000);
+    assert_int_equal(fatter(&next, 4000), 0);
+    assert_int_equal(fatter(&next, 5500), 1);
     assert_true(find().short_of_memory);
-    assert_int_equal(fatter(&next, 20000), 0);
-    assert_int_equal(fatter(&next, 11000), 0);
-    assert_int_equal(fatter(&next, 8000), 1);
-    assert_int_equal(find().target, 2000);
-    assert_int_equal(fatter(&next, 8800), 0);
+    assert_int_equal(fatter(&next, 10000), 0);
+    assert_int_equal(fatter(&next, 5500), 0);
+    assert_int_equal(fatter(&next, 4000), 1);
+    assert_int_equal(find().target, 4000);
+    assert_int_equal(fatter(&next, 4400), 0);
 }
 
 static void
@@ -149,11 +149,11 @@ test_memory_makes_the_list_shorter(void **state)
     struct live_cut cut;
 
     (void)state;
-    fat(8000);
+    fat(4000);
     c = find();
-    assert_int_equal(c.target, 2000);
+    assert_int_equal(c.target, 4000);
     assert_true(live_cut_at(&c, c.first, &cut));
-    assert_in_range(c.end_time - cut.time, 6000, 10000);
+    assert_in_range(c.end_time - cut.time, 12000, 20000);
     check_all(&c);
 }
 
@@ -163,7 +163,7 @@ test_memory_is_too_little(void **state)
     struct live_cuts c;
 
     (void)state;
-    fat(20000);
+    fat(10000);
     c = find();
     assert_int_equal(c.target, 0);
     assert_true(c.short_of_memory);
@@ -293,8 +293,8 @@ test_a_part_is_no_longer_than_a_segment(void **state)
     publish(p);
     atomic_store(&cut_run_of(cut_page_of(s))->part_target, UINT32_MAX);
     c = find();
-    assert_int_equal(c.target, 2000);
-    assert_int_equal(c.part_target, 2000);
+    assert_int_equal(c.target, 4000);
+    assert_int_equal(c.part_target, 4000);
 }
 
 /* An attacker wrote the page: readers answer something. */

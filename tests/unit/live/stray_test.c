@@ -219,10 +219,10 @@ test_they_change_no_stream(void **state)
     assert_int_equal(atomic_load(&s->tracks), TRACK_VIDEO);
     /* One with an old time, or one far ahead, moves no clock. */
     put(&w, &ahead, 0);
-    put(&w, &inter, 5000);
+    put(&w, &inter, 80);
     put(&w, &ahead, 0);
-    put(&w, &inter, 5040);
-    assert_int_equal(frame_at(s, atomic_load(&s->tail) - 1)->timestamp, 5040);
+    put(&w, &inter, 120);
+    assert_int_equal(frame_at(s, atomic_load(&s->tail) - 1)->timestamp, 120);
     fixture_arena_end();
 }
 

