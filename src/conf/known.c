@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "conf/others.h"
 
 void
 known_add(struct reader *r, struct rows *rows, const struct conf_key *keys)
@@ -68,12 +69,31 @@ advice(struct reader *r, const struct rows *rows, const char *name)
         .ptr;
 }
 
+/* The answer for a name that another server has; NULL: none has it. */
+static const char *
+others(struct reader *r, const struct scope *in, const char *name)
+{
+    const struct scope *root = in;
+    struct str answer;
+
+    while (root->name != NULL && root->up->name != NULL) {
+        root = root->up;
+    }
+    answer = others_answer(r->source->pool, str_from(root->name),
+                           str_from(in->name), str_from(name));
+    return answer.len > 0 ? pool_printf(r->source->pool, "is unknown; %.*s",
+                                        STR_ARGS(answer))
+                                .ptr
+                          : NULL;
+}
+
 bool
 known_check(struct reader *r, const struct scope *in, const config_setting_t *c,
             const struct rows *rows)
 {
     const char *name = config_setting_name(c);
     size_t at = conf_token(r->source, c);
+    const char *other;
 
     if (r->source->tokens[at].twice) {
         name = pool_cstr(r->source->pool, source_text(r->source, at));
@@ -82,5 +102,7 @@ known_check(struct reader *r, const struct scope *in, const config_setting_t *c,
     if (rows->unsure || is_known(rows, name)) {
         return true;
     }
-    return reader_mistake(r, in, name, at, advice(r, rows, name));
+    other = others(r, in, name);
+    return reader_mistake(r, in, name, at,
+                          other != NULL ? other : advice(r, rows, name));
 }

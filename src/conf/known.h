@@ -1,6 +1,6 @@
 /*
- * Reports keys of the file that have no row, with the nearest name that has
- * one.
+ * Reports keys of the file that have no row: with what another server means by
+ * them (conf/others.h), or with the nearest name that has a row.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/others.h"
+
 #define TWICE_MAX 100 /* keys set twice that are reported in one go */
 
 /* The token libconfig stopped at. */
@@ -42,7 +44,10 @@ hint(const struct source *s, size_t at, char *dst, size_t size)
 
     *dst = '\0';
     source_show(name, sizeof(name), before);
-    if (is_text(before) && str_eq(here, STR("{"))) {
+    if (is_text(before) && !str_eq(here, STR("=")) && others_lacking(before)) {
+        snprintf(dst, size, " (%.*s)",
+                 STR_ARGS(others_answer(s->pool, STR_NONE, STR_NONE, before)));
+    } else if (is_text(before) && str_eq(here, STR("{"))) {
         snprintf(dst, size, " (a group is written %s = { ... };)", name);
     } else if (is_text(before) && (value || str_eq(here, STR(";")))) {
         snprintf(dst, size, " (a setting is written with \"=\": %s = ...)",
@@ -61,7 +66,7 @@ static void
 say_syntax(struct source *s, const config_t *tree)
 {
     size_t at = error_token(s, tree);
-    char token[64], line[128], more[128];
+    char token[64], line[128], more[512];
 
     if ((size_t)config_error_line(tree) > s->count) {
         source_say(s, s->count - 1, "syntax error at the end of the file");
@@ -108,12 +113,14 @@ conf_parse(struct source *s, config_t *tree)
     for (int tries = 0; !parse(s, false, tree); tries++) {
         if (tries == TWICE_MAX || !is_twice(s, tree)) {
             say_syntax(s, tree);
+            source_break(s);
             return -1;
         }
         s->tokens[error_token(s, tree)].twice = true;
     }
     if (!parse(s, true, tree)) {
         say_syntax(s, tree);
+        source_break(s);
         return -1;
     }
     return 0;

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
+#include "conf/others.h"
 
 #define BYTES_MAX (4 * 1024 * 1024) /* of all files */
 #define FILES_MAX 1000
@@ -168,19 +169,49 @@ by_position(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
+void
+source_break(struct source *s)
+{
+    s->broken = true;
+    s->fatal = s->mistakes[s->mistake_count - 1].at;
+}
+
+/* Does the file that cannot be parsed look like one of another server?  Then
+ * tells whose. */
+static bool
+tell_whose(const struct source *s, struct buf *out)
+{
+    const struct token *t = &s->tokens[s->fatal];
+    const struct other_server *server =
+        s->broken && s->file_count > 0 ? others_guess(s->files[t->file].text)
+                                       : NULL;
+
+    if (server != NULL) {
+        buf_printf(out,
+                   "%s:%u: this looks like a configuration of %s; docs/%s "
+                   "puts some beside those of weir\n",
+                   s->files[t->file].path, t->line, server->name, server->page);
+    }
+    return server != NULL;
+}
+
 char *
 source_report(struct source *s)
 {
     struct buf all;
     char *text;
+    bool others;
 
     if (s->mistake_count == 0) {
         return NULL;
     }
     qsort(s->mistakes, s->mistake_count, sizeof(*s->mistakes), by_position);
     buf_init(&all, SIZE_MAX / 2);
+    others = tell_whose(s, &all);
     for (size_t i = 0; i < s->mistake_count; i++) {
-        buf_printf(&all, "%s\n", s->mistakes[i].text);
+        if (!others || s->mistakes[i].at == s->fatal) {
+            buf_printf(&all, "%s\n", s->mistakes[i].text);
+        }
     }
     text = mem_dup((const char *)buf_data(&all), buf_len(&all));
     buf_clear(&all);
@@ -329,14 +360,14 @@ source_read(struct source *s, const char *path)
     s->broken = false;
     add_file(s, &f);
     if (source_lex(s, 0) == -1) {
-        s->broken = true;
+        source_break(s);
     }
     if (!s->broken && s->depth > 0) {
         size_t at = s->open[s->depth - 1];
 
         source_say(s, at, "this \"%.*s\" is never closed",
                    STR_ARGS(source_text(s, at)));
-        s->broken = true;
+        source_break(s);
     }
     if (!s->broken && s->count == 1) { /* the root */
         source_say(s, 0, "there is no setting in this file");

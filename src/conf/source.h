@@ -61,7 +61,8 @@ struct source {
     size_t mistake_count, mistake_room;
     size_t open[SOURCE_NESTING]; /* tokens of brackets not yet closed */
     size_t depth;
-    bool broken; /* cannot be given to libconfig */
+    bool broken;  /* cannot be given to libconfig, or was not taken by it */
+    size_t fatal; /* the token where that was seen */
 };
 
 void source_init(struct source *s, struct pool *keep);
@@ -92,7 +93,10 @@ void source_render(const struct source *s, bool strings, struct buf *out);
 /* Notes a mistake at a token. */
 void source_say(struct source *s, size_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* All mistakes, one a line, for mem_free(); NULL if there are none. */
+/* The last mistake is one of the syntax: the rest cannot be read. */
+void source_break(struct source *s);
+/* All mistakes, one a line, for mem_free(); NULL if there are none.  Of a file
+ * that looks like one of another server: whose, and what broke it alone. */
 char *source_report(struct source *s);
 
 #endif

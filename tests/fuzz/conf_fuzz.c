@@ -8,7 +8,8 @@
  *
  * covers: src/conf/conf.c src/conf/elsewhere.c src/conf/fill.c
  * covers: src/conf/instance.c src/conf/known.c src/conf/lex.c
- * covers: src/conf/origin.c src/conf/parse.c src/conf/reader.c
+ * covers: src/conf/origin.c src/conf/others.c src/conf/parse.c
+ * covers: src/conf/reader.c
  * covers: src/conf/source.c src/conf/value.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
