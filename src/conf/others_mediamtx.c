@@ -140,7 +140,8 @@ const struct other_row other_rows_mediamtx[] = {
     NONE("sourceOnDemand sourceOnDemandStartTimeout "
          "sourceOnDemandCloseAfter",
          ON_DEMAND),
-    NONE("sourceRedirect fallback", "weir sends players to no other stream"),
+    NONE("sourceRedirect pathDefaults.fallback",
+         "weir sends players to no other stream"),
     NONE("maxReaders",
          "weir has no such setting; weirctl limit stream APP/NAME players N "
          "does it for one stream"),

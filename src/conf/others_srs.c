@@ -82,9 +82,7 @@ const struct other_row other_rows_srs[] = {
 
     /* ---- vhosts, clusters ---- */
     IS_BUT("vhost", "rtmp.servers.applications", VHOSTS),
-    IS_BUT("cluster", APP "pull", ORIGIN),
-    IS_BUT("cluster.mode", APP "pull", ORIGIN),
-    IS_BUT("origin", APP "pull", ORIGIN),
+    IS_BUT("cluster mode origin", APP "pull", ORIGIN),
     NONE("token_traverse follow_client debug_srs_upnode debug",
          "weir sends no words of clients on to an origin"),
     NONE("origin_cluster coworkers cluster.protocol",
@@ -97,7 +95,7 @@ const struct other_row other_rows_srs[] = {
     /* ---- playing, publishing ---- */
     IS_BUT("play", APP "play_access",
            "settings of players stand in the application"),
-    IS_BUT("vhost.publish", APP "publish",
+    IS_BUT("publish", APP "publish",
            "settings of publishers stand in the application"),
     IS_BUT("gop_cache", APP "gop_cache",
            "players begin at a key frame that is there already"),

@@ -54,8 +54,11 @@ test_answers(void **state)
         { "", "vparams", "bf2", "bf2 of SRS: weir encodes nothing" },
     };
     struct pool *pool = pool_new(1024);
+    struct str below_http =
+        others_answer(pool, STR("http"), STR("locations"), STR("allow"));
 
     (void)state;
+    assert_null(strstr(below_http.ptr, "SRS"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         assert_begins(others_answer(pool, str_from(rows[i].root),
                                     str_from(rows[i].group),
