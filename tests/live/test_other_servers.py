@@ -139,13 +139,16 @@ def samples(page):
             for name, text in blocks}
 
 
-def here(text, remote=None):
-    """At free ports; remote: the weir that stands for all hosts."""
+def here(text, remote=None, second=None):
+    """At free ports; remote: the weir that stands for all hosts, but for the
+    host of the name rtmp2."""
+    if second is not None:
+        text = re.sub(r"rtmp2[^/\"]+", f"127.0.0.1:{second.rtmp}", text)
     text = re.sub(r'listen = "(?:127\.0\.0\.1:)?\d+"',
                   'listen = "127.0.0.1:0"', text)
     if remote is not None:
-        text = re.sub(r"rtmp://[^/\"]+", f"rtmp://127.0.0.1:{remote.rtmp}",
-                      text)
+        text = re.sub(r"rtmp://(?!127\.0\.0\.1:(?!19350))[^/\"]+",
+                      f"rtmp://127.0.0.1:{remote.rtmp}", text)
     if "egress" not in text:
         text = 'egress = [ "allow loopback", "allow all" ];\n' + text
     return text + f'stop_grace = "0"; {TRACED}\n'
@@ -171,12 +174,17 @@ def plays(tool, folder, address):
     assert len(rows) == 2 and all(len(r) > 10 for r in rows.values())
 
 
+def asked(port, path):
+    """By the name that a listener at loopback has."""
+    return get(port, path, host="127.0.0.1")
+
+
 def plays_all(w, tool, folder, stream, port):
     """Over each protocol that the pages name."""
     plays(tool, folder, url(w, stream))
     plays(tool, folder, f"http://127.0.0.1:{port}/{stream}.flv")
     at = f"/{stream}.m3u8"
-    wait_for(lambda: get(port, at).status == 200, 40, at)
+    wait_for(lambda: asked(port, at).status == 200, 40, at)
     plays(tool, folder, f"http://127.0.0.1:{port}{at}")
 
 
@@ -189,17 +197,19 @@ def test_nginx_rtmp(weir, publish, tool, tmp_path):
     page = samples(PAGES["nginx-rtmp"])
     there = weir(apps=''.join(f', {{ name = "{n}"; publish = "open"; }}'
                               for n in ("mypush", "mystaticpull")))
+    second = weir(apps=', { name = "mypush"; publish = "open"; }')
     publish(there, "mystaticpull/mystream")
-    w = weir(here(page["weir.conf"], there))
+    w = weir(here(page["weir.conf"], there, second))
     w.may_grow = True
     publish(w, "mytv/film")
     publish(w, "hls/movie")
     publish(w, "mypush/show")
     for stream in ("mytv/film", "hls/movie", "mystaticpull/mystream"):
         plays_all(w, tool, tmp_path, stream, w.http)
+    wait_stream(second, "mypush/show")
     wait_stream(there, "mypush/show")
     plays(tool, tmp_path, url(there, "mypush/show"))
-    assert b"film" in get(w.http, "/stat/livestat").body
+    assert b"film" in asked(w.http, "/stat/livestat").body
     assert ctl(w, "kick", "stream", "mytv/film").returncode == 0
 
 
@@ -208,8 +218,8 @@ def test_srs_alone(weir, publish, tool, tmp_path):
     w.may_grow = True
     publish(w, "live/livestream")
     plays_all(w, tool, tmp_path, "live/livestream", w.http)
-    assert b"livestream" in get(w.http, "/stat/streams").body
-    assert get(w.http, "/metrics").status == 200
+    assert b"livestream" in asked(w.http, "/stat/streams").body
+    assert asked(w.http, "/metrics").status == 200
 
 
 def test_srs_forward_and_edge(weir, publish, tool, tmp_path):
@@ -236,8 +246,8 @@ def test_mediamtx(weir, publish, tool, tmp_path):
     media_port, numbers = w.port("http", 0), w.port("http", 1)
     publish(w, "live/mystream")
     plays_all(w, tool, tmp_path, "live/mystream", media_port)
-    assert b"mystream" in get(numbers, "/stat/streams").body
-    assert get(numbers, "/metrics").status == 200
+    assert b"mystream" in asked(numbers, "/stat/streams").body
+    assert asked(numbers, "/metrics").status == 200
 
 
 def test_mediamtx_relays(weir, publish, tool, tmp_path):
