@@ -55,7 +55,7 @@ struct frame {
     int64_t arrived_ms; /* clock_ms() */
     uint32_t wire_len;  /* chunk headers included */
     uint32_t payload_len;
-    uint32_t timestamp;   /* ms, 32 bits as on the wire */
+    uint32_t timestamp;   /* ms, 32 bits as on the wire; metadata: 0 */
     uint8_t type;         /* enum media_type */
     uint8_t flags;        /* enum media_flag */
     uint8_t header_len;   /* of the fmt 0 header: 12 or 16 */

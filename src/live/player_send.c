@@ -143,13 +143,15 @@ player_take_turn(struct live_player *p)
 /* How many frames ahead a step looks for the end. */
 #define LOOK_AHEAD 256
 
-/* The frame comes when the player has had its duration. */
+/* The frame comes when the player has had its duration.  Metadata have no
+ * time. */
 static bool
 is_too_late(const struct live_player *p, uint64_t frame)
 {
-    uint32_t time = frame_at(p->hs->stream, frame)->timestamp;
+    const struct frame *f = frame_at(p->hs->stream, frame);
 
-    return (int32_t)(time - p->began_time) >= (int32_t)p->duration;
+    return (f->flags & MEDIA_META) == 0 &&
+           (int32_t)(f->timestamp - p->began_time) >= (int32_t)p->duration;
 }
 
 /* Frames before that one are its own. */

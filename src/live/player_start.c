@@ -233,13 +233,23 @@ say_start(struct live_player *p)
         (long long)(loop_now(hub.loop) - p->asked_ms));
 }
 
+/* Of sound alone a player may start at metadata, which have no time. */
+static uint32_t
+time_at(struct stream *s, uint64_t frame)
+{
+    const struct frame *f = frame_at(s, frame);
+
+    return (f->flags & MEDIA_META) != 0 ? atomic_load(&s->last_times[0])
+                                        : f->timestamp;
+}
+
 /* Starts a waiting player; it is in no list of hs before and after. */
 static void
 start(struct live_player *p, uint64_t frame)
 {
     struct hub_stream *hs = p->hs;
     bool first = !p->started;
-    uint32_t timestamp = frame_at(hs->stream, frame)->timestamp;
+    uint32_t timestamp = time_at(hs->stream, frame);
 
     p->waiting = false;
     p->started = true;

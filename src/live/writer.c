@@ -52,6 +52,9 @@ writer_start(struct writer *w, struct stream *s)
 static void
 place(struct writer *w, struct frame *f, uint32_t timestamp, bool leading)
 {
+    if ((f->flags & MEDIA_META) != 0) {
+        return; /* those are at 0: see media.h */
+    }
     f->timestamp = timeline_place(&w->time, w->stream, f, timestamp, leading);
     if (w->time.anew) {
         w->time.anew = false;

@@ -27,7 +27,8 @@ enum media_type { /* RTMP message types = FLV tag types */
 enum media_flag {
     MEDIA_KEY = 1,    /* a picture decoding can start at; never audio */
     MEDIA_HEADER = 2, /* codec configuration, no picture or sound */
-    MEDIA_META = 4,   /* onMetaData */
+    MEDIA_META = 4,   /* onMetaData; at time 0 wherever it stands: ffmpeg takes
+                         later ones for a track of subtitles */
     MEDIA_END = 8,    /* end of sequence, nothing to decode */
     MEDIA_MULTITRACK = 16,
     MEDIA_TRACK_META = 32, /* of one track: colours of its pictures, speakers of

@@ -11,8 +11,28 @@
 #include "base/bytes.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "rtmp/amf.h"
 
 #define PARTS_MAX 1024 /* of one aggregate; encoders send some ten */
+
+/* Words of a server to its players are none of the stream's.  Some publishers
+ * pass on all that they get as players. */
+static bool
+is_for_players(const struct chunk_message *m)
+{
+    struct amf_reader r;
+
+    amf_reader_init(&r, m->payload, m->len);
+    struct str name = amf_read_string(&r, STR_NONE);
+    return str_eq(name, STR("onStatus")) || str_eq(name, STR("onPlayStatus")) ||
+           str_eq(name, STR("|RtmpSampleAccess"));
+}
+
+static bool
+on_data(const struct chunk_message *m, parts_fn *f, void *arg)
+{
+    return is_for_players(m) || f(arg, MEDIA_DATA, m);
+}
 
 /* AMF3 data begins with a byte that says so; then it is AMF0. */
 static bool
@@ -24,7 +44,7 @@ on_data_amf3(const struct chunk_message *m, parts_fn *f, void *arg)
         data.payload++;
         data.len--;
     }
-    return f(arg, MEDIA_DATA, &data);
+    return on_data(&data, f, arg);
 }
 
 /* One message inside an aggregate has the form of an FLV tag. */
@@ -37,7 +57,7 @@ on_part(const struct chunk_message *part, parts_fn *f, void *arg)
     case TYPE_VIDEO:
         return f(arg, MEDIA_VIDEO, part);
     case TYPE_DATA:
-        return f(arg, MEDIA_DATA, part);
+        return on_data(part, f, arg);
     default:
         return true;
     }

@@ -52,26 +52,11 @@ on_control(struct rtmp_client *c, const struct chunk_message *m)
     }
 }
 
-/* Data that a server says to its players: none of the stream's. */
-static bool
-is_for_players(const struct chunk_message *m)
-{
-    struct amf_reader r;
-
-    amf_reader_init(&r, m->payload, m->len);
-    struct str name = amf_read_string(&r, STR_NONE);
-    return str_eq(name, STR("onStatus")) || str_eq(name, STR("onPlayStatus")) ||
-           str_eq(name, STR("|RtmpSampleAccess"));
-}
-
 static bool
 on_media(void *arg, enum media_type type, const struct chunk_message *m)
 {
     struct rtmp_client *c = arg;
 
-    if (type == MEDIA_DATA && is_for_players(m)) {
-        return true;
-    }
     /* Some servers send media without a word before. */
     if (c->phase == CLIENT_ACCEPT) {
         client_set_phase(c, CLIENT_READY);

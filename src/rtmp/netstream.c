@@ -167,6 +167,8 @@ say_publishing(struct net_stream *ns)
     return session_say(s, &w);
 }
 
+/* No other data go with it: ffmpeg makes a track of each data message, but of
+ * |RtmpSampleAccess and onMetaData at time 0. */
 static int
 say_playing(struct net_stream *ns)
 {
@@ -187,13 +189,6 @@ say_playing(struct net_stream *ns)
     struct amf_writer *amf = words_begin(&w, "|RtmpSampleAccess", -1);
     amf_put_bool(amf, true);
     amf_put_bool(amf, true);
-    words_end(&w, TYPE_DATA, id);
-
-    amf = words_begin(&w, "onStatus", -1);
-    amf_begin_object(amf);
-    amf_put_name(amf, STR("code"));
-    amf_put_string(amf, STR("NetStream.Data.Start"));
-    amf_end_object(amf);
     words_end(&w, TYPE_DATA, id);
     return session_say(s, &w);
 }
