@@ -238,7 +238,8 @@ find_source(struct relay_task *t)
 
     t->source[0] = '\0';
     while (t->server.family == AF_UNIX && live_next_session(&at, &v)) {
-        if (!v.publisher && v.kind == LIVE_KIND_RTMP &&
+        if (!v.publisher &&
+            (v.kind == LIVE_KIND_RTMP || v.kind == LIVE_KIND_RTMPS) &&
             addr_eq(&v.peer, &conn->local)) {
             str_copy(t->source, sizeof(t->source), str_from(v.name));
             return;

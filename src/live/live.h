@@ -76,13 +76,14 @@ void live_hub_stop(void);
 
 /* How a session came to be. */
 enum live_kind {
-    LIVE_KIND_RTMP, /* a client over RTMP */
-    LIVE_KIND_FLV,  /* a client over HTTP-FLV */
-    LIVE_KIND_WS,   /* a client of FLV over WebSocket */
-    LIVE_KIND_PULL, /* publishes a stream that a relay plays elsewhere */
-    LIVE_KIND_PUSH, /* plays a stream that a relay publishes elsewhere */
-    LIVE_KIND_HLS,  /* a client that asks for playlists (live/viewer.h) */
-    LIVE_KIND_MP4,  /* a client of MP4 without an end, a viewer like that */
+    LIVE_KIND_RTMP,  /* a client over RTMP */
+    LIVE_KIND_RTMPS, /* the same over TLS, here or with a proxy */
+    LIVE_KIND_FLV,   /* a client over HTTP-FLV */
+    LIVE_KIND_WS,    /* a client of FLV over WebSocket */
+    LIVE_KIND_PULL,  /* publishes a stream that a relay plays elsewhere */
+    LIVE_KIND_PUSH,  /* plays a stream that a relay publishes elsewhere */
+    LIVE_KIND_HLS,   /* a client that asks for playlists (live/viewer.h) */
+    LIVE_KIND_MP4,   /* a client of MP4 without an end, a viewer like that */
     LIVE_KINDS
 };
 const char *live_kind_name(enum live_kind kind); /* "rtmp" */

@@ -246,7 +246,7 @@ stop_writing(struct live_publisher *p)
     enum live_stopped why = must_stop(p);
 
     refused_note(&(struct refused){
-        .proto = "rtmp",
+        .proto = live_kind_name(p->what.kind),
         .peer = addr_text(&p->what.peer, (char[ADDR_TEXT]){ 0 }),
         .reason = reasons[why],
         .bytes = STR_NONE,

@@ -16,10 +16,10 @@ const char *
 live_kind_name(enum live_kind kind)
 {
     static const char *const names[LIVE_KINDS] = {
-        [LIVE_KIND_RTMP] = "rtmp", [LIVE_KIND_FLV] = "flv",
-        [LIVE_KIND_WS] = "ws",     [LIVE_KIND_PULL] = "pull",
-        [LIVE_KIND_PUSH] = "push", [LIVE_KIND_HLS] = "hls",
-        [LIVE_KIND_MP4] = "mp4",
+        [LIVE_KIND_RTMP] = "rtmp", [LIVE_KIND_RTMPS] = "rtmps",
+        [LIVE_KIND_FLV] = "flv",   [LIVE_KIND_WS] = "ws",
+        [LIVE_KIND_PULL] = "pull", [LIVE_KIND_PUSH] = "push",
+        [LIVE_KIND_HLS] = "hls",   [LIVE_KIND_MP4] = "mp4",
     };
 
     return names[kind];

@@ -411,8 +411,9 @@ say_command(const struct command *c)
     if (wanted || log_enabled(LOG_DEBUG)) {
         str_escape(name, sizeof(name), c->name);
         log_limited_if(wanted, LOG_DEBUG,
-                       "rtmp %s: command %s, number %.0f, on stream %u",
-                       session_peer(c->s), name, c->tid, c->stream_id);
+                       "%s %s: command %s, number %.0f, on stream %u",
+                       rtmp_session_scheme(c->s), session_peer(c->s), name,
+                       c->tid, c->stream_id);
     }
 }
 

@@ -235,6 +235,15 @@ get_reason(const void *arg, struct str rest, struct line_value *v)
 }
 
 static void
+get_scheme(const void *arg, struct str rest, struct line_value *v)
+{
+    const struct subject *s = arg;
+
+    (void)rest;
+    line_value_text(v, str_from(rtmp_session_scheme(s->r->session)));
+}
+
+static void
 get_worker(const void *arg, struct str rest, struct line_value *v)
 {
     (void)arg;
@@ -246,6 +255,7 @@ const struct line_variable rtmp_log_variables[] = {
     { "remote_addr", get_remote_addr },
     { "remote_port", get_remote_port },
     { "server_port", get_server_port },
+    { "scheme", get_scheme },
     { "time_local", line_get_time_local },
     { "time_iso8601", line_get_time_iso8601 },
     { "msec", line_get_msec },

@@ -85,8 +85,8 @@ dispatch(struct rtmp_session *s, const struct chunk_message *m)
         on_command(s, m);
         break;
     default:
-        log_debug("rtmp %s: message type %u passed over", session_peer(s),
-                  m->type);
+        log_debug("%s %s: message type %u passed over", rtmp_session_scheme(s),
+                  session_peer(s), m->type);
         break;
     }
 }

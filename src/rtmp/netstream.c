@@ -206,8 +206,8 @@ accept_wish(struct net_stream *ns)
     struct rtmp_session *s = ns->r.session;
 
     log_limited_if(conn_debugged(s->ch.conn), LOG_DEBUG,
-                   "rtmp %s: %s on stream %u: yes", session_peer(s),
-                   wish_name(ns->wish), ns->r.stream_id);
+                   "%s %s: %s on stream %u: yes", rtmp_session_scheme(s),
+                   session_peer(s), wish_name(ns->wish), ns->r.stream_id);
     switch ((enum stream_wish)ns->wish) {
     case WISH_CONNECT:
         ns->state = STREAM_IDLE;
@@ -328,7 +328,7 @@ note_refusal(const struct net_stream *ns, const char *reason)
                  STR_ARGS(ns->r.app), STR_ARGS(name), masked ? "..." : "");
 
     refused_note(&(struct refused){
-        .proto = "rtmp",
+        .proto = rtmp_session_scheme(ns->r.session),
         .peer = session_peer(ns->r.session),
         .reason = reason,
         .bytes = str_first(str_from(text), len > 0 ? (size_t)len : 0),
@@ -350,7 +350,8 @@ log_refusal(const struct net_stream *ns, const char *reason)
     str_escape(name, sizeof(name),
                secret && ns->r.name.len > 0 ? STR("***") : ns->r.name);
     log_limited_if(conn_debugged(ns->r.session->ch.conn), LOG_INFO,
-                   "rtmp %s: %s %s%s%s refused: %s",
+                   "%s %s: %s %s%s%s refused: %s",
+                   rtmp_session_scheme(ns->r.session),
                    session_peer(ns->r.session), wish_name(ns->wish), app,
                    ns->r.name.len > 0 ? "/" : "", name, reason);
     note_refusal(ns, reason);

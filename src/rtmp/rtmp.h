@@ -121,6 +121,8 @@ struct rtmp_session *rtmp_accept(struct loop *l,
                                  void *arg, const struct conn_socket *socket);
 void *rtmp_session_arg(struct rtmp_session *s);
 struct conn *rtmp_session_conn(struct rtmp_session *s);
+/* "rtmp", or "rtmps" where the client's side is TLS, here or with a proxy. */
+const char *rtmp_session_scheme(const struct rtmp_session *s);
 /* The NetStreams in use: calls f for each. */
 void rtmp_session_each(struct rtmp_session *s,
                        void (*f)(struct rtmp_request *r, void *arg), void *arg);

@@ -58,6 +58,12 @@ rtmp_session_conn(struct rtmp_session *s)
 }
 
 const char *
+rtmp_session_scheme(const struct rtmp_session *s)
+{
+    return s->ch.conn->secure ? "rtmps" : "rtmp";
+}
+
+const char *
 session_peer(const struct rtmp_session *s)
 {
     static char text[ADDR_TEXT];
@@ -119,13 +125,12 @@ static void
 log_end(const struct rtmp_session *s, const char *reason)
 {
     metric_add(&rtmp_metrics[RTMP_CLOSED], s->end, 1);
-    log_limited_if(
-        conn_debugged(s->ch.conn), LOG_INFO,
-        "rtmp%s %s: closed after %lld ms, %llu bytes in, %llu out: %s",
-        s->ch.conn->tls == NULL ? "" : "s", session_peer(s),
-        (long long)(loop_now(s->loop) - s->ch.conn->opened_ms),
-        (unsigned long long)s->ch.conn->bytes_in,
-        (unsigned long long)s->ch.conn->bytes_out, reason);
+    log_limited_if(conn_debugged(s->ch.conn), LOG_INFO,
+                   "%s %s: closed after %lld ms, %llu bytes in, %llu out: %s",
+                   rtmp_session_scheme(s), session_peer(s),
+                   (long long)(loop_now(s->loop) - s->ch.conn->opened_ms),
+                   (unsigned long long)s->ch.conn->bytes_in,
+                   (unsigned long long)s->ch.conn->bytes_out, reason);
 }
 
 static void
@@ -306,7 +311,7 @@ static void
 refuse_bytes(struct rtmp_session *s, const char *reason, struct str bytes)
 {
     refused_note(&(struct refused){
-        .proto = "rtmp",
+        .proto = rtmp_session_scheme(s),
         .peer = session_peer(s),
         .reason = reason,
         .bytes = str_first(bytes, SHOWN_BYTES),

@@ -7,12 +7,14 @@ import time
 import pytest
 
 import media
-from control_client import wait_players
+import proxy_header
+from control_client import Control, wait_players
 from feed import Feed, kinds, read_until, video_numbers
 from patience import busy
-from rtmp_client import Rtmp
+from rtmp_client import Refused, Rtmp
+from stat_client import LOCATION, livestat, rows
 from tls_files import context, listen
-from weir import SANITIZED, resident, wait_for
+from weir import SANITIZED, read_text, resident, wait_for
 
 
 @pytest.fixture
@@ -147,3 +149,64 @@ def test_a_drain_lets_sessions_end(rtmps, certificates):
     c.close()
     f.stop()
     assert w.wait_exit() == 0
+
+
+# By a proxy that has ended TLS before weir.
+OVER_TLS = proxy_header.v2(fields=proxy_header.field(
+    0x20, b"\x01\0\0\0\0"))
+PROXIED = '{ address = "127.0.0.1:0"; proxy_protocol = true; }'
+
+
+def plain_way(w, _):
+    return {"port": w.rtmp}
+
+
+def tls_way(w, root):
+    return {"port": w.port("rtmps"), "tls": context(root)}
+
+
+def proxy_way(w, _):
+    return {"port": w.port("rtmp", 1), "before": proxy_header.v2()}
+
+
+def tls_proxy_way(w, _):
+    return {"port": w.port("rtmp", 1), "before": OVER_TLS}
+
+
+@pytest.mark.parametrize("way, name", [
+    (plain_way, "rtmp"), (tls_way, "rtmps"), (proxy_way, "rtmp"),
+    (tls_proxy_way, "rtmps")])
+def test_tls_is_told_wherever_a_protocol_is(weir, certificates, way, name):
+    w = weir(rtmp_listen=listen(certificates.group("localhost"),
+                                "127.0.0.1:0") + ", " + PROXIED,
+             rtmp='trusted_proxies = "127.0.0.1"; '
+             'access_log = "run/rtmp.log"; '
+             'access_log_format = "$scheme $command";',
+             apps=', { name = "shut"; play_access = "deny all"; }',
+             locations=LOCATION)
+
+    def connect(app="live"):
+        c = Rtmp(**way(w, certificates.root))
+        c.connect(app, tcUrl="without a scheme")
+        return c
+    c, p, refused = connect(), connect(), connect("shut")
+    c.publish("room")
+    p.play("room")
+    with pytest.raises(Refused):
+        refused.play("room")
+    told = wait_for(lambda: len(s := rows(w, "sessions")) == 2 and s)
+    assert [s["protocol"] for s in told] == [name, name]
+    assert [s["url"].split(":")[0] for s in told] == [name, name]
+    assert rows(w, "streams")[0]["publisher"]["protocol"] == name
+    assert livestat(w)["players"][0]["url"].startswith(name + ":")
+    with Control(w) as control:
+        assert {s["protocol"] for s in control.json("show sess")} == {name}
+        assert [e["proto"] for e in control.json("show errors")] == [name]
+    for s in (c, p, refused):
+        s.close()
+    w.wait_log(rf"{name} [\d.]+:\d+: closed after", count=3)
+    w.wait_log(rf"{name} [\d.]+:\d+: play shut/room refused")
+    log = wait_for(lambda: len(t := read_text(
+        f"{w.prefix}/run/rtmp.log").split("\n")) == 4 and t)
+    assert sorted(log) == ["", f"{name} PLAY", f"{name} PLAY",
+                           f"{name} PUBLISH"]

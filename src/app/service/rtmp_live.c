@@ -104,6 +104,12 @@ on_idle(struct timer *timer)
                         "the publisher sent nothing for idle_timeout");
 }
 
+static enum live_kind
+kind_of(const struct conn *conn)
+{
+    return conn->secure ? LIVE_KIND_RTMPS : LIVE_KIND_RTMP;
+}
+
 enum rtmp_result
 rtmp_live_publish(struct stream_session *n, struct rtmp_refusal *no)
 {
@@ -116,6 +122,7 @@ rtmp_live_publish(struct stream_session *n, struct rtmp_refusal *no)
                         &conn->local, NULL),
         .stream_id = n->request->stream_id,
         .peer = conn->peer,
+        .kind = kind_of(conn),
         .conflict = (enum live_conflict)a->settings->publish_conflict,
         .chunk_size = n->chunk_size,
         .hold = a->hold,
@@ -223,6 +230,7 @@ rtmp_live_play(struct stream_session *n, struct rtmp_refusal *no)
         .url = rtmp_url(url, n->request, str_of(n->name, n->name_len),
                         &conn->local, n->mask),
         .peer = conn->peer,
+        .kind = kind_of(conn),
         .framing = LIVE_RTMP,
         .stream_id = n->request->stream_id,
         .gather = a->gather,

@@ -41,7 +41,7 @@ rtmp_url(char dst[RTMP_URL_MAX], const struct rtmp_request *r, struct str name,
     size_t n = 0;
 
     if (!split(r->tc_url, &scheme, &host)) {
-        scheme = STR("rtmp");
+        scheme = str_from(rtmp_session_scheme(r->session));
         host = str_from(addr_text(local, own));
     }
     add(dst, &n, scheme);
