@@ -122,7 +122,9 @@ def test_a_key_that_is_played_is_nowhere(loud):
     with publisher(w.rtmp, "keyed", key):
         for app, name in (("keyed", key), ("keyed", key + "?token=x"),
                           (f"keyed/{key}", ""), (f"keyed/{key}", "movie"),
-                          ("keyed", f"movie/{key}")):
+                          ("keyed", f"movie/{key}"), ("keyed", f"mp4:{key}"),
+                          ("keyed", f"{key}.flv"),
+                          ("keyed", f"mp4:{key}.mp4")):
             url = f"rtmp://127.0.0.1/{app}"
             words = not_played(w, app, name, tcUrl=url)
             assert "stream key" in words and "room" in words
@@ -141,7 +143,7 @@ def test_a_key_that_is_played_is_nowhere(loud):
             assert key[:8] not in text, what
             assert key[1:9] not in text, what
     rtmp = read_text(f"{w.prefix}/run/rtmp.log")
-    assert rtmp.count("PLAY keyed ***") == 5 and "PLAY far ***" in rtmp
+    assert rtmp.count("PLAY keyed ***") == 8 and "PLAY far ***" in rtmp
     metrics = get(w.http, "/metrics").body.decode()
     assert 'weir_flv_refused_total{reason="key"} 5' in metrics
 

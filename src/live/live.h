@@ -232,6 +232,8 @@ void live_player_receive(struct live_player *p, enum media_type type, bool on);
 
 /* Whether "app/name" has a publisher now. */
 bool live_is_live(struct str name);
+/* The same, or is on hold for one to come back. */
+bool live_is_there(struct str name);
 
 /* The name of the next stream that is live, at or behind position *at (0 at
  * first), which is moved past it; false behind the last. */

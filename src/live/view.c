@@ -34,6 +34,14 @@ live_is_live(struct str name)
 }
 
 bool
+live_is_there(struct str name)
+{
+    struct stream *s = stream_find(name);
+
+    return s != NULL && stream_is_open(s);
+}
+
+bool
 live_next_name(uint32_t *at, char name[LIVE_NAME_MAX])
 {
     while (*at < arena.stream_count) {

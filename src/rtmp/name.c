@@ -151,6 +151,62 @@ rtmp_name_check(struct str s, bool one_segment, struct errmsg *err)
     return 0;
 }
 
+/* ---- files that are none ---- */
+
+static bool
+is_at(struct str s, size_t at, const char *word)
+{
+    struct str w = str_from(word);
+
+    return str_eq_nocase(str_first(str_skip(s, at), w.len), w);
+}
+
+/* The first segment that begins with the kind of a file; name.len: none does.
+ * All kinds are equally long. */
+static size_t
+find_kind(struct str name)
+{
+    size_t at = 0;
+
+    while (at < name.len && !is_at(name, at, "mp4:") &&
+           !is_at(name, at, "flv:") && !is_at(name, at, "mp3:")) {
+        at = str_find(name, '/', at) + 1;
+    }
+    return at < name.len ? at : name.len;
+}
+
+static bool
+has_ending(struct str name)
+{
+    static const char *const endings[] = { ".mp4", ".f4v", ".flv", ".mp3" };
+
+    for (size_t i = 0; name.len > 4 && i < 4; i++) {
+        if (is_at(name, name.len - 4, endings[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+rtmp_name_meaning(struct rtmp_meaning *out, struct str name, unsigned n)
+{
+    bool kind = n == 0 || n == 2, ending = n == 1 || n == 2;
+    size_t at = kind ? find_kind(name) : 0;
+
+    if ((kind && at == name.len) || (ending && !has_ending(name)) ||
+        name.len > RTMP_NAME_MAX) {
+        return false;
+    }
+    struct str rest = str_skip(name, at + (kind ? 4 : 0));
+
+    rest.len -= ending ? 4 : 0;
+    memcpy(out->text, name.ptr, at);
+    memcpy(out->text + at, rest.ptr, rest.len);
+    out->len = at + rest.len;
+    return rest.len > 0 && rest.ptr[0] != '/' && rest.ptr[rest.len - 1] != '/';
+}
+
 /* Some senders quote the URL. */
 static struct str
 unquote(struct str s)

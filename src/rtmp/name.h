@@ -38,6 +38,18 @@ int rtmp_name_resolve(struct rtmp_name *out, struct str app, struct str tc_url,
  * rtmp_name_resolve() does not change: 0, or -1 with err ("must not ..."). */
 int rtmp_name_check(struct str s, bool one_segment, struct errmsg *err);
 
+/* Another name that a player may mean by this one: players put the kind of a
+ * file before it ("mp4:", "flv:", "mp3:"; before its last segments, too), or
+ * its ending behind it (".mp4", ".f4v", ".flv", ".mp3").  n 0: without the
+ * former, 1: without the latter, 2: without both.  In out; false: it has no
+ * such part, or nothing is left of it. */
+#define RTMP_NAME_MEANINGS 3
+struct rtmp_meaning {
+    size_t len;
+    char text[RTMP_NAME_MAX];
+};
+bool rtmp_name_meaning(struct rtmp_meaning *out, struct str name, unsigned n);
+
 /* Bytes a name may hold: valid UTF-8 without control characters. */
 bool rtmp_name_is_clean(struct str s);
 

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "live/metrics.h"
 #include "rtmp/log.h"
+#include "rtmp/name.h"
 
 struct server {
     struct rtmp_settings session;
@@ -249,15 +250,59 @@ is_allowed(const struct rtmp_application *a, bool publishing,
                          &rtmp_session_conn(r->session)->peer);
 }
 
+static bool
+is_there(const struct rtmp_application *a, struct str name)
+{
+    char whole[LIVE_NAME_MAX];
+    int len = snprintf(whole, sizeof(whole), "%.*s/%.*s",
+                       STR_ARGS(a->settings->name), STR_ARGS(name));
+
+    return len >= 0 && (size_t)len < sizeof(whole) &&
+           live_is_there(str_of(whole, (size_t)len));
+}
+
+/* The name that a player asks for; where there is no such stream, but one that
+ * it may mean, that one's. */
+static struct str
+name_to_play(const struct rtmp_application *a, const struct rtmp_request *r,
+             struct rtmp_meaning *m)
+{
+    if (is_there(a, r->name)) {
+        return r->name;
+    }
+    for (unsigned i = 0; i < RTMP_NAME_MEANINGS; i++) {
+        if (rtmp_name_meaning(m, r->name, i) &&
+            is_there(a, str_of(m->text, m->len))) {
+            return str_of(m->text, m->len);
+        }
+    }
+    return r->name;
+}
+
+/* Whether it may be a key, or what it may mean. */
+static bool
+is_secret_play(const struct rtmp_application *a, const struct rtmp_request *r)
+{
+    struct rtmp_meaning m;
+    bool secret = rtmp_service_is_secret(a, r->name);
+
+    for (unsigned i = 0; !secret && i < RTMP_NAME_MEANINGS; i++) {
+        secret = rtmp_name_meaning(&m, r->name, i) &&
+                 rtmp_service_is_secret(a, str_of(m.text, m.len));
+    }
+    return secret;
+}
+
 static enum rtmp_result
 begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
 {
     const struct rtmp_application *a = find_application(server_of(r), r->app);
+    struct rtmp_meaning meant;
     struct stream_session *n;
     enum rtmp_result result;
 
     r->secret = a != NULL && (publishing ? !settings_is_open(a->settings)
-                                         : rtmp_service_is_secret(a, r->name));
+                                         : is_secret_play(a, r));
     no->code =
         publishing ? "NetStream.Publish.BadName" : "NetStream.Play.Failed";
     if (a == NULL || !is_allowed(a, publishing, r)) {
@@ -270,7 +315,8 @@ begin(struct rtmp_request *r, bool publishing, struct rtmp_refusal *no)
     n = rtmp_live_new(r, a, publishing);
     n->chunk_size = server_of(r)->session.chunk_size;
     n->mask = &server_of(r)->log.mask;
-    if (rtmp_live_name(n, r->name) != 0) {
+    if (rtmp_live_name(n, publishing ? r->name : name_to_play(a, r, &meant)) !=
+        0) {
         result = refuse(no, RTMP_REFUSED_NAME, no->code,
                         "the stream's name is too long");
     } else {

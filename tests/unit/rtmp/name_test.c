@@ -266,6 +266,49 @@ check_says_what_is_wrong(void **state)
                                   "nothing or \"_definst_\"");
 }
 
+/* "without the kind|without the ending|without both" */
+static void
+meanings(void **state)
+{
+    static const char *const names[][2] = {
+        { "room", "-|-|-" },
+        { "mp4:room", "room|-|-" },
+        { "flv:room", "room|-|-" },
+        { "MP3:room", "room|-|-" },
+        { "room.flv", "-|room|-" },
+        { "room.f4v", "-|room|-" },
+        { "mp4:room.mp4", "room.mp4|mp4:room|room" },
+        { "mp4:a/b.Mp4", "a/b.Mp4|mp4:a/b|a/b" },
+        { "inst/mp4:room.mp3", "inst/room.mp3|inst/mp4:room|inst/room" },
+        { "mp4:mp4:a", "mp4:a|-|-" },
+        { "amp4:room", "-|-|-" },
+        { "mp4:", "-|-|-" },
+        { "a/mp4:", "-|-|-" },
+        { "mp4:/a", "-|-|-" },
+        { "a/.flv", "-|-|-" },
+        { ".flv", "-|-|-" },
+        { "mp4:.flv", ".flv|mp4:|-" },
+        { "a.flv/b", "-|-|-" },
+        { "", "-|-|-" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct rtmp_meaning m[3];
+        char got[200];
+        struct str s[3];
+
+        for (unsigned n = 0; n < 3; n++) {
+            s[n] = rtmp_name_meaning(&m[n], str_from(names[i][0]), n)
+                       ? str_of(m[n].text, m[n].len)
+                       : STR("-");
+        }
+        snprintf(got, sizeof(got), "%.*s|%.*s|%.*s", STR_ARGS(s[0]),
+                 STR_ARGS(s[1]), STR_ARGS(s[2]));
+        assert_string_equal(got, names[i][1]);
+    }
+}
+
 int
 main(void)
 {
@@ -278,6 +321,7 @@ main(void)
         cmocka_unit_test(tc_url_without_query),
         cmocka_unit_test(check_agrees_with_resolve),
         cmocka_unit_test(check_says_what_is_wrong),
+        cmocka_unit_test(meanings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
