@@ -326,6 +326,7 @@ live_player_pause(struct live_player *p, bool pause)
     p->paused = pause;
     if (pause) {
         p->early = false; /* goes on with what is new */
+        p->unbroken |= p->started && !p->waiting && p->gop_cache;
         make_wait(p);
     } else if (p->hs == NULL) {
         p->early = true;
@@ -350,6 +351,7 @@ live_player_receive(struct live_player *p, enum media_type type, bool on)
     }
     *off = !on;
     if (on && type == MEDIA_VIDEO) {
+        p->unbroken = false; /* it lacks the pictures before */
         make_wait(p);
         if (p->hs != NULL) {
             wake_slot(slot_self(), stream_number(p->hs->stream));

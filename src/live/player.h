@@ -50,6 +50,8 @@ struct live_player {
     uint32_t rest_done; /* bytes of that frame that went out */
     bool started;       /* on_start was called */
     bool waiting;       /* wants a frame to start at */
+    bool unbroken;      /* waits, and has had all before `at`: it may go on
+                           there when no later start has come */
     bool early;         /* came before there was one */
     bool paused;
     bool gop_cache;

@@ -3,6 +3,8 @@
  *
  * A player starts at the stream's newest start frame, behind the metadata and
  * codec headers in force; one that fell behind starts again in the same way.
+ * One that has paused does so, too, where a start came meanwhile; else it goes
+ * on where it stopped, for its time never goes back.
  * A player that waited for the stream starts at its first one, however many
  * frames came at once.
  *
@@ -197,6 +199,17 @@ first_frame(const struct live_player *p)
     return first;
 }
 
+/* Whether a player that has paused can go on where it stands: the next frame is
+ * kept, and needs none that the player has not had. */
+static bool
+goes_on(const struct live_player *p)
+{
+    struct stream *s = p->hs->stream;
+
+    return p->unbroken && p->at.frame >= atomic_load(&s->head) &&
+           p->at.frame < atomic_load(&s->tail);
+}
+
 /* The frame to start at, or FRAME_NONE.  A player that came before the first
  * one gets it even from a publisher that has left again, and waits while the
  * newest one came with other codec headers. */
@@ -216,10 +229,10 @@ start_frame(const struct live_player *p)
             return first;
         }
     }
-    if (atomic_load(&s->writer) == 0 || !may_start_at(p, start)) {
-        return FRAME_NONE;
+    if (atomic_load(&s->writer) != 0 && may_start_at(p, start)) {
+        return start;
     }
-    return start;
+    return goes_on(p) ? p->at.frame : FRAME_NONE;
 }
 
 static void
@@ -249,9 +262,10 @@ start(struct live_player *p, uint64_t frame)
 {
     struct hub_stream *hs = p->hs;
     bool first = !p->started;
+    bool same = p->unbroken && frame == p->at.frame;
     uint32_t timestamp = time_at(hs->stream, frame);
 
-    p->waiting = false;
+    p->waiting = p->unbroken = false;
     p->started = true;
     p->sent_frames += p->at.frame - p->first_frame;
     p->first_frame = frame;
@@ -266,7 +280,7 @@ start(struct live_player *p, uint64_t frame)
     } else {
         player_take_turn(p);
     }
-    if (!p->stopped && send_prologue(p, first, timestamp) != 0) {
+    if (!p->stopped && !same && send_prologue(p, first, timestamp) != 0) {
         player_stop(p, "the connection takes nothing at the start");
     }
 }

@@ -81,6 +81,35 @@ def test_pause_and_resume(weir):
     f.stop()
 
 
+def test_resume_does_not_wait_for_a_key_frame(weir):
+    """The next one is far: it goes on where it stopped, and its time never
+    goes back; also when the publisher has come back meanwhile."""
+    w = weir(hold="1h")
+    f = Feed(w.rtmp, gop=250).head().frames(10)
+    with player(w.rtmp, "live", "room") as c:
+        got = read_until(c, "video 9")
+        for first, count in ((10, 5), (15, 75)):
+            c.command("pause", None, True, 0, msid=c.msid)
+            c.status("NetStream.Pause.Notify")
+            f.frames(count)
+            c.command("pause", None, False, 0, msid=c.msid)
+            c.status("NetStream.Unpause.Notify")
+            got += read_until(c, f"video {first + count - 1}")
+        assert video_numbers(got) == list(range(90))
+        times = [m.time for m in got if m.type in (AUDIO, VIDEO)]
+        assert times == sorted(times)
+        c.command("pause", None, True, 0, msid=c.msid)
+        c.status("NetStream.Pause.Notify")
+        f.c.close()
+        f = Feed(w.rtmp, gop=250, first=250).head().frames(1)
+        f.frames(2)
+        c.command("pause", None, False, 0, msid=c.msid)
+        more = read_until(c, "video 252")
+        assert video_numbers(more) == [250, 251, 252]
+        assert [m.time for m in more if m.type == VIDEO][0] >= times[-1]
+    f.stop()
+
+
 def test_receive_audio_off_and_on(weir):
     w = weir()
     f = Feed(w.rtmp).head().frames(3)

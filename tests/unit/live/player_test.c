@@ -60,14 +60,68 @@ test_pause(void **state)
     expect_nothing(&wire);
     live_player_pause(v->p, false);
     wire_settle(&wire);
-    expect_nothing(&wire); /* its time would go back */
+    expect(&wire, INTER, 40, 100); /* with KEY, its time would go back */
     write_frame(&author, INTER, 80, 100);
+    wire_settle(&wire);
+    expect(&wire, INTER, 80, 100);
+    live_player_pause(v->p, true);
+    live_player_pause(v->p, false);
+    live_player_pause(v->p, true);
+    wire_settle(&wire);
+    live_player_pause(v->p, false); /* nothing new is there */
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    write_frame(&author, INTER, 120, 100);
+    wire_settle(&wire);
+    expect(&wire, INTER, 120, 100);
+    expect_nothing(&wire);
+}
+
+/* It wants no frames from before it asked, and waits for the next key frame. */
+static void
+test_pause_without_gop_cache(void **state)
+{
+    struct live_play what = viewer_play(&wire, "live/a");
+    struct viewer *v;
+
+    (void)state;
+    what.gop_cache = false;
+    v = watch_as(&wire, 0, &what);
+    write_frame(&author, KEY, 0, 100);
+    wire_settle(&wire);
+    expect(&wire, KEY, 0, 100);
+    live_player_pause(v->p, true);
+    write_frame(&author, INTER, 40, 100);
+    live_player_pause(v->p, false);
+    wire_settle(&wire);
+    expect_nothing(&wire);
+    write_frame(&author, KEY, 80, 100);
+    wire_settle(&wire);
+    expect(&wire, KEY, 80, 100);
+}
+
+/* Pictures that are switched on meanwhile start at a key frame. */
+static void
+test_pictures_on_in_a_pause(void **state)
+{
+    struct viewer *v = watch(&wire, "live/a");
+
+    (void)state;
+    write_frame(&author, KEY, 0, 100);
+    wire_settle(&wire);
+    expect(&wire, KEY, 0, 100);
+    live_player_receive(v->p, MEDIA_VIDEO, false);
+    write_frame(&author, INTER, 40, 100);
+    wire_settle(&wire);
+    live_player_pause(v->p, true);
+    live_player_receive(v->p, MEDIA_VIDEO, true);
+    write_frame(&author, INTER, 80, 100);
+    live_player_pause(v->p, false);
+    wire_settle(&wire);
+    expect_nothing(&wire);
     write_frame(&author, KEY, 120, 100);
-    write_frame(&author, INTER, 160, 100);
     wire_settle(&wire);
     expect(&wire, KEY, 120, 100);
-    expect(&wire, INTER, 160, 100);
-    expect_nothing(&wire);
 }
 
 /* A key frame that came while it paused is there at once. */
@@ -273,6 +327,8 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_pause),
+        TEST(test_pause_without_gop_cache),
+        TEST(test_pictures_on_in_a_pause),
         TEST(test_resumes_at_a_key_frame_of_the_pause),
         TEST(test_paused_before_it_started),
         TEST(test_pause_inside_a_frame),
