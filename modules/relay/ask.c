@@ -288,7 +288,7 @@ relay_ask_obstacle(const struct relay_ask *a, const struct store_result *r)
 static bool
 add_url(char *words, size_t *len, struct str text)
 {
-    char masked[URL_MASKED_MAX];
+    char masked[RELAY_SHOWN_MAX];
     struct pool *pool = pool_new(1024);
     struct errmsg err;
     struct url u;
@@ -297,7 +297,7 @@ add_url(char *words, size_t *len, struct str text)
     masked[0] = '?';
     masked[1] = '\0';
     if (url_parse(pool, text, &u, &err) == 0) {
-        url_masked(masked, sizeof(masked), &u, URL_HIDE_KEY);
+        relay_target_shown(masked, text, &u);
     }
     pool_free(&pool);
     fits = *len + 1 + strlen(masked) < RELAY_WORDS_MAX - MORE_ROOM;

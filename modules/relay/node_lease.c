@@ -108,8 +108,9 @@ on_seen(void *arg, struct str node, struct str state)
         return;
     }
     if (strcmp(o.node, t->other.node) != 0 && node.len > 0) {
-        log_info("relay %s %.*s: node \"%s\" runs it", relay_kind_name(t->kind),
-                 STR_ARGS(t->stream), o.node);
+        log_info("relay %s %.*s: node \"%s\" runs it%.*s",
+                 relay_kind_name(t->kind), STR_ARGS(t->stream), o.node,
+                 STR_ARGS(t->which));
     }
     memcpy(&t->other, &o, sizeof(o));
     timer_set(t->relayer->loop, &t->timer, 0);

@@ -109,8 +109,8 @@ on_status(struct rtmp_client *c, enum rtmp_client_event event,
     const struct relay_task *t = rtmp_client_arg(c);
 
     (void)event;
-    log_debug("relay push %.*s: the remote says: %s", STR_ARGS(t->stream),
-              words);
+    log_debug("relay push %.*s: the remote says: %s%.*s", STR_ARGS(t->stream),
+              words, STR_ARGS(t->which));
 }
 
 static void

@@ -66,7 +66,8 @@ struct relay_task {
     struct str app, name;
     struct str stream;     /* "app/name" */
     struct str url;        /* with its secrets */
-    struct str remote;     /* without */
+    struct str remote;     /* without: see relay_target_shown() */
+    struct str which;      /* of a push " (to REMOTE)", for logs; or empty */
     struct str here;       /* rtmp_wanted.node */
     struct url parsed;     /* url */
     struct rtmp_target to; /* its path */

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "net/addr.h"
-#include "net/url.h"
 #include "rtmp/name.h"
 #include "rtmp/target.h"
 #include "settings.h"
@@ -45,6 +45,19 @@ text_of(struct pool *pool, const struct relay_target *t)
                                       STR_ARGS(t->stream))
                         : pool_printf(pool, "%.*s:%u/%.*s", STR_ARGS(t->host),
                                       t->port, STR_ARGS(t->stream));
+}
+
+const char *
+relay_target_shown(char dst[RELAY_SHOWN_MAX], struct str url,
+                   const struct url *parsed)
+{
+    char mark[12];
+    int len = snprintf(mark, sizeof(mark), "#%08x", (unsigned)hash_str(url));
+    size_t room = RELAY_SHOWN_MAX - (size_t)len;
+
+    url_masked(dst, room, parsed, URL_HIDE_KEY);
+    str_append(dst, RELAY_SHOWN_MAX, strlen(dst), str_from(mark));
+    return dst;
 }
 
 int

@@ -10,6 +10,7 @@
 
 #include "app/settings/settings.h"
 #include "base/pool.h"
+#include "net/url.h"
 
 #include <stdio.h>
 
@@ -27,6 +28,14 @@ struct relay_target {
  * err and *out empty. */
 int relay_target_read(struct pool *pool, struct str url, struct str name,
                       struct relay_target *out, struct errmsg *err);
+
+/* A URL of a push as it is shown: without its secrets, and with a mark behind
+ * them ("#1f2e3d4c") that tells it from others that look alike: a part of a
+ * hash under a key that only this weir has, until it is started anew.  What is
+ * before the mark is cut to fit; returns dst. */
+#define RELAY_SHOWN_MAX 512
+const char *relay_target_shown(char dst[RELAY_SHOWN_MAX], struct str url,
+                               const struct url *parsed);
 
 /* -1 with err when a pull of app/name from url would bring back the stream of a
  * push of s (pull is true), or when a push would send there the stream that a

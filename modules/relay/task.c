@@ -80,9 +80,9 @@ task_set(struct relay_task *t, enum relay_state state, const char *reason)
     t->running_ms = state == RELAY_RUNNING ? loop_now(t->relayer->loop) : 0;
     t->view.refused = t->view.refused && state != RELAY_RUNNING;
     log_limited(is_passing(state) ? LOG_INFO : LOG_NOTICE,
-                "relay %s %.*s: %s%s%s", relay_kind_name(t->kind),
+                "relay %s %.*s: %s%s%s%.*s", relay_kind_name(t->kind),
                 STR_ARGS(t->stream), relay_state_name(state),
-                reason[0] != '\0' ? ": " : "", reason);
+                reason[0] != '\0' ? ": " : "", reason, STR_ARGS(t->which));
     task_show(t);
 }
 
@@ -134,10 +134,26 @@ read_url(struct relay_task *t, struct errmsg *err)
     return 0;
 }
 
+/* A stream is pulled from one place, and pushed to several. */
+static void
+make_remote(struct relay_task *t)
+{
+    char text[URL_MASKED_MAX];
+
+    if (t->kind == RELAY_PULL) {
+        url_masked(text, sizeof(text), &t->parsed, URL_HIDE_SECRETS);
+        t->remote = pool_str(t->pool, str_from(text));
+        return;
+    }
+    t->remote = pool_str(
+        t->pool, str_from(relay_target_shown(text, t->url, &t->parsed)));
+    t->which = pool_printf(t->pool, " (to %.*s)", STR_ARGS(t->remote));
+}
+
 static void
 make_texts(struct relay_task *t, const struct task_wish *w)
 {
-    char text[URL_MASKED_MAX], mark[RELAY_MARK];
+    char mark[RELAY_MARK];
     struct errmsg err;
 
     t->app = pool_str(t->pool, w->app);
@@ -146,11 +162,9 @@ make_texts(struct relay_task *t, const struct task_wish *w)
     t->stream =
         pool_printf(t->pool, "%.*s/%.*s", STR_ARGS(t->app), STR_ARGS(t->name));
     t->here = pool_str(t->pool, relay_mark(t->stream, mark));
-    t->remote = STR_NONE;
+    t->remote = t->which = STR_NONE;
     if (read_url(t, &err) == 0) {
-        url_masked(text, sizeof(text), &t->parsed,
-                   t->kind == RELAY_PUSH ? URL_HIDE_KEY : URL_HIDE_SECRETS);
-        t->remote = pool_str(t->pool, str_from(text));
+        make_remote(t);
     }
     relay_target_read(t->pool, t->url, t->name, &t->target, &err);
 }
@@ -215,8 +229,8 @@ task_end(struct relay_task *t)
     t->relayer->count--;
     ring_end(t);
     t->relayer->with_room -= t->has_room;
-    log_info("relay %s %.*s: ended", relay_kind_name(t->kind),
-             STR_ARGS(t->stream));
+    log_info("relay %s %.*s: ended%.*s", relay_kind_name(t->kind),
+             STR_ARGS(t->stream), STR_ARGS(t->which));
     loop_later(t->relayer->loop, &t->destroy);
 }
 
@@ -247,8 +261,8 @@ task_adopt(struct relay_task *t, bool of_all)
     t->view.origin = RELAY_CONFIG;
     t->view.of_all = t->of_all = of_all;
     t->seen = true;
-    log_info("relay %s %.*s: is of the configuration now",
-             relay_kind_name(t->kind), STR_ARGS(t->stream));
+    log_info("relay %s %.*s: is of the configuration now%.*s",
+             relay_kind_name(t->kind), STR_ARGS(t->stream), STR_ARGS(t->which));
     task_show(t);
     if (waits) {
         timer_set(t->relayer->loop, &t->timer, 0);
@@ -293,9 +307,9 @@ task_failed(struct relay_task *t, enum relay_failure why, const char *reason)
     task_set(t, RELAY_BACKING_OFF, reason);
     task_show(t);
     delay = backoff_delay(t->failures, (uint32_t)rand_below(UINT32_MAX));
-    log_limited(LOG_INFO, "relay %s %.*s: again in %lld ms",
-                relay_kind_name(t->kind), STR_ARGS(t->stream),
-                (long long)delay);
+    log_limited(LOG_INFO, "relay %s %.*s: again in %lld ms%.*s",
+                relay_kind_name(t->kind), STR_ARGS(t->stream), (long long)delay,
+                STR_ARGS(t->which));
     timer_set(t->relayer->loop, &t->timer, delay);
 }
 

@@ -132,7 +132,8 @@ def test_ipv6_literals(weir):
     state(w, "pull live/b", "running")
     with player(w.rtmp, "live", "b") as p:
         read_two_keys(p)
-    assert {r["url"] for r in relays(w)} == {f"{base}/x", f"{base}/***"}
+    assert {r["url"].split("#")[0] for r in relays(w)} == \
+        {f"{base}/x", f"{base}/***"}
     f.stop()
 
 

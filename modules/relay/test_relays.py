@@ -79,7 +79,7 @@ def check_delays(w, relay):
 
 
 def attempts(w, relay):
-    return len(re.findall(rf"relay {re.escape(relay)}: connecting\n", w.log())) \
+    return len(re.findall(rf"relay {re.escape(relay)}: connecting(?: \(to \S+\))?\n", w.log())) \
         + len(re.findall(rf"relay {re.escape(relay)}: connecting: (?!connected)",
                          w.log()))
 

@@ -71,6 +71,7 @@ test_pause(void **state)
     live_player_pause(v->p, false); /* nothing new is there */
     wire_settle(&wire);
     expect_nothing(&wire);
+    assert_true(v->p->waiting);
     write_frame(&author, INTER, 120, 100);
     wire_settle(&wire);
     expect(&wire, INTER, 120, 100);
