@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PEAKS 1024 /* streams whose peaks are kept */
+#define FEW_SEGMENTS 4
 
 static struct playlist_segment segments[LIVE_CUT_RING];
 static struct playlist_part parts[LIVE_CUT_RING];
@@ -202,8 +203,8 @@ offer_edge(const struct live_cuts *c, struct offer_edge *e)
     return true;
 }
 
-/* The most that a stream was seen to have, which is never lowered: by its
- * word, one for each place. */
+/* The most that was told of a stream, which is never lowered: by its word, one
+ * for each place. */
 static uint64_t
 peak_of(uint64_t word, uint64_t most)
 {
@@ -242,17 +243,31 @@ offer_newest_bytes(const struct live_cuts *c, bool part)
     return to.bytes - from.bytes;
 }
 
-void
-offer_speeds(const struct live_cuts *c, uint64_t *most, uint64_t *mean)
+/* A later segment may have more than the ones before: of few of them one is
+ * seldom the largest.  Encoders overdraw what they promise, but not by much. */
+static uint64_t
+with_margin(uint64_t seen, size_t count, uint64_t promised)
 {
-    struct live_cut cut, from, first;
-    uint64_t n;
+    uint64_t one = seen + seen / (count < FEW_SEGMENTS ? 2 : 8);
+    uint64_t other = promised + promised / 8;
+
+    return one > other ? one : other;
+}
+
+/* A time that jumps between two segments is neither's. */
+void
+offer_speeds(const struct live_cuts *c, uint64_t promised, uint64_t *most,
+             uint64_t *mean)
+{
+    struct live_cut cut, from;
+    uint64_t n, seen = 0, bytes = 0, time = 0;
+    size_t count = 0;
 
     *most = *mean = 0;
-    if (!first_cut(c, &n) || !live_cut_at(c, n, &first)) {
+    if (!first_cut(c, &n) || !live_cut_at(c, n, &from)) {
         return;
     }
-    for (from = cut = first; n < c->end && live_cut_at(c, n, &cut); n++) {
+    for (; n < c->end && live_cut_at(c, n, &cut); n++) {
         uint64_t ms = span(from.time, cut.ended);
 
         if (cut.part != 0 || ms == 0) {
@@ -260,12 +275,12 @@ offer_speeds(const struct live_cuts *c, uint64_t *most, uint64_t *mean)
         }
         uint64_t speed = (cut.bytes - from.bytes) * 8000 / ms;
 
-        *most = speed > *most ? speed : *most;
+        seen = speed > seen ? speed : seen;
+        bytes += cut.bytes - from.bytes;
+        time += ms;
+        count++;
         from = cut;
     }
-    *most = peak_of(c->word, *most);
-
-    uint64_t all = span(first.time, from.time);
-
-    *mean = all > 0 ? (from.bytes - first.bytes) * 8000 / all : 0;
+    *most = peak_of(c->word, with_margin(seen, count, promised));
+    *mean = time > 0 ? bytes * 8000 / time : 0;
 }

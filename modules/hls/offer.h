@@ -50,8 +50,10 @@ bool offer_edge(const struct live_cuts *c, struct offer_edge *e);
 
 /* Payload bytes of the newest part that is whole, or segment; 0: unknown. */
 uint64_t offer_newest_bytes(const struct live_cuts *c, bool part);
-/* Bits of a second in listed segments: the most that one was seen to have, and
- * of all. */
-void offer_speeds(const struct live_cuts *c, uint64_t *most, uint64_t *mean);
+/* Bits of a second: the most that a segment will have, as far as can be told
+ * from those that are kept and from what is promised (0: nothing), never less
+ * than it was told before; and the mean of those that are kept. */
+void offer_speeds(const struct live_cuts *c, uint64_t promised, uint64_t *most,
+                  uint64_t *mean);
 
 #endif

@@ -13,6 +13,7 @@
 #include "members.h"
 #include "offer.h"
 #include "playlist.h"
+#include "promised.h"
 
 /* Boxes, or packets' heads, beside the payloads: one byte for so many. */
 #define BOXES 20
@@ -235,7 +236,8 @@ add_variant(struct variants *v, size_t i)
         .audio = v->heard != NULL ? STR("sound") : STR_NONE,
         .subtitles = v->captioned ? STR("text") : STR_NONE,
     };
-    offer_speeds(&s->member->cuts, &one->bandwidth, &one->average_bandwidth);
+    offer_speeds(&s->member->cuts, promised_speed(&s->member->cuts),
+                 &one->bandwidth, &one->average_bandwidth);
     one->bandwidth += one->bandwidth / beside + 1;
     one->average_bandwidth += one->average_bandwidth / beside + 1;
 }

@@ -31,7 +31,7 @@ int relay_target_read(struct pool *pool, struct str url, struct str name,
 
 /* A URL of a push as it is shown: without its secrets, and with a mark behind
  * them ("#1f2e3d4c") that tells it from others that look alike: a part of a
- * hash under a key that only this weir has, until it is started anew.  What is
+ * hash under a key that only this weir has, until it is started anew.  The text
  * before the mark is cut to fit; returns dst. */
 #define RELAY_SHOWN_MAX 512
 const char *relay_target_shown(char dst[RELAY_SHOWN_MAX], struct str url,
