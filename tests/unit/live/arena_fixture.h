@@ -137,12 +137,12 @@ fixture_play(struct stream *s)
 
 /* ---- payloads ---- */
 
-enum kind { KEY, INTER, VIDEO_HEADER, SOUND, SOUND_HEADER, META, EMPTY };
+enum kind { KEY, INTER, VIDEO_HEADER, SOUND, SOUND_HEADER, META, TEXT, EMPTY };
 
 static inline enum media_type
 kind_type(enum kind kind)
 {
-    if (kind == META) {
+    if (kind == META || kind == TEXT) {
         return MEDIA_DATA;
     }
     return kind == SOUND || kind == SOUND_HEADER ? MEDIA_AUDIO : MEDIA_VIDEO;
@@ -162,6 +162,9 @@ fill_payload(uint8_t *dst, enum kind kind, size_t len, uint32_t seed)
         [SOUND] = { { 0xaf, 1 }, 2 },
         [SOUND_HEADER] = { { 0xaf, 0 }, 2 },
         [META] = { { 2, 0, 10, 'o', 'n', 'M', 'e', 't', 'a', 'D', 'a', 't',
+                     'a' },
+                   13 },
+        [TEXT] = { { 2, 0, 10, 'o', 'n', 'T', 'e', 'x', 't', 'D', 'a', 't',
                      'a' },
                    13 },
         [EMPTY] = { { 0 }, 0 },

@@ -82,7 +82,7 @@ test_goes_on_after_republish(void **state)
     before = tail();
     publish_again();
     assert_int_equal(start(), FRAME_NONE);
-    append(&w, META, 0, 60);
+    append(&w, TEXT, 0, 60);
     assert_int_equal(time_of_last(), 5000);
     append(&w, VIDEO_HEADER, 0, 40);
     assert_true(time_of_last() > 5000);
@@ -105,9 +105,9 @@ test_time_that_went_by_before_a_return(void **state)
     (void)state;
     placed(KEY, 5000);
     nanosleep(&away, NULL);
-    placed(META, 5000);
+    placed(TEXT, 5000);
     publish_again();
-    placed(META, 0);
+    placed(TEXT, 0);
     assert_true(placed(VIDEO_HEADER, 0) >= 5060);
 }
 
@@ -119,7 +119,7 @@ test_data_before_a_clock_that_jumps_back(void **state)
     (void)state;
     placed(KEY, 100000);
     nanosleep(&silence, NULL);
-    placed(META, 10);
+    placed(TEXT, 10);
     assert_true(placed(KEY, 10) >= 100060);
 }
 
@@ -241,7 +241,7 @@ test_header_with_time_zero(void **state)
     assert_int_equal(placed(SOUND, 100040), 100040);
 }
 
-/* Metadata that say 0 behind a later publisher's first frame. */
+/* Data that say 0 behind a later publisher's first frame. */
 static void
 test_data_before_the_first_frame(void **state)
 {
@@ -251,8 +251,8 @@ test_data_before_the_first_frame(void **state)
     placed(KEY, 1000);
     publish_again();
     first = placed(KEY, 500000);
-    assert_int_equal(placed(META, 0), first);
-    assert_int_equal(placed(META, 500010), first + 10);
+    assert_int_equal(placed(TEXT, 0), first);
+    assert_int_equal(placed(TEXT, 500010), first + 10);
 }
 
 /* Each a little out of order, all together a clock that jumps back. */

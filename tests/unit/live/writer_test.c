@@ -95,6 +95,10 @@ test_first_times_are_kept(void **state)
     assert_int_equal(frame_at(s, 0)->timestamp, 0);
     assert_int_equal(frame_at(s, 1)->timestamp, 3000000000u);
     assert_int_equal(time_of_last(), 3000000000u);
+    append(&w, TEXT, 3000000040u, 50);
+    assert_int_equal(time_of_last(), 3000000040u);
+    append(&w, META, 3000000040u, 51); /* without a time */
+    assert_int_equal(time_of_last(), 0);
 }
 
 static void
