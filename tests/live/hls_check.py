@@ -33,7 +33,8 @@ RULES = {
     "cache": "house: objects are kept for long, playlists for a moment",
     "origin": "hls.js in pages of others: Access-Control-Allow-Origin",
     "bytes": "house: a name never stands for other bytes",
-    "blocked": "8216bis 6.2.5.2: the answer has what was waited for",
+    "blocked": "8216bis 6.2.5.2: the answer has what was waited for; 503 after"
+               " three target durations, not before",
     "stuck": "8216bis 6.2.2: a live playlist grows in time",
     "unasked": "8216bis 6.2.5.1: SKIP only where _HLS_skip asks",
     "report-late": "8216bis 4.4.5.4: a report is as new as the playlist of"
@@ -53,22 +54,31 @@ class Faults(hls_playlist.Faults):
         super().add(rule, what, sources)
 
 
+class NoPlaylist(AssertionError):
+    """There was one, and now the answer is another one: status."""
+
+    def __init__(self, status, faults):
+        super().__init__(f"{status}: {faults.text()}")
+        self.status = status
+
+
 class Viewer:
     """One rendition of one stream, from one connection at a time.
 
     rendition: None for the first variant, else what its URI has to hold.
-    sound_slack: seconds by which the publisher's clock leaves its sound.
+    slack, sound_slack: seconds by which the publisher's frames are not evenly
+    apart, and by which its clock leaves its sound.
     """
 
     def __init__(self, port, target, host="127.0.0.1", headers=(),
-                 rendition=None, connect=None, sound_slack=0):
+                 rendition=None, connect=None, sound_slack=0, slack=0.05):
         self.faults = Faults()
         self.headers = headers
         self.rendition = rendition
         self.multivariant = self.playlist = self.init = None
         self.target = target      # of the multivariant playlist
         self.media_target = None  # of the media playlist
-        self.timeline = hls_fmp4.Timeline(sound_slack=sound_slack)
+        self.timeline = hls_fmp4.Timeline(slack, sound_slack)
         self.ts = Ts()
         self.lines = hls_vtt.Lines()
         self.samples = []
@@ -77,7 +87,8 @@ class Viewer:
         self.fetched = []
         self.reloads = 0
         self._seen_parts, self._seen_segments = set(), set()
-        self._parted = set()  # segments of which parts were taken
+        self._in_parts = set()  # numbers of segments of which some were taken
+        self._begins = None     # number of the first segment that is taken
         self._seen_discontinuity = None
         self._inits = {}
         self._connect = connect or (
@@ -143,7 +154,9 @@ class Viewer:
 
     def text(self, target, *headers):
         """The bytes of a playlist."""
-        answer = self.get(target, *headers)
+        return self._text_of(self.get(target, *headers), target)
+
+    def _text_of(self, answer, target):
         if answer.status != 200:
             self.faults.add("status", f"{answer.status} for {target}")
             return None
@@ -178,12 +191,19 @@ class Viewer:
         return self
 
     def reload(self, **directives):
-        """A media playlist as it is told."""
+        """A media playlist as it is told; None: what was asked for did not
+        come within three target durations."""
         mark = "&" if "?" in self.media_target else "?"
         query = "&".join(f"{k}={v}" for k, v in directives.items())
         target = self.media_target + (mark + query if query else "")
-        data = self.text(target)
-        assert data is not None, self.faults.text()
+        asked = time.monotonic()
+        answer = self.get(target)
+        if answer.status == 503 and "_HLS_msn" in directives and \
+                time.monotonic() - asked >= 3 * self.playlist.target - 0.6:
+            return None
+        data = self._text_of(answer, target)
+        if data is None:
+            raise NoPlaylist(answer.status, self.faults)
         self.reloads += 1
         playlist = hls_playlist.Media(data)
         if playlist.skipped and "_HLS_skip" not in directives:
@@ -217,6 +237,8 @@ class Viewer:
         if skip and "CAN-SKIP-UNTIL" in p.control:
             wanted["_HLS_skip"] = "YES"
         new = self.reload(**wanted)
+        if new is None:
+            return
         if not new.ended and new.newest() < (number, part + 1) and \
                 new.newest()[0] <= number:
             self.faults.add("blocked", f"{wanted}: {new.newest()}")
@@ -311,6 +333,7 @@ class Viewer:
         if target in self._seen_parts:
             return 0
         self._seen_parts.add(target)
+        self._in_parts.add(segment.number)
         data = self.object(target)
         if data is None:
             return 0
@@ -334,20 +357,28 @@ class Viewer:
                                                      segment.duration))
         elif parts and None not in parts:
             self.faults.extend(hls_fmp4.check_segment(data, parts))
-        elif not parts:
+        elif segment.number not in self._in_parts:
             self._judge_media(segment, data, segment.duration, None)
         if segment.map is None and self.ts.pmt_pid is not None:
             self.ts.begins_with_tables(data)
         return 1
 
+    def _beginning(self):
+        """The first segment that is taken: the first with parts."""
+        listed = self.playlist.listed
+        if not self.playlist.part_target:
+            return self.playlist.sequence
+        return next((s.number for s in listed if s.parts or not s.uri),
+                    listed[-1].number if listed else 0)
+
     def take_media(self):
         """All that is listed and was not fetched, in its order; how many."""
         count = 0
+        if self._begins is None:
+            self._begins = self._beginning()
         for segment in self.playlist.listed:
-            if self._is_known(segment):
+            if segment.number < self._begins:
                 continue
-            if segment.parts:
-                self._parted.add(segment.number)
             for part in segment.parts:
                 count += self._take_part(segment, part)
             if segment.uri:
@@ -355,14 +386,6 @@ class Viewer:
         self.faults.extend(self.ts.faults)
         self.ts.faults.clear()
         return count
-
-    def _is_known(self, segment):
-        """Without parts now: it came before they began, or was taken by
-        them."""
-        return segment.uri and not segment.parts and \
-            (segment.number in self._parted or
-             (self.playlist.told_parts and
-              segment.number < min(self._parted, default=segment.number + 1)))
 
     def follow(self, parts=None, until_end=False, delta_each=10, hints=True):
         """Follows for so many objects, or until ENDLIST."""

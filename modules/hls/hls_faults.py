@@ -1,0 +1,586 @@
+"""A publisher of random faults: what it sends follows from a seed.
+
+    plan = Plan(17)
+    print(plan.text())          # what it is and what happens to it
+    events = build(plan, clips) # what is sent, and when
+
+A plan draws codecs, a frame rate and a distance of key frames, and one to four
+faults of FAULTS.  Frames are real ones (clips that ffmpeg made once), and each
+picture follows the one that was coded before it: what decoders complain of is
+not the publisher's doing, unless the plan says so (`broken`).
+
+Times are seconds from the publisher's beginning.
+"""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import random
+from collections import namedtuple
+
+import flv
+from enhanced_publisher import (CODED, SEQUENCE_START, Track, he_aac)
+from rtmp_client import AUDIO, DATA, VIDEO
+from test_hls_strays import STRAYS
+
+LENGTH = 30.0
+MASK = 0xffffffff
+MAX_SEGMENT = 6.0
+CLIP_SECONDS = 32  # of pictures: one group, of which the front is taken
+CLIP_RATE = 25
+HOLD = 2.0
+
+# kind None: payload is what is done ("leave", "reset", "come").
+Event = namedtuple("Event", "at kind payload stamp csid")
+
+# What a transport stream carries; what Chromium decodes; what a header of
+# FLV's own tells.
+TS_PICTURES, TS_SOUNDS = {"h264", "hevc"}, {"aac", "he-aac", "mp3", "ac3"}
+CHROMIUM = {"h264", "av1", "vp9", "aac", "opus", "flac"}
+PICTURES = ["h264"] * 6 + ["hevc", "hevc", "av1", "av1", "vp9", "vp9"]
+SOUNDS = ["aac"] * 6 + ["opus", "opus", "flac", "mp3", "ac3", "he-aac"]
+RATES = [25, 25, 30, 30, 12, 15, 24, 50, 60]
+
+
+class Pictures:
+    """The track of pictures: when frames come and which of them are keys."""
+
+    def __init__(self, chance):
+        self.codec = chance.choice(PICTURES)
+        self.rates = [(0.0, chance.choice(RATES))]
+        self.bframes = chance.choice([0, 0, 2])
+        self.distance = chance.choice(
+            [0.5, 1, 1, 2, 2, 2, 3, 4, 5, 10, round(chance.uniform(0.5, 10), 2)])
+        self.begins, self.ends = 0.0, LENGTH
+        self.pauses, self.left_out, self.jitters = [], [], []
+        self.cuts, self.without_keys = [], []
+        self.changes = []  # (time, codec, size, whether its header is late)
+
+    def rate_at(self, time):
+        return [rate for begins, rate in self.rates if begins <= time][-1]
+
+    def text(self):
+        return f"{self.codec} {self.rates[0][1]} fps, a key each " \
+            f"{self.distance} s, B frames {self.bframes}"
+
+
+class Sound:
+    def __init__(self, chance, number=0):
+        self.codec = chance.choice(SOUNDS)
+        self.rate = {"aac": chance.choice([44100, 48000]),
+                     "he-aac": 24000}.get(self.codec, 48000)
+        self.number = number
+        self.begins, self.ends, self.pauses = 0.0, LENGTH, []
+        self.changes = []  # (time, codec, rate)
+
+    def text(self):
+        return f"{self.codec} {self.rate}" + (
+            f" as track {self.number}" if self.number else "")
+
+
+class Plan:
+    """format: "", "ts" or "apart"; mp4: NAME.mp4 is read, too."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        chance = self.chance = random.Random(f"faults {seed}")
+        what = chance.random()
+        self.pictures = Pictures(chance) if what > 0.1 else None
+        self.sounds = [] if self.pictures and what > 0.93 else [Sound(chance)]
+        if self.sounds and self.pictures and chance.random() < 0.12:
+            self.sounds.append(Sound(chance, 1))
+        self.base = chance.choice([0, 0, 0, 4711, 0xffffff - 9000,
+                                   MASK - 9000])
+        self.delays = {VIDEO: 0.0, AUDIO: 0.0}
+        self.wild, self.leaps = [], []
+        self.strays, self.headers, self.metadata = [], [], []
+        self.away, self.stalls = [], []
+        self.words = []
+        self.broken = []   # what decoders may complain of
+        self._choose_format(chance)
+        names = list(FAULTS)
+        chance.shuffle(names)
+        for name in names[:chance.choice([0, 1, 1, 2, 2, 3, 4])]:
+            FAULTS[name](self, chance)
+
+    def _choose_format(self, chance):
+        draw = chance.random()
+        codecs = self.codecs()
+        fits = codecs <= TS_PICTURES | TS_SOUNDS and len(self.sounds) < 2
+        self.format = "ts" if draw < 0.2 and fits else \
+            "apart" if draw > 0.8 and self.pictures and self.sounds else ""
+        self.mp4 = chance.random() < 0.2 and len(self.sounds) < 2
+
+    def codecs(self):
+        tracks = [self.pictures] if self.pictures else []
+        return {t.codec for t in tracks + self.sounds}
+
+    def all_codecs(self):
+        changed = [c[1] for t in [self.pictures, *self.sounds] if t
+                   for c in t.changes]
+        return self.codecs() | set(changed)
+
+    def in_chromium(self):
+        return self.all_codecs() <= CHROMIUM and not self.broken and \
+            self.format != "ts" and len(self.sounds) < 2
+
+    def say(self, text):
+        self.words.append(text)
+
+    def text(self):
+        tracks = [t.text() for t in [self.pictures, *self.sounds] if t]
+        return f"seed {self.seed}: " + "; ".join(
+            tracks + [f"stamps from {self.base}",
+                      f"as {self.format or 'fmp4'}"] + self.words)
+
+    def is_away(self, time):
+        return any(begin <= time < begin + lasts
+                   for begin, lasts, _, _ in self.away)
+
+
+def moment(chance, latest=LENGTH - 7):
+    return round(chance.uniform(3, latest), 2)
+
+
+def a_track(plan, chance):
+    return chance.choice([t for t in [plan.pictures, *plan.sounds] if t])
+
+
+def name_of(track):
+    return "pictures" if isinstance(track, Pictures) else \
+        f"sound {track.number}"
+
+
+# ---- faults ----
+
+def late_track(plan, chance):
+    if len(plan.sounds) + (plan.pictures is not None) < 2:
+        return
+    track = a_track(plan, chance)
+    track.begins = round(chance.uniform(0.2, 9), 2)
+    plan.say(f"{name_of(track)} begin at {track.begins}")
+
+
+def track_ends(plan, chance):
+    if len(plan.sounds) + (plan.pictures is not None) < 2:
+        return
+    track = a_track(plan, chance)
+    track.ends = round(chance.uniform(max(8, track.begins + 4), LENGTH - 5), 2)
+    plan.say(f"{name_of(track)} end at {track.ends}")
+
+
+def track_pauses(plan, chance):
+    track, at = a_track(plan, chance), moment(chance)
+    lasts = round(chance.choice([chance.uniform(0.06, 0.5),
+                                 chance.uniform(0.5, 5)]), 2)
+    track.pauses.append((at, at + lasts))
+    plan.say(f"{name_of(track)} pause at {at} for {lasts}")
+
+
+def silent_track(plan, chance):
+    """Announced by a header, without a frame."""
+    if plan.pictures and plan.sounds:
+        track = chance.choice([plan.pictures, plan.sounds[0]])
+        track.begins = LENGTH + 1
+        plan.headers.append((0.0, track))
+        plan.say(f"{name_of(track)} have a header and no frames")
+
+
+def ahead(plan, chance):
+    if not plan.pictures or not plan.sounds:
+        return
+    kind = chance.choice([AUDIO, VIDEO])
+    lag = round(chance.choice([chance.uniform(0.1, 1), chance.uniform(1, 6)]),
+                2)
+    plan.delays[kind] = lag
+    plan.say(f"{'sound' if kind == AUDIO else 'pictures'} come {lag} late")
+
+
+def wild_stamps(plan, chance):
+    kinds = [VIDEO] * bool(plan.pictures) + [AUDIO] * bool(plan.sounds)
+    for _ in range(chance.choice([1, 1, 2, 3])):
+        at, kind = moment(chance), chance.choice(kinds)
+        ms = chance.choice([3600000, -3600000, 0xfffff6, -0xfffff6, 10000,
+                            -10000, 1 << 31, 700, -700,
+                            chance.randrange(-10 ** 7, 10 ** 7)])
+        plan.wild.append((at, kind, ms))
+        plan.say(f"one {'sound' if kind == AUDIO else 'picture'} at {at} has "
+                 f"{ms:+} ms")
+
+
+def lasting_jump(plan, chance):
+    at = moment(chance)
+    ms = chance.choice([-1, 1]) * chance.choice([
+        chance.randrange(100, 1000), chance.randrange(1000, 60000),
+        chance.randrange(60000, 4000000)])
+    plan.leaps.append((at, None, ms))
+    plan.say(f"the clock jumps {ms:+} ms at {at}")
+
+
+def track_leaps(plan, chance):
+    if not plan.pictures or not plan.sounds:
+        return
+    at, kind = moment(chance), chance.choice([AUDIO, VIDEO])
+    ms = chance.choice([-1, 1]) * chance.choice([
+        chance.randrange(30, 300), chance.randrange(300, 5000)])
+    plan.leaps.append((at, kind, ms))
+    plan.say(f"{'sound' if kind == AUDIO else 'pictures'} jump {ms:+} ms at "
+             f"{at}")
+
+
+def jitter(plan, chance):
+    if plan.pictures:
+        begin = chance.choice([0.0, moment(chance)])
+        plan.pictures.jitters.append((begin, LENGTH))
+        plan.say(f"pictures jitter by 15 ms from {begin} on")
+
+
+def left_out(plan, chance):
+    if plan.pictures:
+        begin = chance.choice([0.0, moment(chance)])
+        end = chance.choice([LENGTH, begin + 5])
+        share = chance.choice([0.05, 0.3, 0.5, "every second"])
+        plan.pictures.left_out.append((begin, end, share))
+        plan.say(f"pictures are left out ({share}) from {begin} to {end}")
+
+
+def other_rate(plan, chance):
+    if plan.pictures:
+        for _ in range(chance.choice([1, 2, 3])):
+            at, rate = moment(chance), chance.choice([50, 25, 12, 10, 5, 60])
+            plan.pictures.rates = sorted(plan.pictures.rates + [(at, rate)])
+            plan.say(f"{rate} fps from {at} on")
+
+
+def scene_cuts(plan, chance):
+    if plan.pictures:
+        plan.pictures.cuts += sorted(
+            moment(chance, LENGTH - 1) for _ in range(chance.randrange(1, 12)))
+        plan.say(f"key frames early at {plan.pictures.cuts}")
+
+
+def no_keys(plan, chance):
+    if plan.pictures:
+        at = chance.choice([0.1, moment(chance, LENGTH - 14)])
+        lasts = chance.choice([MAX_SEGMENT - 0.5, MAX_SEGMENT, 9, 14, 25])
+        plan.pictures.without_keys.append((at, at + lasts))
+        plan.say(f"no key frame from {at} for {lasts}")
+
+
+OWN = {"h264": b"avc1", "hevc": b"hvc1", "av1": b"av01", "vp9": b"vp09",
+       "opus": b"Opus", "aac": b"mp4a", "he-aac": b"mp4a", "mp3": b".mp3",
+       "ac3": b"ac-3", "flac": b"fLaC"}
+
+
+def is_stray(plan, kind, payload):
+    """It is no frame of what is published."""
+    if kind == VIDEO and not plan.pictures or \
+            kind == AUDIO and not plan.sounds:
+        return len(payload) < 10
+    if len(payload) < 10:
+        return True
+    if payload[:1] == b"\x2f":
+        return "mp3" not in plan.all_codecs()
+    return not any(OWN[c] in payload[:8] for c in plan.all_codecs())
+
+
+def strays(plan, chance):
+    name = chance.choice(list(STRAYS))
+    for kind, payload in STRAYS[name]:
+        if is_stray(plan, kind, payload):
+            for _ in range(chance.choice([1, 2, 4])):
+                plan.strays.append((moment(chance, LENGTH - 1), kind, payload))
+    plan.say(f"{len(plan.strays)} strays ({name})")
+
+
+def unknown_codec(plan, chance):
+    for kind, payload in ((VIDEO, b"\x91zzzz" + bytes(30)),
+                          (AUDIO, b"\x91zzzz" + bytes(30)),
+                          (VIDEO, b"\x1f" + bytes(30)),
+                          (AUDIO, b"\xef" + bytes(30))):
+        plan.strays.append((moment(chance, LENGTH - 1), kind, payload))
+    plan.say("messages of unknown codecs")
+
+
+def headers_again(plan, chance):
+    track = a_track(plan, chance)
+    times = sorted(moment(chance, LENGTH - 1) for _ in range(
+        chance.randrange(1, 6)))
+    plan.headers += [(at, track) for at in times]
+    plan.say(f"headers of {name_of(track)} again at {times}")
+
+
+def metadata_again(plan, chance):
+    plan.metadata += [moment(chance) for _ in range(chance.randrange(1, 5))]
+    plan.say("metadata again")
+
+
+def other_header(plan, chance):
+    """Pictures of another size; the header may come behind the key frame."""
+    if plan.pictures:
+        at, late = moment(chance), chance.random() < 0.3
+        plan.pictures.changes.append((at, plan.pictures.codec, "128x72", late))
+        plan.say(f"another size at {at}" + (", header late" if late else ""))
+        if late:
+            plan.broken.append("a header behind its key frame")
+
+
+def other_codec(plan, chance):
+    track, at = a_track(plan, chance), moment(chance)
+    if isinstance(track, Pictures):
+        fits = TS_PICTURES if plan.format == "ts" else set(PICTURES)
+        codec = chance.choice(sorted(fits - {track.codec}))
+        track.changes.append((at, codec, "160x90", False))
+    else:
+        fits = TS_SOUNDS if plan.format == "ts" else set(SOUNDS)
+        codec = chance.choice(sorted(fits - {track.codec, "he-aac"}))
+        track.changes.append((at, codec, 48000))
+    plan.broken.append("another codec")  # few players change their decoder
+    plan.say(f"{name_of(track)} become {codec} at {at}")
+
+
+def comes_back(plan, chance):
+    at = moment(chance, LENGTH - 12)
+    lasts = chance.choice([round(chance.uniform(0.1, HOLD - 0.8), 2),
+                           round(chance.uniform(HOLD + 1, HOLD + 4), 2)])
+    how = chance.choice(["leave", "reset"])
+    clock = chance.choice(["new", "on"])
+    plan.away.append((at, lasts, how, clock))
+    plan.say(f"away at {at} for {lasts} ({how}), its clock goes on: "
+             f"{clock == 'on'}")
+
+
+def bursts(plan, chance):
+    for _ in range(chance.choice([1, 2, 4])):
+        at, lasts = moment(chance), round(chance.uniform(0.2, 4), 2)
+        plan.stalls.append((at, at + lasts))
+        plan.say(f"nothing is sent at {at} for {lasts}, then all at once")
+
+
+FAULTS = {f.__name__: f for f in (
+    late_track, track_ends, track_pauses, silent_track, ahead, wild_stamps,
+    lasting_jump, track_leaps, jitter, left_out, other_rate, scene_cuts,
+    no_keys, strays, unknown_codec, headers_again, metadata_again,
+    other_header, other_codec, comes_back, bursts)}
+
+
+# ---- what is sent ----
+
+class Sources:
+    """Clips by what they are; the same one is made once."""
+
+    def __init__(self, clips):
+        self.clips = clips
+
+    def pictures(self, codec, size, bframes):
+        return self.clips.make(
+            codec, seconds=CLIP_SECONDS, size=size, rate=CLIP_RATE,
+            gop=CLIP_SECONDS * CLIP_RATE,
+            bframes=bframes if codec in ("h264", "hevc") else 0)
+
+    def sound(self, codec, rate, number=0):
+        frequency = 440 + 220 * number
+        if codec == "he-aac":
+            clip = self.clips.make("aac", seconds=8, rate=rate,
+                                   frequency=frequency)
+            return he_aac(clip, "sbr", rate, 2)
+        return self.clips.make(codec, seconds=8, rate=rate,
+                               frequency=frequency)
+
+
+def is_within(time, spans):
+    return any(begin <= time < end for begin, end, *_ in spans)
+
+
+class Taking:
+    """Messages as they are made: (time of the media, kind, payload, stamp)."""
+
+    def __init__(self, plan, sources):
+        self.plan, self.sources = plan, sources
+        self.chance = random.Random(f"sending {plan.seed}")
+        self.made = []
+
+    def add(self, time, kind, payload, stamp=None):
+        self.made.append((time, kind, payload,
+                          round(time * 1000) if stamp is None else stamp))
+
+    def header(self, time, track, clip):
+        if clip.config is not None:
+            self.add(time, clip.kind, track.message(
+                clip, SEQUENCE_START, True, clip.config))
+
+    # ---- pictures ----
+
+    def slots(self, p):
+        """When pictures come."""
+        time, count = 0.0, 0
+        while time < LENGTH:
+            count += 1
+            dropped = any(begin <= time < end and (
+                count % 2 if share == "every second"
+                else self.chance.random() < share)
+                for begin, end, share in p.left_out)
+            if p.begins <= time < p.ends and not dropped and \
+                    not is_within(time, p.pauses):
+                yield time
+            time += 1 / p.rate_at(time)
+
+    def pictures(self, p):
+        plan = self.plan
+        clip = self.sources.pictures(p.codec, "160x90", p.bframes)
+        changes, cuts = list(p.changes), sorted(p.cuts)
+        header, last_key, place, before = True, -99.0, 0, -1
+        for time in self.slots(p):
+            if plan.is_away(time + plan.delays[VIDEO]):
+                header = True
+                continue
+            due = time - last_key >= p.distance - 0.001 and \
+                not is_within(time, p.without_keys)
+            late = False
+            if cuts and cuts[0] <= time:
+                due, cuts = True, cuts[1:]
+            if changes and changes[0][0] <= time:
+                _, codec, size, late = changes.pop(0)
+                clip = self.sources.pictures(codec, size, p.bframes)
+                header = True
+            key = due or header or place >= len(clip.frames)
+            track = Track(clip)
+            if header and not late:
+                self.header(time, track, clip)
+            if key:
+                last_key, place = time, 0
+            before = self.picture(time, track, place, before)
+            if late:
+                self.header(time, track, clip)
+            header, place = False, place + 1
+
+    def picture(self, time, track, place, before):
+        p, clip = self.plan.pictures, track.clip
+        dts, pts, _, body = clip.frames[place]
+        stamp = round(time * 1000)
+        if is_within(time, p.jitters):
+            stamp = max(stamp + self.chance.randint(-15, 15), before + 1)
+        cts = round((pts - dts) * 1000 / clip.scale * CLIP_RATE /
+                    p.rate_at(time))
+        self.add(time, VIDEO, track.message(clip, CODED, place == 0, body,
+                                            cts), stamp)
+        return stamp
+
+    # ---- sound ----
+
+    def sound(self, s):
+        plan = self.plan
+        clip = self.sources.sound(s.codec, s.rate, s.number)
+        changes, header = list(s.changes), True
+        origin, place = 0.0, 0
+        while True:
+            if place == len(clip.frames):
+                origin, place = origin + clip.length / clip.scale, 0
+            time = origin + clip.frames[place][0] / clip.scale
+            if time >= min(s.ends, LENGTH):
+                return
+            if changes and changes[0][0] <= time:
+                _, codec, rate = changes.pop(0)
+                clip = self.sources.sound(codec, rate, s.number)
+                origin, place, header = time, 0, True
+            if plan.is_away(time + plan.delays[AUDIO]):
+                header = True
+            elif time >= s.begins and not is_within(time, s.pauses):
+                track = Track(clip, s.number)
+                if header:
+                    self.header(time, track, clip)
+                header = False
+                self.add(time, AUDIO, track.message(
+                    clip, CODED, True, clip.frames[place][3]))
+            place += 1
+
+    # ---- all ----
+
+    def more(self):
+        plan = self.plan
+        for at, kind, payload in plan.strays:
+            self.add(at, kind, payload)
+        for at, what in plan.headers:
+            clip = self.sources.pictures(what.codec, "160x90", what.bframes) \
+                if isinstance(what, Pictures) else \
+                self.sources.sound(what.codec, what.rate, what.number)
+            if not any(change[0] <= at for change in what.changes):
+                number = getattr(what, "number", 0)
+                self.header(at, Track(clip, number), clip)
+        for at in plan.metadata:
+            self.add(at, DATA, flv.metadata())
+
+    def all(self):
+        if self.plan.pictures:
+            self.pictures(self.plan.pictures)
+        for s in self.plan.sounds:
+            self.sound(s)
+        self.more()
+        self.made.sort(key=lambda m: m[0])
+        self.leap()
+        self.go_wild()
+        return self.made
+
+    def leap(self):
+        for at, kind, ms in self.plan.leaps:
+            self.made = [m if m[0] < at or kind not in (None, m[1])
+                         else (*m[:3], m[3] + ms) for m in self.made]
+
+    def go_wild(self):
+        for at, kind, ms in self.plan.wild:
+            found = [i for i, m in enumerate(self.made)
+                     if m[0] >= at and m[1] == kind and len(m[2]) > 40]
+            if found:
+                m = self.made[found[0]]
+                self.made[found[0]] = (*m[:3], m[3] + ms)
+
+
+def sent_at(plan, arrives):
+    for begin, end in sorted(plan.stalls):
+        arrives = end if begin <= arrives < end else arrives
+    return arrives
+
+
+def build(plan, clips):
+    """All events in their order."""
+    csids = {VIDEO: 6, AUDIO: 4, DATA: 5}
+    found, shift, away = [], plan.base, sorted(plan.away)
+    made = sorted(((time + plan.delays.get(kind, 0), kind, payload, stamp)
+                   for time, kind, payload, stamp in
+                   Taking(plan, Sources(clips)).all()), key=lambda m: m[0])
+
+    def add(arrives, kind, payload, stamp=0):
+        found.append(Event(sent_at(plan, arrives), kind, payload,
+                           stamp & MASK, csids.get(kind)))
+    add(0, DATA, flv.metadata(), shift)
+    for arrives, kind, payload, stamp in made:
+        if plan.is_away(arrives) or arrives > LENGTH:
+            continue
+        if away and arrives >= away[0][0]:
+            begin, lasts, how, clock = away.pop(0)
+            add(begin, None, how)
+            add(begin + lasts, None, "come")
+            shift = -stamp if clock == "new" else shift
+            add(begin + lasts, DATA, flv.metadata(), stamp + shift)
+        add(arrives, kind, payload, stamp + shift)
+    add(LENGTH, None, "leave")
+    return sorted(found, key=lambda e: e.at)
+
+
+# ---- what may be expected ----
+
+def kinds_of(events):
+    """Those whose frames come: (kind, events of it)."""
+    for kind in (VIDEO, AUDIO):
+        mine = [e for e in events if e.kind == kind and len(e.payload) > 40]
+        if mine:
+            yield kind, mine
+
+
+def longest_gap(events):
+    """Seconds in which one of the tracks has nothing."""
+    most = 0.0
+    for _, mine in kinds_of(events):
+        for one, two in zip(mine, mine[1:]):
+            lasts = (two.stamp - one.stamp + (1 << 31)) % (1 << 32) - (1 << 31)
+            most = max(most, two.at - one.at,
+                       lasts / 1000 if lasts < 10000 else 0)
+    return most
