@@ -37,6 +37,7 @@ RULES = {
                " three target durations, not before",
     "stuck": "8216bis 6.2.2: a live playlist grows in time",
     "unasked": "8216bis 6.2.5.1: SKIP only where _HLS_skip asks",
+    "hint-kept": "8216bis 4.4.5.3: what a hint brought is listed next",
     "report-late": "8216bis 4.4.5.4: a report is as new as the playlist of"
                    " its rendition",
     "report-early": "8216bis 4.4.5.4: what a report tells is there",
@@ -88,6 +89,7 @@ class Viewer:
         self.reloads = 0
         self._seen_parts, self._seen_segments = set(), set()
         self._in_parts = set()  # numbers of segments of which some were taken
+        self._promised = None   # target of a hinted part that was there
         self._begins = None     # number of the first segment that is taken
         self._seen_discontinuity = None
         self._inits = {}
@@ -398,12 +400,20 @@ class Viewer:
                 self._hinted(self.playlist.hints[0])
             self.next_playlist(skip=delta_each and
                                self.reloads % delta_each == 0)
+            self._keeps_promise()
             new = self.take_media()
             count, idle = count + new, 0 if new else idle + 1
             if idle > 10:
                 self.faults.add("stuck", str(self.playlist.newest()))
                 break
         return self
+
+    def _keeps_promise(self):
+        target, self._promised = self._promised, None
+        listed = [urljoin(self.media_target, x.uri)
+                  for s in self.playlist.listed for x in s.parts]
+        if target and target not in listed:
+            self.faults.add("hint-kept", target)
 
     def _hinted(self, uri):
         """Asks for the part that comes next.  It may never come, if its
@@ -412,5 +422,6 @@ class Viewer:
         answer = self.get(target)
         if answer.status == 200:
             self._judge_object(target, answer)
+            self._promised = target
         elif answer.status not in (404, 503):
             self.faults.add("status", f"{answer.status} for {target}")

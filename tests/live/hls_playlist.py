@@ -28,6 +28,8 @@ RULES = {
     "mixed": "8216bis 4.4.4: no tags of multivariant playlists",
     "order": "8216bis 4.4.3.2: MEDIA-SEQUENCE is before the segments",
     "map": "8216bis 3.1.2: fMP4 segments have an EXT-X-MAP",
+    "map-tag": "8216bis 4.4.4.3: DISCONTINUITY where tracks or their format"
+               " change, so in front of another MAP",
     "date": "8216bis 4.4.4.6: ISO 8601, time zone, milliseconds",
     "date-each": "house: PROGRAM-DATE-TIME at every segment",
     "date-goes-on": "8216bis 6.2.1: dates follow durations",
@@ -38,18 +40,17 @@ RULES = {
     "part-sum": "8216bis 3.2: parts are what their segment is",
     "part-tags": "8216bis 4.4.4.9: DISCONTINUITY, MAP, DATE before parts",
     "part-old": "8216bis 6.2.2: no parts beyond three target durations",
-    "part-missing": "8216bis 6.2.2: parts of the last three targets stay,"
-                    " but for those before a segment that has none (house:"
-                    " hls.js waits for parts as long as any are listed)",
+    "part-missing": "8216bis 6.2.2: parts of the last three targets stay;"
+                    " a segment may have had none",
     "part-independent": "hls.js, ExoPlayer: INDEPENDENT begins a segment"
                         " where INDEPENDENT-SEGMENTS is said (4.4.2.1)",
     "hold-back": "8216bis 4.4.3.8: HOLD-BACK >= 3 targets",
     "part-hold-back": "8216bis 4.4.3.8: PART-HOLD-BACK >= 3 parts",
     "skip-until": "8216bis 4.4.3.8: CAN-SKIP-UNTIL >= 6 targets",
     "skip-near": "8216bis 6.2.5.1: only what is beyond the boundary",
-    "hint": "house: one hint of the next part, where the segment has parts;"
-            " ExoPlayer and hls.js ask for it at once (8216bis 6.2.6)",
-    "unhinted": "house: a segment under way without a hint gets no parts",
+    "hint": "house: one hint of the next part; ExoPlayer and hls.js"
+            " ask for it at once (8216bis 6.2.6); none needed where segments"
+            " have no parts",
     "hint-listed": "8216bis 4.4.5.3: a hint is of what is not listed yet",
     "hint-ended": "8216bis 4.4.5.3: no PRELOAD-HINT beside ENDLIST",
     "block-ended": "house: nothing to wait for beside ENDLIST",
@@ -61,7 +62,8 @@ RULES = {
     "target-changed": "8216bis 4.4.3.1: TARGETDURATION never changes",
     "part-target-changed": "house: PART-TARGET never changes",
     "segment-changed": "8216bis 6.2.1: a segment never changes",
-    "parts-changed": "8216bis 6.2.1: parts are only added and aged",
+    "parts-changed": "8216bis 6.2.1: parts are only added at the end, and"
+                     " aged",
     "discontinuity-changed": "8216bis 6.2.2: DISCONTINUITY-SEQUENCE grows"
                              " by the tags that left",
     "ended-changed": "8216bis 6.2.1: ENDLIST ends changes",
@@ -397,6 +399,8 @@ class Judge:
 
     def dates(self):
         for one, two in zip(self.p.listed, self.p.listed[1:]):
+            if two.map != one.map and not two.tag:
+                self.add("map-tag", str(two.number))
             if two.tag or one.date is None or two.date is None:
                 continue
             if abs(two.date - one.date - one.length()) > DATE_SLACK:
@@ -427,11 +431,6 @@ class Judge:
             if s.parts and behind > limit:
                 self.add("part-old", str(s.number))
             behind += s.length()
-        begun = False
-        for s in self.p.listed:  # parts leave in their order
-            if begun and s.uri and not s.parts:
-                self.add("part-missing", str(s.number))
-            begun = begun or bool(s.parts)
 
     def tail(self):
         p = self.p
@@ -446,7 +445,8 @@ class Judge:
                 self.add("hint-ended", str(p.hints))
             if "CAN-BLOCK-RELOAD" in p.control:
                 self.add("block-ended", "CAN-BLOCK-RELOAD")
-        elif len(p.hints) > 1 or (p.open and p.open.parts and not p.hints):
+        elif p.part_target and len(p.hints) != 1 and (
+                p.hints or any(s.parts for s in p.listed[-2:])):
             self.add("hint", f"{len(p.hints)} of them")
         listed = {x.uri for s in p.listed for x in s.parts}
         for hint in p.hints:
@@ -496,12 +496,14 @@ def compare_segments(old, new, faults):
             continue
         if s.uri and s.facts() != other.facts():
             faults.add("segment-changed", f"{s.facts()} to {other.facts()}")
-        elif not s.uri and s.parts and s.facts()[3:] != other.facts()[3:]:
+        elif not s.uri and s.facts()[2:] != other.facts()[2:]:
             faults.add("segment-changed", f"{s.facts()} to {other.facts()}")
-        if (other.parts or not s.uri) and s.parts and \
-                s.parts != other.parts[:len(s.parts)] and \
-                not (other.uri and not other.parts):
-            faults.add("parts-changed", str(s.number))
+        aged = bool(other.uri) and not other.parts
+        whole = bool(s.uri)
+        if not aged and (s.parts != other.parts if whole else
+                         s.parts != other.parts[:len(s.parts)]):
+            faults.add("parts-changed", f"{s.number}: {len(s.parts)} to "
+                       f"{len(other.parts)}")
 
 
 def compare_parts(old, new, faults):

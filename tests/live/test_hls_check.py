@@ -126,6 +126,9 @@ BAD = {  # rule: playlists, each with that fault
     "mixed": [live() + MULTIVARIANT[26:]],
     "order": [swap("#EXT-X-MEDIA-SEQUENCE:100\n", "") +
               "#EXT-X-MEDIA-SEQUENCE:100\n"],
+    "map-tag": [swap("#EXT-X-PROGRAM-DATE-TIME:2026-01-02T03:00:06.500Z\n",
+                     '#EXT-X-MAP:URI="f/init-2.mp4"\n'
+                     "#EXT-X-PROGRAM-DATE-TIME:2026-01-02T03:00:06.500Z\n")],
     "map": [swap('#EXT-X-MAP:URI="f/init-1.mp4"\n', "", plain())],
     "date": [swap(".500Z", ".5Z"), swap(".500Z", ".500")],
     "date-each": [swap("#EXT-X-PROGRAM-DATE-TIME:2026-01-02T03:00:00.500Z\n",
@@ -142,7 +145,6 @@ BAD = {  # rule: playlists, each with that fault
     "part-tags": [swap(PART, PART + "#EXT-X-DISCONTINUITY\n"),
                   swap(PART, PART + '#EXT-X-MAP:URI="x"\n')],
     "part-old": [swap(segment(103), segment(103, True))],
-    "part-missing": [swap(segment(105, True), segment(105))],
     "part-independent": [swap(",INDEPENDENT=YES", "", swap(
         "#EXT-X-PART-INF", "#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-PART-INF"))],
     "hold-back": [swap(",HOLD-BACK=6.000", ",HOLD-BACK=5.999")],
@@ -198,8 +200,15 @@ BAD_PAIRS = {  # rule: (the one before, the one after)
         (live(), swap("#EXTINF:2.000", "#EXTINF:1.999")),
         (live(), swap("f/103.m4s", "g/103.m4s")),
         (live(), swap("03:00:06.500Z", "03:00:06.501Z")),
-        (live(), swap("init-1", "init-2"))],
+        (live(), swap("init-1", "init-2")),
+        # What was said of the segment under way.
+        (live(), swap("03:00:14.500Z", "03:00:14.501Z", live(count=2))),
+        (live(), swap("#EXT-X-PROGRAM-DATE-TIME:2026-01-02T03:00:14",
+                      CUT[:-2] + "14", live(count=2)))],
     "parts-changed": [
+        # A whole segment gets no more of them, and none that it had not.
+        (swap(PART, "", live()), live()),
+        (swap(segment(106, True), segment(106), live()), live()),
         (live(), swap("106.1.m4s", "106.9.m4s")),
         (live(count=2), swap(
             "107.0.m4s", "107.9.m4s", live(last=108)))],
@@ -270,6 +279,20 @@ def test_a_segment_may_end_before_the_part_that_was_hinted():
     old, new = media(live(count=2)), media(live(last=108))
     assert old.hints == ["f/107.2.m4s"]
     assert not follows(old, new)
+
+
+def test_segments_without_parts_are_good():
+    bare = live(last=108, count=0)
+    for number in (106, 107):
+        bare = swap(segment(number, True), segment(number), bare)
+    bare = bare[:bare.index("#EXT-X-PRELOAD")]
+    old = live().replace(segment(106, True), segment(106))
+    for text in (old, bare):
+        assert not media(text).faults, media(text).faults.text()
+    faults = follows(media(bare), media(swap(
+        segment(106, True), segment(106), live(last=108)).replace(
+            segment(107, True), segment(107))))
+    assert not faults, faults.text()
 
 
 def test_a_delta_update_merges():

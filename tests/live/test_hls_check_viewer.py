@@ -3,6 +3,7 @@ notes what that does wrong."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import gzip
+import itertools
 
 import pytest
 
@@ -166,6 +167,9 @@ BAD = {
     if "_HLS_msn" in t else a,
     "unasked": lambda t, a: body(a, lambda _: live(
         last=109, skipped=2).encode()) if is_playlist(t) else a,
+    "hint-kept": lambda t, a: body(a, lambda b: b.replace(
+        b'000,URI="f/105.1.m4s', b'000,URI="f/105.0.m4s'))
+    if is_playlist(t) else a,
     "report-late": lambda t, a: body(a, lambda b: b.replace(
         b"LAST-MSN=1", b"LAST-MSN=0")),
     "report-early": lambda t, a: body(a, lambda b: b.replace(
@@ -193,6 +197,29 @@ def test_it_notes(rule):
     v.check_delta()
     assert rule in v.faults.rules(), v.faults.text()
     assert set(hls_check.RULES) <= set(BAD)
+
+
+def no_news(target, a):
+    return status(a, 503) if "_HLS_msn" in target else a
+
+
+def test_a_503_at_once_is_a_fault():
+    server = Server()
+    server.change = no_news
+    v = viewer(server).start()
+    with pytest.raises(hls_check.NoPlaylist):
+        v.next_playlist()
+    assert v.faults.rules() == {"status"}
+
+
+def test_a_503_after_three_targets_is_none(monkeypatch):
+    server = Server()
+    v = viewer(server).start()
+    before, server.change = v.playlist, no_news
+    clock = itertools.count(step=3 * before.target)
+    monkeypatch.setattr(hls_check.time, "monotonic", lambda: next(clock))
+    v.next_playlist()
+    assert v.playlist is before and not v.faults, v.faults.text()
 
 
 def test_it_reads_gzip_and_asks_again_when_closed():
