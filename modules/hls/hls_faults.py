@@ -120,7 +120,8 @@ class Plan:
 
     def in_chromium(self):
         return self.all_codecs() <= CHROMIUM and not self.broken and \
-            self.format != "ts" and len(self.sounds) < 2
+            self.format != "ts" and len(self.sounds) < 2 and \
+            not any(lasts > HOLD for _, lasts, _, _ in self.away)
 
     def say(self, text):
         self.words.append(text)

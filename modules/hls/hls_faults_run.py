@@ -23,15 +23,16 @@ import hls_fmp4
 import hls_playlist
 from enhanced_publisher import Clips
 from hls_check import NoPlaylist, Viewer
-from hls_faults import HOLD, LENGTH, Plan, build, kinds_of
+from hls_faults import HOLD, LENGTH, Plan, build, kinds_of, longest_gap
 from http_client import Http
-from patience import BUSY, busy
-from rtmp_client import VIDEO, Closed, Refused, chunks, publisher
+from patience import busy
+from rtmp_client import AUDIO, VIDEO, Closed, Refused, chunks, publisher
 
 LOCATIONS = {"": "/hls", "ts": "/ts", "apart": "/apart"}
 EACH = 0.05  # seconds from one publisher's beginning to the next one's
 AWAY = (OSError, EOFError, Closed, Refused)
 CHUNK = 4096
+LEAST = 0.7  # share of frames that players get, whatever happens
 
 
 # ---- publishing ----
@@ -167,6 +168,7 @@ class Judge:
         self.target = f"{LOCATIONS[self.plan.format]}/live/{self.p.name}.m3u8"
         self.findings, self.offers, self.lists = [], [], []
         self.playlists = self.objects = 0
+        self.maps, self.seen = set(), set()  # of samples: their bytes
         self.ready = threading.Event()  # a first playlist was there
         self.thread = threading.Thread(target=self.run, daemon=True)
 
@@ -250,6 +252,8 @@ class Judge:
         """Each kind of fault with its first examples."""
         count = {}
         self.lists += v.shown or []
+        self.maps |= {uri.rpartition("/")[2] for uri in v._inits}
+        self.seen |= {s.data for s in v.samples}
         for f in v.faults:
             if excused(self.plan, f):
                 continue
@@ -304,12 +308,19 @@ class Endless:
             ends[s.track] = s.time
 
 
-# Lines of ffmpeg that are its own or the source's doing, and why.
+# Lines of ffmpeg that are its own doing, and why.
 FFMPEG_MAY = (
-    # Each segment begins with the MAP again, as its demuxer reads them.
+    # Its demuxer reads the MAP in front of each segment.
     "Found duplicated MOOV Atom. Skipped it",
     "Last message repeated",
+    # A fragment of 5 s of pictures is all that it looks at ...
+    "Could not find codec parameters for stream .*Audio",
+    "Consider increasing the value for the 'analyzeduration'",
+    "Guessed Channel Layout",
 )
+# ... and it knows the first MAP alone: of streams whose tracks or codec headers
+# change, or whose decoders would be lost, only these lines are looked at.
+FFMPEG_NEVER = ("HTTP error", "it did not end", "^status ")
 
 
 class Ffmpeg:
@@ -321,7 +332,7 @@ class Ffmpeg:
              "-i", url, "-map", "0", "-c", "copy", "-f", "null", "-"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
-    def lines(self):
+    def lines(self, headers_change):
         """What it complained of, at the end of the stream."""
         try:
             told = self.process.communicate(timeout=busy(6))[1].decode(
@@ -333,8 +344,12 @@ class Ffmpeg:
         if self.process.returncode:
             told += f"\nstatus {self.process.returncode}"
         told = re.sub(r" @ 0x[0-9a-f]+|x?[0-9a-f]{12,}", "", told)
-        return [line for line in told.splitlines() if line.strip() and
-                not any(re.search(m, line) for m in FFMPEG_MAY)]
+        lines = [line for line in told.splitlines() if line.strip() and
+                 not any(re.search(m, line) for m in FFMPEG_MAY)]
+        if headers_change():
+            lines = [line for line in lines if
+                     any(re.search(m, line) for m in FFMPEG_NEVER)]
+        return lines
 
 
 class Run:
@@ -345,8 +360,9 @@ class Run:
         self.plan = plan
         self.publisher = Publisher(rtmp, plan, clips)
         self.judges = [Judge(http, self.publisher)]
-        if plan.format == "apart":
-            self.judges.append(Judge(http, self.publisher, "=a"))
+        if plan.format == "apart" or len(plan.sounds) > 1:
+            self.judges += [Judge(http, self.publisher, f"=a{s.number}")
+                            for s in plan.sounds if plan.pictures or s.number]
         self.mp4 = Endless(http, self.publisher) if plan.mp4 else None
         self.url = f"http://127.0.0.1:{http}{self.judges[0].target}"
         self.ffmpeg, self.told = None, []
@@ -364,13 +380,35 @@ class Run:
         while not self.judges[0].ready.wait(0.2):
             if not self.judges[0].thread.is_alive():
                 return
-        self.told = Ffmpeg(self.url).lines()
+        self.told = Ffmpeg(self.url).lines(self.headers_change)
+
+    def headers_change(self):
+        return bool(self.plan.broken) or \
+            any(len(j.maps) > 1 for j in self.judges)
 
     def end(self):
         for each in [*self.judges, self, self.mp4]:
             if each:
                 each.thread.join(busy(10))
         return self.result()
+
+    def came(self):
+        """Of each kind, the share of frames that players got."""
+        if self.plan.format == "ts":
+            return {}
+        found = set().union(*(j.seen for j in self.judges))
+        shares = {}
+        for kind, mine in kinds_of(self.publisher.events):
+            mine = [e for e in mine if e.at > self.first_offer()]
+            got = sum(any(e.payload[n:] in found for n in (1, 2, 5, 8, 7))
+                      for e in mine)
+            shares["sound" if kind == AUDIO else "pictures"] = \
+                round(got / max(len(mine), 1), 2)
+        return shares
+
+    def first_offer(self):
+        offers = self.judges[0].offers
+        return offers[0]["at"] if offers else LENGTH
 
     def result(self):
         findings = [f for j in self.judges for f in j.findings]
@@ -383,8 +421,13 @@ class Run:
             findings.append(f"publisher: {self.publisher.failure}")
         if not self.judges[0].offers:
             findings.append("no playlist ever came")
+        came = self.came()
+        findings += [f"lost: {share} of the {kind} came" for kind, share in
+                     came.items() if share < LEAST]
         return {"seed": self.plan.seed, "plan": self.plan.text(),
                 "findings": findings,
+                "gap": round(longest_gap(self.publisher.events), 2),
+                "came": came,
                 "lists": [t for j in self.judges for t in j.lists],
                 "offers": [j.offers for j in self.judges],
                 "playlists": sum(j.playlists for j in self.judges),

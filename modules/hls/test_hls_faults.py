@@ -10,38 +10,87 @@ A seed that fails is repeated by
 
 import json
 import os
+import shutil
 import subprocess
+import time
 
 import pytest
 
-from hls_faults import HOLD
+from hls_faults import HOLD, LENGTH, Plan
+from hls_faults_run import LOCATIONS
+from hls_page import Page
+from http_client import get
+from patience import busy
+from weir import wait_for
 
 AT = ('{ path = "/hls"; module = "hls"; },'
       '{ path = "/ts"; module = "hls"; format = "ts"; },'
       '{ path = "/apart"; module = "hls"; separate_audio = true; },')
 PROGRAM = os.path.join(os.path.dirname(__file__), "hls_faults_run.py")
 PROCESSES = 2
+AT_ONCE = 50
+PAGES = 5      # of them in Chromium, of the first ten times AT_ONCE
+MARGIN = 3     # s by which hls.js may stall longer than the source
 AGAIN = "FAULT_SEEDS={} tests/live/run -n 0 modules/hls/test_hls_faults.py"
 
 
-def started(w, folder, seeds):
-    path = f"{os.path.dirname(PROGRAM)}:{os.environ['PYTHONPATH']}"
-    return subprocess.Popen(
-        ["/usr/bin/python3", PROGRAM, str(w.rtmp), str(w.http), str(folder),
-         *map(str, seeds)], stdout=subprocess.PIPE, text=True,
-        env=dict(os.environ, PYTHONPATH=path))
+class Program:
+    """Some seeds in a process of their own."""
+
+    def __init__(self, w, folder, seeds):
+        path = f"{os.path.dirname(PROGRAM)}:{os.environ['PYTHONPATH']}"
+        self.process = subprocess.Popen(
+            ["/usr/bin/python3", PROGRAM, str(w.rtmp), str(w.http),
+             str(folder), *map(str, seeds)], stdout=subprocess.PIPE, text=True,
+            env=dict(os.environ, PYTHONPATH=path))
+
+    def begun(self):
+        """Waits until it publishes."""
+        assert self.process.stdout.readline() == "made\n"
+
+    def results(self):
+        told = self.process.communicate()[0]
+        return [json.loads(line) for line in told.splitlines()]
 
 
-def run_all(w, folder, seeds):
+def play(w, seeds, until):
+    """hls.js beside the other players; what it tells of each."""
+    urls = [f"{LOCATIONS[Plan(s).format]}/live/f{s}.m3u8" for s in seeds]
+    wait_for(lambda: all(get(w.http, u).status == 200 for u in urls), 20,
+             "playlists")
+    page = Page(w, [{"url": u} for u in urls])
+    try:
+        time.sleep(max(0, until - time.monotonic()))
+        return dict(zip(seeds, page.told()))
+    finally:
+        page.quit()
+
+
+def judge_page(told, result, margin):
+    """A stall is no longer than what the source has, and a margin."""
+    wrong = [f"hls.js: {fatal}" for fatal in told["fatal"]]
+    if max(told["most"], told["idle"]) > result["gap"] + margin:
+        wrong.append(f"hls.js: stalls {told['stalls']}, then "
+                     f"{told['idle']:.1f} s; the source: {result['gap']} s; "
+                     f"{told['errors'][:5]}")
+    return wrong
+
+
+def run_all(w, folder, seeds, pages, margin):
     """The result of each seed."""
-    programs = [started(w, folder / str(i), seeds[i::PROCESSES])
+    programs = [Program(w, folder / str(i), seeds[i::PROCESSES])
                 for i in range(min(PROCESSES, len(seeds)))]
-    found = []
     for p in programs:
-        told = p.communicate()[0]
-        found += [json.loads(line) for line in told.splitlines()
-                  if line.startswith("{")]
+        p.begun()
+    until = time.monotonic() + LENGTH - 1
+    pages = [s for s in seeds if Plan(s).in_chromium()][:pages]
+    told = play(w, pages, until) if pages else {}
+    found = [r for p in programs for r in p.results()]
     assert len(found) == len(seeds)
+    for r in found:
+        if r["seed"] in told:
+            r["hls.js"] = told[r["seed"]]
+            r["findings"] += judge_page(told[r["seed"]], r, margin)
     out = os.environ.get("FAULT_OUT")
     if out:
         with open(out, "a", encoding="utf-8") as f:
@@ -56,10 +105,9 @@ def tell(results):
         for r in results if r["findings"])
 
 
-def endure(weir, folder, seeds):
+def endure(weir, folder, seeds, pages, margin):
     w = weir(locations=AT, hold=f"{HOLD:g}s", workers=2)
-    results = run_all(w, folder, seeds)
-    assert not tell(results), tell(results)
+    return tell(run_all(w, folder, seeds, pages, margin))
 
 
 def seeds_asked():
@@ -67,13 +115,22 @@ def seeds_asked():
 
 
 def test_faults(weir, tmp_path):
-    endure(weir, tmp_path, seeds_asked() or list(range(1, 21)))
+    wrong = endure(weir, tmp_path, seeds_asked() or list(range(1, 21)), 2,
+                   busy(MARGIN))
+    assert not wrong, wrong
 
 
 @pytest.mark.soak
 def test_a_thousand_runs(weir, tmp_path):
+    """All are run before one that failed is told."""
     count = int(os.environ.get("FAULT_RUNS", "1000"))
-    for first in range(1, count + 1, 50):
-        folder = tmp_path / str(first)
+    first = int(os.environ.get("FAULT_FIRST", "1"))
+    wrong = ""
+    for begin in range(first, first + count, AT_ONCE):
+        folder = tmp_path / str(begin)
         folder.mkdir()
-        endure(weir, folder, list(range(first, min(first + 50, count + 1))))
+        seeds = list(range(begin, min(begin + AT_ONCE, first + count)))
+        pages = PAGES if (begin - first) < 50 / PAGES * AT_ONCE else 0
+        wrong += endure(weir, folder, seeds, pages, MARGIN)
+        shutil.rmtree(folder)
+    assert not wrong, wrong
