@@ -28,8 +28,9 @@ CLIP_SECONDS = 32  # of pictures: one group, of which the front is taken
 CLIP_RATE = 25
 HOLD = 2.0
 
-# kind None: payload is what is done ("leave", "reset", "come").
-Event = namedtuple("Event", "at kind payload stamp csid")
+# kind None: payload is what is done ("leave", "reset", "come").  frame: bytes of
+# the frame in the payload; None: it is no frame of a track.
+Event = namedtuple("Event", "at kind payload stamp csid frame")
 
 # What a transport stream carries; what Chromium decodes; what a header of
 # FLV's own tells.
@@ -392,16 +393,17 @@ def is_within(time, spans):
 
 
 class Taking:
-    """Messages as they are made: (time of the media, kind, payload, stamp)."""
+    """Messages as they are made: (time of the media, kind, payload, stamp,
+    frame)."""
 
     def __init__(self, plan, sources):
         self.plan, self.sources = plan, sources
         self.chance = random.Random(f"sending {plan.seed}")
         self.made = []
 
-    def add(self, time, kind, payload, stamp=None):
-        self.made.append((time, kind, payload,
-                          round(time * 1000) if stamp is None else stamp))
+    def add(self, time, kind, payload, stamp=None, frame=None):
+        self.made.append((time, kind, payload, round(time * 1000)
+                          if stamp is None else stamp, frame))
 
     def header(self, time, track, clip):
         if clip.config is not None:
@@ -462,7 +464,7 @@ class Taking:
         cts = round((pts - dts) * 1000 / clip.scale * CLIP_RATE /
                     p.rate_at(time))
         self.add(time, VIDEO, track.message(clip, CODED, place == 0, body,
-                                            cts), stamp)
+                                            cts), stamp, body)
         return stamp
 
     # ---- sound ----
@@ -489,8 +491,9 @@ class Taking:
                 if header:
                     self.header(time, track, clip)
                 header = False
-                self.add(time, AUDIO, track.message(
-                    clip, CODED, True, clip.frames[place][3]))
+                body = clip.frames[place][3]
+                self.add(time, AUDIO, track.message(clip, CODED, True, body),
+                         frame=body)
             place += 1
 
     # ---- all ----
@@ -523,15 +526,15 @@ class Taking:
     def leap(self):
         for at, kind, ms in self.plan.leaps:
             self.made = [m if m[0] < at or kind not in (None, m[1])
-                         else (*m[:3], m[3] + ms) for m in self.made]
+                         else (*m[:3], m[3] + ms, m[4]) for m in self.made]
 
     def go_wild(self):
         for at, kind, ms in self.plan.wild:
             found = [i for i, m in enumerate(self.made)
-                     if m[0] >= at and m[1] == kind and len(m[2]) > 40]
+                     if m[0] >= at and m[1] == kind and m[4]]
             if found:
                 m = self.made[found[0]]
-                self.made[found[0]] = (*m[:3], m[3] + ms)
+                self.made[found[0]] = (*m[:3], m[3] + ms, m[4])
 
 
 def sent_at(plan, arrives):
@@ -544,15 +547,15 @@ def build(plan, clips):
     """All events in their order."""
     csids = {VIDEO: 6, AUDIO: 4, DATA: 5}
     found, shift, away = [], plan.base, sorted(plan.away)
-    made = sorted(((time + plan.delays.get(kind, 0), kind, payload, stamp)
-                   for time, kind, payload, stamp in
+    made = sorted(((time + plan.delays.get(kind, 0), kind, *rest)
+                   for time, kind, *rest in
                    Taking(plan, Sources(clips)).all()), key=lambda m: m[0])
 
-    def add(arrives, kind, payload, stamp=0):
+    def add(arrives, kind, payload, stamp=0, frame=None):
         found.append(Event(sent_at(plan, arrives), kind, payload,
-                           stamp & MASK, csids.get(kind)))
+                           stamp & MASK, csids.get(kind), frame))
     add(0, DATA, flv.metadata(), shift)
-    for arrives, kind, payload, stamp in made:
+    for arrives, kind, payload, stamp, frame in made:
         if plan.is_away(arrives) or arrives > LENGTH:
             continue
         if away and arrives >= away[0][0]:
@@ -561,7 +564,7 @@ def build(plan, clips):
             add(begin + lasts, None, "come")
             shift = -stamp if clock == "new" else shift
             add(begin + lasts, DATA, flv.metadata(), stamp + shift)
-        add(arrives, kind, payload, stamp + shift)
+        add(arrives, kind, payload, stamp + shift, frame)
     add(LENGTH, None, "leave")
     return sorted(found, key=lambda e: e.at)
 
@@ -571,7 +574,7 @@ def build(plan, clips):
 def kinds_of(events):
     """Those whose frames come: (kind, events of it)."""
     for kind in (VIDEO, AUDIO):
-        mine = [e for e in events if e.kind == kind and len(e.payload) > 40]
+        mine = [e for e in events if e.kind == kind and e.frame]
         if mine:
             yield kind, mine
 

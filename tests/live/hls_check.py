@@ -182,7 +182,7 @@ class Viewer:
             assert answer.status in (404, 503), answer.status
             time.sleep(0.2)
         self.multivariant = hls_multivariant.Multivariant(
-            self.text(self.target) or b"")
+            self._text_of(answer, self.target) or b"")
         self.faults.extend(self.multivariant.faults)
         uris = [uri for _, uri in self.multivariant.variants] + \
             [r["URI"] for r in self.multivariant.renditions if "URI" in r]
