@@ -99,7 +99,8 @@ class Plan:
         self._choose_format(chance)
         names = list(FAULTS)
         chance.shuffle(names)
-        for name in names[:chance.choice([0, 1, 1, 2, 2, 3, 4])]:
+        self.drawn = names[:chance.choice([0, 1, 1, 2, 2, 3, 4])]
+        for name in self.drawn:
             FAULTS[name](self, chance)
 
     def _choose_format(self, chance):
@@ -123,6 +124,13 @@ class Plan:
         return self.all_codecs() <= CHROMIUM and not self.broken and \
             self.format != "ts" and len(self.sounds) < 2 and \
             not any(lasts > HOLD for _, lasts, _, _ in self.away)
+
+    def decodes(self):
+        """ffmpeg decodes a third of those whose segments begin with keys."""
+        keys = self.pictures is None or (
+            self.pictures.distance <= MAX_SEGMENT and
+            not self.pictures.without_keys)
+        return keys and not self.broken and self.seed % 3 == 0
 
     def say(self, text):
         self.words.append(text)

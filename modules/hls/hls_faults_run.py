@@ -332,10 +332,11 @@ FFMPEG_NEVER = ("HTTP error", "it did not end", "^status ")
 class Ffmpeg:
     """Reads a playlist to its end, as it comes."""
 
-    def __init__(self, url):
+    def __init__(self, url, decodes):
+        how = [] if decodes else ["-c", "copy"]
         self.process = subprocess.Popen(
             ["ffmpeg", "-hide_banner", "-nostdin", "-loglevel", "warning",
-             "-i", url, "-map", "0", "-c", "copy", "-f", "null", "-"],
+             "-threads", "1", "-i", url, "-map", "0", *how, "-f", "null", "-"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def lines(self, headers_change):
@@ -386,7 +387,8 @@ class Run:
         while not self.judges[0].ready.wait(0.2):
             if not self.judges[0].thread.is_alive():
                 return
-        self.told = Ffmpeg(self.url).lines(self.headers_change)
+        self.told = Ffmpeg(self.url, self.plan.decodes()).lines(
+            self.headers_change)
 
     def headers_change(self):
         return bool(self.plan.broken) or \

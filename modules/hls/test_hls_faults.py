@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from hls_faults import HOLD, LENGTH, Plan
+from hls_faults import FAULTS, HOLD, LENGTH, PICTURES, SOUNDS, Plan
 from hls_faults_run import LOCATIONS
 from hls_page import Page
 from http_client import get
@@ -121,6 +121,20 @@ def test_faults(weir, tmp_path):
     wrong = endure(weir, tmp_path, seeds_asked() or list(range(1, 21)), 2,
                    busy(MARGIN))
     assert not wrong, wrong
+
+
+def test_plans_are_those_of_their_seeds():
+    """Each fault and codec is drawn, and a seed always means the same."""
+    plans = [Plan(seed) for seed in range(1, 301)]
+    assert [p.text() for p in plans] == [Plan(p.seed).text() for p in plans]
+    assert set().union(*(p.drawn for p in plans)) == set(FAULTS)
+    assert set().union(*(p.codecs() for p in plans)) == \
+        set(PICTURES) | set(SOUNDS)
+    assert {p.format for p in plans} == set(LOCATIONS)
+    assert any(p.pictures is None for p in plans)
+    assert any(not p.sounds for p in plans)
+    assert any(len(p.sounds) == 2 for p in plans)
+    assert sum(p.in_chromium() for p in plans) >= 50
 
 
 @pytest.mark.soak
