@@ -20,9 +20,11 @@
 #define HEAD_MAX (16u * 1024 * 1024)
 /* Target durations that a client may fall behind. */
 #define BEHIND_MAX 3
-/* Times of a client begin so shortly before its first picture, ms: sound may
- * begin a little earlier. */
+/* Times of a client begin so shortly before its first frame, ms: where that one
+ * is in samples is rounded. */
 #define LEAD 100
+/* Sound may be so far behind pictures, ms: more is no time of it. */
+#define SOUND_BEHIND 20000
 /* Target durations without a part after which nobody counts it as a player. */
 #define LASTS 4
 
@@ -149,6 +151,30 @@ find_begin(const struct live_cuts *c, struct live_cut *cut)
     return false;
 }
 
+/* Where the first frame begins, ms: sound may be behind the pictures that it
+ * came with. */
+static uint64_t
+first_time(const struct live_cut *cut, const struct object_track *tracks,
+           size_t count)
+{
+    const uint64_t marks = LIVE_CUT_ANEW | LIVE_CUT_OTHER;
+    uint64_t time = cut->time > 0 ? (uint64_t)cut->time : 0;
+    uint64_t first = time;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t rate = tracks[i].track.timescale;
+
+        if (tracks[i].track.type == MEDIA_AUDIO && rate > 0) {
+            uint64_t next = cut->sound[tracks[i].sound] & ~marks;
+            uint64_t sound = next / rate * 1000 + next % rate * 1000 / rate;
+            uint64_t most = time > SOUND_BEHIND ? time - SOUND_BEHIND : 0;
+
+            first = sound < first && sound >= most ? sound : first;
+        }
+    }
+    return first;
+}
+
 /* A client's MP4 begins when it comes: some players (VLC) would wait for the
  * time at which the stream is. */
 static void
@@ -162,8 +188,9 @@ set_shift(struct endless *e, const struct live_cuts *c,
     if (!live_cut_headers(c, cut->header, &h)) {
         return;
     }
-    s->ms = cut->time > LEAD ? (uint64_t)cut->time - LEAD : 0;
     s->count = object_tracks(&h, STR_NONE, &media_mp4, tracks);
+    s->ms = first_time(cut, tracks, s->count);
+    s->ms = s->ms > LEAD ? s->ms - LEAD : 0;
     for (size_t i = 0; i < s->count; i++) {
         s->units[i] = s->ms * tracks[i].track.timescale / 1000;
     }

@@ -11,10 +11,15 @@ import pytest
 
 from browser import Browser
 from control_client import Control
+from enhanced_publisher import Clips, EnhancedPublisher, Track
 from feed import Feed
+from hls_fmp4 import Fmp4Faults, boxes_of
+from hls_outputs import Endless, read_fmp4
+from hls_play import AT
 from http_client import Http, get
 from media import QUIET, Tool, check
 from patience import busy
+from rtmp_client import AUDIO
 from weir import configuration, wait_for
 
 
@@ -118,6 +123,34 @@ def test_its_times_begin_when_the_client_comes(weir, tool):
     for _ in range(3):
         assert all(0 <= t <= 0.2 for t in begins("/live/test.mp4").values())
     assert begins("/live/test.m3u8")["video"] > 5
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory):
+    return Clips(tmp_path_factory.mktemp("clips"))
+
+
+@pytest.mark.parametrize("ms", [-3000, -1500, -230, 0, 230, 1500])
+def test_sound_apart_from_its_pictures(weir, clips, ms):
+    """Times of each track go on, and are as far apart as they were sent."""
+    w = weir(locations=AT % "", hold="100ms")
+    p = EnhancedPublisher(w.rtmp, tracks=[
+        Track(clips.make("h264", seconds=10, bframes=0)),
+        Track(clips.make("aac", seconds=10))],
+        start_time=5000).leap(AUDIO, ms)
+    p.send(0.5)
+    endless = Endless(w.http, "/hls/live/room.mp4")
+    for _ in range(14):
+        p.send(0.5)
+        endless.keep_up(p, begins=p.start_time + 3000, behind=4000)
+    p.leave()
+    data = endless.finish()
+    head = boxes_of(data, Fmp4Faults())[2].start
+    pictures, (sound,) = read_fmp4(data[:head], data[head:], slack=0)
+    sent = {s.data: s.time for s in p.sent}
+    begin = pictures[0].time * 1000 - sent[pictures[0].data]
+    for s in (sound[0], sound[-1]):
+        assert abs(s.time * 1000 - sent[s.data] - begin) <= 45, ms
 
 
 class Reader:
