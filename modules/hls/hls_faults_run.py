@@ -333,7 +333,8 @@ class Ffmpeg:
     """Reads a playlist to its end, as it comes."""
 
     def __init__(self, url, decodes):
-        how = [] if decodes else ["-c", "copy"]
+        how = ["-fps_mode", "passthrough", "-enc_time_base", "-1"] \
+            if decodes else ["-c", "copy"]
         self.process = subprocess.Popen(
             ["ffmpeg", "-hide_banner", "-nostdin", "-loglevel", "warning",
              "-threads", "1", "-i", url, "-map", "0", *how, "-f", "null", "-"],
