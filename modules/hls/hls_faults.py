@@ -120,8 +120,16 @@ class Plan:
                    for c in t.changes]
         return self.codecs() | set(changed)
 
+    def tracks_change(self):
+        """One comes or goes: a SourceBuffer keeps those that it began with
+        (Media Source Extensions, 3.5.7), and plays where it has all."""
+        return any(t.begins > 0 or t.ends < LENGTH or
+                   any(end - begin > 1 for begin, end in t.pauses)
+                   for t in [self.pictures, *self.sounds] if t)
+
     def in_chromium(self):
         return self.all_codecs() <= CHROMIUM and not self.broken and \
+            not self.tracks_change() and \
             self.format != "ts" and len(self.sounds) < 2 and \
             not any(lasts > HOLD for _, lasts, _, _ in self.away)
 
@@ -396,6 +404,14 @@ class Sources:
                                frequency=frequency)
 
 
+def is_closed(clip, place):
+    """No picture in front of that place is shown behind a key frame there."""
+    key = clip.frames[0][1] - clip.frames[0][0]
+    last = max((pts for _, pts, _, _ in clip.frames[max(place - 8, 0):place]),
+               default=-1)
+    return place >= len(clip.frames) or last < clip.frames[place][0] + key
+
+
 def is_within(time, spans):
     return any(begin <= time < end for begin, end, *_ in spans)
 
@@ -445,14 +461,14 @@ class Taking:
                 continue
             due = time - last_key >= p.distance - 0.001 and \
                 not is_within(time, p.without_keys)
-            late = False
-            if cuts and cuts[0] <= time:
+            late, may = False, is_closed(clip, place) or header
+            if cuts and cuts[0] <= time and may:
                 due, cuts = True, cuts[1:]
-            if changes and changes[0][0] <= time:
+            if changes and changes[0][0] <= time and may:
                 _, codec, size, late = changes.pop(0)
                 clip = self.sources.pictures(codec, size, p.bframes)
                 header = True
-            key = due or header or place >= len(clip.frames)
+            key = due and may or header or place >= len(clip.frames)
             track = Track(clip)
             if header and not late:
                 self.header(time, track, clip)

@@ -184,7 +184,7 @@ class Judge:
 
     def say(self, what):
         at = time.monotonic() - self.p.began
-        self.findings.append(f"{at:.1f} s: {what}")
+        self.findings.append(f"by {at:.1f} s: {what}")
 
     def waits(self):
         """Until there is something to play; False: nothing comes any more."""
@@ -340,8 +340,10 @@ class Ffmpeg:
              "-threads", "1", "-i", url, "-map", "0", *how, "-f", "null", "-"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
-    def lines(self, headers_change):
-        """What it complained of, at the end of the stream."""
+    def lines(self, headers_change, returns):
+        """What it complained of, at the end of the stream.  returns: a
+        publisher behind the hold, whose list begins when it has read none of
+        the end of the one before."""
         try:
             told = self.process.communicate(timeout=busy(6))[1].decode(
                 errors="replace")
@@ -357,7 +359,8 @@ class Ffmpeg:
         if headers_change():
             lines = [line for line in lines if
                      any(re.search(m, line) for m in FFMPEG_NEVER)]
-        return lines
+        return [] if returns and any(" 503 " in line for line in lines) \
+            else lines
 
 
 class Run:
@@ -389,7 +392,8 @@ class Run:
             if not self.judges[0].thread.is_alive():
                 return
         self.told = Ffmpeg(self.url, self.plan.decodes()).lines(
-            self.headers_change)
+            self.headers_change,
+            any(lasts > HOLD for _, lasts, _, _ in self.plan.away))
 
     def headers_change(self):
         return bool(self.plan.broken) or \
