@@ -23,7 +23,8 @@ import hls_fmp4
 import hls_playlist
 from enhanced_publisher import Clips
 from hls_check import NoPlaylist, Viewer
-from hls_faults import HOLD, LENGTH, Plan, build, kinds_of, longest_gap
+from hls_faults import HOLD, LENGTH, Plan
+from hls_faults_sent import build, kinds_of, longest_gap
 from http_client import Http
 from patience import busy
 from rtmp_client import AUDIO, VIDEO, Closed, Refused, chunks, publisher

@@ -16,11 +16,12 @@ import time
 
 import pytest
 
+from browser import AUTOPLAY, Browser
 from hls_faults import FAULTS, HOLD, LENGTH, PICTURES, SOUNDS, Plan
 from hls_faults_run import LOCATIONS
 from hls_page import Page
 from http_client import get
-from patience import busy
+from patience import BUSY, busy
 from weir import wait_for
 
 AT = ('{ path = "/hls"; module = "hls"; },'
@@ -48,6 +49,11 @@ class Program:
         """Waits until it publishes."""
         assert self.process.stdout.readline() == "made\n"
 
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
     def results(self):
         told = self.process.communicate()[0]
         return [json.loads(line) for line in told.splitlines()]
@@ -59,8 +65,12 @@ def play(w, seeds, until):
     wait_for(lambda: all(get(w.http, u).status == 200 for u in urls), 20,
              "playlists")
     # A browser has six connections to a host; each has one of its own.
-    page = Page(w, [{"url": f"http://f{s}.localhost:{w.http}{u}"}
-                    for s, u in zip(seeds, urls)])
+    plans = [{"url": f"http://f{s}.localhost:{w.http}{u}"}
+             for s, u in zip(seeds, urls)]
+    try:
+        page = Page(w, plans, plays=LENGTH / BUSY)
+    except AssertionError as e:  # not before the publishers have gone
+        return {s: {"fatal": [str(e)], "most": 0, "idle": 0} for s in seeds}
     try:
         time.sleep(max(0, until - time.monotonic()))
         return dict(zip(seeds, page.told()))
@@ -80,8 +90,18 @@ def judge_page(told, result, margin):
 
 def run_all(w, folder, seeds, pages, margin):
     """The result of each seed."""
+    if pages:
+        Browser(AUTOPLAY).quit()  # it is there when it is wanted
     programs = [Program(w, folder / str(i), seeds[i::PROCESSES])
                 for i in range(min(PROCESSES, len(seeds)))]
+    try:
+        return judge_all(w, programs, seeds, pages, margin)
+    finally:
+        for p in programs:
+            p.end()
+
+
+def judge_all(w, programs, seeds, pages, margin):
     for p in programs:
         p.begun()
     until = time.monotonic() + LENGTH - 1
