@@ -130,7 +130,7 @@ def clips(tmp_path_factory):
     return Clips(tmp_path_factory.mktemp("clips"))
 
 
-@pytest.mark.parametrize("ms", [-3000, -1500, -230, 0, 230, 1500])
+@pytest.mark.parametrize("ms", [-900, -230, 0, 230, 1500])
 def test_sound_apart_from_its_pictures(weir, clips, ms):
     """Times of each track go on, and are as far apart as they were sent."""
     w = weir(locations=AT % "", hold="100ms")
