@@ -88,8 +88,8 @@ class Viewer:
         self.fetched = []
         self.reloads = 0
         self._seen_parts, self._seen_segments = set(), set()
-        self._in_parts = set()  # numbers of segments of which some were taken
-        self._promised = None   # target of a hinted part that was there
+        self._in_parts = {}     # number of a segment: seconds taken in parts
+        self._promised = None   # (target, segment) of a hint that was there
         self._begins = None     # number of the first segment that is taken
         self._seen_discontinuity = None
         self._inits = {}
@@ -335,7 +335,8 @@ class Viewer:
         if target in self._seen_parts:
             return 0
         self._seen_parts.add(target)
-        self._in_parts.add(segment.number)
+        self._in_parts[segment.number] = part.duration + \
+            self._in_parts.get(segment.number, 0)
         data = self.object(target)
         if data is None:
             return 0
@@ -359,6 +360,9 @@ class Viewer:
                                                      segment.duration))
         elif parts and None not in parts:
             self.faults.extend(hls_fmp4.check_segment(data, parts))
+        elif self._in_parts.get(segment.number, 0) < segment.duration and \
+                segment.number in self._in_parts:
+            self.timeline.ends = {}  # its parts aged before all were taken
         elif segment.number not in self._in_parts:
             self._judge_media(segment, data, segment.duration, None)
         if segment.map is None and self.ts.pmt_pid is not None:
@@ -409,10 +413,14 @@ class Viewer:
         return self
 
     def _keeps_promise(self):
-        target, self._promised = self._promised, None
+        if self._promised is None:
+            return
+        (target, number), self._promised = self._promised, None
         listed = [urljoin(self.media_target, x.uri)
                   for s in self.playlist.listed for x in s.parts]
-        if target and target not in listed:
+        segment = self.playlist.by_number().get(number)
+        aged = segment is None or segment.uri and not segment.parts
+        if target not in listed and not aged:
             self.faults.add("hint-kept", target)
 
     def _hinted(self, uri):
@@ -422,6 +430,6 @@ class Viewer:
         answer = self.get(target)
         if answer.status == 200:
             self._judge_object(target, answer)
-            self._promised = target
+            self._promised = target, self.playlist.listed[-1].number
         elif answer.status not in (404, 503):
             self.faults.add("status", f"{answer.status} for {target}")
