@@ -40,8 +40,9 @@ RULES = {
     "part-sum": "8216bis 3.2: parts are what their segment is",
     "part-tags": "8216bis 4.4.4.9: DISCONTINUITY, MAP, DATE before parts",
     "part-old": "8216bis 6.2.2: no parts beyond three target durations",
-    "part-missing": "8216bis 6.2.2: parts of the last three targets stay;"
-                    " a segment may have had none",
+    "part-missing": "8216bis 6.2.2: parts of the last three targets stay,"
+                    " but for those before a segment that has none (house:"
+                    " hls.js waits for parts as long as any are listed)",
     "part-independent": "hls.js, ExoPlayer: INDEPENDENT begins a segment"
                         " where INDEPENDENT-SEGMENTS is said (4.4.2.1)",
     "hold-back": "8216bis 4.4.3.8: HOLD-BACK >= 3 targets",
@@ -51,6 +52,7 @@ RULES = {
     "hint": "house: one hint of the next part; ExoPlayer and hls.js"
             " ask for it at once (8216bis 6.2.6); none needed where segments"
             " have no parts",
+    "unhinted": "house: a segment under way without a hint gets no parts",
     "hint-listed": "8216bis 4.4.5.3: a hint is of what is not listed yet",
     "hint-ended": "8216bis 4.4.5.3: no PRELOAD-HINT beside ENDLIST",
     "block-ended": "house: nothing to wait for beside ENDLIST",
@@ -431,6 +433,11 @@ class Judge:
             if s.parts and behind > limit:
                 self.add("part-old", str(s.number))
             behind += s.length()
+        begun = False
+        for s in self.p.listed:
+            if begun and s.uri and not s.parts:
+                self.add("part-missing", str(s.number))
+            begun = begun or bool(s.parts)
 
     def tail(self):
         p = self.p
@@ -445,8 +452,7 @@ class Judge:
                 self.add("hint-ended", str(p.hints))
             if "CAN-BLOCK-RELOAD" in p.control:
                 self.add("block-ended", "CAN-BLOCK-RELOAD")
-        elif p.part_target and len(p.hints) != 1 and (
-                p.hints or any(s.parts for s in p.listed[-2:])):
+        elif len(p.hints) > 1 or (p.open and p.open.parts and not p.hints):
             self.add("hint", f"{len(p.hints)} of them")
         listed = {x.uri for s in p.listed for x in s.parts}
         for hint in p.hints:

@@ -219,7 +219,8 @@ BAD_PAIRS = {  # rule: (the one before, the one after)
     "ended-changed": [(ENDED, plain()), (ENDED, plain(
         last=107, more="#EXT-X-ENDLIST\n"))],
     "part-missing": [(live(), swap(segment(104, True), segment(104)))],
-    "unhinted": [(swap(HINT.replace("107.1", "107.0"), "", live(count=0)), live())],
+    "unhinted": [
+        (swap(HINT.replace("107.1", "107.0"), "", live(count=0)), live())],
     "too-short": [(plain(), plain(105, 106))],
     "gap": [(plain(), plain(108, 115))],
     "hint-kept": [
@@ -281,18 +282,26 @@ def test_a_segment_may_end_before_the_part_that_was_hinted():
     assert not follows(old, new)
 
 
+def without_parts(text, first, last):
+    for number in range(first, last + 1):
+        text = text.replace(segment(number, True), segment(number))
+    return text
+
+
 def test_segments_without_parts_are_good():
-    bare = live(last=108, count=0)
-    for number in (106, 107):
-        bare = swap(segment(number, True), segment(number), bare)
-    bare = bare[:bare.index("#EXT-X-PRELOAD")]
-    old = live().replace(segment(106, True), segment(106))
-    for text in (old, bare):
+    """While one is under way those before it have theirs; when it is whole,
+    they are listed no more."""
+    hint = HINT.replace("107.1", "107.0")
+    before = swap(hint, "", live(count=0))
+    bare = swap(hint.replace("107", "108"), "", live(last=108, count=0))
+    bare = without_parts(bare, 100, 107)
+    after = without_parts(live(last=108), 100, 107)
+    for text in (before, bare, after):
         assert not media(text).faults, media(text).faults.text()
-    faults = follows(media(bare), media(swap(
-        segment(106, True), segment(106), live(last=108)).replace(
-            segment(107, True), segment(107))))
-    assert not faults, faults.text()
+    for old, new in ((before, bare), (bare, bare)):
+        faults = follows(media(old), media(new))
+        assert not faults, faults.text()
+    assert "unhinted" in follows(media(bare), media(after)).rules()
 
 
 def test_a_delta_update_merges():
