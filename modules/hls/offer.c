@@ -17,8 +17,7 @@ struct list_making {
     const struct live_cuts *c;
     bool sound;
     size_t segments, parts;
-    uint32_t discontinuity; /* of the segment before */
-    int64_t began;          /* the segment under way */
+    int64_t began; /* the segment under way */
 };
 
 static uint32_t
@@ -42,12 +41,12 @@ begin_segment(struct list_making *m, const struct live_cut *cut)
         .header = cut->header,
         .key = is_key(m, cut),
         .plain = (cut->flags & LIVE_CUT_PLAIN) != 0,
-        .tag = m->segments > 0 && cut->discontinuity != m->discontinuity,
+        .tag = (cut->flags & LIVE_CUT_DISCONTINUITY) != 0 &&
+               cut->number != m->c->run,
         .wall_ms = cut->wall_ms,
         .parts = &parts[m->parts],
     };
     m->segments++;
-    m->discontinuity = cut->discontinuity;
     m->began = cut->time;
 }
 

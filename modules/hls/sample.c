@@ -27,6 +27,7 @@ struct pile {
     int64_t *times; /* ms; of sound: units of the track */
     size_t count, room;
     uint64_t next; /* of sound: where the next one should begin */
+    int64_t least; /* of pictures: no earlier than that, ms */
     bool other;    /* its frames are of a header that the track has not */
 };
 
@@ -95,6 +96,16 @@ time_of_sound(struct pile *p, const struct live_cut_frame *f,
     return heard;
 }
 
+/* Pictures: each is later than the one before, as the writer takes it. */
+static int64_t
+time_of_picture(struct pile *p, const struct live_cut_frame *f)
+{
+    int64_t time = f->time > p->least ? f->time : p->least;
+
+    p->least = time + 1;
+    return time;
+}
+
 static void
 add(struct pile *p, const struct live_cut_frame *f,
     const struct media_sample_head *head, const struct object_track *t)
@@ -102,7 +113,9 @@ add(struct pile *p, const struct live_cut_frame *f,
     int64_t scale = t->track.timescale;
     bool sound = f->type == MEDIA_AUDIO;
 
-    p->times[p->count] = f->time;
+    if (!sound) {
+        p->times[p->count] = time_of_picture(p, f);
+    }
     if (p->other || (sound && !time_of_sound(p, f, &t->track, head->offset))) {
         return;
     }
@@ -350,6 +363,7 @@ begin(const struct object_stretch *s, const struct object_track *tracks,
                             : 0;
 
         piles[i].count = 0;
+        piles[i].least = s->cut.time;
         piles[i].other = (next & LIVE_CUT_OTHER) != 0;
         piles[i].next = next & ~LIVE_CUT_OTHER;
     }

@@ -218,6 +218,19 @@ cut_here(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     }
 }
 
+/* Each picture is later than the one before, as readers take it, too. */
+static int64_t
+never_back(const struct cutter *c, const struct cut_frame *f, int64_t time)
+{
+    int64_t least = c->last.time;
+
+    if (f->frame->type == MEDIA_VIDEO && c->begun && !c->sound_led &&
+        c->led >= least) {
+        least = c->led + 1;
+    }
+    return time > least ? time : least;
+}
+
 static void
 lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
@@ -227,7 +240,7 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     if (atomic_load(&cut_run_of(c->page)->failed) != 0 || (!c->begun && !key)) {
         return;
     }
-    time = time > c->last.time ? time : c->last.time;
+    time = never_back(c, f, time);
     if (c->begun && !c->lost && !cut_parts_lead(c, f, time)) {
         atomic_store(&c->page->closed, f->number);
         c->lost = true;

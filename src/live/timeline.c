@@ -81,11 +81,11 @@ join_clock(struct timeline *t, struct stream *s, const struct frame *f,
 /* No frame before its kind's last one, as long as a new clock is behind: until
  * the leading track has caught up. */
 static uint32_t
-never_back(struct timeline_kind *k, uint32_t last, uint32_t time, bool leading)
+never_back(struct timeline_kind *k, uint32_t last, uint32_t time, bool tells)
 {
     bool behind = k->behind && !is_later(time, last);
 
-    k->behind = leading ? behind : k->behind;
+    k->behind = tells ? behind : k->behind;
     return behind ? last + 1 : time;
 }
 
@@ -236,8 +236,8 @@ place_far(struct timeline *t, struct stream *s, const struct frame *f,
     return timestamp + t->offset + k->shift;
 }
 
-/* The first frame of its kind.  When it is nowhere near the other one, it
- * begins where that is; and never before a codec header that came. */
+/* The first frame of its kind.  When it is nowhere near the other one, or near
+ * a codec header that came, it begins where that is. */
 static void
 join_other(struct timeline *t, struct stream *s, const struct frame *f,
            uint32_t timestamp)
@@ -255,10 +255,10 @@ join_other(struct timeline *t, struct stream *s, const struct frame *f,
         k->shift -= (uint32_t)apart;
     }
     apart = (int32_t)(timestamp + t->offset + k->shift - last);
-    if (came && apart < -BACK_MS) {
+    if (came && apart < -APART_MS) {
         k->shift -= (uint32_t)apart;
     }
-    k->last = came && apart < 0 ? last : timestamp + t->offset + k->shift;
+    k->last = timestamp + t->offset + k->shift;
 }
 
 static void
@@ -299,8 +299,8 @@ place_leading(struct timeline *t, struct stream *s, const struct frame *f,
     return time;
 }
 
-/* Codec headers, which many encoders send again with time 0, and frames of
- * other tracks tell no time. */
+/* Codec headers and ends of a sequence, which many encoders send with time 0,
+ * and frames of other tracks tell no time. */
 static uint32_t
 place_following(const struct timeline *t, struct stream *s,
                 const struct frame *f, uint32_t timestamp)
@@ -310,7 +310,7 @@ place_following(const struct timeline *t, struct stream *s,
     const struct timeline_kind *k = &t->kinds[kind_of(f)];
     uint32_t time = timestamp + t->offset + k->shift;
     int32_t ahead = (int32_t)(time - k->last);
-    bool header = (f->flags & MEDIA_KEPT) != 0;
+    bool header = (f->flags & (MEDIA_KEPT | MEDIA_END)) != 0;
 
     if (k->known && (header ? ahead > FAR_MS || ahead < -BACK_MS
                             : ahead > APART_MS || ahead < -APART_MS)) {
@@ -343,7 +343,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         t->joined = true;
         t->first = time;
     }
-    return never_back(k, last, time, leading);
+    return never_back(k, last, time, tells);
 }
 
 void

@@ -96,7 +96,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         f.timestamp =
             timeline_place(&t, stream, &f, begin + (b.timestamp & JUMP_MAX),
                            (b.what & FOLLOWS) == 0);
-        if (f.type != MEDIA_DATA && (b.what & FOLLOWS) == 0) {
+        if (f.type != MEDIA_DATA && (b.what & (FOLLOWS | HEADER)) == 0) {
             look_at(&seen[kind], f.timestamp, anew[kind]);
             anew[kind] = false;
         }
