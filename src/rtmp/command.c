@@ -185,6 +185,23 @@ on_close_stream(struct command *c)
 
 /* ---- publish and play ---- */
 
+/* publish(false) and play(false) of Flash, and a publish without a name on a
+ * NetStream that publishes (of Wirecast), end what it does. */
+static bool
+is_stop(const struct command *c, enum stream_wish wish)
+{
+    struct amf_reader args = c->args;
+    const struct net_stream *ns = net_stream_find(c->s, c->stream_id);
+    struct amf_value name = { .kind = AMF_NULL };
+    amf_skip(&args);
+    bool said = amf_read(&args, NULL, &name);
+    if (said && name.kind == AMF_BOOL) {
+        return !name.boolean;
+    }
+    return (name.kind != AMF_STRING || name.string.len == 0) && ns != NULL &&
+           ns->wish == wish && ns->state != STREAM_IDLE;
+}
+
 /* Takes the stream for a new wish: what it did before is over. */
 static struct net_stream *
 begin_wish(struct command *c, enum stream_wish wish, struct str name)
@@ -227,6 +244,10 @@ publish_type(struct str type)
 static void
 on_publish(struct command *c)
 {
+    if (is_stop(c, WISH_PUBLISH)) {
+        on_close_stream(c);
+        return;
+    }
     amf_skip(&c->args);
     struct str name = amf_read_string(&c->args, STR_NONE);
     struct str type = amf_read_string(&c->args, STR("live"));
@@ -251,6 +272,10 @@ static void
 on_play(struct command *c)
 {
     struct amf_value reset;
+    if (is_stop(c, WISH_PLAY)) {
+        on_close_stream(c);
+        return;
+    }
     amf_skip(&c->args);
     struct str name = amf_read_string(&c->args, STR_NONE);
     amf_skip(&c->args);

@@ -245,3 +245,46 @@ def test_publisher_hears_nothing_of_other_publishers(weir):
         f = Feed(w.rtmp, "b").head().frames(3)
         p.silent(0.3, VIDEO, AUDIO, COMMAND)
         f.stop()
+
+
+@pytest.mark.parametrize("app", ["live", "live/inst"])
+@pytest.mark.parametrize("name", [False, "", None])
+def test_publish_without_a_name_ends_it(weir, app, name):
+    """Flash says publish(false), Wirecast an empty name.  The connection and
+    the NetStream are there for the next one."""
+    w = weir(hold="100ms")
+    with Rtmp(w.rtmp) as p:
+        p.connect(app)
+        msid = p.publish("room")
+        for more in ("other", "room"):
+            p.command("publish", None, name, "live", msid=msid, tid=0)
+            p.status("NetStream.Unpublish.Success")
+            p.publish(more, msid=msid)
+    w.wait_log("closeStream", count=2)
+
+
+@pytest.mark.parametrize("name", [False, "", None])
+def test_play_without_a_name_ends_it(weir, name):
+    w = weir()
+    f = Feed(w.rtmp).head().frames(2)
+    with player(w.rtmp, "live", "room") as c:
+        read_until(c, "video 1")
+        c.command("play", None, name, msid=c.msid, tid=0)
+        c.status("NetStream.Play.Stop")
+        f.frames(2)
+        c.answer(c.command("_checkbw", None))
+        assert VIDEO not in [m.type for m in c.kept]
+        c.play("room", msid=c.msid)
+        read_until(c, "video 3")
+    f.stop()
+
+
+def test_false_for_a_name(weir):
+    """Where nothing is done, it ends nothing, and names nothing."""
+    w = weir()
+    with Rtmp(w.rtmp) as c:
+        c.connect("live")
+        msid = c.create_stream()
+        for word in ("publish", "play"):
+            c.command(word, None, False, msid=msid, tid=0)
+        c.publish("room", msid=msid)
