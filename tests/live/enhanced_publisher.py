@@ -47,6 +47,7 @@ VIDEO_CODECS = {
     "hevc": (b"hvc1", "libx265 -preset ultrafast", b"hvcC"),
     "av1": (b"av01", "libsvtav1 -preset 12", b"av1C"),
     "vp9": (b"vp09", "libvpx-vp9 -deadline realtime -cpu-used 8", b"vpcC"),
+    "flv1": (b"", "flv", None),
 }
 AUDIO_CODECS = {
     "aac": (b"mp4a", "aac", b"esds"),
@@ -55,8 +56,10 @@ AUDIO_CODECS = {
     "eac3": (b"ec-3", "eac3", None),
     "opus": (b"Opus", "libopus", b"dOps"),
     "flac": (b"fLaC", "flac", b"dfLa"),
+    "nellymoser": (b"", "nellymoser", None),
 }
-LEGACY = {"h264": 7, "aac": 10, "mp3": 2}  # ids of FLV
+LEGACY = {"h264": 7, "aac": 10, "mp3": 2, "hevc": 12}  # ids of FLV
+OF_FLASH = ("flv1", "nellymoser")  # FLV alone holds them
 
 
 # ---- elementary streams ----
@@ -123,7 +126,8 @@ class Clips:
             arguments = pictures(codec, **options) if codec in VIDEO_CODECS \
                 else sounds(codec, **options)
             media.check(["ffmpeg", *media.QUIET, "-y", *arguments, "-t",
-                         str(seconds), "-f", "mp4", str(path)])
+                         str(seconds), "-f",
+                         "flv" if codec in OF_FLASH else "mp4", str(path)])
             self.made[key] = read_clip(codec, path)
         return self.made[key]
 
@@ -154,8 +158,9 @@ def is_key(row):
 
 def read_clip(codec, path):
     """Frames of an MP4 file with one track, in decode order."""
-    source = ["ffmpeg", *media.QUIET, "-y", "-ignore_editlist", "1", "-i",
-              str(path), "-map", "0", "-c", "copy", "-f"]
+    edits = [] if codec in OF_FLASH else ["-ignore_editlist", "1"]
+    source = ["ffmpeg", *media.QUIET, "-y", *edits, "-i", str(path), "-map",
+              "0", "-c", "copy", "-f"]
     media.check([*source, "data", f"{path}.bin"])
     data, at, frames, scale, rows = \
         path.with_name(path.name + ".bin").read_bytes(), 0, [], 0, []
@@ -249,7 +254,7 @@ class Track:
         self.begins, self.ends = begins, ends
         self.changes = sorted(changes, key=lambda c: c[0])
         self.legacy = legacy if legacy is not None else \
-            clip.codec in LEGACY and number == 0
+            clip.codec in LEGACY and clip.codec != "hevc" and number == 0
         assert number == 0 or clip.kind == AUDIO
 
     def frames(self):
@@ -293,16 +298,25 @@ class EnhancedPublisher:
     def _begin(self):
         """Tracks from their beginning, metadata first."""
         self.queue = heapq.merge(
-            *(self._with_track(t) for t in self.tracks),
-            key=lambda f: f[0])
+            *(self._with_track(t) for t in self.tracks), key=self._order)
         self.next = next(self.queue)
         self.time = 0
         self.in_force = {}   # track -> (clip, index of its header)
+        self._announce()
+
+    def _announce(self):
         self.c.send(DATA, flv.metadata(), self.base & MASK, self.c.msid,
                     csid=5)
-        for t in self.tracks:
+        self._headers(self.tracks)
+
+    def _headers(self, tracks):
+        for t in tracks:
             if t.begins == 0:
                 self._header(t, t.clip, self.base)
+
+    def _order(self, frame):
+        """What is sent first."""
+        return frame[0]
 
     @staticmethod
     def _with_track(t):
@@ -322,12 +336,15 @@ class EnhancedPublisher:
             self._message(clip.kind, payload, at)
         self.in_force[t] = (clip, index)
 
+    def _stamp(self, kind, at):
+        return self.base + at + self.leaps.get(kind, 0)
+
     def _frame(self):
         """Sends the next frame."""
         with self.lock:
             at, clip, cts, key, body, t = self.next
             self.next = next(self.queue)
-            stamp = self.base + at + self.leaps.get(clip.kind, 0)
+            stamp = self._stamp(clip.kind, at)
             if self.in_force.get(t, (None,))[0] is not clip:
                 self._header(t, clip, stamp)
             self._message(clip.kind,

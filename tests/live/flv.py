@@ -47,6 +47,17 @@ class Reader:
         return Tag(head[0], time, bytes(self.buffer[11:11 + size]))
 
 
+def file_of(tags):
+    """The bytes of a file."""
+    out = [b"FLV\x01\x05\0\0\0\x09\0\0\0\0"]
+    for kind, stamp, payload in tags:
+        size, low = len(payload), stamp & 0xffffff
+        out.append(struct.pack(">B3s3sB3x", kind, size.to_bytes(3, "big"),
+                               low.to_bytes(3, "big"), stamp >> 24) +
+                   payload + struct.pack(">I", size + 11))
+    return b"".join(out)
+
+
 def read_file(path):
     with open(path, "rb") as f:
         return Reader().feed(f.read())

@@ -267,11 +267,13 @@ class Rtmp:
         self.send(CONTROL, struct.pack(f">H{len(values)}I", event, *values),
                   csid=2)
 
-    def command(self, name, *args, msid=0, csid=3, tid=None):
+    def command(self, name, *args, msid=0, csid=3, tid=None, kind=COMMAND):
+        """kind COMMAND3: AMF0 behind the 0 that says so."""
         if tid is None:
             self.tid += 1
             tid = self.tid
-        self.send(COMMAND, amf0.encode(name, tid, *args), msid=msid,
+        front = b"\0" if kind == COMMAND3 else b""
+        self.send(kind, front + amf0.encode(name, tid, *args), msid=msid,
                   csid=csid)
         return tid
 
