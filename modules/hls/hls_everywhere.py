@@ -121,7 +121,7 @@ class Heard:
 
 
 class Outputs:
-    def __init__(self, weir, name, hold="2s"):
+    def __init__(self, weir, name, hold="5s"):
         self.name = name
         self.there = weir(top=EGRESS)
         self.w = weir(top=EGRESS, locations=LOCATIONS, hold=hold,
@@ -199,6 +199,8 @@ class Outputs:
         return Heard(self.players[0].got)
 
     def check(self, p, folder):
+        for taker in self.takers.values():  # before the lists are gone
+            taker.finish(() if p.ordered else ("dts",))
         for each in self.players:
             each.check(p)
             each.close()
@@ -207,7 +209,6 @@ class Outputs:
         if not p.hls:
             return self.check_refused()
         for (place, rendition), taker in self.takers.items():
-            taker.finish(() if p.ordered else ("dts",))
             check = check_fragments if place == "hls" else check_transport
             check(taker, p, folder, rendition)
         check_endless(self.mp4.finish(), p, folder / "endless.mp4")

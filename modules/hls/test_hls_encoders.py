@@ -59,7 +59,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_output_plays_programs(weir, tool, sample, tmp_path, program):
-    outputs = Outputs(weir, "room", hold="4s")
+    outputs = Outputs(weir, "room", hold="15s")
     for _ in range(2):
         outputs.follow_tool(tool(PROGRAMS[program](
             outputs.w.rtmp_url("room"), sample)))
