@@ -34,6 +34,7 @@ APP = ('segment = "1s"; max_segment = "2s"; part = "333ms"; '
 PULL = 'pull = ( { name = "%s"; url = "%s"; } );'
 LOCATIONS = AT % "" + '{ path = "/ts"; module = "hls"; format = "ts"; },'
 STEP = 0.5
+SOUND_SLACK = 0.2  # of programs, whose clock is the machine's
 HeardTrack = namedtuple("HeardTrack", "kind number")
 
 
@@ -187,8 +188,8 @@ class Outputs:
     def taker(self, place, rendition):
         target = f"/{place}/live/{self.name}.m3u8"
         return self.takers.setdefault((place, rendition), Taker(
-            self.w.http, target, rendition=f"rendition={rendition}"
-            if rendition else None))
+            self.w.http, target, sound_slack=SOUND_SLACK,
+            rendition=f"rendition={rendition}" if rendition else None))
 
     # ---- at the end ----
 
