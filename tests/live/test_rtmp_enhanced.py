@@ -119,6 +119,68 @@ def test_multitrack_passes(weir):
     p.close()
 
 
+ONE, MANY, MANY_CODECS = 0, 1, 2  # AvMultitrackType
+
+
+def tracks_in_one(kind, how, packet, key, bodies):
+    """Enhanced RTMP v2: a message of the tracks {id: (fourcc, body)}."""
+    first = 0x80 | (KEY if key else INTER) << 4 | MULTITRACK \
+        if kind == VIDEO else 0x95
+    out = bytes([first, how << 4 | packet])
+    for n, (track, (fourcc, body)) in enumerate(bodies.items()):
+        out += fourcc if how == MANY_CODECS or n == 0 else b""
+        out += bytes([track])
+        out += b"" if how == ONE else len(body).to_bytes(3, "big")
+        out += body
+    return out
+
+
+MULTITRACKS = {
+    "one": (ONE, {1: (b"av01", b"x" * 60)}, {2: (b"Opus", b"o" * 20)}),
+    "many": (MANY, {0: (b"av01", b"x" * 60), 1: (b"av01", b"y" * 40)},
+             {0: (b"Opus", b"o" * 20), 3: (b"Opus", b"p" * 30)}),
+    "many codecs": (
+        MANY_CODECS, {0: (b"av01", b"x" * 60), 1: (b"vp09", b"y" * 40)},
+        {0: (b"Opus", b"o" * 20), 3: (b"fLaC", b"p" * 30)}),
+}
+
+
+@pytest.mark.parametrize("how", MULTITRACKS)
+def test_several_tracks_in_a_message_pass_unchanged(weir, how):
+    """To players of RTMP and FLV, to a remote that they are pushed to, and to
+    one that pulls them; a later player starts with the headers."""
+    how, pictures, sounds = MULTITRACKS[how]
+    egress = 'egress = [ "allow loopback", "allow all" ];'
+    there = weir(top=egress)
+    w = weir(top=egress, app=f'push = ( "rtmp://127.0.0.1:{there.rtmp}/live" );')
+    puller = weir(top=egress, app='pull = ( { name = "room"; url = "%s"; } );' %
+                  w.rtmp_url("room"))
+    clients = [player(x.rtmp, "live", "room") for x in (w, there, puller)]
+    p = publisher(w.rtmp, "live", "room")
+    sent = []
+
+    def say(key, packet):
+        for kind, tracks in ((VIDEO, pictures), (AUDIO, sounds)):
+            sent.append((kind, tracks_in_one(kind, how, packet, key, tracks)))
+            p.send(kind, sent[-1][1], 20 * len(sent), p.msid, csid=6)
+    say(True, SEQUENCE_START)
+    say(True, CODED)
+    p.answer(p.command("_checkbw", None))
+    w.wait_log("relay push live/room.*: running")
+    puller.wait_log("relay pull live/room: running")
+    for n in range(6):
+        say(n == 3, CODED)
+    p.answer(p.command("_checkbw", None))
+    for c in clients:
+        assert read_count(c, 16) == sent
+        c.close()
+    late = sorted(sent[:2]) + sent[10:]
+    for over_flv in (False, True):
+        got = first_of(w, 8, over_flv)
+        assert sorted(got[:2]) + got[2:] == late
+    p.close()
+
+
 def test_players_start_with_the_first_track(weir):
     """The second track's key frame is not where the picture begins."""
     w = weir()
