@@ -122,7 +122,7 @@ class Heard:
 
 
 class Outputs:
-    def __init__(self, weir, name, hold="5s"):
+    def __init__(self, weir, name, hold="3s"):
         self.name = name
         self.there = weir(top=EGRESS)
         self.w = weir(top=EGRESS, locations=LOCATIONS, hold=hold,

@@ -61,7 +61,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_output_plays_programs(weir, tool, sample, tmp_path, program):
-    outputs = Outputs(weir, "room", hold="15s")
+    outputs = Outputs(weir, "room", hold="8s")
     for _ in range(2):
         outputs.follow_tool(tool(PROGRAMS[program](
             outputs.w.rtmp_url("room"), sample)))
