@@ -137,7 +137,10 @@ def sound_slack_of(plan):
 
 def excused(plan, fault):
     """What is the publisher's own doing."""
-    return fault.rule == "date-goes-on" and bool(plan.stalls)
+    back = any(ms < 0 for _, _, ms in plan.leaps)
+    # Sound that jumps back is left out until its clock is where it was.
+    return fault.rule == "date-goes-on" and bool(plan.stalls) or \
+        fault.rule == "duration" and back
 
 
 # ---- judging ----
@@ -170,6 +173,7 @@ class Judge:
         self.findings, self.offers, self.lists = [], [], []
         self.playlists = self.objects = 0
         self.maps, self.seen = set(), set()  # of samples: their bytes
+        self.gaps = False
         self.ready = threading.Event()  # a first playlist was there
         self.thread = threading.Thread(target=self.run, daemon=True)
 
@@ -257,6 +261,7 @@ class Judge:
         """Each kind of fault with its first examples."""
         count = {}
         self.lists += v.shown or []
+        self.gaps |= v.gaps
         self.maps |= {uri.rpartition("/")[2] for uri in v._inits}
         self.seen |= {s.data for s in v.samples}
         for f in v.faults:
@@ -392,9 +397,12 @@ class Run:
         while not self.judges[0].ready.wait(0.2):
             if not self.judges[0].thread.is_alive():
                 return
-        self.told = Ffmpeg(self.url, self.plan.decodes()).lines(
+        told = Ffmpeg(self.url, self.plan.decodes()).lines(
             self.headers_change,
             any(lasts > HOLD for _, lasts, _, _ in self.plan.away))
+        # It does not know EXT-X-GAP yet.
+        self.told = [line for line in told if "error 404" not in line or
+                     not any(j.gaps for j in self.judges)]
 
     def headers_change(self):
         return bool(self.plan.broken) or \
@@ -444,6 +452,7 @@ class Run:
                 "came": came,
                 "lists": [t for j in self.judges for t in j.lists],
                 "offers": [j.offers for j in self.judges],
+                "maps": sorted(self.judges[0].maps),
                 "playlists": sum(j.playlists for j in self.judges),
                 "objects": sum(j.objects for j in self.judges)}
 

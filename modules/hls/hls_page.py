@@ -54,7 +54,9 @@ function look(p) { // the number of a picture, five times a second
 function startHls(p, plan) {
   const hls = p.hls = new Hls(plan.config || {});
   hls.on(Hls.Events.ERROR, (event, data) => {
-    p.errors.push([performance.now(), data.details, data.fatal]);
+    p.errors.push([performance.now(), data.details, data.fatal,
+      data.error && data.error.message,
+      p.video.error && p.video.error.message]);
     if (!data.fatal) return;
     p.fatal.push(data.details);
     if (data.type === Hls.ErrorTypes.MEDIA_ERROR) hls.recoverMediaError();

@@ -13,6 +13,8 @@
 /* Boxes of an object; of a container that writes everything, all of it. */
 #define OWN_MAX ((size_t)256 * 1024 * 1024)
 #define PIECES_MAX ((size_t)1 << 20)
+/* Frames of sound that come while a picture is late, at most. */
+#define LOOKED_AHEAD 1024
 
 /* ---- tracks ---- */
 
@@ -139,6 +141,25 @@ find_extent(const struct live_cuts *c, const struct object_key *key,
     return find_part(c, key, e);
 }
 
+/* Behind a cut in front of sound: the time of the next picture, which was there
+ * when the cut was noted. */
+static int64_t
+next_picture(const struct live_cuts *c, const struct live_cut *cut)
+{
+    struct live_cut_frame f;
+    struct media_sample_head head;
+
+    for (uint64_t n = cut->frame; n < cut->frame + LOOKED_AHEAD; n++) {
+        if (live_cut_frame(c, cut, n, &f) && f.type == MEDIA_VIDEO &&
+            media_sample_head(&head, f.type, str_of(f.front, f.front_len)) ==
+                0 &&
+            head.offset < f.len) {
+            return f.time > cut->time ? f.time : cut->time;
+        }
+    }
+    return cut->time;
+}
+
 /* The frames from one cut to another, which need not be there. */
 static bool
 stretch_of(const struct live_cuts *c, const struct live_cut *from, uint64_t to,
@@ -153,9 +174,12 @@ stretch_of(const struct live_cuts *c, const struct live_cut *from, uint64_t to,
         }
         s->end = next.ended_frame;
         s->end_time = next.ended;
+        s->last_ends = (next.flags & LIVE_CUT_HEARD) != 0
+                           ? next_picture(c, &next)
+                           : next.ended;
     } else {
         s->end = c->end_frame;
-        s->end_time = c->end_time;
+        s->end_time = s->last_ends = c->end_time;
     }
     return true;
 }

@@ -114,6 +114,7 @@ struct object_stretch {
     struct live_cut cut;
     uint64_t end;
     int64_t end_time;
+    int64_t last_ends; /* ms; of the last picture */
     bool with_bytes;
     bool with_events;
 };

@@ -15,7 +15,10 @@ static struct playlist_part parts[LIVE_CUT_RING];
 
 struct list_making {
     const struct live_cuts *c;
-    bool sound;
+    const struct offer_wish *wish;
+    uint32_t header; /* of the set that was looked at; 0: none was */
+    uint8_t track;   /* the id of the only one */
+    int place;       /* of the track among the sounds in it; -1: it is not in */
     size_t segments, parts;
     int64_t began; /* the segment under way */
 };
@@ -29,7 +32,44 @@ span(int64_t from, int64_t to)
 static bool
 is_key(const struct list_making *m, const struct live_cut *cut)
 {
-    return m->sound || (cut->flags & LIVE_CUT_KEY) != 0;
+    return m->wish->anywhere || (cut->flags & LIVE_CUT_KEY) != 0;
+}
+
+/* ---- gaps ---- */
+
+static void
+look_up(struct list_making *m, uint32_t header)
+{
+    static struct live_cut_headers h;
+    int sounds = 0;
+
+    if (m->header == header) {
+        return;
+    }
+    m->header = header;
+    m->place = -1;
+    if (!live_cut_headers(m->c, header, &h)) {
+        return;
+    }
+    for (uint32_t i = 0; i < h.count; i++) {
+        if (h.items[i].type == m->wish->type &&
+            (m->wish->type == MEDIA_VIDEO ||
+             h.items[i].track == m->wish->track)) {
+            m->place = sounds;
+            m->track = h.items[i].track;
+        }
+        sounds += h.items[i].type == MEDIA_AUDIO;
+    }
+}
+
+/* Whether codec headers have the list's only track. */
+static bool
+is_in(struct list_making *m, uint32_t header)
+{
+    if (m->wish->type != MEDIA_DATA) {
+        look_up(m, header);
+    }
+    return m->wish->type == MEDIA_DATA || m->place >= 0;
 }
 
 static void
@@ -41,6 +81,8 @@ begin_segment(struct list_making *m, const struct live_cut *cut)
         .header = cut->header,
         .key = is_key(m, cut),
         .plain = (cut->flags & LIVE_CUT_PLAIN) != 0,
+        .bare = !is_in(m, cut->header),
+        .gap = true,
         .tag = (cut->flags & LIVE_CUT_DISCONTINUITY) != 0 &&
                cut->number != m->c->run,
         .wall_ms = cut->wall_ms,
@@ -50,19 +92,69 @@ begin_segment(struct list_making *m, const struct live_cut *cut)
     m->began = cut->time;
 }
 
+/* Whether frames of the track are among those of a part, which ends in front of
+ * that one. */
+static bool
+has_frames(const struct list_making *m, const struct live_cut *cut,
+           uint64_t end)
+{
+    struct live_cut_frame f;
+
+    for (uint64_t n = cut->frame; n < end; n++) {
+        if (live_cut_frame(m->c, cut, n, &f) && f.type == m->wish->type &&
+            (f.flags & MEDIA_KEPT) == 0 &&
+            media_inspect((enum media_type)f.type, f.front, f.front_len)
+                    .track == m->track) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the part between two cuts has nothing of the list's only track. */
+static bool
+is_gap(struct list_making *m, const struct live_cut *cut,
+       const struct live_cut *next)
+{
+    if (m->wish->type == MEDIA_DATA || !is_in(m, cut->header)) {
+        return m->wish->type != MEDIA_DATA;
+    }
+    if (m->wish->type == MEDIA_VIDEO) {
+        return (next->flags & LIVE_CUT_DARK) != 0;
+    }
+    if (next->header != cut->header || m->place >= (int)LIVE_CUT_SOUNDS) {
+        return !has_frames(m, cut, next->ended_frame);
+    }
+    return ((cut->sound[m->place] ^ next->sound[m->place]) & ~LIVE_CUT_ANEW) ==
+           0;
+}
+
+/* The last part of a stream that is over. */
+static bool
+is_last_gap(struct list_making *m, const struct live_cut *cut)
+{
+    return m->wish->type != MEDIA_DATA &&
+           (!is_in(m, cut->header) || !has_frames(m, cut, m->c->end_frame));
+}
+
+/* ---- all of it ---- */
+
 /* A part that is whole: it ended at that time. */
 static void
-add_part(struct list_making *m, const struct live_cut *cut, int64_t end)
+add_part(struct list_making *m, const struct live_cut *cut, int64_t end,
+         bool gap)
 {
     struct playlist_segment *s = &segments[m->segments - 1];
 
     if (!s->plain) {
         parts[m->parts++] = (struct playlist_part){
             .duration = span(cut->time, end),
-            .independent = is_key(m, cut),
+            .independent = is_key(m, cut) && !gap,
+            .gap = gap,
         };
         s->part_count++;
     }
+    s->gap = s->gap && gap;
     s->duration = span(m->began, end);
 }
 
@@ -80,11 +172,11 @@ walk(struct list_making *m, uint64_t from)
         if (n + 1 < m->c->end) {
             found = live_cut_at(m->c, n + 1, &next);
             if (found) {
-                add_part(m, &cut, next.ended);
+                add_part(m, &cut, next.ended, is_gap(m, &cut, &next));
             }
             cut = next;
         } else if (m->c->over) {
-            add_part(m, &cut, m->c->end_time);
+            add_part(m, &cut, m->c->end_time, is_last_gap(m, &cut));
         }
     }
     return found;
@@ -146,10 +238,10 @@ find_last(const struct list_making *m, struct offer *o)
 }
 
 enum offer_state
-offer_make(const struct live_cuts *c, bool with_parts, bool sound,
+offer_make(const struct live_cuts *c, const struct offer_wish *wish,
            struct offer *o)
 {
-    struct list_making m = { .c = c, .sound = sound };
+    struct list_making m = { .c = c, .wish = wish };
     uint64_t from;
 
     memset(o, 0, sizeof(*o));
@@ -158,7 +250,7 @@ offer_make(const struct live_cuts *c, bool with_parts, bool sound,
         return OFFER_EARLY;
     }
     o->open = !c->over;
-    if (o->open && !with_parts) {
+    if (o->open && !wish->parts) {
         m.segments--;
         o->open = false;
     }

@@ -31,10 +31,15 @@ struct offer {
     int64_t last_part; /* its last part; -1: it has none */
     struct live_cut cut; /* the newest */
 };
-/* parts: parts of segments are listed, and the segment under way.  sound: the
- * list is of sound alone, whose decoding can start anywhere. */
-enum offer_state offer_make(const struct live_cuts *c, bool parts, bool sound,
-                            struct offer *o);
+struct offer_wish {
+    bool parts;    /* parts of segments are listed, and the segment under way */
+    bool anywhere; /* decoding can start anywhere: sound alone, text */
+    /* The only track (of sound: its id); MEDIA_DATA: there are several, or
+     * none. Where it has no media the list has gaps. */
+    uint8_t type, track;
+};
+enum offer_state offer_make(const struct live_cuts *c,
+                            const struct offer_wish *wish, struct offer *o);
 
 /* Why a stream without a target duration cannot be offered. */
 enum offer_state offer_state(const struct live_cuts *c);

@@ -231,19 +231,24 @@ add_part_name(struct writer *w, uint64_t segment, size_t part)
     add_object_end(w, w->p->container->suffix);
 }
 
-/* Whether EXT-X-MAP stands before segment i.  It holds until the next one
- * (4.4.4.5), and a player keeps that of the segments that it is not sent.
- * hls.js takes the newest it knows instead: so where another one follows, the
- * one in force behind a SKIP is said again. */
+/* Whether EXT-X-MAP stands before segment i; none where it
+ * has not the track.  It holds until
+ * the next one (4.4.4.5), and a player keeps that of the segments that it is
+ * not sent. hls.js takes the newest it knows instead: so where another one
+ * follows, the one in force behind a SKIP is said again. */
 static bool
 needs_map(const struct writer *w, size_t i)
 {
     const struct playlist_segment *s = w->p->segments;
+    size_t before = i;
 
-    if (w->p->container->init_suffix == NULL) {
+    if (w->p->container->init_suffix == NULL || s[i].bare) {
         return false;
     }
-    return i == 0 || s[i].header != s[i - 1].header ||
+    while (before > 0 && s[before - 1].bare) {
+        before--;
+    }
+    return before == 0 || s[i].header != s[before - 1].header ||
            (i == w->skipped && s[i].header != s[w->count - 1].header);
 }
 
@@ -266,7 +271,8 @@ add_parts(struct writer *w, const struct playlist_segment *s)
         lines_thousandths(&w->lines, s->parts[i].duration);
         lines_add(&w->lines, STR(",URI=\""));
         add_part_name(w, s->number, i);
-        lines_add(&w->lines, s->parts[i].independent
+        lines_add(&w->lines, s->parts[i].gap ? STR("\",GAP=YES\n")
+                             : s->parts[i].independent
                                  ? STR("\",INDEPENDENT=YES\n")
                                  : STR("\"\n"));
     }
@@ -295,6 +301,9 @@ add_segment(struct writer *w, size_t i)
     }
     if (i >= w->whole) {
         return;
+    }
+    if (s->gap) { /* 4.4.4.7 */
+        lines_add(l, STR("#EXT-X-GAP\n"));
     }
     lines_add(l, STR("#EXTINF:"));
     lines_thousandths(l, s->duration);

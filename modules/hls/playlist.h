@@ -22,6 +22,7 @@
 struct playlist_part {
     uint32_t duration; /* ms */
     bool independent;  /* it begins with a frame that decoding can start at */
+    bool gap;          /* nothing of the list's only track is in it */
 };
 
 struct playlist_segment {
@@ -31,6 +32,8 @@ struct playlist_segment {
     uint32_t header;        /* of the initialisation segment */
     bool key;               /* begins with a frame that decoding can start at */
     bool tag;               /* EXT-X-DISCONTINUITY before it */
+    bool bare;              /* its initialisation segment has not the track */
+    bool gap;               /* all of it is a gap */
     bool plain;             /* it has no parts, also when it is whole */
     int64_t wall_ms;        /* since 1970 */
     const struct playlist_part *parts;

@@ -260,14 +260,14 @@ gather_frames(const struct live_cuts *c, const struct object_stretch *s,
     return 0;
 }
 
-/* Pictures last until the next one, the last one until the end. */
+/* Pictures last until the next one, the last one until that time. */
 static void
-time_pictures(struct pile *p, int64_t end_time)
+time_pictures(struct pile *p, int64_t last_ends)
 {
     const int64_t unit = MEDIA_VIDEO_TIMESCALE / 1000;
 
     for (size_t i = 0; i < p->count; i++) {
-        int64_t next = i + 1 < p->count ? p->times[i + 1] : end_time;
+        int64_t next = i + 1 < p->count ? p->times[i + 1] : last_ends;
         int64_t lasts = next - p->times[i];
 
         p->samples[i].duration = lasts > 0 ? (uint32_t)(lasts * unit) : 0;
@@ -407,7 +407,7 @@ object_gather(const struct live_cuts *c, const struct object_stretch *s,
         if (sound) {
             time_sounds(&piles[i]);
         } else {
-            time_pictures(&piles[i], s->end_time);
+            time_pictures(&piles[i], s->last_ends);
         }
         out->runs[i] = run_of(&piles[i], &tracks[i], s->cut.time);
         out->pieces[i] = piles[i].pieces;

@@ -248,14 +248,34 @@ skip_lost_captions(const struct live_cuts *c, struct offer *o)
     }
 }
 
+static struct offer_wish
+wish_of(const struct asked *a, const struct live_cuts *c)
+{
+    struct str rendition = str_from(a->key.rendition);
+    bool sound = rendition.len > 0 && rendition.ptr[0] == 'a';
+    bool pictures = str_eq(rendition, STR("v"));
+    int64_t id = 0;
+
+    if (sound) {
+        str_to_int(str_skip(rendition, 1), 0, 255, &id);
+    }
+    return (struct offer_wish){
+        .parts = has_parts(a, c),
+        .anywhere = is_text(a) || sound,
+        .type = sound      ? MEDIA_AUDIO
+                : pictures ? MEDIA_VIDEO
+                           : MEDIA_DATA,
+        .track = (uint8_t)id,
+    };
+}
+
 static enum offer_state
 write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
 {
     static struct siblings siblings;
-    bool sound = is_text(a) || a->key.rendition[0] == 'a';
-    bool parts = has_parts(a, c);
+    const struct offer_wish wish = wish_of(a, c);
     struct offer o;
-    enum offer_state state = offer_make(c, parts, sound, &o);
+    enum offer_state state = offer_make(c, &wish, &o);
 
     if (state != OFFER_GOOD) {
         return state;
@@ -267,9 +287,9 @@ write_text(const struct asked *a, const struct live_cuts *c, struct text *t)
     struct playlist p = {
         .container = a->key.container,
         .target = c->target,
-        .part_target = parts ? c->part_target : 0,
+        .part_target = wish.parts ? c->part_target : 0,
         .ended = c->over,
-        .independent = c->strict || sound,
+        .independent = c->strict || wish.anywhere,
         .skip = a->directives.skip,
         .segments = o.segments,
         .count = o.count,
@@ -354,6 +374,7 @@ answer_media(struct asked *a, const struct live_cuts *c)
 static enum offer_state
 keep_offered(struct member *all, size_t *count)
 {
+    const struct offer_wish wish = { .parts = true, .type = MEDIA_DATA };
     enum offer_state first = OFFER_EARLY;
     size_t kept = 0;
     struct offer o;
@@ -361,7 +382,7 @@ keep_offered(struct member *all, size_t *count)
     for (size_t i = 0; i < *count; i++) {
         const struct live_cuts *c = &all[i].cuts;
         enum offer_state state =
-            c->target != 0 ? offer_make(c, true, false, &o) : offer_state(c);
+            c->target != 0 ? offer_make(c, &wish, &o) : offer_state(c);
 
         first = i == 0 ? state : first;
         if (state == OFFER_GOOD) {

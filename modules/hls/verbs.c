@@ -95,6 +95,7 @@ show_nothing(struct control_call *call)
 static void
 show_stream(struct control_call *call, struct str name)
 {
+    const struct offer_wish wish = { .parts = true, .type = MEDIA_DATA };
     enum offer_state state;
     struct live_cuts c;
     struct offer o;
@@ -102,7 +103,7 @@ show_stream(struct control_call *call, struct str name)
     if (!live_cuts_find(name, &c)) {
         return;
     }
-    state = c.target != 0 ? offer_make(&c, true, false, &o) : offer_state(&c);
+    state = c.target != 0 ? offer_make(&c, &wish, &o) : offer_state(&c);
     control_cell(call, name);
     control_cell(call, str_from(state_name(state, &c)));
     show_numbers(call, "%016" PRIx64, c.word);

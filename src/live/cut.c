@@ -16,6 +16,13 @@
 #define LEAP_MS 100
 /* A track without frames for so long has ended. */
 #define TRACK_ENDS_MS 2000
+/* What comes at once behind a silence need not be in order: a track ends by
+ * times alone only when it lacks so much. */
+#define BURST_MS 5000
+/* With each picture, ms: sound may come to be usually later. */
+#define LAG_STEP 4
+/* A longer way from one arrival to the next is a silence. */
+#define SILENCE_MS 250
 #define LOOK_MS 250 /* how often that is looked at */
 /* A stream begins with sound alone if no picture came for so much of it. */
 #define BEGIN_MS 3000
@@ -218,15 +225,16 @@ cut_here(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     }
 }
 
-/* Each picture is later than the one before, as readers take it, too. */
+/* Nothing that leads is before what led; each picture is later than the one
+ * before, as readers take it, too. */
 static int64_t
 never_back(const struct cutter *c, const struct cut_frame *f, int64_t time)
 {
-    int64_t least = c->last.time;
+    bool sound = f->frame->type == MEDIA_AUDIO;
+    int64_t least = c->last.time + (c->last.number != 0);
 
-    if (f->frame->type == MEDIA_VIDEO && c->begun && !c->sound_led &&
-        c->led >= least) {
-        least = c->led + 1;
+    if (c->begun && c->sound_led == sound && c->led >= least) {
+        least = c->led + !sound;
     }
     return time > least ? time : least;
 }
@@ -241,7 +249,8 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
         return;
     }
     time = never_back(c, f, time);
-    if (c->begun && !c->lost && !cut_parts_lead(c, f, time)) {
+    if (c->begun && !c->lost &&
+        !cut_parts_lead(c, f, time, key && !is_long_enough(c, time))) {
         atomic_store(&c->page->closed, f->number);
         c->lost = true;
     }
@@ -291,7 +300,8 @@ look_for_ends(struct cutter *c)
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
         struct cut_track *t = &c->tracks[i];
 
-        if (t->there && c->clock - t->seen > most) {
+        if (t->there && c->clock - t->seen > most &&
+            (c->flow - t->flowed > most || c->clock - t->seen > BURST_MS)) {
             t->there = false;
             c->differs |= t->in;
         }
@@ -312,6 +322,19 @@ join(struct cutter *c, struct cut_track *t)
     }
 }
 
+/* How far sound is when a picture comes.  It may come late, all at once: that
+ * is no pause of pictures. */
+static void
+note_lag(struct cutter *c, int64_t time)
+{
+    int64_t lag = time - c->sound;
+
+    if (c->sound != 0) {
+        c->lag = c->sound_before == 0 || lag < c->lag ? lag : c->lag + LAG_STEP;
+        c->sound_before = c->sound + (lag > c->lag ? lag - c->lag : 0);
+    }
+}
+
 static void
 note_picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
              int64_t time)
@@ -329,7 +352,7 @@ note_picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     }
     lead(c, f, time, key);
     t->last = time;
-    c->sound_before = c->sound;
+    note_lag(c, time);
 }
 
 /* Pictures pause: sound ends parts and segments, at the times of pictures. */
@@ -341,7 +364,7 @@ lead_in_pause(struct cutter *c, const struct cut_track *t,
     struct cut_spot here;
 
     time = c->led + time - c->sound_before;
-    cut_parts_lead(c, f, time);
+    cut_parts_lead(c, f, time, false);
     cut_spot_take(&here, c, f, time);
     if (is_too_long(c, time)) {
         end_segment(c, f, &here);
@@ -464,6 +487,15 @@ meet_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
     return true;
 }
 
+static void
+note_flow(struct cutter *c, int64_t arrived)
+{
+    int64_t way = arrived - c->arrived;
+
+    c->flow += way < 0 ? 0 : way < SILENCE_MS ? way : SILENCE_MS;
+    c->arrived = arrived;
+}
+
 void
 cut_note(struct cutter *c, const struct cut_frame *f)
 {
@@ -477,6 +509,7 @@ cut_note(struct cutter *c, const struct cut_frame *f)
         return;
     }
     time = cut_time_of(c, f->frame);
+    note_flow(c, f->frame->arrived_ms);
     if (c->begun) {
         look_for_gap(c, f, time);
         if (c->clock - c->looked >= LOOK_MS) {
@@ -490,6 +523,7 @@ cut_note(struct cutter *c, const struct cut_frame *f)
     }
     c->clock = time > c->clock ? time : c->clock;
     t->seen = c->clock;
+    t->flowed = c->flow;
 }
 
 void

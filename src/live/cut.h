@@ -126,6 +126,7 @@ struct cut_track {
     uint32_t place;           /* among the sounds of the set */
     int64_t last;             /* time of the last frame */
     int64_t seen;             /* time of the latest frame of any track then */
+    int64_t flowed;           /* flow of the cutter then */
     uint64_t next;            /* of sound, for live_cut_sound() */
     int64_t heard;            /* where its sound so far ends, ms */
     uint32_t duration;        /* of every frame of sound; 0: not all the same */
@@ -144,6 +145,7 @@ struct cut_spot {
     int64_t arrived_ms; /* of the frame */
     uint64_t bytes;     /* of the stream before it */
     bool key;           /* decoding can start there */
+    bool heard;         /* in front of sound, as LIVE_CUT_HEARD says */
     uint64_t sound[LIVE_CUT_SOUNDS];
 };
 
@@ -155,6 +157,7 @@ struct cut_parts {
     uint32_t widest, second; /* ways in the segment under way */
     uint32_t before;         /* the widest in the one before */
     uint32_t wide;           /* ways that no part can keep to, in it */
+    uint32_t pictures;       /* that led since the last cut */
     uint32_t pieces;         /* parts that had to be too short, in it */
     int64_t paused;          /* microseconds of it without pictures */
     struct cut_spot led;     /* the last frame that led */
@@ -203,10 +206,14 @@ struct cutter {
     int64_t
         waits_since; /* for pictures, before the first cut; 0: no sound yet */
     int64_t clock;   /* time of the latest frame */
+    int64_t flow;    /* ms for which frames arrived, without silences */
+    int64_t arrived; /* when the last one did, clock_ms() */
     int64_t looked;  /* when tracks were looked at for their ends */
     int64_t led;     /* time of the last frame that led */
     int64_t sound;   /* time of the latest sound ... */
-    int64_t sound_before;    /* ... when the last picture came */
+    int64_t sound_before;    /* ... when the last picture came; where it should
+                                have been, if it was late */
+    int64_t lag;             /* how far sound usually is behind pictures then */
     uint64_t keep, keep_cut; /* frames from here on are kept for readers */
     struct cut_parts parts;
     struct cut_ladder ladder;
@@ -266,11 +273,17 @@ uint32_t cut_interval(const struct cutter *c);
 uint32_t cut_widest(const struct cutter *c);
 /* The run's lengths of parts are fixed: the first segment was so long, ms. */
 void cut_parts_ready(struct cutter *c, int64_t length);
+/* A cut is noted there: whether no picture led since the one before. */
+bool cut_parts_dark(struct cutter *c, const struct cut_spot *spot);
 /* A segment begins at that time: whether it has parts. */
 void cut_parts_segment(struct cutter *c, int64_t time);
-/* A frame leads: parts that should have ended before it end.  False: media are
- * missing in front of it, as far as parts can tell. */
-bool cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time);
+/* A frame leads: parts that should have ended before it end.  key: decoding can
+ * start at it, and no segment ends there.  False: media are missing in front of
+ * it, as far as parts can tell. */
+bool cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
+                    bool key);
+/* Whether the part under way would be too long if it ended then. */
+bool cut_parts_over(const struct cutter *c, int64_t time);
 /* Whether a part ends in front of a frame that comes so long after the one
  * before, microseconds. */
 bool cut_parts_end(const struct cutter *c, int64_t time, int64_t interval);

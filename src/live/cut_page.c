@@ -393,7 +393,7 @@ set_end(const struct cutter *c, struct live_cut *cut)
     uint64_t closed = atomic_load(&c->page->closed);
     int64_t end = atomic_load(&c->page->end_time);
 
-    if (c->broken) {
+    if (c->broken || cut_parts_over(c, cut->time)) {
         cut->ended = end < cut->time ? end : cut->time;
         cut->ended = end > c->last.time ? cut->ended : c->last.time;
     }
@@ -433,6 +433,7 @@ cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
        uint32_t flags)
 {
     struct cut_spot now = *spot;
+    bool dark = cut_parts_dark(c, spot);
     struct live_cut cut = {
         .frame = spot->frame,
         .discontinuity = c->last.discontinuity,
@@ -459,7 +460,8 @@ cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
     }
     memcpy(cut.sound, now.sound, sizeof(cut.sound));
     cut.flags = flags | (spot->key ? LIVE_CUT_KEY : 0) |
-                (c->parts.plain ? LIVE_CUT_PLAIN : 0);
+                (c->parts.plain ? LIVE_CUT_PLAIN : 0) |
+                (dark ? LIVE_CUT_DARK : 0) | (spot->heard ? LIVE_CUT_HEARD : 0);
     number_it(c, f, &cut);
     place_in_time(c, f, &cut);
     publish(c, &cut);

@@ -191,7 +191,20 @@ cut_parts_segment(struct cutter *c, int64_t time)
     if (plain && ready) {
         metric_add(&live_metrics[LIVE_PLAIN_SEGMENTS], 0, 1);
     }
-    *p = (struct cut_parts){ .plain = plain, .before = p->widest };
+    *p = (struct cut_parts){ .plain = plain,
+                             .before = p->widest,
+                             .pictures = p->pictures };
+}
+
+bool
+cut_parts_dark(struct cutter *c, const struct cut_spot *spot)
+{
+    struct cut_parts *p = &c->parts;
+    uint32_t behind = p->pictures > 0 && p->led.frame >= spot->frame;
+    bool dark = p->pictures == behind;
+
+    p->pictures = behind;
+    return dark;
 }
 
 /* ---- ends ---- */
@@ -206,6 +219,12 @@ static bool
 is_over(const struct cutter *c, int64_t time)
 {
     return (time - c->last.time) * 1000 > target_us(c);
+}
+
+bool
+cut_parts_over(const struct cutter *c, int64_t time)
+{
+    return has_parts(c) && is_over(c, time);
 }
 
 static bool
@@ -269,17 +288,20 @@ end_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot)
 }
 
 bool
-cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time)
+cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
+               bool key)
 {
     struct cut_parts *p = &c->parts;
 
-    if (!has_parts(c) || !is_over(c, time) || c->differs) {
+    if (!cut_parts_over(c, time) || c->differs) {
         return true;
     }
     if (!is_short(c, p->led.time)) {
         end_at(c, f, &p->led);
     }
     for (uint32_t i = 0; i < p->heard_count && is_over(c, time); i++) {
+        p->heard[i].heard = f->frame->type == MEDIA_VIDEO;
+        p->heard[i].key = key && i + 1 == p->heard_count;
         end_at(c, f, &p->heard[i]);
     }
     if (is_over(c, time) && end_at(c, f, &p->led)) {
@@ -339,6 +361,7 @@ cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
     c->parts.heard_count = 0;
     cut_spot_take(&c->parts.led, c, f, time);
     c->parts.led.key = key;
+    c->parts.pictures += !sound;
 }
 
 void
@@ -346,7 +369,10 @@ cut_parts_hear(struct cutter *c, const struct cut_frame *f, int64_t time)
 {
     struct cut_parts *p = &c->parts;
     uint32_t n = p->heard_count;
-    int64_t from = n == 0 ? c->last.time : p->heard[n - 1].time;
+    bool at_led = p->led.frame > c->last.frame && !is_short(c, p->led.time);
+    int64_t from = n > 0    ? p->heard[n - 1].time
+                   : at_led ? p->led.time
+                            : c->last.time;
 
     if (n == CUT_HEARD || !has_parts(c) || time <= c->led ||
         (time - from) * 100000 < target_us(c) * PART_LEAST ||

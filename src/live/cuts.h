@@ -42,6 +42,10 @@ enum live_cut_flag {
                                    of the part before */
     LIVE_CUT_PLAIN = 8,         /* its segment has no parts: what lies between
                                    its cuts are pieces of any length */
+    LIVE_CUT_DARK = 16,         /* no picture came since the cut before */
+    LIVE_CUT_HEARD = 32,        /* it stands in front of sound; the picture
+                                   before it lasts until the next one, which
+                                   was there when it was noted */
 };
 
 struct live_cut {

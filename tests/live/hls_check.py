@@ -87,6 +87,7 @@ class Viewer:
         self.part_bytes = {}  # target of a part: its bytes
         self.fetched = []
         self.reloads = 0
+        self.gaps = False  # some were listed
         self._seen_parts, self._seen_segments = set(), set()
         self._in_parts = {}     # number of a segment: seconds taken in parts
         self._promised = None   # (target, segment) of a hint that was there
@@ -242,7 +243,8 @@ class Viewer:
         if new is None:
             return
         if not new.ended and new.newest() < (number, part + 1) and \
-                new.newest()[0] <= number:
+                new.newest()[0] <= number and \
+                all(s.number != number for s in new.segments):
             self.faults.add("blocked", f"{wanted}: {new.newest()}")
         self._take(new)
 
@@ -335,6 +337,9 @@ class Viewer:
         if target in self._seen_parts:
             return 0
         self._seen_parts.add(target)
+        if part.gap:
+            self.gaps = True
+            return 1
         self._in_parts[segment.number] = part.duration + \
             self._in_parts.get(segment.number, 0)
         data = self.object(target)
@@ -350,6 +355,9 @@ class Viewer:
         if target in self._seen_segments:
             return 0
         self._seen_segments.add(target)
+        if segment.gap:
+            self.gaps = True
+            return 1
         data = self.object(target)
         if data is None:
             return 0

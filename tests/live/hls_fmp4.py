@@ -266,6 +266,14 @@ def length(fragments):
     return best or Fraction(0)
 
 
+def longest_frame(fragments):
+    """Seconds: no end divides a frame."""
+    scales = {t.number: t.timescale for t in fragments.init.tracks.values()}
+    return max((Fraction(s.duration, scales[s.track])
+                for s in fragments.samples if s.track in scales),
+               default=Fraction(0))
+
+
 def begins_independent(fragments):
     """Whether decoding can start at the first picture, or sound alone."""
     pictures = [t.number for t in fragments.init.tracks.values()
@@ -320,6 +328,7 @@ def check_part(fragments, duration, independent, slack=Fraction(1, 10)):
     """What the playlist says of a part or segment; independent None: it says
     nothing."""
     faults = Fmp4Faults()
+    slack = max(slack, longest_frame(fragments) + Fraction(1, 100))
     if abs(length(fragments) - duration) > slack:
         faults.add("duration", f"{float(length(fragments))} s, said "
                    f"{float(duration)}")

@@ -45,6 +45,7 @@ RULES = {
                     " hls.js waits for parts as long as any are listed)",
     "part-independent": "hls.js, ExoPlayer: INDEPENDENT begins a segment"
                         " where INDEPENDENT-SEGMENTS is said (4.4.2.1)",
+    "gap-independent": "8216bis 4.4.4.9: nothing is in a part that is a GAP",
     "hold-back": "8216bis 4.4.3.8: HOLD-BACK >= 3 targets",
     "part-hold-back": "8216bis 4.4.3.8: PART-HOLD-BACK >= 3 parts",
     "skip-until": "8216bis 4.4.3.8: CAN-SKIP-UNTIL >= 6 targets",
@@ -95,7 +96,7 @@ MEDIA_ONCE = {
     "EXT-X-DISCONTINUITY-SEQUENCE", "EXT-X-ENDLIST", "EXT-X-PART-INF",
     "EXT-X-SERVER-CONTROL", "EXT-X-INDEPENDENT-SEGMENTS", "EXT-X-SKIP"}
 MEDIA_TAGS = MEDIA_ONCE | {
-    "EXTINF", "EXT-X-DISCONTINUITY", "EXT-X-MAP", "EXT-X-PROGRAM-DATE-TIME",
+    "EXTINF", "EXT-X-DISCONTINUITY", "EXT-X-MAP", "EXT-X-GAP", "EXT-X-PROGRAM-DATE-TIME",
     "EXT-X-PART", "EXT-X-PRELOAD-HINT", "EXT-X-RENDITION-REPORT"}
 MULTIVARIANT_ONLY = {"EXT-X-STREAM-INF", "EXT-X-MEDIA"}
 MULTIVARIANT_TAGS = MULTIVARIANT_ONLY | {
@@ -117,7 +118,7 @@ class Faults(list):
         return "\n".join(f"{f.rule} ({f.source}): {f.what}" for f in self)
 
 
-Part = namedtuple("Part", "uri duration independent")
+Part = namedtuple("Part", "uri duration independent gap")
 
 
 class Segment:
@@ -129,6 +130,7 @@ class Segment:
         self.map = map_uri
         self.uri = self.duration = self.date = None
         self.tag = False
+        self.gap = False  # EXT-X-GAP: not to be loaded
         self.parts = []
 
     def facts(self):
@@ -319,7 +321,12 @@ class Media:
             return
         self._segment().parts.append(
             Part(a["URI"], seconds(a["DURATION"]),
-                 a.get("INDEPENDENT") == "YES"))
+                 a.get("INDEPENDENT") == "YES", a.get("GAP") == "YES"))
+
+    def _on_gap(self, rest):
+        if rest:
+            self.faults.add("attributes", f"GAP:{rest}")
+        self._segment().gap = True
 
     def _on_preload_hint(self, rest):
         a = attributes(rest, self.faults)
@@ -391,7 +398,7 @@ class Judge:
         if int(s.duration + Fraction(1, 2)) > self.p.target:
             self.add("extinf-target", f"{s.uri}: {float(s.duration)}")
         if s.uri.partition("?")[0].endswith((".m4s", ".mp4")) and not s.map \
-                and not self.p.skipped:
+                and not self.p.skipped and not s.gap:
             self.add("map", s.uri)
         if s.date is None:
             self.add("date-each", s.uri)
@@ -401,7 +408,7 @@ class Judge:
 
     def dates(self):
         for one, two in zip(self.p.listed, self.p.listed[1:]):
-            if two.map != one.map and not two.tag:
+            if two.map != one.map and not two.tag and not one.gap:
                 self.add("map-tag", str(two.number))
             if two.tag or one.date is None or two.date is None:
                 continue
@@ -417,13 +424,19 @@ class Judge:
             self.add("block-reload", "missing")
         for s in p.listed:
             final = s.parts[-1:] if s.uri else []
-            for part in s.parts:
+            after = s.parts[1:] + [None]
+            for part, following in zip(s.parts, after):
+                if part.gap or (following and following.gap):
+                    final.append(part)  # may be short, too
+                if part.gap and part.independent:
+                    self.add("gap-independent", part.uri)
                 if part.duration > p.part_target:
                     self.add("part-long", part.uri)
                 if part.duration < p.part_target * 85 / 100 and \
                         part not in final:
                     self.add("part-short", part.uri)
-            if p.independent and s.parts and not s.parts[0].independent:
+            if p.independent and s.parts and not s.parts[0].gap and \
+                    not s.parts[0].independent:
                 self.add("part-independent", s.parts[0].uri)
 
     def ages(self):

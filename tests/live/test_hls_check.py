@@ -147,6 +147,8 @@ BAD = {  # rule: playlists, each with that fault
     "part-old": [swap(segment(103), segment(103, True))],
     "part-independent": [swap(",INDEPENDENT=YES", "", swap(
         "#EXT-X-PART-INF", "#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-PART-INF"))],
+    "gap-independent": [
+        swap(",INDEPENDENT=YES", ",INDEPENDENT=YES,GAP=YES")],
     "hold-back": [swap(",HOLD-BACK=6.000", ",HOLD-BACK=5.999")],
     "part-hold-back": [swap("PART-HOLD-BACK=3.000", "PART-HOLD-BACK=2.999"),
                        swap(",PART-HOLD-BACK=3.000", "")],
@@ -302,6 +304,13 @@ def test_segments_without_parts_are_good():
         faults = follows(media(old), media(new))
         assert not faults, faults.text()
     assert "unhinted" in follows(media(bare), media(after)).rules()
+
+
+def test_gaps_are_good():
+    text = swap(",INDEPENDENT=YES", ",GAP=YES", swap(
+        "#EXTINF:2.000,\nf/103", "#EXT-X-GAP\n#EXTINF:2.000,\nf/103"))
+    assert not media(text).faults, media(text).faults.text()
+    assert media(text).segments[3].gap and not media(text).segments[4].gap
 
 
 def test_a_delta_update_merges():

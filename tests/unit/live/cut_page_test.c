@@ -120,7 +120,7 @@ test_return_after_the_hold(void **state)
     assert_true(c.word != before.word);
     publish(p);
     c = find();
-    assert_int_equal(c.target, 4000);
+    assert_in_range(c.target, 3999, 4000);
     assert_int_equal(c.run, before.end);
     assert_int_equal(c.first, before.first);
     assert_true(live_cut_at(&c, before.end - 1, &cut));
