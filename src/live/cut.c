@@ -375,6 +375,8 @@ lead_in_pause(struct cutter *c, const struct cut_track *t,
     end_at(c, time);
 }
 
+/* Whether frames came for so long since the last picture, or sound is so far
+ * ahead that order does not explain it. */
 static bool
 is_pause(const struct cutter *c, int64_t time)
 {
@@ -382,6 +384,8 @@ is_pause(const struct cutter *c, int64_t time)
 
     return silent > CUT_PAUSE_MS && c->begun && c->sound_before != 0 &&
            silent * 1000 > 4 * (int64_t)cut_interval(c) &&
+           (c->flow - c->tracks[0].flowed > CUT_PAUSE_MS - SILENCE_MS ||
+            silent > BURST_MS) &&
            atomic_load(&cut_run_of(c->page)->failed) == 0;
 }
 

@@ -340,7 +340,8 @@ bool cut_copy(struct cut_page *page, uint64_t number, struct live_cut *cut);
 /* ---- cut_tracks.c ---- */
 
 void cut_tracks_start(struct cutter *c);
-/* Expects the tracks without headers that the set in force has. */
+/* Expects the sounds that the set in force has: a publisher that is back sends
+ * them again, perhaps behind its first picture. */
 void cut_tracks_expect(struct cutter *c);
 /* The track of a frame; NULL: it is none that is offered. */
 struct cut_track *cut_track_of(struct cutter *c, const struct cut_frame *f);

@@ -178,8 +178,6 @@ cut_tracks_expect(struct cutter *c)
             t->len = item.len;
             read_header(t);
             t->codec = t->track.codec;
-            t->known =
-                t->known && !media_codec_has_header((enum media_codec)t->codec);
             t->older = true;
         }
         used += item.len;

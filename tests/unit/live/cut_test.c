@@ -430,6 +430,7 @@ test_pictures_pause(void **state)
     (void)state;
     publish(p);
     for (uint32_t at = 10000; at < 11900; at += 20) {
+        nanosleep(&(struct timespec){ .tv_nsec = 6000000 }, NULL);
         append(&w, SOUND, at, 20);
     }
     c = find();
