@@ -138,9 +138,11 @@ def sound_slack_of(plan):
 def excused(plan, fault):
     """What is the publisher's own doing."""
     back = any(ms < 0 for _, _, ms in plan.leaps)
-    # Sound that jumps back is left out until its clock is where it was.
+    ends = any(s.pauses or s.ends < LENGTH for s in plan.sounds)
+    # Sound that jumps back is left out until its clock is where it was; where
+    # it ends, nothing is to the end of the part.
     return fault.rule == "date-goes-on" and bool(plan.stalls) or \
-        fault.rule == "duration" and back
+        fault.rule == "duration" and (back or ends)
 
 
 # ---- judging ----

@@ -122,7 +122,8 @@ is_gap(struct list_making *m, const struct live_cut *cut,
     if (m->wish->type == MEDIA_VIDEO) {
         return (next->flags & LIVE_CUT_DARK) != 0;
     }
-    if (next->header != cut->header || m->place >= (int)LIVE_CUT_SOUNDS) {
+    if (next->header != cut->header || next->ended_frame != next->frame ||
+        m->place >= (int)LIVE_CUT_SOUNDS) {
         return !has_frames(m, cut, next->ended_frame);
     }
     return ((cut->sound[m->place] ^ next->sound[m->place]) & ~LIVE_CUT_ANEW) ==

@@ -14,8 +14,10 @@ what): of playlists (hls_playlist.py), of fMP4 (hls_fmp4.py), of MPEG-TS
 
 import gzip
 import hashlib
+import re
 import time
 from collections import namedtuple
+from fractions import Fraction
 from urllib.parse import urljoin
 
 import hls_fmp4
@@ -88,6 +90,8 @@ class Viewer:
         self.fetched = []
         self.reloads = 0
         self.gaps = False  # some were listed
+        self._longest = Fraction(0)  # frame so far, s
+        self._uneven = set()  # parts with one longer than parts may differ by
         self._seen_parts, self._seen_segments = set(), set()
         self._in_parts = {}     # number of a segment: seconds taken in parts
         self._promised = None   # (target, segment) of a hint that was there
@@ -313,7 +317,7 @@ class Viewer:
             self._inits[segment.map] = init
         return self._inits[segment.map]
 
-    def _judge_media(self, segment, data, duration, independent):
+    def _judge_media(self, segment, data, uri, duration, independent):
         """Takes the samples of a part, or of a segment without parts."""
         restart = self._seen_discontinuity not in (None,
                                                    segment.discontinuity)
@@ -328,8 +332,13 @@ class Viewer:
         fragments = hls_fmp4.Fragments(data, self.init)
         self.faults.extend(fragments.faults)
         self.faults.extend(self.timeline.add(fragments, restart))
-        self.faults.extend(hls_fmp4.check_part(fragments, duration,
-                                               independent))
+        frame = hls_fmp4.longest_frame(fragments)
+        self._longest = max(self._longest, frame)
+        self.faults.extend(hls_fmp4.check_part(
+            fragments, duration, independent,
+            max(Fraction(1, 10), self._longest + Fraction(2, 100))))
+        if frame * 100 > 15 * (self.playlist.told_parts or 0):
+            self._uneven.add(uri)
         self.samples += fragments.samples
 
     def _take_part(self, segment, part):
@@ -346,7 +355,8 @@ class Viewer:
         if data is None:
             return 0
         self.part_bytes[target] = data
-        self._judge_media(segment, data, part.duration, part.independent)
+        self._judge_media(segment, data, part.uri, part.duration,
+                          part.independent)
         return 1
 
     def _take_segment(self, segment):
@@ -372,7 +382,8 @@ class Viewer:
                 segment.number in self._in_parts:
             self.timeline.ends = {}  # its parts aged before all were taken
         elif segment.number not in self._in_parts:
-            self._judge_media(segment, data, segment.duration, None)
+            self._judge_media(segment, data, segment.uri, segment.duration,
+                              None)
         if segment.map is None and self.ts.pmt_pid is not None:
             self.ts.begins_with_tables(data)
         return 1
@@ -399,7 +410,17 @@ class Viewer:
                 count += self._take_segment(segment)
         self.faults.extend(self.ts.faults)
         self.ts.faults.clear()
+        self.faults[:] = [f for f in self.faults if not self._explained(f)]
         return count
+
+    def _explained(self, fault):
+        """A part too short, because a frame came behind its last one later
+        than any part could wait for."""
+        if fault.rule != "part-short":
+            return False
+        base, number, rest = re.fullmatch(r"(.*\.)(\d+)(\.\w+.*)",
+                                          fault.what).groups()
+        return f"{base}{int(number) + 1}{rest}" in self._uneven
 
     def follow(self, parts=None, until_end=False, delta_each=10, hints=True):
         """Follows for so many objects, or until ENDLIST."""

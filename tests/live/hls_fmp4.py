@@ -328,7 +328,6 @@ def check_part(fragments, duration, independent, slack=Fraction(1, 10)):
     """What the playlist says of a part or segment; independent None: it says
     nothing."""
     faults = Fmp4Faults()
-    slack = max(slack, longest_frame(fragments) + Fraction(1, 100))
     if abs(length(fragments) - duration) > slack:
         faults.add("duration", f"{float(length(fragments))} s, said "
                    f"{float(duration)}")
