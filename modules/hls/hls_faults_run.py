@@ -138,11 +138,14 @@ def sound_slack_of(plan):
 def excused(plan, fault):
     """What is the publisher's own doing."""
     back = any(ms < 0 for _, _, ms in plan.leaps)
-    ends = any(s.pauses or s.ends < LENGTH for s in plan.sounds)
+    ends = any(s.pauses or s.changes or s.ends < LENGTH for s in plan.sounds)
     # Sound that jumps back is left out until its clock is where it was; where
-    # it ends, nothing is to the end of the part.
+    # it ends, nothing is to the end of the part.  Pictures that pause have told
+    # nobody how long the last one lasts.
     return fault.rule == "date-goes-on" and bool(plan.stalls) or \
-        fault.rule == "duration" and (back or ends)
+        fault.rule == "duration" and (back or ends) or \
+        fault.rule == "time" and \
+        bool(plan.pictures and plan.pictures.pauses)
 
 
 # ---- judging ----

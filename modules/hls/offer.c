@@ -122,6 +122,10 @@ is_gap(struct list_making *m, const struct live_cut *cut,
     if (m->wish->type == MEDIA_VIDEO) {
         return (next->flags & LIVE_CUT_DARK) != 0;
     }
+    if (m->place < (int)LIVE_CUT_SOUNDS &&
+        (cut->sound[m->place] & LIVE_CUT_OTHER) != 0) {
+        return true; /* to the end of the segment */
+    }
     if (next->header != cut->header || next->ended_frame != next->frame ||
         m->place >= (int)LIVE_CUT_SOUNDS) {
         return !has_frames(m, cut, next->ended_frame);

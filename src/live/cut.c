@@ -372,7 +372,7 @@ lead_in_pause(struct cutter *c, const struct cut_track *t,
         cut_at(c, f, &here, 0);
     }
     c->parts.heard_count = 0;
-    end_at(c, time);
+    end_at(c, time + interval / 1000);
 }
 
 /* Whether frames came for so long since the last picture, or sound is so far

@@ -394,8 +394,8 @@ set_end(const struct cutter *c, struct live_cut *cut)
     int64_t end = atomic_load(&c->page->end_time);
 
     if (c->broken || cut_parts_over(c, cut->time)) {
+        end = end > c->last.time ? end : c->last.time + 1;
         cut->ended = end < cut->time ? end : cut->time;
-        cut->ended = end > c->last.time ? cut->ended : c->last.time;
     }
     if (closed > c->last.frame && closed < cut->frame) {
         cut->ended_frame = closed;

@@ -336,7 +336,7 @@ class Viewer:
         self._longest = max(self._longest, frame)
         self.faults.extend(hls_fmp4.check_part(
             fragments, duration, independent,
-            max(Fraction(1, 10), self._longest + Fraction(2, 100))))
+            self._longest + Fraction(1, 4 if independent is None else 10)))
         if frame * 100 > 15 * (self.playlist.told_parts or 0):
             self._uneven.add(uri)
         self.samples += fragments.samples
