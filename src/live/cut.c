@@ -56,29 +56,29 @@ get_ready(struct cutter *c, const struct cut_frame *f, int64_t length)
     }
     atomic_store_explicit(&run->target, (uint32_t)target, memory_order_release);
     c->again = false;
+    cut_parts_quiet(c);
 }
 
-/* Of a segment, ms. */
-static int64_t
-limit_of(const struct cutter *c)
+int64_t
+cut_limit(const struct cutter *c)
 {
     uint32_t target = atomic_load(&cut_run_of(c->page)->target);
 
     return target != 0
                ? (int64_t)seconds(target) * 1000 + ROUNDING_MS
-               : c->stream->cut_rules.max_segment + cut_interval(c) / 2000 + 1;
+               : c->stream->cut_rules.max_segment + c->interval / 2000 + 1;
 }
 
 static bool
 is_too_long(const struct cutter *c, int64_t time)
 {
-    return (time - c->segment_time - limit_of(c)) * 1000 + cut_widest(c) > 0;
+    return (time - c->segment_time - cut_limit(c)) * 1000 + cut_widest(c) > 0;
 }
 
 static bool
 is_long_enough(const struct cutter *c, int64_t time)
 {
-    return time - c->segment_time + cut_interval(c) / 2000 + 1 >=
+    return time - c->segment_time + c->interval / 2000 + 1 >=
            c->stream->cut_rules.segment;
 }
 
@@ -100,6 +100,7 @@ give_up(struct cutter *c)
     if (atomic_load(&run->failed) == 0) {
         metric_add(&live_metrics[LIVE_CUTS_LOST], LIVE_CUTS_STRICT, 1);
         atomic_store(&run->failed, 1);
+        c->parts.quiet = INT64_MIN;
         atomic_store(&run->target, 0);
         log_limited(LOG_WARN,
                     "stream %.*s: no key frame within max_segment, and "
@@ -178,9 +179,9 @@ end_segment(struct cutter *c, const struct cut_frame *f,
 static bool
 was_too_long(const struct cutter *c, int64_t time)
 {
-    const struct cut_spot *led = &c->parts.led;
+    const struct cut_led *led = &c->parts.led;
 
-    return limit_of(c) < time - c->segment_time && !c->differs &&
+    return cut_limit(c) < time - c->segment_time && !c->differs &&
            led->frame > c->last.frame && led->time > c->last.time;
 }
 
@@ -214,13 +215,14 @@ cut_here(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     bool late = was_too_long(c, time);
 
     if (late) {
-        end_segment(c, f, &c->parts.led);
+        cut_parts_spot(c, &here);
+        end_segment(c, f, &here);
     }
     cut_spot_take(&here, c, f, time);
     here.key = key;
     if ((key && (late || ends_at_key(c, f, time))) || is_too_long(c, time)) {
         end_segment(c, f, &here);
-    } else if (cut_parts_end(c, time, cut_interval(c))) {
+    } else if (cut_parts_end(c, time, c->interval)) {
         cut_at(c, f, &here, 0);
     }
 }
@@ -242,14 +244,18 @@ never_back(const struct cutter *c, const struct cut_frame *f, int64_t time)
 static void
 lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
+    bool quiet;
+
     if (key) {
         cut_run_mend(c);
     }
-    if (atomic_load(&cut_run_of(c->page)->failed) != 0 || (!c->begun && !key)) {
+    time = never_back(c, f, time);
+    quiet = c->begun && !c->lost && !key && time < c->parts.quiet;
+    if (!quiet && (atomic_load(&cut_run_of(c->page)->failed) != 0 ||
+                   (!c->begun && !key))) {
         return;
     }
-    time = never_back(c, f, time);
-    if (c->begun && !c->lost &&
+    if (!quiet && c->begun && !c->lost &&
         !cut_parts_lead(c, f, time, key && !is_long_enough(c, time))) {
         atomic_store(&c->page->closed, f->number);
         c->lost = true;
@@ -260,13 +266,13 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     c->broken = !c->begun || c->lost;
     if (c->broken || (c->differs && key)) {
         cut_anew(c, f, time, key);
-    } else {
+    } else if (!quiet) {
         cut_here(c, f, time, key);
     }
     cut_parts_led(c, f, time, key);
     c->led = time;
     c->frames++;
-    end_at(c, time + cut_interval(c) / 1000);
+    end_at(c, time + c->interval / 1000);
 }
 
 /* ---- frames ---- */
@@ -277,7 +283,7 @@ look_for_gap(struct cutter *c, const struct cut_frame *f, int64_t time)
 {
     int64_t gap = time - c->clock;
 
-    if (gap <= GAP_MS || gap * 1000 <= 4 * (int64_t)cut_interval(c)) {
+    if (gap <= GAP_MS || gap * 1000 <= 4 * (int64_t)c->interval) {
         return;
     }
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
@@ -293,7 +299,7 @@ look_for_gap(struct cutter *c, const struct cut_frame *f, int64_t time)
 static void
 look_for_ends(struct cutter *c)
 {
-    int64_t slow = 6 * (int64_t)cut_interval(c) / 1000;
+    int64_t slow = 6 * c->interval / 1000;
     int64_t most = slow > TRACK_ENDS_MS ? slow : TRACK_ENDS_MS;
 
     c->looked = c->clock;
@@ -383,7 +389,7 @@ is_pause(const struct cutter *c, int64_t time)
     int64_t silent = time - c->sound_before;
 
     return silent > CUT_PAUSE_MS && c->begun && c->sound_before != 0 &&
-           silent * 1000 > 4 * (int64_t)cut_interval(c) &&
+           silent * 1000 > 4 * (int64_t)c->interval &&
            (c->flow - c->tracks[0].flowed > CUT_PAUSE_MS - SILENCE_MS ||
             silent > BURST_MS) &&
            atomic_load(&cut_run_of(c->page)->failed) == 0;
@@ -407,6 +413,7 @@ step_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
 {
     uint64_t at;
 
+    cut_parts_step(c, t);
     if (t->timescale == 0 ||
         !live_cut_sound(&t->next, time, t->timescale, duration_of(t, f), &at)) {
         return;
@@ -470,7 +477,8 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
              c->begun ? !pictures->in || c->differs : may_begin(c, f, time));
     } else if (is_pause(c, time)) {
         lead_in_pause(c, t, f, time);
-    } else if (c->begun && c->sound_before != 0) {
+    } else if (c->begun && c->sound_before != 0 &&
+               c->led + time - c->sound_before >= c->parts.quiet) {
         cut_parts_hear(c, f, c->led + time - c->sound_before);
     }
     step_sound(c, t, f, time);

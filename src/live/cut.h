@@ -86,7 +86,6 @@ struct cut_page {
                                    behind its first frame */
     _Atomic int64_t end_time;   /* its end, if no frame follows */
     _Atomic int64_t heard;      /* where all sound ends, ms */
-    _Atomic uint32_t interval;  /* of frames that lead, microseconds */
     _Atomic uint32_t timed;     /* offset is set */
     _Atomic int64_t segment_ms; /* when the first frame of the newest segment
                                    arrived, clock_ms() */
@@ -128,6 +127,8 @@ struct cut_track {
     int64_t seen;             /* time of the latest frame of any track then */
     int64_t flowed;           /* flow of the cutter then */
     uint64_t next;            /* of sound, for live_cut_sound() */
+    uint64_t next_then;       /* what next was when the last frame led, if */
+    uint32_t then;            /* ... this is the count of those that did */
     int64_t heard;            /* where its sound so far ends, ms */
     uint32_t duration;        /* of every frame of sound; 0: not all the same */
     uint32_t timescale;       /* units a second */
@@ -160,7 +161,16 @@ struct cut_parts {
     uint32_t pictures;       /* that led since the last cut */
     uint32_t pieces;         /* parts that had to be too short, in it */
     int64_t paused;          /* microseconds of it without pictures */
-    struct cut_spot led;     /* the last frame that led */
+    uint32_t wide_from; /* microseconds: parts can hardly keep to such a way */
+    int64_t quiet;      /* stream time before which no part and no segment
+                           ends but at a key frame */
+    struct cut_led {    /* the last frame that led; see cut_parts_spot() */
+        uint64_t frame;
+        int64_t time, arrived_ms;
+        uint64_t bytes;
+        bool key;
+        uint32_t count; /* of frames that led */
+    } led;
     struct cut_spot heard[CUT_HEARD]; /* sound behind it, where parts would end
                                          if nothing led for long */
     uint32_t heard_count;
@@ -203,6 +213,7 @@ struct cutter {
     int64_t key_time;      /* of the last key frame in it; 0: none */
     int64_t group;         /* the longest group of pictures so far, ms */
     uint32_t frames;       /* that led in it */
+    uint32_t interval;     /* from one to the next, microseconds; 0: unknown */
     int64_t
         waits_since; /* for pictures, before the first cut; 0: no sound yet */
     int64_t clock;   /* time of the latest frame */
@@ -250,9 +261,18 @@ uint64_t cut_kept(const struct cutter *c);
 bool cut_page_make(struct cutter *c);
 /* Since 2020: the number of a stream's first segment, if none had it. */
 uint64_t cut_seconds(void);
+/* Payload bytes of the stream before the frame that has just come. */
+static inline uint64_t
+cut_bytes_before(const struct cutter *c, const struct cut_frame *f)
+{
+    return atomic_load_explicit(&c->stream->bytes, memory_order_relaxed) -
+           f->frame->payload_len;
+}
 /* The place in front of a frame that is not taken in yet. */
 void cut_spot_take(struct cut_spot *spot, const struct cutter *c,
                    const struct cut_frame *f, int64_t time);
+/* What a cut says of a track's sound: struct live_cut, sound. */
+uint64_t cut_next_of(const struct cut_track *t);
 /* Notes a cut there; f: the frame that has just come.  flags: but for
  * LIVE_CUT_KEY and LIVE_CUT_PLAIN. */
 void cut_at(struct cutter *c, const struct cut_frame *f,
@@ -267,9 +287,8 @@ void cut_hunger(struct cutter *c, bool segment);
 
 /* ---- cut_parts.c ---- */
 
-/* The way to the frame that comes next, microseconds: what is usual, and the
- * most that was seen lately. */
-uint32_t cut_interval(const struct cutter *c);
+/* The longest way to the frame that comes next that was seen lately,
+ * microseconds. */
 uint32_t cut_widest(const struct cutter *c);
 /* The run's lengths of parts are fixed: the first segment was so long, ms. */
 void cut_parts_ready(struct cutter *c, int64_t length);
@@ -290,7 +309,22 @@ bool cut_parts_end(const struct cutter *c, int64_t time, int64_t interval);
 /* The frame has led; key: decoding can start there. */
 void cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
                    bool key);
-/* Sound while pictures are late; time: of pictures. */
+/* The place in front of the last frame that led. */
+void cut_parts_spot(const struct cutter *c, struct cut_spot *spot);
+/* Sound is about to go on behind the last frame that led. */
+static inline void
+cut_parts_step(const struct cutter *c, struct cut_track *t)
+{
+    if (t->then != c->parts.led.count) {
+        t->then = c->parts.led.count;
+        t->next_then = cut_next_of(t);
+    }
+}
+/* Works out anew until when nothing ends. */
+void cut_parts_quiet(struct cutter *c);
+/* How long a segment may be, ms. */
+int64_t cut_limit(const struct cutter *c);
+/* Sound while pictures are late; time: of pictures, not before parts.quiet. */
 void cut_parts_hear(struct cutter *c, const struct cut_frame *f, int64_t time);
 
 /* ---- cut_ladder.c ---- */

@@ -358,8 +358,8 @@ place_in_time(struct cutter *c, const struct cut_frame *f, struct live_cut *cut)
 }
 
 /* In units of the header that the cut has. */
-static uint64_t
-next_of(const struct cut_track *t)
+uint64_t
+cut_next_of(const struct cut_track *t)
 {
     return t->other
                ? LIVE_CUT_OTHER | cut_rescale((uint64_t)t->heard, 1000, t->told)
@@ -374,14 +374,13 @@ cut_spot_take(struct cut_spot *spot, const struct cutter *c,
         .frame = f->number,
         .time = time,
         .arrived_ms = f->frame->arrived_ms,
-        .bytes = atomic_load_explicit(&c->stream->bytes, memory_order_relaxed) -
-                 f->frame->payload_len,
+        .bytes = cut_bytes_before(c, f),
     };
     for (unsigned i = 1; i < CUT_TRACKS; i++) {
         const struct cut_track *t = &c->tracks[i];
 
         if (t->in && t->place < LIVE_CUT_SOUNDS) {
-            spot->sound[t->place] = next_of(t);
+            spot->sound[t->place] = cut_next_of(t);
         }
     }
 }
@@ -465,4 +464,5 @@ cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
     number_it(c, f, &cut);
     place_in_time(c, f, &cut);
     publish(c, &cut);
+    cut_parts_quiet(c);
 }

@@ -41,28 +41,16 @@
 #define WIDE 80
 /* A way that is longer than frames ever are apart is none. */
 #define WAY_MAX_US 5000000
-/* Another process may have written there. */
-#define INTERVAL_MAX (LIVE_CUT_TARGET_MAX * 1000)
 
 /* ---- ways ---- */
-
-uint32_t
-cut_interval(const struct cutter *c)
-{
-    uint32_t interval =
-        atomic_load_explicit(&c->page->interval, memory_order_relaxed);
-
-    return interval < INTERVAL_MAX ? interval : INTERVAL_MAX;
-}
 
 uint32_t
 cut_widest(const struct cutter *c)
 {
     const struct cut_parts *p = &c->parts;
     uint32_t widest = p->widest > p->before ? p->widest : p->before;
-    uint32_t interval = cut_interval(c);
 
-    return widest > interval ? widest : interval;
+    return widest > c->interval ? widest : c->interval;
 }
 
 static int64_t
@@ -98,9 +86,8 @@ target_for(uint64_t way)
 static bool
 is_pause(const struct cutter *c, int64_t way)
 {
-    int64_t interval = cut_interval(c);
-
-    return interval != 0 && way > 4 * interval && way > CUT_PAUSE_MS * 1000;
+    return way > CUT_PAUSE_MS * 1000 && c->interval != 0 &&
+           way > 4 * (int64_t)c->interval;
 }
 
 /* From one frame to the next in the segment that ends at that time, but for
@@ -139,7 +126,7 @@ cut_parts_ready(struct cutter *c, int64_t length)
     /* One frame less than a part may have, where that is little: so the last
      * part of a segment can have one more. */
     aim = steady && count >= 8 ? target - interval : target;
-    atomic_store(&c->page->interval, (uint32_t)interval);
+    c->interval = (uint32_t)interval;
     atomic_store(&run->aim, (uint32_t)((aim + 999) / 1000) + 1);
     atomic_store(&run->part_target, (uint32_t)((target + 999) / 1000) + 1);
     p->wide = is_wide(c, p->second) ? ACCIDENTS : 0;
@@ -193,7 +180,8 @@ cut_parts_segment(struct cutter *c, int64_t time)
     }
     *p = (struct cut_parts){ .plain = plain,
                              .before = p->widest,
-                             .pictures = p->pictures };
+                             .pictures = p->pictures,
+                             .led.count = p->led.count };
 }
 
 bool
@@ -239,7 +227,7 @@ is_short(const struct cutter *c, int64_t time)
 static bool
 is_stretched(const struct cutter *c, int64_t time)
 {
-    int64_t interval = cut_interval(c);
+    int64_t interval = c->interval;
     int64_t aim = (int64_t)atomic_load(&cut_run_of(c->page)->aim) * 1000;
     int64_t most = target_us(c);
     int64_t end = c->segment_time + c->usual;
@@ -293,18 +281,21 @@ cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
 {
     struct cut_parts *p = &c->parts;
 
+    struct cut_spot led;
+
     if (!cut_parts_over(c, time) || c->differs) {
         return true;
     }
-    if (!is_short(c, p->led.time)) {
-        end_at(c, f, &p->led);
+    cut_parts_spot(c, &led);
+    if (!is_short(c, led.time)) {
+        end_at(c, f, &led);
     }
     for (uint32_t i = 0; i < p->heard_count && is_over(c, time); i++) {
         p->heard[i].heard = f->frame->type == MEDIA_VIDEO;
         p->heard[i].key = key && i + 1 == p->heard_count;
         end_at(c, f, &p->heard[i]);
     }
-    if (is_over(c, time) && end_at(c, f, &p->led)) {
+    if (is_over(c, time) && end_at(c, f, &led)) {
         p->pieces++;
     }
     return !is_over(c, time);
@@ -312,27 +303,62 @@ cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
 
 /* ---- what comes ---- */
 
-/* One frame that comes late, or is left out, changes little. */
-static int64_t
-deviation(int64_t delta, int64_t interval)
+void
+cut_parts_spot(const struct cutter *c, struct cut_spot *spot)
 {
-    int64_t most = interval / 8 + 1000, d = delta - interval;
+    const struct cut_led *led = &c->parts.led;
 
-    return d > most ? most : d < -most ? -most : d;
+    *spot = (struct cut_spot){
+        .frame = led->frame,
+        .time = led->time,
+        .arrived_ms = led->arrived_ms,
+        .bytes = led->bytes,
+        .key = led->key,
+    };
+    for (unsigned i = 1; i < CUT_TRACKS; i++) {
+        const struct cut_track *t = &c->tracks[i];
+
+        if (t->in && t->place < LIVE_CUT_SOUNDS) {
+            spot->sound[t->place] =
+                t->then == led->count ? t->next_then : cut_next_of(t);
+        }
+    }
+}
+
+void
+cut_parts_quiet(struct cutter *c)
+{
+    int64_t segment = c->segment_time + cut_limit(c) - cut_widest(c) / 1000 - 2;
+    int64_t part = c->last.time + target_us(c) * PART_LEAST / 100000 - 1;
+
+    c->parts.wide_from = (uint32_t)(target_us(c) * (100 - PART_LEAST) / WIDE);
+    c->parts.quiet = target_us(c) != 0 && part < segment ? part : segment;
+}
+
+/* One frame that comes late, or is left out, changes little. */
+static uint32_t
+smoothed(int64_t interval, int64_t way)
+{
+    int64_t most = interval / 8 + 1000, by = way - interval;
+
+    by = by > most ? most : by < -most ? -most : by;
+    return (uint32_t)(interval + by / 16);
 }
 
 static void
-note_way(struct cutter *c, uint32_t way)
+note_way(struct cutter *c, int64_t way)
 {
     struct cut_parts *p = &c->parts;
 
+    c->interval = c->interval == 0 ? (uint32_t)way : smoothed(c->interval, way);
     if (way > p->widest) {
         p->second = p->widest;
-        p->widest = way;
+        p->widest = (uint32_t)way;
+        cut_parts_quiet(c);
     } else if (way > p->second) {
-        p->second = way;
+        p->second = (uint32_t)way;
     }
-    p->wide += is_wide(c, way);
+    p->wide += way > p->wide_from;
 }
 
 void
@@ -341,14 +367,11 @@ cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
 {
     bool sound = f->frame->type == MEDIA_AUDIO;
     int64_t way = (time - c->led) * 1000;
-    int64_t interval = cut_interval(c);
 
     if (sound != c->sound_led) {
-        interval = 0;
+        c->interval = 0;
     } else if (c->frames > 0 && way > 0 && way < WAY_MAX_US) {
-        interval =
-            interval == 0 ? way : interval + deviation(way, interval) / 16;
-        note_way(c, (uint32_t)way);
+        note_way(c, way);
     }
     if (is_pause(c, way)) {
         int64_t within = (time - c->segment_time) * 1000;
@@ -356,11 +379,15 @@ cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
         c->parts.paused += way < within ? way : within;
     }
     c->sound_led = sound;
-    atomic_store_explicit(&c->page->interval, (uint32_t)interval,
-                          memory_order_relaxed);
     c->parts.heard_count = 0;
-    cut_spot_take(&c->parts.led, c, f, time);
-    c->parts.led.key = key;
+    c->parts.led = (struct cut_led){
+        .frame = f->number,
+        .time = time,
+        .arrived_ms = f->frame->arrived_ms,
+        .bytes = cut_bytes_before(c, f),
+        .key = key,
+        .count = c->parts.led.count + 1,
+    };
     c->parts.pictures += !sound;
 }
 
