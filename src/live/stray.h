@@ -1,6 +1,6 @@
 /*
- * Messages that tell nothing of their track: those without a body, and single
- * ones of another codec.
+ * Messages that tell nothing of their track: those without a body, those of
+ * several tracks that do not fit together, and single ones of another codec.
  *
  * Encoders send such (of drones, say); they go to players as they are, but
  * change nothing: no codec, no place to start at, no clock.  A track becomes

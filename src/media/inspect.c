@@ -34,6 +34,12 @@ enum { /* VideoPacketType, AudioPacketType; 0..2 also AVCPacketType */
 
 enum { SOUND_EX_HEADER = 9, SOUND_AAC = 10 };
 
+enum { /* AvMultitrackType; others are taken for MANY_TRACKS */
+       ONE_TRACK = 0,
+       MANY_TRACKS = 1,
+       MANY_CODECS = 2,
+};
+
 static const struct {
     char code[5];
     uint8_t codec;
@@ -48,9 +54,11 @@ static const struct {
 struct span {
     const uint8_t *p;
     size_t len;
-    bool many;  /* several tracks follow, each with its size */
-    bool coded; /* a picture or a sound follows */
-    bool timed; /* a composition time (3 bytes) stands before the body */
+    const uint8_t *tracks; /* several ones follow there, each with its size */
+    bool codecs;           /* and with its FourCC */
+    bool coded;            /* a picture or a sound follows */
+    bool timed;     /* a composition time (3 bytes) stands before the body */
+    uint8_t packet; /* of several tracks: VideoPacketType, AudioPacketType */
 };
 
 /* True if n bytes are there; they are then at the returned place. */
@@ -66,15 +74,26 @@ take(struct span *s, size_t n)
     return at;
 }
 
-static uint8_t
-fourcc_codec(const uint8_t code[4])
+uint8_t
+inspect_codec(const uint8_t fourcc[4])
 {
     for (size_t i = 0; i < sizeof(fourccs) / sizeof(fourccs[0]); i++) {
-        if (memcmp(code, fourccs[i].code, 4) == 0) {
+        if (memcmp(fourcc, fourccs[i].code, 4) == 0) {
             return fourccs[i].codec;
         }
     }
     return CODEC_OTHER;
+}
+
+void
+inspect_fourcc(uint8_t dst[4], uint8_t codec)
+{
+    memset(dst, 0, 4);
+    for (size_t i = 0; i < sizeof(fourccs) / sizeof(fourccs[0]); i++) {
+        if (fourccs[i].codec == codec) {
+            memcpy(dst, fourccs[i].code, 4);
+        }
+    }
 }
 
 /* ModEx prefix: modExDataSize - 1 (one byte, or 255 and two more), the data,
@@ -110,22 +129,29 @@ skip_mod_ex(struct span *s, int packet)
 static int
 read_tracks(struct span *s, int packet, int multitrack, struct media_info *info)
 {
-    bool many = packet == multitrack;
-    if (many) {
-        const uint8_t *kind = take(s, 1);
-        if (kind == NULL) {
+    bool numbered = packet == multitrack;
+    int kind = ONE_TRACK;
+    if (numbered) {
+        const uint8_t *byte = take(s, 1);
+        if (byte == NULL) {
             return -1;
         }
         info->flags |= MEDIA_MULTITRACK;
-        packet = *kind & 0x0f;
-        s->many = *kind >> 4 != 0;
+        packet = *byte & 0x0f;
+        kind = *byte >> 4;
     }
     const uint8_t *code = take(s, 4);
     if (code == NULL) {
         return -1;
     }
-    info->codec = fourcc_codec(code);
-    const uint8_t *track = many ? take(s, 1) : NULL;
+    if (kind != ONE_TRACK) {
+        info->flags |= MEDIA_MANY;
+        s->packet = (uint8_t)packet;
+        s->codecs = kind == MANY_CODECS;
+        s->tracks = s->codecs ? code : s->p;
+    }
+    info->codec = inspect_codec(code);
+    const uint8_t *track = numbered ? take(s, 1) : NULL;
     info->track = track != NULL ? *track : 0;
     return packet;
 }
@@ -136,9 +162,8 @@ is_key(int frame)
     return frame == FRAME_KEY || frame == FRAME_GENERATED_KEY;
 }
 
-/* Codecs whose legacy tags have a packet type and a composition time. */
-static bool
-is_avc_like(uint8_t codec)
+bool
+inspect_is_timed(uint8_t codec)
 {
     return codec == CODEC_H264 || codec == CODEC_HEVC;
 }
@@ -170,7 +195,7 @@ inspect_ex_video(struct span *s, uint8_t first, struct media_info *info)
     if (packet == VIDEO_START_TS) {
         packet = PACKET_START;
     }
-    s->timed = packet == PACKET_FRAMES && is_avc_like(info->codec);
+    s->timed = packet == PACKET_FRAMES && inspect_is_timed(info->codec);
     if (packet == PACKET_FRAMES_X) {
         packet = PACKET_FRAMES;
     }
@@ -217,7 +242,7 @@ inspect_video(struct span *s, uint8_t first, struct media_info *info)
     if (frame == FRAME_COMMAND) {
         return;
     }
-    if (is_avc_like(info->codec)) {
+    if (inspect_is_timed(info->codec)) {
         const uint8_t *packet = take(s, 1);
         s->timed = true;
         if (packet != NULL) {
@@ -322,7 +347,31 @@ media_inspect(enum media_type type, const uint8_t *payload, size_t len)
         }
         return info;
     }
-    return inspect(type, &s);
+    info = inspect(type, &s);
+    return s.tracks != NULL ? pieces_info(type, str_of(payload, len), info)
+                            : info;
+}
+
+bool
+inspect_many(struct inspect_many *m, enum media_type type, struct str front)
+{
+    struct span s = { .p = (const uint8_t *)front.ptr, .len = front.len };
+    struct media_info info = inspect(type, &s);
+
+    if (s.tracks == NULL) {
+        return false;
+    }
+    *m = (struct inspect_many){
+        .flags = info.flags,
+        .codec = info.codec,
+        .first = (uint8_t)front.ptr[0],
+        .packet = s.packet,
+        .coded = s.coded,
+        .codecs = s.codecs,
+        .timed = type == MEDIA_VIDEO && s.packet == PACKET_FRAMES,
+        .offset = (uint32_t)(s.tracks - (const uint8_t *)front.ptr),
+    };
+    return true;
 }
 
 int
@@ -331,22 +380,24 @@ inspect_place(struct inspect_place *place, enum media_type type,
 {
     struct span s = { .p = (const uint8_t *)payload.ptr, .len = payload.len };
     *place = (struct inspect_place){ .info = inspect(type, &s) };
-    place->many = s.many;
     place->coded = s.coded;
-    const uint8_t *size = s.many ? take(&s, 3) : NULL;
     const uint8_t *cts = s.timed ? take(&s, 3) : NULL;
-    if (payload.len == 0 || (s.many && size == NULL) ||
-        (s.timed && cts == NULL)) {
+    if (payload.len == 0 || s.tracks != NULL || (s.timed && cts == NULL)) {
         return -1;
     }
     place->cts = cts == NULL ? 0 : (int32_t)(get_be24(cts) << 8) / 256;
     place->offset = (uint32_t)(payload.len - s.len);
     place->size = s.len;
-    if (size != NULL) { /* the composition time is part of it */
-        size_t front = cts != NULL ? 3 : 0;
-        place->size = get_be24(size) > front ? get_be24(size) - front : 0;
-    }
     return 0;
+}
+
+int
+inspect_whole(struct inspect_place *place, enum media_type type,
+              struct str message)
+{
+    return inspect_place(place, type, message) == 0
+               ? 0
+               : pieces_place(place, type, message);
 }
 
 struct str
@@ -354,7 +405,7 @@ media_body(enum media_type type, const uint8_t *payload, size_t len)
 {
     struct inspect_place place;
     struct str all = str_of(payload, len);
-    if (type == MEDIA_DATA || inspect_place(&place, type, all) == -1) {
+    if (type == MEDIA_DATA || inspect_whole(&place, type, all) == -1) {
         return STR_NONE;
     }
     return str_first(str_skip(all, place.offset), place.size);

@@ -9,7 +9,8 @@
  *   inspect.c  what first bytes say
  *
  * Beside it: describe.h (properties for statistics), track.h (tracks and
- * samples), container.h (fMP4 and MPEG-TS).
+ * samples), pieces.h (several tracks in one message), container.h (fMP4 and
+ * MPEG-TS).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -30,7 +31,8 @@ enum media_flag {
     MEDIA_META = 4,   /* onMetaData; at time 0 wherever it stands: ffmpeg takes
                          later ones for a track of subtitles */
     MEDIA_END = 8,    /* end of sequence, nothing to decode */
-    MEDIA_MULTITRACK = 16,
+    MEDIA_MULTITRACK = 16, /* it says of which track it is, or of which ones */
+    MEDIA_MANY = 64,       /* of several tracks: media/pieces.h */
     MEDIA_TRACK_META = 32, /* of one track: colours of its pictures, speakers of
                               its channels (Enhanced RTMP); in force until the
                               next one */
@@ -69,14 +71,18 @@ struct media_info {
     uint8_t codec; /* enum media_codec */
     uint8_t track; /* Enhanced RTMP multitrack id, else 0 */
 };
+/* Of several tracks in one message codec and track are those of the lowest one
+ * that has bytes in it. */
 
-/* Looks at the front of a payload; never fails: an unknown payload has flags 0
- * and CODEC_OTHER.  A zero-length payload has flags 0, CODEC_NONE. */
+/* Looks at the front of a payload, or at all of it where it has several tracks;
+ * never fails: an unknown payload has flags 0 and CODEC_OTHER.  A zero-length
+ * payload has flags 0, CODEC_NONE; one whose tracks do not end where it does
+ * has CODEC_NONE, too. */
 struct media_info media_inspect(enum media_type type, const uint8_t *payload,
                                 size_t len);
 /* The body behind the tag's own bytes: of a codec header the codec's
- * configuration (of several tracks: the first one's), else the coded picture or
- * sound.  Empty when there is nothing. */
+ * configuration, else the coded picture or sound; of several tracks that of the
+ * lowest one.  Empty when there is nothing. */
 struct str media_body(enum media_type type, const uint8_t *payload, size_t len);
 const char *media_codec_name(enum media_codec codec); /* "H.264", "AAC" */
 

@@ -145,7 +145,7 @@ media_track_of(struct media_track *t, enum media_type type, struct str payload)
     struct inspect_place place;
 
     if ((type != MEDIA_VIDEO && type != MEDIA_AUDIO) ||
-        inspect_place(&place, type, payload) == -1) {
+        inspect_whole(&place, type, payload) == -1) {
         return -1;
     }
     *t = (struct media_track){
@@ -170,7 +170,7 @@ media_sample_head(struct media_sample_head *h, enum media_type type,
 
     if ((type != MEDIA_VIDEO && type != MEDIA_AUDIO) ||
         inspect_place(&place, type, front) == -1 || !place.coded ||
-        place.many || place.size == 0) {
+        place.size == 0) {
         return -1;
     }
     *h = (struct media_sample_head){

@@ -38,9 +38,9 @@ struct media_track {
     uint32_t rate, channels; /* of sound as it comes out; channels 0: unknown */
 };
 
-/* The track that a codec header (MEDIA_HEADER) begins, or of a codec that has
- * none a frame (MP3, AC-3, E-AC-3, VP8).  -1: the message begins none, or its
- * header is invalid. */
+/* The track that a codec header (MEDIA_HEADER) begins, the lowest of several,
+ * or of a codec that has none a frame (MP3, AC-3, E-AC-3, VP8).  -1: the
+ * message begins none, or its header is invalid. */
 int media_track_of(struct media_track *t, enum media_type type,
                    struct str payload);
 /* Whether a codec needs a header before its first frame. */

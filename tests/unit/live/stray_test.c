@@ -18,7 +18,7 @@
 
 struct row {
     enum media_type type;
-    uint8_t bytes[10];
+    uint8_t bytes[20];
     size_t len;
 };
 
@@ -40,6 +40,15 @@ static const struct row empties[] = {
     { MEDIA_AUDIO, { 0x2f }, 1 },
     { MEDIA_AUDIO, { 0x90, 'O', 'p', 'u', 's' }, 5 },
     { MEDIA_AUDIO, { 0x91, 'm', 'p', '4', 'a' }, 5 },
+    /* Several tracks: empty, none, cut, one of them twice. */
+    { MEDIA_AUDIO, { 0x95, 0x11, 'm', 'p', '4', 'a', 1, 0, 0, 0 }, 10 },
+    { MEDIA_AUDIO, { 0x95, 0x10, 'm', 'p', '4', 'a' }, 6 },
+    { MEDIA_AUDIO, { 0x95, 0x10, 'm', 'p', '4', 'a', 1, 0, 0, 2, 9 }, 11 },
+    { MEDIA_AUDIO, { 0x95, 0x14, 'm', 'p', '4', 'a', 1, 0, 0, 2, 9 }, 11 },
+    { MEDIA_VIDEO, { 0x96, 0x12, 'h', 'v', 'c', '1', 1, 0, 0 }, 9 },
+    { MEDIA_VIDEO,
+      { 0x96, 0x13, 'h', 'v', 'c', '1', 1, 0, 0, 1, 9, 1, 0, 0, 1, 9 },
+      16 },
 };
 
 static const struct row key = { MEDIA_VIDEO, { 0x17, 1, 0, 0, 0, 9 }, 6 };

@@ -276,7 +276,7 @@ test_broken(void **state)
     }
 }
 
-/* Several tracks in one message: the first one's. */
+/* Several tracks in one message: the lowest one's. */
 static void
 test_multitrack(void **state)
 {
@@ -286,7 +286,9 @@ test_multitrack(void **state)
         "96106176303100000011"
         "81000c000a0b000000043d06d4daf9004001000001aa",
         "96206176303100000011"
-        "81000c000a0b000000043d06d4daf90040766430310000",
+        "81000c000a0b000000043d06d4daf900407670303901000002aaaa",
+        "96207670303901000002aaaa6176303100000011"
+        "81000c000a0b000000043d06d4daf90040",
     };
 
     (void)state;

@@ -107,11 +107,11 @@ static const struct row video_rows[] = {
     TRACK_ROW("many tracks key",
               "\x96\x11"
               "avc1\x00\x00\x00\x01z\x01\x00\x00\x01z",
-              CODEC_H264, MEDIA_KEY | MEDIA_MULTITRACK, 0),
+              CODEC_H264, MEDIA_KEY | MEDIA_MULTITRACK | MEDIA_MANY, 0),
     TRACK_ROW("many codecs inter",
               "\xa6\x21"
               "av01\x05\x00\x00\x01z",
-              CODEC_AV1, MEDIA_MULTITRACK, 5),
+              CODEC_AV1, MEDIA_MULTITRACK | MEDIA_MANY, 5),
     TRACK_ROW("multitrack cut", "\x96", CODEC_OTHER, 0, 0),
 };
 
