@@ -12,17 +12,74 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "media/pieces.h"
 
 #define CHANGE_MS (1000 / PROLOGUE_RATE) /* what one change costs */
 #define RETIRED_MAX (2 * PROLOGUE_BURST)
 
-static bool
-same_kind(const struct prologue_item *item, enum media_type type,
-          struct media_info info)
+/* ---- of which tracks a message is ---- */
+
+struct tracks {
+    uint64_t set[4];
+};
+
+static void
+add_track(struct tracks *t, uint8_t track)
 {
-    return item->type == type && item->track == info.track &&
-           item->flags == (info.flags & MEDIA_KEPT);
+    t->set[track / 64] |= UINT64_C(1) << track % 64;
 }
+
+static struct tracks
+tracks_of(enum media_type type, uint8_t track, struct str payload)
+{
+    struct media_source source = media_source_of(&payload);
+    struct tracks t = { { 0 } };
+    struct media_pieces p;
+
+    if (media_pieces(&p, type, &source) == -1) {
+        add_track(&t, track);
+        return t;
+    }
+    for (uint32_t i = 0; i < p.count; i++) {
+        add_track(&t, p.all[i].track);
+    }
+    return t;
+}
+
+/* A message that is put in, and how others relate to it. */
+struct putting {
+    enum media_type type;
+    struct media_info info;
+    struct str payload;
+    struct tracks tracks;
+};
+
+enum relation {
+    OTHERS, /* it is of other tracks, or of another kind */
+    PARTLY, /* some of its tracks are of the new one, too */
+    WHOLLY, /* all of them are */
+};
+
+static enum relation
+relation_of(const struct prologue_item *item, struct str bytes,
+            const struct putting *new)
+{
+    struct tracks old;
+    uint64_t both = 0, missing = 0;
+
+    if (item->type != new->type ||
+        item->flags != (new->info.flags &MEDIA_KEPT)) {
+        return OTHERS;
+    }
+    old = tracks_of(new->type, item->track, bytes);
+    for (unsigned i = 0; i < 4; i++) {
+        both |= old.set[i] & new->tracks.set[i];
+        missing |= old.set[i] & ~new->tracks.set[i];
+    }
+    return both == 0 ? OTHERS : missing != 0 ? PARTLY : WHOLLY;
+}
+
+/* ---- reading ---- */
 
 const struct prologue *
 prologue_of(struct stream *s)
@@ -68,36 +125,48 @@ add_item(struct prologue *p, const struct prologue_item *like,
     p->count++;
 }
 
-/* Copies all but the items of that kind; tells whether the new one fits. */
-static bool
+static struct str
+bytes_of(const struct prologue *p, const struct prologue_item *item)
+{
+    return str_of(p->bytes + item->offset, item->len);
+}
+
+/* Copies all items but those that the new one stands for; it comes behind
+ * those that have other tracks beside its own, and so counts. */
+static void
 copy_others(struct prologue *to, const struct prologue *from,
-            enum media_type type, struct media_info info, size_t len)
+            const struct putting *new)
 {
     struct prologue_item item;
 
     to->count = 0;
     to->used = 0;
     for (uint32_t i = 0; from != NULL && prologue_item(from, i, &item); i++) {
-        if (!same_kind(&item, type, info) && has_room(to, item.len)) {
-            add_item(to, &item, from->bytes + item.offset, item.len);
+        struct str bytes = bytes_of(from, &item);
+
+        if (has_room(to, item.len) &&
+            relation_of(&item, bytes, new) != WHOLLY) {
+            add_item(to, &item, bytes.ptr, item.len);
         }
     }
-    return has_room(to, len);
 }
 
-static bool
-has_same(const struct prologue *p, enum media_type type, struct media_info info,
-         struct str payload)
+/* Tells the change that the message makes, if it has room. */
+static enum prologue_change
+change_of(const struct prologue *p, const struct putting *new)
 {
+    enum prologue_change change = PROLOGUE_NEW;
     struct prologue_item item;
 
     for (uint32_t i = 0; p != NULL && prologue_item(p, i, &item); i++) {
-        if (same_kind(&item, type, info) && item.len == payload.len &&
-            memcmp(p->bytes + item.offset, payload.ptr, payload.len) == 0) {
-            return true;
+        struct str bytes = bytes_of(p, &item);
+
+        if (relation_of(&item, bytes, new) != OTHERS) {
+            change =
+                str_eq(bytes, new->payload) ? PROLOGUE_SAME : PROLOGUE_CHANGED;
         }
     }
-    return false;
+    return change; /* the newest of them counts */
 }
 
 /* ---- what a writer may take ---- */
@@ -158,17 +227,24 @@ prologue_put(struct prologue_writer *w, struct stream *s, enum media_type type,
              struct media_info info, struct str payload)
 {
     const struct prologue *old = prologue_of(s);
+    const struct putting putting = {
+        .type = type,
+        .info = info,
+        .payload = payload,
+        .tracks = tracks_of(type, info.track, payload),
+    };
+    enum prologue_change change = change_of(old, &putting);
     struct prologue_item like = {
         .type = (uint8_t)type,
         .flags = info.flags & MEDIA_KEPT,
         .track = info.track,
     };
     struct prologue *new;
-    uint32_t segment, before;
+    uint32_t segment;
     bool fits;
 
-    if (has_same(old, type, info, payload)) {
-        return PROLOGUE_SAME;
+    if (change == PROLOGUE_SAME) {
+        return change;
     }
     if (!may_change(w, info)) {
         return PROLOGUE_OFTEN;
@@ -178,16 +254,13 @@ prologue_put(struct prologue_writer *w, struct stream *s, enum media_type type,
         return PROLOGUE_FULL;
     }
     new = (struct prologue *)(void *)segment_bytes(segment);
-    fits = copy_others(new, old, type, info, payload.len);
+    copy_others(new, old, &putting);
+    fits = has_room(new, payload.len);
     if (fits) {
         add_item(new, &like, payload.ptr, (uint32_t)payload.len);
     }
-    before = old != NULL ? old->count : 0;
     put_in_force(w, s, segment); /* without an older one in any case */
-    if (!fits) {
-        return PROLOGUE_FULL;
-    }
-    return new->count > before ? PROLOGUE_NEW : PROLOGUE_CHANGED;
+    return fits ? change : PROLOGUE_FULL;
 }
 
 void

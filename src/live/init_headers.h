@@ -2,7 +2,9 @@
  * The messages that a new player needs before its first frame: metadata, the
  * codec headers, and Enhanced RTMP's metadata of a track (colours, speakers),
  * the newest of each kind and track.  They are in one segment that is replaced
- * as a whole, so that a reader never sees half a change.
+ * as a whole, so that a reader never sees half a change.  One of several tracks
+ * stays until a newer one has all of them, in front of newer ones that have
+ * some.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

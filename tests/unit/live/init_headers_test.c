@@ -120,6 +120,75 @@ test_newest_of_each_kind(void **state)
     assert_int_equal(segments_in_use(), 1);
 }
 
+#define BYTES(text)            \
+    {                          \
+        text, sizeof(text) - 1 \
+    }
+#define FIRST(body) "\x90mp4a" body
+#define SECOND(body) "\x95\0mp4a\1" body
+#define MANY(one, two) "\x95\x10mp4a\0\0\0\1" one "\1\0\0\1" two
+#define THIRD "\x95\x10mp4a\2\0\0\1x"
+
+/* Headers of several tracks: the newest of each track comes last, and none goes
+ * before all of its tracks have a newer one. */
+static void
+test_several_tracks_in_one(void **state)
+{
+    static const struct {
+        struct str puts[5];
+        enum prologue_change last;
+        size_t kept[4]; /* which of them, in that order; from 1 */
+    } rows[] = {
+        { { BYTES(FIRST("a")), BYTES(SECOND("b")), BYTES(MANY("c", "d")) },
+          PROLOGUE_CHANGED,
+          { 3 } },
+        { { BYTES(MANY("a", "b")), BYTES(FIRST("c")) },
+          PROLOGUE_CHANGED,
+          { 1, 2 } },
+        { { BYTES(MANY("a", "b")), BYTES(FIRST("c")), BYTES(SECOND("d")) },
+          PROLOGUE_CHANGED,
+          { 1, 2, 3 } },
+        { { BYTES(MANY("a", "b")), BYTES(FIRST("c")), BYTES(FIRST("d")) },
+          PROLOGUE_CHANGED,
+          { 1, 3 } },
+        { { BYTES(MANY("a", "b")), BYTES(FIRST("c")), BYTES(MANY("a", "b")) },
+          PROLOGUE_CHANGED,
+          { 3 } },
+        { { BYTES(MANY("a", "b")), BYTES(THIRD), BYTES(MANY("a", "b")) },
+          PROLOGUE_SAME,
+          { 1, 2 } },
+        { { BYTES(FIRST("a")), BYTES(THIRD) }, PROLOGUE_NEW, { 1, 2 } },
+        { { BYTES(MANY("a", "b")), BYTES(THIRD), BYTES(MANY("c", "d")) },
+          PROLOGUE_CHANGED,
+          { 2, 3 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum prologue_change change = PROLOGUE_FULL;
+        struct prologue_item item;
+        uint32_t count = 0;
+
+        prologue_begin(&w, s);
+        for (size_t k = 0; k < 5 && rows[i].puts[k].len > 0; k++) {
+            struct str message = rows[i].puts[k];
+            struct media_info info = media_inspect(
+                MEDIA_AUDIO, (const uint8_t *)message.ptr, message.len);
+
+            change = prologue_put(&w, s, MEDIA_AUDIO, info, message);
+        }
+        assert_int_equal(change, rows[i].last);
+        for (; count < 4 && rows[i].kept[count] > 0; count++) {
+            struct str want = rows[i].puts[rows[i].kept[count] - 1];
+
+            assert_true(prologue_item(prologue_of(s), count, &item));
+            assert_true(str_eq(
+                str_of(prologue_of(s)->bytes + item.offset, item.len), want));
+        }
+        assert_int_equal(prologue_of(s)->count, count);
+    }
+}
+
 /* What a reader looks at in its turn is not written over. */
 static void
 test_readers_keep_what_they_saw(void **state)
@@ -285,6 +354,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_spoilt_items),
         TEST(test_newest_of_each_kind),
+        TEST(test_several_tracks_in_one),
         TEST(test_readers_keep_what_they_saw),
         TEST(test_forgotten),
         TEST(test_too_large),
