@@ -116,9 +116,11 @@ class Taker(Viewer):
 
 
 class Endless:
-    """Reads NAME.mp4 or NAME.flv in a thread."""
+    """Reads NAME.mp4 or NAME.flv in a thread.  sound: the only track of sound
+    that it has of several."""
 
-    def __init__(self, port, target):
+    def __init__(self, port, target, sound=None):
+        self.sound = sound
         self.http = Http(port, timeout=busy(60))
         self.http.send("GET", target, version="1.0")
         self.data = bytearray()
@@ -142,7 +144,8 @@ class Endless:
         """Waits until it has what is older than so many ms; it has not to
         have the first ones."""
         wanted = sum(len(s.data) for s in p.sent
-                     if begins <= s.time < p.sent[-1].time - behind)
+                     if begins <= s.time < p.sent[-1].time - behind and
+                     (s.kind == VIDEO or self.sound in (None, s.track)))
         wait_for(lambda: len(self.data) >= wanted, 20, "it follows")
 
     def finish(self):

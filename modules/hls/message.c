@@ -22,7 +22,7 @@ copy_payload(const struct live_cuts *c, const struct live_cut_frame *f,
              uint8_t *to)
 {
     struct iovec ranges[RANGES_MAX];
-    int count = live_cut_ranges(c, f->number, 0, ranges, RANGES_MAX);
+    int count = live_cut_ranges(c, f->number, 0, f->len, ranges, RANGES_MAX);
 
     for (int i = 0; i < count; i++) {
         memcpy(to, ranges[i].iov_base, ranges[i].iov_len);

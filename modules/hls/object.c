@@ -465,7 +465,8 @@ ranges_of_piece(const struct object *o, const struct live_cuts *c,
         };
         return 1;
     }
-    return live_cut_ranges(c, p->frame, p->at + skip, ranges, most);
+    return live_cut_ranges(c, p->frame, p->at + skip, p->len - skip, ranges,
+                           most);
 }
 
 /* The run that the frames are of is still that of the stream, or the one

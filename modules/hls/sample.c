@@ -67,13 +67,13 @@ make_room(struct pile *p)
 /* The frame's place among the tracks; count: none has it.  A frame of another
  * codec than its track is of none. */
 static size_t
-track_of(const struct live_cut_frame *f, const struct media_sample_head *head,
+track_of(const struct live_cut_frame *f, const struct media_piece *piece,
          const struct object_track *tracks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (tracks[i].track.type == f->type &&
-            tracks[i].track.id == head->track &&
-            tracks[i].track.codec == head->codec) {
+            tracks[i].track.id == piece->track &&
+            tracks[i].track.codec == piece->codec) {
             return i;
         }
     }
@@ -84,9 +84,8 @@ track_of(const struct live_cut_frame *f, const struct media_sample_head *head,
  * out. */
 static bool
 time_of_sound(struct pile *p, const struct live_cut_frame *f,
-              const struct media_track *t, uint32_t offset)
+              const struct media_track *t, struct str body)
 {
-    struct str body = str_of(f->front + offset, f->front_len - offset);
     uint32_t duration = media_sound_duration(t, body);
     uint64_t time = 0;
     bool heard =
@@ -106,52 +105,49 @@ time_of_picture(struct pile *p, const struct live_cut_frame *f)
     return time;
 }
 
+/* A frame, or what it holds of one track. */
+struct found {
+    const struct live_cut_frame *frame;
+    struct media_piece piece;
+    bool key;
+    struct str body; /* its first bytes */
+};
+
 static void
-add(struct pile *p, const struct live_cut_frame *f,
-    const struct media_sample_head *head, const struct object_track *t)
+add(struct pile *p, const struct found *found, const struct object_track *t)
 {
+    const struct live_cut_frame *f = found->frame;
+    const struct media_piece *piece = &found->piece;
     int64_t scale = t->track.timescale;
     bool sound = f->type == MEDIA_AUDIO;
 
     if (!sound) {
         p->times[p->count] = time_of_picture(p, f);
     }
-    if (p->other || (sound && !time_of_sound(p, f, &t->track, head->offset))) {
+    if (p->other || (sound && !time_of_sound(p, f, &t->track, found->body))) {
         return;
     }
     p->samples[p->count] = (struct media_sample){
-        .size = f->len - head->offset,
-        .cts = (int32_t)((int64_t)head->cts * scale / 1000),
-        .key = sound || head->key,
+        .size = piece->len,
+        .cts = (int32_t)((int64_t)piece->cts * scale / 1000),
+        .key = sound || found->key,
     };
     p->pieces[p->count] = (struct object_piece){
         .frame = f->number,
-        .at = head->offset,
-        .len = f->len - head->offset,
+        .at = piece->at,
+        .len = piece->len,
     };
     p->count++;
 }
 
-/* Whether it is a sample of one of the tracks. */
+/* Whether the configuration, or its front, is that of the track. */
 static bool
-is_sample(const struct live_cut_frame *f, struct media_sample_head *head)
+is_header_of(const struct found *found, const struct media_track *t)
 {
-    struct str front = str_of(f->front, f->front_len);
-
-    return (f->type == MEDIA_VIDEO || f->type == MEDIA_AUDIO) &&
-           media_sample_head(head, f->type, front) == 0 &&
-           head->offset < f->len && head->offset <= f->front_len;
-}
-
-/* Whether the front of a codec header is that of the track's. */
-static bool
-is_header_of(const struct live_cut_frame *f, const struct media_track *t)
-{
-    struct media_info info = media_inspect(f->type, f->front, f->front_len);
-    struct str config = media_body(f->type, f->front, f->front_len);
+    struct str config = found->body;
     size_t len = config.len < t->config.len ? config.len : t->config.len;
 
-    return info.codec == t->codec && len > 0 &&
+    return found->piece.codec == t->codec && len > 0 &&
            memcmp(config.ptr, t->config.ptr, len) == 0;
 }
 
@@ -159,16 +155,14 @@ is_header_of(const struct live_cut_frame *f, const struct media_track *t)
  * frames behind another one have no place in it.  Of the parts behind this one
  * the cut says so (LIVE_CUT_OTHER). */
 static void
-meet_header(const struct live_cut_frame *f, const struct object_track *tracks,
+meet_header(const struct found *found, const struct object_track *tracks,
             size_t count)
 {
-    struct media_info info = media_inspect(f->type, f->front, f->front_len);
-
     for (size_t i = 0; i < count; i++) {
         const struct media_track *t = &tracks[i].track;
 
-        if (t->type == MEDIA_AUDIO && t->id == info.track &&
-            !is_header_of(f, t)) {
+        if (t->type == MEDIA_AUDIO && t->id == found->piece.track &&
+            !is_header_of(found, t)) {
             piles[i].other = true;
         }
     }
@@ -228,12 +222,117 @@ end_events(struct object_samples *out)
 
 /* ---- all frames ---- */
 
+/* A sample; -1: memory is out. */
+static int
+meet_sample(const struct found *found, const struct object_track *tracks,
+            size_t count)
+{
+    size_t i = track_of(found->frame, &found->piece, tracks, count);
+
+    if (i < count) {
+        if (make_room(&piles[i]) == -1) {
+            return -1;
+        }
+        add(&piles[i], found, &tracks[i]);
+    }
+    return 0;
+}
+
+/* A frame of one track. */
+static int
+meet_one(const struct live_cut_frame *f, const struct object_track *tracks,
+         size_t count)
+{
+    struct str front = str_of(f->front, f->front_len);
+    struct found found = { .frame = f };
+    struct media_sample_head head;
+
+    if (f->type == MEDIA_AUDIO && (f->flags & MEDIA_HEADER) != 0) {
+        struct media_info info = media_inspect(f->type, f->front, f->front_len);
+
+        found.piece.codec = info.codec;
+        found.piece.track = info.track;
+        found.body = media_body(f->type, f->front, f->front_len);
+        meet_header(&found, tracks, count);
+    }
+    if (media_sample_head(&head, f->type, front) == -1 ||
+        head.offset >= f->len || head.offset > f->front_len) {
+        return 0;
+    }
+    found.piece = (struct media_piece){
+        .at = head.offset,
+        .len = f->len - head.offset,
+        .cts = head.cts,
+        .codec = head.codec,
+        .track = head.track,
+    };
+    found.key = head.key;
+    found.body = str_skip(front, head.offset);
+    return meet_sample(&found, tracks, count);
+}
+
+/* One track of a frame that has several. */
+static int
+meet_piece(const struct live_cuts *c, struct found *found, bool header,
+           const struct object_track *tracks, size_t count)
+{
+    uint8_t front[MEDIA_FRONT_MAX];
+    uint32_t len = found->piece.len < sizeof(front) ? found->piece.len
+                                                    : (uint32_t)sizeof(front);
+
+    if (len == 0 || (header ? found->frame->type != MEDIA_AUDIO
+                            : track_of(found->frame, &found->piece, tracks,
+                                       count) == count)) {
+        return 0;
+    }
+    if (!live_cut_bytes(c, found->frame->number, found->piece.at, front, len)) {
+        return -1;
+    }
+    found->body = str_of(front, len);
+    if (!header) {
+        return meet_sample(found, tracks, count);
+    }
+    meet_header(found, tracks, count);
+    return 0;
+}
+
+/* A frame of several tracks. */
+static int
+meet_many(const struct live_cuts *c, const struct live_cut_frame *f,
+          const struct object_track *tracks, size_t count)
+{
+    static struct media_pieces pieces;
+    bool header = (f->flags & MEDIA_HEADER) != 0;
+
+    if (!live_cut_pieces(c, f, &pieces) || (!header && !pieces.coded)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < pieces.count; i++) {
+        struct found found = { f, pieces.all[i], pieces.key, STR_NONE };
+
+        if (meet_piece(c, &found, header, tracks, count) == -1) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+meet_frame(const struct live_cuts *c, const struct live_cut_frame *f,
+           const struct object_track *tracks, size_t count)
+{
+    if (f->type != MEDIA_VIDEO && f->type != MEDIA_AUDIO) {
+        return 0;
+    }
+    return (f->flags & MEDIA_MANY) != 0 ? meet_many(c, f, tracks, count)
+                                        : meet_one(f, tracks, count);
+}
+
 static int
 gather_frames(const struct live_cuts *c, const struct object_stretch *s,
               const struct object_track *tracks, size_t count)
 {
     struct live_cut_frame f;
-    struct media_sample_head head;
 
     for (uint64_t n = s->cut.frame; n < s->end; n++) {
         if (!live_cut_frame(c, &s->cut, n, &f)) {
@@ -242,19 +341,8 @@ gather_frames(const struct live_cuts *c, const struct object_stretch *s,
         if (f.type == MEDIA_DATA && s->with_events) {
             add_event(c, &f);
         }
-        if (f.type == MEDIA_AUDIO && (f.flags & MEDIA_HEADER) != 0) {
-            meet_header(&f, tracks, count);
-        }
-        if (!is_sample(&f, &head)) {
-            continue;
-        }
-        size_t i = track_of(&f, &head, tracks, count);
-
-        if (i < count) {
-            if (make_room(&piles[i]) == -1) {
-                return -1;
-            }
-            add(&piles[i], &f, &head, &tracks[i]);
+        if (meet_frame(c, &f, tracks, count) == -1) {
+            return -1;
         }
     }
     return 0;
@@ -313,8 +401,8 @@ add_bytes(const struct live_cuts *c, const struct object_piece *p)
         if (bytes.room > bytes.count) {
             size_t room = bytes.room - bytes.count;
 
-            n = live_cut_ranges(c, p->frame, p->at, bytes.all + bytes.count,
-                                (int)room);
+            n = live_cut_ranges(c, p->frame, p->at, p->len,
+                                bytes.all + bytes.count, (int)room);
         }
         if (n < 0 && more_ranges() == -1) {
             return -1;

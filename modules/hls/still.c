@@ -18,16 +18,43 @@
 struct still {
     struct live_cut cut; /* in front of it */
     struct live_cut_frame frame;
-    struct media_sample_head head;
+    struct media_piece picture; /* of the frame */
 };
 
+/* The picture of a frame; of several tracks that of the lowest one. */
 static bool
-is_key(const struct live_cut_frame *f, struct media_sample_head *head)
+find_picture(const struct live_cuts *c, const struct live_cut_frame *f,
+             struct media_piece *picture)
 {
-    return f->type == MEDIA_VIDEO && (f->flags & MEDIA_KEY) != 0 &&
-           media_sample_head(head, MEDIA_VIDEO,
-                             str_of(f->front, f->front_len)) == 0 &&
-           head->key && head->offset < f->len;
+    static struct media_pieces pieces;
+    struct media_sample_head head;
+
+    if ((f->flags & MEDIA_MANY) != 0) {
+        if (!live_cut_pieces(c, f, &pieces) || !pieces.coded) {
+            return false;
+        }
+        *picture = *media_pieces_lowest(&pieces);
+        return picture->len > 0;
+    }
+    if (media_sample_head(&head, MEDIA_VIDEO, str_of(f->front, f->front_len)) ==
+            -1 ||
+        head.offset >= f->len) {
+        return false;
+    }
+    *picture = (struct media_piece){
+        .at = head.offset,
+        .len = f->len - head.offset,
+        .codec = head.codec,
+        .track = head.track,
+    };
+    return true;
+}
+
+static bool
+is_key(const struct live_cuts *c, struct still *s)
+{
+    return s->frame.type == MEDIA_VIDEO && (s->frame.flags & MEDIA_KEY) != 0 &&
+           find_picture(c, &s->frame, &s->picture);
 }
 
 /* Looks through the part that s->cut begins, from its end. */
@@ -36,8 +63,7 @@ find_in_part(const struct live_cuts *c, struct still *s, uint64_t end,
              unsigned *left)
 {
     for (uint64_t n = end; n > s->cut.frame && *left > 0; n--, --*left) {
-        if (live_cut_frame(c, &s->cut, n - 1, &s->frame) &&
-            is_key(&s->frame, &s->head)) {
+        if (live_cut_frame(c, &s->cut, n - 1, &s->frame) && is_key(c, s)) {
             return true;
         }
     }
@@ -77,7 +103,7 @@ find_track(const struct live_cuts *c, const struct still *s,
         const struct live_cut_header *item = &h.items[i];
 
         if (item->type == MEDIA_VIDEO && live_cut_track(item, t) == 0 &&
-            t->id == s->head.track && t->codec == s->head.codec) {
+            t->id == s->picture.track && t->codec == s->picture.codec) {
             return media_mp4.carries(t);
         }
     }
@@ -88,8 +114,8 @@ static int
 add_payload(const struct live_cuts *c, const struct still *s, struct buf *out)
 {
     static struct iovec ranges[RANGES_MAX];
-    int count =
-        live_cut_ranges(c, s->frame.number, s->head.offset, ranges, RANGES_MAX);
+    int count = live_cut_ranges(c, s->frame.number, s->picture.at,
+                                s->picture.len, ranges, RANGES_MAX);
 
     for (int i = 0; i < count; i++) {
         if (buf_add(out, ranges[i].iov_base, ranges[i].iov_len) != 0) {
@@ -104,7 +130,7 @@ make(const struct live_cuts *c, const struct still *s,
      const struct media_track *t, struct buf *out)
 {
     struct media_sample sample = {
-        .size = s->frame.len - s->head.offset,
+        .size = s->picture.len,
         .duration = DURATION,
         .key = true,
     };

@@ -3,7 +3,8 @@
 
 import pytest
 
-from enhanced_publisher import Clips, EnhancedPublisher, Track
+from enhanced_publisher import (MANY, MANY_CODECS, Clips, EnhancedPublisher,
+                                TogetherPublisher, Track)
 from flv_client import FlvPlayer
 from hls_outputs import (Endless, Taker, WsPlayer, compare_demuxed,
                          compare_flv, compare_samples, compare_transport,
@@ -77,6 +78,41 @@ def test_sounds_of_their_own(weir, clips, tmp_path, settings):
         number = int(name[1:] or "0")
         begin = compare_samples(taker, p, number, begin)
         compare_demuxed(head + data, p, tmp_path / f"{name}.mp4", (number,))
+
+
+TOGETHER = {
+    "one codec": (MANY, ("h264",), {0: "aac", 1: "aac", 5: "aac"}),
+    "without pictures": (MANY, (), {0: "aac", 1: "aac"}),
+    "no codec headers": (MANY, ("h264",), {1: "ac3", 2: "ac3"}),
+    "codecs": (MANY_CODECS, ("hevc",), {0: "opus", 3: "flac", 7: "opus"}),
+    "other lengths": (MANY_CODECS, ("h264",), {0: "aac", 1: "ac3", 2: "opus"}),
+}
+
+
+@pytest.mark.parametrize("row", TOGETHER)
+def test_sounds_in_one_message(weir, clips, tmp_path, row):
+    """Each is a rendition, as those that come in messages of their own; the
+    first one is in the stream as one MP4."""
+    how, pictures, sounds = TOGETHER[row]
+    w = weir(locations=AT % "", hold="100ms", workers=2)
+    tracks = tracks_of(clips, pictures) + [
+        Track(clips.make(codec, seconds=2, frequency=300 + 100 * number,
+                         **({"frame": 960} if codec == "flac" else {})),
+              number=number) for number, codec in sounds.items()]
+    p = TogetherPublisher(w.rtmp, tracks=tracks, how=how)
+    takers = {n: Taker(w.http, "/hls/live/room.m3u8",
+                       rendition=f"rendition={n}")
+              for n in ["v"] * len(pictures) + [f"a{n}" for n in sounds]}
+    endless = Endless(w.http, "/hls/live/room.mp4", sound=next(iter(sounds)))
+    publish_all(p, 8, [*takers.values(), endless])
+    begin = None
+    for name, taker in takers.items():
+        (head, data), = taker.finish().files()
+        number = int(name[1:] or next(iter(sounds)))
+        begin = compare_samples(taker, p, number, begin)
+        compare_demuxed(head + data, p, tmp_path / f"{name}.mp4", (number,))
+    compare_demuxed(endless.finish(), p, tmp_path / "endless.mp4",
+                    (next(iter(sounds)),), join=3)
 
 
 @pytest.mark.parametrize("over", ["http", "websocket"])

@@ -509,14 +509,12 @@ note_flow(struct cutter *c, int64_t arrived)
 }
 
 void
-cut_note(struct cutter *c, const struct cut_frame *f)
+cut_note_track(struct cutter *c, const struct cut_frame *f)
 {
-    struct cut_track *t;
+    struct cut_track *t = cut_track_of(c, f);
     int64_t time;
 
-    if (c->stream == NULL || f->info.codec == CODEC_NONE ||
-        (f->info.flags & (MEDIA_META | MEDIA_TRACK_META | MEDIA_END)) != 0 ||
-        (t = cut_track_of(c, f)) == NULL || !meet_track(c, t, f) ||
+    if (t == NULL || !meet_track(c, t, f) ||
         (c->page == NULL && !(f->start && cut_page_make(c)))) {
         return;
     }
@@ -536,6 +534,22 @@ cut_note(struct cutter *c, const struct cut_frame *f)
     c->clock = time > c->clock ? time : c->clock;
     t->seen = c->clock;
     t->flowed = c->flow;
+}
+
+void
+cut_note(struct cutter *c, const struct cut_frame *f)
+{
+    const uint8_t others = MEDIA_META | MEDIA_TRACK_META | MEDIA_END;
+
+    if (c->stream == NULL || f->info.codec == CODEC_NONE ||
+        (f->info.flags & others) != 0) {
+        return;
+    }
+    if ((f->info.flags & MEDIA_MANY) != 0) {
+        cut_note_pieces(c, f);
+    } else {
+        cut_note_track(c, f);
+    }
 }
 
 void

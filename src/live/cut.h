@@ -17,6 +17,7 @@
  *   cut_parts.c   when a part ends; segments without parts
  *   cut_page.c    the page: made, gone on with, written to
  *   cut_tracks.c  tracks and their codec headers
+ *   cut_pieces.c  several tracks in one message
  *   cut_ladder.c  members of a ladder: as their leader
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -254,6 +255,14 @@ void cut_note_lost(struct cutter *c);
 
 /* Frames before it may go as far as readers of cuts are concerned. */
 uint64_t cut_kept(const struct cutter *c);
+
+/* The same for one of one track that is no metadata and no end. */
+void cut_note_track(struct cutter *c, const struct cut_frame *f);
+
+/* ---- cut_pieces.c ---- */
+
+/* A frame of several tracks: notes each of them, as if it had come alone. */
+void cut_note_pieces(struct cutter *c, const struct cut_frame *f);
 
 /* ---- cut_page.c ---- */
 

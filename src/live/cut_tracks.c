@@ -103,6 +103,18 @@ is_like(const struct cut_track *t, const struct cut_frame *f)
             track.width == t->track.width && track.height == t->track.height);
 }
 
+/* Whether a codec header has the configuration in force, in whatever kind of
+ * message: readers compare configurations, too. */
+static bool
+says_same(const struct cut_track *t, const struct cut_frame *f)
+{
+    const uint8_t *p = (const uint8_t *)f->payload.ptr;
+
+    return (f->info.flags & MEDIA_HEADER) != 0 &&
+           str_eq(media_body((enum media_type)t->type, p, f->payload.len),
+                  t->track.config);
+}
+
 void
 cut_track_learn(struct cutter *c, struct cut_track *t,
                 const struct cut_frame *f)
@@ -122,8 +134,9 @@ cut_track_learn(struct cutter *c, struct cut_track *t,
     if (len > t->room) {
         len = 0;
     }
-    if (t->known && t->codec == f->info.codec && t->len == len &&
-        memcmp(t->header, f->payload.ptr, len) == 0) {
+    if (t->known && t->codec == f->info.codec &&
+        (says_same(t, f) ||
+         (t->len == len && memcmp(t->header, f->payload.ptr, len) == 0))) {
         return;
     }
     memcpy(t->header, f->payload.ptr, len);

@@ -330,13 +330,28 @@ next_range(struct stream *s, const struct frame *f, uint32_t *at, uint32_t end)
     return (struct iovec){ media_at(s, position), len };
 }
 
+/* They lie in the payload. */
+static void
+copy_bytes(struct stream *s, const struct frame *f, uint32_t at, uint8_t *to,
+           uint32_t len)
+{
+    uint32_t end = at + len;
+
+    while (at < end) {
+        struct iovec range = next_range(s, f, &at, end);
+
+        memcpy(to, range.iov_base, range.iov_len);
+        to += range.iov_len;
+    }
+}
+
 bool
 live_cut_frame(const struct live_cuts *c, const struct live_cut *near,
                uint64_t number, struct live_cut_frame *f)
 {
     struct cut_page *page = cut_page_of(c->stream);
     const struct frame *frame;
-    uint32_t at = 0, low;
+    uint32_t low;
 
     if (page == NULL || !is_there(c->stream, number)) {
         return false;
@@ -349,18 +364,13 @@ live_cut_frame(const struct live_cuts *c, const struct live_cut *near,
     f->time = near->time + (int32_t)(low - (uint32_t)near->time);
     f->len = frame->payload_len;
     f->front_len = f->len < MEDIA_FRONT_MAX ? f->len : MEDIA_FRONT_MAX;
-    while (at < f->front_len) {
-        uint32_t from = at;
-        struct iovec range = next_range(c->stream, frame, &at, f->front_len);
-
-        memcpy(f->front + from, range.iov_base, range.iov_len);
-    }
+    copy_bytes(c->stream, frame, 0, f->front, f->front_len);
     return true;
 }
 
 int
 live_cut_ranges(const struct live_cuts *c, uint64_t number, uint32_t skip,
-                struct iovec *ranges, int most)
+                uint32_t len, struct iovec *ranges, int most)
 {
     const struct frame *f;
     uint32_t end;
@@ -371,6 +381,9 @@ live_cut_ranges(const struct live_cuts *c, uint64_t number, uint32_t skip,
     }
     f = frame_at(c->stream, number);
     end = f->payload_len;
+    if (skip < end && len < end - skip) {
+        end = skip + len;
+    }
     while (skip < end) {
         if (count == most) {
             return -1;
@@ -379,4 +392,48 @@ live_cut_ranges(const struct live_cuts *c, uint64_t number, uint32_t skip,
         count++;
     }
     return count;
+}
+
+bool
+live_cut_bytes(const struct live_cuts *c, uint64_t number, uint32_t at,
+               uint8_t *to, uint32_t len)
+{
+    const struct frame *f;
+    uint32_t has;
+
+    if (!is_there(c->stream, number)) {
+        return false;
+    }
+    f = frame_at(c->stream, number);
+    has = f->payload_len;
+    if (at > has || len > has - at) {
+        return false;
+    }
+    copy_bytes(c->stream, f, at, to, len);
+    return true;
+}
+
+/* A frame as a source of its bytes. */
+struct kept_frame {
+    const struct live_cuts *cuts;
+    uint64_t number;
+};
+
+static bool
+read_frame(const void *of, uint32_t at, uint8_t *to, uint32_t len)
+{
+    const struct kept_frame *f = of;
+
+    return live_cut_bytes(f->cuts, f->number, at, to, len);
+}
+
+bool
+live_cut_pieces(const struct live_cuts *c, const struct live_cut_frame *f,
+                struct media_pieces *p)
+{
+    struct kept_frame frame = { c, f->number };
+    struct media_source source = { f->len, read_frame, &frame };
+
+    return (f->flags & MEDIA_MANY) != 0 &&
+           media_pieces(p, (enum media_type)f->type, &source) == 0;
 }

@@ -21,6 +21,7 @@
 
 #include "base/list.h"
 #include "live/live.h"
+#include "media/pieces.h"
 #include "media/track.h"
 
 #include <sys/uio.h>
@@ -143,11 +144,19 @@ struct live_cut_frame {
  * is not kept (any more), or not written yet. */
 bool live_cut_frame(const struct live_cuts *c, const struct live_cut *near,
                     uint64_t number, struct live_cut_frame *f);
-/* The bytes of a payload from byte skip on, as ranges of the arena that are
- * good until the turn ends.  Returns how many ranges, -1: more than most, or
- * the frame is not kept. */
+/* len bytes of a payload from byte skip on, or those that it has, as ranges of
+ * the arena that are good until the turn ends.  Returns how many ranges, -1:
+ * more than most, or the frame is not kept. */
 int live_cut_ranges(const struct live_cuts *c, uint64_t number, uint32_t skip,
-                    struct iovec *ranges, int most);
+                    uint32_t len, struct iovec *ranges, int most);
+/* Copies len bytes of a payload from byte at on; false: it has less, or the
+ * frame is not kept. */
+bool live_cut_bytes(const struct live_cuts *c, uint64_t number, uint32_t at,
+                    uint8_t *to, uint32_t len);
+/* The tracks of a frame that has several (MEDIA_MANY); false: they are not
+ * whole, or the frame is not kept. */
+bool live_cut_pieces(const struct live_cuts *c, const struct live_cut_frame *f,
+                     struct media_pieces *p);
 
 /* The time of sound on a track, counted in samples so that frames neither
  * overlap nor leave gaps, and never back: it follows the clock of the stream

@@ -164,19 +164,19 @@ look_at_frame(const struct live_cuts *c, const struct live_cut *cut,
     struct iovec ranges[8];
 
     if (!live_cut_frame(c, cut, number, &f)) {
-        require(live_cut_ranges(c, number, 0, ranges, 8) == -1);
+        require(live_cut_ranges(c, number, 0, UINT32_MAX, ranges, 8) == -1);
         return;
     }
     require(f.number == number && f.front_len <= MEDIA_FRONT_MAX &&
             f.front_len <= f.len);
-    int count = live_cut_ranges(c, number, 0, ranges, 8);
+    int count = live_cut_ranges(c, number, 0, UINT32_MAX, ranges, 8);
     uint64_t sum = 0;
 
     for (int i = 0; i < count; i++) {
         sum += ranges[i].iov_len;
     }
     require(count == -1 || sum == f.len);
-    require(live_cut_ranges(c, number, 0, ranges, 0) <= 0);
+    require(live_cut_ranges(c, number, 0, UINT32_MAX, ranges, 0) <= 0);
 }
 
 static void

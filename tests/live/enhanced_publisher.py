@@ -31,6 +31,7 @@ from rtmp_client import AUDIO, DATA, VIDEO, publisher
 SEQUENCE_START, CODED, CODED_X, MULTITRACK_AUDIO, MULTITRACK_VIDEO = \
     0, 1, 3, 5, 6
 KEY, INTER = 1, 2
+ONE, MANY, MANY_CODECS = 0, 1, 2  # AvMultitrackType
 MASK = 0xffffffff
 BEFORE_WRAP = MASK - 5000  # a start time: 5 s later the clock begins anew
 
@@ -119,7 +120,8 @@ class Clips:
 
     def make(self, codec, seconds=4, **options):
         """Pictures: size="320x180", rate=25, gop=25, bframes=2.  Sound:
-        rate=48000, channels=2, frequency=440 (what tells tracks apart)."""
+        rate=48000, channels=2, frequency=440 (what tells tracks apart),
+        frame=960 (samples, of FLAC)."""
         key = (codec, seconds, *sorted(options.items()))
         if key not in self.made:
             path = self.folder / f"clip{len(self.made)}.mp4"
@@ -143,11 +145,12 @@ def pictures(codec, size="320x180", rate=25, gop=25, bframes=2):
             "-pix_fmt", "yuv420p", "-b:v", "300k"]
 
 
-def sounds(codec, rate=48000, channels=2, frequency=440):
+def sounds(codec, rate=48000, channels=2, frequency=440, frame=None):
     return ["-f", "lavfi", "-i",
             f"sine=frequency={frequency}:sample_rate={rate}", "-ac",
             str(channels), "-c:a", *AUDIO_CODECS[codec][1].split(),
-            "-strict", "-2", "-b:a", "64k"]
+            "-strict", "-2", "-b:a", "64k",
+            *(["-frame_size", str(frame)] if frame else [])]
 
 
 def is_key(row):
@@ -240,6 +243,17 @@ def audio_message(clip, packet, body, track=0, legacy=False):
         return bytes([first] + ([packet] if clip.codec == "aac" else [])) + \
             body
     return bytes([0x90 | packet]) + clip.fourcc + body
+
+
+def together_message(how, packet, parts):
+    """Sounds of several tracks, [(clip, track, body)]: of one codec, or each
+    with its own."""
+    out = bytes([0x90 | MULTITRACK_AUDIO, how << 4 | packet])
+    out += parts[0][0].fourcc if how == MANY else b""
+    for clip, track, body in parts:
+        out += clip.fourcc if how == MANY_CODECS else b""
+        out += bytes([track]) + len(body).to_bytes(3, "big") + body
+    return out
 
 
 class Track:
@@ -339,20 +353,29 @@ class EnhancedPublisher:
     def _stamp(self, kind, at):
         return self.base + at + self.leaps.get(kind, 0)
 
+    def _take(self):
+        """The next frame; its header goes before it."""
+        frame = at, clip, _, _, _, t = self.next
+        self.next = next(self.queue)
+        if self.in_force.get(t, (None,))[0] is not clip:
+            self._header(t, clip, self._stamp(clip.kind, at))
+        return frame
+
+    def _note(self, frame):
+        at, clip, cts, key, body, t = frame
+        stamp = self._stamp(clip.kind, at)
+        self.time = at
+        self.sent.append(Sample(
+            self.session, clip.kind, t.number, stamp, stamp & MASK, cts,
+            key and clip.kind == VIDEO, body, self.in_force[t][1]))
+
     def _frame(self):
         """Sends the next frame."""
         with self.lock:
-            at, clip, cts, key, body, t = self.next
-            self.next = next(self.queue)
-            stamp = self._stamp(clip.kind, at)
-            if self.in_force.get(t, (None,))[0] is not clip:
-                self._header(t, clip, stamp)
-            self._message(clip.kind,
-                          t.message(clip, CODED, key, body, cts), stamp)
-            self.time = at
-            self.sent.append(Sample(
-                self.session, clip.kind, t.number, stamp, stamp & MASK, cts,
-                key and clip.kind == VIDEO, body, self.in_force[t][1]))
+            frame = at, clip, cts, key, body, t = self._take()
+            self._message(clip.kind, t.message(clip, CODED, key, body, cts),
+                          self._stamp(clip.kind, at))
+            self._note(frame)
 
     # ---- sending ----
 
@@ -438,6 +461,45 @@ class EnhancedPublisher:
 
     def stop(self):
         self.leave()
+
+
+class TogetherPublisher(EnhancedPublisher):
+    """Sounds of the same time go in one message, all codec headers, too; the
+    highest track stands first."""
+
+    def __init__(self, *where, how=MANY, **more):
+        self.how = how
+        super().__init__(*where, **more)
+
+    def _together(self, packet, sounds, stamp):
+        payload = together_message(
+            self.how, packet, sorted(sounds, key=lambda s: -s[1]))
+        self._message(AUDIO, payload, stamp)
+        return payload
+
+    def _headers(self, tracks):
+        super()._headers([t for t in tracks if t.clip.kind == VIDEO])
+        sounds = [t for t in tracks if t.clip.kind == AUDIO]
+        begin = [(t.clip, t.number, t.clip.config)
+                 for t in sounds if t.clip.config is not None]
+        for t in sounds:
+            self.in_force[t] = (t.clip, len(self.headers) if begin else None)
+        if begin:
+            payload = self._together(SEQUENCE_START, begin, self.base)
+            self.headers.append((AUDIO, sounds[0].number, payload))
+
+    def _frame(self):
+        with self.lock:
+            at, kind = self.next[0], self.next[1].kind
+            if kind == VIDEO:
+                return super()._frame()
+            frames = []
+            while self.next[0] == at and self.next[1].kind == AUDIO:
+                frames.append(self._take())
+            self._together(CODED, [(f[1], f[5].number, f[4]) for f in frames],
+                           self._stamp(kind, at))
+            for frame in frames:
+                self._note(frame)
 
 
 # ---- reading back ----

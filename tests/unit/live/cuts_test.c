@@ -214,7 +214,7 @@ test_bytes_of_frames(void **state)
         for (uint32_t skip = 0; skip < 6 && skip <= lens[i]; skip += 5) {
             size_t at = skip;
 
-            count = live_cut_ranges(&c, number, skip, ranges, 128);
+            count = live_cut_ranges(&c, number, skip, UINT32_MAX, ranges, 128);
             assert_true(count >= 0);
             for (int k = 0; k < count; k++) {
                 assert_memory_equal(ranges[k].iov_base, want + at,
@@ -227,7 +227,7 @@ test_bytes_of_frames(void **state)
         mem_free(&want);
     }
     assert_int_equal(live_cut_ranges(&c, atomic_load(&s->tail) - 1, 0,
-                                     (struct iovec[2]){ { 0 } }, 2),
+                                     UINT32_MAX, (struct iovec[2]){ { 0 } }, 2),
                      -1);
 }
 
@@ -327,7 +327,7 @@ test_any_page(void **state)
             if (live_cut_at(&c, n, &cut)) {
                 live_cut_headers(&c, cut.header, &h);
                 live_cut_frame(&c, &cut, cut.frame, &f);
-                live_cut_ranges(&c, cut.frame, 0, ranges, 4);
+                live_cut_ranges(&c, cut.frame, 0, UINT32_MAX, ranges, 4);
                 live_cut_of(&c, cut.segment, cut.part, &cut);
             }
         }
