@@ -17,6 +17,8 @@
 
 struct still {
     struct live_cut cut; /* in front of it */
+    bool known;          /* whether a track of pictures is: */
+    struct media_track track;
     struct live_cut_frame frame;
     struct media_piece picture; /* of the frame */
 };
@@ -50,11 +52,29 @@ find_picture(const struct live_cuts *c, const struct live_cut_frame *f,
     return true;
 }
 
+/* Of the track that is offered, where there is one. */
 static bool
 is_key(const struct live_cuts *c, struct still *s)
 {
     return s->frame.type == MEDIA_VIDEO && (s->frame.flags & MEDIA_KEY) != 0 &&
-           find_picture(c, &s->frame, &s->picture);
+           find_picture(c, &s->frame, &s->picture) &&
+           (!s->known || (s->track.id == s->picture.track &&
+                          s->track.codec == s->picture.codec));
+}
+
+static void
+find_track(const struct live_cuts *c, struct still *s)
+{
+    static struct live_cut_headers h; /* the track borrows from it */
+
+    s->known = false;
+    if (!live_cut_headers(c, s->cut.header, &h)) {
+        return;
+    }
+    for (uint32_t i = 0; i < h.count && !s->known; i++) {
+        s->known = h.items[i].type == MEDIA_VIDEO &&
+                   live_cut_track(&h.items[i], &s->track) == 0;
+    }
 }
 
 /* Looks through the part that s->cut begins, from its end. */
@@ -81,31 +101,11 @@ find(const struct live_cuts *c, struct still *s)
         if (!live_cut_at(c, n - 1, &s->cut)) {
             return false;
         }
+        find_track(c, s);
         if (find_in_part(c, s, end, &left)) {
             return true;
         }
         end = s->cut.frame;
-    }
-    return false;
-}
-
-/* The track of pictures that the frame is of. */
-static bool
-find_track(const struct live_cuts *c, const struct still *s,
-           struct media_track *t)
-{
-    static struct live_cut_headers h; /* the track borrows from it */
-
-    if (!live_cut_headers(c, s->cut.header, &h)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < h.count; i++) {
-        const struct live_cut_header *item = &h.items[i];
-
-        if (item->type == MEDIA_VIDEO && live_cut_track(item, t) == 0 &&
-            t->id == s->picture.track && t->codec == s->picture.codec) {
-            return media_mp4.carries(t);
-        }
     }
     return false;
 }
@@ -126,15 +126,16 @@ add_payload(const struct live_cuts *c, const struct still *s, struct buf *out)
 }
 
 static int
-make(const struct live_cuts *c, const struct still *s,
-     const struct media_track *t, struct buf *out)
+make(const struct live_cuts *c, const struct still *s, struct buf *out)
 {
     struct media_sample sample = {
         .size = s->picture.len,
         .duration = DURATION,
         .key = true,
     };
-    struct media_run run = { .track = t, .samples = &sample, .count = 1 };
+    struct media_run run = { .track = &s->track,
+                             .samples = &sample,
+                             .count = 1 };
     struct media_fragment f = {
         .sequence = 1,
         .first = true,
@@ -142,20 +143,20 @@ make(const struct live_cuts *c, const struct still *s,
         .count = 1,
     };
 
-    return media_mp4.init(out, t, 1) == 0 && media_mp4.fragment(out, &f) == 0
+    return media_mp4.init(out, &s->track, 1) == 0 &&
+                   media_mp4.fragment(out, &f) == 0
                ? add_payload(c, s, out)
                : -1;
 }
 
 static enum http_result
-answer(struct asked *a, const struct live_cuts *c, const struct still *s,
-       const struct media_track *t)
+answer(struct asked *a, const struct live_cuts *c, const struct still *s)
 {
     struct http_request *r = a->request;
     struct buf out;
 
     buf_init(&out, STILL_MAX);
-    if (make(c, s, t, &out) != 0) {
+    if (make(c, s, &out) != 0) {
         buf_clear(&out);
         return asked_refuse(a, 503, HLS_REFUSED_FAILED,
                             "the newest key frame is too large, or gone");
@@ -171,7 +172,6 @@ still_answer(struct asked *a)
     struct http_request *r = a->request;
     struct live_cuts c;
     struct still s;
-    struct media_track t;
 
     if (!live_cuts_find(a->name, &c) || c.over) {
         return asked_refuse(a, 404, HLS_REFUSED_NO_STREAM,
@@ -183,7 +183,7 @@ still_answer(struct asked *a)
                              : asked_refuse(a, 404, HLS_REFUSED_NO_OBJECT,
                                             "the stream has no picture");
     }
-    if (!find_track(&c, &s, &t)) {
+    if (!s.known || !media_mp4.carries(&s.track)) {
         return asked_refuse(a, 404, HLS_REFUSED_NO_OBJECT,
                             "its pictures cannot be carried in MP4");
     }
@@ -202,5 +202,5 @@ still_answer(struct asked *a)
                                        : STR("public, max-age=1"));
     http_set_header(r, "ETag", v.tag);
     return verdict == HTTP_NOT_MODIFIED ? http_reply(r, 304, NULL, STR_NONE)
-                                        : answer(a, &c, &s, &t);
+                                        : answer(a, &c, &s);
 }

@@ -3,7 +3,8 @@
 
 import pytest
 
-from enhanced_publisher import (MANY, MANY_CODECS, Clips, EnhancedPublisher,
+from enhanced_publisher import (MANY, MANY_CODECS, ONE, Clips,
+                                EnhancedPublisher, PicturesTogether,
                                 TogetherPublisher, Track)
 from flv_client import FlvPlayer
 from hls_outputs import (Endless, Taker, WsPlayer, compare_demuxed,
@@ -113,6 +114,38 @@ def test_sounds_in_one_message(weir, clips, tmp_path, row):
         compare_demuxed(head + data, p, tmp_path / f"{name}.mp4", (number,))
     compare_demuxed(endless.finish(), p, tmp_path / "endless.mp4",
                     (next(iter(sounds)),), join=3)
+
+
+PICTURES = {
+    "alone": (ONE, "h264", "h264"), "one codec": (MANY, "h264", "h264"),
+    "codecs": (MANY_CODECS, "hevc", "av1"),
+}
+
+
+@pytest.mark.parametrize("row", PICTURES)
+def test_smaller_pictures_beside_others(weir, clips, tmp_path, row):
+    """The lowest track is seen, also where its messages begin with another
+    one."""
+    how, codec, other = PICTURES[row]
+    w = weir(locations=AT % "", hold="1s", workers=2)
+    pictures = PicturesTogether(
+        clips.make(codec, seconds=2, size="160x90"),
+        clips.make(other, seconds=2, size="112x64"), how=how)
+    p = EnhancedPublisher(w.rtmp, tracks=[pictures,
+                                          *tracks_of(clips, ("aac",))])
+    taker = Taker(w.http, "/hls/live/room.m3u8")
+    endless = Endless(w.http, "/hls/live/room.mp4")
+    publish_all(p, 8, [taker, endless], leaves=False)
+    still = get(w.http, "/hls/live/room.still.mp4")
+    p.leave()
+    (_, name, frames), = demuxed(still.body, tmp_path / "still.mp4")
+    assert (name, frames[0].data) == \
+        (codec, [s.data for s in p.sent if s.key][-1])
+    taker.finish()
+    compare_samples(taker, p)
+    for head, data in taker.files():
+        compare_demuxed(head + data, p, tmp_path / "segments.mp4")
+    compare_demuxed(endless.finish(), p, tmp_path / "endless.mp4", join=3)
 
 
 @pytest.mark.parametrize("over", ["http", "websocket"])

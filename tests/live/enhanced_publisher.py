@@ -266,6 +266,7 @@ class Track:
                  ends=float("inf")):
         self.clip, self.number = clip, number
         self.begins, self.ends = begins, ends
+        self.behind = None  # a message that comes behind its newest one
         self.changes = sorted(changes, key=lambda c: c[0])
         self.legacy = legacy if legacy is not None else \
             clip.codec in LEGACY and clip.codec != "hevc" and number == 0
@@ -290,6 +291,45 @@ class Track:
         if clip.kind == VIDEO:
             return video_message(clip, packet, key, body, cts, self.legacy)
         return audio_message(clip, packet, body, self.number, self.legacy)
+
+
+class PicturesTogether(Track):
+    """Smaller pictures as track 1, in front of its own in each message, or in
+    messages of their own (how: ONE), behind them."""
+
+    def __init__(self, clip, smaller, how=MANY, **more):
+        super().__init__(clip, legacy=False, **more)
+        self.how, self.smaller = how, smaller
+
+    def frames(self):
+        self.others = Track(self.smaller).frames()
+        return super().frames()
+
+    def _pieces(self, clip, packet, body, cts):
+        own, other = (0, clip, body, cts), (1, self.smaller, None, 0)
+        if packet == SEQUENCE_START:
+            other = (1, self.smaller, self.smaller.config, 0)
+        else:
+            _, _, cts, _, body = next(self.others)
+            other = (1, self.smaller, body, cts)
+        for track, c, body, cts in (other, own):
+            time = struct.pack(">i", cts)[1:] if packet == CODED and \
+                c.codec in ("h264", "hevc") else b""
+            yield track, c.fourcc, time + body
+
+    def message(self, clip, packet, key, body, cts=0):
+        first = 0x80 | (KEY if key else INTER) << 4 | MULTITRACK_VIDEO
+        pieces = list(self._pieces(clip, packet, body, cts))
+        head = bytes([first, self.how << 4 | packet])
+        if self.how == ONE:
+            (_, fourcc, other), (_, _, own) = pieces
+            self.behind = head + fourcc + b"\1" + other
+            return head + fourcc + b"\0" + own
+        out = head + (clip.fourcc if self.how == MANY else b"")
+        for track, fourcc, body in pieces:
+            out += fourcc if self.how == MANY_CODECS else b""
+            out += bytes([track]) + len(body).to_bytes(3, "big") + body
+        return out
 
 
 class EnhancedPublisher:
@@ -340,6 +380,10 @@ class EnhancedPublisher:
     def _message(self, kind, payload, stamp):
         self.c.send(kind, payload, stamp & MASK, self.c.msid,
                     csid=6 if kind == VIDEO else 4)
+        for t in self.tracks if kind == VIDEO else ():
+            behind, t.behind = t.behind, None
+            if behind:
+                self._message(kind, behind, stamp)
 
     def _header(self, t, clip, at):
         index = None
