@@ -58,8 +58,7 @@ is_key(const struct live_cuts *c, struct still *s)
 {
     return s->frame.type == MEDIA_VIDEO && (s->frame.flags & MEDIA_KEY) != 0 &&
            find_picture(c, &s->frame, &s->picture) &&
-           (!s->known || (s->track.id == s->picture.track &&
-                          s->track.codec == s->picture.codec));
+           (!s->known || s->track.id == s->picture.track);
 }
 
 static void
@@ -183,7 +182,8 @@ still_answer(struct asked *a)
                              : asked_refuse(a, 404, HLS_REFUSED_NO_OBJECT,
                                             "the stream has no picture");
     }
-    if (!s.known || !media_mp4.carries(&s.track)) {
+    if (!s.known || s.track.codec != s.picture.codec ||
+        !media_mp4.carries(&s.track)) {
         return asked_refuse(a, 404, HLS_REFUSED_NO_OBJECT,
                             "its pictures cannot be carried in MP4");
     }
