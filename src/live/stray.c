@@ -42,9 +42,6 @@ stray_look(struct stray_watch *w, enum media_type type, struct str payload)
     const uint8_t *bytes = (const uint8_t *)payload.ptr;
     struct media_info info = media_inspect(type, bytes, payload.len);
 
-    if (type != MEDIA_DATA && info.codec == CODEC_NONE) {
-        return (struct media_info){ 0, CODEC_NONE, 0 };
-    }
     if (type != MEDIA_DATA && ends_another(w, type, info)) {
         return (struct media_info){ info.flags, CODEC_NONE, info.track };
     }
