@@ -6,7 +6,7 @@
  * Whatever stands there, readers end, nothing that they are told is outside of
  * its room, and the numbers of kept cuts are in order.
  *
- * covers: src/live/cuts.c
+ * covers: src/live/cuts.c src/live/cut_pieces.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -48,6 +48,11 @@ append(enum media_type type, uint32_t time, const void *payload, size_t len)
     require(writer_append(&writer, type, time, payload, len) == 0);
 }
 
+/* Two tracks beside that of the other sound, with their size and bytes. */
+#define MANY(packet, body)                 \
+    "\x95" packet "mp4a\5" body "\3" body, \
+        sizeof("\x95" packet "mp4a\5" body "\3" body) - 1
+
 /* Ten seconds of pictures and sound. */
 static void
 publish_it(void)
@@ -60,10 +65,12 @@ publish_it(void)
 
     append(MEDIA_VIDEO, 0, avcc, sizeof(avcc));
     append(MEDIA_AUDIO, 0, asc, sizeof(asc));
+    append(MEDIA_AUDIO, 0, MANY("\x10", "\0\0\2\x12\x10"));
     for (uint32_t time = 0; time < 10000; time += 40) {
         picture[0] = time % 1000 == 0 ? 0x17 : 0x27;
         append(MEDIA_VIDEO, time, picture, time % 200 == 0 ? 6000 : 100);
         append(MEDIA_AUDIO, time, sound, sizeof(sound));
+        append(MEDIA_AUDIO, time, MANY("\x11", "\0\0\3\x21\x10\4"));
     }
 }
 
@@ -156,6 +163,25 @@ is_inside(const void *p, size_t len, const void *room, size_t size)
            (at >= from && at - from <= size && len <= size - (at - from));
 }
 
+/* Its tracks lie in it, and their bytes can be had. */
+static void
+look_at_pieces(const struct live_cuts *c, const struct live_cut_frame *f)
+{
+    static struct media_pieces pieces;
+    uint8_t byte;
+
+    if (!live_cut_pieces(c, f, &pieces)) {
+        return;
+    }
+    require((f->flags & MEDIA_MANY) != 0 && pieces.count > 0);
+    for (uint32_t i = 0; i < pieces.count; i++) {
+        const struct media_piece *p = &pieces.all[i];
+
+        require(p->at <= f->len && p->len <= f->len - p->at);
+        require(p->len == 0 || live_cut_bytes(c, f->number, p->at, &byte, 1));
+    }
+}
+
 static void
 look_at_frame(const struct live_cuts *c, const struct live_cut *cut,
               uint64_t number)
@@ -177,6 +203,7 @@ look_at_frame(const struct live_cuts *c, const struct live_cut *cut,
     }
     require(count == -1 || sum == f.len);
     require(live_cut_ranges(c, number, 0, UINT32_MAX, ranges, 0) <= 0);
+    look_at_pieces(c, &f);
 }
 
 static void
