@@ -16,8 +16,9 @@
 #include "live/metrics.h"
 #include "live/stream.h"
 
-/* A stream without video starts players at any sound, but only after video
- * had this long to appear: undeclared, declared by metadata. */
+/* A stream without pictures starts players at any sound, but only after
+ * pictures had this long to appear: undeclared, declared by metadata or by a
+ * codec header. */
 #define AUDIO_ONLY_MS 500
 #define AUDIO_ONLY_DECLARED_MS 2000
 /* The last index segment a ring may hold and be told from the first. */
@@ -467,26 +468,28 @@ is_leading(struct writer *w, enum media_type type, struct media_info info)
     return info.track == lead->id;
 }
 
-/* No video came although it had the time to, by the clock or by the stream's
+/* No picture came although it had the time to, by the clock or by the stream's
  * own (a publisher may send faster than that). */
 static bool
 is_audio_only(const struct writer *w, const struct frame *f)
 {
-    int64_t grace = w->video_declared ? AUDIO_ONLY_DECLARED_MS : AUDIO_ONLY_MS;
+    bool declared = w->video_declared ||
+                    (atomic_load(&w->stream->tracks) & TRACK_VIDEO) != 0;
+    int64_t grace = declared ? AUDIO_ONLY_DECLARED_MS : AUDIO_ONLY_MS;
 
-    return (atomic_load(&w->stream->tracks) & TRACK_VIDEO) == 0 &&
-           (f->arrived_ms - w->started_ms >= grace ||
-            (int32_t)(f->timestamp - w->time.first) >= grace);
+    return !w->pictured && (f->arrived_ms - w->started_ms >= grace ||
+                            (int32_t)(f->timestamp - w->time.first) >= grace);
 }
 
-/* Whether a player can start at this frame. */
+/* Whether a player can start at this frame, which leads its kind. */
 static bool
-is_start(const struct writer *w, struct media_info info, const struct frame *f)
+is_start(struct writer *w, struct media_info info, const struct frame *f)
 {
     if (info.flags & (MEDIA_KEPT | MEDIA_END)) {
         return false;
     }
     if (f->type == MEDIA_VIDEO) {
+        w->pictured = true;
         return (info.flags & MEDIA_KEY) != 0;
     }
     return f->type == MEDIA_AUDIO && is_audio_only(w, f);

@@ -24,6 +24,7 @@ struct writer {
     uint64_t first_sound; /* behind the newest header of sound */
     bool wants_key;       /* frames were lost: nothing until a key frame */
     bool video_declared;  /* by metadata */
+    bool pictured;        /* a picture came, and not its codec header alone */
     struct stray_watch strays;
     struct measure measure;
     struct prologue_writer headers;

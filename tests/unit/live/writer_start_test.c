@@ -209,6 +209,26 @@ test_declared_video_is_waited_for(void **state)
     assert_int_equal(start(), 2);
 }
 
+/* A codec header alone makes nobody wait for ever. */
+static void
+test_pictures_that_are_announced_and_never_come(void **state)
+{
+    (void)state;
+    append(&w, VIDEO_HEADER, 0, 10);
+    append(&w, SOUND_HEADER, 0, 10);
+    w.started_ms -= 600;
+    append(&w, SOUND, 20, 40);
+    assert_int_equal(start(), FRAME_NONE);
+    w.started_ms -= 1500;
+    append(&w, SOUND, 40, 40);
+    assert_int_equal(start(), 3);
+    append(&w, INTER, 60, 40); /* they come after all */
+    append(&w, SOUND, 60, 40);
+    assert_int_equal(start(), 3);
+    append(&w, KEY, 80, 40);
+    assert_int_equal(start(), tail() - 1);
+}
+
 static void
 test_distance_between_pictures(void **state)
 {
@@ -235,6 +255,7 @@ main(void)
         TEST(test_sound_alone_after_a_grace),
         TEST(test_sound_first_of_a_later_publisher),
         TEST(test_declared_video_is_waited_for),
+        TEST(test_pictures_that_are_announced_and_never_come),
         TEST(test_distance_between_pictures),
     };
 
