@@ -10,7 +10,8 @@ import pytest
 import hls_check
 from hls_check import Viewer
 from http_client import Answer
-from test_hls_check import MULTIVARIANT, live, media, segment
+from test_hls_check import (HINT, MULTIVARIANT, live, media, segment,
+                            without_parts)
 from test_hls_check_media import KEY, OTHER, fragment, init
 
 pytestmark = pytest.mark.once
@@ -197,6 +198,22 @@ def test_it_notes(rule):
     v.check_delta()
     assert rule in v.faults.rules(), v.faults.text()
     assert set(hls_check.RULES) <= set(BAD)
+
+
+def test_a_whole_segment_without_parts_is_an_answer():
+    """Part 0 of it was asked for."""
+    def bare(last):
+        hint = HINT.replace("107.1", f"{last}.0")
+        return without_parts(live(last=last, count=0).replace(hint, ""),
+                             100, last - 1)
+    server = Server()
+    server.change = lambda t, a: body(a, lambda _: bare(
+        108 if "_HLS_msn=107&_HLS_part=0" in t else 107).encode()) \
+        if is_playlist(t) else a
+    v = viewer(server).start()
+    v.next_playlist()
+    assert v.playlist.newest() == (107, -1)
+    assert not v.faults, v.faults.text()
 
 
 def no_news(target, a):
