@@ -260,7 +260,8 @@ def length(fragments):
     for track in init.tracks.values():
         mine = [s for s in fragments.samples if s.track == track.number]
         if mine and (best is None or track.kind == "vide"):
-            best = Fraction(sum(s.duration for s in mine), track.timescale)
+            end = mine[-1].time + mine[-1].duration
+            best = Fraction(end - mine[0].time, track.timescale)
             if track.kind == "vide":
                 break
     return best or Fraction(0)
