@@ -53,9 +53,12 @@ TRACKS = [
     Input("pictures-pause-4s", pictures={"pauses": [(7.1, 11.1)]}, tags=2,
           maps=3, ends=2),
     Input("pictures-alone-pause-1s", sound=None,
-          pictures={"pauses": [(9.1, 10.1)]}, tags=1),
+          pictures={"pauses": [(9.1, 10.1)]}, tags=1, keys=False),
+    # Where they arrive so late that the pause looks shorter, two frames are
+    # placed by their neighbours.
     Input("both-pause-1s", pictures={"pauses": [(9.1, 10.1)]},
-          sound={"pauses": [(9.1, 10.1)]}, tags=1, lost=(0, 2)),
+          sound={"pauses": [(9.1, 10.1)]}, tags=1, keys=False, lost=(0, 3),
+          apart=1.1),
     Input("sound-of-another-codec", sound={"changes": [(9, "mp3")]}, tags=1,
           maps=2, ends=1, lost=(0, 45)),
     Input("sound-of-another-rate", sound={"changes": [(9, "aac", 44100)]},
@@ -68,9 +71,9 @@ TRACKS = [
     Input("sound-of-empty-frames", edits=(silent(AUDIO, EMPTY_SOUND),),
           without="sound"),
     Input("pictures-without-frames", edits=(silent(VIDEO),), still=False,
-          begins=3),
+          begins=2.1),
     Input("pictures-of-empty-frames", edits=(silent(VIDEO, EMPTY_PICTURE),),
-          still=False, begins=3),
+          still=False, begins=2.1),
 ]
 
 # ---- sound that is apart from its pictures ----
