@@ -28,6 +28,9 @@ struct row {
     bool plain;    /* no parts in any segment */
 };
 
+/* Parts that ended only when the next picture was there. */
+static uint32_t hindsight;
+
 static int64_t
 time_of(const struct row *row, uint32_t i)
 {
@@ -64,6 +67,16 @@ sound_up_to(int64_t time, uint32_t *heard)
 }
 
 static void
+picture(enum kind kind, int64_t time)
+{
+    uint64_t before = w.cuts.last.number;
+
+    append(&w, kind, (uint32_t)(time > 0 ? time : 0), 100);
+    hindsight += w.cuts.last.number != before &&
+                 w.cuts.last.frame + 1 != atomic_load(&s->tail);
+}
+
+static void
 publish_row(const struct row *row)
 {
     uint32_t heard = 0, since = row->keys, scene = 0;
@@ -76,7 +89,7 @@ publish_row(const struct row *row)
 
         sound_up_to(time, &heard);
         if (key || row->left_out == 0 || i % row->left_out != 0) {
-            append(&w, key ? KEY : INTER, (uint32_t)(time > 0 ? time : 0), 100);
+            picture(key ? KEY : INTER, time);
         }
     }
 }
@@ -93,8 +106,8 @@ check_keys(const struct live_cuts *c)
     }
 }
 
-/* Parts keep between 85 and 100 % of their target, segments begin with key
- * frames, and nothing is told to be missing. */
+/* Parts keep between 85 and 100 % of their target and end as soon as they can,
+ * segments begin with key frames, and nothing is told to be missing. */
 static void
 test_intervals(void **state)
 {
@@ -118,12 +131,14 @@ test_intervals(void **state)
 
         teardown(state);
         setup(state);
+        hindsight = 0;
         publish_row(&rows[i]);
         c = find();
         assert_true(c.strict);
         check_all(&c);
         check_keys(&c);
         assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+        assert_true(hindsight <= (rows[i].late != 0));
         assert_int_equal(cut_count(&c, LIVE_CUT_PLAIN),
                          rows[i].plain ? c.end - c.first : 1);
     }
