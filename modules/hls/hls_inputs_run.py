@@ -146,9 +146,9 @@ class Follower(Watched, Taker):
         super()._take(playlist)
         self.with_parts |= {s.number for s in self.playlist.listed if s.parts}
 
-    def _judge_media(self, segment, data, duration, independent):
+    def _judge_media(self, *arguments):
         """PIDs are those of the tables of this segment."""
-        super()._judge_media(segment, data, duration, independent)
+        super()._judge_media(*arguments)
         self.kinds += [self.ts.streams.get(s.track)
                        for s in self.samples[len(self.kinds):]]
 
