@@ -52,6 +52,8 @@ TRACKS = [
           slack=1.1),
     Input("pictures-pause-4s", pictures={"pauses": [(7.1, 11.1)]}, tags=2,
           maps=3, ends=2),
+    Input("pictures-alone-pause-300ms", sound=None,
+          pictures={"pauses": [(9.2, 9.5)]}),
     Input("pictures-alone-pause-1s", sound=None,
           pictures={"pauses": [(9.1, 10.1)]}, tags=1, keys=False),
     # Where they arrive so late that the pause looks shorter, two frames are
@@ -109,6 +111,10 @@ JUMPS = [
           sound_slack=0.1),
     Input("sound-leaps-back-150ms", edits=(leap(AUDIO, 9, -150),),
           by="stamp", sound_slack=0.2, lost=(0, 8), back=1),
+    Input("pictures-leap-back-400ms", edits=(leap(VIDEO, 9, -400),),
+          by="stamp", apart=0.45, back=1),
+    Input("clock-400ms-back", edits=(leap(None, 9, -400),), by="stamp",
+          apart=0.45, sound_slack=0.5, lost=(0, 20), back=2),
 ]
 
 # ---- intervals ----
