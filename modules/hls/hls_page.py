@@ -1,4 +1,5 @@
-"""Players in a page of Chromium: hls.js, and the browser itself ("native").
+"""Players in a page of Chromium: hls.js, shaka, and the browser itself
+("native").
 
 Each tells where it is, what it complained of, when it had nothing to play, and
 which pictures it showed when: those of numbered() say their number."""
@@ -12,7 +13,9 @@ import time
 from browser import AUTOPLAY, Browser
 from weir import wait_for
 
-STRIPES = 10  # bits of a picture's number
+STRIPES = 16  # bits of a picture's number
+SHAKA = "build/clients/live/node_modules/shaka-player/dist/" \
+    "shaka-player.compiled.js"
 
 
 def numbered(size="160x90", rate=25):
@@ -27,7 +30,8 @@ def numbered(size="160x90", rate=25):
 
 
 PAGE = """<!doctype html><meta charset="utf-8">
-<script src="/vendor/hls.js"></script><body><script>
+<script src="/vendor/hls.js"></script>
+SHAKA_SCRIPT<body><script>
 const canvas = document.createElement('canvas');
 canvas.width = 160; canvas.height = 1;
 const paper = canvas.getContext('2d', { willReadFrequently: true });
@@ -42,8 +46,17 @@ function numberOf(video) {
   }
   return number;
 }
+// Two pictures with none between them that the page did not see.
+function compare(p, now, frame) {
+  if (p.first === null) p.first = now - p.began;
+  else if (now - p.last > LEAST && frame.presentedFrames - p.count < 2)
+    p.frozen.push([p.last, now - p.last]);
+  p.last = now;
+  p.count = frame.presentedFrames;
+}
 function look(p) { // the number of a picture, five times a second
-  p.video.requestVideoFrameCallback((now) => {
+  p.video.requestVideoFrameCallback((now, frame) => {
+    compare(p, now, frame);
     if (now - p.looked > 200) {
       p.looked = now;
       p.shown.push([now, numberOf(p.video)]);
@@ -65,6 +78,17 @@ function startHls(p, plan) {
   hls.loadSource(plan.url);
   hls.attachMedia(p.video);
 }
+function startShaka(p, plan) {
+  const player = p.shaka = new shaka.Player();
+  const note = (e) => {
+    const fatal = e.severity === shaka.util.Error.Severity.CRITICAL;
+    p.errors.push([performance.now(), e.code, fatal, e.data]);
+    if (fatal) p.fatal.push(String(e.code));
+  };
+  player.addEventListener('error', (event) => note(event.detail));
+  player.configure(plan.config || {});
+  player.attach(p.video).then(() => player.load(plan.url)).catch(note);
+}
 function startNative(p, plan) {
   p.video.onerror = () => {
     p.fatal.push(p.video.error.message);
@@ -75,30 +99,52 @@ function startNative(p, plan) {
 }
 const players = PLANS.map((plan) => {
   const video = document.createElement('video');
-  video.muted = true;
+  video.muted = video.autoplay = true;
+  video.crossOrigin = 'anonymous'; // else its pictures have no number
   document.body.append(video);
   const p = { video, at: 0, seen: 0, most: 0, looked: 0, fatal: [],
-    errors: [], waits: [], shown: [], stalls: [] };
+    errors: [], waits: [], shown: [], stalls: [], jumps: [], frozen: [],
+    first: null, last: 0, count: 0, still: 0, ticked: 0, late: 0 };
   video.onwaiting = () => { if (p.seen) p.waits.push(performance.now()); };
   setTimeout(() => {
-    if (plan.native) startNative(p, plan); else startHls(p, plan);
-    video.play();
+    p.began = performance.now();
+    const start = plan.native ? startNative :
+      plan.shaka ? startShaka : startHls;
+    start(p, plan);
+    video.play().catch(() => {}); // shaka loads anew: autoplay
     if (plan.numbered) look(p);
   }, plan.after || 0);
   return p;
 });
+// A tick that is late makes no stall: what counts is when the time was last
+// seen to stand.
 setInterval(() => {
   const now = performance.now();
   for (const p of players) {
-    if (p.video.currentTime === p.at) continue;
-    if (p.seen && now - p.seen > 500) p.stalls.push([p.seen, now - p.seen]);
-    if (p.seen) p.most = Math.max(p.most, now - p.seen);
+    const moved = p.video.currentTime - p.at;
+    const passed = now - p.ticked;
+    if (p.ticked) p.late = Math.max(p.late, passed - 50);
+    p.ticked = now;
+    if (moved === 0) {
+      p.still = now;
+      continue;
+    }
+    if (p.seen) {
+      const stood = p.still - p.seen;
+      if (stood > LEAST) p.stalls.push([p.seen, stood]);
+      p.most = Math.max(p.most, stood);
+      if (Math.abs(moved * 1000 - passed) > 500)
+        p.jumps.push([now, moved - passed / 1000]);
+    }
     p.at = p.video.currentTime;
     p.seen = now;
   }
 }, 50);
 window.told = () => players.map((p) => ({ at: p.at, fatal: p.fatal,
   stalls: p.stalls, most: p.most / 1000, waits: p.waits,
+  first: p.first, frozen: p.frozen, jumps: p.jumps, last: p.last,
+  late: p.late,
+  dropped: p.video.getVideoPlaybackQuality().droppedVideoFrames,
   errors: p.errors, shown: p.shown.splice(0),
   width: p.video.videoWidth, rate: p.video.playbackRate,
   pictures: p.video.webkitDecodedFrameCount,
@@ -108,22 +154,32 @@ window.told = () => players.map((p) => ({ at: p.at, fatal: p.fatal,
 
 
 class Page:
-    """plans: of each player {"url", "native", "config" of hls.js, "numbered",
-    "after": ms}; all but the first may be left out."""
+    """plans: of each player {"url", "native" or "shaka", "config" of hls.js or
+    shaka, "numbered", "after": ms}; all but the first may be left out.  plays:
+    seconds until all do; 0: nothing is waited for.  least: a stall is longer,
+    s."""
 
-    def __init__(self, w, plans, plays=40):
+    def __init__(self, w, plans, plays=40, least=0.5):
         html = f"{w.prefix}/html"
         os.makedirs(f"{html}/vendor", exist_ok=True)
         shutil.copy("html/vendor/hls.js", f"{html}/vendor/hls.js")
-        text = PAGE.replace("PLANS", json.dumps(plans)).replace(
-            "STRIPES", str(STRIPES))
+        script = ""
+        if any(plan.get("shaka") for plan in plans):
+            shutil.copy(SHAKA, f"{html}/vendor/shaka-player.js")
+            script = '<script src="/vendor/shaka-player.js"></script>'
+        text = PAGE.replace("SHAKA_SCRIPT", script)
+        for word, value in (("PLANS", json.dumps(plans)),
+                            ("STRIPES", str(STRIPES)),
+                            ("LEAST", str(least * 1000))):
+            text = text.replace(word, value)
         with open(f"{html}/players.html", "w", encoding="utf-8") as f:
             f.write(text)
         self.browser = Browser(AUTOPLAY)
         try:
             self.browser.open(w.http_url("/players.html"))
-            wait_for(lambda: all(p["at"] > 1 for p in self.told()), plays,
-                     "all play")
+            if plays:
+                wait_for(lambda: all(p["at"] > 1 for p in self.told()), plays,
+                         "all play")
         except BaseException:
             print(self.told(), self.browser.complaints()[:10])
             self.quit()
