@@ -56,7 +56,7 @@ def scenes(seconds):
     """Hard cuts, 0.4 to 5 s apart."""
     chance = random.Random("scenes")
     kinds, parts = ("testsrc2", "mandelbrot", "smptebars", "rgbtestsrc"), []
-    while seconds > 0:
+    while seconds > 0.1:  # what is left after rounding is nothing
         length = round(min(seconds, chance.uniform(0.4, 5)), 2)
         source = kinds[len(parts) % 4]
         parts.append(f"{source}=size={WIDTH}x{HEIGHT}:rate=25,trim=duration="
