@@ -130,7 +130,8 @@ INTERVALS = [
           sound_slack=0.2, lost=(0, 3), by="stamp"),
     Input("a-picture-120ms-late", pictures={"pauses": [(9.01, 9.12)]}),
     Input("pictures-120ms-late", edits=(leap(VIDEO, 9, 120),), by="stamp"),
-    Input("25-50-12-fps", pictures={"rates": steps((0, 25), (7, 50), (13, 12))},
+    Input("25-50-12-fps", pictures={
+        "rates": steps((0, 25), (7, 50), (13, 12)), "keys": 2.1},
           parts="some"),
     Input("12-fps", pictures={"rates": steps((0, 12))}, parts="none"),
 ]
