@@ -112,7 +112,10 @@ choose(struct writer *w)
         /* 6.2.2: parts SHOULD be removed when they are more than three target
          * durations from the end of the playlist.  Those of a segment go
          * together, because players know them by their place in it. */
-        w->parted = count_older(p, w->count, target_ms(p) * PART_TARGETS);
+        bool hidden = w->whole < w->count && p->segments[w->whole].plain;
+
+        w->parted = count_older(p, hidden ? w->whole : w->count,
+                                target_ms(p) * PART_TARGETS);
         size_t plain = behind_plain(w);
 
         w->parted = plain > w->parted ? plain : w->parted;
@@ -148,6 +151,9 @@ add_server_control(struct writer *w)
     lines_add(l, STR("HOLD-BACK="));
     lines_thousandths(l, target * HOLD_BACK_TARGETS);
     if (!w->in_parts) {
+        /* shaka-player wants it in each list once one had parts. */
+        lines_add(l, STR(",PART-HOLD-BACK="));
+        lines_thousandths(l, target * HOLD_BACK_TARGETS);
         lines_add(l, STR("\n"));
         return;
     }

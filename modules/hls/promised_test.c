@@ -55,7 +55,7 @@ test_rates(void **state)
         { 2500000, 128, 128000 },  /* bits */
         { 2500, 128000, 2500000 }, /* likewise */
         { -1, -1, 0 },
-        { NAN, INFINITY, 0 },
+        { (double)NAN, (double)INFINITY, 0 },
         { 200000, 10000, 210000000 },
         { 200001, 10001, 0 },
     };

@@ -16,13 +16,10 @@
 #define LEAP_MS 100
 /* A track without frames for so long has ended. */
 #define TRACK_ENDS_MS 2000
-/* What comes at once behind a silence need not be in order: a track ends by
- * times alone only when it lacks so much. */
-#define BURST_MS 5000
 /* With each picture, ms: sound may come to be usually later. */
 #define LAG_STEP 4
-/* A longer way from one arrival to the next is a silence. */
-#define SILENCE_MS 250
+/* A lasting lateness is none after some thousand frames. */
+#define SKEW_FRAMES 1024
 #define LOOK_MS 250 /* how often that is looked at */
 /* A stream begins with sound alone if no picture came for so much of it. */
 #define BEGIN_MS 3000
@@ -306,8 +303,7 @@ look_for_ends(struct cutter *c)
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
         struct cut_track *t = &c->tracks[i];
 
-        if (t->there && c->clock - t->seen > most &&
-            (c->flow - t->flowed > most || c->clock - t->seen > BURST_MS)) {
+        if (t->there && c->clock - t->seen - c->late > most) {
             t->there = false;
             c->differs |= t->in;
         }
@@ -381,17 +377,15 @@ lead_in_pause(struct cutter *c, const struct cut_track *t,
     end_at(c, time + interval / 1000);
 }
 
-/* Whether frames came for so long since the last picture, or sound is so far
- * ahead that order does not explain it. */
+/* Whether no picture came for long, although sound is not late itself: what
+ * comes at once behind a silence need not be in order. */
 static bool
 is_pause(const struct cutter *c, int64_t time)
 {
-    int64_t silent = time - c->sound_before;
+    int64_t silent = time - c->sound_before - c->late;
 
     return silent > CUT_PAUSE_MS && c->begun && c->sound_before != 0 &&
            silent * 1000 > 4 * (int64_t)c->interval &&
-           (c->flow - c->tracks[0].flowed > CUT_PAUSE_MS - SILENCE_MS ||
-            silent > BURST_MS) &&
            atomic_load(&cut_run_of(c->page)->failed) == 0;
 }
 
@@ -499,13 +493,18 @@ meet_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
     return true;
 }
 
+/* How late a frame is.  Those that are not follow their publisher's clock,
+ * which may be a little slower than ours. */
 static void
-note_flow(struct cutter *c, int64_t arrived)
+note_lateness(struct cutter *c, int64_t arrived, int64_t time)
 {
-    int64_t way = arrived - c->arrived;
+    int64_t skew = arrived - time;
 
-    c->flow += way < 0 ? 0 : way < SILENCE_MS ? way : SILENCE_MS;
-    c->arrived = arrived;
+    if (!c->begun || skew < c->skew) {
+        c->skew = skew;
+    }
+    c->late = skew - c->skew;
+    c->skew += c->late / SKEW_FRAMES;
 }
 
 void
@@ -519,7 +518,7 @@ cut_note_track(struct cutter *c, const struct cut_frame *f)
         return;
     }
     time = cut_time_of(c, f->frame);
-    note_flow(c, f->frame->arrived_ms);
+    note_lateness(c, f->frame->arrived_ms, time);
     if (c->begun) {
         look_for_gap(c, f, time);
         if (c->clock - c->looked >= LOOK_MS) {
@@ -533,7 +532,6 @@ cut_note_track(struct cutter *c, const struct cut_frame *f)
     }
     c->clock = time > c->clock ? time : c->clock;
     t->seen = c->clock;
-    t->flowed = c->flow;
 }
 
 void

@@ -126,7 +126,6 @@ struct cut_track {
     uint32_t place;           /* among the sounds of the set */
     int64_t last;             /* time of the last frame */
     int64_t seen;             /* time of the latest frame of any track then */
-    int64_t flowed;           /* flow of the cutter then */
     uint64_t next;            /* of sound, for live_cut_sound() */
     uint64_t next_then;       /* what next was when the last frame led, if */
     uint32_t then;            /* ... this is the count of those that did */
@@ -218,8 +217,8 @@ struct cutter {
     int64_t
         waits_since; /* for pictures, before the first cut; 0: no sound yet */
     int64_t clock;   /* time of the latest frame */
-    int64_t flow;    /* ms for which frames arrived, without silences */
-    int64_t arrived; /* when the last one did, clock_ms() */
+    int64_t skew;    /* from times to clock_ms(), of frames that are not late */
+    int64_t late;    /* how much later the latest one arrived, ms */
     int64_t looked;  /* when tracks were looked at for their ends */
     int64_t led;     /* time of the last frame that led */
     int64_t sound;   /* time of the latest sound ... */
@@ -280,7 +279,7 @@ cut_bytes_before(const struct cutter *c, const struct cut_frame *f)
 /* The place in front of a frame that is not taken in yet. */
 void cut_spot_take(struct cut_spot *spot, const struct cutter *c,
                    const struct cut_frame *f, int64_t time);
-/* What a cut says of a track's sound: struct live_cut, sound. */
+/* The next time of a track's sound, as struct live_cut has it. */
 uint64_t cut_next_of(const struct cut_track *t);
 /* Notes a cut there; f: the frame that has just come.  flags: but for
  * LIVE_CUT_KEY and LIVE_CUT_PLAIN. */

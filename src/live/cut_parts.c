@@ -229,12 +229,12 @@ is_stretched(const struct cutter *c, int64_t time)
 {
     int64_t interval = c->interval;
     int64_t aim = (int64_t)atomic_load(&cut_run_of(c->page)->aim) * 1000;
-    int64_t most = target_us(c);
+    int64_t most = target_us(c) + interval - cut_widest(c);
     int64_t end = c->segment_time + c->usual;
     int64_t frames, full, few, spare;
 
     if (interval == 0 || aim < interval || end <= time ||
-        (time - c->last.time) * 1000 + cut_widest(c) > most) {
+        (time - c->last.time) * 1000 + interval > most) {
         return false;
     }
     frames = ((end - time) * 1000 + interval / 2) / interval;
@@ -287,7 +287,9 @@ cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
         return true;
     }
     cut_parts_spot(c, &led);
-    if (!is_short(c, led.time)) {
+    /* Players want pictures to begin where a part does. */
+    if (!is_short(c, led.time) || (time - led.time) * 1000 <= target_us(c)) {
+        p->pieces += is_short(c, led.time);
         end_at(c, f, &led);
     }
     for (uint32_t i = 0; i < p->heard_count && is_over(c, time); i++) {

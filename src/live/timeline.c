@@ -253,6 +253,8 @@ join_other(struct timeline *t, struct stream *s, const struct frame *f,
     if (other->known && (apart < -APART_MS || apart > APART_MS)) {
         tell_jump(s, f, apart);
         k->shift -= (uint32_t)apart;
+        k->last = other->last;
+        return;
     }
     apart = (int32_t)(timestamp + t->offset + k->shift - last);
     if (came && apart < -APART_MS) {
@@ -329,6 +331,7 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
     struct timeline_kind *k = &t->kinds[kind_of(f)];
     uint32_t last = atomic_load(&s->last_times[kind_of(f)]);
     bool tells = leading && (f->flags & (MEDIA_KEPT | MEDIA_END)) == 0;
+    bool first = tells && !k->known;
     uint32_t time;
 
     if (f->type == MEDIA_DATA) {
@@ -343,7 +346,13 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         t->joined = true;
         t->first = time;
     }
-    return never_back(k, last, time, tells);
+    k->behind = k->behind && !(first && k->headed && time == k->header);
+    time = never_back(k, last, time, tells);
+    if (!tells && leading && !k->known) {
+        k->headed = true;
+        k->header = time;
+    }
+    return time;
 }
 
 void

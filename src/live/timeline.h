@@ -36,9 +36,11 @@ struct timeline {
         int64_t arrived_ms; /* the newest of that track, */
         uint32_t other;     /* when this was the latest of the other kind */
         uint32_t shift;     /* added beside offset: its clock jumped */
-        uint32_t strays;    /* far from those before, in a row */
-        uint32_t stray;     /* timestamp of the last of them */
-    } kinds[2];             /* sound, pictures */
+        bool headed;     /* its codec header came before its first frame ... */
+        uint32_t header; /* ... and has that time, as that frame may */
+        uint32_t strays; /* far from those before, in a row */
+        uint32_t stray;  /* timestamp of the last of them */
+    } kinds[2];          /* sound, pictures */
 };
 
 /* Writer: a new publisher. */

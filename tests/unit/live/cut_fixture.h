@@ -122,6 +122,10 @@ find(void)
     return c;
 }
 
+/* Parts may be too short where a frame came later than any part can wait for.
+ */
+static unsigned shorts_allowed;
+
 /* What every stream's cuts keep to. */
 static inline void
 check_all(const struct live_cuts *c)
@@ -154,6 +158,11 @@ check_all(const struct live_cuts *c)
             assert_int_equal(cut.flags & LIVE_CUT_PLAIN,
                              before.flags & LIVE_CUT_PLAIN);
             if ((cut.flags & LIVE_CUT_PLAIN) != 0) {
+                continue;
+            }
+            if (cut.time - before.time < c->part_target * 85 / 100 &&
+                shorts_allowed > 0) {
+                shorts_allowed--;
                 continue;
             }
             assert_in_range(cut.time - before.time,
