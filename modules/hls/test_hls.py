@@ -486,8 +486,8 @@ def test_operators_see_what_is_listed(weir):
 def test_a_check_of_the_file_says_which_streams_fit(tmp_path):
     with open("conf/weir.conf", encoding="utf-8") as f:
         shipped = f.read()
-    longer = shipped.replace('{ name = "live";',
-                             '{ name = "live"; max_segment = "20s"; part = "700ms";')
+    longer = shipped.replace('{ name = "live";', '{ name = "live";'
+                             ' max_segment = "20s"; part = "700ms";')
     assert longer != shipped
     for text, said in ((shipped, ""), (longer, "up to 1917 kbit/s")):
         place(tmp_path, text)

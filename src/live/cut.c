@@ -16,11 +16,11 @@
 #define LEAP_MS 100
 /* A track without frames for so long has ended. */
 #define TRACK_ENDS_MS 2000
+#define LOOK_MS 250 /* how often that is looked at */
 /* With each picture, ms: sound may come to be usually later. */
 #define LAG_STEP 4
 /* A lasting lateness is none after some thousand frames. */
 #define SKEW_FRAMES 1024
-#define LOOK_MS 250 /* how often that is looked at */
 /* A stream begins with sound alone if no picture came for so much of it. */
 #define BEGIN_MS 3000
 /* A segment may be so much longer than the rounded target. */
