@@ -219,13 +219,14 @@ class Watcher(Viewer):
                 self._part_of = segment.number
                 data = self.object(f"/hls/live/{segment.uri}")
                 if data is not None:
-                    self._judge_media(segment, data, segment.duration, None)
+                    self._judge_media(segment, data, segment.uri,
+                                      segment.duration, None)
                 count += 1
         return count
 
-    def _judge_media(self, segment, data, duration, independent):
+    def _judge_media(self, segment, data, uri, duration, independent):
         restart = self._seen_discontinuity != segment.discontinuity
-        super()._judge_media(segment, data, duration, independent)
+        super()._judge_media(segment, data, uri, duration, independent)
         if self.stalls:
             self.stalls.came(float(duration))
         for s in self.samples:

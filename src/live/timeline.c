@@ -321,6 +321,9 @@ place_following(const struct timeline *t, struct stream *s,
     if (!k->known && came && (int32_t)(time - last) < -BACK_MS) {
         return last;
     }
+    if (!header && t->later && t->joined && is_later(t->first, time)) {
+        return t->first; /* an earlier session may have come so far */
+    }
     return time;
 }
 

@@ -118,8 +118,9 @@ rtmp_live_publish(struct stream_session *n, struct rtmp_refusal *no)
     const struct rtmp_application *a = n->application;
     struct live_publish what = {
         .name = str_of(n->name, n->name_len),
-        .url = rtmp_url(url, n->request, str_of(n->name, n->name_len),
-                        &conn->local, NULL),
+        .url =
+            rtmp_url(url, n->request, rtmp_session_scheme(n->request->session),
+                     str_of(n->name, n->name_len), &conn->local, NULL),
         .stream_id = n->request->stream_id,
         .peer = conn->peer,
         .kind = kind_of(conn),
@@ -227,8 +228,9 @@ rtmp_live_play(struct stream_session *n, struct rtmp_refusal *no)
     const struct rtmp_application *a = n->application;
     struct live_play what = {
         .name = str_of(n->name, n->name_len),
-        .url = rtmp_url(url, n->request, str_of(n->name, n->name_len),
-                        &conn->local, n->mask),
+        .url =
+            rtmp_url(url, n->request, rtmp_session_scheme(n->request->session),
+                     str_of(n->name, n->name_len), &conn->local, n->mask),
         .peer = conn->peer,
         .kind = kind_of(conn),
         .framing = LIVE_RTMP,

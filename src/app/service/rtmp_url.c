@@ -33,15 +33,16 @@ add(char *dst, size_t *n, struct str s)
 }
 
 struct str
-rtmp_url(char dst[RTMP_URL_MAX], const struct rtmp_request *r, struct str name,
-         const struct addr *local, const struct line_mask *mask)
+rtmp_url(char dst[RTMP_URL_MAX], const struct rtmp_request *r, const char *used,
+         struct str name, const struct addr *local,
+         const struct line_mask *mask)
 {
     char own[ADDR_TEXT];
     struct str scheme, host;
     size_t n = 0;
 
     if (!split(r->tc_url, &scheme, &host)) {
-        scheme = str_from(rtmp_session_scheme(r->session));
+        scheme = str_from(used);
         host = str_from(addr_text(local, own));
     }
     add(dst, &n, scheme);

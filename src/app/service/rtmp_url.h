@@ -18,9 +18,10 @@
  * dst.  Scheme and host are those of tcUrl, without a user; where it has none,
  * those of local.  The client's own part behind the host is ignored: it may be
  * a key.  A player's (mask is not NULL) has its query, with the values of
- * secret arguments masked. */
+ * secret arguments masked.
+ * used: the scheme of the connection, where tcUrl has none. */
 struct str rtmp_url(char dst[RTMP_URL_MAX], const struct rtmp_request *r,
-                    struct str name, const struct addr *local,
+                    const char *used, struct str name, const struct addr *local,
                     const struct line_mask *mask);
 
 #endif

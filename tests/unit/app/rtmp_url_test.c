@@ -25,7 +25,8 @@ url(char *dst, const char *tc_url, const char *args, bool player)
                               .args = str_from(args) };
     struct addr local = { .family = AF_INET, .port = 1935, .ip = { 10, 1 } };
 
-    return rtmp_url(dst, &r, STR("live/room"), &local, player ? &mask : NULL);
+    return rtmp_url(dst, &r, "rtmp", STR("live/room"), &local,
+                    player ? &mask : NULL);
 }
 
 static void
