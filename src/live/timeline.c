@@ -22,6 +22,8 @@
 #define APART_MS 10000
 /* Shifts of both that differ by less come from one jump. */
 #define SAME_JUMP_MS 500
+/* Tracks that are so near to each other are of one moment. */
+#define SAME_MS 20
 /* A way of so many bits is taken for one: of a negative difference, or a
  * clock without extended timestamps. */
 #define WAY_24_BITS (INT32_C(1) << 24)
@@ -321,8 +323,11 @@ place_following(const struct timeline *t, struct stream *s,
     if (!k->known && came && (int32_t)(time - last) < -BACK_MS) {
         return last;
     }
-    if (!header && t->later && t->joined && is_later(t->first, time)) {
+    if (t->later && t->joined && is_later(t->first, time)) {
         return t->first; /* an earlier session may have come so far */
+    }
+    if (came && is_later(last, time) && last - time <= SAME_MS) {
+        return last;
     }
     return time;
 }
@@ -349,8 +354,10 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
         t->joined = true;
         t->first = time;
     }
-    k->behind = k->behind && !(first && k->headed && time == k->header);
-    time = never_back(k, last, time, tells);
+    bool at_header = k->headed && time == k->header;
+
+    k->behind = k->behind && !(first && at_header);
+    time = at_header && !tells ? time : never_back(k, last, time, tells);
     if (!tells && leading && !k->known) {
         k->headed = true;
         k->header = time;
