@@ -280,17 +280,17 @@ cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
                bool key)
 {
     struct cut_parts *p = &c->parts;
-
     struct cut_spot led;
+    bool small;
 
     if (!cut_parts_over(c, time) || c->differs) {
         return true;
     }
     cut_parts_spot(c, &led);
+    small = is_short(c, led.time);
     /* Players want pictures to begin where a part does. */
-    if (!is_short(c, led.time) || (time - led.time) * 1000 <= target_us(c)) {
-        p->pieces += is_short(c, led.time);
-        end_at(c, f, &led);
+    if (!small || (time - led.time) * 1000 <= target_us(c)) {
+        p->pieces += end_at(c, f, &led) && small;
     }
     for (uint32_t i = 0; i < p->heard_count && is_over(c, time); i++) {
         p->heard[i].heard = f->frame->type == MEDIA_VIDEO;

@@ -22,8 +22,6 @@
 #define APART_MS 10000
 /* Shifts of both that differ by less come from one jump. */
 #define SAME_JUMP_MS 500
-/* Tracks that are so near to each other are of one moment. */
-#define SAME_MS 20
 /* A way of so many bits is taken for one: of a negative difference, or a
  * clock without extended timestamps. */
 #define WAY_24_BITS (INT32_C(1) << 24)
@@ -321,12 +319,6 @@ place_following(const struct timeline *t, struct stream *s,
         return k->behind ? last : k->last;
     }
     if (!k->known && came && (int32_t)(time - last) < -BACK_MS) {
-        return last;
-    }
-    if (t->later && t->joined && is_later(t->first, time)) {
-        return t->first; /* an earlier session may have come so far */
-    }
-    if (came && is_later(last, time) && last - time <= SAME_MS) {
         return last;
     }
     return time;
