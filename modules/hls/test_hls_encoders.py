@@ -15,22 +15,8 @@ def clips(tmp_path_factory):
     return Clips(tmp_path_factory.mktemp("clips"))
 
 
-NOT_YET = {
-    encoders.obs.ObsHevc: "an end of the sequence whose time is 0 goes to"
-                          " players with that time",
-    encoders.dji.DjiDrone: "decode times of transport streams go back where"
-                           " those of pictures do",
-}
-
-
-def rows():
-    for family in encoders.FAMILIES:
-        yield pytest.param(family, id=family.__name__, marks=[
-            pytest.mark.xfail(reason=NOT_YET[family])]
-            if family in NOT_YET else [])
-
-
-@pytest.mark.parametrize("family", rows())
+@pytest.mark.parametrize("family", encoders.FAMILIES,
+                         ids=lambda family: family.__name__)
 def test_every_output_plays_it(weir, clips, tmp_path, family):
     outputs = Outputs(weir, "room")
     p = family(outputs.w.rtmp, "room", clips)

@@ -295,7 +295,8 @@ class Timeline:
     def __init__(self, slack=Fraction(1, 20), sound_slack=Fraction(0)):
         self.slack = {"vide": slack}
         self.sound_slack = sound_slack
-        self.ends = {}  # track: decode time behind its last sample
+        self.ends = {}
+        self.fresh = set()  # tracks behind a discontinuity, not heard since  # track: decode time behind its last sample
         self.tracks = None
         self.sequence = 0
 
@@ -306,7 +307,8 @@ class Timeline:
             if number <= self.sequence:
                 faults.add("sequence", f"{number} after {self.sequence}")
             self.sequence = number
-        seen = set()
+        if restart:  # for each track, whichever part has its first sample
+            self.fresh = set(self.ends)
         tracks = {n: (t.kind, t.timescale)
                   for n, t in fragments.init.tracks.items()}
         if tracks != self.tracks:  # numbers are those of an init
@@ -318,9 +320,9 @@ class Timeline:
             may = track.timescale * self.slack.get(track.kind,
                                                    self.sound_slack)
             if end is not None and abs(s.time - end) > may and not (
-                    restart and s.track not in seen and s.time >= end - may):
+                    s.track in self.fresh and s.time >= end - may):
                 faults.add("time", f"track {s.track}: {s.time}, not {end}")
-            seen.add(s.track)
+            self.fresh.discard(s.track)
             self.ends[s.track] = s.time + s.duration
         return faults
 
