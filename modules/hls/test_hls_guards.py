@@ -60,10 +60,13 @@ def addresses(w, app, name, members):
     """(address below the location, whether it is a WebSocket) of each kind."""
     base = f"/open/{app}/"
     found = [f"{name}.m3u8"]
-    multivariant = body(w, base + name + ".m3u8")
+
+    def whole():
+        got = body(w, base + name + ".m3u8")
+        uris = [u for u in got.splitlines() if u[0] != "#"]
+        return len(uris) == len(members) and (got, uris)
+    multivariant, media = wait_for(whole, 20, "all members")
     text, = re.findall(r'SUBTITLES.*URI="(.*?)"', multivariant)
-    media = [u for u in multivariant.splitlines() if u[0] != "#"]
-    assert len(media) == len(members)
     for uri in (*media, text):
         found += [uri, *objects(body(w, base + uri))]
     for member in members:

@@ -117,12 +117,12 @@ since_last(const struct timeline *t, const struct frame *f)
 }
 
 /* A way from one timestamp to the next that nothing explains: not the time that
- * went by, nor that all frames are so far apart. */
+ * went by, nor that all frames are so far apart, as the second one may be. */
 static bool
 is_far(const struct timeline *t, const struct frame *f, int32_t way)
 {
     const struct timeline_kind *k = &t->kinds[kind_of(f)];
-    int64_t steps = 4 * (int64_t)k->way;
+    int64_t steps = k->way == 0 ? AHEAD_MS : 4 * (int64_t)k->way;
 
     return way < -BACK_MS ||
            way > (steps > FAR_MS ? steps : FAR_MS) + since_last(t, f);

@@ -145,6 +145,8 @@ class Hostile:
         """The program gets its settings."""
         w = self.weir
         mine = f"{w.prefix}/run/{place}"
+        self.aims = {"role": self.find(f"weir: {role}")[0],
+                     "starter": self.find(f"weir starter: {role}")[0]}
         program(self.compiled, f"{self.folder}/{name}", {
             **self.outside.settings(), "place": place, "tag": self.tag,
             "readable": f"{self.outside.folder}/{readable}",
@@ -152,9 +154,7 @@ class Hostile:
             "conf": f"{w.prefix}/weir.conf", "log": w.stderr,
             "beside": f"{mine if os.path.exists(mine) else w.prefix}/stolen",
             "program": f"{self.folder}/{name}", "weir": f"{self.folder}/weir",
-            "master": w.pid, "worker": w.workers()[0],
-            "role": self.find(f"weir: {role}")[0],
-            "starter": self.find(f"weir starter: {role}")[0]})
+            "master": w.pid, "worker": w.workers()[0], **self.aims})
 
     # ---- what they report ----
 
@@ -181,9 +181,12 @@ class Hostile:
         return "".join(m[1] for m in parts)
 
     def report(self, place):
-        letters = {"engine": lambda: self.engine("engine", "engine"),
-                   "fetch": lambda: self.engine("fetch", "weir-fetch"),
-                   "speaker": self.speaker}[place]()
+        tell = {"engine": lambda: self.engine("engine", "engine"),
+                "fetch": lambda: self.engine("fetch", "weir-fetch"),
+                "speaker": self.speaker}[place]
+        letters = tell()
+        while not set(self.aims.values()) <= set(descendants(self.weir.pid)):
+            letters = tell()  # it signalled a process that had ended
         names = names_of(self.compiled)
         assert len(letters) == len(names)
         return {name: LETTERS.get(letter, letter)

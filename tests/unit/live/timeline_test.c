@@ -350,6 +350,25 @@ test_frames_far_from_those_before(void **state)
     }
 }
 
+/* Slow frames that come all at once, as from a file: nothing but their own
+ * timestamps tells how far they are apart. */
+static void
+test_slow_frames_at_once(void **state)
+{
+    static const uint32_t apart[] = { 600, 1000, 9000 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++) {
+        uint32_t first;
+
+        publish_again();
+        first = placed(KEY, 0);
+        for (uint32_t n = 1; n < 5; n++) {
+            assert_int_equal(placed(KEY, n * apart[i]) - first, n * apart[i]);
+        }
+    }
+}
+
 /* Sound alone jumps: pictures stay where they are, and sound with them. */
 static void
 test_one_kind_jumps(void **state)
@@ -436,6 +455,7 @@ main(void)
         TEST(test_track_that_runs_ahead),
         TEST(test_header_again_beside_a_track_that_runs_ahead),
         TEST(test_frames_far_from_those_before),
+        TEST(test_slow_frames_at_once),
         TEST(test_one_kind_jumps),
         TEST(test_both_jump),
         TEST(test_kinds_that_are_hours_apart),
