@@ -462,18 +462,23 @@ class Run:
                 "objects": sum(j.objects for j in self.judges)}
 
 
-def main(rtmp, http, folder, *seeds):
+def run_all(make, folder):
+    """Makes the runs with the clips of that folder, publishes all at once, and
+    prints the result of each, a line of JSON."""
     folder = pathlib.Path(folder)
     folder.mkdir(exist_ok=True, parents=True)
-    clips = Clips(folder)
-    runs = [Run((int(rtmp), int(http)), Plan(int(s)), clips) for s in seeds]
+    runs = make(Clips(folder))
     print("made", flush=True)
-    starters = [threading.Thread(target=r.start, daemon=True) for r in runs]
-    for s in starters:
-        s.start()
+    for r in runs:
+        threading.Thread(target=r.start, daemon=True).start()
     publish_all([r.publisher for r in runs])
     for r in runs:
         print(json.dumps(r.end()), flush=True)
+
+
+def main(rtmp, http, folder, *seeds):
+    run_all(lambda clips: [Run((int(rtmp), int(http)), Plan(int(s)), clips)
+                           for s in seeds], folder)
 
 
 if __name__ == "__main__":
