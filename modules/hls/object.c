@@ -321,11 +321,25 @@ add_parts(struct making *m, const struct extent *e)
 static int
 add_all(struct making *m, const struct extent *e)
 {
-    struct object_stretch s = { .with_bytes = true };
+    struct object_stretch s = {
+        .with_bytes = !m->o->key.container->payloads_follow,
+        .with_events = m->events,
+    };
 
     return stretch_of(m->c, &e->first, e->first.number + e->cuts, &s)
                ? add_fragment(m, &s, e->cuts, false)
                : -1;
+}
+
+/* Whether an object is what its parts are, one behind the other.  A segment of
+ * which no part was told is one piece: its pictures last until the next one,
+ * also where a part without any would lie between them. */
+static bool
+has_parts(const struct object_key *key, const struct live_cut *first)
+{
+    return key->container->payloads_follow &&
+           (key->part != OBJECT_SEGMENT ||
+            (first->flags & LIVE_CUT_PLAIN) == 0);
 }
 
 /* ---- objects ---- */
@@ -448,8 +462,8 @@ object_make(const struct live_cuts *c, const struct object_key *key,
     m.events = has_events(&h, str_from(key->rendition));
     m.o = new_object(key);
     m.o->cut = e.first;
-    if ((key->container->payloads_follow ? add_parts(&m, &e)
-                                         : add_all(&m, &e)) == -1) {
+    if ((has_parts(key, &e.first) ? add_parts(&m, &e) : add_all(&m, &e)) ==
+        -1) {
         object_free(&m.o);
         return OBJECT_FAILED;
     }
