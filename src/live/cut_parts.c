@@ -283,7 +283,7 @@ cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
     struct cut_spot led;
     bool small;
 
-    if (!cut_parts_over(c, time) || c->differs) {
+    if (!cut_parts_over(c, time)) {
         return true;
     }
     cut_parts_spot(c, &led);
