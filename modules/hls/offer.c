@@ -135,7 +135,8 @@ is_gap(struct list_making *m, const struct live_cut *cut,
         return true; /* to the end of the segment */
     }
     if (next->header != cut->header || next->ended_frame != next->frame ||
-        m->place >= (int)LIVE_CUT_SOUNDS) {
+        m->place >= (int)LIVE_CUT_SOUNDS ||
+        (next->sound[m->place] & LIVE_CUT_OTHER) != 0) {
         return !has_samples(m, cut, next->ended_frame);
     }
     return ((cut->sound[m->place] ^ next->sound[m->place]) & ~LIVE_CUT_ANEW) ==
