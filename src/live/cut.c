@@ -23,8 +23,9 @@
 #define SKEW_FRAMES 1024
 /* A stream begins with sound alone if no picture came for so much of it. */
 #define BEGIN_MS 3000
-/* A segment may be so much longer than the rounded target. */
-#define ROUNDING_MS 400
+/* A segment may be so much longer than the rounded target: less than half a
+ * second, so that a frame that comes late has room. */
+#define ROUNDING_MS 300
 
 /* ---- lengths ---- */
 

@@ -297,9 +297,6 @@ cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
         p->heard[i].key = key && i + 1 == p->heard_count;
         end_at(c, f, &p->heard[i]);
     }
-    if (is_over(c, time) && end_at(c, f, &led)) {
-        p->pieces++;
-    }
     return !is_over(c, time);
 }
 
