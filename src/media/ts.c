@@ -189,13 +189,18 @@ table_count(const struct media_fragment *f)
 static int
 plan_fragment(struct plan *p, const struct media_fragment *f)
 {
+    size_t places[2] = { 0, 0 }; /* of the next sound, of the next pictures */
+
     if (f->count == 0 || f->count > MEDIA_TRACKS_MAX) {
         return -1;
     }
     *p = (struct plan){ .count = f->count, .tables = table_count(f) };
     for (size_t i = 0; i < f->count; i++) {
+        const struct media_track *t = f->runs[i].track;
+        size_t *place = &places[t->type == MEDIA_VIDEO];
+
         p->lanes[i].run = &f->runs[i];
-        if (ts_stream_init(&p->streams[i], f->runs[i].track, i) == -1) {
+        if (ts_stream_init(&p->streams[i], t, (*place)++) == -1) {
             return -1;
         }
         p->lanes[i].stream = p->streams[i];

@@ -35,7 +35,10 @@ enum {
     TS_COUNTERS = 16,
     TS_STUFFING = TS_COUNTERS, /* most stuffing in a PES header */
     TS_PID_PMT = 0x1000,
-    TS_PID_MEDIA = 0x100, /* the first track */
+    /* Of the first track of its kind: a PID keeps its kind when tracks come and
+     * go, for players keep its decoder. */
+    TS_PID_VIDEO = 0x100,
+    TS_PID_AUDIO = 0x101,
 };
 
 #define TS_CLOCK 90000u
@@ -58,9 +61,9 @@ struct ts_stream {
     const char *name; /* format_identifier of its registration, or NULL */
 };
 
-/* -1: it cannot be carried. */
+/* place: of the track among those of its kind.  -1: it cannot be carried. */
 int ts_stream_init(struct ts_stream *s, const struct media_track *t,
-                   size_t index);
+                   size_t place);
 
 /* Bytes on their way into packets.  While it measures it only counts. */
 struct ts_out {

@@ -225,12 +225,14 @@ init_codec(struct ts_stream *s, const struct media_track *t)
 }
 
 int
-ts_stream_init(struct ts_stream *s, const struct media_track *t, size_t index)
+ts_stream_init(struct ts_stream *s, const struct media_track *t, size_t place)
 {
+    bool pictures = t->type == MEDIA_VIDEO;
+
     *s = (struct ts_stream){
         .track = t,
-        .pid = (uint16_t)(TS_PID_MEDIA + index),
-        .id = (uint8_t)((t->type == MEDIA_VIDEO ? ID_VIDEO : ID_AUDIO) + index),
+        .pid = (uint16_t)((pictures ? TS_PID_VIDEO : TS_PID_AUDIO) + place),
+        .id = (uint8_t)((pictures ? ID_VIDEO : ID_AUDIO) + place),
     };
     return t->timescale > 0 ? init_codec(s, t) : -1;
 }

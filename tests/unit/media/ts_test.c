@@ -217,7 +217,8 @@ test_sound_without_pictures_has_clocks(void **state)
     assert_int_equal(packet(2)[3], 0x2f); /* no payload, counter 15 */
 }
 
-/* Frames of sound share a PES packet up to 100 ms. */
+/* Frames of sound share a PES packet up to 100 ms.  Their PID is the same with
+ * and without pictures. */
 static void
 test_frames_of_sound_share_packets(void **state)
 {
@@ -233,6 +234,7 @@ test_frames_of_sound_share_packets(void **state)
     assert_int_equal(make(&run, 1), 0);
     for (size_t i = 2; i < buf_len(&out) / PACKET; i++) {
         begun += (packet(i)[1] & 0x40) != 0;
+        assert_int_equal(pid_of(packet(i)), VIDEO_PID + 1);
     }
     assert_int_equal(begun, 3); /* 4, 4, 1 */
 }
