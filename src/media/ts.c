@@ -34,8 +34,9 @@ struct plan {
     size_t count;
     struct lane *clock;    /* the lane with the PCR */
     struct lane *stand_in; /* that lane has no sample: a packet with a PCR
-                              goes before each PES packet of this one */
-    size_t tables;         /* how often PAT and PMT are there */
+                              goes before each PES packet of this one, */
+    uint64_t ahead; /* which is so far ahead of where that lane is, 90 kHz */
+    size_t tables;  /* how often PAT and PMT are there */
     size_t pcr_packets;
     uint64_t pcr_at; /* decode time that the next packet for a PCR is due */
     size_t pcr_due;  /* how many of them are left in this gap */
@@ -158,6 +159,12 @@ measure_lane(struct plan *p, struct lane *l)
     return rewind_lane(l);
 }
 
+static uint64_t
+begin_of(const struct lane *l)
+{
+    return ticks(l->run->decode_time, l->run->track->timescale);
+}
+
 /* The PCR goes with the pictures, else with the first sound. */
 static void
 choose_clock(struct plan *p)
@@ -173,6 +180,11 @@ choose_clock(struct plan *p)
         if (p->lanes[i].run->count > 0) {
             p->stand_in = &p->lanes[i];
         }
+    }
+    if (p->stand_in != NULL) {
+        uint64_t here = begin_of(p->clock), there = begin_of(p->stand_in);
+
+        p->ahead = there > here ? there - here : 0;
     }
 }
 
@@ -261,7 +273,7 @@ static int
 put_due(struct plan *p, struct ts_out *o, const struct lane *next)
 {
     if (next != NULL && next == p->stand_in) {
-        p->pcr_at = next->pes.dts;
+        p->pcr_at = next->pes.dts - p->ahead;
         return put_pcr(p, o);
     }
     while (p->pcr_due > 0 &&

@@ -217,6 +217,26 @@ test_sound_without_pictures_has_clocks(void **state)
     assert_int_equal(packet(2)[3], 0x2f); /* no payload, counter 15 */
 }
 
+/* Where sound is ahead of its pictures, clocks go on from where those are. */
+static void
+test_clocks_of_pictures_that_pause(void **state)
+{
+    const struct media_sample frame = SAMPLE("aaaa", 1024, 0, false);
+    const struct media_run runs[] = {
+        { &pictures, MEDIA_VIDEO_TIMESCALE, NULL, 0 },
+        { &sound, 5 * (uint64_t)sound.timescale, &frame, 1 },
+    };
+    const uint8_t *p;
+    uint64_t pcr;
+
+    (void)state;
+    assert_int_equal(make(runs, 2), 0);
+    p = packet(2);
+    pcr = (uint64_t)p[6] << 25 | (uint64_t)p[7] << 17 | (uint64_t)p[8] << 9 |
+          (uint64_t)p[9] << 1 | p[10] >> 7;
+    assert_int_equal(pcr, 90000 + 90000 - 90000 / 5);
+}
+
 /* Frames of sound share a PES packet up to 100 ms.  Their PID is the same with
  * and without pictures. */
 static void
@@ -355,6 +375,7 @@ main(void)
         cmocka_unit_test(test_times_wrap_at_33_bits),
         cmocka_unit_test(test_clocks_are_at_most_100_ms_apart),
         cmocka_unit_test(test_sound_without_pictures_has_clocks),
+        cmocka_unit_test(test_clocks_of_pictures_that_pause),
         cmocka_unit_test(test_frames_of_sound_share_packets),
         cmocka_unit_test(test_bad_samples_refuse_the_fragment),
         cmocka_unit_test(test_tables_are_counted_by_parts),
