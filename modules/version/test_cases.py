@@ -1,6 +1,8 @@
 """Every row of cases.json, against one weir with a location for each."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+import pytest
+
 import version_cases as cases
 
 
@@ -22,8 +24,10 @@ def strategies(row):
     return found
 
 
-def test_rows(weir):
-    rows = cases.rows()
+@pytest.mark.parametrize("slash", [False, True])
+def test_rows(weir, slash):
+    """Also with a slash at the end of each path, which means nothing."""
+    rows = cases.rows(slash)
     assert len(rows) > 250
     w = weir(locations="\n".join(cases.location(r) for r in rows))
     bad = []

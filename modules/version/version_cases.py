@@ -9,9 +9,17 @@ from http_client import Http
 FILE = os.path.join(os.path.dirname(__file__), "cases.json")
 
 
-def rows():
+def rows(slash=False):
+    """With slash, the path of each request ends in one; to OPTIONS that no unit
+    answers, the file server below "/" answers as for a folder."""
     with open(FILE, encoding="utf-8") as f:
-        return json.load(f)
+        found = json.load(f)
+    if slash:
+        found = [r for r in found if r["request"]["method"] != "OPTIONS" or
+                 r["weir"]["status"] != 404]
+        for row in found:
+            row["request"]["path"] = row["request"]["path"].rstrip("/") + "/"
+    return found
 
 
 def text(value):
@@ -26,13 +34,17 @@ def settings(values):
     return " ".join(f"{k} = {text(v)};" for k, v in values.items())
 
 
-def echo(name, routes, **more):
+def echo(name, routes, prefix="", **more):
+    """prefix is what paths may have in front of those of the routes, behind a
+    unit: nothing."""
+    del prefix
     return ("{ module = \"echo\"; " +
             settings({"name": name, "routes": routes, **more}) + " }")
 
 
-def unit(u, inherited=None):
-    """A unit of a row; inherited are the versions of units without any."""
+def unit(u, inherited=None, front=""):
+    """A unit of a row; inherited are the versions of units without any, front
+    is the prefix of those around it."""
     options = {("strategy" if k == "using" else k): v
                for k, v in u.get("options", {}).items()}
     versions = u["versions"] or inherited
@@ -41,13 +53,11 @@ def unit(u, inherited=None):
     prefix = u.get("mount_path", "").strip("/") + "/" + u.get("prefix", "")
     if prefix.strip("/"):
         options["prefix"] = prefix.strip("/")
-    nested = [unit(n) for n in u.get("nested", [])]
-    if nested:
-        return (f"{{ {settings(options)} layers = ( "
-                f"{echo(u['unit'], u['routes'])} ); "
-                f"units = ( {', '.join(nested)} ); }}")
+    front += "/" + options["prefix"] if "prefix" in options else ""
+    nested = [unit(n, front=front) for n in u.get("nested", [])]
+    inner = f"units = ( {', '.join(nested)} );" if nested else ""
     return (f"{{ {settings(options)} layers = ( "
-            f"{echo(u['unit'], u['routes'])} ); }}")
+            f"{echo(u['unit'], u['routes'], front)} ); {inner} }}")
 
 
 def layer(strategy, options, units):

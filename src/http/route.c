@@ -161,6 +161,18 @@ http_reject(struct exchange *x)
 
 /* ---- the walk ---- */
 
+/* Within units of versions "/x/" is "/x" to a route that does not have it
+ * itself, as it is to Grape. */
+static bool
+fits(const struct exchange *x, const struct http_route *route, struct match *m)
+{
+    struct str path = x->pub.route_path;
+
+    return match_path(route->path, path, m) ||
+           (x->level->up != NULL && path.len > 1 && str_ends(path, STR("/")) &&
+            match_path(route->path, str_first(path, path.len - 1), m));
+}
+
 /* The route of this layer that takes the request, or NULL: then the methods
  * that its path is known under are in x->allow. */
 static const struct http_route *
@@ -172,8 +184,7 @@ find_route(struct exchange *x, const struct http_layer *layer)
         return NULL;
     }
     for (const struct http_route *r = layer->routes; r->path != NULL; r++) {
-        if (match_method(r->method, x->pub.method) &&
-            match_path(r->path, x->pub.route_path, &m)) {
+        if (match_method(r->method, x->pub.method) && fits(x, r, &m)) {
             size_t size = m.count * sizeof(m.params[0]);
             struct http_param *params = pool_alloc(x->pub.pool, size);
 
@@ -186,7 +197,7 @@ find_route(struct exchange *x, const struct http_layer *layer)
         }
     }
     for (const struct http_route *r = layer->routes; r->path != NULL; r++) {
-        if (match_path(r->path, x->pub.route_path, &m)) {
+        if (fits(x, r, &m)) {
             allow_route(x, r);
         }
     }
