@@ -394,7 +394,7 @@ at_alias(struct http_request *r, const struct site *s,
     if (s->alias == NULL) {
         return answer(r, s);
     }
-    if (!http_text_of(r, s->alias, &name) ||
+    if (!http_text_of(r, s->alias, HTTP_IN_TEXT, &name) ||
         memchr(name.ptr, '\0', name.len) != NULL) {
         return HTTP_PASS; /* no file has such a name */
     }

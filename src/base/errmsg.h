@@ -11,7 +11,7 @@
 #define BASE_ERRMSG_H
 
 struct errmsg {
-    char text[512]; /* NUL terminated; "" means none */
+    char text[2048]; /* NUL terminated; "" means none */
 };
 
 /* Sets the text; always returns -1, so that callers can return it. */

@@ -5,6 +5,7 @@
  */
 #include "base/line_format.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,27 +60,51 @@ find(const struct line_variable *table, struct str name, struct str *rest)
     return NULL;
 }
 
+/* Each once, behind the message that is there. */
+static void
+add_names(const struct line_variable *table, struct errmsg *err)
+{
+    struct errmsg names = { "" };
+    size_t n = 0;
+
+    for (const struct line_variable *v = table; v->name != NULL; v++) {
+        struct str rest, name = str_from(v->name);
+        bool all = str_ends(name, STR("_"));
+
+        if (name.len > 0 && (all || find(table, name, &rest) == v)) {
+            n += (size_t)snprintf(names.text + n, sizeof(names.text) - n,
+                                  "%s$%s%s", n > 0 ? ", " : "", v->name,
+                                  all ? "NAME" : "");
+            n = n < sizeof(names.text) ? n : sizeof(names.text) - 1;
+        }
+    }
+    n = strlen(err->text);
+    snprintf(err->text + n, sizeof(err->text) - n, "; there are %s",
+             names.text);
+}
+
 static int
 unknown(const struct line_variable *table, struct str name, struct errmsg *err)
 {
     const char *nearest = NULL;
     size_t best = NEAR + 1;
 
-    for (; table->name != NULL; table++) {
-        size_t d = str_distance(name, str_from(table->name), NEAR);
+    for (const struct line_variable *v = table; v->name != NULL; v++) {
+        size_t d = str_distance(name, str_from(v->name), NEAR);
 
         if (d < best) {
             best = d;
-            nearest = table->name;
+            nearest = v->name;
         }
     }
     if (nearest == NULL) {
-        return errmsg_set(err, "there is no variable \"$%.*s\"",
-                          STR_ARGS(name));
+        errmsg_set(err, "there is no variable \"$%.*s\"", STR_ARGS(name));
+    } else {
+        errmsg_set(err, "there is no variable \"$%.*s\"; did you mean \"$%s\"?",
+                   STR_ARGS(name), nearest);
     }
-    return errmsg_set(err,
-                      "there is no variable \"$%.*s\"; did you mean \"$%s\"?",
-                      STR_ARGS(name), nearest);
+    add_names(table, err);
+    return -1;
 }
 
 /* The name behind a '$', taken off *text. */
@@ -231,6 +256,7 @@ line_text_each(const struct line_format *f, const void *subject,
 {
     struct line_value v;
 
+    v.open = true;
     for (const struct part *p = f->parts; p != NULL; p = p->next) {
         put(arg, p->text, NULL);
         if (p->variable != NULL) {
@@ -384,6 +410,7 @@ line_format_write(const struct line_format *f, const void *subject, char *dst,
     struct line_value v;
     bool room = !f->json || put(&o, "{", 1);
 
+    v.open = false;
     for (const struct part *p = f->parts; room && p != NULL; p = p->next) {
         v.kind = LINE_MISSING;
         v.text = STR_NONE;

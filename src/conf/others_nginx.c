@@ -180,15 +180,20 @@ const struct other_row other_rows_nginx[] = {
     IS_BUT("ssl_ciphers ssl_conf_command", HTTP "listen.tls.ciphers",
            "for TLS 1.3 ciphersuites"),
     IS("ssl_ecdh_curve", HTTP "listen.tls.groups"),
-    IS_BUT("ssl_client_certificate ssl_trusted_certificate ssl_verify_client",
-           HTTP "listen.tls.client_ca", "it demands a certificate"),
+    IS_BUT("ssl_client_certificate ssl_trusted_certificate",
+           HTTP "listen.tls.client_ca",
+           "it demands a certificate unless client_verify says another"),
+    IS_BUT("ssl_verify_client", HTTP "listen.tls.client_verify",
+           "\"on\", \"optional\" or \"optional_no_ca\""),
+    IS("ssl_verify_depth", HTTP "listen.tls.client_depth"),
+    IS("ssl_crl", HTTP "listen.tls.client_crl"),
     IS("ssl_session_tickets", HTTP "listen.tls.session_tickets"),
     IS("ssl_session_timeout", HTTP "listen.tls.session_timeout"),
     NONE("ssl_session_cache ssl_session_ticket_key",
          "weir has tickets, whose keys it makes and changes itself"),
     NONE("ssl_password_file", "weir takes keys without a passphrase"),
     NONE("ssl_dhparam ssl_prefer_server_ciphers ssl_buffer_size "
-         "ssl_verify_depth ssl_crl ssl_ocsp* ssl_stapling* ssl_early_data "
+         "ssl_ocsp* ssl_stapling* ssl_early_data "
          "ssl_reject_handshake ssl_ech_file ssl_certificate_cache "
          "ssl_certificate_compression",
          NO_TUNING),

@@ -11,6 +11,7 @@
 
 #include "base/base64.h"
 #include "http/exchange.h"
+#include "http/tls_variables.h"
 #include "http/tries.h"
 #include "proc/slot.h"
 
@@ -139,13 +140,17 @@ get_request_ms(const void *arg, struct str rest, struct line_value *v)
 static void
 masked(struct line_value *v, subject x, struct str text, bool is_args)
 {
+    if (v->open) {
+        line_value_text(v, text);
+        return;
+    }
     line_value_masked(v, &x->c->server->settings.mask, text, is_args);
 }
 
 void
 http_log_request(const struct exchange *x, struct line_value *v)
 {
-    if (x->hidden) {
+    if (x->hidden && !v->open) {
         snprintf(v->room, sizeof(v->room), "%.*s *** HTTP/1.%d",
                  STR_ARGS(x->head.method), x->head.version % 10);
         line_value_text(v, str_from(v->room));
@@ -176,7 +181,7 @@ get_request_uri(const void *arg, struct str rest, struct line_value *v)
     subject x = arg;
 
     (void)rest;
-    masked(v, x, x->hidden ? STR("***") : x->head.target, false);
+    masked(v, x, x->hidden && !v->open ? STR("***") : x->head.target, false);
 }
 
 static void
@@ -185,7 +190,7 @@ get_uri(const void *arg, struct str rest, struct line_value *v)
     subject x = arg;
 
     (void)rest;
-    line_value_text(v, x->hidden ? STR("***") : x->pub.path);
+    line_value_text(v, x->hidden && !v->open ? STR("***") : x->pub.path);
 }
 
 static void
@@ -282,8 +287,8 @@ get_http(const void *arg, struct str rest, struct line_value *v)
         if (!is_header(h->name, rest)) {
             continue;
         }
-        if (str_eq_nocase(rest, STR("authorization")) ||
-            str_eq_nocase(rest, STR("cookie"))) {
+        if (!v->open && (str_eq_nocase(rest, STR("authorization")) ||
+                         str_eq_nocase(rest, STR("cookie")))) {
             line_value_text(v, STR("***"));
         } else {
             masked(v, x, h->value, false);
@@ -301,7 +306,7 @@ get_sent_http(const void *arg, struct str rest, struct line_value *v)
 
     for (const struct http_field *f = x->fields; f != NULL; f = f->next) {
         if (is_header(str_from(f->name), rest)) {
-            if (str_eq_nocase(rest, STR("set_cookie"))) {
+            if (!v->open && str_eq_nocase(rest, STR("set_cookie"))) {
                 line_value_text(v, STR("***"));
             } else {
                 line_value_text(v, f->value);
@@ -470,6 +475,19 @@ const struct line_variable http_log_variables[] = {
     { "upstream_connect_time", http_get_upstream_connect_time },
     { "upstream_header_time", http_get_upstream_header_time },
     { "upstream_response_time", http_get_upstream_response_time },
+    { "ssl_protocol", http_get_ssl_protocol },
+    { "ssl_cipher", http_get_ssl_cipher },
+    { "ssl_server_name", http_get_ssl_server_name },
+    { "ssl_session_reused", http_get_ssl_session_reused },
+    { "ssl_client_verify", http_get_ssl_client_verify },
+    { "ssl_client_s_dn", http_get_ssl_client_s_dn },
+    { "ssl_client_i_dn", http_get_ssl_client_i_dn },
+    { "ssl_client_serial", http_get_ssl_client_serial },
+    { "ssl_client_fingerprint", http_get_ssl_client_fingerprint },
+    { "ssl_client_v_start", http_get_ssl_client_v_start },
+    { "ssl_client_v_end", http_get_ssl_client_v_end },
+    { "ssl_client_v_remain", http_get_ssl_client_v_remain },
+    { "ssl_client_escaped_cert", http_get_ssl_client_escaped_cert },
     { "pid", line_get_pid },
     { "worker", get_worker },
     { NULL, NULL },

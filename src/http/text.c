@@ -5,9 +5,11 @@
  */
 #include "http/text.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/line_format.h"
+#include "http/access_log.h"
 #include "http/escape.h"
 #include "http/exchange.h"
 #include "http/path.h"
@@ -165,21 +167,36 @@ static const struct line_variable variables[] = {
     { NULL, NULL },
 };
 
-/* The same, and then groups. */
-#define OWN (sizeof(variables) / sizeof(variables[0]) - 1)
-static struct line_variable with_groups[OWN + 2];
+/* The rows above, all others of logs, and perhaps a row of groups. */
+#define ROWS_MAX 96
+struct table {
+    struct line_variable rows[ROWS_MAX];
+    size_t count; /* 0: it is to be made */
+};
+static struct table plain, with_groups;
+
+static void
+add_rows(struct table *t, const struct line_variable *from)
+{
+    for (; from->name != NULL; from++) {
+        assert(t->count < ROWS_MAX - 2);
+        t->rows[t->count++] = *from;
+    }
+}
 
 static const struct line_variable *
 table(bool groups)
 {
-    if (!groups) {
-        return variables;
+    struct table *t = groups ? &with_groups : &plain;
+
+    if (t->count == 0) {
+        add_rows(t, variables);
+        add_rows(t, http_log_variables);
+        if (groups) {
+            t->rows[t->count] = (struct line_variable){ "", get_group };
+        }
     }
-    for (size_t i = 0; i < OWN; i++) {
-        with_groups[i] = variables[i];
-    }
-    with_groups[OWN] = (struct line_variable){ "", get_group };
-    return with_groups;
+    return t->rows;
 }
 
 static bool
@@ -203,8 +220,8 @@ http_text_new(struct pool *pool, struct str text, const struct regex *groups,
     if (groups == NULL) {
         return t;
     }
-    stranger =
-        line_text_stranger(t->format, &with_groups[OWN], is_group, groups);
+    stranger = line_text_stranger(
+        t->format, &with_groups.rows[with_groups.count], is_group, groups);
     if (stranger.len > 0) {
         errmsg_set(err,
                    "\"$%.*s\" is neither a variable nor a group of the "
@@ -246,6 +263,20 @@ put_encoded(struct writer *w, struct str s, char more)
     }
 }
 
+static void
+put_field(struct writer *w, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+
+        if ((c < ' ' && c != '\t') || c == 0x7f) {
+            w->full |= buf_printf(&w->out, "%%%02X", c) == -1;
+        } else {
+            w->full |= buf_add(&w->out, &c, 1) == -1;
+        }
+    }
+}
+
 /* http_json_string() without its quotes. */
 static void
 put_json(struct writer *w, struct str s)
@@ -278,6 +309,9 @@ put_value(struct writer *w, const struct line_value *v)
         return;
     case HTTP_IN_HEADER:
         put_encoded(w, v->text, '\0');
+        return;
+    case HTTP_IN_FIELD:
+        put_field(w, v->text);
         return;
     case HTTP_IN_HTML:
         w->full |= http_html_text(&w->out, v->text) == -1;
@@ -322,9 +356,10 @@ http_text_write(const struct exchange *x, const struct http_text *t,
 }
 
 bool
-http_text_of(struct http_request *r, const struct http_text *t, struct str *out)
+http_text_of(struct http_request *r, const struct http_text *t,
+             enum http_place place, struct str *out)
 {
-    return http_text_write(exchange_of(r), t, HTTP_IN_TEXT, out);
+    return http_text_write(exchange_of(r), t, place, out);
 }
 
 enum http_place

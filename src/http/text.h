@@ -5,7 +5,8 @@
  * Values are a client's words.  Each is written as its place demands, so that
  * it stays within it: percent-encoded in a path, a query or a header, escaped
  * in HTML and JSON.  $request_uri, $args and $host are encoded by the client
- * already, as they were checked, and stand in a URL as they are.
+ * already, as they were checked, and stand in a URL as they are.  All other
+ * names of access logs are variables, too, with their secrets open.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,6 +18,8 @@
 enum http_place {
     HTTP_IN_URL,    /* a path, and behind '?' a query */
     HTTP_IN_HEADER, /* printable ASCII, the rest percent-encoded */
+    HTTP_IN_FIELD,  /* as it is, control bytes percent-encoded: a header of a
+                       request */
     HTTP_IN_HTML,
     HTTP_IN_JSON, /* within a string */
     HTTP_IN_TEXT, /* as it is */
@@ -34,9 +37,9 @@ const struct http_text *http_text_new(struct pool *pool, struct str text,
  * only if the text does.  False: it would be too long; *out is empty. */
 bool http_text_write(const struct exchange *x, const struct http_text *t,
                      enum http_place place, struct str *out);
-/* The same for a handler, as it is. */
+/* The same for a handler. */
 bool http_text_of(struct http_request *r, const struct http_text *t,
-                  struct str *out);
+                  enum http_place place, struct str *out);
 /* Of a body of that media type. */
 enum http_place http_place_of(struct str type);
 

@@ -29,6 +29,12 @@ struct tls_context;
 
 enum tls_version { TLS_1_2, TLS_1_3 };
 
+enum tls_verify {
+    TLS_VERIFY_ON,       /* clients must have a certificate */
+    TLS_VERIFY_OPTIONAL, /* they may have one, which must be good then */
+    TLS_VERIFY_ANY,      /* the same of anybody's: TLS_CLIENT_VERIFY tells */
+};
+
 struct tls_pair {
     struct str certificate; /* PEM file: the server's, then its chain */
     struct str key;         /* PEM file, without a passphrase */
@@ -42,8 +48,12 @@ struct tls_options {
     struct str ciphers;      /* of TLS 1.2, OpenSSL's notation */
     struct str ciphersuites; /* of TLS 1.3 */
     struct str groups;       /* for the key exchange */
-    struct str client_ca;    /* PEM file: clients must have a certificate of
-                                one of these; empty: none is asked for */
+    struct str client_ca;    /* PEM file: whose certificates clients have;
+                                empty: none is asked for */
+    enum tls_verify client_verify;
+    int client_depth;      /* CAs between a client's certificate and one of
+                              client_ca */
+    struct str client_crl; /* PEM file: what the CAs have revoked; or empty */
     bool session_tickets;
     bool ktls; /* the kernel encrypts where it can */
     bool http; /* agrees on "http/1.1" (ALPN), and hands on clients that do not
@@ -96,5 +106,26 @@ void tls_accept(struct loop *l, const struct tls_context *t,
 size_t tls_handshakes(void);   /* under way in this process */
 void tls_accept_stop(void);    /* closes them */
 void tls_free(struct tls **t); /* of a socket that no conn was made of */
+
+/* Questions to a connection behind its handshake; the answers are written as
+ * nginx writes them. */
+enum tls_told {
+    TLS_PROTOCOL,       /* "TLSv1.3" */
+    TLS_CIPHER,         /* "TLS_AES_128_GCM_SHA256" */
+    TLS_SERVER_NAME,    /* that the client has named (SNI) */
+    TLS_SESSION_REUSED, /* "r" or "." */
+    TLS_CLIENT_VERIFY,  /* "SUCCESS", "FAILED:why", "NONE": no certificate */
+    /* Of the client's certificate. */
+    TLS_CLIENT_S_DN, /* "CN=a,O=b" (RFC 2253) */
+    TLS_CLIENT_I_DN,
+    TLS_CLIENT_SERIAL,      /* hex */
+    TLS_CLIENT_FINGERPRINT, /* SHA-1, hex */
+    TLS_CLIENT_V_START,     /* "Jan  1 00:00:00 2026 GMT" */
+    TLS_CLIENT_V_END,
+    TLS_CLIENT_V_REMAIN,     /* days */
+    TLS_CLIENT_ESCAPED_CERT, /* PEM, percent-encoded */
+};
+/* In pool; empty: there is no such thing. */
+struct str tls_tell(const struct tls *t, enum tls_told what, struct pool *pool);
 
 #endif

@@ -218,6 +218,7 @@ tls_certificate_read(struct pool *pool, const struct tls_pair *pair,
     if (read_chain(c, err) == -1 || read_key(c, err) == -1) {
         return -1;
     }
+    c->kind = EVP_PKEY_get_base_id(SSL_CTX_get0_privatekey(c->ssl));
     look_at_chain(pool, c);
     return 0;
 }

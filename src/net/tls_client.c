@@ -23,6 +23,11 @@ struct tls_client {
     bool insecure;
 };
 
+struct tls_identity {
+    struct pool *pool; /* owned */
+    struct tls_certificate certificate;
+};
+
 struct tls_handshake {
     struct io io;
     struct later destroy;
@@ -83,6 +88,53 @@ believe(SSL_CTX *ssl, const struct tls_client_options *o, struct errmsg *err)
     return 0;
 }
 
+/* ---- who we are ---- */
+
+struct tls_identity *
+tls_identity_read(const struct tls_pair *pair, struct errmsg *err)
+{
+    struct tls_identity *i = mem_zero(sizeof(*i));
+
+    i->pool = pool_new(1024);
+    i->certificate.ssl = SSL_CTX_new(TLS_client_method());
+    if (i->certificate.ssl == NULL) {
+        errmsg_set(err, "OpenSSL: %s", tls_complaint());
+        tls_identity_free(&i);
+    } else if (tls_certificate_read(i->pool, pair, &i->certificate, err) ==
+               -1) {
+        tls_identity_free(&i);
+    }
+    return i;
+}
+
+void
+tls_identity_free(struct tls_identity **i)
+{
+    if (*i != NULL) {
+        SSL_CTX_free((*i)->certificate.ssl);
+        pool_free(&(*i)->pool);
+        mem_free(i);
+    }
+}
+
+static int
+use_identity(SSL_CTX *ssl, const struct tls_identity *i, struct errmsg *err)
+{
+    SSL_CTX *from = i->certificate.ssl;
+    STACK_OF(X509) *chain = NULL;
+
+    SSL_CTX_get0_chain_certs(from, &chain);
+    if (SSL_CTX_use_cert_and_key(ssl, SSL_CTX_get0_certificate(from),
+                                 SSL_CTX_get0_privatekey(from), chain,
+                                 1) != 1) {
+        return errmsg_set(err, "certificate %s: %s", i->certificate.path,
+                          tls_complaint());
+    }
+    return 0;
+}
+
+/* ---- clients ---- */
+
 struct tls_client *
 tls_client_new(const struct tls_client_options *o, struct errmsg *err)
 {
@@ -98,7 +150,8 @@ tls_client_new(const struct tls_client_options *o, struct errmsg *err)
     }
     tls_set_behaviour(t->ssl, o->ktls);
     SSL_CTX_set_session_cache_mode(t->ssl, SSL_SESS_CACHE_OFF);
-    if (believe(t->ssl, o, err) == -1) {
+    if (believe(t->ssl, o, err) == -1 ||
+        (o->identity != NULL && use_identity(t->ssl, o->identity, err) == -1)) {
         tls_client_free(&t);
     }
     return t;

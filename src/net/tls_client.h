@@ -20,11 +20,22 @@
 
 struct tls_client;
 
+/* A certificate of ours, for servers that ask for one. */
+struct tls_identity;
+struct tls_pair; /* net/tls.h */
+
+/* NULL with err: which file, and what is wrong with it. */
+struct tls_identity *tls_identity_read(const struct tls_pair *pair,
+                                       struct errmsg *err);
+void tls_identity_free(struct tls_identity **i); /* NULL inside is fine */
+
 struct tls_client_options {
     struct str ca; /* PEM file, NUL terminated; empty: the system's CAs */
     bool insecure; /* takes every certificate, so anybody's; for tests and where
                       an operator demands it by name */
     bool ktls;     /* the kernel encrypts where it can */
+    const struct tls_identity *identity; /* NULL: we have none; borrowed during
+                                            the call */
 };
 
 /* NULL with err: which file, and what is wrong with it. */

@@ -3,7 +3,9 @@
  * is under way.  Certificates are read by tls_certificate.c.
  *
  * There is one SSL_CTX a certificate, all with the same rules; a connection
- * begins with the first and is moved when the client has named another.
+ * begins with the first and is moved when the client has named another.  It is
+ * given those for the same name that have a key of another kind besides, and
+ * OpenSSL takes one that the client understands.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -95,22 +97,67 @@ set_tickets(SSL_CTX *ssl, const struct tls_options *o)
 
 /* ---- what is asked while a handshake is under way ---- */
 
+/* Whether an earlier one beside the chosen has a key of that kind. */
+static bool
+has_kind(const struct tls_context *t, size_t chosen, size_t before,
+         struct str host)
+{
+    int kind = t->each[before].kind;
+
+    for (size_t i = 0; i < before; i++) {
+        if (t->each[i].kind == kind &&
+            tls_names_agree(&t->names[chosen], &t->names[i], host)) {
+            return true;
+        }
+    }
+    return t->each[chosen].kind == kind;
+}
+
+/* A client that asks for no name of ours is shown the first certificate, or
+ * one beside it that has its first name. */
+static bool
+add_others(SSL *ssl, const struct tls_context *t, size_t chosen,
+           struct str host)
+{
+    const struct tls_names *names = &t->names[chosen];
+
+    if (!tls_names_agree(names, names, host)) {
+        host = names->count > 0 ? names->all[0] : STR_NONE;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        SSL_CTX *from = t->each[i].ssl;
+        STACK_OF(X509) *chain = NULL;
+
+        if (!tls_names_agree(names, &t->names[i], host) ||
+            has_kind(t, chosen, i, host)) {
+            continue;
+        }
+        SSL_CTX_get0_chain_certs(from, &chain);
+        if (SSL_use_cert_and_key(ssl, SSL_CTX_get0_certificate(from),
+                                 SSL_CTX_get0_privatekey(from), chain,
+                                 1) != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int
 on_server_name(SSL *ssl, int *alert, void *arg)
 {
     const struct tls_context *t = arg;
     const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
-
-    (void)alert;
-    if (name == NULL) {
-        return SSL_TLSEXT_ERR_NOACK;
-    }
-    size_t which = tls_choose(t->names, t->count, str_from(name));
+    struct str host = name != NULL ? str_from(name) : STR_NONE;
+    size_t which = tls_choose(t->names, t->count, host);
 
     if (which > 0) {
         SSL_set_SSL_CTX(ssl, t->each[which].ssl);
     }
-    return SSL_TLSEXT_ERR_OK;
+    if (t->count > 1 && !add_others(ssl, t, which, host)) {
+        *alert = SSL_AD_INTERNAL_ERROR;
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    }
+    return name != NULL ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
 /* One of the protocols that the client offers, each behind its length. */
@@ -179,9 +226,9 @@ set_rules(SSL_CTX *ssl, const struct tls_options *o, struct errmsg *err)
     return 0;
 }
 
-/* Clients must have a certificate of one of these. */
+/* Whose word a certificate needs. */
 static int
-set_client_ca(SSL_CTX *ssl, const char *path, struct errmsg *err)
+load_client_ca(SSL_CTX *ssl, const char *path, struct errmsg *err)
 {
     if (tls_file_check(path, "client_ca", NULL, err) == -1) {
         return -1;
@@ -193,26 +240,98 @@ set_client_ca(SSL_CTX *ssl, const char *path, struct errmsg *err)
         return errmsg_set(err, "client_ca %s: %s", path, tls_complaint());
     }
     SSL_CTX_set_client_CA_list(ssl, names);
-    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
-                       NULL);
     return 0;
 }
 
+static int
+load_crl(SSL_CTX *ssl, const char *path, struct errmsg *err)
+{
+    X509_STORE *store = SSL_CTX_get_cert_store(ssl);
+    X509_LOOKUP *files = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+
+    if (tls_file_check(path, "client_crl", NULL, err) == -1) {
+        return -1;
+    }
+    ERR_clear_error();
+    if (files == NULL ||
+        X509_load_crl_file(files, path, X509_FILETYPE_PEM) < 1) {
+        return errmsg_set(err, "client_crl %s: %s", path, tls_complaint());
+    }
+    X509_STORE_set_flags(store,
+                         X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+    return 0;
+}
+
+/* A certificate that none of our CAs has issued may come in; others that are
+ * wrong may not. */
+static int
+on_stranger(int good, X509_STORE_CTX *chain)
+{
+    switch (X509_STORE_CTX_get_error(chain)) {
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+        return 1;
+    default:
+        return good;
+    }
+}
+
+static int
+set_clients(SSL_CTX *ssl, const struct tls_options *o, struct errmsg *err)
+{
+    bool any = o->client_verify == TLS_VERIFY_ANY;
+
+    if (o->client_ca.len == 0 && !any) {
+        return 0;
+    }
+    if (o->client_ca.len > 0 &&
+        load_client_ca(ssl, o->client_ca.ptr, err) == -1) {
+        return -1;
+    }
+    if (o->client_crl.len > 0 && load_crl(ssl, o->client_crl.ptr, err) == -1) {
+        return -1;
+    }
+    SSL_CTX_set_verify_depth(ssl, o->client_depth);
+    SSL_CTX_set_verify(ssl,
+                       o->client_verify == TLS_VERIFY_ON
+                           ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+                           : SSL_VERIFY_PEER,
+                       any ? on_stranger : NULL);
+    return 0;
+}
+
+/* The digest of a certificate or of a list of revoked ones. */
+static bool
+digest_of(const X509_OBJECT *o, uint8_t *digest, unsigned *len)
+{
+    X509 *x = X509_OBJECT_get0_X509(o);
+    X509_CRL *crl = X509_OBJECT_get0_X509_CRL((X509_OBJECT *)(uintptr_t)o);
+
+    return (x != NULL && X509_digest(x, EVP_sha256(), digest, len) == 1) ||
+           (crl != NULL &&
+            X509_CRL_digest(crl, EVP_sha256(), digest, len) == 1);
+}
+
 /* A ticket is good where it could have been given: a listener that wants
- * certificates of some CAs takes none that was given elsewhere. */
+ * certificates of some CAs takes none that was given elsewhere, or by other
+ * rules. */
 static void
-set_session_context(SSL_CTX *ssl)
+set_session_context(SSL_CTX *ssl, const struct tls_options *o)
 {
     STACK_OF(X509_OBJECT) *trusted =
         X509_STORE_get0_objects(SSL_CTX_get_cert_store(ssl));
     uint8_t id[DIGEST_SHA256] = { 0 };
 
+    id[0] = (uint8_t)o->client_verify;
+    id[1] = (uint8_t)o->client_depth;
     for (int i = 0; i < sk_X509_OBJECT_num(trusted); i++) {
-        X509 *x = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(trusted, i));
         uint8_t digest[EVP_MAX_MD_SIZE];
         unsigned len = 0;
 
-        if (x != NULL && X509_digest(x, EVP_sha256(), digest, &len) == 1) {
+        if (digest_of(sk_X509_OBJECT_value(trusted, i), digest, &len)) {
             digest_hmac_sha256(id, sizeof(id), digest, len, id);
         }
     }
@@ -235,11 +354,10 @@ fill_certificate(struct tls_context *t, const struct tls_options *o, size_t i,
     set_tickets(c->ssl, o);
     if (set_rules(c->ssl, o, err) == -1 ||
         tls_certificate_read(t->pool, &o->pairs[i], c, err) == -1 ||
-        (o->client_ca.len > 0 &&
-         set_client_ca(c->ssl, o->client_ca.ptr, err) == -1)) {
+        set_clients(c->ssl, o, err) == -1) {
         return -1;
     }
-    set_session_context(c->ssl);
+    set_session_context(c->ssl, o);
     SSL_CTX_set_tlsext_servername_callback(c->ssl, on_server_name);
     SSL_CTX_set_tlsext_servername_arg(c->ssl, t);
     if (o->http) {
@@ -323,6 +441,40 @@ warn_of_dates(const struct tls_certificate *c, int64_t now)
     }
 }
 
+/* Whether an earlier one with a key of the same kind has that name. */
+static bool
+is_taken(const struct tls_context *t, size_t which, struct str name)
+{
+    for (size_t i = 0; i < which; i++) {
+        for (size_t k = 0;
+             t->each[i].kind == t->each[which].kind && k < t->names[i].count;
+             k++) {
+            if (str_eq_nocase(t->names[i].all[k], name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void
+warn_of_use(const struct tls_context *t, size_t which)
+{
+    const struct tls_names *names = &t->names[which];
+    size_t taken = 0;
+
+    while (taken < names->count && is_taken(t, which, names->all[taken])) {
+        taken++;
+    }
+    if (which > 0 && taken == names->count) {
+        log_warn("certificate %s is never shown: %s", t->each[which].path,
+                 names->count == 0
+                     ? "it has no name"
+                     : "those in front of it have all its names, with a key "
+                       "of the same kind");
+    }
+}
+
 void
 tls_context_warn(const struct tls_context *t)
 {
@@ -332,6 +484,7 @@ tls_context_warn(const struct tls_context *t)
         const struct tls_certificate *c = &t->each[i];
 
         warn_of_dates(c, now);
+        warn_of_use(t, i);
         if (c->disordered) {
             log_warn("certificate %s: the chain is not in order, each issued "
                      "by the next: not every client will find its way",

@@ -6,6 +6,7 @@
  *   tls_handshake.c  what both sides do
  *   tls_accept.c     from an accepted socket on
  *   tls_conn.c       conn_ops
+ *   tls_tell.c       what may be asked about a connection
  *   tls_error.c      complaints in words
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -25,6 +26,7 @@
 struct tls_certificate {
     SSL_CTX *ssl; /* owned */
     struct tls_names names;
+    int kind;                    /* of its key: EVP_PKEY_RSA, ... */
     const char *path, *key_path; /* in the pool */
     unsigned key_mode;           /* permission bits of the key's file */
     int64_t from, until;         /* seconds since 1970, of the whole chain */

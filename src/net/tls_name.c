@@ -36,12 +36,28 @@ has_name(const struct tls_names *names, struct str host, bool wildcards)
     return false;
 }
 
+static struct str
+without_dot(struct str host) /* the root's dot names the same host */
+{
+    return str_ends(host, STR(".")) ? str_first(host, host.len - 1) : host;
+}
+
+bool
+tls_names_agree(const struct tls_names *a, const struct tls_names *b,
+                struct str host)
+{
+    bool exact;
+
+    host = without_dot(host);
+    exact = has_name(a, host, false);
+    return exact ? has_name(b, host, false)
+                 : has_name(a, host, true) && has_name(b, host, true);
+}
+
 size_t
 tls_choose(const struct tls_names *certificates, size_t count, struct str host)
 {
-    if (str_ends(host, STR("."))) { /* the root's dot names the same host */
-        host = str_first(host, host.len - 1);
-    }
+    host = without_dot(host);
     for (size_t i = 0; i < count; i++) {
         if (has_name(&certificates[i], host, false)) {
             return i;

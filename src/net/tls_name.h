@@ -21,5 +21,8 @@ bool tls_name_covers(struct str pattern, struct str host);
  * that covers it, else number 0. */
 size_t tls_choose(const struct tls_names *certificates, size_t count,
                   struct str host);
+/* Whether both have the host, and in the same way: exactly, or by "*.". */
+bool tls_names_agree(const struct tls_names *a, const struct tls_names *b,
+                     struct str host);
 
 #endif

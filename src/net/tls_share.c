@@ -52,7 +52,8 @@ move(SSL *ssl, const struct tls_context *t)
     }
     SSL_clear_options(ssl, SSL_get_options(ssl));
     SSL_set_options(ssl, SSL_CTX_get_options(to));
-    SSL_set_verify(ssl, SSL_CTX_get_verify_mode(to), NULL);
+    SSL_set_verify(ssl, SSL_CTX_get_verify_mode(to),
+                   SSL_CTX_get_verify_callback(to));
     SSL_set_verify_depth(ssl, SSL_CTX_get_verify_depth(to));
     return SSL_set_min_proto_version(ssl, SSL_CTX_get_min_proto_version(to)) ==
                1 &&

@@ -43,6 +43,9 @@ struct tls_settings {
     int min_version, max_version;    /* enum tls_version */
     struct str ciphers, ciphersuites, groups;
     struct str client_ca;
+    int client_verify; /* enum tls_verify */
+    int64_t client_depth;
+    struct str client_crl;
     bool session_tickets;
     bool ktls;
     int64_t session_timeout, handshake_timeout;

@@ -26,6 +26,8 @@
 #define GROUPS "X25519:P-256:P-384"
 
 static const char *const versions[] = { "1.2", "1.3", NULL };
+static const char *const verifies[] = { "on", "optional", "optional_no_ca",
+                                        NULL };
 
 static const struct conf_key certificate_keys[] = {
     ROW_WHERE(tls_certificate_settings),
@@ -62,6 +64,20 @@ const struct conf_key settings_tls_keys[] = {
     ROW(tls_settings, client_ca, CONF_STRING, .preset = "",
         .help = "PEM file: only clients with a certificate that one of these "
                 "issued get in; empty: none is asked for."),
+    ROW(tls_settings, client_verify, CONF_ENUM, .words = verifies,
+        .preset = "on",
+        .help = "\"on\": client_ca is a condition; \"optional\": clients may "
+                "come without a certificate; \"optional_no_ca\": and with one "
+                "that others have issued.  $ssl_client_verify of module proxy "
+                "tells which it was."),
+    ROW(tls_settings, client_depth, CONF_INT, .min = 0, .max = 100,
+        .preset = "10",
+        .help = "How many CAs may stand between a client's certificate and one "
+                "of client_ca."),
+    ROW(tls_settings, client_crl, CONF_STRING, .preset = "",
+        .help =
+            "PEM file: lists of certificates that the CAs of client_ca have "
+            "revoked, one of each CA; empty: none is."),
     ROW(tls_settings, session_tickets, CONF_BOOL, .preset = "true",
         .help = "Clients that come back may go on where they were, whichever "
                 "worker they meet."),
@@ -91,6 +107,9 @@ options_of(const struct tls_settings *s, bool http)
         .ciphersuites = s->ciphersuites,
         .groups = s->groups,
         .client_ca = s->client_ca,
+        .client_verify = (enum tls_verify)s->client_verify,
+        .client_depth = (int)s->client_depth,
+        .client_crl = s->client_crl,
         .session_tickets = s->session_tickets,
         .ktls = s->ktls,
         .http = http,
@@ -126,6 +145,12 @@ settings_check_tls(const void *tls_settings, struct errmsg *err)
                           "min_version (%s) must not be above "
                           "max_version (%s)",
                           versions[s->min_version], versions[s->max_version]);
+    }
+    if (s->client_ca.len == 0 &&
+        (s->client_verify == TLS_VERIFY_OPTIONAL || s->client_crl.len > 0)) {
+        return errmsg_set(err, "%s needs client_ca",
+                          s->client_crl.len > 0 ? "client_crl"
+                                                : "client_verify");
     }
     struct tls_options o = options_of(s, false);
     struct tls_context *t = tls_context_new(&o, err);

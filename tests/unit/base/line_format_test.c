@@ -133,7 +133,8 @@ test_wrong(void **state)
 {
     (void)state;
     assert_wrong("$txt", "no variable \"$txt\"; did you mean \"$text\"?");
-    assert_wrong("$entirely_else", "no variable \"$entirely_else\"");
+    assert_wrong("$entirely_else",
+                 "no variable \"$entirely_else\"; there are $text, ");
     assert_wrong("$http_", "did you mean");
     assert_wrong("a $ b", "needs the name");
     assert_wrong("cost: 5$", "needs the name");

@@ -144,6 +144,8 @@ usual_options(void)
         .ciphersuites = STR("TLS_AES_128_GCM_SHA256"),
         .groups = STR("X25519:P-256"),
         .client_ca = STR_NONE,
+        .client_depth = 10,
+        .client_crl = STR_NONE,
         .session_tickets = true,
         .session_timeout = 60000,
         .handshake_timeout = 600000,
