@@ -31,18 +31,29 @@ ask_is_idempotent(struct str method)
 
 /* Another version of HTTP is for one connection, and we speak 1.1. */
 static bool
-names_http(struct str protocols)
+is_http(struct str protocol)
 {
-    while (protocols.len > 0) {
-        struct str one = str_trim(str_cut(&protocols, ','));
+    return str_eq_nocase(str_first(protocol, 5), STR("HTTP/")) ||
+           str_eq_nocase(str_first(protocol, 3), STR("h2c")) ||
+           str_eq_nocase(protocol, STR("h2"));
+}
 
-        if (str_eq_nocase(str_first(one, 5), STR("HTTP/")) ||
-            str_eq_nocase(str_first(one, 3), STR("h2c")) ||
-            str_eq_nocase(one, STR("h2"))) {
-            return true;
+/* Those of a list that may be changed to behind us. */
+static struct str
+other_protocols(struct pool *pool, struct str list)
+{
+    struct str others = STR_NONE;
+
+    while (list.len > 0) {
+        struct str one = str_trim(str_cut(&list, ','));
+
+        if (one.len > 0 && !is_http(one)) {
+            others = others.len == 0
+                         ? one
+                         : pool_join(pool, STRS(others, STR(", "), one));
         }
     }
-    return false;
+    return others;
 }
 
 struct str
@@ -54,59 +65,15 @@ ask_upgrade(const struct http_request *r)
         header_join(r->pool, r->headers, r->header_count, STR("Upgrade"));
 
     return r->version == 11 && http_body_length(r) == 0 &&
-                   http_has_word(connection, STR("Upgrade")) &&
-                   !names_http(protocols)
-               ? protocols
+                   http_has_word(connection, STR("Upgrade"))
+               ? other_protocols(r->pool, protocols)
                : STR_NONE;
 }
 
 /* ---- the target ---- */
 
-/* The path behind the location's, perhaps without a version. */
-static struct str
-rest_of_path(const struct proxy_exchange *x)
-{
-    const struct http_request *r = x->r;
-    size_t location = r->location->path.len > 1 ? r->location->path.len : 0;
-
-    if (r->location->kind == HTTP_PATH_EXACT &&
-        x->layer->settings->uri.len > 0) {
-        return STR_NONE;
-    }
-    return r->api != NULL && x->layer->settings->strip
-               ? r->route_path
-               : str_skip(r->path, location);
-}
-
-static struct str
-path_of(const struct proxy_exchange *x)
-{
-    const struct proxy_settings *s = x->layer->settings;
-    struct http_request *r = x->r;
-    struct str front = r->location->path.len > 1 ? r->location->path : STR_NONE;
-    struct str rest = rest_of_path(x), raw = r->target;
-
-    if (s->raw_path && r->api == NULL && !http_is_rewritten(r) &&
-        str_starts(raw, STR("/"))) {
-        return str_cut(&raw, '?');
-    }
-    if (s->uri.len > 0) {
-        rest = http_path_encode(r->pool, rest);
-        front = s->uri;
-        if (str_ends(front, STR("/")) && str_starts(rest, STR("/"))) {
-            rest = str_skip(rest, 1);
-        }
-        return pool_join(r->pool, STRS(front, rest));
-    }
-    if (front.len > 0) {
-        rest = pool_join(r->pool, STRS(front, rest));
-    }
-    return http_path_encode(r->pool, rest);
-}
-
-/* Whether the pair names a version that was chosen by it. */
-static bool
-names_version(const struct proxy_exchange *x, struct str pair)
+bool
+ask_names_version(const struct proxy_exchange *x, struct str pair)
 {
     struct str name = str_cut(&pair, '=');
 
@@ -132,7 +99,7 @@ query_of(const struct proxy_exchange *x)
     while (rest.len > 0) {
         struct str pair = str_cut(&rest, '&');
 
-        if (!names_version(x, pair)) {
+        if (!ask_names_version(x, pair)) {
             memcpy(kept + len, pair.ptr, pair.len);
             len += pair.len;
             kept[len++] = '&';
@@ -141,13 +108,26 @@ query_of(const struct proxy_exchange *x)
     return str_of(kept, len > 0 ? len - 1 : 0);
 }
 
+/* Whether a '?' stands in front of the query, which may be empty as the client
+ * wrote it. */
+static bool
+has_question(const struct proxy_exchange *x, struct str query)
+{
+    const struct proxy_settings *s = x->layer->settings;
+    bool as_it_came =
+        s->raw_path && s->uri.len == 0 && !http_is_rewritten(x->r);
+
+    return query.len > 0 || (as_it_came && x->r->query.len == 0 &&
+                             str_ends(x->r->target, STR("?")));
+}
+
 static int
 add_line(struct buf *b, struct proxy_exchange *x)
 {
     struct str query = query_of(x);
 
-    return buf_join(b, STRS(x->r->method, STR(" "), path_of(x),
-                            query.len > 0 ? STR("?") : STR_NONE, query,
+    return buf_join(b, STRS(x->r->method, STR(" "), x->place.path,
+                            has_question(x, query) ? STR("?") : STR_NONE, query,
                             STR(" HTTP/1.1\r\n")));
 }
 
@@ -164,8 +144,8 @@ add(struct buf *b, const struct proxy_exchange *x, struct str name,
     return http_add_line(b, name, value);
 }
 
-static struct str
-host_of(const struct proxy_exchange *x)
+struct str
+ask_host(const struct proxy_exchange *x)
 {
     struct str host = x->layer->settings->host;
 
@@ -205,11 +185,16 @@ add_set(struct buf *b, const struct proxy_exchange *x)
     int bad = 0;
 
     for (size_t i = 0; i < set->count; i++) {
-        struct str value = set->items[i], name = str_cut(&value, ':');
+        const struct proxy_field *f = &x->layer->set[i];
+        struct str value = STR_NONE;
 
+        if (f->value != NULL &&
+            !http_text_of(x->r, f->value, HTTP_IN_FIELD, &value)) {
+            return -1;
+        }
         value = str_trim(value);
         if (value.len > 0) {
-            bad |= http_add_line(b, name, value);
+            bad |= http_add_line(b, f->name, value);
         }
     }
     return bad;
@@ -217,19 +202,13 @@ add_set(struct buf *b, const struct proxy_exchange *x)
 
 /* ---- who asks ---- */
 
-/* The list that a trusted proxy has sent goes on with its address; of anybody
- * else there is no list. */
+/* The list that trusted proxies have sent goes on with the address of the last
+ * one. */
 static struct str
-append(const struct proxy_exchange *x, struct str name, struct str last)
+append(const struct proxy_exchange *x, struct str list, struct str last)
 {
-    struct http_request *r = x->r;
-    struct str list = STR_NONE;
-
-    if (http_is_trusted(r)) {
-        list = header_join(r->pool, r->headers, r->header_count, name);
-    }
     return list.len == 0 ? last
-                         : pool_join(r->pool, STRS(list, STR(", "), last));
+                         : pool_join(x->r->pool, STRS(list, STR(", "), last));
 }
 
 static struct str
@@ -270,16 +249,19 @@ add_forwarded(struct buf *b, const struct proxy_exchange *x)
     struct str ip = r->peer.family == AF_UNIX
                         ? STR("127.0.0.1")
                         : str_from(addr_ip_text(&r->peer, text));
-    int bad = add(b, x, STR("X-Forwarded-For"),
-                  append(x, STR("X-Forwarded-For"), ip));
+    struct http_way way;
+    int bad;
 
+    http_way_to_us(r, &way);
+    bad = add(b, x, STR("X-Forwarded-For"), append(x, way.x_forwarded_for, ip));
     bad |=
         add(b, x, STR("X-Real-IP"), str_from(addr_ip_text(&r->client, client)));
     bad |= add(b, x, STR("X-Forwarded-Proto"), r->scheme);
     bad |= add(b, x, STR("X-Forwarded-Host"), r->host);
     bad |= add(b, x, STR("X-Forwarded-Port"), port_of(r));
-    bad |= add(b, x, STR("Forwarded"),
-               append(x, STR("Forwarded"), forwarded(x, ip)));
+    bad |= add(b, x, STR("X-Forwarded-Prefix"), proxy_place_prefix(x));
+    bad |=
+        add(b, x, STR("Forwarded"), append(x, way.forwarded, forwarded(x, ip)));
     bad |= add(b, x, STR("X-Request-ID"), r->request_id);
     bad |= add(b, x, STR("traceparent"), http_traceparent(r));
     return bad | add(b, x, STR("tracestate"), http_tracestate(r));
@@ -345,9 +327,10 @@ ask_write_head(struct proxy_exchange *x)
     struct buf b;
     int bad;
 
+    proxy_place_find(x);
     buf_init(&b, SIZE_MAX / 2);
     bad = add_line(&b, x);
-    bad |= http_add_line(&b, STR("Host"), host_of(x));
+    bad |= http_add_line(&b, STR("Host"), ask_host(x));
     bad |= add_framing(&b, x);
     bad |= add_connection(&b, x);
     bad |= add_clients(&b, x);

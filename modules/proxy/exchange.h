@@ -11,6 +11,7 @@
  *
  *   exchange.c  its life: choosing, connecting, trying again, the end
  *   ask.c       the head of the request
+ *   place.c     its path, for the client and for the server
  *   carry.c     the body of the request
  *   answer.c    the answer
  *   rewrite.c   addresses and cookies in it
@@ -27,6 +28,14 @@
 #include "http/tries.h"
 #include "link.h"
 #include "proxy.h"
+
+/* Paths as they stand in URLs.  Behind what both begin with, the client's path
+ * and the server's are the same. */
+struct proxy_place {
+    struct str client, server; /* the beginnings, without a slash at the end */
+    struct str path;           /* the server's, whole */
+    bool without_version;      /* the server's path has lost one */
+};
 
 struct proxy_exchange {
     struct http_request *r;
@@ -51,6 +60,7 @@ struct proxy_exchange {
     struct str head; /* as it is sent */
     bool head_waits; /* it is to be sent; at the latest by ... */
     struct later send_head;
+    struct proxy_place place;
     struct str upgrade; /* other protocols that the client asks for */
     int64_t length;     /* of its body; -1: chunked */
     bool idempotent;
@@ -99,6 +109,18 @@ int ask_write_head(struct proxy_exchange *x);
  * which would stand in front of the tunnel. */
 struct str ask_upgrade(const struct http_request *r);
 bool ask_is_idempotent(struct str method);
+/* The Host that the server is sent. */
+struct str ask_host(const struct proxy_exchange *x);
+/* Whether the pair of a query names a version that was chosen by it. */
+bool ask_names_version(const struct proxy_exchange *x, struct str pair);
+
+/* ---- place.c ---- */
+
+/* Fills x->place. */
+void proxy_place_find(struct proxy_exchange *x);
+/* Of X-Forwarded-Prefix: what the client's paths begin with in place of the
+ * server's, behind what trusted proxies have said; empty: nothing. */
+struct str proxy_place_prefix(const struct proxy_exchange *x);
 
 /* ---- carry.c ---- */
 

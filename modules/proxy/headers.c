@@ -141,6 +141,30 @@ header_join(struct pool *pool, const struct http_header *all, size_t count,
     return str_of(to, at - 2);
 }
 
+struct proxy_field *
+proxy_fields_new(struct pool *pool, const struct proxy_settings *s,
+                 const struct regex *pattern, struct errmsg *err)
+{
+    const struct conf_strings *set = &s->set_headers;
+    struct proxy_field *all = pool_zero(pool, (set->count + 1) * sizeof(*all));
+
+    for (size_t i = 0; i < set->count; i++) {
+        struct str value = set->items[i], name = str_cut(&value, ':');
+
+        all[i].name = name;
+        value = str_trim(value);
+        if (value.len == 0) {
+            continue;
+        }
+        all[i].value = http_text_new(pool, value, pattern, err);
+        if (all[i].value == NULL) {
+            errmsg_prefix(err, "set_headers: ");
+            return NULL;
+        }
+    }
+    return all;
+}
+
 bool
 header_named(const struct conf_strings *names, struct str name)
 {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "servers.h"
+#include "upstream_identity.h"
 
 /* ---- TLS ---- */
 
@@ -17,11 +18,27 @@ find_client(struct prober *r, const struct upstream_tls_settings *t)
     LIST_EACH (node, &r->clients) {
         struct tls_of *c = LIST_ITEM(node, struct tls_of, link);
 
-        if (str_eq(c->ca, t->ca) && c->insecure == t->insecure) {
+        if (str_eq(c->ca, t->ca) && c->insecure == t->insecure &&
+            str_eq(c->certificate, t->certificate) &&
+            str_eq(c->certificate_key, t->certificate_key)) {
             return c;
         }
     }
     return NULL;
+}
+
+static struct str
+copy(struct str text)
+{
+    return str_of(mem_dup(text.ptr, text.len), text.len);
+}
+
+static void
+drop(struct str text)
+{
+    char *at = (char *)(uintptr_t)text.ptr;
+
+    mem_free(&at);
 }
 
 static int
@@ -30,12 +47,17 @@ make_client(struct prober *r, const struct upstream_tls_settings *t,
 {
     struct tls_of *c = mem_zero(sizeof(*c));
 
-    c->ca = str_of(mem_dup(t->ca.ptr, t->ca.len), t->ca.len);
+    c->ca = copy(t->ca);
+    c->certificate = copy(t->certificate);
+    c->certificate_key = copy(t->certificate_key);
     c->insecure = t->insecure;
     list_append(&r->clients, &c->link);
 
     struct tls_client_options o = { .ca = c->ca, .insecure = c->insecure };
 
+    if (upstream_identity(t, &o.identity, err) == -1) {
+        return -1;
+    }
     c->client = tls_client_new(&o, err);
     return c->client == NULL ? -1 : 0;
 }
@@ -60,11 +82,12 @@ free_clients(struct prober *r)
 {
     LIST_EACH (node, &r->clients) {
         struct tls_of *c = LIST_ITEM(node, struct tls_of, link);
-        char *ca = (char *)(uintptr_t)c->ca.ptr;
 
         list_remove(&c->link);
         tls_client_free(&c->client);
-        mem_free(&ca);
+        drop(c->ca);
+        drop(c->certificate);
+        drop(c->certificate_key);
         mem_free(&c);
     }
 }

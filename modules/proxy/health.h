@@ -29,10 +29,10 @@ struct prober { /* the role */
     bool draining;
 };
 
-/* TLS with those CAs. */
+/* TLS with those CAs and that certificate. */
 struct tls_of {
     struct list link;
-    struct str ca; /* owned */
+    struct str ca, certificate, certificate_key; /* owned */
     bool insecure;
     struct tls_client *client; /* owned */
 };

@@ -21,9 +21,9 @@ put_texts(struct pack *out, const struct conf_strings *texts)
 static void
 put_upstream(struct pack *out, const struct upstream_settings *u)
 {
-    static const struct upstream_tls_settings none = { { "", 0 },
-                                                       { "", 0 },
-                                                       false };
+    static const struct upstream_tls_settings none = {
+        { "", 0 }, { "", 0 }, false, { "", 0 }, { "", 0 },
+    };
     const struct upstream_health_settings *h = upstream_health_of(u);
     const struct upstream_tls_settings *t = upstream_tls_of(u);
 
@@ -32,6 +32,8 @@ put_upstream(struct pack *out, const struct upstream_settings *u)
     pack_text(out, t->ca);
     pack_text(out, t->server_name);
     pack_int(out, t->insecure);
+    pack_text(out, t->certificate);
+    pack_text(out, t->certificate_key);
     pack_text(out, u->name);
     pack_text(out, h->path);
     pack_text(out, h->host);
@@ -117,6 +119,8 @@ get_upstream(struct reader *r, struct health_upstream *u)
     u->secured.ca = get_text(r);
     u->secured.server_name = get_text(r);
     u->secured.insecure = unpack_int(&r->in) != 0;
+    u->secured.certificate = get_text(r);
+    u->secured.certificate_key = get_text(r);
     u->name = get_text(r);
     u->how.path = get_text(r);
     u->how.host = get_text(r);
@@ -132,7 +136,7 @@ get_upstream(struct reader *r, struct health_upstream *u)
 }
 
 /* The least bytes of an upstream: its numbers, counts and texts. */
-enum { UPSTREAM_BYTES = 8 * sizeof(int64_t) + 5 * PACK_TEXT };
+enum { UPSTREAM_BYTES = 8 * sizeof(int64_t) + 7 * PACK_TEXT };
 
 int
 health_read_plan(struct str bytes, struct pool *pool, struct health_plan *plan)
@@ -199,8 +203,8 @@ needs_more(const struct rights *had, const struct rights *needs)
     return needs->connect_local && !had->connect_local;
 }
 
-/* Whether a role with the settings a can do the TLS of b.  A file of CAs may
- * have others in it than those that the role has read. */
+/* Whether a role with the settings a can do the TLS of b.  A file of CAs, or of
+ * a certificate, may have others in it than those that the role has read. */
 static bool
 can_do_tls(const struct upstream_root *a, const struct upstream_root *b)
 {
@@ -211,14 +215,15 @@ can_do_tls(const struct upstream_root *a, const struct upstream_root *b)
         const struct upstream_tls_settings *t = upstream_tls_of(&u[i]);
         bool found = t == NULL || u[i].health.count == 0;
 
-        if (!found && !t->insecure) {
+        if (!found && (!t->insecure || t->certificate.len > 0)) {
             return false;
         }
         for (size_t k = 0; !found && k < a->upstreams.count; k++) {
             const struct upstream_tls_settings *o = upstream_tls_of(&had[k]);
 
             found = o != NULL && had[k].health.count > 0 &&
-                    str_eq(o->ca, t->ca) && o->insecure;
+                    str_eq(o->ca, t->ca) && o->insecure &&
+                    o->certificate.len == 0;
         }
         if (!found) {
             return false;

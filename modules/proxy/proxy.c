@@ -23,6 +23,20 @@ proxy_layer_upstream(const void *layer_settings, struct conf_where *where)
     return s->upstream;
 }
 
+static int
+check_fields(const struct proxy_settings *s, const struct regex *pattern,
+             struct errmsg *err)
+{
+    struct pool *pool = pool_new(1024);
+    struct errmsg why = { "" };
+    int rc = proxy_fields_new(pool, s, pattern, &why) == NULL ? -1 : 0;
+
+    pool_free(&pool);
+    return rc == 0 ? 0
+                   : errmsg_set(err, "%s:%d: %s", s->where.file, s->where.line,
+                                why.text);
+}
+
 /* Settings that mean something only in some locations. */
 static int
 check_at(const void *settings, struct str location, const struct regex *pattern,
@@ -30,19 +44,27 @@ check_at(const void *settings, struct str location, const struct regex *pattern,
 {
     const struct proxy_settings *s = settings;
 
+    (void)location;
+    if (check_fields(s, pattern, err) == -1) {
+        return -1;
+    }
     if (s->uri.len > 0 && pattern != NULL) {
         return errmsg_set(err,
                           "%s:%d: uri stands for a path, and a pattern "
                           "is none",
                           s->where.file, s->where.line);
     }
-    if (s->raw_path && (s->uri.len > 0 || !str_eq(location, STR("/")))) {
-        return errmsg_set(err,
-                          "%s:%d: raw_path is for the location / without "
-                          "uri",
-                          s->where.file, s->where.line);
-    }
     return 0;
+}
+
+static void
+stop(void *state)
+{
+    struct proxy_layer *l = state;
+
+    upstream_close(&l->upstream);
+    pool_free(&l->pool);
+    mem_free(&l);
 }
 
 static int
@@ -63,17 +85,14 @@ start(const struct module_layer *layer, void **state,
     l = mem_zero(sizeof(*l));
     l->settings = layer->settings;
     l->upstream = u;
+    l->pool = pool_new(1024);
+    l->set = proxy_fields_new(l->pool, l->settings, layer->pattern, err);
+    if (l->set == NULL) {
+        stop(l);
+        return -1;
+    }
     *state = l;
     return 0;
-}
-
-static void
-stop(void *state)
-{
-    struct proxy_layer *l = state;
-
-    upstream_close(&l->upstream);
-    mem_free(&l);
 }
 
 static const struct http_route routes[] = {

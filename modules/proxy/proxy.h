@@ -11,7 +11,7 @@
 #define MODULES_PROXY_PROXY_H
 
 #include "conf/conf.h"
-#include "http/http.h"
+#include "http/text.h"
 
 #define PROXY_HEAD_MAX 32768 /* bytes of the head of an answer */
 
@@ -38,11 +38,25 @@ struct proxy_settings { /* of a layer; times in ms, sizes in bytes */
 
 extern const struct conf_key proxy_layer_keys[];
 
+struct proxy_field { /* of set_headers */
+    struct str name;
+    const struct http_text *value; /* NULL: there is to be none */
+};
+
 /* A layer in a worker: the state of its handler. */
 struct proxy_layer {
     const struct proxy_settings *settings;
     struct upstream *upstream;
+    struct pool *pool;       /* owned; set lies in it */
+    struct proxy_field *set; /* by settings->set_headers */
 };
+
+/* set_headers as they are written, with variables; groups of the location's
+ * pattern (NULL: it has none) are some.  In pool; NULL with err. */
+struct proxy_field *proxy_fields_new(struct pool *pool,
+                                     const struct proxy_settings *s,
+                                     const struct regex *pattern,
+                                     struct errmsg *err);
 
 http_handler proxy_on_request; /* exchange.c */
 

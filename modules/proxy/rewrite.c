@@ -66,39 +66,126 @@ is_below(struct str path, struct str uri)
            (str_ends(uri, STR("/")) || is_part(str_skip(path, uri.len)));
 }
 
+/* Whether a version was left out of what the server got: addresses that it
+ * writes by what it got lead nowhere, or to another version. */
+static bool
+lacks_version(const struct proxy_exchange *x)
+{
+    return x->place.without_version ||
+           (x->layer->settings->strip && x->r->api_query.len > 0);
+}
+
+/* "http://host", and the path behind it. */
+static bool
+cut_origin(struct str address, struct str *origin, struct str *authority,
+           struct str *path)
+{
+    struct str rest = address, scheme = str_cut(&rest, ':');
+
+    if ((!str_eq_nocase(scheme, STR("http")) &&
+         !str_eq_nocase(scheme, STR("https"))) ||
+        !str_starts(rest, STR("//"))) {
+        return false;
+    }
+    rest = str_skip(rest, 2);
+    *authority = str_first(rest, str_find(rest, '/', 0));
+    *path = str_skip(rest, authority->len);
+    *origin = str_first(address, address.len - path->len);
+    return true;
+}
+
+static bool
+is_relative(struct str address)
+{
+    size_t colon = str_find(address, ':', 0);
+
+    return address.len > 0 && !str_starts(address, STR("//")) &&
+           !str_starts(address, STR("/\\")) &&
+           (colon == address.len || str_find(address, '/', 0) < colon ||
+            str_find(address, '?', 0) < colon);
+}
+
+/* Whether the address is the server's: by its own name, which makes way, or in
+ * words that a client would use, too. */
+static bool
+is_servers(struct proxy_exchange *x, struct str address, struct str *origin,
+           struct str *path)
+{
+    struct str authority;
+
+    if (x->use.server == NULL) {
+        return false;
+    }
+    if (is_relative(address)) {
+        *origin = STR_NONE;
+        *path = address;
+        return lacks_version(x);
+    }
+    if (!cut_origin(address, origin, &authority, path)) {
+        return false;
+    }
+    if (str_eq_nocase(authority, x->use.server->authority)) {
+        *origin = STR_NONE;
+        return true;
+    }
+    return lacks_version(x) && str_eq_nocase(authority, ask_host(x));
+}
+
+/* The path that the client would have to ask for; false: it leads past uri. */
+static bool
+path_for_client(struct proxy_exchange *x, struct str path, struct str *out)
+{
+    const struct proxy_place *p = &x->place;
+
+    *out = path;
+    if (path.len > 0 && path.ptr[0] != '/') {
+        return true; /* from where the client is */
+    }
+    if (p->without_version && is_below(path, p->client)) {
+        return true; /* it knows */
+    }
+    if (is_below(path, p->server)) {
+        *out = pool_join(x->r->pool,
+                         STRS(p->client, str_skip(path, p->server.len)));
+    } else if (x->layer->settings->uri.len > 0) {
+        return false;
+    }
+    *out = with_one_slash(x, *out);
+    return true;
+}
+
+/* The same with the part of the query that chose the version. */
+static struct str
+with_version(struct proxy_exchange *x, struct str address)
+{
+    struct str front = str_first(address, str_find(address, '#', 0));
+    struct str behind = str_skip(address, front.len), query = front;
+    bool first = str_find(front, '?', 0) == front.len;
+
+    if (!x->layer->settings->strip || x->r->api_query.len == 0) {
+        return address;
+    }
+    str_cut(&query, '?');
+    while (query.len > 0) {
+        if (ask_names_version(x, str_cut(&query, '&'))) {
+            return address;
+        }
+    }
+    return pool_join(x->r->pool, STRS(front, first ? STR("?") : STR("&"),
+                                      x->r->api_query, behind));
+}
+
 /* The server's own address becomes the location's. */
 static bool
 replace_own(struct proxy_exchange *x, struct str value, struct str *out)
 {
-    const struct proxy_settings *s = x->layer->settings;
-    struct str location = x->r->location->path;
-    struct str rest = value, scheme = str_cut(&rest, ':');
-    size_t cut = s->uri.len - (str_ends(s->uri, STR("/")) ? 1 : 0);
+    struct str origin, path;
 
-    if ((!str_eq_nocase(scheme, STR("http")) &&
-         !str_eq_nocase(scheme, STR("https"))) ||
-        !str_starts(rest, STR("//")) || x->use.server == NULL) {
+    if (!is_servers(x, value, &origin, &path) ||
+        !path_for_client(x, path, &path)) {
         return false;
     }
-    rest = str_skip(rest, 2);
-    if (!str_eq_nocase(str_first(rest, x->use.server->authority.len),
-                       x->use.server->authority)) {
-        return false;
-    }
-    rest = str_skip(rest, x->use.server->authority.len);
-    if (rest.len > 0 && rest.ptr[0] != '/') {
-        return false; /* a longer name, or a port */
-    }
-    if (s->uri.len > 0 && !is_below(rest, s->uri)) {
-        return false;
-    }
-    if (s->uri.len > 0 && location.len > 1) {
-        rest = pool_printf(x->r->pool, "%.*s%.*s", STR_ARGS(location),
-                           STR_ARGS(str_skip(rest, cut)));
-    } else if (s->uri.len > 0) {
-        rest = str_skip(rest, cut);
-    }
-    *out = with_one_slash(x, rest);
+    *out = pool_join(x->r->pool, STRS(origin, with_version(x, path)));
     return true;
 }
 

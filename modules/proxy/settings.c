@@ -141,17 +141,19 @@ const struct conf_key proxy_layer_keys[] = {
         .check = check_uri,
         .help = "Stands for the location's path in what the upstream is asked "
                 "for: \"/v2\", \"/\".  Without it the path stays whole."),
-    ROW(proxy_settings, raw_path, CONF_BOOL, .preset = "false",
-        .help = "Pass the path on as the client wrote it, not as it was "
-                "matched; only where the location is / and has no uri."),
+    ROW(proxy_settings, raw_path, CONF_BOOL, .preset = "true",
+        .help = "Without uri the path goes on as the client wrote it; false: "
+                "as it was matched, decoded and normalised."),
     ROW(proxy_settings, host, CONF_STRING, .min = 1, .max = 255,
         .preset = "client", .check = check_host,
         .help = "Host of the request: client (its own), upstream (the "
                 "server's), or this name."),
     ROW(proxy_settings, set_headers, CONF_STRINGS, .preset = "", .max = 64,
-        .check = check_header,
+        .dollars = true, .check = check_header,
         .help = "Headers of the request, each \"Name: value\", in place of the "
-                "client's of that name; without a value: none."),
+                "client's of that name; without a value: none.  The value may "
+                "have the variables of http.servers.access_log_format: "
+                "\"X-Client-Name: $ssl_client_s_dn\"."),
     ROW(proxy_settings, hide_headers, CONF_STRINGS, .preset = "", .max = 64,
         .check = check_name,
         .help = "Names of headers of the answer that the client does not "

@@ -33,7 +33,7 @@ def test_a_request_and_its_answer(weir, server):
     assert [v for n, v in a.headers if n == "set-cookie"] == ["a=1", "b=2"]
     assert a.header("server") == "weir" and a.header("date")
     r = s.last
-    assert (r.method, r.target, r.version) == ("GET", "/p/c?q=%41&r",
+    assert (r.method, r.target, r.version) == ("GET", "/p/a%20b/%2e%2e/c?q=%41&r",
                                                "HTTP/1.1")
     assert r.header("host") == "web.test"
     assert r.header("x-mine") == "7" and r.header("cookie") == "c=1"

@@ -233,15 +233,16 @@ def test_paths_in_locations_of_every_kind(weir, server):
 
 
 @pytest.mark.parametrize("path, more", [
-    ("~ ^/x", 'uri = "/v2";'), ("~ ^/x", "raw_path = true;"),
-    ("= /x", "raw_path = true;"), ("/x", "raw_path = true;")])
+    ("~ ^/x", 'uri = "/v2";'), ("~ ^/x", 'set_headers = "X: $none";'),
+    ("/x", 'set_headers = "X: $1";')])
 def test_settings_that_do_not_fit_their_location(weir, server, path, more):
-    with pytest.raises(AssertionError, match=r"weir.conf:\d+: (uri|raw_path)"):
+    with pytest.raises(AssertionError, match=r"weir.conf:\d+: (uri|set_headers)"):
         through(weir, server(), more, path)
 
 
 @pytest.mark.parametrize("path, more, fits", [
-    ("~ ^/x", 'uri = "/v2";', False), ("/x", "raw_path = true;", False),
+    ("~ ^/x", 'uri = "/v2";', False),
+    ("/x", 'set_headers = "X: $none";', False),
     ("/x", 'uri = "/v2";', True)])
 def test_such_settings_are_refused_before_a_start(tmp_path, server, path, more,
                                                   fits):
@@ -255,7 +256,7 @@ def test_such_settings_are_refused_before_a_start(tmp_path, server, path, more,
         done = run("-t", "-c", "weir.conf", "-p", str(tmp_path),
                    prefix=tmp_path)
         assert (done.returncode == 0) == fits, done.stderr
-        assert fits or re.search(r"weir.conf:1: (uri|raw_path) ", done.stderr)
+        assert fits or re.search(r"weir.conf:1: (uri|set_headers)", done.stderr)
 
 
 # ---- other protocols ----
@@ -278,12 +279,23 @@ def test_a_switch_to_what_nobody_has_asked_for(weir, server):
 def test_another_http_is_not_asked_for(weir, server):
     s = server()
     w = through(weir, s)
-    for asks in ("h2c", "HTTP/2.0", "echo, h2c"):
+    for asks in ("h2c", "HTTP/2.0", "h2c, HTTP/2.0"):
         a = get(w.http, "/p", "Connection: Upgrade, HTTP2-Settings",
                 f"Upgrade: {asks}", "HTTP2-Settings: AAMAAABkAAQAAP__")
         assert a.body == b"good"
         for name in ("upgrade", "connection", "http2-settings"):
             assert s.last.header(name) is None
+
+
+def test_others_of_the_list_are(weir, server):
+    s = server()
+    w = through(weir, s)
+    for asks, goes_on in (("h2c, websocket", "websocket"),
+                          ("websocket, h2c", "websocket"),
+                          ("HTTP/2.0, echo , h2c, x/1", "echo, x/1")):
+        get(w.http, "/p", "Connection: Upgrade", f"Upgrade: {asks}")
+        assert s.last.header("upgrade") == goes_on
+        assert s.last.header("connection") == "Upgrade"
 
 
 def test_a_client_that_ends_its_side_before_the_tunnel(weir, server):

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "upstream_identity.h"
 #include "upstream_impl.h"
 
 #include "app/worker.h"
@@ -168,6 +169,9 @@ open_tls(struct upstream *u, struct errmsg *err)
     }
     struct tls_client_options o = { .ca = t->ca, .insecure = t->insecure };
 
+    if (upstream_identity(t, &o.identity, err) == -1) {
+        return -1;
+    }
     u->tls = tls_client_new(&o, err);
     return u->tls == NULL ? -1 : 0;
 }

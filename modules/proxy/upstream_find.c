@@ -11,6 +11,7 @@
 #include "net/url.h"
 #include "servers.h"
 #include "upstream.h"
+#include "upstream_identity.h"
 
 #define UNIX "unix:"
 
@@ -97,7 +98,10 @@ make(struct pool *pool, struct str name, struct str address, bool tls)
         .max_fails = UPSTREAM_MAX_FAILS,
         .fail_timeout = UPSTREAM_FAIL_TIMEOUT * 1000,
     };
-    *t = (struct upstream_tls_settings){ STR_NONE, STR_NONE, false };
+    *t = (struct upstream_tls_settings){ .ca = STR_NONE,
+                                         .server_name = STR_NONE,
+                                         .certificate = STR_NONE,
+                                         .certificate_key = STR_NONE };
     *u = (struct upstream_settings){
         .name = pool_str(pool, name),
         .hash_key = STR_NONE,
@@ -362,4 +366,5 @@ upstream_learn(const struct settings *s, uint32_t generation)
 
     upstream_each(s, pool, learn, &a);
     pool_free(&pool);
+    upstream_identities_learn(s, generation);
 }

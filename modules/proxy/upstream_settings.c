@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "conf/rows.h"
+#include "net/tls.h"
 #include "net/tls_client.h"
 #include "servers.h"
 #include "upstream.h"
@@ -155,6 +156,28 @@ static const struct conf_key server_keys[] = {
     CONF_END,
 };
 
+/* As above. */
+static int
+check_tls(const void *settings, struct errmsg *err)
+{
+    const struct upstream_tls_settings *t = settings;
+    struct tls_identity *identity;
+
+    if (t->certificate.len == 0 && t->certificate_key.len == 0) {
+        return 0;
+    }
+    if (t->certificate.len == 0 || t->certificate_key.len == 0) {
+        return errmsg_set(err, "certificate and certificate_key go together");
+    }
+    identity = tls_identity_read(
+        &(struct tls_pair){ t->certificate, t->certificate_key }, err);
+    if (identity == NULL) {
+        return -1;
+    }
+    tls_identity_free(&identity);
+    return 0;
+}
+
 static const struct conf_key tls_keys[] = {
     ROW(upstream_tls_settings, ca, CONF_STRING, .preset = "", .check = check_ca,
         .help = "File with the certificates (PEM) that the servers' are "
@@ -166,6 +189,13 @@ static const struct conf_key tls_keys[] = {
     ROW(upstream_tls_settings, insecure, CONF_BOOL, .preset = "false",
         .help = "Takes every certificate, so that anybody on the way can read "
                 "and change what is passed on."),
+    ROW(upstream_tls_settings, certificate, CONF_STRING, .preset = "",
+        .help =
+            "PEM file: weir's own certificate for servers that ask for one, "
+            "then the others of its chain; empty: none."),
+    ROW(upstream_tls_settings, certificate_key, CONF_STRING, .preset = "",
+        .help = "PEM file: its private key, without a passphrase, and not "
+                "readable by others."),
     CONF_END,
 };
 
@@ -249,6 +279,7 @@ static const struct conf_key upstream_keys[] = {
         .check_among = check_server_among, .help = "The servers."),
     ROW(upstream_settings, tls, CONF_GROUPS, .keys = tls_keys,
         .size = sizeof(struct upstream_tls_settings), .max = 1, .preset = "",
+        .check_group = check_tls,
         .help = "They are spoken to over TLS: one group in braces."),
     ROW(upstream_settings, keepalive, CONF_INT, .min = 0, .max = 65536,
         .preset = TEXT(UPSTREAM_KEEPALIVE),

@@ -46,6 +46,7 @@ struct upstream_server_settings { /* an item of "servers" */
 struct upstream_tls_settings {
     struct str ca, server_name;
     bool insecure;
+    struct str certificate, certificate_key; /* ours; both, or none */
 };
 
 struct upstream_health_settings {

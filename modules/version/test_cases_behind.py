@@ -22,7 +22,7 @@ class Units(http.server.BaseHTTPRequestHandler):
     """What echo does: /NUMBER/path is for the routes of that unit.  Paths that
     it does not know are for the next one (X-Cascade: pass)."""
     protocol_version = "HTTP/1.1"
-    units = []  # (name, routes)
+    units = []  # (name, routes, prefix)
 
     def log_message(self, *_):  # pylint: disable=arguments-differ
         pass
@@ -49,8 +49,11 @@ class Units(http.server.BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         target = self.path.partition("?")[0]
         number, _, path = target[1:].partition("/")
-        name, routes = self.units[int(number)]
-        known = self.methods(routes, "/" + path)
+        name, routes, prefix = self.units[int(number)]
+        path = "/" + path.rstrip("/")
+        if prefix and path.startswith(prefix):  # the path held no version
+            path = path[len(prefix):] or "/"
+        known = self.methods(routes, path)
         asked = "GET" if self.command == "HEAD" else self.command
         allow = sorted(set(known) | {"OPTIONS"} |
                        ({"HEAD"} if "GET" in known else set()))
@@ -86,8 +89,8 @@ def behind():
 
 def proxied(port):
     """Instead of version_cases.echo()."""
-    def layer(name, routes, **_):
-        Units.units.append((name, routes))
+    def layer(name, routes, prefix="", **_):
+        Units.units.append((name, routes, prefix))
         return (f'{{ module = "proxy"; upstream = "http://127.0.0.1:{port}"; '
                 f'uri = "/{len(Units.units) - 1}"; }}')
     return layer
@@ -99,8 +102,9 @@ def is_first_of_all(row, answer):
         cases.words(answer.header("allow")) < set(row["weir"].get("allow", ()))
 
 
-def test_rows(weir, behind, monkeypatch):
-    rows = cases.rows()
+@pytest.mark.parametrize("slash", [False, True])
+def test_rows(weir, behind, monkeypatch, slash):
+    rows = cases.rows(slash)
     monkeypatch.setattr(cases, "echo", proxied(behind))
     w = weir(top=EGRESS, locations="\n".join(cases.location(r) for r in rows))
     w.may_grow = True  # connections are kept

@@ -114,7 +114,8 @@ take(const struct http_request *r, const struct version_table *t,
     if (choice->vendor.len > 0 && plan->marks != NULL) {
         choice->format = format_of(o, u, plan->marks);
     }
-    if (u->strategy == STRATEGY_PATH && rank >= RANK_NAMED) {
+    choice->in_path = u->strategy == STRATEGY_PATH && rank >= RANK_NAMED;
+    if (choice->in_path) {
         choice->route_path = str_skip(choice->route_path, 1 + o->version.len);
         if (choice->route_path.len == 0) {
             choice->route_path = STR("/");

@@ -21,7 +21,8 @@ const struct other_row other_rows_nginx_http[] = {
     IS_BUT("proxy_cookie_domain proxy_cookie_path proxy_cookie_flags",
            PROXY "cookies", "\"path FROM TO\" and others"),
     IS_BUT("proxy_set_header", PROXY "set_headers",
-           "\"Name: value\"; host has a setting of its own"),
+           "\"Name: value\", with the same variables; host has a setting of "
+           "its own"),
     IS("proxy_hide_header", PROXY "hide_headers"),
     IS("proxy_connect_timeout", PROXY "connect_timeout"),
     IS("proxy_send_timeout", PROXY "send_timeout"),
@@ -52,7 +53,10 @@ const struct other_row other_rows_nginx_http[] = {
     IS("proxy_ssl_name proxy_ssl_server_name", UPSTREAM "tls.server_name"),
     IS_BUT("proxy_ssl_verify", UPSTREAM "tls.insecure",
            "weir verifies unless insecure = true"),
-    IS_BUT("proxy_ssl_*", UPSTREAM "tls", "ca, server_name, insecure"),
+    IS("proxy_ssl_certificate", UPSTREAM "tls.certificate"),
+    IS("proxy_ssl_certificate_key", UPSTREAM "tls.certificate_key"),
+    IS_BUT("proxy_ssl_*", UPSTREAM "tls",
+           "ca, server_name, insecure, certificate"),
 
     IS_BUT("upstream", "upstreams", "a list at the root, each with its name"),
     IS("keepalive", UPSTREAM "keepalive"),

@@ -316,23 +316,53 @@ take_forwarded(struct http_request *r, const struct access_list *trusted)
     }
 }
 
+/* Which of the headers counts; never HTTP_FORWARDED_AUTO. */
+static enum http_forwarded_header
+source_of(const struct http_request *r, const struct http_server *s)
+{
+    if (s->forwarded_header != HTTP_FORWARDED_AUTO) {
+        return (enum http_forwarded_header)s->forwarded_header;
+    }
+    return http_header(r, "X-Forwarded-For") == NULL &&
+                   http_header(r, "Forwarded") != NULL
+               ? HTTP_FORWARDED_RFC7239
+               : HTTP_FORWARDED_X;
+}
+
+/* A balancer has named the client by the PROXY protocol, and says inside how
+ * that came to it.  Its word is the last one of the header. */
+static void
+take_inside(struct http_request *r, const struct http_server *s)
+{
+    int by = s->forwarded_header;
+    struct element e;
+    struct str text;
+
+    if ((by == HTTP_FORWARDED_X || by == HTTP_FORWARDED_AUTO) &&
+        element_at(r, "X-Forwarded-Proto", 0, &text)) {
+        take_proto(r, text);
+    } else if ((by == HTTP_FORWARDED_RFC7239 || by == HTTP_FORWARDED_AUTO) &&
+               element_at(r, "Forwarded", 0, &text) &&
+               parse_element(text, &e)) {
+        take_proto(r, e.proto);
+    }
+}
+
 bool
 http_client_begin(struct http_request *r, const struct http_server *s,
-                  bool secure)
+                  const struct addr *via, bool secure)
 {
     r->client = r->peer;
     r->scheme = secure ? STR("https") : STR("http");
     if (!access_names(s->trusted, &r->peer)) {
+        if (!secure && access_names(s->trusted, via)) {
+            take_inside(r, s);
+        }
         return false;
     }
-    switch ((enum http_forwarded_header)s->forwarded_header) {
+    switch (source_of(r, s)) {
     case HTTP_FORWARDED_AUTO:
-        if (http_header(r, "X-Forwarded-For") == NULL &&
-            http_header(r, "Forwarded") != NULL) {
-            take_forwarded(r, s->trusted);
-        } else {
-            take_x(r, s->trusted);
-        }
+    case HTTP_FORWARDED_OFF:
         break;
     case HTTP_FORWARDED_X:
         take_x(r, s->trusted);
@@ -340,8 +370,83 @@ http_client_begin(struct http_request *r, const struct http_server *s,
     case HTTP_FORWARDED_RFC7239:
         take_forwarded(r, s->trusted);
         break;
-    case HTTP_FORWARDED_OFF:
-        break;
     }
     return true;
+}
+
+/* ---- the way ---- */
+
+/* All headers of that name as one list. */
+static struct str
+whole_list(struct http_request *r, const char *name)
+{
+    struct str list = STR_NONE;
+
+    for (size_t i = 0; i < r->header_count; i++) {
+        const struct http_header *h = &r->headers[i];
+
+        if (str_eq_nocase(h->name, str_from(name)) && h->value.len > 0) {
+            list = list.len == 0
+                       ? h->value
+                       : pool_join(r->pool, STRS(list, STR(", "), h->value));
+        }
+    }
+    return list;
+}
+
+/* A hop in the form of the other header. */
+static struct str
+other_form(struct http_request *r, struct str hop, bool elements)
+{
+    struct element e = { .node = hop };
+    char text[ADDR_TEXT];
+    struct addr a;
+
+    if ((elements && !parse_element(hop, &e)) || !parse_node(e.node, &a)) {
+        return elements ? STR("unknown") : STR("for=unknown");
+    }
+    addr_ip_text(&a, text);
+    if (elements) {
+        return pool_str(r->pool, str_from(text));
+    }
+    return pool_printf(r->pool,
+                       a.family == AF_INET6 ? "for=\"[%s]\"" : "for=%s", text);
+}
+
+/* Of the nearest hops, as many as are walked. */
+static struct str
+other_list(struct http_request *r, const char *name, bool elements)
+{
+    struct list_header l = list_of(r, name);
+    struct str list = STR_NONE, hop;
+
+    for (size_t i = 0; i < HTTP_HOPS_MAX && take_last(&l, &hop); i++) {
+        if (hop.len == 0) {
+            continue;
+        }
+        hop = other_form(r, hop, elements);
+        list = list.len == 0 ? hop
+                             : pool_join(r->pool, STRS(hop, STR(", "), list));
+    }
+    return list;
+}
+
+void
+http_client_way(struct http_request *r, const struct http_server *s,
+                struct http_way *out)
+{
+    *out = (struct http_way){ STR_NONE, STR_NONE };
+    switch (source_of(r, s)) {
+    case HTTP_FORWARDED_AUTO:
+    case HTTP_FORWARDED_OFF:
+        break;
+    case HTTP_FORWARDED_X:
+        out->x_forwarded_for = whole_list(r, "X-Forwarded-For");
+        out->forwarded = other_list(r, "X-Forwarded-For", false);
+        break;
+    case HTTP_FORWARDED_RFC7239:
+        out->forwarded = whole_list(r, "Forwarded");
+        out->x_forwarded_for = other_list(r, "Forwarded", true);
+        break;
+    }
 }

@@ -17,8 +17,13 @@
 #define HTTP_HOPS_MAX 20
 
 /* Fills client, scheme and host from peer and, if s trusts it, headers;
- * returns whether s trusts peer. secure: the connection is TLS. */
+ * returns whether s trusts peer.  via is the host that connected: peer, or a
+ * balancer that has named peer by the PROXY protocol; of that one, if s trusts
+ * it, the scheme counts.  secure: the connection is TLS. */
 bool http_client_begin(struct http_request *r, const struct http_server *s,
-                       bool secure);
+                       const struct addr *via, bool secure);
+/* As http_way_to_us(), of a peer that s trusts. */
+void http_client_way(struct http_request *r, const struct http_server *s,
+                     struct http_way *out);
 
 #endif

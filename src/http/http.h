@@ -100,6 +100,8 @@ struct http_api {
     int64_t deprecated, sunset;   /* s since 1970; -1: not said */
     const struct http_api *outer; /* API that a layer in front chose; NULL:
                                      none */
+    struct str behind; /* the path behind the version, where the request's path
+                          names it; else empty */
 };
 
 struct http_choice {
@@ -116,7 +118,9 @@ struct http_choice {
     size_t layer_count;
     struct str route_path;
     struct str vendor, version, format, query; /* struct http_request */
-    const struct http_api *api; /* borrowed, without outer; NULL: any version */
+    const struct http_api *api; /* borrowed, without outer and behind; NULL: any
+                                   version */
+    bool in_path; /* the path names the version; route_path is behind it */
     struct http_wish wish; /* for which they are chosen; quality 0: any format
                               of theirs will do */
     /* HTTP_REFUSED: the answer.  HTTP_NONE_LEFT: the answer when no layer
@@ -348,8 +352,17 @@ struct http_request {
 /* Whether the host that connected is one of trusted_proxies, so that its word
  * about the client counts. */
 bool http_is_trusted(const struct http_request *r);
-/* Whether a rewrite has changed its path; target is what the client sent. */
+/* Whether a rewrite has changed its path. */
 bool http_is_rewritten(const struct http_request *r);
+/* The path as the client wrote it, also of an absolute target. */
+struct str http_written_path(const struct http_request *r);
+/* The way to us, as trusted proxies have told it, in both kinds of headers: one
+ * of them counts (http.servers.forwarded_header), and the other is made of it.
+ * Each may be empty. */
+struct http_way {
+    struct str x_forwarded_for, forwarded;
+};
+void http_way_to_us(struct http_request *r, struct http_way *out);
 /* First header of that name (any case), NULL if there is none. */
 const struct str *http_header(const struct http_request *r, const char *name);
 /* Whether a list of words with commas between them has that one, in any

@@ -100,16 +100,17 @@ join_queries(struct exchange *x, struct str below, struct str chosen)
 
 /* The chosen version, with those chosen in front of it. */
 static const struct http_api *
-join_apis(struct exchange *x, const struct http_api *chosen)
+join_apis(struct exchange *x, const struct http_choice *choice)
 {
     struct http_api *api;
 
-    if (chosen == NULL) {
+    if (choice->api == NULL) {
         return x->level->api;
     }
     api = pool_alloc(x->pub.pool, sizeof(*api));
-    *api = *chosen;
+    *api = *choice->api;
     api->outer = x->level->api;
+    api->behind = choice->in_path ? choice->route_path : STR_NONE;
     return api;
 }
 
@@ -127,7 +128,7 @@ descend(struct exchange *x, const struct http_choice *chosen)
         .version = chosen->version,
         .format = chosen->format,
         .query = join_queries(x, x->level->query, chosen->query),
-        .api = join_apis(x, chosen->api),
+        .api = join_apis(x, chosen),
         .wish = chosen->wish,
         .lines = chosen->lines,
     };

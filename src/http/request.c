@@ -177,7 +177,8 @@ publish_head(struct exchange *x)
     x->pub.version = x->head.version;
     x->pub.headers = x->head.headers;
     x->pub.header_count = x->head.header_count;
-    x->trusted = http_client_begin(&x->pub, x->c->server, x->c->conn->secure);
+    x->trusted =
+        http_client_begin(&x->pub, x->c->server, &x->via, x->c->conn->secure);
     http_trace_begin(&x->pub, x->trusted, &x->trace);
 }
 
@@ -349,6 +350,23 @@ http_taken_done(struct http_request *r, uint64_t body_bytes)
     x->c->phase = PHASE_GONE;
     x->c->conn = NULL;
     http_settle_later(x->c);
+}
+
+struct str
+http_written_path(const struct http_request *r)
+{
+    return exchange_of(r)->head.path;
+}
+
+void
+http_way_to_us(struct http_request *r, struct http_way *out)
+{
+    struct exchange *x = exchange_of(r);
+
+    *out = (struct http_way){ STR_NONE, STR_NONE };
+    if (x->trusted) {
+        http_client_way(r, x->c->server, out);
+    }
 }
 
 bool

@@ -64,7 +64,7 @@ try_forged(struct pool *pool, const struct http_request *was,
         headers[0] = hops[i];
         memcpy(headers + 1, was->headers,
                was->header_count * sizeof(headers[0]));
-        http_client_begin(&r, server, false);
+        http_client_begin(&r, server, &r.peer, false);
         require(addr_eq(&r.client, &was->client));
     }
 }
@@ -89,12 +89,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct http_server server = { .forwarded_header = (int)(how & 3) };
     size_t count = read_headers(input, headers);
     struct http_request r = request_of(pool, headers, count);
+    struct http_way way;
 
     if ((how & 4) == 0) {
         server.trusted = access_parse_names(pool, names, 2);
     }
-    require(http_client_begin(&r, &server, (how & 8) != 0) == ((how & 4) == 0));
+    require(http_client_begin(&r, &server, &r.peer, (how & 8) != 0) ==
+            ((how & 4) == 0));
     look_at(&r);
+    http_client_way(&r, &server, &way);
+    require(way.forwarded.len < 2 * size + 64 * HTTP_HOPS_MAX &&
+            way.x_forwarded_for.len < 2 * size + 64 * HTTP_HOPS_MAX);
     if (server.trusted == NULL ||
         server.forwarded_header == HTTP_FORWARDED_OFF) {
         require(addr_eq(&r.client, &r.peer) &&

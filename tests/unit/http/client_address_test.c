@@ -66,7 +66,7 @@ client(void)
 {
     static char text[ADDR_TEXT];
 
-    http_client_begin(&request, &server, false);
+    http_client_begin(&request, &server, &request.peer, false);
     return addr_text(&request.client, text);
 }
 
@@ -93,7 +93,7 @@ an_untrusted_peer_speaks_for_itself(void **state)
     assert_true(str_eq(request.scheme, STR("http")));
     assert_true(str_eq(request.host, STR("origin.example")));
     server.trusted = NULL;
-    assert_false(http_client_begin(&request, &server, true));
+    assert_false(http_client_begin(&request, &server, &request.peer, true));
     assert_true(str_eq(request.scheme, STR("https")));
 }
 
@@ -282,6 +282,59 @@ scheme_host_port(void **state)
     assert_true(str_eq(request.scheme, STR("http")));
 }
 
+static void
+goes_on_as(const char *name, const char *value, const char *x,
+           const char *forwarded)
+{
+    struct http_way way;
+
+    begin("10.0.0.1");
+    add(name, value);
+    http_client_way(&request, &server, &way);
+    assert_string_equal(pool_cstr(pool, way.x_forwarded_for), x);
+    assert_string_equal(pool_cstr(pool, way.forwarded), forwarded);
+}
+
+static void
+one_kind_of_header_is_made_of_the_other(void **state)
+{
+    (void)state;
+    goes_on_as("X-Forwarded-For", "192.0.2.1:9, 2001:db8::1",
+               "192.0.2.1:9, 2001:db8::1",
+               "for=192.0.2.1, for=\"[2001:db8::1]\"");
+    goes_on_as("Forwarded", "for=\"[2001:db8::1]:9\", for=192.0.2.1;proto=http",
+               "2001:db8::1, 192.0.2.1",
+               "for=\"[2001:db8::1]:9\", for=192.0.2.1;proto=http");
+    goes_on_as("X-Forwarded-For", "a\"b;c, , 192.0.2.1", "a\"b;c, , 192.0.2.1",
+               "for=unknown, for=192.0.2.1");
+    goes_on_as("Forwarded", "nonsense, for=\"_x\"", "unknown, unknown",
+               "nonsense, for=\"_x\"");
+    goes_on_as("X-Forwarded-For", "", "", "");
+    server.forwarded_header = HTTP_FORWARDED_OFF;
+    goes_on_as("X-Forwarded-For", "192.0.2.1", "", "");
+}
+
+static void
+a_balancer_says_the_scheme_inside_the_proxy_protocol(void **state)
+{
+    struct addr via;
+
+    (void)state;
+    assert_int_equal(addr_parse_ip(STR("10.0.0.1"), &via), 0);
+    begin("192.0.2.9");
+    add("X-Forwarded-Proto", "gopher, https");
+    add("X-Forwarded-Host", "evil.example");
+    add("X-Forwarded-For", "192.0.2.1");
+    assert_false(http_client_begin(&request, &server, &via, false));
+    assert_true(str_eq(request.scheme, STR("https")));
+    assert_true(str_eq(request.host, STR("origin.example")));
+    assert_true(addr_eq(&request.client, &request.peer));
+    begin("192.0.2.9"); /* TLS with the balancer */
+    add("X-Forwarded-Proto", "http");
+    assert_false(http_client_begin(&request, &server, &via, true));
+    assert_true(str_eq(request.scheme, STR("https")));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -298,6 +351,8 @@ main(void)
         TEST(malformed_forwarded),
         TEST(which_header),
         TEST(scheme_host_port),
+        TEST(one_kind_of_header_is_made_of_the_other),
+        TEST(a_balancer_says_the_scheme_inside_the_proxy_protocol),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
