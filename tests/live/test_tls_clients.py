@@ -264,6 +264,33 @@ def test_the_log_has_it_too(weir, made, behind):
     assert json.loads(line) == {"dn": "CN=weir test friend", "is": "SUCCESS"}
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2,
+                                     ssl.TLSVersion.TLSv1_3])
+def test_a_ticket_opens_no_other_rules(weir, made, version):
+    """One of an address where a certificate is optional, where it is not."""
+    rules = f'client_ca = "{made.root}";'
+    w = weir(http_listen=", ".join(
+        f'{{ address = "127.0.0.1:0"; {made.group("localhost", rules + more)} }}'
+        for more in ('client_verify = "optional";', "",
+                     'client_verify = "optional"; client_depth = 9;')))
+    easy, strict, deep = re.findall(r"listening on https 127.0.0.1:(\d+)",
+                                    w.log())
+    c = context(made.root, minimum_version=version, maximum_version=version)
+
+    def visit(port, session=None):
+        with socket.create_connection(("127.0.0.1", int(port)), busy(10)) as raw, \
+                c.wrap_socket(raw, server_hostname="localhost",
+                              session=session) as s:
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert s.recv(1000).startswith(b"HTTP/1.1 200")
+            return s.session, s.session_reused
+
+    assert visit(easy, visit(easy)[0])[1]
+    assert not visit(deep, visit(easy)[0])[1]
+    with pytest.raises((OSError, AssertionError)):
+        visit(strict, visit(easy)[0])
+
+
 @pytest.mark.parametrize("rules, words", [
     ('client_verify = "optional";', "client_verify needs client_ca"),
     ('client_crl = "{root}";', "client_crl needs client_ca"),

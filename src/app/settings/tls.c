@@ -68,8 +68,8 @@ const struct conf_key settings_tls_keys[] = {
         .preset = "on",
         .help = "\"on\": client_ca is a condition; \"optional\": clients may "
                 "come without a certificate; \"optional_no_ca\": and with one "
-                "that others have issued.  $ssl_client_verify of module proxy "
-                "tells which it was."),
+                "that others have issued.  $ssl_client_verify tells which it "
+                "was."),
     ROW(tls_settings, client_depth, CONF_INT, .min = 0, .max = 100,
         .preset = "10",
         .help = "How many CAs may stand between a client's certificate and one "

@@ -1,0 +1,26 @@
+"""Python's requests: does the steps that it reads, a line each, on one session,
+and tells how each ended (test_languages.py)."""
+# SPDX-License-Identifier: BSD-2-Clause
+
+import base64
+import sys
+
+import requests
+
+session = requests.Session()
+for line in sys.stdin:
+    method, url, kind, name = line.rstrip("\n").split("\t")
+    body, more = None, {}
+    if name != "-":
+        with open(name, "rb") as f:
+            body = f.read()
+    if method == "UPLOAD":
+        method = "POST"
+        more["files"] = {"file": ("a.bin", body)}
+    else:
+        more["data"] = body
+        if kind != "-":
+            more["headers"] = {"Content-Type": kind}
+    a = session.request(method, url, timeout=60, **more)
+    print(a.status_code, len(a.content),
+          base64.b64encode(a.content[:600]).decode())
