@@ -9,13 +9,15 @@ import { createInterface } from "node:readline";
 
 for await (const line of createInterface({ input: process.stdin })) {
     let [method, url, type, name] = line.split("\t");
-    const file = name === "-" ? undefined : await readFile(name);
+    // A Blob: of a Buffer nothing is left when a redirect needs it again.
+    const file =
+        name === "-" ? undefined : new Blob([await readFile(name)]);
     let body = file;
     const headers = type === "-" ? {} : { "content-type": type };
     if (method === "UPLOAD") {
         method = "POST";
         body = new FormData();
-        body.append("file", new Blob([file]), "a.bin");
+        body.append("file", file, "a.bin");
     }
     const answer = await fetch(url, { method, headers, body });
     const got = Buffer.from(await answer.arrayBuffer());

@@ -175,6 +175,10 @@ PROGRAMS = {
 }
 
 
+# A client may end its connection at a redirect, as axios does.
+CONNECTIONS = 3
+
+
 def connections(w, paths):
     """How many the client had, by the log of the server that it speaks to."""
     lines = [json.loads(x) for x in w.access_log().splitlines()]
@@ -210,6 +214,6 @@ def test_all_steps(weir, tmp_path, name):
         if w is behind:
             used, asked = connections(w, PATHS)
             assert asked - before[1] > 25
-            assert used - before[0] <= 2, f"{used - before[0]} connections"
+            assert used - before[0] <= CONNECTIONS
     used, asked = connections(front, PATHS)
-    assert asked > 25 and used - before[0] <= 2
+    assert asked > 25 and used - before[0] <= CONNECTIONS
