@@ -29,7 +29,7 @@ struct tls_context;
 
 enum tls_version { TLS_1_2, TLS_1_3 };
 
-enum tls_verify {
+enum tls_client_rule {
     TLS_VERIFY_ON,       /* clients must have a certificate */
     TLS_VERIFY_OPTIONAL, /* they may have one, which must be good then */
     TLS_VERIFY_ANY,      /* the same of anybody's: TLS_CLIENT_VERIFY tells */
@@ -50,7 +50,7 @@ struct tls_options {
     struct str groups;       /* for the key exchange */
     struct str client_ca;    /* PEM file: whose certificates clients have;
                                 empty: none is asked for */
-    enum tls_verify client_verify;
+    enum tls_client_rule client_verify;
     int client_depth;      /* CAs between a client's certificate and one of
                               client_ca */
     struct str client_crl; /* PEM file: what the CAs have revoked; or empty */

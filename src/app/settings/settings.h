@@ -43,7 +43,7 @@ struct tls_settings {
     int min_version, max_version;    /* enum tls_version */
     struct str ciphers, ciphersuites, groups;
     struct str client_ca;
-    int client_verify; /* enum tls_verify */
+    int client_verify; /* enum tls_client_rule */
     int64_t client_depth;
     struct str client_crl;
     bool session_tickets;

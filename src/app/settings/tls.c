@@ -107,7 +107,7 @@ options_of(const struct tls_settings *s, bool http)
         .ciphersuites = s->ciphersuites,
         .groups = s->groups,
         .client_ca = s->client_ca,
-        .client_verify = (enum tls_verify)s->client_verify,
+        .client_verify = (enum tls_client_rule)s->client_verify,
         .client_depth = (int)s->client_depth,
         .client_crl = s->client_crl,
         .session_tickets = s->session_tickets,
