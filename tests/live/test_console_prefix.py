@@ -206,6 +206,8 @@ DENIED = ' access = [ "deny all" ];'
     ('{ path = "/x"; module = "static"; root = "HTML";' + DENIED + ' }', []),
     ('{ path = "= /x"; module = "static"; root = "HTML";'
      ' alias = "index.html"; }', []),
+    ('{ path = "/x"; module = "static"; root = "HTML";'
+     ' alias = "index.html"; }', []),
 ])
 def test_where_no_console_is_there_is_no_link(weir, tmp_path, site, link):
     open_way(tmp_path)
