@@ -5,7 +5,8 @@
  * through, the location has none - it is GET /stat/events?changes=..., a stream
  * of server-sent events.  Before either, /stat/server is asked: for the
  * addresses of the node, and because neither a WebSocket nor EventSource tells
- * the status, which says "not allowed" or "not there".
+ * the status, which says "not allowed" or "not there".  That finds the node, too
+ * (base.js).
  *
  * A feed is live from the first event on.  When it breaks, or is silent for
  * three of the intervals it came in, it is taken up again after 1, 2, 4 ... 30
@@ -18,6 +19,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
+import { at, folders, stand } from './base.js';
 import { Socket } from './socket.js';
 
 const FIRST_WAIT = 1000;
@@ -65,6 +67,10 @@ export async function* readEvents(body) {
   }
 }
 
+function placeOf({ rtmp, http, here }) {
+  return { rtmp, http, here };
+}
+
 /* The first interval is cut short: what was made last is sent at once. */
 function silenceAfter(rounds, before) {
   rounds.push(Date.now());
@@ -80,10 +86,10 @@ export class Feed {
   /*
    * onEvent(name, value): one event, its JSON parsed; "place" has the node's
    *   addresses (rtmp, http and here of /stat/server).
-   * onState({ state, status, local, wait }): state is "connecting", "live", "lost"
-   *   (again in wait ms), "refused" (by an HTTP status that will not change
-   *   soon; local is where this machine itself would be answered) or
-   *   "resting".
+   * onState({ state, status, local, own, wait }): state is "connecting", "live",
+   *   "lost" (again in wait ms), "refused" (by an HTTP status that will not
+   *   change soon; local is where this machine itself would be answered, own
+   *   whether it is weir that refuses) or "resting".
    */
   constructor({ onEvent, onState }) {
     this.onEvent = onEvent;
@@ -96,9 +102,9 @@ export class Feed {
     document.addEventListener('visibilitychange', () => this.#seen());
   }
 
-  /** Reads that address from now on. */
-  watch(url) {
-    this.url = url;
+  /** Reads that path of the node from now on. */
+  watch(path) {
+    this.path = path;
     if (this.socket?.joined) {
       this.#ask();
     } else if (!this.resting) {
@@ -151,19 +157,42 @@ export class Feed {
 
   /* Whether the statistics may be seen, and where the node is. */
   async #look(abort) {
-    const answer = await fetch('/stat/server', {
-      signal: abort.signal, cache: 'no-store',
-    });
-    if (!answer.ok) {
-      return { refusal: await this.#refusal(answer) };
+    let first;
+    for (const folder of folders()) {
+      const { place, refusal } = await this.#lookAt(folder, abort);
+      if (place) {
+        stand(folder);
+        return { place };
+      }
+      first ??= refusal;
+      if (!refusal.passes) {
+        // Above the page it may be another's, who says nothing of weir's.
+        return { refusal: refusal.own ? refusal : first };
+      }
     }
-    const { rtmp, http, here } = await answer.json();
-    return { place: { rtmp, http, here } };
+    return { refusal: first };
   }
 
+  async #lookAt(folder, abort) {
+    const answer = await fetch(new URL('stat/server', folder), {
+      signal: abort.signal, cache: 'no-store',
+    });
+    const said = answer.ok ? await answer.json().catch(() => null) : null;
+    return said?.http ? { place: placeOf(said) } :
+      { refusal: await this.#refusal(answer) };
+  }
+
+  /* passes: the node may be in a folder above; there a page stands for whatever
+   * is not found, or weir, whose answers have their status in them, has none. */
   async #refusal(answer) {
     const said = answer.ok ? {} : await answer.json().catch(() => ({}));
-    return { status: answer.ok ? 404 : answer.status, local: said.local };
+    const own = said.status === answer.status;
+    return {
+      status: answer.ok ? 404 : answer.status,
+      local: said.local,
+      own,
+      passes: answer.ok || own && [404, 405].includes(answer.status),
+    };
   }
 
   /* ---- over a socket ---- */
@@ -190,7 +219,7 @@ export class Feed {
   #session(abort) {
     return new Promise((onOver) => {
       const began = Date.now();
-      const socket = new Socket('/stat/socket.io/', {
+      const socket = new Socket(at('/stat/socket.io/'), {
         onJoined: () => {
           this.talked = true;
           this.#ask();
@@ -211,12 +240,12 @@ export class Feed {
 
   /* What comes before the answer is of what was watched before. */
   #ask() {
-    const said = new URL(this.url, location.href).searchParams;
-    const wish = this.url;
+    const said = at(this.path).searchParams;
+    const wish = this.path;
     this.asking = true;
     this.socket.emit('watch', [said.get('changes'), said.get('of') ?? ''],
       () => {
-        this.asking = wish !== this.url;
+        this.asking = wish !== this.path;
       });
   }
 
@@ -232,7 +261,7 @@ export class Feed {
     const began = Date.now();
     this.rounds = { silence: FIRST_SILENCE, began: [] };
     this.#heard(abort, SHORTEST_SILENCE);
-    const answer = await fetch(this.url, {
+    const answer = await fetch(at(this.path), {
       signal: abort.signal,
       cache: 'no-store',
       headers: { Accept: 'text/event-stream' },
@@ -278,14 +307,14 @@ export class Feed {
     this.silence = setTimeout(() => abort.abort(), silence);
   }
 
-  #again({ status, local, orderly }) {
+  #again({ status, local, own, orderly }) {
     const refused = status >= 400 && status < 500 && status !== 429;
     const hop = orderly && this.hops < MOST_HOPS;
     const state = refused ? 'refused' : hop ? 'connecting' : 'lost';
     const wait = refused ? REFUSED_WAIT : hop ? 0 : this.#backOff();
     this.hops += hop ? 1 : 0;
     this.asked = 0;
-    this.#say({ state, status, local, wait });
+    this.#say({ state, status, local, own, wait });
     this.timer = setTimeout(() => this.start(), wait);
   }
 

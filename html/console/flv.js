@@ -6,7 +6,7 @@
  */
 
 import { library } from './library.js';
-import { flvPath } from './lines.js';
+import { flvUrl } from './lines.js';
 
 const CONFIG = {
   enableWorker: false, // a worker from a blob: would need a laxer policy
@@ -37,9 +37,9 @@ export const flv = {
   },
 
   start(mpegts, video, key, { onEnd, onError }) {
-    const url = location.origin + flvPath(key);
-    const player = mpegts.createPlayer({ type: 'flv', isLive: true, url },
-      CONFIG);
+    const player = mpegts.createPlayer({
+      type: 'flv', isLive: true, url: flvUrl(key),
+    }, CONFIG);
     player.on(mpegts.Events.ERROR, (type, detail, info) => onError({
       broken: type === 'NetworkError',
       status: detail === 'HttpStatusCodeInvalid' ? info?.code : undefined,

@@ -5,6 +5,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
+import { at } from './base.js';
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -73,8 +75,8 @@ export async function readHistory(history, range, key) {
   }
   history.asking = true;
   try {
-    const answer = await fetch('/stat/history' +
-      (key ? `?of=${encodeURIComponent(key)}` : ''), { cache: 'no-store' });
+    const answer = await fetch(at('/stat/history' +
+      (key ? `?of=${encodeURIComponent(key)}` : '')), { cache: 'no-store' });
     history.fill(answer.ok ? await answer.json() : null);
   } catch {
     history.fill(null); // asked again in a while

@@ -8,7 +8,7 @@
  */
 
 import { library } from './library.js';
-import { hlsPath } from './lines.js';
+import { hlsUrl } from './lines.js';
 
 const PATIENT = {
   maxTimeToFirstByteMs: 20000,
@@ -80,7 +80,7 @@ export const hls = {
   /** Returns what ends it.  onError({ broken, status, detail }): broken when
    *  the reason may be over soon. */
   start(how, video, key, handlers) {
-    const url = location.origin + hlsPath(key);
+    const url = hlsUrl(key);
     return how === 'native' ? startNative(video, url, handlers) :
       startLibrary(how, video, url, handlers);
   },

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
+import { at } from './base.js';
 import { el } from './dom.js';
 import { keysOf, pageOf, rtmpOf } from './place.js';
 
@@ -11,19 +12,19 @@ function pathOf(key) {
   return `/${key.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** The path of a stream's FLV, from its key "APP/NAME". */
-export function flvPath(key) {
-  return `${pathOf(key)}.flv`;
+/** The address of a stream's FLV, from its key "APP/NAME". */
+export function flvUrl(key) {
+  return at(`${pathOf(key)}.flv`).href;
 }
 
 /** Of its playlist. */
-export function hlsPath(key) {
-  return `${pathOf(key)}.m3u8`;
+export function hlsUrl(key) {
+  return at(`${pathOf(key)}.m3u8`).href;
 }
 
 /** Of its newest key frame. */
-export function stillPath(key) {
-  return `${pathOf(key)}.still.mp4`;
+export function stillUrl(key) {
+  return at(`${pathOf(key)}.still.mp4`).href;
 }
 
 /* A name may hold what a shell would run. */
@@ -65,13 +66,13 @@ function publishing(server, app, name, key) {
 
 function playing(server, stream, app) {
   const rtmp = rtmpOf(server, app);
-  const flv = quoted(location.origin + flvPath(stream));
+  const flv = quoted(flvUrl(stream));
   return [
     ...(rtmp ? [{ what: 'Play RTMP',
       command: `ffplay ${quoted(`${rtmp.base}/${stream}`)}` }] : []),
     { what: 'Play HTTP-FLV', command: `ffplay ${flv}` },
     ...(pageOf(server, 'hls') ? [{ what: 'Play HLS',
-      command: `ffplay ${quoted(location.origin + hlsPath(stream))}` }] : []),
+      command: `ffplay ${quoted(hlsUrl(stream))}` }] : []),
     { what: 'Play in VLC', command: `vlc ${flv}` },
   ];
 }

@@ -86,11 +86,11 @@ function keepChoice() {
 function watch(name, key) {
   const of = name === 'streams' && isKey(key);
   const what = of ? 'streams,sessions' : name;
-  const url = `/stat/events?changes=${what}` +
+  const path = `/stat/events?changes=${what}` +
     (of ? `&of=${encodeURIComponent(key)}` : '');
-  if (url !== feed.url) {
+  if (path !== feed.path) {
     model.expect();
-    feed.watch(url);
+    feed.watch(path);
   }
 }
 

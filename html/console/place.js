@@ -5,6 +5,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
+import { at } from './base.js';
+
 function bare(host) {
   return host.replace(/^\[|\]$/g, '');
 }
@@ -49,16 +51,17 @@ export function applications(server) {
 }
 
 function relayPath({ locations }) {
-  return locations.find((l) => l.modules.includes('relay'))?.path;
+  return locations.find((l) => l.path.startsWith('/') &&
+    l.modules.includes('relay'))?.path.replace(/\/$/, '');
 }
 
-/** Where keys are made: { path } on this page's own server, or { url } on
+/** Where keys are made, { url }: with own on this page's own server, else on
  *  another one of the node; null: nowhere. */
 export function keysOf(server) {
   const all = server?.http ?? [];
   const path = all[server?.here] && relayPath(all[server.here]);
   if (path) {
-    return { path, url: location.origin + path };
+    return { own: true, url: at(path).href };
   }
   for (const other of all) {
     const listener = best(other.listen);
@@ -70,12 +73,12 @@ export function keysOf(server) {
   return null;
 }
 
-/** The path of a module's own page (tts, downloads) on this page's own server;
- *  null: there is none. */
+/** The address of a module's own page (tts, downloads) on this page's own
+ *  server; null: there is none. */
 export function pageOf(server, module) {
   const found = server?.http?.[server.here]?.locations
-    .find((l) => l.modules.includes(module));
-  return found ? `${found.path.replace(/\/$/, '')}/` : null;
+    .find((l) => l.path.startsWith('/') && l.modules.includes(module));
+  return found ? at(`${found.path.replace(/\/$/, '')}/`).pathname : null;
 }
 
 /** Differs when any of the above may. */

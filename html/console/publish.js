@@ -11,8 +11,8 @@ import { applications, keysOf, placeMark, rtmpOf } from './place.js';
 
 const isPublishing = ({ what }) => what.startsWith('Publish');
 
-async function makeKey(path, room) {
-  const answer = await fetch(`${path}/get?room=${encodeURIComponent(room)}`,
+async function makeKey(url, room) {
+  const answer = await fetch(`${url}/get?room=${encodeURIComponent(room)}`,
     { cache: 'no-store' });
   if (!answer.ok) {
     const said = await answer.json().catch(() => ({}));
@@ -67,7 +67,7 @@ export class Publish {
     const rtmp = rtmpOf(this.server, this.app.value);
     const keys = keysOf(this.server);
     const wanted = rtmp?.policy === 'key';
-    this.button.hidden = !wanted || !keys?.path;
+    this.button.hidden = !wanted || !keys?.own;
     setText(this.words, this.#advice(rtmp, keys, key));
     this.place.replaceChildren(lineList([
       ...obsFields(this.#stream, this.server, key),
@@ -85,7 +85,7 @@ export class Publish {
     if (key) {
       return 'The key publishes this name: give it to nobody else.';
     }
-    if (keys?.path) {
+    if (keys?.own) {
       return 'It is published with a stream key. The lines below ask for it.';
     }
     return keys ? 'It is published with a stream key, which is made on the ' +
@@ -99,7 +99,7 @@ export class Publish {
     const room = stream.slice(stream.indexOf('/') + 1);
     this.button.disabled = true;
     try {
-      const key = await makeKey(keysOf(this.server).path, room);
+      const key = await makeKey(keysOf(this.server).url, room);
       if (stream === this.#stream) {
         this.#fill(key);
       }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
+import { at } from './base.js';
 import { el, setText } from './dom.js';
 import * as format from './format.js';
 import { Table } from './table.js';
@@ -45,7 +46,7 @@ export class SessionTable {
     this.table.update(sessions);
     this.more.hidden = leftOut === 0;
     setText(this.more, `${format.count(leftOut)} more sessions of this ` +
-      'server are not listed here: /stat/sessions has all.');
+      `server are not listed here: ${at('/stat/sessions').pathname} has all.`);
   }
 }
 

@@ -16,12 +16,12 @@ export class Socket {
   #over;
 
   /*
-   * path: that of the endpoint, "/stat/socket.io/".
+   * endpoint: its URL, ".../stat/socket.io/".
    * onJoined(), onEvent(name, ...args); onOver({ joined, orderly }) comes last,
    *   and once.
    */
-  constructor(path, { onJoined, onEvent, onOver }) {
-    const url = new URL(path, location.href);
+  constructor(endpoint, { onJoined, onEvent, onOver }) {
+    const url = new URL(endpoint);
     url.protocol = url.protocol.replace('http', 'ws');
     url.search = '?EIO=4&transport=websocket';
     this.onJoined = onJoined;

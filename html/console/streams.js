@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
+import { at } from './base.js';
 import { Spark } from './chart.js';
 import { el, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
@@ -135,7 +136,8 @@ export class StreamsView {
     this.none.hidden = rows.length > 0 || all.length === 0;
     this.more.hidden = this.model.streamsLeftOut === 0;
     setText(this.more, `${format.count(this.model.streamsLeftOut)} more ` +
-      'streams of this server are not listed here: /stat/streams has all.');
+      'streams of this server are not listed here: ' +
+      `${at('/stat/streams').pathname} has all.`);
     this.empty.node.hidden = all.length > 0 || !this.model.streamsKnown;
     this.empty.update(this.model.server);
     this.stream?.update();

@@ -12,7 +12,7 @@
 
 import { el, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
-import { stillPath } from './lines.js';
+import { stillUrl } from './lines.js';
 import { stateOf } from './model.js';
 
 const EVERY = 4000; // ms from one picture of a stream to the next
@@ -67,7 +67,7 @@ class Tile {
     const late = setTimeout(() => asking.abort(), PATIENCE);
     let problem;
     try {
-      problem = await this.#show(await fetch(stillPath(this.row.key), {
+      problem = await this.#show(await fetch(stillUrl(this.row.key), {
         signal: asking.signal, cache: 'no-cache',
       }), asking.signal);
     } catch {

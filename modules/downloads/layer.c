@@ -24,6 +24,7 @@
 #include "app/worker.h"
 #include "base/mem.h"
 #include "http/escape.h"
+#include "http/path.h"
 #include "proc/slot.h"
 #include "request.h"
 #include "json/read.h"
@@ -416,14 +417,10 @@ static enum http_result
 lead_to_slash(struct http_request *r)
 {
     struct str path = str_first(r->target, str_find(r->target, '?', 0));
-    size_t begin = path.len;
-    struct str to;
 
-    while (begin > 0 && path.ptr[begin - 1] != '/') {
-        begin--;
-    }
-    to = pool_printf(r->pool, "./%.*s/", STR_ARGS(str_skip(path, begin)));
-    http_set_header(r, "Location", to);
+    http_set_header(
+        r, "Location",
+        pool_printf(r->pool, "./%.*s/", STR_ARGS(http_path_last(path))));
     return http_reply(r, 302, "text/plain; charset=utf-8",
                       STR("the page is at this path with a slash\n"));
 }

@@ -68,6 +68,15 @@ const char *const downloads_page_style[] = {
     "  border-radius: 8px; background: var(--card); color: var(--text); }\n"
     "dialog::backdrop { background: #000a; }\n"
     "video { width: 100%; max-height: 70vh; background: #000;\n"
-    "  margin-top: .6rem; }\n",
+    "  margin-top: .6rem; }\n"
+    ".console { margin: 0 0 .3rem; }\n"
+    ".console a { display: inline-flex; align-items: center; "
+    "min-height: 44px;\n"
+    "  text-decoration: none; }\n"
+    "@media (pointer: coarse), (max-width: 48rem) {\n"
+    "  input, select, button, summary, .button { min-height: 44px; }\n"
+    "  summary, .check { padding: .6rem 0; }\n"
+    "  li .buttons a { display: inline-block; padding: .6rem .4rem; }\n"
+    "}\n",
     NULL,
 };

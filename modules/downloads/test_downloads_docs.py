@@ -1,4 +1,5 @@
-"""docs/downloads.md is pasted: the answers are those that stand there."""
+"""docs/downloads.md: its snippets, tables and pieces of weir.conf are right.  Its
+commands are pasted by tests/live/test_pasted.py."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import json
@@ -27,10 +28,6 @@ def blocks(text):
     return [re.sub(r"^    ", "", b, flags=re.M).rstrip("\n") for b in found]
 
 
-def pattern(answer):
-    return ".*?".join(re.escape(p) for p in answer.split("..."))
-
-
 def paste(w, script):
     script = script.replace("127.0.0.1:8080", f"127.0.0.1:{w.http}")
     done = subprocess.run(
@@ -44,32 +41,6 @@ def all_done(w):
     """Nothing is active."""
     said = get(w.http, "/downloads/history", host="127.0.0.1")
     return said.status == 200 and not said.json()["queue"] and said.json()
-
-
-def test_the_commands_are_answered_so(weir, tmp_path):
-    """With the snippets for Node.js and Python beside."""
-    begin = blocks(TEXT)[0]
-    conf = re.search(r"<<'END'\n(.*?)END\n", begin, re.S)[1]
-    made = re.search(r"^mkdir.*?(?=^cat)", begin, re.S | re.M)[0]
-    subprocess.run(["sh", "-ec", made], cwd=tmp_path, check=True,
-                   timeout=busy(20))
-    w = weir(conf.replace('listen = "127.0.0.1:8080";',
-                          f'listen = "127.0.0.1:0"; {HOSTS}')
-             .replace('"media"', f'"{tmp_path}/media"') +
-             f'\nstop_grace = "0"; {TRACED}\n')
-    wait_for(lambda: all_done(w), 10)
-    number = 0
-    pieces = blocks(TEXT)
-    for asked, said in zip(pieces, pieces[1:]):
-        if not asked.startswith("curl "):
-            continue
-        if "/download/" in asked or '"where"' in asked:
-            wait_for(lambda: all_done(w), 30)
-        found = paste(w, asked)
-        assert re.match(pattern(said), found, re.S), (
-            asked, found, get(w.http, "/downloads/history").body.decode()[-900:])
-        number += 1
-    assert number == 9
 
 
 def test_the_snippets_hear_it(downloads, media):

@@ -71,7 +71,7 @@ def test_the_only_instance_is_the_default(weir):
     ("", 'instance = "main";', 'there is no hello "main"'),
     ('hello = ( { signature = "x"; } );', "", r"hello\.name is missing"),
     (TWO.replace("other", "main"), "", 'is the name of the one in line'),
-    ('helo = { name = "me"; };', "", 'did you mean "hello"'),
+    ('hellos = { name = "me"; };', "", 'did you mean "hello"'),
     (TWO.replace("signature", "sig"), "", "hello.sig is unknown"),
 ])
 def test_wrong_instances_are_told(weir, top, settings, told):

@@ -152,7 +152,8 @@ write_name(struct buf *b, struct pool *pool, const struct name *n)
     http_html_text(b, url);
     buf_printf(b, "%s\">", slash);
     http_html_text(b, text);
-    buf_printf(b, "%s</a></td><td>%.10s %.5s</td><td>", slash, date, date + 11);
+    buf_printf(b, "%s</a></td><td class=\"date\">%.10s %.5s</td><td>", slash,
+               date, date + 11);
     if (n->directory || n->link) {
         buf_printf(b, "-</td></tr>\n");
     } else {
@@ -163,20 +164,17 @@ write_name(struct buf *b, struct pool *pool, const struct name *n)
 static void
 write_page(struct buf *b, struct http_request *r, const struct job *j)
 {
-    buf_printf(b, "<!DOCTYPE html>\n<html lang=\"en\"><head>"
-                  "<meta charset=\"utf-8\"><title>");
-    http_html_text(b, r->path);
-    buf_printf(b, "</title></head>\n<body><h1>");
-    http_html_text(b, r->path);
-    buf_printf(b, "</h1>\n<table>\n");
+    http_page_begin(b, r->path);
+    buf_printf(b, "<table>\n");
     if (r->route_path.len > 1) {
-        buf_printf(b, "<tr><td><a href=\"../\">../</a></td></tr>\n");
+        buf_printf(b, "<tr><td colspan=\"3\"><a href=\"../\">../</a></td>"
+                      "</tr>\n");
     }
     for (size_t i = 0; i < j->count; i++) {
         write_name(b, r->pool, &j->names[i]);
     }
-    buf_printf(b, "</table>\n%s</body></html>\n",
-               j->cut ? "<p>There are more.</p>\n" : "");
+    buf_printf(b, "</table>\n%s", j->cut ? "<p>There are more.</p>\n" : "");
+    http_page_end(b, r);
 }
 
 static enum http_result

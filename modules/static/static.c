@@ -28,6 +28,7 @@
 #include "types.h"
 
 #define EXPIRES_OFF -1
+#define CONSOLE "console/main.js" /* html/ has it */
 #define DEFAULT_TYPE "application/octet-stream"
 #define DEFAULT_CHARSET "utf-8" /* weir's own types name it */
 #define DAYS(n) ((int64_t)(n)*24 * 3600 * 1000)
@@ -57,6 +58,7 @@ struct site {
     const struct http_text *alias;          /* NULL: the path is the name */
     struct types *types;                    /* owned; NULL: weir's own */
     struct str max_age;                     /* of Cache-Control; empty: none */
+    bool console;                           /* its root has the console */
 };
 
 static const char *const expires_words[] = { "off", NULL };
@@ -192,15 +194,19 @@ name_of(struct http_request *r, const struct site *s)
 
 /* ---- answering ---- */
 
-/* "/dir" to "/dir/": so that what its page refers to is found. */
+/* "/dir" to "/dir/": so that what its page refers to is found.  The address is
+ * relative, because a proxy may give the folder another path; where a rewrite
+ * has done so, it is not. */
 static enum http_result
 redirect_to_slash(struct http_request *r)
 {
-    struct str path = http_path_encode(r->pool, r->path);
+    bool same = !http_is_rewritten(r);
+    struct str path =
+        http_path_encode(r->pool, same ? http_path_last(r->path) : r->path);
 
     http_set_header(r, "Location",
-                    pool_printf(r->pool, "%.*s/%s%.*s", STR_ARGS(path),
-                                r->query.len > 0 ? "?" : "",
+                    pool_printf(r->pool, "%s%.*s/%s%.*s", same ? "./" : "",
+                                STR_ARGS(path), r->query.len > 0 ? "?" : "",
                                 STR_ARGS(r->query)));
     return http_reply(r, 301, NULL, STR_NONE);
 }
@@ -535,6 +541,7 @@ start(const struct module_layer *layer, void **state,
     site->types = types;
     site->files = http_files_new(fd, &limits);
     site->threads = layer->worker->threads;
+    site->console = faccessat(fd, CONSOLE, R_OK, 0) == 0;
     site->max_age = STR_NONE;
     if (s->expires != EXPIRES_OFF) {
         site->max_age = pool_printf(layer->worker->pool, "max-age=%lld",
@@ -550,6 +557,14 @@ start(const struct module_layer *layer, void **state,
         }
     }
     return 0;
+}
+
+static void
+describe(const void *state, struct http_layer *layer)
+{
+    const struct site *s = state;
+
+    layer->console = s->console && s->alias == NULL;
 }
 
 static void
@@ -574,5 +589,6 @@ const struct module static_module = {
     .stop = stop,
     .adds_slash = true,
     .paths = paths,
+    .describe = describe,
     .routes = routes,
 };

@@ -8,6 +8,7 @@
  */
 #include "page.h"
 
+#include "http/path.h"
 #include "tts.h"
 
 /* blob: is the sound that the page has been given, data: the icon that it does
@@ -22,16 +23,13 @@ static struct str
 last_segment(struct str target)
 {
     struct str path = target;
-    size_t begin;
 
     for (size_t i = 0; i < path.len; i++) {
         if (path.ptr[i] == '?' || path.ptr[i] == '#') {
             path.len = i;
         }
     }
-    for (begin = path.len; begin > 0 && path.ptr[begin - 1] != '/'; begin--) {
-    }
-    return str_of(path.ptr + begin, path.len - begin);
+    return http_path_last(path);
 }
 
 static enum http_result

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "http/http.h"
+
 const char *const page_html[] = {
     "<!DOCTYPE html>\n"
     "<html lang=\"en\">\n"
@@ -21,7 +23,8 @@ const char *const page_html[] = {
     "<script type=\"module\" src=\"_page.js\"></script>\n"
     "</head>\n"
     "<body>\n"
-    "<main>\n"
+    "<main>\n",
+    http_page_console,
     "<h1>Speech</h1>\n"
     "<noscript><p class=\"bad\">This page needs JavaScript. Without it:\n"
     "<code>?text=Hello</code> behind this address is a sound, and\n"

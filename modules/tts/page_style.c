@@ -59,6 +59,14 @@ const char *const page_style[] = {
     "pre { background: var(--card); border: 1px solid var(--edge);\n"
     "  border-radius: 8px; padding: .6rem 1rem; overflow-x: auto; }\n"
     "code { font: .87rem/1.5 ui-monospace, monospace; white-space: pre-wrap;\n"
-    "  overflow-wrap: anywhere; }\n",
+    "  overflow-wrap: anywhere; }\n"
+    ".console { margin: 0 0 .3rem; }\n"
+    ".console a { display: inline-flex; align-items: center; "
+    "min-height: 44px;\n"
+    "  text-decoration: none; }\n"
+    "@media (pointer: coarse), (max-width: 48rem) {\n"
+    "  input, select, button, summary, .button { min-height: 44px; }\n"
+    "  #download { display: inline-block; padding: .6rem 0; }\n"
+    "}\n",
     NULL,
 };

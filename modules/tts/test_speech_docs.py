@@ -1,4 +1,5 @@
-"""docs/speech.md is pasted: the answers are those that stand there."""
+"""docs/speech.md: its lines hold for the shipped file, its pieces of weir.conf are
+right.  Its commands are pasted by tests/live/test_pasted.py."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
@@ -6,7 +7,7 @@ import re
 import subprocess
 
 from patience import busy
-from weir import HOSTS, TRACED, place, run
+from weir import place, run
 
 with open("docs/speech.md", encoding="utf-8") as page:
     TEXT = page.read()
@@ -37,17 +38,6 @@ def pasted(w, begin=""):
         assert re.match(pattern(said), done.stdout, re.S), (asked, done.stdout)
         number += 1
     return number
-
-
-def test_the_commands_are_answered_so(weir):
-    conf = re.search(r"<<'END'\n(.*?)END\n", TEXT, re.S)[1].replace("    ", "")
-    w = weir(conf.replace('listen = "127.0.0.1:8080";',
-                          f'listen = "127.0.0.1:0"; {HOSTS}') +
-             f'\nstop_grace = "0"; {TRACED}\n')
-    assert pasted(w) == 8
-    for name, begin in (("hello.wav", b"RIFF"), ("hello.flac", b"fLaC")):
-        with open(f"{w.prefix}/{name}", "rb") as f:
-            assert f.read(4) == begin
 
 
 def test_the_shipped_file_has_it(weir):

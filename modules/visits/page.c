@@ -11,8 +11,11 @@ static const char *const page[] = {
     "<!DOCTYPE html>\n"
     "<html lang=\"en\">\n"
     "<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta name=\"color-scheme\" content=\"light dark\">\n"
     "<title>Visits</title>\n"
-    "<script type=\"module\" src=\"_page.js\"></script>\n"
+    "<script type=\"module\" src=\"_page.js\"></script>\n",
+    http_page_console,
     "<h1>Visits</h1>\n"
     "<p id=\"state\" role=\"status\">asking</p>\n"
     "<table>\n"

@@ -261,7 +261,8 @@ struct module {
     /* They read cuts of live streams (live/cuts.h): streams are cut where there
      * is one. */
     bool cuts;
-    /* Sets the other members of a started layer: formats, vary, lines. */
+    /* Sets the other members of a started layer: formats, console, vary,
+     * lines. */
     void (*describe)(const void *state, struct http_layer *layer);
     const struct module_servers *servers;
     /* Socket.IO: weir answers below "socket.io/" of a layer that has an

@@ -74,16 +74,15 @@ choose(const struct http_request *r)
 }
 
 static void
-write_html(struct buf *b, int status, struct str message)
+write_html(struct buf *b, struct http_request *r, int status,
+           struct str message)
 {
-    buf_printf(b,
-               "<!DOCTYPE html>\n<html lang=\"en\"><head>"
-               "<meta charset=\"utf-8\"><title>%d %s</title></head>\n"
-               "<body><h1>%d %s</h1><p>",
-               status, http_status_text(status), status,
-               http_status_text(status));
+    http_page_begin(
+        b, pool_printf(r->pool, "%d %s", status, http_status_text(status)));
+    buf_add_str(b, STR("<p>"));
     http_html_text(b, message);
-    buf_add_str(b, STR("</p></body></html>\n"));
+    buf_add_str(b, STR("</p>\n"));
+    http_page_end(b, r);
 }
 
 /* For programs that look for a message, and those that know RFC 9457. */
@@ -101,11 +100,12 @@ write_json(struct buf *b, int status, struct str message)
 }
 
 static const char *
-write_body(struct buf *b, enum form form, int status, struct str message)
+write_body(struct buf *b, struct http_request *r, int status,
+           struct str message)
 {
-    switch (form) {
+    switch (choose(r)) {
     case FORM_HTML:
-        write_html(b, status, message);
+        write_html(b, r, status, message);
         return "text/html; charset=utf-8";
     case FORM_PROBLEM:
         write_json(b, status, message);
@@ -172,7 +172,7 @@ http_error(struct http_request *r, int status, const char *format, ...)
 
     if (type == NULL) {
         buf_take(&b, buf_len(&b));
-        type = write_body(&b, choose(r), status, str_from(message));
+        type = write_body(&b, r, status, str_from(message));
     }
 
     http_set_header(r, "X-Content-Type-Options", STR("nosniff"));

@@ -224,3 +224,14 @@ http_query_is(struct str raw, struct str text)
     }
     return at == raw.len && n == text.len;
 }
+
+struct str
+http_path_last(struct str path)
+{
+    size_t begin = path.len;
+
+    while (begin > 0 && path.ptr[begin - 1] != '/') {
+        begin--;
+    }
+    return str_skip(path, begin);
+}

@@ -17,6 +17,8 @@ int http_path_decode(struct pool *pool, struct str raw, struct str *out);
 struct str http_path_local(struct pool *pool, struct str raw);
 /* Percent-encodes bytes that cannot stand in a Location or href. */
 struct str http_path_encode(struct pool *pool, struct str path);
+/* Its last segment; empty: it ends in a slash. */
+struct str http_path_last(struct str path);
 
 /* Decodes one query name or value: '+' is a space; an invalid encoding stands
  * for itself. */
@@ -27,5 +29,4 @@ bool http_query_is(struct str raw, struct str text);
 struct str http_query_encode(struct pool *pool, struct str text);
 /* Whether every '%' of it begins a valid encoding. */
 bool http_query_is_encoded(struct str raw);
-
 #endif

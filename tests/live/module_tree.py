@@ -34,6 +34,13 @@ def run_in(tree, *command):
     return done.stdout
 
 
+def run_tests(tree, module):
+    """The live tests of its module, with what make check M=MODULE builds."""
+    run_in(tree, "make", f"VARIANT={VARIANT}", f"{OUTPUT}/weirctl")
+    run_in(tree, "env", f"WEIR={tree}/{OUTPUT}/weir", "tests/live/run", "-n",
+           "2", f"modules/{module}")
+
+
 def configure(tree, *options):
     """With the compiler of this tree."""
     with open(f"{ROOT}/Makefile", encoding="utf-8") as file:

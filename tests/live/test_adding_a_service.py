@@ -1,6 +1,6 @@
-"""docs/adding-a-service.md is pasted: the answers are those that stand there,
-and the copy of the module that it makes is built, runs and changes no file
-outside its folder."""
+"""The copy of a module that docs/adding-a-service.md makes is built, runs, passes
+its tests and changes no file outside its folder.  The other commands of the page
+are pasted by test_pasted.py."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import os
@@ -11,10 +11,10 @@ import subprocess
 import pytest
 
 import weir as weir_py
-from control_client import WEIRCTL, ctl_json
+from control_client import ctl_json
 from http_client import get, request
-from module_tree import ROOT, OUTPUT, VARIANT, configure, copy_tree, run_in
-from weir import HOSTS, TRACED
+from module_tree import (ROOT, OUTPUT, VARIANT, configure, copy_tree, run_in,
+                         run_tests)
 
 pytestmark = pytest.mark.once
 
@@ -30,30 +30,6 @@ def blocks():
 
 def block(begin):
     return [b for b in blocks() if b.startswith(begin)][0]
-
-
-def pattern(answer):
-    return ".*?".join(re.escape(p) for p in answer.split("..."))
-
-
-def test_the_commands_are_answered_so(weir):
-    conf = re.search(r"<<'END'\n(.*?)END\n", block("mkdir"), re.S)[1]
-    w = weir(conf.replace('listen = "127.0.0.1:8080";',
-                          f'listen = "127.0.0.1:0"; {HOSTS}') +
-             f'stop_grace = "0"; {TRACED}\n')
-    pasted = 0
-    for asked, said in zip(blocks(), blocks()[1:]):
-        if not asked.startswith(("curl ", "weirctl ")):
-            continue
-        script = asked.replace(":8080", f":{w.http}").replace(
-            "curl ", "curl -sS ").replace("weirctl ", f"{WEIRCTL} ")
-        done = subprocess.run(["sh", "-ec", script], cwd=w.prefix, text=True,
-                              capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-        told = re.sub(r" +", " ", done.stdout)
-        assert re.fullmatch(pattern(re.sub(r" +", " ", said)), told, re.S), told
-        pasted += 1
-    assert pasted == 3
 
 
 def make_clicks(tree):
@@ -86,6 +62,10 @@ def test_the_copy_changes_no_file_outside_its_folder(clicks):
     assert changed == "?? modules/clicks/\n"
     run_in(clicks, "tests/lint/run", "layers", "pages", "manual", "metrics")
     run_in(clicks, "tests/lint/format", "modules/clicks")
+
+
+def test_the_copy_passes_its_tests(clicks):
+    run_tests(clicks, "clicks")
 
 
 def test_the_copy_runs_beside_the_original(clicks, weir, monkeypatch):

@@ -17,7 +17,7 @@ import weir as weir_py
 from feed import Feed
 from http_client import get
 from module_tree import (OUTPUT, ROOT, VARIANT, configure, copy_tree,
-                         run_in)
+                         run_in, run_tests)
 from patience import busy
 from rtmp_client import COMMAND, VIDEO, Refused, Rtmp, player, publisher
 
@@ -151,7 +151,7 @@ def test_a_copy_works_and_is_told_nowhere_else(tmp_path, weir, monkeypatch):
     """Of hello, and of echo, which has listeners of its own."""
     tree = str(tmp_path / "tree")
     copy_tree(tree)
-    for name in ("docs", "man", "tests/lint"):
+    for name in ("docs", "man", "tests/lint", "tests/live"):
         shutil.copytree(f"{ROOT}/{name}", f"{tree}/{name}")
     run_in(tree, "sh", "-ec", walk_through())
     run_in(tree, "sh", "-ec", COPY_ECHO)
@@ -169,6 +169,7 @@ def test_a_copy_works_and_is_told_nowhere_else(tmp_path, weir, monkeypatch):
                             capture_output=True, text=True, check=True).stdout
     assert re.search(r"^  mine +answers GET /mine", listed, re.M)
     run_in(tree, "tests/lint/run", "manual", "metrics", "pages")
+    run_tests(tree, "mine")
     run_in(tree, "sh", "-c", "rm modules/mine/mine.7 && "
            "cp modules/hello/hello.7 modules/mine/mine.7 && "
            "! tests/lint/run metrics > said; grep -q weir_mine_ said")

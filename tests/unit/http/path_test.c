@@ -175,10 +175,21 @@ test_query_is_encoded(void **state)
     assert_false(http_query_is_encoded(STR("%41%zz")));
 }
 
+static void
+last_segments(void **state)
+{
+    (void)state;
+    assert_true(str_eq(http_path_last(STR("/a/b.c")), STR("b.c")));
+    assert_true(str_eq(http_path_last(STR("/a/")), STR("")));
+    assert_true(str_eq(http_path_last(STR("a")), STR("a")));
+    assert_true(str_eq(http_path_last(STR("")), STR("")));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(last_segments),
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_encode),
         cmocka_unit_test(test_local),
