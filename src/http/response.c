@@ -77,6 +77,7 @@ http_send_bytes(struct exchange *x, const struct iovec *iov, int count)
     if (x->broken || x->c->conn == NULL) {
         return;
     }
+    http_file_other_bytes(x);
     if (kept > 0) {
         all[n++] = (struct iovec){ (void *)(uintptr_t)buf_data(&x->out), kept };
     }
