@@ -367,6 +367,20 @@ http_start(struct http_request *r, int status, const char *content_type)
     http_settle_later(x->c); /* sends the head if nothing comes with it */
 }
 
+/* A head that waits takes a small body along: one range, as SMALL_BODY says. */
+static bool
+joins_head(struct exchange *x, struct str data)
+{
+    size_t kept = buf_len(&x->out);
+
+    if (kept == 0 || x->stalled_ms != 0 || kept + data.len > SMALL_BODY ||
+        buf_add_str(&x->out, data) == -1) {
+        return false;
+    }
+    http_send_bytes(x, NULL, 0);
+    return true;
+}
+
 static void
 send_chunk(struct exchange *x, struct str data)
 {
@@ -385,7 +399,7 @@ send_chunk(struct exchange *x, struct str data)
     x->to_come -= x->has_length ? data.len : 0;
     if (x->chunked) {
         http_send_bytes(x, iov, 3);
-    } else {
+    } else if (!joins_head(x, data)) {
         http_send_bytes(x, &iov[1], 1);
     }
 }
