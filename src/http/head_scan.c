@@ -360,32 +360,75 @@ run_of_value(struct step *s, size_t end)
     return run_of(s, end, is_value_char);
 }
 
-/* Moves over what scan_byte() would take byte by byte and stay where it is;
- * what is of interest, or too long, is left to it. */
+/* The end of a line that came whole, before end. */
+static void
+skip_line_end(struct step *s, size_t end)
+{
+    const uint8_t *next = s->data + s->scan->at;
+
+    if (s->scan->at + 2 <= end && next[0] == '\r' && next[1] == '\n') {
+        s->scan->at++;
+        move_to(s->scan, AT_HEADER);
+        s->scan->at++;
+    }
+}
+
+static void
+skip_value(struct step *s, size_t end)
+{
+    size_t line = (size_t)s->scan->mark + s->limits->header;
+
+    s->scan->at = (uint32_t)run_of_value(s, least(end, line));
+    skip_line_end(s, end);
+}
+
+/* Of a header that came whole, all that is left. */
+static void
+skip_header(struct step *s, size_t end)
+{
+    size_t line = least(end, (size_t)s->scan->mark + s->limits->header);
+    size_t at = run_of(s, line, http_is_token);
+
+    s->scan->at = (uint32_t)at;
+    if (at < line && s->data[at] == ':') {
+        s->scan->at++;
+        s->scan->state = IN_VALUE;
+        skip_value(s, end);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+skip_word(struct step *s, size_t end, size_t longest, bool (*fits)(uint8_t c))
+{
+    end = least(end, (size_t)s->scan->mark + longest);
+    s->scan->at = (uint32_t)run_of(s, end, fits);
+}
+
+/* Moves over what scan_byte() would take byte by byte; what is of interest, or
+ * too long, is left to it. */
 static void
 skip_run(struct step *s, size_t n)
 {
-    struct http_scan *scan = s->scan;
-    size_t end = (size_t)scan->begin + s->limits->head;
-    const size_t mark = scan->mark;
+    size_t end = least(n, (size_t)s->scan->begin + s->limits->head);
 
-    end = least(end, n);
-    switch ((enum state)scan->state) {
-    case IN_STATUS:
+    switch ((enum state)s->scan->state) {
     case IN_VALUE:
-        end = run_of_value(s, least(end, mark + s->limits->header));
+        skip_value(s, end);
         break;
     case IN_NAME:
-        end = run_of(s, least(end, mark + s->limits->header), http_is_token);
+        skip_header(s, end);
+        break;
+    case IN_STATUS:
+        skip_word(s, end, s->limits->header, is_value_char);
         break;
     case IN_TARGET:
-        end = run_of(s, least(end, mark + s->limits->target), is_target_char);
+        skip_word(s, end, s->limits->target, is_target_char);
         break;
     case IN_METHOD:
-        end = run_of(s, least(end, mark + METHOD_MAX), is_letter);
+        skip_word(s, end, METHOD_MAX, is_letter);
         break;
     case IN_VERSION:
-        end = run_of(s, least(end, mark + VERSION_LENGTH), is_graphic);
+        skip_word(s, end, VERSION_LENGTH, is_graphic);
         break;
     case AT_START:
     case AT_START_LF:
@@ -393,9 +436,8 @@ skip_run(struct step *s, size_t n)
     case AT_HEADER:
     case AT_LAST_LF:
     case AT_END:
-        return;
+        break;
     }
-    scan->at = (uint32_t)end;
 }
 
 ssize_t

@@ -382,7 +382,7 @@ joins_head(struct exchange *x, struct str data)
 }
 
 static void
-send_chunk(struct exchange *x, struct str data)
+send_chunked(struct exchange *x, struct str data)
 {
     char size[20];
     int n = snprintf(size, sizeof(size), "%zx\r\n", data.len);
@@ -392,15 +392,23 @@ send_chunk(struct exchange *x, struct str data)
         { (void *)(uintptr_t) "\r\n", 2 },
     };
 
+    http_send_bytes(x, iov, 3);
+}
+
+static void
+send_part(struct exchange *x, struct str data)
+{
+    struct iovec iov = { (void *)(uintptr_t)data.ptr, data.len };
+
     if (data.len == 0) {
         return;
     }
     x->body_sent += data.len;
     x->to_come -= x->has_length ? data.len : 0;
     if (x->chunked) {
-        http_send_bytes(x, iov, 3);
+        send_chunked(x, data);
     } else if (!joins_head(x, data)) {
-        http_send_bytes(x, &iov[1], 1);
+        http_send_bytes(x, &iov, 1);
     }
 }
 
@@ -410,14 +418,14 @@ http_send_piece(struct exchange *x, struct str data, enum gzip_flush flush)
     struct buf out;
 
     if (x->gzip == NULL) {
-        send_chunk(x, data);
+        send_part(x, data);
         return;
     }
     buf_init(&out, SIZE_MAX / 2);
     if (gzip_add(x->gzip, data, flush, &out) == -1) {
         fail(x);
     } else {
-        send_chunk(x, buf_str(&out));
+        send_part(x, buf_str(&out));
     }
     buf_clear(&out);
 }
