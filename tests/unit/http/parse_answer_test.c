@@ -230,7 +230,7 @@ static void
 test_no_byte_too_many(void **state)
 {
     const struct http_limits l = { 1000, 1000, 1000, 10 };
-    const char text[] = OK "A: 0123456789abcdef0123456789abcdef";
+    const char text[] = OK "A: 0123456789abcdef\r\nB: 0123\r\nC: 012345678";
 
     (void)state;
     for (size_t n = 1; n + 8 < sizeof(text); n++) {
