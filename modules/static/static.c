@@ -43,6 +43,7 @@ struct static_settings {
     int64_t expires; /* ms, or EXPIRES_OFF */
     struct str cache_control;
     int64_t cache_files;
+    int64_t cache_open;
     int64_t cache_memory, cache_max_size; /* bytes */
     int64_t cache_valid;                  /* ms */
     struct conf_strings types;
@@ -140,10 +141,13 @@ static const struct conf_key keys[] = {
     ROW(static_settings, cache_max_size, CONF_SIZE, .min = 0,
         .max = 256 * 1024, /* it is compressed in one go */
         .preset = "64k", .help = "The largest file that is kept in memory."),
+    ROW(static_settings, cache_open, CONF_INT, .min = 0, .max = HTTP_FILES_OPEN,
+        .preset = "32",
+        .help = "How many larger files a worker keeps open; 0: none."),
     ROW(static_settings, cache_valid, CONF_TIME, .min = 0, .max = DAYS(1),
         .preset = "1s",
-        .help = "How long a file in memory is trusted to be the one on disk; "
-                "0: not at all."),
+        .help = "How long a file in memory is trusted to be the one on disk, "
+                "and a larger one stays open; 0: not at all."),
     ROW(static_settings, types, CONF_STRINGS, .max = 256, .preset = "",
         .check = types_check,
         .help = "Media types, each with the endings of names that have it: "
@@ -534,6 +538,8 @@ start(const struct module_layer *layer, void **state,
         .small = (size_t)s->cache_max_size,
         .memory = (size_t)s->cache_memory,
         .valid_ms = s->cache_valid,
+        .open = (size_t)s->cache_open,
+        .loop = layer->worker->loop,
     };
     struct site *site = mem_zero(sizeof(*site));
 

@@ -396,6 +396,69 @@ def test_file_is_truncated_while_it_is_sent(weir):
     w.wait_log("the file became shorter")
 
 
+def test_removed_large_file_frees_its_disk(weir):
+    """It stays open for cache_valid, whoever asks meanwhile."""
+    w = weir(workers=1)
+    data = os.urandom(300_000)
+    path = write(w, "a.bin", data)
+    worker, = w.workers()
+
+    def is_open():
+        return any("/a.bin" in what for what in descriptors(worker).values())
+
+    assert get(w.http, "/a.bin").body == data
+    os.remove(path)
+    assert get(w.http, "/a.bin").status == 404
+    assert not is_open()
+    write(w, "a.bin", data)
+    assert get(w.http, "/a.bin").body == data
+    wait_for(lambda: not is_open(), what="its end")
+
+
+def test_large_files_are_forbidden_at_once(weir):
+    w = weir(workers=1)
+    path = write(w, "a.bin", os.urandom(300_000))
+    assert get(w.http, "/a.bin").status == 200
+    os.chmod(path, 0)
+    assert get(w.http, "/a.bin").status == 403
+
+
+def unread(port, peer):
+    """Bytes that the system holds of weir's for that client."""
+    ends = f":{port:04X} ", f":{peer:04X} "
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        for line in f:
+            local, remote, _, queues = line.split()[1:5] \
+                if ends[0] in line and ends[1] in line else ("", "", "", "")
+            if local.endswith(ends[0].strip()) and \
+                    remote.endswith(ends[1].strip()):
+                return int(queues.split(":")[0], 16)
+    return 0
+
+
+def test_only_files_fill_the_system(weir):
+    """A large file may lie with the system as a whole: its pages are there
+    already.  Other answers may not, on the same connection either."""
+    w = weir(workers=1)
+    large, small = os.urandom(1 << 20), os.urandom(60_000)
+    write(w, "large.bin", large)
+    write(w, "small.bin", small)
+    count = 40
+    with Http(w.http) as c:
+        c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        peer = c.sock.getsockname()[1]
+        c.send("GET", "/large.bin")
+        assert c.answer().body == large
+        for _ in range(count):
+            c.send("GET", "/small.bin")
+        wait_for(lambda: unread(w.http, peer) > len(small), what="answers")
+        for _ in range(30):  # turns of the worker
+            get(w.http, "/small.bin")
+        assert unread(w.http, peer) < 700_000
+        for _ in range(count):
+            assert c.answer().body == small
+
+
 # ---- what is no file ----
 
 def test_what_is_no_file(weir):

@@ -107,7 +107,7 @@ const struct other_row other_rows_nginx[] = {
          "weir changes no charset"),
     IS("gzip_static", MODULE("static") "gzip_static"),
     IS_BUT("open_file_cache", MODULE("static") "cache_files",
-           "and cache_memory, cache_valid"),
+           "and cache_memory, cache_open, cache_valid"),
     IS("open_file_cache_valid", MODULE("static") "cache_valid"),
     NONE("open_file_cache_min_uses open_file_cache_errors "
          "open_file_cache_events open_log_file_cache etag if_modified_since "

@@ -81,6 +81,7 @@ struct http_connection {
     bool in_data;      /* on_data() is on the stack */
     bool not_tls;      /* plain, at an address for https: answered so */
     bool at_loopback;  /* its listener is at a loopback address */
+    bool raised;       /* its socket takes more than CONN_UNSENT: file.c */
 };
 
 struct http_file;
@@ -411,6 +412,9 @@ bool http_has_room(struct exchange *x);
 /* file.c */
 void http_file_pump(struct exchange *x); /* the socket has room: goes on */
 void http_file_drop(struct exchange *x); /* the exchange ends */
+/* Before bytes that are of no file, or that others send: the socket keeps no
+ * more of these than CONN_UNSENT. */
+void http_file_other_bytes(struct exchange *x);
 
 /* pieces.c */
 void http_pieces_pump(struct exchange *x); /* out is empty: goes on */

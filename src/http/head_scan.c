@@ -314,6 +314,12 @@ is_value_char(uint8_t c)
     return c >= ' ' && c != 0x7f;
 }
 
+static size_t
+least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Inline, so that each loop has its own test and calls nothing. */
 static inline __attribute__((always_inline)) size_t
 run_of(const struct step *s, size_t end, bool (*fits)(uint8_t c))
@@ -326,33 +332,112 @@ run_of(const struct step *s, size_t end, bool (*fits)(uint8_t c))
     return at;
 }
 
-/* Moves over what scan_byte() would take byte by byte and stay where it is;
- * what is of interest, or too long, is left to it. */
+#define EACH UINT64_C(0x0101010101010101)
+#define HIGH (EACH * 0x80)
+
+/* Whether one of eight bytes is none of a value. */
+static bool
+ends_value(const uint8_t *p)
+{
+    uint64_t eight, deleted;
+
+    memcpy(&eight, p, sizeof(eight));
+    deleted = eight ^ EACH * 0x7f;
+    return (((eight - EACH * ' ') & ~eight) | ((deleted - EACH) & ~deleted)) &
+           HIGH;
+}
+
+/* As run_of(), for the longest runs. */
+static size_t
+run_of_value(struct step *s, size_t end)
+{
+    size_t at = s->scan->at;
+
+    while (at + 8 <= end && !ends_value(s->data + at)) {
+        at += 8;
+    }
+    s->scan->at = (uint32_t)at;
+    return run_of(s, end, is_value_char);
+}
+
+/* The end of a line that came whole, before end. */
+static void
+skip_line_end(struct step *s, size_t end)
+{
+    const uint8_t *next = s->data + s->scan->at;
+
+    if (s->scan->at + 2 <= end && next[0] == '\r' && next[1] == '\n') {
+        s->scan->at++;
+        move_to(s->scan, AT_HEADER);
+        s->scan->at++;
+    }
+}
+
+static void
+skip_value(struct step *s, size_t end)
+{
+    size_t line = (size_t)s->scan->mark + s->limits->header;
+
+    s->scan->at = (uint32_t)run_of_value(s, least(end, line));
+    skip_line_end(s, end);
+}
+
+/* Of a header that came whole, all that is left. */
+static void
+skip_header(struct step *s, size_t end)
+{
+    size_t line = least(end, (size_t)s->scan->mark + s->limits->header);
+    size_t at = run_of(s, line, http_is_token);
+
+    s->scan->at = (uint32_t)at;
+    if (at < line && s->data[at] == ':') {
+        s->scan->at++;
+        s->scan->state = IN_VALUE;
+        skip_value(s, end);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+skip_word(struct step *s, size_t end, size_t longest, bool (*fits)(uint8_t c))
+{
+    end = least(end, (size_t)s->scan->mark + longest);
+    s->scan->at = (uint32_t)run_of(s, end, fits);
+}
+
+/* Moves over what scan_byte() would take byte by byte; what is of interest, or
+ * too long, is left to it. */
 static void
 skip_run(struct step *s, size_t n)
 {
-    struct http_scan *scan = s->scan;
-    size_t head = (size_t)scan->begin + s->limits->head;
-    size_t line = (size_t)scan->mark + s->limits->header;
-    size_t target = (size_t)scan->mark + s->limits->target;
-    size_t method = (size_t)scan->mark + METHOD_MAX;
-    size_t version = (size_t)scan->mark + VERSION_LENGTH;
-    size_t end = n < head ? n : head;
+    size_t end = least(n, (size_t)s->scan->begin + s->limits->head);
 
-    if (scan->state == IN_VALUE) {
-        end = run_of(s, end < line ? end : line, is_value_char);
-    } else if (scan->state == IN_NAME) {
-        end = run_of(s, end < line ? end : line, http_is_token);
-    } else if (scan->state == IN_TARGET) {
-        end = run_of(s, end < target ? end : target, is_target_char);
-    } else if (scan->state == IN_METHOD) {
-        end = run_of(s, end < method ? end : method, is_letter);
-    } else if (scan->state == IN_VERSION) {
-        end = run_of(s, end < version ? end : version, is_graphic);
-    } else {
-        return;
+    switch ((enum state)s->scan->state) {
+    case IN_VALUE:
+        skip_value(s, end);
+        break;
+    case IN_NAME:
+        skip_header(s, end);
+        break;
+    case IN_STATUS:
+        skip_word(s, end, s->limits->header, is_value_char);
+        break;
+    case IN_TARGET:
+        skip_word(s, end, s->limits->target, is_target_char);
+        break;
+    case IN_METHOD:
+        skip_word(s, end, METHOD_MAX, is_letter);
+        break;
+    case IN_VERSION:
+        skip_word(s, end, VERSION_LENGTH, is_graphic);
+        break;
+    case AT_START:
+    case AT_START_LF:
+    case AT_LINE_LF:
+    case AT_HEADER:
+    case AT_LAST_LF:
+    case AT_END:
+        break;
     }
-    scan->at = (uint32_t)end;
 }
 
 ssize_t

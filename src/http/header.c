@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <string.h>
+
 #include "http/http.h"
 #include "http/path.h"
 
@@ -30,10 +32,26 @@ http_has_word(struct str list, struct str word)
     return false;
 }
 
+/* Written out: a head has twenty of them. */
 int
 http_add_line(struct buf *b, struct str name, struct str value)
 {
-    return buf_join(b, STRS(name, STR(": "), value, STR("\r\n")));
+    size_t len = name.len + value.len + 4;
+    uint8_t *to = buf_reserve(b, len);
+
+    if (to == NULL) {
+        return -1;
+    }
+    memcpy(to, name.ptr, name.len);
+    to += name.len;
+    *to++ = ':';
+    *to++ = ' ';
+    memcpy(to, value.ptr, value.len);
+    to += value.len;
+    *to++ = '\r';
+    *to = '\n';
+    buf_commit(b, len);
+    return 0;
 }
 
 struct str

@@ -105,6 +105,7 @@ http_send_pieces(struct http_request *r, int status, const char *content_type,
         x->ended = true;
         end_pieces(x);
     } else if (!x->broken) {
+        http_file_other_bytes(x);
         http_pieces_pump(x);
     }
     http_settle_later(x->c);

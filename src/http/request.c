@@ -313,6 +313,7 @@ http_take_over(struct http_request *r, const struct conn_handlers *h, void *arg)
 
     assert(conn != NULL);
     http_upload_drop(x);
+    http_file_other_bytes(x);
     timer_stop(c->loop, &c->timer);
     c->phase = PHASE_TAKEN;
     x->taken = true;
@@ -406,6 +407,7 @@ http_limit_unsent(struct http_request *r, int bytes)
     struct conn *c = exchange_of(r)->c->conn;
 
     if (c != NULL) {
+        exchange_of(r)->c->raised = false;
         conn_limit_unsent(c, bytes);
     }
 }

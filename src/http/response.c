@@ -77,6 +77,7 @@ http_send_bytes(struct exchange *x, const struct iovec *iov, int count)
     if (x->broken || x->c->conn == NULL) {
         return;
     }
+    http_file_other_bytes(x);
     if (kept > 0) {
         all[n++] = (struct iovec){ (void *)(uintptr_t)buf_data(&x->out), kept };
     }
@@ -366,8 +367,22 @@ http_start(struct http_request *r, int status, const char *content_type)
     http_settle_later(x->c); /* sends the head if nothing comes with it */
 }
 
+/* A head that waits takes a small body along: one range, as SMALL_BODY says. */
+static bool
+joins_head(struct exchange *x, struct str data)
+{
+    size_t kept = buf_len(&x->out);
+
+    if (kept == 0 || x->stalled_ms != 0 || kept + data.len > SMALL_BODY ||
+        buf_add_str(&x->out, data) == -1) {
+        return false;
+    }
+    http_send_bytes(x, NULL, 0);
+    return true;
+}
+
 static void
-send_chunk(struct exchange *x, struct str data)
+send_chunked(struct exchange *x, struct str data)
 {
     char size[20];
     int n = snprintf(size, sizeof(size), "%zx\r\n", data.len);
@@ -377,15 +392,23 @@ send_chunk(struct exchange *x, struct str data)
         { (void *)(uintptr_t) "\r\n", 2 },
     };
 
+    http_send_bytes(x, iov, 3);
+}
+
+static void
+send_part(struct exchange *x, struct str data)
+{
+    struct iovec iov = { (void *)(uintptr_t)data.ptr, data.len };
+
     if (data.len == 0) {
         return;
     }
     x->body_sent += data.len;
     x->to_come -= x->has_length ? data.len : 0;
     if (x->chunked) {
-        http_send_bytes(x, iov, 3);
-    } else {
-        http_send_bytes(x, &iov[1], 1);
+        send_chunked(x, data);
+    } else if (!joins_head(x, data)) {
+        http_send_bytes(x, &iov, 1);
     }
 }
 
@@ -395,14 +418,14 @@ http_send_piece(struct exchange *x, struct str data, enum gzip_flush flush)
     struct buf out;
 
     if (x->gzip == NULL) {
-        send_chunk(x, data);
+        send_part(x, data);
         return;
     }
     buf_init(&out, SIZE_MAX / 2);
     if (gzip_add(x->gzip, data, flush, &out) == -1) {
         fail(x);
     } else {
-        send_chunk(x, buf_str(&out));
+        send_part(x, buf_str(&out));
     }
     buf_clear(&out);
 }

@@ -264,12 +264,26 @@ each_row(struct filter *f, unsigned who, row_function *each)
 }
 
 static void
-allow(struct filter *f, const struct sandbox_row *row)
+allow_certain(struct filter *f, const struct sandbox_row *row)
 {
-    add_calls(f, row->calls, row->call_count, SECCOMP_RET_ALLOW);
     for (size_t i = 0; i < row->rule_count; i++) {
         add_rule(f, &row->rules[i]);
     }
+}
+
+static void
+allow_any(struct filter *f, const struct sandbox_row *row)
+{
+    add_calls(f, row->calls, row->call_count, SECCOMP_RET_ALLOW);
+}
+
+/* The kernel runs the filter for calls whose arguments are looked at, and for
+ * no others that are allowed (since Linux 5.11): so these stand first. */
+static void
+allow(struct filter *f, unsigned who)
+{
+    each_row(f, who, allow_certain);
+    each_row(f, who, allow_any);
 }
 
 /* A call that has come so far has arguments that no rule takes. */
@@ -300,7 +314,7 @@ static void
 build_child(struct filter *f, unsigned who)
 {
     begin(f);
-    each_row(f, who, allow);
+    allow(f, who);
     /* Its flags cannot be looked at: C libraries then use clone(). */
     give_if(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
     add(f, BPF_JMP | BPF_JGE | BPF_K, 0, 2, FIRST_UNKNOWN);
@@ -325,7 +339,7 @@ build_program(struct filter *f, unsigned who)
         give_if(f, SYS_connect, f->connects);
         give_if(f, SYS_socket, f->connects);
     }
-    each_row(f, who, allow);
+    allow(f, who);
     if (f->signals != 0) {
         add_calls(f, asked_signals, ASKED_SIGNALS, f->signals);
     }

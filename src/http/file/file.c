@@ -10,9 +10,10 @@
  * take are dropped and read again: a client that does not read costs no memory
  * of ours.
  *
- * Whether the page cache has a piece is seen from one byte of each LOOK bytes.
- * The kernel reads ahead and drops in longer runs; where it dropped a page
- * amid such a run nevertheless, the worker waits for that page.
+ * Whether the page cache has a piece is seen from one byte of each LOOK bytes,
+ * and of a file that stays open remembered for a moment (seen.h).  The kernel
+ * reads ahead and drops in longer runs; where it dropped a page amid such a run
+ * nevertheless, the worker waits for that page.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -54,7 +55,6 @@ struct http_file {
     bool working;                 /* the task runs */
     bool small;                   /* pieces of GZIP_PIECE */
     bool in_memory;               /* no read of it waits */
-    bool raised;                  /* the socket was told to take UNSENT */
     uint8_t *bytes;               /* owned while a thread reads into it */
 };
 
@@ -133,6 +133,9 @@ send_piece(struct http_file *f, const uint8_t *bytes, size_t n)
         n = bytes == NULL ? http_send_from_file(x, f->fd, f->offset, n)
                           : http_send_unkept(x, str_of(bytes, n));
         x->body_sent += n;
+    }
+    if (n == 0 && f->opened != NULL) {
+        seen_clear(&f->opened->seen); /* it may have become shorter */
     }
     f->offset += (int64_t)n;
     f->left -= (int64_t)n;
@@ -233,37 +236,84 @@ read_now(const struct http_file *f, int64_t offset, uint8_t *to, size_t count)
     return n == -1 ? -errno : n;
 }
 
+/* Where a look at end is remembered; NULL: nowhere, for bytes amid a block do
+ * not speak for those behind. */
+static struct seen *
+seen_of(const struct http_file *f, int64_t end)
+{
+    bool whole =
+        f->opened != NULL && (end % LOOK == 0 || end == f->opened->size);
+
+    return whole ? &f->opened->seen : NULL;
+}
+
+/* Whether the page cache has the bytes up to end of the block of LOOK bytes
+ * that they end in: 1; else as read_now() of the last of them. */
+static ssize_t
+look(const struct http_file *f, int64_t end)
+{
+    struct seen *seen = seen_of(f, end);
+    int64_t block = (end - 1) / LOOK, now = loop_now(f->loop);
+    uint8_t last;
+    ssize_t n;
+
+    if (seen != NULL && seen_has(seen, block, now)) {
+        return 1;
+    }
+    n = read_now(f, end - 1, &last, 1);
+    if (n == 1 && seen != NULL) {
+        seen_add(seen, block, now);
+    }
+    return n;
+}
+
 /* Bytes that could be sent from the page cache; else as read_now(). */
 static ssize_t
 look_ahead(const struct http_file *f)
 {
     int64_t most = f->left < PIECE_DIRECT ? f->left : PIECE_DIRECT;
-    int64_t found = 0;
+    int64_t end = f->offset + most, found = f->offset;
 
     if (f->in_memory) {
         return most;
     }
-    while (found < most) {
-        int64_t next = most - found < LOOK ? most : found + LOOK;
-        uint8_t last;
-        ssize_t n = read_now(f, f->offset + next - 1, &last, 1);
+    while (found < end) {
+        int64_t next = found - found % LOOK + LOOK;
+        ssize_t n;
 
+        next = next < end ? next : end;
+        n = look(f, next);
         if (n != 1) {
-            return found > 0 ? found : n;
+            return found > f->offset ? found - f->offset : n;
         }
         found = next;
     }
-    return found;
+    return most;
 }
 
 /* Few waits for a socket with much room cost the least.  A plain socket
- * holds pages of the file itself; for TLS the system has a copy. */
+ * holds pages of the file itself; for TLS the system has a copy.  The
+ * socket is told once: a client that asks for one large file may ask for the
+ * next. */
 static void
 raise_unsent(struct http_file *f)
 {
-    if (!f->raised && f->left > CONN_UNSENT) {
-        f->raised = true;
-        conn_limit_unsent(f->x->c->conn, UNSENT);
+    struct http_connection *c = f->x->c;
+
+    if (!c->raised && f->left > CONN_UNSENT) {
+        c->raised = true;
+        conn_limit_unsent(c->conn, UNSENT);
+    }
+}
+
+void
+http_file_other_bytes(struct exchange *x)
+{
+    struct http_connection *c = x->c;
+
+    if (c->raised && x->file == NULL) {
+        c->raised = false;
+        conn_limit_unsent(c->conn, CONN_UNSENT);
     }
 }
 
@@ -315,9 +365,6 @@ http_file_drop(struct exchange *x)
         return;
     }
     x->file = NULL;
-    if (f->raised && x->c->conn != NULL) {
-        conn_limit_unsent(x->c->conn, CONN_UNSENT);
-    }
     if (f->working) {
         f->x = NULL;
         task_cancel(x->c->server->threads, &f->task);
@@ -346,7 +393,7 @@ start(struct exchange *x, int fd)
     f->parts = 0;
     f->working = false;
     f->small = x->gzip != NULL;
-    f->in_memory = f->raised = false;
+    f->in_memory = false;
     f->bytes = NULL;
     timer_init(&f->again, on_again);
     x->file = f;

@@ -1,6 +1,6 @@
 /*
- * The table of small files: hashed by name, listed by when they were asked
- * for last.
+ * The table of files: hashed by name; small ones are listed by when they were
+ * asked for last, open ones by when they were opened.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "event/loop.h"
 #include "http/file/beneath.h"
 #include "http/file/gzip.h"
 #include "http/http.h"
@@ -31,7 +32,7 @@
 
 struct entry {
     struct list bucket;       /* of its hash */
-    struct list use;          /* newest first */
+    struct list use;          /* in the table's list of its kind */
     struct http_opened *file; /* held */
     struct str name;          /* owned */
     struct stat st;
@@ -44,11 +45,15 @@ struct http_files {
     struct http_files_limits limits;
     struct list *buckets; /* owned; bucket_count of them, a power of two */
     size_t bucket_count;
-    struct list use; /* struct entry */
-    size_t count, memory;
-    dev_t device;   /* of the file that was opened last; 0: none */
-    bool in_memory; /* that device */
+    struct list use;  /* struct entry in memory, used last first */
+    struct list open; /* the same with a descriptor, opened last first */
+    size_t count, memory, open_count;
+    struct timer close; /* the first of these is due */
+    dev_t device;       /* of the file that was opened last; 0: none */
+    bool in_memory;     /* that device */
 };
+
+static size_t all_open; /* of the process */
 
 /* ---- an opened file ---- */
 
@@ -155,13 +160,24 @@ memory_of(const struct entry *e)
     return sizeof(*e) + sizeof(*e->file) + 512 + 2 * e->file->bytes.len;
 }
 
+static bool
+is_open(const struct entry *e)
+{
+    return e->file->fd != -1;
+}
+
 static void
 forget(struct http_files *f, struct entry *e)
 {
     list_remove(&e->bucket);
     list_remove(&e->use);
-    f->count--;
-    f->memory -= memory_of(e);
+    if (is_open(e)) {
+        f->open_count--;
+        all_open--;
+    } else {
+        f->count--;
+        f->memory -= memory_of(e);
+    }
     http_opened_drop(e->file);
     free_text(&e->name);
     mem_free(&e);
@@ -186,8 +202,14 @@ find(struct http_files *f, struct str name)
     return NULL;
 }
 
-static void
-keep(struct http_files *f, struct str name, const struct entry *what)
+static struct entry *
+last(const struct list *entries)
+{
+    return LIST_ITEM(entries->prev, struct entry, use);
+}
+
+static struct entry *
+add_entry(struct http_files *f, struct str name, const struct entry *what)
 {
     struct entry *e = mem_zero(sizeof(*e));
 
@@ -196,19 +218,27 @@ keep(struct http_files *f, struct str name, const struct entry *what)
     list_init(&e->bucket);
     list_init(&e->use);
     list_append(bucket_of(f, name), &e->bucket);
-    list_prepend(&f->use, &e->use);
     http_opened_hold(e->file);
+    return e;
+}
+
+static void
+keep(struct http_files *f, struct str name, const struct entry *what)
+{
+    struct entry *e = add_entry(f, name, what);
+
+    list_prepend(&f->use, &e->use);
     f->count++;
     f->memory += memory_of(e);
     while (f->count > f->limits.entries || f->memory > f->limits.memory) {
-        forget(f, LIST_ITEM(f->use.prev, struct entry, use));
+        forget(f, last(&f->use));
     }
 }
 
 static void
 use(struct http_files *f, struct entry *e)
 {
-    if (f->use.next != &e->use) {
+    if (!is_open(e) && f->use.next != &e->use) {
         list_remove(&e->use);
         list_prepend(&f->use, &e->use);
     }
@@ -265,8 +295,64 @@ read_all(const struct http_opened *o, size_t size)
     return mem;
 }
 
+/* ---- open ones ---- */
+
+static void
+keep_open(struct http_files *f, struct str name, const struct entry *what)
+{
+    struct entry *e;
+
+    if (f->limits.loop == NULL || f->limits.open == 0 ||
+        f->limits.valid_ms == 0 || all_open == HTTP_FILES_OPEN) {
+        return;
+    }
+    e = add_entry(f, name, what);
+    list_prepend(&f->open, &e->use);
+    all_open++;
+    if (++f->open_count > f->limits.open) {
+        forget(f, last(&f->open));
+    }
+    if (!timer_is_set(&f->close)) {
+        timer_set(f->limits.loop, &f->close, f->limits.valid_ms);
+    }
+}
+
+static void
+close_all(struct http_files *f)
+{
+    while (!list_empty(&f->open)) {
+        forget(f, last(&f->open));
+    }
+}
+
+/* Those that are due, which stand last. */
+static void
+on_close(struct timer *t)
+{
+    struct http_files *f = LIST_ITEM(t, struct http_files, close);
+    int64_t now = loop_now(f->limits.loop), left = 0;
+
+    while (!list_empty(&f->open)) {
+        left = last(&f->open)->checked_ms + f->limits.valid_ms - now;
+        if (left > 0) {
+            timer_set(f->limits.loop, t, left);
+            return;
+        }
+        forget(f, last(&f->open));
+    }
+}
+
+/* Whether its name still leads to it, and it is as it was. */
+static bool
+is_there(const struct http_files *f, const struct entry *e)
+{
+    struct stat st;
+
+    return fstatat(f->root, e->name.ptr, &st, 0) == 0 && same(&e->st, &st);
+}
+
 /* Takes a small file into memory and into the table; if that cannot be, its
- * descriptor serves. */
+ * descriptor serves.  A larger one stays open. */
 static void
 take_in(struct http_files *f, struct str name, struct http_opened *o,
         const struct stat *st, int64_t now_ms)
@@ -275,6 +361,7 @@ take_in(struct http_files *f, struct str name, struct http_opened *o,
     struct stat after;
 
     if (f->limits.entries == 0 || (uint64_t)st->st_size > f->limits.small) {
+        keep_open(f, name, &e);
         return;
     }
     char *mem = read_all(o, (size_t)st->st_size);
@@ -324,6 +411,10 @@ open_regular(struct http_files *f, struct str name, int *fd, struct stat *st)
     enum http_found found = HTTP_FILE_OPEN;
 
     *fd = http_open_beneath(f->root, name.ptr);
+    if (*fd == -1 && errno == EMFILE && f->open_count > 0) {
+        close_all(f);
+        *fd = http_open_beneath(f->root, name.ptr);
+    }
     if (*fd == -1) {
         return why_not();
     }
@@ -340,15 +431,31 @@ open_regular(struct http_files *f, struct str name, int *fd, struct stat *st)
     return found;
 }
 
+/* The entry of that name, which an open file's has to deserve. */
+static struct entry *
+find_good(struct http_files *f, struct str name, int64_t now_ms, bool *valid)
+{
+    struct entry *e = f->count + f->open_count > 0 ? find(f, name) : NULL;
+
+    *valid = e != NULL && now_ms - e->checked_ms < f->limits.valid_ms;
+    if (e != NULL && is_open(e) && !(*valid && is_there(f, e))) {
+        forget(f, e);
+        *valid = false;
+        return NULL;
+    }
+    return e;
+}
+
 enum http_found
 http_files_open(struct http_files *f, struct str name, int64_t now_ms,
                 struct http_opened **out)
 {
-    struct entry *e = f->count > 0 ? find(f, name) : NULL;
     struct stat st = { 0 };
+    bool valid;
     int fd;
+    struct entry *e = find_good(f, name, now_ms, &valid);
 
-    if (e != NULL && now_ms - e->checked_ms < f->limits.valid_ms) {
+    if (valid) {
         use(f, e);
         *out = http_opened_hold(e->file);
         return HTTP_FILE_OPEN;
@@ -392,6 +499,8 @@ http_files_new(int root, const struct http_files_limits *limits)
         list_init(&f->buckets[i]);
     }
     list_init(&f->use);
+    list_init(&f->open);
+    timer_init(&f->close, on_close);
     return f;
 }
 
@@ -400,6 +509,10 @@ http_files_free(struct http_files **f)
 {
     LIST_EACH (node, &(*f)->use) {
         forget(*f, LIST_ITEM(node, struct entry, use));
+    }
+    close_all(*f);
+    if ((*f)->limits.loop != NULL) {
+        timer_stop((*f)->limits.loop, &(*f)->close);
     }
     close((*f)->root);
     mem_free(&(*f)->buckets);
@@ -416,6 +529,12 @@ size_t
 http_files_count(const struct http_files *f)
 {
     return f->count;
+}
+
+size_t
+http_files_open_count(const struct http_files *f)
+{
+    return f->open_count;
 }
 
 size_t

@@ -5,11 +5,15 @@
  * it is not compared with the disk for limits.valid_ms.  Then it is opened and
  * compared (device, inode, size, times of change), and read again when it
  * differs.  The times of a file that changed just before it was read may hide a
- * second change: such a file is read again.  Larger files are opened for each
- * request, which costs little beside sending their bytes.
+ * second change: such a file is read again.
  *
- * No descriptor stays open between requests.  The number of files and their
- * memory are bounded; the file that nobody has asked for longest goes first.
+ * A larger file stays open for limits.valid_ms, so that one that is asked for
+ * often is not opened each time.  Each request looks whether its name still
+ * leads to that file, as it was.  So one that is replaced is seen at once, and
+ * one that is removed frees its disk limits.valid_ms later.
+ *
+ * The number of files and their memory are bounded; the file that nobody has
+ * asked for longest goes first, and of open ones the one that was opened first.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,17 +21,26 @@
 #define HTTP_FILE_FILES_H
 
 #include "base/str.h"
+#include "http/file/seen.h"
 
 struct http_files;
+struct loop;
+
+/* Connections need the other descriptors. */
+#define HTTP_FILES_OPEN 256
 
 struct http_files_limits {
-    size_t entries;   /* files kept at most; 0: none */
-    size_t small;     /* bytes of a file that is kept */
-    size_t memory;    /* bytes of all of them */
-    int64_t valid_ms; /* trusted for so long; 0: always looked at */
+    size_t entries;    /* files kept in memory at most; 0: none */
+    size_t small;      /* bytes of a file that is kept */
+    size_t memory;     /* bytes of all of them */
+    int64_t valid_ms;  /* trusted for so long; 0: always looked at */
+    size_t open;       /* larger files that stay open at most; 0: none; of
+                          all of the process HTTP_FILES_OPEN */
+    struct loop *loop; /* borrowed; closes them.  NULL: none stays open */
 };
 
-/* An open file, or its bytes; never changes except by http_files_gzip(). */
+/* An open file, or its bytes; never changes but by http_files_gzip() and in
+ * seen. */
 struct http_opened {
     uint32_t holds;
     int fd;           /* owned; -1: all of it is in bytes */
@@ -43,6 +56,7 @@ struct http_opened {
     struct str bytes; /* owned; of size, when fd is -1 */
     struct str gzip;  /* owned; bytes compressed; empty: not made */
     bool gzip_tried;
+    struct seen seen; /* of the open file, blocks as its sender counts them */
 };
 
 enum http_found {
@@ -72,6 +86,7 @@ void http_opened_drop(struct http_opened *o);
 struct str http_files_gzip(struct http_opened *o, int level);
 
 /* For tests and counters. */
+size_t http_files_open_count(const struct http_files *f);
 size_t http_files_count(const struct http_files *f);
 size_t http_files_memory(const struct http_files *f);
 

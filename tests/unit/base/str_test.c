@@ -239,15 +239,39 @@ test_hex(void **state)
     assert_string_equal(text, "");
 }
 
+/* Wherever they differ, in case alone or in more. */
+static void
+long_ones_without_case(void **state)
+{
+    char a[] = "if-unmodified-since-or-so", b[sizeof(a)];
+    const size_t n = sizeof(a) - 1;
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(b, a, sizeof(a));
+        b[i] = a[i] == '-' ? '-' : (char)(a[i] - 'a' + 'A');
+        assert_true(str_eq_nocase(str_of(a, n), str_of(b, n)));
+        b[i] = '_';
+        assert_false(str_eq_nocase(str_of(a, n), str_of(b, n)));
+        assert_true(str_eq_nocase(str_of(a, i), str_of(b, i)));
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from),      cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_parts),     cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_to_int),    cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_append),    cmocka_unit_test(test_escape),
-        cmocka_unit_test(test_distance),  cmocka_unit_test(test_hex),
+        cmocka_unit_test(long_ones_without_case),
+        cmocka_unit_test(test_from),
+        cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_to_int),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_append),
+        cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_hex),
         cmocka_unit_test(test_hex_digit),
     };
 

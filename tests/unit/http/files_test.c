@@ -15,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "event/loop.h"
 #include "http/file/files.h"
 
 static char folder[64];
@@ -302,6 +304,180 @@ test_gzip_is_made_once(void **state)
     http_opened_drop(o);
 }
 
+/* ---- larger files stay open ---- */
+
+static struct loop *loop;
+
+static int
+set_up_open(void **state)
+{
+    struct http_files_limits l = limits;
+
+    loop = loop_new(NULL);
+    if (loop == NULL || set_up(state) != 0) {
+        return -1;
+    }
+    http_files_free(&files);
+    l.open = 2;
+    l.loop = loop;
+    start(&l);
+    return 0;
+}
+
+static int
+tear_down_open(void **state)
+{
+    int result = tear_down(state);
+
+    loop_free(&loop);
+    return result;
+}
+
+/* Its descriptor's number, as it is served now. */
+static int
+descriptor(const char *name)
+{
+    struct http_opened *o = open_at(name, loop_now(loop));
+    int fd = o->fd;
+
+    http_opened_drop(o);
+    return fd;
+}
+
+/* It is not opened again, and not for ever open. */
+static void
+test_large_stays_open(void **state)
+{
+    struct http_opened *o, *again;
+
+    (void)state;
+    write_file("a", 'a', 1001);
+    o = open_at("a", loop_now(loop));
+    again = open_at("a", loop_now(loop));
+    assert_ptr_equal(o, again);
+    assert_int_equal(http_files_open_count(files), 1);
+    assert_int_equal(http_files_count(files), 0);
+    http_opened_drop(again);
+    while (http_files_open_count(files) > 0) {
+        loop_turn(loop, -1);
+    }
+    assert_int_not_equal(fcntl(o->fd, F_GETFD), -1); /* it is being sent */
+    int fd = o->fd;
+
+    http_opened_drop(o);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+static void
+replace(void)
+{
+    char from[512];
+
+    write_file("next", 'b', 1001);
+    snprintf(from, sizeof(from), "%s", path_of("next"));
+    assert_int_equal(rename(from, path_of("a")), 0);
+}
+
+static void
+rewrite(void)
+{
+    write_file("a", 'b', 1001);
+}
+
+static void
+extend(void)
+{
+    write_file("a", 'b', 1002);
+}
+
+static void
+link_elsewhere(void)
+{
+    write_file("next", 'b', 1001);
+    assert_int_equal(unlink(path_of("a")), 0);
+    assert_int_equal(symlink("next", path_of("a")), 0);
+}
+
+/* Whatever becomes of it, the next request has what lies there. */
+static void
+test_open_is_looked_at(void **state)
+{
+    void (*const changes[])(void) = { replace, rewrite, extend,
+                                      link_elsewhere };
+    struct http_opened *o;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        write_file("a", 'a', 1001);
+        assert_int_equal(first_byte("a", loop_now(loop)), 'a');
+        changes[i]();
+        assert_int_equal(first_byte("a", loop_now(loop)), 'b');
+        assert_int_equal(unlink(path_of("a")), 0);
+        assert_int_equal(http_files_open(files, STR("a"), loop_now(loop), &o),
+                         HTTP_FILE_NONE);
+        assert_int_equal(http_files_open_count(files), 0);
+    }
+}
+
+static void
+test_open_ones_are_bounded(void **state)
+{
+    char name[] = "0";
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        name[0] = (char)('0' + i);
+        write_file(name, name[0], 1001);
+        assert_int_equal(first_byte(name, loop_now(loop)), name[0]);
+        assert_true(http_files_open_count(files) <= 2);
+    }
+    assert_int_equal(http_files_open_count(files), 2);
+}
+
+/* However many tables there are. */
+static void
+test_open_ones_of_all_are_bounded(void **state)
+{
+    struct http_files_limits l = limits;
+    struct http_files *first = files;
+    char name[16];
+
+    (void)state;
+    l.open = 1000;
+    l.loop = loop;
+    start(&l);
+    for (int i = 0; i < HTTP_FILES_OPEN + 10; i++) {
+        snprintf(name, sizeof(name), "%d", i);
+        write_file(name, 'a', 1001);
+        assert_int_equal(first_byte(name, loop_now(loop)), 'a');
+    }
+    assert_int_equal(http_files_open_count(files), HTTP_FILES_OPEN);
+    http_files_free(&files);
+    files = first;
+    assert_int_equal(first_byte("0", loop_now(loop)), 'a');
+    assert_int_equal(http_files_open_count(files), 1);
+}
+
+/* The last descriptors are not theirs. */
+static void
+test_open_ones_give_way(void **state)
+{
+    struct rlimit before, few;
+    int fd;
+
+    (void)state;
+    write_file("a", 'a', 1001);
+    write_file("b", 'b', 1001);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    fd = descriptor("a");
+    few.rlim_cur = (rlim_t)fd + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(dup(0), -1);
+    assert_int_equal(first_byte("b", loop_now(loop)), 'b');
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int
 main(void)
 {
@@ -317,6 +493,13 @@ main(void)
         TEST(test_nothing_is_kept),
         TEST(test_what_is_no_file),
         TEST(test_gzip_is_made_once),
+#undef TEST
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_open, tear_down_open)
+        TEST(test_large_stays_open),
+        TEST(test_open_is_looked_at),
+        TEST(test_open_ones_are_bounded),
+        TEST(test_open_ones_of_all_are_bounded),
+        TEST(test_open_ones_give_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,6 +225,23 @@ test_parts_of_a_head(void **state)
     pool_free(&pool);
 }
 
+/* What lies behind the bytes that came is not looked at. */
+static void
+test_no_byte_too_many(void **state)
+{
+    const struct http_limits l = { 1000, 1000, 1000, 10 };
+    const char text[] = OK "A: 0123456789abcdef\r\nB: 0123\r\nC: 012345678";
+
+    (void)state;
+    for (size_t n = 1; n + 8 < sizeof(text); n++) {
+        struct http_scan scan = { 0 };
+
+        assert_int_equal(http_scan_answer(&scan, (const uint8_t *)text, n, &l),
+                         0);
+        assert_int_equal(scan.at, n);
+    }
+}
+
 int
 main(void)
 {
@@ -233,6 +250,7 @@ main(void)
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_framing),
         cmocka_unit_test(test_parts_of_a_head),
+        cmocka_unit_test(test_no_byte_too_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,40 @@ test_matrix(void **state)
     }
 }
 
+static enum http_refusal
+in_a_value(int c)
+{
+    bool control = (c < ' ' && c != '\t') || c == 0x7f;
+
+    return c == '\r'   ? REFUSE_BARE_CR
+           : c == '\n' ? REFUSE_BARE_LF
+           : control   ? REFUSE_CONTROL
+                       : REFUSE_NONE;
+}
+
+/* Eight bytes of a value are looked at together: each byte at each place among
+ * them counts as if it came alone. */
+static void
+test_every_byte_of_a_value(void **state)
+{
+    char text[] = GET "X: 0123456789abcdef\xff\x80pq\r\n\r\n";
+    const size_t first = sizeof(GET "X: ") - 1;
+
+    (void)state;
+    for (size_t place = first; place < first + 20; place++) {
+        char before = text[place];
+        for (int c = 0; c < 256; c++) {
+            text[place] = (char)c;
+            struct outcome o =
+                read_all_ways((struct str){ text, sizeof(text) - 1 });
+
+            assert_int_equal(o.why, in_a_value(c));
+            assert_false(o.more);
+        }
+        text[place] = before;
+    }
+}
+
 /* A head cut anywhere waits for more, and is never taken for whole. */
 static void
 test_every_prefix_waits(void **state)
@@ -548,6 +582,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix),
+        cmocka_unit_test(test_every_byte_of_a_value),
         cmocka_unit_test(test_every_prefix_waits),
         cmocka_unit_test(test_target_size),
         cmocka_unit_test(test_header_size),
