@@ -13,7 +13,8 @@
  * Times are those of the leading track: pictures, or sound where there are
  * none.  While pictures pause, sound leads.
  *
- *   cut.c         when a segment ends; the time of sound
+ *   cut.c         what each frame changes; the time of sound
+ *   cut_ends.c    when a segment ends, and what ends in front of a frame
  *   cut_parts.c   when a part ends; segments without parts
  *   cut_page.c    the page: made, gone on with, written to
  *   cut_tracks.c  tracks and their codec headers
@@ -293,6 +294,20 @@ void cut_run_mend(struct cutter *c);
  * end of a segment, when there is enough again. */
 void cut_hunger(struct cutter *c, bool segment);
 
+/* ---- cut_ends.c ---- */
+
+/* How long a segment may be, ms. */
+int64_t cut_limit(const struct cutter *c);
+/* A frame is about to lead: ends what it ends.  key: decoding can start at it.
+ * It need not be called before parts.quiet, but at a key frame.  False: the
+ * frame does not lead, for nothing has begun. */
+bool cut_ends(struct cutter *c, const struct cut_frame *f, int64_t time,
+              bool key);
+/* The same for sound while pictures pause, so many microseconds behind the
+ * sound before it; time: of pictures. */
+void cut_ends_in_pause(struct cutter *c, const struct cut_frame *f,
+                       int64_t time, int64_t interval);
+
 /* ---- cut_parts.c ---- */
 
 /* The longest way to the frame that comes next that was seen lately,
@@ -330,8 +345,6 @@ cut_parts_step(const struct cutter *c, struct cut_track *t)
 }
 /* Works out anew until when nothing ends. */
 void cut_parts_quiet(struct cutter *c);
-/* How long a segment may be, ms. */
-int64_t cut_limit(const struct cutter *c);
 /* Sound while pictures are late; time: of pictures, not before parts.quiet. */
 void cut_parts_hear(struct cutter *c, const struct cut_frame *f, int64_t time);
 
