@@ -227,6 +227,7 @@ struct cutter {
                                 have been, if it was late */
     int64_t lag;             /* how far sound usually is behind pictures then */
     uint64_t keep, keep_cut; /* frames from here on are kept for readers */
+    uint64_t torn;           /* no later cut is a discontinuity */
     struct cut_parts parts;
     struct cut_ladder ladder;
     struct cut_track tracks[CUT_TRACKS]; /* the first is that of pictures */

@@ -139,13 +139,13 @@ keep_targets(struct cutter *c)
     if (c->keep_cut + LIVE_CUT_RING <= c->last.number) {
         c->keep_cut = c->last.number - LIVE_CUT_RING + 1;
     }
-    for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
+    for (uint64_t n = c->keep_cut; n <= c->torn; n++) {
         oldest -= hole(&page->cuts[n % LIVE_CUT_RING]);
     }
     for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
         const struct live_cut *cut = &page->cuts[n % LIVE_CUT_RING];
 
-        oldest += hole(cut);
+        oldest += n <= c->torn ? hole(cut) : 0;
         if (cut->time > oldest && c->keep != FRAME_NONE) {
             break;
         }
@@ -197,6 +197,7 @@ go_on(struct cutter *c, bool over)
     cut_tracks_expect(c);
     c->clock = time_of(c, &page->end_time);
     c->keep_cut = next > LIVE_CUT_RING ? next - LIVE_CUT_RING + 1 : 1;
+    c->torn = c->last.number;
     if (c->last.number != 0) {
         keep_targets(c);
     }
@@ -420,6 +421,9 @@ publish(struct cutter *c, const struct live_cut *cut)
     page->cuts[cut->number % LIVE_CUT_RING] = *cut;
     atomic_store_explicit(&page->next, cut->number + 1, memory_order_release);
     c->last = *cut;
+    if ((cut->flags & LIVE_CUT_DISCONTINUITY) != 0) {
+        c->torn = cut->number;
+    }
     if ((cut->flags & LIVE_CUT_SEGMENT) != 0) {
         keep_targets(c);
         cut_hunger(c, true);
