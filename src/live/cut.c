@@ -49,6 +49,16 @@ never_back(const struct cutter *c, const struct cut_frame *f, int64_t time)
     return time > least ? time : least;
 }
 
+/* The frame leads, whatever it ended. */
+static inline void
+go_on(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
+{
+    cut_parts_led(c, f, time, key);
+    c->led = time;
+    c->frames++;
+    end_at(c, time + c->interval / 1000);
+}
+
 static void
 lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
@@ -59,13 +69,10 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     }
     time = never_back(c, f, time);
     quiet = c->begun && !c->lost && !key && time < c->parts.quiet;
-    if (!quiet && !cut_ends(c, f, time, key)) {
-        return;
+    if (quiet || cut_ends(c, f, time, key)) {
+        cut_parts_way(c, time, f->frame->type == MEDIA_AUDIO);
+        go_on(c, f, time, key);
     }
-    cut_parts_led(c, f, time, key);
-    c->led = time;
-    c->frames++;
-    end_at(c, time + c->interval / 1000);
 }
 
 /* ---- frames ---- */
@@ -82,10 +89,7 @@ look_for_gap(struct cutter *c, const struct cut_frame *f, int64_t time)
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
         c->tracks[i].seen += gap; /* no track has ended meanwhile */
     }
-    if (!c->lost) {
-        atomic_store(&c->page->closed, f->number);
-        c->lost = true;
-    }
+    cut_lose(c, f->number);
 }
 
 /* Tracks that have no frames any more while others go on. */
@@ -103,6 +107,16 @@ look_for_ends(struct cutter *c)
             t->there = false;
             c->differs |= t->in;
         }
+    }
+}
+
+/* The clock is never before the last look: a gap is behind the next one. */
+static void
+look_around(struct cutter *c, const struct cut_frame *f, int64_t time)
+{
+    look_for_gap(c, f, time);
+    if (c->clock - c->looked >= LOOK_MS) {
+        look_for_ends(c);
     }
 }
 
@@ -148,7 +162,11 @@ note_picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     if (key) {
         cut_track_size(c, t, f);
     }
-    lead(c, f, time, key);
+    if (!key && cut_parts_usual(c, time)) {
+        go_on(c, f, time, false);
+    } else {
+        lead(c, f, time, key);
+    }
     t->last = time;
     note_lag(c, time);
 }
@@ -234,8 +252,7 @@ look_for_leap(struct cutter *c, const struct cut_track *t,
     apart = time - (int64_t)(t->next * 1000 / t->timescale);
     if (apart > LEAP_MS && (uint64_t)apart * t->timescale / 1000 >
                                2 * (uint64_t)duration_of(t, f)) {
-        atomic_store(&c->page->closed, f->number);
-        c->lost = true;
+        cut_lose(c, f->number);
     }
 }
 
@@ -308,11 +325,8 @@ cut_note_track(struct cutter *c, const struct cut_frame *f)
     }
     time = cut_time_of(c, f->frame);
     note_lateness(c, f->frame->arrived_ms, time);
-    if (c->begun) {
-        look_for_gap(c, f, time);
-        if (c->clock - c->looked >= LOOK_MS) {
-            look_for_ends(c);
-        }
+    if (c->begun && time - c->looked >= LOOK_MS) {
+        look_around(c, f, time);
     }
     if (f->frame->type == MEDIA_VIDEO) {
         note_picture(c, t, f, time);
@@ -328,23 +342,21 @@ cut_note(struct cutter *c, const struct cut_frame *f)
 {
     const uint8_t others = MEDIA_META | MEDIA_TRACK_META | MEDIA_END;
 
-    if (c->stream == NULL || f->info.codec == CODEC_NONE ||
-        (f->info.flags & others) != 0) {
+    if (c->stream == NULL || f->info.codec == CODEC_NONE) {
         return;
     }
-    if ((f->info.flags & MEDIA_MANY) != 0) {
-        cut_note_pieces(c, f);
-    } else {
+    if ((f->info.flags & (others | MEDIA_MANY)) == 0) {
         cut_note_track(c, f);
+    } else if ((f->info.flags & others) == 0) {
+        cut_note_pieces(c, f);
     }
 }
 
 void
 cut_note_lost(struct cutter *c)
 {
-    if (c->page != NULL && !c->lost) {
-        atomic_store(&c->page->closed, atomic_load(&c->stream->tail));
-        c->lost = true;
+    if (c->page != NULL) {
+        cut_lose(c, atomic_load(&c->stream->tail));
     }
 }
 

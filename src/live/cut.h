@@ -163,6 +163,9 @@ struct cut_parts {
     uint32_t pieces;         /* parts that had to be too short, in it */
     int64_t paused;          /* microseconds of it without pictures */
     uint32_t wide_from; /* microseconds: parts can hardly keep to such a way */
+    uint32_t usual;     /* microseconds: a picture that is no key frame, led by
+                           no more than that, and before `quiet`, ends nothing
+                           and changes the interval alone */
     int64_t quiet;      /* stream time before which no part and no segment
                            ends but at a key frame */
     struct cut_led {    /* the last frame that led; see cut_parts_spot() */
@@ -281,8 +284,15 @@ cut_bytes_before(const struct cutter *c, const struct cut_frame *f)
 /* The place in front of a frame that is not taken in yet. */
 void cut_spot_take(struct cut_spot *spot, const struct cutter *c,
                    const struct cut_frame *f, int64_t time);
-/* The next time of a track's sound, as struct live_cut has it. */
-uint64_t cut_next_of(const struct cut_track *t);
+/* The next time of a track's sound, as struct live_cut has it: in units of the
+ * header that the cut has. */
+static inline uint64_t
+cut_next_of(const struct cut_track *t)
+{
+    return t->other
+               ? LIVE_CUT_OTHER | cut_rescale((uint64_t)t->heard, 1000, t->told)
+               : t->next;
+}
 /* Notes a cut there; f: the frame that has just come.  flags: but for
  * LIVE_CUT_KEY and LIVE_CUT_PLAIN. */
 void cut_at(struct cutter *c, const struct cut_frame *f,
@@ -294,6 +304,17 @@ void cut_run_mend(struct cutter *c);
 /* Whether memory keeps what a list needs: noted when it does not, and, at the
  * end of a segment, when there is enough again. */
 void cut_hunger(struct cutter *c, bool segment);
+
+/* Media are missing in front of a frame: the part under way ends there. */
+static inline void
+cut_lose(struct cutter *c, uint64_t number)
+{
+    if (!c->lost) {
+        atomic_store(&c->page->closed, number);
+        c->lost = true;
+        c->parts.usual = 0;
+    }
+}
 
 /* ---- cut_ends.c ---- */
 
@@ -330,9 +351,48 @@ bool cut_parts_over(const struct cutter *c, int64_t time);
 /* Whether a part ends in front of a frame that comes so long after the one
  * before, microseconds. */
 bool cut_parts_end(const struct cutter *c, int64_t time, int64_t interval);
+/* One frame that comes late, or is left out, changes little of the interval. */
+static inline uint32_t
+cut_smoothed(int64_t interval, int64_t way)
+{
+    int64_t most = interval / 8 + 1000, by = way - interval;
+
+    by = by > most ? most : by < -most ? -most : by;
+    return (uint32_t)(interval + by / 16);
+}
+/* Takes in the way to a frame that leads at that time. */
+void cut_parts_way(struct cutter *c, int64_t time, bool sound);
+/* The same for a picture that is no key frame, if it ends nothing and says
+ * nothing new. */
+static inline bool
+cut_parts_usual(struct cutter *c, int64_t time)
+{
+    int64_t way = (time - c->led) * 1000;
+
+    if (way <= 0 || way > c->parts.usual || time >= c->parts.quiet) {
+        return false;
+    }
+    c->interval = cut_smoothed(c->interval, way);
+    return true;
+}
 /* The frame has led; key: decoding can start there. */
-void cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
-                   bool key);
+static inline void
+cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
+              bool key)
+{
+    struct cut_parts *p = &c->parts;
+
+    p->heard_count = 0;
+    p->pictures += f->frame->type == MEDIA_VIDEO;
+    p->led = (struct cut_led){
+        .frame = f->number,
+        .time = time,
+        .arrived_ms = f->frame->arrived_ms,
+        .bytes = cut_bytes_before(c, f),
+        .key = key,
+        .count = p->led.count + 1,
+    };
+}
 /* The place in front of the last frame that led. */
 void cut_parts_spot(const struct cutter *c, struct cut_spot *spot);
 /* Sound is about to go on behind the last frame that led. */
@@ -400,7 +460,18 @@ void cut_tracks_start(struct cutter *c);
  * them again, perhaps behind its first picture. */
 void cut_tracks_expect(struct cutter *c);
 /* The track of a frame; NULL: it is none that is offered. */
-struct cut_track *cut_track_of(struct cutter *c, const struct cut_frame *f);
+struct cut_track *cut_track_find(struct cutter *c, const struct cut_frame *f);
+/* The same, at once where it is of the first track of its kind. */
+static inline struct cut_track *
+cut_track_of(struct cutter *c, const struct cut_frame *f)
+{
+    struct cut_track *t = &c->tracks[f->frame->type == MEDIA_AUDIO];
+
+    return t->known && t->id == f->info.track && t->type == f->frame->type &&
+                   (f->leading || t->type == MEDIA_AUDIO)
+               ? t
+               : cut_track_find(c, f);
+}
 /* Takes in what the frame tells of its track: a codec header, or of a codec
  * without one any frame. */
 void cut_track_learn(struct cutter *c, struct cut_track *t,

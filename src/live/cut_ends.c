@@ -207,8 +207,7 @@ cut_ends(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     }
     if (c->begun && !c->lost &&
         !cut_parts_lead(c, f, time, key && !is_long_enough(c, time))) {
-        atomic_store(&c->page->closed, f->number);
-        c->lost = true;
+        cut_lose(c, f->number);
     }
     if (key) {
         note_key(c, f, time);

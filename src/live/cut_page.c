@@ -358,15 +358,6 @@ place_in_time(struct cutter *c, const struct cut_frame *f, struct live_cut *cut)
     }
 }
 
-/* In units of the header that the cut has. */
-uint64_t
-cut_next_of(const struct cut_track *t)
-{
-    return t->other
-               ? LIVE_CUT_OTHER | cut_rescale((uint64_t)t->heard, 1000, t->told)
-               : t->next;
-}
-
 void
 cut_spot_take(struct cut_spot *spot, const struct cutter *c,
               const struct cut_frame *f, int64_t time)
@@ -469,4 +460,5 @@ cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
     place_in_time(c, f, &cut);
     publish(c, &cut);
     cut_parts_quiet(c);
+    c->parts.usual = 0;
 }

@@ -46,7 +46,7 @@ sound_of(struct cutter *c, uint8_t id)
 }
 
 struct cut_track *
-cut_track_of(struct cutter *c, const struct cut_frame *f)
+cut_track_find(struct cutter *c, const struct cut_frame *f)
 {
     struct cut_track *pictures = &c->tracks[0];
 
