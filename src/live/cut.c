@@ -134,6 +134,16 @@ join(struct cutter *c, struct cut_track *t)
     }
 }
 
+/* Up to there sound is not where the part could end, and pictures do not
+ * pause. */
+static int64_t
+calm(const struct cutter *c)
+{
+    int64_t sound = c->parts.quiet - c->led;
+
+    return c->sound_before + (sound <= CUT_PAUSE_MS ? sound : CUT_PAUSE_MS + 1);
+}
+
 /* How far sound is when a picture comes.  It may come late, all at once: that
  * is no pause of pictures. */
 static void
@@ -144,6 +154,7 @@ note_lag(struct cutter *c, int64_t time)
     if (c->sound != 0) {
         c->lag = c->sound_before == 0 || lag < c->lag ? lag : c->lag + LAG_STEP;
         c->sound_before = c->sound + (lag > c->lag ? lag - c->lag : 0);
+        c->calm = calm(c);
     }
 }
 
@@ -167,7 +178,6 @@ note_picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     } else {
         lead(c, f, time, key);
     }
-    t->last = time;
     note_lag(c, time);
 }
 
@@ -180,6 +190,7 @@ lead_in_pause(struct cutter *c, const struct cut_track *t,
 
     time = c->led + time - c->sound_before;
     cut_ends_in_pause(c, f, time, interval);
+    c->calm = INT64_MIN;
     c->parts.heard_count = 0;
     end_at(c, time + interval / 1000);
 }
@@ -275,6 +286,8 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     } else if (!pictures->there) {
         lead(c, f, time,
              c->begun ? !pictures->in || c->differs : may_begin(c, f, time));
+    } else if (time < c->calm) {
+        /* Most sound: nothing ends. */
     } else if (is_pause(c, time)) {
         lead_in_pause(c, t, f, time);
     } else if (c->begun && c->sound_before != 0 &&
@@ -285,18 +298,22 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     t->last = time;
 }
 
-/* Takes in what the frame tells of its track.  False: it is a codec header, or
+/* Takes in what the frame tells of its track.  NULL: it is a codec header, or
  * the track is not known, or not of that codec. */
-static inline bool
-meet_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+static struct cut_track *
+meet(struct cutter *c, const struct cut_frame *f)
 {
+    struct cut_track *t = cut_track_of(c, f);
     bool header = (f->info.flags & MEDIA_HEADER) != 0;
 
+    if (t == NULL) {
+        return NULL;
+    }
     if (header || !t->known || t->older || t->codec != f->info.codec) {
         cut_track_learn(c, t, f);
-        return !header && t->known && t->codec == f->info.codec;
     }
-    return true;
+    t->met = t->known ? t->codec : CUT_UNMET;
+    return !header && t->known && t->codec == f->info.codec ? t : NULL;
 }
 
 /* How late a frame is.  Those that are not follow their publisher's clock,
@@ -313,42 +330,104 @@ note_lateness(struct cutter *c, int64_t arrived, int64_t time)
     c->skew += c->late / SKEW_FRAMES;
 }
 
+/* A frame of that track comes.  False: there is no room for its cuts. */
+static inline bool
+arrive(struct cutter *c, const struct cut_frame *f, int64_t *time)
+{
+    if (c->page == NULL && !(f->start && cut_page_make(c))) {
+        return false;
+    }
+    *time = cut_time_of(c, f->frame);
+    note_lateness(c, f->frame->arrived_ms, *time);
+    if (c->begun && *time - c->looked >= LOOK_MS) {
+        look_around(c, f, *time);
+    }
+    return true;
+}
+
+static inline void
+leave(struct cutter *c, struct cut_track *t, int64_t time)
+{
+    c->clock = time > c->clock ? time : c->clock;
+    t->seen = c->clock;
+}
+
+static void
+picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+{
+    int64_t time;
+
+    if (arrive(c, f, &time)) {
+        note_picture(c, t, f, time);
+        leave(c, t, time);
+    }
+}
+
+static void
+sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+{
+    int64_t time;
+
+    if (arrive(c, f, &time)) {
+        note_sound(c, t, f, time);
+        leave(c, t, time);
+    }
+}
+
 void
 cut_note_track(struct cutter *c, const struct cut_frame *f)
 {
-    struct cut_track *t = cut_track_of(c, f);
-    int64_t time;
+    struct cut_track *t = meet(c, f);
 
-    if (t == NULL || !meet_track(c, t, f) ||
-        (c->page == NULL && !(f->start && cut_page_make(c)))) {
+    if (t == NULL) {
         return;
     }
-    time = cut_time_of(c, f->frame);
-    note_lateness(c, f->frame->arrived_ms, time);
-    if (c->begun && time - c->looked >= LOOK_MS) {
-        look_around(c, f, time);
-    }
-    if (f->frame->type == MEDIA_VIDEO) {
-        note_picture(c, t, f, time);
+    if (t->type == MEDIA_VIDEO) {
+        picture(c, t, f);
     } else {
-        note_sound(c, t, f, time);
+        sound(c, t, f);
     }
-    c->clock = time > c->clock ? time : c->clock;
-    t->seen = c->clock;
+}
+
+static void
+note_any(struct cutter *c, const struct cut_frame *f)
+{
+    const uint8_t others = MEDIA_META | MEDIA_TRACK_META | MEDIA_END;
+
+    if (f->info.codec == CODEC_NONE || (f->info.flags & others) != 0) {
+        return;
+    }
+    if ((f->info.flags & MEDIA_MANY) != 0) {
+        cut_note_pieces(c, f);
+    } else {
+        cut_note_track(c, f);
+    }
+}
+
+/* Whether it is one of that track as those before it. */
+static inline bool
+is_met(const struct cut_track *t, const struct cut_frame *f)
+{
+    const uint8_t others = MEDIA_KEPT | MEDIA_END | MEDIA_MANY;
+
+    return t->met == f->info.codec && t->id == f->info.track &&
+           (f->info.flags & others) == 0;
 }
 
 void
 cut_note(struct cutter *c, const struct cut_frame *f)
 {
-    const uint8_t others = MEDIA_META | MEDIA_TRACK_META | MEDIA_END;
+    struct cut_track *pictures = &c->tracks[0], *first_sound = &c->tracks[1];
 
-    if (c->stream == NULL || f->info.codec == CODEC_NONE) {
+    if (c->stream == NULL) {
         return;
     }
-    if ((f->info.flags & (others | MEDIA_MANY)) == 0) {
-        cut_note_track(c, f);
-    } else if ((f->info.flags & others) == 0) {
-        cut_note_pieces(c, f);
+    if (f->frame->type == MEDIA_VIDEO && f->leading && is_met(pictures, f)) {
+        picture(c, pictures, f);
+    } else if (f->frame->type == MEDIA_AUDIO && is_met(first_sound, f)) {
+        sound(c, first_sound, f);
+    } else {
+        note_any(c, f);
     }
 }
 

@@ -116,6 +116,7 @@ cut_run_of(struct cut_page *page)
 }
 
 /* A track as the writer sees it. */
+#define CUT_UNMET UINT8_MAX /* no codec: any frame may tell something */
 struct cut_track {
     bool known; /* what its frames are is known: there is a header */
     bool there; /* it has frames, or is about to */
@@ -124,8 +125,9 @@ struct cut_track {
     bool other; /* its header came behind the set in force */
     uint8_t type, id;
     uint8_t codec;            /* enum media_codec */
+    uint8_t met;              /* the same, of frames that tell nothing of it */
     uint32_t place;           /* among the sounds of the set */
-    int64_t last;             /* time of the last frame */
+    int64_t last;             /* of sound, time of the last frame */
     int64_t seen;             /* time of the latest frame of any track then */
     uint64_t next;            /* of sound, for live_cut_sound() */
     uint64_t next_then;       /* what next was when the last frame led, if */
@@ -229,6 +231,7 @@ struct cutter {
     int64_t sound_before;    /* ... when the last picture came; where it should
                                 have been, if it was late */
     int64_t lag;             /* how far sound usually is behind pictures then */
+    int64_t calm;            /* sound before that time ends nothing */
     uint64_t keep, keep_cut; /* frames from here on are kept for readers */
     uint64_t torn;           /* no later cut is a discontinuity */
     struct cut_parts parts;
@@ -357,7 +360,9 @@ cut_smoothed(int64_t interval, int64_t way)
 {
     int64_t most = interval / 8 + 1000, by = way - interval;
 
-    by = by > most ? most : by < -most ? -most : by;
+    if (by < -1000 || by > 1000) {
+        by = by > most ? most : by < -most ? -most : by;
+    }
     return (uint32_t)(interval + by / 16);
 }
 /* Takes in the way to a frame that leads at that time. */
@@ -460,18 +465,7 @@ void cut_tracks_start(struct cutter *c);
  * them again, perhaps behind its first picture. */
 void cut_tracks_expect(struct cutter *c);
 /* The track of a frame; NULL: it is none that is offered. */
-struct cut_track *cut_track_find(struct cutter *c, const struct cut_frame *f);
-/* The same, at once where it is of the first track of its kind. */
-static inline struct cut_track *
-cut_track_of(struct cutter *c, const struct cut_frame *f)
-{
-    struct cut_track *t = &c->tracks[f->frame->type == MEDIA_AUDIO];
-
-    return t->known && t->id == f->info.track && t->type == f->frame->type &&
-                   (f->leading || t->type == MEDIA_AUDIO)
-               ? t
-               : cut_track_find(c, f);
-}
+struct cut_track *cut_track_of(struct cutter *c, const struct cut_frame *f);
 /* Takes in what the frame tells of its track: a codec header, or of a codec
  * without one any frame. */
 void cut_track_learn(struct cutter *c, struct cut_track *t,

@@ -83,7 +83,7 @@ give_up(struct cutter *c)
     if (atomic_load(&run->failed) == 0) {
         metric_add(&live_metrics[LIVE_CUTS_LOST], LIVE_CUTS_STRICT, 1);
         atomic_store(&run->failed, 1);
-        c->parts.quiet = INT64_MIN;
+        c->parts.quiet = -CUT_TIME_MAX;
         atomic_store(&run->target, 0);
         log_limited(LOG_WARN,
                     "stream %.*s: no key frame within max_segment, and "

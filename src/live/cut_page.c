@@ -426,7 +426,8 @@ void
 cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
        uint32_t flags)
 {
-    struct cut_spot now = *spot;
+    const uint64_t *sound = spot->sound;
+    struct cut_spot now;
     bool dark = cut_parts_dark(c, spot);
     struct live_cut cut = {
         .frame = spot->frame,
@@ -450,9 +451,10 @@ cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
         atomic_store(&c->page->segment_ms, spot->arrived_ms);
         if (spot->frame == f->number) {
             cut_spot_take(&now, c, f, spot->time); /* by the new headers */
+            sound = now.sound;
         }
     }
-    memcpy(cut.sound, now.sound, sizeof(cut.sound));
+    memcpy(cut.sound, sound, sizeof(cut.sound));
     cut.flags = flags | (spot->key ? LIVE_CUT_KEY : 0) |
                 (c->parts.plain ? LIVE_CUT_PLAIN : 0) |
                 (dark ? LIVE_CUT_DARK : 0) | (spot->heard ? LIVE_CUT_HEARD : 0);

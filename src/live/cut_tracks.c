@@ -17,6 +17,7 @@ cut_tracks_start(struct cutter *c)
 
         *t = (struct cut_track){
             .type = i == 0 ? MEDIA_VIDEO : MEDIA_AUDIO,
+            .met = CUT_UNMET,
             .room = i == 0 ? sizeof(c->picture_header) : CUT_SOUND_HEADER,
             .header = i == 0 ? c->picture_header : c->sound_headers[i - 1],
         };
@@ -46,7 +47,7 @@ sound_of(struct cutter *c, uint8_t id)
 }
 
 struct cut_track *
-cut_track_find(struct cutter *c, const struct cut_frame *f)
+cut_track_of(struct cutter *c, const struct cut_frame *f)
 {
     struct cut_track *pictures = &c->tracks[0];
 
