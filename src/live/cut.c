@@ -110,7 +110,7 @@ look_for_ends(struct cutter *c)
     }
 }
 
-/* The clock is never before the last look: a gap is behind the next one. */
+/* It is time for a look, or a gap ends behind that. */
 static void
 look_around(struct cutter *c, const struct cut_frame *f, int64_t time)
 {
@@ -339,7 +339,8 @@ arrive(struct cutter *c, const struct cut_frame *f, int64_t *time)
     }
     *time = cut_time_of(c, f->frame);
     note_lateness(c, f->frame->arrived_ms, *time);
-    if (c->begun && *time - c->looked >= LOOK_MS) {
+    if (c->begun &&
+        (*time > c->clock ? *time : c->clock) - c->looked >= LOOK_MS) {
         look_around(c, f, *time);
     }
     return true;
