@@ -9,7 +9,6 @@ prints a line of JSON for each row when it is over: {"name", "fmp4", "ts",
 # SPDX-License-Identifier: BSD-2-Clause
 
 import bisect
-import json
 import pathlib
 import sys
 import threading
@@ -21,8 +20,8 @@ from urllib.parse import urljoin
 import flv
 import hls_fmp4
 import media
-from enhanced_publisher import Clips, read_message
-from hls_faults_run import Publisher, Watched, publish_all, slack_of
+from enhanced_publisher import read_message
+from hls_faults_run import Publisher, Watched, run_all, slack_of
 from hls_inputs import ROWS
 from hls_outputs import (DROPPED, Frame, Taker, told_of, units_of_bytes,
                          without)
@@ -409,19 +408,10 @@ class Run:
 
 
 def main(rtmp, http, folder, *names):
-    folder = pathlib.Path(folder)
-    folder.mkdir(exist_ok=True, parents=True)
-    clips = Clips(folder)
-    rows = [r for r in ROWS if r.name in names]
-    runs = [Run((int(rtmp), int(http)), r, ROWS.index(r), clips, folder)
-            for r in rows]
-    print("made", flush=True)
-    starters = [threading.Thread(target=r.start, daemon=True) for r in runs]
-    for s in starters:
-        s.start()
-    publish_all([r.publisher for r in runs])
-    for r in runs:
-        print(json.dumps(r.end()), flush=True)
+    run_all(lambda clips: [Run((int(rtmp), int(http)), r, i, clips,
+                               pathlib.Path(folder))
+                           for i, r in enumerate(ROWS) if r.name in names],
+            folder)
 
 
 if __name__ == "__main__":

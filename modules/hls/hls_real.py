@@ -318,6 +318,7 @@ def figures(told, shown, source, now):
               "p50": percentile(late, 0.5), "p95": percentile(late, 0.95),
               "most": percentile(late, 1 - 1e-9), "pictures": len(shown),
               "unread": sum(n not in source.sent for _, n in shown),
+              "pause": round(source.pause, 2),
               "idle": told["last"] and round(now - told["last"], 2)}
     for key in ("stalls", "frozen", "jumps"):
         result[key] = [(round(a - began, 2), round(b, 2))

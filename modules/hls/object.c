@@ -250,9 +250,23 @@ has_events(const struct live_cut_headers *h, struct str rendition)
     return !pictures || rendition.len == 0 || rendition.ptr[0] != 'a';
 }
 
-/* cuts: how many parts it is. */
+/* Nothing of these tracks lies in it, as in a part that is a gap. */
+static bool
+is_empty(const struct making *m, const struct object_samples *s)
+{
+    size_t count = s->event_count;
+
+    for (size_t i = 0; i < m->count; i++) {
+        count += s->runs[i].count;
+    }
+    return count == 0;
+}
+
+/* cuts: how many parts it is.  Beside others an empty one is left out: no
+ * fragment is without samples. */
 static int
-add_fragment(struct making *m, const struct object_stretch *s, uint64_t cuts)
+add_fragment(struct making *m, const struct object_stretch *s, uint64_t cuts,
+             bool beside)
 {
     const struct media_container *container = m->o->key.container;
     size_t before = buf_len(&m->o->own);
@@ -260,6 +274,9 @@ add_fragment(struct making *m, const struct object_stretch *s, uint64_t cuts)
 
     if (object_gather(m->c, s, m->tracks, m->count, &samples) == -1) {
         return -1;
+    }
+    if (beside && container->payloads_follow && is_empty(m, &samples)) {
+        return 0;
     }
     struct media_fragment f = {
         .sequence = (uint32_t)s->cut.number + 1,
@@ -288,11 +305,13 @@ add_parts(struct making *m, const struct extent *e)
     struct object_stretch s = { .with_events = m->events };
 
     for (uint64_t i = 0; i < e->cuts; i++) {
+        bool beside = m->o->piece_count > 0 || i + 1 < e->cuts;
+
         if (i > 0 && !live_cut_at(m->c, e->first.number + i, &cut)) {
             return -1;
         }
         if (!stretch_of(m->c, &cut, cut.number + 1, &s) ||
-            add_fragment(m, &s, 1) == -1) {
+            add_fragment(m, &s, 1, beside) == -1) {
             return -1;
         }
     }
@@ -302,11 +321,25 @@ add_parts(struct making *m, const struct extent *e)
 static int
 add_all(struct making *m, const struct extent *e)
 {
-    struct object_stretch s = { .with_bytes = true };
+    struct object_stretch s = {
+        .with_bytes = !m->o->key.container->payloads_follow,
+        .with_events = m->events,
+    };
 
     return stretch_of(m->c, &e->first, e->first.number + e->cuts, &s)
-               ? add_fragment(m, &s, e->cuts)
+               ? add_fragment(m, &s, e->cuts, false)
                : -1;
+}
+
+/* Whether an object is what its parts are, one behind the other.  A segment of
+ * which no part was told is one piece: its pictures last until the next one,
+ * also where a part without any would lie between them. */
+static bool
+has_parts(const struct object_key *key, const struct live_cut *first)
+{
+    return key->container->payloads_follow &&
+           (key->part != OBJECT_SEGMENT ||
+            (first->flags & LIVE_CUT_PLAIN) == 0);
 }
 
 /* ---- objects ---- */
@@ -429,8 +462,8 @@ object_make(const struct live_cuts *c, const struct object_key *key,
     m.events = has_events(&h, str_from(key->rendition));
     m.o = new_object(key);
     m.o->cut = e.first;
-    if ((key->container->payloads_follow ? add_parts(&m, &e)
-                                         : add_all(&m, &e)) == -1) {
+    if ((has_parts(key, &e.first) ? add_parts(&m, &e) : add_all(&m, &e)) ==
+        -1) {
         object_free(&m.o);
         return OBJECT_FAILED;
     }

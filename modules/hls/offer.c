@@ -5,7 +5,10 @@
  */
 #include "offer.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "object.h"
 
 #define PEAKS 1024 /* streams whose peaks are kept */
 #define FEW_SEGMENTS 4
@@ -92,23 +95,28 @@ begin_segment(struct list_making *m, const struct live_cut *cut)
     m->began = cut->time;
 }
 
-/* Whether frames of the track are among those of a part, which ends in front of
- * that one. */
+/* Whether a part, which ends in front of that frame, has samples of the track.
+ * Frames that are left out are none: what is listed has something in it. */
 static bool
-has_frames(const struct list_making *m, const struct live_cut *cut,
-           uint64_t end)
+has_samples(const struct list_making *m, const struct live_cut *cut,
+            uint64_t end)
 {
-    struct live_cut_frame f;
+    static struct live_cut_headers h;
+    const struct object_stretch s = { .cut = *cut, .end = end };
+    struct object_track tracks[OBJECT_TRACKS];
+    struct object_samples samples;
+    char name[sizeof("a255")] = "v";
+    size_t count = 0;
 
-    for (uint64_t n = cut->frame; n < end; n++) {
-        if (live_cut_frame(m->c, cut, n, &f) && f.type == m->wish->type &&
-            (f.flags & MEDIA_KEPT) == 0 &&
-            media_inspect((enum media_type)f.type, f.front, f.front_len)
-                    .track == m->track) {
-            return true;
-        }
+    if (m->wish->type == MEDIA_AUDIO) {
+        snprintf(name, sizeof(name), "a%u", (unsigned)m->track);
     }
-    return false;
+    if (live_cut_headers(m->c, cut->header, &h)) {
+        count = object_tracks(&h, str_from(name), &media_mp4, tracks);
+    }
+    return count > 0 &&
+           (object_gather(m->c, &s, tracks, count, &samples) != 0 ||
+            samples.runs[0].count > 0);
 }
 
 /* Whether the part between two cuts has nothing of the list's only track. */
@@ -127,8 +135,9 @@ is_gap(struct list_making *m, const struct live_cut *cut,
         return true; /* to the end of the segment */
     }
     if (next->header != cut->header || next->ended_frame != next->frame ||
-        m->place >= (int)LIVE_CUT_SOUNDS) {
-        return !has_frames(m, cut, next->ended_frame);
+        m->place >= (int)LIVE_CUT_SOUNDS ||
+        (next->sound[m->place] & LIVE_CUT_OTHER) != 0) {
+        return !has_samples(m, cut, next->ended_frame);
     }
     return ((cut->sound[m->place] ^ next->sound[m->place]) & ~LIVE_CUT_ANEW) ==
            0;
@@ -139,7 +148,7 @@ static bool
 is_last_gap(struct list_making *m, const struct live_cut *cut)
 {
     return m->wish->type != MEDIA_DATA &&
-           (!is_in(m, cut->header) || !has_frames(m, cut, m->c->end_frame));
+           (!is_in(m, cut->header) || !has_samples(m, cut, m->c->end_frame));
 }
 
 /* ---- all of it ---- */

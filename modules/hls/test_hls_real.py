@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hls_check import Viewer
-from hls_real import KINDS, ROWS, Source, Watched, figures, held_up
+from hls_real import ROWS, STALL, Source, Watched, figures, held_up
 from patience import busy
 from weir import wait_for
 
@@ -74,10 +74,13 @@ def watch(weir, folder, pairs, seconds):
 
 
 def broken(player, row, of):
-    """What is not as it ought to be."""
-    stalls = of["stalls"] if player in KINDS else of["frozen"]
+    """What is not as it ought to be.  A stall is one of the player's time or of
+    its pictures that is longer than the source explains."""
+    most = STALL + of["pause"]
+    stalls = [s for s in of["stalls"] + of["frozen"] if s[1] > most]
     if row == "rates" and player in PARTS:  # the parts end once
-        stalls = stalls[1:] or [s for s in stalls if s[1] > SEGMENT]
+        stalls = [s for s in stalls
+                  if s[1] > SEGMENT or abs(s[0] - stalls[0][0]) > 1]
     return [text for text, wrong in (
         ("no picture", of["first"] is None),
         ("the first picture", (of["first"] or 0) > ROWS[row].interval + 3),

@@ -9,8 +9,9 @@
 #include "live/metrics.h"
 #include "live/stream.h"
 
-/* A segment may be so much longer than the rounded target. */
-#define ROUNDING_MS 400
+/* A segment may be so much longer than the rounded target: less than half a
+ * second, so that a frame that comes late has room. */
+#define ROUNDING_MS 300
 
 /* ---- lengths ---- */
 
@@ -130,6 +131,20 @@ cut_anew(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     c->begun = true;
 }
 
+/* A segment begins without a key frame: no player can begin there. */
+static void
+note_loose(struct cutter *c, int64_t length)
+{
+    if (atomic_exchange(&cut_run_of(c->page)->loose, 1) == 0) {
+        log_limited(LOG_WARN,
+                    "stream %.*s: no key frame for %lld ms: segments begin "
+                    "without one, and players wait for the next; key frames "
+                    "should be at most max_segment (%u ms) apart",
+                    STR_ARGS(stream_name(c->stream)), (long long)length,
+                    c->stream->cut_rules.max_segment);
+    }
+}
+
 /* The segment ends at that place in front of the frame f or one before it. */
 static void
 end_segment(struct cutter *c, const struct cut_frame *f,
@@ -144,7 +159,7 @@ end_segment(struct cutter *c, const struct cut_frame *f,
         return;
     }
     if (!spot->key) {
-        atomic_store(&run->loose, 1);
+        note_loose(c, length);
     }
     if (first) {
         cut_parts_ready(c, length);

@@ -283,7 +283,7 @@ cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
     struct cut_spot led;
     bool small;
 
-    if (!cut_parts_over(c, time) || c->differs) {
+    if (!cut_parts_over(c, time)) {
         return true;
     }
     cut_parts_spot(c, &led);
@@ -296,9 +296,6 @@ cut_parts_lead(struct cutter *c, const struct cut_frame *f, int64_t time,
         p->heard[i].heard = f->frame->type == MEDIA_VIDEO;
         p->heard[i].key = key && i + 1 == p->heard_count;
         end_at(c, f, &p->heard[i]);
-    }
-    if (is_over(c, time) && end_at(c, f, &led)) {
-        p->pieces++;
     }
     return !is_over(c, time);
 }
