@@ -151,11 +151,9 @@ find_begin(const struct live_cuts *c, struct live_cut *cut)
     return false;
 }
 
-/* Where the first frame begins, ms: sound may be behind the pictures that it
- * came with. */
-static uint64_t
-first_time(const struct live_cut *cut, const struct object_track *tracks,
-           size_t count)
+uint64_t
+endless_first_time(const struct live_cut *cut,
+                   const struct object_track *tracks, size_t count)
 {
     const uint64_t marks = LIVE_CUT_ANEW | LIVE_CUT_OTHER;
     uint64_t time = cut->time > 0 ? (uint64_t)cut->time : 0;
@@ -189,7 +187,7 @@ set_shift(struct endless *e, const struct live_cuts *c,
         return;
     }
     s->count = object_tracks(&h, STR_NONE, &media_mp4, tracks);
-    s->ms = first_time(cut, tracks, s->count);
+    s->ms = endless_first_time(cut, tracks, s->count);
     s->ms = s->ms > LEAD ? s->ms - LEAD : 0;
     for (size_t i = 0; i < s->count; i++) {
         s->units[i] = s->ms * tracks[i].track.timescale / 1000;

@@ -16,7 +16,13 @@
 #define MODULES_HLS_ENDLESS_H
 
 #include "asked.h"
+#include "object.h"
 
 enum http_result endless_answer(struct asked *a);
+
+/* Where the first frame behind a cut begins, ms: sound may be behind the
+ * pictures that it came with, by 20 s. */
+uint64_t endless_first_time(const struct live_cut *cut,
+                            const struct object_track *tracks, size_t count);
 
 #endif

@@ -1,12 +1,10 @@
 /*
- * Noting cuts: when parts and segments end.
+ * Noting cuts: what each frame changes.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "live/cut.h"
 
-#include "base/log.h"
-#include "live/metrics.h"
 #include "live/stream.h"
 #include "media/describe.h"
 
@@ -23,179 +21,8 @@
 #define SKEW_FRAMES 1024
 /* A stream begins with sound alone if no picture came for so much of it. */
 #define BEGIN_MS 3000
-/* A segment may be so much longer than the rounded target: less than half a
- * second, so that a frame that comes late has room. */
-#define ROUNDING_MS 300
-
-/* ---- lengths ---- */
-
-static uint32_t
-seconds(uint32_t ms)
-{
-    return (ms + 500) / 1000;
-}
-
-/* The first whole segment is there, as long as that: the run's lengths are
- * fixed.  Later key frames find room as long as they come after no more than
- * the longest group of pictures so far. */
-static void
-get_ready(struct cutter *c, const struct cut_frame *f, int64_t length)
-{
-    const struct live_cut_rules *rules = &c->stream->cut_rules;
-    struct cut_run *run = cut_run_of(c->page);
-    int64_t target = rules->segment + c->group;
-
-    target = target < rules->max_segment ? target : rules->max_segment;
-    target = target > length ? target : length;
-    target = cut_ladder_target(c, f, (uint32_t)target);
-    if (length > target &&
-        seconds((uint32_t)length) > seconds((uint32_t)target)) {
-        atomic_store(&run->first, c->last.number);
-    }
-    atomic_store_explicit(&run->target, (uint32_t)target, memory_order_release);
-    c->again = false;
-    cut_parts_quiet(c);
-}
-
-int64_t
-cut_limit(const struct cutter *c)
-{
-    uint32_t target = atomic_load(&cut_run_of(c->page)->target);
-
-    return target != 0
-               ? (int64_t)seconds(target) * 1000 + ROUNDING_MS
-               : c->stream->cut_rules.max_segment + c->interval / 2000 + 1;
-}
-
-static bool
-is_too_long(const struct cutter *c, int64_t time)
-{
-    return (time - c->segment_time - cut_limit(c)) * 1000 + cut_widest(c) > 0;
-}
-
-static bool
-is_long_enough(const struct cutter *c, int64_t time)
-{
-    return time - c->segment_time + c->interval / 2000 + 1 >=
-           c->stream->cut_rules.segment;
-}
-
-static bool
-ends_at_key(struct cutter *c, const struct cut_frame *f, int64_t time)
-{
-    bool long_enough = is_long_enough(c, time);
-
-    return c->ladder.member ? cut_ladder_ends(c, f, long_enough) : long_enough;
-}
 
 /* ---- frames that lead ---- */
-
-static void
-give_up(struct cutter *c)
-{
-    struct cut_run *run = cut_run_of(c->page);
-
-    if (atomic_load(&run->failed) == 0) {
-        metric_add(&live_metrics[LIVE_CUTS_LOST], LIVE_CUTS_STRICT, 1);
-        atomic_store(&run->failed, 1);
-        c->parts.quiet = INT64_MIN;
-        atomic_store(&run->target, 0);
-        log_limited(LOG_WARN,
-                    "stream %.*s: no key frame within max_segment, and "
-                    "strict_keys is set: it is not offered",
-                    STR_ARGS(stream_name(c->stream)));
-        wake_cut_readers(c->stream);
-    }
-}
-
-/* Something broke off in front of this frame. */
-static void
-cut_anew(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
-{
-    struct cut_spot here;
-
-    if (c->again && !key) {
-        c->begun = false; /* with the next key frame */
-        return;
-    }
-    if (!key) {
-        atomic_store(&cut_run_of(c->page)->loose, 1);
-    }
-    if (c->again) {
-        /* Nothing was offered yet. */
-        atomic_store(&cut_run_of(c->page)->first, atomic_load(&c->page->next));
-    }
-    for (unsigned i = 0; i < CUT_TRACKS; i++) {
-        struct cut_track *t = &c->tracks[i];
-
-        if (!c->begun && i > 0 && t->known) {
-            t->there = true; /* announced: its frames will come */
-        }
-        if (c->broken) {
-            t->seen = time;
-            t->next |= LIVE_CUT_ANEW; /* where its clock is */
-        }
-    }
-    cut_spot_take(&here, c, f, time);
-    here.key = key;
-    cut_at(c, f, &here,
-           LIVE_CUT_SEGMENT |
-               (c->last.number != 0 ? LIVE_CUT_DISCONTINUITY : 0));
-    c->broken = c->lost = false;
-    c->begun = true;
-}
-
-/* A segment begins without a key frame: no player can begin there. */
-static void
-note_loose(struct cutter *c, int64_t length)
-{
-    if (atomic_exchange(&cut_run_of(c->page)->loose, 1) == 0) {
-        log_limited(LOG_WARN,
-                    "stream %.*s: no key frame for %lld ms: segments begin "
-                    "without one, and players wait for the next; key frames "
-                    "should be at most max_segment (%u ms) apart",
-                    STR_ARGS(stream_name(c->stream)), (long long)length,
-                    c->stream->cut_rules.max_segment);
-    }
-}
-
-/* The segment ends at that place in front of the frame f or one before it. */
-static void
-end_segment(struct cutter *c, const struct cut_frame *f,
-            const struct cut_spot *spot)
-{
-    struct cut_run *run = cut_run_of(c->page);
-    int64_t length = spot->time - c->segment_time;
-    bool first = atomic_load(&run->target) == 0;
-
-    if (!spot->key && c->stream->cut_rules.strict_keys) {
-        give_up(c);
-        return;
-    }
-    if (!spot->key) {
-        note_loose(c, length);
-    }
-    if (first) {
-        cut_parts_ready(c, length);
-    }
-    c->usual = length;
-    cut_at(c, f, spot,
-           LIVE_CUT_SEGMENT | (c->differs ? LIVE_CUT_DISCONTINUITY : 0));
-    if (first) {
-        get_ready(c, f, length);
-    }
-}
-
-/* Whether the segment is longer than it may be already: a frame came later than
- * others.  Then it has to end in front of the one before. */
-static bool
-was_too_long(const struct cutter *c, int64_t time)
-{
-    const struct cut_led *led = &c->parts.led;
-
-    return cut_limit(c) < time - c->segment_time && !c->differs &&
-           led->frame > c->last.frame && led->time > c->last.time;
-}
 
 /* Behind a frame that led: notes where the media end if no other follows, and
  * whether memory still keeps what a list needs. */
@@ -205,37 +32,6 @@ end_at(struct cutter *c, int64_t time)
     atomic_store_explicit(&c->page->end_time, time, memory_order_relaxed);
     if (atomic_load(&c->stream->head) > c->keep) {
         cut_hunger(c, false);
-    }
-}
-
-static void
-note_key(struct cutter *c, const struct cut_frame *f, int64_t time)
-{
-    int64_t group = time - c->key_time;
-
-    if (f->frame->type == MEDIA_VIDEO) {
-        c->group = c->key_time != 0 && group > c->group ? group : c->group;
-        c->key_time = time;
-    }
-}
-
-/* Ends what the frame ends. */
-static void
-cut_here(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
-{
-    struct cut_spot here;
-    bool late = was_too_long(c, time);
-
-    if (late) {
-        cut_parts_spot(c, &here);
-        end_segment(c, f, &here);
-    }
-    cut_spot_take(&here, c, f, time);
-    here.key = key;
-    if ((key && (late || ends_at_key(c, f, time))) || is_too_long(c, time)) {
-        end_segment(c, f, &here);
-    } else if (cut_parts_end(c, time, c->interval)) {
-        cut_at(c, f, &here, 0);
     }
 }
 
@@ -253,6 +49,16 @@ never_back(const struct cutter *c, const struct cut_frame *f, int64_t time)
     return time > least ? time : least;
 }
 
+/* The frame leads, whatever it ended. */
+static inline void
+go_on(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
+{
+    cut_parts_led(c, f, time, key);
+    c->led = time;
+    c->frames++;
+    end_at(c, time + c->interval / 1000);
+}
+
 static void
 lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
@@ -263,28 +69,10 @@ lead(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
     }
     time = never_back(c, f, time);
     quiet = c->begun && !c->lost && !key && time < c->parts.quiet;
-    if (!quiet && (atomic_load(&cut_run_of(c->page)->failed) != 0 ||
-                   (!c->begun && !key))) {
-        return;
+    if (quiet || cut_ends(c, f, time, key)) {
+        cut_parts_way(c, time, f->frame->type == MEDIA_AUDIO);
+        go_on(c, f, time, key);
     }
-    if (!quiet && c->begun && !c->lost &&
-        !cut_parts_lead(c, f, time, key && !is_long_enough(c, time))) {
-        atomic_store(&c->page->closed, f->number);
-        c->lost = true;
-    }
-    if (key) {
-        note_key(c, f, time);
-    }
-    c->broken = !c->begun || c->lost;
-    if (c->broken || (c->differs && key)) {
-        cut_anew(c, f, time, key);
-    } else if (!quiet) {
-        cut_here(c, f, time, key);
-    }
-    cut_parts_led(c, f, time, key);
-    c->led = time;
-    c->frames++;
-    end_at(c, time + c->interval / 1000);
 }
 
 /* ---- frames ---- */
@@ -301,10 +89,7 @@ look_for_gap(struct cutter *c, const struct cut_frame *f, int64_t time)
     for (unsigned i = 0; i < CUT_TRACKS; i++) {
         c->tracks[i].seen += gap; /* no track has ended meanwhile */
     }
-    if (!c->lost) {
-        atomic_store(&c->page->closed, f->number);
-        c->lost = true;
-    }
+    cut_lose(c, f->number);
 }
 
 /* Tracks that have no frames any more while others go on. */
@@ -325,6 +110,16 @@ look_for_ends(struct cutter *c)
     }
 }
 
+/* It is time for a look, or a gap ends behind that. */
+static void
+look_around(struct cutter *c, const struct cut_frame *f, int64_t time)
+{
+    look_for_gap(c, f, time);
+    if (c->clock - c->looked >= LOOK_MS) {
+        look_for_ends(c);
+    }
+}
+
 static void
 join(struct cutter *c, struct cut_track *t)
 {
@@ -339,6 +134,16 @@ join(struct cutter *c, struct cut_track *t)
     }
 }
 
+/* Up to there sound is not where the part could end, and pictures do not
+ * pause. */
+static int64_t
+calm(const struct cutter *c)
+{
+    int64_t sound = c->parts.quiet - c->led;
+
+    return c->sound_before + (sound <= CUT_PAUSE_MS ? sound : CUT_PAUSE_MS + 1);
+}
+
 /* How far sound is when a picture comes.  It may come late, all at once: that
  * is no pause of pictures. */
 static void
@@ -349,6 +154,7 @@ note_lag(struct cutter *c, int64_t time)
     if (c->sound != 0) {
         c->lag = c->sound_before == 0 || lag < c->lag ? lag : c->lag + LAG_STEP;
         c->sound_before = c->sound + (lag > c->lag ? lag - c->lag : 0);
+        c->calm = calm(c);
     }
 }
 
@@ -367,27 +173,24 @@ note_picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     if (key) {
         cut_track_size(c, t, f);
     }
-    lead(c, f, time, key);
-    t->last = time;
+    if (!key && cut_parts_usual(c, time)) {
+        go_on(c, f, time, false);
+    } else {
+        lead(c, f, time, key);
+    }
     note_lag(c, time);
 }
 
-/* Pictures pause: sound ends parts and segments, at the times of pictures. */
+/* Pictures pause: sound leads, at the times of pictures. */
 static void
 lead_in_pause(struct cutter *c, const struct cut_track *t,
               const struct cut_frame *f, int64_t time)
 {
     int64_t interval = (time - t->last) * 1000;
-    struct cut_spot here;
 
     time = c->led + time - c->sound_before;
-    cut_parts_lead(c, f, time, false);
-    cut_spot_take(&here, c, f, time);
-    if (is_too_long(c, time)) {
-        end_segment(c, f, &here);
-    } else if (cut_parts_end(c, time, interval)) {
-        cut_at(c, f, &here, 0);
-    }
+    cut_ends_in_pause(c, f, time, interval);
+    c->calm = INT64_MIN;
     c->parts.heard_count = 0;
     end_at(c, time + interval / 1000);
 }
@@ -460,8 +263,7 @@ look_for_leap(struct cutter *c, const struct cut_track *t,
     apart = time - (int64_t)(t->next * 1000 / t->timescale);
     if (apart > LEAP_MS && (uint64_t)apart * t->timescale / 1000 >
                                2 * (uint64_t)duration_of(t, f)) {
-        atomic_store(&c->page->closed, f->number);
-        c->lost = true;
+        cut_lose(c, f->number);
     }
 }
 
@@ -484,6 +286,8 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     } else if (!pictures->there) {
         lead(c, f, time,
              c->begun ? !pictures->in || c->differs : may_begin(c, f, time));
+    } else if (time < c->calm) {
+        /* Most sound: nothing ends. */
     } else if (is_pause(c, time)) {
         lead_in_pause(c, t, f, time);
     } else if (c->begun && c->sound_before != 0 &&
@@ -494,18 +298,22 @@ note_sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f,
     t->last = time;
 }
 
-/* Takes in what the frame tells of its track.  False: it is a codec header, or
+/* Takes in what the frame tells of its track.  NULL: it is a codec header, or
  * the track is not known, or not of that codec. */
-static inline bool
-meet_track(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+static struct cut_track *
+meet(struct cutter *c, const struct cut_frame *f)
 {
+    struct cut_track *t = cut_track_of(c, f);
     bool header = (f->info.flags & MEDIA_HEADER) != 0;
 
+    if (t == NULL) {
+        return NULL;
+    }
     if (header || !t->known || t->older || t->codec != f->info.codec) {
         cut_track_learn(c, t, f);
-        return !header && t->known && t->codec == f->info.codec;
     }
-    return true;
+    t->met = t->known ? t->codec : CUT_UNMET;
+    return !header && t->known && t->codec == f->info.codec ? t : NULL;
 }
 
 /* How late a frame is.  Those that are not follow their publisher's clock,
@@ -522,40 +330,72 @@ note_lateness(struct cutter *c, int64_t arrived, int64_t time)
     c->skew += c->late / SKEW_FRAMES;
 }
 
-void
-cut_note_track(struct cutter *c, const struct cut_frame *f)
+/* A frame of that track comes.  False: there is no room for its cuts. */
+static inline bool
+arrive(struct cutter *c, const struct cut_frame *f, int64_t *time)
 {
-    struct cut_track *t = cut_track_of(c, f);
-    int64_t time;
+    if (c->page == NULL && !(f->start && cut_page_make(c))) {
+        return false;
+    }
+    *time = cut_time_of(c, f->frame);
+    note_lateness(c, f->frame->arrived_ms, *time);
+    if (c->begun &&
+        (*time > c->clock ? *time : c->clock) - c->looked >= LOOK_MS) {
+        look_around(c, f, *time);
+    }
+    return true;
+}
 
-    if (t == NULL || !meet_track(c, t, f) ||
-        (c->page == NULL && !(f->start && cut_page_make(c)))) {
-        return;
-    }
-    time = cut_time_of(c, f->frame);
-    note_lateness(c, f->frame->arrived_ms, time);
-    if (c->begun) {
-        look_for_gap(c, f, time);
-        if (c->clock - c->looked >= LOOK_MS) {
-            look_for_ends(c);
-        }
-    }
-    if (f->frame->type == MEDIA_VIDEO) {
-        note_picture(c, t, f, time);
-    } else {
-        note_sound(c, t, f, time);
-    }
+static inline void
+leave(struct cutter *c, struct cut_track *t, int64_t time)
+{
     c->clock = time > c->clock ? time : c->clock;
     t->seen = c->clock;
 }
 
+static void
+picture(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+{
+    int64_t time;
+
+    if (arrive(c, f, &time)) {
+        note_picture(c, t, f, time);
+        leave(c, t, time);
+    }
+}
+
+static void
+sound(struct cutter *c, struct cut_track *t, const struct cut_frame *f)
+{
+    int64_t time;
+
+    if (arrive(c, f, &time)) {
+        note_sound(c, t, f, time);
+        leave(c, t, time);
+    }
+}
+
 void
-cut_note(struct cutter *c, const struct cut_frame *f)
+cut_note_track(struct cutter *c, const struct cut_frame *f)
+{
+    struct cut_track *t = meet(c, f);
+
+    if (t == NULL) {
+        return;
+    }
+    if (t->type == MEDIA_VIDEO) {
+        picture(c, t, f);
+    } else {
+        sound(c, t, f);
+    }
+}
+
+static void
+note_any(struct cutter *c, const struct cut_frame *f)
 {
     const uint8_t others = MEDIA_META | MEDIA_TRACK_META | MEDIA_END;
 
-    if (c->stream == NULL || f->info.codec == CODEC_NONE ||
-        (f->info.flags & others) != 0) {
+    if (f->info.codec == CODEC_NONE || (f->info.flags & others) != 0) {
         return;
     }
     if ((f->info.flags & MEDIA_MANY) != 0) {
@@ -565,12 +405,38 @@ cut_note(struct cutter *c, const struct cut_frame *f)
     }
 }
 
+/* Whether it is one of that track as those before it. */
+static inline bool
+is_met(const struct cut_track *t, const struct cut_frame *f)
+{
+    const uint8_t others = MEDIA_KEPT | MEDIA_END | MEDIA_MANY;
+
+    return t->met == f->info.codec && t->id == f->info.track &&
+           (f->info.flags & others) == 0;
+}
+
+void
+cut_note(struct cutter *c, const struct cut_frame *f)
+{
+    struct cut_track *pictures = &c->tracks[0], *first_sound = &c->tracks[1];
+
+    if (c->stream == NULL) {
+        return;
+    }
+    if (f->frame->type == MEDIA_VIDEO && f->leading && is_met(pictures, f)) {
+        picture(c, pictures, f);
+    } else if (f->frame->type == MEDIA_AUDIO && is_met(first_sound, f)) {
+        sound(c, first_sound, f);
+    } else {
+        note_any(c, f);
+    }
+}
+
 void
 cut_note_lost(struct cutter *c)
 {
-    if (c->page != NULL && !c->lost) {
-        atomic_store(&c->page->closed, atomic_load(&c->stream->tail));
-        c->lost = true;
+    if (c->page != NULL) {
+        cut_lose(c, atomic_load(&c->stream->tail));
     }
 }
 

@@ -13,7 +13,8 @@
  * Times are those of the leading track: pictures, or sound where there are
  * none.  While pictures pause, sound leads.
  *
- *   cut.c         when a segment ends; the time of sound
+ *   cut.c         what each frame changes; the time of sound
+ *   cut_ends.c    when a segment ends, and what ends in front of a frame
  *   cut_parts.c   when a part ends; segments without parts
  *   cut_page.c    the page: made, gone on with, written to
  *   cut_tracks.c  tracks and their codec headers
@@ -115,6 +116,7 @@ cut_run_of(struct cut_page *page)
 }
 
 /* A track as the writer sees it. */
+#define CUT_UNMET UINT8_MAX /* no codec: any frame may tell something */
 struct cut_track {
     bool known; /* what its frames are is known: there is a header */
     bool there; /* it has frames, or is about to */
@@ -123,8 +125,9 @@ struct cut_track {
     bool other; /* its header came behind the set in force */
     uint8_t type, id;
     uint8_t codec;            /* enum media_codec */
+    uint8_t met;              /* the same, of frames that tell nothing of it */
     uint32_t place;           /* among the sounds of the set */
-    int64_t last;             /* time of the last frame */
+    int64_t last;             /* of sound, time of the last frame */
     int64_t seen;             /* time of the latest frame of any track then */
     uint64_t next;            /* of sound, for live_cut_sound() */
     uint64_t next_then;       /* what next was when the last frame led, if */
@@ -162,6 +165,9 @@ struct cut_parts {
     uint32_t pieces;         /* parts that had to be too short, in it */
     int64_t paused;          /* microseconds of it without pictures */
     uint32_t wide_from; /* microseconds: parts can hardly keep to such a way */
+    uint32_t usual;     /* microseconds: a picture that is no key frame, led by
+                           no more than that, and before `quiet`, ends nothing
+                           and changes the interval alone */
     int64_t quiet;      /* stream time before which no part and no segment
                            ends but at a key frame */
     struct cut_led {    /* the last frame that led; see cut_parts_spot() */
@@ -225,7 +231,9 @@ struct cutter {
     int64_t sound_before;    /* ... when the last picture came; where it should
                                 have been, if it was late */
     int64_t lag;             /* how far sound usually is behind pictures then */
+    int64_t calm;            /* sound before that time ends nothing */
     uint64_t keep, keep_cut; /* frames from here on are kept for readers */
+    uint64_t torn;           /* no later cut is a discontinuity */
     struct cut_parts parts;
     struct cut_ladder ladder;
     struct cut_track tracks[CUT_TRACKS]; /* the first is that of pictures */
@@ -279,8 +287,15 @@ cut_bytes_before(const struct cutter *c, const struct cut_frame *f)
 /* The place in front of a frame that is not taken in yet. */
 void cut_spot_take(struct cut_spot *spot, const struct cutter *c,
                    const struct cut_frame *f, int64_t time);
-/* The next time of a track's sound, as struct live_cut has it. */
-uint64_t cut_next_of(const struct cut_track *t);
+/* The next time of a track's sound, as struct live_cut has it: in units of the
+ * header that the cut has. */
+static inline uint64_t
+cut_next_of(const struct cut_track *t)
+{
+    return t->other
+               ? LIVE_CUT_OTHER | cut_rescale((uint64_t)t->heard, 1000, t->told)
+               : t->next;
+}
 /* Notes a cut there; f: the frame that has just come.  flags: but for
  * LIVE_CUT_KEY and LIVE_CUT_PLAIN. */
 void cut_at(struct cutter *c, const struct cut_frame *f,
@@ -292,6 +307,31 @@ void cut_run_mend(struct cutter *c);
 /* Whether memory keeps what a list needs: noted when it does not, and, at the
  * end of a segment, when there is enough again. */
 void cut_hunger(struct cutter *c, bool segment);
+
+/* Media are missing in front of a frame: the part under way ends there. */
+static inline void
+cut_lose(struct cutter *c, uint64_t number)
+{
+    if (!c->lost) {
+        atomic_store(&c->page->closed, number);
+        c->lost = true;
+        c->parts.usual = 0;
+    }
+}
+
+/* ---- cut_ends.c ---- */
+
+/* How long a segment may be, ms. */
+int64_t cut_limit(const struct cutter *c);
+/* A frame is about to lead: ends what it ends.  key: decoding can start at it.
+ * It need not be called before parts.quiet, but at a key frame.  False: the
+ * frame does not lead, for nothing has begun. */
+bool cut_ends(struct cutter *c, const struct cut_frame *f, int64_t time,
+              bool key);
+/* The same for sound while pictures pause, so many microseconds behind the
+ * sound before it; time: of pictures. */
+void cut_ends_in_pause(struct cutter *c, const struct cut_frame *f,
+                       int64_t time, int64_t interval);
 
 /* ---- cut_parts.c ---- */
 
@@ -314,9 +354,50 @@ bool cut_parts_over(const struct cutter *c, int64_t time);
 /* Whether a part ends in front of a frame that comes so long after the one
  * before, microseconds. */
 bool cut_parts_end(const struct cutter *c, int64_t time, int64_t interval);
+/* One frame that comes late, or is left out, changes little of the interval. */
+static inline uint32_t
+cut_smoothed(int64_t interval, int64_t way)
+{
+    int64_t most = interval / 8 + 1000, by = way - interval;
+
+    if (by < -1000 || by > 1000) {
+        by = by > most ? most : by < -most ? -most : by;
+    }
+    return (uint32_t)(interval + by / 16);
+}
+/* Takes in the way to a frame that leads at that time. */
+void cut_parts_way(struct cutter *c, int64_t time, bool sound);
+/* The same for a picture that is no key frame, if it ends nothing and says
+ * nothing new. */
+static inline bool
+cut_parts_usual(struct cutter *c, int64_t time)
+{
+    int64_t way = (time - c->led) * 1000;
+
+    if (way <= 0 || way > c->parts.usual || time >= c->parts.quiet) {
+        return false;
+    }
+    c->interval = cut_smoothed(c->interval, way);
+    return true;
+}
 /* The frame has led; key: decoding can start there. */
-void cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
-                   bool key);
+static inline void
+cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
+              bool key)
+{
+    struct cut_parts *p = &c->parts;
+
+    p->heard_count = 0;
+    p->pictures += f->frame->type == MEDIA_VIDEO;
+    p->led = (struct cut_led){
+        .frame = f->number,
+        .time = time,
+        .arrived_ms = f->frame->arrived_ms,
+        .bytes = cut_bytes_before(c, f),
+        .key = key,
+        .count = p->led.count + 1,
+    };
+}
 /* The place in front of the last frame that led. */
 void cut_parts_spot(const struct cutter *c, struct cut_spot *spot);
 /* Sound is about to go on behind the last frame that led. */
@@ -330,8 +411,6 @@ cut_parts_step(const struct cutter *c, struct cut_track *t)
 }
 /* Works out anew until when nothing ends. */
 void cut_parts_quiet(struct cutter *c);
-/* How long a segment may be, ms. */
-int64_t cut_limit(const struct cutter *c);
 /* Sound while pictures are late; time: of pictures, not before parts.quiet. */
 void cut_parts_hear(struct cutter *c, const struct cut_frame *f, int64_t time);
 

@@ -139,13 +139,13 @@ keep_targets(struct cutter *c)
     if (c->keep_cut + LIVE_CUT_RING <= c->last.number) {
         c->keep_cut = c->last.number - LIVE_CUT_RING + 1;
     }
-    for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
+    for (uint64_t n = c->keep_cut; n <= c->torn; n++) {
         oldest -= hole(&page->cuts[n % LIVE_CUT_RING]);
     }
     for (uint64_t n = c->keep_cut; n <= c->last.number; n++) {
         const struct live_cut *cut = &page->cuts[n % LIVE_CUT_RING];
 
-        oldest += hole(cut);
+        oldest += n <= c->torn ? hole(cut) : 0;
         if (cut->time > oldest && c->keep != FRAME_NONE) {
             break;
         }
@@ -197,6 +197,7 @@ go_on(struct cutter *c, bool over)
     cut_tracks_expect(c);
     c->clock = time_of(c, &page->end_time);
     c->keep_cut = next > LIVE_CUT_RING ? next - LIVE_CUT_RING + 1 : 1;
+    c->torn = c->last.number;
     if (c->last.number != 0) {
         keep_targets(c);
     }
@@ -357,15 +358,6 @@ place_in_time(struct cutter *c, const struct cut_frame *f, struct live_cut *cut)
     }
 }
 
-/* In units of the header that the cut has. */
-uint64_t
-cut_next_of(const struct cut_track *t)
-{
-    return t->other
-               ? LIVE_CUT_OTHER | cut_rescale((uint64_t)t->heard, 1000, t->told)
-               : t->next;
-}
-
 void
 cut_spot_take(struct cut_spot *spot, const struct cutter *c,
               const struct cut_frame *f, int64_t time)
@@ -420,6 +412,9 @@ publish(struct cutter *c, const struct live_cut *cut)
     page->cuts[cut->number % LIVE_CUT_RING] = *cut;
     atomic_store_explicit(&page->next, cut->number + 1, memory_order_release);
     c->last = *cut;
+    if ((cut->flags & LIVE_CUT_DISCONTINUITY) != 0) {
+        c->torn = cut->number;
+    }
     if ((cut->flags & LIVE_CUT_SEGMENT) != 0) {
         keep_targets(c);
         cut_hunger(c, true);
@@ -431,7 +426,8 @@ void
 cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
        uint32_t flags)
 {
-    struct cut_spot now = *spot;
+    const uint64_t *sound = spot->sound;
+    struct cut_spot now;
     bool dark = cut_parts_dark(c, spot);
     struct live_cut cut = {
         .frame = spot->frame,
@@ -455,9 +451,10 @@ cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
         atomic_store(&c->page->segment_ms, spot->arrived_ms);
         if (spot->frame == f->number) {
             cut_spot_take(&now, c, f, spot->time); /* by the new headers */
+            sound = now.sound;
         }
     }
-    memcpy(cut.sound, now.sound, sizeof(cut.sound));
+    memcpy(cut.sound, sound, sizeof(cut.sound));
     cut.flags = flags | (spot->key ? LIVE_CUT_KEY : 0) |
                 (c->parts.plain ? LIVE_CUT_PLAIN : 0) |
                 (dark ? LIVE_CUT_DARK : 0) | (spot->heard ? LIVE_CUT_HEARD : 0);
@@ -465,4 +462,5 @@ cut_at(struct cutter *c, const struct cut_frame *f, const struct cut_spot *spot,
     place_in_time(c, f, &cut);
     publish(c, &cut);
     cut_parts_quiet(c);
+    c->parts.usual = 0;
 }

@@ -334,22 +334,13 @@ cut_parts_quiet(struct cutter *c)
     c->parts.quiet = target_us(c) != 0 && part < segment ? part : segment;
 }
 
-/* One frame that comes late, or is left out, changes little. */
-static uint32_t
-smoothed(int64_t interval, int64_t way)
-{
-    int64_t most = interval / 8 + 1000, by = way - interval;
-
-    by = by > most ? most : by < -most ? -most : by;
-    return (uint32_t)(interval + by / 16);
-}
-
 static void
 note_way(struct cutter *c, int64_t way)
 {
     struct cut_parts *p = &c->parts;
 
-    c->interval = c->interval == 0 ? (uint32_t)way : smoothed(c->interval, way);
+    c->interval =
+        c->interval == 0 ? (uint32_t)way : cut_smoothed(c->interval, way);
     if (way > p->widest) {
         p->second = p->widest;
         p->widest = (uint32_t)way;
@@ -360,11 +351,22 @@ note_way(struct cutter *c, int64_t way)
     p->wide += way > p->wide_from;
 }
 
-void
-cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
-              bool key)
+/* Up to which way pictures are as they were before. */
+static uint32_t
+usual(const struct cutter *c)
 {
-    bool sound = f->frame->type == MEDIA_AUDIO;
+    const struct cut_parts *p = &c->parts;
+    uint32_t most = p->second < p->wide_from ? p->second : p->wide_from;
+
+    if (!c->begun || c->lost || c->sound_led || c->interval == 0) {
+        return 0;
+    }
+    return most < CUT_PAUSE_MS * 1000 ? most : CUT_PAUSE_MS * 1000;
+}
+
+void
+cut_parts_way(struct cutter *c, int64_t time, bool sound)
+{
     int64_t way = (time - c->led) * 1000;
 
     if (sound != c->sound_led) {
@@ -378,16 +380,7 @@ cut_parts_led(struct cutter *c, const struct cut_frame *f, int64_t time,
         c->parts.paused += way < within ? way : within;
     }
     c->sound_led = sound;
-    c->parts.heard_count = 0;
-    c->parts.led = (struct cut_led){
-        .frame = f->number,
-        .time = time,
-        .arrived_ms = f->frame->arrived_ms,
-        .bytes = cut_bytes_before(c, f),
-        .key = key,
-        .count = c->parts.led.count + 1,
-    };
-    c->parts.pictures += !sound;
+    c->parts.usual = usual(c);
 }
 
 void

@@ -17,6 +17,7 @@ cut_tracks_start(struct cutter *c)
 
         *t = (struct cut_track){
             .type = i == 0 ? MEDIA_VIDEO : MEDIA_AUDIO,
+            .met = CUT_UNMET,
             .room = i == 0 ? sizeof(c->picture_header) : CUT_SOUND_HEADER,
             .header = i == 0 ? c->picture_header : c->sound_headers[i - 1],
         };
@@ -260,8 +261,19 @@ make_set(struct cutter *c, struct cut_set *set)
         add(set, t, &used);
         t->place = t->in ? place++ : 0;
     }
-    memset(set->bytes + used, 0, sizeof(set->bytes) - used);
     c->differs = false;
+}
+
+/* Bytes of a set that was made. */
+static size_t
+bytes_of(const struct cut_set *set)
+{
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < set->count; i++) {
+        used += set->items[i].len;
+    }
+    return used;
 }
 
 static void
@@ -272,17 +284,20 @@ write_set(struct cut_page *page, const struct cut_set *set, uint32_t number)
     atomic_store(&to->number, 0);
     atomic_thread_fence(memory_order_seq_cst);
     to->count = set->count;
-    memcpy(to->items, set->items, sizeof(to->items));
-    memcpy(to->bytes, set->bytes, sizeof(to->bytes));
+    memcpy(to->items, set->items, set->count * sizeof(to->items[0]));
+    memcpy(to->bytes, set->bytes, bytes_of(set));
     atomic_store_explicit(&to->number, number, memory_order_release);
 }
 
+/* Whether one of the page, which another process may have spoilt, says what one
+ * says that was made. */
 static bool
-is_same(const struct cut_set *a, const struct cut_set *b)
+is_same(const struct cut_set *made, const struct cut_set *old)
 {
-    return a->count == b->count && a->count <= CUT_TRACKS &&
-           memcmp(a->items, b->items, a->count * sizeof(a->items[0])) == 0 &&
-           memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+    return made->count == old->count &&
+           memcmp(made->items, old->items,
+                  made->count * sizeof(made->items[0])) == 0 &&
+           memcmp(made->bytes, old->bytes, bytes_of(made)) == 0;
 }
 
 uint32_t
@@ -290,7 +305,7 @@ cut_tracks_set(struct cutter *c)
 {
     uint32_t newest = c->last.header;
     const struct cut_set *old = &c->page->sets[newest % CUT_SETS];
-    struct cut_set set = { .count = 0 };
+    struct cut_set set;
 
     make_set(c, &set);
     if (newest != 0 && atomic_load(&old->number) == newest &&
@@ -306,7 +321,7 @@ void
 cut_tracks_mend(struct cutter *c)
 {
     const struct cut_set *old = &c->page->sets[c->last.header % CUT_SETS];
-    struct cut_set set = { .count = 0 };
+    struct cut_set set;
 
     make_set(c, &set);
     if (atomic_load(&old->number) != c->last.header || !is_same(&set, old)) {
@@ -317,7 +332,7 @@ cut_tracks_mend(struct cutter *c)
 void
 cut_tracks_grow(struct cutter *c)
 {
-    struct cut_set set = { .count = 0 };
+    struct cut_set set;
 
     make_set(c, &set);
     write_set(c->page, &set, c->last.header);

@@ -183,7 +183,9 @@ live_cut_sound(uint64_t *next, int64_t now, uint32_t rate, uint32_t duration,
     uint64_t due = *next & ~LIVE_CUT_ANEW, slack = 2 * (uint64_t)duration;
     uint64_t most = (uint64_t)LIVE_CUT_BACK_MS * rate / 1000;
 
-    if (clock > due + (due == *next ? slack : 0)) {
+    if (due == *next && clock - due + slack <= 2 * slack) {
+        /* It is where it should be. */
+    } else if (clock > due + (due == *next ? slack : 0)) {
         due = clock;
     } else if (due > clock + slack && due - clock <= most) {
         return false;

@@ -324,6 +324,40 @@ place_following(const struct timeline *t, struct stream *s,
     return time;
 }
 
+/* The time of sound or pictures by the clock of their publisher, which the
+ * first of them joins to the stream. */
+static uint32_t
+place_by_clock(struct timeline *t, struct stream *s, const struct frame *f,
+               uint32_t timestamp, bool tells)
+{
+    uint32_t time;
+
+    if (!t->joined && t->later) {
+        join_clock(t, s, f, timestamp);
+    }
+    time = tells ? place_leading(t, s, f, timestamp)
+                 : place_following(t, s, f, timestamp);
+    if (!t->joined) {
+        t->joined = true;
+        t->first = time;
+    }
+    return time;
+}
+
+/* Headers, and the first frame of their kind, may all be at one time: that is
+ * not back. */
+static uint32_t
+keep_order(struct timeline_kind *k, uint32_t last, uint32_t time, bool tells,
+           bool first)
+{
+    bool at_header = k->headed && time == k->header;
+
+    if (at_header && first) {
+        k->behind = false;
+    }
+    return at_header && !tells ? time : never_back(k, last, time, tells);
+}
+
 uint32_t
 timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
                uint32_t timestamp, bool leading)
@@ -337,19 +371,8 @@ timeline_place(struct timeline *t, struct stream *s, const struct frame *f,
     if (f->type == MEDIA_DATA) {
         return place_data(t, s, timestamp);
     }
-    if (!t->joined && t->later) {
-        join_clock(t, s, f, timestamp);
-    }
-    time = tells ? place_leading(t, s, f, timestamp)
-                 : place_following(t, s, f, timestamp);
-    if (!t->joined) {
-        t->joined = true;
-        t->first = time;
-    }
-    bool at_header = k->headed && time == k->header;
-
-    k->behind = k->behind && !(first && at_header);
-    time = at_header && !tells ? time : never_back(k, last, time, tells);
+    time = place_by_clock(t, s, f, timestamp, tells);
+    time = keep_order(k, last, time, tells, first);
     if (!tells && leading && !k->known) {
         k->headed = true;
         k->header = time;

@@ -16,16 +16,17 @@
 #define LASTS 30000 /* ms */
 
 /* Pictures beside even sound.  Each comes at its place of fps, moved by up to
- * shake ms; each that left_out divides is left out; those from late_at on are
- * late by late ms. */
+ * shake ms; of each left_out, that at left_at and left_more behind it are left
+ * out; those from late_at on are late by late ms. */
 struct row {
     uint32_t fps;
     int32_t shake;
-    uint32_t left_out;
+    uint32_t left_out, left_at, left_more;
     uint32_t late_at, late;
-    uint32_t keys; /* frames from one key frame to the next */
-    bool scenes;   /* each second one comes after 1.4 to 1.97 s */
-    bool plain;    /* no parts in any segment */
+    uint32_t keys;  /* frames from one key frame to the next */
+    bool scenes;    /* each second one comes after 1.4 to 1.97 s */
+    bool plain;     /* no parts in any segment */
+    uint32_t heard; /* parts that begin with sound */
 };
 
 /* Parts that ended only when the next picture was there. */
@@ -76,6 +77,13 @@ picture(enum kind kind, int64_t time)
                  w.cuts.last.frame + 1 != atomic_load(&s->tail);
 }
 
+static bool
+is_left_out(const struct row *row, uint32_t i)
+{
+    return row->left_out != 0 &&
+           i % row->left_out - row->left_at <= row->left_more;
+}
+
 static void
 publish_row(const struct row *row)
 {
@@ -88,7 +96,7 @@ publish_row(const struct row *row)
         bool key = is_key(row, &since, &scene);
 
         sound_up_to(time, &heard);
-        if (key || row->left_out == 0 || i % row->left_out != 0) {
+        if (key || !is_left_out(row, i)) {
             picture(key ? KEY : INTER, time);
         }
     }
@@ -106,8 +114,9 @@ check_keys(const struct live_cuts *c)
     }
 }
 
-/* Parts keep between 85 and 100 % of their target and end as soon as they can,
- * segments begin with key frames, and nothing is told to be missing. */
+/* Parts keep between 85 and 100 % of their target, end as soon as they can and
+ * begin with pictures where they can, segments begin with key frames, and
+ * nothing is told to be missing. */
 static void
 test_intervals(void **state)
 {
@@ -118,9 +127,15 @@ test_intervals(void **state)
         { .fps = 60, .left_out = 2, .keys = 120 },
         { .fps = 30, .left_out = 3, .keys = 60 },
         { .fps = 25, .left_out = 7, .keys = 50, .plain = true },
+        { .fps = 60,
+          .left_out = 60,
+          .left_at = 21,
+          .left_more = 1,
+          .keys = 120 },
         { .fps = 30, .late_at = 9000, .late = 33, .keys = 60 },
         { .fps = 30, .late_at = 9000, .late = 120, .keys = 60 },
         { .fps = 30, .late_at = 9500, .late = 250, .keys = 60 },
+        { .fps = 30, .late_at = 9500, .late = 340, .keys = 60, .heard = 1 },
         { .fps = 30, .keys = 60, .scenes = true },
         { .fps = 30, .shake = 12, .keys = 60, .scenes = true },
         { .fps = 12, .keys = 24, .plain = true },
@@ -139,6 +154,7 @@ test_intervals(void **state)
         check_all(&c);
         check_keys(&c);
         assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+        assert_int_equal(cut_count(&c, LIVE_CUT_HEARD), rows[i].heard);
         assert_true(hindsight <= (rows[i].late != 0));
         assert_int_equal(cut_count(&c, LIVE_CUT_PLAIN),
                          rows[i].plain ? c.end - c.first : 1);
@@ -180,12 +196,82 @@ test_rates_that_change(void **state)
     }
 }
 
+/* One picture that comes late says little of the next: the stream ends where
+ * the last one ends that there is. */
+static void
+test_one_long_way(void **state)
+{
+    static const uint32_t late[] = { 100, 200, 400, 480 };
+
+    for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+        teardown(state);
+        setup(state);
+        publish((struct publishing){ true, true, 0, 10000, 25, 2000 });
+        append(&w, INTER, 10000 + late[i], 100);
+        append(&w, INTER, 10040 + late[i], 100);
+        assert_in_range(find().end_time, 20080 + late[i], 20082 + late[i]);
+    }
+}
+
+static void
+pictures_up_to(uint32_t from, uint32_t to)
+{
+    for (uint32_t at = from; at < to; at += 40) {
+        append(&w, at % 2000 == 0 ? KEY : INTER, at, 100);
+    }
+}
+
+/* Frames of a network that stood still come all at once, so much of one track
+ * and then of the other: no track has ended, and no picture is missing. */
+static void
+test_tracks_that_are_late(void **state)
+{
+    static const struct {
+        bool sound_first;
+        uint32_t late, much; /* ms */
+        uint32_t times;
+    } rows[] = {
+        { false, 5000, 2480, 1 }, { false, 1200, 400, 3 },
+        { true, 5000, 1200, 3 },  { true, 3600, 600, 5 },
+        { true, 1200, 400, 3 },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct publishing p = { true, true, 0, 10000, 25, 2000 };
+        uint32_t heard = 431;
+        struct live_cuts c;
+
+        teardown(state);
+        setup(state);
+        publish(p);
+        w.cuts.skew -= rows[i].late;
+        for (uint32_t n = 0; n < rows[i].times; n++) {
+            uint32_t at = 10000 + n * rows[i].much, to = at + rows[i].much;
+
+            if (rows[i].sound_first) {
+                sound_up_to(to, &heard);
+            }
+            pictures_up_to(at, to);
+            sound_up_to(to, &heard);
+        }
+        p.from = p.to + rows[i].times * rows[i].much;
+        p.to = p.from + 4000;
+        publish(p);
+        c = find();
+        assert_true(c.strict);
+        assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+        assert_int_equal(cut_count(&c, LIVE_CUT_DARK), 1); /* the first */
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_intervals),
         TEST(test_rates_that_change),
+        TEST(test_one_long_way),
+        TEST(test_tracks_that_are_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

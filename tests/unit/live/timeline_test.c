@@ -241,6 +241,31 @@ test_header_with_time_zero(void **state)
     assert_int_equal(placed(SOUND, 100040), 100040);
 }
 
+/* Of a later publisher: headers, and the first frame of their kind, are at one
+ * time, however often they come. */
+static void
+test_headers_before_the_first_frame(void **state)
+{
+    static const struct {
+        enum kind header, frame, next;
+    } rows[] = { { VIDEO_HEADER, KEY, INTER }, { SOUND_HEADER, SOUND, SOUND } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t begin;
+
+        placed(KEY, 5000);
+        placed(SOUND, 5000);
+        publish_again();
+        begin = placed(rows[i].header, 100);
+        assert_int_equal(placed(rows[i].header, 100), begin);
+        assert_int_equal(placed(rows[i].frame, 100), begin);
+        assert_int_equal(placed(rows[i].header, 100), begin);
+        assert_int_equal(placed(rows[i].next, 140), begin + 40);
+        publish_again();
+    }
+}
+
 /* Data that say 0 behind a later publisher's first frame. */
 static void
 test_data_before_the_first_frame(void **state)
@@ -450,6 +475,7 @@ main(void)
         TEST(test_neither_goes_back_after_republish),
         TEST(test_caught_up),
         TEST(test_header_with_time_zero),
+        TEST(test_headers_before_the_first_frame),
         TEST(test_data_before_the_first_frame),
         TEST(test_clock_that_creeps_back),
         TEST(test_track_that_runs_ahead),
