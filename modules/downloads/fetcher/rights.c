@@ -403,6 +403,31 @@ fetch_rights_changed(const struct settings *before, const struct settings *now)
     return a->count != b->count;
 }
 
+/* ---- what it cannot do without ---- */
+
+static int
+check_program(const char *name, struct errmsg *err)
+{
+    struct str path = fetch_program_beside(name);
+
+    if (is_program(reach_of(path.ptr))) {
+        return 0;
+    }
+    return errmsg_sys(err,
+                      "cannot execute %.*s: install %s there, or take module "
+                      "downloads out of weir.conf",
+                      STR_ARGS(path), name);
+}
+
+int
+fetch_check(const void *root, struct errmsg *err)
+{
+    (void)root;
+    return check_program("weir-supervisor", err) == -1
+               ? -1
+               : check_program("weir-fetch", err);
+}
+
 /* ---- what does not hold ---- */
 
 void
