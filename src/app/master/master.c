@@ -295,6 +295,12 @@ on_signal(void *arg, int number)
         break;
     case SIGTERM:
     case SIGINT:
+        if (number == SIGTERM && m->phase < LEAVING &&
+            m->generation->settings->term == STOP_GRACEFUL) {
+            log_notice("signal %d: stopping gracefully", number);
+            master_drain(m, m->generation->settings->stop_drain);
+            break;
+        }
         log_notice("signal %d: stopping", number);
         master_stop(m);
         break;

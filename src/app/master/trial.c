@@ -80,7 +80,8 @@ try_log(const struct trial *t, const struct conf_where *where, const char *key,
 static void
 try_address(const struct trial *t, const struct listen_settings *l)
 {
-    struct listen_options o = { .ip6only = l->ipv6only };
+    struct listen_options o = { .ip6only = l->ipv6only,
+                                .freebind = l->freebind };
     struct addr_listen where;
     const char *owner;
     struct errmsg err, who;

@@ -198,6 +198,9 @@ const struct conf_key settings_listen_keys[] = {
     ROW(listen_settings, deferred, CONF_BOOL, .preset = "false",
         .help = "A connection is accepted with its first byte "
                 "(TCP_DEFER_ACCEPT); not with checks that only connect."),
+    ROW(listen_settings, freebind, CONF_BOOL, .preset = "false",
+        .help = "The address may be one that this host does not have yet "
+                "(IP_FREEBIND): at boot, or with keepalived."),
     ROW_AS("default", listen_settings, is_default, CONF_BOOL, .preset = "false",
            .help = "HTTP: the server takes requests that name none of the "
                    "servers at this address; without it the first in the file "
