@@ -75,7 +75,7 @@ def voices(prefix):
 
 ROWS = {
     "no-speaker": ("speaker", speech(), moved("bin/weir-speaker"),
-                   "install weir-speaker beside weir"),
+                   "install weir-speaker there"),
     "speaker-no-right": ("speaker", speech(), no_right("bin/weir-speaker"),
                          "Permission denied"),
     "no-voice": ("speaker", speech('voice = "alice"; data_dir = [ "data" ];'),

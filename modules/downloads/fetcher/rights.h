@@ -48,7 +48,7 @@ struct str fetch_program(struct str named, struct errmsg *err);
 /* The same of one that weir-supervisor executes: the way to it may be closed to
  * others than root (proc/reach.h). */
 struct str fetch_engine_program(struct str named, struct errmsg *err);
-/* The same of a program that is installed beside weir: "weir-fetch". */
+/* The same of a program that is installed with weir: "weir-fetch". */
 struct str fetch_program_beside(const char *name);
 
 #endif
