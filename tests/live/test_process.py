@@ -73,6 +73,17 @@ def test_term_may_be_graceful(weir):
     f.stop()
 
 
+def test_a_start_names_who_has_the_address(tmp_path):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        port = s.getsockname()[1]
+        place(tmp_path, configuration(rtmp_listen=f'"127.0.0.1:{port}"'))
+        ended = run("-c", "weir.conf", "-p", str(tmp_path))
+    assert ended.returncode == 2
+    assert f"pid {os.getpid()}" in ended.stderr, ended.stderr
+
+
 def test_an_address_that_is_not_there_yet(tmp_path, weir):
     """192.0.2.0/24 is nobody's (RFC 5737)."""
     address = f"192.0.2.1:{weir_py.free_port()}"

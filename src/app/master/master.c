@@ -23,6 +23,7 @@
 #include "app/master/sd_notify.h"
 #include "app/master/shared_state.h"
 #include "app/master/start.h"
+#include "app/master/trial.h"
 #include "app/metrics/metrics.h"
 #include "app/metrics/process_meter.h"
 #include "app/store_role.h"
@@ -462,6 +463,19 @@ open_and_listen(struct master *m, struct errmsg *err)
     return 0;
 }
 
+/* As -t does: which line wants the address, and who has it. */
+static void
+name_holder(const struct settings *s, struct errmsg *err)
+{
+    pid_t nobody = -1;
+    char *mistakes = NULL;
+
+    if (trial_open(s, trial_ask_system, &nobody, &mistakes) == -1) {
+        errmsg_set(err, "%.*s", (int)strcspn(mistakes, "\n"), mistakes);
+    }
+    mem_free(&mistakes);
+}
+
 /* The workers of a weir that was killed give up their addresses a moment
  * after it. */
 static int
@@ -481,7 +495,11 @@ open_generation(struct master *m, struct errmsg *err)
         return -1;
     }
     for (int i = 1; open_and_listen(m, err) == -1; i++) {
-        if (errno != EADDRINUSE || i == BIND_TRIES) {
+        if (errno == EADDRINUSE && i == BIND_TRIES) {
+            name_holder(m->generation->settings, err);
+            return -1;
+        }
+        if (errno != EADDRINUSE) {
             return -1;
         }
         poll(NULL, 0, BIND_WAIT_MS);
