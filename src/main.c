@@ -22,6 +22,8 @@
 #include "config.h"
 #include "proc/life.h"
 
+#define EXIT_USAGE 2
+
 struct options {
     int action; /* letter of the option that says what to do; 0: run */
     const char *file;
@@ -36,17 +38,36 @@ static const char usage[] =
 
 static const char own_options[] =
     "\n"
-    "  -c FILE    configuration (%s)\n"
-    "  -p PREFIX  directory that relative paths stand on (the current one)\n"
-    "  -t         check the configuration and end\n"
-    "  -T         print the configuration in force, defaults filled in\n"
-    "  -s SIGNAL  tell the running weir: stop, quit, reopen, reload\n"
-    "  -K         print every key of the configuration\n"
-    "  -M         print every metric\n"
-    "  -C         print every command of the control socket\n"
-    "  -V         print how this weir was built, and its modules\n"
-    "  -v         print the version\n"
-    "  -h         print this\n";
+    "  -c, --config FILE    configuration (%s)\n"
+    "  -p, --prefix PREFIX  directory that relative paths stand on (the "
+    "current "
+    "one)\n"
+    "  -t, --test           check the configuration and end\n"
+    "  -T, --print          print the configuration in force, defaults filled "
+    "in\n"
+    "  -s, --signal SIGNAL  tell the running weir: stop, quit, reopen, reload\n"
+    "  -K, --keys           print every key of the configuration\n"
+    "  -M, --metrics        print every metric\n"
+    "  -C, --commands       print every command of the control socket\n"
+    "  -V, --build          print how this weir was built, and its modules\n"
+    "  -v, --version        print the version\n"
+    "  -h, --help           print this\n";
+
+static const struct option names[] = {
+    { "config", required_argument, NULL, 'c' },
+    { "prefix", required_argument, NULL, 'p' },
+    { "test", no_argument, NULL, 't' },
+    { "print", no_argument, NULL, 'T' },
+    { "signal", required_argument, NULL, 's' },
+    { "keys", no_argument, NULL, 'K' },
+    { "metrics", no_argument, NULL, 'M' },
+    { "commands", no_argument, NULL, 'C' },
+    { "build", no_argument, NULL, 'V' },
+    { "version", no_argument, NULL, 'v' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+};
+static const struct alone_own own = { "c:p:s:tTKMCVvh", names };
 
 static void
 print_usage(FILE *out)
@@ -62,7 +83,7 @@ wrong(const char *what, const char *which)
 {
     fprintf(stderr, "weir: %s%s\n", what, which);
     print_usage(stderr);
-    return EXIT_WRONG;
+    return EXIT_USAGE;
 }
 
 static int
@@ -71,12 +92,12 @@ parse_options(int argc, char **argv, struct options *o)
     int c;
 
     *o = (struct options){ .file = NULL };
-    alone_init(&o->alone, modules, "c:p:s:tTKMCVvh", argc, argv);
+    alone_init(&o->alone, modules, &own, argc, argv);
     while ((c = getopt_long(argc, argv, o->alone.letters, o->alone.names,
                             NULL)) != -1) {
         if (c == '?') {
             print_usage(stderr); /* getopt has said what is wrong */
-            return EXIT_WRONG;
+            return EXIT_USAGE;
         }
         if (alone_take(&o->alone, c, optarg)) {
             continue;
@@ -171,6 +192,22 @@ check(const struct options *o)
     }
     conf_free(&c);
     return status;
+}
+
+/* Where there is one module, weir is of no use without it. */
+static int
+check_alone(const struct options *o)
+{
+    struct conf *c = load(o->file);
+    char *mistakes = c != NULL ? trial_there(settings_of(c)) : NULL;
+    bool good = c != NULL && mistakes == NULL;
+
+    if (mistakes != NULL) {
+        fputs(mistakes, stderr);
+    }
+    mem_free(&mistakes);
+    conf_free(&c);
+    return good ? EXIT_DONE : EXIT_WRONG;
 }
 
 static int
@@ -323,6 +360,9 @@ main(int argc, char **argv)
         print_usage(stdout);
         break;
     default:
+        if (o.alone.of != NULL && check_alone(&o) != EXIT_DONE) {
+            return EXIT_WRONG;
+        }
         title_init(argc, argv);
         return master_run(o.file, modules, &control_for_master);
     }

@@ -12,8 +12,11 @@
 #include "status.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "app/node_state.h"
+#include "app/roles.h"
+#include "app/store_role.h"
 #include "app/worker.h"
 #include "conf/rows.h"
 #include "http/escape.h"
@@ -134,6 +137,38 @@ check_store(const struct status *s)
     return c;
 }
 
+struct names {
+    char *text;
+    size_t size, len;
+};
+
+static void
+add_name(void *arg, const struct role *r)
+{
+    struct names *n = arg;
+
+    if (n->len > 0) {
+        n->len = str_append(n->text, n->size, n->len, STR(", "));
+    }
+    n->len = str_append(n->text, n->size, n->len, str_from(r->name));
+}
+
+/* Processes that cannot start: the log and weirctl show proc say why. */
+static struct check
+check_roles(const struct status *s)
+{
+    struct check c = { "roles", true, "" };
+    struct names n = { c.text, sizeof(c.text), 0 };
+
+    (void)s;
+    roles_each_failing(add_name, &n);
+    c.ok = n.len == 0;
+    if (!c.ok) {
+        str_append(c.text, sizeof(c.text), n.len, STR(" cannot start"));
+    }
+    return c;
+}
+
 /* Workers of this generation that serve. */
 static unsigned
 count_ready(uint32_t generation)
@@ -162,7 +197,8 @@ check_started(const struct status *s)
 typedef struct check look_at(const struct status *s);
 
 static look_at *const ready_checks[] = {
-    check_shutdown, check_state, check_connections, check_memory, check_store,
+    check_shutdown, check_state, check_connections,
+    check_memory,   check_roles, check_store,
 };
 static look_at *const started_checks[] = { check_started };
 
@@ -185,9 +221,16 @@ verdict(const struct report *r)
     return !r->ok ? r->bad : r->degraded ? "degraded" : r->good;
 }
 
+/* A service that cannot start takes nothing else down. */
 static bool
 is_counted(const struct status *s, const struct check *c)
 {
+    bool no_keeper = roles_is_failing(store_roles);
+
+    if (strcmp(c->name, "roles") == 0 ||
+        (strcmp(c->name, "store") == 0 && no_keeper)) {
+        return false;
+    }
     for (size_t i = 0; i < s->degraded->count; i++) {
         if (str_eq(s->degraded->items[i], str_from(c->name))) {
             return false;

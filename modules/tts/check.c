@@ -5,6 +5,9 @@
  */
 #include "tts.h"
 
+#include <string.h>
+
+#include "base/mem.h"
 #include "catalogue.h"
 
 /* "; near are ..." */
@@ -96,14 +99,14 @@ check_names(const struct tts_instance *i, const struct catalogue *c, FILE *out)
     }
 }
 
-void
-tts_check_file(const struct settings *s, FILE *out)
+static void
+check_all(const struct tts_root *root, FILE *out)
 {
-    const struct conf_groups *all = &tts_root_of(s)->instances;
+    const struct conf_groups *all = &root->instances;
     const struct tts_instance *items = all->items;
     struct errmsg err;
 
-    for (size_t i = 0; i < all->count && tts_wanted(s); i++) {
+    for (size_t i = 0; i < all->count; i++) {
         struct catalogue *c = catalogue_read(items[i].data_dir.items,
                                              items[i].data_dir.count, &err);
 
@@ -114,4 +117,32 @@ tts_check_file(const struct settings *s, FILE *out)
         check_names(&items[i], c, out);
         catalogue_free(&c);
     }
+}
+
+void
+tts_check_there(const struct settings *s, FILE *out)
+{
+    if (tts_wanted(s)) {
+        check_all(tts_root_of(s), out);
+    }
+}
+
+/* The first mistake is enough to be told. */
+int
+tts_check_voices(const struct tts_root *root, struct errmsg *err)
+{
+    size_t len = 0;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &len);
+
+    if (out == NULL) {
+        return errmsg_sys(err, "cannot look for voices");
+    }
+    check_all(root, out);
+    fclose(out);
+    if (len > 0) {
+        errmsg_set(err, "%.*s", (int)strcspn(text, "\n"), text);
+    }
+    mem_free(&text);
+    return len > 0 ? -1 : 0;
 }

@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "proc/reach.h"
 #include "proc/starter.h"
 #include "request.h"
@@ -62,19 +63,10 @@ struct leaving { /* a child that has said its last word */
 struct str
 engine_program(void)
 {
-    static const char gone[] = " (deleted)"; /* replaced while it runs */
     static char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    struct str self = str_of(path, n > 0 ? (size_t)n : 0);
 
-    if (str_ends(self, STR(gone))) {
-        self.len -= sizeof(gone) - 1;
-    }
-    while (self.len > 0 && self.ptr[self.len - 1] != '/') {
-        self.len--;
-    }
-    self.len = str_append(path, sizeof(path), self.len, STR(PROGRAM));
-    return self;
+    path_of_program(PROGRAM, path);
+    return str_from(path);
 }
 
 int
@@ -85,8 +77,8 @@ engine_check_program(struct errmsg *err)
 
     if (faccessat(way.at, way.path, X_OK, 0) == -1) {
         errmsg_sys(err,
-                   "cannot execute %s: install " PROGRAM " beside weir, or "
-                   "take module tts out of weir.conf",
+                   "cannot execute %s: install " PROGRAM " there, or take "
+                   "module tts out of weir.conf",
                    path.ptr);
         return -1;
     }

@@ -117,13 +117,18 @@ may(const void *settings, struct rights *r)
 /* ---- life ---- */
 
 static int
+check(const void *settings, struct errmsg *err)
+{
+    return engine_check_program(err) == -1 ? -1
+                                           : tts_check_voices(settings, err);
+}
+
+static int
 start(const struct role_process *p, void **state, struct errmsg *err)
 {
     struct speaker *s;
 
-    if (engine_check_program(err) == -1) {
-        return -1;
-    }
+    (void)err;
     *state = s = mem_zero(sizeof(*s));
     s->loop = p->loop;
     s->starter = p->starter;
@@ -196,6 +201,7 @@ const struct role tts_roles[] = {
     { .name = "speaker",
       .count = 1,
       .wanted = tts_wanted,
+      .check = check,
       .start = start,
       .stop = stop,
       .may = may,

@@ -175,7 +175,9 @@ struct catalogue;                           /* catalogue.h */
 extern const struct module_alone tts_alone; /* alone.c */
 /* check.c: the voices and variants that an instance names.  -1 with err, which
  * has the nearest names. */
-void tts_check_file(const struct settings *s, FILE *out);
+void tts_check_there(const struct settings *s, FILE *out);
+/* The speaker: the same, with the first mistake.  -1 with err. */
+int tts_check_voices(const struct tts_root *root, struct errmsg *err);
 int tts_check_voice(const struct catalogue *c, struct str voice,
                     struct str speaker, struct errmsg *err);
 

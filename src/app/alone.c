@@ -43,17 +43,46 @@ add_options(struct alone *a, const struct module_alone *of)
     }
 }
 
+static bool
+has_name(const struct alone *a, const char *name)
+{
+    for (size_t i = 0; a->names[i].name != NULL; i++) {
+        if (strcmp(a->names[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Behind those of a module. */
+static void
+add_own(struct alone *a, const struct alone_own *own)
+{
+    size_t n = 0;
+
+    while (a->names[n].name != NULL) {
+        n++;
+    }
+    for (size_t i = 0; i < ALONE_OPTIONS && own->names[i].name != NULL; i++) {
+        if (!has_name(a, own->names[i].name)) {
+            a->names[n++] = own->names[i];
+            a->names[n] = (struct option){ .name = NULL };
+        }
+    }
+}
+
 /* Whether the first option is among the arguments. */
 static bool
-is_asked_for(const struct module_alone *of, const char *own, int argc,
-             char **argv)
+is_asked_for(const struct module_alone *of, const struct alone_own *own,
+             int argc, char **argv)
 {
     struct alone all = { .of = of };
     int told = opterr, c;
     bool found = false;
 
-    str_copy(all.letters, sizeof(all.letters), str_from(own));
+    str_copy(all.letters, sizeof(all.letters), str_from(own->letters));
     add_options(&all, of);
+    add_own(&all, own);
     opterr = 0;
     optind = 0; /* GNU's: from the start */
     while ((c = getopt_long(argc, argv, all.letters, all.names, NULL)) != -1) {
@@ -66,11 +95,11 @@ is_asked_for(const struct module_alone *of, const char *own, int argc,
 }
 
 void
-alone_init(struct alone *a, const struct module *const *table, const char *own,
-           int argc, char **argv)
+alone_init(struct alone *a, const struct module *const *table,
+           const struct alone_own *own, int argc, char **argv)
 {
     *a = (struct alone){ .of = NULL };
-    str_copy(a->letters, sizeof(a->letters), str_from(own));
+    str_copy(a->letters, sizeof(a->letters), str_from(own->letters));
     for (size_t i = 0; table[i] != NULL && a->of == NULL; i++) {
         const struct module_alone *of = table[i]->alone;
 
@@ -79,6 +108,7 @@ alone_init(struct alone *a, const struct module *const *table, const char *own,
             add_options(a, of);
         }
     }
+    add_own(a, own);
 }
 
 bool

@@ -1,7 +1,7 @@
 /*
  * Options of modules with which weir runs without a file (struct module_alone).
  *
- *     alone_init(&a, modules, "c:p:tT", argc, argv);
+ *     alone_init(&a, modules, &own, argc, argv);
  *     while ((c = getopt_long(argc, argv, a.letters, a.names, NULL)) != -1) {
  *         if (!alone_take(&a, c, optarg)) { one of weir's own }
  *     }
@@ -23,16 +23,23 @@
 struct alone {
     const struct module_alone *of; /* NULL: nobody asked for one */
     char letters[ALONE_LETTERS];   /* for getopt_long(), weir's own too */
-    struct option names[ALONE_OPTIONS + 1];
+    struct option names[2 * ALONE_OPTIONS + 1];
     struct alone_given given[ALONE_GIVEN]; /* values point into argv */
     size_t count;
     bool too_many;
 };
 
-/* Finds the module whose first option is given.  `own` are weir's letters as
- * getopt() has them.  getopt_long() starts anew behind it. */
+/* Weir's own options, as getopt_long() has them; `names` ends with a NULL name,
+ * ALONE_OPTIONS at most. */
+struct alone_own {
+    const char *letters;
+    const struct option *names;
+};
+
+/* Finds the module whose first option is given.  A name that it has in common
+ * with weir is the module's.  getopt_long() starts anew behind it. */
 void alone_init(struct alone *a, const struct module *const *table,
-                const char *own, int argc, char **argv);
+                const struct alone_own *own, int argc, char **argv);
 /* Takes what getopt_long() returned, if it is an option of the module. */
 bool alone_take(struct alone *a, int c, const char *value);
 /* Writes the configuration and has it read in place of a file.  Returns the

@@ -17,6 +17,7 @@
 static struct {
     int fd;
     pid_t owner;
+    bool taken; /* another weir has it */
 } held = { .fd = -1 };
 
 /* Two names of one database have one lock; it belongs to whom the database
@@ -89,6 +90,7 @@ database_lock(const struct settings *s, struct errmsg *err)
         return -1;
     }
     if (fcntl(fd, F_SETLK, &lock) == -1) {
+        held.taken = true;
         tell_holder(fd, s, err);
         close(fd);
         return -1;
@@ -100,4 +102,10 @@ database_lock(const struct settings *s, struct errmsg *err)
     held.fd = fd;
     held.owner = getpid();
     return 0;
+}
+
+bool
+database_lock_is_taken(void)
+{
+    return held.taken;
 }

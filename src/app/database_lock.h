@@ -15,7 +15,10 @@
 #include "app/settings/settings.h"
 
 /* Master, when the database is there: holds it until this process ends; does
- * nothing when it holds it.  -1 with err: another weir has it (and which). */
+ * nothing when it holds it.  -1 with err: another weir has it (and which), or
+ * it cannot be looked at. */
 int database_lock(const struct settings *s, struct errmsg *err);
+/* Whether another weir had it at the last try. */
+bool database_lock_is_taken(void);
 
 #endif

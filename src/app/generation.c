@@ -230,6 +230,7 @@ options_of(const struct generation *g, const struct binding *b)
         .rcvbuf = s->rcvbuf,
         .sndbuf = s->sndbuf,
         .deferred = s->deferred,
+        .freebind = s->freebind,
     };
 }
 

@@ -10,7 +10,8 @@
 #include "app/control/verb.h"
 #include "proc/metric.h"
 
-#define NEAR 3 /* edits that still count as a slip */
+#define NEAR \
+    3 /* edits that count as a slip in a long name; one in four letters */
 
 const struct module *
 module_find(struct str name)
@@ -27,10 +28,12 @@ int
 module_unknown(struct str name, struct errmsg *err)
 {
     const char *nearest = NULL;
-    size_t best = NEAR + 1;
+    size_t near = (name.len + 1) / 4, best;
 
+    near = near < 1 ? 1 : near < NEAR ? near : NEAR;
+    best = near + 1;
     for (size_t i = 0; modules[i] != NULL; i++) {
-        size_t d = str_distance(name, str_from(modules[i]->name), NEAR);
+        size_t d = str_distance(name, str_from(modules[i]->name), near);
 
         if (d < best) {
             best = d;

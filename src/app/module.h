@@ -104,6 +104,10 @@ struct role {
     /* Master: whether a weir with these settings needs it.  A reload starts
      * and ends it accordingly.  NULL: always. */
     bool (*wanted)(const struct settings *s);
+    /* Role, before start(), and `weir -t`: whether there is what it cannot do
+     * without, for the user that it has then.  -1 with err, which says what to
+     * do.  NULL: it needs nothing. */
+    int (*check)(const void *settings, struct errmsg *err);
     /* Runs in the process on its own loop until told to stop.  It opens what it
      * needs; the process enters the sandbox behind it, and makes threads after
      * that.  The settings are those in force at its fork. */
@@ -211,6 +215,10 @@ struct module {
     /* Checks those and other settings against each other, in a file whose rows
      * are right: a line "FILE:LINE: what" for each mistake.  NULL: no check. */
     void (*check_file)(const struct settings *s, FILE *out);
+    /* The same for what lies outside of the file, which a role checks when it
+     * starts: `weir -t` and a reload refuse it, a start goes on without that
+     * role.  NULL: no check. */
+    void (*check_there)(const struct settings *s, FILE *out);
     /* Logs settings that are allowed but doubtful, for "weir -t".  NULL: it has
      * no doubts. */
     void (*warn)(const struct settings *s);

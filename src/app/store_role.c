@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "app/database_lock.h"
+#include "app/roles.h"
 #include "proc/life.h"
 #include "proc/reach.h"
 #include "proc/rights.h"
@@ -85,7 +86,16 @@ int
 store_role_connect(struct loop *l, const struct settings *s,
                    struct task_threads *threads, struct errmsg *err)
 {
-    return store_role_wanted(s) ? store_open(l, &s->store, threads, err) : 0;
+    if (!store_role_wanted(s)) {
+        return 0;
+    }
+    if (store_open(l, &s->store, threads, err) == -1) {
+        if (!roles_is_failing(store_roles)) {
+            return -1;
+        }
+        store_open_away(l, &s->store); /* the rest of this process serves */
+    }
+    return 0;
 }
 
 /* ---- files ---- */
@@ -144,10 +154,11 @@ store_role_prepare(const struct settings *s, struct errmsg *err)
 {
     /* The database, its write-ahead log and the index of that. */
     static const char *const ends[] = { "", "-wal", "-shm" };
+    static bool made; /* never twice: one that is gone may come back */
     uid_t owner = 0;
     char path[PATH_MAX];
 
-    if (!store_role_wanted(s) || s->store.backend == STORE_POSTGRES) {
+    if (made || !store_role_wanted(s) || s->store.backend == STORE_POSTGRES) {
         return 0;
     }
     if (geteuid() == 0 &&
@@ -162,7 +173,11 @@ store_role_prepare(const struct settings *s, struct errmsg *err)
             return errmsg_prefix(err, "store: ");
         }
     }
-    return database_lock(s, err) == -1 ? errmsg_prefix(err, "store: ") : 0;
+    if (database_lock(s, err) == -1) {
+        return errmsg_prefix(err, "store: ");
+    }
+    made = true;
+    return 0;
 }
 
 /* ---- the role ---- */

@@ -21,12 +21,14 @@ bool store_role_wanted(const struct settings *s);
 void store_role_register(const struct module *const *table);
 /* Master, before processes for s are forked: makes the files of the database,
  * if there are none, and gives them to the user that the processes become,
- * because the folder may be root's.  Refuses a database that another weir has.
- * -1 with err and errno. */
+ * because the folder may be root's.  Does so once, for files that are gone may
+ * come back.  Refuses a database that another weir has.  -1 with err: the
+ * keeper will fail. */
 int store_role_prepare(const struct settings *s, struct errmsg *err);
 
 /* Worker or role, before its modules start and the sandbox is entered: opens
- * the store if s needs it. */
+ * the store if s needs it; where the keeper fails, its calls are answered with
+ * STORE_DOWN. */
 int store_role_connect(struct loop *l, const struct settings *s,
                        struct task_threads *threads, struct errmsg *err);
 

@@ -1,5 +1,5 @@
 /*
- * Checks of a path that touch nothing.
+ * Checks of a path that touch nothing; paths of programs.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/places.h"
 #include "base/str.h"
 
 int
@@ -33,4 +34,35 @@ path_try(const char *path)
         *slash = '\0';
     }
     return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS);
+}
+
+/* The folder of weir's own file, with a slash. */
+static size_t
+own_folder(char *dst)
+{
+    static const char gone[] = " (deleted)"; /* replaced while it runs */
+    ssize_t n = readlink("/proc/self/exe", dst, PATH_MAX - 1);
+    struct str self = str_of(dst, n > 0 ? (size_t)n : 0);
+
+    if (str_ends(self, STR(gone))) {
+        self.len -= sizeof(gone) - 1;
+    }
+    while (self.len > 0 && self.ptr[self.len - 1] != '/') {
+        self.len--;
+    }
+    return self.len;
+}
+
+void
+path_of_program(const char *name, char *dst)
+{
+    size_t len = 0;
+
+    if (places_programs[0] == '\0') {
+        len = own_folder(dst);
+    } else {
+        len = str_append(dst, PATH_MAX, len, str_from(places_programs));
+        len = str_append(dst, PATH_MAX, len, STR("/"));
+    }
+    str_append(dst, PATH_MAX, len, str_from(name));
 }

@@ -11,5 +11,7 @@ extern const char places_conf[];     /* the configuration */
 extern const char places_pid[];      /* the pid file */
 extern const char places_control[];  /* the control socket */
 extern const char places_database[]; /* of SQLite */
+extern const char places_programs[]; /* the folder of programs that weir starts;
+                                        "": that of weir itself */
 
 #endif

@@ -32,7 +32,9 @@ static const struct unit size_units[] = {
 void
 near_start(struct near_name *n, struct str wanted)
 {
-    *n = (struct near_name){ wanted, NULL, wanted.len / 3 + 2 };
+    size_t slips = (wanted.len + 1) / 4; /* more is another word */
+
+    *n = (struct near_name){ wanted, NULL, slips > 0 ? slips + 1 : 2 };
 }
 
 void

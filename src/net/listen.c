@@ -43,9 +43,26 @@ backlog_of(const struct listen_options *o)
     return o->backlog > 0 ? o->backlog : BACKLOG;
 }
 
+/* Options that a socket is bound with. */
+struct bind_options {
+    bool only6, reuse_port, freebind;
+};
+
+static int
+prepare_bind(int fd, const struct addr *a, struct bind_options o)
+{
+    if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) == -1 ||
+        (a->family == AF_INET6 &&
+         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, o.only6) == -1) ||
+        (o.freebind && set_option(fd, IPPROTO_IP, IP_FREEBIND, 1) == -1)) {
+        return -1;
+    }
+    return o.reuse_port ? set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) : 0;
+}
+
 /* A socket bound to a; -1 with errno. */
 static int
-bind_tcp(const struct addr *a, bool only6, bool reuse_port)
+bind_tcp(const struct addr *a, struct bind_options o)
 {
     struct sockaddr_storage ss;
     socklen_t len = addr_to_socket(a, &ss);
@@ -54,10 +71,7 @@ bind_tcp(const struct addr *a, bool only6, bool reuse_port)
     if (fd == -1) {
         return -1;
     }
-    if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) == -1 ||
-        (a->family == AF_INET6 &&
-         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, only6) == -1) ||
-        (reuse_port && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) == -1) ||
+    if (prepare_bind(fd, a, o) == -1 ||
         bind(fd, (struct sockaddr *)&ss, len) == -1 ||
         set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) == -1) {
         int why = errno;
@@ -159,18 +173,20 @@ open_tcp(struct listener *l, const struct addr_listen *where,
 {
     l->addr = where->addr;
     l->only6 = is_only6(where, o);
-    int fd = bind_tcp(&l->addr, l->only6, o->beside);
+    struct bind_options how = { l->only6, o->beside, o->freebind };
+    int fd = bind_tcp(&l->addr, how);
 
     if (fd == -1 && where->any && !l->only6 && no_ip6()) {
         l->addr = (struct addr){ .family = AF_INET, .port = where->addr.port };
-        fd = bind_tcp(&l->addr, l->only6, o->beside);
+        fd = bind_tcp(&l->addr, how);
     }
     if (add_socket(l, fd) == -1) {
         return -1;
     }
     note_bound(l, fd);
+    how.reuse_port = true;
     while (l->count < o->sockets) {
-        if (add_socket(l, bind_tcp(&l->addr, l->only6, true)) == -1) {
+        if (add_socket(l, bind_tcp(&l->addr, how)) == -1) {
             return -1;
         }
     }
@@ -332,13 +348,14 @@ listener_grow(struct listener *l, unsigned count, struct errmsg *err)
     if (l->addr.family == AF_UNIX || count <= before) {
         return 0;
     }
+    struct bind_options how = { l->only6, true, l->options.freebind };
     int *fds = mem_alloc(count * sizeof(fds[0]));
 
     memcpy(fds, l->fds, before * sizeof(fds[0]));
     mem_free(&l->fds);
     l->fds = fds;
     while (l->count < count) {
-        if (add_socket(l, bind_tcp(&l->addr, l->only6, true)) == -1) {
+        if (add_socket(l, bind_tcp(&l->addr, how)) == -1) {
             errmsg_sys(err, "cannot listen on %s for %u workers", l->name,
                        count);
             drop_sockets(l, before);

@@ -26,6 +26,7 @@ struct listen_options {
     bool beside;      /* one of our own listens on a part of this address */
     int ip6only;      /* enum listen_ip6only; AUTO: "[ADDRESS]:PORT" is for
                          IPv6 alone, "PORT" for both */
+    bool freebind; /* an address that this host need not have (IP_FREEBIND) */
     /* Inherited by the connections of a TCP listener: */
     bool keep_alive; /* probes after 60 s, every 15 s, dead after four */
     int64_t user_timeout_ms; /* TCP_USER_TIMEOUT, 0: the system's */

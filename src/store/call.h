@@ -5,6 +5,8 @@
  * it in a queue of its own by `place` and answers it, from the loop and never
  * within read() or write().
  *
+ *   away.c  the backend where the store cannot be opened
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef STORE_CALL_H
@@ -64,5 +66,6 @@ struct backend {
 
 extern const struct backend sqlite_backend;   /* store/sqlite/reader.c */
 extern const struct backend postgres_backend; /* store/postgres/postgres.c */
+extern const struct backend away_backend;     /* store/away.c: there is none */
 
 #endif

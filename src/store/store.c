@@ -394,12 +394,13 @@ writes_so_far(enum store_status status)
     return metric_sum(m, metric_at(m, STORE_KIND_WRITE, status, 0));
 }
 
-int
-store_open(struct loop *l, const struct store_settings *s,
-           struct task_threads *threads, struct errmsg *err)
+static int
+open_backend(const struct backend *backend, struct loop *l,
+             const struct store_settings *s, struct task_threads *threads,
+             struct errmsg *err)
 {
     assert(st.loop == NULL || st.closed);
-    st.backend = backends[s->backend];
+    st.backend = backend;
     if (st.backend->open(l, s, threads, err) == -1) {
         return -1;
     }
@@ -415,6 +416,21 @@ store_open(struct loop *l, const struct store_settings *s,
     later_init(&st.later, on_later);
     timer_init(&st.tick, on_tick);
     return 0;
+}
+
+int
+store_open(struct loop *l, const struct store_settings *s,
+           struct task_threads *threads, struct errmsg *err)
+{
+    return open_backend(backends[s->backend], l, s, threads, err);
+}
+
+void
+store_open_away(struct loop *l, const struct store_settings *s)
+{
+    struct errmsg ignored;
+
+    open_backend(&away_backend, l, s, NULL, &ignored);
 }
 
 bool

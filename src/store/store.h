@@ -106,6 +106,8 @@ void store_prepare(void);
  * reads; NULL: the loop makes them. */
 int store_open(struct loop *l, const struct store_settings *s,
                struct task_threads *threads, struct errmsg *err);
+/* In its place, where it failed: each call is answered with STORE_DOWN. */
+void store_open_away(struct loop *l, const struct store_settings *s);
 /* Answers waiting calls with STORE_DOWN and forgets subscribers; later calls
  * are STORE_DOWN.  Before or after the threads are freed. */
 void store_close(void);

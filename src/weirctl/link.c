@@ -80,7 +80,15 @@ connect_to(const char *path, struct errmsg *err)
 
         close(fd);
         errno = why;
-        return errmsg_sys(err, "cannot connect to %s", path);
+        errmsg_sys(err, "cannot connect to %s", path);
+        if (why == EACCES) { /* the operator of weir can change that */
+            errmsg_set(err,
+                       "cannot connect to %s: Permission denied: this user "
+                       "needs root, or control.group and control.users in "
+                       "weir.conf",
+                       path);
+        }
+        return -1;
     }
     return fd;
 }

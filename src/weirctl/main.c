@@ -19,6 +19,7 @@
 #include "weirctl/link.h"
 #include "weirctl/prompt.h"
 
+#define EXIT_USAGE 2
 #define TIMEOUT_MS 60000 /* for what takes no time of its own */
 
 struct options {
@@ -32,15 +33,18 @@ static const char usage[] =
     "               [COMMAND...]\n"
     "       weirctl -h | -v\n"
     "\n"
-    "  -s SOCKET   the control socket (%s)\n"
-    "  -c FILE     or the one that this configuration names\n"
-    "  -p PREFIX   directory that relative paths stand on (the current one)\n"
-    "  -t SECONDS  how long to wait for the answer; 0: for ever\n"
-    "  -j, --json  answers in JSON\n"
+    "  -s, --socket SOCKET    the control socket (%s)\n"
+    "  -c, --config FILE      or the one that this configuration names\n"
+    "  -p, --prefix PREFIX    directory that relative paths stand on (the "
+    "current one)\n"
+    "  -t, --timeout SECONDS  how long to wait for the answer; 0: for ever\n"
+    "  -j, --json             answers in JSON\n"
+    "  -v, --version          print the version\n"
+    "  -h, --help             print this\n"
     "\n"
     "Without a command: a prompt, or lines of standard input.  \"help\" lists\n"
-    "commands.  Exit status: 0 done, 1 failed, 2 cannot connect, 3 denied,\n"
-    "4 no answer in time.\n";
+    "commands.  Exit status: 0 done, 1 failed, 2 cannot connect, or wrong\n"
+    "options, 3 denied, 4 no answer in time.\n";
 
 static void
 print_usage(FILE *out)
@@ -53,7 +57,7 @@ wrong(const char *what)
 {
     fprintf(stderr, "weirctl: %s\n", what);
     print_usage(stderr);
-    return ASK_FAILED;
+    return EXIT_USAGE;
 }
 
 /* 0: go on; else the status to exit with, plus 1. */
@@ -89,16 +93,23 @@ parse_option(struct options *o, int c)
         return 1 + ASK_OK;
     default:
         print_usage(stderr); /* getopt has said what is wrong */
-        return 1 + ASK_FAILED;
+        return 1 + EXIT_USAGE;
     }
 }
 
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
-                                           { "help", no_argument, NULL, 'h' },
-                                           { NULL, 0, NULL, 0 } };
+    static const struct option longs[] = {
+        { "socket", required_argument, NULL, 's' },
+        { "config", required_argument, NULL, 'c' },
+        { "prefix", required_argument, NULL, 'p' },
+        { "timeout", required_argument, NULL, 't' },
+        { "json", no_argument, NULL, 'j' },
+        { "version", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
     int c, stop;
 
     *o = (struct options){ .timeout_ms = -1 };

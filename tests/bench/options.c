@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include "common.h"
+#include "config.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ static const char HELP[] =
     "                  [--streams M] [--fps 30] [--join-rate N] [--warmup S]\n"
     "                  [--pace MS --part-url URL]\n"
     "Each: [--duration S] [--json] [--control]\n"
+    "weir-load -h | --help | -v | --version\n"
     "\n"
     "A \"%d\" in the name stands for the number of the stream, from 0 on.\n"
     "play and idle take rtmp:// and, for HTTP-FLV, http:// (--rtmp and --flv\n"
@@ -350,6 +352,10 @@ options_parse(struct options *o, int argc, char **argv)
         fputs(HELP, argc < 2 ? stderr : stdout);
         exit(argc < 2 ? 2 : 0);
     }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0) {
+        printf("weir-load %s\n", WEIR_VERSION);
+        exit(0);
+    }
     o->mode = (enum mode)word(argv[1], MODES, "mode");
     for (;;) {
         int option = getopt_long(argc - 1, argv + 1, "", OPTIONS, NULL);
@@ -359,7 +365,8 @@ options_parse(struct options *o, int argc, char **argv)
         }
         if (!set_load(o, option, optarg) && !set_stream(o, option, optarg) &&
             !set_sockets(o, option, optarg) && !set_watch(o, option, optarg)) {
-            exit(2); /* getopt has said why */
+            fputs(HELP, stderr); /* getopt has said why */
+            exit(2);
         }
     }
     if (optind < argc - 1) {

@@ -320,7 +320,7 @@ def test_wrong_arguments():
     for arguments in (("-x",), ("-c",), ("extra",), ("-t", "-K"),
                       ("-s", "jump", "-c", "x")):
         done = run(*arguments)
-        assert done.returncode == 1, arguments
+        assert done.returncode == 2, arguments
         assert done.stderr
 
 

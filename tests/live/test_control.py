@@ -24,7 +24,7 @@ from weir import (SANITIZED, configuration, count_open, descriptors, place,
 
 TABLES = {
     "show proc": "slot pid name gen state uptime_s conns pumps accepted "
-                 "rss_kb failures starts_in_ms",
+                 "rss_kb failures starts_in_ms why",
     "show listeners": "proto address sockets queued backlog state names",
     "show limits": "name used limit largest holds",
     "show fd": "slot pid name open limit conns",

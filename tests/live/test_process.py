@@ -57,6 +57,47 @@ def test_graceful_stop_waits_for_sessions(weir):
     assert w.wait_exit() == 0
 
 
+def test_term_may_be_graceful(weir):
+    """As containers stop; a second one is not patient."""
+    w = weir(top='stop_drain = "1h"; term = "graceful";')
+    f = Feed(w.rtmp).head().frames(2)
+    c = player(w.rtmp, "live", "room")
+    read_until(c, "video 1")
+    w.kill(signal.SIGTERM)
+    w.wait_log("signal 15: stopping gracefully")
+    f.frames(3)
+    read_until(c, "video 4")
+    w.kill(signal.SIGTERM)
+    c.wait_closed()
+    assert w.wait_exit() == 0
+    f.stop()
+
+
+def test_a_start_names_who_has_the_address(tmp_path):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        port = s.getsockname()[1]
+        place(tmp_path, configuration(rtmp_listen=f'"127.0.0.1:{port}"'))
+        ended = run("-c", "weir.conf", "-p", str(tmp_path))
+    assert ended.returncode == 2
+    assert f"pid {os.getpid()}" in ended.stderr, ended.stderr
+
+
+def test_an_address_that_is_not_there_yet(tmp_path, weir):
+    """192.0.2.0/24 is nobody's (RFC 5737)."""
+    address = f"192.0.2.1:{weir_py.free_port()}"
+    place(tmp_path, configuration(rtmp_listen=f'"{address}"'))
+    ended = run("-t", "-c", "weir.conf", "-p", str(tmp_path))
+    assert ended.returncode == 1 and "Cannot assign" in ended.stderr
+    free = f'{{ address = "{address}"; freebind = true; }}'
+    w = weir(workers=2, rtmp_listen=free)
+    assert f"listening on rtmp {address}" in w.log()
+    w.set_config(workers=3, rtmp_listen=free)
+    w.reload()
+    assert get(w.http, "/readyz").status == 200
+
+
 def test_graceful_stop_ends_after_stop_drain(weir):
     w = weir(top='stop_drain = "1s";')
     c = player(w.rtmp, "live", "room")

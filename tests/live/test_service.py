@@ -58,6 +58,19 @@ def read(path):
 # ---- where things are ----
 
 
+def test_a_package_rotates_its_logs(package):
+    text = read(f"{package}/etc/logrotate.d/weir")
+    assert "/var/log/weir/*.log {" in text and "@" not in text
+    assert 'kill -USR1 "$(cat /run/weir/weir.pid)"' in text
+
+
+def test_programs_that_nobody_calls_lie_apart(package):
+    called = os.listdir(f"{package}/usr/bin") + os.listdir(
+        f"{package}/usr/sbin")
+    assert sorted(called) == ["weir", "weirctl"]
+    assert "weir-supervisor" in os.listdir(f"{package}/usr/libexec/weir")
+
+
 def test_a_package_has_the_paths_of_the_system(package):
     conf = read(f"{package}/etc/weir/weir.conf")
     for key, path in (("pid", "/run/weir/weir.pid"),

@@ -430,7 +430,7 @@ def test_a_database_that_is_gone_is_not_made_anew(sqlite_notes):
     os.kill(keeper(w), signal.SIGKILL)
     w.wait_log(r"keeper.* cannot start: .*weir\.db")
     assert not os.path.exists(path)
-    w.reload(good=False)
+    w.reload()
     assert not os.path.exists(path)
     os.rename(f"{path}.old", path)
     wait_for(lambda: ask(w, "add", name="b", text="x").status == 200, 10)
@@ -439,13 +439,12 @@ def test_a_database_that_is_gone_is_not_made_anew(sqlite_notes):
 
 # ---- what it does not start with ----
 
-def start_in(notes, tmp_path, prepare):
-    """How weir ends that finds what prepare() left."""
-    w = notes()
-    ask(w, "add", name="a", text="x")
-    w.stop()
-    prepare(f"{w.prefix}/{DATABASE}")
-    return run("-c", f"{w.prefix}/weir.conf", "-p", w.prefix)
+def serves_without_store(w, words):
+    """Whatever else it has; it says which process cannot start, and why."""
+    w.wait_log(rf"keeper cannot start: .*{re.escape(words)}.*; the rest serves")
+    a = get(w.http, "/readyz")
+    assert (a.status, a.body) == (200, b"degraded: keeper cannot start\n")
+    assert ask(w, "add", name="a", text="x").status == 503
 
 
 def statement(*sql):
@@ -474,20 +473,26 @@ def spoil(path):
     (statement("PRAGMA application_id = 1"), "of another program"),
     (statement("PRAGMA user_version = 7"), "a newer weir made it: format 7"),
 ])
-def test_a_database_it_cannot_use(sqlite_notes, tmp_path, prepare, words):
-    ended = start_in(sqlite_notes, tmp_path, prepare)
-    assert ended.returncode == 2
-    assert "keeper cannot start: " in ended.stderr and words in ended.stderr
+def test_a_database_it_cannot_use(sqlite_notes, prepare, words):
+    w = sqlite_notes()
+    ask(w, "add", name="a", text="x")
+    w.stop()
+    prepare(f"{w.prefix}/{DATABASE}")
+    w.start()
+    w.status = None
+    serves_without_store(w, words)
 
 
 def test_a_folder_it_cannot_use(sqlite_notes):
     w = sqlite_notes()
     w.stop()
     w.set_config(locations=LOCATION, store='path = "no/no/weir.db";')
-    ended = run("-c", f"{w.prefix}/weir.conf", "-p", w.prefix)
-    assert ended.returncode == 2
-    assert "weir: store: cannot make the folder no/no: No such file" in \
-        ended.stderr
+    ended = run("-t", "-c", f"{w.prefix}/weir.conf", "-p", w.prefix)
+    assert ended.returncode == 1
+    assert "store: cannot make the folder no/no: No such file" in ended.stderr
+    w.start()
+    w.status = None
+    serves_without_store(w, "cannot open no/no/weir.db: No such file")
 
 
 def test_it_is_not_moved_by_a_reload(sqlite_notes):

@@ -45,7 +45,7 @@ def test_which_socket(weir, tmp_path):
     r = subprocess.run([WEIRCTL, "-p", w.prefix, "-c", "weir.conf", "ping"],
                        cwd=tmp_path, capture_output=True, check=False)
     assert r.returncode == 0
-    assert ctl(w, "-s", "a", "-c", "b", "ping").returncode == 1
+    assert ctl(w, "-s", "a", "-c", "b", "ping").returncode == 2
 
 
 def test_a_file_that_weir_would_refuse_still_names_the_socket(weir):
@@ -76,8 +76,8 @@ def test_failures(weir):
     assert ctl(w, "wait", "50ms", "stream", "live/x", "up").returncode == 4
     r = ctl(w, "-t", "1", "wait", "1h")
     assert r.returncode == 4 and "in time" in r.stderr
-    assert ctl(w, "-x").returncode == 1
-    assert ctl(w, "-t", "soon", "ping").returncode == 1
+    assert ctl(w, "-x").returncode == 2
+    assert ctl(w, "-t", "soon", "ping").returncode == 2
     r = ctl(w, "-s", "run/nothing.sock", "ping")
     assert r.returncode == 2 and "run/nothing.sock" in r.stderr
 

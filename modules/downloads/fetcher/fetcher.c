@@ -250,6 +250,7 @@ const struct role downloads_roles[] = {
       .count = 1,
       .lease = true,
       .wanted = downloads_wanted,
+      .check = fetch_check,
       .start = start,
       .drain = drain,
       .stop = stop,

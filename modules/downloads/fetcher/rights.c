@@ -16,6 +16,7 @@
 #include "app/settings/settings.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "proc/life.h"
 #include "proc/reach.h"
 #include "proc/rights.h"
@@ -82,18 +83,9 @@ add_program(struct rights *r, struct str path)
 struct str
 fetch_program_beside(const char *name)
 {
-    static const char gone[] = " (deleted)"; /* replaced while it runs */
     char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    struct str self = str_of(path, n > 0 ? (size_t)n : 0);
 
-    if (str_ends(self, STR(gone))) {
-        self.len -= sizeof(gone) - 1;
-    }
-    while (self.len > 0 && self.ptr[self.len - 1] != '/') {
-        self.len--;
-    }
-    str_append(path, sizeof(path), self.len, str_from(name));
+    path_of_program(name, path);
     return keep(path);
 }
 
@@ -401,6 +393,31 @@ fetch_rights_changed(const struct settings *before, const struct settings *now)
         }
     }
     return a->count != b->count;
+}
+
+/* ---- what it cannot do without ---- */
+
+static int
+check_program(const char *name, struct errmsg *err)
+{
+    struct str path = fetch_program_beside(name);
+
+    if (is_program(reach_of(path.ptr))) {
+        return 0;
+    }
+    return errmsg_sys(err,
+                      "cannot execute %.*s: install %s there, or take module "
+                      "downloads out of weir.conf",
+                      STR_ARGS(path), name);
+}
+
+int
+fetch_check(const void *root, struct errmsg *err)
+{
+    (void)root;
+    return check_program("weir-supervisor", err) == -1
+               ? -1
+               : check_program("weir-fetch", err);
 }
 
 /* ---- what does not hold ---- */

@@ -34,6 +34,9 @@ void fetch_rights(const void *root, struct rights *r);
 bool fetch_rights_changed(const struct settings *before,
                           const struct settings *now);
 
+/* Of struct role: check().  The programs beside weir can be executed. */
+int fetch_check(const void *root, struct errmsg *err);
+
 /* Logs a line at notice where engines could pass by the proxy, and so by the
  * rules of egress.  Forks, and waits for that. */
 void fetch_rights_tell(void);
@@ -45,7 +48,7 @@ struct str fetch_program(struct str named, struct errmsg *err);
 /* The same of one that weir-supervisor executes: the way to it may be closed to
  * others than root (proc/reach.h). */
 struct str fetch_engine_program(struct str named, struct errmsg *err);
-/* The same of a program that is installed beside weir: "weir-fetch". */
+/* The same of a program that is installed with weir: "weir-fetch". */
 struct str fetch_program_beside(const char *name);
 
 #endif

@@ -38,8 +38,8 @@ static const char help[] =
     "  --max-size N   bytes, at most; 0: any [0]\n"
     "  --stall S      seconds without a byte, at most, 1 to 3600 [30]\n"
     "  --retries N    tries in a row without a byte, 0 to 20 [3]\n"
-    "  --version      this program's version\n"
-    "  --help         this text\n";
+    "  -v, --version  this program's version\n"
+    "  -h, --help     this text\n";
 
 static int
 usage(const char *why)
@@ -121,9 +121,9 @@ main(int argc, char **argv)
     bool extract = false;
     int option;
 
-    while ((option = getopt_long(argc, argv, "+", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+vh", names, NULL)) != -1) {
         if (option == 'v') {
-            printf("%s (libcurl %s)\n", WEIR_VERSION,
+            printf("weir-fetch %s (libcurl %s)\n", WEIR_VERSION,
                    curl_version_info(CURLVERSION_NOW)->version);
             return EXIT_SUCCESS;
         }

@@ -27,6 +27,8 @@
 #include "sanitized.h"
 #include "supervise.h"
 
+#define EXIT_USAGE 2
+
 static const char help[] =
     "usage: weir-supervisor [--writes FD] [--port N] [--beside FD]\n"
     "                       [--tells FD] [--max-files N] [--max-bytes N]\n"
@@ -42,17 +44,20 @@ static const char help[] =
     "  --max-files N, --max-bytes N\n"
     "               how much may lie in its folder [any]\n"
     "  PROGRAM      an absolute path; with --beside, one from there\n"
-    "  --version    this program's version\n"
-    "  --help       this text\n"
+    "  -v, --version\n"
+    "               this program's version\n"
+    "  -h, --help   this text\n"
     "\n"
     "Ends with PROGRAM's status, 128 + N when signal N ended it, 127 when it\n"
-    "could not be executed, 125 when something else was wrong.\n";
+    "could not be executed, 2 where these options are wrong, 125 when "
+    "something\n"
+    "else was wrong.\n";
 
 static int
 usage(const char *why)
 {
     fprintf(stderr, "weir-supervisor: %s\n%s", why, help);
-    return SUPERVISE_FAILED;
+    return EXIT_USAGE;
 }
 
 static bool
@@ -79,7 +84,7 @@ take_options(int argc, char **argv, struct supervise *s)
     int64_t folder = -1, port = 0, beside = AT_FDCWD, tells = 0;
     int option;
 
-    while ((option = getopt_long(argc, argv, "+", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+vh", names, NULL)) != -1) {
         if (option == 'v') {
             printf("weir-supervisor %s\n", WEIR_VERSION);
             return EXIT_SUCCESS;

@@ -39,8 +39,8 @@ static const char help[] =
     "  --cpu SECONDS   of processor time of a child, at most; 0: any\n"
     "  --pool N        children that wait for a request, 1 to 64 [2]\n"
     "  DIRECTORY       that has espeak-ng-data, voices/ or lang/\n"
-    "  --version       this program's version and licence\n"
-    "  --help          this text\n";
+    "  -v, --version   this program's version and licence\n"
+    "  -h, --help      this text\n";
 
 static const char licence[] =
     "License GPL-3.0-or-later: GNU GPL version 3 or later\n"
@@ -83,7 +83,7 @@ take_options(int argc, char **argv, struct zygote_options *o)
     };
     int option, bad = 0;
 
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "vh", names, NULL)) != -1) {
         switch (option) {
         case 'm':
             bad |= take_number(optarg, (int64_t)1 << 40, &o->memory);

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "proc/life.h"
+#include "proc/reach.h"
 
 /* One that was there stays as it is: it may be somebody's.  Weir does without
  * one that cannot be made now, as on a disk that is not there: its role says
@@ -57,6 +58,24 @@ folders_make(const struct rights *r, const struct settings *s,
         str_copy(path, sizeof(path), r->write.items[i]);
         if (make(path, &owner, err) == -1) {
             return -1;
+        }
+    }
+    return 0;
+}
+
+int
+folders_check(const struct rights *r, bool all, struct errmsg *err)
+{
+    for (size_t i = 0; i < r->write.count; i++) {
+        char path[PATH_MAX];
+        struct reach way;
+
+        str_copy(path, sizeof(path), r->write.items[i]);
+        way = reach_of(path);
+        if (faccessat(way.at, way.path, W_OK | X_OK, 0) == -1 &&
+            (all || errno != ENOENT)) {
+            return errmsg_sys(err, "%s cannot write into the folder %s",
+                              privilege_who(), path);
         }
     }
     return 0;

@@ -17,4 +17,8 @@
 int folders_make(const struct rights *r, const struct settings *s,
                  struct errmsg *err);
 
+/* With the role's user: whether it can write into them.  all: one that is not
+ * there is a mistake, too.  -1 with err. */
+int folders_check(const struct rights *r, bool all, struct errmsg *err);
+
 #endif

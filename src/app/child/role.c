@@ -15,6 +15,7 @@
 
 #include "app/channel_role.h"
 #include "app/child/confine.h"
+#include "app/child/folders.h"
 #include "app/child/process.h"
 #include "app/child/programs.h"
 #include "app/metrics/metrics.h"
@@ -277,7 +278,9 @@ start(struct life *life, const struct settings *s, struct errmsg *err)
         bus_register(BUS_SETTINGS, BUS_MASTER, ROLE_SETTINGS_MAX, on_settings,
                      life);
     }
-    if (start_parts(life, s, err) == -1 ||
+    if (folders_check(&life->rights, true, err) == -1 ||
+        (r->check != NULL && r->check(life->handed.settings, err) == -1) ||
+        start_parts(life, s, err) == -1 ||
         r->start(&life->handed, &life->state, err) == -1) {
         return -1;
     }

@@ -151,8 +151,8 @@ static const struct control_column proc_columns[] = {
     { "slot", 4 },   { "pid", 7 },      { "name", 12 },
     { "gen", 4 },    { "state", 9 },    { "uptime_s", 8 },
     { "conns", 6 },  { "pumps", 6 },    { "accepted", 9 },
-    { "rss_kb", 8 }, { "failures", 8 }, { "starts_in_ms", 0 },
-    { NULL, 0 },
+    { "rss_kb", 8 }, { "failures", 8 }, { "starts_in_ms", 12 },
+    { "why", 0 },    { NULL, 0 },
 };
 
 /* Resident memory; the kernel keeps the number, nothing is waited for. */
@@ -175,6 +175,15 @@ resident_kb(pid_t pid)
     str_cut(&rest, ' ');
     str_to_int(str_cut(&rest, ' '), 0, INT64_MAX / 65536, &pages);
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Why it cannot start: "-" if it can. */
+static void
+cell_why(struct control_call *call, const struct child *c)
+{
+    bool fails = c != NULL && c->failed;
+
+    control_cell(call, str_from(fails ? c->why.text : "-"));
 }
 
 /* The master's, and those of its child c. */
@@ -201,6 +210,7 @@ show_slot(struct control_call *call, uint32_t number, const struct child *c)
     control_cell_int(call, resident_kb(pid));
     control_cell_int(call, c != NULL ? c->attempt : 0);
     control_cell_int(call, 0);
+    cell_why(call, c);
 }
 
 /* One that does not run: it waits to be started again. */
@@ -220,6 +230,7 @@ show_waiting(struct control_call *call, const struct child *c)
     }
     control_cell_int(call, c->attempt);
     control_cell_int(call, wait > 0 ? wait : 0);
+    cell_why(call, c);
 }
 
 static enum control_result

@@ -63,7 +63,9 @@ child_end_log(const struct child *c, int status, bool spoke)
                   number, strsignal(number),
                   number == SIGKILL && !spoke ? ": it had no last words" : "");
     } else if (WEXITSTATUS(status) != 0) {
-        log_write(c->ready ? LOG_ALERT : LOG_ERROR,
+        log_write(c->ready    ? LOG_ALERT
+                  : c->failed ? LOG_DEBUG /* it has said why */
+                              : LOG_ERROR,
                   "%s (pid %d) ended with status %d", name, pid,
                   WEXITSTATUS(status));
     } else {

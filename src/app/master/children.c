@@ -16,6 +16,7 @@
 #include "app/child/worker_process.h"
 #include "app/master/child_end.h"
 #include "app/master/crash_report.h"
+#include "app/master/role_failure.h"
 #include "app/metrics/metrics.h"
 #include "app/metrics/process_meter.h"
 #include "base/clock.h"
@@ -78,8 +79,9 @@ start_later(struct child *c)
         c->attempt++;
     }
     if (delay > 0) {
-        log_warn("%s starts again in %lld ms%s", name, (long long)delay,
-                 child_in_crash_loop(c) ? " (crash loop)" : "");
+        log_write(c->failed ? LOG_DEBUG : LOG_WARN,
+                  "%s starts again in %lld ms%s", name, (long long)delay,
+                  child_in_crash_loop(c) ? " (crash loop)" : "");
     }
     slot_starts_again(c->slot, name, clock_ms() + delay);
     timer_set(c->all->loop, &c->again, delay);
@@ -146,6 +148,7 @@ start(struct child *c)
     c->stuck_ms = 0;
     c->asked = 0;
     c->started_ms = clock_ms();
+    role_note_lack(c);
     if (fork_child(c) == -1) {
         count_restart(c, APP_RESTART_NO_FORK);
         start_later(c);
@@ -157,7 +160,13 @@ start(struct child *c)
 static void
 on_again(struct timer *t)
 {
-    start(LIST_ITEM(t, struct child, again));
+    struct child *c = LIST_ITEM(t, struct child, again);
+
+    if (c->pid != 0) {
+        role_is_well(c);
+    } else {
+        start(c);
+    }
 }
 
 static void
@@ -231,6 +240,7 @@ on_ready(void *arg, struct bus_message *m)
         child->ready = true;
         if (child->role != NULL) {
             rpc_peers_changed();
+            child->returned = role_judge_ready(child);
         }
         if (c->serving == child->generation) {
             serve(child);
@@ -243,11 +253,12 @@ static void
 on_failed(void *arg, struct bus_message *m)
 {
     struct children *c = arg;
-    const struct child *child = sender(c, m);
+    struct child *child = sender(c, m);
     struct errmsg why;
 
     if (child != NULL) {
         str_copy(why.text, sizeof(why.text), str_of(m->data, m->len));
+        role_fails(child, why.text);
         c->calls->on_failed(c->arg, child, why.text);
     }
 }
@@ -284,8 +295,8 @@ children_init(struct children *c, struct loop *l,
 
 /* ---- the end of one ---- */
 
-static void
-forget(struct child *c)
+void
+child_forget(struct child *c)
 {
     timer_stop(c->all->loop, &c->again);
     list_remove(&c->link);
@@ -297,7 +308,7 @@ children_clear(struct children *c)
 {
     orphans_stop(&c->orphans);
     LIST_EACH (node, &c->list) {
-        forget(LIST_ITEM(node, struct child, link));
+        child_forget(LIST_ITEM(node, struct child, link));
     }
 }
 
@@ -321,13 +332,15 @@ bury(struct child *c, int status)
     c->pid = 0;
     if (!c->keep) {
         rpc_peers_changed();
-        forget(c);
+        child_forget(c);
         return;
     }
     count_restart(c, child_end_reason(c, status));
+    timer_stop(c->all->loop, &c->again);
     if (c->restarts || clock_ms() - c->started_ms >= FORGIVEN_MS) {
         c->attempt = 0;
     }
+    role_judge_end(c);
     start_later(c);
     rpc_peers_changed(); /* the card says when it starts again */
 }
@@ -375,7 +388,7 @@ children_signal(struct children *c, unsigned kinds, int number)
         if (child->pid != 0) {
             kill(child->pid, number);
         } else if (!child->keep) {
-            forget(child);
+            child_forget(child);
         }
     }
 }
@@ -397,7 +410,9 @@ bool
 children_ready(const struct children *c)
 {
     LIST_EACH (node, &c->list) {
-        if (!LIST_ITEM(node, struct child, link)->ready) {
+        const struct child *child = LIST_ITEM(node, struct child, link);
+
+        if (!child->ready && !child->failed) {
             return false;
         }
     }
@@ -438,7 +453,7 @@ children_end(struct children *c, const struct generation *g, int number)
         if (child->pid != 0) {
             kill(child->pid, number);
         } else {
-            forget(child);
+            child_forget(child);
         }
     }
 }
@@ -507,94 +522,4 @@ children_connections(const struct children *c, const struct generation *g)
         }
     }
     return n;
-}
-
-/* ---- roles ---- */
-
-uint64_t
-children_role_connections(const struct children *c)
-{
-    uint64_t n = 0;
-
-    LIST_EACH (node, &c->list) {
-        const struct child *child = LIST_ITEM(node, struct child, link);
-
-        if (child->role != NULL && child->pid != 0) {
-            n += slot_number(&slot_at(child->slot)->attached,
-                             SLOT_CONNECTIONS_MOST);
-        }
-    }
-    return n;
-}
-
-bool
-children_has_role(const struct children *c, const struct role *r)
-{
-    LIST_EACH (node, &c->list) {
-        const struct child *child = LIST_ITEM(node, struct child, link);
-
-        if (child->role == r && child->keep) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void
-children_end_role(struct children *c, const struct role *r,
-                  const struct generation *g)
-{
-    LIST_EACH (node, &c->list) {
-        struct child *child = LIST_ITEM(node, struct child, link);
-
-        if (child->role != r || !child->keep) {
-            continue;
-        }
-        child->keep = false;
-        child->generation = g;
-        if (child->pid != 0) {
-            kill(child->pid, SIGTERM);
-        } else {
-            forget(child);
-        }
-    }
-}
-
-static void
-tell_settings(const struct child *c)
-{
-    char name[CHILD_NAME];
-    struct buf text;
-
-    buf_init(&text, ROLE_SETTINGS_MAX);
-    c->role->describe(c->generation->settings, &text);
-    if (bus_send(c->slot, BUS_SETTINGS, buf_data(&text), buf_len(&text), -1) ==
-        -1) {
-        log_error("cannot tell %s its new settings", child_name(c, name));
-    }
-    buf_clear(&text);
-}
-
-void
-children_move_role(struct children *c, const struct role *r,
-                   const struct generation *to)
-{
-    LIST_EACH (node, &c->list) {
-        struct child *child = LIST_ITEM(node, struct child, link);
-        const struct generation *from = child->generation;
-
-        if (child->role != r || !child->keep) {
-            continue;
-        }
-        child->generation = to;
-        if (child->pid == 0 || from == to) {
-            continue;
-        }
-        if (r->changed != NULL && r->changed(from->settings, to->settings)) {
-            child->restarts = true;
-            kill(child->pid, SIGTERM);
-        } else if (r->describe != NULL) {
-            tell_settings(child);
-        }
-    }
 }

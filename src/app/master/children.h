@@ -6,8 +6,11 @@
  * back-off (0, 0.1, 0.5, 1, 5 s; forgiven after 10 s of life).  Before its slot
  * is used again, all that it owned in shared memory is swept.
  *
- * Children of several generations may be in the list at once.  child_state.c
- * says how one does.
+ * Children of several generations may be in the list at once.
+ *
+ *   children.c        all of them
+ *   children_roles.c  roles over reloads
+ *   child_state.c     how one does
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -44,6 +47,12 @@ struct child {
     bool warned;
     unsigned asked; /* looks since the request for last words */
     bool killed;    /* by the watchdog */
+    /* A role (role_failure.h): */
+    bool failed;       /* it cannot start, or ends soon each time */
+    bool loops;        /* the latter */
+    bool lacks;        /* forked while a first role failed */
+    bool returned;     /* READY, and workers were started without it */
+    struct errmsg why; /* while it failed */
 };
 
 /* Calls to the master. */
@@ -51,7 +60,7 @@ struct child_calls {
     /* In the child, before all else; it has only its own descriptors. */
     void (*in_child)(void *arg, const struct child *c);
     void (*on_ready)(void *arg, struct child *c);
-    /* It could not start. */
+    /* It could not start; that a role fails is noted already. */
     void (*on_failed)(void *arg, const struct child *c, const char *why);
     /* One was reaped: sweeps what it owned in the modules' shared memory,
      * before its slot is used again. */
@@ -89,7 +98,7 @@ enum { CHILD_WORKERS = 1, CHILD_ROLES = 2 };
 void children_signal(struct children *c, unsigned kinds, int number);
 
 size_t children_running(const struct children *c, unsigned kinds);
-bool children_ready(const struct children *c); /* all of them */
+bool children_ready(const struct children *c); /* but for roles that fail */
 
 /* ---- of one generation ---- */
 
@@ -130,6 +139,9 @@ bool child_in_crash_loop(const struct child *c);
 /* "starting", "ready", "draining", "ending", "waiting" (for its next start),
  * "stopped" (it runs no code) or "crash loop". */
 const char *child_state(const struct child *c);
+
+/* It does not run, and is not started again. */
+void child_forget(struct child *c);
 
 #define CHILD_NAME 40
 /* "worker 0"; returns dst (CHILD_NAME bytes). */

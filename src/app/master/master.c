@@ -22,6 +22,8 @@
 #include "app/master/role_table.h"
 #include "app/master/sd_notify.h"
 #include "app/master/shared_state.h"
+#include "app/master/start.h"
+#include "app/master/trial.h"
 #include "app/metrics/metrics.h"
 #include "app/metrics/process_meter.h"
 #include "app/store_role.h"
@@ -38,12 +40,11 @@
 #include "proc/rpc.h"
 #include "proc/slot.h"
 
-#define READY_WAIT_MS 10000 /* for all children to say READY */
-#define ROLES_LOOK_MS 20    /* while roles have connections of workers */
-#define KILL_WAIT_MS 3000   /* from TERM to KILL */
-#define CGROUP_MS 1000      /* for what killed starters have left */
-#define BIND_TRIES 20       /* to open what is in use ... */
-#define BIND_WAIT_MS 50     /* ... so long after the last one */
+#define ROLES_LOOK_MS 20  /* while roles have connections of workers */
+#define KILL_WAIT_MS 3000 /* from TERM to KILL */
+#define CGROUP_MS 1000    /* for what killed starters have left */
+#define BIND_TRIES 20     /* to open what is in use ... */
+#define BIND_WAIT_MS 50   /* ... so long after the last one */
 
 /* ---- listeners ---- */
 
@@ -165,26 +166,6 @@ master_drain(struct master *m, int64_t limit)
     }
 }
 
-/* Weir cannot start: says why where the operator looks. */
-static void
-give_up(struct master *m, const char *name, const char *why)
-{
-    const struct settings *s = m->generation->settings;
-    struct errmsg text;
-
-    if (m->status != EXIT_DONE) {
-        return; /* the first reason is enough */
-    }
-    m->status = EXIT_NO_START;
-    errmsg_set(&text, "%s cannot start: %s", name, why);
-    log_crit("%s", text.text);
-    if (!str_eq(s->error_log.file, STR("stderr"))) {
-        fprintf(stderr, "weir: %s\n", text.text);
-    }
-    daemonize_tell(EXIT_NO_START, text.text);
-    master_stop(m);
-}
-
 static void
 on_deadline(struct timer *t)
 {
@@ -192,7 +173,7 @@ on_deadline(struct timer *t)
 
     switch (m->phase) {
     case STARTING:
-        give_up(m, "weir", "not all processes were ready within 10 s");
+        start_is_late(m);
         break;
     case SERVING:
         break;
@@ -217,39 +198,18 @@ on_deadline(struct timer *t)
 
 /* ---- what children say ---- */
 
-/* Everybody but the first roles, when those are ready; false: not yet. */
-static bool
-start_others(struct master *m)
-{
-    const struct generation *g = m->generation;
-
-    if (m->all_started || !role_table_first_ready(&m->children, g)) {
-        return m->all_started;
-    }
-    m->all_started = true;
-    role_table_start(&m->children, m->table, g, false);
-    children_start_workers(&m->children, g);
-    children_serve(&m->children, g);
-    return true;
-}
-
 static void
 on_ready(void *arg, struct child *c)
 {
     struct master *m = arg;
 
-    (void)c;
     reload_on_ready(m);
-    if (m->phase != STARTING || !start_others(m) ||
-        !children_ready(&m->children)) {
-        return;
+    start_look(m);
+    if (c->returned && m->phase == SERVING) {
+        log_notice("workers that know it take the place of those that do "
+                   "not");
+        reload_ask(m, NULL, NULL);
     }
-    m->phase = SERVING;
-    timer_stop(m->loop, &m->deadline);
-    log_notice("ready: %u workers", m->generation->workers);
-    sd_notify_send("READY=1");
-    daemonize_tell(EXIT_DONE, "");
-    reload_serving(m);
 }
 
 static void
@@ -258,13 +218,16 @@ on_failed(void *arg, const struct child *c, const char *why)
     struct master *m = arg;
     char name[CHILD_NAME];
 
-    if (m->phase == STARTING) {
-        give_up(m, child_name(c, name), why);
+    if (c->role == NULL && m->phase == STARTING) {
+        start_give_up(m, child_name(c, name), why);
         return;
     }
-    log_error("%s of generation %u cannot start: %s", child_name(c, name),
-              c->generation->number, why);
+    if (c->role == NULL) {
+        log_error("%s of generation %u cannot start: %s", child_name(c, name),
+                  c->generation->number, why);
+    }
     reload_on_failed(m, c, why);
+    start_look(m);
 }
 
 static void
@@ -283,6 +246,7 @@ static void
 on_gone(void *arg)
 {
     reload_on_gone(arg);
+    start_look(arg);
     look_at_children(arg);
 }
 
@@ -332,6 +296,12 @@ on_signal(void *arg, int number)
         break;
     case SIGTERM:
     case SIGINT:
+        if (number == SIGTERM && m->phase < LEAVING &&
+            m->generation->settings->term == STOP_GRACEFUL) {
+            log_notice("signal %d: stopping gracefully", number);
+            master_drain(m, m->generation->settings->stop_drain);
+            break;
+        }
         log_notice("signal %d: stopping", number);
         master_stop(m);
         break;
@@ -398,18 +368,6 @@ start_loop(struct master *m, struct errmsg *err)
     return m->control != NULL ? 0 : -1;
 }
 
-static void
-start_children(struct master *m)
-{
-    const struct generation *g = m->generation;
-
-    children_init(&m->children, m->loop, &child_calls, m);
-    timer_set(m->loop, &m->deadline, READY_WAIT_MS);
-    role_table_start(&m->children, m->table, g, true);
-    start_others(m);
-    watchdog_start(&m->watchdog, &m->children, g->settings->watchdog);
-}
-
 /* For the service manager: whether anybody is served.  When each worker dies
  * as soon as it is started, a new start of all may help. */
 static bool
@@ -450,6 +408,7 @@ run(struct master *m)
     metrics_in_force(m->generation);
     confine_tell(m->generation->settings);
     process_meter_start(m->loop);
+    children_init(&m->children, m->loop, &child_calls, m);
     start_children(m);
     listener_watch_start(&m->listener_watch, m->loop, &m->listeners);
     history_start(m->loop, metrics_wire_bytes);
@@ -504,6 +463,19 @@ open_and_listen(struct master *m, struct errmsg *err)
     return 0;
 }
 
+/* As -t does: which line wants the address, and who has it. */
+static void
+name_holder(const struct settings *s, struct errmsg *err)
+{
+    pid_t nobody = -1;
+    char *mistakes = NULL;
+
+    if (trial_open(s, trial_ask_system, &nobody, &mistakes) == -1) {
+        errmsg_set(err, "%.*s", (int)strcspn(mistakes, "\n"), mistakes);
+    }
+    mem_free(&mistakes);
+}
+
 /* The workers of a weir that was killed give up their addresses a moment
  * after it. */
 static int
@@ -513,12 +485,21 @@ open_generation(struct master *m, struct errmsg *err)
     if (logring_open(m->generation->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
     }
-    if (store_role_prepare(m->generation->settings, err) == -1 ||
-        role_table_make_folders(m->table, m->generation->settings, err) == -1) {
+    if (store_role_prepare(m->generation->settings, err) == -1) {
+        if (database_lock_is_taken()) {
+            return -1;
+        }
+        log_error("%s", err->text); /* the keeper says so, too */
+    }
+    if (role_table_make_folders(m->table, m->generation->settings, err) == -1) {
         return -1;
     }
     for (int i = 1; open_and_listen(m, err) == -1; i++) {
-        if (errno != EADDRINUSE || i == BIND_TRIES) {
+        if (errno == EADDRINUSE && i == BIND_TRIES) {
+            name_holder(m->generation->settings, err);
+            return -1;
+        }
+        if (errno != EADDRINUSE) {
             return -1;
         }
         poll(NULL, 0, BIND_WAIT_MS);

@@ -18,6 +18,7 @@
 #include "app/master/state.h"
 #include "app/master/trial.h"
 #include "app/metrics/metrics.h"
+#include "app/roles.h"
 #include "app/store_role.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -222,6 +223,7 @@ read_file(const struct master *m, char **text)
 
     if (g != NULL) {
         *text = find_restarts(m, g);
+        *text = *text != NULL ? *text : trial_there(g->settings);
         if (*text != NULL) {
             generation_free(&g);
         }
@@ -421,8 +423,8 @@ open_next(struct master *m, struct errmsg *err)
         return errmsg_prefix(err, "error_log: ");
     }
     if (m->socket->prepare(m->control, &next->settings->control, err) == -1 ||
-        (!store_role_wanted(m->generation->settings) &&
-         store_role_prepare(next->settings, err) == -1) ||
+        (store_role_prepare(next->settings, err) == -1 &&
+         !roles_is_failing(store_roles)) ||
         role_table_make_folders(m->table, next->settings, err) == -1) {
         return -1;
     }

@@ -5,31 +5,9 @@
  */
 #include "app/master/role_table.h"
 
-#include "app/channel_role.h"
 #include "app/child/folders.h"
 #include "app/child/role.h"
-#include "app/store_role.h"
-
-/* Calls f for each role: weir's own, then the modules'. */
-typedef void each_role(void *arg, const struct role *r);
-
-static void
-each_of(const struct role *r, each_role *f, void *arg)
-{
-    for (; r != NULL && r->name != NULL; r++) {
-        f(arg, r);
-    }
-}
-
-static void
-each(const struct module *const *table, each_role *f, void *arg)
-{
-    each_of(store_roles, f, arg);
-    each_of(channel_roles, f, arg);
-    for (size_t i = 0; table[i] != NULL; i++) {
-        each_of(table[i]->roles, f, arg);
-    }
-}
+#include "app/roles.h"
 
 static void
 count(void *arg, const struct role *r)
@@ -44,7 +22,7 @@ role_table_count(const struct module *const *table)
 {
     uint32_t n = 0;
 
-    each(table, count, &n);
+    roles_each(table, count, &n);
     return n;
 }
 
@@ -80,7 +58,7 @@ role_table_make_folders(const struct module *const *table,
 {
     struct preparing p = { .settings = s, .err = err };
 
-    each(table, make_folders, &p);
+    roles_each(table, make_folders, &p);
     return p.result;
 }
 
@@ -107,7 +85,7 @@ role_table_start(struct children *c, const struct module *const *table,
 {
     struct step s = { .children = c, .g = g, .first_only = first_only };
 
-    each(table, start, &s);
+    roles_each(table, start, &s);
 }
 
 bool
@@ -117,7 +95,8 @@ role_table_first_ready(const struct children *c, const struct generation *g)
         const struct child *child = LIST_ITEM(node, struct child, link);
 
         if (child->role != NULL && child->role->first &&
-            child->generation == g && child->keep && !child->ready) {
+            child->generation == g && child->keep && !child->ready &&
+            !child->failed) {
             return false;
         }
     }
@@ -142,6 +121,6 @@ role_table_move(struct children *c, const struct module *const *table,
 {
     struct step s = { .children = c, .g = g };
 
-    each(table, move, &s);
-    each(table, start, &s);
+    roles_each(table, move, &s);
+    roles_each(table, start, &s);
 }

@@ -22,7 +22,7 @@ int role_table_make_folders(const struct module *const *table,
  * all. */
 void role_table_start(struct children *c, const struct module *const *table,
                       const struct generation *g, bool first_only);
-/* The first ones that were started for g are READY. */
+/* The first ones that were started for g are READY, or fail. */
 bool role_table_first_ready(const struct children *c,
                             const struct generation *g);
 

@@ -17,6 +17,7 @@
 #include "app/metrics/metrics.h"
 #include "app/node_state.h"
 #include "app/recent_log.h"
+#include "app/roles.h"
 #include "app/store_role.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -184,8 +185,9 @@ shared_state_create(const struct generation *g,
         slots_create(slots, err) == -1 || crash_dump_create(slots, err) == -1 ||
         metrics_create(err) == -1 || bus_create(err) == -1 ||
         logring_create(err) == -1 || life_create(err) == -1 ||
-        node_state_create(err) == -1 || recent_log_create(err) == -1 ||
-        refused_create(err) == -1 || tls_tickets_create(err) == -1 ||
+        node_state_create(err) == -1 || roles_create(err) == -1 ||
+        recent_log_create(err) == -1 || refused_create(err) == -1 ||
+        tls_tickets_create(err) == -1 ||
         rate_limit_create((size_t)s->limits.keys, err) == -1 ||
         census_create((size_t)s->limits.keys, slots, err) == -1 ||
         tally_create((size_t)s->limits.keys, slots, err) == -1 ||
@@ -252,6 +254,7 @@ shared_state_destroy(void)
     tls_tickets_destroy();
     refused_destroy();
     recent_log_destroy();
+    roles_destroy();
     node_state_destroy();
     exceptions_destroy();
     tally_destroy();

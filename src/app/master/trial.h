@@ -26,6 +26,10 @@ typedef const char *trial_owner(void *arg, const struct addr_listen *where,
 int trial_open(const struct settings *s, trial_owner *owner, void *arg,
                char **mistakes);
 
+/* Only the mistakes outside of the file that modules find (check_there): lines
+ * for mem_free(), or NULL. */
+char *trial_there(const struct settings *s);
+
 /* An owner function for a process other than the running weir, whose pid is in
  * *(pid_t *) arg, -1 if none runs.  It reads /proc, which may take long. */
 const char *trial_ask_system(void *arg, const struct addr_listen *where,

@@ -7,8 +7,13 @@
  */
 #include "app/settings/rows.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "conf/rows.h"
 #include "net/addr.h"
+#include "net/listen.h"
 
 #define BUFFER_MAX ((int64_t)1 << 30)
 
@@ -20,6 +25,43 @@ check_address(struct str value, struct errmsg *err)
     struct addr_listen ignored;
 
     return addr_parse_listen(value, &ignored, err);
+}
+
+/* ---- what a socket takes ---- */
+
+/* The file that a path names; by its text where its folder is not there. */
+static void
+file_of(struct str path, char real[static PATH_MAX])
+{
+    char folder[PATH_MAX], *slash;
+    size_t len = path.len;
+
+    str_copy(folder, sizeof(folder), path);
+    slash = strrchr(folder, '/');
+    if (slash == NULL) {
+        str_copy(folder, sizeof(folder), STR("."));
+    } else {
+        slash[slash == folder] = '\0';
+    }
+    if (realpath(folder, real) == NULL) {
+        str_copy(real, PATH_MAX, path);
+        return;
+    }
+    while (len > 0 && path.ptr[len - 1] != '/') {
+        len--;
+    }
+    str_append(real, PATH_MAX, strlen(real), STR("/"));
+    str_append(real, PATH_MAX, strlen(real), str_skip(path, len));
+}
+
+static bool
+same_file(struct str a, struct str b)
+{
+    char x[PATH_MAX], y[PATH_MAX];
+
+    file_of(a, x);
+    file_of(b, y);
+    return strcmp(x, y) == 0;
 }
 
 bool
@@ -39,26 +81,84 @@ settings_same_address(struct str a, struct str b)
         return false;
     }
     if (x.addr.family == AF_UNIX) {
-        return str_eq(x.path, y.path);
+        return same_file(x.path, y.path);
     }
     return x.addr.port != 0 && addr_eq(&x.addr, &y.addr);
 }
 
-/* The first address of b that is in a too; a and b may be the same list. */
-static const struct str *
-shared_address(const struct conf_groups *a, const struct conf_groups *b)
+/* Whether it takes connections of that family to any address. */
+static bool
+takes_all(const struct addr_listen *where, int ip6only, int family)
+{
+    bool both = where->any ? ip6only != IP6ONLY_ON : ip6only == IP6ONLY_OFF;
+
+    if (where->any ||
+        (where->addr.family == AF_INET6 && addr_is_any(&where->addr))) {
+        return family == AF_INET6 || both;
+    }
+    return where->addr.family == family && addr_is_any(&where->addr);
+}
+
+/* ... or to some. */
+static bool
+takes_some(const struct addr_listen *where, int ip6only, int family)
+{
+    return takes_all(where, ip6only, family) || where->addr.family == family;
+}
+
+static bool
+overlap_for(const struct addr_listen *x, int x_only,
+            const struct addr_listen *y, int y_only, int family)
+{
+    return takes_some(x, x_only, family) && takes_some(y, y_only, family) &&
+           (takes_all(x, x_only, family) || takes_all(y, y_only, family));
+}
+
+/* Whether a connection may come to either: to one address, or to an address
+ * and to all of them. */
+static bool
+overlap(const struct listen_settings *a, const struct listen_settings *b)
+{
+    struct addr_listen x, y;
+    struct errmsg ignored;
+
+    if (settings_same_address(a->address, b->address)) {
+        return true;
+    }
+    if (addr_parse_listen(a->address, &x, &ignored) == -1 ||
+        addr_parse_listen(b->address, &y, &ignored) == -1 ||
+        x.addr.family == AF_UNIX || y.addr.family == AF_UNIX ||
+        x.addr.port == 0 || x.addr.port != y.addr.port) {
+        return false;
+    }
+    return overlap_for(&x, a->ipv6only, &y, b->ipv6only, AF_INET) ||
+           overlap_for(&x, a->ipv6only, &y, b->ipv6only, AF_INET6);
+}
+
+struct meeting {
+    const struct listen_settings *there, *here;
+};
+
+/* The first of b that takes what one of a takes, too; a and b may be the same
+ * list.  may_share: they may be the very same address. */
+static bool
+meet(const struct conf_groups *a, const struct conf_groups *b, bool may_share,
+     struct meeting *found)
 {
     for (size_t i = 0; i < a->count; i++) {
-        struct str address = settings_listen(a, i)->address;
+        const struct listen_settings *there = settings_listen(a, i);
 
         for (size_t k = a == b ? i + 1 : 0; k < b->count; k++) {
-            if (settings_same_address(address,
-                                      settings_listen(b, k)->address)) {
-                return &settings_listen(b, k)->address;
+            const struct listen_settings *here = settings_listen(b, k);
+            bool same = settings_same_address(there->address, here->address);
+
+            if (overlap(there, here) && !(same && may_share)) {
+                *found = (struct meeting){ there, here };
+                return true;
             }
         }
     }
-    return NULL;
+    return false;
 }
 
 const struct listen_settings *
@@ -98,6 +198,9 @@ const struct conf_key settings_listen_keys[] = {
     ROW(listen_settings, deferred, CONF_BOOL, .preset = "false",
         .help = "A connection is accepted with its first byte "
                 "(TCP_DEFER_ACCEPT); not with checks that only connect."),
+    ROW(listen_settings, freebind, CONF_BOOL, .preset = "false",
+        .help = "The address may be one that this host does not have yet "
+                "(IP_FREEBIND): at boot, or with keepalived."),
     ROW_AS("default", listen_settings, is_default, CONF_BOOL, .preset = "false",
            .help = "HTTP: the server takes requests that name none of the "
                    "servers at this address; without it the first in the file "
@@ -109,16 +212,29 @@ const struct conf_key settings_listen_keys[] = {
     CONF_END,
 };
 
+static int
+refuse_overlap(const struct meeting *m, struct errmsg *err)
+{
+    return errmsg_set(err,
+                      "listen \"%.*s\" and listen \"%.*s\" in line %d of %s "
+                      "take the same connections: one of them has to have "
+                      "another port or address",
+                      STR_ARGS(m->here->address), STR_ARGS(m->there->address),
+                      m->there->where.line, m->there->where.file);
+}
+
 int
 settings_check_listens(const struct conf_groups *listen, struct errmsg *err)
 {
-    const struct str *twice = shared_address(listen, listen);
+    struct meeting m;
 
-    if (twice != NULL) {
-        return errmsg_set(err, "listen \"%.*s\" stands twice",
-                          STR_ARGS(*twice));
+    if (!meet(listen, listen, false, &m)) {
+        return 0;
     }
-    return 0;
+    return settings_same_address(m.there->address, m.here->address)
+               ? errmsg_set(err, "listen \"%.*s\" stands twice",
+                            STR_ARGS(m.here->address))
+               : refuse_overlap(&m, err);
 }
 
 int
@@ -140,17 +256,20 @@ settings_check_proxies(const struct conf_groups *listen,
 
 int
 settings_check_apart(const struct conf_groups *before, int line,
-                     const struct conf_groups *listen, struct errmsg *err)
+                     const struct conf_groups *listen, bool may_share,
+                     struct errmsg *err)
 {
-    const struct str *both = shared_address(before, listen);
+    struct meeting m;
 
-    if (both != NULL) {
-        return errmsg_set(err,
-                          "listen \"%.*s\" is taken by the server in line "
-                          "%d",
-                          STR_ARGS(*both), line);
+    if (!meet(before, listen, may_share, &m)) {
+        return 0;
     }
-    return 0;
+    return settings_same_address(m.there->address, m.here->address)
+               ? errmsg_set(err,
+                            "listen \"%.*s\" is taken by the server in line "
+                            "%d",
+                            STR_ARGS(m.here->address), line)
+               : refuse_overlap(&m, err);
 }
 
 int

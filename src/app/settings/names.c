@@ -90,7 +90,7 @@ same_socket(const struct listen_settings *a, const struct listen_settings *b)
     return a->proxy_protocol == b->proxy_protocol && a->backlog == b->backlog &&
            a->so_keepalive == b->so_keepalive && a->ipv6only == b->ipv6only &&
            a->rcvbuf == b->rcvbuf && a->sndbuf == b->sndbuf &&
-           a->deferred == b->deferred;
+           a->deferred == b->deferred && a->freebind == b->freebind;
 }
 
 /* Nothing but the defaults of the rows. */

@@ -88,15 +88,17 @@ int settings_check_format(struct str value,
                           const struct line_preset *presets,
                           struct errmsg *err);
 
-/* Refuses an address that stands twice in one server. */
+/* Refuses addresses of one server that take the same connections. */
 int settings_check_listens(const struct conf_groups *listen,
                            struct errmsg *err);
 /* Refuses a listener with proxy_protocol in a server that trusts no proxies. */
 int settings_check_proxies(const struct conf_groups *listen,
                            const struct conf_strings *trusted,
                            struct errmsg *err);
-/* Refuses an address that an earlier server, in that line, has. */
+/* Refuses an address that takes connections of an earlier server, in that line:
+ * the very same address where they may not share it. */
 int settings_check_apart(const struct conf_groups *before, int line,
-                         const struct conf_groups *listen, struct errmsg *err);
+                         const struct conf_groups *listen, bool may_share,
+                         struct errmsg *err);
 
 #endif

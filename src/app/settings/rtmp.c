@@ -132,7 +132,7 @@ check_server_among(const struct conf_groups *all, size_t i, struct errmsg *err)
 
     for (size_t k = 0; k < i; k++) {
         if (settings_check_apart(&s[k].listen, s[k].where.line, &s[i].listen,
-                                 err) == -1) {
+                                 false, err) == -1) {
             return -1;
         }
     }

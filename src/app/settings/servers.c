@@ -129,11 +129,10 @@ static int
 check_apart(const struct server_settings *before,
             const struct server_settings *of, struct errmsg *err)
 {
-    if (before->kind == SERVER_HTTP && of->kind == SERVER_HTTP) {
-        return 0;
-    }
+    bool may_share = before->kind == SERVER_HTTP && of->kind == SERVER_HTTP;
+
     return settings_check_apart(before->listen, before->where->line, of->listen,
-                                err);
+                                may_share, err);
 }
 
 static void

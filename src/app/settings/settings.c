@@ -131,6 +131,8 @@ static const struct conf_key metrics_keys[] = {
     CONF_END,
 };
 
+static const char *const term_words[] = { "fast", "graceful", NULL };
+
 static const struct conf_key keys[] = {
     ROW_WHERE(settings),
     ROW(settings, worker_processes, CONF_INT, .min = 1, .max = WORKERS_MAX,
@@ -191,6 +193,10 @@ static const struct conf_key keys[] = {
     ROW(settings, stop_drain, CONF_TIME, .min = 0, .max = DAYS(30),
         .preset = "30s",
         .help = "How long a graceful stop waits for connections to end."),
+    ROW(settings, term, CONF_ENUM, .words = term_words, .preset = "fast",
+        .help = "At SIGTERM: \"fast\" closes all connections, "
+                "\"graceful\" does as QUIT, and the next TERM closes them; for "
+                "containers, which are stopped by TERM."),
     ROW(settings, watchdog, CONF_TIME, .min = 200, .max = DAYS(1),
         .or_zero = true, .preset = "2s",
         .help = "A process that is stuck for so long is killed and started "

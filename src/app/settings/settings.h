@@ -29,6 +29,8 @@ enum {
 
 #define WORKERS_MAX 64 /* worker_processes, at most */
 
+enum stop_how { STOP_FAST, STOP_GRACEFUL };
+
 /* ---- both ---- */
 
 struct tls_certificate_settings { /* an item of "certificates" */
@@ -60,6 +62,7 @@ struct listen_settings { /* an item of a server's "listen" */
     int ipv6only;           /* enum listen_ip6only */
     int64_t rcvbuf, sndbuf; /* bytes; 0: the system's */
     bool deferred;
+    bool freebind;
     bool is_default;        /* HTTP: of the servers at this address */
     struct conf_groups tls; /* struct tls_settings: one, or none */
 };
@@ -318,6 +321,7 @@ struct settings {
     int64_t keepalive_min_timeout; /* ms */
     int64_t stop_grace;            /* ms */
     int64_t stop_drain;            /* ms */
+    int term;                      /* enum stop_how: at SIGTERM */
     int64_t watchdog;              /* ms, 0: off */
     struct limits_settings limits;
     struct control_settings control;

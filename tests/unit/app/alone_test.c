@@ -19,7 +19,12 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-#define OWN "c:s:tv"
+static const struct option own_names[] = {
+    { "config", required_argument, NULL, 'c' },
+    { "speed", required_argument, NULL, 's' }, /* the module's is another */
+    { NULL, 0, NULL, 0 },
+};
+static const struct alone_own weirs_own = { "c:s:tv", own_names };
 
 static const struct alone_option options[] = {
     { "model", 'm', "NAME", "of what it does", 1 },
@@ -66,7 +71,7 @@ take(struct alone *a, const char *words, char own[16])
         argv[argc++] = w;
     }
     opterr = 0;
-    alone_init(a, table, OWN, argc, argv);
+    alone_init(a, table, &weirs_own, argc, argv);
     while ((c = getopt_long(argc, argv, a->letters, a->names, NULL)) != -1) {
         if (!alone_take(a, c, optarg)) {
             own[n++] = (char)c;

@@ -219,12 +219,10 @@ an_address_is_known_whatever_it_is_called(void **state)
     char listen[64];
 
     (void)state;
-    snprintf(listen, sizeof(listen), "( \"127.0.0.1:0%u\", \"%u\" )",
-             l->addr.port, l->addr.port);
+    snprintf(listen, sizeof(listen), "\"127.0.0.1:0%u\"", l->addr.port);
     new = load(2, listen);
     assert_int_equal(generation_open(new, &listeners, &err), 0);
     assert_ptr_equal(new->bindings[0].listener, l);
-    assert_true(new->bindings[1].listener->any);
     generation_keep_listeners(new);
     assert_true(l->name[0] != '\0');
     generation_close_all(&listeners);

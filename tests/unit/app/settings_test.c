@@ -331,6 +331,65 @@ http_mistakes(void **state)
 #define SERVER(address, line) \
     "{ listen = " address "; applications = ( " APPLICATION " ); }" line
 
+/* Two lines that take the same connections, whatever they are called. */
+static void
+the_same_connections(void **state)
+{
+    static const struct {
+        const char *one, *other;
+    } rows[] = {
+        { "\"99\"", "\"0.0.0.0:99\"" },
+        { "\"99\"", "\"[::]:99\"" },
+        { "\"99\"", "\"127.0.0.1:99\"" },
+        { "\"*:099\"", "\"[::1]:99\"" },
+        { "\"0.0.0.0:99\"", "\"127.0.0.1:99\"" },
+        { "{ address = \"[::]:99\"; ipv6only = \"off\"; }", "\"0.0.0.0:99\"" },
+        { "{ address = \"[::]:99\"; ipv6only = \"off\"; }",
+          "\"127.0.0.1:99\"" },
+        { "\"[::]:99\"", "\"[::1]:99\"" },
+        { "\"unix:a\"", "\"unix:./a\"" },
+        { "\"unix:/tmp/a\"", "\"unix:/tmp/../tmp/a\"" },
+    };
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(text, sizeof(text),
+                 "rtmp = { servers = ( { listen = %s; applications = ( { name "
+                 "= \"a\"; publish = \"open\"; } ); } ); };\n"
+                 "echo = ( { name = \"a\"; listen = %s; } );\n",
+                 rows[i].one, rows[i].other);
+        refuses(text, 2, "line 1");
+        snprintf(text, sizeof(text),
+                 "echo = ( { name = \"a\"; listen = ( %s,\n%s ); } );\n",
+                 rows[i].one, rows[i].other);
+        refuses(text, 1, "listen");
+    }
+}
+
+static void
+other_connections(void **state)
+{
+    static const char *const rows[] = {
+        "\"[::]:99\", \"0.0.0.0:99\"",
+        "\"[::1]:99\", \"127.0.0.1:99\"",
+        "{ address = \"99\"; ipv6only = \"on\"; }, \"127.0.0.1:99\"",
+        "\"0\", \"0\"",
+        "\"unix:a\", \"unix:b\"",
+    };
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct conf *c;
+
+        snprintf(text, sizeof(text),
+                 "echo = ( { name = \"a\"; listen = ( %s ); } );\n", rows[i]);
+        c = load_good(text);
+        conf_free(&c);
+    }
+}
+
 static void
 listening_twice(void **state)
 {
@@ -460,6 +519,8 @@ main(void)
         cmocka_unit_test(rtmp_mistakes),
         cmocka_unit_test(http_mistakes),
         cmocka_unit_test(listening_twice),
+        cmocka_unit_test(the_same_connections),
+        cmocka_unit_test(other_connections),
         cmocka_unit_test(free_ports_are_never_the_same),
         cmocka_unit_test(all_mistakes_are_told_at_once),
         cmocka_unit_test(what_is_printed_can_be_read_again),
