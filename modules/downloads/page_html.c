@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "http/page.h"
 #include "page.h"
 
 #include <stddef.h>

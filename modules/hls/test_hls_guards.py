@@ -33,14 +33,18 @@ def clips(tmp_path_factory):
     return Clips(tmp_path_factory.mktemp("clips"))
 
 
-def publish(w, clips, name, **more):
-    """Some seconds of it, with lines of text; it stays."""
-    p = Teller(w.rtmp, [(500 * i, line(f"line {i}")) for i in range(20)],
+def publish(w, clips, *names, **more):
+    """Some seconds of each, side by side, with lines of text; they stay."""
+    members = [
+        Teller(w.rtmp, [(500 * i, line(f"line {i}")) for i in range(20)],
                name=name, tracks=[
                    Track(clips.make("h264", seconds=2, size="160x90")),
                    Track(clips.make("aac", seconds=2))], **more)
-    p.send(9)
-    return p
+        for name in names]
+    for _ in range(18):
+        for p in members:
+            p.send(0.5)
+    return members
 
 
 def body(w, target, *headers):
@@ -88,8 +92,8 @@ def test_every_address_is_guarded(weir, clips, name, members):
     noplay = ', { name = "noplay"; publish = "open"; play_access = ' \
         '[ "deny all" ]; ' + LADDER + ' }'
     w = weir(locations=PLACES, app=LADDER, apps=noplay, workers=2)
-    publishers = [publish(w, clips, m) for m in members] + \
-        [publish(w, clips, m, app="noplay") for m in members]
+    publishers = publish(w, clips, *members) + \
+        publish(w, clips, *members, app="noplay")
     found = addresses(w, "live", name, members)
     assert len(found) >= 13
     for target, websocket in found:
@@ -122,7 +126,7 @@ def test_a_token_in_the_playlists_address(weir, clips):
     objects have a signature, the same for all."""
     w = weir(locations=PLACES, workers=2)
     other = "another-token-of-enough-letters"
-    p = publish(w, clips, "room")
+    p, = publish(w, clips, "room")
     bodies = set()
     for proof in (f"access_token={TOKEN}", RIGHT):
         query = "?" + proof if "=" in proof else ""
@@ -175,7 +179,7 @@ def test_members_whose_names_are_keys(weir, clips):
                   ' hold = "1s"; ladder = ( "a", "b" ); }')
     name = "x" * 47
     key = get(w.http, f"/control/get?room={name}b").body.decode()
-    p = publish(w, clips, key, app="keyed")
+    p, = publish(w, clips, key, app="keyed")
     found = addresses(w, "keyed", name, [name + "b"])
     for target, websocket in found:
         good = 101 if websocket else 200

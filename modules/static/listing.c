@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "listing.h"
+#include "http/page.h"
 
 #include <dirent.h>
 #include <fcntl.h>

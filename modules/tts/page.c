@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "http/page.h"
 #include "page.h"
 
 #include "http/path.h"

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "http/page.h"
 #include "visits.h"
 
 #define ALLOWED "script-src 'self'; connect-src 'self'"

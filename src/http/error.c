@@ -10,6 +10,7 @@
 #include "http/accept.h"
 #include "http/escape.h"
 #include "http/exchange.h"
+#include "http/page.h"
 
 /* Of two that are wished for as much, the first: problem details are for
  * clients that name them. */

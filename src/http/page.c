@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "http/page.h"
 #include "http/escape.h"
 #include "http/exchange.h"
 #include "http/path.h"

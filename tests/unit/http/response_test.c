@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "http/page.h"
 #include "serve.h"
 
 #define LARGE 3000000
