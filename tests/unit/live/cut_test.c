@@ -446,6 +446,19 @@ test_pictures_pause(void **state)
     assert_in_range(cut.time, 29600, 30000);
 }
 
+/* Where nothing ends yet, the stream is as long as its sound all the same. */
+static void
+test_pictures_pause_in_the_first_segment(void **state)
+{
+    (void)state;
+    publish((struct publishing){ true, true, 0, 1000, 25, 2000 });
+    assert_in_range(find().end_time, 10990, 11010);
+    for (uint32_t at = 1000; at < 1900; at += 20) {
+        append(&w, SOUND, at, 20);
+    }
+    assert_in_range(find().end_time, 11850, 11950);
+}
+
 /* MP3 has no header: its first frame tells of it, also when it comes back. */
 static void
 test_sound_without_header(void **state)
@@ -530,6 +543,7 @@ main(void)
         TEST(test_gap),
         TEST(test_frame_late),
         TEST(test_pictures_pause),
+        TEST(test_pictures_pause_in_the_first_segment),
         TEST(test_sound_without_header),
         TEST(test_header_changes),
     };
