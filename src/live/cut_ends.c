@@ -217,18 +217,21 @@ cut_here(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 bool
 cut_ends(struct cutter *c, const struct cut_frame *f, int64_t time, bool key)
 {
+    bool anew = c->differs && key;
+
     if (atomic_load(&cut_run_of(c->page)->failed) != 0 || (!c->begun && !key)) {
         return false;
     }
     if (c->begun && !c->lost &&
-        !cut_parts_lead(c, f, time, key && !is_long_enough(c, time))) {
+        (anew ? cut_parts_over(c, time)
+              : !cut_parts_lead(c, f, time, key && !is_long_enough(c, time)))) {
         cut_lose(c, f->number);
     }
     if (key) {
         note_key(c, f, time);
     }
     c->broken = !c->begun || c->lost;
-    if (c->broken || (c->differs && key)) {
+    if (c->broken || anew) {
         cut_anew(c, f, time, key);
     } else {
         cut_here(c, f, time, key);
