@@ -44,6 +44,9 @@ picture_of(struct media_track *t, struct str payload)
     const uint8_t *p = (const uint8_t *)payload.ptr;
     struct media_video v = media_describe_video(p, payload.len);
 
+    if (!media_codec_has_header(t->codec) && t->codec != CODEC_VP8) {
+        return -1; /* no container has it */
+    }
     t->timescale = MEDIA_VIDEO_TIMESCALE;
     t->width = v.width;
     t->height = v.height;

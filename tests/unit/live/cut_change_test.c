@@ -114,6 +114,35 @@ test_strays(void **state)
     }
 }
 
+/* A message of pictures that nobody knows makes no track of pictures: sound
+ * alone goes on as it was. */
+static void
+test_unknown_pictures_beside_sound(void **state)
+{
+    static const uint8_t unknown[2][32] = { { 0x1f },
+                                            { 0x91, 'z', 'z', 'z', 'z' } };
+    struct live_cut cut;
+    struct live_cuts c;
+
+    (void)state;
+    publish((struct publishing){ false, true, 0, 8000, 25, 0 });
+    for (size_t i = 0; i < 2; i++) {
+        writer_append(&w, MEDIA_VIDEO, 8000, unknown[i], sizeof(unknown[i]));
+        for (uint32_t n = 0; n < 400; n++) {
+            append(&w, SOUND, 8000 + (uint32_t)(i * 400 + n) * 1024 * 10 / 441,
+                   20);
+        }
+    }
+    c = find();
+    check_all(&c);
+    assert_int_equal(cut_count(&c, LIVE_CUT_DISCONTINUITY), 0);
+    for (uint64_t n = c.first + 1; n < c.end; n++) {
+        assert_true(live_cut_at(&c, n, &cut));
+        assert_int_equal(cut.header, 1);
+        assert_true((cut.flags & LIVE_CUT_KEY) != 0);
+    }
+}
+
 /* Eight seconds of pictures, and of sound that is that frame. */
 static void
 go_on_with(const uint8_t *sound, size_t len)
@@ -172,9 +201,8 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_header_of_sound_changes),
-        TEST(test_strays),
-        TEST(test_another_codec),
+        TEST(test_header_of_sound_changes),          TEST(test_strays),
+        TEST(test_unknown_pictures_beside_sound),    TEST(test_another_codec),
         TEST(test_another_codec_without_its_header),
     };
 
