@@ -33,7 +33,8 @@ enum line_value_kind {
 struct line_value {
     enum line_value_kind kind;
     struct str text;           /* may point into room */
-    bool open;                 /* it is for no log: secrets are not masked */
+    bool open;                 /* set before it is asked for; true: it is for no
+                                  log, and secrets are not masked */
     char room[LINE_FIELD_MAX]; /* for text that is made */
 };
 

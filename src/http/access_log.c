@@ -43,6 +43,7 @@ say_request(const struct exchange *x)
     bool wanted = debug_wanted(&mark, &x->pub.client, STR_NONE);
 
     if (wanted || log_enabled(LOG_DEBUG)) {
+        v.open = false;
         http_log_request(x, &v);
         log_limited_if(wanted, LOG_DEBUG,
                        "http %s: \"%.*s\" %d, %llu bytes%s%.*s",

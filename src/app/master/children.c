@@ -79,7 +79,7 @@ start_later(struct child *c)
         c->attempt++;
     }
     if (delay > 0) {
-        log_write(c->failed ? LOG_DEBUG : LOG_WARN,
+        log_write(c->failed && !c->loops ? LOG_DEBUG : LOG_WARN,
                   "%s starts again in %lld ms%s", name, (long long)delay,
                   child_in_crash_loop(c) ? " (crash loop)" : "");
     }

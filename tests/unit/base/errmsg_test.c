@@ -54,15 +54,15 @@ test_cut(void **state)
     struct errmsg e;
 
     (void)state;
-    errmsg_set(&e, "%0600d", 1);
+    errmsg_set(&e, "%05000d", 1);
     assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
     errno = ENOENT;
-    errmsg_sys(&e, "%0600d", 1);
+    errmsg_sys(&e, "%05000d", 1);
     assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
     errmsg_prefix(&e, "abc ");
     assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
     assert_memory_equal(e.text, "abc 000", 7);
-    errmsg_prefix(&e, "%0600d", 1);
+    errmsg_prefix(&e, "%05000d", 1);
     assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
 }
 
