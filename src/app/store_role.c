@@ -149,12 +149,19 @@ make_folder_of(const char *path, struct errmsg *err)
     return 0;
 }
 
+static bool made; /* never twice: a database that is gone may come back */
+
+void
+store_role_forget(void)
+{
+    made = false;
+}
+
 int
 store_role_prepare(const struct settings *s, struct errmsg *err)
 {
     /* The database, its write-ahead log and the index of that. */
     static const char *const ends[] = { "", "-wal", "-shm" };
-    static bool made; /* never twice: one that is gone may come back */
     uid_t owner = 0;
     char path[PATH_MAX];
 

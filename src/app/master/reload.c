@@ -422,6 +422,10 @@ open_next(struct master *m, struct errmsg *err)
         logring_open(next->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
     }
+    if (!store_role_wanted(m->generation->settings)) {
+        store_role_forget(); /* what a reload that failed has made may be gone
+                              */
+    }
     if (m->socket->prepare(m->control, &next->settings->control, err) == -1 ||
         (store_role_prepare(next->settings, err) == -1 &&
          !roles_is_failing(store_roles)) ||
