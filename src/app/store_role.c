@@ -89,13 +89,13 @@ store_role_connect(struct loop *l, const struct settings *s,
     if (!store_role_wanted(s)) {
         return 0;
     }
-    if (store_open(l, &s->store, threads, err) == -1) {
-        if (!roles_is_failing(store_roles)) {
-            return -1;
-        }
-        store_open_away(l, &s->store); /* the rest of this process serves */
+    if (roles_is_failing(store_roles)) {
+        /* The rest of this process serves.  A database that the keeper refuses
+         * is not this one's either: a newer weir may have made it. */
+        store_open_away(l, &s->store);
+        return 0;
     }
-    return 0;
+    return store_open(l, &s->store, threads, err);
 }
 
 /* ---- files ---- */

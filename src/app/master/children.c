@@ -72,17 +72,20 @@ static void
 start_later(struct child *c)
 {
     int64_t delay = back_off[c->attempt];
+    bool grows = c->attempt + 1 < BACK_OFFS;
     char name[CHILD_NAME];
 
     child_name(c, name);
-    if (c->attempt + 1 < BACK_OFFS) {
+    if (grows) {
         c->attempt++;
     }
     if (delay > 0) {
-        log_write(c->failed && !c->loops ? LOG_DEBUG : LOG_WARN,
+        /* A role that fails is tried at that pace as long as it does. */
+        log_write(c->failed && c->told_last ? LOG_DEBUG : LOG_WARN,
                   "%s starts again in %lld ms%s", name, (long long)delay,
                   child_in_crash_loop(c) ? " (crash loop)" : "");
     }
+    c->told_last = !grows;
     slot_starts_again(c->slot, name, clock_ms() + delay);
     timer_set(c->all->loop, &c->again, delay);
 }

@@ -65,7 +65,6 @@ role_is_well(struct child *c)
         return;
     }
     c->failed = c->loops = false;
-    c->attempt = 0;
     c->why.text[0] = '\0';
     if (!another_fails(c)) {
         roles_set_failing(c->role, false);
