@@ -80,7 +80,7 @@ read_queue(struct unpack *in, struct control_call *out)
         cell_number(out, numbers[QUEUE_NUMBERS - 1] < 0
                              ? -1
                              : numbers[QUEUE_NUMBERS - 1] >> 20);
-        control_cell(out, texts[QUEUE_TEXTS - 1]);
+        control_cell_words(out, texts[QUEUE_TEXTS - 1]);
     }
 }
 
@@ -103,8 +103,11 @@ read_entry(struct unpack *in, struct control_call *out)
         cell_number(out,
                     i == 0 && numbers[0] >= 0 ? numbers[0] / 1000 : numbers[i]);
     }
-    for (int i = 3; out != NULL && i < ENTRY_TEXTS; i++) {
+    for (int i = 3; out != NULL && i < ENTRY_TEXTS - 1; i++) {
         control_cell(out, texts[i]);
+    }
+    if (out != NULL) {
+        control_cell_words(out, texts[ENTRY_TEXTS - 1]);
     }
 }
 

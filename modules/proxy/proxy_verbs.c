@@ -98,7 +98,8 @@ show_checks(struct control_call *call, const struct upstream_settings *u,
                                ? (now - story.checked_ms) / 1000
                                : -1);
     control_cell(call, checker_of(&story, checker, sizeof(checker)));
-    control_cell(call, story.why[0] != '\0' ? str_from(story.why) : STR("-"));
+    control_cell_words(call,
+                       story.why[0] != '\0' ? str_from(story.why) : STR("-"));
 }
 
 static void

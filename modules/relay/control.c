@@ -247,8 +247,8 @@ on_show(struct control_call *call)
         control_cell_int(call, (clock_wall_ms() - v.since_ms) / 1000);
         control_cell(call, v.node[0] != '\0' ? str_from(v.node) : STR("-"));
         control_cell(call, str_from(v.url));
-        control_cell(call, str_from(v.reason));
-        control_cell(call, str_from(v.last_failure));
+        control_cell_words(call, str_from(v.reason));
+        control_cell_words(call, str_from(v.last_failure));
         if (control_full(call)) {
             return CONTROL_MORE;
         }

@@ -198,20 +198,11 @@ name_of(struct http_request *r, const struct site *s)
 
 /* ---- answering ---- */
 
-/* "/dir" to "/dir/": so that what its page refers to is found.  The address is
- * relative, because a proxy may give the folder another path; where a rewrite
- * has done so, it is not. */
+/* "/dir" to "/dir/": so that what its page refers to is found. */
 static enum http_result
 redirect_to_slash(struct http_request *r)
 {
-    bool same = !http_is_rewritten(r);
-    struct str path =
-        http_path_encode(r->pool, same ? http_path_last(r->path) : r->path);
-
-    http_set_header(r, "Location",
-                    pool_printf(r->pool, "%s%.*s/%s%.*s", same ? "./" : "",
-                                STR_ARGS(path), r->query.len > 0 ? "?" : "",
-                                STR_ARGS(r->query)));
+    http_set_header(r, "Location", http_slash_location(r));
     return http_reply(r, 301, NULL, STR_NONE);
 }
 

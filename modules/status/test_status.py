@@ -43,8 +43,7 @@ def test_verbose(weir):
     assert lines[-1] == "ready"
     assert {line.split(":")[0] for line in lines[:-1]} == {
         f"[+] {name}" for name in
-        ("shutdown", "state", "connections", "memory", "roles",
-         "store")}
+        ("shutdown", "state", "connections", "memory", "roles", "store")}
     a = get(w.http, "/readyz", JSON)
     assert a.header("Content-Type") == "application/json"
     assert a.json()["status"] == "ready"

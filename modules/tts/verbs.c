@@ -56,7 +56,7 @@ read_errors(struct unpack *in, struct str name, struct control_call *out)
         if (out != NULL && wall_ms > 0) {
             control_cell(out, iso(wall_ms, time));
             control_cell(out, name);
-            control_cell(out, text);
+            control_cell_words(out, text);
         }
     }
 }

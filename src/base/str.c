@@ -227,15 +227,16 @@ str_hex_digit(char c)
 }
 
 /* Puts the character at the front of s, or its first byte escaped, at to,
- * which has room for 4 bytes; tells how many bytes of s these were. */
+ * which has room for 4 bytes; tells how many bytes of s these were.  `more` are
+ * escaped, too. */
 static size_t
-escape_char(char *to, struct str s, size_t *used)
+escape_char(char *to, struct str s, const char *more, size_t *used)
 {
     static const char hex[] = "0123456789abcdef";
     size_t n = utf8_char(s);
     unsigned c = (unsigned char)s.ptr[0];
 
-    if (n == 0 || c < 0x20 || c == 0x7f || c == '"' || c == '\\') {
+    if (n == 0 || c < 0x20 || c == 0x7f || strchr(more, (int)c) != NULL) {
         const char text[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
 
         memcpy(to, text, sizeof(text));
@@ -247,8 +248,8 @@ escape_char(char *to, struct str s, size_t *used)
     return n;
 }
 
-size_t
-str_escape(char *dst, size_t size, struct str s)
+static size_t
+escape(char *dst, size_t size, struct str s, const char *more)
 {
     size_t len = 0;
 
@@ -258,7 +259,7 @@ str_escape(char *dst, size_t size, struct str s)
     while (s.len > 0) {
         char text[4];
         size_t used;
-        size_t n = escape_char(text, s, &used);
+        size_t n = escape_char(text, s, more, &used);
 
         if (used >= size - len) {
             break;
@@ -269,6 +270,18 @@ str_escape(char *dst, size_t size, struct str s)
     }
     dst[len] = '\0';
     return len;
+}
+
+size_t
+str_escape(char *dst, size_t size, struct str s)
+{
+    return escape(dst, size, s, "\"\\");
+}
+
+size_t
+str_escape_words(char *dst, size_t size, struct str s)
+{
+    return escape(dst, size, s, "");
 }
 
 static size_t

@@ -100,6 +100,9 @@ size_t str_append(char *dst, size_t size, size_t len, struct str s);
 /* Writes s to dst so that it can stand in a log line: bytes below 0x20, 0x7f,
  * '"', '\\' and invalid UTF-8 become \xHH.  Cut to fit, NUL added. */
 size_t str_escape(char *dst, size_t size, struct str s);
+/* The same for a sentence, parts of which may be escaped already: '"' and '\\'
+ * stay as they are, so that nothing is escaped twice. */
+size_t str_escape_words(char *dst, size_t size, struct str s);
 
 /* How far a is from b in single-character edits, at most limit + 1.  Only for
  * names: texts over 128 bytes that differ count as limit + 1. */

@@ -32,6 +32,95 @@ is_text(struct str s)
                          (s.ptr[0] >= 'A' && s.ptr[0] <= 'Z'));
 }
 
+/* ---- brackets ---- */
+
+/* '\0' where there is no token. */
+static char
+mark_at(const struct source *s, size_t token)
+{
+    struct str text = token < s->count ? source_text(s, token) : STR_NONE;
+
+    return text.len > 0 ? text.ptr[0] : '\0';
+}
+
+static bool
+is_one_of(char c, const char *marks)
+{
+    return c != '\0' && strchr(marks, c) != NULL;
+}
+
+/* The innermost bracket that is open in front of a token; '\0': none is. */
+static char
+bracket_around(const struct source *s, size_t at)
+{
+    size_t closed = 0;
+
+    while (at-- > 1) {
+        char c = mark_at(s, at);
+
+        if (is_one_of(c, ")]}")) {
+            closed++;
+        } else if (is_one_of(c, "([{") && closed-- == 0) {
+            return c;
+        }
+    }
+    return '\0';
+}
+
+static bool
+is_setting(const struct source *s, size_t at)
+{
+    return is_text(source_text(s, at)) && is_one_of(mark_at(s, at + 1), "=:");
+}
+
+/* In brackets that hold items. */
+static const char *
+items_hint(const struct source *s, size_t at, char around)
+{
+    char here = mark_at(s, at), before = mark_at(s, at - 1);
+
+    if (around == '[' && (is_one_of(here, "([{") || is_setting(s, at))) {
+        return "groups stand in ( ): ( { ... }, { ... } ); [ ] is for values";
+    }
+    if (is_setting(s, at)) {
+        return "settings stand in groups, each in { }: ( { ... }, { ... } )";
+    }
+    if (here == ';') {
+        return "a comma parts what stands in ( ) or [ ]";
+    }
+    if (before == ',' && is_one_of(here, ")]")) {
+        return "no comma stands behind the last one";
+    }
+    return is_one_of(before, "}])") ? "is a comma missing?" : NULL;
+}
+
+/* In those that hold settings, or in none. */
+static const char *
+settings_hint(const struct source *s, size_t at, char around)
+{
+    if (s->tokens[at].is_string && is_one_of(mark_at(s, at + 1), "=:")) {
+        return "names stand without quotes";
+    }
+    return around == '{' ? "values stand in [ ], groups in ( ): ( { ... }, "
+                           "{ ... } ); { } is for settings, NAME = ..."
+                         : "a file holds settings, NAME = ..., without "
+                           "brackets around all of them";
+}
+
+/* A bracket, or what stands in a wrong one; NULL: neither. */
+static const char *
+bracket_hint(const struct source *s, size_t at)
+{
+    char around = bracket_around(s, at), before = mark_at(s, at - 1);
+    bool value = is_one_of(mark_at(s, at), "([{\"0123456789");
+    bool begins = before == '\0' || is_one_of(before, "{;,}");
+
+    if (is_one_of(around, "([")) {
+        return items_hint(s, at, around);
+    }
+    return value && begins ? settings_hint(s, at, around) : NULL;
+}
+
 /* A hint for text in the syntax of other programs; empty: there is none. */
 static void
 hint(const struct source *s, size_t at, char *dst, size_t size)
@@ -40,11 +129,15 @@ hint(const struct source *s, size_t at, char *dst, size_t size)
     struct str before = at > 1 ? source_text(s, at - 1) : STR_NONE;
     bool value = is_text(here) || s->tokens[at].is_string ||
                  (here.len > 0 && here.ptr[0] >= '0' && here.ptr[0] <= '9');
+    const char *brackets = bracket_hint(s, at);
     char name[64];
 
     *dst = '\0';
     source_show(name, sizeof(name), before);
-    if (is_text(before) && !str_eq(here, STR("=")) && others_lacking(before)) {
+    if (brackets != NULL) {
+        snprintf(dst, size, " (%s)", brackets);
+    } else if (is_text(before) && !str_eq(here, STR("=")) &&
+               others_lacking(before)) {
         snprintf(dst, size, " (%.*s)",
                  STR_ARGS(others_answer(s->pool, STR_NONE, STR_NONE, before)));
     } else if (is_text(before) && str_eq(here, STR("{"))) {

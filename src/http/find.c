@@ -62,12 +62,7 @@ redirect_slash(struct exchange *x)
     struct str path = x->pub.path;
 
     if (path.len > 1 && str_ends(path, STR("/"))) {
-        path = http_path_encode(x->pub.pool, str_first(path, path.len - 1));
-        http_end_with_redirect(x, 308,
-                               pool_printf(x->pub.pool, "%.*s%s%.*s",
-                                           STR_ARGS(path),
-                                           x->pub.query.len > 0 ? "?" : "",
-                                           STR_ARGS(x->pub.query)));
+        http_end_with_redirect(x, 308, http_slash_location(&x->pub));
     }
 }
 

@@ -355,6 +355,9 @@ struct http_request {
 bool http_is_trusted(const struct http_request *r);
 /* Whether a rewrite has changed its path. */
 bool http_is_rewritten(const struct http_request *r);
+/* Where "/a" is "/a/", or the other way round: a relative address, because a
+ * proxy may give it another path, unless the client did not write it so. */
+struct str http_slash_location(struct http_request *r);
 /* The path as the client wrote it, also of an absolute target. */
 struct str http_written_path(const struct http_request *r);
 /* The way to us, as trusted proxies have told it, in both kinds of headers: one

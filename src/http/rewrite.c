@@ -97,6 +97,41 @@ http_is_rewritten(const struct http_request *r)
     return exchange_of(r)->rewritten > 0;
 }
 
+/* ---- a slash more or less ---- */
+
+/* Whether the client wrote the last segment of path as it is.  Another one may
+ * have been taken for it: "/a/x//", "/a%2Fx", "/a/x/.". */
+static bool
+is_written(struct http_request *r, struct str path, bool slash)
+{
+    struct str written = http_written_path(r), decoded;
+
+    if (slash && !str_ends(written, STR("/"))) {
+        return false;
+    }
+    written = http_path_last(str_first(written, written.len - slash));
+    return http_path_decode(r->pool,
+                            pool_join(r->pool, STRS(STR("/"), written)),
+                            &decoded) == 0 &&
+           str_eq(str_skip(decoded, 1), http_path_last(path));
+}
+
+struct str
+http_slash_location(struct http_request *r)
+{
+    bool slash = str_ends(r->path, STR("/"));
+    struct str path = str_first(r->path, r->path.len - slash);
+    bool near = !http_is_rewritten(r) && is_written(r, path, slash);
+
+    path = http_path_encode(r->pool, near ? http_path_last(path) : path);
+    return pool_printf(r->pool, "%s%.*s%s%s%.*s",
+                       !near   ? ""
+                       : slash ? "../"
+                               : "./",
+                       STR_ARGS(path), slash ? "" : "/",
+                       r->query.len > 0 ? "?" : "", STR_ARGS(r->query));
+}
+
 /* ---- return ---- */
 
 static enum http_result

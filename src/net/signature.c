@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "net/pem.h"
 #include "net/sha256.h"
 
 #define P256_NAME "prime256v1"
@@ -105,6 +106,7 @@ struct signature_key *
 signature_pem(enum signature_kind kind, struct str pem, struct errmsg *err)
 {
     BIO *bio = BIO_new_mem_buf(pem.ptr, pem.len < INT_MAX ? (int)pem.len : 0);
+    enum pem_kind instead = pem_instead(pem, PEM_PUBLIC_KEY);
     EVP_PKEY *p = NULL;
 
     if (bio != NULL) {
@@ -114,6 +116,12 @@ signature_pem(enum signature_kind kind, struct str pem, struct errmsg *err)
         }
     }
     BIO_free(bio);
+    if (p == NULL && instead != PEM_KINDS && instead != PEM_CERTIFICATE) {
+        ERR_clear_error();
+        errmsg_set(err, "it holds a %s, not a %s", pem_name(instead),
+                   pem_name(PEM_PUBLIC_KEY));
+        return NULL;
+    }
     return check_public(kind, p, err);
 }
 

@@ -37,6 +37,21 @@ tls_file_check(const char *path, const char *what, unsigned *mode,
     return 0;
 }
 
+int
+tls_file_refuse(const char *path, const char *what, enum pem_kind wanted,
+                struct errmsg *err)
+{
+    bool none = ERR_GET_REASON(ERR_peek_error()) == PEM_R_NO_START_LINE;
+    const char *complaint = tls_complaint();
+
+    if (pem_file_is_other(path, what, wanted, err)) {
+        return -1;
+    }
+    return none ? errmsg_set(err, "%s %s has no %s in PEM form", what, path,
+                             pem_name(wanted))
+                : errmsg_set(err, "%s %s: %s", what, path, complaint);
+}
+
 /* ---- the certificate and its chain ---- */
 
 static void
@@ -127,12 +142,7 @@ read_chain(struct tls_certificate *c, struct errmsg *err)
     if (SSL_CTX_use_certificate_chain_file(c->ssl, c->path) == 1) {
         return 0;
     }
-    if (ERR_GET_REASON(ERR_peek_error()) == PEM_R_NO_START_LINE) {
-        ERR_clear_error();
-        return errmsg_set(err, "certificate %s has no certificate in PEM form",
-                          c->path);
-    }
-    return errmsg_set(err, "certificate %s: %s", c->path, tls_complaint());
+    return tls_file_refuse(c->path, "certificate", PEM_CERTIFICATE, err);
 }
 
 /* ---- its key ---- */
@@ -155,6 +165,10 @@ check_mode(const struct tls_certificate *c, struct errmsg *err)
 {
     if ((c->key_mode & 027) == 0) {
         return 0;
+    }
+    if (pem_file_is_other(c->key_path, "certificate_key", PEM_PRIVATE_KEY,
+                          err)) {
+        return -1; /* nothing that is secret */
     }
     return errmsg_set(err,
                       "certificate_key %s is open to others (mode %04o): "
@@ -181,10 +195,16 @@ key_is_wrong(const struct tls_certificate *c, bool asked, struct errmsg *err)
         return errmsg_set(err, "certificate_key %s is not the key of %s",
                           c->key_path, c->path);
     }
+
+    const char *complaint = tls_complaint();
+
+    if (pem_file_is_other(c->key_path, "certificate_key", PEM_PRIVATE_KEY,
+                          err)) {
+        return -1;
+    }
     return errmsg_set(err,
-                      "certificate_key %s has no usable key in PEM form: "
-                      "%s",
-                      c->key_path, tls_complaint());
+                      "certificate_key %s has no usable key in PEM form: %s",
+                      c->key_path, complaint);
 }
 
 static int

@@ -83,7 +83,7 @@ believe(SSL_CTX *ssl, const struct tls_client_options *o, struct errmsg *err)
     }
     ERR_clear_error();
     if (SSL_CTX_load_verify_file(ssl, path) != 1) {
-        return errmsg_set(err, "%s %s: %s", what, path, tls_complaint());
+        return tls_file_refuse(path, what, PEM_CERTIFICATE, err);
     }
     return 0;
 }

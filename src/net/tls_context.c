@@ -233,11 +233,13 @@ load_client_ca(SSL_CTX *ssl, const char *path, struct errmsg *err)
     if (tls_file_check(path, "client_ca", NULL, err) == -1) {
         return -1;
     }
+    ERR_clear_error();
+
     STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(path);
 
     if (names == NULL || SSL_CTX_load_verify_file(ssl, path) != 1) {
         sk_X509_NAME_pop_free(names, X509_NAME_free);
-        return errmsg_set(err, "client_ca %s: %s", path, tls_complaint());
+        return tls_file_refuse(path, "client_ca", PEM_CERTIFICATE, err);
     }
     SSL_CTX_set_client_CA_list(ssl, names);
     return 0;
@@ -255,7 +257,7 @@ load_crl(SSL_CTX *ssl, const char *path, struct errmsg *err)
     ERR_clear_error();
     if (files == NULL ||
         X509_load_crl_file(files, path, X509_FILETYPE_PEM) < 1) {
-        return errmsg_set(err, "client_crl %s: %s", path, tls_complaint());
+        return tls_file_refuse(path, "client_crl", PEM_REVOKED, err);
     }
     X509_STORE_set_flags(store,
                          X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);

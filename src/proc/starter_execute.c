@@ -45,18 +45,40 @@ count_files(uint32_t passed)
     return count;
 }
 
+/* All of them, the report last, where none is in the way of another. */
+static int
+lift_files(uint32_t passed, const int *files, int *report, int *lifted,
+           struct errmsg *err)
+{
+    int count = count_files(passed), next = 0;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null == -1) {
+        return errmsg_sys(err, "cannot open /dev/null");
+    }
+    for (int i = 0; i <= count; i++) {
+        bool given = i < count && (passed >> i & 1) != 0;
+        int fd = given ? files[next++] : i < count ? null : *report;
+
+        lifted[i] = lift(fd);
+        if (lifted[i] == -1) {
+            return errmsg_sys(err, "no number is left for descriptor %d", i);
+        }
+    }
+    *report = lifted[count];
+    return 0;
+}
+
 /* Each at its number, the report behind them, and no others but those that are
  * held until it executes the program. */
 static int
 place_files(uint32_t passed, const int *files, int *report, struct errmsg *err)
 {
-    int lifted[PROGRAM_FILES + 1], count = count_files(passed), next = 0;
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int lifted[PROGRAM_FILES + 1], count = count_files(passed);
 
-    for (int i = 0; i < count; i++) {
-        lifted[i] = lift((passed >> i & 1) != 0 ? files[next++] : null);
+    if (lift_files(passed, files, report, lifted, err) == -1) {
+        return -1;
     }
-    lifted[count] = lift(*report);
     for (int i = 0; i <= count; i++) {
         if (dup2(lifted[i], i) == -1) {
             return errmsg_sys(err, "cannot place descriptor %d", i);

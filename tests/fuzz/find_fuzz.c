@@ -16,7 +16,7 @@
  * covers: src/http/find.c:go_into,http_find
  * covers: src/http/explain.c src/http/locate.c
  * covers: src/http/rewrite.c:http_end_with_redirect,end,join_query,apply
- * covers: src/http/rewrite.c:http_rewrite
+ * covers: src/http/rewrite.c:http_rewrite,is_written,http_slash_location
  * covers: src/http/text.c:http_text_new,http_text_write,put,put_value
  * covers: src/http/text.c:put_encoded,add,get_host,get_uri,get_args,get_group
  * covers: src/http/text.c:get_request_uri,get_scheme,get_is_args,get_http

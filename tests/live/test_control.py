@@ -449,6 +449,7 @@ def test_errors_without_secrets(weir):
         assert " malformed header name\n" in text  # words, as they are read
         assert http["offset"] == head.index(b" Name")
         assert http["bytes"].endswith("Bad Name: x\\x0d\\x0a\\x0d\\x0a")
+        assert "Bad_Name:_x\\x0d\\x0a\\x0d\\x0a " in text  # escaped once
         assert rtmp["reason"] == "not allowed from this address"
         assert rtmp["bytes"] == "publish live/PSST..."
         assert tls["bytes"].startswith("\\x16\\x03\\x01")
@@ -520,6 +521,11 @@ def test_events(weir):
         assert c.json("show events error") == []
         assert all("listening" in r["message"] for r in
                    c.json("show events match listening"))
+        w.set_config(app='publish_conflict = "loud";')
+        c.ask("reload")
+        said = c.json("show events match loud")[0]["message"]
+        assert '"loud"' in said
+        assert said in "\n".join(c.ask("show events error"))
 
 
 def test_events_are_followed(weir):

@@ -222,6 +222,9 @@ def test_mistakes_are_found(tmp_path):
                                   f' public_key_files = "{s.rsa}.pub";')
     assert "not a public key" in bad('type = "jwt"; algorithms = "RS256";'
                                      f' public_key_files = "{wide}";')
+    assert "holds a private key, not a public key" in bad(
+        'type = "jwt"; algorithms = "RS256";'
+        f' public_key_files = "{s.rsa}";')
     assert "none" in bad('type = "jwt"; algorithms = "none";')
     assert "cannot go with origin" in refused(
         tmp_path, 'cors = { allow_origins = "*"; credentials = true; };')

@@ -2,6 +2,8 @@
 nginx is given the same locations and must choose the same ones."""
 # SPDX-License-Identifier: BSD-2-Clause
 
+from urllib.parse import urljoin
+
 import pytest
 
 from balancer import Nginx
@@ -202,10 +204,35 @@ def test_trailing_slashes(weir):
                          ("/accept/x/", 200), ("/accept/y/", 404),
                          ("/redirect", 200), ("/redirect/x", 200)):
         assert ask(w.http, path).status == status, path
-    for path, to in (("/redirect/", "/redirect"),
-                     ("/redirect/a%20b/?c=d", "/redirect/a%20b?c=d")):
+    # Relative where that leads there, for a proxy may have a prefix.
+    for path, to in (("/redirect/", "../redirect"),
+                     ("/redirect/a%20b/?c=d", "../a%20b?c=d"),
+                     ("/redirect/a/", "../a"),
+                     ("/redirect//a/", "../a"),
+                     ("/redirect/%61/", "../a"),
+                     ("/redirect/a//", "/redirect/a"),
+                     ("/redirect/a%2F", "/redirect/a"),
+                     ("/redirect/a%2Fb/", "/redirect/a/b"),
+                     ("/redirect/a/.", "/redirect/a"),
+                     ("/redirect/a/b/..", "/redirect/a")):
         a = ask(w.http, path)
-        assert (a.status, a.header("location")) == (308, to)
+        assert (a.status, a.header("location")) == (308, to), path
+
+
+def test_slashes_below_a_prefix(weir, tmp_path):
+    """A proxy that takes it away leaves a path in Location alone."""
+    w = weir(config('{ path = "/x"; module = "echo"; routes = "GET /y"; '
+                    'trailing_slash = "redirect"; }'))
+    n = Nginx(tmp_path, f"""http {{ access_log off; server {{
+      listen 127.0.0.1:{{port}};
+      location /pre/ {{ proxy_pass http://127.0.0.1:{w.http}/; }} }} }}""")
+    try:
+        at = f"http://127.0.0.1:{n.port}/pre/x/y/?a=b"
+        to = urljoin(at, ask(n.port, "/pre/x/y/?a=b").header("location"))
+        assert to == at.replace("y/?", "y?")
+        assert ask(n.port, to.partition(str(n.port))[2]).status == 200
+    finally:
+        n.kill()
 
 
 @pytest.mark.parametrize("location,wanted", [

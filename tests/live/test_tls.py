@@ -463,6 +463,9 @@ def line_of(text, part):
     ('tls = { PAIR session_timeout = "13h"; };', "session_timeout"),
     ("tls = { PAIR }; KEYMODE", "is open to others (mode 0644): chmod 600"),
     ("tls = { MIXED };", "is not the key of"),
+    ("tls = { SWAPPED };", "own.key holds a private key, not a certificate"),
+    ("tls = { TWICE };", "own.pem holds a certificate, not a private key"),
+    ("tls = { PAIR AUTHORITY };", "own.key holds a private key, not a certificate"),
     ("tls = { LOCKED };", "has a passphrase"),
 ])
 def test_mistakes_are_told_with_their_line(certificates, tmp_path, group,
@@ -480,6 +483,11 @@ def test_mistakes_are_told_with_their_line(certificates, tmp_path, group,
         .replace("PAIR", certificates.pair("own")) \
         .replace("MIXED", f'certificate = "{own}"; certificate_key = '
                           f'"{certificates.path("else.key")}";') \
+        .replace("SWAPPED", f'certificate = "{key}"; certificate_key = '
+                            f'"{own}";') \
+        .replace("TWICE", f'certificate = "{own}"; certificate_key = '
+                          f'"{own}";') \
+        .replace("AUTHORITY", f'client_ca = "{key}";') \
         .replace("LOCKED", f'certificate = "{own}"; certificate_key = '
                            f'"{certificates.path("locked.key")}";')
     text = configuration(http_listen='\n{ address = "127.0.0.1:0";\n' + group +

@@ -338,6 +338,10 @@ def test_a_server_that_asks_for_a_certificate(weir, made, name, status):
     ('certificate = "{d}/friend.pem";', "go together"),
     ('certificate = "{d}/friend.pem"; certificate_key = "{d}/gone.key";',
      "is not the key of"),
+    ('certificate = "{d}/friend.key"; certificate_key = "{d}/friend.pem";',
+     "friend.key holds a private key, not a certificate"),
+    ('certificate = "{d}/friend.pem"; certificate_key = "{d}/friend.pem";',
+     "friend.pem holds a certificate, not a private key"),
     ('certificate = "/none"; certificate_key = "{d}/friend.key";',
      "cannot read certificate /none")])
 def test_certificates_that_cannot_be(tmp_path, made, own, words):

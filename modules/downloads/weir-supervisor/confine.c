@@ -42,6 +42,12 @@ struct port_rule {
 };
 
 static int
+cannot_restrict(struct errmsg *err)
+{
+    return errmsg_sys(err, "cannot restrict files and ports");
+}
+
+static int
 allow_path(int set, int path, uint64_t access)
 {
     struct landlock_path_beneath_attr rule = { access, path };
@@ -51,12 +57,16 @@ allow_path(int set, int path, uint64_t access)
 }
 
 static int
-allow(const struct supervise *s, int set, const struct ruleset *taken)
+allow(const struct supervise *s, int set, const struct ruleset *taken,
+      struct errmsg *err)
 {
     struct port_rule port = { CONNECT, s->port };
     uint64_t truncate = taken->fs & TRUNCATE;
     int null = open("/dev/null", O_PATH | O_CLOEXEC), rc;
 
+    if (null == -1) {
+        return errmsg_sys(err, "cannot open /dev/null");
+    }
     rc = allow_path(set, null, LANDLOCK_ACCESS_FS_WRITE_FILE | truncate);
     close(null);
     if (rc == 0 && s->folder != -1) {
@@ -65,11 +75,11 @@ allow(const struct supervise *s, int set, const struct ruleset *taken)
     if (rc == 0 && s->port != 0 && taken->net != 0) {
         rc = (int)syscall(SYS_landlock_add_rule, set, RULE_PORT, &port, 0);
     }
-    return rc;
+    return rc == -1 ? cannot_restrict(err) : 0;
 }
 
 static int
-restrict_files(const struct supervise *s, int version)
+restrict_files(const struct supervise *s, int version, struct errmsg *err)
 {
     struct ruleset taken = { .fs = CHANGE | MAKE_OTHERS };
     size_t size = sizeof(taken.fs);
@@ -88,11 +98,12 @@ restrict_files(const struct supervise *s, int version)
     }
     set = (int)syscall(SYS_landlock_create_ruleset, &taken, size, 0);
     if (set == -1) {
-        return -1;
+        return cannot_restrict(err);
     }
-    rc = allow(s, set, &taken) == -1
-             ? -1
-             : (int)syscall(SYS_landlock_restrict_self, set, 0);
+    rc = allow(s, set, &taken, err);
+    if (rc == 0 && syscall(SYS_landlock_restrict_self, set, 0) == -1) {
+        rc = cannot_restrict(err);
+    }
     close(set);
     return rc;
 }
@@ -105,8 +116,8 @@ supervise_confine(const struct supervise *s, bool *apart, struct errmsg *err)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) {
         return errmsg_sys(err, "cannot give up new privileges");
     }
-    if (version > 0 && restrict_files(s, version) == -1) {
-        return errmsg_sys(err, "cannot restrict files and ports");
+    if (version > 0 && restrict_files(s, version, err) == -1) {
+        return -1;
     }
     *apart = version >= SANDBOX_HOLDS_ABSTRACT;
     return 0;

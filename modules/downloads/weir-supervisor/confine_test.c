@@ -12,6 +12,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "proc/descriptors.h"
 #include "proc/sandbox.h"
 #include "supervise.h"
 
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +54,37 @@ status_of(void (*f)(void))
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
+}
+
+/* ---- what it needs ---- */
+
+/* Told in the child, which has room for the rules alone. */
+static void
+no_descriptor_is_left(void **state)
+{
+    pid_t pid;
+    int status;
+
+    (void)state;
+    if (sandbox_landlock_version() == 0) {
+        skip(); /* it opens nothing */
+    }
+    pid = fork();
+    assert_int_not_equal(pid, -1);
+    if (pid == 0) {
+        const struct rlimit limit = { STDERR_FILENO + 2, STDERR_FILENO + 2 };
+        struct supervise s = { .folder = -1, .beside = AT_FDCWD };
+        struct errmsg err = { "" };
+        bool apart;
+
+        descriptors_close_from(STDERR_FILENO + 1);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        supervise_confine(&s, &apart, &err);
+        _exit(strcmp(err.text, "cannot open /dev/null: Too many open files"));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* ---- calls ---- */
@@ -145,6 +178,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_descriptor_is_left),
         cmocka_unit_test(test_nothing_outlives_it),
         cmocka_unit_test(test_programs_have_paths),
     };

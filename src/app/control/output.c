@@ -238,8 +238,9 @@ fill_blanks(char *text)
     }
 }
 
-void
-control_cell(struct control_call *call, struct str s)
+static void
+put_cell(struct control_call *call, struct str s,
+         size_t (*escape)(char *dst, size_t size, struct str s))
 {
     const struct control_column *c = &call->columns[call->column];
     char text[CELL_MAX];
@@ -248,13 +249,25 @@ control_cell(struct control_call *call, struct str s)
     if (call->json) {
         json_put_str(&call->out, c->name, s);
     } else {
-        str_escape(text, sizeof(text), s.len > 0 ? s : STR("-"));
+        escape(text, sizeof(text), s.len > 0 ? s : STR("-"));
         if (c->width > 0) {
             fill_blanks(text);
         }
         text_cell(call, text);
     }
     end_cell(call);
+}
+
+void
+control_cell(struct control_call *call, struct str s)
+{
+    put_cell(call, s, str_escape);
+}
+
+void
+control_cell_words(struct control_call *call, struct str s)
+{
+    put_cell(call, s, str_escape_words);
 }
 
 void

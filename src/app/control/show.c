@@ -183,7 +183,7 @@ cell_why(struct control_call *call, const struct child *c)
 {
     bool fails = c != NULL && c->failed;
 
-    control_cell(call, str_from(fails ? c->why.text : "-"));
+    control_cell_words(call, str_from(fails ? c->why.text : "-"));
 }
 
 /* The master's, and those of its child c. */

@@ -241,8 +241,8 @@ show_error(struct control_call *call, const struct recent_record *r)
     control_cell(call, v.peer);
     control_cell_int(call, r->pid);
     control_cell_int(call, (int64_t)v.offset);
-    control_cell(call, v.bytes);
-    control_cell(call, v.reason);
+    control_cell_words(call, v.bytes);
+    control_cell_words(call, v.reason);
 }
 
 static enum control_result
@@ -357,7 +357,7 @@ show_event(struct control_call *call, const struct events *e,
     control_cell(call, str_from(date));
     control_cell(call, str_from(log_level_name((enum log_level)r->tag)));
     control_cell_int(call, r->pid);
-    control_cell(call, str_of(r->text, r->len));
+    control_cell_words(call, str_of(r->text, r->len));
 }
 
 static enum control_result

@@ -45,7 +45,7 @@ row(const struct tour *t, const char *step, struct str what,
                      : pool_printf(t->pool, "%s:%d",
                                    file != NULL ? file + 1 : where->file,
                                    where->line));
-    control_cell(t->call, why.len > 0 ? why : STR("-"));
+    control_cell_words(t->call, why.len > 0 ? why : STR("-"));
 }
 
 /* ---- address and server ---- */

@@ -93,6 +93,9 @@ struct control_column {
 };
 void control_table(struct control_call *call, const struct control_column *c);
 void control_cell(struct control_call *call, struct str s);
+/* Words of weir's own for the operator, as messages are: quotes stay, and what
+ * is escaped in them is not escaped again. */
+void control_cell_words(struct control_call *call, struct str s);
 void control_cell_int(struct control_call *call, int64_t n);
 /* Enough was written for one turn: return CONTROL_MORE. */
 bool control_full(const struct control_call *call);

@@ -186,6 +186,19 @@ test_escape(void **state)
     escapes_to("abc", 3, 1, "");
 }
 
+/* Once, and what is escaped already not again. */
+static void
+test_escape_words(void **state)
+{
+    char once[40], twice[40];
+
+    (void)state;
+    str_escape_words(once, sizeof(once), str_of("a\n\"\\\x7f\0\xff", 7));
+    assert_string_equal(once, "a\\x0a\"\\\\x7f\\x00\\xff");
+    str_escape_words(twice, sizeof(twice), str_from(once));
+    assert_string_equal(twice, once);
+}
+
 static void
 test_distance(void **state)
 {
@@ -270,6 +283,7 @@ main(void)
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_append),
         cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_escape_words),
         cmocka_unit_test(test_distance),
         cmocka_unit_test(test_hex),
         cmocka_unit_test(test_hex_digit),

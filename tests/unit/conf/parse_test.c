@@ -13,6 +13,7 @@
 
 #include "help.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void
@@ -30,7 +31,8 @@ test_syntax_error_alone(void **state)
                                "1;;\n");
     help_refused("port = 1;\nunits = ( { name = \"a\"; }\n"
                  "  { name = \"b\"; } );",
-                 "t.conf:3: syntax error at { in: { name = \"b\"; } );\n");
+                 "t.conf:3: syntax error at { (is a comma missing?) in: "
+                 "{ name = \"b\"; } );\n");
     help_refused("port =\n\n", "t.conf:1: syntax error at the end of the "
                                "file\n");
     help_refused("access = [ \"allow a\", 5 ];",
@@ -41,6 +43,62 @@ test_syntax_error_alone(void **state)
                  "= [ 5, \"allow a\" ];\n");
     help_refused_bytes(STR("port = 1;\n \xff\x01\tx = 1;"),
                        "t.conf:2: syntax error at ? in: ??\?x = 1;\n");
+}
+
+#define GROUPS "groups stand in ( ): ( { ... }, { ... } ); [ ] is for values"
+#define EACH "settings stand in groups, each in { }: ( { ... }, { ... } )"
+#define VALUES                                                              \
+    "values stand in [ ], groups in ( ): ( { ... }, { ... } ); { } is for " \
+    "settings, NAME = ..."
+#define AROUND \
+    "a file holds settings, NAME = ..., without brackets around all of them"
+
+/* A wrong bracket: what it is for, and which one is wanted. */
+static void
+test_brackets(void **state)
+{
+    static const struct {
+        const char *text, *at, *hint;
+    } rows[] = {
+        { "units = [ { name = \"a\"; } ];", "{", GROUPS },
+        { "live = { hold = 1; units = [ { a = 1; } ]; };", "{", GROUPS },
+        { "units = [ \"a\", { name = \"b\"; } ];", "{", GROUPS },
+        { "units = [ name = \"a\" ];", "name", GROUPS },
+        { "units = [ ( \"a\" ) ];", "(", GROUPS },
+        { "access = [ [ \"a\" ] ];", "[", GROUPS },
+        { "live = [ { hold = [ 1 ]; } ];", "{", GROUPS },
+        { "units = ( name = \"a\"; );", "name", EACH },
+        { "units = ( { name = \"a\"; }, name : \"b\" );", "name", EACH },
+        { "access = { \"a\", \"b\" };", "\"a\"", VALUES },
+        { "access = { 5 };", "5", VALUES },
+        { "units = { { name = \"a\"; } };", "{", VALUES },
+        { "live = { hold = 1; ( 5 ); };", "(", VALUES },
+        { "units = ( { name = \"a\"; } { b = 1; } );", "{",
+          "is a comma missing?" },
+        { "units = ( { name = \"a\"; }; { b = 1; } );", ";",
+          "a comma parts what stands in ( ) or [ ]" },
+        { "access = [ \"a\"; \"b\" ];", ";",
+          "a comma parts what stands in ( ) or [ ]" },
+        { "access = [ \"a\", ];", "]", "no comma stands behind the last one" },
+        { "units = ( { a = 1; }, );", ")",
+          "no comma stands behind the last one" },
+        { "{ port = 1; }", "{", AROUND },
+        { "port = 1; ( { port = 1; } );", "(", AROUND },
+        { "live = { \"hold\" = 1; };", "\"hold\"",
+          "names stand without quotes" },
+        { "\"port\": 1;", "\"port\"", "names stand without quotes" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char said[512];
+
+        snprintf(said, sizeof(said),
+                 "t.conf:1: syntax error at %s (%s) in: "
+                 "%s\n",
+                 rows[i].at, rows[i].hint, rows[i].text);
+        help_refused(rows[i].text, said);
+    }
 }
 
 /* A syntax error and what was seen before parsing. */
@@ -114,6 +172,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_syntax_error_alone),
+        cmocka_unit_test(test_brackets),
         cmocka_unit_test(test_syntax_error_and_bad_values),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_lines_of_items),

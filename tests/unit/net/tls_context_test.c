@@ -100,9 +100,34 @@ files_that_cannot_be_used(void **state)
     refuses_pair("a.pem", "none.key", "certificate_key ", "No such file");
     refuses_pair("", "a.key", "certificate ", "is not a file");
     refuses_pair("text.pem", "a.key", "text.pem", "no certificate in PEM");
-    refuses_pair("a.key", "a.key", "a.key", "no certificate in PEM");
     refuses_pair("a.pem", "text.pem", "text.pem", "no usable key in PEM");
     refuses_pair("a.pem", "b.key", "b.key is not the key of", "a.pem");
+}
+
+/* One file in the place of another. */
+static void
+files_that_were_mistaken(void **state)
+{
+    struct tls_options o = usual_options();
+
+    (void)state;
+    refuses_pair("a.key", "a.pem", "certificate ",
+                 "a.key holds a private key, not a certificate");
+    refuses_pair("a.key", "a.key", "certificate ",
+                 "a.key holds a private key, not a certificate");
+    refuses_pair("a.pem", "a.pem", "certificate_key ",
+                 "a.pem holds a certificate, not a private key");
+    assert_int_equal(chmod(in_dir("b.pem"), 0644), 0);
+    refuses_pair("a.pem", "b.pem", "certificate_key ",
+                 "b.pem holds a certificate, not a private key");
+    o.client_ca = file("a.key");
+    refuses(&o, "client_ca ", "a.key holds a private key, not a certificate");
+    o.client_ca = file("text.pem");
+    refuses(&o, "client_ca ", "text.pem has no certificate in PEM form");
+    o.client_ca = file("b.pem");
+    o.client_crl = file("b.pem");
+    refuses(&o, "client_crl ",
+            "b.pem holds a certificate, not a list of revoked certificates");
 }
 
 static void
@@ -150,9 +175,6 @@ rules_that_openssl_does_not_know(void **state)
     o = usual_options();
     o.groups = STR("X25519:nowhere");
     refuses(&o, "groups \"X25519:nowhere\"", "");
-    o = usual_options();
-    o.client_ca = file("a.key");
-    refuses(&o, "client_ca ", "a.key");
 }
 
 /* ---- what is looked at ---- */
@@ -264,6 +286,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_ones_are_taken),
         cmocka_unit_test(files_that_cannot_be_used),
+        cmocka_unit_test(files_that_were_mistaken),
         cmocka_unit_test(a_passphrase_cannot_be_asked_for),
         cmocka_unit_test(a_key_that_others_may_read_is_refused),
         cmocka_unit_test(rules_that_openssl_does_not_know),
