@@ -187,7 +187,7 @@ class Desk:
             text = LOCATIONS % text
         elif not re.match(r"\w+ = ", text):
             return
-        for root in re.findall(r'\b(?:root|directory) = "([^"/][^"]*)"', text):
+        for root in re.findall(r'\broot = "([^"/][^"]*)"', text):
             os.makedirs(f"{self.folder}/{root}", exist_ok=True)
         self.close()
         self.start_conf(text)
