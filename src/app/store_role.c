@@ -152,9 +152,9 @@ make_folder_of(const char *path, struct errmsg *err)
 static bool made; /* never twice: a database that is gone may come back */
 
 void
-store_role_forget(void)
+store_role_forget(const struct settings *s)
 {
-    made = false;
+    made = made && store_role_wanted(s);
 }
 
 int

@@ -25,8 +25,9 @@ void store_role_register(const struct module *const *table);
  * come back.  Refuses a database that another weir has.  -1 with err: the
  * keeper will fail. */
 int store_role_prepare(const struct settings *s, struct errmsg *err);
-/* No process has that database: the next call makes it again. */
-void store_role_forget(void);
+/* Where no process of s has a database, the next call makes it again: what a
+ * reload that failed has made may be gone. */
+void store_role_forget(const struct settings *s);
 
 /* Worker or role, before its modules start and the sandbox is entered: opens
  * the store if s needs it; where the keeper fails, its calls are answered with

@@ -50,7 +50,7 @@ struct child {
     /* A role (role_failure.h): */
     bool failed;       /* it cannot start, or ends soon each time */
     bool loops;        /* the latter */
-    bool told_last; /* the log has its longest back-off */
+    bool told_last;    /* the log has its longest back-off */
     bool lacks;        /* forked while a first role failed */
     bool returned;     /* READY, and workers were started without it */
     struct errmsg why; /* while it failed */

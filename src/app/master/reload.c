@@ -422,31 +422,18 @@ open_next(struct master *m, struct errmsg *err)
         logring_open(next->settings->error_log.file, err) == -1) {
         return errmsg_prefix(err, "error_log: ");
     }
-    if (!store_role_wanted(m->generation->settings)) {
-        store_role_forget(); /* what a reload that failed has made may be gone
-                              */
-    }
+    store_role_forget(m->generation->settings);
     if (m->socket->prepare(m->control, &next->settings->control, err) == -1 ||
         (store_role_prepare(next->settings, err) == -1 &&
          !roles_is_failing(store_roles)) ||
         role_table_make_folders(m->table, next->settings, err) == -1) {
         return -1;
     }
-    if (generation_open(m->reload.next, &m->listeners, err) == -1) {
-        return -1;
+    if (generation_open(m->reload.next, &m->listeners, err) == 0) {
+        shared_state_learn(next, m->table);
+        return 0;
     }
-    shared_state_learn(next, m->table);
-    return 0;
-}
-
-static void
-tell_systemd(void)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld",
-             (long long)clock_us());
-    sd_notify_send(text);
+    return -1;
 }
 
 static void
@@ -456,7 +443,7 @@ begin(struct master *m)
     char *text = NULL;
 
     log_notice("reload: reading %s", m->file);
-    tell_systemd();
+    sd_notify_reloading();
     m->reload.next = read_file(m, &text);
     if (m->reload.next == NULL) {
         fail(m, text);

@@ -7,12 +7,14 @@
 #include "app/master/sd_notify.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 
 void
@@ -98,4 +100,14 @@ sd_notify_watchdog_stop(void)
         timer_stop(watch.loop, &watch.timer);
         watch.loop = NULL;
     }
+}
+
+void
+sd_notify_reloading(void)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld",
+             (long long)clock_us());
+    sd_notify_send(text);
 }

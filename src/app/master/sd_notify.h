@@ -13,6 +13,8 @@
 /* Sends state ("READY=1") to the socket that NOTIFY_SOCKET names; does
  * nothing without one.  Never waits, and ignores failures. */
 void sd_notify_send(const char *state);
+/* A reload begins; READY=1 is its end. */
+void sd_notify_reloading(void);
 
 /* The service manager's watchdog (WATCHDOG_USEC): as long as well() is true, it
  * gets a message twice in its time.  Does nothing without one. */
