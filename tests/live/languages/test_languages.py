@@ -167,9 +167,9 @@ PROGRAMS = {
     "java": ("javac", java),
     "go": ("go", go),
     "requests": ("python3", lambda _: ["/usr/bin/python3",
-                                       f"{HERE}/steps_requests.py"]),
+                                       f"{HERE}/steps_python.py", "requests"]),
     "httpx": ("python3", lambda _: ["/usr/bin/python3",
-                                    f"{HERE}/steps_httpx.py"]),
+                                    f"{HERE}/steps_python.py", "httpx"]),
     "fetch": ("node", lambda _: ["node", f"{HERE}/steps_fetch.mjs"]),
     "axios": ("node", axios),
 }

@@ -1,13 +1,17 @@
-"""Python's requests: does the steps that it reads, a line each, on one session,
-and tells how each ended (test_languages.py)."""
+"""Python's requests or httpx, as the argument says: does the steps that it
+reads, a line each, on one session, and tells how each ended
+(test_languages.py)."""
 # SPDX-License-Identifier: BSD-2-Clause
 
 import base64
 import sys
 
-import requests
-
-session = requests.Session()
+if sys.argv[1] == "httpx":
+    import httpx
+    session, BODY = httpx.Client(follow_redirects=True), "content"
+else:
+    import requests
+    session, BODY = requests.Session(), "data"
 for line in sys.stdin:
     method, url, kind, name = line.rstrip("\n").split("\t")
     body, more = None, {}
@@ -18,7 +22,7 @@ for line in sys.stdin:
         method = "POST"
         more["files"] = {"file": ("a.bin", body)}
     else:
-        more["data"] = body
+        more[BODY] = body
         if kind != "-":
             more["headers"] = {"Content-Type": kind}
     a = session.request(method, url, timeout=60, **more)
